@@ -1,0 +1,102 @@
+//! [`App`]: the store and the address book that are meant, and where output goes.
+
+use std::path::{Path, PathBuf};
+
+use etui::contacts::{Contacts, Reader};
+use etui::store::Options;
+use etui::{Error, Snapshot, Store};
+
+use crate::args::Global;
+use crate::errors::{Failure, Result};
+use crate::output::Out;
+
+/// What every command has at hand.
+pub struct App {
+    /// Where output goes.
+    pub out: Out,
+    store: Option<PathBuf>,
+    book: Option<String>,
+}
+
+impl App {
+    /// As the global options say.
+    pub fn new(global: &Global) -> Self {
+        Self {
+            out: Out::new(global),
+            store: global.store.clone(),
+            book: global.book.clone(),
+        }
+    }
+
+    /// Where the store is, or would be.
+    pub fn path(&self) -> Result<PathBuf> {
+        self.store
+            .clone()
+            .or_else(Store::default_path)
+            .ok_or_else(|| {
+                Failure::usage(
+                    "where is the store? there is no home directory; \
+                     say it with --store PATH or in ETUI_STORE",
+                )
+            })
+    }
+
+    /// The store, for a command that only reads: also one on a read-only medium.
+    pub fn open_to_read(&self) -> Result<Store> {
+        let path = self.path()?;
+        let mut options = Options::default();
+        options.create = false;
+        match Store::open_with(&path, &options) {
+            Err(Error::ReadOnly { .. }) => {
+                options.read_only = true;
+                Ok(Store::open_with(&path, &options)?)
+            }
+            other => Ok(other?),
+        }
+    }
+
+    /// The store, for a command that changes it.
+    pub fn open_to_write(&self) -> Result<Store> {
+        let mut options = Options::default();
+        options.create = false;
+        Ok(Store::open_with(self.path()?, &options)?)
+    }
+
+    /// The store, made when there is none; its directory is then the owner's alone.
+    pub fn open_or_create(&self, options: &Options) -> Result<Store> {
+        let path = self.path()?;
+        make_parent(&path)?;
+        Ok(Store::open_with(&path, options)?)
+    }
+
+    /// The address book that is meant.
+    pub fn book<'s>(&self, store: &'s Store) -> Result<Contacts<'s>> {
+        Ok(match &self.book {
+            Some(name) => store.address_book(name)?,
+            None => store.contacts()?,
+        })
+    }
+
+    /// The address book that is meant, in one state.
+    pub fn book_in<'s>(&self, snapshot: &'s Snapshot<'_>) -> Result<Reader<'s>> {
+        Ok(match &self.book {
+            Some(name) => snapshot.address_book(name)?,
+            None => snapshot.contacts()?,
+        })
+    }
+}
+
+/// Makes the directory of `path` (0700) when there is none.
+pub fn make_parent(path: &Path) -> Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() && !parent.exists() => {
+            std::fs::DirBuilder::new()
+                .recursive(true)
+                .mode(0o700)
+                .create(parent)
+                .map_err(|e| Failure::io(parent, e))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,134 @@
+//! What can be asked for: one definition feeds parsing, help, man pages and completions.
+//!
+//! Each command's own arguments stand with the command.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+
+use crate::commands as c;
+
+const EXAMPLES: &str = "\
+Examples:
+  etui demo                          see what it does, on an address book made up for you
+  etui import contacts.vcf           bring in your own contacts
+  etui contacts find ann             who was Ann again?
+  etui contacts show 17              all about contact number 17
+  etui export -o contacts.vcf        take everything out again, byte for byte
+
+Exit codes: 0 done, 1 failed, 2 not understood, 3 something was refused, 4 nothing found,
+5 changed meanwhile, 6 the store cannot be used, 7 the store is damaged.";
+
+/// Personal data kept on your own device, in one file
+#[derive(Debug, Parser)]
+#[command(
+    name = "etui",
+    version,
+    about,
+    after_help = EXAMPLES,
+    arg_required_else_help = true,
+    disable_help_subcommand = true,
+    max_term_width = 100
+)]
+pub struct Cli {
+    /// Options of all commands.
+    #[command(flatten)]
+    pub global: Global,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// Options of all commands.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Options of all commands")]
+pub struct Global {
+    /// The store's file [default: etui/personal.etui in your data directory]
+    #[arg(long, global = true, value_name = "PATH", env = "ETUI_STORE", hide_env_values = true)]
+    pub store: Option<PathBuf>,
+    /// The address book [default: the first one]
+    #[arg(long, global = true, value_name = "NAME")]
+    pub book: Option<String>,
+    /// Write JSON, one object a line
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Use colour
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub color: When,
+    /// Say nothing but what was asked for
+    #[arg(long, short, global = true)]
+    pub quiet: bool,
+}
+
+/// When to use colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum When {
+    /// On a terminal, unless NO_COLOR is set
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Show what etui does, on an address book made up for it
+    Demo(c::demo::Args),
+    /// Make a store
+    Init(c::init::Args),
+    /// Bring in vCard files
+    Import(c::import::Args),
+    /// Find, show and change contacts
+    #[command(subcommand, visible_alias = "contact", after_help = c::contacts::EXAMPLES)]
+    Contacts(c::contacts::Command),
+    /// Take contacts out as vCards
+    Export(c::export::Args),
+    /// Check that the store is whole
+    Check(c::check::Args),
+    /// Copy the store, while it is in use
+    Backup(c::backup::Args),
+    /// Bring back a backup
+    Restore(c::restore::Args),
+    /// Tell figures about the store
+    Stats(c::stats::Args),
+    /// Make up an address book, to try things with
+    Generate(c::generate::Args),
+    /// Write a completion script for a shell
+    Completions(c::completions::Args),
+    /// Write the manual pages
+    Man(c::man::Args),
+}
+
+/// The definition of it all, for help, man pages and completions.
+pub fn definition() -> clap::Command {
+    Cli::command()
+}
+
+/// Reads the command line; what cannot be understood is told of, with the exit code to end with.
+pub fn parse() -> Result<Cli, ExitCode> {
+    let parsed = definition()
+        .try_get_matches()
+        .and_then(|matches| Cli::from_arg_matches(&matches));
+    parsed.map_err(|error| {
+        let wants_json = std::env::args_os().any(|a| a == "--json");
+        if wants_json && error.use_stderr() {
+            let failure = crate::errors::Failure::usage(error.render().to_string().trim_end());
+            crate::output::json_error(&failure);
+        } else {
+            // Nobody reads on when the pipe is closed.
+            let _ = error.print();
+        }
+        ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_definition_holds_together() {
+        super::definition().debug_assert();
+    }
+}

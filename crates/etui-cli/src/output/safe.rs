@@ -1,0 +1,70 @@
+//! Foreign text made fit for a terminal: a contact's name must not be able to move the cursor,
+//! change colours, or turn the line's direction.
+
+use std::borrow::Cow;
+
+/// Whether `c` does something to a terminal or to the text around it: C0, DEL, C1, line and
+/// paragraph separators, bidirectional embeddings, overrides and isolates.
+fn acts(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+fn escaped(text: &str, keep: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if !text.contains(|c| acts(c) && !keep(c)) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        if !acts(c) || keep(c) {
+            out.push(c);
+        } else {
+            out.push_str(&format!("\\u{{{:x}}}", u32::from(c)));
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// Text as it may be shown: what acts on the terminal is written `\u{1b}`; line breaks too.
+pub fn shown(text: &str) -> Cow<'_, str> {
+    escaped(text, |_| false)
+}
+
+/// The same on one line: line breaks and tabs become spaces.
+pub fn one_line(text: &str) -> Cow<'_, str> {
+    if text.contains(['\r', '\n', '\t']) {
+        let words: Vec<_> = text.split(['\r', '\n', '\t']).filter(|w| !w.is_empty()).collect();
+        return Cow::Owned(shown(&words.join(" ")).into_owned());
+    }
+    shown(text)
+}
+
+/// The same with its line breaks left in.
+pub fn lines(text: &str) -> Cow<'_, str> {
+    escaped(text, |c| c == '\n')
+}
+
+/// A vCard's text: its line ends and tabs are kept.
+pub fn visible(text: &str) -> Cow<'_, str> {
+    escaped(text, |c| matches!(c, '\r' | '\n' | '\t'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_that_acts_gets_through() {
+        assert_eq!(shown("a\x1b[31mb\u{9b}2J\u{202e}c\nd"), "a\\u{1b}[31mb\\u{9b}2J\\u{202e}c\\u{a}d");
+        assert_eq!(one_line("a\r\nb\tc\x07"), "a b c\\u{7}");
+        assert_eq!(lines("a\nb\r"), "a\nb\\u{d}");
+        assert_eq!(visible("a\r\n\tb\x1b"), "a\r\n\tb\\u{1b}");
+    }
+
+    #[test]
+    fn names_of_all_scripts_stay_as_they_are() {
+        for name in ["Müller", "山田 太郎", "Ольга", "مريم", "👩‍🔬 Ada"] {
+            assert_eq!(shown(name), name);
+        }
+    }
+}

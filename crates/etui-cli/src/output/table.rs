@@ -1,0 +1,146 @@
+//! [`Table`]: one line per row, as wide as the terminal at the most.
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+use super::{Out, Style, one_line};
+use crate::errors::Result;
+
+/// Between two columns.
+const GAP: usize = 2;
+/// Columns are not made narrower than this for lack of room.
+const NARROWEST: usize = 4;
+
+/// Rows of text under headings. The first column is for numbers, flush right.
+pub struct Table {
+    headings: Vec<&'static str>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// An empty table.
+    pub fn new(headings: &[&'static str]) -> Self {
+        Self {
+            headings: headings.to_vec(),
+            rows: Vec::new(),
+        }
+    }
+
+    /// Adds a row; its texts may be anything.
+    pub fn row<'t>(&mut self, cells: impl IntoIterator<Item = &'t str>) {
+        self.rows
+            .push(cells.into_iter().map(|c| one_line(c).into_owned()).collect());
+    }
+
+    /// Writes it. On a terminal what is too wide is cut and ends in `…`; elsewhere nothing is.
+    pub fn write(&self, out: &mut Out) -> Result<()> {
+        let widths = self.widths(out.width());
+        let headings: Vec<String> = self.headings.iter().map(|h| (*h).to_owned()).collect();
+        let heading = line(&headings, &widths);
+        let heading = out.styled(Style::Dim, &heading).into_owned();
+        out.line(heading)?;
+        for row in &self.rows {
+            out.line(line(row, &widths))?;
+        }
+        Ok(())
+    }
+
+    /// The columns' widths: what they need, or, when that is too much, the widest ones less.
+    fn widths(&self, room: Option<usize>) -> Vec<usize> {
+        let mut widths: Vec<usize> = self.headings.iter().map(|h| h.width()).collect();
+        for row in &self.rows {
+            for (width, cell) in widths.iter_mut().zip(row) {
+                *width = (*width).max(cell.width());
+            }
+        }
+        let Some(room) = room else { return widths };
+        let room = room.saturating_sub(GAP * widths.len().saturating_sub(1));
+        // Numbers are not cut.
+        while widths.iter().sum::<usize>() > room {
+            match widths.iter_mut().skip(1).max_by_key(|w| **w) {
+                Some(widest) if *widest > NARROWEST => *widest -= 1,
+                _ => break,
+            }
+        }
+        widths
+    }
+}
+
+fn line(cells: &[String], widths: &[usize]) -> String {
+    let mut out = String::new();
+    let mut gap = 0;
+    for (i, (cell, &width)) in cells.iter().zip(widths).enumerate() {
+        out.extend(std::iter::repeat_n(' ', gap));
+        let (text, used) = cut(cell, width);
+        let rest = width.saturating_sub(used);
+        if i == 0 {
+            out.extend(std::iter::repeat_n(' ', rest));
+            out.push_str(&text);
+            gap = GAP;
+        } else {
+            out.push_str(&text);
+            gap = GAP + rest;
+        }
+    }
+    out.truncate(out.trim_end().len());
+    out
+}
+
+/// `text` in at most `width` columns, and how many it takes.
+fn cut(text: &str, width: usize) -> (String, usize) {
+    let natural = text.width();
+    if natural <= width {
+        return (text.to_owned(), natural);
+    }
+    let mut out = String::new();
+    let mut used = 0;
+    for c in text.chars() {
+        let w = c.width().unwrap_or(0);
+        if used + w + 1 > width {
+            break;
+        }
+        out.push(c);
+        used += w;
+    }
+    out.push('…');
+    (out, used + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table() -> Table {
+        let mut table = Table::new(&["#", "Name", "Organisation"]);
+        table.row(["7", "Ada\nLovelace", "Analytical Engines of London"]);
+        table.row(["12800", "山田 太郎", ""]);
+        table
+    }
+
+    fn lines(room: Option<usize>) -> Vec<String> {
+        let table = table();
+        let widths = table.widths(room);
+        table.rows.iter().map(|r| line(r, &widths)).collect()
+    }
+
+    #[test]
+    fn without_a_terminal_nothing_is_cut() {
+        assert_eq!(
+            lines(None),
+            [
+                "    7  Ada Lovelace  Analytical Engines of London",
+                "12800  山田 太郎"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_narrow_terminal_cuts_the_widest() {
+        assert_eq!(
+            lines(Some(30)),
+            ["    7  Ada Lovela…  Analytica…", "12800  山田 太郎"]
+        );
+        for line in lines(Some(20)) {
+            assert!(line.width() <= 21, "{line}");
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Numbers, sizes and times as people read them.
+
+use std::time::Duration;
+
+/// `12,800`.
+pub fn count(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, c) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(c);
+    }
+    out
+}
+
+/// `1 contact`, `12,800 contacts`.
+pub fn plural(n: u64, thing: &str) -> String {
+    let s = if n == 1 { "" } else { "s" };
+    format!("{} {thing}{s}", count(n))
+}
+
+/// `512 bytes`, `2.1 kB`, `13 MB`.
+pub fn size(bytes: u64) -> String {
+    if bytes < 1_000 {
+        return plural(bytes, "byte");
+    }
+    let mut value = bytes as f64 / 1e3;
+    let mut units = ["kB", "MB", "GB", "TB"].iter();
+    let mut unit = units.next();
+    while value >= 999.5 {
+        let Some(next) = units.next() else { break };
+        value /= 1e3;
+        unit = Some(next);
+    }
+    let unit = unit.copied().unwrap_or("TB");
+    if value < 9.95 {
+        format!("{value:.1} {unit}")
+    } else {
+        format!("{value:.0} {unit}")
+    }
+}
+
+/// `7.3 µs`, `120 µs`, `4.2 ms`, `1.3 s`.
+pub fn duration(time: Duration) -> String {
+    let us = time.as_nanos() as f64 / 1e3;
+    let (value, unit) = if us < 999.5 {
+        (us, "µs")
+    } else if us < 999_500.0 {
+        (us / 1e3, "ms")
+    } else {
+        (us / 1e6, "s")
+    };
+    if value < 9.95 {
+        format!("{value:.1} {unit}")
+    } else {
+        format!("{value:.0} {unit}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_people_write_them() {
+        assert_eq!(count(0), "0");
+        assert_eq!(count(12_800), "12,800");
+        assert_eq!(count(1_234_567), "1,234,567");
+        assert_eq!(plural(1, "contact"), "1 contact");
+        assert_eq!(size(1), "1 byte");
+        assert_eq!(size(2_140), "2.1 kB");
+        assert_eq!(size(999_900), "1.0 MB");
+        assert_eq!(size(13_400_000), "13 MB");
+        assert_eq!(duration(Duration::from_nanos(7_300)), "7.3 µs");
+        assert_eq!(duration(Duration::from_micros(999_600)), "1.0 s");
+        assert_eq!(duration(Duration::from_micros(4_230)), "4.2 ms");
+    }
+}

@@ -1,0 +1,224 @@
+//! The change log: what was changed since a token.
+//!
+//! One sequence numbers all changes of a store. A record's id is the number of the change that
+//! created it, so additions are found in `record` itself; `change` has a row for every edit,
+//! removal and return from the trash, with what it replaced.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+use rusqlite::{Connection, OptionalExtension};
+
+use super::{RecordId, meta};
+use crate::error::Result;
+
+/// Changes are kept at least this long, and removed contacts and earlier versions with them.
+pub(crate) const KEPT_MS: i64 = 30 * 24 * 3600 * 1000;
+/// Rows trimmed by one merge at the most, so that no save pays for a month at once.
+const TRIM_ROWS: i64 = 2_000;
+
+pub(crate) const EDITED: i64 = 1;
+pub(crate) const REMOVED: i64 = 2;
+pub(crate) const RESTORED: i64 = 3;
+
+/// A moment in a store's history, to ask later what was changed since.
+///
+/// Written `STORE.INCARNATION.NUMBER`. A copy or a restored backup is another incarnation: its
+/// numbers are not comparable, and a token from before is answered with
+/// [`Changes::Resynchronise`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Token {
+    /// The store, for as long as it and its copies live.
+    pub store: u64,
+    /// This copy of it.
+    pub incarnation: u64,
+    /// The number of the latest change.
+    pub number: i64,
+}
+
+impl fmt::Display for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}.{:016x}.{}", self.store, self.incarnation, self.number)
+    }
+}
+
+/// The text is no token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a change token looks like 0123456789abcdef.0123456789abcdef.42")]
+pub struct BadToken;
+
+impl FromStr for Token {
+    type Err = BadToken;
+
+    fn from_str(s: &str) -> std::result::Result<Self, BadToken> {
+        let mut parts = s.splitn(3, '.');
+        let mut next = || parts.next().ok_or(BadToken);
+        let hex = |s: &str| u64::from_str_radix(s, 16).map_err(|_| BadToken);
+        Ok(Self {
+            store: hex(next()?)?,
+            incarnation: hex(next()?)?,
+            number: next()?.parse().map_err(|_| BadToken)?,
+        })
+    }
+}
+
+/// What happened to a record since a token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ChangeKind {
+    /// It is new, or is back from the trash.
+    Added,
+    /// It has other content.
+    Changed,
+    /// It is gone.
+    Removed,
+}
+
+/// The latest change of one record since a token.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// Number of its latest change.
+    pub number: i64,
+    /// The record.
+    pub id: RecordId,
+    /// Its UID.
+    pub uid: String,
+    /// What happened, seen from the token.
+    pub kind: ChangeKind,
+}
+
+/// The answer to "what was changed since this token".
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Changes {
+    /// Every record changed since then, once each, in the order of their latest changes.
+    Since(Vec<Change>),
+    /// The token is of another store or incarnation, or older than the log is kept: read all.
+    Resynchronise,
+}
+
+/// The number of the latest change; 0 in a new store.
+pub(crate) fn latest(conn: &Connection) -> Result<i64> {
+    Ok(conn
+        .prepare_cached(
+            "SELECT max(coalesce((SELECT max(id) FROM record), 0), \
+                        coalesce((SELECT max(number) FROM change), 0))",
+        )?
+        .query_row([], |r| r.get(0))?)
+}
+
+/// Where the store stands now.
+pub(crate) fn token(conn: &Connection) -> Result<Token> {
+    let id = |key| -> Result<u64> { Ok(meta::number(conn, key)?.cast_unsigned()) };
+    Ok(Token {
+        store: id(meta::STORE_ID)?,
+        incarnation: id(meta::INCARNATION)?,
+        number: latest(conn)?,
+    })
+}
+
+/// What was changed in `collection` since `token`. Run it in a read transaction.
+pub(crate) fn since(conn: &Connection, collection: i64, token: &Token) -> Result<Changes> {
+    let now = self::token(conn)?;
+    let known = token.store == now.store
+        && token.incarnation == now.incarnation
+        && token.number >= meta::number(conn, meta::LOG_FLOOR)?
+        && token.number <= now.number;
+    if !known {
+        return Ok(Changes::Resynchronise);
+    }
+    let mut all = Vec::new();
+    // Live records created since; later edits of them are still additions seen from the token.
+    let mut added = conn.prepare_cached(
+        "SELECT changed, id, uid FROM record NOT INDEXED \
+         WHERE id > ?1 AND collection = ?2 AND removed IS NULL",
+    )?;
+    let mut rows = added.query((token.number, collection))?;
+    while let Some(row) = rows.next()? {
+        all.push(Change {
+            number: row.get(0)?,
+            id: RecordId(row.get(1)?),
+            uid: row.get(2)?,
+            kind: ChangeKind::Added,
+        });
+    }
+    // Records from before: whether they were live at the token is what their first change since
+    // then says; what they are now, the record.
+    let mut before: BTreeMap<i64, bool> = BTreeMap::new();
+    let mut changed = conn.prepare_cached(
+        "SELECT record, keys IS NOT NULL FROM change WHERE number > ?1 AND record <= ?1 \
+         ORDER BY number",
+    )?;
+    let mut rows = changed.query([token.number])?;
+    while let Some(row) = rows.next()? {
+        before.entry(row.get(0)?).or_insert(row.get(1)?);
+    }
+    let mut now = conn.prepare_cached(
+        "SELECT changed, uid, removed IS NULL FROM record WHERE id = ?1 AND collection = ?2",
+    )?;
+    for (id, was_live) in before {
+        let found = now
+            .query_row((id, collection), |r| {
+                Ok((r.get(0)?, r.get(1)?, r.get::<_, bool>(2)?))
+            })
+            .optional()?;
+        let Some((number, uid, is_live)) = found else {
+            continue;
+        };
+        let kind = match (was_live, is_live) {
+            (false, false) => continue,
+            (true, false) => ChangeKind::Removed,
+            (false, true) => ChangeKind::Added,
+            (true, true) => ChangeKind::Changed,
+        };
+        all.push(Change {
+            number,
+            id: RecordId(id),
+            uid,
+            kind,
+        });
+    }
+    all.sort_by_key(|c| c.number);
+    Ok(Changes::Since(all))
+}
+
+/// Forgets changes older than [`KEPT_MS`], and with them the removed records and replaced texts
+/// that only they remembered. The latest row always stays: it carries the sequence.
+pub(crate) fn trim(conn: &Connection, now: i64, merged: i64) -> Result<()> {
+    let oldest = now - KEPT_MS;
+    let floor: Option<i64> = conn
+        .prepare_cached(
+            "SELECT max(number) FROM (SELECT number, at FROM change WHERE number <= ?2 \
+             ORDER BY number LIMIT ?3) \
+             WHERE at < ?1 AND number < (SELECT max(number) FROM change)",
+        )?
+        .query_row((oldest, merged, TRIM_ROWS), |r| r.get(0))?;
+    let Some(floor) = floor else {
+        return Ok(());
+    };
+    conn.prepare_cached(
+        "DELETE FROM record WHERE removed IS NOT NULL AND changed <= ?1 \
+         AND id IN (SELECT record FROM change WHERE number <= ?1)",
+    )?
+    .execute([floor])?;
+    conn.prepare_cached("DELETE FROM change WHERE number <= ?1")?
+        .execute([floor])?;
+    meta::set(conn, meta::LOG_FLOOR, floor)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_read_back_as_written() {
+        let token = Token {
+            store: 0xfeed_0000_0000_0001,
+            incarnation: 7,
+            number: 42,
+        };
+        assert_eq!(token.to_string().parse(), Ok(token));
+        for bad in ["", "1", "1.2", "x.y.z", "1.2.z", "1.2.3.4"] {
+            assert_eq!(bad.parse::<Token>(), Err(BadToken), "{bad}");
+        }
+    }
+}

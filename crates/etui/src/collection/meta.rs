@@ -1,0 +1,38 @@
+//! The table `meta`: what the store says of itself.
+
+use rusqlite::types::{FromSql, ToSql};
+use rusqlite::{Connection, OptionalExtension};
+
+use crate::error::Result;
+
+/// Keys of `meta`.
+pub(crate) const STORE_ID: &str = "store_id";
+pub(crate) const INCARNATION: &str = "incarnation";
+pub(crate) const INODE: &str = "inode";
+pub(crate) const LOCALE: &str = "locale";
+pub(crate) const REGION: &str = "region";
+pub(crate) const COLLATION: &str = "collation";
+/// Changes up to this number are in `term`.
+pub(crate) const TERM_MARK: &str = "term_mark";
+/// Changes up to this number are in `gram`.
+pub(crate) const GRAM_MARK: &str = "gram_mark";
+/// Changes up to this number may be missing from `change`.
+pub(crate) const LOG_FLOOR: &str = "log_floor";
+
+pub(crate) fn get<T: FromSql>(conn: &Connection, key: &str) -> Result<Option<T>> {
+    Ok(conn
+        .prepare_cached("SELECT value FROM meta WHERE key = ?1")?
+        .query_row([key], |r| r.get(0))
+        .optional()?)
+}
+
+pub(crate) fn set(conn: &Connection, key: &str, value: impl ToSql) -> Result<()> {
+    conn.prepare_cached("INSERT OR REPLACE INTO meta (key, value) VALUES (?1, ?2)")?
+        .execute((key, value))?;
+    Ok(())
+}
+
+/// A number in `meta`; 0 when it was never written.
+pub(crate) fn number(conn: &Connection, key: &str) -> Result<i64> {
+    Ok(get(conn, key)?.unwrap_or(0))
+}

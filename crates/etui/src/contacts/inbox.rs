@@ -1,0 +1,83 @@
+//! What other programs wrote through the view `contact`, with plain SQLite and no vCard parser.
+//!
+//! The view's triggers put every INSERT, UPDATE and DELETE into the table `inbox`; it is taken in
+//! when a program next opens an address book. A vCard that cannot be kept stays in the inbox,
+//! where `etui check` tells of it.
+
+use rusqlite::{Connection, OptionalExtension};
+
+use super::book;
+use super::card::Card;
+use super::write::prepare;
+use crate::collection::Condition;
+use crate::collection::records::{self, Numbers};
+use crate::error::{Error, Result};
+use crate::text::order::Order;
+use crate::text::phone::Region;
+
+/// Takes in all that can be; inside a write transaction.
+pub(crate) fn drain(conn: &Connection, order: &Order, region: Option<Region>) -> Result<()> {
+    let mut numbers = Numbers::new(conn)?;
+    let mut last = 0i64;
+    loop {
+        let next = conn
+            .query_row(
+                "SELECT id, book, uid, vcard FROM inbox WHERE id > ?1 AND problem IS NULL \
+                 ORDER BY id LIMIT 1",
+                [last],
+                |r| {
+                    Ok((
+                        r.get::<_, i64>(0)?,
+                        r.get::<_, String>(1)?,
+                        r.get::<_, Option<String>>(2)?,
+                        r.get::<_, Option<Vec<u8>>>(3)?,
+                    ))
+                },
+            )
+            .optional()?;
+        let Some((id, name, uid, vcard)) = next else {
+            return Ok(());
+        };
+        last = id;
+        let book = match book::named(conn, &name) {
+            Ok(book) => book.id,
+            Err(error @ Error::NoAddressBook { .. }) => {
+                set_aside(conn, id, &error)?;
+                continue;
+            }
+            Err(e) => return Err(e),
+        };
+        let card = match vcard.map(Card::parse).transpose() {
+            Ok(card) => card,
+            Err(error) => {
+                set_aside(conn, id, &error.into())?;
+                continue;
+            }
+        };
+        let saved_uid = match &card {
+            Some(card) => {
+                let one = prepare(card, order, region);
+                one.put(conn, &mut numbers, book, Condition::Always)?;
+                Some(one.uid().to_owned())
+            }
+            None => None,
+        };
+        // An UPDATE that gave the card another UID is a removal of the record it was.
+        if let Some(uid) = uid
+            && saved_uid.as_deref() != Some(&uid)
+        {
+            records::remove(conn, &mut numbers, book, &uid, Condition::Always)?;
+        }
+        conn.execute("DELETE FROM inbox WHERE id = ?1", [id])?;
+    }
+}
+
+/// Notes why an entry cannot be taken in; it stays.
+fn set_aside(conn: &Connection, id: i64, error: &Error) -> Result<()> {
+    tracing::warn!(id, %error, "left in the inbox");
+    conn.execute(
+        "UPDATE inbox SET problem = ?2 WHERE id = ?1",
+        (id, error.to_string()),
+    )?;
+    Ok(())
+}

@@ -1,0 +1,357 @@
+//! Reading: by UID, by page, by filter, all at once.
+
+use rusqlite::{Connection, OptionalExtension, Row};
+
+use super::card::{Card, CardError};
+use super::filter::{Filter, Matcher};
+use super::keys::Summary;
+use crate::collection::{Changes, ETag, RecordId, Token, changes};
+use crate::error::Result;
+use crate::index;
+use crate::store::Store;
+
+/// A contact as it is stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Contact {
+    /// Its number in the store.
+    pub id: RecordId,
+    /// Its UID (or the identity that stands for one).
+    pub uid: String,
+    /// The version of its content.
+    pub etag: ETag,
+    /// The vCard, byte for byte as it came.
+    pub text: Vec<u8>,
+}
+
+impl Contact {
+    const COLUMNS: &'static str = "id, uid, etag, text";
+
+    fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            id: RecordId(row.get(0)?),
+            uid: row.get(1)?,
+            etag: row.get(2)?,
+            text: row.get(3)?,
+        })
+    }
+
+    /// The vCard, parsed.
+    ///
+    /// # Errors
+    /// [`CardError`] when another program put text into the store that is no vCard.
+    pub fn card(&self) -> std::result::Result<Card, CardError> {
+        Card::parse(self.text.clone())
+    }
+}
+
+/// What a list shows of a contact, read without its vCard.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Its number in the store.
+    pub id: RecordId,
+    /// Name, organisation, phone and e-mail.
+    pub summary: Summary,
+}
+
+/// Which part of a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Page {
+    /// Entries left out before it.
+    pub offset: u64,
+    /// Entries on it at the most.
+    pub limit: u64,
+}
+
+impl Page {
+    /// Everything.
+    pub const ALL: Self = Self {
+        offset: 0,
+        limit: i64::MAX as u64,
+    };
+
+    /// The first `limit` entries.
+    #[must_use]
+    pub fn first(limit: u64) -> Self {
+        Self { offset: 0, limit }
+    }
+
+    fn of<T>(self, all: impl Iterator<Item = T>) -> impl Iterator<Item = T> {
+        let size = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
+        all.skip(size(self.offset)).take(size(self.limit))
+    }
+}
+
+/// Many vCards in one piece of memory.
+#[derive(Debug, Clone, Default)]
+pub struct Texts {
+    bytes: Vec<u8>,
+    /// Each record and where its text ends.
+    ends: Vec<(RecordId, usize)>,
+}
+
+impl Texts {
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// All of them, one after the other.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Each record with its vCard.
+    pub fn iter(&self) -> impl Iterator<Item = (RecordId, &[u8])> {
+        let mut start = 0;
+        self.ends.iter().map(move |&(id, end)| {
+            let text = &self.bytes[start..end];
+            start = end;
+            (id, text)
+        })
+    }
+}
+
+/// An address book in one state of the store.
+pub struct Reader<'c> {
+    store: &'c Store,
+    conn: &'c Connection,
+    book: i64,
+}
+
+impl<'c> Reader<'c> {
+    pub(crate) fn new(store: &'c Store, conn: &'c Connection, book: i64) -> Self {
+        Self { store, conn, book }
+    }
+
+    /// The contact with this UID; `None` when there is none (or it was removed).
+    ///
+    /// # Errors
+    /// Whatever reading reports.
+    pub fn get(&self, uid: &str) -> Result<Option<Contact>> {
+        Ok(self
+            .conn
+            .prepare_cached(
+                "SELECT id, uid, etag, text FROM record \
+                 WHERE collection = ?1 AND uid = ?2 AND removed IS NULL",
+            )?
+            .query_row((self.book, uid), Contact::from_row)
+            .optional()?)
+    }
+
+    /// The contacts with these UIDs, in the order asked; `None` where there is none.
+    ///
+    /// # Errors
+    /// Whatever reading reports.
+    pub fn get_many<U: AsRef<str>>(&self, uids: &[U]) -> Result<Vec<Option<Contact>>> {
+        let mut statement = self.conn.prepare_cached(
+            "SELECT id, uid, etag, text FROM record \
+             WHERE collection = ?1 AND uid = ?2 AND removed IS NULL",
+        )?;
+        uids.iter()
+            .map(|uid| {
+                Ok(statement
+                    .query_row((self.book, uid.as_ref()), Contact::from_row)
+                    .optional()?)
+            })
+            .collect()
+    }
+
+    /// The contact with this number; `None` when this address book has none.
+    ///
+    /// # Errors
+    /// Whatever reading reports.
+    pub fn by_id(&self, id: RecordId) -> Result<Option<Contact>> {
+        Ok(self
+            .conn
+            .prepare_cached(
+                "SELECT id, uid, etag, text FROM record \
+                 WHERE id = ?2 AND collection = ?1 AND removed IS NULL",
+            )?
+            .query_row((self.book, id.0), Contact::from_row)
+            .optional()?)
+    }
+
+    /// All vCards, in the order in which they were added.
+    ///
+    /// # Errors
+    /// Whatever reading reports.
+    pub fn all(&self) -> Result<Texts> {
+        let mut texts = Texts::default();
+        self.for_each(|id, text| {
+            texts.bytes.extend_from_slice(text);
+            texts.ends.push((id, texts.bytes.len()));
+            Ok(())
+        })?;
+        Ok(texts)
+    }
+
+    /// Calls `visit` with every vCard, in the order in which they were added, one in memory at
+    /// a time. An error that `visit` returns ends it.
+    ///
+    /// # Errors
+    /// Whatever reading reports, and what `visit` returns.
+    pub fn for_each(&self, mut visit: impl FnMut(RecordId, &[u8]) -> Result<()>) -> Result<()> {
+        let mut statement = self.conn.prepare_cached(
+            // In the order of the file; by way of `record_uid` they would have to be sorted.
+            "SELECT id, text FROM record NOT INDEXED \
+             WHERE collection = ?1 AND removed IS NULL ORDER BY id",
+        )?;
+        let mut rows = statement.query([self.book])?;
+        while let Some(row) = rows.next()? {
+            visit(
+                RecordId(row.get(0)?),
+                row.get_ref(1)?.as_blob().unwrap_or_default(),
+            )?;
+        }
+        Ok(())
+    }
+
+    /// How many contacts there are.
+    ///
+    /// # Errors
+    /// Whatever reading reports.
+    pub fn count(&self) -> Result<u64> {
+        Ok(self
+            .conn
+            .prepare_cached("SELECT count(*) FROM list WHERE collection = ?1")?
+            .query_row([self.book], |r| r.get::<_, i64>(0))?
+            .unsigned_abs())
+    }
+
+    /// A page of the list, in the store's locale order.
+    ///
+    /// # Errors
+    /// Whatever reading reports.
+    pub fn list(&self, page: Page) -> Result<Vec<Entry>> {
+        let mut statement = self.conn.prepare_cached(
+            "SELECT id, summary FROM list WHERE collection = ?1 \
+             ORDER BY sort, id LIMIT ?2 OFFSET ?3",
+        )?;
+        let signed = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
+        let mut rows = statement.query((self.book, signed(page.limit), signed(page.offset)))?;
+        let mut entries = Vec::new();
+        while let Some(row) = rows.next()? {
+            entries.push(entry(row)?);
+        }
+        Ok(entries)
+    }
+
+    /// The contacts that `filter` means, in list order.
+    ///
+    /// # Errors
+    /// Whatever reading reports.
+    pub fn find(&self, filter: &Filter) -> Result<Vec<Entry>> {
+        self.find_page(filter, Page::ALL)
+    }
+
+    /// A page of the contacts that `filter` means, in list order.
+    ///
+    /// # Errors
+    /// Whatever reading reports.
+    pub fn find_page(&self, filter: &Filter, page: Page) -> Result<Vec<Entry>> {
+        if matches!(filter, Filter::All) {
+            return self.list(page);
+        }
+        let matcher = Matcher::new(filter, self.store.region());
+        match matcher.lookups() {
+            Some((lookups, _)) => self.gather(&matcher, &lookups, page),
+            None => self.walk(&matcher, page),
+        }
+    }
+
+    /// Candidates from the index, compared, sorted.
+    fn gather(
+        &self,
+        matcher: &Matcher,
+        lookups: &[index::Lookup],
+        page: Page,
+    ) -> Result<Vec<Entry>> {
+        let mut found: Vec<(Vec<u8>, i64)> = Vec::new();
+        let mut look = self.conn.prepare_cached(
+            "SELECT keys, sort FROM record \
+             WHERE id = ?1 AND collection = ?2 AND removed IS NULL",
+        )?;
+        for id in index::candidates(self.conn, lookups)? {
+            let mut rows = look.query((id, self.book))?;
+            if let Some(row) = rows.next()?
+                && matcher.matches(row.get_ref(0)?.as_blob().unwrap_or_default())
+            {
+                found.push((row.get(1)?, id));
+            }
+        }
+        found.sort_unstable();
+        let mut summary = self.conn.prepare_cached(
+            "SELECT id, summary FROM list WHERE collection = ?1 AND sort = ?2 AND id = ?3",
+        )?;
+        page.of(found.into_iter())
+            .map(|(sort, id)| {
+                let mut rows = summary.query((self.book, sort, id))?;
+                match rows.next()? {
+                    Some(row) => entry(row),
+                    None => Err(rusqlite::Error::QueryReturnedNoRows.into()),
+                }
+            })
+            .collect()
+    }
+
+    /// The list from its beginning, each record compared, until the page is full.
+    fn walk(&self, matcher: &Matcher, page: Page) -> Result<Vec<Entry>> {
+        let mut entries = Vec::new();
+        let mut skip = page.offset;
+        let mut statement = self.conn.prepare_cached(
+            "SELECT l.id, l.summary, r.keys FROM list l JOIN record r ON r.id = l.id \
+             WHERE l.collection = ?1 ORDER BY l.sort, l.id",
+        )?;
+        let mut rows = statement.query([self.book])?;
+        while (entries.len() as u64) < page.limit
+            && let Some(row) = rows.next()?
+        {
+            if !matcher.matches(row.get_ref(2)?.as_blob().unwrap_or_default()) {
+                continue;
+            }
+            match skip {
+                0 => entries.push(entry(row)?),
+                _ => skip -= 1,
+            }
+        }
+        Ok(entries)
+    }
+
+    /// Removed contacts that can be brought back, the latest first.
+    ///
+    /// # Errors
+    /// Whatever reading reports.
+    pub fn trash(&self) -> Result<Vec<Contact>> {
+        let sql = format!(
+            "SELECT {} FROM record WHERE collection = ?1 AND removed IS NOT NULL \
+             ORDER BY changed DESC",
+            Contact::COLUMNS
+        );
+        let mut statement = self.conn.prepare_cached(&sql)?;
+        let found = statement.query_map([self.book], Contact::from_row)?;
+        Ok(found.collect::<rusqlite::Result<_>>()?)
+    }
+
+    /// What was changed in this address book since `token`.
+    ///
+    /// # Errors
+    /// Whatever reading reports.
+    pub fn changes_since(&self, token: &Token) -> Result<Changes> {
+        changes::since(self.conn, self.book, token)
+    }
+}
+
+fn entry(row: &Row<'_>) -> Result<Entry> {
+    Ok(Entry {
+        id: RecordId(row.get(0)?),
+        summary: Summary::decode(row.get_ref(1)?.as_blob().unwrap_or_default()),
+    })
+}

@@ -1,0 +1,289 @@
+//! Writing: saved, removed, brought back; one is a batch of one.
+
+use std::borrow::Cow;
+
+use rusqlite::Connection;
+
+use super::Contacts;
+use super::card::Card;
+use super::keys::{self, Derived};
+use crate::collection::records::{self, Incoming, Numbers};
+use crate::collection::{Condition, Saved};
+use crate::error::{Error, Result};
+use crate::text::order::Order;
+use crate::text::phone::Region;
+
+/// A card with all that is stored of it.
+pub(crate) struct Prepared<'c> {
+    uid: Cow<'c, str>,
+    text: &'c [u8],
+    derived: Derived,
+}
+
+/// Derives what is stored of `card`; outside any transaction, since it takes most of the time.
+pub(crate) fn prepare<'c>(card: &'c Card, order: &Order, region: Option<Region>) -> Prepared<'c> {
+    Prepared {
+        uid: card.identity(),
+        text: card.text(),
+        derived: keys::derive(card, order, region),
+    }
+}
+
+impl Prepared<'_> {
+    pub(crate) fn uid(&self) -> &str {
+        &self.uid
+    }
+
+    pub(crate) fn put(
+        &self,
+        conn: &Connection,
+        numbers: &mut Numbers,
+        book: i64,
+        condition: Condition,
+    ) -> Result<Saved> {
+        let incoming = Incoming {
+            uid: &self.uid,
+            text: self.text,
+            keys: &self.derived.keys,
+            sort: &self.derived.sort,
+            summary: &self.derived.summary,
+        };
+        records::put(conn, numbers, book, &incoming, condition)
+    }
+}
+
+/// Cards derived at a time inside a batch, so that what is derived does not pile up.
+const AT_A_TIME: usize = 256;
+
+impl Contacts<'_> {
+    /// Saves a contact: adds it, or replaces the one with its UID.
+    ///
+    /// # Errors
+    /// Whatever writing reports; then nothing was changed.
+    pub fn save(&self, card: &Card) -> Result<Saved> {
+        self.save_if(card, Condition::Always)
+    }
+
+    /// Saves a contact if `condition` holds.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] when it does not hold; whatever writing reports.
+    pub fn save_if(&self, card: &Card, condition: Condition) -> Result<Saved> {
+        let saved = self.save_each_in_one(&[card], condition, true)?;
+        match saved.into_iter().next() {
+            Some(result) => result,
+            None => Err(Error::Stopped),
+        }
+    }
+
+    /// Saves many contacts in one transaction: all of them, or, on an error, none.
+    ///
+    /// # Errors
+    /// Whatever writing reports; then nothing was changed.
+    pub fn save_many<'c>(&self, cards: impl IntoIterator<Item = &'c Card>) -> Result<Vec<Saved>> {
+        let cards: Vec<&Card> = cards.into_iter().collect();
+        self.save_each_in_one(&cards, Condition::Always, true)?
+            .into_iter()
+            .collect()
+    }
+
+    /// Saves many contacts in one transaction, each on its own condition: those whose condition
+    /// does not hold are left out and told of, the others go in.
+    ///
+    /// # Errors
+    /// Whatever writing reports; then nothing was changed.
+    pub fn save_each(&self, cards: &[(&Card, Condition)]) -> Result<Vec<Result<Saved>>> {
+        let order = self.store.order()?;
+        let region = self.store.region();
+        let results = self.store.write(|conn| {
+            let mut numbers = Numbers::new(conn)?;
+            cards
+                .iter()
+                .map(|(card, condition)| {
+                    let one = prepare(card, order, region);
+                    settle(one.put(conn, &mut numbers, self.book.id, *condition))
+                })
+                .collect()
+        })?;
+        self.store.merge_due()?;
+        Ok(results)
+    }
+
+    fn save_each_in_one(
+        &self,
+        cards: &[&Card],
+        condition: Condition,
+        all_or_nothing: bool,
+    ) -> Result<Vec<Result<Saved>>> {
+        let order = self.store.order()?;
+        let region = self.store.region();
+        // One card is derived before the lock is taken, a batch piece by piece inside it.
+        let mut first: Vec<Prepared<'_>> = Vec::new();
+        if let [only] = cards {
+            first.push(prepare(only, order, region));
+        }
+        let results = self.store.write(|conn| {
+            let mut numbers = Numbers::new(conn)?;
+            let mut results = Vec::with_capacity(cards.len());
+            let mut put = |one: &Prepared<'_>| -> Result<()> {
+                let result = one.put(conn, &mut numbers, self.book.id, condition);
+                results.push(if all_or_nothing {
+                    Ok(result?)
+                } else {
+                    settle(result)?
+                });
+                Ok(())
+            };
+            if let Some(only) = first.first() {
+                put(only)?;
+            } else {
+                for some in cards.chunks(AT_A_TIME) {
+                    for card in some {
+                        put(&prepare(card, order, region))?;
+                    }
+                }
+            }
+            Ok(results)
+        })?;
+        self.store.merge_due()?;
+        Ok(results)
+    }
+
+    /// Removes a contact; it can be brought back for 30 days.
+    ///
+    /// # Errors
+    /// [`Error::NoContact`]; whatever writing reports.
+    pub fn remove(&self, uid: &str) -> Result<()> {
+        self.remove_if(uid, Condition::Always)
+    }
+
+    /// Removes a contact if `condition` holds.
+    ///
+    /// # Errors
+    /// [`Error::NoContact`], [`Error::Conflict`]; whatever writing reports.
+    pub fn remove_if(&self, uid: &str, condition: Condition) -> Result<()> {
+        let removed = self.store.write(|conn| {
+            let mut numbers = Numbers::new(conn)?;
+            records::remove(conn, &mut numbers, self.book.id, uid, condition)
+        })?;
+        self.store.merge_due()?;
+        if removed {
+            Ok(())
+        } else {
+            Err(Error::NoContact {
+                uid: uid.to_owned(),
+            })
+        }
+    }
+
+    /// Removes many contacts in one transaction; tells of each whether it was there.
+    ///
+    /// # Errors
+    /// Whatever writing reports; then nothing was changed.
+    pub fn remove_many<U: AsRef<str>>(&self, uids: &[U]) -> Result<Vec<bool>> {
+        let removed = self.store.write(|conn| {
+            let mut numbers = Numbers::new(conn)?;
+            uids.iter()
+                .map(|uid| {
+                    records::remove(
+                        conn,
+                        &mut numbers,
+                        self.book.id,
+                        uid.as_ref(),
+                        Condition::Always,
+                    )
+                })
+                .collect::<Result<Vec<_>>>()
+        })?;
+        self.store.merge_due()?;
+        Ok(removed)
+    }
+
+    /// Undoes a contact's latest change: a removed one comes back, an edited one gets the text
+    /// it had before. Doing it twice undoes the undoing.
+    ///
+    /// # Errors
+    /// [`Error::NoContact`] when there is nothing to bring back; whatever writing reports.
+    pub fn restore(&self, uid: &str) -> Result<Saved> {
+        let mut restored = self.restore_many(&[uid])?;
+        match restored.pop().flatten() {
+            Some(saved) => Ok(saved),
+            None => Err(Error::NoContact {
+                uid: uid.to_owned(),
+            }),
+        }
+    }
+
+    /// Undoes the latest change of many contacts in one transaction; `None` where there is
+    /// nothing to bring back.
+    ///
+    /// # Errors
+    /// Whatever writing reports; then nothing was changed.
+    pub fn restore_many<U: AsRef<str>>(&self, uids: &[U]) -> Result<Vec<Option<Saved>>> {
+        let order = self.store.order()?;
+        let region = self.store.region();
+        let restored = self.store.write(|conn| {
+            let mut numbers = Numbers::new(conn)?;
+            uids.iter()
+                .map(|uid| {
+                    let uid = uid.as_ref();
+                    let Some(text) = records::former(conn, self.book.id, uid)? else {
+                        return Ok(None);
+                    };
+                    let card = Card::parse(text)?;
+                    // The record keeps its identity, also where that came from the text before.
+                    let mut one = prepare(&card, order, region);
+                    one.uid = Cow::Borrowed(uid);
+                    one.put(conn, &mut numbers, self.book.id, Condition::Always)
+                        .map(Some)
+                })
+                .collect::<Result<Vec<_>>>()
+        })?;
+        self.store.merge_due()?;
+        Ok(restored)
+    }
+}
+
+/// Keeps a record's own failure apart from the transaction's.
+fn settle(result: Result<Saved>) -> Result<Result<Saved>> {
+    match result {
+        Err(e @ Error::Conflict { .. }) => Ok(Err(e)),
+        Err(e) => Err(e),
+        Ok(saved) => Ok(Ok(saved)),
+    }
+}
+
+/// Derives keys, sort keys and summaries of all records anew and makes their lists again.
+pub(crate) fn rederive(conn: &Connection, order: &Order, region: Option<Region>) -> Result<()> {
+    conn.execute_batch("DELETE FROM list")?;
+    let mut update = conn.prepare("UPDATE record SET sort = ?2 WHERE id = ?1")?;
+    let mut insert = conn
+        .prepare("INSERT INTO list (collection, sort, id, summary) VALUES (?1, ?2, ?3, ?4)")?;
+    let mut next = conn.prepare(
+        "SELECT id, collection, removed IS NULL, text FROM record WHERE id > ?1 \
+         ORDER BY id LIMIT 256",
+    )?;
+    let mut last = -1i64;
+    loop {
+        let page = next
+            .query_map([last], |r| {
+                Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?))
+            })?
+            .collect::<rusqlite::Result<Vec<(i64, i64, bool, Vec<u8>)>>>()?;
+        if page.is_empty() {
+            return Ok(());
+        }
+        for (id, collection, live, text) in page {
+            last = id;
+            // What another program wrote and cannot be read sorts first.
+            let derived = match Card::parse(text) {
+                Ok(card) => keys::derive(&card, order, region),
+                Err(_) => Derived::default(),
+            };
+            update.execute((id, &derived.sort))?;
+            if live {
+                insert.execute((collection, &derived.sort, id, &derived.summary))?;
+            }
+        }
+    }
+}

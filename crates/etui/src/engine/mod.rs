@@ -1,0 +1,247 @@
+//! How a SQLite connection is opened, budgeted and lent.
+//!
+//! This is the only room that knows which VFS, journal mode and pragmas a store runs on; what
+//! lies above asks for a connection to read ([`Engine::read`]) or a write transaction
+//! ([`Engine::write`]).
+//!
+//! SQLite's own WAL mode serves for now: `synchronous=FULL` makes a commit durable when it
+//! returns, `NORMAL` leaves the last moments to the operating system and never corrupts
+//! (<https://sqlite.org/wal.html>, "Performance Considerations").
+
+mod open;
+pub(crate) mod schema;
+
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use rusqlite::Connection;
+
+use crate::error::{Error, Result};
+
+pub(crate) use open::{OpenMode, sync_directory, with_suffix};
+
+/// When a save is safe from what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Durability {
+    /// When a save returns, it survives a power cut.
+    #[default]
+    Full,
+    /// When a save returns, it survives a crash of the program; a power cut may take back the
+    /// last moments, and never corrupts.
+    Deferred,
+}
+
+/// What the engine is told by the store's options.
+#[derive(Debug, Clone)]
+pub(crate) struct Settings {
+    pub(crate) durability: Durability,
+    pub(crate) memory_budget: usize,
+    pub(crate) busy_timeout: Duration,
+}
+
+/// Connections that may be open at once; a caller who needs one more waits for none, it gets a
+/// connection that is closed again after use.
+const KEPT_CONNECTIONS: usize = 4;
+
+/// The writer's share of the page-cache budget: dirty pages live there, readers use the map.
+const WRITER_SHARE: (usize, usize) = (1, 2);
+
+pub(crate) struct Engine {
+    path: PathBuf,
+    mode: OpenMode,
+    settings: Settings,
+    idle: Mutex<Vec<Connection>>,
+    writer: Mutex<Option<Connection>>,
+}
+
+impl Engine {
+    /// Opens the store at `path`, creating or migrating it as `mode` allows, and tells whether it
+    /// was created just now.
+    pub(crate) fn open(path: &Path, mode: OpenMode, settings: Settings) -> Result<(Self, bool)> {
+        let explain = |e: Error| e.about(path, settings.busy_timeout);
+        let opened = open::open(path, mode, &settings).map_err(explain)?;
+        let engine = Self {
+            path: path.to_owned(),
+            mode: opened.mode,
+            settings,
+            idle: Mutex::new(vec![opened.connection]),
+            writer: Mutex::new(None),
+        };
+        Ok((engine, opened.created))
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.mode != OpenMode::ReadWrite
+    }
+
+    pub(crate) fn explain(&self, error: Error) -> Error {
+        error.about(&self.path, self.settings.busy_timeout)
+    }
+
+    /// Borrows a connection for reading.
+    pub(crate) fn lend(&self) -> Result<Lease<'_>> {
+        let kept = lock(&self.idle).pop();
+        let connection = match kept {
+            Some(c) => c,
+            None => open::connect(&self.path, self.mode, &self.settings)
+                .map_err(|e| self.explain(e))?,
+        };
+        Ok(Lease {
+            engine: self,
+            connection: Some(connection),
+        })
+    }
+
+    /// Runs `work` on a connection that reads. Each statement sees one state; several see one
+    /// state only inside a transaction ([`Engine::read_transaction`]).
+    pub(crate) fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        let lease = self.lend()?;
+        work(&lease).map_err(|e| self.explain(e))
+    }
+
+    /// Runs `work` in one read transaction.
+    pub(crate) fn read_transaction<T>(
+        &self,
+        work: impl FnOnce(&Connection) -> Result<T>,
+    ) -> Result<T> {
+        self.read(|conn| {
+            conn.prepare_cached("BEGIN")?.execute([])?;
+            let result = work(conn);
+            let _ = conn.prepare_cached("ROLLBACK")?.execute([]);
+            result
+        })
+    }
+
+    /// Runs `work` in one write transaction: all of it is kept, durably as the store's level
+    /// says, or, on an error, nothing.
+    ///
+    /// Threads of this process queue at a lock; other processes are waited for as long as
+    /// `busy_timeout`.
+    pub(crate) fn write<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        if self.is_read_only() {
+            return Err(Error::ReadOnly {
+                path: self.path.clone(),
+            });
+        }
+        let mut writer = lock(&self.writer);
+        let connection = match writer.take() {
+            Some(c) => c,
+            None => {
+                let kept = lock(&self.idle).pop();
+                let c = match kept {
+                    Some(c) => c,
+                    None => open::connect(&self.path, self.mode, &self.settings)
+                        .map_err(|e| self.explain(e))?,
+                };
+                let share = self.settings.memory_budget * WRITER_SHARE.0 / WRITER_SHARE.1;
+                set_cache(&c, share)?;
+                c
+            }
+        };
+        let connection = writer.insert(connection);
+        transact(connection, work).map_err(|e| self.explain(e))
+    }
+
+    /// Bytes of page cache in use by this engine's idle connections and its writer.
+    pub(crate) fn cache_bytes(&self) -> usize {
+        let mut all = lock(&self.idle).iter().map(cache_used).sum();
+        if let Ok(writer) = self.writer.try_lock() {
+            all += writer.as_ref().map_or(0, cache_used);
+        }
+        all
+    }
+
+    /// Closes all connections. The last one of all processes folds the WAL back into the file.
+    pub(crate) fn close(self) -> Result<()> {
+        let idle = std::mem::take(&mut *lock(&self.idle));
+        let writer = lock(&self.writer).take();
+        for connection in idle.into_iter().chain(writer) {
+            connection
+                .close()
+                .map_err(|(_, e)| self.explain(Error::Sqlite(e)))?;
+        }
+        Ok(())
+    }
+}
+
+/// Runs `work` between BEGIN IMMEDIATE and COMMIT on `connection`.
+fn transact<T>(
+    connection: &Connection,
+    work: impl FnOnce(&Connection) -> Result<T>,
+) -> Result<T> {
+    /// Rolls back also when `work` panics.
+    struct Open<'c>(&'c Connection);
+    impl Drop for Open<'_> {
+        fn drop(&mut self) {
+            if !self.0.is_autocommit() {
+                let _ = self.0.execute_batch("ROLLBACK");
+            }
+        }
+    }
+    connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
+    let open = Open(connection);
+    let value = work(connection)?;
+    connection.prepare_cached("COMMIT")?.execute([])?;
+    drop(open);
+    Ok(value)
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // A panic while the lock was held left no half-made state: transactions roll back, and a
+    // connection is either in the list or not.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Bounds a connection's page cache.
+fn set_cache(connection: &Connection, bytes: usize) -> Result<()> {
+    connection.pragma_update(None, "cache_size", -((bytes / 1024).max(64) as i64))?;
+    Ok(())
+}
+
+/// Bytes of page cache a connection uses (SQLITE_DBSTATUS_CACHE_USED), by way of its counted
+/// pages; the bound is what `cache_size` says.
+fn cache_used(connection: &Connection) -> usize {
+    let size = connection
+        .query_row("PRAGMA cache_size", [], |r| r.get::<_, i64>(0))
+        .unwrap_or(0);
+    usize::try_from(-size).unwrap_or(0) * 1024
+}
+
+/// A connection on loan; it goes back when dropped.
+pub(crate) struct Lease<'e> {
+    engine: &'e Engine,
+    connection: Option<Connection>,
+}
+
+impl Deref for Lease<'_> {
+    type Target = Connection;
+
+    fn deref(&self) -> &Connection {
+        match &self.connection {
+            Some(c) => c,
+            // `connection` is taken only by `drop`.
+            None => unreachable!("a lease holds its connection until it is dropped"),
+        }
+    }
+}
+
+impl Drop for Lease<'_> {
+    fn drop(&mut self) {
+        let Some(connection) = self.connection.take() else {
+            return;
+        };
+        if !connection.is_autocommit() {
+            let _ = connection.execute_batch("ROLLBACK");
+        }
+        let mut idle = lock(&self.engine.idle);
+        if idle.len() < KEPT_CONNECTIONS {
+            idle.push(connection);
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! Opening: the file, its kind, its settings; creating and migrating it.
+
+use std::path::Path;
+
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags};
+use rustix::fs::{Mode, OFlags};
+
+use super::{Settings, schema, set_cache};
+use crate::error::{Error, Result};
+
+/// How the file may be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OpenMode {
+    /// Read and write; created when it is not there, if `create`.
+    ReadWrite,
+    /// Read; a live WAL of other programs is seen.
+    ReadOnly,
+    /// Read from a medium that nobody can write to (no locks, no WAL).
+    Immutable,
+}
+
+pub(super) struct Opened {
+    pub(super) connection: Connection,
+    pub(super) mode: OpenMode,
+    pub(super) created: bool,
+}
+
+/// The WAL's resting size: larger ones are truncated to it when they start over.
+const WAL_RESTS_AT: i64 = 4 << 20;
+/// Bytes of the file that are read through a memory map (shared between processes, no copy).
+const MAPPED: i64 = 1 << 30;
+/// Prepared statements kept by a connection; all of this library's fit.
+const STATEMENTS: usize = 96;
+
+/// Opens the file, creating or migrating the store when it is opened to write.
+pub(super) fn open(path: &Path, mode: OpenMode, settings: &Settings) -> Result<Opened> {
+    if mode == OpenMode::ReadWrite && !path.exists() {
+        create_file(path)?;
+    }
+    let (connection, mode) = match mode {
+        OpenMode::ReadWrite => (connect(path, mode, settings)?, mode),
+        _ if !path.exists() => {
+            return Err(Error::NoStore {
+                path: path.to_owned(),
+            });
+        }
+        _ => connect_to_read(path, settings)?,
+    };
+    let created = match schema::kind(&connection)? {
+        schema::Kind::Store(version) if version == schema::VERSION => false,
+        schema::Kind::Store(version) => {
+            schema::refuse_newer(path, version)?;
+            if mode != OpenMode::ReadWrite {
+                return Err(Error::ReadOnly {
+                    path: path.to_owned(),
+                });
+            }
+            migrate(&connection, path)?
+        }
+        schema::Kind::Empty if mode == OpenMode::ReadWrite => {
+            connection.pragma_update(None, "journal_mode", "WAL")?;
+            let created = migrate(&connection, path)?;
+            sync_directory(path)?;
+            created
+        }
+        schema::Kind::Empty | schema::Kind::Foreign => {
+            return Err(Error::NotAStore {
+                path: path.to_owned(),
+            });
+        }
+    };
+    Ok(Opened {
+        connection,
+        mode,
+        created,
+    })
+}
+
+/// Creates and migrates in one transaction; two programs that do so at once meet at its lock, and
+/// the second finds it done.
+fn migrate(connection: &Connection, path: &Path) -> Result<bool> {
+    super::transact(connection, |conn| {
+        let from = match schema::kind(conn)? {
+            schema::Kind::Store(v) => v,
+            schema::Kind::Empty => 0,
+            schema::Kind::Foreign => {
+                return Err(Error::NotAStore {
+                    path: path.to_owned(),
+                });
+            }
+        };
+        schema::refuse_newer(path, from)?;
+        schema::migrate(conn, from)?;
+        if from == 0 {
+            conn.pragma_update(None, "application_id", schema::APPLICATION_ID)?;
+        }
+        Ok(from == 0)
+    })
+}
+
+/// A further connection to a store that was opened before.
+pub(super) fn connect(path: &Path, mode: OpenMode, settings: &Settings) -> Result<Connection> {
+    let access = match mode {
+        OpenMode::ReadWrite => OpenFlags::SQLITE_OPEN_READ_WRITE,
+        OpenMode::ReadOnly => OpenFlags::SQLITE_OPEN_READ_ONLY,
+        OpenMode::Immutable => OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI,
+    };
+    let flags = access | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_PRIVATE_CACHE;
+    let connection = match mode {
+        OpenMode::Immutable => Connection::open_with_flags(immutable_uri(path), flags)?,
+        // SQLite was built to take `file:...` for a URI; a leading `./` says that it is a path.
+        _ if path.is_relative() => {
+            Connection::open_with_flags(Path::new(".").join(path), flags)?
+        }
+        _ => Connection::open_with_flags(path, flags)?,
+    };
+    connection.busy_timeout(settings.busy_timeout)?;
+    // SQLite is built to plan a query anew whenever a bound value changes, in hope of statistics
+    // that this schema has no use for: each look into the index would be compiled again.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    set_cache(&connection, settings.memory_budget / 8)?;
+    connection.pragma_update(None, "mmap_size", MAPPED)?;
+    // Functions with side effects have no business in this schema; a foreign file may not call any.
+    connection.pragma_update(None, "trusted_schema", false)?;
+    if mode == OpenMode::ReadWrite {
+        if connection.is_readonly("main")? {
+            return Err(Error::ReadOnly {
+                path: path.to_owned(),
+            });
+        }
+        connection.pragma_update(
+            None,
+            "synchronous",
+            match settings.durability {
+                super::Durability::Full => "FULL",
+                super::Durability::Deferred => "NORMAL",
+            },
+        )?;
+        connection.pragma_update(None, "journal_size_limit", WAL_RESTS_AT)?;
+    }
+    Ok(connection)
+}
+
+/// Reading a WAL database needs its shared-memory file; where that can neither be found nor made
+/// (a read-only medium), nobody writes, and the file is read as it is.
+fn connect_to_read(path: &Path, settings: &Settings) -> Result<(Connection, OpenMode)> {
+    let attempt = connect(path, OpenMode::ReadOnly, settings).and_then(|c| {
+        schema::kind(&c)?;
+        Ok(c)
+    });
+    match attempt {
+        Ok(c) => Ok((c, OpenMode::ReadOnly)),
+        Err(Error::Sqlite(e))
+            if matches!(
+                e.sqlite_error_code(),
+                Some(rusqlite::ErrorCode::CannotOpen | rusqlite::ErrorCode::ReadOnly)
+            ) && !with_suffix(path, "-wal").exists() =>
+        {
+            Ok((
+                connect(path, OpenMode::Immutable, settings)?,
+                OpenMode::Immutable,
+            ))
+        }
+        Err(e) => Err(e),
+    }
+}
+
+/// `path` with `suffix` behind its name, as SQLite names its companions.
+pub(crate) fn with_suffix(path: &Path, suffix: &str) -> std::path::PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+/// `file:` URI of a path (<https://sqlite.org/uri.html>): every byte that is not plainly harmless
+/// is percent-encoded.
+fn immutable_uri(path: &Path) -> String {
+    use std::os::unix::ffi::OsStrExt;
+    let mut uri = String::from("file:");
+    for &b in path.as_os_str().as_bytes() {
+        match b {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' => {
+                uri.push(b as char);
+            }
+            _ => uri.push_str(&format!("%{b:02X}")),
+        }
+    }
+    uri.push_str("?immutable=1");
+    uri
+}
+
+/// Creates an empty file that only its owner may read; SQLite gives its companions the same mode.
+fn create_file(path: &Path) -> Result<()> {
+    let made = rustix::fs::open(
+        path,
+        OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC,
+        Mode::RUSR | Mode::WUSR,
+    );
+    match made {
+        Ok(_) => Ok(()),
+        // Another program made it in the same moment.
+        Err(rustix::io::Errno::EXIST) => Ok(()),
+        Err(e) => Err(Error::io(path, e.into())),
+    }
+}
+
+/// Makes the file's name durable.
+pub(crate) fn sync_directory(path: &Path) -> Result<()> {
+    let directory = match path.parent() {
+        Some(p) if !p.as_os_str().is_empty() => p,
+        _ => Path::new("."),
+    };
+    std::fs::File::open(directory)
+        .and_then(|d| d.sync_all())
+        .map_err(|e| Error::io(directory, e))
+}

@@ -1,0 +1,96 @@
+//! The schema, drawn, and how older ones become this one.
+//!
+//! ```text
+//! meta        key -> value                          store id, incarnation, locale, marks
+//! collection  id  -> kind, name                     address books (later: calendars)
+//! record      id  -> the record: text as it came, and what is derived from it
+//! record_uid  (collection, uid) -> id
+//! list        (collection, sort, id) -> summary     live records in list order
+//! change      number -> what a change replaced      edits and removals; additions are in `record`
+//! term        (term, record)                        words, addresses, numbers -> records
+//! gram        (gram, first) -> ids                  three characters -> records
+//! inbox       id  -> what others wrote through the view `contact`
+//! ```
+//!
+//! One new contact touches three B-trees: `record`, `record_uid`, `list`. Why there are no more:
+//!
+//! * **Numbers**: one sequence numbers all changes, and a record's id is the number of the change
+//!   that created it. So additions need no row in `change` (they are the records whose id lies
+//!   beyond a token), no counter is stored, and ids are never used again.
+//! * **Pending**: `term` and `gram` are not written in a save's transaction. Records changed since
+//!   the marks in `meta` are pending: a search looks at them besides the index, and they are
+//!   merged into it in batches (`index::merge`).
+//!
+//! Nothing in the schema needs a function, collation or tokenizer that plain SQLite lacks.
+
+use rusqlite::Connection;
+
+use crate::error::{Error, Result};
+
+/// `application_id` of an etui store: "etui" in ASCII.
+pub(crate) const APPLICATION_ID: i64 = 0x6574_7569;
+
+/// Steps from `user_version` N to N+1. Only ever appended to.
+const MIGRATIONS: &[&str] = &[include_str!("migrations/0001.sql")];
+
+/// `user_version` of the schema this library writes.
+pub(crate) const VERSION: i64 = MIGRATIONS.len() as i64;
+
+/// Runs the steps that are missing, inside the caller's write transaction.
+///
+/// # Errors
+/// Whatever SQLite reports; the caller rolls back.
+pub(crate) fn migrate(conn: &Connection, from: i64) -> Result<()> {
+    let done = usize::try_from(from).unwrap_or(0);
+    for (step, sql) in MIGRATIONS.iter().enumerate().skip(done) {
+        tracing::info!(from = step, to = step + 1, "migrating the schema");
+        conn.execute_batch(sql)?;
+        conn.pragma_update(None, "user_version", step as i64 + 1)?;
+    }
+    Ok(())
+}
+
+/// What a database file is, by its header.
+pub(crate) enum Kind {
+    /// No tables and no marks: may become a store.
+    Empty,
+    /// A store of schema version N, 1 or more.
+    Store(i64),
+    /// Somebody else's.
+    Foreign,
+}
+
+/// Looks at `application_id` and `user_version`.
+///
+/// # Errors
+/// Whatever SQLite reports, e.g. that this is no database.
+pub(crate) fn kind(conn: &Connection) -> Result<Kind> {
+    let read = |name: &str| -> rusqlite::Result<i64> {
+        conn.query_row(&format!("PRAGMA {name}"), [], |r| r.get(0))
+    };
+    let (application, version) = (read("application_id")?, read("user_version")?);
+    if application == APPLICATION_ID && version > 0 {
+        return Ok(Kind::Store(version));
+    }
+    let tables: i64 = conn.query_row("SELECT count(*) FROM sqlite_schema", [], |r| r.get(0))?;
+    Ok(if application == 0 && version == 0 && tables == 0 {
+        Kind::Empty
+    } else {
+        Kind::Foreign
+    })
+}
+
+/// Refuses a schema that this library does not know.
+///
+/// # Errors
+/// [`Error::Newer`].
+pub(crate) fn refuse_newer(path: &std::path::Path, found: i64) -> Result<()> {
+    if found > VERSION {
+        return Err(Error::Newer {
+            path: path.to_owned(),
+            found,
+            known: VERSION,
+        });
+    }
+    Ok(())
+}

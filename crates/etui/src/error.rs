@@ -1,0 +1,221 @@
+//! The one error type of this crate: what was wrong, where, and what to do.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::ErrorCode;
+
+use crate::collection::ETag;
+use crate::contacts::{CardError, FilterError};
+
+/// What went wrong, where, and what the caller can do about it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// No file stands at the path and it was not to be created.
+    #[error("{}: there is no store here (`etui init` makes one)", path.display())]
+    NoStore {
+        /// The path that was asked for.
+        path: PathBuf,
+    },
+    /// The file is not a SQLite database.
+    #[error("{}: this is not a database file; it was left untouched", path.display())]
+    NotADatabase {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file is a SQLite database, but another program's.
+    #[error(
+        "{}: this is a SQLite database, but not an etui store; it was left untouched",
+        path.display()
+    )]
+    NotAStore {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The store was written by a newer version of etui.
+    #[error(
+        "{}: this store has schema version {found}, this program knows versions up to {known}; \
+         use a newer etui (the file was left untouched)",
+        path.display()
+    )]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// `user_version` as found.
+        found: i64,
+        /// The newest version this library knows.
+        known: i64,
+    },
+    /// The store cannot be written: file, directory or medium is read-only, or it was opened so.
+    #[error(
+        "{}: cannot write: the store, its directory or its medium is read-only",
+        path.display()
+    )]
+    ReadOnly {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The disk (or quota) is full. The transaction was rolled back; the store is whole.
+    #[error(
+        "{}: no space left on the device; nothing of this change was kept. \
+         Free some space and try again",
+        path.display()
+    )]
+    DiskFull {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Another program held the store's write lock for longer than `Options::busy_timeout`.
+    #[error(
+        "{}: another program has been writing to the store for {} s; try again when it is done",
+        path.display(),
+        waited.as_secs()
+    )]
+    Busy {
+        /// The file.
+        path: PathBuf,
+        /// How long this call waited.
+        waited: Duration,
+    },
+    /// SQLite found the file malformed.
+    #[error(
+        "{}: the file is damaged ({detail}); `etui check` tells more, a backup can be brought \
+         back with `etui restore`",
+        path.display()
+    )]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What SQLite said.
+        detail: String,
+    },
+    /// The operating system refused something.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file or directory.
+        path: PathBuf,
+        /// The operating system's error.
+        source: std::io::Error,
+    },
+    /// A path that was to be created exists already.
+    #[error("{}: exists already; choose another path or remove it first", path.display())]
+    Exists {
+        /// The path.
+        path: PathBuf,
+    },
+    /// No address book of this name.
+    #[error("there is no address book named \"{name}\" (there are: {})", known.join(", "))]
+    NoAddressBook {
+        /// The name asked for.
+        name: String,
+        /// The names that exist.
+        known: Vec<String>,
+    },
+    /// An address book of this name exists already.
+    #[error("an address book named \"{name}\" exists already")]
+    AddressBookExists {
+        /// The name.
+        name: String,
+    },
+    /// A name that cannot be given to an address book.
+    #[error("\"{name}\" cannot be an address book's name: use 1 to 200 characters, no line breaks")]
+    BadName {
+        /// The name.
+        name: String,
+    },
+    /// No record with this UID (for `restore`: none in the trash either).
+    #[error("there is no contact with UID \"{uid}\"")]
+    NoContact {
+        /// The UID asked for.
+        uid: String,
+    },
+    /// A conditional write found another ETag (or a record where none should be).
+    #[error(
+        "the contact \"{uid}\" was changed meanwhile (expected {}, found {}); read it again, \
+         apply the change to what it is now",
+        show_etag(.expected), show_etag(.found)
+    )]
+    Conflict {
+        /// The record's UID.
+        uid: String,
+        /// The ETag the caller had; `None`: it expected no such record.
+        expected: Option<ETag>,
+        /// The ETag found; `None`: there is no such record.
+        found: Option<ETag>,
+    },
+    /// The bytes given are not a contact that can be kept.
+    #[error("{0}")]
+    Card(#[from] CardError),
+    /// A filter's text could not be understood.
+    #[error("{0}")]
+    Filter(#[from] FilterError),
+    /// A locale that is not a language tag (BCP 47).
+    #[error("\"{locale}\" is not a locale; write it like `de`, `en-US` or `sv-SE`")]
+    BadLocale {
+        /// The text given.
+        locale: String,
+    },
+    /// The caller asked to stop; whole batches before that moment are kept.
+    #[error("stopped as asked; what was reported as saved is kept")]
+    Stopped,
+    /// Anything else that SQLite reported.
+    #[error("the database reported: {0}")]
+    Sqlite(#[from] rusqlite::Error),
+}
+
+fn show_etag(etag: &Option<ETag>) -> String {
+    etag.map_or_else(|| "none".to_owned(), |e| e.to_string())
+}
+
+/// `std::result::Result` with this crate's [`Error`].
+pub type Result<T> = std::result::Result<T, Error>;
+
+impl Error {
+    /// An operating-system error about `path`.
+    pub(crate) fn io(path: &Path, source: std::io::Error) -> Self {
+        match source.raw_os_error().map(rustix::io::Errno::from_raw_os_error) {
+            Some(rustix::io::Errno::NOSPC | rustix::io::Errno::DQUOT) => Self::DiskFull {
+                path: path.to_owned(),
+            },
+            Some(rustix::io::Errno::ROFS) => Self::ReadOnly {
+                path: path.to_owned(),
+            },
+            _ => Self::Io {
+                path: path.to_owned(),
+                source,
+            },
+        }
+    }
+
+    /// Turns SQLite's result codes into this crate's terms, with the file they are about.
+    pub(crate) fn about(self, path: &Path, waited: Duration) -> Self {
+        let Self::Sqlite(ref inner) = self else {
+            return self;
+        };
+        let path = path.to_owned();
+        match inner.sqlite_error_code() {
+            Some(ErrorCode::NotADatabase) => Self::NotADatabase { path },
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Busy { path, waited },
+            Some(ErrorCode::DiskFull) => Self::DiskFull { path },
+            Some(ErrorCode::ReadOnly) => Self::ReadOnly { path },
+            Some(ErrorCode::DatabaseCorrupt) => Self::Damaged {
+                path,
+                detail: inner.to_string(),
+            },
+            Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => Self::Io {
+                path,
+                source: std::io::Error::new(
+                    std::io::ErrorKind::PermissionDenied,
+                    "cannot be opened (is the directory there, and may you read it?)",
+                ),
+            },
+            Some(ErrorCode::SystemIoFailure) => Self::Io {
+                path,
+                source: std::io::Error::other(inner.to_string()),
+            },
+            Some(ErrorCode::OperationInterrupted) => Self::Stopped,
+            _ => self,
+        }
+    }
+}

@@ -1,0 +1,453 @@
+//! A record as text for a parser: [`clean`] gives what the record says in
+//! UTF-8, without what the parsers of vCard 3.0 and 4.0 misread.
+//!
+//! ```text
+//! N;ENCODING=QUOTED-PRINTABLE:M=FC=\r\n   ->   N:Müller;Anna\r\n
+//! ller;Anna\r\n
+//! ```
+//!
+//! The text is for reading only: what is stored is the record as it came.
+//!
+//! ```
+//! use etui::import::clean::clean;
+//!
+//! let card = b"BEGIN:VCARD\nVERSION:2.1\nFN;CHARSET=ISO-8859-1:M\xFCller\nEND:VCARD\n";
+//! assert!(clean(card).contains("FN:Müller\r\n"));
+//! ```
+
+use std::borrow::Cow;
+
+use encoding_rs::{Encoding, REPLACEMENT, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
+use memchr::{memchr_iter, memchr2};
+
+use super::lines::{ContentLine, ContentLines, Edge, begins, delimiter, params, trim};
+
+/// The record as UTF-8 text that a parser can be given.
+///
+/// An ordinary record is borrowed. One is rebuilt, each property on one line
+/// with CRLF, if something in it needs it:
+///
+/// * UTF-16 is decoded.
+/// * Values with `CHARSET=x` are decoded from it, and the parameter is dropped
+///   (base64 values keep theirs). Without CHARSET, or with one that is not
+///   known, a property that is not UTF-8 is read as windows-1252; so is one
+///   that claims to be UTF-8 and is not.
+/// * Quoted-printable values are decoded, and the parameter is dropped.
+///   Encoded semicolons, commas and backslashes come out escaped, encoded line
+///   breaks as `\n`; literal ones stay the separators they are. Where N or ADR
+///   has no literal semicolon at all, the encoded ones are taken as the
+///   separators: the encoder has encoded everything.
+/// * A nested card (AGENT) is left out together with its AGENT line.
+/// * Base64 over lines that are not indented is put on one line.
+/// * A lone CR ends a line.
+///
+/// Any input gives text; nothing is an error.
+pub fn clean(record: &[u8]) -> Cow<'_, str> {
+    if let Some(encoding) = utf16(record) {
+        let (text, _) = encoding.decode_with_bom_removal(record);
+        return if is_ordinary(text.as_bytes()) {
+            Cow::Owned(text.into_owned())
+        } else {
+            Cow::Owned(rebuild(text.as_bytes(), true))
+        };
+    }
+    let record = record.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(record);
+    match std::str::from_utf8(record) {
+        Ok(text) if is_ordinary(record) => Cow::Borrowed(text),
+        _ => Cow::Owned(rebuild(record, false)),
+    }
+}
+
+fn utf16(record: &[u8]) -> Option<&'static Encoding> {
+    match record {
+        [0xFF, 0xFE, ..] | [b'B' | b'b', 0, b'E' | b'e', 0, ..] => Some(UTF_16LE),
+        [0xFE, 0xFF, ..] | [0, b'B' | b'b', 0, b'E' | b'e', ..] => Some(UTF_16BE),
+        _ => None,
+    }
+}
+
+/// Whether a parser reads the UTF-8 text `record` as it is.
+fn is_ordinary(record: &[u8]) -> bool {
+    memchr_iter(b'\r', record).all(|at| record.get(at + 1) == Some(&b'\n'))
+        && ContentLines::new(record).all(|line| {
+            let traits = line.traits;
+            !(traits.quoted_printable
+                || (traits.charset && !traits.base64)
+                || traits.agent
+                || (traits.base64 && has_bare_continuation(line.raw())))
+        })
+}
+
+/// Whether a line of `raw` other than the first is not indented.
+fn has_bare_continuation(raw: &[u8]) -> bool {
+    memchr_iter(b'\n', raw)
+        .filter_map(|at| raw.get(at + 1))
+        .any(|byte| !matches!(byte, b' ' | b'\t'))
+}
+
+/// Puts the record together again. `is_unicode` tells that its bytes are UTF-8
+/// for certain, whatever its CHARSET parameters say.
+fn rebuild(record: &[u8], is_unicode: bool) -> String {
+    let mut out = String::with_capacity(record.len() + record.len() / 8);
+    let outer = ContentLines::new(record)
+        .find(|line| !line.unfolded().is_empty())
+        .and_then(|line| Some(delimiter(&line.unfolded())?.1.to_vec()))
+        .unwrap_or_default();
+    // An AGENT line waits for what follows it: a card, or nothing of its own.
+    let mut agent: Option<ContentLine<'_>> = None;
+    let mut depth = 0_u32;
+    for line in ContentLines::new(record) {
+        let text = line.unfolded();
+        if text.is_empty() {
+            continue;
+        }
+        let found = delimiter(&text)
+            .filter(|(_, name)| name.eq_ignore_ascii_case(&outer))
+            .map(|(edge, _)| edge);
+        if depth > 0 {
+            // Within the nested card, only its delimiters are of interest.
+            match found {
+                Some(Edge::Begin) => depth += 1,
+                Some(Edge::End) => depth -= 1,
+                None if begins_agent(&line, &outer) => depth += 1,
+                None => {}
+            }
+            continue;
+        }
+        if let Some(held) = agent.take() {
+            if found == Some(Edge::Begin) {
+                depth = 1;
+                continue;
+            }
+            push_line(&mut out, &held, is_unicode);
+        }
+        if begins_agent(&line, &outer) {
+            depth = 1;
+        } else if line.traits.agent && trim(&line.unfolded_value()).is_empty() {
+            agent = Some(line);
+        } else {
+            push_line(&mut out, &line, is_unicode);
+        }
+    }
+    if let Some(held) = agent {
+        push_line(&mut out, &held, is_unicode);
+    }
+    out
+}
+
+/// Whether the line is `AGENT:BEGIN:name`.
+fn begins_agent(line: &ContentLine<'_>, name: &[u8]) -> bool {
+    line.traits.agent && begins(trim(&line.unfolded_value()), name)
+}
+
+fn push_line(out: &mut String, line: &ContentLine<'_>, is_unicode: bool) {
+    let traits = line.traits;
+    let value = line.unfolded_value();
+    let head_params = line.unfolded_params();
+    let charset = params(&head_params)
+        .filter(|param| param.name.eq_ignore_ascii_case(b"CHARSET"))
+        .filter_map(|param| Encoding::for_label(param.value?))
+        .find(|&encoding| encoding != REPLACEMENT);
+
+    if traits.quoted_printable || (traits.charset && !traits.base64) {
+        push_text(out, &decode(&line.unfolded_label(), None));
+        for param in params(&head_params) {
+            let dropped = param.name.eq_ignore_ascii_case(b"CHARSET")
+                || param.is_encoding("QUOTED-PRINTABLE");
+            if !dropped {
+                out.push(';');
+                push_text(out, &decode(param.text, charset.filter(|_| !is_unicode)));
+            }
+        }
+        out.push(':');
+    } else {
+        let text = line.unfolded();
+        let head = text.len().saturating_sub(value.len());
+        push_text(out, &decode(&text[..head], None));
+    }
+
+    if traits.base64 && !traits.quoted_printable {
+        let data: Vec<u8> = value
+            .iter()
+            .copied()
+            .filter(|byte| !matches!(byte, b' ' | b'\t'))
+            .collect();
+        push_text(out, &decode(&data, None));
+    } else if traits.quoted_printable {
+        let structured = line.name_is("N") || line.name_is("ADR");
+        push_quoted(out, &value, charset, structured);
+    } else {
+        push_text(out, &decode(&value, charset.filter(|_| !is_unicode)));
+    }
+    out.push_str("\r\n");
+}
+
+/// Decodes raw bytes: ASCII is ASCII in any charset but the stateful ones,
+/// which begin with an escape.
+fn decode<'a>(bytes: &'a [u8], charset: Option<&'static Encoding>) -> Cow<'a, str> {
+    let charset = charset.filter(|charset| {
+        // Text among ASCII lines is not UTF-16, whatever it claims.
+        charset.is_ascii_compatible() || (bytes.contains(&0x1B) && !is_utf16(charset))
+    });
+    match (std::str::from_utf8(bytes), charset) {
+        (Ok(text), None) => Cow::Borrowed(text),
+        (Ok(text), Some(charset)) if charset == UTF_8 => Cow::Borrowed(text),
+        (Ok(text), Some(_)) if text.is_ascii() && !bytes.contains(&0x1B) => Cow::Borrowed(text),
+        (_, Some(charset)) if charset != UTF_8 => charset.decode_without_bom_handling(bytes).0,
+        _ => WINDOWS_1252.decode_without_bom_handling(bytes).0,
+    }
+}
+
+fn is_utf16(charset: &'static Encoding) -> bool {
+    charset == UTF_16LE || charset == UTF_16BE
+}
+
+/// Appends `text`, which is to stay on one line.
+fn push_text(out: &mut String, text: &str) {
+    if memchr2(b'\n', b'\r', text.as_bytes()).is_none() {
+        out.push_str(text);
+    } else {
+        out.push_str(&text.replace("\r\n", "\\n").replace(['\r', '\n'], "\\n"));
+    }
+}
+
+/// A byte of a quoted-printable value, and whether it was written as `=XX`.
+type Quoted = (u8, bool);
+
+fn quoted_bytes(value: &[u8]) -> Vec<Quoted> {
+    let mut out = Vec::with_capacity(value.len());
+    let mut rest = value;
+    while let Some((&byte, after)) = rest.split_first() {
+        rest = after;
+        if byte != b'=' {
+            out.push((byte, false));
+            continue;
+        }
+        match after {
+            [high, low, after @ ..] if let (Some(high), Some(low)) = (hex(*high), hex(*low)) => {
+                out.push((high << 4 | low, true));
+                rest = after;
+            }
+            // The soft break of a value that was cut off.
+            [] => {}
+            _ => out.push((byte, false)),
+        }
+    }
+    out
+}
+
+fn hex(digit: u8) -> Option<u8> {
+    char::from(digit)
+        .to_digit(16)
+        .and_then(|digit| u8::try_from(digit).ok())
+}
+
+fn push_quoted(
+    out: &mut String,
+    value: &[u8],
+    charset: Option<&'static Encoding>,
+    structured: bool,
+) {
+    let quoted = quoted_bytes(value);
+    let bytes: Vec<u8> = quoted.iter().map(|&(byte, _)| byte).collect();
+    let charset = match charset {
+        Some(charset) if charset != UTF_8 => charset,
+        _ if std::str::from_utf8(&bytes).is_ok() => UTF_8,
+        _ => WINDOWS_1252,
+    };
+    let mut sink = QuotedSink {
+        out,
+        escape: false,
+        carriage_return: false,
+        all_encoded: structured && !quoted.contains(&(b';', false)),
+    };
+    // Byte by byte, because in some charsets (Shift_JIS) the second byte of a
+    // character can be a backslash: what counts as one is known only after
+    // decoding, and where it came from only before.
+    let mut decoder = charset.new_decoder_without_bom_handling();
+    let mut buffer = [0_u8; 32];
+    for (byte, encoded) in quoted {
+        let (_, _, written, _) = decoder.decode_to_utf8(&[byte], &mut buffer, false);
+        sink.push(&buffer[..written], encoded);
+    }
+    let (_, _, written, _) = decoder.decode_to_utf8(&[], &mut buffer, true);
+    sink.push(&buffer[..written], true);
+    sink.end();
+}
+
+/// Writes decoded characters as the text of a value.
+struct QuotedSink<'a> {
+    out: &'a mut String,
+    /// A literal backslash was seen, and not yet what it escapes.
+    escape: bool,
+    /// A carriage return was written as a line break; a line feed after it is
+    /// part of it.
+    carriage_return: bool,
+    /// Encoded semicolons are separators.
+    all_encoded: bool,
+}
+
+impl QuotedSink<'_> {
+    fn push(&mut self, utf8: &[u8], encoded: bool) {
+        for char in String::from_utf8_lossy(utf8).chars() {
+            self.push_char(char, encoded);
+        }
+    }
+
+    fn push_char(&mut self, char: char, encoded: bool) {
+        let follows_cr = std::mem::replace(&mut self.carriage_return, char == '\r');
+        if std::mem::take(&mut self.escape) {
+            self.out.push('\\');
+            match char {
+                '\\' | ';' | ',' => return self.out.push(char),
+                _ if !encoded => return self.out.push(char),
+                _ => self.out.push('\\'),
+            }
+        }
+        match char {
+            '\n' if follows_cr => {}
+            '\r' | '\n' => self.out.push_str("\\n"),
+            ';' if encoded && self.all_encoded => self.out.push(';'),
+            '\\' | ';' | ',' if encoded => {
+                self.out.push('\\');
+                self.out.push(char);
+            }
+            '\\' => self.escape = true,
+            _ => self.out.push(char),
+        }
+    }
+
+    fn end(&mut self) {
+        if self.escape {
+            self.out.push_str("\\\\");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use calcard::vcard::{VCard, VCardValue};
+
+    fn card(lines: &[u8]) -> Vec<u8> {
+        [b"BEGIN:VCARD\r\nVERSION:2.1\r\n", lines, b"END:VCARD\r\n"].concat()
+    }
+
+    /// The values that the parser finds in the properties `name` of a card.
+    fn read(lines: &[u8], name: &str) -> Vec<Vec<String>> {
+        let text = clean(&card(lines)).into_owned();
+        let parsed = VCard::parse(&text).unwrap();
+        parsed
+            .entries
+            .iter()
+            .filter(|entry| entry.name.as_str().eq_ignore_ascii_case(name))
+            .map(|entry| entry.values.iter().map(text_of).collect())
+            .collect()
+    }
+
+    fn text_of(value: &VCardValue) -> String {
+        match value {
+            VCardValue::Text(text) => text.clone(),
+            VCardValue::Component(parts) => parts.join("|"),
+            VCardValue::Binary(data) => format!("{:?}", data.data),
+            other => format!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn an_ordinary_card_is_borrowed() {
+        for text in [
+            "BEGIN:VCARD\r\nVERSION:3.0\r\nFN:Müller\r\nNOTE:a\r\n b\r\nEND:VCARD\r\n",
+            "BEGIN:VCARD\nPHOTO;ENCODING=b:AAAA\n BBBB\nEND:VCARD",
+        ] {
+            assert!(matches!(clean(text.as_bytes()), Cow::Borrowed(same) if same == text));
+        }
+        let marked = "\u{FEFF}BEGIN:VCARD\nEND:VCARD\n";
+        assert_eq!(clean(marked.as_bytes()), "BEGIN:VCARD\nEND:VCARD\n");
+    }
+
+    #[test]
+    fn utf16_is_decoded() {
+        let text = "BEGIN:VCARD\r\nN;CHARSET=ISO-8859-1:Müller\r\nEND:VCARD\r\n";
+        let little: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let big: Vec<u8> = text.encode_utf16().flat_map(u16::to_be_bytes).collect();
+        let expected = text.replace(";CHARSET=ISO-8859-1", "");
+        assert_eq!(clean(&little), expected);
+        assert_eq!(clean(&big), expected);
+    }
+
+    #[test]
+    fn charsets_are_decoded_per_property() {
+        let lines = b"FN;CHARSET=ISO-8859-2:\xA3ukasz\r\nNOTE:M\xFCller\r\n\
+            ORG:\xC3\xBCber\r\nTITLE;CHARSET=utf-8:\xFC\r\nROLE;CHARSET=x-none:\xFC\r\n\
+            NICKNAME;CHARSET=ISO-2022-JP:\x1B$B;3ED\x1B(B\r\n";
+        assert_eq!(read(lines, "FN"), [["Łukasz"]]);
+        assert_eq!(read(lines, "NOTE"), [["Müller"]]);
+        assert_eq!(read(lines, "ORG"), [["über"]]);
+        assert_eq!(read(lines, "TITLE"), [["ü"]]);
+        assert_eq!(read(lines, "ROLE"), [["ü"]]);
+        assert_eq!(read(lines, "NICKNAME"), [["山田"]]);
+    }
+
+    #[test]
+    fn utf8_split_by_a_fold_is_utf8() {
+        assert_eq!(read(b"FN:M\xC3\r\n \xBCller\r\n", "FN"), [["Müller"]]);
+    }
+
+    #[test]
+    fn quoted_printable_keeps_the_structure() {
+        let lines = b"N;ENCODING=QUOTED-PRINTABLE:M=FC=\r\nller=3B=20=5C;A\\;n;;;\r\n\
+            ADR;HOME;QUOTED-PRINTABLE;CHARSET=UTF-8:;;=C3=BCber 1=2C;Ort;;;\r\n\
+            ORG;ENCODING=QUOTED-PRINTABLE:A=3BB;C\r\n";
+        assert_eq!(read(lines, "N"), [["Müller; \\", "A;n", "", "", ""]]);
+        assert_eq!(read(lines, "ADR"), [["", "", "über 1,", "Ort", "", "", ""]]);
+        assert_eq!(read(lines, "ORG"), [["A;B", "C"]]);
+    }
+
+    #[test]
+    fn a_name_with_all_its_separators_encoded_has_parts() {
+        let lines = b"N;ENCODING=QUOTED-PRINTABLE:=4D=C3=BC=3B=41=3B=3B=3B\r\n";
+        assert_eq!(read(lines, "N"), [["Mü", "A", "", "", ""]]);
+    }
+
+    #[test]
+    fn quoted_printable_line_breaks_stay_breaks() {
+        let lines = b"NOTE;ENCODING=QUOTED-PRINTABLE:a=0D=0A=\r\nb=0Ac=0D=3Dd=\r\n";
+        assert_eq!(read(lines, "NOTE"), [["a\nb\nc\n=d"]]);
+    }
+
+    #[test]
+    fn shift_jis_with_a_literal_backslash_byte() {
+        // U+30BD is 83 5C, U+8868 is 95 5C: only the lead byte gets encoded.
+        let lines = b"FN;CHARSET=SHIFT_JIS;ENCODING=QUOTED-PRINTABLE:=83\\=95\\\r\n\
+            ORG;CHARSET=SHIFT_JIS:\x83\x5C;\x95\x5C\r\n";
+        assert_eq!(read(lines, "FN"), [["ソ表"]]);
+        assert_eq!(read(lines, "ORG"), [["ソ", "表"]]);
+    }
+
+    #[test]
+    fn a_nested_card_is_left_out() {
+        for agent in [
+            "AGENT:\r\n\r\nBEGIN:VCARD\r\n",
+            "X.agent;A=1:BEGIN:VCARD\r\n",
+        ] {
+            let lines = format!(
+                "FN:Ada\r\n{agent}FN:Bob\r\nAGENT:\r\nBEGIN:VCARD\r\nFN:Cleo\r\n\
+                 END:VCARD\r\nTEL:1\r\nEND:VCARD\r\nTEL:+1 202 555 0100\r\n"
+            );
+            assert_eq!(read(lines.as_bytes(), "FN"), [["Ada"]]);
+            assert_eq!(read(lines.as_bytes(), "TEL"), [["+1 202 555 0100"]]);
+            assert!(read(lines.as_bytes(), "AGENT").is_empty());
+        }
+        assert_eq!(read(b"AGENT:\r\nFN:Ada\r\n", "FN"), [["Ada"]]);
+    }
+
+    #[test]
+    fn bare_base64_and_lone_carriage_returns_are_read() {
+        let lines = b"PHOTO;BASE64:\r\n//79\r\n/Pv6\r\n\r\nFN:Ada\r\n";
+        assert_eq!(read(lines, "PHOTO"), [["[255, 254, 253, 252, 251, 250]"]]);
+        let lines = b"PHOTO;ENCODING=BASE64;TYPE=JPEG://79\r  /Pv6\r\rFN:Ada\r";
+        assert_eq!(read(lines, "PHOTO"), [["[255, 254, 253, 252, 251, 250]"]]);
+        assert_eq!(read(lines, "FN"), [["Ada"]]);
+    }
+}

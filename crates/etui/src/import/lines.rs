@@ -1,0 +1,625 @@
+//! The lines of a record: [`ContentLines`] walks the logical lines of one
+//! vCard or iCalendar record and says where in its bytes each one lies.
+//!
+//! ```text
+//! item1.TEL;TYPE=CELL:+1 202 555\r\n   physical line
+//!  0100\r\n                            folded: one more physical line
+//! '---' '-' '-------' '---------...'
+//! group name  params   value
+//! '------------------ span --------'   every byte, line ends included
+//! ```
+//!
+//! A physical line ends with CRLF, LF or a lone CR. It goes on on the next one
+//!
+//! * that starts with a space or a tab (RFC 6350 §3.2, RFC 5545 §3.1);
+//! * after a soft break, `=` at the end of a line of a quoted-printable
+//!   property (vCard 2.1), unless the next line is exactly `BEGIN:x` or
+//!   `END:x`: a broken encoder must not swallow the neighbour;
+//! * in a base64 property, over lines that are not indented (vCard 2.1), up to
+//!   an empty line or one that starts with `name:` or `name;`.
+//!
+//! The same rules serve the splitter, which sees the lines of a stream go by
+//! and never holds them together (`Follow`).
+//!
+//! ```
+//! use etui::import::lines::ContentLines;
+//!
+//! let record = b"BEGIN:VCARD\r\nFN:Ada\r\n  Example\r\nEND:VCARD\r\n";
+//! let name = ContentLines::new(record).find(|line| line.name_is("fn"));
+//! let name = name.expect("the card has a name");
+//! assert_eq!(name.span, 13..32);
+//! assert_eq!(&*name.unfolded_value(), b"Ada Example");
+//! ```
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use memchr::{memchr, memchr2};
+
+/// How much of a property's name and parameters is looked at. A longer one is
+/// taken as text without parameters, so that a stream can be followed in
+/// bounded memory.
+pub(super) const HEAD_MAX: usize = 64 * 1024;
+
+/// Where the physical line at `from` ends: the end of its text, and the start
+/// of the next line. `None` at the end of `bytes`.
+pub(super) fn physical_line(bytes: &[u8], from: usize) -> Option<(usize, usize)> {
+    let rest = bytes.get(from..).filter(|rest| !rest.is_empty())?;
+    let Some(at) = memchr2(b'\n', b'\r', rest) else {
+        return Some((bytes.len(), bytes.len()));
+    };
+    let ends = if rest[at..].starts_with(b"\r\n") {
+        2
+    } else {
+        1
+    };
+    Some((from + at, from + at + ends))
+}
+
+/// Whether `text` is nothing but spaces and tabs.
+pub(super) fn is_blank(text: &[u8]) -> bool {
+    text.iter().all(|byte| matches!(byte, b' ' | b'\t'))
+}
+
+/// `text` without the spaces and tabs around it.
+pub(super) fn trim(text: &[u8]) -> &[u8] {
+    let text = trim_start(text);
+    let end = text
+        .iter()
+        .rposition(|byte| !matches!(byte, b' ' | b'\t'))
+        .map_or(0, |at| at + 1);
+    &text[..end]
+}
+
+fn trim_start(text: &[u8]) -> &[u8] {
+    let start = text
+        .iter()
+        .position(|byte| !matches!(byte, b' ' | b'\t'))
+        .unwrap_or(text.len());
+    &text[start..]
+}
+
+/// Which end of a component a line is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Edge {
+    /// `BEGIN:name`
+    Begin,
+    /// `END:name`
+    End,
+}
+
+/// The start of a delimiter line: `BEGIN` or `END`, the colon, and what
+/// follows it. vCard 2.1 allows blanks around the colon, RFC 2426 §4 a group
+/// before the name.
+pub(super) fn edge(text: &[u8]) -> Option<(Edge, &[u8])> {
+    let text = ungrouped(text);
+    let (edge, rest) = match text.first()? {
+        b'B' | b'b' => (Edge::Begin, strip_ignore_case(text, b"BEGIN")?),
+        b'E' | b'e' => (Edge::End, strip_ignore_case(text, b"END")?),
+        _ => return None,
+    };
+    let rest = trim_start(rest).strip_prefix(b":")?;
+    Some((edge, trim_start(rest)))
+}
+
+/// `text` without the group and dot at its start, if there are any.
+fn ungrouped(text: &[u8]) -> &[u8] {
+    match text.iter().position(|&byte| !is_name_byte(byte)) {
+        Some(at) if at > 0 && text[at] == b'.' => &text[at + 1..],
+        _ => text,
+    }
+}
+
+pub(super) fn strip_ignore_case<'a>(text: &'a [u8], prefix: &[u8]) -> Option<&'a [u8]> {
+    let (head, rest) = text.split_at_checked(prefix.len())?;
+    head.eq_ignore_ascii_case(prefix).then_some(rest)
+}
+
+/// The edge and the component name of a line that is exactly `BEGIN:name` or
+/// `END:name`, blanks at its end aside.
+pub(super) fn delimiter(text: &[u8]) -> Option<(Edge, &[u8])> {
+    let (edge, rest) = edge(text)?;
+    let name = trim(rest);
+    (!name.is_empty() && name.iter().all(|&byte| is_name_byte(byte))).then_some((edge, name))
+}
+
+/// What stands between the first line of `text`, if that is `BEGIN:name`, and
+/// the last one, if that is `END:name`.
+pub(crate) fn component_body<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    let is = |line: &str, wanted: Edge| {
+        delimiter(line.as_bytes()).is_some_and(|(edge, found)| {
+            edge == wanted && found.eq_ignore_ascii_case(name.as_bytes())
+        })
+    };
+    let (first, rest) = text.split_at(text.find(['\r', '\n'])?);
+    let last_at = text.trim_end().rfind(['\r', '\n'])? + 1;
+    let body = rest.get(..last_at.checked_sub(first.len())?)?;
+    let last = text.get(last_at..)?.trim_end();
+    (is(first, Edge::Begin) && is(last, Edge::End))
+        .then(|| body.trim_start_matches(['\r', '\n']))
+}
+
+fn is_name_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')
+}
+
+/// Whether the line starts with `name:` or `name;`, which base64 data cannot.
+fn is_named(text: &[u8]) -> bool {
+    let name = text
+        .iter()
+        .position(|&byte| !is_name_byte(byte) && byte != b'.')
+        .unwrap_or(text.len());
+    name > 0 && matches!(text.get(name), Some(b':' | b';'))
+}
+
+/// The group and the name of `group.name`.
+fn split_group(name: &[u8]) -> (Option<&[u8]>, &[u8]) {
+    match memchr(b'.', name) {
+        Some(at) => (Some(&name[..at]), &name[at + 1..]),
+        None => (None, name),
+    }
+}
+
+/// The first colon of `text` outside quotes. `quoted` carries on from the
+/// text before.
+fn find_colon(text: &[u8], quoted: &mut bool) -> Option<usize> {
+    let mut from = 0;
+    while let Some(at) = memchr2(b':', b'"', &text[from..]) {
+        let at = from + at;
+        if text[at] == b'"' {
+            *quoted = !*quoted;
+        } else if !*quoted {
+            return Some(at);
+        }
+        from = at + 1;
+    }
+    None
+}
+
+/// One parameter: `name=value`, or the bare word of vCard 2.1.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Param<'a> {
+    /// The whole parameter.
+    pub(super) text: &'a [u8],
+    /// What stands before the `=`, or the bare word.
+    pub(super) name: &'a [u8],
+    /// What stands after the `=`, without the quotes around it.
+    pub(super) value: Option<&'a [u8]>,
+}
+
+impl Param<'_> {
+    /// Whether it declares the value to be in `encoding`.
+    pub(super) fn is_encoding(&self, encoding: &str) -> bool {
+        match self.value {
+            Some(value) => {
+                self.name.eq_ignore_ascii_case(b"ENCODING")
+                    && value.eq_ignore_ascii_case(encoding.as_bytes())
+            }
+            None => self.name.eq_ignore_ascii_case(encoding.as_bytes()),
+        }
+    }
+}
+
+/// The parameters of `text`, unfolded, separated by semicolons outside quotes.
+pub(super) fn params(text: &[u8]) -> impl Iterator<Item = Param<'_>> {
+    let mut rest = Some(text).filter(|text| !text.is_empty());
+    std::iter::from_fn(move || {
+        let text = rest?;
+        let mut quoted = false;
+        let mut equals = None;
+        let mut end = text.len();
+        // Parameters are short: a plain loop beats a search of any kind.
+        for (at, byte) in text.iter().enumerate() {
+            match byte {
+                b'"' => quoted = !quoted,
+                b'=' if equals.is_none() => equals = Some(at),
+                b';' if !quoted => {
+                    end = at;
+                    break;
+                }
+                _ => {}
+            }
+        }
+        rest = text.get(end + 1..);
+        let text = &text[..end];
+        let (name, value) = match equals {
+            Some(at) => (&text[..at], Some(unquote(trim(&text[at + 1..])))),
+            None => (text, None),
+        };
+        Some(Param {
+            text,
+            name: trim(name),
+            value,
+        })
+    })
+}
+
+fn unquote(value: &[u8]) -> &[u8] {
+    value
+        .strip_prefix(b"\"")
+        .and_then(|value| value.strip_suffix(b"\""))
+        .unwrap_or(value)
+}
+
+/// What a property's name and parameters say about how to read its lines.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Traits {
+    /// The value is quoted-printable.
+    pub(super) quoted_printable: bool,
+    /// The value is base64.
+    pub(super) base64: bool,
+    /// A character set is declared.
+    pub(super) charset: bool,
+    /// It is the `AGENT` of vCard 2.1, whose value may be a whole card.
+    pub(super) agent: bool,
+}
+
+impl Traits {
+    fn of(head: &[u8]) -> Self {
+        let mut names = head.iter();
+        let name_end = names.position(|&byte| byte == b';').unwrap_or(head.len());
+        let name = trim(&head[..name_end]);
+        let mut traits = Self {
+            agent: matches!(name.last(), Some(b'T' | b't'))
+                && split_group(name).1.eq_ignore_ascii_case(b"AGENT"),
+            ..Self::default()
+        };
+        for param in params(head.get(name_end + 1..).unwrap_or_default()) {
+            match param.name.first() {
+                Some(b'B' | b'b' | b'E' | b'e' | b'Q' | b'q') => {
+                    traits.quoted_printable |= param.is_encoding("QUOTED-PRINTABLE");
+                    traits.base64 |= param.is_encoding("BASE64")
+                        || (param.value.is_some() && param.is_encoding("B"));
+                }
+                Some(b'C' | b'c') => {
+                    traits.charset |= param.name.eq_ignore_ascii_case(b"CHARSET");
+                }
+                _ => {}
+            }
+        }
+        traits
+    }
+}
+
+/// A physical line as it is followed: without its line end, and perhaps only
+/// the start of it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Physical<'a> {
+    /// The text, or at least its first [`HEAD_MAX`] bytes.
+    pub(super) text: &'a [u8],
+    /// The last byte of the whole text.
+    pub(super) last: Option<u8>,
+    /// Whether `text` reaches [`HEAD_MAX`].
+    pub(super) long: bool,
+}
+
+impl<'a> Physical<'a> {
+    /// A line of which the whole text is at hand.
+    pub(super) fn whole(text: &'a [u8]) -> Self {
+        Self {
+            text,
+            last: text.last().copied(),
+            long: text.len() >= HEAD_MAX,
+        }
+    }
+}
+
+/// What a physical line is to the lines before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// The first line of a property.
+    Start,
+    /// It continues the line before.
+    More,
+    /// An empty line.
+    Empty,
+}
+
+/// Follows the physical lines of a record and knows which of them belong
+/// together. It holds no more than [`HEAD_MAX`] bytes.
+#[derive(Debug, Default)]
+pub(super) struct Follow {
+    /// Whether there is a line to continue.
+    begun: bool,
+    /// The name and parameters so far, while their colon has not been seen.
+    head: Option<Vec<u8>>,
+    /// Whether `head` ends within quotes.
+    quoted: bool,
+    /// Where the colon stands in the property's first physical line.
+    colon: Option<usize>,
+    traits: Traits,
+    /// The line before ended with a soft break.
+    soft: bool,
+    /// The last property is an `AGENT` that has had no value yet.
+    agent_open: bool,
+}
+
+impl Follow {
+    /// Takes in the next physical line.
+    pub(super) fn step(&mut self, line: Physical<'_>) -> Step {
+        let Physical { text, .. } = line;
+        if self.soft && delimiter(text).is_none() {
+            self.agent_open &= is_blank(text);
+            return self.more(line);
+        }
+        self.soft = false;
+        match text.first() {
+            None => {
+                let closes_base64 = self.traits.base64 && self.head.is_none();
+                let agent_open = self.agent_open;
+                *self = Self {
+                    begun: true,
+                    agent_open,
+                    ..Self::default()
+                };
+                if closes_base64 {
+                    Step::More
+                } else {
+                    Step::Empty
+                }
+            }
+            Some(b' ' | b'\t') if self.begun => {
+                if let Some(head) = self.head.take() {
+                    self.head_goes_on(head, line);
+                } else {
+                    self.agent_open &= is_blank(text);
+                }
+                self.more(line)
+            }
+            Some(_)
+                if self.traits.base64
+                    && self.head.is_none()
+                    && !is_named(text)
+                    && delimiter(text).is_none() =>
+            {
+                Step::More
+            }
+            Some(_) => {
+                self.start(line);
+                Step::Start
+            }
+        }
+    }
+
+    fn more(&mut self, line: Physical<'_>) -> Step {
+        self.soft = self.traits.quoted_printable && line.last == Some(b'=');
+        Step::More
+    }
+
+    fn start(&mut self, line: Physical<'_>) {
+        let text = &line.text[..line.text.len().min(HEAD_MAX)];
+        self.begun = true;
+        self.head = None;
+        self.quoted = false;
+        self.colon = find_colon(text, &mut self.quoted);
+        match self.colon {
+            Some(at) => self.head_is(&text[..at], &text[at + 1..], line),
+            None => {
+                self.traits = Traits::default();
+                self.agent_open = false;
+                self.head = (!line.long).then(|| text.to_vec());
+            }
+        }
+    }
+
+    fn head_goes_on(&mut self, mut head: Vec<u8>, line: Physical<'_>) {
+        let text = line.text.get(1..).unwrap_or_default();
+        let text = &text[..text.len().min(HEAD_MAX - head.len())];
+        match find_colon(text, &mut self.quoted) {
+            Some(at) => {
+                head.extend_from_slice(&text[..at]);
+                self.head_is(&head, &text[at + 1..], line);
+            }
+            None => {
+                head.extend_from_slice(text);
+                self.head = (head.len() < HEAD_MAX).then_some(head);
+            }
+        }
+    }
+
+    fn head_is(&mut self, head: &[u8], value: &[u8], line: Physical<'_>) {
+        self.traits = Traits::of(head);
+        self.agent_open = self.traits.agent && !line.long && is_blank(value);
+        self.soft = self.traits.quoted_printable && line.last == Some(b'=');
+    }
+
+    /// Whether the last line that was not blank is an `AGENT` without value:
+    /// the card that begins now is its value.
+    pub(super) fn expects_agent(&self) -> bool {
+        self.agent_open
+    }
+
+    /// Whether the line just followed is `AGENT:BEGIN:name`, on one line.
+    pub(super) fn is_agent_beginning(&self, text: &[u8], name: &[u8]) -> bool {
+        self.traits.agent
+            && self
+                .colon
+                .and_then(|at| text.get(at + 1..))
+                .is_some_and(|value| begins(trim(value), name))
+    }
+}
+
+/// Whether `text` is exactly `BEGIN:name`.
+pub(super) fn begins(text: &[u8], name: &[u8]) -> bool {
+    delimiter(text)
+        .is_some_and(|(edge, found)| edge == Edge::Begin && found.eq_ignore_ascii_case(name))
+}
+
+/// One logical line of a record. Ranges are byte positions in the record.
+#[derive(Clone, Debug)]
+pub struct ContentLine<'a> {
+    /// Every byte of the line: all its physical lines with their line ends.
+    pub span: Range<usize>,
+    /// The group before the name (`item1` in `item1.TEL`), as written.
+    pub group: Option<&'a [u8]>,
+    /// The name, as written. Empty if the line has no colon, as an empty line.
+    pub name: &'a [u8],
+    /// The parameters, between the `;` after the name and the colon.
+    pub params: Range<usize>,
+    /// The value, after the colon and without the last line end. The whole
+    /// text if the line has no colon.
+    pub value: Range<usize>,
+    record: &'a [u8],
+    /// Where the name ends.
+    label_end: usize,
+    pub(super) traits: Traits,
+}
+
+impl<'a> ContentLine<'a> {
+    /// Whether the property's name is `name`, in any case.
+    pub fn name_is(&self, name: &str) -> bool {
+        self.name.eq_ignore_ascii_case(name.as_bytes())
+            || (memchr2(b'\n', b'\r', self.name).is_some()
+                && unfold(self.name, false).eq_ignore_ascii_case(name.as_bytes()))
+    }
+
+    /// Whether the value is quoted-printable (vCard 2.1).
+    pub fn is_quoted_printable(&self) -> bool {
+        self.traits.quoted_printable
+    }
+
+    /// Whether the value is base64.
+    pub fn is_base64(&self) -> bool {
+        self.traits.base64
+    }
+
+    /// The bytes of the record that the line takes, line ends included.
+    pub fn raw(&self) -> &'a [u8] {
+        self.slice(self.span.clone())
+    }
+
+    /// The line as one: without folds, soft breaks and the last line end. The
+    /// value stays in the encoding it has.
+    pub fn unfolded(&self) -> Cow<'a, [u8]> {
+        let head = unfold(self.slice(self.span.start..self.value.start), false);
+        let value = self.unfolded_value();
+        match (head, value) {
+            (Cow::Borrowed(_), Cow::Borrowed(_)) => {
+                Cow::Borrowed(self.slice(self.span.start..self.value.end))
+            }
+            (head, value) => Cow::Owned([&*head, &*value].concat()),
+        }
+    }
+
+    /// The value as one, in the encoding it has.
+    pub fn unfolded_value(&self) -> Cow<'a, [u8]> {
+        let value = self.slice(self.value.clone());
+        unfold(value, self.traits.quoted_printable)
+    }
+
+    /// The parameters as one.
+    pub fn unfolded_params(&self) -> Cow<'a, [u8]> {
+        unfold(self.slice(self.params.clone()), false)
+    }
+
+    /// The group, its dot and the name as one.
+    pub(super) fn unfolded_label(&self) -> Cow<'a, [u8]> {
+        unfold(self.slice(self.span.start..self.label_end), false)
+    }
+
+    fn slice(&self, range: Range<usize>) -> &'a [u8] {
+        self.record.get(range).unwrap_or_default()
+    }
+}
+
+fn unfold(raw: &[u8], quoted_printable: bool) -> Cow<'_, [u8]> {
+    if memchr2(b'\n', b'\r', raw).is_none() {
+        return Cow::Borrowed(raw);
+    }
+    let mut out = Vec::with_capacity(raw.len());
+    let mut at = 0;
+    let mut soft = true;
+    while let Some((end, next)) = physical_line(raw, at) {
+        let mut text = &raw[at..end];
+        if !soft && let Some((b' ' | b'\t', rest)) = text.split_first() {
+            text = rest;
+        }
+        soft = quoted_printable && next > end && text.last() == Some(&b'=');
+        out.extend_from_slice(if soft { &text[..text.len() - 1] } else { text });
+        at = next;
+    }
+    Cow::Owned(out)
+}
+
+/// The logical lines of one record, in order; their spans are the whole record
+/// without gap. Empty lines come as lines without a name.
+#[derive(Debug)]
+pub struct ContentLines<'a> {
+    record: &'a [u8],
+    follow: Follow,
+    /// The first physical line of the next logical line, already followed:
+    /// where it starts, where its text ends, where the next one starts.
+    next: Option<(usize, usize, usize)>,
+}
+
+impl<'a> ContentLines<'a> {
+    /// Walks the lines of `record`: bytes in any charset of which ASCII is a
+    /// part (UTF-16 has to be decoded before).
+    pub fn new(record: &'a [u8]) -> Self {
+        let mut lines = Self {
+            record,
+            follow: Follow::default(),
+            next: None,
+        };
+        lines.next = lines.read(0).map(|(next, _)| next);
+        lines
+    }
+
+    fn read(&mut self, at: usize) -> Option<((usize, usize, usize), Step)> {
+        let (end, next) = physical_line(self.record, at)?;
+        let step = self.follow.step(Physical::whole(&self.record[at..end]));
+        Some(((at, end, next), step))
+    }
+}
+
+impl<'a> Iterator for ContentLines<'a> {
+    type Item = ContentLine<'a>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (start, first_end, mut end) = self.next.take()?;
+        let mut colon = self.follow.colon;
+        let mut text_end = first_end;
+        let mut traits = self.follow.traits;
+        while let Some((line, step)) = self.read(end) {
+            if step != Step::More {
+                self.next = Some(line);
+                break;
+            }
+            if line.1 > line.0 {
+                text_end = line.1;
+                traits = self.follow.traits;
+            }
+            end = line.2;
+        }
+
+        let record = self.record;
+        let text = &record[start..text_end];
+        if first_end == start {
+            colon = None;
+        } else if colon.is_none() {
+            colon = find_colon(text, &mut false).or_else(|| memchr(b':', text));
+        }
+        let mut line = ContentLine {
+            span: start..end,
+            group: None,
+            name: b"",
+            params: start..start,
+            value: start..text_end,
+            record,
+            label_end: start,
+            traits,
+        };
+        if let Some(colon) = colon {
+            let head = &text[..colon];
+            let name_end = memchr(b';', head).unwrap_or(colon);
+            (line.group, line.name) = split_group(&head[..name_end]);
+            line.label_end = start + name_end;
+            line.params = start + (name_end + 1).min(colon)..start + colon;
+            line.value = start + colon + 1..text_end;
+        }
+        Some(line)
+    }
+}
+
+#[cfg(test)]
+mod tests;

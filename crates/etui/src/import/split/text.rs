@@ -1,0 +1,169 @@
+//! What one line of the input is, in 8-bit or 16-bit units.
+
+use memchr::memchr2;
+
+use crate::import::lines::{Edge, begins, delimiter, edge, is_blank, strip_ignore_case};
+
+/// How many characters an excerpt has at most.
+pub(super) const EXCERPT_CHARS: usize = 80;
+
+const UTF8_BOM: &[u8] = b"\xEF\xBB\xBF";
+
+/// What stands for U+FEFF and for any other character that is not ASCII when
+/// UTF-16 is narrowed to bytes for looking at.
+const NARROW_BOM: u8 = 0xFE;
+pub(super) const NARROW_OTHER: u8 = 0xFF;
+
+/// The width and order of the units of the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Units {
+    Bytes,
+    Utf16Le,
+    Utf16Be,
+}
+
+impl Units {
+    pub(super) fn width(self) -> usize {
+        match self {
+            Self::Bytes => 1,
+            Self::Utf16Le | Self::Utf16Be => 2,
+        }
+    }
+
+    pub(super) fn unit(self, pair: [u8; 2]) -> u16 {
+        match self {
+            Self::Utf16Be => u16::from_be_bytes(pair),
+            Self::Bytes | Self::Utf16Le => u16::from_le_bytes(pair),
+        }
+    }
+
+    pub(super) fn narrow(self, pair: [u8; 2]) -> u8 {
+        match self.unit(pair) {
+            0xFEFF => NARROW_BOM,
+            unit => u8::try_from(unit)
+                .ok()
+                .filter(u8::is_ascii)
+                .unwrap_or(NARROW_OTHER),
+        }
+    }
+
+    /// The first line end in `bytes`, which start with a whole unit, from
+    /// `from` on: its position and whether it is a CR.
+    pub(super) fn line_end(self, bytes: &[u8], mut from: usize) -> Option<(usize, bool)> {
+        if self == Self::Bytes {
+            let at = from + memchr2(b'\n', b'\r', bytes.get(from..)?)?;
+            return Some((at, bytes[at] == b'\r'));
+        }
+        loop {
+            let at = from + memchr2(b'\n', b'\r', bytes.get(from..)?)?;
+            let start = at & !1;
+            let pair = [*bytes.get(start)?, *bytes.get(start + 1)?];
+            match self.unit(pair) {
+                0x0A => return Some((start, false)),
+                0x0D => return Some((start, true)),
+                _ => from = at + 1,
+            }
+        }
+    }
+
+    /// The length of the line whose text ends at `text`, line end included.
+    /// `None` if it ends with a CR and what follows is not there yet.
+    pub(super) fn whole(
+        self,
+        bytes: &[u8],
+        text: usize,
+        is_cr: bool,
+        exhausted: bool,
+    ) -> Option<usize> {
+        let after = text + self.width();
+        let next = bytes.get(after..).unwrap_or_default();
+        if !is_cr || (next.len() < self.width() && exhausted) {
+            return Some(after);
+        }
+        let is_lf = match self {
+            Self::Bytes => *next.first()? == b'\n',
+            _ => self.unit([*next.first()?, *next.get(1)?]) == 0x0A,
+        };
+        Some(if is_lf { after + self.width() } else { after })
+    }
+
+    fn text(self, bytes: &[u8]) -> String {
+        match self {
+            Self::Bytes => String::from_utf8_lossy(bytes).into_owned(),
+            Self::Utf16Le | Self::Utf16Be => {
+                let units = bytes
+                    .chunks_exact(2)
+                    .map(|pair| self.unit([pair[0], pair[1]]));
+                char::decode_utf16(units)
+                    .map(|char| char.unwrap_or(char::REPLACEMENT_CHARACTER))
+                    .collect()
+            }
+        }
+    }
+}
+
+/// What the text of a line is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// `BEGIN:name`, after this many bytes of byte order mark.
+    Begin {
+        bom: usize,
+    },
+    /// `END:name`.
+    End,
+    /// `END:name` in this many bytes, and `BEGIN:name` after it.
+    EndBegin {
+        end: usize,
+    },
+    /// Spaces, tabs, or nothing.
+    Blank,
+    Text,
+}
+
+pub(super) fn kind(units: Units, line: &[u8], name: &[u8]) -> Kind {
+    let mark = match units {
+        Units::Bytes => UTF8_BOM,
+        Units::Utf16Le | Units::Utf16Be => &[NARROW_BOM],
+    };
+    let text = line.strip_prefix(mark).unwrap_or(line);
+    match text.first() {
+        Some(b'B' | b'b') if begins(text, name) => Kind::Begin {
+            bom: line.len() - text.len(),
+        },
+        Some(b'E' | b'e') => match delimiter(line) {
+            Some((Edge::End, found)) if found.eq_ignore_ascii_case(name) => Kind::End,
+            _ => end_begin(mark, line, name).map_or(Kind::Text, |end| Kind::EndBegin { end }),
+        },
+        _ if is_blank(text) => Kind::Blank,
+        _ => Kind::Text,
+    }
+}
+
+/// The length of the `END:name` of a line that goes on with `BEGIN:name`.
+fn end_begin(mark: &[u8], line: &[u8], name: &[u8]) -> Option<usize> {
+    let (_, rest) = edge(line).filter(|(edge, _)| *edge == Edge::End)?;
+    let after = strip_ignore_case(rest, name)?;
+    let next = after.strip_prefix(mark).unwrap_or(after);
+    begins(next, name).then(|| line.len() - after.len())
+}
+
+pub(super) fn excerpt(units: Units, bytes: &[u8]) -> String {
+    let text = units.text(bytes);
+    let text = text.trim_start_matches('\u{FEFF}').trim_end();
+    let mut out = String::new();
+    let mut count = 0;
+    for char in text.chars() {
+        let escaped: String = if char.is_control() {
+            char.escape_default().collect()
+        } else {
+            char.to_string()
+        };
+        count += escaped.chars().count();
+        if count >= EXCERPT_CHARS {
+            out.push('…');
+            break;
+        }
+        out.push_str(&escaped);
+    }
+    out
+}

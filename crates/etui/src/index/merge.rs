@@ -1,0 +1,190 @@
+//! Merging pending changes into the index.
+//!
+//! A merge takes the changes after a mark, a bounded number of them, works out which entries each
+//! record had when the mark was set and which it has now, writes the differences in index order,
+//! and moves the mark, all in one transaction. Cut off at any moment, it is as if it had not
+//! begun.
+
+use std::collections::BTreeMap;
+
+use rusqlite::{Connection, OptionalExtension};
+
+use super::{grams, terms};
+use crate::collection::{changes, meta, now_ms};
+use crate::engine::Engine;
+use crate::error::Result;
+
+/// Pending changes at which a save merges terms. A search reads this many records besides the
+/// index at the most.
+const TERMS_DUE: i64 = 128;
+/// The same for grams. A posting list is rewritten whole whoever is added to it, so the batches
+/// are larger.
+const GRAMS_DUE: i64 = 2_048;
+/// Records merged in one transaction at the most, and bytes of their keys: what a merge holds in
+/// memory is about ten times the latter.
+const BATCH_RECORDS: usize = 4_096;
+const BATCH_BYTES: usize = 1 << 20;
+
+/// How far a merge goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// What is due; `grams` as well if so.
+    Due { grams: bool },
+    /// Everything.
+    All,
+}
+
+/// Brings the index up to date, in as many transactions as it takes.
+pub(crate) fn merge(engine: &Engine, extent: Extent) -> Result<()> {
+    let (terms_due, grams_due) = match extent {
+        Extent::All => (1, 1),
+        Extent::Due { grams: true } => (TERMS_DUE, GRAMS_DUE),
+        Extent::Due { grams: false } => (TERMS_DUE, i64::MAX),
+    };
+    for (mark, due) in [(meta::TERM_MARK, terms_due), (meta::GRAM_MARK, grams_due)] {
+        let is_due = |conn: &Connection| -> Result<bool> {
+            Ok(changes::latest(conn)? - meta::number(conn, mark)? >= due)
+        };
+        if !engine.read(is_due)? {
+            continue;
+        }
+        // Another program may have merged since, so each transaction asks again.
+        while engine.write(|conn| step(conn, mark))? {}
+    }
+    Ok(())
+}
+
+/// One transaction of a merge. `false`: nothing is left to do.
+fn step(conn: &Connection, mark: &str) -> Result<bool> {
+    let from = meta::number(conn, mark)?;
+    let latest = changes::latest(conn)?;
+    if latest <= from {
+        return Ok(false);
+    }
+    let batch = Batch::read(conn, from, latest)?;
+    if mark == meta::TERM_MARK {
+        write_terms(conn, &batch)?;
+    } else {
+        write_grams(conn, &batch)?;
+    }
+    meta::set(conn, mark, batch.to)?;
+    let merged = meta::number(conn, meta::TERM_MARK)?.min(meta::number(conn, meta::GRAM_MARK)?);
+    changes::trim(conn, now_ms(), merged)?;
+    tracing::debug!(mark, from, to = batch.to, records = batch.records.len(), "merged");
+    Ok(batch.to < latest)
+}
+
+/// Records changed in a range of numbers, with their keys at its beginning and now.
+struct Batch {
+    to: i64,
+    records: BTreeMap<i64, Keys>,
+}
+
+#[derive(Default)]
+struct Keys {
+    before: Vec<u8>,
+    now: Vec<u8>,
+}
+
+impl Batch {
+    fn read(conn: &Connection, from: i64, latest: i64) -> Result<Self> {
+        let mut batch = Self {
+            to: latest,
+            records: BTreeMap::new(),
+        };
+        let mut bytes = 0;
+        let mut added =
+            conn.prepare_cached("SELECT id, removed IS NULL, keys FROM record WHERE id > ?1")?;
+        let mut rows = added.query([from])?;
+        while let Some(row) = rows.next()? {
+            let id = row.get(0)?;
+            if batch.records.len() >= BATCH_RECORDS || bytes >= BATCH_BYTES {
+                batch.to = id - 1;
+                break;
+            }
+            let mut keys = Keys::default();
+            if row.get(1)? {
+                keys.now = row.get(2)?;
+            }
+            bytes += keys.now.len();
+            batch.records.insert(id, keys);
+        }
+        drop(rows);
+        // What a record had at `from` is what its first change after that replaced.
+        let mut changed = conn.prepare_cached(
+            "SELECT number, record, keys FROM change \
+             WHERE number > ?1 AND number <= ?2 AND record <= ?1 ORDER BY number",
+        )?;
+        let mut now = conn
+            .prepare_cached("SELECT keys FROM record WHERE id = ?1 AND removed IS NULL")?;
+        let mut rows = changed.query((from, batch.to))?;
+        while let Some(row) = rows.next()? {
+            let (number, id): (i64, i64) = (row.get(0)?, row.get(1)?);
+            if batch.records.contains_key(&id) {
+                continue;
+            }
+            if bytes >= 2 * BATCH_BYTES || batch.records.len() >= 2 * BATCH_RECORDS {
+                batch.to = number - 1;
+                break;
+            }
+            let keys = Keys {
+                before: row.get::<_, Option<Vec<u8>>>(2)?.unwrap_or_default(),
+                now: now
+                    .query_row([id], |r| r.get(0))
+                    .optional()?
+                    .unwrap_or_default(),
+            };
+            bytes += keys.before.len() + keys.now.len();
+            batch.records.insert(id, keys);
+        }
+        batch.records.retain(|&id, _| id <= batch.to);
+        Ok(batch)
+    }
+}
+
+fn write_terms(conn: &Connection, batch: &Batch) -> Result<()> {
+    // (term, record, present): all terms stand in one buffer, and the places in it are sorted.
+    let mut buffer = Vec::new();
+    let mut entries: Vec<(usize, usize, i64, bool)> = Vec::new();
+    for (&id, keys) in &batch.records {
+        for (present, keys) in [(false, &keys.before), (true, &keys.now)] {
+            terms::of_keys(keys, |term| {
+                entries.push((buffer.len(), term.len(), id, present));
+                buffer.extend_from_slice(term);
+            });
+        }
+    }
+    let term = |e: &(usize, usize, i64, bool)| &buffer[e.0..e.0 + e.1];
+    // Of entries that are alike but for `present`, those now present come first and stay.
+    entries.sort_unstable_by(|a, b| (term(a), a.2, !a.3).cmp(&(term(b), b.2, !b.3)));
+    entries.dedup_by(|b, a| term(a) == term(b) && a.2 == b.2);
+    let mut insert =
+        conn.prepare_cached("INSERT OR IGNORE INTO term (term, record) VALUES (?1, ?2)")?;
+    let mut delete = conn.prepare_cached("DELETE FROM term WHERE term = ?1 AND record = ?2")?;
+    for entry in &entries {
+        let statement = if entry.3 { &mut insert } else { &mut delete };
+        statement.execute((term(entry), entry.2))?;
+    }
+    Ok(())
+}
+
+fn write_grams(conn: &Connection, batch: &Batch) -> Result<()> {
+    let mut entries: Vec<(i64, i64, bool)> = Vec::new();
+    let mut own: Vec<i64> = Vec::new();
+    for (&id, keys) in &batch.records {
+        for (present, keys) in [(false, &keys.before), (true, &keys.now)] {
+            own.clear();
+            grams::of_keys(keys, |g| own.push(g));
+            own.sort_unstable();
+            own.dedup();
+            entries.extend(own.iter().map(|&g| (g, id, present)));
+        }
+    }
+    entries.sort_unstable_by_key(|&(gram, id, present)| (gram, id, !present));
+    entries.dedup_by_key(|&mut (gram, id, _)| (gram, id));
+    for group in entries.chunk_by(|a, b| a.0 == b.0) {
+        let edits: Vec<grams::Edit> = group.iter().map(|&(_, id, p)| (id, p)).collect();
+        grams::apply(conn, group[0].0, &edits)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,55 @@
+//! Personal data kept on the person's own device, in one file: as fast and as durable as the
+//! hardware allows.
+//!
+//! A [`Store`] is one file. It holds address books ([`contacts::Contacts`]) of vCards, kept byte
+//! for byte as they came, and beside them what finding and listing needs.
+//!
+//! ```
+//! use etui::Store;
+//! use etui::contacts::{Card, Filter, Page};
+//!
+//! # let dir = tempfile::tempdir()?;
+//! # let path = dir.path().join("personal.etui");
+//! let store = Store::open(&path)?;
+//! let contacts = store.contacts()?;
+//!
+//! // Many cards go in in one transaction; when it returns, they survive a power cut.
+//! let cards = [
+//!     Card::parse("BEGIN:VCARD\r\nVERSION:3.0\r\nUID:1\r\nN:Müller;Anna\r\nFN:Anna Müller\r\nEND:VCARD\r\n")?,
+//!     Card::parse("BEGIN:VCARD\r\nVERSION:3.0\r\nUID:2\r\nN:Öst;Åsa\r\nFN:Åsa Öst\r\nEND:VCARD\r\n")?,
+//! ];
+//! contacts.save_many(&cards)?;
+//!
+//! // Lists come in the locale's order, page by page, without reading the cards.
+//! for entry in contacts.list(Page::first(50))? {
+//!     println!("{} {}", entry.id, entry.summary.name);
+//! }
+//!
+//! // Finding ignores case and accents.
+//! assert_eq!(contacts.find(&"name:mul*".parse()?)?.len(), 1);
+//! assert_eq!(contacts.find(&Filter::name_suffix("OST"))?.len(), 1);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! The rooms: [`store`] opens and closes, [`contacts`] saves and finds, [`import`] reads foreign
+//! files, [`collection`] is what every kind of record shares, [`text`] folds and sorts. How they
+//! stand on each other is drawn in the book (`docs/src/architecture.md`).
+
+mod backup;
+mod check;
+pub mod collection;
+pub mod contacts;
+mod engine;
+mod error;
+pub mod import;
+mod index;
+mod snapshot;
+pub mod store;
+pub mod text;
+
+pub use check::{CheckReport, Stats};
+pub use collection::{Change, ChangeKind, Changes, Condition, ETag, Outcome, RecordId, Saved, Token};
+pub use engine::Durability;
+pub use error::{Error, Result};
+pub use snapshot::Snapshot;
+pub use store::{DEFAULT_ADDRESS_BOOK, Memory, Options, Store};

@@ -1,0 +1,427 @@
+//! [`Store`]: one file that holds a person's data.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{OnceLock, PoisonError, RwLock};
+use std::time::Duration;
+
+use rusqlite::Connection;
+
+use crate::collection::{Token, changes, meta};
+use crate::contacts::Contacts;
+use crate::contacts::book;
+use crate::engine::{Durability, Engine, OpenMode, Settings, schema};
+use crate::error::{Error, Result};
+use crate::index::merge::{self, Extent};
+use crate::snapshot::Snapshot;
+use crate::text::order::{Order, locale_from_environment};
+use crate::text::phone::Region;
+
+/// The name of the address book that a new store has.
+pub const DEFAULT_ADDRESS_BOOK: &str = "Contacts";
+
+/// How a store is opened.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Options {
+    /// When a save is safe from what.
+    pub durability: Durability,
+    /// Bytes of page cache for all of the store's connections together.
+    pub memory_budget: usize,
+    /// How long a write waits for another program's.
+    pub busy_timeout: Duration,
+    /// Only read. A store on a read-only medium can be opened so.
+    pub read_only: bool,
+    /// Create the store when there is none.
+    pub create: bool,
+    /// For a new store: the locale whose order its lists have (BCP 47); the environment's if
+    /// `None`.
+    pub locale: Option<String>,
+    /// For a new store: the region that completes national phone numbers (ISO 3166-1 alpha-2);
+    /// the locale's if `None`.
+    pub region: Option<String>,
+    /// Whether saves bring the substring index up to date when it is due. If not,
+    /// [`Store::merge_index`] does; until then searches look through what is pending.
+    pub merge_substrings: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            durability: Durability::Full,
+            memory_budget: 8 << 20,
+            busy_timeout: Duration::from_secs(30),
+            read_only: false,
+            create: true,
+            locale: None,
+            region: None,
+            merge_substrings: true,
+        }
+    }
+}
+
+/// One file that holds a person's data.
+///
+/// It may be used from many threads at once, and by many processes. While it is closed the file
+/// is an ordinary SQLite database, complete in itself.
+///
+/// ```
+/// use etui::{Store, contacts::{Card, Filter}};
+///
+/// # let dir = tempfile::tempdir()?;
+/// # let path = dir.path().join("personal.etui");
+/// let store = Store::open(&path)?;
+/// let contacts = store.contacts()?;
+/// let ada = Card::parse("BEGIN:VCARD\r\nVERSION:4.0\r\nUID:ada\r\nFN:Ada Lovelace\r\nEND:VCARD\r\n")?;
+/// contacts.save(&ada)?;
+/// let found = contacts.find(&Filter::name_prefix("love"))?;
+/// assert_eq!(found[0].summary.name, "Ada Lovelace");
+/// store.close()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Store {
+    pub(crate) engine: Engine,
+    options: Options,
+    locale: RwLock<LocaleSettings>,
+    order: OnceLock<Order>,
+    copy_checked: AtomicBool,
+    order_checked: AtomicBool,
+}
+
+/// What the store says of its locale.
+#[derive(Debug, Clone, Default)]
+struct LocaleSettings {
+    region: Option<Region>,
+}
+
+/// How much memory a store uses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Memory {
+    /// Bytes of page cache that the store's open connections may use at the most.
+    pub page_cache_limit: usize,
+    /// The budget it was opened with.
+    pub budget: usize,
+}
+
+impl Store {
+    /// Opens the store at `path`, creating it (readable only by its owner) when there is none.
+    ///
+    /// # Errors
+    /// [`Error::NotADatabase`], [`Error::NotAStore`], [`Error::Newer`], [`Error::ReadOnly`],
+    /// [`Error::DiskFull`], [`Error::Io`]; the file is left as it was.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::open_with(path, &Options::default())
+    }
+
+    /// Opens a store as `options` say.
+    ///
+    /// # Errors
+    /// As [`Store::open`], and [`Error::NoStore`] when there is none and none is to be created.
+    pub fn open_with(path: impl AsRef<Path>, options: &Options) -> Result<Self> {
+        let path = path.as_ref();
+        if !options.create && !path.exists() {
+            return Err(Error::NoStore {
+                path: path.to_owned(),
+            });
+        }
+        let mode = if options.read_only {
+            OpenMode::ReadOnly
+        } else {
+            OpenMode::ReadWrite
+        };
+        let settings = Settings {
+            durability: options.durability,
+            memory_budget: options.memory_budget,
+            busy_timeout: options.busy_timeout,
+        };
+        let (engine, created) = Engine::open(path, mode, settings)?;
+        let store = Self {
+            engine,
+            options: options.clone(),
+            locale: RwLock::default(),
+            order: OnceLock::new(),
+            copy_checked: AtomicBool::new(false),
+            order_checked: AtomicBool::new(false),
+        };
+        let founded = !created
+            && store
+                .engine
+                .read(|c| meta::get::<i64>(c, meta::STORE_ID))?
+                .is_some();
+        if !founded {
+            store.found()?;
+        }
+        let region: Option<String> = store.engine.read(|c| meta::get(c, meta::REGION))?;
+        store.set_region(region.as_deref().and_then(Region::parse));
+        Ok(store)
+    }
+
+    /// Gives a new store its identity, locale and first address book.
+    fn found(&self) -> Result<()> {
+        let locale = self
+            .options
+            .locale
+            .clone()
+            .unwrap_or_else(locale_from_environment);
+        let order = Order::new(&locale)?;
+        let region = match &self.options.region {
+            Some(code) => Region::parse(code),
+            None => Region::from_locale(&locale),
+        };
+        self.engine.write(|conn| {
+            if meta::get::<i64>(conn, meta::STORE_ID)?.is_some() {
+                return Ok(());
+            }
+            meta::set(conn, meta::STORE_ID, random()?)?;
+            meta::set(conn, meta::INCARNATION, random()?)?;
+            meta::set(conn, meta::INODE, self.inode()?)?;
+            meta::set(conn, meta::LOCALE, &locale)?;
+            meta::set(conn, meta::REGION, region.map_or("", |r| r.code()))?;
+            meta::set(conn, meta::COLLATION, order.stamp())?;
+            meta::set(conn, meta::TERM_MARK, 0)?;
+            meta::set(conn, meta::GRAM_MARK, 0)?;
+            book::create(conn, DEFAULT_ADDRESS_BOOK)?;
+            Ok(())
+        })
+    }
+
+    /// The file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.engine.path()
+    }
+
+    /// Whether the store can only be read.
+    #[must_use]
+    pub fn is_read_only(&self) -> bool {
+        self.engine.is_read_only()
+    }
+
+    /// The default address book: the first one.
+    ///
+    /// # Errors
+    /// [`Error::NoAddressBook`] when the store has none; whatever reading reports.
+    pub fn contacts(&self) -> Result<Contacts<'_>> {
+        self.drain_inbox()?;
+        let books = self.engine.read(book::all)?;
+        match books.into_iter().next() {
+            Some(first) => Ok(Contacts::new(self, first)),
+            None => Err(Error::NoAddressBook {
+                name: DEFAULT_ADDRESS_BOOK.to_owned(),
+                known: Vec::new(),
+            }),
+        }
+    }
+
+    /// The address book of this name.
+    ///
+    /// # Errors
+    /// [`Error::NoAddressBook`], with the names there are.
+    pub fn address_book(&self, name: &str) -> Result<Contacts<'_>> {
+        self.drain_inbox()?;
+        let book = self.engine.read(|conn| book::named(conn, name))?;
+        Ok(Contacts::new(self, book))
+    }
+
+    /// Creates an address book.
+    ///
+    /// # Errors
+    /// [`Error::AddressBookExists`], [`Error::BadName`].
+    pub fn create_address_book(&self, name: &str) -> Result<Contacts<'_>> {
+        let book = self.write(|conn| book::create(conn, name))?;
+        Ok(Contacts::new(self, book))
+    }
+
+    /// The names of the address books, the default one first.
+    ///
+    /// # Errors
+    /// Whatever reading reports.
+    pub fn address_books(&self) -> Result<Vec<String>> {
+        let books = self.engine.read(book::all)?;
+        Ok(books.into_iter().map(|b| b.name).collect())
+    }
+
+    /// One state of the store, to read many things from.
+    ///
+    /// # Errors
+    /// Whatever beginning a read transaction reports.
+    pub fn snapshot(&self) -> Result<Snapshot<'_>> {
+        self.drain_inbox()?;
+        Snapshot::begin(self)
+    }
+
+    /// Where the store stands now, to ask later what was changed since.
+    ///
+    /// # Errors
+    /// Whatever reading reports.
+    pub fn token(&self) -> Result<Token> {
+        self.engine.read_transaction(changes::token)
+    }
+
+    /// Brings the search index up to date; for idle moments, and after large imports.
+    ///
+    /// # Errors
+    /// Whatever writing reports. What was merged until then stays.
+    pub fn merge_index(&self) -> Result<()> {
+        merge::merge(&self.engine, Extent::All)
+    }
+
+    /// Merges what is due; after writes.
+    pub(crate) fn merge_due(&self) -> Result<()> {
+        merge::merge(
+            &self.engine,
+            Extent::Due {
+                grams: self.options.merge_substrings,
+            },
+        )
+    }
+
+    /// How much page cache the store may use.
+    #[must_use]
+    pub fn memory(&self) -> Memory {
+        Memory {
+            page_cache_limit: self.engine.cache_bytes(),
+            budget: self.options.memory_budget,
+        }
+    }
+
+    /// The locale whose order the lists have.
+    ///
+    /// # Errors
+    /// Whatever reading reports.
+    pub fn locale(&self) -> Result<String> {
+        let locale = self.engine.read(|c| meta::get(c, meta::LOCALE))?;
+        Ok(locale.unwrap_or_else(|| "und".to_owned()))
+    }
+
+    /// The region that completes national phone numbers.
+    #[must_use]
+    pub fn region(&self) -> Option<Region> {
+        self.locale
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .region
+    }
+
+    fn set_region(&self, region: Option<Region>) {
+        self.locale
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .region = region;
+    }
+
+    /// The order of the store's lists.
+    pub(crate) fn order(&self) -> Result<&Order> {
+        if let Some(order) = self.order.get() {
+            return Ok(order);
+        }
+        let order = Order::new(&self.locale()?)?;
+        Ok(self.order.get_or_init(|| order))
+    }
+
+    /// A write transaction of this store: what others left in the inbox goes first, a copy gets
+    /// an incarnation of its own, and the order of the lists is made this library's.
+    pub(crate) fn write<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        self.ensure_order()?;
+        let result = self.engine.write(|conn| {
+            if !self.copy_checked.load(Ordering::Relaxed) {
+                self.notice_copy(conn)?;
+            }
+            work(conn)
+        })?;
+        self.copy_checked.store(true, Ordering::Relaxed);
+        Ok(result)
+    }
+
+    /// A copied file continues as another store: its numbers must not be taken for the first
+    /// one's. What tells a copy is its inode.
+    fn notice_copy(&self, conn: &Connection) -> Result<()> {
+        let inode = self.inode()?;
+        if meta::get::<i64>(conn, meta::INODE)? != Some(inode) {
+            meta::set(conn, meta::INODE, inode)?;
+            meta::set(conn, meta::INCARNATION, random()?)?;
+        }
+        Ok(())
+    }
+
+    fn inode(&self) -> Result<i64> {
+        use std::os::unix::fs::MetadataExt;
+        std::fs::metadata(self.path())
+            .map(|m| m.ino().cast_signed())
+            .map_err(|e| Error::io(self.path(), e))
+    }
+
+    /// Lists made by another collator are made anew before the first use that would mix them.
+    pub(crate) fn ensure_order(&self) -> Result<()> {
+        if self.order_checked.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let stored: Option<String> = self.engine.read(|c| meta::get(c, meta::COLLATION))?;
+        let order = self.order()?;
+        if stored.as_deref() != Some(order.stamp()) && !self.is_read_only() {
+            tracing::info!(from = stored, to = order.stamp(), "sorting the lists anew");
+            self.engine.write(|conn| {
+                crate::contacts::rederive(conn, order, self.region())?;
+                meta::set(conn, meta::COLLATION, order.stamp())
+            })?;
+        }
+        self.order_checked.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Takes in what other programs wrote through the view `contact`.
+    pub(crate) fn drain_inbox(&self) -> Result<()> {
+        if self.is_read_only() {
+            return Ok(());
+        }
+        let waiting = self.engine.read(|conn| {
+            Ok(conn
+                .prepare_cached("SELECT EXISTS (SELECT 1 FROM inbox WHERE problem IS NULL)")?
+                .query_row([], |r| r.get::<_, bool>(0))?)
+        })?;
+        if waiting {
+            self.write(|conn| crate::contacts::inbox::drain(conn, self.order()?, self.region()))?;
+            self.merge_due()?;
+        }
+        Ok(())
+    }
+
+    /// Closes the store. The last program to close it leaves one plain file; closing a store
+    /// that was only read writes nothing.
+    ///
+    /// A store that is dropped is closed as well, but cannot tell of an error.
+    ///
+    /// # Errors
+    /// Whatever the last checkpoint reports. Every acknowledged save is safe all the same.
+    pub fn close(self) -> Result<()> {
+        self.engine.close()
+    }
+
+    /// The library's schema version.
+    #[must_use]
+    pub fn schema_version() -> i64 {
+        schema::VERSION
+    }
+
+    /// The default path: `$XDG_DATA_HOME/etui/personal.etui`, or the same under
+    /// `~/.local/share` (XDG Base Directory Specification). `None` without a home directory.
+    #[must_use]
+    pub fn default_path() -> Option<PathBuf> {
+        let base = std::env::var_os("XDG_DATA_HOME")
+            .map(PathBuf::from)
+            .filter(|p| p.is_absolute())
+            .or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".local/share")))?;
+        Some(base.join("etui").join("personal.etui"))
+    }
+}
+
+/// 63 random bits.
+pub(crate) fn random() -> Result<i64> {
+    let mut bytes = [0u8; 8];
+    let mut filled = 0;
+    while filled < bytes.len() {
+        filled += rustix::rand::getrandom(&mut bytes[filled..], rustix::rand::GetRandomFlags::empty())
+            .map_err(|e| Error::io(Path::new("getrandom"), e.into()))?;
+    }
+    Ok(i64::from_ne_bytes(bytes) & i64::MAX)
+}

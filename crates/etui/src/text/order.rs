@@ -1,0 +1,138 @@
+//! Sort keys: byte strings whose order is a locale's collation (UTS #10).
+//!
+//! The keys are stored, so the order of a list needs no collation inside SQLite. Keys made by
+//! another collator version or for another locale must not be mixed; [`Order::stamp`] names both
+//! and is kept in the store.
+
+use icu_collator::options::CollatorOptions;
+use icu_collator::{Collator, CollatorBorrowed};
+use icu_locale_core::Locale;
+
+use crate::error::{Error, Result};
+
+/// The collator and its data. A change of either changes sort keys, so it must change this name;
+/// a test compares the keys of sample names with recorded ones.
+const COLLATOR: &str = "icu4x-2.4";
+
+/// Longest name, in characters, that takes part in the order; what lies beyond compares equal.
+const MAX_CHARS: usize = 96;
+
+/// A locale's order.
+pub struct Order {
+    collator: CollatorBorrowed<'static>,
+    stamp: String,
+}
+
+impl Order {
+    /// The order of `locale` (BCP 47, e.g. `de`, `sv-SE`; empty or `und`: the root collation).
+    ///
+    /// # Errors
+    /// [`Error::BadLocale`] when the text is not a language tag.
+    pub fn new(locale: &str) -> Result<Self> {
+        let bad = || Error::BadLocale {
+            locale: locale.to_owned(),
+        };
+        let parsed: Locale = match locale {
+            "" => Locale::UNKNOWN,
+            _ => locale.parse().map_err(|_| bad())?,
+        };
+        let collator =
+            Collator::try_new((&parsed).into(), CollatorOptions::default()).map_err(|_| bad())?;
+        Ok(Self {
+            collator,
+            stamp: format!("{parsed} {COLLATOR}"),
+        })
+    }
+
+    /// Locale and collator version, e.g. `de icu4x-2.4`.
+    #[must_use]
+    pub fn stamp(&self) -> &str {
+        &self.stamp
+    }
+
+    /// The sort key of a name given as its parts in order of weight (family name, given name, ...).
+    ///
+    /// A part compares before the next one is looked at: U+FFFE, which the CLDR root collation
+    /// gives the lowest weight, stands between them (UTS #35 Part 5, §"Collation Merge").
+    #[must_use]
+    pub fn key(&self, parts: &[&str]) -> Vec<u8> {
+        let mut text = String::with_capacity(48);
+        for part in parts.iter().map(|p| p.trim()).filter(|p| !p.is_empty()) {
+            if !text.is_empty() {
+                text.push('\u{fffe}');
+            }
+            text.push_str(part);
+        }
+        if let Some((end, _)) = text.char_indices().nth(MAX_CHARS) {
+            text.truncate(end);
+        }
+        let mut key = Vec::with_capacity(text.len() * 2 + 8);
+        let Ok(()) = self.collator.write_sort_key_to(&text, &mut key);
+        key
+    }
+}
+
+/// The locale that the environment asks for (`LC_ALL`, `LC_COLLATE`, `LANG`), as a language tag;
+/// `und` when there is none.
+#[must_use]
+pub fn locale_from_environment() -> String {
+    ["LC_ALL", "LC_COLLATE", "LANG"]
+        .iter()
+        .filter_map(|name| std::env::var(name).ok())
+        .find(|value| !value.is_empty())
+        .and_then(|value| locale_from_posix(&value))
+        .unwrap_or_else(|| "und".to_owned())
+}
+
+/// `de_DE.UTF-8@euro` -> `de-DE`; `C` and `POSIX` have no language.
+fn locale_from_posix(value: &str) -> Option<String> {
+    let tag = value.split(['.', '@']).next()?.replace('_', "-");
+    let parsed: Locale = tag.parse().ok()?;
+    (tag.len() > 1).then(|| parsed.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sorted(locale: &str, mut names: Vec<&'static str>) -> Vec<&'static str> {
+        let order = Order::new(locale).unwrap();
+        names.sort_by_key(|n| order.key(&n.split('|').collect::<Vec<_>>()));
+        names
+    }
+
+    #[test]
+    fn locales_differ() {
+        let names = vec!["Zorn", "Ärlig", "Adam", "Öst"];
+        assert_eq!(sorted("de", names.clone()), ["Adam", "Ärlig", "Öst", "Zorn"]);
+        assert_eq!(sorted("sv", names), ["Adam", "Zorn", "Ärlig", "Öst"]);
+    }
+
+    #[test]
+    fn family_name_weighs_more_than_given_name() {
+        assert_eq!(
+            sorted("en", vec!["De|Zoe", "Dee|Adam", "De|Adam", "De"]),
+            ["De", "De|Adam", "De|Zoe", "Dee|Adam"]
+        );
+    }
+
+    #[test]
+    fn bad_locales_are_named() {
+        assert!(matches!(Order::new("not a locale"), Err(Error::BadLocale { .. })));
+        assert!(Order::new("").is_ok());
+        assert_eq!(locale_from_posix("de_DE.UTF-8").as_deref(), Some("de-DE"));
+        assert_eq!(locale_from_posix("C"), None);
+    }
+
+    /// Stored keys depend on the collator's data: when this fails, [`COLLATOR`] needs a new name
+    /// (stores then rebuild their lists by themselves) and the recorded value a new one.
+    #[test]
+    fn keys_are_those_of_the_recorded_collator() {
+        let order = Order::new("de").unwrap();
+        let mut hash = blake3::Hasher::new();
+        for name in ["Müller", "Łukasz", "山田", "Ωmega", "O’Brien", "Nguyễn", "Ирина", "عمر"] {
+            hash.update(&order.key(&[name, "Anna"]));
+        }
+        assert_eq!(&hash.finalize().to_hex()[..16], "1cbec784661f06c0");
+    }
+}

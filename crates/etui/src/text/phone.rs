@@ -1,0 +1,702 @@
+//! Phone numbers: how they are read, compared and searched.
+//!
+//! [`PhoneNumber::parse`] brings a number as people write it to the digits of
+//! ITU-T E.164, with a [`Region`] that completes national numbers.
+//!
+//! ```
+//! use etui::text::phone::{PhoneNumber, Region, Strength};
+//!
+//! let germany = Region::parse("DE");
+//! let written = PhoneNumber::parse("030 / 12 34 56", germany).unwrap();
+//! let calling = PhoneNumber::parse("+49 (0)30 123456", None).unwrap();
+//! assert_eq!(written.digits(), "4930123456");
+//! assert!(written.equals(&calling, Strength::Exact));
+//! ```
+//!
+//! The steps, each after E.164, RFC 3966 (`tel:` URIs) and the facts in
+//! libphonenumber's metadata (`phone/regions.rs`):
+//!
+//! 1. `tel:` and its parameters, decimal digits of any script, an extension.
+//! 2. Letters by the keypad (E.161) if there are three and three digits before
+//!    them; fewer are dropped.
+//! 3. A plus or the region's international prefix, then a country calling code
+//!    (no code is the beginning of another); a `(0)` behind it is dropped where
+//!    national numbers do not begin with 0.
+//! 4. Otherwise the calling code of the region, if only that makes a possible
+//!    number; otherwise the region's own country.
+//! 5. The trunk prefix goes, unless the number was possible with it and is not
+//!    without it.
+//!
+//! Where the answer differs from libphonenumber's, on purpose:
+//!
+//! - Numbers dialled in short (110, 911, 116 and so on) and numbers that work
+//!   within an area only (555 0123 in the United States) stay as dialled; the
+//!   library puts the calling code before them, which nobody can call.
+//! - "Possible" looks at the first digit and the length, not at the library's
+//!   full patterns. Of the recorded reference, only numbers that begin with the
+//!   region's calling code, without plus, come out differently for it (NL, PK).
+//! - In Germany and Austria nine digits and more that begin with the calling code
+//!   are a number without its plus, not one without its trunk prefix.
+//! - `(0)` goes wherever a national number cannot begin with 0 (`+34 (0)91...`,
+//!   and Hungary, whose trunk prefix is 06); the library keeps that 0.
+//! - Mexican numbers lose the mobile 1, 044 and 045 of before 2019 and the trunk
+//!   prefix 01 of before 2019, which address books still hold.
+//! - Without a region, 00 is an international prefix if eight digits follow the
+//!   calling code. The library refuses such numbers, and every other that it
+//!   cannot complete; here they stay as dialled.
+//! - `p` and `w` (pause and wait) between digits begin an extension.
+//! - A number with digits beyond [`MAX_DIGITS`] keeps those, and no country.
+
+mod reading;
+mod regions;
+
+use reading::Reading;
+use regions::{CODES, INTERNATIONAL, MAIN, PLANS, Plan, SHAPES, TRUNK};
+
+/// The digits that are kept of a number. E.164 allows 15; longer ones are dialled
+/// through.
+pub const MAX_DIGITS: usize = 40;
+/// The digits that are kept of an extension.
+const MAX_EXTENSION: usize = 20;
+/// The longest national significant number; E.164 has 15 with the country code,
+/// German ones are known to be longer.
+const MAX_NATIONAL: usize = 17;
+
+/// A region, by ISO 3166-1, whose dialling rules complete national numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Region(u8);
+
+impl Region {
+    /// The region of an ISO 3166-1 alpha-2 code, in either case. None for codes
+    /// that no numbering plan is known for.
+    pub fn parse(code: &str) -> Option<Region> {
+        let &[a, b] = code.as_bytes() else {
+            return None;
+        };
+        let wanted = [a.to_ascii_uppercase(), b.to_ascii_uppercase()];
+        let (codes, _) = CODES.as_bytes().as_chunks::<2>();
+        let row = codes.binary_search(&wanted).ok()?;
+        u8::try_from(row).ok().map(Region)
+    }
+
+    /// The region that a locale's tag names: `de_DE.UTF-8`, `en-US`, `zh-Hant-TW`.
+    /// None if it names none (`C`, `eo`, `es-419`).
+    pub fn from_locale(tag: &str) -> Option<Region> {
+        let tag = tag.split(['.', '@']).next()?;
+        tag.split(['_', '-'])
+            .skip(1)
+            .take_while(|part| part.len() > 1)
+            .find_map(Region::parse)
+    }
+
+    /// The ISO 3166-1 alpha-2 code, in capitals.
+    pub fn code(self) -> &'static str {
+        let at = usize::from(self.0) * 2;
+        CODES.get(at..at + 2).unwrap_or_default()
+    }
+
+    fn plan(self) -> Option<&'static Plan> {
+        PLANS.get(usize::from(self.0))
+    }
+}
+
+/// How much of two numbers has to agree for [`PhoneNumber::equals`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Strength {
+    /// The same E.164 digits; the same digits as dialled when neither has a country.
+    Exact,
+    /// The same national significant number, and not two different countries.
+    National,
+    /// The last seven digits of the national numbers, all of them if one has fewer;
+    /// at least three.
+    Short,
+}
+
+/// A number as it was read: its digits, and how many of them are the country
+/// calling code. Held in place, without allocation.
+#[derive(Clone, Copy)]
+pub struct PhoneNumber {
+    digits: Digits<MAX_DIGITS>,
+    country_len: u8,
+    extension: Digits<MAX_EXTENSION>,
+}
+
+impl PhoneNumber {
+    /// Reads a number as written; `region` completes one without country.
+    /// None if there is no digit in it (or `*` or `#` at the beginning, for service
+    /// codes such as `*100#`).
+    pub fn parse(text: &str, region: Option<Region>) -> Option<PhoneNumber> {
+        let reading = Reading::of(text);
+        if reading.digits.is_empty() {
+            return None;
+        }
+        let extension = reading.extension;
+        let whole = !reading.service && !reading.overlong;
+        match whole.then(|| complete(&reading, region)).flatten() {
+            Some((plan, national)) => {
+                let mut digits = Digits::of_number(plan.country);
+                let country_len = digits.len;
+                digits.extend(national.bytes());
+                Some(PhoneNumber {
+                    digits,
+                    country_len,
+                    extension,
+                })
+            }
+            None => Some(PhoneNumber {
+                digits: reading.digits,
+                country_len: 0,
+                extension,
+            }),
+        }
+    }
+
+    /// The number that [`PhoneNumber::digits`] and the length of its country calling code were
+    /// kept of; without extension.
+    pub(crate) fn from_kept(digits: &[u8], country_len: u8) -> PhoneNumber {
+        PhoneNumber {
+            digits: Digits::of(digits),
+            country_len: country_len.min(digits.len() as u8),
+            extension: Digits::EMPTY,
+        }
+    }
+
+    /// How many of the digits are the country calling code; 0 when it is not known.
+    pub(crate) fn country_len(&self) -> u8 {
+        self.country_len
+    }
+
+    /// The digits of E.164, without plus: country calling code and national
+    /// significant number. When the country is not known, the digits as dialled:
+    /// short codes and service codes (`110`, `*100#`), national numbers read
+    /// without a region.
+    pub fn digits(&self) -> &str {
+        self.digits.as_str()
+    }
+
+    /// The number in E.164's international form (`+4930...`), if the country is known.
+    pub fn e164(&self) -> Option<String> {
+        (self.country_len > 0).then(|| format!("+{}", self.digits()))
+    }
+
+    /// The country calling code (49), if known.
+    pub fn country_code(&self) -> Option<u16> {
+        self.digits()
+            .get(..usize::from(self.country_len))?
+            .parse()
+            .ok()
+    }
+
+    /// The national significant number; all digits when the country is not known.
+    pub fn national(&self) -> &str {
+        self.digits()
+            .get(usize::from(self.country_len)..)
+            .unwrap_or_default()
+    }
+
+    /// The digits to be dialled when connected.
+    pub fn extension(&self) -> Option<&str> {
+        (!self.extension.is_empty()).then(|| self.extension.as_str())
+    }
+
+    /// Whether this is the same number as `other`, at a strength. Two different
+    /// extensions make two numbers, except for [`Strength::Short`]; that one of two
+    /// has none does not count.
+    pub fn equals(&self, other: &PhoneNumber, strength: Strength) -> bool {
+        if strength != Strength::Short
+            && let (Some(mine), Some(theirs)) = (self.extension(), other.extension())
+            && mine != theirs
+        {
+            return false;
+        }
+        match strength {
+            Strength::Exact => {
+                self.country_len == other.country_len && self.digits() == other.digits()
+            }
+            Strength::National => match (self.country_len, other.country_len) {
+                (0, 0) => self.digits() == other.digits(),
+                (0, _) => other.is_dialled_as(self),
+                (_, 0) => self.is_dialled_as(other),
+                _ => self.country_len == other.country_len && self.digits() == other.digits(),
+            },
+            Strength::Short => {
+                short_end(self.national()) == short_end(other.national())
+                    && self.national().len().min(other.national().len()) >= 3
+            }
+        }
+    }
+
+    /// Whether `dialled`, of which the country is not known, can be this number:
+    /// in full, or within the country with or without trunk prefix.
+    fn is_dialled_as(&self, dialled: &PhoneNumber) -> bool {
+        let digits = dialled.digits();
+        if digits == self.digits() || digits == self.national() {
+            return true;
+        }
+        let plan = self.country_code().and_then(main_plan);
+        plan.and_then(|plan| without_trunk(plan, digits.as_bytes()))
+            .is_some_and(|national| national.as_str() == self.national())
+    }
+}
+
+impl std::fmt::Debug for PhoneNumber {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PhoneNumber")
+            .field("country", &self.country_code())
+            .field("national", &self.national())
+            .field("extension", &self.extension())
+            .finish()
+    }
+}
+
+fn short_end(national: &str) -> &str {
+    national
+        .get(national.len().saturating_sub(7)..)
+        .unwrap_or(national)
+}
+
+/// The beginnings of [`PhoneNumber::digits`] that a beginning as typed can stand
+/// for, without duplicates: as E.164 digits and as a national number of `region`,
+/// with or without trunk prefix. `030` in Germany: `030` (numbers without
+/// country) and `4930`; `30`: `30` (Greece) and `4930`; `+4930` and `0049 30`:
+/// `4930`. Empty if nothing was typed that can begin a number.
+pub fn prefix_forms(typed: &str, region: Option<Region>) -> Vec<String> {
+    let reading = Reading::of_part(typed);
+    let typed = reading.digits.bytes();
+    let mut forms = Vec::new();
+    if typed.is_empty() {
+        return forms;
+    }
+    if reading.plus {
+        push_form(&mut forms, &[&international_part(&reading, typed)]);
+        return forms;
+    }
+    push_form(&mut forms, &[typed]);
+    if reading.service {
+        return forms;
+    }
+    let plan = region.and_then(Region::plan);
+    let international = plan.map_or("00", |plan| row(&INTERNATIONAL, plan.international));
+    if let Some(rest) = without_international(international, typed)
+        && !rest.is_empty()
+    {
+        push_form(&mut forms, &[&international_part(&reading, rest)]);
+        return forms;
+    }
+    let Some(plan) = plan else {
+        return forms;
+    };
+    let country = Digits::<MAX_DIGITS>::of_number(plan.country);
+    let mut national = |digits: &[u8]| {
+        push_form(&mut forms, &[country.bytes(), digits]);
+        // A mobile number of Argentina is dialled without the 9 within the country.
+        if plan.country == 54 {
+            push_form(&mut forms, &[country.bytes(), b"9", digits]);
+        }
+    };
+    let mut trunk = false;
+    for rule in row(&TRUNK, plan.trunk).split('|') {
+        if let Some((area, local)) = rule.strip_prefix('=').and_then(|rule| rule.split_once(':')) {
+            if begins(local, typed) {
+                national(&[area.as_bytes(), typed].concat());
+            }
+        } else if !rule.contains('>')
+            && let Some(rest) = after(rule, typed)
+        {
+            trunk = true;
+            national(rest);
+        }
+    }
+    if !trunk || can_begin(plan, typed) {
+        national(typed);
+    }
+    if let Some((plan, digits)) = complete(&reading, region) {
+        push_form(
+            &mut forms,
+            &[
+                Digits::<MAX_DIGITS>::of_number(plan.country).bytes(),
+                digits.bytes(),
+            ],
+        );
+    }
+    forms
+}
+
+/// The ends of [`PhoneNumber::digits`] that an end as typed, or a number as a
+/// display shows it, can stand for, without duplicates: the digits as they are,
+/// without international prefix, and without trunk prefix if three digits remain.
+/// `4711`: `4711`; `030 1234` in Germany: `0301234` and `301234`.
+pub fn suffix_forms(typed: &str, region: Option<Region>) -> Vec<String> {
+    let reading = Reading::of_part(typed);
+    let typed = reading.digits.bytes();
+    let mut forms = Vec::new();
+    if typed.is_empty() {
+        return forms;
+    }
+    if reading.plus {
+        push_form(&mut forms, &[&international_part(&reading, typed)]);
+        return forms;
+    }
+    push_form(&mut forms, &[typed]);
+    if reading.service {
+        return forms;
+    }
+    let plan = region.and_then(Region::plan);
+    let international = plan.map_or("00", |plan| row(&INTERNATIONAL, plan.international));
+    if let Some(rest) = without_international(international, typed)
+        && rest.len() >= 3
+    {
+        push_form(&mut forms, &[&international_part(&reading, rest)]);
+        return forms;
+    }
+    for rule in row(&TRUNK, plan.map_or(0, |plan| plan.trunk)).split('|') {
+        if !rule.contains(['=', '>'])
+            && !rule.is_empty()
+            && let Some(rest) = after(rule, typed)
+            && rest.len() >= 3
+        {
+            push_form(&mut forms, &[rest]);
+        }
+    }
+    forms
+}
+
+fn push_form(forms: &mut Vec<String>, parts: &[&[u8]]) {
+    let form: String = parts.concat().into_iter().map(char::from).collect();
+    if !forms.contains(&form) {
+        forms.push(form);
+    }
+}
+
+/// Digits behind a plus, as far as typed, in their E.164 form.
+fn international_part(reading: &Reading, typed: &[u8]) -> Vec<u8> {
+    let Some((plan, rest)) = split_country(typed) else {
+        return typed.to_vec();
+    };
+    let country = Digits::<MAX_DIGITS>::of_number(plan.country);
+    let full = without_optional_zero(plan, rest, reading);
+    let national = match full.split_first() {
+        Some((b'0', rest)) if row(&TRUNK, plan.trunk) == "0" && !can_begin(plan, b"0") => rest,
+        _ => full,
+    };
+    [country.bytes(), national].concat()
+}
+
+/// The plan and national significant number of a reading, None if it has to stay
+/// as dialled.
+fn complete(
+    reading: &Reading,
+    region: Option<Region>,
+) -> Option<(&'static Plan, Digits<MAX_DIGITS>)> {
+    let dialled = reading.digits.bytes();
+    let home = region.and_then(Region::plan);
+    if reading.plus
+        && let Some((plan, rest)) = split_country(dialled)
+    {
+        return international(plan, rest, reading);
+    }
+    let Some(home) = home else {
+        let (plan, rest) = split_country(dialled.strip_prefix(b"00")?)?;
+        return (!reading.plus && rest.len() >= 8)
+            .then(|| international(plan, rest, reading))
+            .flatten();
+    };
+    if let Some(rest) = without_international(row(&INTERNATIONAL, home.international), dialled) {
+        let (plan, rest) = split_country(rest)?;
+        return international(plan, rest, reading);
+    }
+    if reading.plus {
+        return None;
+    }
+    let country = Digits::<MAX_DIGITS>::of_number(home.country);
+    if let Some(rest) = dialled.strip_prefix(country.bytes()) {
+        let stripped = trunk_rule(home, rest);
+        let rest = stripped.as_ref().map_or(rest, Digits::bytes);
+        if (!has_length(home.own, dialled.len()) && is_possible(home, rest))
+            || dialled.len() > longest(home)
+        {
+            let plan = main_plan(home.country)?;
+            return international(plan, rest, reading);
+        }
+    }
+    let stripped = without_trunk(home, dialled);
+    if stripped.is_none() && dialled.len() < usize::from(home.short) {
+        return None;
+    }
+    let national = stripped.unwrap_or_else(|| Digits::of(dialled));
+    let length = national.bytes().len();
+    let too_short = (1 << length.min(31)) < (home.lengths & home.lengths.wrapping_neg());
+    let local = has_length(home.local, length);
+    (!too_short && !local && length <= MAX_NATIONAL).then_some((home, national))
+}
+
+/// What follows the calling code, without a trunk prefix that does not belong there.
+fn international(
+    plan: &'static Plan,
+    rest: &[u8],
+    reading: &Reading,
+) -> Option<(&'static Plan, Digits<MAX_DIGITS>)> {
+    let rest = without_optional_zero(plan, rest, reading);
+    let national = without_trunk(plan, rest).unwrap_or_else(|| Digits::of(rest));
+    (2..=MAX_NATIONAL)
+        .contains(&national.bytes().len())
+        .then_some((plan, national))
+}
+
+/// Without the zero of `+49 (0)30`, where a national number cannot begin with it.
+fn without_optional_zero<'a>(plan: &Plan, rest: &'a [u8], reading: &Reading) -> &'a [u8] {
+    let at = reading.digits.bytes().len() - rest.len();
+    match rest.split_first() {
+        Some((b'0', tail)) if reading.optional_zero == Some(at) && !can_begin(plan, b"0") => tail,
+        _ => rest,
+    }
+}
+
+/// The number without its trunk prefix or carrier code, a local one with its area
+/// code; None if nothing of that applies or what remains has no possible length.
+fn without_trunk(plan: &Plan, number: &[u8]) -> Option<Digits<MAX_DIGITS>> {
+    let national = trunk_rule(plan, number)?;
+    let length = national.bytes().len();
+    let fits = !has_length(plan.local, length)
+        && (has_length(plan.lengths, length) || length > longest(plan));
+    fits.then_some(national)
+}
+
+fn trunk_rule(plan: &Plan, number: &[u8]) -> Option<Digits<MAX_DIGITS>> {
+    let changed = if plan.country == 54 {
+        argentine_mobile(number)
+    } else {
+        None
+    };
+    let changed = changed.or_else(|| {
+        row(&TRUNK, plan.trunk)
+            .split('|')
+            .find_map(|rule| apply(rule, number))
+    })?;
+    (changed.bytes() != number
+        && (is_possible(plan, changed.bytes()) || !is_possible(plan, number)))
+    .then_some(changed)
+}
+
+/// One rule of [`TRUNK`]; a rule that keeps the number as it is answers with it.
+fn apply(rule: &str, number: &[u8]) -> Option<Digits<MAX_DIGITS>> {
+    if let Some((area, local)) = rule.strip_prefix('=').and_then(|rule| rule.split_once(':')) {
+        after(local, number)?;
+        let mut changed = Digits::of(area.as_bytes());
+        changed.extend(number);
+        return Some(changed);
+    }
+    let (prefix, follows) = rule.split_once('>').unwrap_or((rule, ""));
+    let rest = after(prefix, number)?;
+    after(follows, rest)?;
+    Some(Digits::of(rest))
+}
+
+/// A mobile number dialled within Argentina has 15 between area code (2 to 4
+/// digits, Buenos Aires being 11) and subscriber, together 12 digits; in E.164 it
+/// has 9 before the area code instead.
+fn argentine_mobile(number: &[u8]) -> Option<Digits<MAX_DIGITS>> {
+    let number = number.strip_prefix(b"0").unwrap_or(number);
+    if number.len() != 12 {
+        return None;
+    }
+    let areas = if number.starts_with(b"11") {
+        2..=2
+    } else {
+        3..=4
+    };
+    areas.into_iter().find_map(|area| {
+        let (area, rest) = number.split_at_checked(area)?;
+        let mut changed = Digits::of(b"9");
+        changed.extend(area);
+        changed.extend(rest.strip_prefix(b"15")?);
+        Some(changed)
+    })
+}
+
+/// The digits behind an international prefix. No calling code begins with 0.
+fn without_international<'a>(prefixes: &str, number: &'a [u8]) -> Option<&'a [u8]> {
+    let rest = prefixes
+        .split('|')
+        .filter(|prefix| !prefix.is_empty())
+        .find_map(|prefix| after(prefix, number))?;
+    (rest.first() != Some(&b'0')).then_some(rest)
+}
+
+/// The plan of the calling code that the digits begin with, and what follows it.
+fn split_country(number: &[u8]) -> Option<(&'static Plan, &[u8])> {
+    let mut code = 0u16;
+    for (i, digit) in number.iter().take(3).enumerate() {
+        code = code * 10 + u16::from(digit.wrapping_sub(b'0'));
+        if code == 0 {
+            return None;
+        }
+        if let Some(plan) = main_plan(code) {
+            return Some((plan, number.get(i + 1..)?));
+        }
+    }
+    None
+}
+
+fn main_plan(country: u16) -> Option<&'static Plan> {
+    let row = MAIN.get(usize::from(country))?.checked_sub(1)?;
+    PLANS.get(usize::from(row))
+}
+
+/// Whether a national number of this plan can have that first digit and length.
+fn is_possible(plan: &Plan, number: &[u8]) -> bool {
+    let Some(first) = number.first() else {
+        return false;
+    };
+    shapes(plan).any(|(firsts, lengths)| {
+        has_length(u32::from(firsts), usize::from(first.wrapping_sub(b'0')))
+            && has_length(lengths, number.len())
+    })
+}
+
+/// Whether a national number of this plan can begin with that digit.
+fn can_begin(plan: &Plan, number: &[u8]) -> bool {
+    let first = number.first().map_or(31, |first| first.wrapping_sub(b'0'));
+    shapes(plan).any(|(firsts, _)| has_length(u32::from(firsts), usize::from(first)))
+}
+
+fn shapes(plan: &Plan) -> impl Iterator<Item = (u16, u32)> {
+    let (start, count) = plan.shapes;
+    SHAPES
+        .iter()
+        .copied()
+        .skip(usize::from(start))
+        .take(usize::from(count))
+}
+
+fn has_length(mask: u32, length: usize) -> bool {
+    length < 32 && mask >> length & 1 == 1
+}
+
+fn longest(plan: &Plan) -> usize {
+    plan.lengths.checked_ilog2().unwrap_or(0) as usize
+}
+
+fn row(table: &[&'static str], at: u8) -> &'static str {
+    table.get(usize::from(at)).copied().unwrap_or_default()
+}
+
+/// What follows the digit sequence `pattern` (written as in [`regions`]) in `number`.
+fn after<'a>(pattern: &str, number: &'a [u8]) -> Option<&'a [u8]> {
+    match follow(pattern, number) {
+        Follow::Matched(rest) => Some(rest),
+        Follow::Ended | Follow::Differs => None,
+    }
+}
+
+/// Whether `number` is a beginning of the digit sequence `pattern`, or all of it.
+fn begins(pattern: &str, number: &[u8]) -> bool {
+    match follow(pattern, number) {
+        Follow::Matched(rest) => rest.is_empty(),
+        Follow::Ended => true,
+        Follow::Differs => false,
+    }
+}
+
+enum Follow<'a> {
+    Matched(&'a [u8]),
+    /// The number ended before the pattern.
+    Ended,
+    Differs,
+}
+
+fn follow<'a>(pattern: &str, mut number: &'a [u8]) -> Follow<'a> {
+    let mut pattern = pattern.as_bytes();
+    while let Some((&item, rest)) = pattern.split_first() {
+        pattern = rest;
+        if item == b'$' {
+            return if number.is_empty() {
+                Follow::Matched(number)
+            } else {
+                Follow::Differs
+            };
+        }
+        let Some((digit, tail)) = number.split_first() else {
+            return Follow::Ended;
+        };
+        number = tail;
+        let matches = if item == b'[' {
+            let end = pattern.iter().position(|&c| c == b']').unwrap_or(0);
+            let (class, rest) = pattern.split_at_checked(end).unwrap_or((pattern, &[]));
+            pattern = rest.get(1..).unwrap_or_default();
+            class.contains(digit)
+        } else {
+            item == b'x' || item == *digit
+        };
+        if !matches {
+            return Follow::Differs;
+        }
+    }
+    Follow::Matched(number)
+}
+
+/// Up to N ASCII digits (or `*` and `#`) in place.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Digits<const N: usize> {
+    bytes: [u8; N],
+    len: u8,
+}
+
+impl<const N: usize> Digits<N> {
+    const EMPTY: Self = Digits {
+        bytes: [0; N],
+        len: 0,
+    };
+
+    fn of(bytes: &[u8]) -> Self {
+        let mut digits = Self::EMPTY;
+        digits.extend(bytes);
+        digits
+    }
+
+    fn of_number(number: u16) -> Self {
+        let mut digits = Self::EMPTY;
+        for power in [100, 10, 1] {
+            if number >= power {
+                digits.push(b'0' + (number / power % 10) as u8);
+            }
+        }
+        digits
+    }
+
+    /// Appends one; false if there is no room.
+    fn push(&mut self, byte: u8) -> bool {
+        match self.bytes.get_mut(usize::from(self.len)) {
+            Some(place) => {
+                *place = byte;
+                self.len += 1;
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn extend(&mut self, bytes: &[u8]) {
+        let room = self
+            .bytes
+            .get_mut(usize::from(self.len)..)
+            .unwrap_or_default();
+        let count = room.len().min(bytes.len());
+        if let (Some(places), Some(bytes)) = (room.get_mut(..count), bytes.get(..count)) {
+            places.copy_from_slice(bytes);
+            self.len += count as u8;
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    fn bytes(&self) -> &[u8] {
+        self.bytes.get(..usize::from(self.len)).unwrap_or_default()
+    }
+
+    fn as_str(&self) -> &str {
+        std::str::from_utf8(self.bytes()).unwrap_or_default()
+    }
+}

@@ -1,0 +1,436 @@
+//! What an application does with contacts, through the public API.
+
+use std::sync::Arc;
+
+use etui::contacts::{Card, Contacts, Field, Filter, Match, Page};
+use etui::text::phone::Strength;
+use etui::{Change, ChangeKind, Changes, Condition, ETag, Error, Options, Outcome, Store};
+use etui_testkit::people::People;
+use etui_testkit::rng::SplitMix64;
+
+fn store() -> (tempfile::TempDir, Store) {
+    let dir = tempfile::tempdir().unwrap();
+    let mut options = Options::default();
+    options.locale = Some("de".into());
+    options.region = Some("DE".into());
+    let store = Store::open_with(dir.path().join("personal.etui"), &options).unwrap();
+    (dir, store)
+}
+
+fn card(uid: &str, body: &str) -> Card {
+    Card::parse(format!("BEGIN:VCARD\r\nVERSION:3.0\r\nUID:{uid}\r\n{body}END:VCARD\r\n")).unwrap()
+}
+
+fn person(uid: &str, family: &str, given: &str) -> Card {
+    card(uid, &format!("N:{family};{given};;;\r\nFN:{given} {family}\r\n"))
+}
+
+fn names(contacts: &Contacts<'_>, filter: &str) -> Vec<String> {
+    let filter: Filter = filter.parse().unwrap();
+    let found = contacts.find(&filter).unwrap();
+    found.into_iter().map(|e| e.summary.name).collect()
+}
+
+#[test]
+fn what_is_saved_is_there_after_opening_again() {
+    let (dir, store) = store();
+    let ada = person("ada", "Lovelace", "Ada");
+    let saved = store.contacts().unwrap().save(&ada).unwrap();
+    assert_eq!(saved.outcome, Outcome::Added);
+    assert_eq!(saved.etag, ETag::of(ada.text()));
+    store.close().unwrap();
+    let store = Store::open(dir.path().join("personal.etui")).unwrap();
+    let found = store.contacts().unwrap().get("ada").unwrap().unwrap();
+    assert_eq!((found.id, found.etag), (saved.id, saved.etag));
+    assert_eq!(found.text, ada.text());
+    assert_eq!(found.card().unwrap().display_name(), "Ada Lovelace");
+    assert_eq!(store.contacts().unwrap().get("bob").unwrap(), None);
+}
+
+#[test]
+fn conditions_guard_against_lost_updates() {
+    let (_dir, store) = store();
+    let contacts = store.contacts().unwrap();
+    let first = contacts.save(&person("a", "A", "One")).unwrap();
+    let second = person("a", "A", "Two");
+    let stale = Condition::IfMatch(ETag::of(b"something else"));
+    assert!(matches!(contacts.save_if(&second, stale), Err(Error::Conflict { .. })));
+    assert!(matches!(
+        contacts.save_if(&second, Condition::IfAbsent),
+        Err(Error::Conflict { expected: None, .. })
+    ));
+    let saved = contacts.save_if(&second, Condition::IfMatch(first.etag)).unwrap();
+    assert_eq!(saved.outcome, Outcome::Changed);
+    assert!(contacts.remove_if("a", Condition::IfMatch(first.etag)).is_err());
+    contacts.remove_if("a", Condition::IfMatch(saved.etag)).unwrap();
+    contacts.save_if(&second, Condition::IfAbsent).unwrap();
+}
+
+#[test]
+fn a_batch_is_all_or_nothing_unless_asked_per_record() {
+    let (_dir, store) = store();
+    let contacts = store.contacts().unwrap();
+    let cards = [person("a", "A", "A"), person("b", "B", "B")];
+    let stale = Condition::IfMatch(ETag::of(b"x"));
+    let each = contacts
+        .save_each(&[(&cards[0], stale), (&cards[1], Condition::Always)])
+        .unwrap();
+    assert!(matches!(each[0], Err(Error::Conflict { .. })));
+    assert!(each[1].is_ok());
+    assert_eq!(contacts.count().unwrap(), 1);
+    let saved = contacts.save_many(&cards).unwrap();
+    assert_eq!(saved[0].outcome, Outcome::Added);
+    assert_eq!(saved[1].outcome, Outcome::Unchanged);
+}
+
+#[test]
+fn many_are_answered_in_the_order_asked() {
+    let (_dir, store) = store();
+    let contacts = store.contacts().unwrap();
+    contacts
+        .save_many(&[person("a", "A", "A"), person("b", "B", "B"), person("c", "C", "C")])
+        .unwrap();
+    let found = contacts.get_many(&["c", "nobody", "a", "c"]).unwrap();
+    let uids: Vec<_> = found.iter().map(|c| c.as_ref().map(|c| c.uid.as_str())).collect();
+    assert_eq!(uids, [Some("c"), None, Some("a"), Some("c")]);
+    assert_eq!(contacts.remove_many(&["a", "nobody", "a"]).unwrap(), [true, false, false]);
+}
+
+#[test]
+fn removed_contacts_come_back_and_edits_are_undone() {
+    let (_dir, store) = store();
+    let contacts = store.contacts().unwrap();
+    contacts.save(&person("a", "Old", "Ann")).unwrap();
+    contacts.save(&person("a", "New", "Ann")).unwrap();
+    assert_eq!(names(&contacts, "name:old"), [""; 0]);
+    contacts.restore("a").unwrap();
+    assert_eq!(names(&contacts, "name:old"), ["Ann Old"]);
+    contacts.restore("a").unwrap();
+    assert_eq!(names(&contacts, "name:new"), ["Ann New"]);
+
+    contacts.remove("a").unwrap();
+    assert_eq!((contacts.count().unwrap(), names(&contacts, "ann").len()), (0, 0));
+    assert!(contacts.get("a").unwrap().is_none());
+    assert_eq!(contacts.trash().unwrap().len(), 1);
+    assert!(matches!(contacts.remove("a"), Err(Error::NoContact { .. })));
+    assert_eq!(contacts.restore("a").unwrap().outcome, Outcome::Added);
+    assert_eq!(names(&contacts, "ann"), ["Ann New"]);
+    assert_eq!(contacts.trash().unwrap().len(), 0);
+    assert!(matches!(contacts.restore("nobody"), Err(Error::NoContact { .. })));
+    assert!(store.check().unwrap().is_clean());
+}
+
+#[test]
+fn a_restored_contact_without_uid_keeps_its_identity() {
+    let (_dir, store) = store();
+    let contacts = store.contacts().unwrap();
+    let card = Card::parse("BEGIN:VCARD\r\nFN:No Uid\r\nEND:VCARD\r\n").unwrap();
+    contacts.save(&card).unwrap();
+    let identity = card.identity().into_owned();
+    contacts.remove(&identity).unwrap();
+    contacts.restore(&identity).unwrap();
+    assert_eq!(contacts.get(&identity).unwrap().unwrap().text, card.text());
+}
+
+#[test]
+fn lists_follow_the_locale_page_by_page() {
+    let (_dir, store) = store();
+    let contacts = store.contacts().unwrap();
+    contacts
+        .save_many(&[
+            person("1", "Zorn", "Zoe"),
+            person("2", "Ärmel", "Änne"),
+            person("3", "Adam", "Bert"),
+            person("4", "Adam", "Anna"),
+            card("5", "FN:Berta's Bar\r\n"),
+            card("6", "TEL:110\r\n"),
+        ])
+        .unwrap();
+    let list = |page| -> Vec<String> {
+        let entries = contacts.list(page).unwrap();
+        entries.into_iter().map(|e| e.summary.name).collect()
+    };
+    let all = ["110", "Anna Adam", "Bert Adam", "Änne Ärmel", "Berta's Bar", "Zoe Zorn"];
+    assert_eq!(list(Page::ALL), all);
+    assert_eq!(list(Page { offset: 1, limit: 2 }), all[1..3]);
+    assert_eq!(list(Page { offset: 9, limit: 2 }), [""; 0]);
+    contacts.save(&person("1", "Aachen", "Zoe")).unwrap();
+    assert_eq!(list(Page { offset: 1, limit: 1 }), ["Zoe Aachen"]);
+}
+
+#[test]
+fn finding() {
+    let (_dir, store) = store();
+    let contacts = store.contacts().unwrap();
+    contacts
+        .save_many(&[
+            card("1", "N:Müller;Anna;Maria;Dr.;\r\nFN:Dr. Anna Müller\r\nNICKNAME:Anni\r\n\
+                  ORG:Acme GmbH;Forschung\r\nEMAIL:Anna.Mueller@Example.org\r\n\
+                  TEL:+49 30 23125 012\r\nCATEGORIES:Friends,Chess\r\nNOTE:likes green tea\r\n"),
+            card("2", "N:Møller;Søren;;;\r\nFN:Søren Møller\r\nTEL:030/23125-013\r\n"),
+            card("3", "N:山田;太郎;;;\r\nFN:山田太郎\r\nEMAIL:taro@example.com\r\n"),
+        ])
+        .unwrap();
+    let (anna, soren, taro) = ("Dr. Anna Müller", "Søren Møller", "山田太郎");
+    for (filter, expected) in [
+        ("muller", vec![anna]),
+        ("name:MÜL*", vec![anna]),
+        ("name:*ller", vec![soren, anna]),
+        ("name:\"anna muller\"", vec![anna]),
+        ("name:\"muller anna\"", vec![]),
+        ("display=\"dr anna muller\"", vec![anna]),
+        ("display=anna", vec![]),
+        ("nick:anni", vec![anna]),
+        ("given:maria", vec![anna]),
+        ("family:maria", vec![]),
+        ("name:soren name:møl*", vec![soren]),
+        ("org:acme", vec![anna]),
+        ("org:forsch*", vec![anna]),
+        ("name:acme", vec![]),
+        ("acme", vec![anna]),
+        ("email:anna.mueller@example.org", vec![anna]),
+        ("email:anna*", vec![anna]),
+        ("email:*@example.org", vec![anna]),
+        ("email:*@EXAMPLE*", vec![anna, taro]),
+        ("phone:*5012", vec![anna]),
+        ("phone:030*", vec![soren, anna]),
+        ("phone:+4930*", vec![soren, anna]),
+        ("phone:\"030 23125012\"", vec![anna]),
+        ("phone:+493023125013", vec![soren]),
+        ("phone.national:3023125012", vec![anna]),
+        ("phone.short:3125012", vec![anna]),
+        ("phone:*3125*", vec![soren, anna]),
+        ("category:chess", vec![anna]),
+        ("note:green*", vec![anna]),
+        ("green", vec![]),
+        ("山田", vec![taro]),
+        ("name:太郎", vec![taro]),
+        ("name:*田太*", vec![taro]),
+        ("-email:*", vec![soren]),
+        ("name:*ller -org:*", vec![soren]),
+        ("org:acme or email:taro*", vec![anna, taro]),
+    ] {
+        assert_eq!(names(&contacts, filter), expected, "{filter}, pending");
+    }
+    store.merge_index().unwrap();
+    assert_eq!(names(&contacts, "name:*ller"), [soren, anna]);
+    assert_eq!(names(&contacts, "phone:*5012"), [anna]);
+    assert_eq!(names(&contacts, "name:*田太*"), [taro]);
+}
+
+/// Every filter gives what comparing each contact gives, whatever is indexed, pending, edited,
+/// removed or restored.
+#[test]
+fn the_index_never_changes_an_answer() {
+    let (_dir, store) = store();
+    let contacts = store.contacts().unwrap();
+    let mut random = SplitMix64::new(42);
+    let texts: Vec<String> = People::new(3).take(1_500).collect();
+    let cards: Vec<Card> = texts.iter().map(|t| Card::parse(t.as_bytes()).unwrap()).collect();
+    let mut filters = 0;
+    for (round, some) in cards.chunks(250).enumerate() {
+        contacts.save_many(some).unwrap();
+        for _ in 0..40 {
+            let one = &cards[random.below(((round + 1) * 250) as u32) as usize];
+            let uid = one.identity();
+            match random.below(4) {
+                0 => {
+                    let _ = contacts.remove(&uid);
+                }
+                1 => {
+                    let _ = contacts.restore(&uid);
+                }
+                _ => {
+                    let mut other = one.clone();
+                    other.set("FN", &format!("Changed {}", random.below(9))).unwrap();
+                    other.set("TEL", &format!("+49 30 23125 {:03}", random.below(999))).unwrap();
+                    contacts.save(&other).unwrap();
+                }
+            }
+        }
+        match round % 3 {
+            1 => store.merge_index().unwrap(),
+            2 => store.rebuild_index().unwrap(),
+            _ => {}
+        }
+        for _ in 0..150 {
+            let filter = random_filter(&mut random, &cards);
+            // Double negation is answered by a walk over all, without the index.
+            let walked = filter.clone().not().not();
+            let (by_index, by_walk) =
+                (contacts.find(&filter).unwrap(), contacts.find(&walked).unwrap());
+            assert_eq!(by_index, by_walk, "{filter}");
+            filters += usize::from(!by_walk.is_empty());
+        }
+        assert_eq!(store.check().unwrap().problems, [""; 0]);
+    }
+    assert!(filters > 300, "most filters must find something: {filters}");
+}
+
+fn random_filter(random: &mut SplitMix64, cards: &[Card]) -> Filter {
+    let card = &cards[random.below(cards.len() as u32) as usize];
+    let how = random.pick(&[1u8, 2, 3, 4, 5]);
+    let how = match how {
+        1 => Match::Words,
+        2 => Match::Prefix,
+        3 => Match::Suffix,
+        4 => Match::Contains,
+        _ => Match::Whole,
+    };
+    let mut part = |text: String| -> String {
+        let chars: Vec<char> = text.chars().collect();
+        let len = chars.len() as u32;
+        if len == 0 {
+            return "x".into();
+        }
+        let (from, to) = match how {
+            Match::Words | Match::Whole => (0, len),
+            Match::Prefix => (0, 1 + random.below(len)),
+            Match::Suffix => (random.below(len), len),
+            Match::Contains => {
+                let from = random.below(len);
+                (from, from + 1 + random.below(len - from))
+            }
+        };
+        chars[from as usize..to as usize].iter().collect()
+    };
+    let phone = card.phones().first().map(|p| p.value.clone()).unwrap_or_default();
+    let leaf = match random_field(card) {
+        0 => Filter::text(Field::Name, how, part(card.display_name())),
+        1 => Filter::text(Field::Family, how, part(card.name().family)),
+        2 => {
+            let email = card.emails().first().map(|e| e.value.clone()).unwrap_or_default();
+            Filter::text(Field::Email, how, part(email))
+        }
+        3 => Filter::text(Field::Phone, how, part(phone)),
+        4 => Filter::phone(phone, Strength::National),
+        5 => Filter::phone(phone, Strength::Short),
+        6 => {
+            let org = card.organization().map(|o| o.name).unwrap_or_default();
+            Filter::text(Field::Organization, how, part(org))
+        }
+        _ => Filter::text(Field::Any, how, part(card.display_name())),
+    };
+    match random.below(6) {
+        0 => leaf.and(Filter::Present(Field::Email)),
+        1 => leaf.or(Filter::name("anna")),
+        2 => leaf.and(Filter::name_prefix("a").not()),
+        _ => leaf,
+    }
+}
+
+/// Spreads the fields over the cards.
+fn random_field(card: &Card) -> u8 {
+    card.text().iter().fold(0u8, |a, b| a.wrapping_mul(31).wrapping_add(*b)) % 8
+}
+
+#[test]
+fn changes_are_told_once_each_in_order() {
+    let (_dir, store) = store();
+    let contacts = store.contacts().unwrap();
+    contacts.save_many(&[person("a", "A", "A"), person("b", "B", "B"), person("c", "C", "C")]).unwrap();
+    let token = store.token().unwrap();
+    contacts.save(&person("d", "D", "D")).unwrap();
+    contacts.save(&person("b", "B", "New")).unwrap();
+    contacts.remove("a").unwrap();
+    contacts.save(&person("b", "B", "Newer")).unwrap();
+    contacts.save(&person("d", "D", "New")).unwrap();
+    contacts.save(&person("e", "E", "E")).unwrap();
+    contacts.remove("e").unwrap();
+    contacts.remove("c").unwrap();
+    contacts.restore("c").unwrap();
+    let Changes::Since(changes) = contacts.changes_since(&token).unwrap() else {
+        panic!("the token is of this store");
+    };
+    let told: Vec<_> = changes.iter().map(|c: &Change| (c.uid.as_str(), c.kind)).collect();
+    assert_eq!(
+        told,
+        [
+            ("a", ChangeKind::Removed),
+            ("b", ChangeKind::Changed),
+            ("d", ChangeKind::Added),
+            ("c", ChangeKind::Changed),
+        ]
+    );
+    let now = store.token().unwrap();
+    assert_eq!(contacts.changes_since(&now).unwrap(), Changes::Since(vec![]));
+    let mut foreign = now;
+    foreign.store ^= 1;
+    assert_eq!(contacts.changes_since(&foreign).unwrap(), Changes::Resynchronise);
+}
+
+#[test]
+fn address_books_are_apart() {
+    let (_dir, store) = store();
+    let work = store.create_address_book("Work").unwrap();
+    work.save(&person("a", "A", "At Work")).unwrap();
+    store.contacts().unwrap().save(&person("a", "A", "At Home")).unwrap();
+    assert_eq!(store.address_books().unwrap(), ["Contacts", "Work"]);
+    assert_eq!(names(&work, "a*"), ["At Work A"]);
+    assert_eq!(names(&store.contacts().unwrap(), "a*"), ["At Home A"]);
+    assert!(matches!(store.address_book("Club"), Err(Error::NoAddressBook { .. })));
+    assert!(matches!(store.create_address_book("Work"), Err(Error::AddressBookExists { .. })));
+    assert!(matches!(store.create_address_book("a\nb"), Err(Error::BadName { .. })));
+}
+
+#[test]
+fn a_snapshot_stays_as_it_is() {
+    let (_dir, store) = store();
+    let contacts = store.contacts().unwrap();
+    contacts.save(&person("a", "A", "Before")).unwrap();
+    let snapshot = store.snapshot().unwrap();
+    contacts.save(&person("a", "A", "After")).unwrap();
+    contacts.save(&person("b", "B", "B")).unwrap();
+    let then = snapshot.contacts().unwrap();
+    assert_eq!(then.count().unwrap(), 1);
+    assert_eq!(then.find(&Filter::name("before")).unwrap().len(), 1);
+    assert_eq!(then.find(&Filter::name("after")).unwrap().len(), 0);
+    assert!(then.get("b").unwrap().is_none());
+    drop(snapshot);
+    assert_eq!(names(&contacts, "after"), ["After A"]);
+}
+
+#[test]
+fn threads_share_a_store() {
+    let (_dir, store) = store();
+    let store = Arc::new(store);
+    std::thread::scope(|scope| {
+        for t in 0..4 {
+            let store = &store;
+            scope.spawn(move || {
+                let contacts = store.contacts().unwrap();
+                for i in 0..60 {
+                    contacts.save(&person(&format!("{t}-{i}"), "Thread", "T")).unwrap();
+                    assert!(contacts.get(&format!("{t}-{i}")).unwrap().is_some());
+                    let seen = contacts.find(&Filter::name("thread")).unwrap().len();
+                    assert!(seen > i);
+                }
+            });
+        }
+    });
+    assert_eq!(store.contacts().unwrap().count().unwrap(), 240);
+    assert!(store.check().unwrap().is_clean());
+}
+
+#[test]
+fn another_locale_sorts_the_list_anew() {
+    let (dir, store) = store();
+    let contacts = store.contacts().unwrap();
+    contacts.save_many(&[person("1", "Ärlig", "A"), person("2", "Zorn", "Z")]).unwrap();
+    let path = dir.path().join("personal.etui");
+    store.close().unwrap();
+    // As another collator version would have left it.
+    let plain = rusqlite::Connection::open(&path).unwrap();
+    plain
+        .execute_batch(
+            "UPDATE meta SET value = 'sv' WHERE key = 'locale'; \
+             UPDATE meta SET value = 'older' WHERE key = 'collation'",
+        )
+        .unwrap();
+    plain.close().unwrap();
+    let store = Store::open(&path).unwrap();
+    let entries = store.contacts().unwrap().list(Page::ALL).unwrap();
+    let order: Vec<_> = entries.into_iter().map(|e| e.summary.name).collect();
+    assert_eq!(order, ["Z Zorn", "A Ärlig"]);
+    assert!(store.check().unwrap().is_clean());
+}

@@ -1,0 +1,124 @@
+//! Sample exports go in and come out: what is good byte for byte, what is not with a reason.
+
+use std::ops::ControlFlow;
+
+use etui::contacts::{Card, Page};
+use etui::import::ImportReport;
+use etui::{Outcome, Store};
+use etui_testkit::{fixtures, people::People};
+
+fn import(store: &Store, bytes: &[u8]) -> ImportReport {
+    store
+        .contacts()
+        .unwrap()
+        .import(bytes, &mut |_| ControlFlow::Continue(()))
+        .unwrap()
+}
+
+fn store() -> (tempfile::TempDir, Store) {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(dir.path().join("personal.etui")).unwrap();
+    (dir, store)
+}
+
+#[test]
+fn every_sample_export_goes_in_as_counted_and_comes_out_as_it_came() {
+    for fixture in fixtures::ALL {
+        let (_dir, store) = store();
+        let report = import(&store, fixture.bytes);
+        let why: Vec<_> = report.refusals.iter().map(|r| (r.line, &r.reason)).collect();
+        assert_eq!(
+            (report.good(), report.refused),
+            (fixture.good as u64, fixture.refused as u64),
+            "{}: {why:?}",
+            fixture.name
+        );
+        let texts = store.contacts().unwrap().all().unwrap();
+        // Every record is a run of the file's own bytes, in the file's order.
+        let mut rest = fixture.bytes;
+        for (_, text) in texts.iter() {
+            let at = rest
+                .windows(text.len())
+                .position(|w| w == text)
+                .unwrap_or_else(|| panic!("{}: a record is not of the file", fixture.name));
+            rest = &rest[at + text.len()..];
+        }
+        assert!(store.check().unwrap().is_clean(), "{}", fixture.name);
+    }
+}
+
+#[test]
+fn importing_twice_changes_nothing() {
+    let (_dir, store) = store();
+    for fixture in fixtures::ALL {
+        import(&store, fixture.bytes);
+    }
+    let before = store.contacts().unwrap().all().unwrap();
+    let token = store.token().unwrap();
+    for fixture in fixtures::ALL {
+        let again = import(&store, fixture.bytes);
+        assert_eq!((again.added, again.changed), (0, 0), "{}", fixture.name);
+        assert_eq!(again.refused, fixture.refused as u64, "{}", fixture.name);
+    }
+    assert_eq!(store.token().unwrap(), token);
+    assert_eq!(store.contacts().unwrap().all().unwrap().bytes(), before.bytes());
+}
+
+#[test]
+fn ten_thousand_generated_cards_come_out_byte_for_byte() {
+    let (_dir, store) = store();
+    let mut file = Vec::new();
+    etui_testkit::people::write_vcf(&mut file, 7, 10_000).unwrap();
+    let report = import(&store, &file);
+    assert_eq!((report.added, report.refused), (10_000, 0));
+    let contacts = store.contacts().unwrap();
+    assert_eq!(contacts.all().unwrap().bytes(), file);
+    for (i, text) in People::new(7).take(10_000).enumerate().step_by(97) {
+        let uid = Card::parse(text.as_bytes()).unwrap().identity().into_owned();
+        let found = contacts.get(&uid).unwrap().unwrap();
+        assert_eq!(found.text, text.as_bytes(), "card {i}");
+    }
+    assert_eq!(contacts.count().unwrap(), 10_000);
+    assert_eq!(contacts.list(Page::ALL).unwrap().len(), 10_000);
+    assert!(store.check().unwrap().is_clean());
+    assert_eq!(import(&store, &file).unchanged, 10_000);
+}
+
+#[test]
+fn refusals_name_line_and_reason() {
+    let (_dir, store) = store();
+    let report = import(
+        &store,
+        b"hello\n\nBEGIN:VCARD\nFN:Cut Off\nBEGIN:VCARD\nUID:a\nFN:Good\nEND:VCARD\n\
+          BEGIN:VCARD\nUID:a\nFN:Other\nEND:VCARD\nBEGIN:VCARD\nVERSION:3.0\nEND:VCARD\n",
+    );
+    assert_eq!((report.added, report.refused), (1, 4));
+    let lines: Vec<_> = report.refusals.iter().map(|r| (r.line, r.last_line)).collect();
+    assert_eq!(lines, [(1, 1), (3, 4), (13, 15), (9, 12)]);
+    assert!(report.refusals[3].reason.contains("same UID (a)"));
+    assert_eq!(report.refusals[3].excerpt, "UID:a");
+}
+
+#[test]
+fn a_changed_card_replaces_and_can_be_undone() {
+    let (_dir, store) = store();
+    import(&store, b"BEGIN:VCARD\nUID:a\nFN:First\nEND:VCARD\n");
+    let report = import(&store, b"BEGIN:VCARD\nUID:a\nFN:Second\nEND:VCARD\n");
+    assert_eq!((report.added, report.changed), (0, 1));
+    let contacts = store.contacts().unwrap();
+    assert_eq!(contacts.restore("a").unwrap().outcome, Outcome::Changed);
+    let text = contacts.get("a").unwrap().unwrap().text;
+    assert_eq!(text, b"BEGIN:VCARD\nUID:a\nFN:First\nEND:VCARD\n");
+}
+
+#[test]
+fn stopping_keeps_whole_batches() {
+    let (_dir, store) = store();
+    let mut file = Vec::new();
+    etui_testkit::people::write_vcf(&mut file, 7, 3_500).unwrap();
+    let contacts = store.contacts().unwrap();
+    let stopped = contacts.import(&file[..], &mut |_| ControlFlow::Break(()));
+    assert!(matches!(stopped, Err(etui::Error::Stopped)));
+    assert_eq!(contacts.count().unwrap(), 1_000);
+    assert!(store.check().unwrap().is_clean());
+}
