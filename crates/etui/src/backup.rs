@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rusqlite::backup::{Backup, StepResult};
 use rusqlite::Connection;
+use rusqlite::backup::{Backup, StepResult};
 
 use crate::collection::meta;
 use crate::engine::sync_directory;
@@ -88,7 +88,10 @@ fn copy(from: &Connection, to: &Path, progress: &mut dyn FnMut(u64, u64)) -> Res
             let step = backup.step(PAGES_PER_STEP).map_err(about)?;
             let state = backup.progress();
             let all = u64::from(state.pagecount.unsigned_abs());
-            progress(all - u64::from(state.remaining.unsigned_abs()).min(all), all);
+            progress(
+                all - u64::from(state.remaining.unsigned_abs()).min(all),
+                all,
+            );
             match step {
                 StepResult::Done => break,
                 StepResult::Busy | StepResult::Locked => {

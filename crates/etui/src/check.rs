@@ -83,7 +83,9 @@ impl Store {
                         r.get::<_, String>(1)?
                     ))
                 })?;
-                report.inbox = entries.take(MAX_PROBLEMS).collect::<rusqlite::Result<_>>()?;
+                report.inbox = entries
+                    .take(MAX_PROBLEMS)
+                    .collect::<rusqlite::Result<_>>()?;
             }
             Ok(report)
         })
@@ -130,17 +132,15 @@ impl Store {
                     .unsigned_abs())
             };
             let latest = changes::latest(conn)?;
-            let pending = |mark| -> Result<u64> {
-                Ok((latest - meta::number(conn, mark)?).unsigned_abs())
-            };
+            let pending =
+                |mark| -> Result<u64> { Ok((latest - meta::number(conn, mark)?).unsigned_abs()) };
             let page = number("PRAGMA page_size")?;
             let mut books = conn.prepare(
                 "SELECT c.name, (SELECT count(*) FROM list l WHERE l.collection = c.id) \
                  FROM collection c WHERE c.kind = 'contacts' ORDER BY c.id",
             )?;
-            let books = books.query_map([], |r| {
-                Ok((r.get(0)?, r.get::<_, i64>(1)?.unsigned_abs()))
-            })?;
+            let books =
+                books.query_map([], |r| Ok((r.get(0)?, r.get::<_, i64>(1)?.unsigned_abs())))?;
             Ok(Stats {
                 address_books: books.collect::<rusqlite::Result<_>>()?,
                 removed: number("SELECT count(*) FROM record WHERE removed IS NOT NULL")?,
@@ -193,7 +193,9 @@ fn records(conn: &Connection, report: &mut CheckReport) -> Result<()> {
             false => report.removed += 1,
         }
         if ETag::of(&text) != row.get(2)? {
-            report.add(format!("contact {id} ({uid}): its text is not what its ETag says"));
+            report.add(format!(
+                "contact {id} ({uid}): its text is not what its ETag says"
+            ));
         }
         if let Err(e) = Card::parse(text) {
             report.add(format!("contact {id} ({uid}): {e}"));

@@ -174,7 +174,10 @@ pub type Result<T> = std::result::Result<T, Error>;
 impl Error {
     /// An operating-system error about `path`.
     pub(crate) fn io(path: &Path, source: std::io::Error) -> Self {
-        match source.raw_os_error().map(rustix::io::Errno::from_raw_os_error) {
+        match source
+            .raw_os_error()
+            .map(rustix::io::Errno::from_raw_os_error)
+        {
             Some(rustix::io::Errno::NOSPC | rustix::io::Errno::DQUOT) => Self::DiskFull {
                 path: path.to_owned(),
             },
@@ -196,7 +199,9 @@ impl Error {
         let path = path.to_owned();
         match inner.sqlite_error_code() {
             Some(ErrorCode::NotADatabase) => Self::NotADatabase { path },
-            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Busy { path, waited },
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+                Self::Busy { path, waited }
+            }
             Some(ErrorCode::DiskFull) => Self::DiskFull { path },
             Some(ErrorCode::ReadOnly) => Self::ReadOnly { path },
             Some(ErrorCode::DatabaseCorrupt) => Self::Damaged {

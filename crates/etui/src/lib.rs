@@ -48,7 +48,9 @@ pub mod store;
 pub mod text;
 
 pub use check::{CheckReport, Stats};
-pub use collection::{Change, ChangeKind, Changes, Condition, ETag, Outcome, RecordId, Saved, Token};
+pub use collection::{
+    Change, ChangeKind, Changes, Condition, ETag, Outcome, RecordId, Saved, Token,
+};
 pub use engine::Durability;
 pub use error::{Error, Result};
 pub use snapshot::Snapshot;

@@ -18,11 +18,17 @@ fn store() -> (tempfile::TempDir, Store) {
 }
 
 fn card(uid: &str, body: &str) -> Card {
-    Card::parse(format!("BEGIN:VCARD\r\nVERSION:3.0\r\nUID:{uid}\r\n{body}END:VCARD\r\n")).unwrap()
+    Card::parse(format!(
+        "BEGIN:VCARD\r\nVERSION:3.0\r\nUID:{uid}\r\n{body}END:VCARD\r\n"
+    ))
+    .unwrap()
 }
 
 fn person(uid: &str, family: &str, given: &str) -> Card {
-    card(uid, &format!("N:{family};{given};;;\r\nFN:{given} {family}\r\n"))
+    card(
+        uid,
+        &format!("N:{family};{given};;;\r\nFN:{given} {family}\r\n"),
+    )
 }
 
 fn names(contacts: &Contacts<'_>, filter: &str) -> Vec<String> {
@@ -54,15 +60,26 @@ fn conditions_guard_against_lost_updates() {
     let first = contacts.save(&person("a", "A", "One")).unwrap();
     let second = person("a", "A", "Two");
     let stale = Condition::IfMatch(ETag::of(b"something else"));
-    assert!(matches!(contacts.save_if(&second, stale), Err(Error::Conflict { .. })));
+    assert!(matches!(
+        contacts.save_if(&second, stale),
+        Err(Error::Conflict { .. })
+    ));
     assert!(matches!(
         contacts.save_if(&second, Condition::IfAbsent),
         Err(Error::Conflict { expected: None, .. })
     ));
-    let saved = contacts.save_if(&second, Condition::IfMatch(first.etag)).unwrap();
+    let saved = contacts
+        .save_if(&second, Condition::IfMatch(first.etag))
+        .unwrap();
     assert_eq!(saved.outcome, Outcome::Changed);
-    assert!(contacts.remove_if("a", Condition::IfMatch(first.etag)).is_err());
-    contacts.remove_if("a", Condition::IfMatch(saved.etag)).unwrap();
+    assert!(
+        contacts
+            .remove_if("a", Condition::IfMatch(first.etag))
+            .is_err()
+    );
+    contacts
+        .remove_if("a", Condition::IfMatch(saved.etag))
+        .unwrap();
     contacts.save_if(&second, Condition::IfAbsent).unwrap();
 }
 
@@ -88,12 +105,22 @@ fn many_are_answered_in_the_order_asked() {
     let (_dir, store) = store();
     let contacts = store.contacts().unwrap();
     contacts
-        .save_many(&[person("a", "A", "A"), person("b", "B", "B"), person("c", "C", "C")])
+        .save_many(&[
+            person("a", "A", "A"),
+            person("b", "B", "B"),
+            person("c", "C", "C"),
+        ])
         .unwrap();
     let found = contacts.get_many(&["c", "nobody", "a", "c"]).unwrap();
-    let uids: Vec<_> = found.iter().map(|c| c.as_ref().map(|c| c.uid.as_str())).collect();
+    let uids: Vec<_> = found
+        .iter()
+        .map(|c| c.as_ref().map(|c| c.uid.as_str()))
+        .collect();
     assert_eq!(uids, [Some("c"), None, Some("a"), Some("c")]);
-    assert_eq!(contacts.remove_many(&["a", "nobody", "a"]).unwrap(), [true, false, false]);
+    assert_eq!(
+        contacts.remove_many(&["a", "nobody", "a"]).unwrap(),
+        [true, false, false]
+    );
 }
 
 #[test]
@@ -109,14 +136,20 @@ fn removed_contacts_come_back_and_edits_are_undone() {
     assert_eq!(names(&contacts, "name:new"), ["Ann New"]);
 
     contacts.remove("a").unwrap();
-    assert_eq!((contacts.count().unwrap(), names(&contacts, "ann").len()), (0, 0));
+    assert_eq!(
+        (contacts.count().unwrap(), names(&contacts, "ann").len()),
+        (0, 0)
+    );
     assert!(contacts.get("a").unwrap().is_none());
     assert_eq!(contacts.trash().unwrap().len(), 1);
     assert!(matches!(contacts.remove("a"), Err(Error::NoContact { .. })));
     assert_eq!(contacts.restore("a").unwrap().outcome, Outcome::Added);
     assert_eq!(names(&contacts, "ann"), ["Ann New"]);
     assert_eq!(contacts.trash().unwrap().len(), 0);
-    assert!(matches!(contacts.restore("nobody"), Err(Error::NoContact { .. })));
+    assert!(matches!(
+        contacts.restore("nobody"),
+        Err(Error::NoContact { .. })
+    ));
     assert!(store.check().unwrap().is_clean());
 }
 
@@ -150,12 +183,37 @@ fn lists_follow_the_locale_page_by_page() {
         let entries = contacts.list(page).unwrap();
         entries.into_iter().map(|e| e.summary.name).collect()
     };
-    let all = ["110", "Anna Adam", "Bert Adam", "Änne Ärmel", "Berta's Bar", "Zoe Zorn"];
+    let all = [
+        "110",
+        "Anna Adam",
+        "Bert Adam",
+        "Änne Ärmel",
+        "Berta's Bar",
+        "Zoe Zorn",
+    ];
     assert_eq!(list(Page::ALL), all);
-    assert_eq!(list(Page { offset: 1, limit: 2 }), all[1..3]);
-    assert_eq!(list(Page { offset: 9, limit: 2 }), [""; 0]);
+    assert_eq!(
+        list(Page {
+            offset: 1,
+            limit: 2
+        }),
+        all[1..3]
+    );
+    assert_eq!(
+        list(Page {
+            offset: 9,
+            limit: 2
+        }),
+        [""; 0]
+    );
     contacts.save(&person("1", "Aachen", "Zoe")).unwrap();
-    assert_eq!(list(Page { offset: 1, limit: 1 }), ["Zoe Aachen"]);
+    assert_eq!(
+        list(Page {
+            offset: 1,
+            limit: 1
+        }),
+        ["Zoe Aachen"]
+    );
 }
 
 #[test]
@@ -164,11 +222,20 @@ fn finding() {
     let contacts = store.contacts().unwrap();
     contacts
         .save_many(&[
-            card("1", "N:Müller;Anna;Maria;Dr.;\r\nFN:Dr. Anna Müller\r\nNICKNAME:Anni\r\n\
+            card(
+                "1",
+                "N:Müller;Anna;Maria;Dr.;\r\nFN:Dr. Anna Müller\r\nNICKNAME:Anni\r\n\
                   ORG:Acme GmbH;Forschung\r\nEMAIL:Anna.Mueller@Example.org\r\n\
-                  TEL:+49 30 23125 012\r\nCATEGORIES:Friends,Chess\r\nNOTE:likes green tea\r\n"),
-            card("2", "N:Møller;Søren;;;\r\nFN:Søren Møller\r\nTEL:030/23125-013\r\n"),
-            card("3", "N:山田;太郎;;;\r\nFN:山田太郎\r\nEMAIL:taro@example.com\r\n"),
+                  TEL:+49 30 23125 012\r\nCATEGORIES:Friends,Chess\r\nNOTE:likes green tea\r\n",
+            ),
+            card(
+                "2",
+                "N:Møller;Søren;;;\r\nFN:Søren Møller\r\nTEL:030/23125-013\r\n",
+            ),
+            card(
+                "3",
+                "N:山田;太郎;;;\r\nFN:山田太郎\r\nEMAIL:taro@example.com\r\n",
+            ),
         ])
         .unwrap();
     let (anna, soren, taro) = ("Dr. Anna Müller", "Søren Møller", "山田太郎");
@@ -226,7 +293,10 @@ fn the_index_never_changes_an_answer() {
     let contacts = store.contacts().unwrap();
     let mut random = SplitMix64::new(42);
     let texts: Vec<String> = People::new(3).take(1_500).collect();
-    let cards: Vec<Card> = texts.iter().map(|t| Card::parse(t.as_bytes()).unwrap()).collect();
+    let cards: Vec<Card> = texts
+        .iter()
+        .map(|t| Card::parse(t.as_bytes()).unwrap())
+        .collect();
     let mut filters = 0;
     for (round, some) in cards.chunks(250).enumerate() {
         contacts.save_many(some).unwrap();
@@ -242,8 +312,12 @@ fn the_index_never_changes_an_answer() {
                 }
                 _ => {
                     let mut other = one.clone();
-                    other.set("FN", &format!("Changed {}", random.below(9))).unwrap();
-                    other.set("TEL", &format!("+49 30 23125 {:03}", random.below(999))).unwrap();
+                    other
+                        .set("FN", &format!("Changed {}", random.below(9)))
+                        .unwrap();
+                    other
+                        .set("TEL", &format!("+49 30 23125 {:03}", random.below(999)))
+                        .unwrap();
                     contacts.save(&other).unwrap();
                 }
             }
@@ -257,8 +331,10 @@ fn the_index_never_changes_an_answer() {
             let filter = random_filter(&mut random, &cards);
             // Double negation is answered by a walk over all, without the index.
             let walked = filter.clone().not().not();
-            let (by_index, by_walk) =
-                (contacts.find(&filter).unwrap(), contacts.find(&walked).unwrap());
+            let (by_index, by_walk) = (
+                contacts.find(&filter).unwrap(),
+                contacts.find(&walked).unwrap(),
+            );
             assert_eq!(by_index, by_walk, "{filter}");
             filters += usize::from(!by_walk.is_empty());
         }
@@ -294,12 +370,20 @@ fn random_filter(random: &mut SplitMix64, cards: &[Card]) -> Filter {
         };
         chars[from as usize..to as usize].iter().collect()
     };
-    let phone = card.phones().first().map(|p| p.value.clone()).unwrap_or_default();
+    let phone = card
+        .phones()
+        .first()
+        .map(|p| p.value.clone())
+        .unwrap_or_default();
     let leaf = match random_field(card) {
         0 => Filter::text(Field::Name, how, part(card.display_name())),
         1 => Filter::text(Field::Family, how, part(card.name().family)),
         2 => {
-            let email = card.emails().first().map(|e| e.value.clone()).unwrap_or_default();
+            let email = card
+                .emails()
+                .first()
+                .map(|e| e.value.clone())
+                .unwrap_or_default();
             Filter::text(Field::Email, how, part(email))
         }
         3 => Filter::text(Field::Phone, how, part(phone)),
@@ -321,14 +405,23 @@ fn random_filter(random: &mut SplitMix64, cards: &[Card]) -> Filter {
 
 /// Spreads the fields over the cards.
 fn random_field(card: &Card) -> u8 {
-    card.text().iter().fold(0u8, |a, b| a.wrapping_mul(31).wrapping_add(*b)) % 8
+    card.text()
+        .iter()
+        .fold(0u8, |a, b| a.wrapping_mul(31).wrapping_add(*b))
+        % 8
 }
 
 #[test]
 fn changes_are_told_once_each_in_order() {
     let (_dir, store) = store();
     let contacts = store.contacts().unwrap();
-    contacts.save_many(&[person("a", "A", "A"), person("b", "B", "B"), person("c", "C", "C")]).unwrap();
+    contacts
+        .save_many(&[
+            person("a", "A", "A"),
+            person("b", "B", "B"),
+            person("c", "C", "C"),
+        ])
+        .unwrap();
     let token = store.token().unwrap();
     contacts.save(&person("d", "D", "D")).unwrap();
     contacts.save(&person("b", "B", "New")).unwrap();
@@ -342,7 +435,10 @@ fn changes_are_told_once_each_in_order() {
     let Changes::Since(changes) = contacts.changes_since(&token).unwrap() else {
         panic!("the token is of this store");
     };
-    let told: Vec<_> = changes.iter().map(|c: &Change| (c.uid.as_str(), c.kind)).collect();
+    let told: Vec<_> = changes
+        .iter()
+        .map(|c: &Change| (c.uid.as_str(), c.kind))
+        .collect();
     assert_eq!(
         told,
         [
@@ -353,10 +449,16 @@ fn changes_are_told_once_each_in_order() {
         ]
     );
     let now = store.token().unwrap();
-    assert_eq!(contacts.changes_since(&now).unwrap(), Changes::Since(vec![]));
+    assert_eq!(
+        contacts.changes_since(&now).unwrap(),
+        Changes::Since(vec![])
+    );
     let mut foreign = now;
     foreign.store ^= 1;
-    assert_eq!(contacts.changes_since(&foreign).unwrap(), Changes::Resynchronise);
+    assert_eq!(
+        contacts.changes_since(&foreign).unwrap(),
+        Changes::Resynchronise
+    );
 }
 
 #[test]
@@ -364,13 +466,26 @@ fn address_books_are_apart() {
     let (_dir, store) = store();
     let work = store.create_address_book("Work").unwrap();
     work.save(&person("a", "A", "At Work")).unwrap();
-    store.contacts().unwrap().save(&person("a", "A", "At Home")).unwrap();
+    store
+        .contacts()
+        .unwrap()
+        .save(&person("a", "A", "At Home"))
+        .unwrap();
     assert_eq!(store.address_books().unwrap(), ["Contacts", "Work"]);
     assert_eq!(names(&work, "a*"), ["At Work A"]);
     assert_eq!(names(&store.contacts().unwrap(), "a*"), ["At Home A"]);
-    assert!(matches!(store.address_book("Club"), Err(Error::NoAddressBook { .. })));
-    assert!(matches!(store.create_address_book("Work"), Err(Error::AddressBookExists { .. })));
-    assert!(matches!(store.create_address_book("a\nb"), Err(Error::BadName { .. })));
+    assert!(matches!(
+        store.address_book("Club"),
+        Err(Error::NoAddressBook { .. })
+    ));
+    assert!(matches!(
+        store.create_address_book("Work"),
+        Err(Error::AddressBookExists { .. })
+    ));
+    assert!(matches!(
+        store.create_address_book("a\nb"),
+        Err(Error::BadName { .. })
+    ));
 }
 
 #[test]
@@ -400,7 +515,9 @@ fn threads_share_a_store() {
             scope.spawn(move || {
                 let contacts = store.contacts().unwrap();
                 for i in 0..60 {
-                    contacts.save(&person(&format!("{t}-{i}"), "Thread", "T")).unwrap();
+                    contacts
+                        .save(&person(&format!("{t}-{i}"), "Thread", "T"))
+                        .unwrap();
                     assert!(contacts.get(&format!("{t}-{i}")).unwrap().is_some());
                     let seen = contacts.find(&Filter::name("thread")).unwrap().len();
                     assert!(seen > i);
@@ -416,7 +533,9 @@ fn threads_share_a_store() {
 fn another_locale_sorts_the_list_anew() {
     let (dir, store) = store();
     let contacts = store.contacts().unwrap();
-    contacts.save_many(&[person("1", "Ärlig", "A"), person("2", "Zorn", "Z")]).unwrap();
+    contacts
+        .save_many(&[person("1", "Ärlig", "A"), person("2", "Zorn", "Z")])
+        .unwrap();
     let path = dir.path().join("personal.etui");
     store.close().unwrap();
     // As another collator version would have left it.

@@ -26,7 +26,11 @@ fn every_sample_export_goes_in_as_counted_and_comes_out_as_it_came() {
     for fixture in fixtures::ALL {
         let (_dir, store) = store();
         let report = import(&store, fixture.bytes);
-        let why: Vec<_> = report.refusals.iter().map(|r| (r.line, &r.reason)).collect();
+        let why: Vec<_> = report
+            .refusals
+            .iter()
+            .map(|r| (r.line, &r.reason))
+            .collect();
         assert_eq!(
             (report.good(), report.refused),
             (fixture.good as u64, fixture.refused as u64),
@@ -61,7 +65,10 @@ fn importing_twice_changes_nothing() {
         assert_eq!(again.refused, fixture.refused as u64, "{}", fixture.name);
     }
     assert_eq!(store.token().unwrap(), token);
-    assert_eq!(store.contacts().unwrap().all().unwrap().bytes(), before.bytes());
+    assert_eq!(
+        store.contacts().unwrap().all().unwrap().bytes(),
+        before.bytes()
+    );
 }
 
 #[test]
@@ -74,7 +81,10 @@ fn ten_thousand_generated_cards_come_out_byte_for_byte() {
     let contacts = store.contacts().unwrap();
     assert_eq!(contacts.all().unwrap().bytes(), file);
     for (i, text) in People::new(7).take(10_000).enumerate().step_by(97) {
-        let uid = Card::parse(text.as_bytes()).unwrap().identity().into_owned();
+        let uid = Card::parse(text.as_bytes())
+            .unwrap()
+            .identity()
+            .into_owned();
         let found = contacts.get(&uid).unwrap().unwrap();
         assert_eq!(found.text, text.as_bytes(), "card {i}");
     }
@@ -93,7 +103,11 @@ fn refusals_name_line_and_reason() {
           BEGIN:VCARD\nUID:a\nFN:Other\nEND:VCARD\nBEGIN:VCARD\nVERSION:3.0\nEND:VCARD\n",
     );
     assert_eq!((report.added, report.refused), (1, 4));
-    let lines: Vec<_> = report.refusals.iter().map(|r| (r.line, r.last_line)).collect();
+    let lines: Vec<_> = report
+        .refusals
+        .iter()
+        .map(|r| (r.line, r.last_line))
+        .collect();
     assert_eq!(lines, [(1, 1), (3, 4), (13, 15), (9, 12)]);
     assert!(report.refusals[3].reason.contains("same UID (a)"));
     assert_eq!(report.refusals[3].excerpt, "UID:a");

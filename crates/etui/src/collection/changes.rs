@@ -39,7 +39,11 @@ pub struct Token {
 
 impl fmt::Display for Token {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:016x}.{:016x}.{}", self.store, self.incarnation, self.number)
+        write!(
+            f,
+            "{:016x}.{:016x}.{}",
+            self.store, self.incarnation, self.number
+        )
     }
 }
 

@@ -148,13 +148,7 @@ fn replace(
 }
 
 /// Appends to the change log what the record is before the change.
-fn log(
-    conn: &Connection,
-    numbers: &mut Numbers,
-    id: i64,
-    kind: i64,
-    text: bool,
-) -> Result<i64> {
+fn log(conn: &Connection, numbers: &mut Numbers, id: i64, kind: i64, text: bool) -> Result<i64> {
     let number = numbers.next();
     conn.prepare_cached(
         "INSERT INTO change (number, record, at, kind, keys, text) \
@@ -200,7 +194,9 @@ pub(crate) fn remove(
     };
     let number = log(conn, numbers, found.id, changes::REMOVED, false)?;
     let sort: Vec<u8> = conn
-        .prepare_cached("UPDATE record SET changed = ?2, removed = ?3 WHERE id = ?1 RETURNING sort")?
+        .prepare_cached(
+            "UPDATE record SET changed = ?2, removed = ?3 WHERE id = ?1 RETURNING sort",
+        )?
         .query_row((found.id, number, now_ms()), |r| r.get(0))?;
     list_remove(conn, collection, found.id, &sort)?;
     Ok(true)

@@ -12,8 +12,8 @@ pub(crate) struct Book {
 }
 
 pub(crate) fn all(conn: &Connection) -> Result<Vec<Book>> {
-    let mut statement = conn
-        .prepare_cached("SELECT id, name FROM collection WHERE kind = 'contacts' ORDER BY id")?;
+    let mut statement =
+        conn.prepare_cached("SELECT id, name FROM collection WHERE kind = 'contacts' ORDER BY id")?;
     let books = statement.query_map([], |r| {
         Ok(Book {
             id: r.get(0)?,

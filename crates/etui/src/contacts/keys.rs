@@ -302,6 +302,12 @@ mod tests {
         assert_eq!(Keys(&[1]).count(), 0);
         assert_eq!(Keys(&[1, 5, b'a']).count(), 0);
         assert_eq!(Keys(&[200, 1, b'a']).count(), 0);
-        assert_eq!(Keys(&[1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1]).count(), 0);
+        assert_eq!(
+            Keys(&[
+                1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1
+            ])
+            .count(),
+            0
+        );
     }
 }

@@ -257,8 +257,8 @@ fn settle(result: Result<Saved>) -> Result<Result<Saved>> {
 pub(crate) fn rederive(conn: &Connection, order: &Order, region: Option<Region>) -> Result<()> {
     conn.execute_batch("DELETE FROM list")?;
     let mut update = conn.prepare("UPDATE record SET sort = ?2 WHERE id = ?1")?;
-    let mut insert = conn
-        .prepare("INSERT INTO list (collection, sort, id, summary) VALUES (?1, ?2, ?3, ?4)")?;
+    let mut insert =
+        conn.prepare("INSERT INTO list (collection, sort, id, summary) VALUES (?1, ?2, ?3, ?4)")?;
     let mut next = conn.prepare(
         "SELECT id, collection, removed IS NULL, text FROM record WHERE id > ?1 \
          ORDER BY id LIMIT 256",
@@ -266,9 +266,7 @@ pub(crate) fn rederive(conn: &Connection, order: &Order, region: Option<Region>)
     let mut last = -1i64;
     loop {
         let page = next
-            .query_map([last], |r| {
-                Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?))
-            })?
+            .query_map([last], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?)))?
             .collect::<rusqlite::Result<Vec<(i64, i64, bool, Vec<u8>)>>>()?;
         if page.is_empty() {
             return Ok(());

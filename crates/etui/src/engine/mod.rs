@@ -89,8 +89,9 @@ impl Engine {
         let kept = lock(&self.idle).pop();
         let connection = match kept {
             Some(c) => c,
-            None => open::connect(&self.path, self.mode, &self.settings)
-                .map_err(|e| self.explain(e))?,
+            None => {
+                open::connect(&self.path, self.mode, &self.settings).map_err(|e| self.explain(e))?
+            }
         };
         Ok(Lease {
             engine: self,
@@ -171,10 +172,7 @@ impl Engine {
 }
 
 /// Runs `work` between BEGIN IMMEDIATE and COMMIT on `connection`.
-fn transact<T>(
-    connection: &Connection,
-    work: impl FnOnce(&Connection) -> Result<T>,
-) -> Result<T> {
+fn transact<T>(connection: &Connection, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
     /// Rolls back also when `work` panics.
     struct Open<'c>(&'c Connection);
     impl Drop for Open<'_> {

@@ -110,9 +110,7 @@ pub(super) fn connect(path: &Path, mode: OpenMode, settings: &Settings) -> Resul
     let connection = match mode {
         OpenMode::Immutable => Connection::open_with_flags(immutable_uri(path), flags)?,
         // SQLite was built to take `file:...` for a URI; a leading `./` says that it is a path.
-        _ if path.is_relative() => {
-            Connection::open_with_flags(Path::new(".").join(path), flags)?
-        }
+        _ if path.is_relative() => Connection::open_with_flags(Path::new(".").join(path), flags)?,
         _ => Connection::open_with_flags(path, flags)?,
     };
     connection.busy_timeout(settings.busy_timeout)?;

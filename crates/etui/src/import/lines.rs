@@ -103,7 +103,7 @@ pub(super) fn edge(text: &[u8]) -> Option<(Edge, &[u8])> {
 }
 
 /// `text` without the group and dot at its start, if there are any.
-fn ungrouped(text: &[u8]) -> &[u8] {
+pub(super) fn ungrouped(text: &[u8]) -> &[u8] {
     match text.iter().position(|&byte| !is_name_byte(byte)) {
         Some(at) if at > 0 && text[at] == b'.' => &text[at + 1..],
         _ => text,
@@ -135,8 +135,7 @@ pub(crate) fn component_body<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let last_at = text.trim_end().rfind(['\r', '\n'])? + 1;
     let body = rest.get(..last_at.checked_sub(first.len())?)?;
     let last = text.get(last_at..)?.trim_end();
-    (is(first, Edge::Begin) && is(last, Edge::End))
-        .then(|| body.trim_start_matches(['\r', '\n']))
+    (is(first, Edge::Begin) && is(last, Edge::End)).then(|| body.trim_start_matches(['\r', '\n']))
 }
 
 fn is_name_byte(byte: u8) -> bool {

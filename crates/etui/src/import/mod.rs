@@ -141,7 +141,9 @@ impl Run<'_, '_> {
         let excerpt = excerpt(&record.bytes);
         match Card::parse(record.bytes) {
             Ok(card) => {
-                let repeated = !self.seen.insert(self.hasher.hash_one(card.identity().as_bytes()));
+                let repeated = !self
+                    .seen
+                    .insert(self.hasher.hash_one(card.identity().as_bytes()));
                 // A repeated UID may only bring what is there already.
                 let condition = if repeated {
                     Condition::IfMatch(ETag::of(card.text()))
@@ -251,8 +253,5 @@ fn excerpt(bytes: &[u8]) -> String {
             !upper.is_empty() && !upper.starts_with("BEGIN") && !upper.starts_with("VERSION")
         })
         .unwrap_or("BEGIN:VCARD");
-    line.chars()
-        .filter(|c| !c.is_control())
-        .take(80)
-        .collect()
+    line.chars().filter(|c| !c.is_control()).take(80).collect()
 }

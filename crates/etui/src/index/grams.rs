@@ -69,7 +69,11 @@ fn ids_of(conn: &Connection, gram: i64) -> Result<Vec<i64>> {
         conn.prepare_cached("SELECT first, ids FROM gram WHERE gram = ?1 ORDER BY first")?;
     let mut rows = statement.query([gram])?;
     while let Some(row) = rows.next()? {
-        decode(row.get(0)?, row.get_ref(1)?.as_blob().unwrap_or_default(), &mut all);
+        decode(
+            row.get(0)?,
+            row.get_ref(1)?.as_blob().unwrap_or_default(),
+            &mut all,
+        );
     }
     Ok(all)
 }
@@ -100,7 +104,9 @@ pub(crate) fn apply(conn: &Connection, gram: i64, mut edits: &[Edit]) -> Result<
                 "SELECT first, ids FROM gram WHERE gram = ?1 AND first <= ?2 \
                  ORDER BY first DESC LIMIT 1",
             )?
-            .query_row((gram, next), |r| Ok((r.get::<_, i64>(0)?, r.get::<_, Vec<u8>>(1)?)))
+            .query_row((gram, next), |r| {
+                Ok((r.get::<_, i64>(0)?, r.get::<_, Vec<u8>>(1)?))
+            })
             .optional()?;
         let bound = block.as_ref().map_or(next, |(first, _)| *first);
         let end: Option<i64> = conn
@@ -145,8 +151,8 @@ fn merge(old: &[i64], edits: &[Edit]) -> Vec<i64> {
 }
 
 fn write_blocks(conn: &Connection, gram: i64, ids: &[i64]) -> Result<()> {
-    let mut statement = conn
-        .prepare_cached("INSERT OR REPLACE INTO gram (gram, first, ids) VALUES (?1, ?2, ?3)")?;
+    let mut statement =
+        conn.prepare_cached("INSERT OR REPLACE INTO gram (gram, first, ids) VALUES (?1, ?2, ?3)")?;
     let mut rest = ids.iter().copied().peekable();
     let mut blob = Vec::with_capacity(MAX_BLOCK + 10);
     while let Some(first) = rest.next() {

@@ -70,7 +70,13 @@ fn step(conn: &Connection, mark: &str) -> Result<bool> {
     meta::set(conn, mark, batch.to)?;
     let merged = meta::number(conn, meta::TERM_MARK)?.min(meta::number(conn, meta::GRAM_MARK)?);
     changes::trim(conn, now_ms(), merged)?;
-    tracing::debug!(mark, from, to = batch.to, records = batch.records.len(), "merged");
+    tracing::debug!(
+        mark,
+        from,
+        to = batch.to,
+        records = batch.records.len(),
+        "merged"
+    );
     Ok(batch.to < latest)
 }
 
@@ -115,8 +121,8 @@ impl Batch {
             "SELECT number, record, keys FROM change \
              WHERE number > ?1 AND number <= ?2 AND record <= ?1 ORDER BY number",
         )?;
-        let mut now = conn
-            .prepare_cached("SELECT keys FROM record WHERE id = ?1 AND removed IS NULL")?;
+        let mut now =
+            conn.prepare_cached("SELECT keys FROM record WHERE id = ?1 AND removed IS NULL")?;
         let mut rows = changed.query((from, batch.to))?;
         while let Some(row) = rows.next()? {
             let (number, id): (i64, i64) = (row.get(0)?, row.get(1)?);

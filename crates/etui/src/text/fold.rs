@@ -180,14 +180,20 @@ mod tests {
 
     #[test]
     fn separators_collapse() {
-        assert_eq!(words("  Dr.-Ing.  Anna\t(née\u{a0}Katz) "), "dr ing anna nee katz");
+        assert_eq!(
+            words("  Dr.-Ing.  Anna\t(née\u{a0}Katz) "),
+            "dr ing anna nee katz"
+        );
         assert_eq!(words("..."), "");
         assert_eq!(words("山田・太郎"), "山田 太郎");
     }
 
     #[test]
     fn addresses_keep_punctuation() {
-        assert_eq!(address(" Anna.Müller@Example.ORG\r\n"), "anna.muller@example.org");
+        assert_eq!(
+            address(" Anna.Müller@Example.ORG\r\n"),
+            "anna.muller@example.org"
+        );
         assert_eq!(address("o'brien@example.org"), "o'brien@example.org");
     }
 

@@ -104,7 +104,10 @@ mod tests {
     #[test]
     fn locales_differ() {
         let names = vec!["Zorn", "Ärlig", "Adam", "Öst"];
-        assert_eq!(sorted("de", names.clone()), ["Adam", "Ärlig", "Öst", "Zorn"]);
+        assert_eq!(
+            sorted("de", names.clone()),
+            ["Adam", "Ärlig", "Öst", "Zorn"]
+        );
         assert_eq!(sorted("sv", names), ["Adam", "Zorn", "Ärlig", "Öst"]);
     }
 
@@ -118,7 +121,10 @@ mod tests {
 
     #[test]
     fn bad_locales_are_named() {
-        assert!(matches!(Order::new("not a locale"), Err(Error::BadLocale { .. })));
+        assert!(matches!(
+            Order::new("not a locale"),
+            Err(Error::BadLocale { .. })
+        ));
         assert!(Order::new("").is_ok());
         assert_eq!(locale_from_posix("de_DE.UTF-8").as_deref(), Some("de-DE"));
         assert_eq!(locale_from_posix("C"), None);
@@ -130,7 +136,16 @@ mod tests {
     fn keys_are_those_of_the_recorded_collator() {
         let order = Order::new("de").unwrap();
         let mut hash = blake3::Hasher::new();
-        for name in ["Müller", "Łukasz", "山田", "Ωmega", "O’Brien", "Nguyễn", "Ирина", "عمر"] {
+        for name in [
+            "Müller",
+            "Łukasz",
+            "山田",
+            "Ωmega",
+            "O’Brien",
+            "Nguyễn",
+            "Ирина",
+            "عمر",
+        ] {
             hash.update(&order.key(&[name, "Anna"]));
         }
         assert_eq!(&hash.finalize().to_hex()[..16], "1cbec784661f06c0");

@@ -24,8 +24,24 @@ const STRUCTURED: &[&str] = &["N", "ADR", "ORG", "GENDER"];
 const LISTS: &[&str] = &["CATEGORIES", "NICKNAME"];
 /// Properties that are URIs or the like: nothing in them is escaped.
 const PLAIN: &[&str] = &[
-    "UID", "URL", "PHOTO", "LOGO", "SOUND", "SOURCE", "KEY", "IMPP", "GEO", "REV", "BDAY",
-    "ANNIVERSARY", "FBURL", "CALURI", "CALADRURI", "MEMBER", "RELATED", "KIND",
+    "UID",
+    "URL",
+    "PHOTO",
+    "LOGO",
+    "SOUND",
+    "SOURCE",
+    "KEY",
+    "IMPP",
+    "GEO",
+    "REV",
+    "BDAY",
+    "ANNIVERSARY",
+    "FBURL",
+    "CALURI",
+    "CALADRURI",
+    "MEMBER",
+    "RELATED",
+    "KIND",
 ];
 
 /// Octets of a physical line without its end (RFC 6350 §3.2).
@@ -213,8 +229,12 @@ fn own_lines(text: &[u8]) -> impl Iterator<Item = ContentLine<'_>> {
 fn check_name(name: &str) -> std::result::Result<(), CardError> {
     let fits = !name.is_empty()
         && name.len() <= 64
-        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
-        && !["BEGIN", "END", "VERSION"].iter().any(|r| r.eq_ignore_ascii_case(name));
+        && name
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
+        && !["BEGIN", "END", "VERSION"]
+            .iter()
+            .any(|r| r.eq_ignore_ascii_case(name));
     if fits {
         Ok(())
     } else {
@@ -244,9 +264,17 @@ fn split_params(params: &str) -> impl Iterator<Item = &str> {
 /// Whether a parameter speaks of how the old value was encoded.
 fn says_encoding(param: &str) -> bool {
     let name = param.split('=').next().unwrap_or_default();
-    ["ENCODING", "CHARSET", "QUOTED-PRINTABLE", "BASE64", "8BIT", "7BIT", "B"]
-        .iter()
-        .any(|n| n.eq_ignore_ascii_case(name))
+    [
+        "ENCODING",
+        "CHARSET",
+        "QUOTED-PRINTABLE",
+        "BASE64",
+        "8BIT",
+        "7BIT",
+        "B",
+    ]
+    .iter()
+    .any(|n| n.eq_ignore_ascii_case(name))
 }
 
 fn is_one_of(names: &[&str], name: &str) -> bool {
@@ -361,8 +389,7 @@ mod tests {
 
     #[test]
     fn old_cards_get_quoted_printable() {
-        let mut card =
-            Card::parse("BEGIN:VCARD\r\nVERSION:2.1\r\nN:A;B\r\nEND:VCARD\r\n").unwrap();
+        let mut card = Card::parse("BEGIN:VCARD\r\nVERSION:2.1\r\nN:A;B\r\nEND:VCARD\r\n").unwrap();
         card.set("N", "Müller;Änne").unwrap();
         card.set("NOTE", "two\nlines; and more").unwrap();
         assert_eq!(card.name().family, "Müller");

@@ -181,13 +181,18 @@ impl Card {
 
     /// Group, name and value of every property but BEGIN, END and VERSION, in the card's order.
     pub fn all_properties(&self) -> impl Iterator<Item = (Option<&str>, &str, String)> {
-        self.parsed.entries.iter().filter(|e| is_content(e)).map(|e| {
-            (e.group.as_deref(), e.name.as_str(), values::joined(e))
-        })
+        self.parsed
+            .entries
+            .iter()
+            .filter(|e| is_content(e))
+            .map(|e| (e.group.as_deref(), e.name.as_str(), values::joined(e)))
     }
 
     fn entries<'c>(&'c self, property: &'c VCardProperty) -> impl Iterator<Item = &'c VCardEntry> {
-        self.parsed.entries.iter().filter(move |e| &e.name == property)
+        self.parsed
+            .entries
+            .iter()
+            .filter(move |e| &e.name == property)
     }
 
     fn first_text(&self, property: &VCardProperty) -> Option<&str> {
@@ -308,12 +313,16 @@ mod tests {
     fn unknown_properties_stay_reachable() {
         let c = card("FN:A\r\nitem1.X-ABLABEL:_$!<Home>!$_\r\nX-A:1\r\nX-A:2\r\n");
         assert_eq!(c.properties("x-a"), ["1", "2"]);
-        assert!(c.all_properties().any(|(g, n, _)| g == Some("item1") && n == "X-ABLABEL"));
+        assert!(
+            c.all_properties()
+                .any(|(g, n, _)| g == Some("item1") && n == "X-ABLABEL")
+        );
     }
 
     #[test]
     fn version_four_comes_out() {
-        let c = card("VERSION:2.1\r\nN;CHARSET=UTF-8;ENCODING=QUOTED-PRINTABLE:M=C3=BCller;Anna\r\n");
+        let c =
+            card("VERSION:2.1\r\nN;CHARSET=UTF-8;ENCODING=QUOTED-PRINTABLE:M=C3=BCller;Anna\r\n");
         let v4 = Card::parse(c.to_v4()).unwrap();
         assert_eq!(v4.version(), Version::V4_0);
         assert_eq!(v4.name().family, "Müller");

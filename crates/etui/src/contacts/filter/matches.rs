@@ -75,10 +75,12 @@ impl Matcher {
             Self::Or(parts) => parts.iter().any(|p| p.matches(keys)),
             Self::Not(inner) => !inner.matches(keys),
             Self::Present(field) => Keys(keys).any(|(k, _)| belongs(k, *field)),
-            Self::Words(words) => Keys(keys)
-                .any(|(k, value)| belongs(k, words.field) && words.matches(value)),
+            Self::Words(words) => {
+                Keys(keys).any(|(k, value)| belongs(k, words.field) && words.matches(value))
+            }
             Self::Phone(phone) => Keys(keys).any(|(k, value)| {
-                k == Key::Phone && phone_parts(value).is_some_and(|(country, d)| phone.matches(country, d))
+                k == Key::Phone
+                    && phone_parts(value).is_some_and(|(country, d)| phone.matches(country, d))
             }),
         }
     }
@@ -130,7 +132,10 @@ impl Words {
             .map(|(_, w)| *w)
             .max_by_key(|w| w.len());
         if let Some(word) = whole {
-            return Some((vec![Lookup::Term(terms::term(kind, word))], rank(10, word.len())));
+            return Some((
+                vec![Lookup::Term(terms::term(kind, word))],
+                rank(10, word.len()),
+            ));
         }
         if inside.is_none()
             && let Some(start) = needle.strip_prefix(b" ")
@@ -205,7 +210,8 @@ impl Phone {
 
 /// Longer texts are rarer.
 fn rank(base: u32, len: usize) -> u32 {
-    base.saturating_sub(u32::try_from(len).unwrap_or(u32::MAX)).max(1)
+    base.saturating_sub(u32::try_from(len).unwrap_or(u32::MAX))
+        .max(1)
 }
 
 fn belongs(key: Key, field: Field) -> bool {
@@ -258,15 +264,17 @@ fn equals(text: &str, strength: Strength, region: Option<Region>) -> Matcher {
 
 fn phone(how: Match, text: &str, region: Option<Region>) -> Matcher {
     let bytes = |forms: Vec<String>| -> Vec<Vec<u8>> {
-        forms.into_iter().map(String::into_bytes).filter(|f| !f.is_empty()).collect()
+        forms
+            .into_iter()
+            .map(String::into_bytes)
+            .filter(|f| !f.is_empty())
+            .collect()
     };
     let phone = match how {
         Match::Words | Match::Whole => return equals(text, Strength::Exact, region),
         Match::Prefix => Phone::Begins(bytes(prefix_forms(text, region))),
         Match::Suffix => Phone::Ends(bytes(suffix_forms(text, region))),
-        Match::Contains => {
-            Phone::Contains(text.bytes().filter(u8::is_ascii_digit).collect())
-        }
+        Match::Contains => Phone::Contains(text.bytes().filter(u8::is_ascii_digit).collect()),
     };
     match &phone {
         Phone::Begins(f) | Phone::Ends(f) if f.is_empty() => Matcher::Nothing,

@@ -294,27 +294,58 @@ mod tests {
     fn values() {
         assert_eq!(parsed(""), Filter::All);
         assert_eq!(parsed("*"), Filter::All);
-        assert_eq!(parsed("ann"), Filter::text(Field::Any, Match::Prefix, "ann"));
-        assert_eq!(parsed("\"ann\""), Filter::text(Field::Any, Match::Words, "ann"));
+        assert_eq!(
+            parsed("ann"),
+            Filter::text(Field::Any, Match::Prefix, "ann")
+        );
+        assert_eq!(
+            parsed("\"ann\""),
+            Filter::text(Field::Any, Match::Words, "ann")
+        );
         assert_eq!(parsed("name:ann"), Filter::name("ann"));
         assert_eq!(parsed("NAME:ann*"), Filter::name_prefix("ann"));
         assert_eq!(parsed("name:*ann"), Filter::name_suffix("ann"));
-        assert_eq!(parsed("org:*\"a b\"*"), Filter::text(Field::Organization, Match::Contains, "a b"));
-        assert_eq!(parsed("display=Ann"), Filter::text(Field::Display, Match::Whole, "Ann"));
+        assert_eq!(
+            parsed("org:*\"a b\"*"),
+            Filter::text(Field::Organization, Match::Contains, "a b")
+        );
+        assert_eq!(
+            parsed("display=Ann"),
+            Filter::text(Field::Display, Match::Whole, "Ann")
+        );
         assert_eq!(parsed("email:*"), Filter::Present(Field::Email));
-        assert_eq!(parsed("phone:+49(30)"), Filter::phone("+49", Strength::Exact).and(parsed("30")));
-        assert_eq!(parsed("phone.short:123"), Filter::phone("123", Strength::Short));
+        assert_eq!(
+            parsed("phone:+49(30)"),
+            Filter::phone("+49", Strength::Exact).and(parsed("30"))
+        );
+        assert_eq!(
+            parsed("phone.short:123"),
+            Filter::phone("123", Strength::Short)
+        );
         assert_eq!(parsed("phone:*4711"), Filter::phone_suffix("4711"));
-        assert_eq!(parsed(r#"note:"say \"hi\"""#), Filter::text(Field::Note, Match::Words, "say \"hi\""));
+        assert_eq!(
+            parsed(r#"note:"say \"hi\"""#),
+            Filter::text(Field::Note, Match::Words, "say \"hi\"")
+        );
     }
 
     #[test]
     fn combinations() {
-        let (a, b, c) = (|| parsed("name:a"), || parsed("name:b"), || parsed("name:c"));
+        let (a, b, c) = (
+            || parsed("name:a"),
+            || parsed("name:b"),
+            || parsed("name:c"),
+        );
         assert_eq!(parsed("name:a name:b"), a().and(b()));
         assert_eq!(parsed("name:a or name:b name:c"), a().or(b().and(c())));
-        assert_eq!(parsed("(name:a OR name:b) -name:c"), a().or(b()).and(c().not()));
-        assert_eq!(parsed("orson"), Filter::text(Field::Any, Match::Prefix, "orson"));
+        assert_eq!(
+            parsed("(name:a OR name:b) -name:c"),
+            a().or(b()).and(c().not())
+        );
+        assert_eq!(
+            parsed("orson"),
+            Filter::text(Field::Any, Match::Prefix, "orson")
+        );
     }
 
     #[test]
@@ -340,10 +371,14 @@ mod tests {
     }
 
     fn any_filter() -> impl Strategy<Value = Filter> {
-        let field = prop::sample::select(
-            Field::NAMES.iter().map(|(_, f)| *f).collect::<Vec<_>>());
+        let field = prop::sample::select(Field::NAMES.iter().map(|(_, f)| *f).collect::<Vec<_>>());
         let how = prop::sample::select(vec![
-            Match::Words, Match::Prefix, Match::Suffix, Match::Contains, Match::Whole]);
+            Match::Words,
+            Match::Prefix,
+            Match::Suffix,
+            Match::Contains,
+            Match::Whole,
+        ]);
         let leaf = prop_oneof![
             Just(Filter::All),
             field.clone().prop_map(Filter::Present),

@@ -2,7 +2,7 @@
 
 use memchr::memchr2;
 
-use crate::import::lines::{Edge, begins, delimiter, edge, is_blank, strip_ignore_case};
+use crate::import::lines::{Edge, begins, delimiter, edge, is_blank, strip_ignore_case, ungrouped};
 
 /// How many characters an excerpt has at most.
 pub(super) const EXCERPT_CHARS: usize = 80;
@@ -126,7 +126,7 @@ pub(super) fn kind(units: Units, line: &[u8], name: &[u8]) -> Kind {
         Units::Utf16Le | Units::Utf16Be => &[NARROW_BOM],
     };
     let text = line.strip_prefix(mark).unwrap_or(line);
-    match text.first() {
+    match ungrouped(text).first() {
         Some(b'B' | b'b') if begins(text, name) => Kind::Begin {
             bom: line.len() - text.len(),
         },

@@ -1,0 +1,270 @@
+//! `etui export`: takes contacts out as vCards.
+//!
+//! ```text
+//! record [CRLF, if the record lacks a line end] record ... record
+//! ```
+//!
+//! Records in UTF-16 can only stand in a file of their own kind: if all records are UTF-16 of one
+//! byte order, a byte order mark goes first and they go out as they are; else those are written
+//! as UTF-8.
+
+use std::borrow::Cow;
+use std::io::Write;
+use std::path::PathBuf;
+
+use etui::contacts::{Card, Filter, Reader};
+use etui::{Error, RecordId};
+
+use super::file::NewFile;
+use crate::app::App;
+use crate::errors::{Failure, Result};
+use crate::output::json::ContactObject;
+use crate::output::{Out, plural, shown};
+
+const EXAMPLES: &str = "\
+Examples:
+  etui export -o contacts.vcf                everything, byte for byte as it came in
+  etui export org:acme -o acme.vcf           those of one organisation
+  etui export --vcard-version 4.0 | less     everything, as vCard 4.0
+  etui export --json | jq .emails            everything, as JSON
+
+A file that is written (-o) can be read only by you. Filters: see `etui contacts find --help`.";
+
+/// Take contacts out as vCards
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Only those that the filter means
+    #[arg(value_name = "FILTER", allow_hyphen_values = true)]
+    filter: Vec<String>,
+    /// The file to write [default: standard output]
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// As they came, or all in vCard 4.0
+    #[arg(long, value_name = "VERSION", default_value = "as-is")]
+    vcard_version: Version,
+    /// Replace the file if it is there
+    #[arg(long, requires = "output")]
+    force: bool,
+}
+
+/// What to write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Version {
+    /// Byte for byte as they came in
+    AsIs,
+    /// vCard 4.0 (RFC 6350)
+    #[value(name = "4.0")]
+    V4,
+}
+
+/// Where it goes.
+enum Sink<'a> {
+    Out(&'a mut Out),
+    File(Box<NewFile>, PathBuf),
+}
+
+impl Sink<'_> {
+    fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        match self {
+            Self::Out(out) => out.bytes(bytes),
+            Self::File(file, path) => file.write_all(bytes).map_err(|e| Failure::io(path, e)),
+        }
+    }
+}
+
+/// Writes the contacts.
+pub fn run(app: &mut App, args: &Args) -> Result<()> {
+    let filter = super::contacts::filter(&args.filter)?;
+    let store = app.open_to_read()?;
+    // Makes the lists this library's, which finding in a snapshot does not.
+    app.book(&store)?;
+    let snapshot = store.snapshot()?;
+    let book = app.book_in(&snapshot)?;
+    let meant = Meant::new(&book, &filter)?;
+    if app.out.json {
+        let region = store.region();
+        return meant.each(&book, |id, text| {
+            let contact = book.by_id(id)?.ok_or(Error::Stopped)?;
+            match ContactObject::of(&contact, region) {
+                Ok(object) => app.out.object(&object),
+                Err(e) => {
+                    app.out.note(&format!("contact {id} ({} bytes): {e}", text.len()));
+                    Ok(())
+                }
+            }
+        });
+    }
+    let shape = match args.vcard_version {
+        Version::V4 => Shape::Utf8,
+        Version::AsIs => shape(&meant, &book)?,
+    };
+    let mut recoded = 0;
+    let mut written = 0u64;
+    let mut note = None;
+    {
+        let mut sink = match &args.output {
+            Some(path) => Sink::File(Box::new(NewFile::begin(path, args.force)?), path.clone()),
+            None => Sink::Out(&mut app.out),
+        };
+        if let Shape::Utf16(order) = shape {
+            sink.write(order.mark())?;
+        }
+        let mut open_line = false;
+        meant.each(&book, |_, text| {
+            if open_line {
+                sink.write(match shape {
+                    Shape::Utf16(Order::Little) => b"\r\0\n\0".as_slice(),
+                    Shape::Utf16(Order::Big) => b"\0\r\0\n",
+                    Shape::Utf8 => b"\r\n",
+                })?;
+            }
+            let text = match (args.vcard_version, shape, utf16(text)) {
+                (Version::V4, ..) => Cow::Owned(Card::parse(text)?.to_v4().into_bytes()),
+                (_, Shape::Utf8, Some(order)) => {
+                    recoded += 1;
+                    Cow::Owned(order.decode(text).into_bytes())
+                }
+                _ => Cow::Borrowed(text),
+            };
+            written += 1;
+            open_line = !ends_line(&text, shape);
+            sink.write(&text)
+        })?;
+        if let Sink::File(file, path) = sink {
+            file.finish()?;
+            note = Some(format!(
+                "Wrote {} to {}",
+                plural(written, "contact"),
+                shown(&path.display().to_string())
+            ));
+        }
+    }
+    if recoded > 0 {
+        app.out.note(&format!(
+            "{} in UTF-16 written as UTF-8, since the others are not in UTF-16",
+            plural(recoded, "contact")
+        ));
+    }
+    match note {
+        Some(note) => app.out.say(note),
+        None => Ok(()),
+    }
+}
+
+/// Which contacts go out: all as they were added, or those found, in list order.
+enum Meant {
+    All,
+    These(Vec<RecordId>),
+}
+
+impl Meant {
+    fn new(book: &Reader<'_>, filter: &Filter) -> Result<Self> {
+        if *filter == Filter::All {
+            return Ok(Self::All);
+        }
+        let found = book.find(filter)?;
+        if found.is_empty() {
+            return Err(super::contacts::nothing_found(filter));
+        }
+        Ok(Self::These(found.into_iter().map(|e| e.id).collect()))
+    }
+
+    /// Calls `visit` with each; one is in memory at a time.
+    fn each(
+        &self,
+        book: &Reader<'_>,
+        mut visit: impl FnMut(RecordId, &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        match self {
+            Self::These(ids) => {
+                for &id in ids {
+                    if let Some(contact) = book.by_id(id)? {
+                        visit(id, &contact.text)?;
+                    }
+                }
+                Ok(())
+            }
+            Self::All => {
+                // The library's walk knows the library's errors only; ours is kept beside it.
+                let mut failure = None;
+                let walked = book.for_each(|id, text| {
+                    visit(id, text).map_err(|e| {
+                        failure = Some(e);
+                        Error::Stopped
+                    })
+                });
+                match failure {
+                    Some(failure) => Err(failure),
+                    None => Ok(walked?),
+                }
+            }
+        }
+    }
+}
+
+/// Byte order of UTF-16.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Order {
+    Little,
+    Big,
+}
+
+impl Order {
+    fn mark(self) -> &'static [u8] {
+        match self {
+            Self::Little => b"\xff\xfe",
+            Self::Big => b"\xfe\xff",
+        }
+    }
+
+    fn decode(self, text: &[u8]) -> String {
+        let units = text.chunks_exact(2).map(|pair| match (self, pair) {
+            (Self::Little, &[a, b]) => u16::from_le_bytes([a, b]),
+            (Self::Big, &[a, b]) => u16::from_be_bytes([a, b]),
+            _ => 0xfffd,
+        });
+        char::decode_utf16(units)
+            .map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER))
+            .collect()
+    }
+}
+
+/// What kind of file the records make together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    Utf16(Order),
+    /// UTF-8, or whatever 8-bit charsets the records are in.
+    Utf8,
+}
+
+/// A record begins with the B of BEGIN.
+fn utf16(text: &[u8]) -> Option<Order> {
+    match text {
+        [b'B' | b'b', 0, ..] => Some(Order::Little),
+        [0, b'B' | b'b', ..] => Some(Order::Big),
+        _ => None,
+    }
+}
+
+fn shape(meant: &Meant, book: &Reader<'_>) -> Result<Shape> {
+    let mut first = None;
+    let mut mixed = false;
+    meant.each(book, |_, text| {
+        let order = utf16(text);
+        mixed |= *first.get_or_insert(order) != order;
+        Ok(())
+    })?;
+    Ok(match first.flatten() {
+        Some(order) if !mixed => Shape::Utf16(order),
+        _ => Shape::Utf8,
+    })
+}
+
+fn ends_line(text: &[u8], shape: Shape) -> bool {
+    match shape {
+        Shape::Utf8 => matches!(text.last(), Some(b'\n' | b'\r')),
+        Shape::Utf16(Order::Little) => matches!(text, [.., b'\n' | b'\r', 0]),
+        Shape::Utf16(Order::Big) => matches!(text, [.., 0, b'\n' | b'\r']),
+    }
+}
