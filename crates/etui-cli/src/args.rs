@@ -2,6 +2,7 @@
 //!
 //! Each command's own arguments stand with the command.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -110,7 +111,7 @@ pub fn definition() -> clap::Command {
 /// Reads the command line; what cannot be understood is told of, with the exit code to end with.
 pub fn parse() -> Result<Cli, ExitCode> {
     let parsed = definition()
-        .try_get_matches()
+        .try_get_matches_from(with_filters(std::env::args_os()))
         .and_then(|matches| Cli::from_arg_matches(&matches));
     parsed.map_err(|error| {
         let wants_json = std::env::args_os().any(|a| a == "--json");
@@ -125,8 +126,40 @@ pub fn parse() -> Result<Cli, ExitCode> {
     })
 }
 
+/// Commands that take filters, in which `-word` means "not word".
+const FILTERING: &[&str] = &["find", "show", "export"];
+
+/// Puts a space before each `-word` that belongs to a filter, so that it is not taken for options;
+/// filters do not mind spaces. A minus with one letter is left to be an option.
+fn with_filters(args: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut filtering = false;
+    args.map(|arg| {
+        filtering |= FILTERING.iter().any(|c| arg == *c);
+        match arg.to_str() {
+            Some(text) if filtering && text.len() > 2 && is_minus_word(text) => {
+                format!(" {text}").into()
+            }
+            _ => arg,
+        }
+    })
+    .collect()
+}
+
+fn is_minus_word(text: &str) -> bool {
+    text.starts_with('-') && !text.starts_with("--")
+}
+
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn minus_words_of_filters_are_no_options() {
+        let given = ["etui", "-q", "find", "a", "-org:x", "-q", "--limit", "3", "-(b)"];
+        let made = super::with_filters(given.iter().map(Into::into));
+        let expected = ["etui", "-q", "find", "a", " -org:x", "-q", "--limit", "3", " -(b)"];
+        assert_eq!(made, expected);
+        assert_eq!(super::with_filters(["etui", "-qh"].iter().map(Into::into))[1], "-qh");
+    }
+
     #[test]
     fn the_definition_holds_together() {
         super::definition().debug_assert();

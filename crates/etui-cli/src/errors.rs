@@ -132,6 +132,11 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Library(Error::Exists { path }) => write!(
+                f,
+                "{}: exists already, and was left as it is; choose another path",
+                path.display()
+            ),
             Self::Library(error) => error.fmt(f),
             Self::Io { what, source } => write!(f, "{what}: {}", plain(source)),
             Self::ClosedPipe => f.write_str("the output was closed"),

@@ -5,7 +5,8 @@ use rusqlite::Connection;
 use crate::collection::{ETag, changes, meta};
 use crate::contacts::{Card, keys};
 use crate::error::Result;
-use crate::index::{grams, merge, terms};
+use crate::index::merge::{Due, merge};
+use crate::index::{grams, terms};
 use crate::store::Store;
 
 /// Problems told of at the most; more of them say nothing new.
@@ -101,7 +102,7 @@ impl Store {
             meta::set(conn, meta::TERM_MARK, 0)?;
             meta::set(conn, meta::GRAM_MARK, 0)
         })?;
-        merge::merge(&self.engine, merge::Extent::All)
+        merge(&self.engine, Due::ALL)
     }
 
     /// Makes everything that is derived from the records anew: ETags, keys, lists, index.

@@ -12,7 +12,7 @@ use crate::contacts::Contacts;
 use crate::contacts::book;
 use crate::engine::{Durability, Engine, OpenMode, Settings, schema};
 use crate::error::{Error, Result};
-use crate::index::merge::{self, Extent};
+use crate::index::merge::{Due, merge};
 use crate::snapshot::Snapshot;
 use crate::text::order::{Order, locale_from_environment};
 use crate::text::phone::Region;
@@ -263,17 +263,7 @@ impl Store {
     /// # Errors
     /// Whatever writing reports. What was merged until then stays.
     pub fn merge_index(&self) -> Result<()> {
-        merge::merge(&self.engine, Extent::All)
-    }
-
-    /// Merges what is due; after writes.
-    pub(crate) fn merge_due(&self) -> Result<()> {
-        merge::merge(
-            &self.engine,
-            Extent::Due {
-                grams: self.options.merge_substrings,
-            },
-        )
+        merge(&self.engine, Due::ALL)
     }
 
     /// How much page cache the store may use.
@@ -319,17 +309,23 @@ impl Store {
         Ok(self.order.get_or_init(|| order))
     }
 
-    /// A write transaction of this store: what others left in the inbox goes first, a copy gets
-    /// an incarnation of its own, and the order of the lists is made this library's.
+    /// A write transaction of this store: a copy gets an incarnation of its own, the order of the
+    /// lists is made this library's, and the index is brought up to date behind it when that is
+    /// due.
     pub(crate) fn write<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         self.ensure_order()?;
-        let result = self.engine.write(|conn| {
+        let (result, due) = self.engine.write(|conn| {
             if !self.copy_checked.load(Ordering::Relaxed) {
                 self.notice_copy(conn)?;
             }
-            work(conn)
+            let result = work(conn)?;
+            Ok((result, Due::after(conn, self.options.merge_substrings)?))
         })?;
         self.copy_checked.store(true, Ordering::Relaxed);
+        // What was saved is saved: a merge that fails (a full disk) is tried again with the next.
+        if let Err(error) = merge(&self.engine, due) {
+            tracing::warn!(%error, "the index was not brought up to date");
+        }
         Ok(result)
     }
 
@@ -381,7 +377,6 @@ impl Store {
         })?;
         if waiting {
             self.write(|conn| crate::contacts::inbox::drain(conn, self.order()?, self.region()))?;
-            self.merge_due()?;
         }
         Ok(())
     }

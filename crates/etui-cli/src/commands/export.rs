@@ -35,7 +35,7 @@ A file that is written (-o) can be read only by you. Filters: see `etui contacts
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Only those that the filter means
-    #[arg(value_name = "FILTER", allow_hyphen_values = true)]
+    #[arg(value_name = "FILTER")]
     filter: Vec<String>,
     /// The file to write [default: standard output]
     #[arg(long, short, value_name = "FILE")]
@@ -75,13 +75,12 @@ impl Sink<'_> {
 
 /// Writes the contacts.
 pub fn run(app: &mut App, args: &Args) -> Result<()> {
-    let filter = super::contacts::filter(&args.filter)?;
     let store = app.open_to_read()?;
     // Makes the lists this library's, which finding in a snapshot does not.
     app.book(&store)?;
     let snapshot = store.snapshot()?;
     let book = app.book_in(&snapshot)?;
-    let meant = Meant::new(&book, &filter)?;
+    let meant = Meant::new(&book, &args.filter)?;
     if app.out.json {
         let region = store.region();
         return meant.each(&book, |id, text| {
@@ -159,13 +158,14 @@ enum Meant {
 }
 
 impl Meant {
-    fn new(book: &Reader<'_>, filter: &Filter) -> Result<Self> {
-        if *filter == Filter::All {
+    fn new(book: &Reader<'_>, words: &[String]) -> Result<Self> {
+        let filter = super::contacts::filter(words)?;
+        if filter == Filter::All {
             return Ok(Self::All);
         }
-        let found = book.find(filter)?;
+        let found = book.find(&filter)?;
         if found.is_empty() {
-            return Err(super::contacts::nothing_found(filter));
+            return Err(super::contacts::nothing_found(words));
         }
         Ok(Self::These(found.into_iter().map(|e| e.id).collect()))
     }

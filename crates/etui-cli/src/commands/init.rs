@@ -34,7 +34,7 @@ pub struct Args {
 pub fn run(app: &mut App, args: &Args) -> Result<()> {
     let path = app.path()?;
     if path.exists() {
-        return Err(Error::Exists { path }.into());
+        return Err(Failure::Library(Error::Exists { path }));
     }
     if let Some(code) = &args.region
         && etui::text::phone::Region::parse(code).is_none()
@@ -42,6 +42,10 @@ pub fn run(app: &mut App, args: &Args) -> Result<()> {
         return Err(Failure::usage(format!(
             "\"{code}\" is not a region; write it as two letters, like DE or US"
         )));
+    }
+    if let Some(tag) = &args.locale {
+        // Told of before there is a file.
+        etui::text::order::Order::new(tag)?;
     }
     let mut options = Options::default();
     options.locale = args.locale.clone();

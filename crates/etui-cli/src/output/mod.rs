@@ -142,8 +142,8 @@ impl Out {
                 json_error(failure);
             } else {
                 let label = paint(self.colour_errors, Style::Red, "error:");
-                let message = safe::lines(&failure.to_string());
-                self.error_line(&format!("{label} {message}"));
+                let message = failure.to_string();
+                self.error_line(&format!("{label} {}", safe::lines(&message)));
             }
         }
         ExitCode::from(failure.exit_code())

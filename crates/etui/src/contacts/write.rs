@@ -52,9 +52,6 @@ impl Prepared<'_> {
     }
 }
 
-/// Cards derived at a time inside a batch, so that what is derived does not pile up.
-const AT_A_TIME: usize = 256;
-
 impl Contacts<'_> {
     /// Saves a contact: adds it, or replaces the one with its UID.
     ///
@@ -69,11 +66,13 @@ impl Contacts<'_> {
     /// # Errors
     /// [`Error::Conflict`] when it does not hold; whatever writing reports.
     pub fn save_if(&self, card: &Card, condition: Condition) -> Result<Saved> {
-        let saved = self.save_each_in_one(&[card], condition, true)?;
-        match saved.into_iter().next() {
-            Some(result) => result,
-            None => Err(Error::Stopped),
-        }
+        let order = self.store.order()?;
+        // Derived before the lock is taken: it takes longer than the writing.
+        let one = prepare(card, order, self.store.region());
+        self.store.write(|conn| {
+            let mut numbers = Numbers::new(conn)?;
+            one.put(conn, &mut numbers, self.book.id, condition)
+        })
     }
 
     /// Saves many contacts in one transaction: all of them, or, on an error, none.
@@ -81,10 +80,8 @@ impl Contacts<'_> {
     /// # Errors
     /// Whatever writing reports; then nothing was changed.
     pub fn save_many<'c>(&self, cards: impl IntoIterator<Item = &'c Card>) -> Result<Vec<Saved>> {
-        let cards: Vec<&Card> = cards.into_iter().collect();
-        self.save_each_in_one(&cards, Condition::Always, true)?
-            .into_iter()
-            .collect()
+        let always = cards.into_iter().map(|card| (card, Condition::Always));
+        self.put_all(always, |result| result)
     }
 
     /// Saves many contacts in one transaction, each on its own condition: those whose condition
@@ -93,60 +90,31 @@ impl Contacts<'_> {
     /// # Errors
     /// Whatever writing reports; then nothing was changed.
     pub fn save_each(&self, cards: &[(&Card, Condition)]) -> Result<Vec<Result<Saved>>> {
-        let order = self.store.order()?;
-        let region = self.store.region();
-        let results = self.store.write(|conn| {
-            let mut numbers = Numbers::new(conn)?;
-            cards
-                .iter()
-                .map(|(card, condition)| {
-                    let one = prepare(card, order, region);
-                    settle(one.put(conn, &mut numbers, self.book.id, *condition))
-                })
-                .collect()
-        })?;
-        self.store.merge_due()?;
-        Ok(results)
+        self.put_all(cards.iter().copied(), |result| match result {
+            // A record's own failure is not the transaction's.
+            Err(e @ Error::Conflict { .. }) => Ok(Err(e)),
+            Err(e) => Err(e),
+            Ok(saved) => Ok(Ok(saved)),
+        })
     }
 
-    fn save_each_in_one(
+    fn put_all<'c, T>(
         &self,
-        cards: &[&Card],
-        condition: Condition,
-        all_or_nothing: bool,
-    ) -> Result<Vec<Result<Saved>>> {
+        cards: impl IntoIterator<Item = (&'c Card, Condition)>,
+        settle: impl Fn(Result<Saved>) -> Result<T>,
+    ) -> Result<Vec<T>> {
         let order = self.store.order()?;
         let region = self.store.region();
-        // One card is derived before the lock is taken, a batch piece by piece inside it.
-        let mut first: Vec<Prepared<'_>> = Vec::new();
-        if let [only] = cards {
-            first.push(prepare(only, order, region));
-        }
-        let results = self.store.write(|conn| {
+        self.store.write(|conn| {
             let mut numbers = Numbers::new(conn)?;
-            let mut results = Vec::with_capacity(cards.len());
-            let mut put = |one: &Prepared<'_>| -> Result<()> {
-                let result = one.put(conn, &mut numbers, self.book.id, condition);
-                results.push(if all_or_nothing {
-                    Ok(result?)
-                } else {
-                    settle(result)?
-                });
-                Ok(())
-            };
-            if let Some(only) = first.first() {
-                put(only)?;
-            } else {
-                for some in cards.chunks(AT_A_TIME) {
-                    for card in some {
-                        put(&prepare(card, order, region))?;
-                    }
-                }
-            }
-            Ok(results)
-        })?;
-        self.store.merge_due()?;
-        Ok(results)
+            cards
+                .into_iter()
+                .map(|(card, condition)| {
+                    let one = prepare(card, order, region);
+                    settle(one.put(conn, &mut numbers, self.book.id, condition))
+                })
+                .collect()
+        })
     }
 
     /// Removes a contact; it can be brought back for 30 days.
@@ -166,7 +134,6 @@ impl Contacts<'_> {
             let mut numbers = Numbers::new(conn)?;
             records::remove(conn, &mut numbers, self.book.id, uid, condition)
         })?;
-        self.store.merge_due()?;
         if removed {
             Ok(())
         } else {
@@ -181,7 +148,7 @@ impl Contacts<'_> {
     /// # Errors
     /// Whatever writing reports; then nothing was changed.
     pub fn remove_many<U: AsRef<str>>(&self, uids: &[U]) -> Result<Vec<bool>> {
-        let removed = self.store.write(|conn| {
+        self.store.write(|conn| {
             let mut numbers = Numbers::new(conn)?;
             uids.iter()
                 .map(|uid| {
@@ -193,10 +160,8 @@ impl Contacts<'_> {
                         Condition::Always,
                     )
                 })
-                .collect::<Result<Vec<_>>>()
-        })?;
-        self.store.merge_due()?;
-        Ok(removed)
+                .collect()
+        })
     }
 
     /// Undoes a contact's latest change: a removed one comes back, an edited one gets the text
@@ -222,7 +187,7 @@ impl Contacts<'_> {
     pub fn restore_many<U: AsRef<str>>(&self, uids: &[U]) -> Result<Vec<Option<Saved>>> {
         let order = self.store.order()?;
         let region = self.store.region();
-        let restored = self.store.write(|conn| {
+        self.store.write(|conn| {
             let mut numbers = Numbers::new(conn)?;
             uids.iter()
                 .map(|uid| {
@@ -237,19 +202,8 @@ impl Contacts<'_> {
                     one.put(conn, &mut numbers, self.book.id, Condition::Always)
                         .map(Some)
                 })
-                .collect::<Result<Vec<_>>>()
-        })?;
-        self.store.merge_due()?;
-        Ok(restored)
-    }
-}
-
-/// Keeps a record's own failure apart from the transaction's.
-fn settle(result: Result<Saved>) -> Result<Result<Saved>> {
-    match result {
-        Err(e @ Error::Conflict { .. }) => Ok(Err(e)),
-        Err(e) => Err(e),
-        Ok(saved) => Ok(Ok(saved)),
+                .collect()
+        })
     }
 }
 

@@ -16,7 +16,7 @@ use crate::error::Result;
 
 /// Pending changes at which a save merges terms. A search reads this many records besides the
 /// index at the most.
-const TERMS_DUE: i64 = 128;
+const TERMS_DUE: i64 = 256;
 /// The same for grams. A posting list is rewritten whole whoever is added to it, so the batches
 /// are larger.
 const GRAMS_DUE: i64 = 2_048;
@@ -25,31 +25,36 @@ const GRAMS_DUE: i64 = 2_048;
 const BATCH_RECORDS: usize = 4_096;
 const BATCH_BYTES: usize = 1 << 20;
 
-/// How far a merge goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Extent {
-    /// What is due; `grams` as well if so.
-    Due { grams: bool },
+/// Which parts of the index a merge brings up to date.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Due {
+    terms: bool,
+    grams: bool,
+}
+
+impl Due {
     /// Everything.
-    All,
+    pub(crate) const ALL: Self = Self {
+        terms: true,
+        grams: true,
+    };
+
+    /// What a write transaction leaves due, asked at its end.
+    pub(crate) fn after(conn: &Connection, grams: bool) -> Result<Self> {
+        let latest = changes::latest(conn)?;
+        let waiting = |mark| -> Result<i64> { Ok(latest - meta::number(conn, mark)?) };
+        Ok(Self {
+            terms: waiting(meta::TERM_MARK)? >= TERMS_DUE,
+            grams: grams && waiting(meta::GRAM_MARK)? >= GRAMS_DUE,
+        })
+    }
 }
 
 /// Brings the index up to date, in as many transactions as it takes.
-pub(crate) fn merge(engine: &Engine, extent: Extent) -> Result<()> {
-    let (terms_due, grams_due) = match extent {
-        Extent::All => (1, 1),
-        Extent::Due { grams: true } => (TERMS_DUE, GRAMS_DUE),
-        Extent::Due { grams: false } => (TERMS_DUE, i64::MAX),
-    };
-    for (mark, due) in [(meta::TERM_MARK, terms_due), (meta::GRAM_MARK, grams_due)] {
-        let is_due = |conn: &Connection| -> Result<bool> {
-            Ok(changes::latest(conn)? - meta::number(conn, mark)? >= due)
-        };
-        if !engine.read(is_due)? {
-            continue;
-        }
-        // Another program may have merged since, so each transaction asks again.
-        while engine.write(|conn| step(conn, mark))? {}
+pub(crate) fn merge(engine: &Engine, due: Due) -> Result<()> {
+    for (mark, due) in [(meta::TERM_MARK, due.terms), (meta::GRAM_MARK, due.grams)] {
+        // Another program may have merged meanwhile, so each transaction asks again.
+        while due && engine.write(|conn| step(conn, mark))? {}
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use etui::contacts::{Card, Contact, Contacts};
-use etui::{Condition, ETag, Error, Outcome, Saved};
+use etui::{Condition, ETag, Outcome, Saved};
 
 use super::property::{Assignment, Removal};
 use super::{add, editor, explain_conflict, resolve};
@@ -115,11 +115,10 @@ fn changed(contact: &Contact, args: &Args) -> Result<Card> {
         }
     }
     for Assignment(property) in &args.set {
-        if property.types.is_empty() || card.property(&property.name).is_none() {
-            match property.types.is_empty() {
-                true => card.set(&property.name, &property.value)?,
-                false => card.add(property)?,
-            }
+        if property.types.is_empty() {
+            card.set(&property.name, &property.value)?;
+        } else if card.property(&property.name).is_none() {
+            card.add(property)?;
         } else {
             return Err(Failure::usage(format!(
                 "--set {} keeps the types that are there; leave them out, or use --add",
@@ -186,10 +185,6 @@ fn in_editor(
     };
     match save(book, &card, contact) {
         Ok(saved) => Ok(Some((card, saved))),
-        Err(error @ (Error::Conflict { .. } | Error::DiskFull { .. } | Error::Busy { .. })) => {
-            let file = edited.keep()?;
-            Err(explain_conflict(error, id, Some(&file)))
-        }
         Err(error) => {
             let file = edited.keep()?;
             Err(explain_conflict(error, id, Some(&file)))

@@ -34,7 +34,7 @@ The exit code is 4 when nobody is found.";
 #[command(after_help = HELP)]
 pub struct Args {
     /// What to look for; words are joined by spaces
-    #[arg(required = true, value_name = "FILTER", allow_hyphen_values = true)]
+    #[arg(required = true, value_name = "FILTER")]
     filter: Vec<String>,
     #[command(flatten)]
     page: PageArgs,
@@ -47,7 +47,7 @@ pub fn run(app: &mut App, args: &Args) -> Result<()> {
     let book = app.book(&store)?;
     let found = book.find(&filter)?;
     if found.is_empty() {
-        return Err(nothing_found(&filter));
+        return Err(nothing_found(&args.filter));
     }
     let page = args.page.page(app.out.terminal);
     let size = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);

@@ -71,18 +71,12 @@ pub fn run(app: &mut App, command: Command) -> Result<()> {
 
 /// The filter that words on the command line make; none: all contacts.
 pub fn filter(words: &[String]) -> Result<Filter> {
-    // Filters may begin with a minus, so mistyped options come here as well.
-    if let Some(option) = words.iter().find(|w| w.starts_with("--")) {
-        return Err(Failure::usage(format!(
-            "there is no option {option} here; to leave out what matches, write one minus: -word"
-        )));
-    }
     Ok(words.join(" ").parse()?)
 }
 
-/// Nobody fits the filter.
-pub fn nothing_found(filter: &Filter) -> Failure {
-    Failure::NotFound(format!("nobody found for {filter}"))
+/// Nobody fits the filter that these words make.
+pub fn nothing_found(words: &[String]) -> Failure {
+    Failure::NotFound(format!("nobody found for: {}", words.join(" ").trim()))
 }
 
 /// The contact with this number or UID.

@@ -22,7 +22,7 @@ When several fit they are listed, and the exit code is 2.";
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Numbers, UIDs, or a filter (see `etui contacts find --help`)
-    #[arg(required = true, value_name = "ID|FILTER", allow_hyphen_values = true)]
+    #[arg(required = true, value_name = "ID|FILTER")]
     which: Vec<String>,
     /// Write the vCard as it came
     #[arg(long, conflicts_with = "json")]
@@ -64,7 +64,7 @@ fn meant(out: &mut Out, book: &Contacts<'_>, which: &[String]) -> Result<Vec<Con
     let filter = filter(which)?;
     let found = book.find(&filter)?;
     match found.as_slice() {
-        [] => Err(super::nothing_found(&filter)),
+        [] => Err(super::nothing_found(which)),
         [one] => Ok(book.by_id(one.id)?.into_iter().collect()),
         several => {
             const SHOWN: usize = 20;
