@@ -26,7 +26,6 @@ Exit codes: 0 done, 1 failed, 2 not understood, 3 something was refused, 4 nothi
 #[command(
     name = "etui",
     version,
-    about,
     after_help = EXAMPLES,
     arg_required_else_help = true,
     disable_help_subcommand = true,
@@ -54,7 +53,7 @@ pub struct Global {
     /// Write JSON, one object a line
     #[arg(long, global = true)]
     pub json: bool,
-    /// Use colour
+    /// Use colour; auto: on a terminal, unless NO_COLOR is set
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     pub color: When,
     /// Say nothing but what was asked for
@@ -65,11 +64,8 @@ pub struct Global {
 /// When to use colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum When {
-    /// On a terminal, unless NO_COLOR is set
     Auto,
-    /// Always
     Always,
-    /// Never
     Never,
 }
 
@@ -83,7 +79,7 @@ pub enum Command {
     /// Bring in vCard files
     Import(c::import::Args),
     /// Find, show and change contacts
-    #[command(subcommand, visible_alias = "contact", after_help = c::contacts::EXAMPLES)]
+    #[command(subcommand, alias = "contact", after_help = c::contacts::EXAMPLES)]
     Contacts(c::contacts::Command),
     /// Take contacts out as vCards
     Export(c::export::Args),
@@ -116,7 +112,9 @@ pub fn parse() -> Result<Cli, ExitCode> {
     parsed.map_err(|error| {
         let wants_json = std::env::args_os().any(|a| a == "--json");
         if wants_json && error.use_stderr() {
-            let failure = crate::errors::Failure::usage(error.render().to_string().trim_end());
+            let text = error.render().to_string();
+            let text = text.strip_prefix("error: ").unwrap_or(&text);
+            let failure = crate::errors::Failure::usage(text.trim_end());
             crate::output::json_error(&failure);
         } else {
             // Nobody reads on when the pipe is closed.

@@ -16,6 +16,7 @@ use std::io;
 use std::path::Path;
 
 use etui::Error;
+use etui::contacts::CardError;
 
 /// Why a command did not do what it was asked.
 #[derive(Debug)]
@@ -81,7 +82,10 @@ impl Failure {
             Self::Damaged(_) => 7,
             Self::Io { .. } | Self::Other(_) => 1,
             Self::Library(error) => match error {
-                Error::BadName { .. } | Error::Filter(_) | Error::BadLocale { .. } => 2,
+                Error::BadName { .. }
+                | Error::Filter(_)
+                | Error::BadLocale { .. }
+                | Error::Card(CardError::BadProperty(_)) => 2,
                 Error::Card(_) => 3,
                 Error::NoAddressBook { .. } | Error::NoContact { .. } => 4,
                 Error::Conflict { .. } => 5,
@@ -110,7 +114,10 @@ impl Failure {
             Self::Io { .. } => "io",
             Self::Other(_) => "failed",
             Self::Library(error) => match error {
-                Error::BadName { .. } | Error::Filter(_) | Error::BadLocale { .. } => "usage",
+                Error::BadName { .. }
+                | Error::Filter(_)
+                | Error::BadLocale { .. }
+                | Error::Card(CardError::BadProperty(_)) => "usage",
                 Error::Card(_) => "refused",
                 Error::NoAddressBook { .. } | Error::NoContact { .. } => "not_found",
                 Error::Conflict { .. } => "conflict",
@@ -165,8 +172,8 @@ impl From<Error> for Failure {
     }
 }
 
-impl From<etui::contacts::CardError> for Failure {
-    fn from(error: etui::contacts::CardError) -> Self {
+impl From<CardError> for Failure {
+    fn from(error: CardError) -> Self {
         Self::Library(error.into())
     }
 }

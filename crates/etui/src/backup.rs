@@ -53,9 +53,11 @@ impl Store {
                 path: to.to_owned(),
             });
         }
-        let mut options = Options::default();
-        options.read_only = true;
-        options.create = false;
+        let options = Options {
+            read_only: true,
+            create: false,
+            ..Options::default()
+        };
         let backup = Self::open_with(from, &options)?;
         let problems = backup.check()?.problems;
         if let Some(first) = problems.into_iter().next() {

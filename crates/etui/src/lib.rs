@@ -51,7 +51,7 @@ pub use check::{CheckReport, Stats};
 pub use collection::{
     Change, ChangeKind, Changes, Condition, ETag, Outcome, RecordId, Saved, Token,
 };
-pub use engine::Durability;
+pub use engine::{Durability, Memory};
 pub use error::{Error, Result};
 pub use snapshot::Snapshot;
-pub use store::{DEFAULT_ADDRESS_BOOK, Memory, Options, Store};
+pub use store::{DEFAULT_ADDRESS_BOOK, Options, Store};

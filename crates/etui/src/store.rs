@@ -10,7 +10,7 @@ use rusqlite::Connection;
 use crate::collection::{Token, changes, meta};
 use crate::contacts::Contacts;
 use crate::contacts::book;
-use crate::engine::{Durability, Engine, OpenMode, Settings, schema};
+use crate::engine::{Durability, Engine, Memory, OpenMode, Settings, schema};
 use crate::error::{Error, Result};
 use crate::index::merge::{Due, merge};
 use crate::snapshot::Snapshot;
@@ -92,15 +92,6 @@ pub struct Store {
 #[derive(Debug, Clone, Default)]
 struct LocaleSettings {
     region: Option<Region>,
-}
-
-/// How much memory a store uses.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Memory {
-    /// Bytes of page cache that the store's open connections may use at the most.
-    pub page_cache_limit: usize,
-    /// The budget it was opened with.
-    pub budget: usize,
 }
 
 impl Store {
@@ -266,13 +257,11 @@ impl Store {
         merge(&self.engine, Due::ALL)
     }
 
-    /// How much page cache the store may use.
+    /// How much memory its page caches may use: the budget, divided over the connections that
+    /// are open.
     #[must_use]
     pub fn memory(&self) -> Memory {
-        Memory {
-            page_cache_limit: self.engine.cache_bytes(),
-            budget: self.options.memory_budget,
-        }
+        self.engine.memory()
     }
 
     /// The locale whose order the lists have.

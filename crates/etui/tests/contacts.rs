@@ -1,5 +1,7 @@
 //! What an application does with contacts, through the public API.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
 use std::sync::Arc;
 
 use etui::contacts::{Card, Contacts, Field, Filter, Match, Page};
@@ -552,4 +554,24 @@ fn another_locale_sorts_the_list_anew() {
     let order: Vec<_> = entries.into_iter().map(|e| e.summary.name).collect();
     assert_eq!(order, ["Z Zorn", "A Ärlig"]);
     assert!(store.check().unwrap().is_clean());
+}
+
+#[test]
+fn the_memory_budget_is_divided() {
+    let (_dir, store) = store();
+    let snapshots: Vec<_> = (0..9).map(|_| store.snapshot().unwrap()).collect();
+    store
+        .contacts()
+        .unwrap()
+        .save(&person("a", "A", "A"))
+        .unwrap();
+    let memory = store.memory();
+    assert!(memory.connections >= 10, "{memory:?}");
+    assert!(memory.bound <= memory.budget + 6 * (64 << 10), "{memory:?}");
+    drop(snapshots);
+    let memory = store.memory();
+    assert!(
+        memory.connections <= 5 && memory.bound <= memory.budget,
+        "{memory:?}"
+    );
 }

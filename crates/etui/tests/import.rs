@@ -1,5 +1,7 @@
 //! Sample exports go in and come out: what is good byte for byte, what is not with a reason.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
 use std::ops::ControlFlow;
 
 use etui::contacts::{Card, Page};

@@ -23,7 +23,11 @@ fn long() -> bool {
 fn role() -> Option<(String, PathBuf, Duration)> {
     let role = std::env::var(ROLE).ok()?;
     let millis = std::env::var(MILLIS).unwrap().parse().unwrap();
-    Some((role, std::env::var_os(STORE).unwrap().into(), Duration::from_millis(millis)))
+    Some((
+        role,
+        std::env::var_os(STORE).unwrap().into(),
+        Duration::from_millis(millis),
+    ))
 }
 
 fn start(test: &str, role: &str, store: &Path, time: Duration) -> Child {
@@ -111,8 +115,10 @@ fn read(store: &Store, end: Instant) -> u64 {
         let snapshot = store.snapshot().unwrap();
         let contacts = snapshot.contacts().unwrap();
         let pair = contacts.get_many(&["left", "right"]).unwrap();
-        let notes: Vec<_> =
-            pair.iter().map(|c| note(&c.as_ref().unwrap().card().unwrap())).collect();
+        let notes: Vec<_> = pair
+            .iter()
+            .map(|c| note(&c.as_ref().unwrap().card().unwrap()))
+            .collect();
         assert_eq!(notes[0], notes[1]);
         let counter = note(&contacts.get("counter").unwrap().unwrap().card().unwrap());
         assert!(counter >= last, "a later snapshot saw an earlier state");
@@ -121,8 +127,14 @@ fn read(store: &Store, end: Instant) -> u64 {
         assert_eq!(contacts.list(Page::ALL).unwrap().len() as u64, count);
         let all = contacts.all().unwrap();
         assert_eq!(all.len() as u64, count);
-        assert_eq!(contacts.find(&"note:*".parse().unwrap()).unwrap().len() as u64, count);
-        assert_eq!(note(&contacts.get("counter").unwrap().unwrap().card().unwrap()), counter);
+        assert_eq!(
+            contacts.find(&"note:*".parse().unwrap()).unwrap().len() as u64,
+            count
+        );
+        assert_eq!(
+            note(&contacts.get("counter").unwrap().unwrap().card().unwrap()),
+            counter
+        );
         // Ten by ten, so the numbers are three (pair and counter) beyond a multiple of ten, but
         // for those added singly before their batch: at the most one for each process.
         assert!((3..=5).contains(&(count % 10)), "{count}");
@@ -143,7 +155,9 @@ fn a_child_counts_and_adds_and_reads() {
     let store = Store::open_with(path, &options).unwrap();
     let end = Instant::now() + time;
     let (counted, added, looked) = std::thread::scope(|scope| {
-        let counters: Vec<_> = (0..2).map(|_| scope.spawn(|| count_up(&store, end))).collect();
+        let counters: Vec<_> = (0..2)
+            .map(|_| scope.spawn(|| count_up(&store, end)))
+            .collect();
         let adder = scope.spawn(|| add(&store, &role, end));
         let reader = scope.spawn(|| read(&store, end));
         let counted: u64 = counters.into_iter().map(|t| t.join().unwrap()).sum();
@@ -163,8 +177,12 @@ fn no_update_is_lost_between_processes_and_threads() {
         .save_many(&[card("counter", 0), card("left", 0), card("right", 0)])
         .unwrap();
     let time = Duration::from_secs(if long() { 30 } else { 5 });
-    let children = ["first", "second"]
-        .map(|role| (role, start("a_child_counts_and_adds_and_reads", role, &path, time)));
+    let children = ["first", "second"].map(|role| {
+        (
+            role,
+            start("a_child_counts_and_adds_and_reads", role, &path, time),
+        )
+    });
     let (mut successes, mut expected) = (0, vec![3]);
     for (role, child) in children {
         let told = finish(child);
@@ -233,7 +251,12 @@ fn eight_processes_create_the_same_store_at_the_same_moment() {
         }
         let line = format!("{}\n", path.display());
         for (child, _) in &mut children {
-            child.stdin.as_mut().unwrap().write_all(line.as_bytes()).unwrap();
+            child
+                .stdin
+                .as_mut()
+                .unwrap()
+                .write_all(line.as_bytes())
+                .unwrap();
         }
         wait(&mut children, "@saved");
         let store = Store::open(&path).unwrap();
@@ -257,7 +280,11 @@ fn a_child_writes_and_reopens() {
     while Instant::now() < end {
         let store = Store::open(&path).unwrap();
         for _ in 0..20 {
-            store.contacts().unwrap().save(&card("only", saved)).unwrap();
+            store
+                .contacts()
+                .unwrap()
+                .save(&card("only", saved))
+                .unwrap();
             saved += 1;
         }
         store.close().unwrap();

@@ -40,7 +40,7 @@ pub struct Args {
     /// The file to write [default: standard output]
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// As they came, or all in vCard 4.0
+    /// Byte for byte as they came, or all in vCard 4.0 (RFC 6350)
     #[arg(long, value_name = "VERSION", default_value = "as-is")]
     vcard_version: Version,
     /// Replace the file if it is there
@@ -51,9 +51,7 @@ pub struct Args {
 /// What to write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Version {
-    /// Byte for byte as they came in
     AsIs,
-    /// vCard 4.0 (RFC 6350)
     #[value(name = "4.0")]
     V4,
 }

@@ -13,6 +13,7 @@ pub(crate) mod schema;
 
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -41,12 +42,22 @@ pub(crate) struct Settings {
     pub(crate) busy_timeout: Duration,
 }
 
-/// Connections that may be open at once; a caller who needs one more waits for none, it gets a
-/// connection that is closed again after use.
+/// Connections that are kept open to read. Whoever needs one more gets it, with a cache of next
+/// to nothing, and it is closed after use.
 const KEPT_CONNECTIONS: usize = 4;
 
-/// The writer's share of the page-cache budget: dirty pages live there, readers use the map.
-const WRITER_SHARE: (usize, usize) = (1, 2);
+/// How the page-cache budget is divided: half is the writer's, whose dirty pages live there, the
+/// other half that of the kept readers, who mostly read through the map.
+fn writer_share(budget: usize) -> usize {
+    budget / 2
+}
+
+fn reader_share(budget: usize) -> usize {
+    budget / 2 / KEPT_CONNECTIONS
+}
+
+/// The least that a connection works with.
+const LEAST_CACHE: usize = 64 << 10;
 
 pub(crate) struct Engine {
     path: PathBuf,
@@ -54,6 +65,19 @@ pub(crate) struct Engine {
     settings: Settings,
     idle: Mutex<Vec<Connection>>,
     writer: Mutex<Option<Connection>>,
+    /// Connections that are open to read, idle or lent.
+    readers: AtomicUsize,
+}
+
+/// How much memory a store may use for its page caches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Memory {
+    /// The budget it was opened with, in bytes.
+    pub budget: usize,
+    /// The bounds of the caches of all its open connections together, in bytes.
+    pub bound: usize,
+    /// Open connections.
+    pub connections: usize,
 }
 
 impl Engine {
@@ -68,6 +92,7 @@ impl Engine {
             settings,
             idle: Mutex::new(vec![opened.connection]),
             writer: Mutex::new(None),
+            readers: AtomicUsize::new(1),
         };
         Ok((engine, opened.created))
     }
@@ -86,16 +111,29 @@ impl Engine {
 
     /// Borrows a connection for reading.
     pub(crate) fn lend(&self) -> Result<Lease<'_>> {
-        let kept = lock(&self.idle).pop();
-        let connection = match kept {
+        let connection = match self.idle_connection() {
             Some(c) => c,
-            None => {
-                open::connect(&self.path, self.mode, &self.settings).map_err(|e| self.explain(e))?
-            }
+            None => self.connect()?,
         };
         Ok(Lease {
             engine: self,
             connection: Some(connection),
+        })
+    }
+
+    fn idle_connection(&self) -> Option<Connection> {
+        lock(&self.idle).pop()
+    }
+
+    /// A new connection to read.
+    fn connect(&self) -> Result<Connection> {
+        let cache = match self.readers.fetch_add(1, Ordering::Relaxed) {
+            n if n < KEPT_CONNECTIONS => reader_share(self.settings.memory_budget),
+            _ => LEAST_CACHE,
+        };
+        open::connect(&self.path, self.mode, &self.settings, cache).map_err(|e| {
+            self.readers.fetch_sub(1, Ordering::Relaxed);
+            self.explain(e)
         })
     }
 
@@ -134,14 +172,12 @@ impl Engine {
         let connection = match writer.take() {
             Some(c) => c,
             None => {
-                let kept = lock(&self.idle).pop();
-                let c = match kept {
+                let c = match self.idle_connection() {
                     Some(c) => c,
-                    None => open::connect(&self.path, self.mode, &self.settings)
-                        .map_err(|e| self.explain(e))?,
+                    None => self.connect()?,
                 };
-                let share = self.settings.memory_budget * WRITER_SHARE.0 / WRITER_SHARE.1;
-                set_cache(&c, share)?;
+                self.readers.fetch_sub(1, Ordering::Relaxed);
+                set_cache(&c, writer_share(self.settings.memory_budget))?;
                 c
             }
         };
@@ -149,13 +185,19 @@ impl Engine {
         transact(connection, work).map_err(|e| self.explain(e))
     }
 
-    /// Bytes of page cache in use by this engine's idle connections and its writer.
-    pub(crate) fn cache_bytes(&self) -> usize {
-        let mut all = lock(&self.idle).iter().map(cache_used).sum();
-        if let Ok(writer) = self.writer.try_lock() {
-            all += writer.as_ref().map_or(0, cache_used);
+    /// What the page caches may use.
+    pub(crate) fn memory(&self) -> Memory {
+        let budget = self.settings.memory_budget;
+        let readers = self.readers.load(Ordering::Relaxed);
+        let writers = usize::from(lock(&self.writer).is_some());
+        let kept = readers.min(KEPT_CONNECTIONS);
+        Memory {
+            budget,
+            bound: writers * writer_share(budget).max(LEAST_CACHE)
+                + kept * reader_share(budget).max(LEAST_CACHE)
+                + (readers - kept) * LEAST_CACHE,
+            connections: readers + writers,
         }
-        all
     }
 
     /// Closes all connections. The last one of all processes folds the WAL back into the file.
@@ -198,17 +240,12 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// Bounds a connection's page cache.
 fn set_cache(connection: &Connection, bytes: usize) -> Result<()> {
-    connection.pragma_update(None, "cache_size", -((bytes / 1024).max(64) as i64))?;
+    connection.pragma_update(
+        None,
+        "cache_size",
+        -((bytes.max(LEAST_CACHE) / 1024) as i64),
+    )?;
     Ok(())
-}
-
-/// Bytes of page cache a connection uses (SQLITE_DBSTATUS_CACHE_USED), by way of its counted
-/// pages; the bound is what `cache_size` says.
-fn cache_used(connection: &Connection) -> usize {
-    let size = connection
-        .query_row("PRAGMA cache_size", [], |r| r.get::<_, i64>(0))
-        .unwrap_or(0);
-    usize::try_from(-size).unwrap_or(0) * 1024
 }
 
 /// A connection on loan; it goes back when dropped.
@@ -240,6 +277,8 @@ impl Drop for Lease<'_> {
         let mut idle = lock(&self.engine.idle);
         if idle.len() < KEPT_CONNECTIONS {
             idle.push(connection);
+        } else {
+            self.engine.readers.fetch_sub(1, Ordering::Relaxed);
         }
     }
 }

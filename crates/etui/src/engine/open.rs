@@ -35,17 +35,18 @@ const STATEMENTS: usize = 96;
 
 /// Opens the file, creating or migrating the store when it is opened to write.
 pub(super) fn open(path: &Path, mode: OpenMode, settings: &Settings) -> Result<Opened> {
+    let cache = super::reader_share(settings.memory_budget);
     if mode == OpenMode::ReadWrite && !path.exists() {
         create_file(path)?;
     }
     let (connection, mode) = match mode {
-        OpenMode::ReadWrite => (connect(path, mode, settings)?, mode),
+        OpenMode::ReadWrite => (connect(path, mode, settings, cache)?, mode),
         _ if !path.exists() => {
             return Err(Error::NoStore {
                 path: path.to_owned(),
             });
         }
-        _ => connect_to_read(path, settings)?,
+        _ => connect_to_read(path, settings, cache)?,
     };
     let created = match schema::kind(&connection)? {
         schema::Kind::Store(version) if version == schema::VERSION => false,
@@ -100,7 +101,12 @@ fn migrate(connection: &Connection, path: &Path) -> Result<bool> {
 }
 
 /// A further connection to a store that was opened before.
-pub(super) fn connect(path: &Path, mode: OpenMode, settings: &Settings) -> Result<Connection> {
+pub(super) fn connect(
+    path: &Path,
+    mode: OpenMode,
+    settings: &Settings,
+    cache: usize,
+) -> Result<Connection> {
     let access = match mode {
         OpenMode::ReadWrite => OpenFlags::SQLITE_OPEN_READ_WRITE,
         OpenMode::ReadOnly => OpenFlags::SQLITE_OPEN_READ_ONLY,
@@ -118,7 +124,7 @@ pub(super) fn connect(path: &Path, mode: OpenMode, settings: &Settings) -> Resul
     // that this schema has no use for: each look into the index would be compiled again.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
-    set_cache(&connection, settings.memory_budget / 8)?;
+    set_cache(&connection, cache)?;
     connection.pragma_update(None, "mmap_size", MAPPED)?;
     // Functions with side effects have no business in this schema; a foreign file may not call any.
     connection.pragma_update(None, "trusted_schema", false)?;
@@ -143,8 +149,12 @@ pub(super) fn connect(path: &Path, mode: OpenMode, settings: &Settings) -> Resul
 
 /// Reading a WAL database needs its shared-memory file; where that can neither be found nor made
 /// (a read-only medium), nobody writes, and the file is read as it is.
-fn connect_to_read(path: &Path, settings: &Settings) -> Result<(Connection, OpenMode)> {
-    let attempt = connect(path, OpenMode::ReadOnly, settings).and_then(|c| {
+fn connect_to_read(
+    path: &Path,
+    settings: &Settings,
+    cache: usize,
+) -> Result<(Connection, OpenMode)> {
+    let attempt = connect(path, OpenMode::ReadOnly, settings, cache).and_then(|c| {
         schema::kind(&c)?;
         Ok(c)
     });
@@ -157,7 +167,7 @@ fn connect_to_read(path: &Path, settings: &Settings) -> Result<(Connection, Open
             ) && !with_suffix(path, "-wal").exists() =>
         {
             Ok((
-                connect(path, OpenMode::Immutable, settings)?,
+                connect(path, OpenMode::Immutable, settings, cache)?,
                 OpenMode::Immutable,
             ))
         }

@@ -29,7 +29,7 @@ note, birthday, address, nick, category. Types go behind a colon: email:home=ada
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// A file with one vCard; `-` is standard input
-    #[arg(value_name = "FILE", required_unless_present = "name", conflicts_with = "name")]
+    #[arg(value_name = "FILE", conflicts_with = "name")]
     file: Option<PathBuf>,
     /// The name to show
     #[arg(long, value_name = "NAME")]
@@ -56,7 +56,9 @@ pub fn run(app: &mut App, args: &Args) -> Result<()> {
     let card = match (&args.file, &args.name) {
         (Some(file), _) => read(file)?,
         (None, Some(name)) => make(name, args)?,
-        (None, None) => return Err(Failure::usage("say whom to add, with --name or a file")),
+        (None, None) => return Err(Failure::usage(
+                "whom? --name NAME, or a file with a vCard (`-` is standard input)",
+            )),
     };
     let store = app.open_or_create(&Options::default())?;
     let book = app.book(&store)?;

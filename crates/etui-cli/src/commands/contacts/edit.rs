@@ -60,7 +60,11 @@ pub fn run(app: &mut App, args: &Args) -> Result<()> {
     }
     let by_options = !(args.set.is_empty() && args.add.is_empty() && args.remove.is_empty());
     let (card, saved) = if let Some(file) = &args.from {
-        let card = same_contact(&contact, add::read(file)?)?;
+        let card = add::read(file)?;
+        if let Some(odd) = odd_line(card.text(), &contact.text) {
+            return Err(Failure::Refused(odd));
+        }
+        let card = same_contact(&contact, card)?;
         let saved = save(&book, &card, &contact)
             .map_err(|e| explain_conflict(e, &args.id, None))?;
         (card, saved)
@@ -169,10 +173,12 @@ fn in_editor(
     let Some(edited) = editor::edit(&text)? else {
         return Ok(None);
     };
-    let card = Card::parse(edited.bytes.clone())
-        .map_err(|e| Failure::Refused(format!("{e}{}", place(&edited.bytes))))
-        .and_then(|card| same_contact(contact, card));
-    let card = match card {
+    let parsed = match (Card::parse(edited.bytes.clone()), odd_line(&edited.bytes, &text)) {
+        (_, Some(odd)) => Err(Failure::Refused(odd)),
+        (Ok(card), None) => same_contact(contact, card),
+        (Err(error), None) => Err(error.into()),
+    };
+    let card = match parsed {
         Ok(card) => card,
         Err(failure) => {
             let file = edited.keep()?;
@@ -192,17 +198,29 @@ fn in_editor(
     }
 }
 
-/// The first line that cannot stand in a vCard, in words.
-fn place(text: &[u8]) -> String {
-    let text = String::from_utf8_lossy(text);
-    let odd = text.lines().enumerate().find(|(_, line)| {
-        !line.is_empty() && !line.starts_with([' ', '\t']) && !line.contains(':')
-    });
-    match odd {
-        Some((number, line)) => {
-            let start: String = line.chars().take(40).collect();
-            format!(" (line {}: \"{}\")", number + 1, one_line(&start))
-        }
-        None => String::new(),
+/// The first line that cannot stand in a vCard and was not there before, in words.
+///
+/// Reading is lenient and passes over such lines, but what a person just typed is meant.
+fn odd_line(text: &[u8], before: &[u8]) -> Option<String> {
+    let (text, before) = (String::from_utf8_lossy(text), String::from_utf8_lossy(before));
+    // In 2.1 the lines of quoted-printable and base64 values look like this.
+    if before.contains("VERSION:2.1") {
+        return None;
     }
+    let odd = |line: &str| {
+        !line.trim().is_empty() && !line.starts_with([' ', '\t']) && !line.contains(':')
+    };
+    let known: Vec<&str> = before.lines().filter(|l| odd(l)).collect();
+    text.lines()
+        .enumerate()
+        .find(|(_, line)| odd(line) && !known.contains(line))
+        .map(|(number, line)| {
+            let start: String = line.chars().take(40).collect();
+            format!(
+                "line {}: \"{}\" has no colon; a line of a vCard is NAME:VALUE, a line that goes \
+                 on begins with a space",
+                number + 1,
+                one_line(&start)
+            )
+        })
 }

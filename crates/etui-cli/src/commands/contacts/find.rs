@@ -17,8 +17,8 @@ A word is looked for in names, organisations, e-mail addresses and phone numbers
   email:*               has any              name:\"van der Berg\"  several words
 
 Fields: name (display, family, given, nick), org, email, phone, category, note, any.
-Phone numbers are found however they are written: phone:+49301234567 finds 030 123 45 67;
-phone:*4567 goes by the end, as caller ID does.
+Phone numbers are found however they are written: phone:+493023125001 finds 030 23125-001;
+phone:*5001 goes by the end, as caller ID does.
 
 Examples:
   etui contacts find ann

@@ -204,7 +204,7 @@ impl Card {
     fn line(&self, head: &str, name: &str, value: &str, ending: &[u8]) -> Vec<u8> {
         let old = self.version() == Version::V2_1;
         let value = escape(name, value, old);
-        if old && !(value.is_ascii() && !value.contains(['\n', '\r'])) {
+        if old && (!value.is_ascii() || value.contains(['\n', '\r'])) {
             return quoted_printable(head, &value, ending);
         }
         fold(&format!("{head}:{value}"), ending)

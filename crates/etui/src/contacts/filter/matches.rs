@@ -19,7 +19,7 @@ pub(crate) enum Matcher {
     Or(Vec<Matcher>),
     Not(Box<Matcher>),
     Present(Field),
-    Words(Words),
+    Words(Box<Words>),
     Phone(Phone),
 }
 
@@ -248,11 +248,11 @@ fn padded(field: Field, how: Match, folded: String) -> Matcher {
         Match::Suffix => format!("{folded} "),
         Match::Contains => folded,
     };
-    Matcher::Words(Words {
+    Matcher::Words(Box::new(Words {
         field,
         how,
         finder: Finder::new(needle.as_bytes()).into_owned(),
-    })
+    }))
 }
 
 fn equals(text: &str, strength: Strength, region: Option<Region>) -> Matcher {

@@ -1,0 +1,407 @@
+//! Finding, showing, changing.
+
+use crate::harness::{Place, session};
+
+#[test]
+fn lists_are_in_order_and_findable() {
+    let place = Place::with_people();
+    session!(place, [
+        "etui contacts list",
+        "etui contacts list --limit 1 --offset 1",
+        "etui contacts find mull",
+        "etui contacts find MÜLLER",
+        "etui contacts find 'phone:*3920002'",
+        "etui contacts find 'email:*@example.com' -trouble",
+        "etui contacts find -name:an* --limit 1",
+        "etui contacts find nobody or bob",
+        "etui contacts find zz",
+        "etui contacts find 'name:(a'",
+        "etui contacts find ann --limt 3",
+    ], @r#"
+    $ etui contacts list
+    #  Name                           Organisation  Phone             E-mail
+    2  Bob Öst                                                        bob@example.com
+    1  Anna Müller                    Example GmbH  +49 30 23125 001  anna.mueller@example.org
+    4  Norbert Nobody
+    3  Eve \u{1b}[31mTrouble\u{9b}2J                +1 202 555 0143
+    $ etui contacts list --limit 1 --offset 1
+    #  Name         Organisation  Phone             E-mail
+    1  Anna Müller  Example GmbH  +49 30 23125 001  anna.mueller@example.org
+    $ etui contacts find mull
+    #  Name         Organisation  Phone             E-mail
+    1  Anna Müller  Example GmbH  +49 30 23125 001  anna.mueller@example.org
+    $ etui contacts find MÜLLER
+    #  Name         Organisation  Phone             E-mail
+    1  Anna Müller  Example GmbH  +49 30 23125 001  anna.mueller@example.org
+    $ etui contacts find 'phone:*3920002'
+    #  Name         Organisation  Phone             E-mail
+    1  Anna Müller  Example GmbH  +49 30 23125 001  anna.mueller@example.org
+    $ etui contacts find 'email:*@example.com' -trouble
+    #  Name     Organisation  Phone  E-mail
+    2  Bob Öst                       bob@example.com
+    $ etui contacts find -name:an* --limit 1
+    #  Name     Organisation  Phone  E-mail
+    2  Bob Öst                       bob@example.com
+    $ etui contacts find nobody or bob
+    #  Name            Organisation  Phone  E-mail
+    2  Bob Öst                              bob@example.com
+    4  Norbert Nobody
+    $ etui contacts find zz
+    error: nobody found for: zz
+    [exit 4]
+    $ etui contacts find 'name:(a'
+    error: in the filter, at character 6: something to look for is missing here
+    [exit 2]
+    $ etui contacts find ann --limt 3
+    error: unexpected argument '--limt' found
+
+      tip: a similar argument exists: '--limit'
+
+    Usage: etui contacts find --limit <N> <FILTER>...
+
+    For more information, try '--help'.
+    [exit 2]
+    "#);
+}
+
+#[test]
+fn show_tells_everything() {
+    let place = Place::with_people();
+    session!(place, [
+        "etui contacts show 2",
+        "etui contacts show anna bob --vcard",
+        "etui contacts show eve",
+        "etui contacts show norbert",
+        "etui contacts show org:gmbh",
+        "etui contacts show example",
+        "etui contacts show 99",
+        "etui contacts show zz",
+    ], @r#"
+    $ etui contacts show 2
+    Bob Öst
+      E-mail    bob@example.com  (home)
+      Birthday  --02-29
+      Note      likes tea, no milk
+                and cake
+      X-HOBBY   chess
+      Photo     image/png, 8 bytes
+      vCard     4.0, 198 bytes
+      UID       bob
+      ETag      e9344b3fa64cdfe8819b49d2bcc02b2e
+      #         2
+    $ etui contacts show anna bob --vcard
+    BEGIN:VCARD\r
+    VERSION:3.0\r
+    UID:anna\r
+    N:Müller;Anna;;;\r
+    FN:Anna Müller\r
+    ORG:Example GmbH;Sales\r
+    TEL;TYPE=WORK:+49 30 23125 001\r
+    TEL;TYPE=CELL,PREF:0171 39200 02\r
+    EMAIL:anna.mueller@example.org\r
+    END:VCARD\r
+    BEGIN:VCARD\r
+    VERSION:4.0\r
+    UID:bob\r
+    FN:Bob Öst\r
+    EMAIL;TYPE=home:bob@example.com\r
+    BDAY:--0229\r
+    NOTE:likes tea\, no milk\nand cake\r
+    X-HOBBY:chess\r
+    PHOTO:data:image/png;base64,iVBORw0KGgo=\r
+    END:VCARD\r
+    $ etui contacts show eve
+    Eve \u{1b}[31mTrouble\u{9b}2J
+      Phone  +1 202 555 0143
+      N      Trouble;Eve;;;
+      vCard  3.0, 110 bytes
+      UID    eve
+      ETag   4383b53427be5a2e9a4bc23dcfec9f25
+      #      3
+    $ etui contacts show norbert
+    Norbert Nobody
+      N      Nobody;Norbert;;;
+      vCard  3.0, 77 bytes
+      UID    etui-1ef7193b2ca6f6fbc7a7d775e0f08a32
+      ETag   accad644711c7b9dcf6eaf354c7db837
+      #      4
+    $ etui contacts show org:gmbh
+    Anna Müller
+      Organisation  Example GmbH, Sales
+      Phone         0171 39200 02  (cell, preferred)
+      Phone         +49 30 23125 001  (work)
+      E-mail        anna.mueller@example.org
+      N             Müller;Anna;;;
+      vCard         3.0, 205 bytes
+      UID           anna
+      ETag          2c820871f0cfae89f1e09047d1946c54
+      #             1
+    $ etui contacts show example
+    Anna Müller
+      Organisation  Example GmbH, Sales
+      Phone         0171 39200 02  (cell, preferred)
+      Phone         +49 30 23125 001  (work)
+      E-mail        anna.mueller@example.org
+      N             Müller;Anna;;;
+      vCard         3.0, 205 bytes
+      UID           anna
+      ETag          2c820871f0cfae89f1e09047d1946c54
+      #             1
+    $ etui contacts show 99
+    error: there is no contact number 99; to look for a phone number: etui contacts find phone:99
+    [exit 4]
+    $ etui contacts show zz
+    error: nobody found for: zz
+    [exit 4]
+    "#);
+}
+
+#[test]
+fn add_by_options_or_as_a_vcard() {
+    let place = Place::new();
+    session!(place, [
+        "etui contacts add --name 'Ada Lovelace' --email ada@example.org --phone '+44 20 7946 0123' \
+         --org 'Engines;Analytical' --note 'a, b' --set uid=ada --set phone:work,cell=555-0100 \
+         --set birthday=1815-12-10",
+        "etui contacts show ada --vcard",
+        "etui contacts show ada --vcard | etui contacts add -",
+        "etui contacts show ada --vcard | sed s/UID:ada/UID:2/ | etui contacts add -",
+        "etui contacts add people.vcf",
+        "echo hello | etui contacts add -",
+        "etui contacts add --name ' '",
+        "etui contacts add --name A --set phone",
+        "etui contacts add --name A --set 'a b=c'",
+        "etui contacts add",
+    ], @r#"
+    $ etui contacts add --name 'Ada Lovelace' --email ada@example.org --phone '+44 20 7946 0123' --org 'Engines;Analytical' --note 'a, b' --set uid=ada --set phone:work,cell=555-0100 --set birthday=1815-12-10
+    Added 1: Ada Lovelace
+    $ etui contacts show ada --vcard
+    BEGIN:VCARD\r
+    VERSION:4.0\r
+    UID:ada\r
+    FN:Ada Lovelace\r
+    EMAIL:ada@example.org\r
+    TEL:+44 20 7946 0123\r
+    TEL;TYPE=work;TYPE=cell:555-0100\r
+    ORG:Engines;Analytical\r
+    NOTE:a\, b\r
+    BDAY:1815-12-10\r
+    END:VCARD\r
+    $ etui contacts show ada --vcard | etui contacts add -
+    error: a contact with the UID ada is there already, number 1; to replace it: etui contacts edit 1 --from FILE
+    [exit 5]
+    $ etui contacts show ada --vcard | sed s/UID:ada/UID:2/ | etui contacts add -
+    Added 2: Ada Lovelace
+    $ etui contacts add people.vcf
+    error: more than one vCard; give them one at a time, or import them as a file
+    [exit 3]
+    $ echo hello | etui contacts add -
+    error: not a vCard: it must begin with BEGIN:VCARD and end with END:VCARD
+    [exit 3]
+    $ etui contacts add --name ' '
+    error: an empty vCard: no name, no phone, no e-mail, nothing else
+    [exit 3]
+    $ etui contacts add --name A --set phone
+    error: invalid value 'phone' for '--set <PROP=VALUE>': write it like phone="+44 20 7946 0123"
+
+    For more information, try '--help'.
+    [exit 2]
+    $ etui contacts add --name A --set 'a b=c'
+    error: "A B" cannot be a property's name: letters, digits and - only
+    [exit 3]
+    $ etui contacts add
+    error: the following required arguments were not provided:
+      <FILE>
+
+    Usage: etui contacts add <FILE>
+
+    For more information, try '--help'.
+    [exit 2]
+    "#);
+}
+
+#[test]
+fn edits_leave_other_lines_alone() {
+    let place = Place::with_people();
+    session!(place, [
+        "etui contacts edit 1 --set phone='+49 30 23125 009' --add email:work=a@example.net --remove org",
+        "etui contacts show 1 --vcard",
+        "etui contacts restore 1",
+        "etui contacts show anna --vcard | cmp - people.vcf | cut -d, -f1",
+        "etui contacts edit 1 --set fn='Anna Müller'",
+        "etui contacts edit 1 --remove x-nothing",
+        "etui contacts edit 1 --remove phone=123",
+        "etui contacts edit 1 --set uid=other",
+        "etui contacts edit 1 --set phone:home=1",
+        "etui contacts edit 77 --set note=x",
+        "etui contacts edit 1 --set note=x --if-match 00000000000000000000000000000000",
+        "etui contacts edit 1 --set note=x --if-match abc",
+    ], @r#"
+    $ etui contacts edit 1 --set phone='+49 30 23125 009' --add email:work=a@example.net --remove org
+    Changed 1: Anna Müller (undo: etui contacts restore 1)
+    $ etui contacts show 1 --vcard
+    BEGIN:VCARD\r
+    VERSION:3.0\r
+    UID:anna\r
+    N:Müller;Anna;;;\r
+    FN:Anna Müller\r
+    TEL;TYPE=WORK:+49 30 23125 009\r
+    TEL;TYPE=CELL,PREF:0171 39200 02\r
+    EMAIL:anna.mueller@example.org\r
+    EMAIL;TYPE=work:a@example.net\r
+    END:VCARD\r
+    $ etui contacts restore 1
+    Undid the latest change of 1: Anna Müller
+    $ etui contacts show anna --vcard | cmp - people.vcf | cut -d, -f1
+    cmp: EOF on - after byte 205, line 10
+    $ etui contacts edit 1 --set fn='Anna Müller'
+    Nothing changed: 1 Anna Müller
+    $ etui contacts edit 1 --remove x-nothing
+    error: contact 1 has no X-NOTHING; nothing was changed
+    [exit 4]
+    $ etui contacts edit 1 --remove phone=123
+    error: contact 1 has no TEL 123; nothing was changed
+    [exit 4]
+    $ etui contacts edit 1 --set uid=other
+    error: the UID is what the contact is known by, and cannot change: it is anna, the text has other. For another contact: etui contacts add FILE
+    [exit 3]
+    $ etui contacts edit 1 --set phone:home=1
+    error: --set TEL keeps the types that are there; leave them out, or use --add
+    [exit 2]
+    $ etui contacts edit 77 --set note=x
+    error: there is no contact number 77; to look for a phone number: etui contacts find phone:77
+    [exit 4]
+    $ etui contacts edit 1 --set note=x --if-match 00000000000000000000000000000000
+    error: contact 1 was changed meanwhile; nothing was overwritten. See what it is now: etui contacts show 1
+    [exit 5]
+    $ etui contacts edit 1 --set note=x --if-match abc
+    error: --if-match abc: an ETag is 32 hexadecimal digits
+    [exit 2]
+    "#);
+}
+
+#[test]
+fn a_card_without_uid_keeps_its_number() {
+    let place = Place::with_people();
+    session!(place, [
+        "etui contacts edit 4 --set note=hello",
+        "etui contacts edit 4 --set note=again",
+        "etui contacts show 4 --vcard",
+        "etui contacts list",
+    ], @r#"
+    $ etui contacts edit 4 --set note=hello
+    Changed 4: Norbert Nobody (undo: etui contacts restore 4)
+    $ etui contacts edit 4 --set note=again
+    Changed 4: Norbert Nobody (undo: etui contacts restore 4)
+    $ etui contacts show 4 --vcard
+    BEGIN:VCARD\r
+    VERSION:3.0\r
+    N:Nobody;Norbert;;;\r
+    FN:Norbert Nobody\r
+    NOTE:again\r
+    UID:etui-1ef7193b2ca6f6fbc7a7d775e0f08a32\r
+    END:VCARD\r
+    $ etui contacts list
+    #  Name                           Organisation  Phone             E-mail
+    2  Bob Öst                                                        bob@example.com
+    1  Anna Müller                    Example GmbH  +49 30 23125 001  anna.mueller@example.org
+    4  Norbert Nobody
+    3  Eve \u{1b}[31mTrouble\u{9b}2J                +1 202 555 0143
+    "#);
+}
+
+#[test]
+fn what_is_removed_can_be_brought_back() {
+    let place = Place::with_people();
+    session!(place, [
+        "etui contacts restore --list",
+        "etui contacts remove 1 bob",
+        "etui contacts remove 1",
+        "etui contacts remove 3 99",
+        "etui contacts list",
+        "etui contacts restore --list",
+        "etui contacts restore 2 anna",
+        "etui contacts list",
+        "etui contacts restore 3",
+        "etui contacts restore 99",
+        "etui contacts restore",
+    ], @r#"
+    $ etui contacts restore --list
+    The trash is empty.
+    $ etui contacts remove 1 bob
+    Removed 1: Anna Müller
+    Removed 2: Bob Öst
+    Bring back: etui contacts restore 1 2
+    $ etui contacts remove 1
+    error: contact 1 was removed; bring it back with `etui contacts restore 1`
+    [exit 4]
+    $ etui contacts remove 3 99
+    error: there is no contact number 99; to look for a phone number: etui contacts find phone:99
+    [exit 4]
+    $ etui contacts list
+    #  Name                           Organisation  Phone            E-mail
+    4  Norbert Nobody
+    3  Eve \u{1b}[31mTrouble\u{9b}2J                +1 202 555 0143
+    $ etui contacts restore --list
+    #  Name         Organisation  Phone          E-mail
+    2  Bob Öst                                   bob@example.com
+    1  Anna Müller  Example GmbH  0171 39200 02  anna.mueller@example.org
+    $ etui contacts restore 2 anna
+    Brought back 2: Bob Öst
+    Brought back 1: Anna Müller
+    $ etui contacts list
+    #  Name                           Organisation  Phone             E-mail
+    2  Bob Öst                                                        bob@example.com
+    1  Anna Müller                    Example GmbH  +49 30 23125 001  anna.mueller@example.org
+    4  Norbert Nobody
+    3  Eve \u{1b}[31mTrouble\u{9b}2J                +1 202 555 0143
+    $ etui contacts restore 3
+    error: contact 3 has no earlier version to go back to
+    [exit 4]
+    $ etui contacts restore 99
+    error: there is no contact number 99; to look for a phone number: etui contacts find phone:99
+    [exit 4]
+    $ etui contacts restore
+    error: the following required arguments were not provided:
+      <ID>...
+
+    Usage: etui contacts restore <ID>...
+
+    For more information, try '--help'.
+    [exit 2]
+    "#);
+}
+
+#[test]
+fn address_books_are_apart() {
+    let place = Place::with_people();
+    session!(place, [
+        "etui contacts books --create Work",
+        "etui contacts books --create Work",
+        "etui contacts books --create ''",
+        "etui --book Work contacts list",
+        "etui --book Work import people.vcf",
+        "etui contacts books",
+        "etui contacts list --book Wrok",
+    ], @r#"
+    $ etui contacts books --create Work
+    Made an address book: Work (use it with --book Work)
+    $ etui contacts books --create Work
+    error: an address book named "Work" exists already
+    [exit 1]
+    $ etui contacts books --create ''
+    error: "" cannot be an address book's name: use 1 to 200 characters, no line breaks
+    [exit 2]
+    $ etui --book Work contacts list
+    No contacts yet. Bring some in: etui import contacts.vcf
+    $ etui --book Work import people.vcf
+    people.vcf: 4 added (590 bytes)
+    $ etui contacts books
+    Contacts  Address book
+           4  Contacts
+           4  Work
+    $ etui contacts list --book Wrok
+    error: there is no address book named "Wrok" (there are: Contacts, Work)
+    [exit 4]
+    "#);
+}

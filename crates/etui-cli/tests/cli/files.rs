@@ -1,0 +1,196 @@
+//! Import, export, generate.
+
+use crate::harness::{PEOPLE, Place, session};
+
+#[test]
+fn what_goes_in_comes_out_byte_for_byte() {
+    let place = Place::new();
+    session!(place, [
+        "etui import people.vcf",
+        "etui import people.vcf",
+        "etui export -o out.vcf",
+        "cmp people.vcf out.vcf",
+        "etui export | cmp - people.vcf",
+        "ls -l out.vcf | cut -c1-10",
+        "etui export -o out.vcf",
+        "etui export -o out.vcf --force name:bob",
+        "head -3 out.vcf",
+        "etui export zz",
+        "etui export -o nowhere/out.vcf",
+        "etui export --vcard-version 4.0 anna",
+        "ls -A",
+    ], @r#"
+    $ etui import people.vcf
+    people.vcf: 4 added (590 bytes)
+    $ etui import people.vcf
+    people.vcf: 0 added, 4 unchanged (590 bytes)
+    $ etui export -o out.vcf
+    Wrote 4 contacts to out.vcf
+    $ cmp people.vcf out.vcf
+    $ etui export | cmp - people.vcf
+    $ ls -l out.vcf | cut -c1-10
+    -rw-------
+    $ etui export -o out.vcf
+    error: out.vcf: exists already; choose another name, or replace it with --force
+    [exit 1]
+    $ etui export -o out.vcf --force name:bob
+    Wrote 1 contact to out.vcf
+    $ head -3 out.vcf
+    BEGIN:VCARD\r
+    VERSION:4.0\r
+    UID:bob\r
+    $ etui export zz
+    error: nobody found for: zz
+    [exit 4]
+    $ etui export -o nowhere/out.vcf
+    error: nowhere/out.vcf: No such file or directory
+    [exit 1]
+    $ etui export --vcard-version 4.0 anna
+    BEGIN:VCARD\r
+    VERSION:4.0\r
+    UID:anna\r
+    N:Müller;Anna;;;\r
+    FN:Anna Müller\r
+    ORG:Example GmbH;Sales\r
+    TEL;TYPE=WORK:+49 30 23125 001\r
+    TEL;TYPE=CELL,PREF:0171 39200 02\r
+    EMAIL:anna.mueller@example.org\r
+    END:VCARD\r
+    $ ls -A
+    .local
+    out.vcf
+    people.vcf
+    tmp
+    "#);
+}
+
+#[test]
+fn what_is_broken_is_told_of_and_the_rest_goes_in() {
+    let place = Place::new();
+    let broken = PEOPLE.replacen("END:VCARD\r\n", "", 1) + "and \x1b[2Jthis\r\n";
+    std::fs::write(place.path("broken.vcf"), broken).unwrap();
+    session!(place, [
+        "etui import broken.vcf people.vcf",
+        "etui -q import - < broken.vcf",
+        "etui import nothing.vcf people.vcf",
+        "etui import tmp",
+        "etui import",
+    ], @r#"
+    $ etui import broken.vcf people.vcf
+    broken.vcf:1: the record has no END line; it may be cut off: complete it or export it again (BEGIN:VCARD\r\nVERSION:3.0\r\nUID:anna\r\nN:Müller;Anna;;;\r\nFN:Anna Müller\r…)
+    broken.vcf:32: this text belongs to no record; remove it, or put BEGIN and END lines around it (and \u{1b}[2Jthis)
+    broken.vcf: 3 added, 2 refused (593 bytes)
+    people.vcf: 1 added, 3 unchanged (590 bytes)
+    Together: 4 added, 0 changed, 3 unchanged, 2 refused
+    error: 2 pieces were refused; the rest went in
+    [exit 3]
+    $ etui -q import - < broken.vcf
+    -:1: the record has no END line; it may be cut off: complete it or export it again (BEGIN:VCARD\r\nVERSION:3.0\r\nUID:anna\r\nN:Müller;Anna;;;\r\nFN:Anna Müller\r…)
+    -:32: this text belongs to no record; remove it, or put BEGIN and END lines around it (and \u{1b}[2Jthis)
+    error: 2 pieces were refused; the rest went in
+    [exit 3]
+    $ etui import nothing.vcf people.vcf
+    error: nothing.vcf: No such file or directory
+    [exit 1]
+    $ etui import tmp
+    error: tmp: this is a directory; name the files in it
+    [exit 1]
+    $ etui import
+    error: the following required arguments were not provided:
+      <FILE>...
+
+    Usage: etui import <FILE>...
+
+    For more information, try '--help'.
+    [exit 2]
+    "#);
+}
+
+#[test]
+fn records_without_a_last_line_end_stay_apart() {
+    let place = Place::new();
+    session!(place, [
+        "printf 'BEGIN:VCARD\\nFN:A\\nEND:VCARD' | etui -q import -",
+        "printf 'BEGIN:VCARD\\nFN:B\\nEND:VCARD' | etui -q import -",
+        "etui export | od -c | cut -c9- | grep -A1 'D  *\\\\r'",
+        "etui export | tail -c 3",
+    ], @r#"
+    $ printf 'BEGIN:VCARD\nFN:A\nEND:VCARD' | etui -q import -
+    $ printf 'BEGIN:VCARD\nFN:B\nEND:VCARD' | etui -q import -
+    $ etui export | od -c | cut -c9- | grep -A1 'D  *\\r'
+     \n   E   N   D   :   V   C   A   R   D  \r  \n   B   E   G   I
+      N   :   V   C   A   R   D  \n   F   N   :   B  \n   E   N   D
+    $ etui export | tail -c 3
+    ARD
+    "#);
+}
+
+fn utf16(text: &str, big: bool) -> Vec<u8> {
+    text.encode_utf16()
+        .flat_map(|u| if big { u.to_be_bytes() } else { u.to_le_bytes() })
+        .collect()
+}
+
+#[test]
+fn utf16_comes_out_as_it_came_or_as_utf8() {
+    let card = |name: &str| format!("BEGIN:VCARD\r\nVERSION:3.0\r\nFN:{name}\r\nEND:VCARD\r\n");
+    for big in [false, true] {
+        let place = Place::new();
+        let file = utf16(&format!("\u{feff}{}{}", card("Jörg"), card("Åsa")), big);
+        std::fs::write(place.path("wide.vcf"), &file).unwrap();
+        place.run("etui import wide.vcf && etui export -o out.vcf");
+        assert_eq!(std::fs::read(place.path("out.vcf")).unwrap(), file);
+
+        place.run("etui import people.vcf");
+        let (text, code) = place.run("etui export");
+        assert_eq!(code, Some(0));
+        assert!(text.starts_with(&card("Jörg")), "{text}");
+        assert!(text.ends_with("since the others are not in UTF-16\n"), "{text}");
+    }
+}
+
+#[test]
+fn every_sample_export_comes_out_again() {
+    for sample in etui_testkit::fixtures::ALL {
+        let place = Place::new();
+        std::fs::write(place.path("in.vcf"), sample.bytes).unwrap();
+        let (_, code) = place.run("etui import in.vcf");
+        assert_eq!(code, Some(if sample.refused == 0 { 0 } else { 3 }), "{}", sample.name);
+        place.run("etui export -o out.vcf");
+        let (text, code) = place.run("etui --store again.etui import out.vcf");
+        assert_eq!(code, Some(0), "{}: {text}", sample.name);
+        assert!(
+            text.starts_with(&format!("out.vcf: {} added", sample.good)),
+            "{}: {text}",
+            sample.name
+        );
+        let (_, code) = place.run("etui --store again.etui export | cmp - out.vcf");
+        assert_eq!(code, Some(0), "{}", sample.name);
+    }
+}
+
+#[test]
+fn generated_people_are_always_the_same() {
+    let place = Place::new();
+    session!(place, [
+        "etui generate -n 3 -o three.vcf",
+        "etui generate -n 3 | cmp - three.vcf",
+        "etui generate -n 3 --seed 2 | cmp -s - three.vcf",
+        "etui generate -n 3 -o three.vcf",
+        "etui import three.vcf",
+        "etui check",
+    ], @r#"
+    $ etui generate -n 3 -o three.vcf
+    Wrote 3 made-up contacts to three.vcf (1.2 kB)
+    $ etui generate -n 3 | cmp - three.vcf
+    $ etui generate -n 3 --seed 2 | cmp -s - three.vcf
+    [exit 1]
+    $ etui generate -n 3 -o three.vcf
+    error: three.vcf: exists already; choose another name, or replace it with --force
+    [exit 1]
+    $ etui import three.vcf
+    three.vcf: 3 added (1.2 kB)
+    $ etui check
+    All is well: 3 contacts, 0 in the trash.
+    "#);
+}

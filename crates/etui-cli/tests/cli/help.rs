@@ -1,0 +1,318 @@
+//! Help, manual pages, completions.
+
+use crate::harness::{Place, session};
+
+#[test]
+fn help_teaches() {
+    let place = Place::new();
+    session!(place, ["etui --help"], @r#"
+    $ etui --help
+    The command `etui`: personal data at the prompt
+
+    Usage: etui [OPTIONS] <COMMAND>
+
+    Commands:
+      demo         Show what etui does, on an address book made up for it
+      init         Make a store
+      import       Bring in vCard files
+      contacts     Find, show and change contacts [alias: contact]
+      export       Take contacts out as vCards
+      check        Check that the store is whole
+      backup       Copy the store, while it is in use
+      restore      Bring back a backup
+      stats        Tell figures about the store
+      generate     Make up an address book, to try things with
+      completions  Write a completion script for a shell
+      man          Write the manual pages
+
+    Options:
+      -h, --help
+              Print help (see a summary with '-h')
+
+      -V, --version
+              Print version
+
+    Options of all commands:
+          --store <PATH>
+              The store's file [default: etui/personal.etui in your data directory]
+              
+              [env: ETUI_STORE]
+
+          --book <NAME>
+              The address book [default: the first one]
+
+          --json
+              Write JSON, one object a line
+
+          --color <WHEN>
+              Use colour
+
+              Possible values:
+              - auto:   On a terminal, unless NO_COLOR is set
+              - always: Always
+              - never:  Never
+              
+              [default: auto]
+
+      -q, --quiet
+              Say nothing but what was asked for
+
+    Examples:
+      etui demo                          see what it does, on an address book made up for you
+      etui import contacts.vcf           bring in your own contacts
+      etui contacts find ann             who was Ann again?
+      etui contacts show 17              all about contact number 17
+      etui export -o contacts.vcf        take everything out again, byte for byte
+
+    Exit codes: 0 done, 1 failed, 2 not understood, 3 something was refused, 4 nothing found,
+    5 changed meanwhile, 6 the store cannot be used, 7 the store is damaged.
+    "#);
+    session!(place, ["etui contacts --help"], @r#"
+    $ etui contacts --help
+    Find, show and change contacts
+
+    Usage: etui contacts [OPTIONS] <COMMAND>
+
+    Commands:
+      list     List contacts in order
+      find     Find contacts
+      show     Show all about a contact
+      add      Add a contact
+      edit     Change a contact
+      remove   Remove contacts [alias: rm]
+      restore  Undo a contact's latest change, also a removal
+      books    List address books, or make one
+
+    Options:
+      -h, --help
+              Print help (see a summary with '-h')
+
+    Options of all commands:
+          --store <PATH>
+              The store's file [default: etui/personal.etui in your data directory]
+              
+              [env: ETUI_STORE]
+
+          --book <NAME>
+              The address book [default: the first one]
+
+          --json
+              Write JSON, one object a line
+
+          --color <WHEN>
+              Use colour
+
+              Possible values:
+              - auto:   On a terminal, unless NO_COLOR is set
+              - always: Always
+              - never:  Never
+              
+              [default: auto]
+
+      -q, --quiet
+              Say nothing but what was asked for
+
+    Examples:
+      etui contacts list                         everybody, in order
+      etui contacts find mull                    names, organisations, e-mail, phones; finds Müller too
+      etui contacts show 17                      all about number 17
+      etui contacts add --name "Ada Lovelace" --email ada@example.org
+      etui contacts edit 17 --set phone="+44 20 7946 0123"
+      etui contacts remove 17
+      etui contacts restore 17                   undo the latest change, whatever it was
+
+    ID is the number in the first column of lists, or a UID.
+    "#);
+    session!(place, ["etui contacts find --help"], @r#"
+    $ etui contacts find --help
+    Find contacts
+
+    Usage: etui contacts find [OPTIONS] <FILTER>...
+
+    Arguments:
+      <FILTER>...
+              What to look for; words are joined by spaces
+
+    Options:
+          --limit <N>
+              Show this many [default: 50 on a terminal, else all]
+
+          --offset <N>
+              Leave out this many before them
+              
+              [default: 0]
+
+          --all
+              Show all
+
+      -h, --help
+              Print help (see a summary with '-h')
+
+    Options of all commands:
+          --store <PATH>
+              The store's file [default: etui/personal.etui in your data directory]
+              
+              [env: ETUI_STORE]
+
+          --book <NAME>
+              The address book [default: the first one]
+
+          --json
+              Write JSON, one object a line
+
+          --color <WHEN>
+              Use colour
+
+              Possible values:
+              - auto:   On a terminal, unless NO_COLOR is set
+              - always: Always
+              - never:  Never
+              
+              [default: auto]
+
+      -q, --quiet
+              Say nothing but what was asked for
+
+    A word is looked for in names, organisations, e-mail addresses and phone numbers, and may go on:
+    `ann` finds Anna and Annika. Case and accents do not matter: `muller` finds Müller.
+
+      ann acme              both                 name:anna            in one field
+      ann or bob            either               name:ann*            begins so
+      -acme                 not                  name:*son            ends so
+      (a or b) -c           in groups            org:*soft*           contains
+      *                     all                  given=anna           is the whole value
+      email:*               has any              name:"van der Berg"  several words
+
+    Fields: name (display, family, given, nick), org, email, phone, category, note, any.
+    Phone numbers are found however they are written: phone:+49301234567 finds 030 123 45 67;
+    phone:*4567 goes by the end, as caller ID does.
+
+    Examples:
+      etui contacts find ann
+      etui contacts find 'name:mül* -email:*@example.org'
+      etui contacts find org:acme or category:work
+      etui contacts find 'phone:*0123' --json
+
+    Put filters with * ( ) or " into single quotes, so that the shell leaves them alone.
+    The exit code is 4 when nobody is found.
+    "#);
+}
+
+#[test]
+fn every_command_has_examples() {
+    let place = Place::new();
+    for command in [
+        "demo", "init", "import", "export", "check", "backup", "restore", "stats", "generate",
+        "completions", "man", "contacts", "contacts list", "contacts find", "contacts show",
+        "contacts add", "contacts edit", "contacts remove", "contacts restore", "contacts books",
+    ] {
+        let (text, code) = place.run(&format!("etui {command} --help"));
+        assert_eq!(code, Some(0), "{command}");
+        assert!(text.contains("Examples:\n  "), "{command}: {text}");
+        assert!(text.lines().all(|l| l.chars().count() <= 100), "{command}: {text}");
+    }
+}
+
+#[test]
+fn mistyped_commands_get_a_hint() {
+    let place = Place::new();
+    session!(place, [
+        "etui contcts",
+        "etui contacts lst",
+        "etui import --jsn",
+        "etui | head -3",
+    ], @r#"
+    $ etui contcts
+    error: unrecognized subcommand 'contcts'
+
+      tip: some similar subcommands exist: 'contact', 'contacts'
+
+    Usage: etui [OPTIONS] <COMMAND>
+
+    For more information, try '--help'.
+    [exit 2]
+    $ etui contacts lst
+    error: unrecognized subcommand 'lst'
+
+      tip: a similar subcommand exists: 'list'
+
+    Usage: etui contacts [OPTIONS] <COMMAND>
+
+    For more information, try '--help'.
+    [exit 2]
+    $ etui import --jsn
+    error: unexpected argument '--jsn' found
+
+      tip: a similar argument exists: '--json'
+
+    Usage: etui import --json <FILE>...
+
+    For more information, try '--help'.
+    [exit 2]
+    $ etui | head -3
+    The command `etui`: personal data at the prompt
+
+    Usage: etui [OPTIONS] <COMMAND>
+
+    Commands:
+      demo         Show what etui does, on an address book made up for it
+      init         Make a store
+      import       Bring in vCard files
+      contacts     Find, show and change contacts [alias: contact]
+      export       Take contacts out as vCards
+      check        Check that the store is whole
+      backup       Copy the store, while it is in use
+      restore      Bring back a backup
+      stats        Tell figures about the store
+      generate     Make up an address book, to try things with
+      completions  Write a completion script for a shell
+      man          Write the manual pages
+
+    Options:
+      -h, --help     Print help (see more with '--help')
+      -V, --version  Print version
+
+    Options of all commands:
+          --store <PATH>  The store's file [default: etui/personal.etui in your data directory] [env:
+                          ETUI_STORE]
+          --book <NAME>   The address book [default: the first one]
+          --json          Write JSON, one object a line
+          --color <WHEN>  Use colour [default: auto] [possible values: auto, always, never]
+      -q, --quiet         Say nothing but what was asked for
+
+    Examples:
+      etui demo                          see what it does, on an address book made up for you
+      etui import contacts.vcf           bring in your own contacts
+      etui contacts find ann             who was Ann again?
+      etui contacts show 17              all about contact number 17
+      etui export -o contacts.vcf        take everything out again, byte for byte
+
+    Exit codes: 0 done, 1 failed, 2 not understood, 3 something was refused, 4 nothing found,
+    5 changed meanwhile, 6 the store cannot be used, 7 the store is damaged.
+    "#);
+}
+
+#[test]
+fn manual_pages_and_completions() {
+    let place = Place::new();
+    session!(place, [
+        "etui man | head -4",
+        "etui man pages && ls pages | tr '\\n' ' '",
+        "etui completions fish | grep -c contacts > n; test $(cat n) -gt 10",
+        "etui completions zsh | head -1",
+        "etui completions bash | bash -n",
+    ], @r#"
+    $ etui man | head -4
+    .ie \n(.g .ds Aq \(aq
+    .el .ds Aq '
+    .TH etui 1  "etui 0.1.0" 
+    .SH NAME
+    $ etui man pages && ls pages | tr '\n' ' '
+    Wrote the manual pages to pages
+    etui-backup.1 etui-check.1 etui-completions.1 etui-contacts-add.1 etui-contacts-books.1 etui-contacts-edit.1 etui-contacts-find.1 etui-contacts-list.1 etui-contacts-remove.1 etui-contacts-restore.1 etui-contacts-show.1 etui-contacts.1 etui-demo.1 etui-export.1 etui-generate.1 etui-import.1 etui-init.1 etui-man.1 etui-restore.1 etui-stats.1 etui.1 
+    $ etui completions fish | grep -c contacts > n; test $(cat n) -gt 10
+    $ etui completions zsh | head -1
+    #compdef etui
+    $ etui completions bash | bash -n
+    "#);
+}

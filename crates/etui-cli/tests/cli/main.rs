@@ -1,0 +1,14 @@
+//! The command from end to end: what people type, what they see, and the exit code.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+mod harness;
+
+mod contacts;
+mod demo;
+mod editor;
+mod files;
+mod help;
+mod json;
+mod output;
+mod store;

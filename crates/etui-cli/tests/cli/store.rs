@@ -1,0 +1,190 @@
+//! Stores: made, found, checked, copied, brought back.
+
+use crate::harness::{Place, session};
+
+#[test]
+fn init_makes_one_store() {
+    let place = Place::new();
+    session!(place, [
+        "etui contacts list",
+        "etui init --locale sv-SE",
+        "etui init",
+        "ls -l -d .local/share/etui | cut -c1-10; ls -l .local/share/etui/* | cut -c1-10",
+        "etui contacts list",
+        "ETUI_STORE=sub/other.etui etui init --region GB",
+        "etui --store bad.etui init --locale '?'; ls bad.etui",
+        "etui --store bad.etui init --region England; ls bad.etui",
+    ], @r#"
+    $ etui contacts list
+    error: ~/.local/share/etui/personal.etui: there is no store here (`etui init` makes one)
+    [exit 6]
+    $ etui init --locale sv-SE
+    Made a store: ~/.local/share/etui/personal.etui
+    Lists are sorted for sv-SE; phone numbers without a country belong to SE.
+    Next: etui import contacts.vcf
+    $ etui init
+    error: ~/.local/share/etui/personal.etui: exists already, and was left as it is; choose another path
+    [exit 1]
+    $ ls -l -d .local/share/etui | cut -c1-10; ls -l .local/share/etui/* | cut -c1-10
+    drwx------
+    -rw-------
+    $ etui contacts list
+    No contacts yet. Bring some in: etui import contacts.vcf
+    $ ETUI_STORE=sub/other.etui etui init --region GB
+    Made a store: sub/other.etui
+    Lists are sorted for und; phone numbers without a country belong to GB.
+    Next: etui import contacts.vcf
+    $ etui --store bad.etui init --locale '?'; ls bad.etui
+    error: "?" is not a locale; write it like `de`, `en-US` or `sv-SE`
+    ls: cannot access 'bad.etui': No such file or directory
+    [exit 2]
+    $ etui --store bad.etui init --region England; ls bad.etui
+    error: "England" is not a region; write it as two letters, like DE or US
+    ls: cannot access 'bad.etui': No such file or directory
+    [exit 2]
+    "#);
+}
+
+#[test]
+fn only_commands_that_bring_something_make_a_store() {
+    for line in [
+        "etui contacts list",
+        "etui contacts find a",
+        "etui contacts show 1",
+        "etui contacts edit 1 --set note=x",
+        "etui contacts remove 1",
+        "etui contacts restore 1",
+        "etui contacts books",
+        "etui export",
+        "etui check",
+        "etui stats",
+        "etui backup b.etui",
+    ] {
+        let place = Place::new();
+        let (text, code) = place.run(line);
+        assert_eq!(code, Some(6), "{line}: {text}");
+        assert!(text.contains("there is no store here"), "{line}: {text}");
+        assert!(!place.path(".local").exists(), "{line}");
+    }
+}
+
+#[test]
+fn other_files_are_left_alone() {
+    let place = Place::new();
+    session!(place, [
+        "etui --store people.vcf contacts list",
+        "etui --store tmp contacts list",
+        "etui --store people.vcf import people.vcf",
+        "cksum people.vcf | cut -d' ' -f2",
+    ], @r#"
+    $ etui --store people.vcf contacts list
+    error: people.vcf: this is not a database file; it was left untouched
+    [exit 6]
+    $ etui --store tmp contacts list
+    error: tmp: cannot be opened (is the directory there, and may you read it?)
+    [exit 1]
+    $ etui --store people.vcf import people.vcf
+    error: people.vcf: this is not a database file; it was left untouched
+    [exit 6]
+    $ cksum people.vcf | cut -d' ' -f2
+    590
+    "#);
+}
+
+#[test]
+fn backup_and_restore() {
+    let place = Place::with_people();
+    session!(place, [
+        "etui backup copy.etui | sed 's/(.*)/(SIZE)/'",
+        "etui backup copy.etui",
+        "etui contacts remove 1",
+        "etui restore copy.etui",
+        "mv .local/share/etui/personal.etui before.etui",
+        "etui restore copy.etui | sed 's/(.*)/(SIZE)/'",
+        "etui contacts find anna",
+        "etui restore nothing.etui --to x.etui",
+        "etui restore people.vcf --to x.etui",
+    ], @r#"
+    $ etui backup copy.etui | sed 's/(.*)/(SIZE)/'
+    Wrote a backup: copy.etui (SIZE)
+    $ etui backup copy.etui
+    error: copy.etui: exists already, and was left as it is; choose another path
+    [exit 1]
+    $ etui contacts remove 1
+    Removed 1: Anna Müller
+    Bring back: etui contacts restore 1
+    $ etui restore copy.etui
+    error: ~/.local/share/etui/personal.etui: a store stands here, and is not replaced; close what uses it and move it away first:
+      mv '~/.local/share/etui/personal.etui' '~/.local/share/etui/personal.etui.before'
+    or bring the backup back elsewhere with --to PATH
+    [exit 1]
+    $ mv .local/share/etui/personal.etui before.etui
+    $ etui restore copy.etui | sed 's/(.*)/(SIZE)/'
+    Brought the backup back: ~/.local/share/etui/personal.etui (SIZE)
+    $ etui contacts find anna
+    #  Name         Organisation  Phone             E-mail
+    1  Anna Müller  Example GmbH  +49 30 23125 001  anna.mueller@example.org
+    $ etui restore nothing.etui --to x.etui
+    error: nothing.etui: entity not found
+    [exit 1]
+    $ etui restore people.vcf --to x.etui
+    error: people.vcf: this is not a database file; it was left untouched
+    [exit 6]
+    "#);
+}
+
+#[test]
+fn check_tells_what_is_wrong() {
+    let place = Place::with_people();
+    session!(place, [
+        "etui check",
+        "etui check --repair",
+        "etui stats | grep -v -e vCards -e File",
+    ], @r#"
+    $ etui check
+    All is well: 4 contacts, 0 in the trash.
+    $ etui check --repair
+    Lists and index made anew; 0 problems had been found, none is left.
+    All is well: 4 contacts, 0 in the trash.
+    $ etui stats | grep -v -e vCards -e File
+    Store           ~/.local/share/etui/personal.etui
+    Address book    Contacts: 4 contacts
+    In the trash    0
+    Changes so far  4
+    Index           up to date
+    Sorted for      und
+    Region          none
+    Schema version  1
+    "#);
+    let store = place.path(".local/share/etui/personal.etui");
+    let mut bytes = std::fs::read(&store).unwrap();
+    let half = bytes.len() / 2;
+    bytes[half..].fill(0x55);
+    std::fs::write(&store, bytes).unwrap();
+    let (text, code) = place.run("etui check");
+    assert_eq!(code, Some(7), "{text}");
+}
+
+#[test]
+fn a_store_that_cannot_be_written_can_be_read() {
+    let place = Place::with_people();
+    let store = place.path("ro/personal.etui");
+    std::fs::create_dir(place.path("ro")).unwrap();
+    std::fs::copy(place.path(".local/share/etui/personal.etui"), &store).unwrap();
+    let mode = |path: &std::path::Path, mode| {
+        use std::os::unix::fs::PermissionsExt;
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    mode(&store, 0o400);
+    mode(&place.path("ro"), 0o500);
+    if std::fs::File::options().write(true).open(&store).is_ok() {
+        // Root writes where others cannot.
+        mode(&place.path("ro"), 0o700);
+        return;
+    }
+    session!(place, [
+        "etui --store ro/personal.etui contacts find anna",
+        "etui --store ro/personal.etui contacts remove 1",
+    ], @"");
+    mode(&place.path("ro"), 0o700);
+}

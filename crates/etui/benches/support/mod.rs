@@ -1,0 +1,171 @@
+//! What both benchmarks need: people, filled stores, and the same schema driven by plain rusqlite.
+
+use std::path::{Path, PathBuf};
+
+use etui::contacts::Card;
+use etui::{Options, Store};
+use etui_testkit::people::People;
+use rusqlite::Connection;
+
+/// Contacts of the standard size (the study's largest).
+pub const SIZE: usize = 12_800;
+
+/// Cards as text.
+pub fn texts(seed: u64, count: usize) -> Vec<String> {
+    People::new(seed).take(count).collect()
+}
+
+/// Cards, parsed.
+pub fn cards(seed: u64, count: usize) -> Vec<Card> {
+    texts(seed, count)
+        .into_iter()
+        .map(|t| Card::parse(t.into_bytes()).expect("a generated card"))
+        .collect()
+}
+
+/// A directory on the file system of the working directory: the disk that is measured.
+pub fn scratch() -> tempfile::TempDir {
+    tempfile::tempdir_in(".").expect("a scratch directory")
+}
+
+/// Options that do not depend on the environment.
+pub fn options() -> Options {
+    let mut options = Options::default();
+    options.locale = Some("de".into());
+    options.region = Some("DE".into());
+    options
+}
+
+/// A new store in `dir`.
+pub fn store(dir: &Path, name: &str, options: &Options) -> (PathBuf, Store) {
+    let path = dir.join(name);
+    let store = Store::open_with(&path, options).expect("a new store");
+    (path, store)
+}
+
+/// A closed store of `count` people.
+pub fn filled(dir: &Path, name: &str, count: usize) -> PathBuf {
+    let (path, store) = store(dir, name, &options());
+    let contacts = store.contacts().expect("the default book");
+    for some in texts(1, count).chunks(4_096) {
+        let some: Vec<Card> = some
+            .iter()
+            .map(|t| Card::parse(t.as_bytes()).expect("a generated card"))
+            .collect();
+        contacts.save_many(&some).expect("saving");
+    }
+    store.merge_index().expect("merging");
+    store.close().expect("closing");
+    path
+}
+
+/// The file opened by plain rusqlite with the settings that a store has.
+pub fn plain(path: &Path) -> Connection {
+    let conn = Connection::open(path).expect("opening");
+    conn.execute_batch(
+        "PRAGMA synchronous = FULL; PRAGMA cache_size = -4096; PRAGMA mmap_size = 1073741824; \
+         PRAGMA journal_size_limit = 4194304",
+    )
+    .expect("pragmas");
+    conn
+}
+
+/// The rows of a filled store, table by table, to be inserted again.
+pub struct Rows {
+    /// `record`: id, uid, etag, sort, keys, text.
+    pub records: Vec<(i64, String, Vec<u8>, Vec<u8>, Vec<u8>, Vec<u8>)>,
+    /// `list`: sort, id, summary.
+    pub list: Vec<(Vec<u8>, i64, Vec<u8>)>,
+    /// `term`.
+    pub terms: Vec<(Vec<u8>, i64)>,
+    /// `gram`.
+    pub grams: Vec<(i64, i64, Vec<u8>)>,
+}
+
+impl Rows {
+    /// Reads them, each table in its own order.
+    pub fn read(path: &Path) -> Self {
+        let conn = plain(path);
+        let read = || -> rusqlite::Result<Self> {
+            Ok(Self {
+                records: conn
+                    .prepare("SELECT id, uid, etag, sort, keys, text FROM record ORDER BY id")?
+                    .query_map([], |r| {
+                        Ok((
+                            r.get(0)?,
+                            r.get(1)?,
+                            r.get(2)?,
+                            r.get(3)?,
+                            r.get(4)?,
+                            r.get(5)?,
+                        ))
+                    })?
+                    .collect::<rusqlite::Result<_>>()?,
+                list: conn
+                    .prepare("SELECT sort, id, summary FROM list ORDER BY id")?
+                    .query_map([], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))?
+                    .collect::<rusqlite::Result<_>>()?,
+                terms: conn
+                    .prepare("SELECT term, record FROM term ORDER BY term, record")?
+                    .query_map([], |r| Ok((r.get(0)?, r.get(1)?)))?
+                    .collect::<rusqlite::Result<_>>()?,
+                grams: conn
+                    .prepare("SELECT gram, first, ids FROM gram ORDER BY gram, first")?
+                    .query_map([], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))?
+                    .collect::<rusqlite::Result<_>>()?,
+            })
+        };
+        read().expect("reading the rows")
+    }
+}
+
+/// Which parts of the schema [`insert`] fills.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Parts {
+    /// `record` without its UID index.
+    Records,
+    /// And `record_uid`.
+    Uids,
+    /// And `list`.
+    List,
+    /// And `term`.
+    Terms,
+    /// And `gram`.
+    Grams,
+}
+
+/// Inserts rows into the empty store at `path` with plain rusqlite, one transaction.
+pub fn insert(conn: &Connection, rows: &Rows, parts: Parts) {
+    let run = || -> rusqlite::Result<()> {
+        conn.execute_batch("BEGIN IMMEDIATE")?;
+        let mut record = conn.prepare_cached(
+            "INSERT INTO record (id, collection, changed, removed, uid, etag, sort, keys, text) \
+             VALUES (?1, 1, ?1, NULL, ?2, ?3, ?4, ?5, ?6)",
+        )?;
+        let mut list = conn.prepare_cached(
+            "INSERT INTO list (collection, sort, id, summary) VALUES (1, ?1, ?2, ?3)",
+        )?;
+        for (r, l) in rows.records.iter().zip(&rows.list) {
+            record.execute((r.0, &r.1, &r.2, &r.3, &r.4, &r.5))?;
+            if !matches!(parts, Parts::Records | Parts::Uids) {
+                list.execute((&l.0, l.1, &l.2))?;
+            }
+        }
+        if matches!(parts, Parts::Terms | Parts::Grams) {
+            let mut term =
+                conn.prepare_cached("INSERT INTO term (term, record) VALUES (?1, ?2)")?;
+            for t in &rows.terms {
+                term.execute((&t.0, t.1))?;
+            }
+        }
+        if parts == Parts::Grams {
+            let mut gram =
+                conn.prepare_cached("INSERT INTO gram (gram, first, ids) VALUES (?1, ?2, ?3)")?;
+            for g in &rows.grams {
+                gram.execute((g.0, g.1, &g.2))?;
+            }
+        }
+        conn.execute_batch("COMMIT")
+    };
+    run().expect("inserting");
+}
