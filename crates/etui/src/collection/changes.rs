@@ -212,6 +212,63 @@ pub(crate) fn trim(conn: &Connection, now: i64, merged: i64) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::collection::now_ms;
+
+    /// After the retention the trash and the replaced texts are gone, the sequence goes on, and
+    /// tokens from before are answered with "resynchronise".
+    #[test]
+    fn what_is_older_than_the_retention_is_forgotten() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = crate::Store::open(dir.path().join("s.etui")).unwrap();
+        let contacts = store.contacts().unwrap();
+        let card = |uid: &str, name: &str| {
+            crate::contacts::Card::parse(format!("BEGIN:VCARD\nUID:{uid}\nFN:{name}\nEND:VCARD\n"))
+                .unwrap()
+        };
+        contacts.save(&card("a", "A")).unwrap();
+        contacts.save(&card("b", "B")).unwrap();
+        let before = store.token().unwrap();
+        contacts.save(&card("a", "A again")).unwrap();
+        contacts.remove("b").unwrap();
+        let after = store.token().unwrap();
+        store.merge_index().unwrap();
+
+        let trim = |at| {
+            store
+                .engine
+                .write(|conn| trim(conn, at, latest(conn)?))
+                .unwrap()
+        };
+        trim(now_ms() + KEPT_MS - 60_000);
+        assert!(
+            matches!(contacts.changes_since(&before), Ok(Changes::Since(all)) if all.len() == 2)
+        );
+        assert_eq!(contacts.trash().unwrap().len(), 1);
+
+        trim(now_ms() + KEPT_MS + 60_000);
+        assert_eq!(
+            contacts.changes_since(&before).unwrap(),
+            Changes::Resynchronise
+        );
+        assert_eq!(
+            store.token().unwrap(),
+            after,
+            "the latest row carries the sequence"
+        );
+        contacts.save(&card("c", "C")).unwrap();
+        trim(now_ms() + KEPT_MS + 60_000);
+        assert!(contacts.restore("a").is_err());
+        assert_eq!(
+            contacts.trash().unwrap().len(),
+            1,
+            "its removal is the latest change logged"
+        );
+        contacts.save(&card("c", "C again")).unwrap();
+        trim(now_ms() + KEPT_MS + 60_000);
+        assert_eq!(contacts.trash().unwrap().len(), 0);
+        assert!(contacts.restore("b").is_err());
+        assert!(store.check().unwrap().is_clean());
+    }
 
     #[test]
     fn tokens_read_back_as_written() {
