@@ -45,7 +45,13 @@ pub struct Cli {
 #[command(next_help_heading = "Options of all commands")]
 pub struct Global {
     /// The store's file [default: etui/personal.etui in your data directory]
-    #[arg(long, global = true, value_name = "PATH", env = "ETUI_STORE", hide_env_values = true)]
+    #[arg(
+        long,
+        global = true,
+        value_name = "PATH",
+        env = "ETUI_STORE",
+        hide_env_values = true
+    )]
     pub store: Option<PathBuf>,
     /// The address book [default: the first one]
     #[arg(long, global = true, value_name = "NAME")]
@@ -151,11 +157,18 @@ fn is_minus_word(text: &str) -> bool {
 mod tests {
     #[test]
     fn minus_words_of_filters_are_no_options() {
-        let given = ["etui", "-q", "find", "a", "-org:x", "-q", "--limit", "3", "-(b)"];
+        let given = [
+            "etui", "-q", "find", "a", "-org:x", "-q", "--limit", "3", "-(b)",
+        ];
         let made = super::with_filters(given.iter().map(Into::into));
-        let expected = ["etui", "-q", "find", "a", " -org:x", "-q", "--limit", "3", " -(b)"];
+        let expected = [
+            "etui", "-q", "find", "a", " -org:x", "-q", "--limit", "3", " -(b)",
+        ];
         assert_eq!(made, expected);
-        assert_eq!(super::with_filters(["etui", "-qh"].iter().map(Into::into))[1], "-qh");
+        assert_eq!(
+            super::with_filters(["etui", "-qh"].iter().map(Into::into))[1],
+            "-qh"
+        );
     }
 
     #[test]

@@ -99,7 +99,7 @@ pub enum Error {
         source: std::io::Error,
     },
     /// A path that was to be created exists already.
-    #[error("{}: exists already; choose another path or remove it first", path.display())]
+    #[error("{}: exists already; choose another path, or move it away first", path.display())]
     Exists {
         /// The path.
         path: PathBuf,

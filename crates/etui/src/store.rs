@@ -99,7 +99,7 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::NotADatabase`], [`Error::NotAStore`], [`Error::Newer`], [`Error::ReadOnly`],
-    /// [`Error::DiskFull`], [`Error::Io`]; the file is left as it was.
+    /// [`Error::DiskFull`], [`Error::BadLocale`], [`Error::Io`]; the file is left as it was.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_with(path, &Options::default())
     }
@@ -114,6 +114,15 @@ impl Store {
             return Err(Error::NoStore {
                 path: path.to_owned(),
             });
+        }
+        if path.is_dir() {
+            return Err(Error::NotADatabase {
+                path: path.to_owned(),
+            });
+        }
+        // Before anything is created that a mistake would leave behind.
+        if let Some(locale) = &options.locale {
+            Order::new(locale)?;
         }
         let mode = if options.read_only {
             OpenMode::ReadOnly
@@ -238,6 +247,7 @@ impl Store {
     /// Whatever beginning a read transaction reports.
     pub fn snapshot(&self) -> Result<Snapshot<'_>> {
         self.drain_inbox()?;
+        self.ensure_order()?;
         Snapshot::begin(self)
     }
 
@@ -394,7 +404,10 @@ impl Store {
         let base = std::env::var_os("XDG_DATA_HOME")
             .map(PathBuf::from)
             .filter(|p| p.is_absolute())
-            .or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".local/share")))?;
+            .or_else(|| {
+                let home = PathBuf::from(std::env::var_os("HOME")?);
+                home.is_absolute().then(|| home.join(".local/share"))
+            })?;
         Some(base.join("etui").join("personal.etui"))
     }
 }

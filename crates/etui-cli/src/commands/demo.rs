@@ -41,9 +41,12 @@ pub struct Args {
 /// Which people are made up.
 const SEED: u64 = 7;
 /// The one among them who is looked for, or one before.
-const SOMEBODY: u64 = 4_711;
+const SOMEBODY: u64 = 4_640;
 /// Fast reads are done this often, and the median is told.
 const RUNS: usize = 9;
+
+/// Terminals narrower than this get results on lines of their own.
+const ROOMY: usize = 90;
 
 /// Shows it all.
 pub fn run(app: &mut App, args: &Args) -> Result<()> {
@@ -61,6 +64,7 @@ pub fn run(app: &mut App, args: &Args) -> Result<()> {
                 .prefix("etui-demo-")
                 .tempdir()
                 .map_err(|e| Failure::named_io("a temporary directory", e))?;
+            remove_when_interrupted(temporary.path().to_owned())?;
             temporary.path().join("demo.etui")
         }
     };
@@ -83,6 +87,17 @@ pub fn run(app: &mut App, args: &Args) -> Result<()> {
     farewell(app, &path, args.keep.is_some(), contacts, bytes)
 }
 
+/// Leaves nothing behind also after Ctrl-C.
+fn remove_when_interrupted(directory: PathBuf) -> Result<()> {
+    ctrlc::set_handler(move || {
+        // What cannot be removed now, nobody is left to be told of.
+        let _ = std::fs::remove_dir_all(&directory);
+        // 128 + SIGINT, as shells have it.
+        std::process::exit(130);
+    })
+    .map_err(|e| Failure::Other(e.to_string()))
+}
+
 fn farewell(app: &mut App, path: &Path, kept: bool, contacts: u64, bytes: u64) -> Result<()> {
     let path = path.display().to_string();
     let path = shown(&path);
@@ -102,7 +117,8 @@ fn farewell(app: &mut App, path: &Path, kept: bool, contacts: u64, bytes: u64) -
     })?;
     app.out.say("")?;
     app.out.say("Now your own:")?;
-    app.out.say("  etui import contacts.vcf      a file that your phone or address book exports")?;
+    app.out
+        .say("  etui import contacts.vcf      a file that your phone or address book exports")?;
     app.out.say("  etui contacts find ann")?;
     app.out.say("  etui contacts --help")
 }
@@ -130,8 +146,15 @@ impl Demo<'_, '_> {
         }
         let time = format!("{:>7}", duration(time));
         let result = one_line(result);
-        let line = format!("  {time}  {}  {result}", pad(what, 47));
-        out.say(line.trim_end())?;
+        if out.width().is_some_and(|w| w < ROOMY) {
+            let line = out.fit(&format!("  {time}  {what}"));
+            out.say(line)?;
+            let line = out.fit(&format!("  {:7}    {result}", ""));
+            out.say(line)?;
+        } else {
+            let line = out.fit(&format!("  {time}  {}  {result}", pad(what, 48)));
+            out.say(line.trim_end())?;
+        }
         // What was just done is seen while the next thing is on its way.
         if out.terminal { out.flush() } else { Ok(()) }
     }
@@ -146,8 +169,7 @@ impl Demo<'_, '_> {
         let mut vcards = Vec::new();
         people::write_vcf(&mut vcards, SEED, number)
             .map_err(|e| Failure::named_io("made-up contacts", e))?;
-        let mut progress =
-            Progress::of_bytes(&self.app.out, "people", Some(vcards.len() as u64));
+        let mut progress = Progress::of_bytes(&self.app.out, "people", Some(vcards.len() as u64));
         let begun = Instant::now();
         let report = self.book.import(vcards.as_slice(), &mut |event| {
             if let ImportEvent::Progress { bytes, contacts } = event {
@@ -168,7 +190,9 @@ impl Demo<'_, '_> {
         for sample in fixtures::ALL {
             let report = self.book.import(sample.bytes, &mut |event| {
                 if let ImportEvent::Refused(refused) = event {
-                    refusals.push(format!("{}:{}: {}", sample.name, refused.line, refused.reason));
+                    // Here the advice that follows is of no use.
+                    let reason = refused.reason.split(';').next().unwrap_or_default();
+                    refusals.push(format!("{}:{}: {reason}", sample.name, refused.line));
                 }
                 ControlFlow::Continue(())
             })?;
@@ -196,7 +220,8 @@ impl Demo<'_, '_> {
             refusals.len()
         ))?;
         for refusal in &refusals {
-            self.app.out.say(format!("    {}", one_line(refusal)))?;
+            let line = self.app.out.fit(&format!("    {}", one_line(refusal)));
+            self.app.out.say(line)?;
         }
         Ok(())
     }
@@ -254,7 +279,7 @@ impl Demo<'_, '_> {
 
     fn change(&mut self, number: u64) -> Result<()> {
         self.app.out.say("")?;
-        self.heading("Showing and changing one; when a change is done, it survives a power cut")?;
+        self.heading("Changing one; when a change is done, it survives a power cut")?;
         let text = somebody(number).to_text();
         let uid = Card::parse(text)?.identity().into_owned();
         let (shown, time) = median(|| match self.book.get(&uid)? {
@@ -306,7 +331,11 @@ fn names(found: &[Entry]) -> String {
     let mut some: Vec<&str> = found.iter().map(|e| e.summary.name.as_str()).collect();
     some.dedup();
     some.truncate(2);
-    let more = if found.len() > some.len() { ", …" } else { "" };
+    let more = if found.len() > some.len() {
+        ", …"
+    } else {
+        ""
+    };
     match found {
         [] => "nobody".to_owned(),
         _ => format!("{}: {}{more}", count(found.len() as u64), some.join(", ")),

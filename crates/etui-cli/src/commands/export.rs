@@ -74,8 +74,6 @@ impl Sink<'_> {
 /// Writes the contacts.
 pub fn run(app: &mut App, args: &Args) -> Result<()> {
     let store = app.open_to_read()?;
-    // Makes the lists this library's, which finding in a snapshot does not.
-    app.book(&store)?;
     let snapshot = store.snapshot()?;
     let book = app.book_in(&snapshot)?;
     let meant = Meant::new(&book, &args.filter)?;
@@ -86,7 +84,8 @@ pub fn run(app: &mut App, args: &Args) -> Result<()> {
             match ContactObject::of(&contact, region) {
                 Ok(object) => app.out.object(&object),
                 Err(e) => {
-                    app.out.note(&format!("contact {id} ({} bytes): {e}", text.len()));
+                    app.out
+                        .note(&format!("contact {id} ({} bytes): {e}", text.len()));
                     Ok(())
                 }
             }

@@ -71,8 +71,8 @@ pub fn run(app: &mut App, args: &Args) -> Result<()> {
         };
     };
     let mut file = NewFile::begin(path, args.force)?;
-    let bytes = people::write_vcf(&mut file, args.seed, args.count)
-        .map_err(|e| Failure::io(path, e))?;
+    let bytes =
+        people::write_vcf(&mut file, args.seed, args.count).map_err(|e| Failure::io(path, e))?;
     file.finish()?;
     app.out.say(format!(
         "Wrote {} to {} ({})",

@@ -85,7 +85,8 @@ pub fn run(app: &mut App, args: &Args) -> Result<()> {
     for source in sources {
         let name = source.name.clone();
         let report = import(&mut app.out, &book, source)?;
-        app.out.say(format!("{}: {}", shown(&name), summary(&report)))?;
+        app.out
+            .say(format!("{}: {}", shown(&name), summary(&report)))?;
         all.add(&name, report);
     }
     store.merge_index()?;
@@ -104,7 +105,11 @@ pub fn run(app: &mut App, args: &Args) -> Result<()> {
     if all.refused > 0 {
         return Err(Failure::Refused(format!(
             "{} refused; the rest went in",
-            if all.refused == 1 { "1 piece was".to_owned() } else { format!("{} pieces were", count(all.refused)) }
+            if all.refused == 1 {
+                "1 piece was".to_owned()
+            } else {
+                format!("{} pieces were", count(all.refused))
+            }
         )));
     }
     Ok(())

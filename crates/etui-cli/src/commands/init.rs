@@ -60,7 +60,8 @@ pub fn run(app: &mut App, args: &Args) -> Result<()> {
     if app.out.json {
         return app.out.object(&object);
     }
-    app.out.say(format!("Made a store: {}", shown(&object.path)))?;
+    app.out
+        .say(format!("Made a store: {}", shown(&object.path)))?;
     app.out.say(format!(
         "Lists are sorted for {}; {}.",
         object.locale,

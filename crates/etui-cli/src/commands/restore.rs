@@ -34,12 +34,8 @@ pub fn run(app: &mut App, args: &Args) -> Result<()> {
         Some(to) => to.clone(),
         None => app.path()?,
     };
-    if !args.file.exists() {
-        return Err(Failure::Library(Error::Io {
-            path: args.file.clone(),
-            source: std::io::ErrorKind::NotFound.into(),
-        }));
-    }
+    // A backup that is not there is no store that could be made.
+    std::fs::metadata(&args.file).map_err(|e| Failure::io(&args.file, e))?;
     make_parent(&to)?;
     let mut progress = Progress::of_pages(&app.out, "restore");
     let restored = Store::restore(&args.file, &to, &mut |done, all| progress.set_of(done, all));

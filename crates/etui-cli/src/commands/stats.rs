@@ -32,7 +32,11 @@ pub fn run(app: &mut App, _args: &Args) -> Result<()> {
     rows.push(("vCards", size(stats.text_bytes)));
     rows.push((
         "File",
-        format!("{}, {} of it free", size(stats.file_bytes), size(stats.free_bytes)),
+        format!(
+            "{}, {} of it free",
+            size(stats.file_bytes),
+            size(stats.free_bytes)
+        ),
     ));
     rows.push(("Changes so far", count(stats.changes)));
     rows.push((

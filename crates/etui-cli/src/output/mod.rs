@@ -81,6 +81,14 @@ impl Out {
         }
     }
 
+    /// `text` cut to the terminal's width, where output goes to one.
+    pub fn fit(&self, text: &str) -> String {
+        match self.width() {
+            Some(width) => table::cut(text, width).0,
+            None => text.to_owned(),
+        }
+    }
+
     /// `text` set off, where colour is wanted.
     pub fn styled<'t>(&self, style: Style, text: &'t str) -> Cow<'t, str> {
         paint(self.colour, style, text)

@@ -21,15 +21,22 @@ impl Progress {
     /// Bytes of a whole of `total`, if that is known.
     pub fn of_bytes(out: &Out, label: &str, total: Option<u64>) -> Self {
         let template = match total {
-            Some(_) => "{prefix} {bar:24} {percent:>3} %  {bytes} of {total_bytes}  {msg}  {eta} left",
-            None => "{prefix} {spinner} {bytes}  {msg}",
+            Some(_) => {
+                "{prefix} {bar:24} {percent:>3} %  {decimal_bytes} of {decimal_total_bytes}  {msg}  {eta} left"
+            }
+            None => "{prefix} {spinner} {decimal_bytes}  {msg}",
         };
         Self::new(out, label, total, template)
     }
 
     /// Pages of a database; the whole is told with each step.
     pub fn of_pages(out: &Out, label: &str) -> Self {
-        Self::new(out, label, Some(1), "{prefix} {bar:24} {percent:>3} %  {eta} left")
+        Self::new(
+            out,
+            label,
+            Some(1),
+            "{prefix} {bar:24} {percent:>3} %  {eta} left",
+        )
     }
 
     fn new(out: &Out, label: &str, total: Option<u64>, template: &str) -> Self {

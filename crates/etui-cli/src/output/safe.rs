@@ -33,7 +33,10 @@ pub fn shown(text: &str) -> Cow<'_, str> {
 /// The same on one line: line breaks and tabs become spaces.
 pub fn one_line(text: &str) -> Cow<'_, str> {
     if text.contains(['\r', '\n', '\t']) {
-        let words: Vec<_> = text.split(['\r', '\n', '\t']).filter(|w| !w.is_empty()).collect();
+        let words: Vec<_> = text
+            .split(['\r', '\n', '\t'])
+            .filter(|w| !w.is_empty())
+            .collect();
         return Cow::Owned(shown(&words.join(" ")).into_owned());
     }
     shown(text)
@@ -55,7 +58,10 @@ mod tests {
 
     #[test]
     fn nothing_that_acts_gets_through() {
-        assert_eq!(shown("a\x1b[31mb\u{9b}2J\u{202e}c\nd"), "a\\u{1b}[31mb\\u{9b}2J\\u{202e}c\\u{a}d");
+        assert_eq!(
+            shown("a\x1b[31mb\u{9b}2J\u{202e}c\nd"),
+            "a\\u{1b}[31mb\\u{9b}2J\\u{202e}c\\u{a}d"
+        );
         assert_eq!(one_line("a\r\nb\tc\x07"), "a b c\\u{7}");
         assert_eq!(lines("a\nb\r"), "a\nb\\u{d}");
         assert_eq!(visible("a\r\n\tb\x1b"), "a\r\n\tb\\u{1b}");

@@ -27,8 +27,12 @@ impl Table {
 
     /// Adds a row; its texts may be anything.
     pub fn row<'t>(&mut self, cells: impl IntoIterator<Item = &'t str>) {
-        self.rows
-            .push(cells.into_iter().map(|c| one_line(c).into_owned()).collect());
+        self.rows.push(
+            cells
+                .into_iter()
+                .map(|c| one_line(c).into_owned())
+                .collect(),
+        );
     }
 
     /// Writes it. On a terminal what is too wide is cut and ends in `…`; elsewhere nothing is.
@@ -86,7 +90,7 @@ fn line(cells: &[String], widths: &[usize]) -> String {
 }
 
 /// `text` in at most `width` columns, and how many it takes.
-fn cut(text: &str, width: usize) -> (String, usize) {
+pub(super) fn cut(text: &str, width: usize) -> (String, usize) {
     let natural = text.width();
     if natural <= width {
         return (text.to_owned(), natural);

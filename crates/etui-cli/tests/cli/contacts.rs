@@ -208,14 +208,9 @@ fn add_by_options_or_as_a_vcard() {
     [exit 2]
     $ etui contacts add --name A --set 'a b=c'
     error: "A B" cannot be a property's name: letters, digits and - only
-    [exit 3]
+    [exit 2]
     $ etui contacts add
-    error: the following required arguments were not provided:
-      <FILE>
-
-    Usage: etui contacts add <FILE>
-
-    For more information, try '--help'.
+    error: whom? --name NAME, or a file with a vCard (`-` is standard input)
     [exit 2]
     "#);
 }
@@ -315,12 +310,12 @@ fn what_is_removed_can_be_brought_back() {
     let place = Place::with_people();
     session!(place, [
         "etui contacts restore --list",
-        "etui contacts remove 1 bob",
+        "etui contacts remove 1 bob anna",
         "etui contacts remove 1",
         "etui contacts remove 3 99",
         "etui contacts list",
         "etui contacts restore --list",
-        "etui contacts restore 2 anna",
+        "etui contacts restore 2 anna 2",
         "etui contacts list",
         "etui contacts restore 3",
         "etui contacts restore 99",
@@ -328,7 +323,7 @@ fn what_is_removed_can_be_brought_back() {
     ], @r#"
     $ etui contacts restore --list
     The trash is empty.
-    $ etui contacts remove 1 bob
+    $ etui contacts remove 1 bob anna
     Removed 1: Anna Müller
     Removed 2: Bob Öst
     Bring back: etui contacts restore 1 2
@@ -346,7 +341,7 @@ fn what_is_removed_can_be_brought_back() {
     #  Name         Organisation  Phone          E-mail
     2  Bob Öst                                   bob@example.com
     1  Anna Müller  Example GmbH  0171 39200 02  anna.mueller@example.org
-    $ etui contacts restore 2 anna
+    $ etui contacts restore 2 anna 2
     Brought back 2: Bob Öst
     Brought back 1: Anna Müller
     $ etui contacts list

@@ -14,36 +14,36 @@ fn the_demo_says_what_it_does() {
     ], @r#"
     $ etui demo --people 200 | sed -E 's/^ +[0-9.]+ (µs|ms|s)  /  TIME  /'
     Bringing in 200 made-up contacts and 22 sample exports
-      TIME  import made-up people                            200 added (90 kB)
+      TIME  import made-up people                             200 added (90 kB)
       TIME  import exports as phones and programs write them  89 added, 7 refused (59 kB)
       7 pieces of these were refused, everything around went in. They are broken on purpose:
-        broken-between-good.vcf:7: this text belongs to no record; remove it, or put BEGIN and END lines around it
-        broken-between-good.vcf:15: the record has no END line; it may be cut off: complete it or export it again
+        broken-between-good.vcf:7: this text belongs to no record
+        broken-between-good.vcf:15: the record has no END line
         broken-between-good.vcf:27: an empty vCard: no name, no phone, no e-mail, nothing else
         broken-between-good.vcf:29: an empty vCard: no name, no phone, no e-mail, nothing else
-        broken-between-good.vcf:38: END without a BEGIN before it; the start of the record may be missing: export it again
-        broken-between-good.vcf:55: the record has no END line; it may be cut off: complete it or export it again
-        duplicate-uid.vcf:15: an earlier card of this input has the same UID (duplicate-1) and other content; the earlier one was kept. Give this one a UID of its own to have both
+        broken-between-good.vcf:38: END without a BEGIN before it
+        broken-between-good.vcf:55: the record has no END line
+        duplicate-uid.vcf:15: an earlier card of this input has the same UID (duplicate-1) and other content
 
     Finding
-      TIME  as one types: an                                 19: Erik Håkan Andersson, Anjali Banerjee, …
-      TIME  one letter more: ann                             4: Ann-Kathrin Müller, Anna Wagner, …
-      TIME  without the accent: muller finds Müller          6: Andreas Müller, Ann-Kathrin Müller, …
-      TIME  in the middle of a word: berg                    nobody
-      TIME  who is calling? the number ends in 9007742       1: Pierre Durand
-      TIME  everybody at mail.example                        19: Olivia Brown, Pierre Durand, …
-      TIME  both at once: anna at example.org                nobody
+      TIME  as one types: an                                  19: Erik Håkan Andersson, Anjali Banerjee, …
+      TIME  one letter more: ann                              4: Ann-Kathrin Müller, Anna Wagner, …
+      TIME  without the accent: muller finds Müller           6: Andreas Müller, Ann-Kathrin Müller, …
+      TIME  in the middle of a word: berg                     nobody
+      TIME  who is calling? the number ends in 9007742        1: Pierre Durand
+      TIME  everybody at mail.example                         19: Olivia Brown, Pierre Durand, …
+      TIME  both at once: anna at example.org                 nobody
 
     Browsing
-      TIME  the first 50 in the list                         (303) 555-0103 … María Carmen Fernández
-      TIME  scroll: 50 from number 145 on                    Chidi Okafor … Fiona Smith
+      TIME  the first 50 in the list                          (303) 555-0103 … María Carmen Fernández
+      TIME  scroll: 50 from number 145 on                     Chidi Okafor … Fiona Smith
 
-    Showing and changing one; when a change is done, it survives a power cut
-      TIME  show one                                         Pierre Durand, +33199007742
-      TIME  change the phone number                          Pierre Durand, +49 30 23125 789
-      TIME  undo                                             Pierre Durand, +33199007742
-      TIME  remove                                           in the trash
-      TIME  bring back                                       Pierre Durand, +33199007742
+    Changing one; when a change is done, it survives a power cut
+      TIME  show one                                          Pierre Durand, +33199007742
+      TIME  change the phone number                           Pierre Durand, +49 30 23125 789
+      TIME  undo                                              Pierre Durand, +33199007742
+      TIME  remove                                            in the trash
+      TIME  bring back                                        Pierre Durand, +33199007742
 
     289 contacts were kept in one file of 487 kB, which is gone again.
 
@@ -77,8 +77,8 @@ fn it_can_be_kept() {
       etui contacts find ann
       etui contacts --help
     $ etui --store demo.etui contacts find name:an* --limit 1
-    error: nobody found for: name:fischer
-    [exit 4]
+     #  Name                 Organisation          Phone             E-mail
+    21  Ana Lucía Fernández  Talleres Ibáñez S.L.  +34 600 55 50 12  ana.fernandez@example.org
     $ etui demo --people 20 --keep demo.etui
     error: demo.etui: exists already, and was left as it is; choose another path
     [exit 1]
@@ -90,4 +90,15 @@ fn it_can_be_kept() {
     For more information, try '--help'.
     [exit 2]
     "#);
+}
+
+#[test]
+fn an_interrupted_demo_leaves_nothing_behind() {
+    let place = Place::new();
+    let (text, _) = place.run(
+        "etui demo --people 200000 > /dev/null & \
+         while ! ls tmp/etui-demo-*/demo.etui-wal > /dev/null; do sleep 0.05; done 2> /dev/null; \
+         kill -TERM $!; wait $!; echo $?; ls tmp",
+    );
+    assert_eq!(text, "130\n");
 }

@@ -84,11 +84,10 @@ fn what_cannot_be_kept_is_refused_and_not_lost() {
     Nothing was changed. Your text is kept in ~/tmp/etui-edit-XXXXXX.vcf; to go on:
       $EDITOR ~/tmp/etui-edit-XXXXXX.vcf
       etui contacts edit bob --from ~/tmp/etui-edit-XXXXXX.vcf --if-match 1cfe4a64ce085fefb0dcedb6109321ed
-    $ EDITOR='sed -i s/Bob/Rob/; false' etui contacts edit bob; cat tmp/* | grep FN
-    sed: no input files
-    error: the editor "sed -i s/Bob/Rob/; false" ended with exit status: 1; nothing was changed
-    cat: 'tmp/*': No such file or directory
-    [exit 1]
+    $ EDITOR='sh killed' etui contacts edit bob; grep FN tmp/*
+    Terminated
+    error: the editor "sh killed" ended with exit status: 143; nothing was changed; your text is kept in ~/tmp/etui-edit-XXXXXX.vcf
+    FN:Rob Öst\r
     "#);
 }
 

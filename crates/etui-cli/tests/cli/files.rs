@@ -127,7 +127,13 @@ fn records_without_a_last_line_end_stay_apart() {
 
 fn utf16(text: &str, big: bool) -> Vec<u8> {
     text.encode_utf16()
-        .flat_map(|u| if big { u.to_be_bytes() } else { u.to_le_bytes() })
+        .flat_map(|u| {
+            if big {
+                u.to_be_bytes()
+            } else {
+                u.to_le_bytes()
+            }
+        })
         .collect()
 }
 
@@ -145,7 +151,10 @@ fn utf16_comes_out_as_it_came_or_as_utf8() {
         let (text, code) = place.run("etui export");
         assert_eq!(code, Some(0));
         assert!(text.starts_with(&card("Jörg")), "{text}");
-        assert!(text.ends_with("since the others are not in UTF-16\n"), "{text}");
+        assert!(
+            text.ends_with("since the others are not in UTF-16\n"),
+            "{text}"
+        );
     }
 }
 
@@ -155,7 +164,12 @@ fn every_sample_export_comes_out_again() {
         let place = Place::new();
         std::fs::write(place.path("in.vcf"), sample.bytes).unwrap();
         let (_, code) = place.run("etui import in.vcf");
-        assert_eq!(code, Some(if sample.refused == 0 { 0 } else { 3 }), "{}", sample.name);
+        assert_eq!(
+            code,
+            Some(if sample.refused == 0 { 0 } else { 3 }),
+            "{}",
+            sample.name
+        );
         place.run("etui export -o out.vcf");
         let (text, code) = place.run("etui --store again.etui import out.vcf");
         assert_eq!(code, Some(0), "{}: {text}", sample.name);

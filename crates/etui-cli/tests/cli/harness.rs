@@ -83,7 +83,10 @@ impl Place {
     /// CR that an editor would not show.
     fn plain(&self, text: &str) -> String {
         let home = self.dir.path().display().to_string();
-        let mut text = text.replace(&home, "~").replace('\r', "\\r").replace('\x1b', "\\e");
+        let mut text = text
+            .replace(&home, "~")
+            .replace('\r', "\\r")
+            .replace('\x1b', "\\e");
         let mut from = 0;
         while let Some(at) = text[from..].find("etui-edit-") {
             from += at + "etui-edit-".len();

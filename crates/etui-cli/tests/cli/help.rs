@@ -7,7 +7,7 @@ fn help_teaches() {
     let place = Place::new();
     session!(place, ["etui --help"], @r#"
     $ etui --help
-    The command `etui`: personal data at the prompt
+    Personal data kept on your own device, in one file
 
     Usage: etui [OPTIONS] <COMMAND>
 
@@ -15,7 +15,7 @@ fn help_teaches() {
       demo         Show what etui does, on an address book made up for it
       init         Make a store
       import       Bring in vCard files
-      contacts     Find, show and change contacts [alias: contact]
+      contacts     Find, show and change contacts
       export       Take contacts out as vCards
       check        Check that the store is whole
       backup       Copy the store, while it is in use
@@ -26,36 +26,17 @@ fn help_teaches() {
       man          Write the manual pages
 
     Options:
-      -h, --help
-              Print help (see a summary with '-h')
-
-      -V, --version
-              Print version
+      -h, --help     Print help
+      -V, --version  Print version
 
     Options of all commands:
-          --store <PATH>
-              The store's file [default: etui/personal.etui in your data directory]
-              
-              [env: ETUI_STORE]
-
-          --book <NAME>
-              The address book [default: the first one]
-
-          --json
-              Write JSON, one object a line
-
-          --color <WHEN>
-              Use colour
-
-              Possible values:
-              - auto:   On a terminal, unless NO_COLOR is set
-              - always: Always
-              - never:  Never
-              
-              [default: auto]
-
-      -q, --quiet
-              Say nothing but what was asked for
+          --store <PATH>  The store's file [default: etui/personal.etui in your data directory] [env:
+                          ETUI_STORE]
+          --book <NAME>   The address book [default: the first one]
+          --json          Write JSON, one object a line
+          --color <WHEN>  Use colour; auto: on a terminal, unless NO_COLOR is set [default: auto]
+                          [possible values: auto, always, never]
+      -q, --quiet         Say nothing but what was asked for
 
     Examples:
       etui demo                          see what it does, on an address book made up for you
@@ -84,33 +65,16 @@ fn help_teaches() {
       books    List address books, or make one
 
     Options:
-      -h, --help
-              Print help (see a summary with '-h')
+      -h, --help  Print help
 
     Options of all commands:
-          --store <PATH>
-              The store's file [default: etui/personal.etui in your data directory]
-              
-              [env: ETUI_STORE]
-
-          --book <NAME>
-              The address book [default: the first one]
-
-          --json
-              Write JSON, one object a line
-
-          --color <WHEN>
-              Use colour
-
-              Possible values:
-              - auto:   On a terminal, unless NO_COLOR is set
-              - always: Always
-              - never:  Never
-              
-              [default: auto]
-
-      -q, --quiet
-              Say nothing but what was asked for
+          --store <PATH>  The store's file [default: etui/personal.etui in your data directory] [env:
+                          ETUI_STORE]
+          --book <NAME>   The address book [default: the first one]
+          --json          Write JSON, one object a line
+          --color <WHEN>  Use colour; auto: on a terminal, unless NO_COLOR is set [default: auto]
+                          [possible values: auto, always, never]
+      -q, --quiet         Say nothing but what was asked for
 
     Examples:
       etui contacts list                         everybody, in order
@@ -130,48 +94,22 @@ fn help_teaches() {
     Usage: etui contacts find [OPTIONS] <FILTER>...
 
     Arguments:
-      <FILTER>...
-              What to look for; words are joined by spaces
+      <FILTER>...  What to look for; words are joined by spaces
 
     Options:
-          --limit <N>
-              Show this many [default: 50 on a terminal, else all]
-
-          --offset <N>
-              Leave out this many before them
-              
-              [default: 0]
-
-          --all
-              Show all
-
-      -h, --help
-              Print help (see a summary with '-h')
+          --limit <N>   Show this many [default: 50 on a terminal, else all]
+          --offset <N>  Leave out this many before them [default: 0]
+          --all         Show all
+      -h, --help        Print help
 
     Options of all commands:
-          --store <PATH>
-              The store's file [default: etui/personal.etui in your data directory]
-              
-              [env: ETUI_STORE]
-
-          --book <NAME>
-              The address book [default: the first one]
-
-          --json
-              Write JSON, one object a line
-
-          --color <WHEN>
-              Use colour
-
-              Possible values:
-              - auto:   On a terminal, unless NO_COLOR is set
-              - always: Always
-              - never:  Never
-              
-              [default: auto]
-
-      -q, --quiet
-              Say nothing but what was asked for
+          --store <PATH>  The store's file [default: etui/personal.etui in your data directory] [env:
+                          ETUI_STORE]
+          --book <NAME>   The address book [default: the first one]
+          --json          Write JSON, one object a line
+          --color <WHEN>  Use colour; auto: on a terminal, unless NO_COLOR is set [default: auto]
+                          [possible values: auto, always, never]
+      -q, --quiet         Say nothing but what was asked for
 
     A word is looked for in names, organisations, e-mail addresses and phone numbers, and may go on:
     `ann` finds Anna and Annika. Case and accents do not matter: `muller` finds Müller.
@@ -184,8 +122,8 @@ fn help_teaches() {
       email:*               has any              name:"van der Berg"  several words
 
     Fields: name (display, family, given, nick), org, email, phone, category, note, any.
-    Phone numbers are found however they are written: phone:+49301234567 finds 030 123 45 67;
-    phone:*4567 goes by the end, as caller ID does.
+    Phone numbers are found however they are written: phone:+493023125001 finds 030 23125-001;
+    phone:*5001 goes by the end, as caller ID does.
 
     Examples:
       etui contacts find ann
@@ -202,14 +140,34 @@ fn help_teaches() {
 fn every_command_has_examples() {
     let place = Place::new();
     for command in [
-        "demo", "init", "import", "export", "check", "backup", "restore", "stats", "generate",
-        "completions", "man", "contacts", "contacts list", "contacts find", "contacts show",
-        "contacts add", "contacts edit", "contacts remove", "contacts restore", "contacts books",
+        "demo",
+        "init",
+        "import",
+        "export",
+        "check",
+        "backup",
+        "restore",
+        "stats",
+        "generate",
+        "completions",
+        "man",
+        "contacts",
+        "contacts list",
+        "contacts find",
+        "contacts show",
+        "contacts add",
+        "contacts edit",
+        "contacts remove",
+        "contacts restore",
+        "contacts books",
     ] {
         let (text, code) = place.run(&format!("etui {command} --help"));
         assert_eq!(code, Some(0), "{command}");
         assert!(text.contains("Examples:\n  "), "{command}: {text}");
-        assert!(text.lines().all(|l| l.chars().count() <= 100), "{command}: {text}");
+        assert!(
+            text.lines().all(|l| l.chars().count() <= 100),
+            "{command}: {text}"
+        );
     }
 }
 
@@ -250,7 +208,7 @@ fn mistyped_commands_get_a_hint() {
     For more information, try '--help'.
     [exit 2]
     $ etui | head -3
-    The command `etui`: personal data at the prompt
+    Personal data kept on your own device, in one file
 
     Usage: etui [OPTIONS] <COMMAND>
 
@@ -258,7 +216,7 @@ fn mistyped_commands_get_a_hint() {
       demo         Show what etui does, on an address book made up for it
       init         Make a store
       import       Bring in vCard files
-      contacts     Find, show and change contacts [alias: contact]
+      contacts     Find, show and change contacts
       export       Take contacts out as vCards
       check        Check that the store is whole
       backup       Copy the store, while it is in use
@@ -269,7 +227,7 @@ fn mistyped_commands_get_a_hint() {
       man          Write the manual pages
 
     Options:
-      -h, --help     Print help (see more with '--help')
+      -h, --help     Print help
       -V, --version  Print version
 
     Options of all commands:
@@ -277,7 +235,8 @@ fn mistyped_commands_get_a_hint() {
                           ETUI_STORE]
           --book <NAME>   The address book [default: the first one]
           --json          Write JSON, one object a line
-          --color <WHEN>  Use colour [default: auto] [possible values: auto, always, never]
+          --color <WHEN>  Use colour; auto: on a terminal, unless NO_COLOR is set [default: auto]
+                          [possible values: auto, always, never]
       -q, --quiet         Say nothing but what was asked for
 
     Examples:

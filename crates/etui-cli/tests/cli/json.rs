@@ -112,7 +112,7 @@ fn errors_are_objects() {
     {"error":{"kind":"no_store","message":"~/.local/share/etui/personal.etui: there is no store here (`etui init` makes one)"}}
     [exit 6]
     $ etui --json contacts lst
-    {"error":{"kind":"usage","message":"error: unrecognized subcommand 'lst'\n\n  tip: a similar subcommand exists: 'list'\n\nUsage: etui contacts [OPTIONS] <COMMAND>\n\nFor more information, try '--help'."}}
+    {"error":{"kind":"usage","message":"unrecognized subcommand 'lst'\n\n  tip: a similar subcommand exists: 'list'\n\nUsage: etui contacts [OPTIONS] <COMMAND>\n\nFor more information, try '--help'."}}
     [exit 2]
     $ etui --json --store people.vcf stats
     {"error":{"kind":"not_a_store","message":"people.vcf: this is not a database file; it was left untouched"}}

@@ -99,18 +99,8 @@ pub(crate) fn derive(card: &Card, order: &Order, region: Option<Region>) -> Deri
         }
         keys.words(Key::Organization, t);
     });
-    let mut email = String::new();
-    card.each_text(&VCardProperty::Email, |t| {
-        if email.is_empty() {
-            email.push_str(t.trim());
-        }
-        keys.address(Key::Email, t);
-    });
-    let mut phone = String::new();
+    card.each_text(&VCardProperty::Email, |t| keys.address(Key::Email, t));
     card.each_text(&VCardProperty::Tel, |t| {
-        if phone.is_empty() {
-            phone.push_str(t.trim());
-        }
         if let Some(number) = PhoneNumber::parse(t, region) {
             keys.phone(&number);
         }
@@ -124,7 +114,9 @@ pub(crate) fn derive(card: &Card, order: &Order, region: Option<Region>) -> Deri
         order.key(&[&family, &given, &more])
     };
     let mut summary = Vec::with_capacity(64);
-    for part in [&display, &organization, &phone, &email] {
+    let phone = card.foremost(&VCardProperty::Tel).unwrap_or_default();
+    let email = card.foremost(&VCardProperty::Email).unwrap_or_default();
+    for part in [&display, &organization, phone, email] {
         push_value(&mut summary, clip(part, 200).as_bytes());
     }
     Derived {
@@ -141,9 +133,9 @@ pub struct Summary {
     pub name: String,
     /// The first organisation; empty when there is none.
     pub organization: String,
-    /// The first phone number as written; empty when there is none.
+    /// The preferred phone number, else the first, as written; empty when there is none.
     pub phone: String,
-    /// The first e-mail address as written; empty when there is none.
+    /// The preferred e-mail address, else the first, as written; empty when there is none.
     pub email: String,
 }
 

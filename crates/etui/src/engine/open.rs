@@ -14,8 +14,11 @@ use crate::error::{Error, Result};
 pub(crate) enum OpenMode {
     /// Read and write; created when it is not there, if `create`.
     ReadWrite,
-    /// Read; a live WAL of other programs is seen.
+    /// Read; a live WAL of other programs is seen. The file itself may be writable: only a
+    /// connection that may write removes the WAL files that reading brings along.
     ReadOnly,
+    /// Read a file that cannot be written.
+    ReadOnlyFile,
     /// Read from a medium that nobody can write to (no locks, no WAL).
     Immutable,
 }
@@ -108,8 +111,8 @@ pub(super) fn connect(
     cache: usize,
 ) -> Result<Connection> {
     let access = match mode {
-        OpenMode::ReadWrite => OpenFlags::SQLITE_OPEN_READ_WRITE,
-        OpenMode::ReadOnly => OpenFlags::SQLITE_OPEN_READ_ONLY,
+        OpenMode::ReadWrite | OpenMode::ReadOnly => OpenFlags::SQLITE_OPEN_READ_WRITE,
+        OpenMode::ReadOnlyFile => OpenFlags::SQLITE_OPEN_READ_ONLY,
         OpenMode::Immutable => OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI,
     };
     let flags = access | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_PRIVATE_CACHE;
@@ -128,12 +131,14 @@ pub(super) fn connect(
     connection.pragma_update(None, "mmap_size", MAPPED)?;
     // Functions with side effects have no business in this schema; a foreign file may not call any.
     connection.pragma_update(None, "trusted_schema", false)?;
-    if mode == OpenMode::ReadWrite {
-        if connection.is_readonly("main")? {
-            return Err(Error::ReadOnly {
-                path: path.to_owned(),
-            });
-        }
+    if matches!(mode, OpenMode::ReadWrite | OpenMode::ReadOnly) && connection.is_readonly("main")? {
+        return Err(Error::ReadOnly {
+            path: path.to_owned(),
+        });
+    }
+    if mode != OpenMode::ReadWrite {
+        connection.pragma_update(None, "query_only", true)?;
+    } else {
         connection.pragma_update(
             None,
             "synchronous",
@@ -154,24 +159,27 @@ fn connect_to_read(
     settings: &Settings,
     cache: usize,
 ) -> Result<(Connection, OpenMode)> {
-    let attempt = connect(path, OpenMode::ReadOnly, settings, cache).and_then(|c| {
-        schema::kind(&c)?;
-        Ok(c)
-    });
-    match attempt {
-        Ok(c) => Ok((c, OpenMode::ReadOnly)),
-        Err(Error::Sqlite(e))
-            if matches!(
-                e.sqlite_error_code(),
-                Some(rusqlite::ErrorCode::CannotOpen | rusqlite::ErrorCode::ReadOnly)
-            ) && !with_suffix(path, "-wal").exists() =>
-        {
-            Ok((
-                connect(path, OpenMode::Immutable, settings, cache)?,
-                OpenMode::Immutable,
-            ))
-        }
-        Err(e) => Err(e),
+    let attempt = |mode| {
+        let connection = connect(path, mode, settings, cache)?;
+        schema::kind(&connection)?;
+        Ok((connection, mode))
+    };
+    let refused = |e: &Error| match e {
+        Error::ReadOnly { .. } => true,
+        Error::Sqlite(e) => matches!(
+            e.sqlite_error_code(),
+            Some(rusqlite::ErrorCode::CannotOpen | rusqlite::ErrorCode::ReadOnly)
+        ),
+        _ => false,
+    };
+    match attempt(OpenMode::ReadOnly) {
+        Err(e) if refused(&e) => match attempt(OpenMode::ReadOnlyFile) {
+            Err(e) if refused(&e) && !with_suffix(path, "-wal").exists() => {
+                attempt(OpenMode::Immutable)
+            }
+            other => other,
+        },
+        other => other,
     }
 }
 

@@ -16,7 +16,7 @@ use std::ops::ControlFlow;
 use crate::collection::{Condition, ETag, Outcome};
 use crate::contacts::{Card, Contacts, MAX_CARD};
 use crate::error::{Error, Result};
-use split::{Piece, RawRecord, Refusal, Splitter};
+use split::{Piece, RawRecord, Refusal, Splitter, record_excerpt};
 
 /// Records in one transaction at the most, and bytes of their text.
 const BATCH_RECORDS: usize = 1_000;
@@ -138,7 +138,7 @@ impl Run<'_, '_> {
     fn take(&mut self, record: RawRecord) -> Result<()> {
         let line = record.line;
         let last_line = line + count_line_ends(&record.bytes);
-        let excerpt = excerpt(&record.bytes);
+        let excerpt = record_excerpt(&record.bytes);
         match Card::parse(record.bytes) {
             Ok(card) => {
                 let repeated = !self
@@ -200,7 +200,7 @@ impl Run<'_, '_> {
                          the earlier one was kept. Give this one a UID of its own to have both",
                         item.card.identity()
                     ),
-                    excerpt: excerpt(item.card.text()),
+                    excerpt: record_excerpt(item.card.text()),
                 })?,
             }
         }
@@ -239,19 +239,4 @@ fn count_line_ends(bytes: &[u8]) -> u64 {
         before = b;
     }
     count
-}
-
-/// The beginning of a record that says something: its first line that is neither BEGIN nor
-/// VERSION.
-fn excerpt(bytes: &[u8]) -> String {
-    let head = &bytes[..bytes.len().min(400)];
-    let text = String::from_utf8_lossy(head);
-    let line = text
-        .split(['\r', '\n'])
-        .find(|l| {
-            let upper = l.trim().to_ascii_uppercase();
-            !upper.is_empty() && !upper.starts_with("BEGIN") && !upper.starts_with("VERSION")
-        })
-        .unwrap_or("BEGIN:VCARD");
-    line.chars().filter(|c| !c.is_control()).take(80).collect()
 }

@@ -71,6 +71,11 @@ const MAX_DEPTH: usize = 16;
 /// How many bytes are kept for an excerpt: 80 characters need no more.
 const EXCERPT_BYTES: usize = 320;
 
+/// How a record starts, for a person to recognise it; see [`Refusal::excerpt`].
+pub(super) fn record_excerpt(record: &[u8]) -> String {
+    excerpt(Units::Bytes, record.get(..EXCERPT_BYTES).unwrap_or(record))
+}
+
 /// What the splitter found, in the order of the input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Piece {

@@ -20,10 +20,11 @@ const TERMS_DUE: i64 = 256;
 /// The same for grams. A posting list is rewritten whole whoever is added to it, so the batches
 /// are larger.
 const GRAMS_DUE: i64 = 2_048;
-/// Records merged in one transaction at the most, and bytes of their keys: what a merge holds in
-/// memory is about ten times the latter.
-const BATCH_RECORDS: usize = 4_096;
-const BATCH_BYTES: usize = 1 << 20;
+/// Records merged in one transaction at the most, and bytes of their keys. A merge holds about
+/// five times the latter, in pieces that stay below the megabyte at which the allocator would
+/// begin to keep what is given back to it.
+const BATCH_RECORDS: usize = 2_048;
+const BATCH_BYTES: usize = 256 << 10;
 
 /// Which parts of the index a merge brings up to date.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -180,21 +181,29 @@ fn write_terms(conn: &Connection, batch: &Batch) -> Result<()> {
 }
 
 fn write_grams(conn: &Connection, batch: &Batch) -> Result<()> {
-    let mut entries: Vec<(i64, i64, bool)> = Vec::new();
+    // (gram, record and in its lowest bit whether it is gone): sorted, what a record has now
+    // comes before what it had, and stays.
+    let mut entries: Vec<(i64, i64)> = Vec::new();
     let mut own: Vec<i64> = Vec::new();
     for (&id, keys) in &batch.records {
-        for (present, keys) in [(false, &keys.before), (true, &keys.now)] {
+        for (gone, keys) in [(1, &keys.before), (0, &keys.now)] {
             own.clear();
             grams::of_keys(keys, |g| own.push(g));
             own.sort_unstable();
             own.dedup();
-            entries.extend(own.iter().map(|&g| (g, id, present)));
+            entries.extend(own.iter().map(|&g| (g, id << 1 | gone)));
         }
     }
-    entries.sort_unstable_by_key(|&(gram, id, present)| (gram, id, !present));
-    entries.dedup_by_key(|&mut (gram, id, _)| (gram, id));
+    entries.sort_unstable();
+    entries.dedup_by_key(|&mut (gram, tagged)| (gram, tagged >> 1));
+    let mut edits: Vec<grams::Edit> = Vec::new();
     for group in entries.chunk_by(|a, b| a.0 == b.0) {
-        let edits: Vec<grams::Edit> = group.iter().map(|&(_, id, p)| (id, p)).collect();
+        edits.clear();
+        edits.extend(
+            group
+                .iter()
+                .map(|&(_, tagged)| (tagged >> 1, tagged & 1 == 0)),
+        );
         grams::apply(conn, group[0].0, &edits)?;
     }
     Ok(())

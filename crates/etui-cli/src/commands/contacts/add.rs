@@ -56,9 +56,11 @@ pub fn run(app: &mut App, args: &Args) -> Result<()> {
     let card = match (&args.file, &args.name) {
         (Some(file), _) => read(file)?,
         (None, Some(name)) => make(name, args)?,
-        (None, None) => return Err(Failure::usage(
+        (None, None) => {
+            return Err(Failure::usage(
                 "whom? --name NAME, or a file with a vCard (`-` is standard input)",
-            )),
+            ));
+        }
     };
     let store = app.open_or_create(&Options::default())?;
     let book = app.book(&store)?;
@@ -66,7 +68,9 @@ pub fn run(app: &mut App, args: &Args) -> Result<()> {
     let saved = match book.save_if(&card, Condition::IfAbsent) {
         Ok(saved) => saved,
         Err(Error::Conflict { uid, .. }) => {
-            let there = book.get(&uid)?.map_or_else(|| uid.clone(), |c| c.id.to_string());
+            let there = book
+                .get(&uid)?
+                .map_or_else(|| uid.clone(), |c| c.id.to_string());
             return Err(Failure::Conflict(format!(
                 "a contact with the UID {uid} is there already, number {there}; to replace it: \
                  etui contacts edit {there} --from FILE"
@@ -79,7 +83,8 @@ pub fn run(app: &mut App, args: &Args) -> Result<()> {
     if app.out.json {
         return app.out.object(&DoneObject::saved(&saved, &uid, &name));
     }
-    app.out.say(format!("Added {}: {}", saved.id, one_line(&name)))
+    app.out
+        .say(format!("Added {}: {}", saved.id, one_line(&name)))
 }
 
 fn make(name: &str, args: &Args) -> Result<Card> {

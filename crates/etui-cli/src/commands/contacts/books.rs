@@ -30,14 +30,19 @@ pub fn run(app: &mut App, args: &Args) -> Result<()> {
             return app.out.object(&BookObject { name, contacts: 0 });
         }
         let name = one_line(name);
-        return app.out.say(format!("Made an address book: {name} (use it with --book {name})"));
+        return app.out.say(format!(
+            "Made an address book: {name} (use it with --book {name})"
+        ));
     }
     let store = app.open_to_read()?;
     let mut table = Table::new(&["Contacts", "Address book"]);
     for name in store.address_books()? {
         let contacts = store.address_book(&name)?.count()?;
         if app.out.json {
-            app.out.object(&BookObject { name: &name, contacts })?;
+            app.out.object(&BookObject {
+                name: &name,
+                contacts,
+            })?;
         } else {
             table.row([count(contacts).as_str(), &name]);
         }

@@ -65,13 +65,13 @@ pub fn run(app: &mut App, args: &Args) -> Result<()> {
             return Err(Failure::Refused(odd));
         }
         let card = same_contact(&contact, card)?;
-        let saved = save(&book, &card, &contact)
-            .map_err(|e| explain_conflict(e, &args.id, None))?;
+        let saved =
+            save(&book, &card, &contact).map_err(|e| explain_conflict(e, &args.id, None))?;
         (card, saved)
     } else if by_options {
         let card = changed(&contact, args)?;
-        let saved = save(&book, &card, &contact)
-            .map_err(|e| explain_conflict(e, &args.id, None))?;
+        let saved =
+            save(&book, &card, &contact).map_err(|e| explain_conflict(e, &args.id, None))?;
         (card, saved)
     } else {
         match in_editor(app, &book, &contact, &args.id)? {
@@ -90,7 +90,9 @@ pub fn run(app: &mut App, args: &Args) -> Result<()> {
     store.close()?;
     let name = card.display_name();
     if app.out.json {
-        return app.out.object(&DoneObject::saved(&saved, &contact.uid, &name));
+        return app
+            .out
+            .object(&DoneObject::saved(&saved, &contact.uid, &name));
     }
     let name = one_line(&name);
     match saved.outcome {
@@ -111,7 +113,10 @@ fn changed(contact: &Contact, args: &Args) -> Result<Card> {
     let mut card = contact.card()?;
     for removal in &args.remove {
         if card.remove(&removal.name, removal.value.as_deref())? == 0 {
-            let value = removal.value.as_ref().map_or_else(String::new, |v| format!(" {v}"));
+            let value = removal
+                .value
+                .as_ref()
+                .map_or_else(String::new, |v| format!(" {v}"));
             return Err(Failure::NotFound(format!(
                 "contact {} has no {}{value}; nothing was changed",
                 contact.id, removal.name
@@ -173,7 +178,10 @@ fn in_editor(
     let Some(edited) = editor::edit(&text)? else {
         return Ok(None);
     };
-    let parsed = match (Card::parse(edited.bytes.clone()), odd_line(&edited.bytes, &text)) {
+    let parsed = match (
+        Card::parse(edited.bytes.clone()),
+        odd_line(&edited.bytes, &text),
+    ) {
         (_, Some(odd)) => Err(Failure::Refused(odd)),
         (Ok(card), None) => same_contact(contact, card),
         (Err(error), None) => Err(error.into()),
@@ -202,7 +210,10 @@ fn in_editor(
 ///
 /// Reading is lenient and passes over such lines, but what a person just typed is meant.
 fn odd_line(text: &[u8], before: &[u8]) -> Option<String> {
-    let (text, before) = (String::from_utf8_lossy(text), String::from_utf8_lossy(before));
+    let (text, before) = (
+        String::from_utf8_lossy(text),
+        String::from_utf8_lossy(before),
+    );
     // In 2.1 the lines of quoted-printable and base64 values look like this.
     if before.contains("VERSION:2.1") {
         return None;

@@ -47,7 +47,9 @@ pub fn edit(text: &[u8]) -> Result<Option<Edited>> {
         .suffix(".vcf")
         .tempfile()
         .map_err(failed)?;
-    file.write_all(text).and_then(|()| file.flush()).map_err(failed)?;
+    file.write_all(text)
+        .and_then(|()| file.flush())
+        .map_err(failed)?;
 
     let editor = ["VISUAL", "EDITOR"]
         .iter()

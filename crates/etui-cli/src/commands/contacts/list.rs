@@ -65,7 +65,11 @@ impl PageArgs {
             String::new()
         };
         let text = match shown {
-            0 => format!("None of {} behind number {}.", count(all), count(self.offset)),
+            0 => format!(
+                "None of {} behind number {}.",
+                count(all),
+                count(self.offset)
+            ),
             _ => format!(
                 "{} to {} of {}{more}",
                 count(self.offset + 1),
@@ -85,7 +89,9 @@ pub fn run(app: &mut App, args: &Args) -> Result<()> {
     let entries = book.list(args.page.page(app.out.terminal))?;
     let all = book.count()?;
     if all == 0 && !app.out.json {
-        return app.out.say("No contacts yet. Bring some in: etui import contacts.vcf");
+        return app
+            .out
+            .say("No contacts yet. Bring some in: etui import contacts.vcf");
     }
     write_entries(&mut app.out, &entries)?;
     args.page.tell_more(app, entries.len() as u64, all)

@@ -99,6 +99,19 @@ fn lookup(book: &Contacts<'_>, id: &str) -> Result<Option<Contact>> {
     Ok(book.get(id)?)
 }
 
+/// The contacts that `ids` mean, each of them once.
+fn each_once(ids: &[String], find: impl Fn(&str) -> Result<Contact>) -> Result<Vec<Contact>> {
+    let mut seen = std::collections::HashSet::new();
+    let mut all = Vec::with_capacity(ids.len());
+    for id in ids {
+        let contact = find(id)?;
+        if seen.insert(contact.id) {
+            all.push(contact);
+        }
+    }
+    Ok(all)
+}
+
 /// A removed contact with this number or UID.
 fn in_trash(book: &Contacts<'_>, id: &str) -> Result<Option<Contact>> {
     let number = number(id);
@@ -118,8 +131,10 @@ fn number(id: &str) -> Option<RecordId> {
 
 fn missing(id: &str) -> Failure {
     Failure::NotFound(if number(id).is_some() {
-        format!("there is no contact number {id}; to look for a phone number: \
-                 etui contacts find phone:{id}")
+        format!(
+            "there is no contact number {id}; to look for a phone number: \
+                 etui contacts find phone:{id}"
+        )
     } else {
         format!("there is no contact with the UID {id}; `etui contacts find` tells the numbers")
     })

@@ -1,6 +1,6 @@
 //! `etui contacts remove`: into the trash.
 
-use super::{name_of, resolve};
+use super::{each_once, name_of, resolve};
 use crate::app::App;
 use crate::errors::Result;
 use crate::output::json::DoneObject;
@@ -27,12 +27,7 @@ pub struct Args {
 pub fn run(app: &mut App, args: &Args) -> Result<()> {
     let store = app.open_to_write()?;
     let book = app.book(&store)?;
-    let mut contacts = args
-        .ids
-        .iter()
-        .map(|id| resolve(&book, id))
-        .collect::<Result<Vec<_>>>()?;
-    contacts.dedup_by_key(|c| c.id);
+    let contacts = each_once(&args.ids, |id| resolve(&book, id))?;
     let uids: Vec<&str> = contacts.iter().map(|c| c.uid.as_str()).collect();
     book.remove_many(&uids)?;
     for contact in &contacts {
@@ -46,11 +41,14 @@ pub fn run(app: &mut App, args: &Args) -> Result<()> {
                 outcome: "removed",
             })?;
         } else {
-            app.out.say(format!("Removed {}: {}", contact.id, one_line(&name)))?;
+            app.out
+                .say(format!("Removed {}: {}", contact.id, one_line(&name)))?;
         }
     }
     store.close()?;
     let ids: Vec<String> = contacts.iter().map(|c| c.id.to_string()).collect();
-    app.out
-        .say(format!("Bring back: etui contacts restore {}", ids.join(" ")))
+    app.out.say(format!(
+        "Bring back: etui contacts restore {}",
+        ids.join(" ")
+    ))
 }

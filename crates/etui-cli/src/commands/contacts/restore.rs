@@ -3,7 +3,7 @@
 use etui::contacts::{Contact, Contacts};
 use etui::{Outcome, Saved};
 
-use super::{in_trash, lookup, missing, name_of};
+use super::{each_once, in_trash, lookup, missing, name_of};
 use crate::app::App;
 use crate::errors::{Failure, Result};
 use crate::output::json::{DoneObject, EntryObject};
@@ -36,11 +36,7 @@ pub fn run(app: &mut App, args: &Args) -> Result<()> {
     }
     let store = app.open_to_write()?;
     let book = app.book(&store)?;
-    let meant = args
-        .ids
-        .iter()
-        .map(|id| find(&book, id))
-        .collect::<Result<Vec<_>>>()?;
+    let meant = each_once(&args.ids, |id| find(&book, id))?;
     let uids: Vec<&str> = meant.iter().map(|c| c.uid.as_str()).collect();
     let restored: Vec<Option<Saved>> = book.restore_many(&uids)?;
     let mut nothing = Vec::new();
@@ -52,7 +48,8 @@ pub fn run(app: &mut App, args: &Args) -> Result<()> {
         let now = book.get(&contact.uid)?;
         let name = name_of(now.as_ref().unwrap_or(contact));
         if app.out.json {
-            app.out.object(&DoneObject::saved(&saved, &contact.uid, &name))?;
+            app.out
+                .object(&DoneObject::saved(&saved, &contact.uid, &name))?;
             continue;
         }
         let name = one_line(&name);

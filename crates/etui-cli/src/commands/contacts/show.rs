@@ -38,7 +38,8 @@ pub fn run(app: &mut App, args: &Args) -> Result<()> {
         if args.vcard {
             app.out.bytes(&contact.text)?;
         } else if app.out.json {
-            app.out.object(&ContactObject::of(contact, store.region())?)?;
+            app.out
+                .object(&ContactObject::of(contact, store.region())?)?;
         } else {
             if i > 0 {
                 app.out.line("")?;
@@ -74,7 +75,11 @@ fn meant(out: &mut Out, book: &Contacts<'_>, which: &[String]) -> Result<Vec<Con
             Err(Failure::usage(format!(
                 "{} contacts fit{}; which one? etui contacts show NUMBER",
                 count(several.len() as u64),
-                if several.len() > SHOWN { ", here are the first" } else { "" }
+                if several.len() > SHOWN {
+                    ", here are the first"
+                } else {
+                    ""
+                }
             )))
         }
     }
@@ -82,7 +87,17 @@ fn meant(out: &mut Out, book: &Contacts<'_>, which: &[String]) -> Result<Vec<Con
 
 /// The properties that have rows of their own.
 const KNOWN: &[&str] = &[
-    "FN", "NICKNAME", "ORG", "TITLE", "TEL", "EMAIL", "ADR", "URL", "BDAY", "CATEGORIES", "NOTE",
+    "FN",
+    "NICKNAME",
+    "ORG",
+    "TITLE",
+    "TEL",
+    "EMAIL",
+    "ADR",
+    "URL",
+    "BDAY",
+    "CATEGORIES",
+    "NOTE",
     "UID",
 ];
 
@@ -98,7 +113,11 @@ fn show(out: &mut Out, contact: &Contact) -> Result<()> {
     let name = out.styled(Style::Bold, &one_line(&name)).into_owned();
     out.line(name)?;
     let rows = rows(&card, contact);
-    let width = rows.iter().map(|(label, _)| label.chars().count()).max().unwrap_or(0);
+    let width = rows
+        .iter()
+        .map(|(label, _)| label.chars().count())
+        .max()
+        .unwrap_or(0);
     for (label, value) in rows {
         let pad = width - label.chars().count();
         let label = out.styled(Style::Dim, &label).into_owned();
@@ -166,7 +185,10 @@ fn rows(card: &Card, contact: &Contact) -> Vec<(String, String)> {
             }
         }
     }
-    row("vCard", format!("{}, {}", card.version(), size(contact.text.len() as u64)));
+    row(
+        "vCard",
+        format!("{}, {}", card.version(), size(contact.text.len() as u64)),
+    );
     row("UID", contact.uid.clone());
     row("ETag", contact.etag.to_string());
     row("#", contact.id.to_string());

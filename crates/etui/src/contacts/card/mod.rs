@@ -19,6 +19,7 @@
 
 mod edit;
 mod values;
+mod version4;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -148,17 +149,6 @@ impl Card {
                 Cow::Owned(format!("etui-{}", &hash.to_hex()[..32]))
             }
         }
-    }
-
-    /// Reads the card into vCard 4.0 (RFC 6350): UTF-8, folded, CRLF.
-    ///
-    /// Unknown properties and parameters are carried over as they are.
-    #[must_use]
-    pub fn to_v4(&self) -> String {
-        let mut out = String::with_capacity(self.text.len() + 64);
-        // Writing into a String cannot fail.
-        let _ = self.parsed.write_to(&mut out, VCardVersion::V4_0);
-        out
     }
 
     /// Values of the property `name` (any, also `X-...`), unescaped; the parts of structured

@@ -281,6 +281,29 @@ impl Card {
         }
     }
 
+    /// The value of `property` to show: the first preferred one, else the first.
+    pub(crate) fn foremost(&self, property: &VCardProperty) -> Option<&str> {
+        let value = |e: &'_ &VCardEntry| {
+            e.values
+                .first()
+                .and_then(text)
+                .is_some_and(|t| !t.trim().is_empty())
+        };
+        let mut all = self
+            .parsed
+            .entries
+            .iter()
+            .filter(|e| &e.name == property)
+            .filter(value);
+        let first = all.next()?;
+        let entry = if is_preferred(first) {
+            first
+        } else {
+            all.find(|e| is_preferred(e)).unwrap_or(first)
+        };
+        entry.values.first().and_then(text).map(str::trim)
+    }
+
     fn list(&self, property: &VCardProperty) -> Vec<String> {
         let mut all = Vec::new();
         self.each_text(property, |t| {
@@ -310,27 +333,29 @@ impl Card {
     }
 }
 
+fn is_preferred(entry: &VCardEntry) -> bool {
+    entry.params.iter().any(|p| match (&p.name, &p.value) {
+        (VCardParameterName::Pref, VCardParameterValue::Integer(n)) => *n == 1,
+        (VCardParameterName::Pref, _) => true,
+        (VCardParameterName::Type, VCardParameterValue::Text(t)) => {
+            t.split(',').any(|t| t.trim().eq_ignore_ascii_case("pref"))
+        }
+        _ => false,
+    })
+}
+
 /// Types and preference of a property. vCard 2.1 writes types as bare parameters (`TEL;CELL;PREF`).
 fn types(entry: &VCardEntry) -> (Vec<String>, bool) {
     let mut types = Vec::new();
-    let mut preferred = false;
     for param in &entry.params {
         match (&param.name, &param.value) {
-            (VCardParameterName::Pref, VCardParameterValue::Integer(n)) => preferred |= *n == 1,
-            (VCardParameterName::Pref, _) => preferred = true,
             (VCardParameterName::Type, value) => {
                 let name = match value {
                     VCardParameterValue::Type(t) => t.as_str(),
                     VCardParameterValue::Text(t) => t.as_str(),
                     _ => continue,
                 };
-                for t in name.split(',').map(str::trim).filter(|t| !t.is_empty()) {
-                    if t.eq_ignore_ascii_case("pref") {
-                        preferred = true;
-                    } else {
-                        types.push(t.to_ascii_lowercase());
-                    }
-                }
+                types.extend(name.split(',').map(|t| t.trim().to_ascii_lowercase()));
             }
             (VCardParameterName::Other(bare), VCardParameterValue::Null) => {
                 types.push(bare.to_ascii_lowercase());
@@ -338,8 +363,8 @@ fn types(entry: &VCardEntry) -> (Vec<String>, bool) {
             _ => {}
         }
     }
-    types.retain(|t| t != "internet");
-    (types, preferred)
+    types.retain(|t| !matches!(t.as_str(), "" | "internet" | "pref"));
+    (types, is_preferred(entry))
 }
 
 /// The text of a value that is text.

@@ -147,9 +147,16 @@ fn end_begin(mark: &[u8], line: &[u8], name: &[u8]) -> Option<usize> {
     begins(next, name).then(|| line.len() - after.len())
 }
 
+/// How `bytes` start, for a person to recognise them: the first line that says
+/// more than where a record begins or ends and of which version it is.
 pub(super) fn excerpt(units: Units, bytes: &[u8]) -> String {
     let text = units.text(bytes);
-    let text = text.trim_start_matches('\u{FEFF}').trim_end();
+    let text = text.trim_start_matches('\u{FEFF}').trim();
+    let says_more = |line: &&str| {
+        let line = line.trim().as_bytes();
+        !line.is_empty() && edge(line).is_none() && strip_ignore_case(line, b"VERSION:").is_none()
+    };
+    let text = text.split(['\r', '\n']).find(says_more).unwrap_or(text);
     let mut out = String::new();
     let mut count = 0;
     for char in text.chars() {

@@ -1,0 +1,513 @@
+//! The store as a file: what is not one is left alone, what is only read is not written, the
+//! closed file is plain SQLite's as well, and one of an earlier version opens.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use etui::contacts::{Card, Contacts, Page};
+use etui::{ChangeKind, Changes, Error, Options, RecordId, Store};
+use etui_testkit::people::People;
+use etui_testkit::rng::SplitMix64;
+use rusqlite::Connection;
+
+fn directory() -> (tempfile::TempDir, PathBuf) {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("personal.etui");
+    (dir, path)
+}
+
+fn german() -> Options {
+    let mut options = Options::default();
+    options.locale = Some("de".into());
+    options.region = Some("DE".into());
+    options
+}
+
+fn reading() -> Options {
+    let mut options = Options::default();
+    options.read_only = true;
+    options.create = false;
+    options
+}
+
+fn card(uid: &str, name: &str) -> Card {
+    Card::parse(vcard(uid, name)).unwrap()
+}
+
+fn vcard(uid: &str, name: &str) -> String {
+    format!("BEGIN:VCARD\r\nVERSION:3.0\r\nUID:{uid}\r\nN:{name};;;;\r\nFN:{name}\r\nEND:VCARD\r\n")
+}
+
+fn people(seed: u64, count: usize) -> Vec<Card> {
+    People::new(seed)
+        .take(count)
+        .map(|t| Card::parse(t).unwrap())
+        .collect()
+}
+
+/// A closed store with `count` people.
+fn filled(path: &Path, count: usize) {
+    let store = Store::open_with(path, &german()).unwrap();
+    store
+        .contacts()
+        .unwrap()
+        .save_many(&people(3, count))
+        .unwrap();
+    store.close().unwrap();
+}
+
+fn clean(store: &Store) {
+    let report = store.check().unwrap();
+    assert!(report.is_clean(), "{:?}", report.problems);
+}
+
+fn texts(contacts: &Contacts<'_>) -> Vec<(RecordId, Vec<u8>)> {
+    let all = contacts.all().unwrap();
+    all.iter().map(|(id, text)| (id, text.to_vec())).collect()
+}
+
+/// The names of the files in a directory.
+fn names(dir: &Path) -> Vec<String> {
+    let mut names: Vec<_> = fs::read_dir(dir)
+        .unwrap()
+        .map(|e| e.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn what_is_no_store_is_left_as_it_was() {
+    let (dir, path) = directory();
+    let mut rng = SplitMix64::new(1);
+    let noise: Vec<u8> = (0..100_000).map(|_| rng.next_u64() as u8).collect();
+    let foreign = |with: &str| {
+        let file = dir.path().join("foreign.db");
+        let conn = Connection::open(&file).unwrap();
+        conn.execute_batch(with).unwrap();
+        conn.close().unwrap();
+        let bytes = fs::read(&file).unwrap();
+        fs::remove_file(&file).unwrap();
+        bytes
+    };
+    let newer = {
+        filled(&path, 3);
+        let conn = Connection::open(&path).unwrap();
+        conn.pragma_update(None, "user_version", Store::schema_version() + 1)
+            .unwrap();
+        conn.close().unwrap();
+        let bytes = fs::read(&path).unwrap();
+        fs::remove_file(&path).unwrap();
+        bytes
+    };
+    let mut cut = newer.clone();
+    cut.truncate(50);
+    let table = "CREATE TABLE t (a); INSERT INTO t VALUES (1);";
+    let cases: [(Vec<u8>, &str); 8] = [
+        (
+            b"Dear diary, today I learned to write plain text.\n".repeat(200),
+            "not a database",
+        ),
+        (b"x".to_vec(), "not a database"),
+        (noise, "not a database"),
+        (cut, "not a database"),
+        (foreign(table), "not an etui store"),
+        (
+            foreign(&format!("PRAGMA journal_mode = WAL; {table}")),
+            "not an etui store",
+        ),
+        (
+            foreign(&format!("PRAGMA application_id = 7; {table}")),
+            "not an etui store",
+        ),
+        (newer, "use a newer etui"),
+    ];
+    for (i, (bytes, why)) in cases.iter().enumerate() {
+        fs::write(&path, bytes).unwrap();
+        let before = fs::metadata(&path).unwrap().modified().unwrap();
+        for options in [Options::default(), reading()] {
+            let Err(error) = Store::open_with(&path, &options) else {
+                panic!("case {i} was opened, read-only: {}", options.read_only);
+            };
+            let text = error.to_string();
+            assert!(text.contains(why), "case {i}: {text}");
+            assert!(text.contains(path.to_str().unwrap()), "case {i}: {text}");
+            let kind = match error {
+                Error::NotADatabase { .. } => "not a database",
+                Error::NotAStore { .. } => "not an etui store",
+                Error::Newer { .. } => "use a newer etui",
+                other => panic!("case {i}: {other:?}"),
+            };
+            assert_eq!(kind, *why, "case {i}");
+            assert!(
+                fs::read(&path).unwrap() == *bytes,
+                "case {i}: the file was written to"
+            );
+            assert_eq!(
+                fs::metadata(&path).unwrap().modified().unwrap(),
+                before,
+                "case {i}"
+            );
+            assert_eq!(names(dir.path()), ["personal.etui"], "case {i}");
+        }
+    }
+}
+
+#[test]
+fn directories_and_nothing_are_no_stores() {
+    let (dir, path) = directory();
+    let inside = dir.path().join("empty");
+    fs::create_dir(&inside).unwrap();
+    for options in [Options::default(), reading()] {
+        let error = Store::open_with(&inside, &options)
+            .err()
+            .expect("a directory is no store");
+        assert!(
+            matches!(error, Error::Io { .. } | Error::NotADatabase { .. }),
+            "{error:?}"
+        );
+        assert!(error.to_string().contains("empty"), "{error}");
+        assert_eq!(names(&inside), [""; 0]);
+    }
+    let nowhere = dir.path().join("no/such/directory/personal.etui");
+    let error = Store::open(&nowhere)
+        .err()
+        .expect("the directory is missing");
+    assert!(matches!(error, Error::Io { .. }), "{error:?}");
+    assert!(error.to_string().contains("personal.etui"), "{error}");
+
+    let mut options = Options::default();
+    options.create = false;
+    for options in [options, reading()] {
+        let error = Store::open_with(&path, &options)
+            .err()
+            .expect("there is none");
+        assert!(matches!(error, Error::NoStore { .. }), "{error:?}");
+    }
+    assert_eq!(names(dir.path()), ["empty"]);
+}
+
+#[test]
+fn an_empty_file_becomes_a_store() {
+    let (_dir, path) = directory();
+    fs::write(&path, "").unwrap();
+    let error = Store::open_with(&path, &reading())
+        .err()
+        .expect("it is none yet");
+    assert!(matches!(error, Error::NotAStore { .. }), "{error:?}");
+    assert_eq!(fs::metadata(&path).unwrap().len(), 0);
+    filled(&path, 5);
+    assert_eq!(
+        Store::open(&path)
+            .unwrap()
+            .contacts()
+            .unwrap()
+            .count()
+            .unwrap(),
+        5
+    );
+}
+
+#[test]
+fn files_are_their_owners_alone_and_one_is_left() {
+    let (dir, path) = directory();
+    let store = Store::open(&path).unwrap();
+    store.contacts().unwrap().save(&card("a", "Anna")).unwrap();
+    assert!(
+        names(dir.path()).len() > 1,
+        "a WAL stands beside an open store"
+    );
+    for name in names(dir.path()) {
+        let mode = fs::metadata(dir.path().join(&name))
+            .unwrap()
+            .permissions()
+            .mode();
+        assert_eq!(mode & 0o777, 0o600, "{name}");
+    }
+    let copy = dir.path().join("backup.etui");
+    store.backup(&copy, &mut |_, _| {}).unwrap();
+    assert_eq!(
+        fs::metadata(&copy).unwrap().permissions().mode() & 0o777,
+        0o600
+    );
+    fs::remove_file(&copy).unwrap();
+    store.close().unwrap();
+    assert_eq!(names(dir.path()), ["personal.etui"]);
+    drop(Store::open(&path).unwrap());
+    assert_eq!(names(dir.path()), ["personal.etui"]);
+}
+
+#[test]
+fn a_store_that_was_only_read_is_not_written() {
+    let (dir, path) = directory();
+    filled(&path, 300);
+    let state = || {
+        let meta = fs::metadata(&path).unwrap();
+        (
+            (meta.mtime(), meta.mtime_nsec()),
+            (meta.ctime(), meta.ctime_nsec()),
+            fs::read(&path).unwrap(),
+        )
+    };
+    let before = state();
+    for options in [Options::default(), reading()] {
+        let store = Store::open_with(&path, &options).unwrap();
+        let contacts = store.contacts().unwrap();
+        assert_eq!(contacts.list(Page::ALL).unwrap().len(), 300);
+        assert_eq!(contacts.all().unwrap().len(), 300);
+        contacts.find(&"a*".parse().unwrap()).unwrap();
+        let snapshot = store.snapshot().unwrap();
+        assert_eq!(snapshot.contacts().unwrap().count().unwrap(), 300);
+        drop(snapshot);
+        clean(&store);
+        store.stats().unwrap();
+        store.close().unwrap();
+        assert!(state() == before, "the file was touched");
+        assert_eq!(names(dir.path()), ["personal.etui"]);
+    }
+}
+
+#[test]
+fn plain_sqlite_reads_a_closed_store() {
+    let (_dir, path) = directory();
+    filled(&path, 50);
+    let query = "PRAGMA integrity_check; SELECT count(*), min(book) FROM contact;";
+    match Command::new("sqlite3")
+        .arg("-readonly")
+        .arg(&path)
+        .arg(query)
+        .output()
+    {
+        Ok(output) => {
+            assert!(
+                output.status.success(),
+                "{}",
+                String::from_utf8_lossy(&output.stderr)
+            );
+            assert_eq!(
+                String::from_utf8(output.stdout).unwrap(),
+                "ok\n50|Contacts\n"
+            );
+        }
+        Err(e) => println!("without the sqlite3 program: {e}"),
+    }
+    let conn = Connection::open(&path).unwrap();
+    let ok: String = conn
+        .query_row("PRAGMA integrity_check", [], |r| r.get(0))
+        .unwrap();
+    assert_eq!(ok, "ok");
+    for card in people(3, 50) {
+        let text: Vec<u8> = conn
+            .query_row(
+                "SELECT vcard FROM contact WHERE uid = ?1",
+                [card.identity()],
+                |r| r.get(0),
+            )
+            .unwrap();
+        assert_eq!(text, card.text());
+    }
+    conn.close().unwrap();
+}
+
+#[test]
+fn what_plain_sqlite_writes_is_taken_in() {
+    let (_dir, path) = directory();
+    let store = Store::open_with(&path, &german()).unwrap();
+    let contacts = store.contacts().unwrap();
+    contacts
+        .save_many(&[
+            card("edit", "Before"),
+            card("remove", "Gone"),
+            card("rename", "Renamed"),
+        ])
+        .unwrap();
+    store
+        .create_address_book("Work")
+        .unwrap()
+        .save(&card("remove", "Stays"))
+        .unwrap();
+    let token = store.token().unwrap();
+    store.close().unwrap();
+
+    let conn = Connection::open(&path).unwrap();
+    let insert = "INSERT INTO contact (book, vcard) VALUES (?1, ?2)";
+    conn.execute(insert, (None::<String>, vcard("text", "As Text")))
+        .unwrap();
+    conn.execute(insert, ("Work", vcard("blob", "As Blob").into_bytes()))
+        .unwrap();
+    conn.execute(insert, ("Contacts", "not a vCard at all"))
+        .unwrap();
+    conn.execute(insert, ("No Such Book", vcard("lost", "Lost")))
+        .unwrap();
+    let update = "UPDATE contact SET vcard = ?2 WHERE uid = ?1";
+    conn.execute(update, ("edit", vcard("edit", "After")))
+        .unwrap();
+    conn.execute(update, ("rename", vcard("renamed", "Renamed")))
+        .unwrap();
+    conn.execute(
+        "DELETE FROM contact WHERE uid = 'remove' AND book = 'Contacts'",
+        [],
+    )
+    .unwrap();
+    conn.close().unwrap();
+
+    let mut after = None;
+    // The second time nothing is left to do, and nothing is done.
+    for _ in 0..2 {
+        let store = Store::open(&path).unwrap();
+        let contacts = store.contacts().unwrap();
+        let uid_of = |(id, _): &(RecordId, Vec<u8>)| contacts.by_id(*id).unwrap().unwrap().uid;
+        let mut uids: Vec<_> = texts(&contacts).iter().map(uid_of).collect();
+        uids.sort();
+        assert_eq!(uids, ["edit", "renamed", "text"]);
+        assert_eq!(
+            contacts.get("edit").unwrap().unwrap().text,
+            vcard("edit", "After").as_bytes()
+        );
+        assert_eq!(
+            contacts.find(&"name:after".parse().unwrap()).unwrap().len(),
+            1
+        );
+        let work = store.address_book("Work").unwrap();
+        assert_eq!(work.count().unwrap(), 2);
+        assert!(work.get("blob").unwrap().is_some() && work.get("remove").unwrap().is_some());
+        let Changes::Since(changes) = contacts.changes_since(&token).unwrap() else {
+            panic!("the store is the same");
+        };
+        let mut kinds: Vec<_> = changes.iter().map(|c| (c.uid.as_str(), c.kind)).collect();
+        kinds.sort_by_key(|k| k.0);
+        assert_eq!(
+            kinds,
+            [
+                ("edit", ChangeKind::Changed),
+                ("remove", ChangeKind::Removed),
+                ("rename", ChangeKind::Removed),
+                ("renamed", ChangeKind::Added),
+                ("text", ChangeKind::Added),
+            ]
+        );
+        let report = store.check().unwrap();
+        assert!(report.is_clean(), "{:?}", report.problems);
+        assert_eq!(report.inbox.len(), 2, "{:?}", report.inbox);
+        assert!(
+            report.inbox[0].contains("not a vCard"),
+            "{:?}",
+            report.inbox
+        );
+        assert!(
+            report.inbox[1].contains("No Such Book"),
+            "{:?}",
+            report.inbox
+        );
+        let now = (store.token().unwrap(), fs::read(&path).unwrap());
+        store.close().unwrap();
+        let now = (now.0, fs::read(&path).unwrap());
+        assert!(
+            after.is_none_or(|before| before == now),
+            "the second open wrote"
+        );
+        after = Some(now);
+    }
+}
+
+/// What is in `data/stores/v1.etui`.
+fn version_1(i: u32) -> String {
+    format!(
+        "BEGIN:VCARD\r\nVERSION:3.0\r\nUID:v1-{i}\r\nN:Müller {i};Änne;;;\r\nFN:Änne Müller {i}\r\n\
+         ORG:Example {}\r\nTEL;TYPE=CELL:+49 30 23125 {i:03}\r\nEMAIL:v1.{i}@example.org\r\n\
+         END:VCARD\r\n",
+        i % 3
+    )
+}
+
+fn stored(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/data/stores")
+        .join(name)
+}
+
+/// `cargo test -p etui --test files -- --ignored write_v1`, by the version whose name it has.
+#[test]
+#[ignore = "writes the fixture"]
+fn write_v1() {
+    assert_eq!(
+        Store::schema_version(),
+        1,
+        "a fixture is written by its own version"
+    );
+    let (_dir, path) = directory();
+    let store = Store::open_with(&path, &german()).unwrap();
+    let contacts = store.contacts().unwrap();
+    let cards: Vec<_> = (0..60)
+        .map(|i| Card::parse(version_1(i)).unwrap())
+        .collect();
+    contacts.save_many(&cards).unwrap();
+    store.merge_index().unwrap();
+    contacts.remove_many(&["v1-7", "v1-8"]).unwrap();
+    contacts.save(&card("v1-9", "Edited")).unwrap();
+    store
+        .create_address_book("Work")
+        .unwrap()
+        .save(&card("v1-0", "Colleague"))
+        .unwrap();
+    store.close().unwrap();
+    fs::copy(&path, stored("v1.etui")).unwrap();
+}
+
+#[test]
+fn a_store_of_version_1_opens() {
+    let (_dir, path) = directory();
+    fs::copy(stored("v1.etui"), &path).unwrap();
+    for round in 0..2 {
+        let store = Store::open(&path).unwrap();
+        clean(&store);
+        assert_eq!(store.locale().unwrap(), "de");
+        assert_eq!(store.region().unwrap().code(), "DE");
+        assert_eq!(store.address_books().unwrap(), ["Contacts", "Work"]);
+        let work = store.address_book("Work").unwrap();
+        assert_eq!(
+            work.get("v1-0").unwrap().unwrap().text,
+            vcard("v1-0", "Colleague").as_bytes()
+        );
+        let contacts = store.contacts().unwrap();
+        assert_eq!(contacts.count().unwrap(), 58);
+        for i in (0..60).filter(|i| !(7..10).contains(i)) {
+            let found = contacts.get(&format!("v1-{i}")).unwrap().unwrap();
+            assert_eq!(found.text, version_1(i).as_bytes());
+        }
+        assert_eq!(
+            contacts.list(Page::first(1)).unwrap()[0].summary.name,
+            "Edited"
+        );
+        assert_eq!(
+            contacts
+                .find(&"org:\"example 1\"".parse().unwrap())
+                .unwrap()
+                .len(),
+            19
+        );
+        assert_eq!(
+            contacts
+                .find(&"phone:*5011".parse().unwrap())
+                .unwrap()
+                .len(),
+            1
+        );
+        assert_eq!(
+            contacts
+                .find(&"name:*ülle*".parse().unwrap())
+                .unwrap()
+                .len(),
+            57
+        );
+        assert_eq!(contacts.trash().unwrap().len(), 2);
+        if round == 0 {
+            // It can be written as any other.
+            assert_eq!(contacts.restore("v1-9").unwrap().id, RecordId(10));
+            contacts.restore("v1-9").unwrap();
+        }
+        store.close().unwrap();
+    }
+}
