@@ -9,7 +9,7 @@ use rusqlite::backup::{Backup, StepResult};
 use crate::collection::meta;
 use crate::engine::sync_directory;
 use crate::error::{Error, Result};
-use crate::store::{Options, Store, random};
+use crate::store::{Options, Store, inode, random};
 
 /// Pages copied at a time; between two steps other programs may write.
 const PAGES_PER_STEP: i32 = 1_024;
@@ -74,6 +74,7 @@ impl Store {
         let restored = Connection::open(part.path())
             .map_err(|e| Error::Sqlite(e).about(part.path(), Duration::ZERO))?;
         meta::set(&restored, meta::INCARNATION, random()?)?;
+        meta::set(&restored, meta::INODE, inode(part.path())?)?;
         restored
             .close()
             .map_err(|(_, e)| Error::Sqlite(e).about(part.path(), Duration::ZERO))?;

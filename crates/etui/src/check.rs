@@ -71,7 +71,7 @@ impl Store {
             let mut report = CheckReport::default();
             sqlite_check(conn, &mut report)?;
             if report.is_clean() {
-                records(conn, &mut report)?;
+                self.check_records(conn, &mut report)?;
                 list(conn, &mut report)?;
                 index(conn, &mut report)?;
                 let mut inbox = conn.prepare(
@@ -92,16 +92,49 @@ impl Store {
         })
     }
 
+    fn check_records(&self, conn: &Connection, report: &mut CheckReport) -> Result<()> {
+        // What an older version derived is derived anew at the next write, and is no damage.
+        let order = self.order()?;
+        let current = self.is_derived_now(conn)?;
+        let mut statement =
+            conn.prepare("SELECT id, uid, etag, removed IS NULL, text, keys, sort FROM record")?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let (id, uid): (i64, String) = (row.get(0)?, row.get(1)?);
+            let text: Vec<u8> = row.get(4)?;
+            match row.get(3)? {
+                true => report.contacts += 1,
+                false => report.removed += 1,
+            }
+            if ETag::of(&text) != row.get(2)? {
+                report.add(format!(
+                    "contact {id} ({uid}): its text is not what its ETag says"
+                ));
+            }
+            match Card::parse(text) {
+                Ok(card) if current => {
+                    let derived = keys::derive(&card, order, self.region());
+                    if derived.keys != row.get_ref(5)?.as_blob().unwrap_or_default()
+                        || derived.sort != row.get_ref(6)?.as_blob().unwrap_or_default()
+                    {
+                        report.add(format!(
+                            "contact {id} ({uid}): its search keys are not what its text says"
+                        ));
+                    }
+                }
+                Ok(_) => {}
+                Err(e) => report.add(format!("contact {id} ({uid}): {e}")),
+            }
+        }
+        Ok(())
+    }
+
     /// Makes the search index anew from the records' keys.
     ///
     /// # Errors
     /// Whatever writing reports.
     pub fn rebuild_index(&self) -> Result<()> {
-        self.write(|conn| {
-            conn.execute_batch("DELETE FROM term; DELETE FROM gram")?;
-            meta::set(conn, meta::TERM_MARK, 0)?;
-            meta::set(conn, meta::GRAM_MARK, 0)
-        })?;
+        self.write(crate::index::clear)?;
         merge(&self.engine, Due::ALL)
     }
 
@@ -110,11 +143,7 @@ impl Store {
     /// # Errors
     /// Whatever writing reports.
     pub fn repair(&self) -> Result<()> {
-        let order = self.order()?;
-        self.write(|conn| {
-            crate::contacts::rederive(conn, order, self.region())?;
-            Ok(())
-        })?;
+        self.write(|conn| self.rederive(conn))?;
         self.rebuild_index()
     }
 
@@ -178,28 +207,6 @@ fn sqlite_check(conn: &Connection, report: &mut CheckReport) -> Result<()> {
                 report.add(e.to_string());
                 break;
             }
-        }
-    }
-    Ok(())
-}
-
-fn records(conn: &Connection, report: &mut CheckReport) -> Result<()> {
-    let mut statement = conn.prepare("SELECT id, uid, etag, removed IS NULL, text FROM record")?;
-    let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
-        let (id, uid): (i64, String) = (row.get(0)?, row.get(1)?);
-        let text: Vec<u8> = row.get(4)?;
-        match row.get(3)? {
-            true => report.contacts += 1,
-            false => report.removed += 1,
-        }
-        if ETag::of(&text) != row.get(2)? {
-            report.add(format!(
-                "contact {id} ({uid}): its text is not what its ETag says"
-            ));
-        }
-        if let Err(e) = Card::parse(text) {
-            report.add(format!("contact {id} ({uid}): {e}"));
         }
     }
     Ok(())

@@ -124,11 +124,25 @@ pub enum Error {
         /// The name.
         name: String,
     },
-    /// No record with this UID (for `restore`: none in the trash either).
+    /// No live record with this UID.
     #[error("there is no contact with UID \"{uid}\"")]
     NoContact {
         /// The UID asked for.
         uid: String,
+    },
+    /// A record's latest change cannot be undone: there is none, or it is no longer remembered.
+    #[error("there is nothing to undo for the contact with UID \"{uid}\"")]
+    NothingToUndo {
+        /// The UID asked for.
+        uid: String,
+    },
+    /// A card was to be saved as one record, but has the UID of another.
+    #[error("the card has the UID \"{found}\", and was to be saved as \"{uid}\"")]
+    OtherUid {
+        /// The record it was to be.
+        uid: String,
+        /// The card's own UID.
+        found: String,
     },
     /// A conditional write found another ETag (or a record where none should be).
     #[error(
@@ -155,6 +169,12 @@ pub enum Error {
     BadLocale {
         /// The text given.
         locale: String,
+    },
+    /// A region that is not an ISO 3166-1 alpha-2 code with a known numbering plan.
+    #[error("\"{region}\" is not a region; write it like `DE` or `US`")]
+    BadRegion {
+        /// The text given.
+        region: String,
     },
     /// The caller asked to stop; whole batches before that moment are kept.
     #[error("stopped as asked; what was reported as saved is kept")]

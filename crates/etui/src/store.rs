@@ -99,7 +99,7 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::NotADatabase`], [`Error::NotAStore`], [`Error::Newer`], [`Error::ReadOnly`],
-    /// [`Error::DiskFull`], [`Error::BadLocale`], [`Error::Io`]; the file is left as it was.
+    /// [`Error::DiskFull`], [`Error::BadLocale`], [`Error::BadRegion`], [`Error::Io`]; the file is left as it was.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_with(path, &Options::default())
     }
@@ -123,6 +123,13 @@ impl Store {
         // Before anything is created that a mistake would leave behind.
         if let Some(locale) = &options.locale {
             Order::new(locale)?;
+        }
+        if let Some(region) = &options.region
+            && Region::parse(region).is_none()
+        {
+            return Err(Error::BadRegion {
+                region: region.clone(),
+            });
         }
         let mode = if options.read_only {
             OpenMode::ReadOnly
@@ -177,7 +184,7 @@ impl Store {
             meta::set(conn, meta::INODE, self.inode()?)?;
             meta::set(conn, meta::LOCALE, &locale)?;
             meta::set(conn, meta::REGION, region.map_or("", |r| r.code()))?;
-            meta::set(conn, meta::COLLATION, order.stamp())?;
+            meta::set(conn, meta::DERIVATION, derivation(&order))?;
             meta::set(conn, meta::TERM_MARK, 0)?;
             meta::set(conn, meta::GRAM_MARK, 0)?;
             book::create(conn, DEFAULT_ADDRESS_BOOK)?;
@@ -340,28 +347,37 @@ impl Store {
     }
 
     fn inode(&self) -> Result<i64> {
-        use std::os::unix::fs::MetadataExt;
-        std::fs::metadata(self.path())
-            .map(|m| m.ino().cast_signed())
-            .map_err(|e| Error::io(self.path(), e))
+        inode(self.path())
     }
 
-    /// Lists made by another collator are made anew before the first use that would mix them.
+    /// What another collator, or another version of this library, derived is derived anew before
+    /// the first use that would mix them.
     pub(crate) fn ensure_order(&self) -> Result<()> {
         if self.order_checked.load(Ordering::Relaxed) {
             return Ok(());
         }
-        let stored: Option<String> = self.engine.read(|c| meta::get(c, meta::COLLATION))?;
-        let order = self.order()?;
-        if stored.as_deref() != Some(order.stamp()) && !self.is_read_only() {
-            tracing::info!(from = stored, to = order.stamp(), "sorting the lists anew");
-            self.engine.write(|conn| {
-                crate::contacts::rederive(conn, order, self.region())?;
-                meta::set(conn, meta::COLLATION, order.stamp())
-            })?;
+        if !self.engine.read(|c| self.is_derived_now(c))? && !self.is_read_only() {
+            tracing::info!("deriving keys and lists anew");
+            self.engine.write(|conn| self.rederive(conn))?;
         }
         self.order_checked.store(true, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// Whether everything was derived with what this library derives with.
+    pub(crate) fn is_derived_now(&self, conn: &Connection) -> Result<bool> {
+        let stored: Option<String> = meta::get(conn, meta::DERIVATION)?;
+        Ok(stored.as_deref() == Some(&derivation(self.order()?)))
+    }
+
+    /// Makes everything anew that is derived from the records; of the index, what that makes
+    /// wrong.
+    pub(crate) fn rederive(&self, conn: &Connection) -> Result<()> {
+        let order = self.order()?;
+        if crate::contacts::rederive(conn, order, self.region())? {
+            crate::index::clear(conn)?;
+        }
+        meta::set(conn, meta::DERIVATION, derivation(order))
     }
 
     /// Takes in what other programs wrote through the view `contact`.
@@ -410,6 +426,19 @@ impl Store {
             })?;
         Some(base.join("etui").join("personal.etui"))
     }
+}
+
+/// The file's inode number.
+pub(crate) fn inode(path: &Path) -> Result<i64> {
+    use std::os::unix::fs::MetadataExt;
+    std::fs::metadata(path)
+        .map(|m| m.ino().cast_signed())
+        .map_err(|e| Error::io(path, e))
+}
+
+/// Names what keys, sort keys and lists are derived with.
+fn derivation(order: &Order) -> String {
+    format!("{} keys-{}", order.stamp(), crate::contacts::keys::VERSION)
 }
 
 /// 63 random bits.

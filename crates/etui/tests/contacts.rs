@@ -150,7 +150,7 @@ fn removed_contacts_come_back_and_edits_are_undone() {
     assert_eq!(contacts.trash().unwrap().len(), 0);
     assert!(matches!(
         contacts.restore("nobody"),
-        Err(Error::NoContact { .. })
+        Err(Error::NothingToUndo { .. })
     ));
     assert!(store.check().unwrap().is_clean());
 }
@@ -545,7 +545,7 @@ fn another_locale_sorts_the_list_anew() {
     plain
         .execute_batch(
             "UPDATE meta SET value = 'sv' WHERE key = 'locale'; \
-             UPDATE meta SET value = 'older' WHERE key = 'collation'",
+             UPDATE meta SET value = 'older' WHERE key = 'derivation'",
         )
         .unwrap();
     plain.close().unwrap();
@@ -574,4 +574,72 @@ fn the_memory_budget_is_divided() {
         memory.connections <= 5 && memory.bound <= memory.budget,
         "{memory:?}"
     );
+}
+
+#[test]
+fn a_card_without_uid_is_edited_in_place() {
+    let (_dir, store) = store();
+    let contacts = store.contacts().unwrap();
+    let mut card = Card::parse("BEGIN:VCARD\r\nFN:No Uid\r\nEND:VCARD\r\n").unwrap();
+    let saved = contacts.save(&card).unwrap();
+    let uid = card.identity().into_owned();
+    card.set("FN", "Still No Uid").unwrap();
+    let again = contacts
+        .save_as(&uid, &card, Condition::IfMatch(saved.etag))
+        .unwrap();
+    assert_eq!((again.id, again.outcome), (saved.id, Outcome::Changed));
+    assert_eq!(contacts.count().unwrap(), 1);
+    card.set("UID", "other").unwrap();
+    let refused = contacts.save_as(&uid, &card, Condition::Always);
+    assert!(matches!(refused, Err(Error::OtherUid { .. })));
+}
+
+#[test]
+fn repair_makes_anew_what_is_derived() {
+    let (dir, store) = store();
+    store
+        .contacts()
+        .unwrap()
+        .save(&person("a", "Right", "A"))
+        .unwrap();
+    store.merge_index().unwrap();
+    store.close().unwrap();
+    let path = dir.path().join("personal.etui");
+    let plain = rusqlite::Connection::open(&path).unwrap();
+    plain
+        .execute_batch(
+            "UPDATE record SET keys = x'0107206261642020', etag = zeroblob(16); \
+             DELETE FROM list; DELETE FROM gram",
+        )
+        .unwrap();
+    plain.close().unwrap();
+    let store = Store::open(&path).unwrap();
+    assert!(store.check().unwrap().problems.len() >= 3);
+    store.repair().unwrap();
+    assert_eq!(store.check().unwrap().problems, [""; 0]);
+    assert_eq!(names(&store.contacts().unwrap(), "name:*ight"), ["A Right"]);
+}
+
+/// A long merge ends even when one change alone is more than a batch.
+#[test]
+fn a_change_larger_than_a_merges_batch_is_merged() {
+    let (_dir, store) = store();
+    let contacts = store.contacts().unwrap();
+    contacts.save(&person("a", "A", "Before")).unwrap();
+    store.merge_index().unwrap();
+    let note = "word ".repeat(1_600);
+    let big = |uid: &str| {
+        card(
+            uid,
+            &format!("FN:Big {uid}\r\n{}", format!("NOTE:{note}\r\n").repeat(90)),
+        )
+    };
+    contacts.save(&person("a", "A", "After")).unwrap();
+    contacts.save_many(&[big("b"), big("c")]).unwrap();
+    contacts.save(&big("b2")).unwrap();
+    contacts.remove("b").unwrap();
+    store.merge_index().unwrap();
+    assert_eq!(names(&contacts, "name:*ter"), ["After A"]);
+    assert_eq!(names(&contacts, "name:big").len(), 2);
+    assert_eq!(store.check().unwrap().problems, [""; 0]);
 }

@@ -121,6 +121,7 @@ impl Rows {
 
 /// Which parts of the schema [`insert`] fills.
 #[derive(Clone, Copy, PartialEq, Eq)]
+#[allow(dead_code, reason = "each benchmark takes some of them")]
 pub enum Parts {
     /// `record` without its UID index.
     Records,

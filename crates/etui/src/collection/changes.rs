@@ -15,6 +15,8 @@ use crate::error::Result;
 
 /// Changes are kept at least this long, and removed contacts and earlier versions with them.
 pub(crate) const KEPT_MS: i64 = 30 * 24 * 3600 * 1000;
+/// And at least this many, whatever their age: a clock that was wrong must not empty the trash.
+pub(crate) const KEPT_CHANGES: i64 = 1_000;
 /// Rows trimmed by one merge at the most, so that no save pays for a month at once.
 const TRIM_ROWS: i64 = 2_000;
 
@@ -58,7 +60,10 @@ impl FromStr for Token {
     fn from_str(s: &str) -> std::result::Result<Self, BadToken> {
         let mut parts = s.splitn(3, '.');
         let mut next = || parts.next().ok_or(BadToken);
-        let hex = |s: &str| u64::from_str_radix(s, 16).map_err(|_| BadToken);
+        let hex = |s: &str| match s.bytes().all(|b| b.is_ascii_hexdigit()) {
+            true => u64::from_str_radix(s, 16).map_err(|_| BadToken),
+            false => Err(BadToken),
+        };
         Ok(Self {
             store: hex(next()?)?,
             incarnation: hex(next()?)?,
@@ -186,16 +191,28 @@ pub(crate) fn since(conn: &Connection, collection: i64, token: &Token) -> Result
 }
 
 /// Forgets changes older than [`KEPT_MS`], and with them the removed records and replaced texts
-/// that only they remembered. The latest row always stays: it carries the sequence.
-pub(crate) fn trim(conn: &Connection, now: i64, merged: i64) -> Result<()> {
-    let oldest = now - KEPT_MS;
-    let floor: Option<i64> = conn
-        .prepare_cached(
-            "SELECT max(number) FROM (SELECT number, at FROM change WHERE number <= ?2 \
-             ORDER BY number LIMIT ?3) \
-             WHERE at < ?1 AND number < (SELECT max(number) FROM change)",
-        )?
-        .query_row((oldest, merged, TRIM_ROWS), |r| r.get(0))?;
+/// that only they remembered: from the oldest on, up to the first that is to be kept. The latest
+/// `keep` of them (one at the least: it carries the sequence) and those beyond `merged` stay.
+pub(crate) fn trim(conn: &Connection, now: i64, merged: i64, keep: i64) -> Result<()> {
+    let last: Option<i64> = conn
+        .prepare_cached("SELECT number FROM change ORDER BY number DESC LIMIT 1 OFFSET ?1")?
+        .query_row([keep.max(1)], |r| r.get(0))
+        .optional()?;
+    let Some(last) = last.map(|last| last.min(merged)) else {
+        return Ok(());
+    };
+    let mut oldest = conn.prepare_cached(
+        "SELECT number, at FROM change WHERE number <= ?1 ORDER BY number LIMIT ?2",
+    )?;
+    let mut rows = oldest.query((last, TRIM_ROWS))?;
+    let mut floor = None;
+    while let Some(row) = rows.next()? {
+        if row.get::<_, i64>(1)? >= now - KEPT_MS {
+            break;
+        }
+        floor = Some(row.get::<_, i64>(0)?);
+    }
+    drop(rows);
     let Some(floor) = floor else {
         return Ok(());
     };
@@ -236,7 +253,7 @@ mod tests {
         let trim = |at| {
             store
                 .engine
-                .write(|conn| trim(conn, at, latest(conn)?))
+                .write(|conn| trim(conn, at, latest(conn)?, 1))
                 .unwrap()
         };
         trim(now_ms() + KEPT_MS - 60_000);
@@ -278,7 +295,7 @@ mod tests {
             number: 42,
         };
         assert_eq!(token.to_string().parse(), Ok(token));
-        for bad in ["", "1", "1.2", "x.y.z", "1.2.z", "1.2.3.4"] {
+        for bad in ["", "1", "1.2", "x.y.z", "+1.2.3", "1.2.z", "1.2.3.4"] {
             assert_eq!(bad.parse::<Token>(), Err(BadToken), "{bad}");
         }
     }

@@ -11,7 +11,8 @@ pub(crate) const INCARNATION: &str = "incarnation";
 pub(crate) const INODE: &str = "inode";
 pub(crate) const LOCALE: &str = "locale";
 pub(crate) const REGION: &str = "region";
-pub(crate) const COLLATION: &str = "collation";
+/// What keys, sort keys and lists were derived with.
+pub(crate) const DERIVATION: &str = "derivation";
 /// Changes up to this number are in `term`.
 pub(crate) const TERM_MARK: &str = "term_mark";
 /// Changes up to this number are in `gram`.

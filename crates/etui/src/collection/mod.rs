@@ -50,7 +50,7 @@ impl FromStr for ETag {
     type Err = BadETag;
 
     fn from_str(s: &str) -> Result<Self, BadETag> {
-        if s.len() != 32 || !s.is_ascii() {
+        if s.len() != 32 || !s.bytes().all(|b| b.is_ascii_hexdigit()) {
             return Err(BadETag);
         }
         let mut tag = [0; 16];

@@ -4,6 +4,7 @@
 //! when a program next opens an address book. A vCard that cannot be kept stays in the inbox,
 //! where `etui check` tells of it.
 
+use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension};
 
 use super::book;
@@ -28,8 +29,10 @@ pub(crate) fn drain(conn: &Connection, order: &Order, region: Option<Region>) ->
                 |r| {
                     Ok((
                         r.get::<_, i64>(0)?,
-                        r.get::<_, String>(1)?,
-                        r.get::<_, Option<String>>(2)?,
+                        text(r.get_ref(1)?),
+                        Some(r.get_ref(2)?)
+                            .filter(|v| *v != ValueRef::Null)
+                            .map(text),
                         r.get::<_, Option<Vec<u8>>>(3)?,
                     ))
                 },
@@ -70,6 +73,11 @@ pub(crate) fn drain(conn: &Connection, order: &Order, region: Option<Region>) ->
         }
         conn.execute("DELETE FROM inbox WHERE id = ?1", [id])?;
     }
+}
+
+/// Text that another program wrote, which need not be UTF-8.
+fn text(value: ValueRef<'_>) -> String {
+    String::from_utf8_lossy(value.as_bytes().unwrap_or_default()).into_owned()
 }
 
 /// Notes why an entry cannot be taken in; it stays.

@@ -8,7 +8,7 @@
 //! keys   := entry*
 //! entry  := field:u8  length:varint  value[length]
 //! value  := ' ' folded text ' '                       (all fields but phones)
-//!         | country:u8 ' ' digits ' '                 (phones)
+//!         | country:u8 ' ' digits ' ' extension       (phones)
 //! varint := 7 bits a byte, low bits first, high bit set on all but the last byte
 //! ```
 //!
@@ -55,7 +55,11 @@ impl Key {
     }
 }
 
-/// Longest folded value that is kept, in bytes; what a note says beyond is not searched.
+/// What [`derive`] makes of a card. A change of it changes what is stored, so it must change this
+/// number: stores then derive anew by themselves.
+pub(crate) const VERSION: u32 = 1;
+
+/// Longest value that is folded and kept, in bytes; what a note says beyond is not searched.
 const MAX_VALUE: usize = 8 << 10;
 /// Most bytes of keys a record has; what comes beyond (the ten-thousandth phone number is still
 /// within) is kept in the card but not searched.
@@ -196,11 +200,12 @@ impl KeyWriter {
 
     fn phone(&mut self, number: &PhoneNumber) {
         let digits = number.digits();
-        let mut value = Vec::with_capacity(digits.len() + 3);
+        let mut value = Vec::with_capacity(digits.len() + 8);
         value.push(number.country_len());
         value.push(b' ');
         value.extend_from_slice(digits.as_bytes());
         value.push(b' ');
+        value.extend_from_slice(number.extension().unwrap_or_default().as_bytes());
         self.entry(Key::Phone, &value);
     }
 
@@ -253,10 +258,11 @@ impl<'a> Iterator for Keys<'a> {
     }
 }
 
-/// A stored phone value: the length of its country calling code, and its digits.
-pub(crate) fn phone_parts(value: &[u8]) -> Option<(u8, &[u8])> {
+/// A stored phone value: the length of its country calling code, its digits, its extension.
+pub(crate) fn phone_parts(value: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     let (&country, rest) = value.split_first()?;
-    Some((country, rest.strip_prefix(b" ")?.strip_suffix(b" ")?))
+    let mut parts = rest.strip_prefix(b" ")?.splitn(2, |&b| b == b' ');
+    Some((country, parts.next()?, parts.next()?))
 }
 
 #[cfg(test)]

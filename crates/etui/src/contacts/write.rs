@@ -8,7 +8,7 @@ use super::Contacts;
 use super::card::Card;
 use super::keys::{self, Derived};
 use crate::collection::records::{self, Incoming, Numbers};
-use crate::collection::{Condition, Saved};
+use crate::collection::{Condition, ETag, Saved};
 use crate::error::{Error, Result};
 use crate::text::order::Order;
 use crate::text::phone::Region;
@@ -20,7 +20,7 @@ pub(crate) struct Prepared<'c> {
     derived: Derived,
 }
 
-/// Derives what is stored of `card`; outside any transaction, since it takes most of the time.
+/// Derives what is stored of `card`.
 pub(crate) fn prepare<'c>(card: &'c Card, order: &Order, region: Option<Region>) -> Prepared<'c> {
     Prepared {
         uid: card.identity(),
@@ -69,6 +69,27 @@ impl Contacts<'_> {
         let order = self.store.order()?;
         // Derived before the lock is taken: it takes longer than the writing.
         let one = prepare(card, order, self.store.region());
+        self.store.write(|conn| {
+            let mut numbers = Numbers::new(conn)?;
+            one.put(conn, &mut numbers, self.book.id, condition)
+        })
+    }
+
+    /// Saves `card` as the record `uid` if `condition` holds. For cards without a UID of their
+    /// own: an edit changes the identity that their content gave them, but not the record.
+    ///
+    /// # Errors
+    /// [`Error::OtherUid`] when the card has another UID; [`Error::Conflict`]; whatever writing
+    /// reports.
+    pub fn save_as(&self, uid: &str, card: &Card, condition: Condition) -> Result<Saved> {
+        if let Some(own) = card.uid().filter(|own| *own != uid) {
+            return Err(Error::OtherUid {
+                uid: uid.to_owned(),
+                found: own.to_owned(),
+            });
+        }
+        let mut one = prepare(card, self.store.order()?, self.store.region());
+        one.uid = Cow::Borrowed(uid);
         self.store.write(|conn| {
             let mut numbers = Numbers::new(conn)?;
             one.put(conn, &mut numbers, self.book.id, condition)
@@ -165,15 +186,15 @@ impl Contacts<'_> {
     }
 
     /// Undoes a contact's latest change: a removed one comes back, an edited one gets the text
-    /// it had before. Doing it twice undoes the undoing.
+    /// it had before. Undoing an edit twice brings the edit back.
     ///
     /// # Errors
-    /// [`Error::NoContact`] when there is nothing to bring back; whatever writing reports.
+    /// [`Error::NothingToUndo`]; whatever writing reports.
     pub fn restore(&self, uid: &str) -> Result<Saved> {
         let mut restored = self.restore_many(&[uid])?;
         match restored.pop().flatten() {
             Some(saved) => Ok(saved),
-            None => Err(Error::NoContact {
+            None => Err(Error::NothingToUndo {
                 uid: uid.to_owned(),
             }),
         }
@@ -207,32 +228,39 @@ impl Contacts<'_> {
     }
 }
 
-/// Derives keys, sort keys and summaries of all records anew and makes their lists again.
-pub(crate) fn rederive(conn: &Connection, order: &Order, region: Option<Region>) -> Result<()> {
+/// Derives everything anew that is derived from the records' texts: ETags, keys, sort keys, lists.
+/// Tells whether any keys changed; the index then has to be made anew as well.
+pub(crate) fn rederive(conn: &Connection, order: &Order, region: Option<Region>) -> Result<bool> {
     conn.execute_batch("DELETE FROM list")?;
-    let mut update = conn.prepare("UPDATE record SET sort = ?2 WHERE id = ?1")?;
+    let mut update =
+        conn.prepare("UPDATE record SET etag = ?2, sort = ?3, keys = ?4 WHERE id = ?1")?;
     let mut insert =
         conn.prepare("INSERT INTO list (collection, sort, id, summary) VALUES (?1, ?2, ?3, ?4)")?;
     let mut next = conn.prepare(
-        "SELECT id, collection, removed IS NULL, text FROM record WHERE id > ?1 \
-         ORDER BY id LIMIT 256",
+        "SELECT id, collection, removed IS NULL, keys, text FROM record WHERE id > ?1 \
+         ORDER BY id LIMIT 64",
     )?;
     let mut last = -1i64;
+    let mut changed = false;
     loop {
         let page = next
-            .query_map([last], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?)))?
-            .collect::<rusqlite::Result<Vec<(i64, i64, bool, Vec<u8>)>>>()?;
+            .query_map([last], |r| {
+                Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?, r.get(4)?))
+            })?
+            .collect::<rusqlite::Result<Vec<(i64, i64, bool, Vec<u8>, Vec<u8>)>>>()?;
         if page.is_empty() {
-            return Ok(());
+            return Ok(changed);
         }
-        for (id, collection, live, text) in page {
+        for (id, collection, live, keys, text) in page {
             last = id;
+            let etag = ETag::of(&text);
             // What another program wrote and cannot be read sorts first.
             let derived = match Card::parse(text) {
                 Ok(card) => keys::derive(&card, order, region),
                 Err(_) => Derived::default(),
             };
-            update.execute((id, &derived.sort))?;
+            changed |= derived.keys != keys;
+            update.execute((id, etag, &derived.sort, &derived.keys))?;
             if live {
                 insert.execute((collection, &derived.sort, id, &derived.summary))?;
             }

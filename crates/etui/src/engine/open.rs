@@ -174,13 +174,20 @@ fn connect_to_read(
     };
     match attempt(OpenMode::ReadOnly) {
         Err(e) if refused(&e) => match attempt(OpenMode::ReadOnlyFile) {
-            Err(e) if refused(&e) && !with_suffix(path, "-wal").exists() => {
-                attempt(OpenMode::Immutable)
-            }
+            Err(e) if refused(&e) && nobody_writes(path) => attempt(OpenMode::Immutable),
             other => other,
         },
         other => other,
     }
+}
+
+/// Whether the file system or the file's mode lets nobody write, and no WAL holds anything.
+fn nobody_writes(path: &Path) -> bool {
+    let read_only_medium = rustix::fs::statvfs(path)
+        .is_ok_and(|fs| fs.f_flag.contains(rustix::fs::StatVfsMountFlags::RDONLY));
+    let read_only_file = std::fs::metadata(path).is_ok_and(|m| m.permissions().readonly());
+    let wal_is_empty = std::fs::metadata(with_suffix(path, "-wal")).map_or(true, |m| m.len() == 0);
+    (read_only_medium || read_only_file) && wal_is_empty
 }
 
 /// `path` with `suffix` behind its name, as SQLite names its companions.

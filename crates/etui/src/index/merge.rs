@@ -75,7 +75,7 @@ fn step(conn: &Connection, mark: &str) -> Result<bool> {
     }
     meta::set(conn, mark, batch.to)?;
     let merged = meta::number(conn, meta::TERM_MARK)?.min(meta::number(conn, meta::GRAM_MARK)?);
-    changes::trim(conn, now_ms(), merged)?;
+    changes::trim(conn, now_ms(), merged, changes::KEPT_CHANGES)?;
     tracing::debug!(
         mark,
         from,
@@ -135,7 +135,9 @@ impl Batch {
             if batch.records.contains_key(&id) {
                 continue;
             }
-            if bytes >= 2 * BATCH_BYTES || batch.records.len() >= 2 * BATCH_RECORDS {
+            // Every batch takes one change at the least, so that the mark moves.
+            let full = bytes >= 2 * BATCH_BYTES || batch.records.len() >= 2 * BATCH_RECORDS;
+            if full && number > from + 1 {
                 batch.to = number - 1;
                 break;
             }

@@ -52,6 +52,13 @@ pub(crate) fn candidates(conn: &Connection, lookups: &[Lookup]) -> Result<Vec<i6
     Ok(ids)
 }
 
+/// Empties the index; every record is pending then.
+pub(crate) fn clear(conn: &Connection) -> Result<()> {
+    conn.execute_batch("DELETE FROM term; DELETE FROM gram")?;
+    meta::set(conn, meta::TERM_MARK, 0)?;
+    meta::set(conn, meta::GRAM_MARK, 0)
+}
+
 /// Records changed since the mark.
 pub(crate) fn pending(conn: &Connection, mark: &str) -> Result<Vec<i64>> {
     let mark = meta::number(conn, mark)?;

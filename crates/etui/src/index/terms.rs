@@ -45,7 +45,7 @@ pub(crate) fn of_keys(keys: &[u8], mut visit: impl FnMut(&[u8])) {
     for (key, value) in Keys(keys) {
         match key {
             Key::Phone => {
-                if let Some((_, digits)) = phone_parts(value) {
+                if let Some((_, digits, _)) = phone_parts(value) {
                     emit(PHONE, &mut digits.iter().copied());
                     emit(PHONE_REVERSED, &mut digits.iter().rev().copied());
                 }

@@ -151,13 +151,13 @@ impl PhoneNumber {
         }
     }
 
-    /// The number that [`PhoneNumber::digits`] and the length of its country calling code were
-    /// kept of; without extension.
-    pub(crate) fn from_kept(digits: &[u8], country_len: u8) -> PhoneNumber {
+    /// The number that [`PhoneNumber::digits`], the length of its country calling code and its
+    /// extension were kept of.
+    pub(crate) fn from_kept(digits: &[u8], country_len: u8, extension: &[u8]) -> PhoneNumber {
         PhoneNumber {
             digits: Digits::of(digits),
             country_len: country_len.min(digits.len() as u8),
-            extension: Digits::EMPTY,
+            extension: Digits::of(extension),
         }
     }
 

@@ -152,12 +152,10 @@ impl Card {
     ) -> std::result::Result<usize, CardError> {
         check_name(name)?;
         let text = self.editable();
-        let values = self.properties(name);
         let spans: Vec<Range<usize>> = own_lines(&text)
             .filter(|l| l.name_is(name))
-            .zip(values)
-            .filter(|(_, found)| value.is_none_or(|v| v.trim() == found.trim()))
-            .map(|(line, _)| line.span)
+            .filter(|l| value.is_none_or(|v| self.has_value(l, name, v)))
+            .map(|line| line.span)
             .collect();
         let mut out = Vec::with_capacity(text.len());
         let mut from = 0;
@@ -170,6 +168,17 @@ impl Card {
             *self = Self::parse(out)?;
         }
         Ok(spans.len())
+    }
+
+    /// Whether `line`, read by itself, has this value.
+    fn has_value(&self, line: &ContentLine<'_>, name: &str, value: &str) -> bool {
+        let mut alone = format!("BEGIN:VCARD\r\nVERSION:{}\r\n", self.version()).into_bytes();
+        alone.extend_from_slice(line.raw());
+        alone.extend_from_slice(b"\r\nEND:VCARD\r\n");
+        Self::parse(alone)
+            .ok()
+            .and_then(|card| card.property(name))
+            .is_some_and(|found| found.trim() == value.trim())
     }
 
     /// The text as bytes whose lines can be changed one by one. Cards in UTF-16, or with 8-bit

@@ -79,8 +79,7 @@ impl Matcher {
                 Keys(keys).any(|(k, value)| belongs(k, words.field) && words.matches(value))
             }
             Self::Phone(phone) => Keys(keys).any(|(k, value)| {
-                k == Key::Phone
-                    && phone_parts(value).is_some_and(|(country, d)| phone.matches(country, d))
+                k == Key::Phone && phone_parts(value).is_some_and(|number| phone.matches(number))
             }),
         }
     }
@@ -157,11 +156,12 @@ impl Words {
 }
 
 impl Phone {
-    fn matches(&self, country: u8, digits: &[u8]) -> bool {
+    fn matches(&self, (country, digits, extension): (u8, &[u8], &[u8])) -> bool {
         match self {
-            Self::Equals(wanted, strength) => {
-                wanted.equals(&PhoneNumber::from_kept(digits, country), *strength)
-            }
+            Self::Equals(wanted, strength) => wanted.equals(
+                &PhoneNumber::from_kept(digits, country, extension),
+                *strength,
+            ),
             Self::Begins(forms) => forms.iter().any(|f| digits.starts_with(f)),
             Self::Ends(forms) => forms.iter().any(|f| digits.ends_with(f)),
             Self::Contains(part) => memmem::find(digits, part).is_some(),

@@ -70,11 +70,16 @@ CREATE VIEW contact (book, uid, vcard) AS
     WHERE c.kind = 'contacts' AND r.removed IS NULL;
 
 CREATE TRIGGER contact_insert INSTEAD OF INSERT ON contact BEGIN
+    SELECT raise(ABORT, 'there is no address book of this name') WHERE NOT EXISTS
+        (SELECT 1 FROM collection
+         WHERE kind = 'contacts' AND name = coalesce(NEW.book, 'Contacts'));
     INSERT INTO inbox (book, uid, vcard)
     VALUES (coalesce(NEW.book, 'Contacts'), NULL, CAST(NEW.vcard AS BLOB));
 END;
 
 CREATE TRIGGER contact_update INSTEAD OF UPDATE ON contact BEGIN
+    SELECT raise(ABORT, 'only the vcard of a contact can be changed; its uid is in it')
+        WHERE NEW.book IS NOT OLD.book OR NEW.uid IS NOT OLD.uid;
     INSERT INTO inbox (book, uid, vcard)
     VALUES (NEW.book, OLD.uid, CAST(NEW.vcard AS BLOB));
 END;
