@@ -59,7 +59,12 @@ pub(crate) fn drain(conn: &Connection, order: &Order, region: Option<Region>) ->
         };
         let saved_uid = match &card {
             Some(card) => {
-                let one = prepare(card, order, region);
+                let mut one = prepare(card, order, region);
+                if let Some(uid) = &uid
+                    && card.uid().is_none()
+                {
+                    one = one.known_as(uid);
+                }
                 one.put(conn, &mut numbers, book, Condition::Always)?;
                 Some(one.uid().to_owned())
             }

@@ -29,9 +29,17 @@ pub(crate) fn prepare<'c>(card: &'c Card, order: &Order, region: Option<Region>)
     }
 }
 
-impl Prepared<'_> {
+impl<'c> Prepared<'c> {
     pub(crate) fn uid(&self) -> &str {
         &self.uid
+    }
+
+    /// The same as the record `uid`, for a card that has no UID or this one.
+    pub(crate) fn known_as(self, uid: &'c str) -> Self {
+        Self {
+            uid: Cow::Borrowed(uid),
+            ..self
+        }
     }
 
     pub(crate) fn put(
@@ -88,8 +96,7 @@ impl Contacts<'_> {
                 found: own.to_owned(),
             });
         }
-        let mut one = prepare(card, self.store.order()?, self.store.region());
-        one.uid = Cow::Borrowed(uid);
+        let one = prepare(card, self.store.order()?, self.store.region()).known_as(uid);
         self.store.write(|conn| {
             let mut numbers = Numbers::new(conn)?;
             one.put(conn, &mut numbers, self.book.id, condition)
@@ -218,8 +225,7 @@ impl Contacts<'_> {
                     };
                     let card = Card::parse(text)?;
                     // The record keeps its identity, also where that came from the text before.
-                    let mut one = prepare(&card, order, region);
-                    one.uid = Cow::Borrowed(uid);
+                    let one = prepare(&card, order, region).known_as(uid);
                     one.put(conn, &mut numbers, self.book.id, Condition::Always)
                         .map(Some)
                 })
