@@ -217,6 +217,13 @@ impl Error {
             return self;
         };
         let path = path.to_owned();
+        // SQLITE_IOERR_SHMSIZE: the shared-memory file of the WAL could not be made long enough.
+        if inner
+            .sqlite_error()
+            .is_some_and(|e| e.extended_code == 4874)
+        {
+            return Self::DiskFull { path };
+        }
         match inner.sqlite_error_code() {
             Some(ErrorCode::NotADatabase) => Self::NotADatabase { path },
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {

@@ -115,11 +115,6 @@ impl Store {
                 path: path.to_owned(),
             });
         }
-        if path.is_dir() {
-            return Err(Error::NotADatabase {
-                path: path.to_owned(),
-            });
-        }
         // Before anything is created that a mistake would leave behind.
         if let Some(locale) = &options.locale {
             Order::new(locale)?;

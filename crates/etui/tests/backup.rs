@@ -1,5 +1,7 @@
 //! Backups of a store in use, what is brought back from them, and copied files.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};

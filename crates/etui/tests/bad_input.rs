@@ -1,6 +1,8 @@
 //! Input that nobody should write and somebody did: an import never fails over it, the good part
 //! goes in, the rest is told of, and the store is whole.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
 use std::io::{self, Read};
 use std::ops::ControlFlow;
 
@@ -406,7 +408,12 @@ fn absurd_folding() {
         .flat_map(|&b| [b, b'\r', b'\n', b' '])
         .collect();
     let cards: [Vec<u8>; 5] = [
-        [b"BEGIN:VCARD\r\nUID:bytes\r\n", &each_byte[..], b"\r\nEND:VCARD\r\n"].concat(),
+        [
+            b"BEGIN:VCARD\r\nUID:bytes\r\n",
+            &each_byte[..],
+            b"\r\nEND:VCARD\r\n",
+        ]
+        .concat(),
         format!("BEGIN:VCARD\nUID:name\nF\n N\n :{value}\nEND:VCARD\n").into(),
         format!("BEGIN:VCARD\nUID:tabs\nFN:\n\t{value}\n \n\t\n \nEND:VCARD\n").into(),
         [
@@ -415,11 +422,9 @@ fn absurd_folding() {
             b"\nEND:VCARD\n",
         ]
         .concat(),
-        format!(
-            "BEGIN:VCARD\nVERSION:2.1\nUID:soft\nFN;ENCODING=QUOTED-PRINTABLE;CHARSET=UTF-8:Anna M=\n\
+        "BEGIN:VCARD\nVERSION:2.1\nUID:soft\nFN;ENCODING=QUOTED-PRINTABLE;CHARSET=UTF-8:Anna M=\n\
              =\n=C3=\n=BCller, =\nfolded\nEND:VCARD\n"
-        )
-        .into(),
+            .into(),
     ];
     let (_dir, store) = store();
     let report = import(&store, &cards.concat()[..]);
@@ -510,5 +515,19 @@ fn half_cards_and_stray_lines() {
             refusals(&report)
         );
         clean(&store);
+    }
+}
+
+/// What is taken for one card can be edited as one.
+#[test]
+fn an_end_that_is_no_line_of_its_own() {
+    for text in [
+        "BEGIN:VCARD\nFN:A\nX:END:VCARD",
+        "BEGIN:VCARD\nFN:AEND:VCARD\n",
+        "BEGIN:VCARD\nFN:A\n END:VCARD",
+    ] {
+        if let Ok(mut card) = Card::parse(text) {
+            assert_eq!(card.set("NOTE", "x"), Ok(()), "{text:?}");
+        }
     }
 }

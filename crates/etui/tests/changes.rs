@@ -1,5 +1,7 @@
 //! What was changed since any moment, compared with a model.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
 use std::collections::BTreeMap;
 
 use etui::contacts::Card;

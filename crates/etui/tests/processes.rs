@@ -1,6 +1,8 @@
 //! Several programs, each with several threads, use one store at the same time: nothing is lost,
 //! readers see one state, and nobody is turned away.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -19,7 +21,7 @@ fn long() -> bool {
     std::env::var_os("ETUI_TEST_LONG").is_some()
 }
 
-/// The role this process was started for, if it is `test`'s.
+/// What this process was started for, on which store, for how long.
 fn role() -> Option<(String, PathBuf, Duration)> {
     let role = std::env::var(ROLE).ok()?;
     let millis = std::env::var(MILLIS).unwrap().parse().unwrap();
@@ -243,7 +245,7 @@ fn eight_processes_create_the_same_store_at_the_same_moment() {
         }
     };
     wait(&mut children, "@ready");
-    for round in 0..if long() { 100 } else { 10 } {
+    for round in 0..if long() { 300 } else { 40 } {
         let path = dir.path().join(format!("{round}.etui"));
         // An empty file is a store to be, also for all of them at once.
         if round % 2 == 1 {

@@ -29,6 +29,8 @@ pub(super) struct Opened {
     pub(super) created: bool,
 }
 
+/// Bytes of the shortest database: the least page size.
+const HEADER: u64 = 512;
 /// The WAL's resting size: larger ones are truncated to it when they start over.
 const WAL_RESTS_AT: i64 = 4 << 20;
 /// Bytes of the file that are read through a memory map (shared between processes, no copy).
@@ -39,8 +41,15 @@ const STATEMENTS: usize = 96;
 /// Opens the file, creating or migrating the store when it is opened to write.
 pub(super) fn open(path: &Path, mode: OpenMode, settings: &Settings) -> Result<Opened> {
     let cache = super::reader_share(settings.memory_budget);
-    if mode == OpenMode::ReadWrite && !path.exists() {
-        create_file(path)?;
+    match std::fs::metadata(path) {
+        Err(_) if mode == OpenMode::ReadWrite => create_file(path)?,
+        // SQLite takes a file shorter than its header for an empty one.
+        Ok(m) if m.is_dir() || (1..HEADER).contains(&m.len()) => {
+            return Err(Error::NotADatabase {
+                path: path.to_owned(),
+            });
+        }
+        _ => {}
     }
     let (connection, mode) = match mode {
         OpenMode::ReadWrite => (connect(path, mode, settings, cache)?, mode),
@@ -63,7 +72,7 @@ pub(super) fn open(path: &Path, mode: OpenMode, settings: &Settings) -> Result<O
             migrate(&connection, path)?
         }
         schema::Kind::Empty if mode == OpenMode::ReadWrite => {
-            connection.pragma_update(None, "journal_mode", "WAL")?;
+            switch_to_wal(&connection, settings)?;
             let created = migrate(&connection, path)?;
             sync_directory(path)?;
             created
@@ -79,6 +88,23 @@ pub(super) fn open(path: &Path, mode: OpenMode, settings: &Settings) -> Result<O
         mode,
         created,
     })
+}
+
+/// Makes the file a WAL database. SQLite does not wait for a lock here, so this does: another
+/// program may be creating the same store.
+fn switch_to_wal(connection: &Connection, settings: &Settings) -> Result<()> {
+    let start = std::time::Instant::now();
+    loop {
+        match connection.pragma_update(None, "journal_mode", "WAL") {
+            Err(e)
+                if e.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy)
+                    && start.elapsed() < settings.busy_timeout =>
+            {
+                std::thread::sleep(std::time::Duration::from_millis(5));
+            }
+            done => return Ok(done?),
+        }
+    }
 }
 
 /// Creates and migrates in one transaction; two programs that do so at once meet at its lock, and
@@ -122,6 +148,11 @@ pub(super) fn connect(
         _ if path.is_relative() => Connection::open_with_flags(Path::new(".").join(path), flags)?,
         _ => Connection::open_with_flags(path, flags)?,
     };
+    if matches!(mode, OpenMode::ReadWrite | OpenMode::ReadOnly) && connection.is_readonly("main")? {
+        return Err(Error::ReadOnly {
+            path: path.to_owned(),
+        });
+    }
     connection.busy_timeout(settings.busy_timeout)?;
     // SQLite is built to plan a query anew whenever a bound value changes, in hope of statistics
     // that this schema has no use for: each look into the index would be compiled again.
@@ -131,11 +162,6 @@ pub(super) fn connect(
     connection.pragma_update(None, "mmap_size", MAPPED)?;
     // Functions with side effects have no business in this schema; a foreign file may not call any.
     connection.pragma_update(None, "trusted_schema", false)?;
-    if matches!(mode, OpenMode::ReadWrite | OpenMode::ReadOnly) && connection.is_readonly("main")? {
-        return Err(Error::ReadOnly {
-            path: path.to_owned(),
-        });
-    }
     if mode != OpenMode::ReadWrite {
         connection.pragma_update(None, "query_only", true)?;
     } else {

@@ -60,11 +60,21 @@ pub(crate) enum Kind {
     Foreign,
 }
 
-/// Looks at `application_id` and `user_version`.
+/// Looks at `application_id` and `user_version`, in one state of the file.
 ///
 /// # Errors
 /// Whatever SQLite reports, e.g. that this is no database.
 pub(crate) fn kind(conn: &Connection) -> Result<Kind> {
+    if !conn.is_autocommit() {
+        return kind_in_transaction(conn);
+    }
+    conn.execute_batch("BEGIN")?;
+    let kind = kind_in_transaction(conn);
+    conn.execute_batch("ROLLBACK")?;
+    kind
+}
+
+fn kind_in_transaction(conn: &Connection) -> Result<Kind> {
     let read = |name: &str| -> rusqlite::Result<i64> {
         conn.query_row(&format!("PRAGMA {name}"), [], |r| r.get(0))
     };

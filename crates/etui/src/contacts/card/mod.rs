@@ -215,7 +215,12 @@ fn says_something(entry: &VCardEntry) -> bool {
 fn read(text: &[u8]) -> Result<VCard, CardError> {
     let cleaned = clean(text);
     let trimmed = cleaned.trim();
-    let plain = starts_with(trimmed, "BEGIN:VCARD") && ends_with(trimmed, "END:VCARD");
+    let plain = ["BEGIN:VCARD\r", "BEGIN:VCARD\n"]
+        .iter()
+        .any(|b| starts_with(trimmed, b))
+        && ["\rEND:VCARD", "\nEND:VCARD"]
+            .iter()
+            .any(|e| ends_with(trimmed, e));
     let trimmed = if plain {
         Cow::Borrowed(trimmed)
     } else {

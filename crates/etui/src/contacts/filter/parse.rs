@@ -28,8 +28,11 @@ pub struct FilterError {
     pub problem: String,
 }
 
-/// Deepest nesting of parentheses and minus signs.
-const MAX_DEPTH: usize = 64;
+/// Deepest nesting of parentheses and minus signs in a text.
+const MAX_DEPTH: usize = 200;
+/// Deepest nesting of a filter that is read; written with all its parentheses it stays below
+/// [`MAX_DEPTH`].
+const MAX_NESTED: usize = 64;
 /// Longest text, in bytes.
 const MAX_TEXT: usize = 16 << 10;
 
@@ -47,11 +50,13 @@ impl FromStr for Filter {
         }
         let filter = parser.any(0)?;
         parser.space();
-        if parser.rest().is_empty() {
-            Ok(filter)
-        } else {
-            Err(parser.error("there is a \")\" without its \"(\""))
+        if !parser.rest().is_empty() {
+            return Err(parser.error("there is a \")\" without its \"(\""));
         }
+        if depth(&filter) > MAX_NESTED {
+            return Err(parser.error("nested too deeply"));
+        }
+        Ok(filter)
     }
 }
 
@@ -266,6 +271,14 @@ impl<'a> Parser<'a> {
         }
         self.at = start;
         Err(self.error("the quote that begins here is not closed; a \" is missing"))
+    }
+}
+
+fn depth(filter: &Filter) -> usize {
+    match filter {
+        Filter::And(parts) | Filter::Or(parts) => 1 + parts.iter().map(depth).max().unwrap_or(0),
+        Filter::Not(inner) => 1 + depth(inner),
+        _ => 0,
     }
 }
 
