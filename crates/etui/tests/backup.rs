@@ -2,80 +2,14 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod support;
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use etui::contacts::{Card, Contacts};
-use etui::{Changes, Error, Options, RecordId, Store, Token};
-use etui_testkit::people::People;
-
-fn directory() -> (tempfile::TempDir, PathBuf) {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("personal.etui");
-    (dir, path)
-}
-
-fn german() -> Options {
-    let mut options = Options::default();
-    options.locale = Some("de".into());
-    options.region = Some("DE".into());
-    options
-}
-
-fn reading() -> Options {
-    let mut options = Options::default();
-    options.read_only = true;
-    options.create = false;
-    options
-}
-
-fn card(uid: &str, name: &str) -> Card {
-    Card::parse(vcard(uid, name)).unwrap()
-}
-
-fn vcard(uid: &str, name: &str) -> String {
-    format!("BEGIN:VCARD\r\nVERSION:3.0\r\nUID:{uid}\r\nN:{name};;;;\r\nFN:{name}\r\nEND:VCARD\r\n")
-}
-
-fn people(seed: u64, count: usize) -> Vec<Card> {
-    People::new(seed)
-        .take(count)
-        .map(|t| Card::parse(t).unwrap())
-        .collect()
-}
-
-/// A closed store with `count` people.
-fn filled(path: &Path, count: usize) {
-    let store = Store::open_with(path, &german()).unwrap();
-    store
-        .contacts()
-        .unwrap()
-        .save_many(&people(3, count))
-        .unwrap();
-    store.close().unwrap();
-}
-
-fn clean(store: &Store) {
-    let report = store.check().unwrap();
-    assert!(report.is_clean(), "{:?}", report.problems);
-}
-
-fn texts(contacts: &Contacts<'_>) -> Vec<(RecordId, Vec<u8>)> {
-    let all = contacts.all().unwrap();
-    all.iter().map(|(id, text)| (id, text.to_vec())).collect()
-}
-
-/// The names of the files in a directory.
-fn names(dir: &Path) -> Vec<String> {
-    let mut names: Vec<_> = fs::read_dir(dir)
-        .unwrap()
-        .map(|e| e.unwrap().file_name().into_string().unwrap())
-        .collect();
-    names.sort();
-    names
-}
+use etui::{Changes, Error, Store, Token};
+use support::{card, clean, directory, filled, names, people, reading, texts};
 
 #[test]
 fn a_backup_of_a_store_in_use_is_of_one_moment() {

@@ -2,18 +2,14 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod support;
+
 use std::collections::BTreeMap;
 
 use etui::contacts::Card;
-use etui::{Change, ChangeKind, Changes, Options, RecordId, Store, Token};
+use etui::{Change, ChangeKind, Changes, RecordId, Store, Token};
 use etui_testkit::rng::SplitMix64;
-
-fn german() -> Options {
-    let mut options = Options::default();
-    options.locale = Some("de".into());
-    options.region = Some("DE".into());
-    options
-}
+use support::german;
 
 fn card(uid: &str, name: &str) -> Card {
     Card::parse(format!(

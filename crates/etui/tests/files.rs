@@ -3,82 +3,18 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod support;
+
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use etui::contacts::{Card, Contacts, Page};
+use etui::contacts::{Card, Page};
 use etui::{ChangeKind, Changes, Error, Options, RecordId, Store};
-use etui_testkit::people::People;
 use etui_testkit::rng::SplitMix64;
 use rusqlite::Connection;
-
-fn directory() -> (tempfile::TempDir, PathBuf) {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("personal.etui");
-    (dir, path)
-}
-
-fn german() -> Options {
-    let mut options = Options::default();
-    options.locale = Some("de".into());
-    options.region = Some("DE".into());
-    options
-}
-
-fn reading() -> Options {
-    let mut options = Options::default();
-    options.read_only = true;
-    options.create = false;
-    options
-}
-
-fn card(uid: &str, name: &str) -> Card {
-    Card::parse(vcard(uid, name)).unwrap()
-}
-
-fn vcard(uid: &str, name: &str) -> String {
-    format!("BEGIN:VCARD\r\nVERSION:3.0\r\nUID:{uid}\r\nN:{name};;;;\r\nFN:{name}\r\nEND:VCARD\r\n")
-}
-
-fn people(seed: u64, count: usize) -> Vec<Card> {
-    People::new(seed)
-        .take(count)
-        .map(|t| Card::parse(t).unwrap())
-        .collect()
-}
-
-/// A closed store with `count` people.
-fn filled(path: &Path, count: usize) {
-    let store = Store::open_with(path, &german()).unwrap();
-    store
-        .contacts()
-        .unwrap()
-        .save_many(&people(3, count))
-        .unwrap();
-    store.close().unwrap();
-}
-
-fn clean(store: &Store) {
-    let report = store.check().unwrap();
-    assert!(report.is_clean(), "{:?}", report.problems);
-}
-
-fn texts(contacts: &Contacts<'_>) -> Vec<(RecordId, Vec<u8>)> {
-    let all = contacts.all().unwrap();
-    all.iter().map(|(id, text)| (id, text.to_vec())).collect()
-}
-
-/// The names of the files in a directory.
-fn names(dir: &Path) -> Vec<String> {
-    let mut names: Vec<_> = fs::read_dir(dir)
-        .unwrap()
-        .map(|e| e.unwrap().file_name().into_string().unwrap())
-        .collect();
-    names.sort();
-    names
-}
+use support::{card, clean, directory, filled, german, names, people, reading, texts, vcard};
 
 #[test]
 fn what_is_no_store_is_left_as_it_was() {

@@ -2,67 +2,16 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod support;
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use etui::contacts::{Card, Page};
-use etui::{Error, Options, Store};
-use etui_testkit::people::People;
-
-fn directory() -> (tempfile::TempDir, PathBuf) {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("personal.etui");
-    (dir, path)
-}
-
-fn german() -> Options {
-    let mut options = Options::default();
-    options.locale = Some("de".into());
-    options.region = Some("DE".into());
-    options
-}
-
-fn reading() -> Options {
-    let mut options = Options::default();
-    options.read_only = true;
-    options.create = false;
-    options
-}
-
-fn people(seed: u64, count: usize) -> Vec<Card> {
-    People::new(seed)
-        .take(count)
-        .map(|t| Card::parse(t).unwrap())
-        .collect()
-}
-
-/// A closed store with `count` people.
-fn filled(path: &Path, count: usize) {
-    let store = Store::open_with(path, &german()).unwrap();
-    store
-        .contacts()
-        .unwrap()
-        .save_many(&people(3, count))
-        .unwrap();
-    store.close().unwrap();
-}
-
-fn clean(store: &Store) {
-    let report = store.check().unwrap();
-    assert!(report.is_clean(), "{:?}", report.problems);
-}
-
-/// The names of the files in a directory.
-fn names(dir: &Path) -> Vec<String> {
-    let mut names: Vec<_> = fs::read_dir(dir)
-        .unwrap()
-        .map(|e| e.unwrap().file_name().into_string().unwrap())
-        .collect();
-    names.sort();
-    names
-}
+use etui::{Error, Store};
+use support::{clean, directory, filled, german, names, people, reading};
 
 const READ_ONLY: &str = "ETUI_TEST_READ_ONLY_STORE";
 

@@ -70,10 +70,13 @@ pub fn plain(path: &Path) -> Connection {
     conn
 }
 
+/// A row of `record`: id, uid, etag, sort, keys, text.
+pub type Record = (i64, String, Vec<u8>, Vec<u8>, Vec<u8>, Vec<u8>);
+
 /// The rows of a filled store, table by table, to be inserted again.
 pub struct Rows {
-    /// `record`: id, uid, etag, sort, keys, text.
-    pub records: Vec<(i64, String, Vec<u8>, Vec<u8>, Vec<u8>, Vec<u8>)>,
+    /// `record`.
+    pub records: Vec<Record>,
     /// `list`: sort, id, summary.
     pub list: Vec<(Vec<u8>, i64, Vec<u8>)>,
     /// `term`.

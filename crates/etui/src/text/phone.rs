@@ -255,6 +255,38 @@ fn short_end(national: &str) -> &str {
         .unwrap_or(national)
 }
 
+/// The forms that a part of a number has before any rule of a country: as typed,
+/// or without plus or international prefix if `least` digits remain. Whether
+/// national rules apply to it as well.
+fn push_plain_forms(
+    forms: &mut Vec<String>,
+    reading: &Reading,
+    region: Option<Region>,
+    least: usize,
+) -> bool {
+    let typed = reading.digits.bytes();
+    if typed.is_empty() {
+        return false;
+    }
+    if reading.plus {
+        push_form(forms, &[&international_part(reading, typed)]);
+        return false;
+    }
+    push_form(forms, &[typed]);
+    if reading.service {
+        return false;
+    }
+    let plan = region.and_then(Region::plan);
+    let international = plan.map_or("00", |plan| row(&INTERNATIONAL, plan.international));
+    match without_international(international, typed) {
+        Some(rest) if rest.len() >= least => {
+            push_form(forms, &[&international_part(reading, rest)]);
+            false
+        }
+        _ => true,
+    }
+}
+
 /// The beginnings of [`PhoneNumber::digits`] that a beginning as typed can stand
 /// for, without duplicates: as E.164 digits and as a national number of `region`,
 /// with or without trunk prefix. `030` in Germany: `030` (numbers without
@@ -264,25 +296,10 @@ pub fn prefix_forms(typed: &str, region: Option<Region>) -> Vec<String> {
     let reading = Reading::of_part(typed);
     let typed = reading.digits.bytes();
     let mut forms = Vec::new();
-    if typed.is_empty() {
-        return forms;
-    }
-    if reading.plus {
-        push_form(&mut forms, &[&international_part(&reading, typed)]);
-        return forms;
-    }
-    push_form(&mut forms, &[typed]);
-    if reading.service {
+    if !push_plain_forms(&mut forms, &reading, region, 1) {
         return forms;
     }
     let plan = region.and_then(Region::plan);
-    let international = plan.map_or("00", |plan| row(&INTERNATIONAL, plan.international));
-    if let Some(rest) = without_international(international, typed)
-        && !rest.is_empty()
-    {
-        push_form(&mut forms, &[&international_part(&reading, rest)]);
-        return forms;
-    }
     let Some(plan) = plan else {
         return forms;
     };
@@ -330,25 +347,10 @@ pub fn suffix_forms(typed: &str, region: Option<Region>) -> Vec<String> {
     let reading = Reading::of_part(typed);
     let typed = reading.digits.bytes();
     let mut forms = Vec::new();
-    if typed.is_empty() {
-        return forms;
-    }
-    if reading.plus {
-        push_form(&mut forms, &[&international_part(&reading, typed)]);
-        return forms;
-    }
-    push_form(&mut forms, &[typed]);
-    if reading.service {
+    if !push_plain_forms(&mut forms, &reading, region, 3) {
         return forms;
     }
     let plan = region.and_then(Region::plan);
-    let international = plan.map_or("00", |plan| row(&INTERNATIONAL, plan.international));
-    if let Some(rest) = without_international(international, typed)
-        && rest.len() >= 3
-    {
-        push_form(&mut forms, &[&international_part(&reading, rest)]);
-        return forms;
-    }
     for rule in row(&TRUNK, plan.map_or(0, |plan| plan.trunk)).split('|') {
         if !rule.contains(['=', '>'])
             && !rule.is_empty()

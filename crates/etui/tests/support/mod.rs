@@ -1,0 +1,84 @@
+//! What several test files need: options that do not depend on the environment, cards, stores.
+
+#![allow(dead_code, reason = "each test file takes some of it")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use etui::contacts::{Card, Contacts};
+use etui::{Options, RecordId, Store};
+use etui_testkit::people::People;
+
+/// A directory, and the path of a store in it.
+pub fn directory() -> (tempfile::TempDir, PathBuf) {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("personal.etui");
+    (dir, path)
+}
+
+/// Options that do not depend on the environment.
+pub fn german() -> Options {
+    let mut options = Options::default();
+    options.locale = Some("de".into());
+    options.region = Some("DE".into());
+    options
+}
+
+/// Options to read what is there.
+pub fn reading() -> Options {
+    let mut options = Options::default();
+    options.read_only = true;
+    options.create = false;
+    options
+}
+
+/// A card.
+pub fn card(uid: &str, name: &str) -> Card {
+    Card::parse(vcard(uid, name)).unwrap()
+}
+
+/// A card's text.
+pub fn vcard(uid: &str, name: &str) -> String {
+    format!("BEGIN:VCARD\r\nVERSION:3.0\r\nUID:{uid}\r\nN:{name};;;;\r\nFN:{name}\r\nEND:VCARD\r\n")
+}
+
+/// Made-up people.
+pub fn people(seed: u64, count: usize) -> Vec<Card> {
+    People::new(seed)
+        .take(count)
+        .map(|t| Card::parse(t).unwrap())
+        .collect()
+}
+
+/// A closed store with `count` people.
+pub fn filled(path: &Path, count: usize) {
+    let store = Store::open_with(path, &german()).unwrap();
+    store
+        .contacts()
+        .unwrap()
+        .save_many(&people(3, count))
+        .unwrap();
+    store.close().unwrap();
+}
+
+/// Fails unless the store is clean.
+pub fn clean(store: &Store) {
+    let report = store.check().unwrap();
+    assert!(report.is_clean(), "{:?}", report.problems);
+}
+
+/// All contacts with their texts.
+pub fn texts(contacts: &Contacts<'_>) -> Vec<(RecordId, Vec<u8>)> {
+    let all = contacts.all().unwrap();
+    all.iter().map(|(id, text)| (id, text.to_vec())).collect()
+}
+
+/// The names of the files in a directory.
+pub fn names(dir: &Path) -> Vec<String> {
+    let mut names: Vec<_> = fs::read_dir(dir)
+        .unwrap()
+        .map(|e| e.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
