@@ -203,6 +203,10 @@ impl Card {
         if !matches!(out.last(), None | Some(b'\n' | b'\r')) {
             out.extend_from_slice(ending(text));
         }
+        if goes_on(text, place.start) {
+            // An empty line is where it ends, and not the line that comes now.
+            out.extend_from_slice(ending(text));
+        }
         out.extend_from_slice(new);
         out.extend_from_slice(&text[place.end..]);
         *self = Self::parse(out)?;
@@ -233,6 +237,18 @@ fn own_lines(text: &[u8]) -> impl Iterator<Item = ContentLine<'_>> {
         }
         own
     })
+}
+
+/// Whether the line before `at` is quoted-printable and ends with a soft break that nothing
+/// follows: what was put there would be taken for its continuation.
+fn goes_on(text: &[u8], at: usize) -> bool {
+    ContentLines::new(text)
+        .find(|line| line.span.end >= at)
+        .is_some_and(|line| {
+            line.span.end == at
+                && line.is_quoted_printable()
+                && line.raw().trim_ascii_end().ends_with(b"=")
+        })
 }
 
 fn check_name(name: &str) -> std::result::Result<(), CardError> {
@@ -394,6 +410,16 @@ mod tests {
         let mut card = Card::parse("BEGIN:VCARD\r\nFN:A\r\nEND:VCARD").unwrap();
         card.set("NOTE", "x").unwrap();
         assert_eq!(card.text(), b"BEGIN:VCARD\r\nFN:A\r\nNOTE:x\r\nEND:VCARD");
+    }
+
+    #[test]
+    fn a_soft_break_before_the_end_swallows_no_addition() {
+        let mut card =
+            Card::parse("BEGIN:VCARD\nVERSION:2.1\nN;ENCODING=QUOTED-PRINTABLE:A;B=\nEND:VCARD\n")
+                .unwrap();
+        card.set("NOTE", "here").unwrap();
+        assert_eq!(card.note().as_deref(), Some("here"));
+        assert_eq!(card.name().given, "B");
     }
 
     #[test]
