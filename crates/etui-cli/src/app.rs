@@ -77,12 +77,18 @@ impl App {
         })
     }
 
-    /// The address book that is meant, in one state.
-    pub fn book_in<'s>(&self, snapshot: &'s Snapshot<'_>) -> Result<Reader<'s>> {
-        Ok(match &self.book {
-            Some(name) => snapshot.address_book(name)?,
-            None => snapshot.contacts()?,
-        })
+    /// The address book that is named, or else all of them, in one state.
+    pub fn books_in<'s>(
+        &self,
+        store: &Store,
+        snapshot: &'s Snapshot<'_>,
+    ) -> Result<Vec<Reader<'s>>> {
+        let names = match &self.book {
+            Some(name) => vec![name.clone()],
+            None => store.address_books()?,
+        };
+        let books = names.iter().map(|name| Ok(snapshot.address_book(name)?));
+        books.collect()
     }
 }
 

@@ -85,16 +85,20 @@ impl Failure {
                 Error::BadName { .. }
                 | Error::Filter(_)
                 | Error::BadLocale { .. }
+                | Error::BadRegion { .. }
                 | Error::Card(CardError::BadProperty(_)) => 2,
                 Error::Card(_) => 3,
-                Error::NoAddressBook { .. } | Error::NoContact { .. } => 4,
-                Error::Conflict { .. } => 5,
+                Error::NoAddressBook { .. }
+                | Error::NoContact { .. }
+                | Error::NothingToUndo { .. } => 4,
+                Error::Conflict { .. } | Error::OtherUid { .. } => 5,
                 Error::NoStore { .. }
                 | Error::NotADatabase { .. }
                 | Error::NotAStore { .. }
                 | Error::Newer { .. }
                 | Error::ReadOnly { .. }
                 | Error::DiskFull { .. }
+                | Error::StrayLog { .. }
                 | Error::Busy { .. } => 6,
                 Error::Damaged { .. } => 7,
                 _ => 1,
@@ -117,16 +121,20 @@ impl Failure {
                 Error::BadName { .. }
                 | Error::Filter(_)
                 | Error::BadLocale { .. }
+                | Error::BadRegion { .. }
                 | Error::Card(CardError::BadProperty(_)) => "usage",
                 Error::Card(_) => "refused",
-                Error::NoAddressBook { .. } | Error::NoContact { .. } => "not_found",
-                Error::Conflict { .. } => "conflict",
+                Error::NoAddressBook { .. }
+                | Error::NoContact { .. }
+                | Error::NothingToUndo { .. } => "not_found",
+                Error::Conflict { .. } | Error::OtherUid { .. } => "conflict",
                 Error::NoStore { .. } => "no_store",
                 Error::NotADatabase { .. } | Error::NotAStore { .. } => "not_a_store",
                 Error::Newer { .. } => "newer",
                 Error::ReadOnly { .. } => "read_only",
                 Error::DiskFull { .. } => "disk_full",
                 Error::Busy { .. } => "busy",
+                Error::StrayLog { .. } => "stray_log",
                 Error::Damaged { .. } => "damaged",
                 Error::Exists { .. } | Error::AddressBookExists { .. } => "exists",
                 Error::Io { .. } => "io",

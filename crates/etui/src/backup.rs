@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use rusqlite::backup::{Backup, StepResult};
 
 use crate::collection::meta;
-use crate::engine::sync_directory;
+use crate::engine::{refuse_stray_log, sync_directory};
 use crate::error::{Error, Result};
 use crate::store::{Options, Store, inode, random};
 
@@ -21,20 +21,26 @@ impl Store {
     /// another name. `progress` is told the pages copied and the pages in all.
     ///
     /// # Errors
-    /// [`Error::Exists`] when something stands at `to`; [`Error::DiskFull`], [`Error::Io`]; then
-    /// nothing is left at `to`.
+    /// [`Error::Exists`] when something stands at `to`, [`Error::StrayLog`] when a log does;
+    /// [`Error::Damaged`] when this store is; [`Error::DiskFull`], [`Error::Io`]; then nothing is
+    /// left at `to`.
     pub fn backup(&self, to: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
         if to.exists() {
             return Err(Error::Exists {
                 path: to.to_owned(),
             });
         }
+        refuse_stray_log(to)?;
         let part = Part::beside(to)?;
         self.engine.read_transaction(|conn| {
             // The read transaction begins with the first read; from here the copy is of one state.
             meta::number(conn, meta::STORE_ID)?;
             copy(conn, part.path(), progress)
         })?;
+        // A backup that cannot be brought back is none; better to know it now.
+        let copied = Self::open_with(part.path(), &reading())?;
+        copied.must_be_whole(self.path())?;
+        copied.close()?;
         part.finish(to)
     }
 
@@ -53,19 +59,9 @@ impl Store {
                 path: to.to_owned(),
             });
         }
-        let options = Options {
-            read_only: true,
-            create: false,
-            ..Options::default()
-        };
-        let backup = Self::open_with(from, &options)?;
-        let problems = backup.check()?.problems;
-        if let Some(first) = problems.into_iter().next() {
-            return Err(Error::Damaged {
-                path: from.to_owned(),
-                detail: first,
-            });
-        }
+        refuse_stray_log(to)?;
+        let backup = Self::open_with(from, &reading())?;
+        backup.must_be_whole(from)?;
         let part = Part::beside(to)?;
         backup
             .engine
@@ -79,6 +75,29 @@ impl Store {
             .close()
             .map_err(|(_, e)| Error::Sqlite(e).about(part.path(), Duration::ZERO))?;
         part.finish(to)
+    }
+}
+
+impl Store {
+    /// # Errors
+    /// [`Error::Damaged`], about `path`, when [`Store::check`] finds something.
+    fn must_be_whole(&self, path: &Path) -> Result<()> {
+        match self.check()?.problems.into_iter().next() {
+            None => Ok(()),
+            Some(first) => Err(Error::Damaged {
+                path: path.to_owned(),
+                detail: first,
+            }),
+        }
+    }
+}
+
+/// Options to read what is there.
+fn reading() -> Options {
+    Options {
+        read_only: true,
+        create: false,
+        ..Options::default()
     }
 }
 

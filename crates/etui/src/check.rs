@@ -67,9 +67,12 @@ impl Store {
     /// # Errors
     /// Whatever keeps it from being read at all; what is wrong inside is in the report.
     pub fn check(&self) -> Result<CheckReport> {
+        // What cannot be taken in, or not now, is told of below.
+        let _ = self.drain_inbox();
         self.engine.read_transaction(|conn| {
             let mut report = CheckReport::default();
             sqlite_check(conn, &mut report)?;
+            schema(conn, &mut report)?;
             if report.is_clean() {
                 self.check_records(conn, &mut report)?;
                 list(conn, &mut report)?;
@@ -96,17 +99,39 @@ impl Store {
         // What an older version derived is derived anew at the next write, and is no damage.
         let order = self.order()?;
         let current = self.is_derived_now(conn)?;
-        let mut statement =
-            conn.prepare("SELECT id, uid, etag, removed IS NULL, text, keys, sort FROM record")?;
+        let mut statement = conn.prepare(
+            "SELECT r.id, r.uid, r.etag, r.removed IS NULL, r.text, r.keys, r.sort, \
+                        c.id IS NULL, l.summary \
+                 FROM record r LEFT JOIN collection c ON c.id = r.collection \
+                 LEFT JOIN list l \
+                 ON l.collection = r.collection AND l.sort = r.sort AND l.id = r.id",
+        )?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
-            let (id, uid): (i64, String) = (row.get(0)?, row.get(1)?);
-            let text: Vec<u8> = row.get(4)?;
-            match row.get(3)? {
-                true => report.contacts += 1,
-                false => report.removed += 1,
+            let blob = |column| -> Result<&[u8]> {
+                Ok(row
+                    .get_ref(column)?
+                    .as_bytes_or_null()
+                    .ok()
+                    .flatten()
+                    .unwrap_or_default())
+            };
+            let id: i64 = row.get(0)?;
+            let uid = String::from_utf8_lossy(blob(1)?);
+            let text = blob(4)?.to_vec();
+            let live: bool = row.get(3)?;
+            if live {
+                report.contacts += 1;
+            } else {
+                report.removed += 1;
             }
-            if ETag::of(&text) != row.get(2)? {
+            if row.get(7)? {
+                report.add(format!("contact {id} ({uid}) is in no address book"));
+            }
+            if std::str::from_utf8(blob(1)?).is_err() {
+                report.add(format!("contact {id} ({uid}): its UID is not text"));
+            }
+            if ETag::of(&text).0 != blob(2)? {
                 report.add(format!(
                     "contact {id} ({uid}): its text is not what its ETag says"
                 ));
@@ -114,11 +139,13 @@ impl Store {
             match Card::parse(text) {
                 Ok(card) if current => {
                     let derived = keys::derive(&card, order, self.region());
-                    if derived.keys != row.get_ref(5)?.as_blob().unwrap_or_default()
-                        || derived.sort != row.get_ref(6)?.as_blob().unwrap_or_default()
+                    if derived.keys != blob(5)?
+                        || derived.sort != blob(6)?
+                        || (live && derived.summary != blob(8)?)
                     {
                         report.add(format!(
-                            "contact {id} ({uid}): its search keys are not what its text says"
+                            "contact {id} ({uid}): what lists and searches know of it is not what its \
+                             text says"
                         ));
                     }
                 }
@@ -138,7 +165,9 @@ impl Store {
         merge(&self.engine, Due::ALL)
     }
 
-    /// Makes everything that is derived from the records anew: ETags, keys, lists, index.
+    /// Makes everything that is derived from the records anew: keys, lists, index. A text that is
+    /// not what its ETag says stays and stays reported: saving the contact again, or restoring its
+    /// former version, settles it.
     ///
     /// # Errors
     /// Whatever writing reports.
@@ -152,6 +181,7 @@ impl Store {
     /// # Errors
     /// Whatever reading reports.
     pub fn stats(&self) -> Result<Stats> {
+        self.drain_inbox()?;
         let locale = self.locale()?;
         let region = self.region().map(|r| r.code().to_owned());
         self.engine.read_transaction(|conn| {
@@ -196,13 +226,40 @@ impl CheckReport {
     }
 }
 
+/// What a store's schema consists of.
+const OBJECTS: &[&str] = &[
+    "change",
+    "collection",
+    "contact",
+    "contact_delete",
+    "contact_insert",
+    "contact_update",
+    "gram",
+    "inbox",
+    "list",
+    "meta",
+    "record",
+    "record_uid",
+    "term",
+];
+
+fn schema(conn: &Connection, report: &mut CheckReport) -> Result<()> {
+    let mut there = conn.prepare("SELECT 1 FROM sqlite_schema WHERE name = ?1")?;
+    for name in OBJECTS {
+        if !there.exists([name])? {
+            report.add(format!("the schema lacks \"{name}\""));
+        }
+    }
+    Ok(())
+}
+
 fn sqlite_check(conn: &Connection, report: &mut CheckReport) -> Result<()> {
     let mut statement = conn.prepare("PRAGMA integrity_check")?;
     let lines = statement.query_map([], |r| r.get::<_, String>(0))?;
     for line in lines {
         match line {
             Ok(line) if line == "ok" => {}
-            Ok(line) => report.add(line),
+            Ok(lines) => lines.lines().for_each(|line| report.add(line.to_owned())),
             Err(e) => {
                 report.add(e.to_string());
                 break;

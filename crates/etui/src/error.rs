@@ -104,6 +104,17 @@ pub enum Error {
         /// The path.
         path: PathBuf,
     },
+    /// A store was to be made where the log of another lies; opening it would mix or lose what
+    /// the log holds.
+    #[error(
+        "{}: the log of a store lies here without its store, and may hold contacts. Put the \
+         store it belongs to back beside it, or move the log away together with that store",
+        path.display()
+    )]
+    StrayLog {
+        /// The log.
+        path: PathBuf,
+    },
     /// No address book of this name.
     #[error("there is no address book named \"{name}\" (there are: {})", known.join(", "))]
     NoAddressBook {
@@ -241,6 +252,10 @@ impl Error {
                     std::io::ErrorKind::PermissionDenied,
                     "cannot be opened (is the directory there, and may you read it?)",
                 ),
+            },
+            None if !matches!(inner, rusqlite::Error::QueryReturnedNoRows) => Self::Damaged {
+                path,
+                detail: format!("it does not hold what a store holds: {inner}"),
             },
             Some(ErrorCode::SystemIoFailure) => Self::Io {
                 path,

@@ -10,7 +10,8 @@ Examples:
   etui check                       look at everything, change nothing
   etui check --repair              make lists and search index anew from the contacts
 
-The exit code is 7 when something is wrong.";
+The exit code is 7 when something is wrong, and 3 when the store is whole but something that
+another program wrote through SQLite could not be taken in.";
 
 /// Check that the store is whole
 ///
@@ -68,10 +69,10 @@ pub fn run(app: &mut App, args: &Args) -> Result<()> {
         report.removed
     ))?;
     if !report.inbox.is_empty() {
-        app.out.say(format!(
-            "{} that another program wrote could not be taken in; see above.",
+        return Err(Failure::Refused(format!(
+            "{} that another program wrote could not be taken in",
             plural(report.inbox.len() as u64, "vCard")
-        ))?;
+        )));
     }
     Ok(())
 }

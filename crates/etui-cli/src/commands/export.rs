@@ -23,7 +23,7 @@ use crate::output::{Out, plural, shown};
 
 const EXAMPLES: &str = "\
 Examples:
-  etui export -o contacts.vcf                everything, byte for byte as it came in
+  etui export -o contacts.vcf                all address books, byte for byte as it came in
   etui export org:acme -o acme.vcf           those of one organisation
   etui export --vcard-version 4.0 | less     everything, as vCard 4.0
   etui export --json | jq .emails            everything, as JSON
@@ -75,11 +75,15 @@ impl Sink<'_> {
 pub fn run(app: &mut App, args: &Args) -> Result<()> {
     let store = app.open_to_read()?;
     let snapshot = store.snapshot()?;
-    let book = app.book_in(&snapshot)?;
-    let meant = Meant::new(&book, &args.filter)?;
+    let meant = Selection::new(app.books_in(&store, &snapshot)?, &args.filter)?;
     if app.out.json {
+        if args.output.is_some() || args.vcard_version != Version::AsIs {
+            return Err(Failure::usage(
+                "--json writes JSON to standard output; leave out --output and --vcard-version",
+            ));
+        }
         let region = store.region();
-        return meant.each(&book, |id, text| {
+        return meant.each(|book, id, text| {
             let contact = book.by_id(id)?.ok_or(Error::Stopped)?;
             match ContactObject::of(&contact, region) {
                 Ok(object) => app.out.object(&object),
@@ -93,7 +97,7 @@ pub fn run(app: &mut App, args: &Args) -> Result<()> {
     }
     let shape = match args.vcard_version {
         Version::V4 => Shape::Utf8,
-        Version::AsIs => shape(&meant, &book)?,
+        Version::AsIs => shape(&meant)?,
     };
     let mut recoded = 0;
     let mut written = 0u64;
@@ -107,7 +111,7 @@ pub fn run(app: &mut App, args: &Args) -> Result<()> {
             sink.write(order.mark())?;
         }
         let mut open_line = false;
-        meant.each(&book, |_, text| {
+        meant.each(|_, _, text| {
             if open_line {
                 sink.write(match shape {
                     Shape::Utf16(Order::Little) => b"\r\0\n\0".as_slice(),
@@ -116,10 +120,14 @@ pub fn run(app: &mut App, args: &Args) -> Result<()> {
                 })?;
             }
             let text = match (args.vcard_version, shape, utf16(text)) {
-                (Version::V4, ..) => Cow::Owned(Card::parse(text)?.to_v4().into_bytes()),
+                (Version::V4, ..) => {
+                    let card = Card::parse(text)?;
+                    Cow::Owned(identified(card.clone(), &card)?.to_v4().into_bytes())
+                }
                 (_, Shape::Utf8, Some(order)) => {
                     recoded += 1;
-                    Cow::Owned(order.decode(text).into_bytes())
+                    let recoded = Card::parse(order.decode(text))?;
+                    Cow::Owned(identified(recoded, &Card::parse(text)?)?.into_text())
                 }
                 _ => Cow::Borrowed(text),
             };
@@ -148,22 +156,58 @@ pub fn run(app: &mut App, args: &Args) -> Result<()> {
     }
 }
 
-/// Which contacts go out: all as they were added, or those found, in list order.
+/// A card written otherwise than it came, with the identity that its own text gives it as its
+/// UID, so that it is the same contact when it is brought in again.
+fn identified(mut written: Card, came: &Card) -> Result<Card> {
+    if written.uid().is_none() {
+        written.set("UID", &came.identity())?;
+    }
+    Ok(written)
+}
+
+/// What goes out of which address books.
+struct Selection<'s>(Vec<(Reader<'s>, Meant)>);
+
+impl<'s> Selection<'s> {
+    fn new(books: Vec<Reader<'s>>, words: &[String]) -> Result<Self> {
+        let filter = super::contacts::filter(words)?;
+        let mut parts = Vec::new();
+        for book in books {
+            let meant = Meant::new(&book, &filter)?;
+            parts.push((book, meant));
+        }
+        if parts
+            .iter()
+            .all(|(_, m)| matches!(m, Meant::These(ids) if ids.is_empty()))
+        {
+            return Err(super::contacts::nothing_found(words));
+        }
+        Ok(Self(parts))
+    }
+
+    /// Calls `visit` with each, book by book.
+    fn each(
+        &self,
+        mut visit: impl FnMut(&Reader<'s>, RecordId, &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        self.0
+            .iter()
+            .try_for_each(|(book, meant)| meant.each(book, |id, text| visit(book, id, text)))
+    }
+}
+
+/// Which contacts of a book go out: all as they were added, or those found, in list order.
 enum Meant {
     All,
     These(Vec<RecordId>),
 }
 
 impl Meant {
-    fn new(book: &Reader<'_>, words: &[String]) -> Result<Self> {
-        let filter = super::contacts::filter(words)?;
-        if filter == Filter::All {
+    fn new(book: &Reader<'_>, filter: &Filter) -> Result<Self> {
+        if *filter == Filter::All {
             return Ok(Self::All);
         }
-        let found = book.find(&filter)?;
-        if found.is_empty() {
-            return Err(super::contacts::nothing_found(words));
-        }
+        let found = book.find(filter)?;
         Ok(Self::These(found.into_iter().map(|e| e.id).collect()))
     }
 
@@ -244,10 +288,10 @@ fn utf16(text: &[u8]) -> Option<Order> {
     }
 }
 
-fn shape(meant: &Meant, book: &Reader<'_>) -> Result<Shape> {
+fn shape(meant: &Selection<'_>) -> Result<Shape> {
     let mut first = None;
     let mut mixed = false;
-    meant.each(book, |_, text| {
+    meant.each(|_, _, text| {
         let order = utf16(text);
         mixed |= *first.get_or_insert(order) != order;
         Ok(())

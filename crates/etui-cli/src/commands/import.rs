@@ -104,11 +104,16 @@ pub fn run(app: &mut App, args: &Args) -> Result<()> {
     }
     if all.refused > 0 {
         return Err(Failure::Refused(format!(
-            "{} refused; the rest went in",
+            "{} refused; {}",
             if all.refused == 1 {
                 "1 piece was".to_owned()
             } else {
                 format!("{} pieces were", count(all.refused))
+            },
+            if all.added + all.changed + all.unchanged == 0 {
+                "nothing went in"
+            } else {
+                "the rest went in"
             }
         )));
     }
@@ -119,9 +124,11 @@ fn import(out: &mut Out, book: &Contacts<'_>, source: Source) -> Result<ImportRe
     let mut progress = Progress::of_bytes(out, &source.name, source.size);
     let name = source.name;
     let json = out.json;
+    let mut saved = 0;
     let imported = book.import(source.reader, &mut |event| {
         match event {
             ImportEvent::Progress { bytes, contacts } => {
+                saved = contacts;
                 progress.set(bytes, plural(contacts, "contact"));
             }
             ImportEvent::Refused(refused) if !json => {
@@ -135,6 +142,14 @@ fn import(out: &mut Out, book: &Contacts<'_>, source: Source) -> Result<ImportRe
         }
         ControlFlow::Continue(())
     });
+    drop(progress);
+    if imported.is_err() && saved > 0 {
+        out.note(&format!(
+            "{} of {} went in before this; bring it in again to go on",
+            plural(saved, "contact"),
+            shown(&name)
+        ));
+    }
     imported.map_err(|error| match error {
         Error::Io { source, path } if path == Path::new("the input") => {
             Failure::named_io(name, source)

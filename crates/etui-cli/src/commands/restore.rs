@@ -45,7 +45,9 @@ pub fn run(app: &mut App, args: &Args) -> Result<()> {
             let path = path.display();
             Failure::Other(format!(
                 "{path}: a store stands here, and is not replaced; close what uses it and move \
-                 it away first:\n  mv '{path}' '{path}.before'\n\
+                 it away first, with its log if there is one:\n  \
+                 mv '{path}' '{path}.before'\n  \
+                 mv '{path}-wal' '{path}.before-wal'\n\
                  or bring the backup back elsewhere with --to PATH"
             ))
         }

@@ -19,7 +19,7 @@ fn what_goes_in_comes_out_byte_for_byte() {
         "etui export -o nowhere/out.vcf",
         "etui export --vcard-version 4.0 anna",
         "ls -A",
-    ], @r#"
+    ], @r"
     $ etui import people.vcf
     people.vcf: 4 added (590 bytes)
     $ etui import people.vcf
@@ -53,7 +53,7 @@ fn what_goes_in_comes_out_byte_for_byte() {
     FN:Anna Müller\r
     ORG:Example GmbH;Sales\r
     TEL;TYPE=WORK:+49 30 23125 001\r
-    TEL;TYPE=CELL,PREF:0171 39200 02\r
+    TEL;TYPE=CELL;PREF=1:0171 39200 02\r
     EMAIL:anna.mueller@example.org\r
     END:VCARD\r
     $ ls -A
@@ -61,7 +61,7 @@ fn what_goes_in_comes_out_byte_for_byte() {
     out.vcf
     people.vcf
     tmp
-    "#);
+    ");
 }
 
 #[test]
@@ -75,9 +75,9 @@ fn what_is_broken_is_told_of_and_the_rest_goes_in() {
         "etui import nothing.vcf people.vcf",
         "etui import tmp",
         "etui import",
-    ], @r#"
+    ], @r"
     $ etui import broken.vcf people.vcf
-    broken.vcf:1: the record has no END line; it may be cut off: complete it or export it again (BEGIN:VCARD\r\nVERSION:3.0\r\nUID:anna\r\nN:Müller;Anna;;;\r\nFN:Anna Müller\r…)
+    broken.vcf:1: the record has no END line; it may be cut off: complete it or export it again (UID:anna)
     broken.vcf:32: this text belongs to no record; remove it, or put BEGIN and END lines around it (and \u{1b}[2Jthis)
     broken.vcf: 3 added, 2 refused (593 bytes)
     people.vcf: 1 added, 3 unchanged (590 bytes)
@@ -85,7 +85,7 @@ fn what_is_broken_is_told_of_and_the_rest_goes_in() {
     error: 2 pieces were refused; the rest went in
     [exit 3]
     $ etui -q import - < broken.vcf
-    -:1: the record has no END line; it may be cut off: complete it or export it again (BEGIN:VCARD\r\nVERSION:3.0\r\nUID:anna\r\nN:Müller;Anna;;;\r\nFN:Anna Müller\r…)
+    -:1: the record has no END line; it may be cut off: complete it or export it again (UID:anna)
     -:32: this text belongs to no record; remove it, or put BEGIN and END lines around it (and \u{1b}[2Jthis)
     error: 2 pieces were refused; the rest went in
     [exit 3]
@@ -103,7 +103,7 @@ fn what_is_broken_is_told_of_and_the_rest_goes_in() {
 
     For more information, try '--help'.
     [exit 2]
-    "#);
+    ");
 }
 
 #[test]
@@ -150,7 +150,11 @@ fn utf16_comes_out_as_it_came_or_as_utf8() {
         place.run("etui import people.vcf");
         let (text, code) = place.run("etui export");
         assert_eq!(code, Some(0));
-        assert!(text.starts_with(&card("Jörg")), "{text}");
+        // Written otherwise than it came, it carries the identity it has.
+        assert!(
+            text.starts_with("BEGIN:VCARD\r\nVERSION:3.0\r\nFN:Jörg\r\nUID:etui-"),
+            "{text}"
+        );
         assert!(
             text.ends_with("since the others are not in UTF-16\n"),
             "{text}"

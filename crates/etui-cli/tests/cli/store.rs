@@ -76,19 +76,19 @@ fn other_files_are_left_alone() {
         "etui --store tmp contacts list",
         "etui --store people.vcf import people.vcf",
         "cksum people.vcf | cut -d' ' -f2",
-    ], @r#"
+    ], @"
     $ etui --store people.vcf contacts list
     error: people.vcf: this is not a database file; it was left untouched
     [exit 6]
     $ etui --store tmp contacts list
-    error: tmp: cannot be opened (is the directory there, and may you read it?)
-    [exit 1]
+    error: tmp: this is not a database file; it was left untouched
+    [exit 6]
     $ etui --store people.vcf import people.vcf
     error: people.vcf: this is not a database file; it was left untouched
     [exit 6]
     $ cksum people.vcf | cut -d' ' -f2
     590
-    "#);
+    ");
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn backup_and_restore() {
         "etui contacts find anna",
         "etui restore nothing.etui --to x.etui",
         "etui restore people.vcf --to x.etui",
-    ], @r#"
+    ], @"
     $ etui backup copy.etui | sed 's/(.*)/(SIZE)/'
     Wrote a backup: copy.etui (SIZE)
     $ etui backup copy.etui
@@ -114,23 +114,24 @@ fn backup_and_restore() {
     Removed 1: Anna Müller
     Bring back: etui contacts restore 1
     $ etui restore copy.etui
-    error: ~/.local/share/etui/personal.etui: a store stands here, and is not replaced; close what uses it and move it away first:
+    error: ~/.local/share/etui/personal.etui: a store stands here, and is not replaced; close what uses it and move it away first, with its log if there is one:
       mv '~/.local/share/etui/personal.etui' '~/.local/share/etui/personal.etui.before'
+      mv '~/.local/share/etui/personal.etui-wal' '~/.local/share/etui/personal.etui.before-wal'
     or bring the backup back elsewhere with --to PATH
     [exit 1]
     $ mv .local/share/etui/personal.etui before.etui
     $ etui restore copy.etui | sed 's/(.*)/(SIZE)/'
     Brought the backup back: ~/.local/share/etui/personal.etui (SIZE)
     $ etui contacts find anna
-    #  Name         Organisation  Phone             E-mail
-    1  Anna Müller  Example GmbH  +49 30 23125 001  anna.mueller@example.org
+    #  Name         Organisation  Phone          E-mail
+    1  Anna Müller  Example GmbH  0171 39200 02  anna.mueller@example.org
     $ etui restore nothing.etui --to x.etui
     error: nothing.etui: No such file or directory
     [exit 1]
     $ etui restore people.vcf --to x.etui
     error: people.vcf: this is not a database file; it was left untouched
     [exit 6]
-    "#);
+    ");
 }
 
 #[test]

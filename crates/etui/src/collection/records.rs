@@ -100,7 +100,7 @@ pub(crate) fn put(
         etag,
         outcome,
     };
-    if found.etag == etag && !found.removed {
+    if found.etag == etag && !found.removed && is_text(conn, found.id, new.text)? {
         return Ok(saved(Outcome::Unchanged));
     }
     replace(conn, numbers, &found, etag, new)?;
@@ -109,6 +109,13 @@ pub(crate) fn put(
     } else {
         Outcome::Changed
     }))
+}
+
+/// Whether the record's text is this one: a damaged text has the ETag of the one that was saved.
+fn is_text(conn: &Connection, id: i64, text: &[u8]) -> Result<bool> {
+    Ok(conn
+        .prepare_cached("SELECT text = ?2 FROM record WHERE id = ?1")?
+        .query_row((id, text), |r| r.get(0))?)
 }
 
 fn replace(

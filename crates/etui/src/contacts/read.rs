@@ -131,19 +131,26 @@ impl<'c> Reader<'c> {
         Self { store, conn, book }
     }
 
+    /// Runs `work`, and tells of an error in this crate's terms.
+    fn told<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
+        work().map_err(|e| self.store.engine.explain(e))
+    }
+
     /// The contact with this UID; `None` when there is none (or it was removed).
     ///
     /// # Errors
     /// Whatever reading reports.
     pub fn get(&self, uid: &str) -> Result<Option<Contact>> {
-        Ok(self
-            .conn
-            .prepare_cached(
-                "SELECT id, uid, etag, text FROM record \
+        self.told(|| {
+            Ok(self
+                .conn
+                .prepare_cached(
+                    "SELECT id, uid, etag, text FROM record \
                  WHERE collection = ?1 AND uid = ?2 AND removed IS NULL",
-            )?
-            .query_row((self.book, uid), Contact::from_row)
-            .optional()?)
+                )?
+                .query_row((self.book, uid), Contact::from_row)
+                .optional()?)
+        })
     }
 
     /// The contacts with these UIDs, in the order asked; `None` where there is none.
@@ -151,17 +158,19 @@ impl<'c> Reader<'c> {
     /// # Errors
     /// Whatever reading reports.
     pub fn get_many<U: AsRef<str>>(&self, uids: &[U]) -> Result<Vec<Option<Contact>>> {
-        let mut statement = self.conn.prepare_cached(
-            "SELECT id, uid, etag, text FROM record \
+        self.told(|| {
+            let mut statement = self.conn.prepare_cached(
+                "SELECT id, uid, etag, text FROM record \
              WHERE collection = ?1 AND uid = ?2 AND removed IS NULL",
-        )?;
-        uids.iter()
-            .map(|uid| {
-                Ok(statement
-                    .query_row((self.book, uid.as_ref()), Contact::from_row)
-                    .optional()?)
-            })
-            .collect()
+            )?;
+            uids.iter()
+                .map(|uid| {
+                    Ok(statement
+                        .query_row((self.book, uid.as_ref()), Contact::from_row)
+                        .optional()?)
+                })
+                .collect()
+        })
     }
 
     /// The contact with this number; `None` when this address book has none.
@@ -169,14 +178,16 @@ impl<'c> Reader<'c> {
     /// # Errors
     /// Whatever reading reports.
     pub fn by_id(&self, id: RecordId) -> Result<Option<Contact>> {
-        Ok(self
-            .conn
-            .prepare_cached(
-                "SELECT id, uid, etag, text FROM record \
+        self.told(|| {
+            Ok(self
+                .conn
+                .prepare_cached(
+                    "SELECT id, uid, etag, text FROM record \
                  WHERE id = ?2 AND collection = ?1 AND removed IS NULL",
-            )?
-            .query_row((self.book, id.0), Contact::from_row)
-            .optional()?)
+                )?
+                .query_row((self.book, id.0), Contact::from_row)
+                .optional()?)
+        })
     }
 
     /// All vCards, in the order in which they were added.
@@ -199,19 +210,21 @@ impl<'c> Reader<'c> {
     /// # Errors
     /// Whatever reading reports, and what `visit` returns.
     pub fn for_each(&self, mut visit: impl FnMut(RecordId, &[u8]) -> Result<()>) -> Result<()> {
-        let mut statement = self.conn.prepare_cached(
-            // In the order of the file; by way of `record_uid` they would have to be sorted.
-            "SELECT id, text FROM record NOT INDEXED \
+        self.told(|| {
+            let mut statement = self.conn.prepare_cached(
+                // In the order of the file; by way of `record_uid` they would have to be sorted.
+                "SELECT id, text FROM record NOT INDEXED \
              WHERE collection = ?1 AND removed IS NULL ORDER BY id",
-        )?;
-        let mut rows = statement.query([self.book])?;
-        while let Some(row) = rows.next()? {
-            visit(
-                RecordId(row.get(0)?),
-                row.get_ref(1)?.as_blob().unwrap_or_default(),
             )?;
-        }
-        Ok(())
+            let mut rows = statement.query([self.book])?;
+            while let Some(row) = rows.next()? {
+                visit(
+                    RecordId(row.get(0)?),
+                    row.get_ref(1)?.as_blob().unwrap_or_default(),
+                )?;
+            }
+            Ok(())
+        })
     }
 
     /// How many contacts there are.
@@ -219,11 +232,13 @@ impl<'c> Reader<'c> {
     /// # Errors
     /// Whatever reading reports.
     pub fn count(&self) -> Result<u64> {
-        Ok(self
-            .conn
-            .prepare_cached("SELECT count(*) FROM list WHERE collection = ?1")?
-            .query_row([self.book], |r| r.get::<_, i64>(0))?
-            .unsigned_abs())
+        self.told(|| {
+            Ok(self
+                .conn
+                .prepare_cached("SELECT count(*) FROM list WHERE collection = ?1")?
+                .query_row([self.book], |r| r.get::<_, i64>(0))?
+                .unsigned_abs())
+        })
     }
 
     /// A page of the list, in the store's locale order.
@@ -231,17 +246,19 @@ impl<'c> Reader<'c> {
     /// # Errors
     /// Whatever reading reports.
     pub fn list(&self, page: Page) -> Result<Vec<Entry>> {
-        let mut statement = self.conn.prepare_cached(
-            "SELECT id, summary FROM list WHERE collection = ?1 \
+        self.told(|| {
+            let mut statement = self.conn.prepare_cached(
+                "SELECT id, summary FROM list WHERE collection = ?1 \
              ORDER BY sort, id LIMIT ?2 OFFSET ?3",
-        )?;
-        let signed = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
-        let mut rows = statement.query((self.book, signed(page.limit), signed(page.offset)))?;
-        let mut entries = Vec::new();
-        while let Some(row) = rows.next()? {
-            entries.push(entry(row)?);
-        }
-        Ok(entries)
+            )?;
+            let signed = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
+            let mut rows = statement.query((self.book, signed(page.limit), signed(page.offset)))?;
+            let mut entries = Vec::new();
+            while let Some(row) = rows.next()? {
+                entries.push(entry(row)?);
+            }
+            Ok(entries)
+        })
     }
 
     /// The contacts that `filter` means, in list order.
@@ -257,14 +274,16 @@ impl<'c> Reader<'c> {
     /// # Errors
     /// Whatever reading reports.
     pub fn find_page(&self, filter: &Filter, page: Page) -> Result<Vec<Entry>> {
-        if matches!(filter, Filter::All) {
-            return self.list(page);
-        }
-        let matcher = Matcher::new(filter, self.store.region());
-        match matcher.lookups() {
-            Some((lookups, _)) => self.gather(&matcher, &lookups, page),
-            None => self.walk(&matcher, page),
-        }
+        self.told(|| {
+            if matches!(filter, Filter::All) {
+                return self.list(page);
+            }
+            let matcher = Matcher::new(filter, self.store.region());
+            match matcher.lookups() {
+                Some((lookups, _)) => self.gather(&matcher, &lookups, page),
+                None => self.walk(&matcher, page),
+            }
+        })
     }
 
     /// Candidates from the index, compared, sorted.
@@ -296,7 +315,12 @@ impl<'c> Reader<'c> {
                 let mut rows = summary.query((self.book, sort, id))?;
                 match rows.next()? {
                     Some(row) => entry(row),
-                    None => Err(rusqlite::Error::QueryReturnedNoRows.into()),
+                    // SQLITE_CORRUPT: every live record stands in the list.
+                    None => Err(rusqlite::Error::SqliteFailure(
+                        rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT),
+                        Some(format!("contact {id} is missing from the list")),
+                    )
+                    .into()),
                 }
             })
             .collect()
@@ -330,14 +354,16 @@ impl<'c> Reader<'c> {
     /// # Errors
     /// Whatever reading reports.
     pub fn trash(&self) -> Result<Vec<Contact>> {
-        let sql = format!(
-            "SELECT {} FROM record WHERE collection = ?1 AND removed IS NOT NULL \
+        self.told(|| {
+            let sql = format!(
+                "SELECT {} FROM record WHERE collection = ?1 AND removed IS NOT NULL \
              ORDER BY changed DESC",
-            Contact::COLUMNS
-        );
-        let mut statement = self.conn.prepare_cached(&sql)?;
-        let found = statement.query_map([self.book], Contact::from_row)?;
-        Ok(found.collect::<rusqlite::Result<_>>()?)
+                Contact::COLUMNS
+            );
+            let mut statement = self.conn.prepare_cached(&sql)?;
+            let found = statement.query_map([self.book], Contact::from_row)?;
+            Ok(found.collect::<rusqlite::Result<_>>()?)
+        })
     }
 
     /// What was changed in this address book since `token`.
@@ -345,7 +371,7 @@ impl<'c> Reader<'c> {
     /// # Errors
     /// Whatever reading reports.
     pub fn changes_since(&self, token: &Token) -> Result<Changes> {
-        changes::since(self.conn, self.book, token)
+        self.told(|| changes::since(self.conn, self.book, token))
     }
 }
 

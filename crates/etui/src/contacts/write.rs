@@ -8,7 +8,7 @@ use super::Contacts;
 use super::card::Card;
 use super::keys::{self, Derived};
 use crate::collection::records::{self, Incoming, Numbers};
-use crate::collection::{Condition, ETag, Saved};
+use crate::collection::{Condition, Saved};
 use crate::error::{Error, Result};
 use crate::text::order::Order;
 use crate::text::phone::Region;
@@ -234,19 +234,19 @@ impl Contacts<'_> {
     }
 }
 
-/// Derives everything anew that is derived from the records' texts: ETags, keys, sort keys, lists.
-/// Tells whether any keys changed; the index then has to be made anew as well.
+/// Derives keys, sort keys and lists anew from the records' texts. Tells whether any keys changed;
+/// the index then has to be made anew as well. ETags stay: they are what tells that a text is not
+/// the one that was saved.
 pub(crate) fn rederive(conn: &Connection, order: &Order, region: Option<Region>) -> Result<bool> {
     conn.execute_batch("DELETE FROM list")?;
-    let mut update =
-        conn.prepare("UPDATE record SET etag = ?2, sort = ?3, keys = ?4 WHERE id = ?1")?;
+    let mut update = conn.prepare("UPDATE record SET sort = ?2, keys = ?3 WHERE id = ?1")?;
     let mut insert =
         conn.prepare("INSERT INTO list (collection, sort, id, summary) VALUES (?1, ?2, ?3, ?4)")?;
     let mut next = conn.prepare(
         "SELECT id, collection, removed IS NULL, keys, text FROM record WHERE id > ?1 \
          ORDER BY id LIMIT 64",
     )?;
-    let mut last = -1i64;
+    let mut last = i64::MIN;
     let mut changed = false;
     loop {
         let page = next
@@ -259,14 +259,13 @@ pub(crate) fn rederive(conn: &Connection, order: &Order, region: Option<Region>)
         }
         for (id, collection, live, keys, text) in page {
             last = id;
-            let etag = ETag::of(&text);
             // What another program wrote and cannot be read sorts first.
             let derived = match Card::parse(text) {
                 Ok(card) => keys::derive(&card, order, region),
                 Err(_) => Derived::default(),
             };
             changed |= derived.keys != keys;
-            update.execute((id, etag, &derived.sort, &derived.keys))?;
+            update.execute((id, &derived.sort, &derived.keys))?;
             if live {
                 insert.execute((collection, &derived.sort, id, &derived.summary))?;
             }

@@ -21,7 +21,7 @@ use rusqlite::Connection;
 
 use crate::error::{Error, Result};
 
-pub(crate) use open::{OpenMode, sync_directory, with_suffix};
+pub(crate) use open::{OpenMode, refuse_stray_log, sync_directory, with_suffix};
 
 /// When a save is safe from what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

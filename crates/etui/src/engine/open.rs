@@ -42,9 +42,12 @@ const STATEMENTS: usize = 96;
 pub(super) fn open(path: &Path, mode: OpenMode, settings: &Settings) -> Result<Opened> {
     let cache = super::reader_share(settings.memory_budget);
     match std::fs::metadata(path) {
-        Err(_) if mode == OpenMode::ReadWrite => create_file(path)?,
-        // SQLite takes a file shorter than its header for an empty one.
-        Ok(m) if m.is_dir() || (1..HEADER).contains(&m.len()) => {
+        Err(_) if mode == OpenMode::ReadWrite => {
+            refuse_stray_log(path)?;
+            create_file(path)?;
+        }
+        // SQLite takes a file shorter than its header for an empty one, and a device for a file.
+        Ok(m) if !m.is_file() || (1..HEADER).contains(&m.len()) => {
             return Err(Error::NotADatabase {
                 path: path.to_owned(),
             });
@@ -88,6 +91,17 @@ pub(super) fn open(path: &Path, mode: OpenMode, settings: &Settings) -> Result<O
         mode,
         created,
     })
+}
+
+/// Refuses a path beside which the log of a store lies that is not there itself.
+pub(crate) fn refuse_stray_log(path: &Path) -> Result<()> {
+    for suffix in ["-wal", "-journal"] {
+        let log = with_suffix(path, suffix);
+        if std::fs::metadata(&log).is_ok_and(|m| m.len() > 0) {
+            return Err(Error::StrayLog { path: log });
+        }
+    }
+    Ok(())
 }
 
 /// Makes the file a WAL database. SQLite does not wait for a lock here, so this does: another

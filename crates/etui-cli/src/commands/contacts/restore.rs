@@ -12,7 +12,7 @@ use crate::output::{Table, one_line};
 const EXAMPLES: &str = "\
 Examples:
   etui contacts restore 17                   bring it back, or what it was before its latest change
-  etui contacts restore 17                   once more: undo the undoing
+  etui contacts restore 17                   after an edit, once more: undo the undoing
   etui contacts restore --list               what is in the trash
 
 Removed contacts and earlier versions are kept for 30 days.";
@@ -41,7 +41,7 @@ pub fn run(app: &mut App, args: &Args) -> Result<()> {
     let restored: Vec<Option<Saved>> = book.restore_many(&uids)?;
     let mut nothing = Vec::new();
     for (contact, saved) in meant.iter().zip(restored) {
-        let Some(saved) = saved else {
+        let Some(saved) = saved.filter(|s| s.outcome != Outcome::Unchanged) else {
             nothing.push(contact.id.to_string());
             continue;
         };
@@ -55,8 +55,7 @@ pub fn run(app: &mut App, args: &Args) -> Result<()> {
         let name = one_line(&name);
         app.out.say(match saved.outcome {
             Outcome::Added => format!("Brought back {}: {name}", saved.id),
-            Outcome::Changed => format!("Undid the latest change of {}: {name}", saved.id),
-            Outcome::Unchanged => format!("Nothing to undo: {} {name}", saved.id),
+            _ => format!("Undid the latest change of {}: {name}", saved.id),
         })?;
     }
     store.close()?;

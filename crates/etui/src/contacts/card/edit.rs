@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Card, CardError, Version};
+use super::{Card, CardError, Version, dates};
 use crate::error::Result;
 use crate::import::clean::clean;
 use crate::import::lines::{ContentLine, ContentLines};
@@ -131,10 +131,8 @@ impl Card {
             .last()
             .map(|l| l.span.end)
             .or_else(|| {
-                own_lines(&text)
-                    .filter(|l| l.name_is("END"))
-                    .last()
-                    .map(|l| l.span.start)
+                let ends = ContentLines::new(&text).filter(|l| is_edge(l, "END"));
+                ends.last().map(|l| l.span.start)
             })
             .unwrap_or(text.len());
         self.splice(&text, place..place, &new)
@@ -216,7 +214,9 @@ impl Card {
     /// A content line with its folds and line end, as the card's version writes it.
     fn line(&self, head: &str, name: &str, value: &str, ending: &[u8]) -> Vec<u8> {
         let old = self.version() == Version::V2_1;
-        let value = escape(name, value, old);
+        let date = is_one_of(&["BDAY", "ANNIVERSARY"], name) && self.version() == Version::V4_0;
+        let basic = dates::basic(value.trim()).filter(|_| date);
+        let value = escape(name, basic.as_deref().unwrap_or(value), old);
         if old && (!value.is_ascii() || value.contains(['\n', '\r'])) {
             return quoted_printable(head, &value, ending);
         }
@@ -228,15 +228,24 @@ impl Card {
 fn own_lines(text: &[u8]) -> impl Iterator<Item = ContentLine<'_>> {
     let mut depth = 0usize;
     ContentLines::new(text).filter(move |line| {
-        if line.name_is("BEGIN") {
+        if is_edge(line, "BEGIN") {
             depth += 1;
         }
         let own = depth <= 1;
-        if line.name_is("END") {
+        if is_edge(line, "END") {
             depth = depth.saturating_sub(1);
         }
         own
     })
+}
+
+/// Whether the line is `BEGIN:VCARD` or `END:VCARD`.
+fn is_edge(line: &ContentLine<'_>, name: &str) -> bool {
+    line.name_is(name)
+        && line
+            .unfolded_value()
+            .trim_ascii()
+            .eq_ignore_ascii_case(b"VCARD")
 }
 
 /// Whether the line before `at` is quoted-printable and ends with a soft break that nothing
@@ -410,6 +419,17 @@ mod tests {
         let mut card = Card::parse("BEGIN:VCARD\r\nFN:A\r\nEND:VCARD").unwrap();
         card.set("NOTE", "x").unwrap();
         assert_eq!(card.text(), b"BEGIN:VCARD\r\nFN:A\r\nNOTE:x\r\nEND:VCARD");
+    }
+
+    #[test]
+    fn a_line_that_only_looks_like_a_begin_is_none() {
+        let mut card = Card::parse(
+            "BEGIN:VCARD\nVERSION:2.1\nN:A\nAGENT:\nBEGIN:VCARD\nN:B\nBEGIN:VCA\nEND:VCARD\n\
+             TEL:1\nEND:VCARD\n",
+        )
+        .unwrap();
+        card.set("NOTE", "here").unwrap();
+        assert!(card.text().ends_with(b"TEL:1\nNOTE:here\nEND:VCARD\n"));
     }
 
     #[test]

@@ -17,6 +17,7 @@
 //! (RFC 6350) are read; edits ([`Card::set`] and its neighbours in `edit`) change only the lines
 //! they are about.
 
+mod dates;
 mod edit;
 mod values;
 mod version4;
@@ -236,6 +237,8 @@ fn read(text: &[u8]) -> Result<VCard, CardError> {
     if !matches!(parser.entry(), Entry::Eof) {
         return Err(CardError::Several);
     }
+    let mut parsed = parsed;
+    dates::read_as_written(&mut parsed, trimmed);
     if !parsed.entries.iter().any(says_something) {
         return Err(CardError::Empty);
     }

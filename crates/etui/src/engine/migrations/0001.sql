@@ -70,6 +70,7 @@ CREATE VIEW contact (book, uid, vcard) AS
     WHERE c.kind = 'contacts' AND r.removed IS NULL;
 
 CREATE TRIGGER contact_insert INSTEAD OF INSERT ON contact BEGIN
+    SELECT raise(ABORT, 'the column vcard is missing') WHERE NEW.vcard IS NULL;
     SELECT raise(ABORT, 'there is no address book of this name') WHERE NOT EXISTS
         (SELECT 1 FROM collection
          WHERE kind = 'contacts' AND name = coalesce(NEW.book, 'Contacts'));
@@ -79,7 +80,7 @@ END;
 
 CREATE TRIGGER contact_update INSTEAD OF UPDATE ON contact BEGIN
     SELECT raise(ABORT, 'only the vcard of a contact can be changed; its uid is in it')
-        WHERE NEW.book IS NOT OLD.book OR NEW.uid IS NOT OLD.uid;
+        WHERE NEW.book IS NOT OLD.book OR NEW.uid IS NOT OLD.uid OR NEW.vcard IS NULL;
     INSERT INTO inbox (book, uid, vcard)
     VALUES (NEW.book, OLD.uid, CAST(NEW.vcard AS BLOB));
 END;
