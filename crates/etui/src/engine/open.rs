@@ -97,7 +97,8 @@ pub(super) fn open(path: &Path, mode: OpenMode, settings: &Settings) -> Result<O
 pub(crate) fn refuse_stray_log(path: &Path) -> Result<()> {
     for suffix in ["-wal", "-journal"] {
         let log = with_suffix(path, suffix);
-        if std::fs::metadata(&log).is_ok_and(|m| m.len() > 0) {
+        // A store that another program is making has a log too, but is there before it.
+        if std::fs::metadata(&log).is_ok_and(|m| m.len() > 0) && !path.exists() {
             return Err(Error::StrayLog { path: log });
         }
     }
