@@ -64,7 +64,12 @@ pub fn run(app: &mut App, args: &Args) -> Result<()> {
         ))?;
     }
     app.out.say(format!(
-        "All is well: {}, {} in the trash.",
+        "{}: {}, {} in the trash.",
+        if report.inbox.is_empty() {
+            "All is well"
+        } else {
+            "The store is whole"
+        },
         plural(report.contacts, "contact"),
         report.removed
     ))?;

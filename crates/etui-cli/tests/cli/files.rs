@@ -212,3 +212,28 @@ fn generated_people_are_always_the_same() {
     All is well: 3 contacts, 0 in the trash.
     "#);
 }
+
+/// What is no file is written to, never replaced.
+#[test]
+fn links_and_pipes_are_written_through() {
+    let place = Place::new();
+    let (text, code) = place.run(
+        "etui import -q people.vcf && echo old > real.vcf && ln -s real.vcf link.vcf && \
+         etui export -q -o link.vcf --force && test -L link.vcf && grep -c BEGIN:VCARD real.vcf && \
+         mkfifo pipe && (cat pipe > through.vcf &) && etui export -q -o pipe && test -p pipe && \
+         sleep 0.2 && cmp real.vcf through.vcf",
+    );
+    assert_eq!(code, Some(0), "{text}");
+}
+
+#[test]
+fn an_export_without_a_book_takes_all_of_them() {
+    let place = Place::new();
+    let (text, code) = place.run(
+        "etui import -q people.vcf && etui contacts books -q --create Work && \
+         etui contacts add -q --book Work --name Worker && etui export > all.vcf && \
+         etui export --book Work > work.vcf && grep -c FN:Worker all.vcf work.vcf && \
+         test $(grep -c BEGIN all.vcf) -gt $(grep -c BEGIN work.vcf)",
+    );
+    assert_eq!(code, Some(0), "{text}");
+}
