@@ -1,0 +1,133 @@
+//! A VFS that stands above SQLite's own `unix` VFS: it counts what passes ([`Counters`]), keeps
+//! a log of it ([`Event`]), and can cure what the studies of storage found ([`ShimOptions`]).
+//!
+//! ```text
+//! SQLite  ->  shim: write buffer, read buffer, growth, kind of sync, counters  ->  unix VFS
+//! ```
+//!
+//! Counted is what is asked of the VFS below, so that the effect of a cure shows.
+//!
+//! ```
+//! use etui_vfs::shim::{FileKind, Shim, ShimOptions};
+//! use rusqlite::{Connection, OpenFlags};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let dir = tempfile::tempdir()?;
+//! let shim = Shim::register("counting", ShimOptions::default())?;
+//! let flags = OpenFlags::default();
+//! let db = Connection::open_with_flags_and_vfs(dir.path().join("db"), flags, shim.name())?;
+//! db.execute_batch("CREATE TABLE t(x)")?;
+//! assert_eq!(shim.counters().of(FileKind::Journal).deletes, 1);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # What a crash may do
+//!
+//! The write buffer never changes what a sync promises: everything kept goes out before the
+//! real sync, and SQLite syncs the journal before it writes to the database. What lies between
+//! two syncs has no order on a disk, with or without a buffer. A killed process does not lose
+//! order either: whatever of the journal is kept goes out before anything of its database, and
+//! both before SQLite says that a transaction is complete and before a lock is released. The
+//! write-ahead log is never kept back, since other connections read it at once.
+
+mod count;
+mod descriptor;
+mod file;
+mod methods;
+mod pending;
+mod real;
+mod vfs;
+mod windows;
+
+use std::ffi::CString;
+
+use crate::Error;
+
+pub use count::{Counters, Event, FileCounters, FileKind, Operation};
+
+/// The call behind a sync.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum SyncCall {
+    /// The one of the VFS below. Here SQLite is built to call `fdatasync(2)`.
+    #[default]
+    Fdatasync,
+    /// `fsync(2)`, for files and directories.
+    Fsync,
+}
+
+/// A buffer that reads of the database are served from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReadBuffer {
+    /// Its size. A page that does not fit is read past it.
+    pub bytes: usize,
+    /// How much is read at once: rounded up to whole pages, as many as fit.
+    pub read_ahead: usize,
+}
+
+/// What the shim does besides counting. By default nothing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ShimOptions {
+    /// Whether to keep a log of everything; it grows until it is taken.
+    pub log: bool,
+    /// The call behind a sync.
+    pub sync: SyncCall,
+    /// The database grows and shrinks in steps of so many bytes. The file may then be longer
+    /// than the database in it, as with SQLite's own `SQLITE_FCNTL_CHUNK_SIZE`; but the step is
+    /// one change of size, where SQLite's, built as here, writes a byte into every block.
+    pub growth_step: Option<u64>,
+    /// Writes to the database and to its journal are kept in a buffer of so many bytes each,
+    /// and written back sorted, merged and after one change of size: when the file is synced,
+    /// a lock is released or the buffer is full.
+    pub coalesce: Option<usize>,
+    /// Reads of the database are served from a buffer that is read ahead.
+    pub buffer: Option<ReadBuffer>,
+}
+
+/// A registered shim. It stays registered for the life of the process, and so does what it
+/// counts with.
+#[derive(Debug, Clone)]
+pub struct Shim {
+    name: String,
+    shared: &'static vfs::Shared,
+}
+
+impl Shim {
+    /// Registers a VFS under a name that is not taken; it never becomes the default one.
+    ///
+    /// [`SyncCall::Fsync`] replaces the unix VFS's `open` and `fstat` by ones that note the
+    /// descriptor and are otherwise the same; register it before other threads use SQLite.
+    pub fn register(name: &str, options: ShimOptions) -> Result<Self, Error> {
+        let c_name = CString::new(name)
+            .ok()
+            .filter(|name| !name.is_empty())
+            .ok_or_else(|| {
+                Error::Usage(format!(
+                    "{name:?} cannot be the name of a VFS: no zero bytes"
+                ))
+            })?;
+        let shared = vfs::register(c_name, options)?;
+        let name = name.to_owned();
+        Ok(Self { name, shared })
+    }
+
+    /// The name to open databases with.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What was counted so far.
+    pub fn counters(&self) -> Counters {
+        self.shared.count.counters()
+    }
+
+    /// Begins to count anew.
+    pub fn reset(&self) {
+        self.shared.count.reset();
+    }
+
+    /// The log since it was last taken; empty if none is kept.
+    pub fn take_log(&self) -> Vec<Event> {
+        self.shared.count.take_log()
+    }
+}

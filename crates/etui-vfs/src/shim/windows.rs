@@ -1,0 +1,81 @@
+//! [`Windows`]: the read buffer, parts of a file that were read ahead.
+
+use std::collections::VecDeque;
+
+use super::ReadBuffer;
+
+#[derive(Debug)]
+struct Window {
+    begin: u64,
+    bytes: Vec<u8>,
+}
+
+/// Parts of a file, the one that was read last at the end.
+#[derive(Debug)]
+pub(super) struct Windows {
+    options: ReadBuffer,
+    windows: VecDeque<Window>,
+}
+
+impl Windows {
+    pub fn new(options: ReadBuffer) -> Self {
+        Self {
+            options,
+            windows: VecDeque::new(),
+        }
+    }
+
+    /// Fills from the buffer, if all that is asked for is there.
+    pub fn get(&self, offset: u64, to: &mut [u8]) -> bool {
+        self.windows.iter().any(|window| {
+            let Some(at) = offset.checked_sub(window.begin) else {
+                return false;
+            };
+            let Some(from) = usize::try_from(at)
+                .ok()
+                .and_then(|at| window.bytes.get(at..at.checked_add(to.len())?))
+            else {
+                return false;
+            };
+            to.copy_from_slice(from);
+            true
+        })
+    }
+
+    /// Which range to read for one that is not there: whole pages, as far ahead as the buffer
+    /// holds. None if it does not hold so much as is asked for.
+    pub fn range_for(&self, offset: u64, length: usize, page_size: u64) -> Option<(u64, usize)> {
+        let begin = offset - offset % page_size;
+        let need = (offset - begin).saturating_add(length as u64);
+        let pages = |bytes: u64| bytes.div_ceil(page_size).saturating_mul(page_size);
+        let (bytes, ahead) = (self.options.bytes as u64, self.options.read_ahead as u64);
+        let ahead = pages(need.max(ahead)).min(bytes - bytes % page_size);
+        let ahead = usize::try_from(ahead).ok()?;
+        (need <= ahead as u64).then_some((begin, ahead))
+    }
+
+    /// Keeps a part that was read, and lets the oldest go.
+    pub fn put(&mut self, begin: u64, bytes: Vec<u8>) {
+        self.windows.push_back(Window { begin, bytes });
+        let mut kept: usize = self.windows.iter().map(|window| window.bytes.len()).sum();
+        while kept > self.options.bytes {
+            let Some(oldest) = self.windows.pop_front() else {
+                break;
+            };
+            kept = kept.saturating_sub(oldest.bytes.len());
+        }
+    }
+
+    /// Forgets what a write changes.
+    pub fn forget(&mut self, begin: u64, end: u64) {
+        self.windows.retain(|window| {
+            let window_end = window.begin.saturating_add(window.bytes.len() as u64);
+            window_end <= begin || window.begin >= end
+        });
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.windows.clear();
+    }
+}
