@@ -1,0 +1,141 @@
+//! `etui lab compare A B`: what is better or worse, beyond noise.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+
+use crate::compare::{Comparison, compare};
+use crate::error::Error;
+use crate::report::numbers;
+use crate::results::file;
+use crate::say;
+
+const EXAMPLES: &str = "\
+Examples:
+  etui lab run counters --out before.jsonl
+  etui lab run counters --out after.jsonl
+  etui lab compare before.jsonl after.jsonl
+
+Counters are compared exactly and decide the exit code: 0 nothing is worse, 3 something is.
+Instructions may differ by 3 %, and decide on the same system and processor only. Times are compared as ratios to the first arm of their group,
+from five repetitions on, and count if their ranges are farther apart than each is wide and
+the medians differ by 25 %; they decide the exit code only with --times. Block I/O and memory
+are told of, and decide nothing.";
+
+/// Compare two results files: what is better or worse, beyond noise
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// The results before
+    before: PathBuf,
+    /// The results after
+    after: PathBuf,
+    /// Let times decide the exit code as well
+    #[arg(long)]
+    times: bool,
+    /// Let it decide as well if something that was measured before is missing
+    #[arg(long)]
+    complete: bool,
+    /// Write JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Args {
+    /// Compares and tells.
+    pub fn run(&self) -> Result<ExitCode, Error> {
+        let before = file::read(&self.before)?;
+        let after = file::read(&self.after)?;
+        let comparison = compare(&before, &after, self.times);
+        if self.json {
+            let text = serde_json::to_string_pretty(&comparison)
+                .map_err(|e| Error::other(e.to_string()))?;
+            say::out(format_args!("{text}"))?;
+        } else {
+            print(&comparison)?;
+        }
+        if comparison.compared == 0 {
+            return Err(Error::Usage(
+                "the two files have no measure in common".to_owned(),
+            ));
+        }
+        Ok(
+            if comparison.worse() || (self.complete && comparison.gone > 0) {
+                ExitCode::from(3)
+            } else {
+                ExitCode::SUCCESS
+            },
+        )
+    }
+}
+
+fn print(comparison: &Comparison) -> Result<(), Error> {
+    for remark in &comparison.remarks {
+        say::out(format_args!("Not the same {remark}"))?;
+    }
+    if !comparison.differences.is_empty() {
+        let mut table = Table::new();
+        table
+            .load_style(presets::UTF8_HORIZONTAL_ONLY)
+            .set_content_arrangement(ContentArrangement::Dynamic)
+            .set_header(["", "arm", "measure", "before", "after", "change"]);
+        for difference in &comparison.differences {
+            let sign = match (difference.worse, difference.gates) {
+                (true, true) => "WORSE",
+                (true, false) => "worse?",
+                (false, true) => "better",
+                (false, false) => "better?",
+            };
+            let change = if difference.before == 0.0 {
+                String::new()
+            } else {
+                format!(
+                    "{:+.1} %",
+                    (difference.after / difference.before - 1.0) * 100.0
+                )
+            };
+            table.add_row([
+                sign.to_owned(),
+                format!(
+                    "{}: {}, {}",
+                    difference.experiment, difference.arm, difference.group
+                ),
+                difference.measure.clone(),
+                numbers::one(difference.before, difference.unit),
+                numbers::one(difference.after, difference.unit),
+                change,
+            ]);
+        }
+        for column in 3..6 {
+            if let Some(column) = table.column_mut(column) {
+                column.set_cell_alignment(CellAlignment::Right);
+            }
+        }
+        say::out(format_args!("{table}"))?;
+    }
+    let worse = comparison
+        .differences
+        .iter()
+        .filter(|d| d.worse && d.gates)
+        .count();
+    let told = comparison.differences.iter().filter(|d| !d.gates).count();
+    say::out(format_args!(
+        "{} measures compared, {worse} worse, {} better{}{}.",
+        comparison.compared,
+        comparison
+            .differences
+            .iter()
+            .filter(|d| !d.worse && d.gates)
+            .count(),
+        if told > 0 {
+            format!(", {told} differ but decide nothing")
+        } else {
+            String::new()
+        },
+        match (comparison.gone, comparison.new) {
+            (0, 0) => String::new(),
+            (gone, new) => format!(", {gone} no longer there, {new} new"),
+        },
+    ))
+}

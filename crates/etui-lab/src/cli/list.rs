@@ -1,0 +1,80 @@
+//! `etui lab list`: which experiments there are.
+
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+
+use serde_json::json;
+
+use crate::error::Error;
+use crate::experiment::Experiment;
+use crate::lab::Lab;
+use crate::say;
+
+/// Tell which experiments there are, what they ask, and what cannot be run here
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Write JSON, one object a line
+    #[arg(long)]
+    json: bool,
+}
+
+impl Args {
+    /// Prints the list.
+    pub fn run(&self, experiments: &[&'static dyn Experiment]) -> Result<ExitCode, Error> {
+        for experiment in experiments {
+            let about = experiment.about();
+            let plan = experiment.plan(&Lab::new(&about, true, &BTreeMap::new())?)?;
+            if self.json {
+                let parameters: BTreeMap<_, _> = about
+                    .parameters
+                    .iter()
+                    .map(|p| {
+                        (
+                            p.name,
+                            json!({"about": p.about, "quick": p.quick, "full": p.full}),
+                        )
+                    })
+                    .collect();
+                say::out(format_args!(
+                    "{}",
+                    json!({
+                        "name": about.name,
+                        "title": about.title,
+                        "study": about.study.map(|study| study.source()),
+                        "question": about.question,
+                        "parameters": parameters,
+                        "not_run": plan.not_run,
+                    })
+                ))?;
+                continue;
+            }
+            say::out(format_args!("{:16}{}", about.name, about.title))?;
+            if let Some(study) = about.study {
+                say::out(format_args!("{:16}study: {}", "", study.source()))?;
+            }
+            say::out(format_args!("{:16}{}", "", about.question))?;
+            for parameter in about.parameters {
+                say::out(format_args!(
+                    "{:16}--set {}={}  {}",
+                    "",
+                    parameter.name,
+                    values(parameter.full),
+                    parameter.about
+                ))?;
+            }
+            for part in &plan.not_run {
+                say::out(format_args!(
+                    "{:16}not here: {}: {}",
+                    "", part.what, part.reason
+                ))?;
+            }
+            say::out("")?;
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+fn values(values: &[u64]) -> String {
+    let words: Vec<String> = values.iter().map(u64::to_string).collect();
+    words.join(",")
+}

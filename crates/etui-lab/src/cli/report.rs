@@ -1,0 +1,151 @@
+//! `etui lab report`: what the results mean.
+
+use std::fs::Permissions;
+use std::io::{ErrorKind, IsTerminal, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use crate::error::Error;
+use crate::experiment::Experiment;
+use crate::report::{self, Report, Section};
+use crate::results::{Results, file};
+use crate::say;
+
+/// Columns where there is no terminal to ask.
+const NO_TERMINAL: usize = 100;
+
+/// Write the report of a results file: page, Markdown and CSV; or show it here
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The results [default: those of `studies`]
+    #[arg(value_name = "FILE", default_value = "etui-lab-results/studies.jsonl")]
+    file: PathBuf,
+    /// Show the tables here instead of writing files
+    #[arg(long)]
+    show: bool,
+}
+
+impl Args {
+    /// Writes or shows the report.
+    pub fn run(&self, experiments: &[&'static dyn Experiment]) -> Result<ExitCode, Error> {
+        if self.show {
+            show(&self.file, experiments)?;
+        } else {
+            for file in write(&self.file, experiments)? {
+                say::out(format_args!("{}", file.display()))?;
+            }
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Shows the tables of a results file on the terminal.
+pub fn show(file: &Path, experiments: &[&'static dyn Experiment]) -> Result<(), Error> {
+    let report = read(file, experiments)?;
+    let mut out = std::io::stdout().lock();
+    let terminal = std::io::stdout().is_terminal();
+    let color = terminal && std::env::var_os("NO_COLOR").is_none();
+    let width = rustix::termios::tcgetwinsize(&out).map_or(0, |size| usize::from(size.ws_col));
+    let width = if width == 0 { NO_TERMINAL } else { width };
+    for section in &report.sections {
+        let text = report::terminal(section, width, color);
+        match writeln!(out, "{text}") {
+            // Whoever reads it has had enough.
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => return Ok(()),
+            done => done.map_err(|e| Error::file("standard output", e))?,
+        }
+    }
+    Ok(())
+}
+
+/// Shows what a results file comes to: a verdict for each experiment.
+pub fn show_verdicts(file: &Path, experiments: &[&'static dyn Experiment]) -> Result<(), Error> {
+    for section in &read(file, experiments)?.sections {
+        let verdict = &section.presentation.verdict;
+        say::out(format_args!(
+            "{} ({})",
+            section.about.title, section.about.name
+        ))?;
+        say::out(format_args!(
+            "  {}\n",
+            if verdict.sentence.is_empty() {
+                "Too little was run to tell."
+            } else {
+                &verdict.sentence
+            }
+        ))?;
+    }
+    Ok(())
+}
+
+/// Refuses a results file that the report would be written over.
+pub fn check_name(file: &Path) -> Result<(), Error> {
+    let taken = file.extension().is_some_and(|extension| {
+        ["html", "md", "csv"]
+            .iter()
+            .any(|one| extension.eq_ignore_ascii_case(one))
+    });
+    if taken {
+        return Err(Error::Usage(format!(
+            "{}: the report is written beside the results, to .html, .md and .csv; \
+             the results need another name, e.g. {}",
+            file.display(),
+            file.with_extension("jsonl").display()
+        )));
+    }
+    Ok(())
+}
+
+/// Writes page, Markdown and CSV beside a results file.
+pub fn write(file: &Path, experiments: &[&'static dyn Experiment]) -> Result<Vec<PathBuf>, Error> {
+    check_name(file)?;
+    let report = read(file, experiments)?;
+    [
+        ("html", report::html(&report)),
+        ("md", report::markdown(&report)),
+        ("csv", report::csv(&report)),
+    ]
+    .into_iter()
+    .map(|(extension, text)| {
+        let path = file.with_extension(extension);
+        whole(&path, &text)?;
+        Ok(path)
+    })
+    .collect()
+}
+
+/// Writes a file so that it is there in whole or as it was.
+fn whole(path: &Path, text: &str) -> Result<(), Error> {
+    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty());
+    let mut file = tempfile::Builder::new()
+        .permissions(Permissions::from_mode(0o644))
+        .tempfile_in(dir.unwrap_or(Path::new(".")))
+        .map_err(|e| Error::file(path, e))?;
+    file.write_all(text.as_bytes())
+        .map_err(|e| Error::file(path, e))?;
+    file.persist(path).map_err(|e| Error::file(path, e.error))?;
+    Ok(())
+}
+
+/// What a results file holds, of the experiments that are known here.
+fn read(file: &Path, experiments: &[&'static dyn Experiment]) -> Result<Report, Error> {
+    let lines = file::read(file)?;
+    if lines.is_empty() {
+        return Err(Error::other(format!(
+            "{}: there are no results in it",
+            file.display()
+        )));
+    }
+    let header = file::header(&lines);
+    let sections = experiments
+        .iter()
+        .filter(|experiment| header.experiments.contains_key(experiment.about().name))
+        .map(|experiment| {
+            let about = experiment.about();
+            let results = Results::of(about.name, &lines);
+            Section::new(about, &results, experiment.present(&results))
+        })
+        .collect();
+    Ok(Report { header, sections })
+}

@@ -1,0 +1,252 @@
+//! Comparing two results files: what is better or worse, beyond noise.
+//!
+//! How it is judged, measure by measure ([`Class`]):
+//!
+//! | class | a difference counts if | gates |
+//! |---|---|---|
+//! | exact counters | the values differ at all; where they varied within a file: as for times, beyond 2 % | yes |
+//! | instructions | they differ by more than 3 % (hash tables have random seeds) | on the same system and processor: C libraries choose code by both |
+//! | block I/O, memory, faults | the two ranges are farther apart than each is wide, beyond 25 % | no |
+//! | time | the same, beyond 25 %, of the ratio to the group's first arm within each repetition, five repetitions at least on both sides | only if asked for |
+//!
+//! Values of different passes are not mixed. Instructions are also the C library's and the C
+//! compiler's, so on another system they are told of and decide nothing.
+//!
+//! Absolute times are not judged: the machine of the one run is not the machine of the other,
+//! even if it is the same. A ratio within one repetition is what remains.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::experiment::Pass;
+use crate::measure::{self, Class};
+use crate::present::Unit;
+use crate::results::{Figure, GroupKey, Header, Line, Results};
+
+/// Fewer repetitions than this tell nothing about time.
+const ENOUGH: usize = 5;
+
+/// A measure that differs beyond noise.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Difference {
+    /// The experiment.
+    pub experiment: String,
+    /// The group's work, stack and size.
+    pub group: String,
+    /// The arm.
+    pub arm: String,
+    /// The measure, `phase/measure`.
+    pub measure: String,
+    /// Its unit; of times a ratio to the group's first arm.
+    pub unit: Unit,
+    /// The median before.
+    pub before: f64,
+    /// The median after.
+    pub after: f64,
+    /// Whether it is worse now.
+    pub worse: bool,
+    /// Whether it decides the exit code.
+    pub gates: bool,
+}
+
+/// What two results files differ in.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Comparison {
+    /// Measures that were in both.
+    pub compared: usize,
+    /// Measures that are no longer there: of arms or groups that the later run did not have.
+    pub gone: usize,
+    /// Measures that were not there before.
+    pub new: usize,
+    /// What differs beyond noise, worse first.
+    pub differences: Vec<Difference>,
+    /// What else differs between the runs, in words.
+    pub remarks: Vec<String>,
+}
+
+impl Comparison {
+    /// Whether something that gates is worse.
+    pub fn worse(&self) -> bool {
+        self.differences.iter().any(|d| d.worse && d.gates)
+    }
+}
+
+/// Compares the lines of two results files. With `times`, times gate as well.
+pub fn compare(before: &[Line], after: &[Line], times: bool) -> Comparison {
+    let mut comparison = Comparison::default();
+    let (old, new) = (
+        crate::results::file::header(before),
+        crate::results::file::header(after),
+    );
+    comparison.remarks = remarks(&old, &new);
+    let gating = Gating {
+        times,
+        instructions: old.system == new.system && old.processor == new.processor,
+    };
+    let mut names: Vec<&String> = old.experiments.keys().collect();
+    names.extend(new.experiments.keys());
+    names.sort_unstable();
+    names.dedup();
+    for name in names {
+        experiment(
+            name,
+            &Results::of(name, before),
+            &Results::of(name, after),
+            gating,
+            &mut comparison,
+        );
+    }
+    comparison.differences.sort_by_key(|d| (!d.worse, !d.gates));
+    comparison
+}
+
+/// Which of the classes that do not always decide the exit code do.
+#[derive(Debug, Clone, Copy)]
+struct Gating {
+    times: bool,
+    instructions: bool,
+}
+
+fn remarks(old: &Header, new: &Header) -> Vec<String> {
+    [
+        ("etui", &old.etui, &new.etui),
+        ("SQLite", &old.sqlite, &new.sqlite),
+        ("kernel", &old.kernel, &new.kernel),
+        ("processor", &old.processor, &new.processor),
+        ("system", &old.system, &new.system),
+    ]
+    .iter()
+    .filter(|(_, old, new)| old != new)
+    .map(|(what, old, new)| format!("{what}: {old}, then {new}"))
+    .collect()
+}
+
+fn experiment(
+    name: &str,
+    before: &Results,
+    after: &Results,
+    gating: Gating,
+    comparison: &mut Comparison,
+) {
+    let mut groups = before.groups();
+    for group in after.groups() {
+        if !groups.contains(&group) {
+            groups.push(group);
+        }
+    }
+    for group in groups {
+        let old = values(before, &group);
+        let new = values(after, &group);
+        let base = base(before, after, &group);
+        for (key, was) in &old {
+            let Some(now) = new.get(key) else {
+                comparison.gone += 1;
+                continue;
+            };
+            let (arm, measure, _) = key;
+            let (unit, class) = measure::about(measure);
+            let judged = if class == Class::Time {
+                ratios(before, &group, arm, base.as_deref(), measure)
+                    .zip(ratios(after, &group, arm, base.as_deref(), measure))
+                    .map(|(was, now)| (was, now, Unit::Ratio))
+            } else {
+                Figure::of(was)
+                    .zip(Figure::of(now))
+                    .map(|(was, now)| (was, now, unit))
+            };
+            comparison.compared += 1;
+            let Some((was, now, unit)) = judged else {
+                continue;
+            };
+            if !differs(class, &was, &now) {
+                continue;
+            }
+            comparison.differences.push(Difference {
+                experiment: name.to_owned(),
+                group: format!("{} on {}, {}", group.work, group.stack, group.size),
+                arm: arm.clone(),
+                measure: measure.clone(),
+                unit,
+                before: was.median,
+                after: now.median,
+                worse: (now.median > was.median) != measure::more_is_better(measure),
+                gates: match class {
+                    Class::Exact => true,
+                    Class::Instructions => gating.instructions,
+                    Class::Time => gating.times,
+                    Class::Block | Class::Memory => false,
+                },
+            });
+        }
+        comparison.new += new.keys().filter(|key| !old.contains_key(*key)).count();
+    }
+}
+
+/// The arm that times are compared with: the first that both runs have.
+fn base(before: &Results, after: &Results, group: &GroupKey) -> Option<String> {
+    let there = after.arms(group);
+    before
+        .arms(group)
+        .into_iter()
+        .map(|(arm, _)| arm)
+        .find(|arm| there.iter().any(|(other, _)| other == arm))
+}
+
+/// All values of a group's measures by arm, measure and pass.
+fn values(results: &Results, group: &GroupKey) -> BTreeMap<(String, String, Pass), Vec<f64>> {
+    let mut values: BTreeMap<(String, String, Pass), Vec<f64>> = BTreeMap::new();
+    for run in results.in_group(group) {
+        for (measure, value) in &run.measures {
+            values
+                .entry((run.case.arm.clone(), measure.clone(), run.case.pass))
+                .or_default()
+                .push(*value);
+        }
+    }
+    values
+}
+
+/// A time as its ratio to the base; none for the base itself, or with too few repetitions.
+fn ratios(
+    results: &Results,
+    group: &GroupKey,
+    arm: &str,
+    base: Option<&str>,
+    measure: &str,
+) -> Option<Figure> {
+    let base = base.filter(|base| *base != arm)?;
+    results
+        .ratio(group, arm, base, measure)
+        .filter(|ratio| ratio.count >= ENOUGH)
+}
+
+fn differs(class: Class, was: &Figure, now: &Figure) -> bool {
+    match class {
+        Class::Exact if constant(was) && constant(now) => was.median != now.median,
+        Class::Exact => apart(was, now, 0.02),
+        Class::Instructions => changed(was, now, 0.03),
+        Class::Block | Class::Memory | Class::Time => apart(was, now, 0.25),
+    }
+}
+
+fn constant(figure: &Figure) -> bool {
+    figure.low == figure.high
+}
+
+/// Whether the medians differ by more than a part of the smaller one.
+fn changed(was: &Figure, now: &Figure, part: f64) -> bool {
+    let smaller = was.median.abs().min(now.median.abs());
+    (now.median - was.median).abs() > part * smaller
+}
+
+/// Whether the ranges are farther apart than each is wide, and the medians differ by a part.
+fn apart(was: &Figure, now: &Figure, part: f64) -> bool {
+    let gap = (now.low - was.high).max(was.low - now.high);
+    let wide = (was.high - was.low).max(now.high - now.low);
+    // A single value has no range to judge by.
+    was.count > 1 && now.count > 1 && gap > wide && changed(was, now, part)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,314 @@
+//! The one shape that every experiment has: [`Experiment`].
+//!
+//! An experiment says what it asks and what its study found ([`About`]), which arms it
+//! compares ([`Plan`]), how one arm is run ([`Experiment::run`], in a process of its own, with
+//! a [`Meter`](crate::Meter)), and what the results mean ([`Experiment::present`]).
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::error::Error;
+use crate::{Lab, Meter, Presentation, Results};
+
+/// One of the five studies that etui is built from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Study {
+    /// MTP music sync on a Symbian^3 phone: Symbian SQL, 2010.
+    MusicSync,
+    /// The smartphone I/O stack: Jeong et al., USENIX ATC 2013.
+    SmartphoneStack,
+    /// Palm date book on NVFS: Llamagraphics, 2005.
+    DateBook,
+    /// Evolution Data Server's address book: Openismus, 2012.
+    AddressBook,
+    /// Application start: CE Linux Forum, 2005-2007.
+    ApplicationStart,
+}
+
+impl Study {
+    /// All of them, in the order of the book.
+    pub const ALL: [Study; 5] = [
+        Study::MusicSync,
+        Study::SmartphoneStack,
+        Study::DateBook,
+        Study::AddressBook,
+        Study::ApplicationStart,
+    ];
+
+    /// What was studied.
+    pub fn title(self) -> &'static str {
+        match self {
+            Study::MusicSync => "Music sync on a phone",
+            Study::SmartphoneStack => "The smartphone I/O stack",
+            Study::DateBook => "A date book on flash",
+            Study::AddressBook => "An address book behind a server",
+            Study::ApplicationStart => "Application start",
+        }
+    }
+
+    /// Who studied it, and when.
+    pub fn source(self) -> &'static str {
+        match self {
+            Study::MusicSync => "MTP music sync on a Symbian^3 phone, Symbian SQL, 2010",
+            Study::SmartphoneStack => {
+                "Jeong et al., I/O Stack Optimization for Smartphones, USENIX ATC 2013"
+            }
+            Study::DateBook => "Palm date book on NVFS, Llamagraphics, 2005",
+            Study::AddressBook => "Evolution Data Server's address book, Openismus, 2012",
+            Study::ApplicationStart => "Application start, CE Linux Forum, 2005-2007",
+        }
+    }
+}
+
+/// A figure of the study itself, the historical anchor.
+#[derive(Debug, Clone, Copy)]
+pub struct Found {
+    /// What was found.
+    pub finding: &'static str,
+    /// What the study proposed.
+    pub cure: &'static str,
+    /// Its figure, in its own words and units.
+    pub figure: &'static str,
+}
+
+/// What can be set for a run: a list of whole numbers.
+#[derive(Debug, Clone, Copy)]
+pub struct Parameter {
+    /// The name, for `--set NAME=VALUE,VALUE`.
+    pub name: &'static str,
+    /// What it sets, with its unit.
+    pub about: &'static str,
+    /// The values of a quick run (`etui lab studies`).
+    pub quick: &'static [u64],
+    /// The values of a full run (`etui lab run NAME`).
+    pub full: &'static [u64],
+}
+
+/// What an experiment is about.
+#[derive(Debug, Clone, Copy)]
+pub struct About {
+    /// The name at the prompt, e.g. `media-sync`.
+    pub name: &'static str,
+    /// One line: what it shows.
+    pub title: &'static str,
+    /// The study it repeats, if it repeats one.
+    pub study: Option<Study>,
+    /// The question, in a sentence.
+    pub question: &'static str,
+    /// How it is done here and what differs from the study, in a few sentences.
+    pub method: &'static str,
+    /// How it is made sure that all arms did the same work.
+    pub same_answer: &'static str,
+    /// What the study found.
+    pub found: &'static [Found],
+    /// What can be set.
+    pub parameters: &'static [Parameter],
+}
+
+/// What an arm stands for in the comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// As the study found it.
+    AsFound,
+    /// One cure alone.
+    Cure,
+    /// All cures together.
+    AllCures,
+    /// Gives up what a user relies on, so it is no cure: how far one could go at most.
+    Unsafe,
+    /// Another product.
+    Peer,
+    /// etui.
+    Etui,
+}
+
+impl Role {
+    /// The words for people.
+    pub fn label(self) -> &'static str {
+        match self {
+            Role::AsFound => "as found",
+            Role::Cure => "cure",
+            Role::AllCures => "all cures",
+            Role::Unsafe => "unsafe",
+            Role::Peer => "peer",
+            Role::Etui => "etui",
+        }
+    }
+}
+
+/// What an arm needs to know to run: names and values, kept with its results.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Settings(BTreeMap<String, Value>);
+
+impl Settings {
+    /// None.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// These, and one more.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.0.insert(name.to_owned(), value.into());
+        self
+    }
+
+    /// A text.
+    pub fn text(&self, name: &str) -> Result<&str, Error> {
+        self.0
+            .get(name)
+            .and_then(Value::as_str)
+            .ok_or_else(|| Error::setting(name, "a text"))
+    }
+
+    /// A whole number.
+    pub fn number(&self, name: &str) -> Result<u64, Error> {
+        self.0
+            .get(name)
+            .and_then(Value::as_u64)
+            .ok_or_else(|| Error::setting(name, "a whole number"))
+    }
+
+    /// Whether a switch is set; absent means no.
+    pub fn is(&self, name: &str) -> bool {
+        self.0.get(name).and_then(Value::as_bool).unwrap_or(false)
+    }
+
+    /// All of them, by name.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
+        self.0.iter().map(|(k, v)| (k.as_str(), v))
+    }
+}
+
+/// One way to do the work of a group.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Arm {
+    /// The name, unique in its group, e.g. `soft heap limit 8 MB`.
+    pub name: String,
+    /// What it stands for.
+    pub role: Role,
+    /// What it needs to know.
+    pub settings: Settings,
+}
+
+impl Arm {
+    /// An arm.
+    pub fn new(name: impl Into<String>, role: Role, settings: Settings) -> Self {
+        let name = name.into();
+        Self {
+            name,
+            role,
+            settings,
+        }
+    }
+}
+
+/// Arms that do the same work, on the same stack, at the same size. They are compared with
+/// each other, repetition by repetition, and their answers must agree.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Group {
+    /// The work, e.g. `insert`.
+    pub work: String,
+    /// The storage stack by its name, e.g. `here`, `ext4`, `ram` ([`crate::stacks`]).
+    pub stack: String,
+    /// How much of it: records, bytes; what it counts is the experiment's own.
+    pub size: u64,
+    /// How often each arm is timed.
+    pub repetitions: u32,
+    /// Whether each arm is also run once to be counted ([`Pass::Counted`]).
+    pub counted: bool,
+    /// Whether each arm is also run once under a tracer of system calls ([`Pass::Syscalls`]),
+    /// where there is one.
+    pub syscalls: bool,
+    /// Whether each arm is also run once on a simulated processor that counts instructions
+    /// ([`Pass::Instructions`]), where there is one. Some fifty times slower.
+    pub instructions: bool,
+    /// The arms, in the order in which they are shown.
+    pub arms: Vec<Arm>,
+    /// A guess at how long one run of one arm takes, for the time left until it is measured.
+    pub seconds: f64,
+}
+
+/// A part that cannot be run on this machine, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct NotRun {
+    /// What is not run, e.g. `stack vfat` or `arm Evolution Data Server`.
+    pub what: String,
+    /// Why, and what would help.
+    pub reason: String,
+}
+
+/// What an experiment will do on this machine.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Plan {
+    /// The groups, in order.
+    pub groups: Vec<Group>,
+    /// What cannot be run.
+    pub not_run: Vec<NotRun>,
+}
+
+/// What a run is for: the clock, or one of the counters. Only [`Pass::Timed`] gives times.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pass {
+    /// For the clock: nothing is watched that would slow the work.
+    Timed,
+    /// For the counters of the kernel, of the block device and of the experiment's shims.
+    Counted,
+    /// For system calls by file, under `strace`.
+    Syscalls,
+    /// For instructions, under valgrind's callgrind.
+    Instructions,
+}
+
+/// One run of one arm: what the process that runs it is told.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Case {
+    /// The experiment's name.
+    pub experiment: String,
+    /// The group's work.
+    pub work: String,
+    /// The group's stack.
+    pub stack: String,
+    /// The group's size.
+    pub size: u64,
+    /// The arm's name.
+    pub arm: String,
+    /// The arm's role.
+    pub role: Role,
+    /// For the clock or for the counters.
+    pub pass: Pass,
+    /// Which repetition, from 0.
+    pub repetition: u32,
+    /// The arm's settings.
+    pub settings: Settings,
+}
+
+/// An experiment. See the book, *Adding an experiment*, for one from beginning to end.
+pub trait Experiment: Sync {
+    /// What it is about.
+    fn about(&self) -> About;
+
+    /// What it will do on this machine: all arms, and what cannot be run here and why.
+    fn plan(&self, lab: &Lab) -> Result<Plan, Error>;
+
+    /// Puts what all runs of a group need into a directory on its stack, once, before the first
+    /// run, unmeasured, in a process of its own: [`Meter::shared`]. Nothing, unless an experiment says otherwise.
+    fn furnish(&self, group: &Group, dir: &Path) -> Result<(), Error> {
+        let _ = (group, dir);
+        Ok(())
+    }
+
+    /// Runs one arm, once. Called in a process of its own, whose memory, calls and time are
+    /// the arm's alone. What cannot be run after all returns [`Error::NotRun`].
+    fn run(&self, case: &Case, meter: &mut Meter) -> Result<(), Error>;
+
+    /// What the results mean: tables, curves and a verdict. Must do with partial results.
+    fn present(&self, results: &Results) -> Presentation;
+}

@@ -1,0 +1,275 @@
+//! `counters`: what etui's own operations cost in what repeats exactly. The project's
+//! baseline, compared at every change.
+
+use etui::contacts::{Card, Contacts, Filter, Page};
+use etui::{Durability, Options, Store};
+use etui_testkit::people::People;
+
+use crate::error::Error;
+use crate::present::{Cell, Column, Presentation, Row, Shown, Table, Verdict};
+use crate::{
+    About, Arm, Case, Experiment, Group, Lab, Meter, Parameter, Plan, Results, Role, Settings,
+};
+
+/// The experiment.
+pub struct Counters;
+
+/// The operations, and what each phase does so many times.
+const WORKS: [(&str, u64); 6] = [
+    ("open and close", 1),
+    ("save one", 256),
+    ("save a batch", 3_200),
+    ("get one by UID", 1_000),
+    ("find by the beginning of a name", 100),
+    ("first screen", 100),
+];
+
+/// What is shown of an operation, and where it comes from.
+const SHOWN: [(&str, &str); 5] = [
+    ("instructions", "work/instructions"),
+    ("system calls", "work/calls"),
+    ("flushes", "work/flush_calls"),
+    ("write calls", "work/write_calls"),
+    ("bytes written", "work/called_write_bytes"),
+];
+
+impl Experiment for Counters {
+    fn about(&self) -> About {
+        About {
+            name: "counters",
+            title: "What etui's operations cost, in counters that repeat exactly",
+            study: None,
+            question: "How many instructions, system calls, flushes and bytes does each operation take?",
+            method: "Each operation is run on a book of people from a fixed seed, once under callgrind and once under strace. Nothing here depends on how fast the machine is.",
+            same_answer: "Both durability levels must find the same contacts, and have the same \
+                          ones in the end.",
+            found: &[],
+            parameters: &[Parameter {
+                name: "contacts",
+                about: "contacts in the book beforehand",
+                quick: &[1_600],
+                full: &[1_600],
+            }],
+        }
+    }
+
+    fn plan(&self, lab: &Lab) -> Result<Plan, Error> {
+        let stack = if lab.stack("ram").is_ok() {
+            "ram"
+        } else {
+            "here"
+        };
+        let groups = WORKS
+            .iter()
+            .map(|(work, _)| Group {
+                work: (*work).to_owned(),
+                stack: stack.to_owned(),
+                size: lab.value("contacts"),
+                counted: true,
+                syscalls: true,
+                instructions: true,
+                seconds: 0.5,
+                arms: vec![
+                    Arm::new("durable", Role::Etui, Settings::new()),
+                    Arm::new(
+                        "deferred",
+                        Role::Etui,
+                        Settings::new().with("deferred", true),
+                    ),
+                ],
+                ..Group::default()
+            })
+            .collect();
+        Ok(Plan {
+            groups,
+            not_run: Vec::new(),
+        })
+    }
+
+    fn run(&self, case: &Case, meter: &mut Meter) -> Result<(), Error> {
+        let path = meter.dir().join("contacts.etui");
+        let mut options = Options::default();
+        options.locale = Some("de".to_owned());
+        options.region = Some("DE".to_owned());
+        if case.settings.is("deferred") {
+            options.durability = Durability::Deferred;
+        }
+        let there = cards(1, case.size)?;
+        let store = Store::open_with(&path, &options)?;
+        let contacts = store.contacts()?;
+        contacts.save_many(&there)?;
+        store.merge_index()?;
+        if case.work == "open and close" {
+            drop(contacts);
+            store.close()?;
+            let count = meter.phase("work", || {
+                let store = Store::open_with(&path, &options)?;
+                let count = store.contacts()?.count()?;
+                store.close()?;
+                Ok(count)
+            })?;
+            meter.answer(count.to_le_bytes());
+            return Ok(());
+        }
+        operate(&case.work, &contacts, &there, meter)?;
+        let mut left: Vec<Vec<u8>> = contacts
+            .all()?
+            .iter()
+            .map(|(_, text)| text.to_vec())
+            .collect();
+        left.sort_unstable();
+        for text in left {
+            meter.answer(text);
+        }
+        drop(contacts);
+        store.close()?;
+        Ok(())
+    }
+
+    fn present(&self, results: &Results) -> Presentation {
+        let mut table = Table {
+            title: "For each time".to_owned(),
+            caption: "Divided by how often the operation was done. Flushes of the deferred level are those of checkpoints.".to_owned(),
+            columns: SHOWN
+                .iter()
+                .map(|(title, measure)| match *measure {
+                    "work/called_write_bytes" => Column::bytes(*title),
+                    _ => Column::count(*title),
+                })
+                .collect(),
+            ..Table::default()
+        };
+        let mut flushes = None;
+        for group in results.groups() {
+            let times = WORKS
+                .iter()
+                .find(|(work, _)| *work == group.work)
+                .map_or(1, |(_, times)| *times);
+            for (arm, role) in results.arms(&group) {
+                let each = |measure: &str| {
+                    results
+                        .median(&group, &arm, measure)
+                        .map(|value| value / times as f64)
+                };
+                if group.work == "save one" && arm == "durable" {
+                    flushes = each("work/flush_calls");
+                }
+                table.rows.push(Row {
+                    label: format!("{}, {arm}", group.work),
+                    role,
+                    cells: SHOWN
+                        .iter()
+                        .map(|(_, measure)| Cell::of(each(measure)))
+                        .collect(),
+                });
+            }
+        }
+        let verdict = flushes.map_or_else(Verdict::default, |flushes| Verdict {
+            shown: Shown::Yes,
+            sentence: format!(
+                "A durable save of one contact takes {flushes:.2} flushes, checkpoints and merges included."
+            ),
+            notes: Vec::new(),
+        });
+        Presentation {
+            tables: vec![table],
+            verdict,
+            ..Presentation::default()
+        }
+    }
+}
+
+/// People from a seed, as cards.
+fn cards(seed: u64, count: u64) -> Result<Vec<Card>, Error> {
+    let count = usize::try_from(count).unwrap_or(usize::MAX);
+    People::new(seed)
+        .take(count)
+        .map(|text| Ok(Card::parse(text)?))
+        .collect()
+}
+
+/// Does an operation so often, as its phase `work`.
+fn operate(
+    work: &str,
+    contacts: &Contacts,
+    there: &[Card],
+    meter: &mut Meter,
+) -> Result<(), Error> {
+    let times = WORKS
+        .iter()
+        .find(|(name, _)| *name == work)
+        .map_or(0, |(_, times)| *times);
+    let first = |times: u64| {
+        there
+            .iter()
+            .cycle()
+            .take(usize::try_from(times).unwrap_or(0))
+    };
+    let answer: u64 = match work {
+        "save one" => {
+            let more = cards(2, times)?;
+            meter.phase("work", || {
+                for card in &more {
+                    contacts.save(card)?;
+                }
+                Ok(contacts.count()?)
+            })?
+        }
+        "save a batch" => {
+            let more = cards(2, times)?;
+            meter.phase("work", || {
+                contacts.save_many(&more)?;
+                Ok(contacts.count()?)
+            })?
+        }
+        "get one by UID" => {
+            let uids: Vec<String> = first(times).filter_map(Card::uid).map(Into::into).collect();
+            let found = meter.phase("work", || {
+                let mut found = Vec::with_capacity(uids.len());
+                for uid in &uids {
+                    found.extend(contacts.get(uid)?);
+                }
+                Ok(found)
+            })?;
+            for contact in &found {
+                meter.answer(&contact.text);
+            }
+            found.len() as u64
+        }
+        "find by the beginning of a name" => {
+            let names: Vec<Filter> = first(times)
+                .map(|card| {
+                    Filter::name_prefix(card.display_name().chars().take(4).collect::<String>())
+                })
+                .collect();
+            let found = meter.phase("work", || {
+                let mut found = Vec::new();
+                for name in &names {
+                    found.extend(contacts.find(name)?);
+                }
+                Ok(found)
+            })?;
+            for entry in &found {
+                meter.answer(&entry.summary.name);
+            }
+            found.len() as u64
+        }
+        "first screen" => {
+            let seen = meter.phase("work", || {
+                let mut seen = 0;
+                for _ in 0..times {
+                    seen += contacts.list(Page::first(50))?.len() as u64;
+                }
+                Ok(seen)
+            })?;
+            // Once more, uncounted: keeping it while it is counted would count as well.
+            for entry in contacts.list(Page::first(50))? {
+                meter.answer(&entry.summary.name);
+            }
+            seen
+        }
+        other => return Err(Error::other(format!("no operation `{other}`"))),
+    };
+    meter.answer(answer.to_le_bytes());
+    Ok(())
+}

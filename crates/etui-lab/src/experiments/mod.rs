@@ -1,0 +1,11 @@
+//! The experiments, one file each. A new one is a file here, its module and its place in the
+//! list below.
+
+mod counters;
+
+use crate::Experiment;
+
+/// All experiments, in the order in which they are shown.
+pub fn all() -> Vec<&'static dyn Experiment> {
+    vec![&counters::Counters]
+}

@@ -1,0 +1,85 @@
+//! What is measured, and by what.
+//!
+//! A figure's name is `phase/measure`. The measure tells unit and kind ([`about`]): time ends
+//! in `_ns`, sizes in `_bytes`; everything else is a count.
+//!
+//! | measure | what | from |
+//! |---|---|---|
+//! | `wall_ns`, `cpu_ns` | time, of the wall and of the processor | the clocks |
+//! | `minor_faults`, `major_faults` | page faults without and with reading | `/proc/self/stat` |
+//! | `read_calls`, `write_calls`, `called_read_bytes`, `called_write_bytes` | system calls that read and write, and what they asked for | `/proc/self/io` |
+//! | `block_writes`, `block_write_bytes`, `block_reads`, `block_read_bytes`, `block_flushes` | what reached the block device | [`block`] |
+//! | `block_real_writes`, `block_real_write_bytes`, `block_empty_flushes` | of that, writes that carry data, and flushes that do not | [`trace`] |
+//! | `block_database_bytes`, `block_journal_bytes`, `block_fs_journal_bytes`, `block_metadata_bytes`, `block_data_bytes`, and `_writes` | what the writes were for | [`layout`] |
+//! | `rss_bytes`, `pss_bytes`, `vms_bytes`, `private_dirty_bytes` | memory | `/proc/PID/smaps_rollup` |
+//! | `instructions` | instructions executed | callgrind |
+//! | any other | counted by the experiment, exact | its shim or tracer |
+
+pub mod block;
+pub mod instructions;
+pub mod layout;
+pub mod process;
+pub mod syscalls;
+pub mod trace;
+
+use std::process::Command;
+
+use crate::present::Unit;
+
+/// How exactly a measure repeats.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Class {
+    /// Time: depends on everything.
+    Time,
+    /// Memory and faults: depend on the kernel's moment.
+    Memory,
+    /// What reached the device: repeats but for the moment at which the kernel writes back.
+    Block,
+    /// Instructions: repeat but for the seeds of hash tables and the like.
+    Instructions,
+    /// A counter that repeats exactly.
+    Exact,
+}
+
+/// Unit and class of a measure by its name (with or without its phase).
+pub fn about(name: &str) -> (Unit, Class) {
+    let measure = name.rsplit('/').next().unwrap_or(name);
+    let unit = if measure.ends_with("_ns") {
+        Unit::Nanoseconds
+    } else if measure.ends_with("_bytes") {
+        Unit::Bytes
+    } else {
+        Unit::Count
+    };
+    let class = match measure {
+        _ if measure.ends_with("_ns") => Class::Time,
+        "rss_bytes"
+        | "pss_bytes"
+        | "vms_bytes"
+        | "private_dirty_bytes"
+        | "minor_faults"
+        | "major_faults" => Class::Memory,
+        "instructions" => Class::Instructions,
+        _ if measure.starts_with("block_") => Class::Block,
+        _ => Class::Exact,
+    };
+    (unit, class)
+}
+
+/// Whether more of a measure is better; of most, less is.
+pub fn more_is_better(name: &str) -> bool {
+    name.ends_with("_per_second")
+}
+
+/// Gives a command the environment and the directory of another.
+fn take_over(from: &Command, to: &mut Command) {
+    for (name, value) in from.get_envs() {
+        match value {
+            Some(value) => to.env(name, value),
+            None => to.env_remove(name),
+        };
+    }
+    if let Some(dir) = from.get_current_dir() {
+        to.current_dir(dir);
+    }
+}

@@ -1,0 +1,193 @@
+//! What a process uses, as the kernel tells it under `/proc`.
+
+use std::fs;
+use std::io::Read;
+use std::time::Duration;
+
+use crate::error::Error;
+
+/// The processor time of this process so far, all threads.
+pub fn cpu_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    Duration::new(
+        u64::try_from(time.tv_sec).unwrap_or(0),
+        u32::try_from(time.tv_nsec).unwrap_or(0),
+    )
+}
+
+/// Page faults, calls and bytes of a process so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Usage {
+    minor_faults: u64,
+    major_faults: u64,
+    read_calls: u64,
+    write_calls: u64,
+    read_bytes: u64,
+    write_bytes: u64,
+}
+
+impl Usage {
+    /// Of this process, before something is measured; zero where the kernel does not tell.
+    pub fn before() -> Self {
+        let mut usage = Self::default();
+        usage.read_stat();
+        // Last, as this read itself is the first thing that the kernel counts after it.
+        let io = usage.read_io();
+        usage.read_calls += 1;
+        usage.read_bytes += io as u64;
+        usage
+    }
+
+    /// Of this process, after something was measured.
+    pub fn after() -> Self {
+        let mut usage = Self::default();
+        usage.read_io();
+        usage.read_stat();
+        usage
+    }
+
+    /// Reads `/proc/self/io` by one call, and tells how many bytes that gave.
+    fn read_io(&mut self) -> usize {
+        let mut buffer = [0; 1024];
+        let length = fs::File::open("/proc/self/io")
+            .and_then(|mut file| file.read(&mut buffer))
+            .unwrap_or(0);
+        let io = String::from_utf8_lossy(buffer.get(..length).unwrap_or_default());
+        self.read_calls = field(&io, "syscr:");
+        self.write_calls = field(&io, "syscw:");
+        self.read_bytes = field(&io, "rchar:");
+        self.write_bytes = field(&io, "wchar:");
+        length
+    }
+
+    fn read_stat(&mut self) {
+        let faults = Faults::read();
+        self.minor_faults = faults.own.0;
+        self.major_faults = faults.own.1;
+    }
+
+    /// What was used since, by the names of the measures. Reading `/proc` itself is left out.
+    pub fn since(&self, before: &Self) -> Vec<(&'static str, f64)> {
+        let gone = |now: u64, then: u64| now.saturating_sub(then) as f64;
+        vec![
+            ("minor_faults", gone(self.minor_faults, before.minor_faults)),
+            ("major_faults", gone(self.major_faults, before.major_faults)),
+            ("write_calls", gone(self.write_calls, before.write_calls)),
+            (
+                "called_write_bytes",
+                gone(self.write_bytes, before.write_bytes),
+            ),
+            ("read_calls", gone(self.read_calls, before.read_calls)),
+            (
+                "called_read_bytes",
+                gone(self.read_bytes, before.read_bytes),
+            ),
+        ]
+    }
+}
+
+/// Page faults so far, minor and major: this process's and those of its children that were
+/// waited for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Faults {
+    /// This process's.
+    pub own: (u64, u64),
+    /// Its children's.
+    pub children: (u64, u64),
+}
+
+impl Faults {
+    /// As the kernel tells them; zero where it does not.
+    pub fn read() -> Self {
+        // proc_pid_stat(5): the second field is the name in brackets, which may hold anything;
+        // behind it come minflt as the 8th, then cminflt, majflt and cmajflt.
+        let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
+        let mut numbers = stat
+            .rsplit_once(')')
+            .map_or("", |(_, rest)| rest)
+            .split_ascii_whitespace()
+            .skip(7)
+            .map(|field| field.parse().unwrap_or(0));
+        let mut next = || numbers.next().unwrap_or(0);
+        let (minor, childrens_minor, major, childrens_major) = (next(), next(), next(), next());
+        Self {
+            own: (minor, major),
+            children: (childrens_minor, childrens_major),
+        }
+    }
+}
+
+fn field(text: &str, name: &str) -> u64 {
+    text.lines()
+        .find_map(|line| {
+            line.strip_prefix(name)?
+                .split_ascii_whitespace()
+                .next()?
+                .parse()
+                .ok()
+        })
+        .unwrap_or(0)
+}
+
+/// The memory of a process, in bytes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Memory {
+    /// Resident: what of it is in memory, shared or not.
+    pub rss: u64,
+    /// Proportional: shared pages divided by those who share them.
+    pub pss: u64,
+    /// Virtual: its address space.
+    pub vms: u64,
+    /// Private and written: what it alone costs.
+    pub private_dirty: u64,
+}
+
+impl Memory {
+    /// Of a process.
+    pub fn of(pid: u32) -> Result<Self, Error> {
+        let path = format!("/proc/{pid}/smaps_rollup");
+        let rollup = fs::read_to_string(&path).map_err(|e| Error::file(&path, e))?;
+        let path = format!("/proc/{pid}/status");
+        let status = fs::read_to_string(&path).map_err(|e| Error::file(&path, e))?;
+        Ok(Self {
+            rss: field(&rollup, "Rss:") * 1024,
+            pss: field(&rollup, "Pss:") * 1024,
+            vms: field(&status, "VmSize:") * 1024,
+            private_dirty: field(&rollup, "Private_Dirty:") * 1024,
+        })
+    }
+
+    /// By the names of the measures.
+    pub fn measures(&self) -> [(&'static str, f64); 4] {
+        [
+            ("rss_bytes", self.rss as f64),
+            ("pss_bytes", self.pss as f64),
+            ("vms_bytes", self.vms as f64),
+            ("private_dirty_bytes", self.private_dirty as f64),
+        ]
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_was_done_is_counted() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let before = Usage::before();
+        fs::write(file.path(), [7; 1000]).unwrap();
+        let done = Usage::after().since(&before);
+        let of = |name| done.iter().find(|(n, _)| *n == name).unwrap().1;
+        // Other tests of this process may write meanwhile, so these are the least.
+        assert!(of("write_calls") >= 1.0 && of("called_write_bytes") >= 1000.0);
+    }
+
+    #[test]
+    fn memory_of_this_process() {
+        let memory = Memory::of(std::process::id()).unwrap();
+        assert!(memory.rss > 0 && memory.vms >= memory.rss && memory.private_dirty <= memory.rss);
+        assert!(Memory::of(u32::MAX).is_err());
+    }
+}

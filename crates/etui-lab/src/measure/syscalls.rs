@@ -1,0 +1,220 @@
+//! System calls by file, counted by `strace` in a pass of their own: it makes each call many
+//! times slower, so that nothing is timed there.
+//!
+//! The measures of a phase, of each kind of file: `save/database_write_calls`,
+//! `save/wal_write_bytes`, `save/journal_fdatasync_calls`, `save/directory_fsync_calls` and so
+//! on; and `save/calls`, all of them, `save/flush_calls`, all that flush. What is not there did not happen.
+
+mod strace;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::error::Error;
+use crate::machine;
+use strace::Call;
+
+/// Marks the beginning of a phase for the tracer: a write to `/dev/null` that it sees.
+pub fn mark_begin(phase: &str) {
+    mark("begin", phase);
+}
+
+/// Marks the end of a phase for the tracer.
+pub fn mark_end(phase: &str) {
+    mark("end", phase);
+}
+
+fn mark(what: &str, phase: &str) {
+    // A mark that cannot be made leaves its phase uncounted, which the parser reports.
+    if let Ok(mut null) = OpenOptions::new().write(true).open("/dev/null") {
+        let _ = null.write_all(format!("etui-lab {what} {phase}\n").as_bytes());
+    }
+}
+
+/// Whether calls can be traced here; if not, why not and what would help.
+pub fn available() -> Result<(), String> {
+    let Some(tracer) = machine::find_tool("strace") else {
+        return Err("strace is not installed: `etui lab setup`".to_owned());
+    };
+    let tried = Command::new(tracer)
+        .args(["-f", "-y", "-qq", "-o", "/dev/null", "true"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    match tried {
+        Ok(status) if status.success() => Ok(()),
+        _ => Err("this system does not let strace trace (ptrace)".to_owned()),
+    }
+}
+
+/// The same command, traced into a file: program, arguments, environment and directory are
+/// taken over; input and output must be set anew. None if there is no `strace`.
+pub fn wrap(command: &Command, output: &Path) -> Option<Command> {
+    let tracer = machine::find_tool("strace")?;
+    let mut traced = Command::new(tracer);
+    traced
+        .args([
+            "-f",
+            "-y",
+            "-qq",
+            "-s",
+            "64",
+            "-e",
+            "trace=%file,%desc",
+            "-o",
+        ])
+        .arg(output)
+        .arg("--")
+        .arg(command.get_program())
+        .args(command.get_args());
+    super::take_over(command, &mut traced);
+    Some(traced)
+}
+
+/// The figures of each phase by measure.
+pub type Counts = BTreeMap<String, f64>;
+
+/// What a trace holds, phase by phase.
+pub fn read(path: &Path) -> Result<BTreeMap<String, Counts>, Error> {
+    let bytes = fs::read(path).map_err(|e| Error::file(path, e))?;
+    count(&String::from_utf8_lossy(&bytes))
+        .map_err(|message| Error::other(format!("{}: {message}", path.display())))
+}
+
+fn count(text: &str) -> Result<BTreeMap<String, Counts>, String> {
+    let calls = strace::calls(text);
+    let files = Files::of(&calls);
+    let mut phases: BTreeMap<String, Counts> = BTreeMap::new();
+    let mut open: Vec<String> = Vec::new();
+    for call in &calls {
+        let Some(file) = call.file() else {
+            continue;
+        };
+        if file == "/dev/null" {
+            match marked(call) {
+                Some(("begin", phase)) => {
+                    phases.entry(phase.to_owned()).or_default();
+                    open.push(phase.to_owned());
+                }
+                Some(("end", phase)) => open.retain(|begun| begun != phase),
+                _ => {}
+            }
+            continue;
+        }
+        // Where the laboratory itself looks.
+        if file.starts_with("/proc/") || file.starts_with("/sys/") {
+            continue;
+        }
+        for phase in &open {
+            if let Some(counts) = phases.get_mut(phase) {
+                add(counts, files.class(&file), call);
+            }
+        }
+    }
+    match open.first() {
+        Some(phase) => Err(format!("the phase `{phase}` has no end in the trace")),
+        None => Ok(phases),
+    }
+}
+
+/// `etui-lab begin save\n`
+fn marked(call: &Call) -> Option<(&str, &str)> {
+    call.text()?
+        .strip_prefix("etui-lab ")?
+        .strip_suffix("\\n")?
+        .split_once(' ')
+}
+
+fn add(counts: &mut Counts, class: &str, call: &Call) {
+    let kind = kind(call);
+    let mut more = |name: String, by: f64| *counts.entry(name).or_insert(0.0) += by;
+    more("calls".to_owned(), 1.0);
+    more(format!("{class}_{kind}_calls"), 1.0);
+    if matches!(kind, "fdatasync" | "fsync" | "sync") {
+        more("flush_calls".to_owned(), 1.0);
+    }
+    if let ("read" | "write", Some(bytes @ 1..)) = (kind, call.result) {
+        more(format!("{class}_{kind}_bytes"), bytes as f64);
+    }
+}
+
+/// The kind of a call; those that do the same by another name are one.
+fn kind(call: &Call) -> &'static str {
+    match call.name.as_str() {
+        "read" | "pread64" | "readv" | "preadv" | "preadv2" => "read",
+        "write" | "pwrite64" | "writev" | "pwritev" | "pwritev2" => "write",
+        "fdatasync" => "fdatasync",
+        "fsync" => "fsync",
+        "sync_file_range" | "syncfs" | "msync" => "sync",
+        "ftruncate" | "truncate" => "truncate",
+        "fallocate" => "allocate",
+        "open" | "openat" | "openat2" | "creat" => "open",
+        "close" => "close",
+        "unlink" | "unlinkat" => "unlink",
+        "rename" | "renameat" | "renameat2" => "rename",
+        "mmap" => "map",
+        "flock" => "lock",
+        "fcntl" if call.arguments.contains("F_SETLK") || call.arguments.contains("F_OFD_") => {
+            "lock"
+        }
+        "stat" | "lstat" | "fstat" | "newfstatat" | "statx" | "access" | "faccessat"
+        | "faccessat2" => "stat",
+        _ => "other",
+    }
+}
+
+/// Which files are databases, and which directories hold them.
+struct Files {
+    databases: BTreeSet<String>,
+    directories: BTreeSet<String>,
+}
+
+/// What SQLite appends to a database's name, and what that file is.
+const BESIDE: [(&str, &str); 3] = [("-journal", "journal"), ("-wal", "wal"), ("-shm", "shm")];
+const DATABASES: [&str; 4] = [".db", ".etui", ".sqlite", ".sqlite3"];
+
+impl Files {
+    fn of(calls: &[Call]) -> Self {
+        let mut databases = BTreeSet::new();
+        for file in calls.iter().filter_map(Call::file) {
+            if DATABASES.iter().any(|ending| file.ends_with(ending)) {
+                databases.insert(file);
+            } else if let Some((database, _)) = beside(&file) {
+                databases.insert(database.to_owned());
+            }
+        }
+        let directories = databases
+            .iter()
+            .filter_map(|file| Some(file.rsplit_once('/')?.0.to_owned()))
+            .collect();
+        Self {
+            databases,
+            directories,
+        }
+    }
+
+    fn class(&self, file: &str) -> &'static str {
+        if let Some((_, class)) = beside(file) {
+            class
+        } else if self.databases.contains(file) {
+            "database"
+        } else if self.directories.contains(file) {
+            "directory"
+        } else {
+            "other"
+        }
+    }
+}
+
+fn beside(file: &str) -> Option<(&str, &'static str)> {
+    BESIDE
+        .iter()
+        .find_map(|&(ending, class)| Some((file.strip_suffix(ending)?, class)))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,214 @@
+//! What an experiment shows: tables, charts, a verdict. Every form of the report (page,
+//! Markdown, CSV, terminal) is made from these.
+
+use serde::Serialize;
+
+use crate::{NotRun, Role};
+
+/// All that an experiment shows of its results.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Presentation {
+    /// The tables, the most important first.
+    pub tables: Vec<Table>,
+    /// The charts.
+    pub charts: Vec<Chart>,
+    /// What it comes to.
+    pub verdict: Verdict,
+    /// What was not run, beyond what the plan already knew.
+    pub not_run: Vec<NotRun>,
+}
+
+/// Whether the study's finding shows on this machine.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Shown {
+    /// Too little was run to tell.
+    #[default]
+    Open,
+    /// It shows as the study found it.
+    Yes,
+    /// It shows in part.
+    Partly,
+    /// It no longer shows; the verdict says why.
+    No,
+}
+
+/// What the results come to.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Verdict {
+    /// Whether the study's finding shows.
+    pub shown: Shown,
+    /// One sentence with its figures.
+    pub sentence: String,
+    /// Further sentences: explanations, losses and their reasons, differences to the study.
+    pub notes: Vec<String>,
+}
+
+/// What a column's figures are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unit {
+    /// Nanoseconds; shown as ns, us, ms or s.
+    Nanoseconds,
+    /// Bytes; shown as B, kB, MB.
+    Bytes,
+    /// A number of something.
+    Count,
+    /// So many per second.
+    PerSecond,
+    /// A ratio; shown as 1.25x.
+    Ratio,
+    /// A part of a whole, 0 to 1; shown in per cent.
+    Fraction,
+}
+
+/// What makes a figure better.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Better {
+    /// Less of it.
+    Less,
+    /// More of it.
+    More,
+    /// Neither; it informs.
+    Neither,
+}
+
+/// A column of figures.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Column {
+    /// Its heading, short.
+    pub title: String,
+    /// What the figures are.
+    pub unit: Unit,
+    /// What makes one better; losses are marked by it.
+    pub better: Better,
+}
+
+impl Column {
+    /// A column.
+    pub fn new(title: impl Into<String>, unit: Unit, better: Better) -> Self {
+        let title = title.into();
+        Self {
+            title,
+            unit,
+            better,
+        }
+    }
+
+    /// Time; less is better.
+    pub fn time(title: impl Into<String>) -> Self {
+        Self::new(title, Unit::Nanoseconds, Better::Less)
+    }
+
+    /// A count; less is better.
+    pub fn count(title: impl Into<String>) -> Self {
+        Self::new(title, Unit::Count, Better::Less)
+    }
+
+    /// Bytes; less is better.
+    pub fn bytes(title: impl Into<String>) -> Self {
+        Self::new(title, Unit::Bytes, Better::Less)
+    }
+}
+
+/// One figure, or the reason why there is none.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Cell {
+    /// The figure (a median where it was repeated), in the column's unit.
+    pub value: Option<f64>,
+    /// The lowest and the highest of the repetitions.
+    pub range: Option<(f64, f64)>,
+    /// Against the row it is compared with, repetition by repetition: the median ratio. A row
+    /// that has a figure and no ratio where the others have ratios is shown as their base.
+    pub ratio: Option<f64>,
+    /// Whether another product does better than etui here.
+    pub lost: bool,
+    /// Words in place of a figure or beside it, e.g. `not run`.
+    pub note: String,
+}
+
+impl Cell {
+    /// A figure.
+    pub fn of(value: Option<f64>) -> Self {
+        Self {
+            value,
+            ..Self::default()
+        }
+    }
+
+    /// Words.
+    pub fn words(note: impl Into<String>) -> Self {
+        Self {
+            note: note.into(),
+            ..Self::default()
+        }
+    }
+}
+
+/// A row: an arm.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Row {
+    /// The arm's name. Where all rows of a table have the form `group: arm`, the report says
+    /// each group once, as a heading above its arms.
+    pub label: String,
+    /// What it stands for.
+    pub role: Role,
+    /// A figure for each column.
+    pub cells: Vec<Cell>,
+}
+
+/// A table: arms down, measures across.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Table {
+    /// What it shows.
+    pub title: String,
+    /// A sentence that tells how to read it; empty if none is needed.
+    pub caption: String,
+    /// The columns of figures.
+    pub columns: Vec<Column>,
+    /// The rows.
+    pub rows: Vec<Row>,
+}
+
+/// The kind of a chart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ChartKind {
+    /// Growth curves over the size, both axes logarithmic.
+    Growth,
+    /// One bar for each point, from zero, labelled.
+    Bars,
+    /// Bars whose parts are stacked: each series is a part, each label a bar.
+    Stacked,
+}
+
+/// A curve, or the bars of one kind.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Series {
+    /// Its name in the legend.
+    pub name: String,
+    /// What it stands for; decides its look.
+    pub role: Role,
+    /// The points: (x, y). For bars x is the position in [`Chart::labels`].
+    pub points: Vec<(f64, f64)>,
+}
+
+/// A chart.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Chart {
+    /// What it shows.
+    pub title: String,
+    /// What kind it is.
+    pub kind: ChartKind,
+    /// The x axis' words.
+    pub x: String,
+    /// The y axis' words.
+    pub y: String,
+    /// The y axis' unit.
+    pub unit: Unit,
+    /// The names of the bars, if it has bars.
+    pub labels: Vec<String>,
+    /// The curves or bars.
+    pub series: Vec<Series>,
+}

@@ -1,0 +1,63 @@
+//! An experiment at a glance: the one figure of each role that stands in the summary.
+
+use super::scales;
+use crate::{Better, Presentation, Role, Row, Table};
+
+/// The figures of one measure by role, the best where a role has several rows.
+pub(super) struct Glance {
+    /// The measure, and the table it is from.
+    pub measure: String,
+    /// As found, best cure, all cures, etui: figure, arm, and whether it is a loss.
+    pub of: [Option<(String, String, bool)>; 4],
+}
+
+/// What the summary's columns are called.
+pub(super) const ROLES: [(Role, &str); 4] = [
+    (Role::AsFound, "As found"),
+    (Role::Cure, "Best cure"),
+    (Role::AllCures, "All cures"),
+    (Role::Etui, "etui"),
+];
+
+/// The first measure of the first table, if its rows are the arms of one comparison: exactly
+/// one of them is as found.
+pub(super) fn glance(presentation: &Presentation) -> Option<Glance> {
+    let table = presentation.tables.first()?;
+    let at = table
+        .columns
+        .iter()
+        .position(|c| c.better != Better::Neither)?;
+    let has = |row: &&Row| value(row, at).is_some();
+    let found = |row: &&Row| row.role == Role::AsFound;
+    if table.rows.iter().filter(has).filter(found).count() != 1
+        || table.rows.iter().filter(has).count() < 2
+    {
+        return None;
+    }
+    Some(Glance {
+        measure: format!("{} ({})", table.columns.get(at)?.title, table.title),
+        of: ROLES.map(|(role, _)| best(table, at, role)),
+    })
+}
+
+/// A cell's figure, if it is one.
+fn value(row: &Row, at: usize) -> Option<f64> {
+    row.cells.get(at)?.value.filter(|value| value.is_finite())
+}
+
+/// The best row of a role.
+fn best(table: &Table, at: usize, role: Role) -> Option<(String, String, bool)> {
+    let column = table.columns.get(at)?;
+    let of_role = table.rows.iter().filter(|row| row.role == role);
+    let (figure, row) = of_role
+        .filter_map(|row| Some((value(row, at)?, row)))
+        .min_by(|(a, _), (b, _)| match column.better {
+            Better::More => b.total_cmp(a),
+            Better::Less | Better::Neither => a.total_cmp(b),
+        })?;
+    Some((
+        scales(table).get(at)?.write(figure),
+        row.label.clone(),
+        row.cells.get(at).is_some_and(|cell| cell.lost),
+    ))
+}

@@ -1,0 +1,559 @@
+//! Growth curves on the page: drawings with logarithmic axes.
+//!
+//! Each is drawn twice, for a wide and for a narrow page, since letters must not shrink with
+//! the paper; the style sheet shows the one that fits. On the wide one each curve's name
+//! stands at its end; on the narrow one, and where names are long, a letter does, and a key
+//! below tells the names. A curve is told from others by colour, marker, dashes and name.
+
+use super::super::curves::grid;
+use super::super::numbers;
+use super::super::text::{Html, pixels, wrap_pixels};
+use super::axis::Axis;
+use super::{bars::variant, put, role_class};
+use crate::{Chart, Role, Series, Unit};
+
+/// The size of letters.
+const LETTERS: f64 = 12.0;
+/// From one line of letters to the next.
+const LEADING: f64 = 15.0;
+/// The dashes of the curves of one role, in turn.
+const DASHES: [&str; 6] = ["", "7 4", "2 3", "10 3 2 3", "4 2", "12 4 4 4"];
+
+/// A curve that can be drawn.
+struct Curve<'a> {
+    series: &'a Series,
+    /// Which of its role.
+    variant: usize,
+    /// Its letter in the key.
+    letter: String,
+    /// Its points that lie on the axes, by x.
+    points: Vec<(f64, f64)>,
+}
+
+/// Whether both places lie on logarithmic axes.
+fn drawable((x, y): &(f64, f64)) -> bool {
+    let fits = |v: f64| v.is_finite() && v > 1e-290 && v < 1e290;
+    fits(*x) && fits(*y)
+}
+
+fn letter(at: usize) -> String {
+    let letter = char::from(b'a' + (at % 26) as u8);
+    match at / 26 {
+        0 => letter.to_string(),
+        round => format!("{letter}{round}"),
+    }
+}
+
+fn curves(chart: &Chart) -> Vec<Curve<'_>> {
+    let mut curves = Vec::new();
+    for (at, series) in chart.series.iter().enumerate() {
+        let mut points: Vec<(f64, f64)> = series.points.iter().copied().filter(drawable).collect();
+        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        if !points.is_empty() {
+            curves.push(Curve {
+                series,
+                variant: variant(chart, at),
+                letter: letter(curves.len()),
+                points,
+            });
+        }
+    }
+    curves
+}
+
+/// Growth curves; `number` is the chart's among those of the page.
+pub(super) fn growth(out: &mut String, chart: &Chart, number: usize) {
+    let curves = curves(chart);
+    put!(
+        out,
+        "<figure class=\"growth\">\n<figcaption><b>{}</b>",
+        Html(&chart.title)
+    );
+    let all = || curves.iter().flat_map(|curve| curve.points.iter().copied());
+    let axes = (
+        Axis::around(all().map(|(x, _)| x)),
+        Axis::around(all().map(|(_, y)| y)),
+    );
+    if let (Some(x), Some(y)) = axes {
+        out.push_str(" <span>Both axes are logarithmic.</span></figcaption>\n");
+        let short = curves
+            .iter()
+            .all(|c| wrap_pixels(&c.series.name, LETTERS, NAMES).len() <= 2);
+        draw(
+            out,
+            chart,
+            &curves,
+            (x, y),
+            &Form {
+                narrow: false,
+                names: short,
+                number,
+            },
+        );
+        draw(
+            out,
+            chart,
+            &curves,
+            (x, y),
+            &Form {
+                narrow: true,
+                names: false,
+                number,
+            },
+        );
+        key(out, &curves, short);
+    } else {
+        out.push_str("</figcaption>\n<p class=\"small\">Nothing of this can be drawn yet.</p>\n");
+    }
+    left_out(out, chart);
+    table(out, chart);
+    out.push_str("</figure>\n");
+}
+
+/// How wide the names at the curves' ends may be.
+const NAMES: f64 = 190.0;
+
+/// Which of the two drawings.
+struct Form {
+    narrow: bool,
+    /// Names at the ends, not letters.
+    names: bool,
+    number: usize,
+}
+
+/// Where a drawing's parts are.
+struct Frame {
+    width: f64,
+    height: f64,
+    left: f64,
+    right: f64,
+    top: f64,
+    bottom: f64,
+    axes: (Axis, Axis),
+}
+
+impl Frame {
+    fn x(&self, value: f64) -> f64 {
+        self.left + self.axes.0.place(value) * (self.right - self.left)
+    }
+
+    fn y(&self, value: f64) -> f64 {
+        self.bottom - self.axes.1.place(value) * (self.bottom - self.top)
+    }
+}
+
+/// A name at the end of a curve.
+struct End {
+    curve: usize,
+    lines: Vec<String>,
+    /// Where its curve ends.
+    wish: f64,
+    /// Where it stands: the middle.
+    at: f64,
+}
+
+impl End {
+    fn height(&self) -> f64 {
+        self.lines.len() as f64 * LEADING
+    }
+}
+
+fn draw(out: &mut String, chart: &Chart, curves: &[Curve<'_>], axes: (Axis, Axis), form: &Form) {
+    let width = if form.narrow { 330.0 } else { 720.0 };
+    let names: Vec<Vec<String>> = curves
+        .iter()
+        .map(|curve| {
+            if form.names {
+                wrap_pixels(&curve.series.name, LETTERS, NAMES)
+            } else {
+                vec![curve.letter.clone()]
+            }
+        })
+        .collect();
+    let widest = |lines: &mut dyn Iterator<Item = &String>| {
+        lines.map(|line| pixels(line, LETTERS)).fold(0.0, f64::max)
+    };
+    let beside = widest(&mut names.iter().flatten()) + 34.0;
+    let tall: f64 = names.iter().map(|lines| lines.len() as f64 * LEADING).sum();
+    let y_labels: Vec<String> = axes
+        .1
+        .ticks()
+        .iter()
+        .map(|t| numbers::tick(*t, chart.unit))
+        .collect();
+    let left = widest(&mut y_labels.iter()).max(24.0) + 10.0;
+    let above = wrap_pixels(&chart.y, LETTERS, width - 8.0);
+    let below = wrap_pixels(&chart.x, LETTERS, width - 8.0);
+    let top = above.len() as f64 * LEADING + 12.0;
+    let body = tall.max(if form.narrow { 220.0 } else { 280.0 });
+    let bottom = top + body;
+    let frame = Frame {
+        width,
+        height: bottom + 24.0 + below.len() as f64 * LEADING + 4.0,
+        left,
+        right: width - beside,
+        top,
+        bottom,
+        axes,
+    };
+    let kind = if form.narrow { "narrow" } else { "wide" };
+    let id = format!("g{}-{kind}", form.number);
+    put!(
+        out,
+        "<svg class=\"{kind}\" viewBox=\"0 0 {} {}\" role=\"img\" aria-labelledby=\"{id}-t {id}-d\">\n\
+         <title id=\"{id}-t\">{}</title>\n<desc id=\"{id}-d\">",
+        frame.width,
+        frame.height,
+        Html(&chart.title)
+    );
+    describe(out, chart, curves);
+    out.push_str("</desc>\n");
+    for (at, line) in above.iter().enumerate() {
+        text(
+            out,
+            "axis",
+            (2.0, LETTERS + at as f64 * LEADING),
+            "start",
+            line,
+        );
+    }
+    for (at, line) in below.iter().enumerate() {
+        let place = (frame.right, bottom + 24.0 + LETTERS + at as f64 * LEADING);
+        // A long title begins at the left edge, or it would be cut there.
+        if pixels(line, LETTERS) < frame.right {
+            text(out, "axis", place, "end", line);
+        } else {
+            text(out, "axis", (2.0, place.1), "start", line);
+        }
+    }
+    gridlines(out, chart, &frame);
+    for curve in curves {
+        line(out, chart, curve, &frame);
+    }
+    ends(out, curves, names, &frame);
+    out.push_str("</svg>\n");
+}
+
+fn text(out: &mut String, class: &str, (x, y): (f64, f64), anchor: &str, words: &str) {
+    put!(
+        out,
+        "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{}</text>\n",
+        Html(words)
+    );
+}
+
+fn gridlines(out: &mut String, chart: &Chart, frame: &Frame) {
+    let Frame {
+        left,
+        right,
+        top,
+        bottom,
+        ..
+    } = *frame;
+    let decade = |t: f64| (t.log10() - t.log10().round()).abs() < 1e-6;
+    // The decades are labelled first; what is between them where there is room.
+    let by_weight = |axis: Axis| {
+        let (whole, part): (Vec<f64>, Vec<f64>) =
+            axis.ticks().into_iter().partition(|t| decade(*t));
+        whole.into_iter().chain(part)
+    };
+    let mut taken: Vec<(f64, f64)> = Vec::new();
+    let mut free = |from: f64, to: f64| {
+        let free = taken.iter().all(|(a, b)| to < *a || from > *b);
+        if free {
+            taken.push((from, to));
+        }
+        free
+    };
+    for tick in by_weight(frame.axes.1) {
+        let y = frame.y(tick);
+        let class = if decade(tick) { "grid" } else { "grid fine" };
+        put!(
+            out,
+            "<path class=\"{class}\" d=\"M{left:.1} {y:.1}H{right:.1}\"/>\n"
+        );
+        if free(y - LEADING / 2.0, y + LEADING / 2.0) {
+            text(
+                out,
+                "tick",
+                (left - 6.0, y + 4.0),
+                "end",
+                &numbers::tick(tick, chart.unit),
+            );
+        }
+    }
+    let mut taken: Vec<(f64, f64)> = Vec::new();
+    for tick in by_weight(frame.axes.0) {
+        let x = frame.x(tick);
+        let class = if decade(tick) { "grid" } else { "grid fine" };
+        put!(
+            out,
+            "<path class=\"{class}\" d=\"M{x:.1} {top:.1}V{bottom:.1}\"/>\n"
+        );
+        let words = numbers::tick(tick, Unit::Count);
+        let half = pixels(&words, LETTERS) / 2.0 + 3.0;
+        if taken.iter().all(|(a, b)| x + half < *a || x - half > *b) && x >= half {
+            taken.push((x - half, x + half));
+            text(out, "tick", (x, bottom + 17.0), "middle", &words);
+        }
+    }
+    put!(
+        out,
+        "<path class=\"frame\" d=\"M{left:.1} {top:.1}V{bottom:.1}H{right:.1}\"/>\n"
+    );
+}
+
+/// The class, and the dashes, of a curve.
+fn look(curve: &Curve<'_>) -> (String, &'static str) {
+    let ours = if curve.series.role == Role::Etui {
+        " ours"
+    } else {
+        ""
+    };
+    let shade = if curve.variant % 2 == 1 { " shade" } else { "" };
+    (
+        format!("curve {}{shade}{ours}", role_class(curve.series.role)),
+        DASHES
+            .get(curve.variant % DASHES.len())
+            .copied()
+            .unwrap_or(""),
+    )
+}
+
+fn line(out: &mut String, chart: &Chart, curve: &Curve<'_>, frame: &Frame) {
+    let (class, dashes) = look(curve);
+    put!(out, "<g class=\"{class}\">");
+    if curve.points.len() > 1 {
+        out.push_str("<path class=\"line\" d=\"");
+        for (at, (x, y)) in curve.points.iter().enumerate() {
+            let command = if at == 0 { 'M' } else { 'L' };
+            put!(out, "{command}{:.1} {:.1}", frame.x(*x), frame.y(*y));
+        }
+        put!(out, "\" stroke-dasharray=\"{dashes}\"/>");
+    }
+    for (x, y) in &curve.points {
+        put!(
+            out,
+            "<g transform=\"translate({:.1} {:.1})\"><title>{}, {} {}: {}</title>",
+            frame.x(*x),
+            frame.y(*y),
+            Html(&curve.series.name),
+            numbers::one(*x, Unit::Count),
+            Html(&chart.x),
+            numbers::one(*y, chart.unit)
+        );
+        marker(out, curve);
+        out.push_str("</g>");
+    }
+    out.push_str("</g>\n");
+}
+
+/// A curve's marker, at the origin: each role begins with a shape of its own.
+fn marker(out: &mut String, curve: &Curve<'_>) {
+    const SHAPES: [&str; 6] = [
+        "M-3.6-3.6h7.2v7.2h-7.2z",
+        "M0-4.6L4.4 3.4H-4.4z",
+        "M0-5L4.6 0 0 5-4.6 0z",
+        "M0 4.6L4.4-3.4H-4.4z",
+        "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z",
+        "M-1.6-4.6h3.2v3h3v3.2h-3v3h-3.2v-3h-3v-3.2h3z",
+    ];
+    let first = match curve.series.role {
+        Role::AsFound => 0,
+        Role::Cure => 1,
+        Role::AllCures => 3,
+        Role::Peer => 2,
+        Role::Unsafe => 5,
+        Role::Etui => 4,
+    };
+    let shape = SHAPES
+        .get((first + curve.variant) % SHAPES.len())
+        .copied()
+        .unwrap_or("");
+    let hollow = if (curve.variant / 2) % 2 == 1 {
+        " hollow"
+    } else {
+        ""
+    };
+    put!(out, "<path class=\"mark{hollow}\" d=\"{shape}\"/>");
+}
+
+/// Puts the names beside the curves' ends, moved apart where they would overlap.
+fn ends(out: &mut String, curves: &[Curve<'_>], names: Vec<Vec<String>>, frame: &Frame) {
+    let mut ends: Vec<End> = names
+        .into_iter()
+        .enumerate()
+        .filter_map(|(curve, lines)| {
+            let (_, y) = curves.get(curve)?.points.last()?;
+            let wish = frame.y(*y);
+            Some(End {
+                curve,
+                lines,
+                wish,
+                at: wish,
+            })
+        })
+        .collect();
+    ends.sort_by(|a, b| a.wish.total_cmp(&b.wish));
+    spread(&mut ends, frame);
+    for end in &ends {
+        let Some(curve) = curves.get(end.curve) else {
+            continue;
+        };
+        let (class, _) = look(curve);
+        let Some((x, _)) = curve.points.last() else {
+            continue;
+        };
+        let (from, to) = (frame.x(*x) + 6.0, frame.right + 14.0);
+        put!(out, "<g class=\"{class}\">");
+        put!(
+            out,
+            "<path class=\"leader{}\" d=\"M{from:.1} {:.1}H{:.1}L{to:.1} {:.1}\"/>",
+            if frame.right - from > 60.0 {
+                " far"
+            } else {
+                ""
+            },
+            end.wish,
+            (frame.right + 2.0).max(from),
+            end.at
+        );
+        put!(
+            out,
+            "<g transform=\"translate({:.1} {:.1})\">",
+            frame.right + 20.0,
+            end.at
+        );
+        marker(out, curve);
+        out.push_str("</g></g>\n");
+        let first = end.at - end.height() / 2.0 + LETTERS - 0.5;
+        for (at, line) in end.lines.iter().enumerate() {
+            let place = (frame.right + 29.0, first + at as f64 * LEADING);
+            text(out, "name", place, "start", line);
+        }
+    }
+}
+
+/// Moves names down until none overlaps, then up again where they leave the drawing.
+fn spread(ends: &mut [End], frame: &Frame) {
+    let mut free = frame.top - LEADING / 2.0;
+    for end in ends.iter_mut() {
+        let half = end.height() / 2.0;
+        end.at = end.wish.max(free + half);
+        free = end.at + half;
+    }
+    let mut free = frame.bottom + LEADING / 2.0;
+    for end in ends.iter_mut().rev() {
+        let half = end.height() / 2.0;
+        end.at = end.at.min(free - half);
+        free = end.at - half;
+    }
+}
+
+/// What the drawing shows, for those who cannot see it.
+fn describe(out: &mut String, chart: &Chart, curves: &[Curve<'_>]) {
+    put!(
+        out,
+        "Curves on logarithmic axes, {} over {}.",
+        Html(&chart.y),
+        Html(&chart.x)
+    );
+    for curve in curves {
+        let ends = (curve.points.first(), curve.points.last());
+        if let (Some(first), Some(last)) = ends {
+            put!(
+                out,
+                " {}: {} at {} to {} at {}.",
+                Html(&curve.series.name),
+                numbers::one(first.1, chart.unit),
+                numbers::one(first.0, Unit::Count),
+                numbers::one(last.1, chart.unit),
+                numbers::one(last.0, Unit::Count)
+            );
+        }
+    }
+}
+
+/// The names of the letters; `short`, and only the narrow drawing needs them.
+fn key(out: &mut String, curves: &[Curve<'_>], short: bool) {
+    put!(
+        out,
+        "<ul class=\"key{}\">\n",
+        if short { " narrow" } else { "" }
+    );
+    for curve in curves {
+        let (class, dashes) = look(curve);
+        put!(
+            out,
+            "<li><svg class=\"swatch\" width=\"34\" height=\"14\" viewBox=\"0 0 34 14\" \
+             aria-hidden=\"true\"><g class=\"{class}\"><path class=\"line\" d=\"M0 7H34\" \
+             stroke-dasharray=\"{dashes}\"/><g transform=\"translate(17 7)\">"
+        );
+        marker(out, curve);
+        put!(
+            out,
+            "</g></g></svg><b>{}</b> <span>{}</span></li>\n",
+            curve.letter,
+            Html(&curve.series.name)
+        );
+    }
+    out.push_str("</ul>\n");
+}
+
+/// Says which points have no place on logarithmic axes.
+fn left_out(out: &mut String, chart: &Chart) {
+    let mut words = Vec::new();
+    for series in &chart.series {
+        let places: Vec<String> = series
+            .points
+            .iter()
+            .filter(|point| !drawable(point))
+            .map(|(x, y)| {
+                let at = numbers::one(*x, Unit::Count);
+                format!("{} at {at}", numbers::one(*y, chart.unit))
+            })
+            .collect();
+        if !places.is_empty() {
+            words.push(format!("{}: {}", series.name, places.join(", ")));
+        }
+    }
+    if !words.is_empty() {
+        put!(
+            out,
+            "<p class=\"small\">Not on logarithmic axes: {}.</p>\n",
+            Html(&words.join("; "))
+        );
+    }
+}
+
+/// The figures of the curves, for those who want them exactly.
+fn table(out: &mut String, chart: &Chart) {
+    let grid = grid(chart);
+    if grid.places.is_empty() {
+        return;
+    }
+    put!(
+        out,
+        "<details>\n<summary>Figures of this chart</summary>\n<div class=\"scroll\" tabindex=\"0\" \
+         role=\"region\" aria-label=\"{}\">\n<table class=\"figures\">\n<thead><tr>\
+         <th scope=\"col\">{}</th>",
+        Html(&chart.title),
+        Html(&chart.x)
+    );
+    for place in &grid.places {
+        put!(
+            out,
+            "<th scope=\"col\" class=\"figure\">{}</th>",
+            Html(place)
+        );
+    }
+    out.push_str("</tr></thead>\n<tbody>\n");
+    for (name, figures) in &grid.rows {
+        put!(out, "<tr><th scope=\"row\">{}</th>", Html(name));
+        for figure in figures {
+            put!(out, "<td class=\"figure\">{}</td>", Html(figure));
+        }
+        out.push_str("</tr>\n");
+    }
+    out.push_str("</tbody>\n</table>\n</div>\n</details>\n");
+}

@@ -1,0 +1,355 @@
+//! The report: [`html`] is one page that needs nothing else, [`markdown`] the same as text,
+//! [`csv`] every figure in one long table, [`terminal`] one experiment at the prompt.
+//!
+//! All are made from a [`Report`]: what is known of the machine, and a [`Section`] for each
+//! experiment. None of them trusts what stands in a results file, and none needs the results
+//! to be complete.
+
+mod csv;
+mod curves;
+mod glance;
+mod html;
+mod markdown;
+pub mod numbers;
+mod terminal;
+mod text;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::results::Header;
+use crate::{About, Chart, NotRun, Presentation, Results, Role, Shown, Study, Table};
+use numbers::Scale;
+
+pub use csv::csv;
+pub use html::html;
+pub use markdown::markdown;
+pub use terminal::terminal;
+
+/// What a report is made from.
+#[derive(Debug, Clone, Default)]
+pub struct Report {
+    /// The machine and the settings.
+    pub header: Header,
+    /// The experiments.
+    pub sections: Vec<Section>,
+}
+
+/// One experiment's part of the report.
+#[derive(Debug, Clone)]
+pub struct Section {
+    /// What it is about.
+    pub about: About,
+    /// What its results show.
+    pub presentation: Presentation,
+    /// What was not run.
+    pub not_run: Vec<NotRun>,
+    /// What failed: work, arm and message.
+    pub failed: Vec<(String, String, String)>,
+    /// How each stack was made.
+    pub stacks: BTreeMap<String, BTreeMap<String, String>>,
+    /// With which parameters it was run.
+    pub parameters: BTreeMap<String, Vec<u64>>,
+}
+
+impl Section {
+    /// The section of an experiment, from its results and what they mean
+    /// ([`Experiment::present`](crate::Experiment::present)).
+    pub fn new(about: About, results: &Results, presentation: Presentation) -> Self {
+        Self {
+            about,
+            presentation,
+            not_run: results.not_run.clone(),
+            failed: results.failed.clone(),
+            stacks: results.stacks.clone(),
+            parameters: results
+                .header
+                .experiments
+                .get(about.name)
+                .cloned()
+                .unwrap_or_default(),
+        }
+    }
+
+    /// What was not run, by reason: each reason once, with all that it holds for.
+    fn not_run_by_reason(&self) -> Vec<(&str, Vec<&str>)> {
+        let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+        for part in self.not_run.iter().chain(&self.presentation.not_run) {
+            let what = part.what.as_str();
+            match reasons.iter_mut().find(|(of, _)| *of == part.reason) {
+                Some((_, parts)) if parts.contains(&what) => {}
+                Some((_, parts)) => parts.push(what),
+                None => reasons.push((&part.reason, vec![what])),
+            }
+        }
+        reasons
+    }
+
+    /// How many parts were not run.
+    fn parts_not_run(&self) -> usize {
+        self.not_run_by_reason()
+            .iter()
+            .map(|(_, parts)| parts.len())
+            .sum()
+    }
+
+    /// Every cell where another product does better.
+    fn losses(&self) -> Vec<Loss<'_>> {
+        let mut losses = Vec::new();
+        for table in &self.presentation.tables {
+            let scales = scales(table);
+            for row in &table.rows {
+                for ((cell, column), scale) in row.cells.iter().zip(&table.columns).zip(&scales) {
+                    if cell.lost {
+                        losses.push(Loss {
+                            table: &table.title,
+                            row: &row.label,
+                            column: &column.title,
+                            figure: cell.value.map(|value| scale.write(value)),
+                            ratio: cell.ratio.filter(|r| r.is_finite()).map(numbers::ratio),
+                        });
+                    }
+                }
+            }
+        }
+        losses
+    }
+
+    /// The parameters in words, e.g. `records 100, 1,600`.
+    fn settings(&self) -> String {
+        let each: Vec<String> = self
+            .parameters
+            .iter()
+            .map(|(name, values)| {
+                let values: Vec<String> = values.iter().map(|v| numbers::whole(*v)).collect();
+                format!("{name} {}", values.join(", "))
+            })
+            .collect();
+        each.join("; ")
+    }
+}
+
+/// A cell where another product does better.
+struct Loss<'a> {
+    table: &'a str,
+    row: &'a str,
+    column: &'a str,
+    figure: Option<String>,
+    ratio: Option<String>,
+}
+
+impl Loss<'_> {
+    /// Where it is and how much, e.g. `Fetch all, evolution: 4.10 ms (1.30x)`.
+    fn words(&self) -> String {
+        let mut words = format!("{}, {}", self.column, self.row);
+        match (&self.figure, &self.ratio) {
+            (Some(figure), Some(ratio)) => words += &format!(": {figure} ({ratio})"),
+            (Some(figure), None) => words += &format!(": {figure}"),
+            (None, Some(ratio)) => words += &format!(": {ratio}"),
+            (None, None) => {}
+        }
+        words
+    }
+}
+
+/// The sections of each study, in the book's order; those that belong to none come last.
+fn by_study(report: &Report) -> Vec<(Option<Study>, Vec<&Section>)> {
+    Study::ALL
+        .iter()
+        .copied()
+        .map(Some)
+        .chain([None])
+        .map(|study| {
+            let of = report.sections.iter().filter(|s| s.about.study == study);
+            (study, of.collect::<Vec<_>>())
+        })
+        .filter(|(_, sections)| !sections.is_empty())
+        .collect()
+}
+
+/// What a section is called in the summary: its study's title, with its own where the study
+/// has several.
+fn called(study: Option<Study>, sections: &[&Section], section: &Section) -> String {
+    match study {
+        Some(study) if sections.len() > 1 => {
+            format!("{}: {}", study.title(), section.about.title)
+        }
+        Some(study) => study.title().to_owned(),
+        None => section.about.title.to_owned(),
+    }
+}
+
+/// The studies of which these results hold nothing.
+fn missing(report: &Report) -> Vec<Study> {
+    let here: BTreeSet<Study> = report
+        .sections
+        .iter()
+        .filter_map(|s| s.about.study)
+        .collect();
+    Study::ALL
+        .into_iter()
+        .filter(|study| !here.contains(study))
+        .collect()
+}
+
+/// The scale of each column of a table.
+fn scales(table: &Table) -> Vec<Scale> {
+    table
+        .columns
+        .iter()
+        .enumerate()
+        .map(|(at, column)| {
+            let cells = table.rows.iter().filter_map(|row| row.cells.get(at));
+            Scale::of(column.unit, cells.filter_map(|cell| cell.value))
+        })
+        .collect()
+}
+
+/// For each row and column, whether ratios of the column are taken against it: it has a figure
+/// and no ratio where others have ratios, and is the only such row, or all such rows have a
+/// role that no row with a ratio has. Nowhere, if that is not plain.
+fn bases(table: &Table) -> Vec<Vec<bool>> {
+    let columns = (0..table.columns.len()).map(|at| {
+        let cells = || {
+            table
+                .rows
+                .iter()
+                .map(move |row| (row.role, row.cells.get(at)))
+        };
+        let role = |compared: bool| {
+            cells().filter_map(move |(role, cell)| {
+                let cell = cell.filter(|cell| cell.value.is_some())?;
+                (cell.ratio.is_some() == compared).then_some(role)
+            })
+        };
+        let bases: BTreeSet<Role> = role(false).collect();
+        let compared: BTreeSet<Role> = role(true).collect();
+        let plain = role(false).count() == 1 || bases.len() == 1 && bases.is_disjoint(&compared);
+        let plain = plain && !compared.is_empty();
+        cells()
+            .map(|(_, cell)| plain && cell.is_some_and(|c| c.value.is_some() && c.ratio.is_none()))
+            .collect::<Vec<bool>>()
+    });
+    let columns: Vec<Vec<bool>> = columns.collect();
+    (0..table.rows.len())
+        .map(|row| {
+            columns
+                .iter()
+                .map(|c| c.get(row).copied().unwrap_or(false))
+                .collect()
+        })
+        .collect()
+}
+
+/// The rows' groups and names, if all their labels are of the form `group: name` and some
+/// group has several: then the group is said once, as a heading.
+fn grouped(table: &Table) -> Option<Vec<(&str, &str)>> {
+    let parts: Option<Vec<(&str, &str)>> = table
+        .rows
+        .iter()
+        .map(|row| row.label.split_once(": "))
+        .collect();
+    parts.filter(|parts| {
+        parts
+            .windows(2)
+            .any(|two| matches!(two, [a, b] if a.0 == b.0))
+    })
+}
+
+/// The name of the bar at this place of a chart.
+fn bar_label(chart: &Chart, x: f64) -> String {
+    let named = (x.is_finite() && x >= 0.0)
+        .then(|| chart.labels.get(x.round() as usize))
+        .flatten();
+    named.map_or_else(|| numbers::one(x, crate::Unit::Count), Clone::clone)
+}
+
+/// What the sign of a section's verdict stands for; none where there is no study whose finding
+/// could show.
+fn sign_of(section: &Section) -> Option<Shown> {
+    let of = section.presentation.verdict.shown;
+    (section.about.study.is_some() || of == Shown::Open).then_some(of)
+}
+
+/// The verdict's sentence; words in its place where there is none yet.
+fn sentence(section: &Section) -> &str {
+    match section.presentation.verdict.sentence.as_str() {
+        "" => "Too little was run to tell.",
+        sentence => sentence,
+    }
+}
+
+/// The words for a verdict's sign.
+fn shown(shown: Shown) -> &'static str {
+    match shown {
+        Shown::Open => "cannot be told",
+        Shown::Yes => "still shows",
+        Shown::Partly => "shows in part",
+        Shown::No => "no longer shows",
+    }
+}
+
+/// The machine, the programs and the run: name and value.
+fn machine(header: &Header) -> Vec<(&'static str, String)> {
+    let or = |text: &str| {
+        if text.is_empty() {
+            "not known".to_owned()
+        } else {
+            text.to_owned()
+        }
+    };
+    let known = |number: u64, words: String| {
+        if number == 0 {
+            "not known".to_owned()
+        } else {
+            words
+        }
+    };
+    vec![
+        ("Processor", or(&header.processor)),
+        (
+            "Cores used",
+            known(header.cores, numbers::whole(header.cores)),
+        ),
+        (
+            "Memory",
+            known(
+                header.memory,
+                numbers::one(header.memory as f64, crate::Unit::Bytes),
+            ),
+        ),
+        ("System", or(&header.system)),
+        ("Kernel", or(&header.kernel)),
+        ("etui", or(&header.etui)),
+        ("SQLite", or(&header.sqlite)),
+        ("Started", or(&header.started)),
+        (
+            "Run",
+            format!(
+                "{}, {} root",
+                if header.quick { "quick" } else { "full" },
+                if header.root { "as" } else { "without" }
+            ),
+        ),
+    ]
+}
+
+/// How every figure is taken, in sentences.
+const METHOD: [&str; 5] = [
+    "Each run of each arm is a process of its own, so that its time, memory and calls are its \
+     alone.",
+    "Repetitions alternate: all arms run once, then all again, so that whatever else the \
+     machine does at that moment falls on all of them.",
+    "A time is the median of its repetitions; beside it stand the lowest and the highest.",
+    "A ratio is taken repetition by repetition against the figure marked \u{201c}base\u{201d}; \
+     its median is shown. An absolute time holds for this machine and this hour; a ratio says \
+     more.",
+    "System calls by file, flushes, block I/O and instructions are counted in runs of their own, \
+     which are not timed. Page faults, and calls and bytes in all, are the kernel's own counts, \
+     looked at before and after what is timed. All arms of a group must give the same answer \
+     before any of their figures count.",
+];
+
+/// The sign of a loss, in every form of the report.
+const LOSS: &str = "\u{25bc}";
+/// What the sign of a loss means.
+const LOSS_MEANS: &str = "another product does better than etui here";

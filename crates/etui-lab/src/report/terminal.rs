@@ -1,0 +1,322 @@
+//! One experiment at the prompt: verdict, tables, losses, what was not run. Tables that are
+//! too wide are set in several parts, each with the names of the rows.
+
+use comfy_table::{
+    Cell as Field, CellAlignment, ColumnConstraint, ContentArrangement, Table as Grid, TableStyle,
+    Width,
+};
+
+use super::text::{columns, plain, wrap};
+use super::{LOSS, LOSS_MEANS, Section, bases, grouped, numbers, scales, sentence, shown, sign_of};
+use crate::{Cell, Role, Table};
+use numbers::Scale;
+
+/// Widths between which the form is readable.
+const NARROWEST: usize = 40;
+/// Lines of words are no longer than this, however wide the terminal.
+const MEASURE: usize = 100;
+
+/// The terminal's colours; nothing is told by them alone.
+struct Paint(bool);
+
+impl Paint {
+    fn with(&self, code: &str, words: &str) -> String {
+        if self.0 {
+            format!("\u{1b}[{code}m{words}\u{1b}[0m")
+        } else {
+            words.to_owned()
+        }
+    }
+
+    fn bold(&self, words: &str) -> String {
+        self.with("1", words)
+    }
+
+    fn faint(&self, words: &str) -> String {
+        self.with("2", words)
+    }
+
+    /// Colours what a finished line of a table says by words and signs already.
+    fn line(&self, line: &str) -> String {
+        if !self.0 {
+            return line.to_owned();
+        }
+        let mut line = line.replace(LOSS, &self.with("31", LOSS));
+        for (role, code) in [
+            (Role::AsFound, "37"),
+            (Role::Cure, "33"),
+            (Role::AllCures, "34"),
+            (Role::Unsafe, "31"),
+            (Role::Peer, "35"),
+            (Role::Etui, "1;32"),
+        ] {
+            let start = format!("{} ", role.label());
+            if let Some(rest) = line.strip_prefix(&start) {
+                line = format!("{} {rest}", self.with(code, role.label()));
+                break;
+            }
+        }
+        line
+    }
+}
+
+/// An experiment's part of the report for a terminal so many columns wide.
+pub fn terminal(section: &Section, width: usize, color: bool) -> String {
+    let width = width.max(NARROWEST);
+    let paint = Paint(color);
+    let mut out = String::new();
+    let title = format!(
+        "{} ({})",
+        plain(section.about.title),
+        plain(section.about.name)
+    );
+    say(&mut out, &title, "", width, |line| paint.bold(line));
+    say(&mut out, section.about.question, "", width, str::to_owned);
+    out.push('\n');
+    let sign = match sign_of(section) {
+        Some(of) => format!("Verdict, {}:", shown(of)),
+        None => "Verdict:".to_owned(),
+    };
+    let words = format!("{sign} {}", sentence(section));
+    say(&mut out, &words, "", width, |line| {
+        line.strip_prefix(&sign)
+            .map_or_else(|| line.to_owned(), |rest| paint.bold(&sign) + rest)
+    });
+    let mut any = (false, false);
+    for of in &section.presentation.tables {
+        table(&mut out, of, width, &paint);
+        any.0 |= of
+            .rows
+            .iter()
+            .flat_map(|row| &row.cells)
+            .any(|cell| cell.lost);
+        any.1 |= bases(of).iter().flatten().any(|base| *base);
+    }
+    let mut legend = Vec::new();
+    if any.0 {
+        legend.push(format!("{LOSS} {LOSS_MEANS}"));
+    }
+    if any.1 {
+        legend.push("base: what the ratios in its column are taken against".to_owned());
+    }
+    if !legend.is_empty() {
+        out.push('\n');
+        say(&mut out, &legend.join("; "), "", width, |line| {
+            paint.faint(line)
+        });
+    }
+    lists(&mut out, section, width, &paint);
+    out
+}
+
+/// Words, wrapped, with what begins each line.
+fn say(out: &mut String, words: &str, indent: &str, width: usize, paint: impl Fn(&str) -> String) {
+    for line in wrap(words, width.min(MEASURE) - columns(indent)) {
+        out.push_str(indent);
+        out.push_str(&paint(&line));
+        out.push('\n');
+    }
+}
+
+fn lists(out: &mut String, section: &Section, width: usize, paint: &Paint) {
+    let list = |out: &mut String, title: &str, items: &[(String, String)]| {
+        if items.is_empty() {
+            return;
+        }
+        out.push('\n');
+        out.push_str(&paint.bold(title));
+        out.push('\n');
+        for (what, why) in items {
+            say(out, what, "  ", width, str::to_owned);
+            say(out, why, "    ", width, |line| paint.faint(line));
+        }
+    };
+    let notes: Vec<_> = section
+        .presentation
+        .verdict
+        .notes
+        .iter()
+        .map(|note| (note.clone(), String::new()))
+        .collect();
+    list(out, "Notes", &notes);
+    let not_run: Vec<_> = section
+        .not_run_by_reason()
+        .into_iter()
+        .map(|(reason, parts)| (parts.join(", "), reason.to_owned()))
+        .collect();
+    list(out, "Not run here", &not_run);
+    let failed: Vec<_> = section
+        .failed
+        .iter()
+        .map(|(work, arm, message)| (format!("{work}: {arm}"), message.clone()))
+        .collect();
+    list(out, "Failed", &failed);
+}
+
+fn table(out: &mut String, table: &Table, width: usize, paint: &Paint) {
+    if table.title.is_empty() && table.rows.is_empty() {
+        return;
+    }
+    out.push('\n');
+    say(out, &table.title, "", width, |line| paint.bold(line));
+    say(out, &table.caption, "", width, |line| paint.faint(line));
+    if table.rows.is_empty() {
+        out.push_str("  nothing of this was run\n");
+        return;
+    }
+    // The names get at most two fifths of the width; the roles are never broken.
+    let roles = table.rows.iter().map(|row| columns(row.role.label()));
+    let roles = roles.max().unwrap_or(0).max(4);
+    let groups = grouped(table);
+    let label = |place: usize| match groups.as_ref().and_then(|g| g.get(place)) {
+        Some((group, name)) => (Some(plain(group)), plain(name)),
+        None => (
+            None,
+            table
+                .rows
+                .get(place)
+                .map_or_else(String::new, |r| plain(&r.label)),
+        ),
+    };
+    let names = (0..table.rows.len()).map(|place| {
+        let (group, name) = label(place);
+        columns(&name).max(group.map_or(0, |group| columns(&group)))
+    });
+    let names = names.max().unwrap_or(0).clamp(6, width * 2 / 5);
+    let room = width.saturating_sub(roles + names + 2 * GAP);
+    let cells = fields(table);
+    let mut part: Vec<usize> = Vec::new();
+    let mut parts = Vec::new();
+    let mut used = 0;
+    let mut widths = Vec::new();
+    for (at, column) in table.columns.iter().enumerate() {
+        let heading = plain(&column.title);
+        let word = heading.split(' ').map(columns).max().unwrap_or(0);
+        let figures = cells.iter().filter_map(|row| row.get(at));
+        let widest = figures.map(|cell| columns(cell)).max().unwrap_or(0);
+        // A heading of several words may take three lines.
+        let wide = widest
+            .max(word)
+            .max(columns(&heading).div_ceil(3) + 2)
+            .clamp(4, room);
+        if !part.is_empty() && used + wide + GAP > room {
+            parts.push(std::mem::take(&mut part));
+            used = 0;
+        }
+        used += wide + GAP;
+        part.push(at);
+        widths.push(wide);
+    }
+    parts.push(part);
+    for (nth, part) in parts.iter().enumerate() {
+        if nth > 0 {
+            out.push('\n');
+        }
+        let mut grid = Grid::new();
+        grid.load_style(
+            TableStyle::new().header_separator(comfy_table::LineStyle::none().fill('\u{2500}')),
+        );
+        grid.set_content_arrangement(ContentArrangement::Dynamic);
+        grid.set_width(u16::try_from(width).unwrap_or(u16::MAX));
+        let titles = part.iter().filter_map(|at| table.columns.get(*at));
+        let mut header = vec![Field::new(""), Field::new("")];
+        header.extend(titles.map(|c| Field::new(plain(&c.title))));
+        grid.set_header(header);
+        let mut heading = None;
+        for (place, (row, cells)) in table.rows.iter().zip(&cells).enumerate() {
+            let (group, name) = label(place);
+            if group.is_some() && group != heading {
+                grid.add_row(vec![
+                    Field::new(""),
+                    Field::new(group.as_deref().unwrap_or("")),
+                ]);
+                heading = group;
+            }
+            let mut fields = vec![Field::new(row.role.label()), Field::new(name)];
+            fields.extend(part.iter().map(|at| {
+                Field::new(cells.get(*at).map_or("", String::as_str))
+                    .set_alignment(CellAlignment::Right)
+            }));
+            grid.add_row(fields);
+        }
+        let shares = [roles, names].into_iter();
+        let shares = shares.chain(part.iter().filter_map(|at| widths.get(*at).copied()));
+        for (at, wide) in shares.enumerate() {
+            let last = at == part.len() + 1;
+            let gap = if last { 0 } else { GAP as u16 };
+            if let Some(column) = grid.column_mut(at) {
+                column.set_padding((0, gap));
+                if at >= 2 {
+                    column.set_cell_alignment(CellAlignment::Right);
+                }
+                let wide = u16::try_from(wide).unwrap_or(u16::MAX).saturating_add(gap);
+                column.set_constraint(ColumnConstraint::Absolute(Width::Fixed(wide)));
+            }
+        }
+        for line in grid.lines() {
+            out.push_str(&paint.line(line.replace(HOLD, " ").trim_end()));
+            out.push('\n');
+        }
+    }
+}
+
+/// The columns' distance.
+const GAP: usize = 2;
+
+/// Keeps a ratio's place beside its figure; a common space would be taken for a place to break.
+const HOLD: &str = "\u{a0}";
+
+/// The table's figures in words, the ratios of a column below each other.
+fn fields(table: &Table) -> Vec<Vec<String>> {
+    let (scales, bases) = (scales(table), bases(table));
+    let empty = Cell::default();
+    let cell = |row: usize, at: usize| {
+        let cell = table.rows.get(row).and_then(|row| row.cells.get(at));
+        let base = bases.get(row).and_then(|row| row.get(at));
+        (cell.unwrap_or(&empty), base.copied().unwrap_or(false))
+    };
+    let beside = |row: usize, at: usize| {
+        let (cell, base) = cell(row, at);
+        match cell.ratio.filter(|ratio| ratio.is_finite()) {
+            Some(ratio) => numbers::ratio(ratio),
+            None if base => "base".to_owned(),
+            None => String::new(),
+        }
+    };
+    let rows = 0..table.rows.len();
+    let widths: Vec<usize> = (0..scales.len())
+        .map(|at| {
+            rows.clone()
+                .map(|row| columns(&beside(row, at)))
+                .max()
+                .unwrap_or(0)
+        })
+        .collect();
+    rows.map(|row| {
+        let columns = scales.iter().zip(&widths).enumerate();
+        columns
+            .map(|(at, (scale, width))| field(cell(row, at).0, scale, &beside(row, at), *width))
+            .collect()
+    })
+    .collect()
+}
+
+/// A figure, its ratio at the end of so many columns.
+fn field(cell: &Cell, scale: &Scale, ratio: &str, width: usize) -> String {
+    // Before the figures, which keep their line so.
+    let lost = if cell.lost {
+        format!("{LOSS} ")
+    } else {
+        String::new()
+    };
+    let figure = match cell.value {
+        Some(value) => scale.write(value),
+        None if cell.note.is_empty() => "-".to_owned(),
+        None => return lost + &plain(&cell.note),
+    };
+    if width == 0 {
+        return lost + &figure;
+    }
+    let room = HOLD.repeat(1 + width.saturating_sub(columns(ratio)));
+    lost + &figure + &room + ratio
+}

@@ -1,0 +1,156 @@
+//! Words made safe for each form of the report. What comes from a results file is never
+//! trusted: markup is escaped, control and direction characters are replaced.
+
+use std::fmt;
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// Whether a character may change more than its own place: control characters (a terminal
+/// obeys them, XML forbids them) and those that turn the direction of writing.
+fn unsafe_char(c: char) -> bool {
+    c.is_control() && !matches!(c, '\n' | '\t')
+        || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{fffe}' | '\u{ffff}')
+}
+
+/// Text for HTML, also between double quotes.
+pub(super) struct Html<'a>(pub &'a str);
+
+impl fmt::Display for Html<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        use fmt::Write as _;
+        for c in self.0.chars() {
+            match c {
+                '&' => f.write_str("&amp;")?,
+                '<' => f.write_str("&lt;")?,
+                '>' => f.write_str("&gt;")?,
+                '"' => f.write_str("&quot;")?,
+                '\'' => f.write_str("&#39;")?,
+                c if unsafe_char(c) => f.write_char('\u{fffd}')?,
+                c => f.write_char(c)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// On one line, with nothing a terminal would obey.
+pub(super) fn plain(text: &str) -> String {
+    let safe: String = text
+        .chars()
+        .map(|c| if unsafe_char(c) { '\u{fffd}' } else { c })
+        .collect();
+    safe.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Words for Markdown, on one line, also inside a table.
+pub(super) fn markdown(text: &str) -> String {
+    let mut out = String::new();
+    for c in plain(text).chars() {
+        match c {
+            '<' => out.push_str("&lt;"),
+            '&' => out.push_str("&amp;"),
+            '\\' | '|' | '*' | '_' | '`' | '[' | ']' | '#' | '~' | '$' => {
+                out.push('\\');
+                out.push(c);
+            }
+            c => out.push(c),
+        }
+    }
+    // A line must not begin like a list.
+    if out.starts_with(['-', '+']) {
+        out.insert(0, '\\');
+    }
+    out
+}
+
+/// How wide a text is at the prompt.
+pub(super) fn columns(text: &str) -> usize {
+    UnicodeWidthStr::width(text)
+}
+
+/// Lines no wider than `width`, measured by `measure`; a longer word is broken.
+fn wrap_by(text: &str, width: f64, measure: impl Fn(char) -> f64) -> Vec<String> {
+    let mut lines = Vec::new();
+    let (mut line, mut used) = (String::new(), 0.0);
+    let space = measure(' ');
+    for word in text.split_whitespace() {
+        let long: f64 = word.chars().map(&measure).sum();
+        if !line.is_empty() && used + space + long > width {
+            lines.push(std::mem::take(&mut line));
+            used = 0.0;
+        }
+        if !line.is_empty() {
+            line.push(' ');
+            used += space;
+        }
+        for c in word.chars() {
+            let wide = measure(c);
+            if used + wide > width && !line.is_empty() {
+                lines.push(std::mem::take(&mut line));
+                used = 0.0;
+            }
+            line.push(c);
+            used += wide;
+        }
+    }
+    if !line.is_empty() {
+        lines.push(line);
+    }
+    lines
+}
+
+/// Lines no wider than `width` columns of a terminal.
+pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
+    wrap_by(&plain(text), width.max(8) as f64, |c| {
+        c.width().unwrap_or(0) as f64
+    })
+}
+
+/// How wide a character may be drawn in a common sans-serif face of size 1. Rather too much
+/// than too little: a drawing must hold its words with whatever face the reader has.
+fn drawn(c: char) -> f64 {
+    match c {
+        'i' | 'j' | 'l' | 'I' | '.' | ',' | ':' | ';' | '\'' | '|' | '!' => 0.36,
+        ' ' | 'f' | 't' | 'r' | '(' | ')' | '[' | ']' | '/' | '-' => 0.42,
+        'm' | 'w' | 'M' | 'W' | '@' | '%' => 1.0,
+        'A'..='Z' => 0.74,
+        c if c.is_ascii() => 0.64,
+        c => 0.72 * c.width().unwrap_or(1).max(1) as f64,
+    }
+}
+
+/// How wide a text may be drawn, in pixels.
+pub(super) fn pixels(text: &str, size: f64) -> f64 {
+    text.chars().map(drawn).sum::<f64>() * size
+}
+
+/// Lines no wider than `width` pixels.
+pub(super) fn wrap_pixels(text: &str, size: f64, width: f64) -> Vec<String> {
+    wrap_by(text, width, |c| drawn(c) * size)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn markup_and_control_are_made_harmless() {
+        assert_eq!(
+            Html("<b a=\"'\">&\u{1b}[31m\u{202e}").to_string(),
+            "&lt;b a=&quot;&#39;&quot;&gt;&amp;\u{fffd}[31m\u{fffd}"
+        );
+        assert_eq!(plain("a\n\u{7}b\t c"), "a \u{fffd}b c");
+        assert_eq!(markdown("a|b\n<i>*c*"), "a\\|b &lt;i>\\*c\\*");
+        assert_eq!(markdown("- x"), "\\- x");
+    }
+
+    #[test]
+    fn lines_are_never_too_long() {
+        assert_eq!(wrap("one two three", 8), ["one two", "three"]);
+        assert_eq!(wrap("abcdefghijkl m", 8), ["abcdefgh", "ijkl m"]);
+        assert!(wrap("", 8).is_empty());
+        for line in wrap_pixels(&"wide word ".repeat(9), 12.0, 100.0) {
+            assert!(pixels(&line, 12.0) <= 100.0);
+        }
+    }
+}

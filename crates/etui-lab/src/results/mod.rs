@@ -1,0 +1,98 @@
+//! Results: what was run on which machine, line by line ([`file`]), and questions about it
+//! ([`Results`]).
+
+pub mod file;
+mod query;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::experiment::{Case, NotRun};
+
+pub use query::{Figure, GroupKey, Results};
+
+/// The version of the lines' format.
+pub const FORMAT: u32 = 1;
+
+/// The first line: everything that a figure depends on besides its arm.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Header {
+    /// The version of this format.
+    pub format: u32,
+    /// When the run was begun, RFC 3339, UTC.
+    pub started: String,
+    /// etui's version.
+    pub etui: String,
+    /// SQLite's version and source id, as it is built into the laboratory.
+    pub sqlite: String,
+    /// The kernel's release.
+    pub kernel: String,
+    /// The distribution, as it calls itself.
+    pub system: String,
+    /// The processor's model.
+    pub processor: String,
+    /// The cores this process may use.
+    pub cores: u64,
+    /// The machine's memory, bytes.
+    pub memory: u64,
+    /// Whether it ran as root.
+    pub root: bool,
+    /// Whether it was a quick run.
+    pub quick: bool,
+    /// The tools that were there, with their versions.
+    pub tools: BTreeMap<String, String>,
+    /// The experiments, each with its parameters.
+    pub experiments: BTreeMap<String, BTreeMap<String, Vec<u64>>>,
+}
+
+/// What one run of one arm gave.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// Which run.
+    #[serde(flatten)]
+    pub case: Case,
+    /// A digest of the answer: equal for all arms of a group.
+    pub answer: String,
+    /// The figures by name, e.g. `save/wall_ns`; see [`crate::measure`].
+    pub measures: BTreeMap<String, f64>,
+}
+
+/// A line of a results file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+#[allow(clippy::large_enum_variant)]
+pub enum Line {
+    /// The first one.
+    Lab(Header),
+    /// How a stack was made: file system, devices, options.
+    Stack {
+        /// Its name.
+        name: String,
+        /// What it is made of.
+        details: BTreeMap<String, String>,
+    },
+    /// A part that was not run.
+    NotRun {
+        /// The experiment.
+        experiment: String,
+        /// What and why.
+        #[serde(flatten)]
+        part: NotRun,
+    },
+    /// One run.
+    Run(Run),
+    /// A run that failed, or whose answer was not that of the other arms.
+    Failed {
+        /// Which run.
+        #[serde(flatten)]
+        case: Case,
+        /// What went wrong.
+        message: String,
+    },
+    /// The last line of a complete run.
+    End {
+        /// How long it took, seconds; of a run that was stopped, since it last went on.
+        seconds: f64,
+    },
+}

@@ -1,0 +1,321 @@
+//! Questions about the results of one experiment.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use serde_json::Value;
+
+use super::{Header, Line, Run};
+use crate::experiment::{Case, NotRun, Pass, Role};
+use crate::present::Cell;
+use crate::stats;
+
+/// Which group: the same work, on the same stack, at the same size.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct GroupKey {
+    /// The work.
+    pub work: String,
+    /// The stack.
+    pub stack: String,
+    /// The size.
+    pub size: u64,
+}
+
+/// A measure over its repetitions.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Figure {
+    /// The median.
+    pub median: f64,
+    /// The lowest.
+    pub low: f64,
+    /// The highest.
+    pub high: f64,
+    /// How many repetitions.
+    pub count: usize,
+}
+
+impl Figure {
+    /// Of values in any order; none of none.
+    pub fn of(values: &[f64]) -> Option<Self> {
+        let median = stats::median(values)?;
+        Some(Self {
+            median,
+            low: values.iter().copied().fold(f64::INFINITY, f64::min),
+            high: values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+            count: values.len(),
+        })
+    }
+}
+
+/// The results of one experiment, as far as it was run.
+#[derive(Debug, Clone, Default)]
+pub struct Results {
+    /// The machine and the settings.
+    pub header: Header,
+    /// Every run, in the order in which they were made.
+    pub runs: Vec<Run>,
+    /// What was not run.
+    pub not_run: Vec<NotRun>,
+    /// What failed: work, arm and message.
+    pub failed: Vec<(String, String, String)>,
+    /// How each stack was made.
+    pub stacks: BTreeMap<String, BTreeMap<String, String>>,
+}
+
+impl Results {
+    /// Those of one experiment among the lines of a file.
+    pub fn of(experiment: &str, lines: &[Line]) -> Self {
+        let mut results = Self::default();
+        let mut not_run: HashSet<&NotRun> = HashSet::new();
+        let mut failed: HashMap<_, (usize, &Case, &String)> = HashMap::new();
+        for (at, line) in lines.iter().enumerate() {
+            match line {
+                Line::Lab(header) => results.header = header.clone(),
+                Line::Stack { name, details } => {
+                    results.stacks.insert(name.clone(), details.clone());
+                }
+                Line::NotRun {
+                    experiment: of,
+                    part,
+                } if of == experiment && not_run.insert(part) => {
+                    results.not_run.push(part.clone());
+                }
+                Line::Run(run) if run.case.experiment == experiment => {
+                    // Made again after a failure, it stands for both.
+                    failed.remove(&which(&run.case));
+                    results.runs.push(run.clone());
+                }
+                Line::Failed { case, message } if case.experiment == experiment => {
+                    failed.insert(which(case), (at, case, message));
+                }
+                _ => {}
+            }
+        }
+        let mut failed: Vec<_> = failed.into_values().collect();
+        failed.sort_unstable_by_key(|(at, ..)| *at);
+        results.failed = failed
+            .into_iter()
+            .map(|(_, case, message)| (case.work.clone(), case.arm.clone(), message.clone()))
+            .collect();
+        results
+    }
+
+    /// The groups, in the order in which they were first run.
+    pub fn groups(&self) -> Vec<GroupKey> {
+        let mut groups = Vec::new();
+        for run in &self.runs {
+            let key = GroupKey {
+                work: run.case.work.clone(),
+                stack: run.case.stack.clone(),
+                size: run.case.size,
+            };
+            if !groups.contains(&key) {
+                groups.push(key);
+            }
+        }
+        groups
+    }
+
+    /// The runs of a group.
+    pub fn in_group<'a>(&'a self, group: &'a GroupKey) -> impl Iterator<Item = &'a Run> + 'a {
+        self.runs.iter().filter(move |run| {
+            run.case.work == group.work
+                && run.case.stack == group.stack
+                && run.case.size == group.size
+        })
+    }
+
+    /// The arms of a group with their roles, in the order in which they were planned.
+    pub fn arms(&self, group: &GroupKey) -> Vec<(String, Role)> {
+        let mut arms: Vec<(String, Role)> = Vec::new();
+        for run in self.in_group(group) {
+            if !arms.iter().any(|(name, _)| *name == run.case.arm) {
+                arms.push((run.case.arm.clone(), run.case.role));
+            }
+        }
+        arms
+    }
+
+    /// A setting of an arm.
+    pub fn setting(&self, group: &GroupKey, arm: &str, name: &str) -> Option<Value> {
+        self.in_group(group)
+            .find(|run| run.case.arm == arm)?
+            .case
+            .settings
+            .iter()
+            .find(|(key, _)| *key == name)
+            .map(|(_, value)| value.clone())
+    }
+
+    /// A measure's values with their repetition, in that order. All are from one pass, the one
+    /// that disturbs least of those that have the measure: passes are not mixed.
+    fn repeated(&self, group: &GroupKey, arm: &str, measure: &str) -> Vec<(u32, f64)> {
+        let measured = || {
+            self.in_group(group)
+                .filter(|run| run.case.arm == arm)
+                .filter_map(|run| Some((&run.case, *run.measures.get(measure)?)))
+        };
+        let pass = measured().map(|(case, _)| case.pass).min();
+        let mut values: Vec<(u32, f64)> = measured()
+            .filter(|(case, _)| Some(case.pass) == pass)
+            .map(|(case, value)| (case.repetition, value))
+            .collect();
+        values.sort_by_key(|(repetition, _)| *repetition);
+        values
+    }
+
+    /// A measure of an arm over its repetitions.
+    pub fn figure(&self, group: &GroupKey, arm: &str, measure: &str) -> Option<Figure> {
+        let values: Vec<f64> = self
+            .repeated(group, arm, measure)
+            .into_iter()
+            .map(|(_, value)| value)
+            .collect();
+        Figure::of(&values)
+    }
+
+    /// A measure of an arm: its median.
+    pub fn median(&self, group: &GroupKey, arm: &str, measure: &str) -> Option<f64> {
+        Some(self.figure(group, arm, measure)?.median)
+    }
+
+    /// The ratio of one arm to another, repetition by repetition.
+    pub fn ratio(
+        &self,
+        group: &GroupKey,
+        arm: &str,
+        against: &str,
+        measure: &str,
+    ) -> Option<Figure> {
+        let below: BTreeMap<u32, f64> =
+            self.repeated(group, against, measure).into_iter().collect();
+        let ratios: Vec<f64> = self
+            .repeated(group, arm, measure)
+            .into_iter()
+            .filter_map(|(repetition, value)| {
+                let below = *below.get(&repetition)?;
+                (below > 0.0).then_some(value / below)
+            })
+            .collect();
+        Figure::of(&ratios)
+    }
+
+    /// A measure of an arm as a table's cell; with its ratio to another arm, if one is given.
+    pub fn cell(&self, group: &GroupKey, arm: &str, measure: &str, against: Option<&str>) -> Cell {
+        let Some(figure) = self.figure(group, arm, measure) else {
+            return Cell::default();
+        };
+        Cell {
+            value: Some(figure.median),
+            range: (figure.count > 1).then_some((figure.low, figure.high)),
+            ratio: against
+                .filter(|against| *against != arm)
+                .and_then(|against| self.ratio(group, arm, against, measure))
+                .map(|ratio| ratio.median),
+            ..Cell::default()
+        }
+    }
+}
+
+/// Which run of its experiment.
+fn which(case: &Case) -> (&str, &str, u64, &str, Pass, u32) {
+    (
+        &case.work,
+        &case.stack,
+        case.size,
+        &case.arm,
+        case.pass,
+        case.repetition,
+    )
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::experiment::Settings;
+
+    fn run(arm: &str, pass: Pass, repetition: u32, measure: &str, value: f64) -> Line {
+        Line::Run(Run {
+            case: Case {
+                experiment: "one".to_owned(),
+                work: "save".to_owned(),
+                stack: "here".to_owned(),
+                size: 100,
+                arm: arm.to_owned(),
+                role: Role::Cure,
+                pass,
+                repetition,
+                settings: Settings::new().with("limit", 8),
+            },
+            answer: String::new(),
+            measures: BTreeMap::from([(measure.to_owned(), value)]),
+        })
+    }
+
+    fn failed(line: &Line) -> Line {
+        let Line::Run(run) = line else {
+            return line.clone();
+        };
+        Line::Failed {
+            case: run.case.clone(),
+            message: "out of luck".to_owned(),
+        }
+    }
+
+    #[test]
+    fn ratios_are_taken_within_repetitions() {
+        let mut lines = Vec::new();
+        // The machine gets slower all the time; b takes twice as long as a throughout.
+        for repetition in [2, 0, 1] {
+            let slow = f64::from(repetition + 1);
+            lines.push(run("a", Pass::Timed, repetition, "save/wall_ns", slow));
+            lines.push(run(
+                "b",
+                Pass::Timed,
+                repetition,
+                "save/wall_ns",
+                slow * 2.0,
+            ));
+        }
+        // Only in one of them.
+        lines.push(run("b", Pass::Timed, 3, "save/wall_ns", 1000.0));
+        let results = Results::of("one", &lines);
+        let groups = results.groups();
+        let group = groups.first().unwrap();
+        assert_eq!(results.arms(group).len(), 2);
+        let ratio = results.ratio(group, "b", "a", "save/wall_ns").unwrap();
+        assert_eq!((ratio.low, ratio.median, ratio.high), (2.0, 2.0, 2.0));
+        assert_eq!(ratio.count, 3);
+        let cell = results.cell(group, "a", "save/wall_ns", Some("a"));
+        assert_eq!((cell.value, cell.range), (Some(2.0), Some((1.0, 3.0))));
+        assert_eq!(cell.ratio, None, "not against itself");
+        assert_eq!(results.setting(group, "a", "limit"), Some(8.into()));
+    }
+
+    #[test]
+    fn a_figure_is_of_one_pass() {
+        let lines = [
+            run("a", Pass::Counted, 0, "save/minor_faults", 900.0),
+            run("a", Pass::Timed, 0, "save/minor_faults", 10.0),
+            run("a", Pass::Timed, 1, "save/minor_faults", 12.0),
+            run("a", Pass::Counted, 0, "save/block_writes", 7.0),
+        ];
+        let results = Results::of("one", &lines);
+        let group = results.groups().remove(0);
+        let faults = results.figure(&group, "a", "save/minor_faults").unwrap();
+        assert_eq!((faults.median, faults.high, faults.count), (11.0, 12.0, 2));
+        let writes = results.figure(&group, "a", "save/block_writes").unwrap();
+        assert_eq!((writes.median, writes.count), (7.0, 1));
+    }
+
+    #[test]
+    fn what_was_made_again_after_a_failure_did_not_fail() {
+        let good = run("a", Pass::Timed, 0, "save/wall_ns", 1.0);
+        let other = run("a", Pass::Timed, 1, "save/wall_ns", 1.0);
+        let lines = [failed(&good), failed(&other), good];
+        let results = Results::of("one", &lines);
+        assert_eq!(results.failed.len(), 1);
+        assert_eq!(results.runs.len(), 1);
+        assert!(Results::of("two", &lines).failed.is_empty());
+    }
+}

@@ -1,0 +1,186 @@
+//! One run of one arm in a process of its own: this program again, as a worker.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::Write;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use super::worker::{Reply, Task};
+use super::{Furnished, Work};
+use crate::error::Error;
+use crate::experiment::{Case, Group, Pass};
+use crate::measure::{instructions, syscalls};
+use crate::meter::Place;
+use crate::results::Run;
+
+/// No run may take longer; one that does hangs.
+const PATIENCE: Duration = Duration::from_secs(15 * 60);
+
+/// Runs an arm once and reads what it measured.
+pub fn run(
+    case: &Case,
+    dir: &Path,
+    furnished: &Furnished,
+    work: &Work,
+    stop: &AtomicBool,
+) -> Result<Run, Error> {
+    let place = Place {
+        dir: dir.to_owned(),
+        shared: furnished.shared.clone(),
+        devices: furnished.stack.devices.clone(),
+        traced: case.pass == Pass::Syscalls,
+    };
+    let files = work.fresh("worker")?;
+    let trace = files.join("trace");
+    let task = Task::Run {
+        case: case.clone(),
+        place,
+    };
+    let wrap = |command: Command| match case.pass {
+        Pass::Syscalls => {
+            syscalls::available().map_err(Error::NotRun)?;
+            syscalls::wrap(&command, &trace).ok_or_else(|| Error::not_run("no strace"))
+        }
+        Pass::Instructions => instructions::wrap(&command, &trace),
+        Pass::Timed | Pass::Counted => Ok(command),
+    };
+    let (mut measures, answer) = perform(&task, &files, work, stop, wrap)?;
+    match case.pass {
+        Pass::Syscalls => {
+            measures.clear();
+            for (phase, counts) in syscalls::read(&trace)? {
+                for (measure, value) in counts {
+                    measures.insert(format!("{phase}/{measure}"), value);
+                }
+            }
+        }
+        Pass::Instructions => measures = instructions::read(&trace)?,
+        Pass::Timed | Pass::Counted => {}
+    }
+    Ok(Run {
+        case: case.clone(),
+        answer,
+        measures,
+    })
+}
+
+/// Makes what the runs of a group share. In a worker, too: it can be stopped at any time, and
+/// all that it starts carries the run's id.
+pub fn furnish(
+    experiment: &str,
+    group: &Group,
+    dir: &Path,
+    work: &Work,
+    stop: &AtomicBool,
+) -> Result<(), Error> {
+    let task = Task::Furnish {
+        experiment: experiment.to_owned(),
+        group: group.clone(),
+        dir: dir.to_owned(),
+    };
+    perform(&task, &work.fresh("worker")?, work, stop, Ok).map(|_| ())
+}
+
+/// Has a worker do a task; its figures and its answer. `files` is for what they tell each other.
+fn perform(
+    task: &Task,
+    files: &Path,
+    work: &Work,
+    stop: &AtomicBool,
+    wrap: impl FnOnce(Command) -> Result<Command, Error>,
+) -> Result<(BTreeMap<String, f64>, String), Error> {
+    let (reply, errors) = (files.join("reply"), files.join("errors"));
+    let program = std::env::current_exe().map_err(|e| Error::file("this program", e))?;
+    let mut command = Command::new(program);
+    command.arg("worker").arg(&reply);
+    let mut command = wrap(command)?;
+    let stderr = File::create(&errors).map_err(|e| Error::file(&errors, e))?;
+    let (marker, id) = work.live.marker();
+    // A process group of its own: Ctrl-C reaches the laboratory alone, which ends the worker.
+    let mut child = command
+        .env(marker, id)
+        .process_group(0)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(stderr)
+        .spawn()
+        .map_err(|e| Error::file(command.get_program(), e))?;
+    let sent = serde_json::to_vec(task)
+        .map_err(|e| Error::other(e.to_string()))
+        .and_then(|bytes| match child.stdin.take() {
+            Some(mut stdin) => stdin.write_all(&bytes).map_err(|e| Error::file("stdin", e)),
+            None => Err(Error::other("the worker has no standard input")),
+        });
+    let ended = wait(&mut child, stop);
+    let said = fs::read(&errors).unwrap_or_default();
+    let said = String::from_utf8_lossy(&said);
+    ended.map_err(|error| worse(error, &said))?;
+    let reply = match fs::read(&reply) {
+        Ok(bytes) => serde_json::from_slice(&bytes)
+            .map_err(|e| Error::other(format!("the worker's reply cannot be read: {e}")))?,
+        Err(_) => {
+            sent?;
+            return Err(worse(
+                Error::other("the worker ended without a reply"),
+                &said,
+            ));
+        }
+    };
+    match reply {
+        Reply::Done { measures, answer } => Ok((measures, answer)),
+        Reply::NotRun { reason } => Err(Error::NotRun(reason)),
+        Reply::Failed { message } => Err(worse(Error::Other(message), &said)),
+    }
+}
+
+/// Waits for the worker's end. Killed when the run is stopped or when it takes too long.
+fn wait(child: &mut Child, stop: &AtomicBool) -> Result<(), Error> {
+    let begun = Instant::now();
+    let mut nap = Duration::from_micros(500);
+    loop {
+        let ended = child.try_wait().map_err(|e| Error::file("the worker", e))?;
+        if let Some(status) = ended {
+            return if status.success() {
+                Ok(())
+            } else {
+                Err(Error::other(format!("the worker ended with {status}")))
+            };
+        }
+        let stopped = stop.load(Ordering::Relaxed);
+        if stopped || begun.elapsed() > PATIENCE {
+            // Already gone is as good.
+            let _ = child.kill();
+            let _ = child.wait();
+            return Err(if stopped {
+                Error::Stopped
+            } else {
+                Error::other(format!(
+                    "no end after {} minutes; it was killed",
+                    PATIENCE.as_secs() / 60
+                ))
+            });
+        }
+        std::thread::sleep(nap);
+        // Short runs are seen to end at once; long ones are not disturbed.
+        nap = (nap * 2).min(Duration::from_millis(20));
+    }
+}
+
+/// An error with the last words of the worker.
+fn worse(error: Error, said: &str) -> Error {
+    let last: Vec<&str> = said
+        .lines()
+        .rev()
+        .filter(|line| !line.trim().is_empty())
+        .take(3)
+        .collect();
+    if last.is_empty() || matches!(error, Error::Stopped) {
+        return error;
+    }
+    let last: Vec<&str> = last.into_iter().rev().collect();
+    Error::other(format!("{error}: {}", last.join(" | ")))
+}

@@ -1,0 +1,577 @@
+//! Runs experiments: every arm in a process of its own, repetition by repetition.
+//!
+//! ```text
+//! for each group (work, stack, size)
+//!     stack made ready, furnished once
+//!     counted, traced, simulated: each arm once
+//!     repetition 0:  arm 1, arm 2, ... arm n      times are compared within a repetition,
+//!     repetition 1:  arm n, ... arm 2, arm 1      so what drifts meanwhile hits all alike
+//! ```
+//!
+//! Every run is a line of the results file at once, so a run that is stopped goes on where it
+//! was. What a stopped or killed run left on the machine, the next one takes away
+//! ([`leftovers`]).
+
+mod case;
+pub mod leftovers;
+mod narrow;
+mod progress;
+pub mod worker;
+
+use std::collections::{BTreeMap, HashSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use crate::error::Error;
+use crate::experiment::{Case, Experiment, Group, NotRun, Pass, Plan};
+use crate::lab::Lab;
+use crate::machine;
+use crate::results::file::{self, Writer};
+use crate::results::{Header, Line, Run};
+use crate::say;
+use crate::stacks::{self, Stack};
+
+use leftovers::{Live, Registry};
+use progress::Progress;
+
+/// What is set for parameters, by experiment and parameter.
+pub type Settings = BTreeMap<String, BTreeMap<String, Vec<u64>>>;
+
+/// How to run.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// The quick values of the parameters instead of the full ones.
+    pub quick: bool,
+    /// Parameters set by hand.
+    pub set: Settings,
+    /// Where the results go.
+    pub file: PathBuf,
+    /// Begin anew, even if there are results to go on from.
+    pub fresh: bool,
+    /// Only these stacks; all if empty.
+    pub stacks: Vec<String>,
+    /// Only arms whose names hold one of these; all if empty.
+    pub arms: Vec<String>,
+    /// How often each arm is timed, instead of what the experiment says.
+    pub repetitions: Option<u32>,
+    /// Show progress on the terminal.
+    pub progress: bool,
+}
+
+/// What a run came to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// Runs made now.
+    pub made: usize,
+    /// Runs that were there already.
+    pub kept: usize,
+    /// Runs that failed.
+    pub failed: usize,
+}
+
+/// What one experiment will do.
+struct Planned {
+    name: &'static str,
+    plan: Plan,
+}
+
+/// Runs experiments, or goes on with a run of them that was stopped.
+pub fn run(
+    experiments: &[&'static dyn Experiment],
+    options: &Options,
+    stop: &Arc<AtomicBool>,
+) -> Result<Outcome, Error> {
+    let mut header = machine::header();
+    header.quick = options.quick;
+    let mut planned = Vec::new();
+    for experiment in experiments {
+        let about = experiment.about();
+        let none = BTreeMap::new();
+        let set = options.set.get(about.name).unwrap_or(&none);
+        let lab = Lab::new(&about, options.quick, set)?;
+        header
+            .experiments
+            .insert(about.name.to_owned(), lab.parameters().clone());
+        planned.push(Planned {
+            name: about.name,
+            plan: experiment.plan(&lab)?,
+        });
+    }
+    narrow::narrow(planned.iter_mut().map(|one| &mut one.plan), options)?;
+    let (writer, lines) = open(options, &header)?;
+    let (work, swept) = Work::begin()?;
+    let mut session = Session {
+        writer,
+        known: Known::of(&lines),
+        outcome: Outcome::default(),
+        progress: Progress::new(options.progress),
+        work,
+        stop: Arc::clone(stop),
+    };
+    if file::complete(&lines) && !session.more(&planned) {
+        session.outcome.kept = session.known.done.len();
+        return Ok(session.outcome);
+    }
+    for words in swept {
+        session.progress.tell(&words);
+    }
+    let begun = Instant::now();
+    for one in &planned {
+        for group in &one.plan.groups {
+            session
+                .progress
+                .expect(&estimate(one.name, group, &session.known));
+        }
+        for part in &one.plan.not_run {
+            session.not_run(one.name, part.clone())?;
+        }
+    }
+    for one in &planned {
+        session.progress.experiment(one.name);
+        for group in &one.plan.groups {
+            session.group(one, group)?;
+        }
+    }
+    if session.outcome.failed == 0 {
+        session.writer.append(&Line::End {
+            seconds: begun.elapsed().as_secs_f64(),
+        })?;
+    }
+    session.progress.finish();
+    let outcome = session.outcome;
+    // By now every stack is down; what is found to remove after all was forgotten by its owner.
+    for what in session.work.live.end()? {
+        if !what.starts_with("directory ") {
+            say::err(format_args!("removed at the end: {what}"));
+        }
+    }
+    Ok(outcome)
+}
+
+/// Opens the results file: a new one, or the one to go on with.
+fn open(options: &Options, header: &Header) -> Result<(Writer, Vec<Line>), Error> {
+    let path = &options.file;
+    if options.fresh || !path.exists() {
+        return Ok((Writer::create(path, header)?, Vec::new()));
+    }
+    let lines = file::read(path)?;
+    if lines.is_empty() {
+        return Ok((Writer::create(path, header)?, Vec::new()));
+    }
+    let old = file::header(&lines);
+    if let Some(difference) = difference(&old, header) {
+        return Err(Error::Usage(format!(
+            "{} was begun with {difference}; --fresh begins anew, --out NAME keeps both",
+            path.display()
+        )));
+    }
+    Writer::resume(path)
+}
+
+/// What keeps two runs from being one, in words.
+fn difference(old: &Header, new: &Header) -> Option<String> {
+    let pairs = [
+        ("kernel", &old.kernel, &new.kernel),
+        ("processor", &old.processor, &new.processor),
+        ("etui", &old.etui, &new.etui),
+        ("SQLite", &old.sqlite, &new.sqlite),
+    ];
+    for (what, old, new) in pairs {
+        if old != new {
+            return Some(format!("another {what} ({old}, now {new})"));
+        }
+    }
+    if old.root != new.root {
+        let who = if old.root { "root" } else { "another user" };
+        return Some(format!("the rights of {who}"));
+    }
+    (old.experiments != new.experiments).then(|| "other experiments or parameters".to_owned())
+}
+
+/// The runs of a group in the order in which they are made.
+fn cases(experiment: &str, group: &Group) -> Vec<Case> {
+    let mut cases = Vec::new();
+    let mut push = |pass, repetition, arm: usize| {
+        let Some(arm) = group.arms.get(arm) else {
+            return;
+        };
+        cases.push(Case {
+            experiment: experiment.to_owned(),
+            work: group.work.clone(),
+            stack: group.stack.clone(),
+            size: group.size,
+            arm: arm.name.clone(),
+            role: arm.role,
+            pass,
+            repetition,
+            settings: arm.settings.clone(),
+        });
+    };
+    for (pass, wanted) in [
+        (Pass::Counted, group.counted),
+        (
+            Pass::Syscalls,
+            group.syscalls && machine::find_tool("strace").is_some(),
+        ),
+        (
+            Pass::Instructions,
+            group.instructions && machine::find_tool("valgrind").is_some(),
+        ),
+    ] {
+        if wanted {
+            (0..group.arms.len()).for_each(|arm| push(pass, 0, arm));
+        }
+    }
+    for repetition in 0..group.repetitions {
+        for at in 0..group.arms.len() {
+            let arm = if repetition % 2 == 0 {
+                at
+            } else {
+                group.arms.len() - 1 - at
+            };
+            push(Pass::Timed, repetition, arm);
+        }
+    }
+    cases
+}
+
+fn estimate(experiment: &str, group: &Group, known: &Known) -> Vec<f64> {
+    cases(experiment, group)
+        .iter()
+        .filter(|case| !known.done.contains(&key(case)))
+        .map(|case| match case.pass {
+            Pass::Instructions => group.seconds * 30.0,
+            _ => group.seconds,
+        })
+        .collect()
+}
+
+type Key = (String, String, String, u64, String, Pass, u32);
+
+fn key(case: &Case) -> Key {
+    (
+        case.experiment.clone(),
+        case.work.clone(),
+        case.stack.clone(),
+        case.size,
+        case.arm.clone(),
+        case.pass,
+        case.repetition,
+    )
+}
+
+/// What a results file holds already.
+#[derive(Default)]
+struct Known {
+    done: HashSet<Key>,
+    /// The answer of a group: the first that was given, and by which arm.
+    answers: BTreeMap<(String, String, String, u64), (String, String)>,
+    not_run: HashSet<(String, NotRun)>,
+    stacks: HashSet<String>,
+}
+
+impl Known {
+    fn of(lines: &[Line]) -> Self {
+        let mut known = Self::default();
+        for line in lines {
+            match line {
+                Line::Run(run) => {
+                    known.done.insert(key(&run.case));
+                    known
+                        .answers
+                        .entry(group_of(&run.case))
+                        .or_insert_with(|| (run.answer.clone(), run.case.arm.clone()));
+                }
+                Line::NotRun { experiment, part } => {
+                    known.not_run.insert((experiment.clone(), part.clone()));
+                }
+                Line::Stack { name, .. } => {
+                    known.stacks.insert(name.clone());
+                }
+                _ => {}
+            }
+        }
+        known
+    }
+}
+
+fn group_of(case: &Case) -> (String, String, String, u64) {
+    (
+        case.experiment.clone(),
+        case.work.clone(),
+        case.stack.clone(),
+        case.size,
+    )
+}
+
+/// A run in progress.
+struct Session {
+    writer: Writer,
+    known: Known,
+    outcome: Outcome,
+    progress: Progress,
+    work: Work,
+    stop: Arc<AtomicBool>,
+}
+
+impl Session {
+    /// Whether more is wanted than the file has: it may have been made with fewer arms, stacks
+    /// or repetitions. What could not be run was tried, and so was a counter that is missing.
+    fn more(&self, planned: &[Planned]) -> bool {
+        let arm = |key: &Key| {
+            (
+                key.0.clone(),
+                key.1.clone(),
+                key.2.clone(),
+                key.3,
+                key.4.clone(),
+            )
+        };
+        let tried: HashSet<_> = self.known.done.iter().map(arm).collect();
+        planned.iter().any(|one| {
+            let not_run = |what: String| {
+                let mut parts = self.known.not_run.iter();
+                parts.any(|(of, part)| of == one.name && part.what == what)
+            };
+            let missing = |case: &Case| {
+                let key = key(case);
+                !self.known.done.contains(&key)
+                    && (case.pass == Pass::Timed || !tried.contains(&arm(&key)))
+                    && !not_run(no_arm(case))
+            };
+            let mut groups = one.plan.groups.iter();
+            groups.any(|group| {
+                cases(one.name, group).iter().any(missing) && !not_run(no_group(group))
+            })
+        })
+    }
+
+    fn not_run(&mut self, experiment: &str, part: NotRun) -> Result<(), Error> {
+        let known = (experiment.to_owned(), part);
+        if self.known.not_run.contains(&known) {
+            return Ok(());
+        }
+        let (experiment, part) = known.clone();
+        self.known.not_run.insert(known);
+        self.writer.append(&Line::NotRun { experiment, part })
+    }
+
+    /// Runs what is still to be run of a group.
+    fn group(&mut self, one: &Planned, group: &Group) -> Result<(), Error> {
+        let mut cases = cases(one.name, group);
+        let all = cases.len();
+        cases.retain(|case| !self.known.done.contains(&key(case)));
+        self.outcome.kept += all - cases.len();
+        if cases.is_empty() {
+            return Ok(());
+        }
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(Error::Stopped);
+        }
+        self.progress.group(group);
+        let furnished = match self.furnish(one, group) {
+            Ok(furnished) => furnished,
+            Err(Error::NotRun(reason)) => {
+                self.progress.skip(cases.len());
+                return self.not_run(
+                    one.name,
+                    NotRun {
+                        what: no_group(group),
+                        reason,
+                    },
+                );
+            }
+            Err(other) if self.stop.load(Ordering::Relaxed) => {
+                drop(other);
+                return Err(Error::Stopped);
+            }
+            Err(other) => return self.unready(&cases, &other.to_string()),
+        };
+        let mut given_up: HashSet<(String, Pass)> = HashSet::new();
+        for case in cases {
+            if given_up.contains(&(case.arm.clone(), case.pass)) {
+                self.progress.skip(1);
+                continue;
+            }
+            if self.stop.load(Ordering::Relaxed) {
+                return Err(Error::Stopped);
+            }
+            self.progress.begin(&case);
+            let done = self.case(&case, &furnished);
+            if self.stop.load(Ordering::Relaxed) {
+                return Err(Error::Stopped);
+            }
+            match done {
+                Ok(run) => {
+                    self.known.done.insert(key(&case));
+                    self.outcome.made += 1;
+                    self.writer.append(&Line::Run(run))?;
+                }
+                Err(Error::NotRun(reason)) => {
+                    given_up.insert((case.arm.clone(), case.pass));
+                    let what = match case.pass {
+                        Pass::Syscalls => "system calls by file".to_owned(),
+                        Pass::Instructions => "instructions".to_owned(),
+                        Pass::Timed | Pass::Counted => no_arm(&case),
+                    };
+                    self.not_run(one.name, NotRun { what, reason })?;
+                }
+                Err(other) => {
+                    given_up.insert((case.arm.clone(), case.pass));
+                    self.outcome.failed += 1;
+                    let message = other.to_string();
+                    self.progress.failed(&case, &message);
+                    self.writer.append(&Line::Failed { case, message })?;
+                }
+            }
+            self.progress.end();
+        }
+        Ok(())
+    }
+
+    /// A group that could not be made ready: each of its arms failed.
+    fn unready(&mut self, cases: &[Case], message: &str) -> Result<(), Error> {
+        let mut told = HashSet::new();
+        for case in cases {
+            self.progress.skip(1);
+            if told.insert(&case.arm) {
+                self.outcome.failed += 1;
+                self.progress.failed(case, message);
+                self.writer.append(&Line::Failed {
+                    case: case.clone(),
+                    message: message.to_owned(),
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the group's stack ready and puts what its runs share onto it.
+    fn furnish(&mut self, one: &Planned, group: &Group) -> Result<Furnished, Error> {
+        let packed = stacks::read_only(&group.stack);
+        let staging = self.work.fresh("contents")?;
+        if packed {
+            case::furnish(one.name, group, &staging, &self.work, &self.stop)?;
+        }
+        let stack = stacks::ready(&group.stack, &self.work.dir, packed.then_some(&*staging))?;
+        if !self.known.stacks.contains(&stack.name) {
+            self.known.stacks.insert(stack.name.clone());
+            self.writer.append(&Line::Stack {
+                name: stack.name.clone(),
+                details: stack.details.clone(),
+            })?;
+        }
+        if packed {
+            return Ok(Furnished {
+                shared: stack.dir.clone(),
+                stack,
+                runs: self.work.fresh("runs")?,
+            });
+        }
+        let furnished = Furnished {
+            shared: stack.dir.join("shared"),
+            runs: stack.dir.clone(),
+            stack,
+        };
+        let shared = &furnished.shared;
+        fs::create_dir(shared).map_err(|e| Error::file(shared, e))?;
+        case::furnish(one.name, group, shared, &self.work, &self.stop)?;
+        Ok(furnished)
+    }
+
+    /// Runs one arm once, and compares its answer.
+    fn case(&mut self, case: &Case, furnished: &Furnished) -> Result<Run, Error> {
+        let dir = furnished.runs.join("run");
+        remove(&dir)?;
+        fs::create_dir(&dir).map_err(|e| Error::file(&dir, e))?;
+        let run = case::run(case, &dir, furnished, &self.work, &self.stop);
+        let removed = remove(&dir);
+        let run = run?;
+        removed?;
+        let (answer, arm) = self
+            .known
+            .answers
+            .entry(group_of(case))
+            .or_insert_with(|| (run.answer.clone(), case.arm.clone()));
+        if *answer != run.answer {
+            return Err(Error::other(format!(
+                "the answer ({}) is not the one that `{arm}` gave ({answer}), so its time does not count",
+                run.answer
+            )));
+        }
+        Ok(run)
+    }
+}
+
+/// What a group is called that cannot be run.
+fn no_group(group: &Group) -> String {
+    format!("{} on {}", group.work, group.stack)
+}
+
+/// What an arm of a group is called that cannot be run.
+fn no_arm(case: &Case) -> String {
+    format!("{} ({} on {})", case.arm, case.work, case.stack)
+}
+
+/// A stack with what a group's runs share.
+struct Furnished {
+    stack: Stack,
+    shared: PathBuf,
+    /// Where runs get their own directories.
+    runs: PathBuf,
+}
+
+impl Drop for Furnished {
+    fn drop(&mut self) {
+        // The stack takes itself down; on the current file system its contents are ours to
+        // remove. What cannot be removed stays in the work directory, which is removed whole.
+        if !stacks::read_only(&self.stack.name) {
+            let _ = fs::remove_dir_all(&self.shared);
+        }
+    }
+}
+
+/// The run's own directory on the current directory's file system, and its entry among the
+/// runs that live. All that the run made is removed at its end.
+#[derive(Debug)]
+struct Work {
+    dir: PathBuf,
+    live: Live,
+}
+
+impl Work {
+    /// Removes what dead runs left, and enters a new one. Tells what was removed, too. What
+    /// cannot be removed yet, because somebody uses it, is in no run's way.
+    fn begin() -> Result<(Self, Vec<String>), Error> {
+        let registry = Registry::open()?;
+        let swept = match registry.sweep() {
+            Ok(removed) => removed
+                .iter()
+                .map(|what| format!("removed what a dead run left: {what}"))
+                .collect(),
+            Err(e) => vec![format!("what a dead run left cannot be removed yet: {e}")],
+        };
+        let mut live = registry.begin()?;
+        let dir = live.directory(Path::new("."))?;
+        Ok((Self { dir, live }, swept))
+    }
+
+    /// An empty directory of this name.
+    fn fresh(&self, name: &str) -> Result<PathBuf, Error> {
+        let dir = self.dir.join(name);
+        remove(&dir)?;
+        fs::create_dir(&dir).map_err(|e| Error::file(&dir, e))?;
+        Ok(dir)
+    }
+}
+
+fn remove(dir: &Path) -> Result<(), Error> {
+    match fs::remove_dir_all(dir) {
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(Error::file(dir, error)),
+    }
+}

@@ -1,0 +1,108 @@
+//! The process that runs one arm once, or makes what the runs of a group share.
+//!
+//! It reads a [`Task`] as JSON from standard input and writes a [`Reply`] as JSON to the file
+//! that its argument names.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::Error;
+use crate::experiment::{Case, Experiment, Group};
+use crate::meter::{Meter, Place};
+
+/// What a worker is to do.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "task", rename_all = "kebab-case")]
+pub enum Task {
+    /// Run an arm once.
+    Run {
+        /// Which run.
+        case: Case,
+        /// Where.
+        place: Place,
+    },
+    /// Make what the runs of a group share.
+    Furnish {
+        /// The experiment.
+        experiment: String,
+        /// The group.
+        group: Group,
+        /// Where.
+        dir: PathBuf,
+    },
+}
+
+/// What a worker answers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "reply", rename_all = "kebab-case")]
+pub enum Reply {
+    /// Done.
+    Done {
+        /// The figures by name.
+        measures: BTreeMap<String, f64>,
+        /// The answer's digest.
+        answer: String,
+    },
+    /// Cannot be run here.
+    NotRun {
+        /// Why.
+        reason: String,
+    },
+    /// Went wrong.
+    Failed {
+        /// What.
+        message: String,
+    },
+}
+
+/// Does the task on standard input.
+pub fn main(experiments: &[&'static dyn Experiment], reply: &Path) -> Result<(), Error> {
+    // When the laboratory is killed, its worker goes with it.
+    let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
+    let mut bytes = Vec::new();
+    std::io::stdin()
+        .read_to_end(&mut bytes)
+        .map_err(|e| Error::file("standard input", e))?;
+    let task: Task =
+        serde_json::from_slice(&bytes).map_err(|e| Error::other(format!("not a task: {e}")))?;
+    let answer = match perform(experiments, task) {
+        Ok((measures, answer)) => Reply::Done { measures, answer },
+        Err(Error::NotRun(reason)) => Reply::NotRun { reason },
+        Err(error) => Reply::Failed {
+            message: error.to_string(),
+        },
+    };
+    let bytes = serde_json::to_vec(&answer).map_err(|e| Error::other(e.to_string()))?;
+    fs::write(reply, bytes).map_err(|e| Error::file(reply, e))
+}
+
+fn perform(
+    experiments: &[&'static dyn Experiment],
+    task: Task,
+) -> Result<(BTreeMap<String, f64>, String), Error> {
+    let named = |name: &str| {
+        experiments
+            .iter()
+            .find(|experiment| experiment.about().name == name)
+            .ok_or_else(|| Error::other(format!("no experiment `{name}`")))
+    };
+    match task {
+        Task::Run { case, place } => {
+            let mut meter = Meter::new(place, case.pass);
+            named(&case.experiment)?.run(&case, &mut meter)?;
+            Ok(meter.finish())
+        }
+        Task::Furnish {
+            experiment,
+            group,
+            dir,
+        } => {
+            named(&experiment)?.furnish(&group, &dir)?;
+            Ok((BTreeMap::new(), String::new()))
+        }
+    }
+}

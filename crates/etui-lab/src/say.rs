@@ -1,0 +1,19 @@
+//! Words for people. Whoever has read enough may go: a closed pipe or terminal is no error.
+
+use std::fmt::Display;
+use std::io::{ErrorKind, Write};
+
+use crate::error::Error;
+
+/// A line on standard output.
+pub(crate) fn out(words: impl Display) -> Result<(), Error> {
+    match writeln!(std::io::stdout(), "{words}") {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        done => done.map_err(|e| Error::file("standard output", e)),
+    }
+}
+
+/// A line on standard error; if that is gone too, there is nobody to tell.
+pub(crate) fn err(words: impl Display) {
+    let _ = writeln!(std::io::stderr(), "{words}");
+}

@@ -1,0 +1,235 @@
+//! The parts of a stack that must be taken down: mounts, loop devices, images, directories.
+
+use std::ffi::CString;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use rustix::mount::{MountFlags, UnmountFlags};
+
+use super::{kernel, not_installed, run};
+use crate::error::Error;
+use crate::machine;
+
+/// Whether a file system on a loop device can be had.
+pub fn available(file_system: &str, tool: &str) -> Result<(), String> {
+    if !rustix::process::geteuid().is_root() {
+        return Err("needs root (loop images)".to_owned());
+    }
+    if !kernel::may_mount() {
+        return Err("needs the right to mount, which root lacks here (a container?)".to_owned());
+    }
+    if !kernel::has_loop() {
+        return Err("this kernel has no loop devices".to_owned());
+    }
+    if !kernel::has(file_system) {
+        if file_system != "exfat" {
+            return Err(format!("this kernel has no {file_system}"));
+        }
+        if !kernel::has_fuse_exfat() {
+            return Err(
+                "this kernel has no exfat, and there is no exfat-fuse: `etui lab setup`".to_owned(),
+            );
+        }
+    }
+    for tool in [tool, "losetup"] {
+        if machine::find_tool(tool).is_none() {
+            return Err(not_installed(tool));
+        }
+    }
+    Ok(())
+}
+
+/// A loop device over an image.
+#[derive(Debug, Clone)]
+pub struct Loop {
+    path: String,
+    direct: bool,
+}
+
+impl Loop {
+    /// Its device file.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// The kernel's name.
+    pub fn name(&self) -> &str {
+        self.path.strip_prefix("/dev/").unwrap_or(&self.path)
+    }
+
+    /// For the results.
+    pub fn describe(&self) -> String {
+        let io = if self.direct { "direct" } else { "buffered" };
+        format!("loop device over a file in the current directory, {io} I/O")
+    }
+}
+
+#[derive(Debug)]
+enum Part {
+    Dir(PathBuf),
+    Image(PathBuf),
+    Loop(Loop),
+    Mount(PathBuf),
+}
+
+/// What is taken down when dropped, the last made first.
+#[derive(Debug, Default)]
+pub struct Parts(Vec<Part>);
+
+impl Parts {
+    /// A directory that is removed with what is in it.
+    pub fn make_dir(&mut self, dir: &Path) -> Result<(), Error> {
+        fs::create_dir(dir).map_err(|e| Error::file(dir, e))?;
+        self.0.push(Part::Dir(dir.to_owned()));
+        Ok(())
+    }
+
+    /// A file that somebody else makes, and that is removed.
+    pub fn image(&mut self, path: &Path) -> PathBuf {
+        self.0.push(Part::Image(path.to_owned()));
+        path.to_owned()
+    }
+
+    /// A loop device over a new sparse image.
+    pub fn sparse_loop(&mut self, path: &Path, size: u64) -> Result<Loop, Error> {
+        self.image(path);
+        File::create_new(path)
+            .and_then(|file| file.set_len(size))
+            .map_err(|e| Error::file(path, e))?;
+        self.attach(path, &[])
+    }
+
+    /// A loop device that cannot be written.
+    pub fn read_only_loop(&mut self, path: &Path) -> Result<Loop, Error> {
+        self.attach(path, &["--read-only"])
+    }
+
+    /// Direct I/O, so that an image is not cached twice; not every file system below has it.
+    fn attach(&mut self, path: &Path, options: &[&str]) -> Result<Loop, Error> {
+        let image = path.to_string_lossy();
+        let losetup = |more: &[&str]| {
+            let options = options.iter().chain(more);
+            let ends = ["--find", "--show", &*image];
+            run("losetup", options.copied().chain(ends)).map(|said| said.trim().to_owned())
+        };
+        let device = match losetup(&["--direct-io=on"]) {
+            Ok(path) => Loop { path, direct: true },
+            Err(_) => Loop {
+                path: losetup(&[])?,
+                direct: false,
+            },
+        };
+        self.0.push(Part::Loop(device.clone()));
+        Ok(device)
+    }
+
+    /// Mounts a file system of the kernel's, without access times.
+    pub fn mount(
+        &mut self,
+        device: &Loop,
+        point: &Path,
+        file_system: &str,
+        options: &str,
+    ) -> Result<(), Error> {
+        self.mount_with(
+            device.path(),
+            point,
+            file_system,
+            MountFlags::NOATIME,
+            options,
+        )
+    }
+
+    /// Mounts a file system that can only be read.
+    pub fn mount_read_only(
+        &mut self,
+        device: &Loop,
+        point: &Path,
+        file_system: &str,
+    ) -> Result<(), Error> {
+        let flags = MountFlags::NOATIME | MountFlags::RDONLY;
+        self.mount_with(device.path(), point, file_system, flags, "")
+    }
+
+    /// Mounts a RAM disk; half of the memory at most, as the kernel has it by itself.
+    pub fn mount_tmpfs(&mut self, point: &Path) -> Result<PathBuf, Error> {
+        self.mount_with("tmpfs", point, "tmpfs", MountFlags::NOATIME, "mode=0700")?;
+        Ok(point.to_owned())
+    }
+
+    fn mount_with(
+        &mut self,
+        source: &str,
+        point: &Path,
+        file_system: &str,
+        flags: MountFlags,
+        options: &str,
+    ) -> Result<(), Error> {
+        self.make_dir(point)?;
+        let failed = |e: io::Error| Error::Command {
+            command: format!("mount -t {file_system} {source} {}", point.display()),
+            message: e.to_string(),
+        };
+        let options = CString::new(options).map_err(|e| failed(e.into()))?;
+        rustix::mount::mount(source, point, file_system, flags, options.as_c_str())
+            .map_err(|e| failed(e.into()))?;
+        self.0.push(Part::Mount(point.to_owned()));
+        Ok(())
+    }
+
+    /// Mounts exfat through FUSE.
+    pub fn mount_fuse(&mut self, device: &Loop, point: &Path) -> Result<(), Error> {
+        self.make_dir(point)?;
+        let at = point.to_string_lossy();
+        run(kernel::FUSE_EXFAT, ["-o", "noatime", device.path(), &*at])?;
+        self.0.push(Part::Mount(point.to_owned()));
+        Ok(())
+    }
+}
+
+impl Drop for Parts {
+    fn drop(&mut self) {
+        // What cannot be taken down is left to the clean-up at the run's end or the next
+        // run's beginning, which report it.
+        while let Some(part) = self.0.pop() {
+            let _ = match part {
+                Part::Dir(dir) => fs::remove_dir_all(&dir).map_err(|e| Error::file(&dir, e)),
+                Part::Image(path) => fs::remove_file(&path).map_err(|e| Error::file(&path, e)),
+                Part::Loop(device) => detach(device.path()),
+                Part::Mount(point) => unmount(&point),
+            };
+        }
+    }
+}
+
+/// Unmounts. A file system that stays busy is taken out of sight at least; it goes when its
+/// last user goes.
+pub fn unmount(point: &Path) -> Result<(), Error> {
+    for _ in 0..20 {
+        match rustix::mount::unmount(point, UnmountFlags::NOFOLLOW) {
+            Ok(()) => return Ok(()),
+            Err(rustix::io::Errno::BUSY) => thread::sleep(Duration::from_millis(50)),
+            Err(e) => return Err(Error::file(point, e)),
+        }
+    }
+    let lazily = UnmountFlags::NOFOLLOW | UnmountFlags::DETACH;
+    rustix::mount::unmount(point, lazily).map_err(|e| Error::file(point, e))
+}
+
+/// Detaches a loop device, and waits a moment for it to be free: whoever used it (the file
+/// system, a process of FUSE) may take a moment to let go.
+pub fn detach(device: &str) -> Result<(), Error> {
+    run("losetup", ["--detach", device])?;
+    let name = device.strip_prefix("/dev/").unwrap_or(device);
+    let attached = PathBuf::from(format!("/sys/block/{name}/loop"));
+    for _ in 0..40 {
+        if !attached.exists() {
+            return Ok(());
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+    Err(Error::other(format!("{device} is still in use")))
+}

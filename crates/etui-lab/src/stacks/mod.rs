@@ -1,0 +1,284 @@
+//! Storage stacks: a file system on a device, made for a run and taken down after it.
+//!
+//! | stack | what | needs |
+//! |---|---|---|
+//! | `here` | the current directory's file system | nothing |
+//! | `ram` | tmpfs | nothing |
+//! | `ext4`, `xfs`, `btrfs`, `vfat`, `exfat` | a fresh file system on a loop device | root |
+//! | `ext4-journal` | ext4 whose journal is on a second loop device | root |
+//! | `squashfs`, `squashfs-uncompressed`, `erofs` | read-only, packed from a directory | root |
+//!
+//! Everything a stack makes lies in the run's own directory (the images, the mount points) or
+//! in a directory of the same name elsewhere ([`outside`]), so that whoever cleans up after a
+//! killed run ([`crate::runner::leftovers`]) needs to know these directories only.
+
+mod image;
+mod kernel;
+pub(crate) mod mounts;
+mod recipe;
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::error::Error;
+use crate::machine;
+use crate::runner::leftovers;
+use image::Parts;
+pub(crate) use image::{detach, unmount};
+use recipe::{Packed, Recipe};
+
+/// The name of the current directory's file system.
+pub const HERE: &str = "here";
+/// The name of the RAM disk (tmpfs).
+pub const RAM: &str = "ram";
+
+/// Whether a stack can be had here; if not, why not and what would help.
+pub fn available(name: &str) -> Result<(), String> {
+    match name {
+        HERE => Ok(()),
+        RAM if kernel::may_mount() || mounts::shared_ram().is_some() => Ok(()),
+        RAM => Err("needs a tmpfs that may be written (/dev/shm), or root".to_owned()),
+        _ => {
+            if let Some(recipe) = recipe::of(name) {
+                image::available(recipe.file_system, recipe.tool)
+            } else if let Some(packed) = recipe::packed(name) {
+                image::available(packed.file_system, packed.tool)
+            } else {
+                Err(format!("there is no stack called `{name}`"))
+            }
+        }
+    }
+}
+
+/// Whether a stack can only be read, and is packed from a directory.
+pub fn read_only(name: &str) -> bool {
+    recipe::packed(name).is_some()
+}
+
+/// A stack that is ready; taken down when dropped.
+#[derive(Debug)]
+pub struct Stack {
+    /// Its name.
+    pub name: String,
+    /// A directory on it that may be written, unless it is read-only.
+    pub dir: PathBuf,
+    /// Its block devices, if they are the laboratory's alone: the one with the file system
+    /// first.
+    pub devices: Vec<String>,
+    /// What it is made of, for the results.
+    pub details: BTreeMap<String, String>,
+    /// What is taken down with it.
+    _parts: Parts,
+}
+
+/// Makes a stack ready. `work` is the run's own directory on the current directory's file
+/// system; `contents` is what a read-only stack (squashfs, erofs) is packed from.
+pub fn ready(name: &str, work: &Path, contents: Option<&Path>) -> Result<Stack, Error> {
+    available(name).map_err(Error::NotRun)?;
+    let work = fs::canonicalize(work).map_err(|e| Error::file(work, e))?;
+    match name {
+        HERE => here(&work),
+        RAM => ram(&work),
+        _ => match (recipe::of(name), recipe::packed(name), contents) {
+            (Some(recipe), _, _) => fresh(name, &recipe, &work),
+            (_, Some(packed), Some(contents)) => pack(name, &packed, &work, contents),
+            (_, Some(_), None) => Err(Error::other(format!(
+                "the stack `{name}` is packed from a directory, and none was given"
+            ))),
+            (None, None, _) => Err(Error::not_run(format!("there is no stack called `{name}`"))),
+        },
+    }
+}
+
+/// The directories beside the run's own that its stacks may make.
+pub fn outside(work: &Path) -> Vec<PathBuf> {
+    let (Some(place), Some(name)) = (mounts::shared_ram(), work.file_name()) else {
+        return Vec::new();
+    };
+    vec![place.join(name)]
+}
+
+fn here(work: &Path) -> Result<Stack, Error> {
+    Ok(Stack {
+        name: HERE.to_owned(),
+        dir: work.to_owned(),
+        devices: Vec::new(),
+        details: mounts::describe(work),
+        _parts: Parts::default(),
+    })
+}
+
+fn ram(work: &Path) -> Result<Stack, Error> {
+    let mut parts = Parts::default();
+    let dir = if kernel::may_mount() {
+        parts.mount_tmpfs(&work.join("mnt-ram"))?
+    } else {
+        let dir = outside(work)
+            .pop()
+            .ok_or_else(|| Error::not_run("no tmpfs may be written"))?;
+        parts.make_dir(&dir)?;
+        dir
+    };
+    let details = mounts::describe(&dir);
+    Ok(Stack {
+        name: RAM.to_owned(),
+        dir,
+        devices: Vec::new(),
+        details,
+        _parts: parts,
+    })
+}
+
+/// An empty file system on a loop device.
+fn fresh(name: &str, recipe: &Recipe, work: &Path) -> Result<Stack, Error> {
+    let mut parts = Parts::default();
+    let mut details = BTreeMap::new();
+    let image = work.join(format!("{name}.img"));
+    let device = parts.sparse_loop(&image, recipe.size)?;
+    let mut devices = vec![device];
+    let mut options: Vec<String> = words(recipe.make).map(str::to_owned).collect();
+    if recipe.external_journal {
+        let journal = parts.sparse_loop(&work.join(format!("{name}-journal.img")), recipe.size)?;
+        let make = ["-q", "-F", "-b", "4096", "-O", "journal_dev"];
+        run(recipe.tool, make.iter().copied().chain([journal.path()]))?;
+        options.extend(["-J".to_owned(), format!("device={}", journal.path())]);
+        details.insert("journal".to_owned(), journal.describe());
+        devices.push(journal);
+    }
+    let device = &devices[0];
+    let options = options.iter().map(String::as_str);
+    run(recipe.tool, options.clone().chain([device.path()]))?;
+    let made: Vec<&str> = std::iter::once(recipe.tool).chain(options).collect();
+    details.insert("made by".to_owned(), made.join(" "));
+    details.insert("made by version".to_owned(), version(recipe.tool));
+    details.insert("backing".to_owned(), device.describe());
+
+    let point = work.join(format!("mnt-{name}"));
+    if kernel::has(recipe.file_system) {
+        parts.mount(device, &point, recipe.file_system, recipe.mount)?;
+        details.insert("driver".to_owned(), "kernel".to_owned());
+    } else {
+        parts.mount_fuse(device, &point)?;
+        details.insert(
+            "driver".to_owned(),
+            format!(
+                "FUSE ({}): this kernel has no {}; its calls pass through a process",
+                kernel::FUSE_EXFAT,
+                recipe.file_system
+            ),
+        );
+    }
+    details.extend(mounts::describe(&point));
+    let dir = point.join("lab");
+    fs::create_dir(&dir).map_err(|e| Error::file(&dir, e))?;
+    Ok(Stack {
+        name: name.to_owned(),
+        dir,
+        devices: devices.iter().map(|d| d.name().to_owned()).collect(),
+        details,
+        _parts: parts,
+    })
+}
+
+/// A read-only file system with a directory's contents.
+fn pack(name: &str, packed: &Packed, work: &Path, contents: &Path) -> Result<Stack, Error> {
+    let mut parts = Parts::default();
+    let image = parts.image(&work.join(format!("{name}.img")));
+    let text = |path: &Path| path.to_string_lossy().into_owned();
+    let (image_text, contents_text) = (text(&image), text(contents));
+    let ends = if packed.image_first {
+        [image_text.as_str(), contents_text.as_str()]
+    } else {
+        [contents_text.as_str(), image_text.as_str()]
+    };
+    run(packed.tool, ends.into_iter().chain(words(packed.options)))?;
+    let device = parts.read_only_loop(&image)?;
+    let point = work.join(format!("mnt-{name}"));
+    parts.mount_read_only(&device, &point, packed.file_system)?;
+    let mut details = mounts::describe(&point);
+    let made = format!("{} {}", packed.tool, packed.options);
+    details.insert("made by".to_owned(), made);
+    details.insert("made by version".to_owned(), version(packed.tool));
+    details.insert("compression".to_owned(), packed.compression.to_owned());
+    details.insert("backing".to_owned(), device.describe());
+    let size = fs::metadata(&image)
+        .map_err(|e| Error::file(&image, e))?
+        .len();
+    details.insert("image bytes".to_owned(), size.to_string());
+    Ok(Stack {
+        name: name.to_owned(),
+        dir: point,
+        devices: vec![device.name().to_owned()],
+        details,
+        _parts: parts,
+    })
+}
+
+fn words(options: &str) -> impl Iterator<Item = &str> {
+    options.split_ascii_whitespace()
+}
+
+/// Runs a tool to its end and gives what it printed.
+pub(crate) fn run<S: AsRef<OsStr>>(
+    tool: &str,
+    args: impl IntoIterator<Item = S>,
+) -> Result<String, Error> {
+    let Some(path) = machine::find_tool(tool) else {
+        return Err(Error::not_run(not_installed(tool)));
+    };
+    let mut command = Command::new(path);
+    command.args(args).stdin(Stdio::null()).env("LC_ALL", "C");
+    // Ctrl-C reaches the laboratory alone; a tool that outlives it is found by its run's id.
+    command.process_group(0);
+    if let Some(id) = leftovers::current() {
+        command.env(leftovers::MARKER, id);
+    }
+    let output = command.output();
+    let failed = |message: String| Error::Command {
+        command: format!("{command:?}"),
+        message,
+    };
+    let output = output.map_err(|e| failed(e.to_string()))?;
+    if !output.status.success() {
+        let words = String::from_utf8_lossy(&output.stderr);
+        let last = words.lines().rev().find(|line| !line.trim().is_empty());
+        return Err(failed(last.unwrap_or("no message").to_owned()));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+fn not_installed(tool: &str) -> String {
+    format!("{tool} is not installed: `etui lab setup`")
+}
+
+/// What a tool says of its version; the option differs, and some say it on the error output.
+fn version(tool: &str) -> String {
+    let Some(path) = machine::find_tool(tool) else {
+        return "unknown".to_owned();
+    };
+    let option = match tool {
+        "mkfs.vfat" => "--help",
+        "mksquashfs" => "-version",
+        _ => "-V",
+    };
+    Command::new(path)
+        .arg(option)
+        .stdin(Stdio::null())
+        .output()
+        .ok()
+        .and_then(|output| {
+            let said = [output.stdout, output.stderr].concat();
+            let said = String::from_utf8_lossy(&said).into_owned();
+            said.lines()
+                .find(|line| line.contains(|c: char| c.is_ascii_digit()))
+                .map(|line| line.trim().to_owned())
+        })
+        .unwrap_or_else(|| "unknown".to_owned())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,263 @@
+//! The report's promises: well formed, harmless, complete, and readable in a real browser.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod browser;
+mod fixture;
+mod forms;
+
+use etui_lab::report::{Report, csv, html, markdown, terminal};
+use fixture::{HOSTILE, hostile, odd, rich};
+
+fn all() -> [(&'static str, Report); 4] {
+    [
+        ("rich", rich()),
+        ("odd", odd()),
+        ("hostile", hostile()),
+        ("empty", Report::default()),
+    ]
+}
+
+#[test]
+fn pages_are_well_formed_and_need_nothing_else() {
+    for (name, report) in all() {
+        let page = html(&report);
+        if let Some(dir) = std::env::var_os("ETUI_TEST_KEEP") {
+            let file = std::path::Path::new(&dir).join(format!("{name}.html"));
+            std::fs::write(file, &page).unwrap();
+        }
+        let (elements, _) = forms::well_formed(&page);
+        for loads in ["script", "img", "iframe", "object", "embed"] {
+            assert!(!elements.contains(&loads.to_owned()), "{name}: {loads}");
+        }
+        assert!(
+            !page.contains("http://") && !page.contains("https://"),
+            "{name}"
+        );
+        assert!(!page.contains("NaN") && !page.contains("inf%"), "{name}");
+    }
+}
+
+#[test]
+fn hostile_results_stay_words() {
+    let report = hostile();
+    let page = html(&report);
+    let (elements, text) = forms::well_formed(&page);
+    assert!(!elements.contains(&"script".to_owned()));
+    assert!(text.contains("&lt;script&gt;alert(1)"));
+    assert!(!page.contains(['\u{1b}', '\u{202e}']));
+    let text = markdown(&report);
+    assert!(!text.contains("<script") && !text.contains("<img") && !text.contains('\u{1b}'));
+    let shown = terminal(&report.sections[0], 80, false);
+    assert!(!shown.contains(['\u{1b}', '\u{202e}', '\r']));
+}
+
+#[test]
+fn every_study_and_experiment_can_be_reached_from_the_top() {
+    let page = html(&rich());
+    for name in [
+        "sample-sync",
+        "sample-matrix",
+        "sample-fetch",
+        "sample-poll",
+    ] {
+        assert!(page.contains(&format!("<a href=\"#x-{name}\">")), "{name}");
+        assert!(
+            page.contains(&format!("<article id=\"x-{name}\">")),
+            "{name}"
+        );
+    }
+    // The same reason is given once, with all it holds for.
+    assert_eq!(
+        page.matches("needs root; run the sample as root").count(),
+        1
+    );
+    assert!(page.contains("<dt>stack other-fs, stack sample-fs</dt>"));
+    assert!(page.contains("Not among these results: A date book on flash; Application start."));
+}
+
+#[test]
+fn groups_are_said_once_and_each_has_its_base() {
+    let page = html(&rich());
+    for group in ["insert", "update", "delete"] {
+        assert_eq!(
+            page.matches(&format!("colspan=\"2\">{group}</th>")).count(),
+            1
+        );
+    }
+    let report = rich();
+    let shown = terminal(&report.sections[0], 80, false);
+    assert_eq!(shown.lines().filter(|l| l.trim() == "update").count(), 1);
+    assert_eq!(shown.matches("ms  base\n").count(), 3, "{shown}");
+}
+
+#[test]
+fn without_a_study_there_is_no_finding_to_show() {
+    let mut report = rich();
+    report.sections.truncate(1);
+    report.sections[0].about.study = None;
+    assert!(!terminal(&report.sections[0], 80, false).contains("no longer shows"));
+    assert!(!markdown(&report).contains("no longer shows"));
+}
+
+#[test]
+fn experiments_of_one_study_are_told_apart() {
+    let mut report = rich();
+    report.sections[3].about.study = report.sections[0].about.study;
+    let page = html(&report);
+    assert!(page.contains(">An address book behind a server: Fetching over sizes</a>"));
+    assert!(page.contains(">An address book behind a server: An experiment of its own</a>"));
+}
+
+/// The relative luminance of a colour `#rrggbb`, as WCAG 2 defines it.
+fn luminance(color: &str) -> f64 {
+    let part = |at: usize| {
+        let value = u8::from_str_radix(&color[at..at + 2], 16).unwrap();
+        let value = f64::from(value) / 255.0;
+        if value <= 0.040_45 {
+            value / 12.92
+        } else {
+            ((value + 0.055) / 1.055).powf(2.4)
+        }
+    };
+    0.2126 * part(1) + 0.7152 * part(3) + 0.0722 * part(5)
+}
+
+/// Words need a contrast of 4.5 to what they stand on, what is drawn one of 3 (WCAG 2, AA).
+#[test]
+fn colours_have_contrast_in_light_and_dark() {
+    let page = html(&Report::default());
+    let themes: Vec<&str> = page.split(":root {").skip(1).take(2).collect();
+    assert_eq!(themes.len(), 2);
+    for theme in themes {
+        let color = |name: &str| {
+            let start = theme.split_once(&format!("--{name}: ")).expect(name).1;
+            luminance(&start[..7])
+        };
+        let contrast = |a: f64, b: f64| (a.max(b) + 0.05) / (a.min(b) + 0.05);
+        for words in ["ink", "muted", "link", "loss"] {
+            for ground in ["paper", "tint"] {
+                let found = contrast(color(words), color(ground));
+                assert!(found >= 4.5, "{words} on {ground}: {found:.2}");
+            }
+        }
+        for drawn in [
+            "found", "cure", "all", "peer", "etui", "f0", "f1", "f2", "f3", "f4", "f5", "f6",
+        ] {
+            let found = contrast(color(drawn), color("paper"));
+            assert!(found >= 3.0, "{drawn}: {found:.2}");
+        }
+    }
+}
+
+#[test]
+fn markdown_as_it_is_read() {
+    insta::assert_snapshot!(markdown(&rich()));
+}
+
+#[test]
+fn terminal_as_it_is_read() {
+    let report = rich();
+    for section in &report.sections {
+        insta::assert_snapshot!(section.about.name, terminal(section, 80, false));
+    }
+}
+
+#[test]
+fn terminal_lines_fit() {
+    for (name, report) in all() {
+        for section in &report.sections {
+            for width in [40, 60, 80, 132, 250] {
+                for line in terminal(section, width, false).lines() {
+                    let used = unicode_width::UnicodeWidthStr::width(line);
+                    assert!(used <= width, "{name} at {width}: {used}: {line}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn colour_adds_nothing_but_colour() {
+    for section in &rich().sections {
+        let mut plain = String::new();
+        for (at, part) in terminal(section, 80, true).split('\u{1b}').enumerate() {
+            let after = if at == 0 {
+                part
+            } else {
+                part.split_once('m').unwrap().1
+            };
+            plain.push_str(after);
+        }
+        assert_eq!(plain, terminal(section, 80, false));
+    }
+}
+
+#[test]
+fn comma_separated_values_read_back() {
+    for (name, report) in all() {
+        let records = forms::records(&csv(&report));
+        assert!(records.iter().all(|r| r.len() == 12), "{name}");
+        let cells: usize = report
+            .sections
+            .iter()
+            .flat_map(|s| &s.presentation.tables)
+            .map(|t| {
+                t.rows
+                    .iter()
+                    .map(|r| r.cells.len().min(t.columns.len()))
+                    .sum::<usize>()
+            })
+            .sum();
+        let points: usize = report
+            .sections
+            .iter()
+            .flat_map(|s| &s.presentation.charts)
+            .flat_map(|c| &c.series)
+            .map(|s| s.points.len())
+            .sum();
+        assert_eq!(records.len(), 1 + cells + points, "{name}");
+    }
+    let records = forms::records(&csv(&hostile()));
+    assert_eq!(records[1][2], HOSTILE);
+    let report = rich();
+    let records = forms::records(&csv(&report));
+    let first = &report.sections[0].presentation.tables[0];
+    for (record, column) in records[1..].iter().zip(0..first.columns.len()) {
+        let cell = &first.rows[0].cells[column];
+        assert_eq!(record[4], first.columns[column].title);
+        assert_eq!(record[6].parse().ok(), cell.value);
+        assert_eq!(record[7].parse().ok(), cell.range.map(|(low, _)| low));
+    }
+}
+
+#[test]
+fn the_page_opens_in_a_browser_without_complaint() {
+    if browser::skipped() {
+        return;
+    }
+    for (name, report) in all() {
+        let document = browser::shows(&html(&report));
+        assert!(
+            document.contains("The five studies on this machine"),
+            "{name}"
+        );
+        assert!(!document.contains("parsererror"), "{name}");
+    }
+}
+
+#[test]
+fn nothing_overflows_or_overlaps_on_phone_or_desktop() {
+    if browser::skipped() {
+        return;
+    }
+    for (name, report) in all() {
+        let page = html(&report);
+        let drawings = report
+            .sections
+            .iter()
+            .flat_map(|s| &s.presentation.charts)
+            .any(|c| c.series.len() > 6);
+        let faults = browser::faults(&page, &[320, 360, 700, 1280], drawings);
+        assert!(faults.is_empty(), "{name}: {faults:#?}");
+    }
+}
