@@ -2,10 +2,11 @@
 //! list below.
 
 mod counters;
+mod media_sync;
 
 use crate::Experiment;
 
 /// All experiments, in the order in which they are shown.
 pub fn all() -> Vec<&'static dyn Experiment> {
-    vec![&counters::Counters]
+    vec![&media_sync::MediaSync, &counters::Counters]
 }

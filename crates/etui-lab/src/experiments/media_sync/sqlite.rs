@@ -1,0 +1,257 @@
+//! The arms that are SQLite, through the shim.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use etui_vfs::shim::{Counters, Event, FileKind, Operation, ReadBuffer, Shim, ShimOptions};
+use rusqlite::{Connection, OpenFlags, params};
+
+use super::library::{BATCH, Track};
+use super::{Batches, Work, record_room};
+use crate::{Error, Meter, Pass, Settings};
+
+const SCHEMA: &str = "
+    CREATE TABLE track(id INTEGER PRIMARY KEY, title TEXT, artist TEXT, album TEXT, path TEXT,
+                       art_bytes INTEGER);
+    CREATE INDEX track_title ON track(title);
+    CREATE INDEX track_artist ON track(artist);
+    CREATE INDEX track_album ON track(album);
+    CREATE INDEX track_path ON track(path);
+    CREATE TABLE art(track INTEGER PRIMARY KEY, picture BLOB);";
+
+/// Makes a library of tracks without pictures.
+pub(super) fn furnish(path: &Path, page_size: u64, tracks: u64) -> Result<(), Error> {
+    let db = Connection::open(path)?;
+    db.execute_batch(&format!("PRAGMA page_size = {page_size}; BEGIN; {SCHEMA}"))?;
+    for id in 0..tracks {
+        insert_track(&db, &Track::number(id))?;
+    }
+    // What the scan then puts right: otherwise SQLite sees that nothing changes.
+    db.execute_batch(
+        "UPDATE track SET title = title || ' ', artist = artist || ' ', album = album || ' ',
+                          path = path || ' ';
+         COMMIT",
+    )?;
+    Ok(())
+}
+
+fn insert_track(db: &Connection, track: &Track) -> Result<(), Error> {
+    db.prepare_cached("INSERT INTO track VALUES(?1, ?2, ?3, ?4, ?5, 0)")?
+        .execute(params![
+            track.id as i64,
+            track.title,
+            track.artist,
+            track.album,
+            track.path
+        ])?;
+    Ok(())
+}
+
+/// The buffer that the study's file layer had: 8 kB of the file.
+fn buffer(bytes: u64) -> Option<ReadBuffer> {
+    let bytes = usize::try_from(bytes).ok()?;
+    let read_ahead = bytes;
+    Some(ReadBuffer { bytes, read_ahead })
+}
+
+fn options(settings: &Settings) -> Result<ShimOptions, Error> {
+    let growth = settings.number("growth")?;
+    let coalesce = usize::try_from(settings.number("coalesce")?).unwrap_or(0);
+    Ok(ShimOptions {
+        log: true,
+        growth_step: (growth > 0).then_some(growth),
+        coalesce: (coalesce > 0).then_some(coalesce),
+        buffer: buffer(settings.number("buffer")?),
+        ..ShimOptions::default()
+    })
+}
+
+struct Library {
+    db: Connection,
+}
+
+impl Library {
+    fn open(path: &Path, shim: &Shim, settings: &Settings) -> Result<Self, Error> {
+        let flags = OpenFlags::default();
+        let db = Connection::open_with_flags_and_vfs(path, flags, shim.name())?;
+        if etui_vfs::memory_used() == 0 {
+            return Err(Error::other(
+                "SQLite does not count its memory, so the soft heap limit cannot bind",
+            ));
+        }
+        let resting = match settings.number("resting")? {
+            0 => -1,
+            bytes => i64::try_from(bytes).unwrap_or(i64::MAX),
+        };
+        // The cache itself has no bound, so that the soft heap limit alone binds.
+        db.execute_batch(&format!(
+            "PRAGMA journal_mode = PERSIST; PRAGMA synchronous = FULL;
+             PRAGMA journal_size_limit = {resting}; PRAGMA cache_size = -1000000;
+             PRAGMA soft_heap_limit = {};",
+            settings.number("limit")?
+        ))?;
+        Ok(Self { db })
+    }
+
+    /// Writes the metadata of all tracks anew, as after a scan of the card.
+    fn scan(&self) -> Result<(), Error> {
+        self.db.execute_batch(
+            "UPDATE track SET title = rtrim(title), artist = rtrim(artist), album = rtrim(album),
+                              path = rtrim(path)",
+        )?;
+        Ok(())
+    }
+
+    /// Adds tracks as they come: metadata, then the picture, then the metadata that tells of it.
+    /// Answers how long the commit took.
+    fn add(&self, batch: &[(Track, Vec<u8>)]) -> Result<Duration, Error> {
+        let db = &self.db;
+        db.execute_batch("BEGIN IMMEDIATE")?;
+        for (track, picture) in batch {
+            insert_track(db, track)?;
+            db.prepare_cached("INSERT INTO art VALUES(?1, ?2)")?
+                .execute(params![track.id as i64, picture])?;
+            db.prepare_cached("UPDATE track SET art_bytes = ?2 WHERE id = ?1")?
+                .execute(params![track.id as i64, picture.len() as i64])?;
+        }
+        let begun = Instant::now();
+        db.execute_batch("COMMIT")?;
+        Ok(begun.elapsed())
+    }
+}
+
+/// What is seen of a journal in a batch.
+#[derive(Debug, Default)]
+struct Journal {
+    /// The longest that it was, over all batches.
+    peak: u64,
+    /// Batches in which its size changed.
+    unsteady: u64,
+}
+
+impl Journal {
+    fn see(&mut self, log: &[Event], changes: u64) {
+        let end = log
+            .iter()
+            .filter(|event| event.kind == FileKind::Journal && event.operation == Operation::Write)
+            .map(|event| event.offset.saturating_add(event.length))
+            .max();
+        self.peak = self.peak.max(end.unwrap_or(0));
+        self.unsteady += u64::from(changes > 0);
+    }
+}
+
+/// Runs an arm.
+pub(super) fn run(work: &Work<'_>, meter: &mut Meter) -> Result<(), Error> {
+    static SHIMS: AtomicU64 = AtomicU64::new(0);
+    // Refused if SQLite is in use already; then whether it counts is seen when it is opened.
+    let _ = etui_vfs::memory_statistics(true);
+    let name = format!("media-sync-{}", SHIMS.fetch_add(1, Ordering::Relaxed));
+    let shim =
+        Shim::register(&name, options(work.settings)?).map_err(|e| Error::other(e.to_string()))?;
+    let path = meter.dir().join("library.db");
+    let library = Library::open(&path, &shim, work.settings)?;
+    library.scan()?;
+    let mut batches = Batches::new(work);
+    // Into the steady state: one batch that does not count.
+    library.add(&batches.next())?;
+
+    let mut journal = Journal::default();
+    let mut commits = Duration::ZERO;
+    shim.take_log();
+    let before = shim.counters();
+    let mut last = before;
+    let mut pending: Vec<Vec<(Track, Vec<u8>)>> =
+        (0..work.batches).map(|_| batches.next()).collect();
+    meter.phase("sync", || {
+        for batch in pending.drain(..) {
+            commits += library.add(&batch)?;
+            let now = shim.counters();
+            journal.see(
+                &shim.take_log(),
+                now.since(&last).of(FileKind::Journal).size_changes,
+            );
+            last = now;
+        }
+        Ok(())
+    })?;
+    record_sync(meter, &shim.counters().since(&before));
+    if meter.pass() == Pass::Timed {
+        meter.record("commit/wall_ns", commits.as_nanos() as f64);
+    }
+    meter.record("sync/journal_peak_bytes", journal.peak as f64);
+    meter.record("sync/journal_unsteady_batches", journal.unsteady as f64);
+    record_room(meter)?;
+    drop(library);
+
+    let before = shim.counters();
+    let library = Library::open(&path, &shim, work.settings)?;
+    let total = work.tracks + BATCH * (work.batches + 1);
+    let mut rows = Vec::new();
+    meter.phase("read", || {
+        let mut all = library.db.prepare(
+            "SELECT track.id, title, artist, album, picture FROM track
+             LEFT JOIN art ON art.track = track.id ORDER BY track.id",
+        )?;
+        let mut found = all.query([])?;
+        while let Some(row) = found.next()? {
+            let mut hash = blake3::Hasher::new();
+            for column in 1..4 {
+                hash.update(row.get_ref(column)?.as_str().unwrap_or_default().as_bytes());
+                hash.update(&[0]);
+            }
+            hash.update(
+                row.get_ref(4)?
+                    .as_blob_or_null()
+                    .ok()
+                    .flatten()
+                    .unwrap_or_default(),
+            );
+            rows.push(hash.finalize());
+        }
+        Ok(())
+    })?;
+    let reads = shim.counters().since(&before);
+    let database = reads.of(FileKind::Database);
+    meter.record("read/database_reads", database.reads as f64);
+    meter.record("read/database_read_bytes", database.read_bytes as f64);
+    if rows.len() as u64 != total {
+        return Err(Error::other(format!(
+            "{} of {total} tracks are there",
+            rows.len()
+        )));
+    }
+    let sound: String = library
+        .db
+        .query_row("PRAGMA quick_check", [], |row| row.get(0))?;
+    if sound != "ok" {
+        return Err(Error::other(format!("the database is damaged: {sound}")));
+    }
+    for row in rows {
+        meter.answer(row.as_bytes());
+    }
+    Ok(())
+}
+
+fn record_sync(meter: &mut Meter, counted: &Counters) {
+    let database = counted.of(FileKind::Database);
+    let journal = counted.of(FileKind::Journal);
+    for (name, value) in [
+        ("rewritten_pages", database.rewritten_pages),
+        ("database_size_changes", database.size_changes),
+        ("database_writes", database.writes),
+        ("database_write_bytes", database.write_bytes),
+        ("database_out_of_order", database.out_of_order),
+        ("database_reads", database.reads),
+        ("database_read_bytes", database.read_bytes),
+        ("database_syncs", database.syncs),
+        ("journal_size_changes", journal.size_changes),
+        ("journal_truncates", journal.truncates),
+        ("journal_writes", journal.writes),
+        ("journal_write_bytes", journal.write_bytes),
+        ("journal_syncs", journal.syncs),
+    ] {
+        meter.record(&format!("sync/{name}"), value as f64);
+    }
+}

@@ -1,0 +1,105 @@
+//! Every arm of `media-sync`, once, in a process of their own: SQLite must not be in use before
+//! its memory is counted.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::collections::BTreeMap;
+
+use etui_lab::results::Run;
+use etui_lab::{Case, Lab, Meter, Pass, Place, Results, Shown};
+
+#[test]
+fn all_arms_give_the_same_answer_and_the_cures_show() {
+    etui_vfs::memory_statistics(true).unwrap();
+    let experiments = etui_lab::experiments::all();
+    let experiment = experiments
+        .iter()
+        .find(|e| e.about().name == "media-sync")
+        .unwrap();
+    let set = BTreeMap::from([
+        ("batches".to_owned(), vec![2]),
+        ("page-sizes".to_owned(), vec![4096, 16_384]),
+    ]);
+    let lab = Lab::new(&experiment.about(), true, &set).unwrap();
+    let plan = experiment.plan(&lab).unwrap();
+    let mut results = Results::default();
+    for group in plan.groups.iter().filter(|group| group.stack == "here") {
+        let shared = tempfile::tempdir().unwrap();
+        experiment.furnish(group, shared.path()).unwrap();
+        let mut answers = Vec::new();
+        for arm in &group.arms {
+            let dir = tempfile::tempdir().unwrap();
+            let place = Place {
+                dir: dir.path().to_owned(),
+                shared: shared.path().to_owned(),
+                devices: Vec::new(),
+                traced: false,
+            };
+            let case = Case {
+                experiment: "media-sync".to_owned(),
+                work: group.work.clone(),
+                stack: group.stack.clone(),
+                size: group.size,
+                arm: arm.name.clone(),
+                role: arm.role,
+                pass: Pass::Timed,
+                repetition: 0,
+                settings: arm.settings.clone(),
+            };
+            let mut meter = Meter::new(place, Pass::Timed);
+            experiment.run(&case, &mut meter).unwrap();
+            let (measures, answer) = meter.finish();
+            answers.push(answer.clone());
+            results.runs.push(Run {
+                case,
+                answer,
+                measures,
+            });
+        }
+        answers.dedup();
+        assert_eq!(answers.len(), 1, "{}", group.work);
+    }
+    let key = &results.groups()[0];
+    let of = |arm: &str, measure: &str| {
+        results
+            .median(key, arm, &format!("sync/{measure}"))
+            .unwrap_or_else(|| panic!("{arm} {measure}"))
+    };
+    let found = "as found";
+    assert!(of(found, "rewritten_pages") > 0.0);
+    assert_eq!(of("soft heap limit 8 MB", "rewritten_pages"), 0.0);
+    assert_eq!(of(found, "journal_unsteady_batches"), 2.0);
+    assert_eq!(
+        of("journal rests as long as it was", "journal_size_changes"),
+        0.0
+    );
+    let (grown, steps) = (
+        of(found, "database_size_changes"),
+        of("database grows in steps", "database_size_changes"),
+    );
+    assert!(steps * 20.0 < grown);
+    assert!(of("write-back consolidated", "database_writes") * 3.0 < of(found, "database_writes"));
+
+    let shown = experiment.present(&results);
+    assert_eq!(
+        shown.verdict.shown,
+        Shown::Yes,
+        "{}",
+        shown.verdict.sentence
+    );
+    assert!(
+        shown.tables.len() >= 4
+            && shown.tables.iter().all(|table| {
+                table
+                    .rows
+                    .iter()
+                    .all(|row| row.cells.len() == table.columns.len())
+            })
+    );
+    // With a part of the results there is no verdict, and no failure.
+    results.runs.truncate(1);
+    assert_eq!(experiment.present(&results).verdict.shown, Shown::Open);
+    assert_eq!(
+        experiment.present(&Results::default()).verdict.shown,
+        Shown::Open
+    );
+}
