@@ -14,6 +14,7 @@ mod lab;
 pub mod machine;
 pub mod measure;
 mod meter;
+pub mod peers;
 mod present;
 pub mod report;
 pub mod results;

@@ -1,0 +1,165 @@
+//! [`Client`]: commands to the client program and its answers. `client.c` lists them.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use crate::error::Error;
+
+/// How long one command may take before the server counts as hung.
+const PATIENCE: Duration = Duration::from_secs(180);
+
+/// What a command took and what came back.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+pub struct Answer {
+    /// Each call's time, nanoseconds.
+    #[serde(default)]
+    pub ns: Vec<f64>,
+    /// How many contacts.
+    #[serde(default)]
+    pub count: u64,
+    /// [`digest`] over their UIDs and names; empty if none was made.
+    #[serde(default)]
+    pub digest: String,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Said {
+    Error { error: String },
+    Answer(Answer),
+}
+
+/// FNV-1a (64 bits) over the lines "UID, tab, name, newline", sorted, as `client.c` has it.
+pub fn digest<'a>(contacts: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
+    let mut lines: Vec<String> = contacts
+        .into_iter()
+        .map(|(uid, name)| format!("{uid}\t{name}\n"))
+        .collect();
+    lines.sort_unstable();
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    for byte in lines.iter().flat_map(|line| line.bytes()) {
+        hash = (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+    }
+    format!("{hash:016x}")
+}
+
+/// A running client program; it ends when this is dropped.
+#[derive(Debug)]
+pub struct Client {
+    child: Child,
+    commands: Option<ChildStdin>,
+    answers: Receiver<String>,
+}
+
+impl Client {
+    pub(super) fn start(mut command: Command) -> Result<Self, Error> {
+        let line = super::command_line(&command);
+        let failed = |message: &str| Error::Command {
+            command: line.clone(),
+            message: message.to_owned(),
+        };
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(|e| failed(&e.to_string()))?;
+        let commands = child.stdin.take();
+        let out = child
+            .stdout
+            .take()
+            .ok_or_else(|| failed("it has no output"))?;
+        let (sender, answers) = channel();
+        // Ends with the client's output.
+        std::thread::spawn(move || {
+            for line in BufReader::new(out).lines().map_while(Result::ok) {
+                if sender.send(line).is_err() {
+                    break;
+                }
+            }
+        });
+        Ok(Self {
+            child,
+            commands,
+            answers,
+        })
+    }
+
+    /// Its process.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Gives a command and waits for its answer.
+    pub fn ask(&mut self, words: &[&str]) -> Result<Answer, Error> {
+        let failed = |message: String| Error::Command {
+            command: format!("eds-client: {}", shortened(&words.join(" "))),
+            message,
+        };
+        let mut line = words.join("\t");
+        line.push('\n');
+        self.commands
+            .as_mut()
+            .ok_or_else(|| failed("it is gone".to_owned()))?
+            .write_all(line.as_bytes())
+            .map_err(|e| failed(e.to_string()))?;
+        let said = self.answers.recv_timeout(PATIENCE).map_err(|e| {
+            failed(match e {
+                RecvTimeoutError::Timeout => {
+                    format!("no answer within {} s", PATIENCE.as_secs())
+                }
+                RecvTimeoutError::Disconnected => {
+                    "it ended; session.log in the run's directory may say why".to_owned()
+                }
+            })
+        })?;
+        match serde_json::from_str(&said) {
+            Ok(Said::Answer(answer)) => Ok(answer),
+            Ok(Said::Error { error }) => Err(failed(error)),
+            Err(e) => Err(failed(format!("not understood: {e}"))),
+        }
+    }
+
+    /// Reads a file of vCards, to be saved from; their number.
+    pub fn load(&mut self, cards: &Path) -> Result<u64, Error> {
+        let path = cards.to_string_lossy();
+        Ok(self.ask(&["load", &path])?.count)
+    }
+
+    /// Saves some of the loaded contacts in one call.
+    pub fn batch(&mut self, from: u64, count: u64) -> Result<Answer, Error> {
+        self.ask(&["batch", &from.to_string(), &count.to_string()])
+    }
+}
+
+fn shortened(line: &str) -> String {
+    line.chars().take(120).collect()
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        // It ends when its input does; killed, in case it hangs in a call.
+        drop(self.commands.take());
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_digest_is_fnv_1a_and_knows_no_order() {
+        assert_eq!(digest([]), "cbf29ce484222325");
+        assert_eq!(
+            digest([("b", "Bo"), ("a", "Ada")]),
+            digest([("a", "Ada"), ("b", "Bo")])
+        );
+        assert_ne!(digest([("a", "Ada")]), digest([("a", "Bo")]));
+    }
+}

@@ -1,0 +1,4 @@
+//! Other products, driven as users drive them.
+
+pub mod eds;
+pub mod plain;

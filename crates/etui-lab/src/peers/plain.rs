@@ -1,0 +1,337 @@
+//! Plain SQLite with etui's schema: the same tables, rows and settings without etui's code.
+//!
+//! The tables come from an empty store that etui made, the rows from one that it filled: a
+//! closed store is an ordinary SQLite database.
+
+use std::ops::Range;
+use std::path::Path;
+
+use rusqlite::types::Value;
+use rusqlite::{Connection, params_from_iter};
+
+use crate::error::Error;
+
+/// The settings that a store has.
+const SETTINGS: &str = "PRAGMA synchronous = FULL; PRAGMA cache_size = -4096; \
+     PRAGMA mmap_size = 1073741824; PRAGMA journal_size_limit = 4194304";
+
+/// How far the schema is kept up by saves: each has what the ones before it have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Parts {
+    /// `record` alone, without its UID index.
+    Record,
+    /// And `record_uid`: finding by UID.
+    Uid,
+    /// And `list`: the list in its order.
+    List,
+    /// And `term`: words, addresses, numbers and their beginnings.
+    Term,
+    /// And `gram`: substrings, three characters each; written for many contacts at once, as etui does.
+    Gram,
+}
+
+impl Parts {
+    /// All of them.
+    pub const ALL: [Parts; 5] = [
+        Parts::Record,
+        Parts::Uid,
+        Parts::List,
+        Parts::Term,
+        Parts::Gram,
+    ];
+
+    /// The name of what it adds.
+    pub fn name(self) -> &'static str {
+        match self {
+            Parts::Record => "record",
+            Parts::Uid => "record_uid",
+            Parts::List => "list",
+            Parts::Term => "term",
+            Parts::Gram => "gram",
+        }
+    }
+}
+
+#[derive(Debug, Clone)]
+struct Record {
+    id: i64,
+    uid: String,
+    etag: Vec<u8>,
+    sort: Vec<u8>,
+    keys: Vec<u8>,
+    text: Vec<u8>,
+    summary: Vec<u8>,
+    terms: Vec<Vec<u8>>,
+}
+
+/// The rows of a filled store, contact by contact in the order in which they were saved.
+#[derive(Debug, Clone, Default)]
+pub struct Rows {
+    records: Vec<Record>,
+    /// `gram` for all of them together: gram, first, ids.
+    grams: Vec<(i64, i64, Vec<u8>)>,
+}
+
+impl Rows {
+    /// Reads them from a closed store.
+    pub fn read(store: &Path) -> Result<Self, Error> {
+        let conn = Connection::open(store)?;
+        let mut records: Vec<Record> = conn
+            .prepare(
+                "SELECT r.id, r.uid, r.etag, r.sort, r.keys, r.text, l.summary FROM record r \
+                 JOIN list l ON l.collection = r.collection AND l.sort = r.sort AND l.id = r.id \
+                 ORDER BY r.id",
+            )?
+            .query_map([], |row| {
+                Ok(Record {
+                    id: row.get(0)?,
+                    uid: row.get(1)?,
+                    etag: row.get(2)?,
+                    sort: row.get(3)?,
+                    keys: row.get(4)?,
+                    text: row.get(5)?,
+                    summary: row.get(6)?,
+                    terms: Vec::new(),
+                })
+            })?
+            .collect::<rusqlite::Result<_>>()?;
+        let mut terms = conn.prepare("SELECT record, term FROM term ORDER BY record, term")?;
+        let mut terms = terms.query([])?;
+        let mut at = 0;
+        while let Some(row) = terms.next()? {
+            let id: i64 = row.get(0)?;
+            while records.get(at).is_some_and(|record| record.id < id) {
+                at += 1;
+            }
+            if let Some(record) = records.get_mut(at).filter(|record| record.id == id) {
+                record.terms.push(row.get(1)?);
+            }
+        }
+        let grams = conn
+            .prepare("SELECT gram, first, ids FROM gram ORDER BY gram, first")?
+            .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+            .collect::<rusqlite::Result<_>>()?;
+        Ok(Self { records, grams })
+    }
+
+    /// How many contacts.
+    pub fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+}
+
+/// What a query compares, in the words of the schema: a term to find contacts by, folded values
+/// to test them by, or both. Without a term every record is looked at.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Lookup {
+    term: Option<(Vec<u8>, Vec<u8>)>,
+    keys: Option<Vec<u8>>,
+}
+
+impl Lookup {
+    /// Has a term of a kind (`crates/etui/src/index/terms.rs` names them).
+    pub fn term(kind: char, text: &str) -> Self {
+        let term = format!("{kind}{text}").into_bytes();
+        let mut end = term.clone();
+        end.push(0);
+        Self {
+            term: Some((term, end)),
+            keys: None,
+        }
+    }
+
+    /// Has a term of a kind that begins so.
+    pub fn prefix(kind: char, text: &str) -> Self {
+        let start = format!("{kind}{text}").into_bytes();
+        // Terms are UTF-8, so 0xff is beyond all that begin so.
+        let mut end = start.clone();
+        end.push(0xff);
+        Self {
+            term: Some((start, end)),
+            keys: None,
+        }
+    }
+
+    /// Its folded values hold a text.
+    pub fn keys(text: &str) -> Self {
+        Self::default().and_keys(text)
+    }
+
+    /// And its folded values hold a text.
+    #[must_use]
+    pub fn and_keys(mut self, text: &str) -> Self {
+        self.keys = Some(text.as_bytes().to_vec());
+        self
+    }
+
+    fn condition(&self) -> (String, Vec<Value>) {
+        let mut parts = vec!["r.removed IS NULL"];
+        let mut values = Vec::new();
+        if let Some((start, end)) = &self.term {
+            parts.push("r.id IN (SELECT record FROM term WHERE term >= ? AND term < ?)");
+            values.extend([start, end].map(|bound| Value::Blob(bound.clone())));
+        }
+        if let Some(text) = &self.keys {
+            parts.push("instr(r.keys, ?) > 0");
+            values.push(Value::Blob(text.clone()));
+        }
+        (parts.join(" AND "), values)
+    }
+}
+
+/// A database with etui's schema.
+#[derive(Debug)]
+pub struct Plain {
+    conn: Connection,
+    parts: Parts,
+}
+
+impl Plain {
+    /// A new one at a path where nothing is.
+    pub fn create(path: &Path, parts: Parts) -> Result<Self, Error> {
+        etui::Store::open(path)?.close()?;
+        let plain = Self::open(path, parts)?;
+        if parts < Parts::Uid {
+            plain.conn.execute_batch("DROP INDEX record_uid")?;
+        }
+        Ok(plain)
+    }
+
+    /// One that is there.
+    pub fn open(path: &Path, parts: Parts) -> Result<Self, Error> {
+        let conn = Connection::open(path)?;
+        conn.execute_batch(SETTINGS)?;
+        Ok(Self { conn, parts })
+    }
+
+    /// Closes it, which writes the log back into the file.
+    pub fn close(self) -> Result<(), Error> {
+        self.conn.close().map_err(|(_, e)| Error::from(e))
+    }
+
+    /// Saves some of the rows in one transaction; with `grams` also what all rows together have
+    /// of those.
+    pub fn save(&self, rows: &Rows, which: Range<usize>, grams: bool) -> Result<(), Error> {
+        let some = rows.records.get(which).unwrap_or(&[]);
+        self.conn.execute_batch("BEGIN IMMEDIATE")?;
+        {
+            let mut record = self.conn.prepare_cached(
+                "INSERT INTO record (id, collection, changed, removed, uid, etag, sort, keys, text) \
+                 VALUES (?1, 1, ?1, NULL, ?2, ?3, ?4, ?5, ?6)",
+            )?;
+            let mut list = self.conn.prepare_cached(
+                "INSERT INTO list (collection, sort, id, summary) VALUES (1, ?1, ?2, ?3)",
+            )?;
+            for r in some {
+                record.execute((r.id, &r.uid, &r.etag, &r.sort, &r.keys, &r.text))?;
+                if self.parts >= Parts::List {
+                    list.execute((&r.sort, r.id, &r.summary))?;
+                }
+            }
+        }
+        if self.parts >= Parts::Term {
+            // In the order of the index, as etui does.
+            let mut terms: Vec<(&[u8], i64)> = some
+                .iter()
+                .flat_map(|r| r.terms.iter().map(|term| (term.as_slice(), r.id)))
+                .collect();
+            terms.sort_unstable();
+            let mut term = self
+                .conn
+                .prepare_cached("INSERT INTO term (term, record) VALUES (?1, ?2)")?;
+            for entry in terms {
+                term.execute(entry)?;
+            }
+        }
+        if self.parts >= Parts::Gram && grams {
+            let mut gram = self
+                .conn
+                .prepare_cached("INSERT INTO gram (gram, first, ids) VALUES (?1, ?2, ?3)")?;
+            for entry in &rows.grams {
+                gram.execute((entry.0, entry.1, &entry.2))?;
+            }
+        }
+        self.conn.execute_batch("COMMIT")?;
+        Ok(())
+    }
+
+    /// Every vCard.
+    pub fn all(&self) -> Result<Vec<Vec<u8>>, Error> {
+        let mut statement = self
+            .conn
+            .prepare_cached("SELECT text FROM record WHERE removed IS NULL ORDER BY id")?;
+        let texts = statement
+            .query_map([], |row| row.get(0))?
+            .collect::<rusqlite::Result<_>>()?;
+        Ok(texts)
+    }
+
+    /// A contact's vCard.
+    pub fn get(&self, uid: &str) -> Result<Vec<u8>, Error> {
+        let mut statement = self.conn.prepare_cached(
+            "SELECT text FROM record WHERE collection = 1 AND uid = ?1 AND removed IS NULL",
+        )?;
+        Ok(statement.query_row([uid], |row| row.get(0))?)
+    }
+
+    /// Many contacts' vCards in one query.
+    pub fn get_many(&self, uids: &[String]) -> Result<Vec<Vec<u8>>, Error> {
+        let marks = vec!["?"; uids.len()].join(", ");
+        let mut statement = self.conn.prepare_cached(&format!(
+            "SELECT text FROM record WHERE collection = 1 AND removed IS NULL AND uid IN ({marks})"
+        ))?;
+        let texts = statement
+            .query_map(params_from_iter(uids), |row| row.get(0))?
+            .collect::<rusqlite::Result<_>>()?;
+        Ok(texts)
+    }
+
+    /// The beginning of the list: what it shows of each contact, coded as in the file.
+    pub fn list(&self, limit: u64) -> Result<Vec<Vec<u8>>, Error> {
+        let mut statement = self.conn.prepare_cached(
+            "SELECT summary FROM list WHERE collection = 1 ORDER BY sort, id LIMIT ?1",
+        )?;
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let summaries = statement
+            .query_map([limit], |row| row.get(0))?
+            .collect::<rusqlite::Result<_>>()?;
+        Ok(summaries)
+    }
+
+    /// The vCards that a query means.
+    pub fn find(&self, lookup: &Lookup) -> Result<Vec<Vec<u8>>, Error> {
+        self.select("r.text", lookup)
+    }
+
+    /// What the list shows of the contacts that a query means.
+    pub fn find_entries(&self, lookup: &Lookup) -> Result<Vec<Vec<u8>>, Error> {
+        self.select(
+            "(SELECT summary FROM list l WHERE l.collection = 1 AND l.sort = r.sort AND l.id = r.id)",
+            lookup,
+        )
+    }
+
+    fn select(&self, column: &str, lookup: &Lookup) -> Result<Vec<Vec<u8>>, Error> {
+        let (condition, values) = lookup.condition();
+        let mut statement = self
+            .conn
+            .prepare_cached(&format!("SELECT {column} FROM record r WHERE {condition}"))?;
+        let found = statement
+            .query_map(params_from_iter(values), |row| row.get(0))?
+            .collect::<rusqlite::Result<_>>()?;
+        Ok(found)
+    }
+
+    /// The pages of the file.
+    pub fn pages(&self) -> Result<u64, Error> {
+        let pages: i64 = self
+            .conn
+            .query_row("PRAGMA page_count", [], |row| row.get(0))?;
+        Ok(u64::try_from(pages).unwrap_or(0))
+    }
+}
