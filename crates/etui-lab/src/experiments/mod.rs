@@ -2,11 +2,18 @@
 //! list below.
 
 mod counters;
+mod journal_matrix;
 mod media_sync;
+mod polling;
 
 use crate::Experiment;
 
 /// All experiments, in the order in which they are shown.
 pub fn all() -> Vec<&'static dyn Experiment> {
-    vec![&media_sync::MediaSync, &counters::Counters]
+    vec![
+        &media_sync::MediaSync,
+        &journal_matrix::JournalMatrix,
+        &polling::Polling,
+        &counters::Counters,
+    ]
 }

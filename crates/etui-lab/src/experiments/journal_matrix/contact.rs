@@ -1,0 +1,92 @@
+//! Contacts saved singly, with their indexes: etui, and plain SQLite with the same rows.
+
+use std::path::Path;
+
+use etui::Store;
+use etui::contacts::Card;
+use etui_testkit::people::People;
+use rusqlite::Connection;
+
+use super::rows::beside;
+use super::split;
+use crate::measure::layout::Purpose;
+use crate::peers::plain::{Parts, Plain, Rows};
+use crate::{Arm, Case, Error, Meter, Role, Settings};
+
+pub const ETUI: &str = "etui";
+pub const PLAIN_DELETE: &str = "plain SQLite, DELETE";
+pub const PLAIN_WAL: &str = "plain SQLite, WAL";
+
+/// A closed store with all the contacts: where the rows of plain SQLite come from.
+const FILLED: &str = "filled.etui";
+
+pub fn arms() -> Vec<Arm> {
+    vec![
+        Arm::new(PLAIN_DELETE, Role::AsFound, Settings::new()),
+        Arm::new(PLAIN_WAL, Role::AllCures, Settings::new()),
+        Arm::new(ETUI, Role::Etui, Settings::new()),
+    ]
+}
+
+pub fn furnish(size: u64, dir: &Path) -> Result<(), Error> {
+    let store = Store::open(dir.join(FILLED))?;
+    store.contacts()?.save_many(&cards(size)?)?;
+    Ok(store.close()?)
+}
+
+/// As many again are saved before those that are measured.
+fn cards(size: u64) -> Result<Vec<Card>, Error> {
+    let count = usize::try_from(size * 2).unwrap_or(usize::MAX);
+    People::new(2)
+        .take(count)
+        .map(|text| Ok(Card::parse(text)?))
+        .collect()
+}
+
+pub fn run(case: &Case, meter: &mut Meter) -> Result<(), Error> {
+    let path = meter.dir().join("contacts.etui");
+    let (journal, log) = (beside(&path, "-journal"), beside(&path, "-wal"));
+    let files = [
+        (Purpose::Database, path.as_path()),
+        (Purpose::Journal, journal.as_path()),
+        (Purpose::Journal, log.as_path()),
+    ];
+    let size = usize::try_from(case.size).unwrap_or(usize::MAX);
+    let mut texts: Vec<Vec<u8>> = if case.arm == ETUI {
+        let cards = cards(case.size)?;
+        let store = Store::open(&path)?;
+        let contacts = store.contacts()?;
+        for card in cards.iter().take(size) {
+            contacts.save(card)?;
+        }
+        split::work(meter, &files, || {
+            for card in cards.iter().skip(size) {
+                contacts.save(card)?;
+            }
+            Ok(())
+        })?;
+        let texts = contacts.all()?;
+        texts.iter().map(|(_, text)| text.to_vec()).collect()
+    } else {
+        let rows = Rows::read(&meter.shared().join(FILLED))?;
+        Plain::create(&path, Parts::Term)?.close()?;
+        if case.arm == PLAIN_DELETE {
+            let db = Connection::open(&path)?;
+            db.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(()))?;
+            db.close().map_err(|(_, e)| e)?;
+        }
+        let plain = Plain::open(&path, Parts::Term)?;
+        for at in 0..size {
+            plain.save(&rows, at..at + 1, false)?;
+        }
+        split::work(meter, &files, || {
+            (size..rows.len()).try_for_each(|at| plain.save(&rows, at..at + 1, false))
+        })?;
+        plain.all()?
+    };
+    texts.sort_unstable();
+    for text in texts {
+        meter.answer(&text);
+    }
+    Ok(())
+}

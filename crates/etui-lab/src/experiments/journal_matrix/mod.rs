@@ -1,0 +1,252 @@
+//! `journal-matrix`: SQLite's journal modes by file systems, in block I/O per commit (study 2).
+
+mod contact;
+mod present;
+mod reference;
+mod rows;
+mod split;
+
+use std::path::Path;
+
+use crate::{
+    About, Arm, Case, Error, Experiment, Found, Group, Lab, Meter, NotRun, Parameter, Plan,
+    Presentation, Results, Role, Settings, Study, stacks,
+};
+
+/// The experiment.
+pub struct JournalMatrix;
+
+const INSERT: &str = "insert";
+const UPDATE: &str = "update";
+const DELETE: &str = "delete";
+const THUMBNAILS: &str = "thumbnails";
+const CONTACT: &str = "contact";
+
+/// The stacks, the study's own file system first.
+const STACKS: [&str; 8] = [
+    "ext4",
+    "ext4-journal",
+    "xfs",
+    "btrfs",
+    "vfat",
+    "exfat",
+    stacks::HERE,
+    stacks::RAM,
+];
+
+/// Those that a quick run has all works on.
+const MAIN: [&str; 4] = ["ext4", "ext4-journal", stacks::HERE, stacks::RAM];
+
+/// The modes as found and with all cures.
+const FOUND: &str = "DELETE, fsync";
+const CURED: &str = "WAL recycled";
+
+/// A journal mode with its kind of sync.
+struct Mode {
+    name: &'static str,
+    role: Role,
+    /// What SQLite calls it.
+    journal: &'static str,
+    /// `PRAGMA synchronous`.
+    synchronous: &'static str,
+    /// Whether the log's blocks are there already.
+    recycled: bool,
+    fsync: bool,
+    /// Whether the works besides `insert` have it too.
+    always: bool,
+}
+
+const fn mode(name: &'static str, role: Role, journal: &'static str) -> Mode {
+    Mode {
+        name,
+        role,
+        journal,
+        synchronous: "FULL",
+        recycled: false,
+        fsync: false,
+        always: false,
+    }
+}
+
+const MODES: [Mode; 11] = [
+    Mode {
+        fsync: true,
+        always: true,
+        ..mode(FOUND, Role::AsFound, "DELETE")
+    },
+    Mode {
+        always: true,
+        ..mode("DELETE", Role::Cure, "DELETE")
+    },
+    Mode {
+        synchronous: "EXTRA",
+        ..mode("DELETE, EXTRA", Role::Cure, "DELETE")
+    },
+    mode("TRUNCATE", Role::Cure, "TRUNCATE"),
+    Mode {
+        fsync: true,
+        ..mode("PERSIST, fsync", Role::Cure, "PERSIST")
+    },
+    Mode {
+        always: true,
+        ..mode("PERSIST", Role::Cure, "PERSIST")
+    },
+    Mode {
+        always: true,
+        ..mode("WAL fresh", Role::Cure, "WAL")
+    },
+    Mode {
+        recycled: true,
+        fsync: true,
+        ..mode("WAL recycled, fsync", Role::Cure, "WAL")
+    },
+    Mode {
+        recycled: true,
+        always: true,
+        ..mode(CURED, Role::AllCures, "WAL")
+    },
+    mode("MEMORY (unsafe)", Role::Unsafe, "MEMORY"),
+    mode("OFF (unsafe)", Role::Unsafe, "OFF"),
+];
+
+impl Mode {
+    fn arm(&self) -> Arm {
+        let settings = Settings::new()
+            .with("journal", self.journal)
+            .with("synchronous", self.synchronous)
+            .with("recycled", self.recycled)
+            .with("fsync", self.fsync);
+        Arm::new(self.name, self.role, settings)
+    }
+}
+
+impl Experiment for JournalMatrix {
+    fn about(&self) -> About {
+        About {
+            name: "journal-matrix",
+            title: "What a durable commit writes, by journal mode and file system",
+            study: Some(Study::SmartphoneStack),
+            question: "How much reaches the device for one small transaction, what is it for, and which of the study's cures takes how much away?",
+            method: "Rows of 100 bytes are inserted, updated and deleted, each in a transaction of its own, durable when it returns (synchronous=FULL; EXTRA also syncs the directory after the rollback journal is gone); batches of 60 thumbnails of about 35 kB, each in one transaction; contacts saved singly with all their indexes. Each file system is fresh, on a loop device. Every request to the device is traced: writes that carry data and flushes that do not are counted apart, and writes are told apart by where they go. A log is `recycled` if its blocks are there already, as they are whenever a log has been written back once. The log is written back after the work, as a phase of its own. Polling is an experiment of its own, as SQLite cannot use it. The study counted on a phone's eMMC, kernel 3.0.",
+            same_answer: "All rows, in order, are hashed afterwards; the vCards too.",
+            found: &[
+                Found {
+                    finding: "the file system journals the database's own journalling; it is the largest inefficiency, worst in ext4",
+                    cure: "fdatasync, and files whose size and blocks do not change",
+                    figure: "with all cures on the existing stack +130 % inserts/s",
+                },
+                Found {
+                    finding: "each sync triggers the file system's journal on the same device",
+                    cure: "the file system's journal on a device of its own",
+                    figure: "F2FS, WAL and all cures: 39 -> 157 inserts/s",
+                },
+            ],
+            parameters: &[
+                Parameter {
+                    name: "transactions",
+                    about: "transactions of one row",
+                    quick: &[60],
+                    full: &[500],
+                },
+                Parameter {
+                    name: "contacts",
+                    about: "contacts saved singly, after as many saved before",
+                    quick: &[60],
+                    full: &[500],
+                },
+                Parameter {
+                    name: "batches",
+                    about: "batches of 60 thumbnails",
+                    quick: &[2],
+                    full: &[10],
+                },
+                Parameter {
+                    name: "repetitions",
+                    about: "how often inserts and contacts are timed on ext4, here and in RAM; all else a third as often",
+                    quick: &[3],
+                    full: &[15],
+                },
+            ],
+        }
+    }
+
+    fn plan(&self, lab: &Lab) -> Result<Plan, Error> {
+        let mut plan = Plan::default();
+        let often = u32::try_from(lab.value("repetitions")).unwrap_or(u32::MAX);
+        let works = [
+            (INSERT, lab.value("transactions")),
+            (UPDATE, lab.value("transactions")),
+            (DELETE, lab.value("transactions")),
+            (THUMBNAILS, lab.value("batches")),
+            (CONTACT, lab.value("contacts")),
+        ];
+        let stacks: Vec<&str> = STACKS
+            .into_iter()
+            .filter(|stack| match lab.stack(stack) {
+                Ok(()) => true,
+                Err(reason) => {
+                    plan.not_run.push(NotRun {
+                        what: format!("stack {stack}"),
+                        reason,
+                    });
+                    false
+                }
+            })
+            .collect();
+        for (work, size) in works {
+            for stack in &stacks {
+                let main = MAIN.contains(stack);
+                if lab.quick() && work != INSERT && !main {
+                    continue;
+                }
+                // What is the machine's own has no device whose requests are ours alone.
+                let own = !matches!(*stack, stacks::HERE | stacks::RAM);
+                plan.groups.push(Group {
+                    work: work.to_owned(),
+                    stack: (*stack).to_owned(),
+                    size,
+                    repetitions: if main && matches!(work, INSERT | CONTACT) {
+                        often
+                    } else {
+                        often.div_ceil(3)
+                    },
+                    counted: own,
+                    syscalls: work == INSERT && *stack == stacks::RAM,
+                    seconds: 0.15,
+                    arms: if work == CONTACT {
+                        contact::arms()
+                    } else {
+                        MODES
+                            .iter()
+                            .filter(|mode| mode.always || work == INSERT)
+                            .map(Mode::arm)
+                            .collect()
+                    },
+                    ..Group::default()
+                });
+            }
+        }
+        Ok(plan)
+    }
+
+    fn furnish(&self, group: &Group, dir: &Path) -> Result<(), Error> {
+        if group.work == CONTACT {
+            contact::furnish(group.size, dir)?;
+        }
+        Ok(())
+    }
+
+    fn run(&self, case: &Case, meter: &mut Meter) -> Result<(), Error> {
+        match case.work.as_str() {
+            CONTACT => contact::run(case, meter),
+            _ => rows::run(case, meter),
+        }
+    }
+
+    fn present(&self, results: &Results) -> Presentation {
+        present::present(results)
+    }
+}
+
+#[cfg(test)]
+mod tests;

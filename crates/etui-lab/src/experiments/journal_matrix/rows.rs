@@ -1,0 +1,184 @@
+//! Rows in a table of plain SQLite: 100 bytes each, or thumbnails.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use etui_vfs::shim::{Shim, ShimOptions, SyncCall};
+use rusqlite::{Connection, OpenFlags};
+
+use super::{DELETE, INSERT, THUMBNAILS, UPDATE, split};
+use crate::measure::layout::Purpose;
+use crate::{Case, Error, Meter};
+
+/// Rows that are there beforehand.
+const THERE: u64 = 100;
+/// Those of them that were inserted one by one.
+const FIRST: u64 = 8;
+const ROW: usize = 100;
+/// Thumbnails of a batch, and their mean size.
+const BATCH: u64 = 60;
+const THUMBNAIL: usize = 35_000;
+
+pub fn run(case: &Case, meter: &mut Meter) -> Result<(), Error> {
+    let shim = shim(case.settings.is("fsync"))?;
+    let path = meter.dir().join("rows.db");
+    let mut db = open(&path, &shim, case)?;
+    prepare(&mut db, case)?;
+
+    let journal = beside(&path, "-journal");
+    let log = beside(&path, "-wal");
+    let files = [
+        (Purpose::Database, path.as_path()),
+        (Purpose::Journal, journal.as_path()),
+        (Purpose::Journal, log.as_path()),
+    ];
+    split::work(meter, &files, || work(&mut db, case))?;
+    if case.settings.text("journal")? == "WAL" {
+        meter.phase("checkpoint", || {
+            Ok(db.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?)
+        })?;
+    }
+    answer(&db, meter)
+}
+
+/// A VFS with one kind of sync. A process can register a name once only.
+fn shim(fsync: bool) -> Result<Shim, Error> {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let name = format!("journal-matrix-{}", COUNT.fetch_add(1, Ordering::Relaxed));
+    let options = ShimOptions {
+        sync: if fsync {
+            SyncCall::Fsync
+        } else {
+            SyncCall::Fdatasync
+        },
+        ..ShimOptions::default()
+    };
+    Shim::register(&name, options).map_err(|e| Error::other(e.to_string()))
+}
+
+/// The name of a file that SQLite keeps beside a database.
+pub fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    PathBuf::from(name)
+}
+
+fn open(path: &Path, shim: &Shim, case: &Case) -> Result<Connection, Error> {
+    let db = Connection::open_with_flags_and_vfs(path, OpenFlags::default(), shim.name())?;
+    let journal = case.settings.text("journal")?;
+    let set: String = db.query_row(&format!("PRAGMA journal_mode = {journal}"), [], |row| {
+        row.get(0)
+    })?;
+    if !set.eq_ignore_ascii_case(journal) {
+        return Err(Error::not_run(format!(
+            "SQLite cannot use the journal mode {journal} here"
+        )));
+    }
+    // Writing back is a phase of its own.
+    let synchronous = case.settings.text("synchronous")?;
+    db.execute_batch(&format!(
+        "PRAGMA wal_autocheckpoint = 0; PRAGMA synchronous = {synchronous}"
+    ))?;
+    Ok(db)
+}
+
+/// What is there beforehand: rows, and a log as long as the work will need, if it is recycled.
+fn prepare(db: &mut Connection, case: &Case) -> Result<(), Error> {
+    db.execute_batch("CREATE TABLE item (id INTEGER PRIMARY KEY, content BLOB NOT NULL)")?;
+    let rows = match case.work.as_str() {
+        DELETE => THERE + case.size,
+        _ => THERE,
+    };
+    // The first are durable one by one, so that the files lie where they would in daily use: a
+    // journal that is written at once lies in one piece, and its pages reach the device in one
+    // request less.
+    for id in 0..FIRST {
+        insert(db, id, ROW)?;
+    }
+    db.execute_batch("PRAGMA synchronous = OFF")?;
+    let change = db.transaction()?;
+    for id in FIRST..rows {
+        insert(&change, id, ROW)?;
+    }
+    change.commit()?;
+    if case.settings.is("recycled") {
+        // Every page of this is a frame of the log; it stays, as free pages would be used.
+        let pages = match case.work.as_str() {
+            THUMBNAILS => case.size * (BATCH * 10 + 20),
+            _ => case.size * 4 + 20,
+        };
+        db.execute_batch(&format!(
+            "CREATE TABLE filler AS SELECT zeroblob({}) AS x",
+            pages * 4096
+        ))?;
+        let (busy, frames, back): (i64, i64, i64) =
+            db.query_row("PRAGMA wal_checkpoint(RESTART)", [], |row| {
+                Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+            })?;
+        if busy != 0 || frames != back {
+            return Err(Error::other("the log could not be written back"));
+        }
+    }
+    let synchronous = case.settings.text("synchronous")?;
+    db.execute_batch(&format!("PRAGMA synchronous = {synchronous}"))?;
+    Ok(())
+}
+
+fn work(db: &mut Connection, case: &Case) -> Result<(), Error> {
+    for at in 0..case.size {
+        match case.work.as_str() {
+            INSERT => insert(db, THERE + at, ROW)?,
+            UPDATE => {
+                db.prepare_cached("UPDATE item SET content = ?2 WHERE id = ?1")?
+                    .execute((id_of(at * 37 % THERE), content(THERE + at, ROW)))?;
+            }
+            DELETE => {
+                db.prepare_cached("DELETE FROM item WHERE id = ?1")?
+                    .execute([id_of(at * 2)])?;
+            }
+            THUMBNAILS => {
+                let batch = db.transaction()?;
+                for nth in 0..BATCH {
+                    let id = at * BATCH + nth;
+                    let size = THUMBNAIL - 5_000 + (id * 1_009 % 10_000) as usize;
+                    insert(&batch, THERE + id, size)?;
+                }
+                batch.commit()?;
+            }
+            other => return Err(Error::other(format!("there is no work `{other}`"))),
+        }
+    }
+    Ok(())
+}
+
+fn insert(db: &Connection, id: u64, size: usize) -> Result<(), Error> {
+    db.prepare_cached("INSERT INTO item (id, content) VALUES (?1, ?2)")?
+        .execute((id_of(id), content(id, size)))?;
+    Ok(())
+}
+
+fn id_of(id: u64) -> i64 {
+    i64::try_from(id).unwrap_or(i64::MAX)
+}
+
+/// Bytes without order, always the same.
+fn content(id: u64, size: usize) -> Vec<u8> {
+    let mut bytes = vec![0; size];
+    blake3::Hasher::new()
+        .update(&id.to_le_bytes())
+        .finalize_xof()
+        .fill(&mut bytes);
+    bytes
+}
+
+fn answer(db: &Connection, meter: &mut Meter) -> Result<(), Error> {
+    let mut rows = db.prepare("SELECT id, content FROM item ORDER BY id")?;
+    let mut rows = rows.query([])?;
+    while let Some(row) = rows.next()? {
+        let id: i64 = row.get(0)?;
+        let content: Vec<u8> = row.get(1)?;
+        meter.answer(id.to_le_bytes());
+        meter.answer(&content);
+    }
+    Ok(())
+}

@@ -1,0 +1,49 @@
+//! The work as a phase, its block requests traced where they are ours alone.
+
+use std::fs::File;
+use std::path::Path;
+
+use crate::measure::layout::{Layout, Purpose, Split};
+use crate::measure::trace::BlockTrace;
+use crate::{Error, Meter};
+
+/// Measures the phase `work`, after everything before it has reached the device. `files` are
+/// looked up afterwards; those that are not there any more are what `Purpose::Journal` is.
+pub fn work(
+    meter: &mut Meter,
+    files: &[(Purpose, &Path)],
+    work: impl FnOnce() -> Result<(), Error>,
+) -> Result<(), Error> {
+    settle(meter.dir())?;
+    let trace = if meter.counts() && !meter.devices().is_empty() {
+        match BlockTrace::start(meter.devices()) {
+            Ok(trace) => Some(trace),
+            // The device's own counters are there in any case.
+            Err(Error::NotRun(_)) => None,
+            Err(error) => return Err(error),
+        }
+    } else {
+        None
+    };
+    meter.phase("work", work)?;
+    let Some(trace) = trace else {
+        return Ok(());
+    };
+    let requests = trace.stop()?;
+    let there: Vec<(Purpose, &Path)> = files
+        .iter()
+        .copied()
+        .filter(|(_, path)| path.exists())
+        .collect();
+    let layout = Layout::of(meter.dir(), meter.devices(), &there, Purpose::Journal)?;
+    for (measure, value) in Split::of(&requests, &layout).measures() {
+        meter.record(&format!("work/{measure}"), value);
+    }
+    Ok(())
+}
+
+/// Writes back all that the preparations left in memory.
+fn settle(dir: &Path) -> Result<(), Error> {
+    let open = File::open(dir).map_err(|e| Error::file(dir, e))?;
+    rustix::fs::syncfs(&open).map_err(|e| Error::file(dir, e))
+}

@@ -1,0 +1,163 @@
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+//! Every arm runs and answers alike; on fresh file systems the counts are those expected.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use super::*;
+use crate::Pass;
+use crate::meter::Place;
+use crate::results::Run;
+use crate::stacks::Stack;
+
+const SIZE: u64 = 20;
+
+fn group(work: &str, stack: &str) -> Group {
+    Group {
+        work: work.to_owned(),
+        stack: stack.to_owned(),
+        size: if work == THUMBNAILS { 1 } else { SIZE },
+        arms: match work {
+            CONTACT => contact::arms(),
+            _ => MODES.iter().map(Mode::arm).collect(),
+        },
+        ..Group::default()
+    }
+}
+
+/// Runs an arm in a directory of its own on a stack.
+fn run(group: &Group, arm: &Arm, stack: &Stack, shared: &Path) -> Run {
+    static COUNT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+    let nth = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    let dir = stack.dir.join(nth.to_string());
+    fs::create_dir(&dir).unwrap();
+    let case = Case {
+        experiment: "journal-matrix".to_owned(),
+        work: group.work.clone(),
+        stack: group.stack.clone(),
+        size: group.size,
+        arm: arm.name.clone(),
+        role: arm.role,
+        pass: Pass::Counted,
+        repetition: 0,
+        settings: arm.settings.clone(),
+    };
+    let place = Place {
+        dir: dir.clone(),
+        shared: shared.to_owned(),
+        devices: stack.devices.clone(),
+        traced: false,
+    };
+    let mut meter = Meter::new(place, Pass::Counted);
+    JournalMatrix.run(&case, &mut meter).unwrap();
+    fs::remove_dir_all(&dir).unwrap();
+    let (measures, answer) = meter.finish();
+    Run {
+        case,
+        answer,
+        measures,
+    }
+}
+
+fn stack(name: &str, work: &Path) -> Option<Stack> {
+    stacks::available(name).ok()?;
+    Some(stacks::ready(name, work, None).unwrap())
+}
+
+#[test]
+fn all_arms_of_a_work_give_the_same_answer() {
+    let work = tempfile::tempdir().unwrap();
+    let Some(ram) = stack(stacks::RAM, work.path()) else {
+        return;
+    };
+    let mut results = Results::default();
+    for name in [INSERT, UPDATE, DELETE, THUMBNAILS, CONTACT] {
+        let group = group(name, stacks::RAM);
+        let shared = tempfile::tempdir().unwrap();
+        JournalMatrix.furnish(&group, shared.path()).unwrap();
+        let runs: Vec<Run> = group
+            .arms
+            .iter()
+            .map(|arm| run(&group, arm, &ram, shared.path()))
+            .collect();
+        for run in &runs {
+            assert_eq!(run.answer, runs[0].answer, "{name}: {}", run.case.arm);
+        }
+        results.runs.extend(runs);
+    }
+    // Without a device of its own there is nothing to say of what reaches it.
+    let presentation = JournalMatrix.present(&results);
+    assert_eq!(presentation.charts, []);
+}
+
+#[test]
+fn counts_on_fresh_file_systems_are_those_of_the_reference() {
+    let mut results = Results::default();
+    let work = tempfile::tempdir().unwrap();
+    for name in ["ext4", "ext4-journal", "xfs", "btrfs"] {
+        let Some(stack) = stack(name, work.path()) else {
+            return;
+        };
+        let group = group(INSERT, name);
+        let runs = group
+            .arms
+            .iter()
+            .map(|arm| run(&group, arm, &stack, work.path()));
+        results.runs.extend(runs);
+    }
+    let each = |stack: &str, mode: &str| -> BTreeMap<&str, f64> {
+        let run = results
+            .runs
+            .iter()
+            .find(|run| run.case.stack == stack && run.case.arm == mode)
+            .unwrap();
+        run.measures
+            .iter()
+            .filter_map(|(name, value)| {
+                let name = name.strip_prefix("work/block_")?;
+                Some((name, value / SIZE as f64))
+            })
+            .collect()
+    };
+    // The kernel's own timers may add a request or two to twenty transactions, a new page of the
+    // table as many.
+    let near = |found: f64, expected: f64| (found - expected).abs() < 0.3;
+    for reference in &reference::REFERENCE {
+        let found = each(reference.stack, reference.mode);
+        let flushes = found["empty_flushes"];
+        assert!(
+            near(flushes, reference.flushes),
+            "{} {}: {flushes} flushes",
+            reference.stack,
+            reference.mode
+        );
+    }
+    let recycled = each("ext4", CURED);
+    assert!(near(recycled["real_writes"], 1.0), "{recycled:?}");
+    assert!(recycled["journal_bytes"] > 8_192.0, "{recycled:?}");
+    assert!(recycled["database_bytes"] < 1.0, "{recycled:?}");
+    let found = each("ext4", FOUND);
+    assert!(found["fs_journal_bytes"] > found["real_write_bytes"] / 2.0);
+    let external = each("ext4-journal", FOUND);
+    assert!(external["main_flushes"] < external["empty_flushes"] / 2.0);
+
+    let presentation = JournalMatrix.present(&results);
+    assert_eq!(presentation.charts.len(), 4);
+    let titles: Vec<&str> = presentation
+        .tables
+        .iter()
+        .map(|table| table.title.as_str())
+        .collect();
+    assert!(titles.contains(&"An insert's counts against a reference"));
+    // No times, and yet a verdict by the counters.
+    assert_eq!(presentation.verdict.shown, crate::Shown::Yes);
+    let notes = presentation.verdict.notes.join("\n");
+    assert!(notes.contains("of 54 counts of the reference"), "{notes}");
+}
+
+#[test]
+fn nothing_run_is_no_verdict() {
+    let presentation = JournalMatrix.present(&Results::default());
+    assert_eq!(presentation.verdict.shown, crate::Shown::Open);
+    assert!(presentation.tables.is_empty() && presentation.charts.is_empty());
+}

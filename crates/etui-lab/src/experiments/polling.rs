@@ -1,0 +1,516 @@
+//! `polling`: waiting for the device by interrupt, by spinning and by polling (study 2's third
+//! cure), one request at a time.
+
+use std::fs::{self, File, OpenOptions};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use etui_testkit::rng::SplitMix64;
+use etui_vfs::ring::{AlignedBuffer, Ring, RingMode};
+
+use crate::{
+    About, Arm, Case, Chart, ChartKind, Column, Error, Experiment, Found, Group, GroupKey, Lab,
+    Meter, NotRun, Parameter, Pass, Plan, Presentation, Results, Role, Row, Series, Settings,
+    Shown, Study, Table, Unit, Verdict, stacks, stats,
+};
+
+const NAME: &str = "polling";
+const FILE: &str = "blocks";
+/// The file's length. That a device's cache may hold it does no harm: ways of waiting are
+/// compared, not devices.
+const LENGTH: u64 = 16 << 20;
+const KB: usize = 1 << 10;
+
+const CALLS: &str = "pread and pwrite, interrupts";
+const INTERRUPTS: &str = "io_uring, interrupts";
+const SPINNING: &str = "io_uring, spinning";
+const POLLED: &str = "io_uring, polled";
+
+/// The works: name, bytes of a request, whether it is a durable write.
+const WORKS: [(&str, usize, bool); 4] = [
+    ("read 4 kB", 4 * KB, false),
+    ("read 16 kB", 16 * KB, false),
+    ("durable write 4 kB", 4 * KB, true),
+    ("durable write 16 kB", 16 * KB, true),
+];
+
+/// The experiment.
+pub struct Polling;
+
+impl Experiment for Polling {
+    fn about(&self) -> About {
+        About {
+            name: NAME,
+            title: "Waiting for storage: interrupts, spinning, polling",
+            study: Some(Study::SmartphoneStack),
+            question: "How much of the time of one request is spent on being woken up, and what \
+                does it cost not to sleep?",
+            method: "One request at a time, past the page cache (O_DIRECT), at random places of \
+                a file whose blocks are written already. A durable write is a write and an \
+                fdatasync; the polled one is a single write that is durable when done \
+                (RWF_DSYNC), as a polled queue takes no fdatasync. Spinning looks at the \
+                process's completion queue without sleeping, while the device still interrupts; \
+                polled has the kernel look at the device's own queue (IOPOLL), for which the \
+                driver must be given polled queues (nvme.poll_queues, virtio_blk.poll_queues). \
+                SQLite cannot use any of these, so this is measured at the file.",
+            same_answer: "A digest of all that was read. Each run writes bytes of its own, and \
+                what is found where it wrote must be these.",
+            found: &[Found {
+                finding: "the path to the device is driven by interrupts",
+                cure: "polling-based I/O",
+                figure: "one of three cures that together give +130 % inserts a second",
+            }],
+            parameters: &[
+                Parameter {
+                    name: "reads",
+                    about: "reads in a run",
+                    quick: &[500],
+                    full: &[5_000],
+                },
+                Parameter {
+                    name: "writes",
+                    about: "durable writes in a run",
+                    quick: &[50],
+                    full: &[500],
+                },
+            ],
+        }
+    }
+
+    fn plan(&self, lab: &Lab) -> Result<Plan, Error> {
+        let mut plan = Plan::default();
+        let mut arms = vec![
+            Arm::new(CALLS, Role::AsFound, Settings::new().with("mode", "calls")),
+            Arm::new(
+                INTERRUPTS,
+                Role::Peer,
+                Settings::new().with("mode", "interrupts"),
+            ),
+            Arm::new(
+                SPINNING,
+                Role::Cure,
+                Settings::new().with("mode", "spinning"),
+            ),
+        ];
+        match polled_queues(Path::new(".")) {
+            Ok(()) => arms.push(Arm::new(
+                POLLED,
+                Role::Cure,
+                Settings::new().with("mode", "polled"),
+            )),
+            Err(reason) => plan.not_run.push(NotRun {
+                what: format!("arm {POLLED}"),
+                reason,
+            }),
+        }
+        for (work, bytes, durable) in WORKS {
+            let settings = |settings: Settings| {
+                settings
+                    .with("bytes", bytes as u64)
+                    .with("durable", durable)
+            };
+            let arms = arms.iter().cloned();
+            plan.groups.push(Group {
+                work: work.to_owned(),
+                stack: stacks::HERE.to_owned(),
+                size: lab.value(if durable { "writes" } else { "reads" }),
+                repetitions: if lab.quick() { 3 } else { 7 },
+                arms: arms
+                    .map(|arm| Arm {
+                        settings: settings(arm.settings),
+                        ..arm
+                    })
+                    .collect(),
+                seconds: 0.3,
+                ..Group::default()
+            });
+        }
+        Ok(plan)
+    }
+
+    fn furnish(&self, _: &Group, dir: &Path) -> Result<(), Error> {
+        let path = dir.join(FILE);
+        let file = File::create(&path).map_err(|e| Error::file(&path, e))?;
+        let mut block = vec![0; 1 << 20];
+        for at in (0..LENGTH).step_by(block.len()) {
+            fill(&mut block, at);
+            file.write_all_at(&block, at)
+                .map_err(|e| Error::file(&path, e))?;
+        }
+        file.sync_all().map_err(|e| Error::file(&path, e))
+    }
+
+    fn run(&self, case: &Case, meter: &mut Meter) -> Result<(), Error> {
+        let bytes = usize::try_from(case.settings.number("bytes")?).unwrap_or(4 * KB);
+        let durable = case.settings.is("durable");
+        let path = meter.shared().join(FILE);
+        let mut device = Device::open(&path, case.settings.text("mode")?, bytes)?;
+        let mut rng = SplitMix64::new(case.size);
+        let blocks = u32::try_from(LENGTH / bytes as u64).unwrap_or(u32::MAX);
+        let places: Vec<u64> = (0..case.size)
+            .map(|_| u64::from(rng.below(blocks)) * bytes as u64)
+            .collect();
+        // So that what an earlier run wrote is not taken for this one's.
+        let own = if durable { own_number(case) } else { 0 };
+        let mut times = Vec::with_capacity(places.len());
+        let mut seen = blake3::Hasher::new();
+        // The first request meets a cold queue; it is not among those that count.
+        device.read(0)?;
+        meter.phase("work", || {
+            for &place in &places {
+                let begun;
+                if durable {
+                    fill(device.buffer.bytes_mut(), place ^ own);
+                    begun = Instant::now();
+                    device.write(place)?;
+                } else {
+                    begun = Instant::now();
+                    device.read(place)?;
+                }
+                times.push(begun.elapsed());
+            }
+            Ok(())
+        })?;
+        let mut expected = vec![0; bytes];
+        for &place in &places {
+            device.read(place)?;
+            if durable {
+                fill(&mut expected, place ^ own);
+                if device.buffer.bytes() != expected.as_slice() {
+                    return Err(Error::other(format!(
+                        "what was written at {place} is not there"
+                    )));
+                }
+            } else {
+                seen.update(device.buffer.bytes());
+            }
+            seen.update(&place.to_le_bytes());
+        }
+        meter.answer(seen.finalize().as_bytes());
+        if meter.pass() == Pass::Timed {
+            let times: Vec<f64> = times
+                .iter()
+                .map(Duration::as_nanos)
+                .map(|ns| ns as f64)
+                .collect();
+            for (name, part) in [("p50", 0.5), ("p99", 0.99)] {
+                if let Some(time) = stats::quantile(&times, part) {
+                    meter.record(&format!("request/{name}_ns"), time);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn present(&self, results: &Results) -> Presentation {
+        present(results)
+    }
+}
+
+/// A number of each run's own, beyond all places of the file.
+fn own_number(case: &Case) -> u64 {
+    let mut hash = blake3::Hasher::new();
+    hash.update(case.arm.as_bytes());
+    hash.update(&[case.pass as u8]);
+    hash.update(&case.repetition.to_le_bytes());
+    let mut own = [0; 8];
+    hash.finalize_xof().fill(&mut own);
+    u64::from_le_bytes(own) | 1 << 63
+}
+
+/// What stands at a place of the file, or is written there.
+fn fill(block: &mut [u8], place: u64) {
+    for (n, word) in block.chunks_exact_mut(8).enumerate() {
+        let at = place.wrapping_add(n as u64 * 8);
+        word.copy_from_slice(&etui_testkit::rng::mix64(at).to_le_bytes());
+    }
+}
+
+/// Whether the device below a directory has polled queues; if not, why not.
+fn polled_queues(dir: &Path) -> Result<(), String> {
+    let number = fs::metadata(dir).map_err(|e| e.to_string())?.dev();
+    let (major, minor) = (rustix::fs::major(number), rustix::fs::minor(number));
+    let device = PathBuf::from(format!("/sys/dev/block/{major}:{minor}"));
+    let device = fs::canonicalize(&device).map_err(|_| {
+        format!("no single block device ({major}:{minor}) lies below this directory")
+    })?;
+    // A partition has the queue of its disk.
+    let queues = [
+        device.join("queue/io_poll"),
+        device.join("../queue/io_poll"),
+    ];
+    let polls = queues.iter().find_map(|path| fs::read_to_string(path).ok());
+    let name = device
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
+    match polls.as_deref().map(str::trim) {
+        Some("1") => Ok(()),
+        Some(_) => Err(format!(
+            "{name} has no polled queues (/sys/class/block/{name}/queue/io_poll is 0); its driver \
+             takes a number of them when it is loaded, e.g. nvme.poll_queues=1"
+        )),
+        None => Err(format!("the kernel does not tell whether {name} polls")),
+    }
+}
+
+/// A file past the page cache, and a way to it.
+struct Device {
+    file: File,
+    ring: Option<(Ring, RingMode)>,
+    buffer: AlignedBuffer,
+    bytes: usize,
+    path: PathBuf,
+}
+
+impl Device {
+    fn open(path: &Path, mode: &str, bytes: usize) -> Result<Self, Error> {
+        let direct = i32::try_from(rustix::fs::OFlags::DIRECT.bits()).unwrap_or(0);
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .custom_flags(direct)
+            .open(path)
+            .map_err(|e| match e.kind() {
+                std::io::ErrorKind::InvalidInput => {
+                    Error::not_run("this file system has no direct access (O_DIRECT)")
+                }
+                _ => Error::file(path, e),
+            })?;
+        let mode = match mode {
+            "calls" => None,
+            "interrupts" => Some(RingMode::Interrupts),
+            "spinning" => Some(RingMode::Spinning),
+            "polled" => Some(RingMode::Polled),
+            other => return Err(Error::other(format!("no way to wait is called `{other}`"))),
+        };
+        let ring = mode
+            .map(|mode| Ring::new(1, mode).map(|ring| (ring, mode)))
+            .transpose()
+            .map_err(told)?;
+        Ok(Self {
+            file,
+            ring,
+            buffer: AlignedBuffer::new(bytes).map_err(told)?,
+            bytes,
+            path: path.to_owned(),
+        })
+    }
+
+    fn read(&mut self, place: u64) -> Result<(), Error> {
+        match &mut self.ring {
+            None => self
+                .file
+                .read_exact_at(self.buffer.bytes_mut(), place)
+                .map_err(|e| Error::file(&self.path, e)),
+            Some((ring, _)) => {
+                let part = [(place, self.bytes)];
+                let read = ring
+                    .read(&self.file, &part, &mut self.buffer)
+                    .map_err(told)?;
+                if read == self.bytes as u64 {
+                    return Ok(());
+                }
+                Err(Error::other(format!("read {read} bytes of {}", self.bytes)))
+            }
+        }
+    }
+
+    /// Writes, durably.
+    fn write(&mut self, place: u64) -> Result<(), Error> {
+        let part = [(place, self.bytes)];
+        match &mut self.ring {
+            None => self
+                .file
+                .write_all_at(self.buffer.bytes(), place)
+                .and_then(|()| self.file.sync_data())
+                .map_err(|e| Error::file(&self.path, e)),
+            Some((ring, RingMode::Polled)) => ring
+                .write(&self.file, &part, &self.buffer, true)
+                .map(drop)
+                .map_err(told),
+            Some((ring, _)) => {
+                ring.write(&self.file, &part, &self.buffer, false)
+                    .map_err(told)?;
+                ring.sync_data(&self.file).map_err(told)
+            }
+        }
+    }
+}
+
+/// What cannot be had here is not run; all else failed.
+fn told(error: etui_vfs::Error) -> Error {
+    match error {
+        etui_vfs::Error::Unsupported { .. } => Error::not_run(error.to_string()),
+        error => Error::other(error.to_string()),
+    }
+}
+
+const P50: &str = "request/p50_ns";
+const P99: &str = "request/p99_ns";
+
+fn present(results: &Results) -> Presentation {
+    let mut tables = Vec::new();
+    let mut charts = Vec::new();
+    for key in results.groups() {
+        let arms = results.arms(&key);
+        let rows = arms
+            .iter()
+            .map(|(arm, role)| {
+                let mut cpu = results.cell(&key, arm, "work/cpu_ns", Some(CALLS));
+                let requests = key.size.max(1) as f64;
+                cpu.value = cpu.value.map(|value| value / requests);
+                cpu.range = cpu
+                    .range
+                    .map(|(low, high)| (low / requests, high / requests));
+                let cell = |measure| results.cell(&key, arm, measure, Some(CALLS));
+                Row {
+                    label: arm.clone(),
+                    role: *role,
+                    cells: vec![cell(P50), cell(P99), cpu],
+                }
+            })
+            .collect();
+        tables.push(Table {
+            title: format!("{}, one at a time", key.work),
+            caption: "Time of a request, and processor time that the process spends on it; \
+                ratios are to plain calls."
+                .to_owned(),
+            columns: vec![
+                Column::time("half take at most"),
+                Column::time("99 % take at most"),
+                Column::time("processor"),
+            ],
+            rows,
+        });
+        charts.push(bars(results, &key, &arms));
+    }
+    Presentation {
+        verdict: verdict(results),
+        tables,
+        charts,
+        not_run: Vec::new(),
+    }
+}
+
+fn bars(results: &Results, key: &GroupKey, arms: &[(String, Role)]) -> Chart {
+    let series = |part: &str, measure: &str| Series {
+        name: part.to_owned(),
+        role: Role::Cure,
+        points: arms
+            .iter()
+            .enumerate()
+            .filter_map(|(n, (arm, _))| Some((n as f64, results.median(key, arm, measure)?)))
+            .collect(),
+    };
+    Chart {
+        title: format!("{}: half take at most", key.work),
+        kind: ChartKind::Bars,
+        x: "way of waiting".to_owned(),
+        y: "time of a request".to_owned(),
+        unit: Unit::Nanoseconds,
+        labels: arms.iter().map(|(arm, _)| arm.clone()).collect(),
+        series: vec![series("median", P50)],
+    }
+}
+
+fn verdict(results: &Results) -> Verdict {
+    let groups = results.groups();
+    let ratio = |work: &str, arm: &str| {
+        let key = groups.iter().find(|key| key.work == work)?;
+        Some((
+            results.ratio(key, arm, INTERRUPTS, P50)?,
+            results.median(key, arm, P50)?,
+        ))
+    };
+    let (reads, writes) = (WORKS[0].0, WORKS[2].0);
+    let mut notes = Vec::new();
+    for (arm, work) in [
+        (SPINNING, reads),
+        (SPINNING, writes),
+        (POLLED, reads),
+        (POLLED, writes),
+    ] {
+        if let Some((ratio, time)) = ratio(work, arm) {
+            notes.push(format!(
+                "{arm}, {work}: {:.2} of the time with interrupts ({:.2} to {:.2} over the \
+                 repetitions), {:.0} us.",
+                ratio.median,
+                ratio.low,
+                ratio.high,
+                time / 1_000.0
+            ));
+        }
+    }
+    let polled = ratio(reads, POLLED).map(|(ratio, _)| ratio);
+    let (shown, sentence) = match (polled, ratio(reads, SPINNING)) {
+        (Some(ratio), _) if ratio.high < 1.0 => (
+            Shown::Yes,
+            format!(
+                "A polled 4 kB read takes {:.2} of the time of one with interrupts.",
+                ratio.median
+            ),
+        ),
+        (Some(ratio), _) => (
+            Shown::No,
+            format!(
+                "A polled 4 kB read takes {:.2} of the time of one with interrupts, and not less \
+                 in every repetition.",
+                ratio.median
+            ),
+        ),
+        (None, Some((ratio, _))) => (
+            Shown::Open,
+            format!(
+                "This device cannot be polled. Spinning, which saves the process's wake-up but \
+                 not the interrupt, takes {:.2} of the time of a 4 kB read.",
+                ratio.median
+            ),
+        ),
+        (None, None) => (Shown::Open, String::new()),
+    };
+    Verdict {
+        shown,
+        sentence,
+        notes,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn every_way_reads_and_writes_the_same() {
+        let dir = tempfile::tempdir().unwrap();
+        Polling.furnish(&Group::default(), dir.path()).unwrap();
+        let path = dir.path().join(FILE);
+        let before = fs::read(&path).unwrap();
+        for mode in ["calls", "interrupts", "spinning"] {
+            let mut device = match Device::open(&path, mode, 4 * KB) {
+                Ok(device) => device,
+                Err(Error::NotRun(reason)) => {
+                    eprintln!("skipped: {mode}: {reason}");
+                    continue;
+                }
+                Err(error) => panic!("{error}"),
+            };
+            device.read(8192).unwrap();
+            assert!(device.buffer.bytes() == &before[8192..12_288]);
+            device.buffer.bytes_mut().fill(3);
+            device.write(4096).unwrap();
+            let now = fs::read(&path).unwrap();
+            assert!(now[4096..8192].iter().all(|byte| *byte == 3));
+            assert!(now[8192..] == before[8192..]);
+            let mut block = vec![0; 4096];
+            fill(&mut block, 4096);
+            device.buffer.bytes_mut().copy_from_slice(&block);
+            device.write(4096).unwrap();
+            assert!(fs::read(&path).unwrap() == before);
+        }
+        assert!(Device::open(&path, "by luck", 4 * KB).is_err());
+    }
+}
