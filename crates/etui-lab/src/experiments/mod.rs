@@ -2,6 +2,7 @@
 //! list below.
 
 mod counters;
+mod datebook;
 mod journal_matrix;
 mod media_sync;
 mod polling;
@@ -14,6 +15,7 @@ pub fn all() -> Vec<&'static dyn Experiment> {
         &media_sync::MediaSync,
         &journal_matrix::JournalMatrix,
         &polling::Polling,
+        &datebook::Datebook,
         &counters::Counters,
     ]
 }

@@ -1,0 +1,97 @@
+//! What every date book here can do ([`Book`]), and how their databases are opened.
+
+use std::path::Path;
+
+use rusqlite::Connection;
+
+use crate::Error;
+
+/// An open date book of packed records by position.
+pub(super) trait Book {
+    /// Looks at a record without taking it ("query").
+    fn peek(&mut self, position: u64, look: &mut dyn FnMut(&[u8])) -> Result<(), Error>;
+
+    /// Takes a record ("get").
+    fn take(&mut self, position: u64) -> Result<Vec<u8>, Error>;
+
+    /// Gives a taken record back, changed ("dirty") or not.
+    fn release(&mut self, position: u64, record: Vec<u8>, changed: bool) -> Result<(), Error>;
+
+    /// Makes a change that was given back durable now.
+    fn sync(&mut self, position: u64) -> Result<(), Error>;
+
+    /// Makes all changes durable and closes.
+    fn close(self: Box<Self>) -> Result<Counts, Error>;
+
+    /// What was counted so far.
+    fn counts(&self) -> Counts;
+}
+
+/// Work that repeats exactly.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Counts {
+    /// Steps of SQLite's virtual machine in looking up and in checking records.
+    pub(super) steps: u64,
+    /// Records converted from one form to the other.
+    pub(super) conversions: u64,
+}
+
+impl Counts {
+    /// Adds a statement's steps.
+    pub(super) fn steps(&mut self, steps: i32) {
+        self.steps += u64::try_from(steps).unwrap_or(0);
+    }
+
+    /// What was counted since.
+    pub(super) fn since(&self, before: &Self) -> Self {
+        Self {
+            steps: self.steps.saturating_sub(before.steps),
+            conversions: self.conversions.saturating_sub(before.conversions),
+        }
+    }
+}
+
+/// Opens a database; every commit is durable when it returns.
+pub(super) fn connect(path: &Path) -> Result<Connection, Error> {
+    let db = Connection::open(path)?;
+    db.execute_batch("PRAGMA synchronous = FULL")?;
+    // Reads the header and the schema, which SQLite would put off to the first statement.
+    db.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+    Ok(db)
+}
+
+/// Begins a transaction, unless one is open.
+pub(super) fn begin(db: &Connection) -> Result<(), Error> {
+    match db.is_autocommit() {
+        true => Ok(db.execute_batch("BEGIN")?),
+        false => Ok(()),
+    }
+}
+
+/// Ends the transaction, if one is open; what it changed is durable then.
+pub(super) fn commit(db: &Connection) -> Result<(), Error> {
+    match db.is_autocommit() {
+        true => Ok(()),
+        false => Ok(db.execute_batch("COMMIT")?),
+    }
+}
+
+/// Makes a new database with a schema.
+pub(super) fn create(path: &Path, schema: &str) -> Result<Connection, Error> {
+    let db = Connection::open(path)?;
+    db.execute_batch(
+        "PRAGMA page_size = 4096; PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF",
+    )?;
+    db.execute_batch(schema)?;
+    Ok(db)
+}
+
+/// Closes a new database, leaving one file.
+pub(super) fn settle(db: Connection) -> Result<(), Error> {
+    db.close().map_err(|(_, e)| e.into())
+}
+
+/// A position as SQLite's integer.
+pub(super) fn row(position: u64) -> Result<i64, Error> {
+    i64::try_from(position).map_err(|_| Error::other("a position is too large"))
+}

@@ -1,0 +1,258 @@
+//! The compatibility layer: an old date book's interface, record by position in the packed form,
+//! over a new calendar's database of texts; and each of its cures as a switch.
+//!
+//! ```text
+//! event        id, start, text     the new calendar; an index on start gives the order
+//! layer_state  position, event, digest   what the layer last knew of the list, by position
+//! ```
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use rusqlite::{Connection, OptionalExtension, Statement, StatementStatus, params};
+
+use super::book::{self, Book, Counts};
+use super::record::Appointment;
+use crate::Error;
+
+/// Which cures are in; none is the layer as found.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Cures {
+    /// A position is looked up in the stored list, not counted off.
+    pub(super) index: bool,
+    /// What was changed is known, so that a close deals with nothing else.
+    pub(super) clean_close: bool,
+    /// All that is done between open, sync and close is one transaction.
+    pub(super) grouped: bool,
+}
+
+const BY_COUNTING: &str = "SELECT event.id, text FROM event ORDER BY start, id LIMIT 1 OFFSET ?1";
+const BY_INDEX: &str = "SELECT event.id, text FROM layer_state \
+     JOIN event ON event.id = layer_state.event WHERE position = ?1";
+const WHOLE_LIST: &str = "SELECT event.id, text, layer_state.event, digest \
+     FROM event LEFT JOIN layer_state ON layer_state.event = event.id \
+     ORDER BY start, id";
+
+/// An open date book behind the layer.
+#[derive(Debug)]
+pub(super) struct Layer {
+    db: Connection,
+    cures: Cures,
+    /// Every record that the program was shown, packed as it last saw it.
+    shown: BTreeMap<u64, Vec<u8>>,
+    /// Those it changed and that were not synced; kept only by the cured close.
+    dirty: BTreeSet<u64>,
+    counts: Counts,
+}
+
+/// Makes the database with so many records.
+pub(super) fn make(path: &Path, records: u64) -> Result<(), Error> {
+    let mut db = book::create(
+        path,
+        "CREATE TABLE event(id INTEGER PRIMARY KEY, start INTEGER NOT NULL, text TEXT NOT NULL);
+         CREATE INDEX event_start ON event(start);
+         CREATE TABLE layer_state(position INTEGER PRIMARY KEY, event INTEGER NOT NULL UNIQUE,
+                                  digest BLOB NOT NULL);",
+    )?;
+    let all = db.transaction()?;
+    {
+        let mut event = all.prepare("INSERT INTO event VALUES (?1, ?2, ?3)")?;
+        let mut state = all.prepare("INSERT INTO layer_state VALUES (?1, ?2, ?3)")?;
+        for index in 0..records {
+            let made = Appointment::made(index);
+            let id = book::row(index)? + 1;
+            let text = made.to_text(id);
+            event.execute(params![id, made.start(), text])?;
+            state.execute(params![id - 1, id, digest(&text)])?;
+        }
+    }
+    all.commit()?;
+    book::settle(db)
+}
+
+/// Every record in order, packed: what the database holds in the end.
+pub(super) fn contents(path: &Path, mut each: impl FnMut(&[u8])) -> Result<(), Error> {
+    let db = book::connect(path)?;
+    let mut all = db.prepare("SELECT text FROM event ORDER BY start, id")?;
+    let mut rows = all.query([])?;
+    while let Some(row) = rows.next()? {
+        let text = row.get_ref(0)?.as_str().map_err(rusqlite::Error::from)?;
+        each(&Appointment::from_text(text)?.pack());
+    }
+    Ok(())
+}
+
+impl Layer {
+    /// Opens: constant work.
+    pub(super) fn open(path: &Path, cures: Cures) -> Result<Self, Error> {
+        Ok(Self {
+            db: book::connect(path)?,
+            cures,
+            shown: BTreeMap::new(),
+            dirty: BTreeSet::new(),
+            counts: Counts::default(),
+        })
+    }
+
+    /// The record at a position as the database has it.
+    fn fetch(&mut self, position: u64) -> Result<(i64, String), Error> {
+        if self.cures.grouped {
+            book::begin(&self.db)?;
+        }
+        let ask = |statement: &mut Statement<'_>| {
+            let found = statement
+                .query_row([book::row(position)?], |row| Ok((row.get(0)?, row.get(1)?)))
+                .optional()?;
+            let steps = statement.get_status(StatementStatus::VmStep);
+            statement.reset_status(StatementStatus::VmStep);
+            let found =
+                found.ok_or_else(|| Error::other(format!("no record at position {position}")))?;
+            Ok::<_, Error>((found, steps))
+        };
+        let (found, steps) = if self.cures.index {
+            ask(&mut *self.db.prepare_cached(BY_INDEX)?)?
+        } else {
+            ask(&mut self.db.prepare(BY_COUNTING)?)?
+        };
+        self.counts.steps(steps);
+        Ok(found)
+    }
+
+    /// The record at a position in the old form, remembered as shown.
+    fn show(&mut self, position: u64) -> Result<&Vec<u8>, Error> {
+        let (_, text) = self.fetch(position)?;
+        let packed = Appointment::from_text(&text)?.pack();
+        self.counts.conversions += 1;
+        let slot = self.shown.entry(position).or_default();
+        *slot = packed;
+        Ok(slot)
+    }
+
+    /// The text of a shown record as the program last saw it.
+    fn text_of(&mut self, position: u64, id: i64) -> Result<String, Error> {
+        let packed = self
+            .shown
+            .get(&position)
+            .ok_or_else(|| Error::other(format!("record {position} was never shown")))?;
+        self.counts.conversions += 1;
+        Ok(Appointment::unpack(packed)?.to_text(id))
+    }
+
+    fn write_event(&mut self, id: i64, text: &str) -> Result<(), Error> {
+        let mut update = self
+            .db
+            .prepare_cached("UPDATE event SET text = ?2 WHERE id = ?1")?;
+        update.execute(params![id, text])?;
+        Ok(())
+    }
+
+    fn write_state(&mut self, id: i64, text: &str) -> Result<(), Error> {
+        let mut update = self
+            .db
+            .prepare_cached("UPDATE layer_state SET digest = ?2 WHERE event = ?1")?;
+        update.execute(params![id, digest(text)])?;
+        Ok(())
+    }
+
+    /// Compares the whole list with what the layer last knew of it.
+    fn check_list(&mut self) -> Result<(), Error> {
+        let mut all = self.db.prepare(WHOLE_LIST)?;
+        let mut rows = all.query([])?;
+        let mut foreign = 0_u64;
+        while let Some(row) = rows.next()? {
+            let text = row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?;
+            let known = row
+                .get_ref(3)?
+                .as_blob_or_null()
+                .map_err(rusqlite::Error::from)?;
+            foreign += u64::from(known != Some(&digest(text)));
+        }
+        drop(rows);
+        self.counts.steps(all.get_status(StatementStatus::VmStep));
+        match foreign {
+            0 => Ok(()),
+            _ => Err(Error::other(format!(
+                "{foreign} records were changed by others"
+            ))),
+        }
+    }
+
+    /// Looks up, converts and compares records, and writes back those that differ.
+    fn write_back(&mut self, positions: Vec<u64>) -> Result<(), Error> {
+        if positions.is_empty() {
+            return Ok(());
+        }
+        if !self.cures.grouped {
+            // Record by record without waiting for the device each time; the close of the
+            // database flushes in the end.
+            self.db.execute_batch("PRAGMA synchronous = NORMAL")?;
+        }
+        for position in positions {
+            let (id, stored) = self.fetch(position)?;
+            let text = self.text_of(position, id)?;
+            if text != stored {
+                self.write_event(id, &text)?;
+                self.write_state(id, &text)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Book for Layer {
+    fn peek(&mut self, position: u64, look: &mut dyn FnMut(&[u8])) -> Result<(), Error> {
+        look(self.show(position)?);
+        Ok(())
+    }
+
+    fn take(&mut self, position: u64) -> Result<Vec<u8>, Error> {
+        Ok(self.show(position)?.clone())
+    }
+
+    fn release(&mut self, position: u64, record: Vec<u8>, changed: bool) -> Result<(), Error> {
+        self.shown.insert(position, record);
+        if changed && self.cures.clean_close {
+            self.dirty.insert(position);
+        }
+        Ok(())
+    }
+
+    fn sync(&mut self, position: u64) -> Result<(), Error> {
+        let (id, _) = self.fetch(position)?;
+        let text = self.text_of(position, id)?;
+        self.write_event(id, &text)?;
+        self.write_state(id, &text)?;
+        book::commit(&self.db)?;
+        self.dirty.remove(&position);
+        Ok(())
+    }
+
+    fn close(mut self: Box<Self>) -> Result<Counts, Error> {
+        if self.cures.clean_close {
+            let dirty = std::mem::take(&mut self.dirty).into_iter().collect();
+            self.write_back(dirty)?;
+        } else {
+            self.check_list()?;
+            let shown = self.shown.keys().copied().collect();
+            self.write_back(shown)?;
+        }
+        book::commit(&self.db)?;
+        let Self { db, counts, .. } = *self;
+        db.close().map_err(|(_, e)| e)?;
+        Ok(counts)
+    }
+
+    fn counts(&self) -> Counts {
+        self.counts
+    }
+}
+
+/// What tells a record from its former self.
+fn digest(text: &str) -> [u8; 16] {
+    let mut digest = [0; 16];
+    blake3::Hasher::new()
+        .update(text.as_bytes())
+        .finalize_xof()
+        .fill(&mut digest);
+    digest
+}

@@ -1,0 +1,480 @@
+//! `datebook`: a date book of 6,800 records, alone and behind a compatibility layer (study 3).
+
+mod book;
+mod layer;
+mod plain;
+mod present;
+mod record;
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use self::book::Book;
+use self::layer::{Cures, Layer};
+use self::plain::Plain;
+use self::record::Appointment;
+use crate::{
+    About, Arm, Case, Error, Experiment, Found, Group, Lab, Meter, NotRun, Parameter, Pass, Plan,
+    Presentation, Results, Role, Settings, Study, stacks,
+};
+
+const NAME: &str = "datebook";
+
+const FOUND: &str = "layer as found";
+const BY_INDEX: &str = "position by index";
+const CLEAN_CLOSE: &str = "close only what changed";
+const GROUPED: &str = "one transaction";
+const CURED: &str = "layer, all cures";
+const PLAIN: &str = "plain SQLite";
+
+/// The most records that a run may count off to find positions; 100 million take seconds.
+const MOST_COUNTED_OFF: u64 = 400_000_000;
+
+/// The experiment.
+pub struct Datebook;
+
+/// One of the study's tests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Test {
+    Nothing,
+    QueryOne,
+    GetOneClean,
+    GetOneDirty,
+    QueryAll,
+    GetAllClean,
+    GetAllDirty,
+    SyncEach,
+}
+
+impl Test {
+    const ALL: [Test; 8] = [
+        Test::Nothing,
+        Test::QueryOne,
+        Test::GetOneClean,
+        Test::GetOneDirty,
+        Test::QueryAll,
+        Test::GetAllClean,
+        Test::GetAllDirty,
+        Test::SyncEach,
+    ];
+
+    /// Those whose growth a quick run shows.
+    const GROWTH: [Test; 3] = [Test::Nothing, Test::QueryAll, Test::GetAllDirty];
+
+    /// As the study names it.
+    fn name(self) -> &'static str {
+        match self {
+            Test::Nothing => "nothing",
+            Test::QueryOne => "query 1",
+            Test::GetOneClean => "get 1 clean",
+            Test::GetOneDirty => "get 1 dirty",
+            Test::QueryAll => "query all",
+            Test::GetAllClean => "get all clean",
+            Test::GetAllDirty => "get all dirty",
+            Test::SyncEach => "get all dirty, sync after each",
+        }
+    }
+
+    fn named(name: &str) -> Result<Self, Error> {
+        Self::ALL
+            .into_iter()
+            .find(|test| test.name() == name)
+            .ok_or_else(|| Error::other(format!("there is no test `{name}`")))
+    }
+
+    /// The positions that it asks for: none, the middle one, all, or so many spread evenly.
+    fn positions(self, records: u64, syncs: u64) -> Vec<u64> {
+        match self {
+            Test::Nothing => Vec::new(),
+            Test::QueryOne | Test::GetOneClean | Test::GetOneDirty => vec![records / 2],
+            Test::QueryAll | Test::GetAllClean | Test::GetAllDirty => (0..records).collect(),
+            Test::SyncEach => {
+                let count = syncs.clamp(1, records.max(1));
+                (0..count).map(|i| i * records / count).collect()
+            }
+        }
+    }
+
+    /// How many records the layer as found counts off, at processing and at closing.
+    fn counted_off(self, records: u64, syncs: u64) -> u64 {
+        let asked = self.positions(records, syncs).len() as u64;
+        asked.saturating_mul(records)
+    }
+
+    /// Does the test with an open book; each record seen goes to `seen`.
+    fn process(
+        self,
+        book: &mut dyn Book,
+        positions: &[u64],
+        seen: &mut blake3::Hasher,
+    ) -> Result<(), Error> {
+        for &position in positions {
+            match self {
+                Test::Nothing | Test::QueryOne | Test::QueryAll => {
+                    book.peek(position, &mut |record| {
+                        seen.update(record);
+                    })?;
+                }
+                Test::GetOneClean | Test::GetAllClean => {
+                    let record = book.take(position)?;
+                    seen.update(&record);
+                    book.release(position, record, false)?;
+                }
+                Test::GetOneDirty | Test::GetAllDirty | Test::SyncEach => {
+                    let record = book.take(position)?;
+                    seen.update(&record);
+                    let mut changed = Appointment::unpack(&record)?;
+                    changed.touch();
+                    book.release(position, changed.pack(), true)?;
+                    if self == Test::SyncEach {
+                        book.sync(position)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The arms: all, or those that stand for the whole.
+fn arms(every_cure: bool, syncs: u64) -> Vec<Arm> {
+    let settings = || Settings::new().with("syncs", syncs);
+    let cure = |name, switch: &str| Arm::new(name, Role::Cure, settings().with(switch, true));
+    let mut arms = vec![Arm::new(FOUND, Role::AsFound, settings())];
+    if every_cure {
+        arms.extend([
+            cure(BY_INDEX, "index"),
+            cure(CLEAN_CLOSE, "clean-close"),
+            cure(GROUPED, "grouped"),
+        ]);
+    }
+    let all = settings()
+        .with("index", true)
+        .with("clean-close", true)
+        .with("grouped", true);
+    arms.push(Arm::new(CURED, Role::AllCures, all));
+    arms.push(Arm::new(PLAIN, Role::Peer, settings().with("plain", true)));
+    arms
+}
+
+impl Experiment for Datebook {
+    fn about(&self) -> About {
+        About {
+            name: NAME,
+            title: "A date book of 6,800 records, natively and through a compatibility layer",
+            study: Some(Study::DateBook),
+            question: "What do opening, using and closing a database cost when next to nothing \
+                       changes, and what does a layer between program and database cost?",
+            method: "The study's eight tests, each on a fresh copy of the date book in a process \
+                of its own, the file in the page cache; opening, processing and closing are timed \
+                apart. Records are generated: appointments of about 104 bytes packed. Palm's layer \
+                is not published, so a layer is modelled whose mechanism has the costs that the \
+                study measured: the records are texts in a calendar's database, ordered by an \
+                index on their start, and the program sees the old packed records by position. As \
+                found, a position is counted off in a query prepared anew (ORDER BY start LIMIT 1 \
+                OFFSET n), so one record costs O(n) and all cost O(n^2); nobody notes what was \
+                changed, so a close re-reads the whole list against its digests, looks up and \
+                converts every record that was shown once more, and writes back those that differ \
+                one by one; a sync writes the record and the layer's own state in a commit each. \
+                Cures: the position is looked up in a stored list by a kept statement (insertions \
+                in the middle, which none of the tests makes, would cost more); a close deals only \
+                with what was changed and not synced; all that is done between open, sync and \
+                close is one transaction. Plain SQLite keeps the packed records by position, which is the key, \
+                and uses one transaction likewise. \
+                All: WAL, synchronous=FULL for syncs, the database flushed at close; the layer as \
+                found writes back at close with NORMAL, as waiting for every record would be \
+                slower than what the study saw. `Sync after each` does so many records as the \
+                parameter says, spread evenly over the list, and its times are for those; nothing \
+                is extrapolated. The study's devices were flash and battery-backed RAM: here the \
+                current directory's file system and a RAM disk.",
+            same_answer: "A digest of every record seen, in order, and of the whole date book \
+                afterwards, both in the packed form.",
+            found: FIGURES,
+            parameters: &[
+                Parameter {
+                    name: "records",
+                    about: "records in the date book; the first is the size of the full set of \
+                            tests, the others show the growth",
+                    quick: &[6_800, 100, 12_800],
+                    full: &[6_800, 100, 1_600, 12_800, 102_400],
+                },
+                Parameter {
+                    name: "syncs",
+                    about: "records changed and synced in the test with a sync after each",
+                    quick: &[200],
+                    full: &[1_000],
+                },
+            ],
+        }
+    }
+
+    fn plan(&self, lab: &Lab) -> Result<Plan, Error> {
+        let mut plan = Plan::default();
+        let syncs = lab.value("syncs");
+        let base = lab.value("records");
+        for stack in [stacks::HERE, stacks::RAM] {
+            if let Err(reason) = lab.stack(stack) {
+                plan.not_run.push(NotRun {
+                    what: format!("stack {stack}"),
+                    reason,
+                });
+                continue;
+            }
+            for &size in lab.values("records") {
+                let growth = size != base;
+                if growth && stack != stacks::HERE {
+                    continue;
+                }
+                let tests: &[Test] = match growth && lab.quick() {
+                    true => &Test::GROWTH,
+                    false => &Test::ALL,
+                };
+                for &test in tests {
+                    let every_cure = stack == stacks::HERE && !(growth && lab.quick());
+                    plan.groups
+                        .push(group(test, stack, size, syncs, lab, every_cure));
+                }
+            }
+        }
+        for &size in lab.values("records") {
+            for test in Test::ALL {
+                if test.counted_off(size, syncs) > MOST_COUNTED_OFF {
+                    plan.not_run.push(NotRun {
+                        what: format!("`{}` by counting, {size} records", test.name()),
+                        reason: format!(
+                            "finding each position by counting takes {} million steps; the arms \
+                             with an index are run",
+                            test.counted_off(size, syncs) / 1_000_000
+                        ),
+                    });
+                }
+            }
+        }
+        plan.not_run.push(NotRun {
+            what: "arm etui".to_owned(),
+            reason: "the calendar arrives with a later version".to_owned(),
+        });
+        Ok(plan)
+    }
+
+    fn furnish(&self, group: &Group, dir: &Path) -> Result<(), Error> {
+        layer::make(&dir.join("layer.db"), group.size)?;
+        plain::make(&dir.join("plain.db"), group.size)
+    }
+
+    fn run(&self, case: &Case, meter: &mut Meter) -> Result<(), Error> {
+        let test = Test::named(&case.work)?;
+        let plain = case.settings.is("plain");
+        let cures = Cures {
+            index: case.settings.is("index"),
+            clean_close: case.settings.is("clean-close"),
+            grouped: case.settings.is("grouped"),
+        };
+        let positions = test.positions(case.size, case.settings.number("syncs")?);
+
+        let made = meter.shared().join(match plain {
+            true => "plain.db",
+            false => "layer.db",
+        });
+        let file = meter.dir().join("datebook.db");
+        copy(&made, &file)?;
+
+        let mut total = Duration::ZERO;
+        let mut book = meter.phase("open", || {
+            timed(&mut total, || {
+                Ok::<Box<dyn Book>, Error>(match plain {
+                    true => Box::new(Plain::open(&file)?),
+                    false => Box::new(Layer::open(&file, cures)?),
+                })
+            })
+        })?;
+        let mut seen = blake3::Hasher::new();
+        let mut processing = Duration::ZERO;
+        meter.phase("process", || {
+            timed(&mut processing, || {
+                test.process(&mut *book, &positions, &mut seen)
+            })
+        })?;
+        let processed = book.counts();
+        let counts = meter.phase("close", || timed(&mut total, || book.close()))?;
+        total += processing;
+
+        for (phase, counts) in [("process", processed), ("close", counts.since(&processed))] {
+            meter.record(&format!("{phase}/vm_steps"), counts.steps as f64);
+            meter.record(&format!("{phase}/conversions"), counts.conversions as f64);
+        }
+        if meter.pass() == Pass::Timed {
+            meter.record("total/wall_ns", total.as_nanos() as f64);
+            if test == Test::SyncEach {
+                let each = processing.as_nanos() as f64 / positions.len().max(1) as f64;
+                meter.record("sync/wall_ns", each);
+            }
+        }
+
+        meter.answer(seen.finalize().as_bytes());
+        let mut left = blake3::Hasher::new();
+        let each = |record: &[u8]| {
+            left.update(record);
+        };
+        match plain {
+            true => plain::contents(&file, each)?,
+            false => layer::contents(&file, each)?,
+        }
+        meter.answer(left.finalize().as_bytes());
+        Ok(())
+    }
+
+    fn present(&self, results: &Results) -> Presentation {
+        present::present(results)
+    }
+}
+
+fn group(test: Test, stack: &str, size: u64, syncs: u64, lab: &Lab, every_cure: bool) -> Group {
+    let counted_off = test.counted_off(size, syncs);
+    let mut arms = arms(every_cure, syncs);
+    if counted_off > MOST_COUNTED_OFF {
+        arms.retain(|arm| arm.settings.is("index") || arm.settings.is("plain"));
+    }
+    Group {
+        work: test.name().to_owned(),
+        stack: stack.to_owned(),
+        size,
+        // Counting off takes long, varies little, and differs a hundredfold.
+        repetitions: match (lab.quick(), counted_off) {
+            (true, ..10_000_000) => 3,
+            (true, ..100_000_000) => 2,
+            (true, _) => 1,
+            (false, ..100_000_000) => 5,
+            (false, _) => 2,
+        },
+        counted: false,
+        // Which flushes a sync asks for.
+        syscalls: test == Test::SyncEach && stack == stacks::HERE,
+        instructions: false,
+        arms,
+        seconds: 0.1 + counted_off as f64 * 1.5e-8,
+    }
+}
+
+/// Runs and adds the time it took.
+fn timed<T>(time: &mut Duration, work: impl FnOnce() -> T) -> T {
+    let begun = Instant::now();
+    let done = work();
+    *time += begun.elapsed();
+    done
+}
+
+/// Copies a database and flushes the copy, so that no sync of the test pays for it.
+fn copy(from: &Path, to: &Path) -> Result<(), Error> {
+    fs::copy(from, to).map_err(|e| Error::file(from, e))?;
+    File::open(to)
+        .and_then(|file| file.sync_all())
+        .map_err(|e| Error::file(to, e))
+}
+
+/// The study's own figures; a tick is 1/60 s.
+const FIGURES: &[Found] = &[
+    Found {
+        finding: "closing costs about 1 s per 10,000 records even if nothing was changed",
+        cure: "close only what changed; meanwhile, tell the user while a slow close goes on, and \
+               let old records be purged",
+        figure: "nothing, open/process/close: 0/0/48 ticks on flash natively, 0/0/0 in RAM, \
+                 11/0/117 through the layer",
+    },
+    Found {
+        finding: "the compatibility layer is hundreds of times slower than native access",
+        cure: "leave it; or find records by an index and convert only what is asked for",
+        figure: "query all: 0/8/29 ticks natively, 11/3,168/7,241 through the layer; get all \
+                 dirty: 0/14/50 and 10/2,967/23,442",
+    },
+    Found {
+        finding: "one record costs a close as much as many",
+        cure: "do work in proportion to what was touched",
+        figure: "query 1: 0/0/34 ticks natively, 10/1/67 through the layer; get 1 clean 0/0/37 \
+                 and 10/0/90; get 1 dirty 0/0/56 and 10/1/121; get all clean 0/14/48 and \
+                 11/3,030/7,333",
+    },
+    Found {
+        finding: "a sync costs about 19 ticks, so it pays only for up to about three",
+        cure: "group changes",
+        figure: "get all dirty, sync after each: 0/129,083/4 ticks natively, 11/234,125/26,641 \
+                 through the layer",
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::Place;
+
+    #[test]
+    fn positions_are_those_of_the_tests() {
+        assert!(Test::Nothing.positions(100, 5).is_empty());
+        assert_eq!(Test::QueryOne.positions(101, 5), [50]);
+        assert_eq!(Test::GetAllDirty.positions(3, 5), [0, 1, 2]);
+        assert_eq!(Test::SyncEach.positions(100, 4), [0, 25, 50, 75]);
+        assert_eq!(Test::SyncEach.positions(3, 5), [0, 1, 2]);
+    }
+
+    /// Every arm of every test, at a tiny size: what was seen and what is left must agree.
+    #[test]
+    fn all_arms_give_the_same_answer() {
+        let root = tempfile::tempdir().unwrap();
+        let shared = root.path().join("shared");
+        fs::create_dir(&shared).unwrap();
+        let set = BTreeMap::from([
+            ("records".to_owned(), vec![40]),
+            ("syncs".to_owned(), vec![6]),
+        ]);
+        let lab = Lab::new(&Datebook.about(), true, &set).unwrap();
+        let plan = Datebook.plan(&lab).unwrap();
+        let groups: Vec<&Group> = plan.groups.iter().filter(|g| g.stack == "here").collect();
+        assert_eq!(groups.len(), 8);
+        Datebook.furnish(groups[0], &shared).unwrap();
+
+        let mut seen = BTreeMap::new();
+        for group in groups {
+            for arm in &group.arms {
+                let dir = tempfile::tempdir_in(root.path()).unwrap();
+                let place = Place {
+                    dir: dir.path().to_owned(),
+                    shared: shared.clone(),
+                    devices: Vec::new(),
+                    traced: false,
+                };
+                let case = Case {
+                    experiment: NAME.to_owned(),
+                    work: group.work.clone(),
+                    stack: group.stack.clone(),
+                    size: group.size,
+                    arm: arm.name.clone(),
+                    role: arm.role,
+                    pass: Pass::Timed,
+                    repetition: 0,
+                    settings: arm.settings.clone(),
+                };
+                let mut meter = Meter::new(place, Pass::Timed);
+                Datebook.run(&case, &mut meter).unwrap();
+                let (measures, answer) = meter.finish();
+                for phase in ["open", "process", "close"] {
+                    assert!(measures.contains_key(&format!("{phase}/wall_ns")));
+                }
+                let expected = seen.entry(group.work.clone()).or_insert(answer.clone());
+                assert_eq!(*expected, answer, "{} {}", group.work, arm.name);
+                if arm.name == CURED && group.work == "nothing" {
+                    assert_eq!(measures["close/vm_steps"], 0.0);
+                }
+                if arm.name == FOUND && group.work == "nothing" {
+                    assert!(measures["close/vm_steps"] > 40.0);
+                }
+            }
+        }
+        // What a test does shows in its answer.
+        assert_ne!(seen["get all clean"], seen["get all dirty"]);
+        assert_eq!(seen["query all"], seen["get all clean"]);
+        assert_ne!(seen["get 1 dirty"], seen["get 1 clean"]);
+    }
+}

@@ -1,0 +1,103 @@
+//! Plain SQLite as a native program uses it: packed records, the position is the key, all
+//! that is done between open, sync and close is one transaction.
+
+use std::path::Path;
+
+use rusqlite::{Connection, StatementStatus, params};
+
+use super::book::{self, Book, Counts};
+use super::record::Appointment;
+use crate::Error;
+
+const GET: &str = "SELECT packed FROM record WHERE position = ?1";
+
+/// An open date book.
+#[derive(Debug)]
+pub(super) struct Plain {
+    db: Connection,
+    counts: Counts,
+}
+
+/// Makes the database with so many records.
+pub(super) fn make(path: &Path, records: u64) -> Result<(), Error> {
+    let mut db = book::create(
+        path,
+        "CREATE TABLE record(position INTEGER PRIMARY KEY, packed BLOB NOT NULL);",
+    )?;
+    let all = db.transaction()?;
+    {
+        let mut insert = all.prepare("INSERT INTO record VALUES (?1, ?2)")?;
+        for index in 0..records {
+            insert.execute(params![book::row(index)?, Appointment::made(index).pack()])?;
+        }
+    }
+    all.commit()?;
+    book::settle(db)
+}
+
+/// Every record in order: what the database holds in the end.
+pub(super) fn contents(path: &Path, mut each: impl FnMut(&[u8])) -> Result<(), Error> {
+    let db = book::connect(path)?;
+    let mut all = db.prepare("SELECT packed FROM record ORDER BY position")?;
+    let mut rows = all.query([])?;
+    while let Some(row) = rows.next()? {
+        each(row.get_ref(0)?.as_blob().map_err(rusqlite::Error::from)?);
+    }
+    Ok(())
+}
+
+impl Plain {
+    /// Opens.
+    pub(super) fn open(path: &Path) -> Result<Self, Error> {
+        Ok(Self {
+            db: book::connect(path)?,
+            counts: Counts::default(),
+        })
+    }
+}
+
+impl Book for Plain {
+    fn peek(&mut self, position: u64, look: &mut dyn FnMut(&[u8])) -> Result<(), Error> {
+        book::begin(&self.db)?;
+        let mut get = self.db.prepare_cached(GET)?;
+        get.query_row([book::row(position)?], |row| {
+            look(row.get_ref(0)?.as_blob()?);
+            Ok(())
+        })?;
+        self.counts.steps(get.get_status(StatementStatus::VmStep));
+        get.reset_status(StatementStatus::VmStep);
+        Ok(())
+    }
+
+    fn take(&mut self, position: u64) -> Result<Vec<u8>, Error> {
+        let mut taken = Vec::new();
+        self.peek(position, &mut |record| taken.extend_from_slice(record))?;
+        Ok(taken)
+    }
+
+    fn release(&mut self, position: u64, record: Vec<u8>, changed: bool) -> Result<(), Error> {
+        if !changed {
+            return Ok(());
+        }
+        book::begin(&self.db)?;
+        self.db
+            .prepare_cached("UPDATE record SET packed = ?2 WHERE position = ?1")?
+            .execute(params![book::row(position)?, record])?;
+        Ok(())
+    }
+
+    fn sync(&mut self, _position: u64) -> Result<(), Error> {
+        book::commit(&self.db)
+    }
+
+    fn close(self: Box<Self>) -> Result<Counts, Error> {
+        book::commit(&self.db)?;
+        let Self { db, counts, .. } = *self;
+        db.close().map_err(|(_, e)| e)?;
+        Ok(counts)
+    }
+
+    fn counts(&self) -> Counts {
+        self.counts
+    }
+}
