@@ -5,6 +5,7 @@ mod counters;
 mod datebook;
 mod journal_matrix;
 mod media_sync;
+mod phonebook;
 mod polling;
 
 use crate::Experiment;
@@ -16,6 +17,7 @@ pub fn all() -> Vec<&'static dyn Experiment> {
         &journal_matrix::JournalMatrix,
         &polling::Polling,
         &datebook::Datebook,
+        &phonebook::Phonebook,
         &counters::Counters,
     ]
 }

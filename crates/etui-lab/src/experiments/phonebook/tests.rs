@@ -1,0 +1,147 @@
+//! Every arm at a small size, and what is shown of it.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::collections::BTreeMap;
+
+use super::*;
+use crate::experiment::Pass;
+use crate::results::{Line, Run};
+use crate::{Place, Shown};
+
+/// Runs every arm of a plan once, in this process, and checks that the answers of a group
+/// agree.
+fn run_all(plan: &Plan, passes: &[Pass]) -> Vec<Line> {
+    let mut lines = Vec::new();
+    for group in &plan.groups {
+        let shared = tempfile::tempdir().unwrap();
+        Phonebook.furnish(group, shared.path()).unwrap();
+        let mut answers: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for (arm, pass) in group
+            .arms
+            .iter()
+            .flat_map(|arm| passes.iter().map(move |pass| (arm, *pass)))
+        {
+            let dir = tempfile::tempdir().unwrap();
+            let place = Place {
+                dir: dir.path().to_owned(),
+                shared: shared.path().to_owned(),
+                devices: Vec::new(),
+                traced: false,
+            };
+            let case = Case {
+                experiment: "phonebook".to_owned(),
+                work: group.work.clone(),
+                stack: group.stack.clone(),
+                size: group.size,
+                arm: arm.name.clone(),
+                role: arm.role,
+                pass,
+                repetition: 0,
+                settings: arm.settings.clone(),
+            };
+            let mut meter = Meter::new(place, pass);
+            if let Err(error) = Phonebook.run(&case, &mut meter) {
+                panic!("{} of {}: {error}", case.arm, case.work);
+            }
+            let (measures, answer) = meter.finish();
+            answers
+                .entry(answer.clone())
+                .or_default()
+                .push(arm.name.clone());
+            lines.push(Line::Run(Run {
+                case,
+                answer,
+                measures,
+            }));
+        }
+        assert_eq!(
+            answers.len(),
+            1,
+            "the answers of `{}` differ: {answers:#?}",
+            group.work
+        );
+    }
+    lines
+}
+
+fn plan(sizes: &[u64]) -> Plan {
+    let set = BTreeMap::from([
+        ("sizes".to_owned(), sizes.to_vec()),
+        ("saves".to_owned(), vec![5]),
+    ]);
+    let lab = Lab::new(&Phonebook.about(), true, &set).unwrap();
+    Phonebook.plan(&lab).unwrap()
+}
+
+#[test]
+fn all_arms_give_the_same_answer() {
+    if let Err(reason) = eds::available() {
+        println!("skipped for Evolution Data Server: {reason}");
+    }
+    let plan = plan(&[50]);
+    let lines = run_all(&plan, &[Pass::Timed, Pass::Counted]);
+    let results = Results::of("phonebook", &lines);
+    let shown = Phonebook.present(&results);
+    assert!(shown.tables.iter().all(|table| !table.rows.is_empty()));
+    assert!(shown.charts.iter().all(|chart| !chart.series.is_empty()));
+    if eds::available().is_ok() {
+        assert_ne!(shown.verdict.shown, Shown::Open);
+        let group = results.groups().into_iter().next().unwrap();
+        let flushes = |arm: &str| results.median(&group, arm, "save_one/flushes");
+        // Where a tracer can watch: as shipped nothing is flushed before the reply.
+        if let Some(durable) = flushes(show::DURABLE) {
+            assert!(durable >= 3.0, "journal, directory, database: {durable}");
+            assert_eq!(flushes(show::DBUS), Some(0.0));
+        }
+    }
+}
+
+#[test]
+fn partial_results_are_shown() {
+    let shown = Phonebook.present(&Results::default());
+    assert_eq!(shown.verdict.shown, Shown::Open);
+    let mut plan = plan(&[50]);
+    for group in &mut plan.groups {
+        group.arms.retain(|arm| is_product(arm, "etui"));
+    }
+    plan.groups.retain(|group| !group.arms.is_empty());
+    let shown = Phonebook.present(&Results::of("phonebook", &run_all(&plan, &[Pass::Timed])));
+    assert_eq!(shown.verdict.shown, Shown::Open);
+    assert!(!shown.verdict.sentence.is_empty());
+}
+
+#[test]
+fn a_session_leaves_nothing() {
+    if let Err(reason) = eds::available() {
+        println!("skipped: {reason}");
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let built = eds::build(dir.path()).unwrap();
+    assert!(eds::build(dir.path()).is_ok(), "compiled already");
+    let home = dir.path().join("home");
+    fs::create_dir(&home).unwrap();
+    let cards = dir.path().join("cards.vcf");
+    let text: String = (0..60)
+        .map(|index| person(SEED, index).to_vcard(Version::V3))
+        .collect();
+    fs::write(&cards, text).unwrap();
+    eds::fill(&home, &built, BOOK, Setup::Shipped, &cards).unwrap();
+    let session = Session::start(&home, &built, false).unwrap();
+    let cold = eds::first_screen(&session, BOOK, Way::Dbus, SCREEN).unwrap();
+    let warm = eds::first_screen(&session, BOOK, Way::Dbus, SCREEN).unwrap();
+    assert_eq!((cold.count, warm.count), (SCREEN, SCREEN));
+    assert!(cold.inside <= cold.wall);
+    let servers = session.servers();
+    assert_eq!(servers.len(), 2);
+    let mut client = session.client().unwrap();
+    assert!(client.ask(&["find", "1", "(nonsense"]).is_err(), "no book");
+    assert!(client.ask(&["nonsense"]).is_err());
+    drop(session);
+    for pid in servers {
+        // Gone, or gone but for its entry, which its parent has not taken yet.
+        let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        assert!(environment.is_empty(), "{pid} is still there");
+    }
+}

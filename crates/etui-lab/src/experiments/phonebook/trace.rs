@@ -1,0 +1,176 @@
+//! What a process writes and flushes, watched from outside by `strace`.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::error::Error;
+use crate::machine;
+
+/// How long a tracer may take to let go.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A process that is being watched; let go when this is dropped.
+#[derive(Debug)]
+pub struct Trace {
+    strace: Child,
+    output: PathBuf,
+    files: PathBuf,
+}
+
+/// What was written to files below a directory.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Written {
+    /// Calls that write.
+    pub writes: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Flushes by threads that also wrote: those that the caller waits for.
+    pub flushes: u64,
+    /// Flushes by other threads, later.
+    pub later: u64,
+}
+
+impl Trace {
+    /// Watches a process. None if it cannot be watched: no `strace`, no right to, or watched
+    /// already.
+    pub fn attach(pid: u32, output: &Path, files: &Path) -> Option<Self> {
+        let strace = machine::find_tool("strace")?;
+        let mut child = Command::new(strace)
+            .args(["-f", "-y", "-s", "0", "-o"])
+            .arg(output)
+            .args([
+                "-e",
+                "trace=write,pwrite64,writev,pwritev,pwritev2,fsync,fdatasync",
+            ])
+            .args(["-p", &pid.to_string()])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .ok()?;
+        let mut said = BufReader::new(child.stderr.take()?);
+        let mut line = String::new();
+        // "strace: Process N attached", or why not. The rest of what it says is a few lines for
+        // threads, which the pipe holds until it ends.
+        let told = said.read_line(&mut line).is_ok();
+        if told && line.contains("attached") {
+            std::thread::spawn(move || said.lines().for_each(drop));
+            return Some(Self {
+                strace: child,
+                output: output.to_owned(),
+                files: files.to_owned(),
+            });
+        }
+        let _ = child.kill();
+        let _ = child.wait();
+        None
+    }
+
+    /// Lets the process go; what it wrote meanwhile.
+    pub fn end(mut self) -> Result<Written, Error> {
+        self.stop();
+        let text = fs::read_to_string(&self.output).map_err(|e| Error::file(&self.output, e))?;
+        Ok(count(&text, &self.files.to_string_lossy()))
+    }
+
+    fn stop(&mut self) {
+        // Interrupted, it detaches; the process goes on.
+        let pid = i32::try_from(self.strace.id()).ok().and_then(Pid::from_raw);
+        if let Some(pid) = pid {
+            let _ = kill_process(pid, Signal::INT);
+        }
+        // A tracer that waits for a child which was just being made does not hear it.
+        let begun = Instant::now();
+        while begun.elapsed() < PATIENCE {
+            if !matches!(self.strace.try_wait(), Ok(None)) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let _ = self.strace.kill();
+        let _ = self.strace.wait();
+    }
+}
+
+impl Drop for Trace {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// Lines are `THREAD call(FD</path>, ""..., BYTES, ...) = ...`; a call that another interrupted
+/// has its end on a line of its own, which does not name it first.
+fn count(text: &str, below: &str) -> Written {
+    let calls: Vec<(&str, &str, &str)> = text
+        .lines()
+        .filter_map(|line| {
+            let (thread, call) = line.trim_start().split_once(' ')?;
+            let (name, arguments) = call.trim_start().split_once('(')?;
+            let (_, path) = arguments.split_once('<')?;
+            path.starts_with(below).then_some((thread, name, arguments))
+        })
+        .collect();
+    let is_flush = |name: &str| matches!(name, "fsync" | "fdatasync");
+    let writers: Vec<&str> = calls
+        .iter()
+        .filter(|(_, name, _)| !is_flush(name))
+        .map(|(thread, _, _)| *thread)
+        .collect();
+    let mut written = Written::default();
+    for (thread, name, arguments) in &calls {
+        match *name {
+            name if !is_flush(name) => {
+                written.writes += 1;
+                written.bytes += bytes(name, arguments);
+            }
+            _ if writers.contains(thread) => written.flushes += 1,
+            _ => written.later += 1,
+        }
+    }
+    written
+}
+
+/// The third argument, or for a vector the sum of its lengths.
+fn bytes(name: &str, arguments: &str) -> u64 {
+    let number = |text: &str| -> u64 {
+        let end = text
+            .find(|c: char| !c.is_ascii_digit())
+            .unwrap_or(text.len());
+        text[..end].parse().unwrap_or(0)
+    };
+    let after_path = arguments.split_once(">, ").map_or("", |(_, rest)| rest);
+    if name.contains('v') {
+        return after_path.split("iov_len=").skip(1).map(number).sum();
+    }
+    after_path.split(", ").nth(1).map_or(0, number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_what_is_below_the_directory_and_who_flushes() {
+        let text = "\
+            12 pwrite64(11</d/book/contacts.db-journal>, \"\"..., 4096, 516) = 4096\n\
+            12 pwrite64(11</d/book/contacts.db>, \"\"..., 100, 0 <unfinished ...>\n\
+            13 write(3<anon_inode:[eventfd]>, \"\"..., 8) = 8\n\
+            12 <... pwrite64 resumed>) = 100\n\
+            12 fdatasync(11</d/book/contacts.db-journal>) = 0\n\
+            14 fdatasync(11</d/book/contacts.db>) = 0\n\
+            12 pwritev(9</d/x>, [{iov_base=\"\"..., iov_len=10}, {iov_base=\"\"..., iov_len=7}], 2, 0) = 17\n";
+        let counted = Written {
+            writes: 3,
+            bytes: 4096 + 100 + 17,
+            flushes: 1,
+            later: 1,
+        };
+        assert_eq!(count(text, "/d/"), counted);
+        assert_eq!(count(text, "/elsewhere"), Written::default());
+    }
+}
