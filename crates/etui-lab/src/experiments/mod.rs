@@ -1,6 +1,7 @@
 //! The experiments, one file each. A new one is a file here, its module and its place in the
 //! list below.
 
+mod app_start;
 mod counters;
 mod datebook;
 mod journal_matrix;
@@ -18,6 +19,7 @@ pub fn all() -> Vec<&'static dyn Experiment> {
         &polling::Polling,
         &datebook::Datebook,
         &phonebook::Phonebook,
+        &app_start::AppStart,
         &counters::Counters,
     ]
 }

@@ -1,0 +1,379 @@
+//! The ways to the data, each from opening the file until what is used was used.
+
+use std::fs::{File, OpenOptions};
+use std::io::Read;
+use std::ops::Range;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::Path;
+
+use etui_vfs::map::{Advice, MapKind, Mapping, sum_of};
+use etui_vfs::ring::{AlignedBuffer, Ring, RingMode};
+use rustix::fs::OFlags;
+
+use super::data::{PAGE, RUN};
+use crate::Error;
+
+/// Bytes from one word that is looked at to the next.
+const STRIDE: usize = 512;
+/// Where in a page a byte is written: no word that is looked at holds it.
+const WRITTEN: usize = 8;
+/// What is written.
+const MARK: u8 = 0xa5;
+/// Requests in flight through io_uring.
+const DEPTH: u32 = 32;
+
+/// A way to the data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Method {
+    /// `read()` the whole file into memory.
+    ReadAll,
+    /// `pread()` the runs that are used.
+    ReadUsed,
+    /// Map, pages on demand.
+    Map,
+    /// Map, tell that it is read from front to back.
+    MapSequential,
+    /// Map, tell that all will be needed.
+    MapWillNeed,
+    /// Map and populate all.
+    MapPopulated,
+    /// Map, have what is used read and nothing around it, and populate it.
+    MapUsedPopulated,
+    /// io_uring, the runs that are used.
+    Ring,
+    /// Direct reads of the runs that are used.
+    Direct,
+    /// Direct reads through io_uring.
+    RingDirect,
+    /// Map privately, read each run, then write it: two faults a page at worst.
+    PrivateReadFirst,
+    /// Map privately and write at once: a fault that copies for each page.
+    PrivateWriteFirst,
+    /// Map privately, all pages copied at once.
+    TakenOver,
+    /// Map privately, have what is used read and nothing around it, and copied at once.
+    UsedTakenOver,
+}
+
+impl Method {
+    /// For data that is only read.
+    pub(super) const READ: [Method; 10] = [
+        Method::ReadAll,
+        Method::ReadUsed,
+        Method::Map,
+        Method::MapSequential,
+        Method::MapWillNeed,
+        Method::MapPopulated,
+        Method::MapUsedPopulated,
+        Method::Ring,
+        Method::Direct,
+        Method::RingDirect,
+    ];
+
+    /// For data that is written later.
+    pub(super) const WRITTEN: [Method; 6] = [
+        Method::ReadAll,
+        Method::ReadUsed,
+        Method::PrivateReadFirst,
+        Method::PrivateWriteFirst,
+        Method::TakenOver,
+        Method::UsedTakenOver,
+    ];
+
+    /// Its name in the tables.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Method::ReadAll => "read() into memory",
+            Method::ReadUsed => "pread() of what is used",
+            Method::Map => "mmap, on demand",
+            Method::MapSequential => "mmap, sequential",
+            Method::MapWillNeed => "mmap, will need",
+            Method::MapPopulated => "mmap, populated",
+            Method::MapUsedPopulated => "mmap, used part populated",
+            Method::Ring => "io_uring",
+            Method::Direct => "direct reads",
+            Method::RingDirect => "io_uring, direct",
+            Method::PrivateReadFirst => "mmap, read then written",
+            Method::PrivateWriteFirst => "mmap, written at once",
+            Method::TakenOver => "taken over",
+            Method::UsedTakenOver => "taken over, used part",
+        }
+    }
+
+    /// By its name.
+    pub(super) fn named(name: &str) -> Result<Self, Error> {
+        Self::READ
+            .into_iter()
+            .chain(Self::WRITTEN)
+            .find(|method| method.name() == name)
+            .ok_or_else(|| Error::other(format!("there is no method `{name}`")))
+    }
+
+    /// Gets at the data and uses it: words of each page of each run are added up, and if
+    /// `write`, one byte of each page is written.
+    pub(super) fn start(
+        self,
+        path: &Path,
+        used: &[Range<usize>],
+        write: bool,
+    ) -> Result<Started, Error> {
+        let direct = matches!(self, Method::Direct | Method::RingDirect);
+        let file = open(path, direct)?;
+        let length = file.metadata().map_err(|e| Error::file(path, e))?.len();
+        let length = usize::try_from(length).map_err(|_| Error::other("the data is too large"))?;
+        let map = |kind| Mapping::open(&file, length, kind).map_err(vfs);
+        match self {
+            Method::ReadAll => {
+                let mut bytes = Vec::new();
+                (&file)
+                    .read_to_end(&mut bytes)
+                    .map_err(|e| Error::file(path, e))?;
+                let sum = use_bytes(&mut bytes, used.iter().cloned(), write);
+                Ok(Started::new(sum, Held::Bytes(bytes)))
+            }
+            Method::ReadUsed => {
+                let mut bytes = vec![0; total(used)];
+                read_at(&file, path, used, &mut bytes)?;
+                let sum = use_bytes(&mut bytes, placed(used), write);
+                Ok(Started::new(sum, Held::Bytes(bytes)))
+            }
+            Method::Direct => {
+                let mut buffer = AlignedBuffer::new(total(used)).map_err(vfs)?;
+                read_at(&file, path, used, buffer.bytes_mut())?;
+                let sum = use_bytes(buffer.bytes_mut(), placed(used), write);
+                Ok(Started::new(sum, Held::Buffer(buffer)))
+            }
+            Method::Ring | Method::RingDirect => {
+                let mut buffer = AlignedBuffer::new(total(used)).map_err(vfs)?;
+                let parts: Vec<(u64, usize)> = used
+                    .iter()
+                    .map(|run| (run.start as u64, run.len()))
+                    .collect();
+                let mut ring = Ring::new(DEPTH, RingMode::Interrupts).map_err(vfs)?;
+                let read = ring.read(&file, &parts, &mut buffer).map_err(vfs)?;
+                if read != total(used) as u64 {
+                    return Err(Error::other(format!("io_uring read {read} bytes only")));
+                }
+                let sum = use_bytes(buffer.bytes_mut(), placed(used), write);
+                Ok(Started::new(sum, Held::Buffer(buffer)))
+            }
+            Method::Map | Method::MapSequential | Method::MapWillNeed => {
+                let mapping = map(MapKind::Shared)?;
+                match self {
+                    Method::MapSequential => {
+                        mapping.advise(0..length, Advice::Sequential).map_err(vfs)?
+                    }
+                    Method::MapWillNeed => {
+                        let runs = (0..length).step_by(RUN);
+                        will_need(&mapping, runs.map(|at| at..(at + RUN).min(length)))?;
+                    }
+                    _ => {}
+                }
+                Started::mapped(mapping, used)
+            }
+            Method::MapPopulated => Started::mapped(map(MapKind::SharedPopulated)?, used),
+            Method::MapUsedPopulated => {
+                let mapping = map(MapKind::Shared)?;
+                ask_for(&mapping, used, Advice::PopulateRead)?;
+                Started::mapped(mapping, used)
+            }
+            Method::PrivateReadFirst => {
+                let mut mapping = map(MapKind::Private)?;
+                let mut sum = 0_u64;
+                for run in used {
+                    sum = sum.wrapping_add(mapping.sum(run.clone(), STRIDE).map_err(vfs)?);
+                    mark(&mut mapping, run)?;
+                }
+                Ok(Started::new(sum, Held::Mapping(mapping)))
+            }
+            Method::PrivateWriteFirst => Started::written(map(MapKind::Private)?, used),
+            Method::TakenOver => Started::written(map(MapKind::PrivatePopulatedForWriting)?, used),
+            Method::UsedTakenOver => {
+                let mapping = map(MapKind::Private)?;
+                ask_for(&mapping, used, Advice::PopulateWrite)?;
+                Started::written(mapping, used)
+            }
+        }
+    }
+}
+
+/// Data that was got at, still held.
+#[derive(Debug)]
+pub(super) struct Started {
+    /// The sum of the words that were looked at.
+    pub(super) sum: u64,
+    /// What holds the data; it is memory until it is dropped.
+    _held: Held,
+}
+
+/// What holds the data.
+#[derive(Debug)]
+#[expect(dead_code, reason = "held for their memory alone")]
+enum Held {
+    Bytes(Vec<u8>),
+    Buffer(AlignedBuffer),
+    Mapping(Mapping),
+}
+
+impl Started {
+    fn new(sum: u64, held: Held) -> Self {
+        Self { sum, _held: held }
+    }
+
+    /// Reads what is used.
+    fn mapped(mapping: Mapping, used: &[Range<usize>]) -> Result<Self, Error> {
+        let mut sum = 0_u64;
+        for run in used {
+            sum = sum.wrapping_add(mapping.sum(run.clone(), STRIDE).map_err(vfs)?);
+        }
+        Ok(Self::new(sum, Held::Mapping(mapping)))
+    }
+
+    /// Writes what is used, then reads it.
+    fn written(mut mapping: Mapping, used: &[Range<usize>]) -> Result<Self, Error> {
+        let mut sum = 0_u64;
+        for run in used {
+            mark(&mut mapping, run)?;
+            sum = sum.wrapping_add(mapping.sum(run.clone(), STRIDE).map_err(vfs)?);
+        }
+        Ok(Self::new(sum, Held::Mapping(mapping)))
+    }
+}
+
+fn open(path: &Path, direct: bool) -> Result<File, Error> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    if direct {
+        options.custom_flags(OFlags::DIRECT.bits().cast_signed());
+    }
+    options
+        .open(path)
+        .map_err(|error| match error.raw_os_error() {
+            Some(code) if direct && code == rustix::io::Errno::INVAL.raw_os_error() => {
+                Error::not_run("this file system has no direct reads (O_DIRECT)")
+            }
+            _ => Error::file(path, error),
+        })
+}
+
+fn total(used: &[Range<usize>]) -> usize {
+    used.iter().map(Range::len).sum()
+}
+
+/// Where the runs lie once they are read, one behind the other.
+fn placed(used: &[Range<usize>]) -> impl Iterator<Item = Range<usize>> {
+    used.iter().scan(0, |end, run| {
+        let begin = *end;
+        *end += run.len();
+        Some(begin..*end)
+    })
+}
+
+fn read_at(file: &File, path: &Path, used: &[Range<usize>], into: &mut [u8]) -> Result<(), Error> {
+    for (run, place) in used.iter().zip(placed(used)) {
+        let into = into
+            .get_mut(place)
+            .ok_or_else(|| Error::other("a run has no place in memory"))?;
+        file.read_exact_at(into, run.start as u64)
+            .map_err(|e| Error::file(path, e))?;
+    }
+    Ok(())
+}
+
+/// Adds up the words of runs in memory, and marks each page.
+fn use_bytes(bytes: &mut [u8], runs: impl Iterator<Item = Range<usize>>, write: bool) -> u64 {
+    let mut sum = 0_u64;
+    for run in runs {
+        let Some(run) = bytes.get_mut(run) else {
+            continue;
+        };
+        sum = sum.wrapping_add(sum_of(run, STRIDE));
+        if write {
+            for page in run.chunks_mut(PAGE) {
+                if let Some(byte) = page.get_mut(WRITTEN) {
+                    *byte = MARK;
+                }
+            }
+        }
+    }
+    sum
+}
+
+fn mark(mapping: &mut Mapping, run: &Range<usize>) -> Result<(), Error> {
+    mapping
+        .mark_each_page(run.start + WRITTEN..run.end, MARK)
+        .map_err(vfs)
+}
+
+/// Has the kernel read what is used, and no more, and then make it present.
+fn ask_for(mapping: &Mapping, used: &[Range<usize>], present: Advice) -> Result<(), Error> {
+    // Else each fault would read what lies around it, too, megabytes with some devices.
+    mapping
+        .advise(0..mapping.len(), Advice::Random)
+        .map_err(vfs)?;
+    will_need(mapping, used.iter().cloned())?;
+    for stretch in used.chunk_by(|a, b| a.end == b.start) {
+        if let (Some(first), Some(last)) = (stretch.first(), stretch.last()) {
+            mapping
+                .advise(first.start..last.end, present)
+                .map_err(vfs)?;
+        }
+    }
+    Ok(())
+}
+
+/// Asks for runs one by one: of one long range the kernel reads no more than its read-ahead.
+fn will_need(mapping: &Mapping, runs: impl Iterator<Item = Range<usize>>) -> Result<(), Error> {
+    for run in runs {
+        mapping.advise(run, Advice::WillNeed).map_err(vfs)?;
+    }
+    Ok(())
+}
+
+fn vfs(error: etui_vfs::Error) -> Error {
+    match error {
+        etui_vfs::Error::Unsupported { .. } => Error::not_run(error.to_string()),
+        other => Error::other(other.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::data;
+    use super::*;
+
+    #[test]
+    fn all_methods_see_the_same() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("data");
+        data::write(&path, 20).unwrap();
+        let before = std::fs::read(&path).unwrap();
+        for percent in [10, 50, 100] {
+            let used = data::used(20, percent);
+            let expected = used.iter().fold(0_u64, |sum, run| {
+                sum.wrapping_add(sum_of(&before[run.clone()], STRIDE))
+            });
+            for (methods, write) in [
+                (Method::READ.as_slice(), false),
+                (Method::WRITTEN.as_slice(), true),
+            ] {
+                for method in methods {
+                    match method.start(&path, &used, write) {
+                        Ok(started) => assert_eq!(started.sum, expected, "{method:?}"),
+                        Err(Error::NotRun(reason)) => eprintln!("{method:?}: {reason}"),
+                        Err(error) => panic!("{method:?}: {error}"),
+                    }
+                }
+            }
+        }
+        assert_eq!(std::fs::read(&path).unwrap(), before, "the file stays");
+    }
+
+    #[test]
+    fn runs_lie_one_behind_the_other_once_read() {
+        let used = [RUN..2 * RUN, 5 * RUN..6 * RUN];
+        let placed: Vec<_> = placed(&used).collect();
+        assert_eq!(placed, [0..RUN, RUN..2 * RUN]);
+        assert_eq!(total(&used), 2 * RUN);
+    }
+}

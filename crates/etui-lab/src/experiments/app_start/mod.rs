@@ -1,0 +1,382 @@
+//! `app-start`: how an application's initial data gets into its memory, and how soon the first
+//! screen of a contact list is there (study 5).
+
+mod cold;
+mod data;
+mod methods;
+mod present;
+mod screen;
+mod verdict;
+
+use std::path::Path;
+
+use self::methods::{Method, Started};
+use self::screen::Who;
+use crate::measure::process::Memory;
+use crate::peers::eds;
+use crate::{
+    About, Arm, Case, Error, Experiment, Found, Group, Lab, Meter, NotRun, Parameter, Plan,
+    Presentation, Results, Role, Settings, Study, stacks,
+};
+
+const NAME: &str = "app-start";
+
+const READ: &str = "read";
+const WRITTEN: &str = "written";
+const SCREEN: &str = "first screen";
+
+/// The file systems that the study's question is asked of, besides the current one.
+const FILE_SYSTEMS: [&str; 5] = ["ext4", "squashfs", "erofs", "xfs", "btrfs"];
+/// The part that is used where only one is tried.
+const HALF: u64 = 50;
+
+/// The experiment.
+pub struct AppStart;
+
+impl Experiment for AppStart {
+    fn about(&self) -> About {
+        About {
+            name: NAME,
+            title: "Initial data into memory: read, mapped, taken over; and the first screen",
+            study: Some(Study::ApplicationStart),
+            question: "What is the quickest way to an application's initial data when only a part \
+                       of it is used, and what does it cost in page faults and memory?",
+            method: "A file of initial data, by default 64 MB, of each page of which one half is \
+                random and one repeats a text, so that compressing file systems halve it. It is \
+                used to 10, 50 or 100 %: runs of 64 kB, drawn once and spread over the file, are \
+                gone through from front to back; a word in each 512 bytes is added up. In the \
+                variants `written`, one byte of each used page is written as well, in the \
+                process's own memory; the study's takeover is for such data. Time is from opening \
+                the file until all was used. Cold: the file, and as root the whole page cache, is \
+                put out of memory before (what was read from the device shows that it was); the \
+                device, and below a virtual machine its host, may still hold it. Warm: after the \
+                file was read once. Direct reads go to the device in any case. The study's \
+                takeover, a patch that made the page of the cache the process's own without a \
+                copy, is not in today's kernel: here it is a private mapping whose pages are \
+                copied at once, populated for writing, whole or in the part that is used. Faults \
+                are counted as the kernel counts them: pages that are populated count as faults \
+                though the program never stops for them one by one. Memory is what the process \
+                has more at the end. First screen: a program is started that opens a store of \
+                contacts and prints the names of the first 50; time is from before it is \
+                made until the last name was read, and until it has ended. Evolution Data \
+                Server's cold start is that in a new session, which starts the server's \
+                processes; its warm one is a second client beside them.",
+            same_answer: "The sum of the words that were looked at. For the first screen, the \
+                names; of Evolution Data Server, which sorts by other rules, their number.",
+            found: FIGURES,
+            parameters: &[
+                Parameter {
+                    name: "megabytes",
+                    about: "the size of the initial data",
+                    quick: &[64],
+                    full: &[64],
+                },
+                Parameter {
+                    name: "used",
+                    about: "the part of it that is used, per cent",
+                    quick: &[10, 50, 100],
+                    full: &[10, 25, 50, 75, 100],
+                },
+                Parameter {
+                    name: "contacts",
+                    about: "contacts in the store whose first screen is shown",
+                    quick: &[12_800],
+                    full: &[12_800, 102_400],
+                },
+            ],
+        }
+    }
+
+    fn plan(&self, lab: &Lab) -> Result<Plan, Error> {
+        let mut plan = Plan::default();
+        let megabytes = lab.value("megabytes");
+        for stack in [stacks::HERE, stacks::RAM].into_iter().chain(FILE_SYSTEMS) {
+            if let Err(reason) = lab.stack(stack) {
+                plan.not_run.push(NotRun {
+                    what: format!("stack {stack}"),
+                    reason,
+                });
+                continue;
+            }
+            let here = stack == stacks::HERE;
+            let one = [HALF];
+            let percents = match !here && lab.quick() {
+                true => &one,
+                false => lab.values("used"),
+            };
+            let every = here || !lab.quick();
+            for &percent in percents {
+                for work in [READ, WRITTEN] {
+                    plan.groups.push(Group {
+                        work: work.to_owned(),
+                        stack: stack.to_owned(),
+                        size: percent,
+                        repetitions: match (lab.quick(), here) {
+                            (true, false) => 2,
+                            _ => 5,
+                        },
+                        arms: arms(work, megabytes, every),
+                        seconds: 0.3,
+                        ..Group::default()
+                    });
+                }
+            }
+            if stack == stacks::RAM {
+                plan.not_run.push(NotRun {
+                    what: "cold starts from the RAM disk".to_owned(),
+                    reason: "what lies in memory is never cold".to_owned(),
+                });
+            }
+        }
+        let server = eds::available();
+        if let Err(reason) = &server {
+            plan.not_run.push(NotRun {
+                what: "first screen of Evolution Data Server".to_owned(),
+                reason: reason.clone(),
+            });
+        }
+        for &contacts in lab.values("contacts") {
+            plan.groups.push(Group {
+                work: SCREEN.to_owned(),
+                stack: stacks::HERE.to_owned(),
+                size: contacts,
+                repetitions: if lab.quick() { 3 } else { 5 },
+                arms: screens(server.is_ok()),
+                seconds: 0.5,
+                ..Group::default()
+            });
+        }
+        Ok(plan)
+    }
+
+    fn furnish(&self, group: &Group, dir: &Path) -> Result<(), Error> {
+        if group.work == SCREEN {
+            return screen::furnish(group, dir);
+        }
+        let megabytes = group
+            .arms
+            .first()
+            .map_or(Ok(0), |arm| arm.settings.number("megabytes"))?;
+        data::write(&dir.join(data::SMALL), data::SMALL_RUNS)?;
+        data::write(&dir.join(data::FILE), runs(megabytes)?)
+    }
+
+    fn run(&self, case: &Case, meter: &mut Meter) -> Result<(), Error> {
+        if case.work == SCREEN {
+            return screen::run(Who::named(&case.arm)?, meter);
+        }
+        let method = Method::named(&case.arm)?;
+        let write = case.work == WRITTEN;
+        let file = meter.shared().join(data::FILE);
+
+        // What the program needs of itself is in memory after this.
+        let small = meter.shared().join(data::SMALL);
+        drop(method.start(&small, &data::used(data::SMALL_RUNS, 100), write)?);
+
+        let used = data::used(runs(case.settings.number("megabytes")?)?, case.size);
+        let mut sums = Vec::new();
+        if case.stack != stacks::RAM {
+            cold::evict(&file)?;
+            sums.push(measure(meter, "cold", || {
+                method.start(&file, &used, write)
+            })?);
+        }
+        cold::warm(&file)?;
+        sums.push(measure(meter, "warm", || {
+            method.start(&file, &used, write)
+        })?);
+        let sum = match sums.as_slice() {
+            [one] => *one,
+            [one, other] if one == other => *one,
+            _ => return Err(Error::other("the data was another the second time")),
+        };
+        meter.answer(sum.to_le_bytes());
+        Ok(())
+    }
+
+    fn present(&self, results: &Results) -> Presentation {
+        present::present(results)
+    }
+}
+
+/// Starts, and measures time, faults, what was read from the device, and what memory is held.
+fn measure(
+    meter: &mut Meter,
+    phase: &str,
+    start: impl FnOnce() -> Result<Started, Error>,
+) -> Result<u64, Error> {
+    let pid = std::process::id();
+    let (bytes, memory) = (cold::device_bytes(), Memory::of(pid)?);
+    let started = meter.phase(phase, start)?;
+    let (read, held) = (cold::device_bytes() - bytes, Memory::of(pid)?);
+    let more = |now: u64, then: u64| now.saturating_sub(then) as f64;
+    for (measure, value) in [
+        ("block_read_bytes", read),
+        ("rss_bytes", more(held.rss, memory.rss)),
+        (
+            "private_dirty_bytes",
+            more(held.private_dirty, memory.private_dirty),
+        ),
+    ] {
+        meter.record(&format!("{phase}/{measure}"), value);
+    }
+    Ok(started.sum)
+}
+
+fn runs(megabytes: u64) -> Result<usize, Error> {
+    let bytes = usize::try_from(megabytes << 20)
+        .ok()
+        .filter(|bytes| *bytes > 0 && megabytes <= 1 << 14);
+    bytes
+        .map(|bytes| bytes / data::RUN)
+        .ok_or_else(|| Error::Usage("`megabytes` should be 1 to 16384".to_owned()))
+}
+
+/// The methods of a work: all, or those that the study compares.
+fn arms(work: &str, megabytes: u64, every: bool) -> Vec<Arm> {
+    let (methods, few): (&[Method], &[Method]) = match work {
+        READ => (
+            &Method::READ,
+            &[
+                Method::ReadAll,
+                Method::ReadUsed,
+                Method::Map,
+                Method::MapUsedPopulated,
+                Method::RingDirect,
+            ],
+        ),
+        _ => (
+            &Method::WRITTEN,
+            &[
+                Method::ReadAll,
+                Method::PrivateReadFirst,
+                Method::UsedTakenOver,
+            ],
+        ),
+    };
+    methods
+        .iter()
+        .filter(|method| every || few.contains(method))
+        .map(|method| {
+            let role = match method {
+                Method::ReadAll => Role::AsFound,
+                Method::MapUsedPopulated | Method::UsedTakenOver => Role::AllCures,
+                _ => Role::Cure,
+            };
+            let settings = Settings::new().with("megabytes", megabytes);
+            Arm::new(method.name(), role, settings)
+        })
+        .collect()
+}
+
+/// Who shows a first screen.
+fn screens(server: bool) -> Vec<Arm> {
+    Who::ALL
+        .into_iter()
+        .filter(|who| server || !matches!(who, Who::Eds(_)))
+        .map(|who| {
+            let role = match who {
+                Who::Etui => Role::Etui,
+                Who::Plain | Who::Eds(_) => Role::Peer,
+            };
+            Arm::new(who.name(), role, Settings::new())
+        })
+        .collect()
+}
+
+/// The study's own figures.
+const FIGURES: &[Found] = &[
+    Found {
+        finding: "read() into memory reads and copies all of the initial data",
+        cure: "map the file: pages come on demand",
+        figure: "4.420 s with read(), 3.995 s with mmap (10 % less; CompactFlash, ext3)",
+    },
+    Found {
+        finding: "a mapped page that is written later costs a second fault and a copy",
+        cure: "takeover: the cached page becomes the process's own at the first fault",
+        figure: "3.959 s (0.04 s less), 317 page faults instead of 496",
+    },
+    Found {
+        finding: "a compressed read-only file system is no slower",
+        cure: "squashfs",
+        figure: "4.002 s with takeover (3.959 s on ext3)",
+    },
+    Found {
+        finding: "copying the image to a RAM disk first does not pay",
+        cure: "read at start only what is used at start",
+        figure: "3.336 s + 1.212 s copy + 0.041 s mount = 4.588 s",
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::fs;
+
+    use super::*;
+    use crate::{Pass, Place};
+
+    /// Every method, cold and warm, at a small size: the answers must agree.
+    #[test]
+    fn all_methods_give_the_same_answer() {
+        let root = tempfile::tempdir_in(".").unwrap();
+        let shared = root.path().join("shared");
+        fs::create_dir(&shared).unwrap();
+        let set = BTreeMap::from([
+            ("megabytes".to_owned(), vec![2]),
+            ("used".to_owned(), vec![40]),
+        ]);
+        let lab = Lab::new(&AppStart.about(), true, &set).unwrap();
+        let plan = AppStart.plan(&lab).unwrap();
+        let groups: Vec<&Group> = plan
+            .groups
+            .iter()
+            .filter(|group| group.stack == "here" && group.work != SCREEN)
+            .collect();
+        assert_eq!(groups.len(), 2);
+        AppStart.furnish(groups[0], &shared).unwrap();
+
+        let mut answers = BTreeMap::new();
+        for group in groups {
+            for arm in &group.arms {
+                let place = Place {
+                    dir: root.path().to_owned(),
+                    shared: shared.clone(),
+                    devices: Vec::new(),
+                    traced: false,
+                };
+                let case = Case {
+                    experiment: NAME.to_owned(),
+                    work: group.work.clone(),
+                    stack: group.stack.clone(),
+                    size: group.size,
+                    arm: arm.name.clone(),
+                    role: arm.role,
+                    pass: Pass::Timed,
+                    repetition: 0,
+                    settings: arm.settings.clone(),
+                };
+                let mut meter = Meter::new(place, Pass::Timed);
+                match AppStart.run(&case, &mut meter) {
+                    Err(Error::NotRun(reason)) => {
+                        eprintln!("{}: {reason}", arm.name);
+                        continue;
+                    }
+                    done => done.unwrap(),
+                }
+                let (measures, answer) = meter.finish();
+                assert!(measures["cold/wall_ns"] > 0.0 && measures["warm/wall_ns"] > 0.0);
+                let expected = answers.entry(group.size).or_insert(answer.clone());
+                assert_eq!(*expected, answer, "{} at {} %", arm.name, group.size);
+            }
+        }
+        assert_eq!(answers.len(), 1);
+    }
+
+    #[test]
+    fn sizes_are_checked() {
+        assert_eq!(runs(64).unwrap(), 1_024);
+        assert!(runs(0).is_err());
+        assert!(runs(u64::MAX).is_err());
+    }
+}

@@ -1,0 +1,215 @@
+//! From the start of a program to the first screen of its contact list.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use etui::Store;
+use etui::contacts::{Card, Page};
+use etui_testkit::people::People;
+
+use super::cold;
+use crate::measure::process::Faults;
+use crate::peers::eds;
+use crate::{Error, Group, Meter, Pass};
+
+/// Names on a screen.
+pub(super) const SCREEN: usize = 50;
+/// The store's name.
+const STORE: &str = "contacts.etui";
+/// The names that the first screen must show.
+const NAMES: &str = "names";
+/// The directory of Evolution Data Server's session, and its book.
+const EDS: &str = "eds";
+const BOOK: &str = "contacts";
+
+/// Who shows the screen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Who {
+    /// etui.
+    Etui,
+    /// Plain SQLite with etui's schema.
+    Plain,
+    /// Evolution Data Server, by way of D-Bus or with direct read access.
+    Eds(eds::Way),
+}
+
+impl Who {
+    /// All of them.
+    pub(super) const ALL: [Who; 4] = [
+        Who::Etui,
+        Who::Plain,
+        Who::Eds(eds::Way::Dbus),
+        Who::Eds(eds::Way::Direct),
+    ];
+
+    /// The name in the tables.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Who::Etui => "etui",
+            Who::Plain => "plain SQLite, etui's schema",
+            Who::Eds(eds::Way::Dbus) => "Evolution Data Server, D-Bus",
+            Who::Eds(eds::Way::Direct) => "Evolution Data Server, direct",
+        }
+    }
+
+    /// By its name.
+    pub(super) fn named(name: &str) -> Result<Self, Error> {
+        Self::ALL
+            .into_iter()
+            .find(|who| who.name() == name)
+            .ok_or_else(|| Error::other(format!("nobody is called `{name}`")))
+    }
+}
+
+/// Makes the store and notes what its first screen shows; makes the server's book, if the server
+/// is asked for.
+pub(super) fn furnish(group: &Group, dir: &Path) -> Result<(), Error> {
+    let count = usize::try_from(group.size).unwrap_or(usize::MAX);
+    let store = Store::open(dir.join(STORE))?;
+    let all = store.contacts()?;
+    let texts: Vec<String> = People::new(5).take(count).collect();
+    for batch in texts.chunks(3_200) {
+        let cards: Vec<Card> = batch
+            .iter()
+            .map(|text| Card::parse(text.as_str()))
+            .collect::<Result<_, _>>()?;
+        all.save_many(&cards)?;
+    }
+    store.merge_index()?;
+    let names: Vec<String> = all
+        .list(Page::first(SCREEN as u64))?
+        .into_iter()
+        .map(|entry| entry.summary.name)
+        .collect();
+    drop(all);
+    store.close()?;
+    write(&dir.join(NAMES), &names.join("\n"))?;
+
+    let asked = |arm: &crate::Arm| matches!(Who::named(&arm.name), Ok(Who::Eds(_)));
+    if group.arms.iter().any(asked) {
+        let (session, cards) = (dir.join(EDS), dir.join("cards.vcf"));
+        fs::create_dir(&session).map_err(|e| Error::file(&session, e))?;
+        write(&cards, &texts.concat())?;
+        let built = eds::build(dir)?;
+        eds::fill(&session, &built, BOOK, eds::Setup::Shipped, &cards)?;
+    }
+    // What is not on the device yet cannot be put out of memory.
+    rustix::fs::sync();
+    Ok(())
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Error> {
+    fs::write(path, text).map_err(|e| Error::file(path, e))
+}
+
+/// Shows the first screen, cold and warm.
+pub(super) fn run(who: Who, meter: &mut Meter) -> Result<(), Error> {
+    let path = meter.shared().join(NAMES);
+    let expected = fs::read_to_string(&path).map_err(|e| Error::file(&path, e))?;
+    let count = expected.lines().count() as u64;
+    match who {
+        Who::Etui => program(meter, false, &expected)?,
+        Who::Plain => program(meter, true, &expected)?,
+        Who::Eds(way) => server(meter, way, count)?,
+    }
+    meter.answer(count.to_le_bytes());
+    Ok(())
+}
+
+/// Starts this program as one that shows the first screen.
+fn program(meter: &mut Meter, plain: bool, expected: &str) -> Result<(), Error> {
+    let store = meter.shared().join(STORE);
+    for (phase, cold) in [("cold", true), ("warm", false)] {
+        if cold {
+            cold::evict(&store)?;
+        }
+        let (bytes, faults) = (cold::device_bytes(), Faults::read().children);
+        let shown = start(&store, plain)?;
+        let now = Faults::read().children;
+        record(meter, phase, shown.screen);
+        record(meter, &format!("{phase}-exit"), shown.exit);
+        for (measure, value) in [
+            ("minor_faults", now.0.saturating_sub(faults.0) as f64),
+            ("major_faults", now.1.saturating_sub(faults.1) as f64),
+            ("block_read_bytes", cold::device_bytes() - bytes),
+        ] {
+            meter.record(&format!("{phase}/{measure}"), value);
+        }
+        if shown.names.join("\n") != expected {
+            return Err(Error::other("the first screen shows other names"));
+        }
+    }
+    Ok(())
+}
+
+/// Starts the server's client: first in a new session, which starts the server, then again.
+fn server(meter: &mut Meter, way: eds::Way, count: u64) -> Result<(), Error> {
+    let built = eds::build(meter.shared())?;
+    let session = eds::Session::start(&meter.shared().join(EDS), &built, false)?;
+    for (phase, cold) in [("cold", true), ("warm", false)] {
+        let database = session.database(BOOK);
+        if cold {
+            cold::evict(&database)?;
+        }
+        let shown = eds::first_screen(&session, BOOK, way, SCREEN as u64)?;
+        record(meter, phase, shown.wall);
+        if shown.count != count {
+            return Err(Error::other(format!(
+                "the first screen shows {} contacts, not {count}",
+                shown.count
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn record(meter: &mut Meter, phase: &str, time: Duration) {
+    if meter.pass() == Pass::Timed {
+        meter.record(&format!("{phase}/wall_ns"), time.as_nanos() as f64);
+    }
+}
+
+/// What a program showed, and when, from before it was made.
+struct Shown {
+    names: Vec<String>,
+    screen: Duration,
+    exit: Duration,
+}
+
+fn start(store: &Path, plain: bool) -> Result<Shown, Error> {
+    let program = std::env::current_exe().map_err(|e| Error::file("this program", e))?;
+    let mut command = Command::new(&program);
+    command.arg("first-screen").arg(store);
+    if plain {
+        command.arg("--plain");
+    }
+    let failed = |e| Error::file(&program, e);
+    let begun = Instant::now();
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(failed)?;
+    let mut names = Vec::new();
+    if let Some(out) = child.stdout.take() {
+        for line in BufReader::new(out).lines().take(SCREEN) {
+            names.push(line.map_err(failed)?);
+        }
+    }
+    let screen = begun.elapsed();
+    let status = child.wait().map_err(failed)?;
+    let exit = begun.elapsed();
+    if !status.success() {
+        return Err(Error::other(format!(
+            "the program that shows the first screen ended with {status}"
+        )));
+    }
+    Ok(Shown {
+        names,
+        screen,
+        exit,
+    })
+}
