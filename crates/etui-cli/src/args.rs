@@ -99,6 +99,8 @@ pub enum Command {
     Stats(c::stats::Args),
     /// Make up an address book, to try things with
     Generate(c::generate::Args),
+    /// Repeat the studies that etui is built from, on this machine
+    Lab(c::lab::Args),
     /// Write a completion script for a shell
     Completions(c::completions::Args),
     /// Write the manual pages
@@ -113,7 +115,7 @@ pub fn definition() -> clap::Command {
 /// Reads the command line; what cannot be understood is told of, with the exit code to end with.
 pub fn parse() -> Result<Cli, ExitCode> {
     let parsed = definition()
-        .try_get_matches_from(with_filters(std::env::args_os()))
+        .try_get_matches_from(for_lab(with_filters(std::env::args_os())))
         .and_then(|matches| Cli::from_arg_matches(&matches));
     parsed.map_err(|error| {
         let wants_json = std::env::args_os().any(|a| a == "--json");
@@ -128,6 +130,15 @@ pub fn parse() -> Result<Cli, ExitCode> {
         }
         ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
     })
+}
+
+/// Ends our own options after `etui lab`: the laboratory has options of its own, some of the same
+/// names.
+fn for_lab(mut args: Vec<OsString>) -> Vec<OsString> {
+    if args.get(1).is_some_and(|command| command == "lab") {
+        args.insert(2, "--".into());
+    }
+    args
 }
 
 /// Commands that take filters, in which `-word` means "not word".

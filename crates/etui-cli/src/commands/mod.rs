@@ -9,6 +9,7 @@ pub mod export;
 pub mod generate;
 pub mod import;
 pub mod init;
+pub mod lab;
 pub mod man;
 pub mod restore;
 pub mod stats;
@@ -32,6 +33,7 @@ pub fn run(app: &mut App, command: Command) -> Result<()> {
         Command::Restore(args) => restore::run(app, &args),
         Command::Stats(args) => stats::run(app, &args),
         Command::Generate(args) => generate::run(app, &args),
+        Command::Lab(args) => lab::run(app, &args),
         Command::Completions(args) => completions::run(app, &args),
         Command::Man(args) => man::run(app, &args),
     }

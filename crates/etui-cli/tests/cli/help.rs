@@ -5,7 +5,7 @@ use crate::harness::{Place, session};
 #[test]
 fn help_teaches() {
     let place = Place::new();
-    session!(place, ["etui --help"], @r#"
+    session!(place, ["etui --help"], @"
     $ etui --help
     Personal data kept on your own device, in one file
 
@@ -22,6 +22,7 @@ fn help_teaches() {
       restore      Bring back a backup
       stats        Tell figures about the store
       generate     Make up an address book, to try things with
+      lab          Repeat the studies that etui is built from, on this machine
       completions  Write a completion script for a shell
       man          Write the manual pages
 
@@ -47,7 +48,7 @@ fn help_teaches() {
 
     Exit codes: 0 done, 1 failed, 2 not understood, 3 something was refused, 4 nothing found,
     5 changed meanwhile, 6 the store cannot be used, 7 the store is damaged.
-    "#);
+    ");
     session!(place, ["etui contacts --help"], @r#"
     $ etui contacts --help
     Find, show and change contacts
@@ -179,7 +180,7 @@ fn mistyped_commands_get_a_hint() {
         "etui contacts lst",
         "etui import --jsn",
         "etui | head -3",
-    ], @r#"
+    ], @"
     $ etui contcts
     error: unrecognized subcommand 'contcts'
 
@@ -223,6 +224,7 @@ fn mistyped_commands_get_a_hint() {
       restore      Bring back a backup
       stats        Tell figures about the store
       generate     Make up an address book, to try things with
+      lab          Repeat the studies that etui is built from, on this machine
       completions  Write a completion script for a shell
       man          Write the manual pages
 
@@ -248,7 +250,7 @@ fn mistyped_commands_get_a_hint() {
 
     Exit codes: 0 done, 1 failed, 2 not understood, 3 something was refused, 4 nothing found,
     5 changed meanwhile, 6 the store cannot be used, 7 the store is damaged.
-    "#);
+    ");
 }
 
 #[test]
@@ -268,7 +270,7 @@ fn manual_pages_and_completions() {
     .SH NAME
     $ etui man pages && ls pages | tr '\n' ' '
     Wrote the manual pages to pages
-    etui-backup.1 etui-check.1 etui-completions.1 etui-contacts-add.1 etui-contacts-books.1 etui-contacts-edit.1 etui-contacts-find.1 etui-contacts-list.1 etui-contacts-remove.1 etui-contacts-restore.1 etui-contacts-show.1 etui-contacts.1 etui-demo.1 etui-export.1 etui-generate.1 etui-import.1 etui-init.1 etui-man.1 etui-restore.1 etui-stats.1 etui.1 
+    etui-backup.1 etui-check.1 etui-completions.1 etui-contacts-add.1 etui-contacts-books.1 etui-contacts-edit.1 etui-contacts-find.1 etui-contacts-list.1 etui-contacts-remove.1 etui-contacts-restore.1 etui-contacts-show.1 etui-contacts.1 etui-demo.1 etui-export.1 etui-generate.1 etui-import.1 etui-init.1 etui-lab.1 etui-man.1 etui-restore.1 etui-stats.1 etui.1 
     $ etui completions fish | grep -c contacts > n; test $(cat n) -gt 10
     $ etui completions zsh | head -1
     #compdef etui
