@@ -140,3 +140,13 @@ fn what_only_one_file_has_is_counted() {
     let none = compare(&counter(1.0), &other, false);
     assert_eq!((none.compared, none.gone, none.new), (0, 2, 2));
 }
+
+#[test]
+fn a_few_faults_are_the_moments() {
+    let faults = |value: f64| lines("save/minor_faults", 3, move |_, _| value);
+    let few = compare(&faults(1.0), &faults(0.0), false);
+    assert!(few.differences.is_empty(), "{few:?}");
+    let many = compare(&faults(100.0), &faults(140.0), false);
+    assert_eq!(many.differences.len(), 2);
+    assert!(!many.worse());
+}
