@@ -1,4 +1,4 @@
-//! Results: what was run on which machine, line by line ([`file`]), and questions about it
+//! Results: what was run on which machine, line by line ([`mod@file`]), and questions about it
 //! ([`Results`]).
 
 pub mod file;

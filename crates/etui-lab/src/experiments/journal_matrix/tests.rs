@@ -121,7 +121,7 @@ fn counts_on_fresh_file_systems_are_those_of_the_reference() {
     };
     // The kernel's own timers may add a request or two to twenty transactions, a new page of the
     // table as many.
-    let near = |found: f64, expected: f64| (found - expected).abs() < 0.3;
+    let near = |found: f64, expected: f64| (found - expected).abs() < 0.5;
     for reference in &reference::REFERENCE {
         let found = each(reference.stack, reference.mode);
         let flushes = found["empty_flushes"];
@@ -133,8 +133,11 @@ fn counts_on_fresh_file_systems_are_those_of_the_reference() {
         );
     }
     let recycled = each("ext4", CURED);
-    assert!(near(recycled["real_writes"], 1.0), "{recycled:?}");
-    assert!(recycled["journal_bytes"] > 8_192.0, "{recycled:?}");
+    // One write of two pages; on a loaded machine the block layer parts some of them.
+    let writes = recycled["real_writes"];
+    assert!((0.9..2.0).contains(&writes), "{recycled:?}");
+    let bytes = recycled["journal_bytes"];
+    assert!((8_192.0..10_000.0).contains(&bytes), "{recycled:?}");
     assert!(recycled["database_bytes"] < 1.0, "{recycled:?}");
     let found = each("ext4", FOUND);
     assert!(found["fs_journal_bytes"] > found["real_write_bytes"] / 2.0);
