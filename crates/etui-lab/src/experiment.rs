@@ -235,6 +235,23 @@ pub struct Group {
     pub seconds: f64,
 }
 
+impl Group {
+    /// One run of one of the group's arms.
+    pub fn case(&self, experiment: &str, arm: &Arm, pass: Pass, repetition: u32) -> Case {
+        Case {
+            experiment: experiment.to_owned(),
+            work: self.work.clone(),
+            stack: self.stack.clone(),
+            size: self.size,
+            arm: arm.name.clone(),
+            role: arm.role,
+            pass,
+            repetition,
+            settings: arm.settings.clone(),
+        }
+    }
+}
+
 /// A part that cannot be run on this machine, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct NotRun {

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use etui_lab::results::Run;
-use etui_lab::{Case, Lab, Meter, Pass, Place, Results, Shown};
+use etui_lab::{Lab, Meter, Pass, Place, Results, Shown};
 
 #[test]
 fn all_arms_give_the_same_answer_and_the_cures_show() {
@@ -34,17 +34,7 @@ fn all_arms_give_the_same_answer_and_the_cures_show() {
                 devices: Vec::new(),
                 traced: false,
             };
-            let case = Case {
-                experiment: "media-sync".to_owned(),
-                work: group.work.clone(),
-                stack: group.stack.clone(),
-                size: group.size,
-                arm: arm.name.clone(),
-                role: arm.role,
-                pass: Pass::Timed,
-                repetition: 0,
-                settings: arm.settings.clone(),
-            };
+            let case = group.case("media-sync", arm, Pass::Timed, 0);
             let mut meter = Meter::new(place, Pass::Timed);
             experiment.run(&case, &mut meter).unwrap();
             let (measures, answer) = meter.finish();

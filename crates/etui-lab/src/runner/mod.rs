@@ -198,17 +198,7 @@ fn cases(experiment: &str, group: &Group) -> Vec<Case> {
         let Some(arm) = group.arms.get(arm) else {
             return;
         };
-        cases.push(Case {
-            experiment: experiment.to_owned(),
-            work: group.work.clone(),
-            stack: group.stack.clone(),
-            size: group.size,
-            arm: arm.name.clone(),
-            role: arm.role,
-            pass,
-            repetition,
-            settings: arm.settings.clone(),
-        });
+        cases.push(group.case(experiment, arm, pass, repetition));
     };
     for (pass, wanted) in [
         (Pass::Counted, group.counted),

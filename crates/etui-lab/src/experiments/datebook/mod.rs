@@ -445,17 +445,7 @@ mod tests {
                     devices: Vec::new(),
                     traced: false,
                 };
-                let case = Case {
-                    experiment: NAME.to_owned(),
-                    work: group.work.clone(),
-                    stack: group.stack.clone(),
-                    size: group.size,
-                    arm: arm.name.clone(),
-                    role: arm.role,
-                    pass: Pass::Timed,
-                    repetition: 0,
-                    settings: arm.settings.clone(),
-                };
+                let case = group.case(NAME, arm, Pass::Timed, 0);
                 let mut meter = Meter::new(place, Pass::Timed);
                 Datebook.run(&case, &mut meter).unwrap();
                 let (measures, answer) = meter.finish();

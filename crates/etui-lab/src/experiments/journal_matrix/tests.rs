@@ -31,17 +31,7 @@ fn run(group: &Group, arm: &Arm, stack: &Stack, shared: &Path) -> Run {
     let nth = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     let dir = stack.dir.join(nth.to_string());
     fs::create_dir(&dir).unwrap();
-    let case = Case {
-        experiment: "journal-matrix".to_owned(),
-        work: group.work.clone(),
-        stack: group.stack.clone(),
-        size: group.size,
-        arm: arm.name.clone(),
-        role: arm.role,
-        pass: Pass::Counted,
-        repetition: 0,
-        settings: arm.settings.clone(),
-    };
+    let case = group.case("journal-matrix", arm, Pass::Counted, 0);
     let place = Place {
         dir: dir.clone(),
         shared: shared.to_owned(),

@@ -518,8 +518,8 @@ fn why(measure: &str, arm: &str) -> &'static str {
     if arm == PLAIN {
         return match work {
             _ if saving => {
-                "it inserts rows that were made before; etui parses, folds and sorts, and looks \
-                 for an earlier version"
+                "it inserts rows that were made before; etui makes them of the cards: keys \
+                 folded, sort keys, hashes; and looks for an earlier version"
             }
             "open" | "close" => {
                 "etui also checks the file's marks, whether it is a copy, and its order"

@@ -29,17 +29,7 @@ fn run_all(plan: &Plan, passes: &[Pass]) -> Vec<Line> {
                 devices: Vec::new(),
                 traced: false,
             };
-            let case = Case {
-                experiment: "phonebook".to_owned(),
-                work: group.work.clone(),
-                stack: group.stack.clone(),
-                size: group.size,
-                arm: arm.name.clone(),
-                role: arm.role,
-                pass,
-                repetition: 0,
-                settings: arm.settings.clone(),
-            };
+            let case = group.case("phonebook", arm, pass, 0);
             let mut meter = Meter::new(place, pass);
             if let Err(error) = Phonebook.run(&case, &mut meter) {
                 panic!("{} of {}: {error}", case.arm, case.work);
