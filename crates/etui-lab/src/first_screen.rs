@@ -48,28 +48,51 @@ fn ours(path: &Path) -> Result<Vec<String>, Error> {
     Ok(entries.into_iter().map(|e| e.summary.name).collect())
 }
 
-/// The same page by plain SQLite: the first rows of the table that is kept in list order.
+/// The same page by plain SQLite: the first blocks of the list, in its order.
 fn plain(path: &Path) -> Result<Vec<String>, Error> {
     let conn = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     let mut select =
-        conn.prepare("SELECT summary FROM list WHERE collection = 1 ORDER BY sort, id LIMIT ?1")?;
-    let names = select
-        .query_map([SCREEN.cast_signed()], |row| {
-            Ok(name(row.get_ref(0)?.as_blob()?))
-        })?
-        .collect::<Result<_, _>>()?;
+        conn.prepare("SELECT entries FROM list_block WHERE collection = 1 ORDER BY first")?;
+    let mut blocks = select.query([])?;
+    let mut names = Vec::new();
+    while (names.len() as u64) < SCREEN
+        && let Some(row) = blocks.next()?
+    {
+        take_names(row.get_ref(0)?.as_blob().unwrap_or_default(), &mut names);
+    }
+    names.truncate(usize::try_from(SCREEN).unwrap_or(usize::MAX));
     Ok(names)
 }
 
-/// The first value of a summary: `length:varint bytes` (the book, *Schema*).
-fn name(summary: &[u8]) -> String {
-    let mut length = 0_usize;
-    for (at, byte) in summary.iter().enumerate().take(4) {
-        length |= usize::from(byte & 0x7f) << (7 * at);
+/// Appends the names of a block of the list (the book, *Schema*): the first value of each summary.
+fn take_names(mut block: &[u8], names: &mut Vec<String>) -> Option<()> {
+    let count = varint(&mut block)?;
+    let ids = varint(&mut block)?;
+    let sorts = varint(&mut block)?;
+    let mut summaries = block.get(ids + sorts..)?;
+    for _ in 0..count {
+        let mut summary = bytes(&mut summaries)?;
+        names.push(String::from_utf8_lossy(bytes(&mut summary)?).into_owned());
+    }
+    Some(())
+}
+
+fn varint(from: &mut &[u8]) -> Option<usize> {
+    let mut number = 0;
+    for at in 0..4 {
+        let (byte, rest) = from.split_first()?;
+        *from = rest;
+        number |= usize::from(byte & 0x7f) << (7 * at);
         if byte & 0x80 == 0 {
-            let value = summary.get(at + 1..at + 1 + length).unwrap_or_default();
-            return String::from_utf8_lossy(value).into_owned();
+            return Some(number);
         }
     }
-    String::new()
+    None
+}
+
+fn bytes<'a>(from: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let length = varint(from)?;
+    let (value, rest) = from.split_at_checked(length)?;
+    *from = rest;
+    Some(value)
 }

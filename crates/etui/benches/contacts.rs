@@ -102,21 +102,33 @@ fn save_one(c: &mut Criterion) {
     group.bench_function("plain rusqlite, the same tables", |b| {
         b.iter(|| {
             for _ in 0..2 {
-                let (r, l) = (&rows.records[at % SIZE], &rows.list[at % SIZE]);
+                let r = &rows.records[at % SIZE];
+                let block = &rows.blocks[at % rows.blocks.len()];
+                let span = &rows.spans[at % rows.spans.len()];
                 at += 1;
                 let id = 10_000_000 + at as i64;
                 conn.execute_batch("BEGIN IMMEDIATE").expect("begin");
                 conn.prepare_cached(
-                    "INSERT INTO record (id, collection, changed, removed, uid, etag, sort, keys, \
-                     text) VALUES (?1, 1, ?1, NULL, ?2, ?3, ?4, ?5, ?6)",
+                    "INSERT INTO record (id, collection, changed, removed, uid, etag, sort, \
+                     summary, keys, text) VALUES (?1, 1, ?1, NULL, ?2, ?3, ?4, ?5, ?6, ?7)",
                 )
-                .and_then(|mut s| s.execute((id, format!("{}{id}", r.1), &r.2, &r.3, &r.4, &r.5)))
+                .and_then(|mut s| {
+                    s.execute((id, format!("{}{id}", r.1), &r.2, &r.3, &r.4, &r.5, &r.6))
+                })
                 .expect("record");
+                // An entry more or less in a block: other bytes of about the same length.
+                let entries =
+                    [&block.1[..], &[0; 80][..(at / rows.blocks.len()) % 2 * 80]].concat();
                 conn.prepare_cached(
-                    "INSERT INTO list (collection, sort, id, summary) VALUES (1, ?1, ?2, ?3)",
+                    "UPDATE list_block SET entries = ?2 WHERE collection = 1 AND first = ?1",
                 )
-                .and_then(|mut s| s.execute((&l.0, id, &l.2)))
-                .expect("list");
+                .and_then(|mut s| s.execute((&block.0, &entries)))
+                .expect("block");
+                conn.prepare_cached(
+                    "UPDATE list_span SET count = count + 1 WHERE collection = 1 AND first = ?1",
+                )
+                .and_then(|mut s| s.execute([&span.0]))
+                .expect("span");
                 conn.execute_batch("COMMIT").expect("commit");
             }
         });

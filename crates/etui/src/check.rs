@@ -1,11 +1,15 @@
 //! Integrity check and statistics.
 
 use rusqlite::Connection;
+use rusqlite::types::ToSql;
 
-use crate::collection::{ETag, changes, meta};
+use crate::collection::list::block::Block;
+use crate::collection::{ETag, changes, list, meta};
 use crate::contacts::{Card, keys};
 use crate::error::Result;
 use crate::index::merge::{Due, merge};
+use crate::index::pending::Marks;
+use crate::index::postings::{GRAMS, Postings, TERMS};
 use crate::index::{grams, terms};
 use crate::store::Store;
 
@@ -75,7 +79,9 @@ impl Store {
             schema(conn, &mut report)?;
             if report.is_clean() {
                 self.check_records(conn, &mut report)?;
-                list(conn, &mut report)?;
+                if self.is_derived_now(conn)? {
+                    lists(conn, &mut report)?;
+                }
                 index(conn, &mut report)?;
                 let mut inbox = conn.prepare(
                     "SELECT id, problem FROM inbox WHERE problem IS NOT NULL ORDER BY id",
@@ -101,10 +107,8 @@ impl Store {
         let current = self.is_derived_now(conn)?;
         let mut statement = conn.prepare(
             "SELECT r.id, r.uid, r.etag, r.removed IS NULL, r.text, r.keys, r.sort, \
-                        c.id IS NULL, l.summary \
-                 FROM record r LEFT JOIN collection c ON c.id = r.collection \
-                 LEFT JOIN list l \
-                 ON l.collection = r.collection AND l.sort = r.sort AND l.id = r.id",
+                        c.id IS NULL, r.summary \
+                 FROM record r LEFT JOIN collection c ON c.id = r.collection",
         )?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
@@ -141,7 +145,7 @@ impl Store {
                     let derived = keys::derive(&card, order, self.region());
                     if derived.keys != blob(5)?
                         || derived.sort != blob(6)?
-                        || (live && derived.summary != blob(8)?)
+                        || derived.summary != blob(8)?
                     {
                         report.add(format!(
                             "contact {id} ({uid}): what lists and searches know of it is not what its \
@@ -182,6 +186,7 @@ impl Store {
     /// Whatever reading reports.
     pub fn stats(&self) -> Result<Stats> {
         self.drain_inbox()?;
+        self.ensure_order()?;
         let locale = self.locale()?;
         let region = self.region().map(|r| r.code().to_owned());
         self.engine.read_transaction(|conn| {
@@ -196,7 +201,8 @@ impl Store {
                 |mark| -> Result<u64> { Ok((latest - meta::number(conn, mark)?).unsigned_abs()) };
             let page = number("PRAGMA page_size")?;
             let mut books = conn.prepare(
-                "SELECT c.name, (SELECT count(*) FROM list l WHERE l.collection = c.id) \
+                "SELECT c.name, (SELECT coalesce(sum(count), 0) FROM list_span s \
+                                 WHERE s.collection = c.id) \
                  FROM collection c WHERE c.kind = 'contacts' ORDER BY c.id",
             )?;
             let books =
@@ -236,7 +242,9 @@ const OBJECTS: &[&str] = &[
     "contact_update",
     "gram",
     "inbox",
-    "list",
+    "list_block",
+    "list_order",
+    "list_span",
     "meta",
     "record",
     "record_uid",
@@ -269,91 +277,148 @@ fn sqlite_check(conn: &Connection, report: &mut CheckReport) -> Result<()> {
     Ok(())
 }
 
-fn list(conn: &Connection, report: &mut CheckReport) -> Result<()> {
-    for (sql, what) in [
-        (
-            "SELECT r.id FROM record r WHERE r.removed IS NULL AND NOT EXISTS \
-             (SELECT 1 FROM list l WHERE l.collection = r.collection AND l.sort = r.sort \
-              AND l.id = r.id)",
-            "is missing from the list",
-        ),
-        (
-            "SELECT l.id FROM list l LEFT JOIN record r ON r.id = l.id \
-             WHERE r.id IS NULL OR r.removed IS NOT NULL OR r.sort != l.sort \
-             OR r.collection != l.collection",
-            "stands in the list where it should not",
-        ),
-    ] {
-        let mut statement = conn.prepare(sql)?;
-        let ids = statement.query_map([], |r| r.get::<_, i64>(0))?;
-        for id in ids {
-            report.add(format!("contact {} {what}", id?));
+/// Every live record must stand in its list once, where its sort key says, and be counted.
+fn lists(conn: &Connection, report: &mut CheckReport) -> Result<()> {
+    let mut books = conn.prepare(
+        "SELECT collection, count(*) FROM record WHERE removed IS NULL GROUP BY collection \
+         UNION SELECT collection, 0 FROM list_block WHERE collection NOT IN \
+         (SELECT collection FROM record WHERE removed IS NULL)",
+    )?;
+    let books = books
+        .query_map([], |r| Ok((r.get(0)?, r.get::<_, i64>(1)?.unsigned_abs())))?
+        .collect::<rusqlite::Result<Vec<(i64, u64)>>>()?;
+    let mut record = conn.prepare(
+        "SELECT sort, summary FROM record WHERE id = ?1 AND collection = ?2 AND removed IS NULL",
+    )?;
+    for (book, contacts) in books {
+        let mut blocks = conn.prepare(
+            "SELECT first, entries FROM list_block WHERE collection = ?1 ORDER BY first",
+        )?;
+        let mut rows = blocks.query([book])?;
+        let (mut entries, mut lengths) = (0, Vec::new());
+        let mut last = (Vec::new(), i64::MIN);
+        while let Some(row) = rows.next()? {
+            let first: Vec<u8> = row.get(0)?;
+            let block = Block::new(row.get_ref(1)?.as_blob().unwrap_or_default());
+            let mut sorts = Vec::new();
+            block.sorts(|sort| {
+                sorts.push(sort.to_vec());
+                true
+            });
+            let mut at = 0;
+            for ((sort, id), summary) in sorts.into_iter().zip(block.ids()).zip(block.summaries()) {
+                let mut found = record.query((id, book))?;
+                let stands = match found.next()? {
+                    Some(row) => {
+                        row.get_ref(0)?.as_blob().ok() == Some(&sort)
+                            && row.get_ref(1)?.as_blob().ok() == Some(summary)
+                    }
+                    None => false,
+                };
+                let here = (sort, id);
+                if !stands || here <= last || list::place(&here.0, id) < first {
+                    report.add(format!(
+                        "contact {id} stands in the list where it should not"
+                    ));
+                }
+                last = here;
+                at += 1;
+            }
+            if at != block.len() {
+                report.add("a part of the list cannot be read".to_owned());
+            }
+            entries += at as u64;
+            lengths.push((first, at));
         }
+        if entries != contacts {
+            report.add(format!(
+                "the list has {entries} entries for {contacts} contacts"
+            ));
+        }
+        check_spans(conn, book, &lengths, report)?;
+    }
+    Ok(())
+}
+
+/// The spans must count what the blocks hold.
+fn check_spans(
+    conn: &Connection,
+    book: i64,
+    mut blocks: &[(Vec<u8>, usize)],
+    report: &mut CheckReport,
+) -> Result<()> {
+    for span in list::spans(conn, book)? {
+        let counts = list::counts(&span.blocks);
+        let (of_span, others) = blocks.split_at(counts.len().min(blocks.len()));
+        let same = of_span
+            .iter()
+            .map(|(_, n)| *n)
+            .eq(counts.iter().map(|&n| usize::from(n)));
+        let total: u64 = counts.iter().map(|&n| u64::from(n)).sum();
+        let begins = of_span
+            .first()
+            .is_some_and(|(first, _)| *first == span.first);
+        if !same || !begins || total != span.count {
+            report.add("the list is counted wrongly".to_owned());
+        }
+        blocks = others;
+    }
+    if !blocks.is_empty() {
+        report.add("a part of the list is not counted".to_owned());
     }
     Ok(())
 }
 
 /// Every record that is not pending must be found by each of its terms and grams.
 fn index(conn: &Connection, report: &mut CheckReport) -> Result<()> {
-    let pending = |mark| -> Result<Vec<i64>> {
-        let mut ids = crate::index::pending(conn, mark)?;
-        ids.sort_unstable();
-        Ok(ids)
-    };
-    let (no_terms, no_grams) = (pending(meta::TERM_MARK)?, pending(meta::GRAM_MARK)?);
-    let mut has_term = conn.prepare("SELECT 1 FROM term WHERE term = ?1 AND record = ?2")?;
-    let mut statement = conn.prepare("SELECT id, keys FROM record WHERE removed IS NULL")?;
+    let marks = Marks::of(conn)?;
+    let mut statement =
+        conn.prepare("SELECT id, keys, changed FROM record WHERE removed IS NULL")?;
     let mut rows = statement.query([])?;
-    // Grams are compared the other way round, a posting list at a time.
-    let mut wanted: Vec<(i64, i64)> = Vec::new();
+    // Compared a posting list at a time.
+    let mut terms_wanted: Vec<(Vec<u8>, i64)> = Vec::new();
+    let mut grams_wanted: Vec<(i64, i64)> = Vec::new();
     while let Some(row) = rows.next()? {
         let (id, keys): (i64, Vec<u8>) = (row.get(0)?, row.get(1)?);
+        let changed: i64 = row.get(2)?;
         if keys::Keys(&keys).count() == 0 && !keys.is_empty() {
             report.add(format!("contact {id}: its search keys cannot be read"));
         }
-        if no_terms.binary_search(&id).is_err() {
-            let mut missing = false;
-            let mut failed = None;
-            terms::of_keys(&keys, |term| match has_term.exists((term, id)) {
-                Ok(found) => missing |= !found,
-                Err(e) => failed = Some(e),
-            });
-            if let Some(e) = failed {
-                return Err(e.into());
-            }
-            if missing {
-                report.add(format!("contact {id} is missing from the word index"));
-            }
+        if changed <= marks.terms {
+            terms::of_keys(&keys, |term| terms_wanted.push((term.to_vec(), id)));
         }
-        if no_grams.binary_search(&id).is_err() {
-            grams::of_keys(&keys, |gram| wanted.push((gram, id)));
+        if changed <= marks.grams {
+            grams::of_keys(&keys, |gram| grams_wanted.push((gram, id)));
         }
-        if wanted.len() > 1 << 20 {
-            compare_grams(conn, &mut wanted, report)?;
+        if terms_wanted.len() > 1 << 16 {
+            compare(conn, &TERMS, &mut terms_wanted, "word", report)?;
+        }
+        if grams_wanted.len() > 1 << 20 {
+            compare(conn, &GRAMS, &mut grams_wanted, "substring", report)?;
         }
     }
-    compare_grams(conn, &mut wanted, report)
+    compare(conn, &TERMS, &mut terms_wanted, "word", report)?;
+    compare(conn, &GRAMS, &mut grams_wanted, "substring", report)
 }
 
-fn compare_grams(
+/// Whether each record of `wanted` has its key in the index.
+fn compare<K: Ord + ToSql>(
     conn: &Connection,
-    wanted: &mut Vec<(i64, i64)>,
+    index: &Postings,
+    wanted: &mut Vec<(K, i64)>,
+    name: &str,
     report: &mut CheckReport,
 ) -> Result<()> {
     wanted.sort_unstable();
     wanted.dedup();
     let mut missing = std::collections::BTreeSet::new();
     for group in wanted.chunk_by(|a, b| a.0 == b.0) {
-        let found = grams::containing(conn, &[group[0].0])?;
-        missing.extend(
-            group
-                .iter()
-                .filter(|(_, id)| found.binary_search(id).is_err())
-                .map(|(_, id)| *id),
-        );
+        let found = index.set(conn, &group[0].0)?;
+        let ids = group.iter().map(|(_, id)| *id);
+        missing.extend(ids.filter(|id| !found.contains(id.cast_unsigned())));
     }
     for id in missing {
-        report.add(format!("contact {id} is missing from the substring index"));
+        report.add(format!("contact {id} is missing from the {name} index"));
     }
     wanted.clear();
     Ok(())

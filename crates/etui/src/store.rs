@@ -13,6 +13,7 @@ use crate::contacts::book;
 use crate::engine::{Durability, Engine, Memory, OpenMode, Settings, schema};
 use crate::error::{Error, Result};
 use crate::index::merge::{Due, merge};
+use crate::index::pending::Pending;
 use crate::snapshot::Snapshot;
 use crate::text::order::{Order, locale_from_environment};
 use crate::text::phone::Region;
@@ -86,6 +87,7 @@ pub struct Store {
     order: OnceLock<Order>,
     copy_checked: AtomicBool,
     order_checked: AtomicBool,
+    pub(crate) pending: Pending,
 }
 
 /// What the store says of its locale.
@@ -144,6 +146,7 @@ impl Store {
             order: OnceLock::new(),
             copy_checked: AtomicBool::new(false),
             order_checked: AtomicBool::new(false),
+            pending: Pending::default(),
         };
         let founded = !created
             && store
@@ -351,9 +354,20 @@ impl Store {
         if self.order_checked.load(Ordering::Relaxed) {
             return Ok(());
         }
-        if !self.engine.read(|c| self.is_derived_now(c))? && !self.is_read_only() {
-            tracing::info!("deriving keys and lists anew");
-            self.engine.write(|conn| self.rederive(conn))?;
+        if !self.engine.read(|c| self.is_derived_now(c))? {
+            if !self.is_read_only() {
+                tracing::info!("deriving keys and lists anew");
+                self.engine.write(|conn| self.rederive(conn))?;
+            } else if self
+                .engine
+                .read(|c| meta::get::<String>(c, meta::DERIVATION))?
+                .is_none()
+            {
+                // The schema was migrated and nothing was derived since: lists are empty.
+                return Err(Error::ReadOnly {
+                    path: self.path().to_owned(),
+                });
+            }
         }
         self.order_checked.store(true, Ordering::Relaxed);
         Ok(())

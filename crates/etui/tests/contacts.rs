@@ -605,18 +605,27 @@ fn repair_makes_anew_what_is_derived() {
     store.merge_index().unwrap();
     store.close().unwrap();
     let path = dir.path().join("personal.etui");
-    let plain = rusqlite::Connection::open(&path).unwrap();
-    plain
-        .execute_batch(
-            "UPDATE record SET keys = x'0107206261642020'; DELETE FROM list; DELETE FROM gram",
-        )
-        .unwrap();
-    plain.close().unwrap();
-    let store = Store::open(&path).unwrap();
-    assert!(store.check().unwrap().problems.len() >= 2);
-    store.repair().unwrap();
-    assert_eq!(store.check().unwrap().problems, [""; 0]);
-    assert_eq!(names(&store.contacts().unwrap(), "name:*ight"), ["A Right"]);
+    for damage in [
+        "UPDATE record SET keys = x'0107206261642020'",
+        "UPDATE record SET summary = x'00'",
+        "DELETE FROM list_block",
+        "DELETE FROM list_span",
+        "UPDATE list_span SET count = count + 1",
+        "UPDATE list_block SET entries = x'ff'",
+        "UPDATE list_block SET first = x'ff'",
+        "DELETE FROM term",
+        "DELETE FROM gram",
+    ] {
+        let plain = rusqlite::Connection::open(&path).unwrap();
+        plain.execute_batch(damage).unwrap();
+        plain.close().unwrap();
+        let store = Store::open(&path).unwrap();
+        assert!(!store.check().unwrap().is_clean(), "{damage}");
+        store.repair().unwrap();
+        assert_eq!(store.check().unwrap().problems, [""; 0], "{damage}");
+        assert_eq!(names(&store.contacts().unwrap(), "name:*ight"), ["A Right"]);
+        store.close().unwrap();
+    }
 }
 
 /// A long merge ends even when one change alone is more than a batch.

@@ -179,6 +179,12 @@ impl Experiment for Phonebook {
         fill(&mut book, count)?;
         book.merge()?;
         book.close()?;
+        if group.arms.iter().any(|arm| is_product(arm, "plain")) {
+            let rows = Rows::read(&dir.join("filled.etui"))?;
+            let plain = Plain::create(&dir.join("filled.plain"), Parts::Gram)?;
+            plain.save(&rows, 0..rows.len(), true)?;
+            plain.close()?;
+        }
         Ok(())
     }
 
@@ -464,7 +470,7 @@ fn opened(case: &Case, meter: &Meter, filled: bool) -> Result<Box<dyn Book>, Err
     let product = case.settings.text("product")?;
     if product != "eds" {
         if filled {
-            let from = meter.shared().join("filled.etui");
+            let from = meter.shared().join(format!("filled.{product}"));
             fs::copy(&from, &path).map_err(|e| Error::file(&path, e))?;
         }
         return Ok(match product {

@@ -1,7 +1,7 @@
-//! Plain SQLite with etui's schema: the same tables, rows and settings without etui's code.
+//! Plain SQLite with a schema made by hand for the same questions: one table of records with
+//! what is derived from them, one in list order, one of terms, one of grams; etui's settings.
 //!
-//! The tables come from an empty store that etui made, the rows from one that it filled: a
-//! closed store is an ordinary SQLite database.
+//! The values come from a store that etui filled: a closed store is an ordinary SQLite database.
 
 use std::ops::Range;
 use std::path::Path;
@@ -14,6 +14,23 @@ use crate::error::Error;
 /// The settings that a store has.
 const SETTINGS: &str = "PRAGMA synchronous = FULL; PRAGMA cache_size = -4096; \
      PRAGMA mmap_size = 1073741824; PRAGMA journal_size_limit = 4194304";
+
+/// The schema. Terms are rows of their own, words of all fields under one kind.
+const SCHEMA: &str = "
+    CREATE TABLE record (
+        id INTEGER PRIMARY KEY, collection INTEGER NOT NULL, changed INTEGER NOT NULL,
+        removed INTEGER, uid TEXT NOT NULL, etag BLOB NOT NULL, sort BLOB NOT NULL,
+        keys BLOB NOT NULL, text BLOB NOT NULL) STRICT;
+    CREATE TABLE list (
+        collection INTEGER NOT NULL, sort BLOB NOT NULL, id INTEGER NOT NULL,
+        summary BLOB NOT NULL, PRIMARY KEY (collection, sort, id)) STRICT, WITHOUT ROWID;
+    CREATE TABLE term (
+        term BLOB NOT NULL, record INTEGER NOT NULL,
+        PRIMARY KEY (term, record)) STRICT, WITHOUT ROWID;
+    CREATE TABLE gram (
+        gram INTEGER NOT NULL, first INTEGER NOT NULL, ids BLOB NOT NULL,
+        PRIMARY KEY (gram, first)) STRICT, WITHOUT ROWID;
+    PRAGMA journal_mode = WAL;";
 
 /// How far the schema is kept up by saves: each has what the ones before it have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -78,9 +95,8 @@ impl Rows {
         let conn = Connection::open(store)?;
         let mut records: Vec<Record> = conn
             .prepare(
-                "SELECT r.id, r.uid, r.etag, r.sort, r.keys, r.text, l.summary FROM record r \
-                 JOIN list l ON l.collection = r.collection AND l.sort = r.sort AND l.id = r.id \
-                 ORDER BY r.id",
+                "SELECT id, uid, etag, sort, keys, text, summary FROM record \
+                 WHERE removed IS NULL ORDER BY id",
             )?
             .query_map([], |row| {
                 Ok(Record {
@@ -95,17 +111,21 @@ impl Rows {
                 })
             })?
             .collect::<rusqlite::Result<_>>()?;
-        let mut terms = conn.prepare("SELECT record, term FROM term ORDER BY record, term")?;
+        let mut terms = conn.prepare("SELECT term, first, ids FROM term ORDER BY term, first")?;
         let mut terms = terms.query([])?;
-        let mut at = 0;
         while let Some(row) = terms.next()? {
-            let id: i64 = row.get(0)?;
-            while records.get(at).is_some_and(|record| record.id < id) {
-                at += 1;
+            let term = by_hand(row.get(0)?);
+            for id in ids(row.get(1)?, row.get_ref(2)?.as_blob().unwrap_or_default()) {
+                if let Ok(at) = records.binary_search_by_key(&id, |record| record.id)
+                    && let Some(term) = &term
+                {
+                    records[at].terms.push(term.clone());
+                }
             }
-            if let Some(record) = records.get_mut(at).filter(|record| record.id == id) {
-                record.terms.push(row.get(1)?);
-            }
+        }
+        for record in &mut records {
+            record.terms.sort();
+            record.terms.dedup();
         }
         let grams = conn
             .prepare("SELECT gram, first, ids FROM gram ORDER BY gram, first")?
@@ -123,6 +143,38 @@ impl Rows {
     pub fn is_empty(&self) -> bool {
         self.records.is_empty()
     }
+}
+
+/// A term as the schema made by hand has it: words of every field are of the kind `w`. `None`: it
+/// has no use for it.
+fn by_hand(mut term: Vec<u8>) -> Option<Vec<u8>> {
+    if term.len() < 2 {
+        return None;
+    }
+    match term[0] {
+        b'e' | b'p' | b'r' => Some(term),
+        b'h' => None,
+        _ => {
+            term[0] = b'w';
+            Some(term)
+        }
+    }
+}
+
+/// The records of a row of a posting list (the book, *Schema*).
+fn ids(first: i64, distances: &[u8]) -> Vec<i64> {
+    let mut all = vec![first];
+    let (mut last, mut distance, mut shift) = (first, 0_i64, 0);
+    for byte in distances {
+        distance |= i64::from(byte & 0x7f) << shift;
+        shift += 7;
+        if byte & 0x80 == 0 {
+            last += distance;
+            all.push(last);
+            (distance, shift) = (0, 0);
+        }
+    }
+    all
 }
 
 /// What a query compares, in the words of the schema: a term to find contacts by, folded values
@@ -184,7 +236,7 @@ impl Lookup {
     }
 }
 
-/// A database with etui's schema.
+/// A database with that schema.
 #[derive(Debug)]
 pub struct Plain {
     conn: Connection,
@@ -194,10 +246,12 @@ pub struct Plain {
 impl Plain {
     /// A new one at a path where nothing is.
     pub fn create(path: &Path, parts: Parts) -> Result<Self, Error> {
-        etui::Store::open(path)?.close()?;
         let plain = Self::open(path, parts)?;
-        if parts < Parts::Uid {
-            plain.conn.execute_batch("DROP INDEX record_uid")?;
+        plain.conn.execute_batch(SCHEMA)?;
+        if parts >= Parts::Uid {
+            plain
+                .conn
+                .execute_batch("CREATE UNIQUE INDEX record_uid ON record (collection, uid)")?;
         }
         Ok(plain)
     }

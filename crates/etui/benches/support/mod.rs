@@ -70,18 +70,20 @@ pub fn plain(path: &Path) -> Connection {
     conn
 }
 
-/// A row of `record`: id, uid, etag, sort, keys, text.
-pub type Record = (i64, String, Vec<u8>, Vec<u8>, Vec<u8>, Vec<u8>);
+/// A row of `record`: id, uid, etag, sort, summary, keys, text.
+pub type Record = (i64, String, Vec<u8>, Vec<u8>, Vec<u8>, Vec<u8>, Vec<u8>);
 
 /// The rows of a filled store, table by table, to be inserted again.
 pub struct Rows {
     /// `record`.
     pub records: Vec<Record>,
-    /// `list`: sort, id, summary.
-    pub list: Vec<(Vec<u8>, i64, Vec<u8>)>,
-    /// `term`.
-    pub terms: Vec<(Vec<u8>, i64)>,
-    /// `gram`.
+    /// `list_block`: first, entries.
+    pub blocks: Vec<(Vec<u8>, Vec<u8>)>,
+    /// `list_span`: first, count, blocks.
+    pub spans: Vec<(Vec<u8>, i64, Vec<u8>)>,
+    /// `term`: term, first, ids.
+    pub terms: Vec<(Vec<u8>, i64, Vec<u8>)>,
+    /// `gram`: gram, first, ids.
     pub grams: Vec<(i64, i64, Vec<u8>)>,
 }
 
@@ -92,29 +94,26 @@ impl Rows {
         let read = || -> rusqlite::Result<Self> {
             Ok(Self {
                 records: conn
-                    .prepare("SELECT id, uid, etag, sort, keys, text FROM record ORDER BY id")?
-                    .query_map([], |r| {
-                        Ok((
-                            r.get(0)?,
-                            r.get(1)?,
-                            r.get(2)?,
-                            r.get(3)?,
-                            r.get(4)?,
-                            r.get(5)?,
-                        ))
-                    })?
+                    .prepare(
+                        "SELECT id, uid, etag, sort, summary, keys, text FROM record ORDER BY id",
+                    )?
+                    .query_map([], |r| r.try_into())?
                     .collect::<rusqlite::Result<_>>()?,
-                list: conn
-                    .prepare("SELECT sort, id, summary FROM list ORDER BY id")?
-                    .query_map([], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))?
+                blocks: conn
+                    .prepare("SELECT first, entries FROM list_block ORDER BY first")?
+                    .query_map([], |r| r.try_into())?
+                    .collect::<rusqlite::Result<_>>()?,
+                spans: conn
+                    .prepare("SELECT first, count, blocks FROM list_span ORDER BY first")?
+                    .query_map([], |r| r.try_into())?
                     .collect::<rusqlite::Result<_>>()?,
                 terms: conn
-                    .prepare("SELECT term, record FROM term ORDER BY term, record")?
-                    .query_map([], |r| Ok((r.get(0)?, r.get(1)?)))?
+                    .prepare("SELECT term, first, ids FROM term ORDER BY term, first")?
+                    .query_map([], |r| r.try_into())?
                     .collect::<rusqlite::Result<_>>()?,
                 grams: conn
                     .prepare("SELECT gram, first, ids FROM gram ORDER BY gram, first")?
-                    .query_map([], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))?
+                    .query_map([], |r| r.try_into())?
                     .collect::<rusqlite::Result<_>>()?,
             })
         };
@@ -130,7 +129,7 @@ pub enum Parts {
     Records,
     /// And `record_uid`.
     Uids,
-    /// And `list`.
+    /// And `list_block`, `list_order`, `list_span`.
     List,
     /// And `term`.
     Terms,
@@ -143,23 +142,32 @@ pub fn insert(conn: &Connection, rows: &Rows, parts: Parts) {
     let run = || -> rusqlite::Result<()> {
         conn.execute_batch("BEGIN IMMEDIATE")?;
         let mut record = conn.prepare_cached(
-            "INSERT INTO record (id, collection, changed, removed, uid, etag, sort, keys, text) \
-             VALUES (?1, 1, ?1, NULL, ?2, ?3, ?4, ?5, ?6)",
+            "INSERT INTO record \
+             (id, collection, changed, removed, uid, etag, sort, summary, keys, text) \
+             VALUES (?1, 1, ?1, NULL, ?2, ?3, ?4, ?5, ?6, ?7)",
         )?;
-        let mut list = conn.prepare_cached(
-            "INSERT INTO list (collection, sort, id, summary) VALUES (1, ?1, ?2, ?3)",
-        )?;
-        for (r, l) in rows.records.iter().zip(&rows.list) {
-            record.execute((r.0, &r.1, &r.2, &r.3, &r.4, &r.5))?;
-            if !matches!(parts, Parts::Records | Parts::Uids) {
-                list.execute((&l.0, l.1, &l.2))?;
+        for r in &rows.records {
+            record.execute((r.0, &r.1, &r.2, &r.3, &r.4, &r.5, &r.6))?;
+        }
+        if !matches!(parts, Parts::Records | Parts::Uids) {
+            let mut block = conn.prepare_cached(
+                "INSERT INTO list_block (collection, first, entries) VALUES (1, ?1, ?2)",
+            )?;
+            for b in &rows.blocks {
+                block.execute((&b.0, &b.1))?;
+            }
+            let mut span = conn.prepare_cached(
+                "INSERT INTO list_span (collection, first, count, blocks) VALUES (1, ?1, ?2, ?3)",
+            )?;
+            for s in &rows.spans {
+                span.execute((&s.0, s.1, &s.2))?;
             }
         }
         if matches!(parts, Parts::Terms | Parts::Grams) {
             let mut term =
-                conn.prepare_cached("INSERT INTO term (term, record) VALUES (?1, ?2)")?;
+                conn.prepare_cached("INSERT INTO term (term, first, ids) VALUES (?1, ?2, ?3)")?;
             for t in &rows.terms {
-                term.execute((&t.0, t.1))?;
+                term.execute((&t.0, t.1, &t.2))?;
             }
         }
         if parts == Parts::Grams {

@@ -2,8 +2,9 @@
 
 use rusqlite::{Connection, OptionalExtension};
 
-use super::{Condition, ETag, Outcome, RecordId, Saved, changes, now_ms};
+use super::{Condition, ETag, Outcome, RecordId, Saved, changes, list, now_ms};
 use crate::error::{Error, Result};
+use crate::text::order::Order;
 
 /// A record on its way in, with what was derived from it.
 pub(crate) struct Incoming<'a> {
@@ -14,21 +15,63 @@ pub(crate) struct Incoming<'a> {
     pub(crate) summary: &'a [u8],
 }
 
-/// Hands out change numbers inside one write transaction.
-pub(crate) struct Numbers {
+/// The writing of records inside one write transaction: hands out change numbers, and gathers
+/// what happens to the lists.
+pub(crate) struct Writing<'o> {
     last: i64,
+    list: list::Edits,
+    order: &'o Order,
 }
 
-impl Numbers {
-    pub(crate) fn new(conn: &Connection) -> Result<Self> {
-        Ok(Self {
+impl<'o> Writing<'o> {
+    /// Runs `work`, and writes what it leaves to be written.
+    pub(crate) fn run<T>(
+        conn: &Connection,
+        order: &'o Order,
+        work: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
+        let mut writing = Self {
             last: changes::latest(conn)?,
-        })
+            list: list::Edits::default(),
+            order,
+        };
+        let value = work(&mut writing)?;
+        writing.list.write(conn, order.letter_bounds())?;
+        Ok(value)
     }
 
     fn next(&mut self) -> i64 {
         self.last += 1;
         self.last
+    }
+
+    fn list_put(
+        &mut self,
+        conn: &Connection,
+        collection: i64,
+        id: i64,
+        new: &Incoming<'_>,
+    ) -> Result<()> {
+        self.list.put(collection, new.sort, id, new.summary);
+        self.write_if_many(conn)
+    }
+
+    fn list_remove(
+        &mut self,
+        conn: &Connection,
+        collection: i64,
+        id: i64,
+        sort: &[u8],
+    ) -> Result<()> {
+        self.list.remove(collection, sort, id);
+        self.write_if_many(conn)
+    }
+
+    fn write_if_many(&mut self, conn: &Connection) -> Result<()> {
+        if self.list.are_many() {
+            self.list.write(conn, self.order.letter_bounds())?;
+        }
+        Ok(())
     }
 }
 
@@ -73,7 +116,7 @@ fn check(uid: &str, condition: Condition, found: Option<&Found>) -> Result<()> {
 /// Saves a record: adds it, or replaces the one with its UID.
 pub(crate) fn put(
     conn: &Connection,
-    numbers: &mut Numbers,
+    writing: &mut Writing<'_>,
     collection: i64,
     new: &Incoming<'_>,
     condition: Condition,
@@ -82,13 +125,23 @@ pub(crate) fn put(
     check(new.uid, condition, found.as_ref())?;
     let etag = ETag::of(new.text);
     let Some(found) = found else {
-        let id = numbers.next();
+        let id = writing.next();
         conn.prepare_cached(
-            "INSERT INTO record (id, collection, changed, removed, uid, etag, sort, keys, text) \
-             VALUES (?1, ?2, ?1, NULL, ?3, ?4, ?5, ?6, ?7)",
+            "INSERT INTO record \
+             (id, collection, changed, removed, uid, etag, sort, summary, keys, text) \
+             VALUES (?1, ?2, ?1, NULL, ?3, ?4, ?5, ?6, ?7, ?8)",
         )?
-        .execute((id, collection, new.uid, etag, new.sort, new.keys, new.text))?;
-        list_insert(conn, collection, id, new.sort, new.summary)?;
+        .execute((
+            id,
+            collection,
+            new.uid,
+            etag,
+            new.sort,
+            new.summary,
+            new.keys,
+            new.text,
+        ))?;
+        writing.list_put(conn, collection, id, new)?;
         return Ok(Saved {
             id: RecordId(id),
             etag,
@@ -103,7 +156,7 @@ pub(crate) fn put(
     if found.etag == etag && !found.removed && is_text(conn, found.id, new.text)? {
         return Ok(saved(Outcome::Unchanged));
     }
-    replace(conn, numbers, &found, etag, new)?;
+    replace(conn, writing, &found, etag, new)?;
     Ok(saved(if found.removed {
         Outcome::Added
     } else {
@@ -120,43 +173,53 @@ fn is_text(conn: &Connection, id: i64, text: &[u8]) -> Result<bool> {
 
 fn replace(
     conn: &Connection,
-    numbers: &mut Numbers,
+    writing: &mut Writing<'_>,
     found: &Found,
     etag: ETag,
     new: &Incoming<'_>,
 ) -> Result<()> {
-    let (collection, sort): (i64, Vec<u8>) = conn
-        .prepare_cached("SELECT collection, sort FROM record WHERE id = ?1")?
-        .query_row([found.id], |r| Ok((r.get(0)?, r.get(1)?)))?;
+    let (collection, sort, summary): (i64, Vec<u8>, Vec<u8>) = conn
+        .prepare_cached("SELECT collection, sort, summary FROM record WHERE id = ?1")?
+        .query_row([found.id], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))?;
     let kind = if found.removed {
         changes::RESTORED
     } else {
         changes::EDITED
     };
-    let number = log(conn, numbers, found.id, kind, true)?;
+    let number = log(conn, writing, found.id, kind, true)?;
     conn.prepare_cached(
-        "UPDATE record SET changed = ?2, removed = NULL, etag = ?3, sort = ?4, keys = ?5, \
-         text = ?6 WHERE id = ?1",
+        "UPDATE record SET changed = ?2, removed = NULL, etag = ?3, sort = ?4, summary = ?5, \
+         keys = ?6, text = ?7 WHERE id = ?1",
     )?
-    .execute((found.id, number, etag, new.sort, new.keys, new.text))?;
-    if !found.removed && sort == new.sort {
-        // Untouched where the summary is the same, so that most edits leave this B-tree alone.
-        conn.prepare_cached(
-            "UPDATE list SET summary = ?4 \
-             WHERE collection = ?1 AND sort = ?2 AND id = ?3 AND summary IS NOT ?4",
-        )?
-        .execute((collection, new.sort, found.id, new.summary))?;
-        return Ok(());
+    .execute((
+        found.id,
+        number,
+        etag,
+        new.sort,
+        new.summary,
+        new.keys,
+        new.text,
+    ))?;
+    let moved = sort != new.sort;
+    if !found.removed && moved {
+        writing.list_remove(conn, collection, found.id, &sort)?;
     }
-    if !found.removed {
-        list_remove(conn, collection, found.id, &sort)?;
+    // Untouched where nothing of it is shown, so that most edits leave the list alone.
+    if found.removed || moved || summary != new.summary {
+        writing.list_put(conn, collection, found.id, new)?;
     }
-    list_insert(conn, collection, found.id, new.sort, new.summary)
+    Ok(())
 }
 
 /// Appends to the change log what the record is before the change.
-fn log(conn: &Connection, numbers: &mut Numbers, id: i64, kind: i64, text: bool) -> Result<i64> {
-    let number = numbers.next();
+fn log(
+    conn: &Connection,
+    writing: &mut Writing<'_>,
+    id: i64,
+    kind: i64,
+    text: bool,
+) -> Result<i64> {
+    let number = writing.next();
     conn.prepare_cached(
         "INSERT INTO change (number, record, at, kind, keys, text) \
          SELECT ?1, id, ?2, ?3, iif(removed IS NULL, keys, NULL), iif(?4, text, NULL) \
@@ -166,30 +229,10 @@ fn log(conn: &Connection, numbers: &mut Numbers, id: i64, kind: i64, text: bool)
     Ok(number)
 }
 
-fn list_insert(
-    conn: &Connection,
-    collection: i64,
-    id: i64,
-    sort: &[u8],
-    summary: &[u8],
-) -> Result<()> {
-    conn.prepare_cached(
-        "INSERT INTO list (collection, sort, id, summary) VALUES (?1, ?2, ?3, ?4)",
-    )?
-    .execute((collection, sort, id, summary))?;
-    Ok(())
-}
-
-fn list_remove(conn: &Connection, collection: i64, id: i64, sort: &[u8]) -> Result<()> {
-    conn.prepare_cached("DELETE FROM list WHERE collection = ?1 AND sort = ?2 AND id = ?3")?
-        .execute((collection, sort, id))?;
-    Ok(())
-}
-
 /// Moves a record to the trash. `false`: there is no live record with this UID.
 pub(crate) fn remove(
     conn: &Connection,
-    numbers: &mut Numbers,
+    writing: &mut Writing<'_>,
     collection: i64,
     uid: &str,
     condition: Condition,
@@ -199,13 +242,13 @@ pub(crate) fn remove(
     let Some(found) = found.filter(|f| !f.removed) else {
         return Ok(false);
     };
-    let number = log(conn, numbers, found.id, changes::REMOVED, false)?;
+    let number = log(conn, writing, found.id, changes::REMOVED, false)?;
     let sort: Vec<u8> = conn
         .prepare_cached(
             "UPDATE record SET changed = ?2, removed = ?3 WHERE id = ?1 RETURNING sort",
         )?
         .query_row((found.id, number, now_ms()), |r| r.get(0))?;
-    list_remove(conn, collection, found.id, &sort)?;
+    writing.list_remove(conn, collection, found.id, &sort)?;
     Ok(true)
 }
 

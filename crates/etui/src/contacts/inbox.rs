@@ -11,14 +11,22 @@ use super::book;
 use super::card::Card;
 use super::write::prepare;
 use crate::collection::Condition;
-use crate::collection::records::{self, Numbers};
+use crate::collection::records::{self, Writing};
 use crate::error::{Error, Result};
 use crate::text::order::Order;
 use crate::text::phone::Region;
 
 /// Takes in all that can be; inside a write transaction.
 pub(crate) fn drain(conn: &Connection, order: &Order, region: Option<Region>) -> Result<()> {
-    let mut numbers = Numbers::new(conn)?;
+    Writing::run(conn, order, |writing| take_in(conn, writing, order, region))
+}
+
+fn take_in(
+    conn: &Connection,
+    writing: &mut Writing<'_>,
+    order: &Order,
+    region: Option<Region>,
+) -> Result<()> {
     let mut last = 0i64;
     loop {
         let next = conn
@@ -65,7 +73,7 @@ pub(crate) fn drain(conn: &Connection, order: &Order, region: Option<Region>) ->
                 {
                     one = one.known_as(uid);
                 }
-                one.put(conn, &mut numbers, book, Condition::Always)?;
+                one.put(conn, writing, book, Condition::Always)?;
                 Some(one.uid().to_owned())
             }
             None => None,
@@ -74,7 +82,7 @@ pub(crate) fn drain(conn: &Connection, order: &Order, region: Option<Region>) ->
         if let Some(uid) = uid
             && saved_uid.as_deref() != Some(&uid)
         {
-            records::remove(conn, &mut numbers, book, &uid, Condition::Always)?;
+            records::remove(conn, writing, book, &uid, Condition::Always)?;
         }
         conn.execute("DELETE FROM inbox WHERE id = ?1", [id])?;
     }

@@ -9,7 +9,6 @@
 //! entry  := field:u8  length:varint  value[length]
 //! value  := ' ' folded text ' '                       (all fields but phones)
 //!         | country:u8 ' ' digits ' ' extension       (phones)
-//! varint := 7 bits a byte, low bits first, high bit set on all but the last byte
 //! ```
 //!
 //! The spaces make every comparison a substring test: ` anna ` is the word, ` ann` the beginning
@@ -22,6 +21,7 @@ use super::Card;
 use crate::text::fold;
 use crate::text::order::Order;
 use crate::text::phone::{PhoneNumber, Region};
+use crate::text::varint;
 
 /// The fields that filters ask about. The numbers are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -57,7 +57,7 @@ impl Key {
 
 /// What [`derive`] makes of a card. A change of it changes what is stored, so it must change this
 /// number: stores then derive anew by themselves.
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
 
 /// Longest value that is folded and kept, in bytes; what a note says beyond is not searched.
 const MAX_VALUE: usize = 8 << 10;
@@ -121,7 +121,7 @@ pub(crate) fn derive(card: &Card, order: &Order, region: Option<Region>) -> Deri
     let phone = card.foremost(&VCardProperty::Tel).unwrap_or_default();
     let email = card.foremost(&VCardProperty::Email).unwrap_or_default();
     for part in [&display, &organization, phone, email] {
-        push_value(&mut summary, clip(part, 200).as_bytes());
+        varint::push_bytes(&mut summary, clip(part, 200).as_bytes());
     }
     Derived {
         keys: keys.out,
@@ -147,7 +147,7 @@ impl Summary {
     /// Reads `length:varint bytes` four times: name, organisation, phone, e-mail.
     pub(crate) fn decode(mut bytes: &[u8]) -> Self {
         let mut next = || {
-            take_value(&mut bytes)
+            varint::take_bytes(&mut bytes)
                 .map(|v| String::from_utf8_lossy(v).into_owned())
                 .unwrap_or_default()
         };
@@ -212,35 +212,9 @@ impl KeyWriter {
     fn entry(&mut self, key: Key, value: &[u8]) {
         if self.out.len() + value.len() < MAX_KEYS {
             self.out.push(key as u8);
-            push_value(&mut self.out, value);
+            varint::push_bytes(&mut self.out, value);
         }
     }
-}
-
-fn push_value(out: &mut Vec<u8>, value: &[u8]) {
-    let mut n = value.len();
-    while n >= 0x80 {
-        out.push((n & 0x7f) as u8 | 0x80);
-        n >>= 7;
-    }
-    out.push(n as u8);
-    out.extend_from_slice(value);
-}
-
-fn take_value<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
-    let (mut n, mut shift) = (0usize, 0u32);
-    loop {
-        let (&b, rest) = bytes.split_first()?;
-        *bytes = rest;
-        n |= usize::from(b & 0x7f).checked_shl(shift)?;
-        if b & 0x80 == 0 {
-            break;
-        }
-        shift += 7;
-    }
-    let (value, rest) = bytes.split_at_checked(n)?;
-    *bytes = rest;
-    Some(value)
 }
 
 /// The entries of stored keys. Bytes that are no keys end the walk.
@@ -253,7 +227,7 @@ impl<'a> Iterator for Keys<'a> {
     fn next(&mut self) -> Option<Self::Item> {
         let (&field, rest) = self.0.split_first()?;
         self.0 = rest;
-        let value = take_value(&mut self.0)?;
+        let value = varint::take_bytes(&mut self.0)?;
         Some((Key::from_u8(field)?, value))
     }
 }

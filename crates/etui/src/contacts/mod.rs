@@ -9,6 +9,7 @@ mod card;
 mod filter;
 pub(crate) mod inbox;
 pub(crate) mod keys;
+pub(crate) mod query;
 mod read;
 mod write;
 
@@ -18,7 +19,10 @@ pub use card::{
 };
 pub use filter::{Field, Filter, FilterError, Match};
 pub use keys::Summary;
-pub use read::{Contact, Entry, Page, Reader, Texts};
+pub use query::{
+    BadColumn, BadCursor, BadSort, Column, Columns, Cursor, Plan, Query, Row, Rows, Sort, Way,
+};
+pub use read::{Contact, Entry, Letter, Page, Reader, Texts};
 pub(crate) use write::rederive;
 
 use crate::collection::{Changes, RecordId, Token};
@@ -95,7 +99,44 @@ impl<'s> Contacts<'s> {
     /// # Errors
     /// Whatever reading reports.
     pub fn count(&self) -> Result<u64> {
+        self.store.ensure_order()?;
         self.read(|r| r.count())
+    }
+
+    /// Where in the list the names of each letter begin. See [`Reader::letters`].
+    ///
+    /// # Errors
+    /// Whatever reading reports.
+    pub fn letters(&self) -> Result<Vec<Letter>> {
+        self.store.ensure_order()?;
+        self.read(|r| r.letters())
+    }
+
+    /// At which position of the list a contact stands. See [`Reader::position`].
+    ///
+    /// # Errors
+    /// Whatever reading reports.
+    pub fn position(&self, id: RecordId) -> Result<Option<u64>> {
+        self.store.ensure_order()?;
+        self.read(|r| r.position(id))
+    }
+
+    /// The contacts that `query` means, showing what it asks for. See [`Query`].
+    ///
+    /// # Errors
+    /// Whatever reading reports.
+    pub fn query(&self, query: &Query) -> Result<Rows> {
+        self.store.ensure_order()?;
+        self.read(|r| r.query(query))
+    }
+
+    /// Answers `query` and tells how. See [`Reader::explain`].
+    ///
+    /// # Errors
+    /// Whatever reading reports.
+    pub fn explain(&self, query: &Query) -> Result<Plan> {
+        self.store.ensure_order()?;
+        self.read(|r| r.explain(query))
     }
 
     /// A page of the list. See [`Reader::list`].

@@ -3,11 +3,11 @@
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use super::card::{Card, CardError};
-use super::filter::{Filter, Matcher};
+use super::filter::Filter;
 use super::keys::Summary;
-use crate::collection::{Changes, ETag, RecordId, Token, changes};
+use super::query::{self, Column, Plan, Query, Rows};
+use crate::collection::{Changes, ETag, RecordId, Token, changes, list};
 use crate::error::Result;
-use crate::index;
 use crate::store::Store;
 
 /// A contact as it is stored.
@@ -53,6 +53,15 @@ pub struct Entry {
     pub summary: Summary,
 }
 
+/// A letter under which names are found in a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Letter {
+    /// The letter, e.g. `A`.
+    pub label: String,
+    /// The position of the first name under it, or of the next letter's if there is none.
+    pub position: u64,
+}
+
 /// Which part of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Page {
@@ -66,18 +75,13 @@ impl Page {
     /// Everything.
     pub const ALL: Self = Self {
         offset: 0,
-        limit: i64::MAX as u64,
+        limit: u64::MAX,
     };
 
     /// The first `limit` entries.
     #[must_use]
     pub fn first(limit: u64) -> Self {
         Self { offset: 0, limit }
-    }
-
-    fn of<T>(self, all: impl Iterator<Item = T>) -> impl Iterator<Item = T> {
-        let size = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
-        all.skip(size(self.offset)).take(size(self.limit))
     }
 }
 
@@ -232,12 +236,67 @@ impl<'c> Reader<'c> {
     /// # Errors
     /// Whatever reading reports.
     pub fn count(&self) -> Result<u64> {
+        self.told(|| list::count(self.conn, self.book))
+    }
+
+    /// Where in the list the names of each letter begin, in the locale's order of letters.
+    /// What stands before the first (digits, contacts without a name) and behind the last (other
+    /// scripts) is under none.
+    ///
+    /// # Errors
+    /// Whatever reading reports.
+    pub fn letters(&self) -> Result<Vec<Letter>> {
         self.told(|| {
-            Ok(self
+            let order = self.store.order()?;
+            let begins = list::letters(self.conn, self.book, order.letter_bounds())?;
+            let labels = order.letters().iter().cloned();
+            Ok(labels
+                .zip(begins)
+                .map(|(label, position)| Letter { label, position })
+                .collect())
+        })
+    }
+
+    /// At which position of the list a contact stands, the first being 0. `None`: this address
+    /// book has no such contact.
+    ///
+    /// # Errors
+    /// Whatever reading reports.
+    pub fn position(&self, id: RecordId) -> Result<Option<u64>> {
+        self.told(|| {
+            let sort: Option<Vec<u8>> = self
                 .conn
-                .prepare_cached("SELECT count(*) FROM list WHERE collection = ?1")?
-                .query_row([self.book], |r| r.get::<_, i64>(0))?
-                .unsigned_abs())
+                .prepare_cached(
+                    "SELECT sort FROM record \
+                     WHERE id = ?1 AND collection = ?2 AND removed IS NULL",
+                )?
+                .query_row((id.0, self.book), |r| r.get(0))
+                .optional()?;
+            sort.map(|sort| list::position(self.conn, self.book, &sort, id.0))
+                .transpose()
+        })
+    }
+
+    /// The contacts that `query` means, showing what it asks for.
+    ///
+    /// # Errors
+    /// Whatever reading reports.
+    pub fn query(&self, query: &Query) -> Result<Rows> {
+        self.told(|| Ok(query::run(self.store, self.conn, self.book, query)?.0))
+    }
+
+    /// Answers `query` and tells how: what was looked up, read and compared.
+    ///
+    /// # Errors
+    /// Whatever reading reports.
+    pub fn explain(&self, query: &Query) -> Result<Plan> {
+        self.told(|| {
+            let (_, plan) = query::run(self.store, self.conn, self.book, query)?;
+            Ok(Plan {
+                filter: query.filter.to_string(),
+                contacts: list::count(self.conn, self.book)?,
+                ..plan
+            })
         })
     }
 
@@ -246,19 +305,7 @@ impl<'c> Reader<'c> {
     /// # Errors
     /// Whatever reading reports.
     pub fn list(&self, page: Page) -> Result<Vec<Entry>> {
-        self.told(|| {
-            let mut statement = self.conn.prepare_cached(
-                "SELECT id, summary FROM list WHERE collection = ?1 \
-             ORDER BY sort, id LIMIT ?2 OFFSET ?3",
-            )?;
-            let signed = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
-            let mut rows = statement.query((self.book, signed(page.limit), signed(page.offset)))?;
-            let mut entries = Vec::new();
-            while let Some(row) = rows.next()? {
-                entries.push(entry(row)?);
-            }
-            Ok(entries)
-        })
+        self.find_page(&Filter::All, page)
     }
 
     /// The contacts that `filter` means, in list order.
@@ -274,79 +321,20 @@ impl<'c> Reader<'c> {
     /// # Errors
     /// Whatever reading reports.
     pub fn find_page(&self, filter: &Filter, page: Page) -> Result<Vec<Entry>> {
-        self.told(|| {
-            if matches!(filter, Filter::All) {
-                return self.list(page);
-            }
-            let matcher = Matcher::new(filter, self.store.region());
-            match matcher.lookups() {
-                Some((lookups, _)) => self.gather(&matcher, &lookups, page),
-                None => self.walk(&matcher, page),
-            }
-        })
-    }
-
-    /// Candidates from the index, compared, sorted.
-    fn gather(
-        &self,
-        matcher: &Matcher,
-        lookups: &[index::Lookup],
-        page: Page,
-    ) -> Result<Vec<Entry>> {
-        let mut found: Vec<(Vec<u8>, i64)> = Vec::new();
-        let mut look = self.conn.prepare_cached(
-            "SELECT keys, sort FROM record \
-             WHERE id = ?1 AND collection = ?2 AND removed IS NULL",
-        )?;
-        for id in index::candidates(self.conn, lookups)? {
-            let mut rows = look.query((id, self.book))?;
-            if let Some(row) = rows.next()?
-                && matcher.matches(row.get_ref(0)?.as_blob().unwrap_or_default())
-            {
-                found.push((row.get(1)?, id));
-            }
-        }
-        found.sort_unstable();
-        let mut summary = self.conn.prepare_cached(
-            "SELECT id, summary FROM list WHERE collection = ?1 AND sort = ?2 AND id = ?3",
-        )?;
-        page.of(found.into_iter())
-            .map(|(sort, id)| {
-                let mut rows = summary.query((self.book, sort, id))?;
-                match rows.next()? {
-                    Some(row) => entry(row),
-                    // SQLITE_CORRUPT: every live record stands in the list.
-                    None => Err(rusqlite::Error::SqliteFailure(
-                        rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT),
-                        Some(format!("contact {id} is missing from the list")),
-                    )
-                    .into()),
-                }
-            })
-            .collect()
-    }
-
-    /// The list from its beginning, each record compared, until the page is full.
-    fn walk(&self, matcher: &Matcher, page: Page) -> Result<Vec<Entry>> {
-        let mut entries = Vec::new();
-        let mut skip = page.offset;
-        let mut statement = self.conn.prepare_cached(
-            "SELECT l.id, l.summary, r.keys FROM list l JOIN record r ON r.id = l.id \
-             WHERE l.collection = ?1 ORDER BY l.sort, l.id",
-        )?;
-        let mut rows = statement.query([self.book])?;
-        while (entries.len() as u64) < page.limit
-            && let Some(row) = rows.next()?
-        {
-            if !matcher.matches(row.get_ref(2)?.as_blob().unwrap_or_default()) {
-                continue;
-            }
-            match skip {
-                0 => entries.push(entry(row)?),
-                _ => skip -= 1,
-            }
-        }
-        Ok(entries)
+        let query = Query::new(filter.clone())
+            .offset(page.offset)
+            .limit(page.limit);
+        let rows = self.query(&query)?;
+        let entries = rows.iter().map(|row| Entry {
+            id: row.id(),
+            summary: Summary {
+                name: row.get(Column::Name).to_owned(),
+                organization: row.get(Column::Organization).to_owned(),
+                phone: row.get(Column::Phone).to_owned(),
+                email: row.get(Column::Email).to_owned(),
+            },
+        });
+        Ok(entries.collect())
     }
 
     /// Removed contacts that can be brought back, the latest first.
@@ -373,11 +361,4 @@ impl<'c> Reader<'c> {
     pub fn changes_since(&self, token: &Token) -> Result<Changes> {
         self.told(|| changes::since(self.conn, self.book, token))
     }
-}
-
-fn entry(row: &Row<'_>) -> Result<Entry> {
-    Ok(Entry {
-        id: RecordId(row.get(0)?),
-        summary: Summary::decode(row.get_ref(1)?.as_blob().unwrap_or_default()),
-    })
 }

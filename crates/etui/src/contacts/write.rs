@@ -7,7 +7,8 @@ use rusqlite::Connection;
 use super::Contacts;
 use super::card::Card;
 use super::keys::{self, Derived};
-use crate::collection::records::{self, Incoming, Numbers};
+use crate::collection::list;
+use crate::collection::records::{self, Incoming, Writing};
 use crate::collection::{Condition, Saved};
 use crate::error::{Error, Result};
 use crate::text::order::Order;
@@ -45,7 +46,7 @@ impl<'c> Prepared<'c> {
     pub(crate) fn put(
         &self,
         conn: &Connection,
-        numbers: &mut Numbers,
+        writing: &mut Writing<'_>,
         book: i64,
         condition: Condition,
     ) -> Result<Saved> {
@@ -56,7 +57,7 @@ impl<'c> Prepared<'c> {
             sort: &self.derived.sort,
             summary: &self.derived.summary,
         };
-        records::put(conn, numbers, book, &incoming, condition)
+        records::put(conn, writing, book, &incoming, condition)
     }
 }
 
@@ -77,10 +78,7 @@ impl Contacts<'_> {
         let order = self.store.order()?;
         // Derived before the lock is taken: it takes longer than the writing.
         let one = prepare(card, order, self.store.region());
-        self.store.write(|conn| {
-            let mut numbers = Numbers::new(conn)?;
-            one.put(conn, &mut numbers, self.book.id, condition)
-        })
+        self.put_one(&one, condition)
     }
 
     /// Saves `card` as the record `uid` if `condition` holds. For cards without a UID of their
@@ -97,9 +95,15 @@ impl Contacts<'_> {
             });
         }
         let one = prepare(card, self.store.order()?, self.store.region()).known_as(uid);
+        self.put_one(&one, condition)
+    }
+
+    fn put_one(&self, one: &Prepared<'_>, condition: Condition) -> Result<Saved> {
+        let order = self.store.order()?;
         self.store.write(|conn| {
-            let mut numbers = Numbers::new(conn)?;
-            one.put(conn, &mut numbers, self.book.id, condition)
+            Writing::run(conn, order, |writing| {
+                one.put(conn, writing, self.book.id, condition)
+            })
         })
     }
 
@@ -134,14 +138,15 @@ impl Contacts<'_> {
         let order = self.store.order()?;
         let region = self.store.region();
         self.store.write(|conn| {
-            let mut numbers = Numbers::new(conn)?;
-            cards
-                .into_iter()
-                .map(|(card, condition)| {
-                    let one = prepare(card, order, region);
-                    settle(one.put(conn, &mut numbers, self.book.id, condition))
-                })
-                .collect()
+            Writing::run(conn, order, |writing| {
+                cards
+                    .into_iter()
+                    .map(|(card, condition)| {
+                        let one = prepare(card, order, region);
+                        settle(one.put(conn, writing, self.book.id, condition))
+                    })
+                    .collect()
+            })
         })
     }
 
@@ -158,9 +163,11 @@ impl Contacts<'_> {
     /// # Errors
     /// [`Error::NoContact`], [`Error::Conflict`]; whatever writing reports.
     pub fn remove_if(&self, uid: &str, condition: Condition) -> Result<()> {
+        let order = self.store.order()?;
         let removed = self.store.write(|conn| {
-            let mut numbers = Numbers::new(conn)?;
-            records::remove(conn, &mut numbers, self.book.id, uid, condition)
+            Writing::run(conn, order, |writing| {
+                records::remove(conn, writing, self.book.id, uid, condition)
+            })
         })?;
         if removed {
             Ok(())
@@ -176,19 +183,16 @@ impl Contacts<'_> {
     /// # Errors
     /// Whatever writing reports; then nothing was changed.
     pub fn remove_many<U: AsRef<str>>(&self, uids: &[U]) -> Result<Vec<bool>> {
+        let order = self.store.order()?;
         self.store.write(|conn| {
-            let mut numbers = Numbers::new(conn)?;
-            uids.iter()
-                .map(|uid| {
-                    records::remove(
-                        conn,
-                        &mut numbers,
-                        self.book.id,
-                        uid.as_ref(),
-                        Condition::Always,
-                    )
-                })
-                .collect()
+            Writing::run(conn, order, |writing| {
+                uids.iter()
+                    .map(|uid| {
+                        let uid = uid.as_ref();
+                        records::remove(conn, writing, self.book.id, uid, Condition::Always)
+                    })
+                    .collect()
+            })
         })
     }
 
@@ -216,32 +220,34 @@ impl Contacts<'_> {
         let order = self.store.order()?;
         let region = self.store.region();
         self.store.write(|conn| {
-            let mut numbers = Numbers::new(conn)?;
-            uids.iter()
-                .map(|uid| {
-                    let uid = uid.as_ref();
-                    let Some(text) = records::former(conn, self.book.id, uid)? else {
-                        return Ok(None);
-                    };
-                    let card = Card::parse(text)?;
-                    // The record keeps its identity, also where that came from the text before.
-                    let one = prepare(&card, order, region).known_as(uid);
-                    one.put(conn, &mut numbers, self.book.id, Condition::Always)
-                        .map(Some)
-                })
-                .collect()
+            Writing::run(conn, order, |writing| {
+                uids.iter()
+                    .map(|uid| {
+                        let uid = uid.as_ref();
+                        let Some(text) = records::former(conn, self.book.id, uid)? else {
+                            return Ok(None);
+                        };
+                        let card = Card::parse(text)?;
+                        // The record keeps its identity, also where that came from the text
+                        // before.
+                        let one = prepare(&card, order, region).known_as(uid);
+                        one.put(conn, writing, self.book.id, Condition::Always)
+                            .map(Some)
+                    })
+                    .collect()
+            })
         })
     }
 }
 
-/// Derives keys, sort keys and lists anew from the records' texts. Tells whether any keys changed;
-/// the index then has to be made anew as well. ETags stay: they are what tells that a text is not
-/// the one that was saved.
+/// Derives keys, sort keys, summaries and lists anew from the records' texts. Tells whether any
+/// keys changed; the index then has to be made anew as well. ETags stay: they are what tells that
+/// a text is not the one that was saved.
 pub(crate) fn rederive(conn: &Connection, order: &Order, region: Option<Region>) -> Result<bool> {
-    conn.execute_batch("DELETE FROM list")?;
-    let mut update = conn.prepare("UPDATE record SET sort = ?2, keys = ?3 WHERE id = ?1")?;
-    let mut insert =
-        conn.prepare("INSERT INTO list (collection, sort, id, summary) VALUES (?1, ?2, ?3, ?4)")?;
+    list::clear(conn)?;
+    let mut entries = list::Edits::default();
+    let mut update =
+        conn.prepare("UPDATE record SET sort = ?2, summary = ?3, keys = ?4 WHERE id = ?1")?;
     let mut next = conn.prepare(
         "SELECT id, collection, removed IS NULL, keys, text FROM record WHERE id > ?1 \
          ORDER BY id LIMIT 64",
@@ -255,6 +261,7 @@ pub(crate) fn rederive(conn: &Connection, order: &Order, region: Option<Region>)
             })?
             .collect::<rusqlite::Result<Vec<(i64, i64, bool, Vec<u8>, Vec<u8>)>>>()?;
         if page.is_empty() {
+            entries.write(conn, order.letter_bounds())?;
             return Ok(changed);
         }
         for (id, collection, live, keys, text) in page {
@@ -265,10 +272,13 @@ pub(crate) fn rederive(conn: &Connection, order: &Order, region: Option<Region>)
                 Err(_) => Derived::default(),
             };
             changed |= derived.keys != keys;
-            update.execute((id, &derived.sort, &derived.keys))?;
+            update.execute((id, &derived.sort, &derived.summary, &derived.keys))?;
             if live {
-                insert.execute((collection, &derived.sort, id, &derived.summary))?;
+                entries.put(collection, &derived.sort, id, &derived.summary);
             }
+        }
+        if entries.are_many() {
+            entries.write(conn, order.letter_bounds())?;
         }
     }
 }

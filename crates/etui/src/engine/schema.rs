@@ -5,14 +5,16 @@
 //! collection  id  -> kind, name                     address books (later: calendars)
 //! record      id  -> the record: text as it came, and what is derived from it
 //! record_uid  (collection, uid) -> id
-//! list        (collection, sort, id) -> summary     live records in list order
+//! list_block  id -> entries; list_order by place    live records in list order (`collection::list`)
+//! list_span   (collection, first) -> counts         how many of them stand where
 //! change      number -> what a change replaced      edits and removals; additions are in `record`
-//! term        (term, record)                        words, addresses, numbers -> records
+//! term        (term, first) -> ids                  words, addresses, numbers -> records
 //! gram        (gram, first) -> ids                  three characters -> records
 //! inbox       id  -> what others wrote through the view `contact`
 //! ```
 //!
-//! One new contact touches three B-trees: `record`, `record_uid`, `list`. Why there are no more:
+//! One new contact touches four B-trees: `record`, `record_uid`, `list_block`, `list_span`. Why
+//! there are no more:
 //!
 //! * **Numbers**: one sequence numbers all changes, and a record's id is the number of the change
 //!   that created it. So additions need no row in `change` (they are the records whose id lies
@@ -31,7 +33,10 @@ use crate::error::{Error, Result};
 pub(crate) const APPLICATION_ID: i64 = 0x6574_7569;
 
 /// Steps from `user_version` N to N+1. Only ever appended to.
-const MIGRATIONS: &[&str] = &[include_str!("migrations/0001.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("migrations/0001.sql"),
+    include_str!("migrations/0002.sql"),
+];
 
 /// `user_version` of the schema this library writes.
 pub(crate) const VERSION: i64 = MIGRATIONS.len() as i64;

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 use rusqlite::{Connection, OptionalExtension};
 
+use super::postings::{Edit, GRAMS, TERMS};
 use super::{grams, terms};
 use crate::collection::{changes, meta, now_ms};
 use crate::engine::Engine;
@@ -169,36 +170,45 @@ fn write_terms(conn: &Connection, batch: &Batch) -> Result<()> {
         }
     }
     let term = |e: &(usize, usize, i64, bool)| &buffer[e.0..e.0 + e.1];
-    // Of entries that are alike but for `present`, those now present come first and stay.
-    entries.sort_unstable_by(|a, b| (term(a), a.2, !a.3).cmp(&(term(b), b.2, !b.3)));
-    entries.dedup_by(|b, a| term(a) == term(b) && a.2 == b.2);
-    let mut insert =
-        conn.prepare_cached("INSERT OR IGNORE INTO term (term, record) VALUES (?1, ?2)")?;
-    let mut delete = conn.prepare_cached("DELETE FROM term WHERE term = ?1 AND record = ?2")?;
-    for entry in &entries {
-        let statement = if entry.3 { &mut insert } else { &mut delete };
-        statement.execute((term(entry), entry.2))?;
+    entries.sort_unstable_by(|a, b| (term(a), a.2, a.3).cmp(&(term(b), b.2, b.3)));
+    let mut edits: Vec<Edit> = Vec::new();
+    for group in entries.chunk_by(|a, b| term(a) == term(b)) {
+        edits.clear();
+        for of_record in group.chunk_by(|a, b| a.2 == b.2) {
+            // What it had and has still is there already.
+            if of_record.iter().all(|e| e.3 == of_record[0].3) {
+                edits.push((of_record[0].2, of_record[0].3));
+            }
+        }
+        if !edits.is_empty() {
+            TERMS.apply(conn, term(&group[0]), &edits)?;
+        }
     }
     Ok(())
 }
 
 fn write_grams(conn: &Connection, batch: &Batch) -> Result<()> {
-    // (gram, record and in its lowest bit whether it is gone): sorted, what a record has now
-    // comes before what it had, and stays.
+    // (gram, record and in its lowest bit whether it is gone).
     let mut entries: Vec<(i64, i64)> = Vec::new();
-    let mut own: Vec<i64> = Vec::new();
+    let mut own: [Vec<i64>; 2] = Default::default();
     for (&id, keys) in &batch.records {
-        for (gone, keys) in [(1, &keys.before), (0, &keys.now)] {
+        for (own, keys) in own.iter_mut().zip([&keys.now, &keys.before]) {
             own.clear();
             grams::of_keys(keys, |g| own.push(g));
             own.sort_unstable();
             own.dedup();
-            entries.extend(own.iter().map(|&g| (g, id << 1 | gone)));
         }
+        let [now, before] = &own;
+        // What it had and has still is there already.
+        let only = |these: &[i64], those: &[i64], gone: i64, out: &mut Vec<(i64, i64)>| {
+            let missing = |g: &&i64| those.binary_search(g).is_err();
+            out.extend(these.iter().filter(missing).map(|&g| (g, id << 1 | gone)));
+        };
+        only(now, before, 0, &mut entries);
+        only(before, now, 1, &mut entries);
     }
     entries.sort_unstable();
-    entries.dedup_by_key(|&mut (gram, tagged)| (gram, tagged >> 1));
-    let mut edits: Vec<grams::Edit> = Vec::new();
+    let mut edits: Vec<Edit> = Vec::new();
     for group in entries.chunk_by(|a, b| a.0 == b.0) {
         edits.clear();
         edits.extend(
@@ -206,7 +216,7 @@ fn write_grams(conn: &Connection, batch: &Batch) -> Result<()> {
                 .iter()
                 .map(|&(_, tagged)| (tagged >> 1, tagged & 1 == 0)),
         );
-        grams::apply(conn, group[0].0, &edits)?;
+        GRAMS.apply(conn, group[0].0, &edits)?;
     }
     Ok(())
 }

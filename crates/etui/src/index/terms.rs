@@ -1,23 +1,40 @@
 //! Terms: whole words, addresses and numbers, for equality and beginnings.
 //!
 //! ```text
-//! term := 'w' word          a word of a name, organisation, category or note
-//!       | 'e' address       an e-mail address
-//!       | 'p' digits        a phone number, country code first
-//!       | 'r' digits        the same backwards: the end of a number is a beginning
+//! term := 'f' | 'g' | 'n' | 'o' | 'c' | 't' word   a word of the family name, given names,
+//!                                                  nickname, organisation, category, note
+//!       | 'd' word       a word of the display name that is in none of the other names
+//!       | 'e' address    an e-mail address
+//!       | 'h' tsoh       the end of an e-mail address from its "@" on, backwards
+//!       | 'p' digits     a phone number, country code first
+//!       | 'r' digits     the same backwards: the end of a number is a beginning
+//!       | kind           (but 'h' and 'r') has the field at all
 //! ```
 
-use rusqlite::Connection;
-
 use crate::contacts::keys::{Key, Keys, phone_parts};
-use crate::error::Result;
 
-pub(crate) const WORD: u8 = b'w';
 pub(crate) const EMAIL: u8 = b'e';
+pub(crate) const HOST: u8 = b'h';
 pub(crate) const PHONE: u8 = b'p';
 pub(crate) const PHONE_REVERSED: u8 = b'r';
 
-/// Longest term that is kept, in bytes; longer ones are cut, here and when they are looked up.
+/// The kind of a field's words, or of its values.
+pub(crate) fn kind(key: Key) -> u8 {
+    match key {
+        Key::Display => b'd',
+        Key::Family => b'f',
+        Key::Given => b'g',
+        Key::Nickname => b'n',
+        Key::Organization => b'o',
+        Key::Category => b'c',
+        Key::Note => b't',
+        Key::Email => EMAIL,
+        Key::Phone => PHONE,
+    }
+}
+
+/// Longest text of a term that is kept, in bytes; longer ones are cut, here and when they are
+/// looked up.
 pub(crate) const MAX_TERM: usize = 64;
 
 /// A term of a kind.
@@ -28,9 +45,26 @@ pub(crate) fn term(kind: u8, text: &[u8]) -> Vec<u8> {
     term
 }
 
-/// A number's digits backwards.
-pub(crate) fn reversed(digits: &[u8]) -> Vec<u8> {
-    digits.iter().rev().copied().collect()
+/// Bytes backwards.
+pub(crate) fn reversed(text: &[u8]) -> Vec<u8> {
+    text.iter().rev().copied().collect()
+}
+
+/// The end of an address from its "@" on; all of it if it has none.
+pub(crate) fn host(address: &[u8]) -> &[u8] {
+    let at = address.iter().rposition(|&b| b == b'@').unwrap_or(0);
+    &address[at..]
+}
+
+fn words(value: &[u8]) -> impl Iterator<Item = &[u8]> {
+    value.split(|&b| b == b' ').filter(|w| !w.is_empty())
+}
+
+/// Whether another name of the record has this word.
+fn is_in_other_names(keys: &[u8], word: &[u8]) -> bool {
+    Keys(keys)
+        .filter(|(key, _)| matches!(key, Key::Family | Key::Given | Key::Nickname))
+        .any(|(_, value)| words(value).any(|w| w == word))
 }
 
 /// Calls `visit` with every term of a record's keys; the same term may come more than once.
@@ -43,6 +77,8 @@ pub(crate) fn of_keys(keys: &[u8], mut visit: impl FnMut(&[u8])) {
         visit(&buffer);
     };
     for (key, value) in Keys(keys) {
+        let kind = kind(key);
+        emit(kind, &mut std::iter::empty());
         match key {
             Key::Phone => {
                 if let Some((_, digits, _)) = phone_parts(value) {
@@ -50,40 +86,25 @@ pub(crate) fn of_keys(keys: &[u8], mut visit: impl FnMut(&[u8])) {
                     emit(PHONE_REVERSED, &mut digits.iter().rev().copied());
                 }
             }
-            Key::Email => emit(EMAIL, &mut value.trim_ascii().iter().copied()),
+            Key::Email => {
+                let address = value.trim_ascii();
+                emit(EMAIL, &mut address.iter().copied());
+                emit(HOST, &mut host(address).iter().rev().copied());
+            }
             _ => {
-                for word in value.split(|&b| b == b' ').filter(|w| !w.is_empty()) {
-                    emit(WORD, &mut word.iter().copied());
+                for word in words(value) {
+                    if key != Key::Display || !is_in_other_names(keys, word) {
+                        emit(kind, &mut word.iter().copied());
+                    }
                 }
             }
         }
     }
 }
 
-/// Appends the records that have exactly `term`.
-pub(crate) fn exact(conn: &Connection, term: &[u8], ids: &mut Vec<i64>) -> Result<()> {
-    let mut statement = conn.prepare_cached("SELECT record FROM term WHERE term = ?1")?;
-    let mut rows = statement.query([term])?;
-    while let Some(row) = rows.next()? {
-        ids.push(row.get(0)?);
-    }
-    Ok(())
-}
-
-/// Appends the records that have a term beginning with `prefix`.
-pub(crate) fn prefix(conn: &Connection, prefix: &[u8], ids: &mut Vec<i64>) -> Result<()> {
-    let mut statement =
-        conn.prepare_cached("SELECT record FROM term WHERE term >= ?1 AND term < ?2")?;
-    let mut rows = statement.query((prefix, successor(prefix)))?;
-    while let Some(row) = rows.next()? {
-        ids.push(row.get(0)?);
-    }
-    Ok(())
-}
-
 /// The least byte string greater than all that begin with `prefix`. Kinds are below 0xff, so
 /// there always is one.
-fn successor(prefix: &[u8]) -> Vec<u8> {
+pub(crate) fn successor(prefix: &[u8]) -> Vec<u8> {
     let mut end = prefix.to_vec();
     while let Some(last) = end.pop() {
         if last < 0xff {
@@ -98,6 +119,12 @@ fn successor(prefix: &[u8]) -> Vec<u8> {
 mod tests {
     use super::*;
 
+    fn of(keys: &[u8]) -> Vec<String> {
+        let mut seen = Vec::new();
+        of_keys(keys, |t| seen.push(String::from_utf8_lossy(t).into_owned()));
+        seen
+    }
+
     #[test]
     fn successor_is_beyond_every_extension() {
         assert_eq!(successor(b"wmu"), b"wmv");
@@ -108,10 +135,38 @@ mod tests {
     #[test]
     fn long_terms_are_cut_alike() {
         let long = [b'a'; 200];
-        assert_eq!(term(WORD, &long).len(), MAX_TERM + 1);
+        assert_eq!(term(b'f', &long).len(), MAX_TERM + 1);
         let keys = [&[2u8, 202, 1, b' '][..], &long, b" "].concat();
-        let mut seen = Vec::new();
-        of_keys(&keys, |t| seen.push(t.to_vec()));
-        assert_eq!(seen, [term(WORD, &long)]);
+        assert_eq!(of(&keys)[1].as_bytes(), term(b'f', &long));
+    }
+
+    #[test]
+    fn every_field_has_its_kind() {
+        let card = crate::contacts::Card::parse(
+            "BEGIN:VCARD\r\nVERSION:3.0\r\nN:Bo;Al;;;\r\nFN:Dr Al Bo\r\nORG:Acme\r\n\
+             EMAIL:al@bo.example\r\nTEL:+4930123\r\nEND:VCARD\r\n",
+        )
+        .unwrap();
+        let order = crate::text::order::Order::new("en").unwrap();
+        let keys = crate::contacts::keys::derive(&card, &order, None).keys;
+        assert_eq!(
+            of(&keys),
+            [
+                "d",
+                "ddr",
+                "f",
+                "fbo",
+                "g",
+                "gal",
+                "o",
+                "oacme",
+                "e",
+                "eal@bo.example",
+                "helpmaxe.ob@",
+                "p",
+                "p4930123",
+                "r3210394"
+            ]
+        );
     }
 }

@@ -3,3 +3,4 @@
 pub mod fold;
 pub mod order;
 pub mod phone;
+pub(crate) mod varint;

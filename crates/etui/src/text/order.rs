@@ -4,8 +4,12 @@
 //! another collator version or for another locale must not be mixed; [`Order::stamp`] names both
 //! and is kept in the store.
 
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
 use icu_collator::options::CollatorOptions;
 use icu_collator::{Collator, CollatorBorrowed};
+use icu_locale::exemplar_chars::ExemplarCharacters;
 use icu_locale_core::Locale;
 
 use crate::error::{Error, Result};
@@ -21,7 +25,20 @@ const MAX_CHARS: usize = 96;
 pub struct Order {
     collator: CollatorBorrowed<'static>,
     stamp: String,
+    locale: Locale,
+    /// Made when first asked for: reading by UID or by filter needs none.
+    letters: OnceLock<Letters>,
 }
+
+#[derive(Default)]
+struct Letters {
+    labels: Vec<String>,
+    bounds: Vec<Vec<u8>>,
+}
+
+/// What [`Order::letters`] are. A change of it moves where lists are divided, so it must change
+/// this number.
+const LETTERS: u32 = 1;
 
 impl Order {
     /// The order of `locale` (BCP 47, e.g. `de`, `sv-SE`; empty or `und`: the root collation).
@@ -40,8 +57,45 @@ impl Order {
             Collator::try_new((&parsed).into(), CollatorOptions::default()).map_err(|_| bad())?;
         Ok(Self {
             collator,
-            stamp: format!("{parsed} {COLLATOR}"),
+            stamp: format!("{parsed} {COLLATOR} letters-{LETTERS}"),
+            locale: parsed,
+            letters: OnceLock::new(),
         })
+    }
+
+    /// Where each letter begins: the primary weights of the locale's index letters (CLDR's
+    /// "index" exemplars, UTS #35 Part 2 section 3), and of the Latin ones.
+    fn index_letters(&self) -> Letters {
+        let latin = ('A'..='Z').map(String::from);
+        let mut own = Vec::new();
+        if let Ok(exemplars) = ExemplarCharacters::try_new_index(&(&self.locale).into()) {
+            own.extend(exemplars.code_points().iter_chars().map(String::from));
+            own.extend(exemplars.strings().iter().map(str::to_owned));
+        }
+        let mut letters = BTreeMap::new();
+        // The locale's own come later, so that theirs are the labels where two begin alike.
+        for letter in latin.chain(own) {
+            let mut bound = self.key(&[&letter]);
+            // Level separator: behind it stand the weights of accents and case.
+            bound.truncate(bound.iter().position(|&b| b == 1).unwrap_or(0));
+            if !bound.is_empty() {
+                letters.insert(bound, letter);
+            }
+        }
+        let (bounds, labels) = letters.into_iter().unzip();
+        Letters { labels, bounds }
+    }
+
+    /// The letters under which names are found in a list, in order, e.g. A to Z. What sorts
+    /// before the first (digits, no name) or belongs to none of them is not among them.
+    #[must_use]
+    pub fn letters(&self) -> &[String] {
+        &self.letters.get_or_init(|| self.index_letters()).labels
+    }
+
+    /// Where each of [`Order::letters`] begins.
+    pub(crate) fn letter_bounds(&self) -> &[Vec<u8>] {
+        &self.letters.get_or_init(|| self.index_letters()).bounds
     }
 
     /// Locale and collator version, e.g. `de icu4x-2.4`.

@@ -321,7 +321,7 @@ fn since(begun: Instant) -> Answer {
     }
 }
 
-/// Plain SQLite with etui's schema, in this process.
+/// Plain SQLite with a schema made by hand, in this process.
 pub struct PlainBook {
     path: PathBuf,
     plain: Option<Plain>,

@@ -16,7 +16,7 @@ pub const TUNED: &str = "EDS over D-Bus, all indexes";
 pub const DIRECT: &str = "EDS direct, as shipped";
 pub const DIRECT_TUNED: &str = "EDS direct, all indexes";
 pub const DURABLE: &str = "EDS over D-Bus, made durable";
-pub const PLAIN: &str = "plain SQLite, etui's schema";
+pub const PLAIN: &str = "plain SQLite, a schema by hand";
 pub const ETUI: &str = "etui";
 pub const DEFERRED: &str = "etui, deferred";
 
@@ -380,7 +380,7 @@ impl View<'_> {
                 "What each index costs a save, at {} contacts",
                 whole(group.size)
             ),
-            caption: "Plain SQLite with etui's schema, an index more in each row; added: by that \
+            caption: "Plain SQLite with a schema made by hand, an index more in each row; added: by that \
                       one; below 0 is noise. Substrings (gram) are written in batches, never within a single save."
                 .to_owned(),
             columns: columns.to_vec(),

@@ -1,13 +1,14 @@
-//! Comparing a filter with a record's keys, and finding index lookups that give its candidates.
+//! Comparing a filter with a record's keys, and the looks into the index that find the same.
 //!
 //! [`Matcher`] is a filter made ready: texts folded, numbers parsed. `matches` is the truth;
-//! `lookups` only has to find at least what matches.
+//! a look finds at least what matches, and tells whether it finds nothing else.
 
 use memchr::memmem::{self, Finder};
 
 use super::{Field, Filter, Match};
 use crate::contacts::keys::{Key, Keys, phone_parts};
-use crate::index::{Lookup, grams, terms};
+use crate::index::look::Look;
+use crate::index::{grams, terms};
 use crate::text::fold;
 use crate::text::phone::{PhoneNumber, Region, Strength, prefix_forms, suffix_forms};
 
@@ -84,26 +85,70 @@ impl Matcher {
         }
     }
 
-    /// Index lookups that together find at least every record that matches, and how much they
-    /// are likely to find (smaller is better). `None`: only a walk over all finds them.
-    pub(crate) fn lookups(&self) -> Option<(Vec<Lookup>, u32)> {
+    /// What finds the records that a comparison of one field means. `None`: this is no such
+    /// comparison.
+    pub(crate) fn look(&self) -> Option<Found> {
         match self {
-            Self::All | Self::Not(_) | Self::Present(_) => None,
-            Self::Nothing => Some((Vec::new(), 0)),
-            Self::And(parts) => parts.iter().filter_map(Self::lookups).min_by_key(|l| l.1),
-            Self::Or(parts) => {
-                let mut all = (Vec::new(), 0);
-                for part in parts {
-                    let (lookups, cost) = part.lookups()?;
-                    all.0.extend(lookups);
-                    all.1 += cost;
-                }
-                Some(all)
-            }
-            Self::Words(words) => words.lookups(),
-            Self::Phone(phone) => phone.lookups(),
+            Self::All | Self::Nothing | Self::And(_) | Self::Or(_) | Self::Not(_) => None,
+            Self::Present(field) => Some(Found {
+                look: any(kinds(*field).iter().map(|&kind| Look::Term(vec![kind]))),
+                exact: true,
+            }),
+            Self::Words(words) => Some(words.look()),
+            Self::Phone(phone) => Some(phone.look()),
         }
     }
+}
+
+/// A look into the index.
+pub(crate) struct Found {
+    pub(crate) look: Look,
+    /// Whether it finds nothing but what matches.
+    pub(crate) exact: bool,
+}
+
+/// The kinds of terms that a field's words or values are under.
+fn kinds(field: Field) -> &'static [u8] {
+    match field {
+        Field::Any => b"dfgnoep",
+        // A word of the display name is under another name if it is in one.
+        Field::Name | Field::Display => b"dfgn",
+        Field::Family => b"f",
+        Field::Given => b"g",
+        Field::Nickname => b"n",
+        Field::Organization => b"o",
+        Field::Email => b"e",
+        Field::Phone => b"p",
+        Field::Category => b"c",
+        Field::Note => b"t",
+    }
+}
+
+fn any(looks: impl Iterator<Item = Look>) -> Look {
+    let mut looks: Vec<_> = looks.collect();
+    match looks.len() {
+        1 => looks.remove(0),
+        _ => Look::Any(looks),
+    }
+}
+
+fn all(mut looks: Vec<Look>) -> Look {
+    match looks.len() {
+        1 => looks.remove(0),
+        _ => Look::All(looks),
+    }
+}
+
+/// Records that have all grams of `text`, or the ones that it is the beginning of.
+fn by_grams(text: &str) -> Look {
+    if let Some(range) = grams::beginning_with(text) {
+        return Look::GramRange(range);
+    }
+    let mut found = Vec::new();
+    grams::of_text(text, |g| found.push(g));
+    found.sort_unstable();
+    found.dedup();
+    all(found.into_iter().map(Look::Gram).collect())
 }
 
 impl Words {
@@ -114,44 +159,75 @@ impl Words {
         }
     }
 
-    fn lookups(&self) -> Option<(Vec<Lookup>, u32)> {
+    fn look(&self) -> Found {
+        let kinds = kinds(self.field);
         let needle = self.finder.needle();
-        let indexed_by_grams = !matches!(self.field, Field::Note | Field::Category);
-        let kind = match self.field {
-            Field::Email => terms::EMAIL,
-            _ => terms::WORD,
+        let term = |word: &[u8]| any(kinds.iter().map(|&k| Look::Term(terms::term(k, word))));
+        let prefix = |word: &[u8]| any(kinds.iter().map(|&k| Look::Prefix(terms::term(k, word))));
+        // A cut term stands for every word that begins like it.
+        let whole = |word: &[u8]| word.len() < terms::MAX_TERM;
+        // "a b ": words, the first of them with its beginning if a space stands before it, the
+        // last with its end if one stands behind it.
+        let mut words: Vec<&[u8]> = needle.split(|&b| b == b' ').collect();
+        let (begins, ends) = (needle.starts_with(b" "), needle.ends_with(b" "));
+        let last = match ends {
+            true => None,
+            false => words.pop(),
         };
-        // Words with a space on both sides are whole; the longest is likely the rarest.
-        let inside = needle.strip_prefix(b" ").zip(needle.strip_suffix(b" "));
-        let parts: Vec<&[u8]> = needle.split(|&b| b == b' ').collect();
-        let whole = parts
-            .iter()
-            .enumerate()
-            .filter(|(i, w)| *i > 0 && *i + 1 < parts.len() && !w.is_empty())
-            .map(|(_, w)| *w)
-            .max_by_key(|w| w.len());
-        if let Some(word) = whole {
-            return Some((
-                vec![Lookup::Term(terms::term(kind, word))],
-                rank(10, word.len()),
-            ));
+        let first = match begins || words.is_empty() {
+            true => None,
+            false => Some(words.remove(0)),
+        };
+        words.retain(|w| !w.is_empty());
+        let mut looks: Vec<Look> = words.iter().map(|w| term(w)).collect();
+        let single = words.len() == 1 && first.is_none() && last.is_none();
+        if begins || !looks.is_empty() {
+            if let Some(last) = last.filter(|l| !l.is_empty()) {
+                looks.push(prefix(last));
+            }
+            let exact = match (single, last) {
+                (true, _) => self.how != Match::Whole && whole(words[0]),
+                (false, Some(last)) => words.is_empty() && first.is_none() && whole(last),
+                _ => false,
+            };
+            // An address is one word.
+            let is_address = self.field == Field::Email;
+            return Found {
+                exact: exact && self.field != Field::Display
+                    || is_address && single && whole(words[0]),
+                look: all(looks),
+            };
         }
-        if inside.is_none()
-            && let Some(start) = needle.strip_prefix(b" ")
+        if self.field == Field::Email
+            && let Some(end) = needle.strip_suffix(b" ")
+            && !end.is_empty()
+            && end
+                .iter()
+                .rposition(|&b| b == b'@')
+                .is_none_or(|at| at == 0)
         {
-            return Some((
-                vec![Lookup::TermPrefix(terms::term(kind, start))],
-                rank(20, start.len()),
-            ));
+            return Found {
+                exact: end.len() < terms::MAX_TERM,
+                look: Look::Prefix(terms::term(terms::HOST, &terms::reversed(end))),
+            };
         }
-        let mut found = Vec::new();
-        if indexed_by_grams && let Ok(text) = std::str::from_utf8(needle) {
-            grams::of_text(text, |g| found.push(g));
+        if !matches!(self.field, Field::Note | Field::Category)
+            && let Ok(text) = std::str::from_utf8(needle)
+        {
+            return Found {
+                exact: false,
+                look: by_grams(text),
+            };
         }
-        (!found.is_empty()).then(|| {
-            let cost = rank(24, found.len() + 2);
-            (vec![Lookup::Grams(found)], cost)
-        })
+        // Of "a b" in a note, the end of one word and the beginning of the next.
+        let look = match (first, last) {
+            (Some(_), Some(last)) if !last.is_empty() => prefix(last),
+            (first, last) => {
+                let part = first.or(last).unwrap_or_default();
+                any(kinds.iter().map(|&k| Look::Inside(k, part.to_vec())))
+            }
+        };
+        Found { look, exact: false }
     }
 }
 
@@ -168,14 +244,13 @@ impl Phone {
         }
     }
 
-    fn lookups(&self) -> Option<(Vec<Lookup>, u32)> {
+    fn look(&self) -> Found {
         let backwards = |digits: &[u8]| {
-            Lookup::TermPrefix(terms::term(terms::PHONE_REVERSED, &terms::reversed(digits)))
+            Look::Prefix(terms::term(terms::PHONE_REVERSED, &terms::reversed(digits)))
         };
-        match self {
+        let look = match self {
             Self::Equals(number, Strength::Exact) => {
-                let term = terms::term(terms::PHONE, number.digits().as_bytes());
-                Some((vec![Lookup::Term(term)], 1))
+                Look::Term(terms::term(terms::PHONE, number.digits().as_bytes()))
             }
             Self::Equals(number, strength) => {
                 // What two equal numbers have in common: the end of the national number; as
@@ -186,32 +261,23 @@ impl Phone {
                     (_, 0) => (national.len() / 2).min(3),
                     _ => 0,
                 };
-                Some((vec![backwards(&national[before..])], 2))
+                backwards(&national[before..])
             }
-            Self::Begins(forms) => Some((
-                forms
-                    .iter()
-                    .map(|f| Lookup::TermPrefix(terms::term(terms::PHONE, f)))
-                    .collect(),
-                rank(20, forms.iter().map(Vec::len).min().unwrap_or(0)),
-            )),
-            Self::Ends(forms) => Some((
-                forms.iter().map(|f| backwards(f)).collect(),
-                rank(16, forms.iter().map(Vec::len).min().unwrap_or(0)),
-            )),
-            Self::Contains(part) => {
-                let mut found = Vec::new();
-                grams::of_text(std::str::from_utf8(part).ok()?, |g| found.push(g));
-                (!found.is_empty()).then(|| (vec![Lookup::Grams(found)], rank(30, part.len())))
+            Self::Begins(forms) => any(forms
+                .iter()
+                .map(|f| Look::Prefix(terms::term(terms::PHONE, f)))),
+            Self::Ends(forms) => any(forms.iter().map(|f| backwards(f))),
+            // Only ASCII digits are kept.
+            Self::Contains(part) => by_grams(std::str::from_utf8(part).unwrap_or_default()),
+        };
+        let exact = match self {
+            Self::Begins(forms) | Self::Ends(forms) => {
+                forms.iter().all(|f| f.len() < terms::MAX_TERM)
             }
-        }
+            _ => false,
+        };
+        Found { look, exact }
     }
-}
-
-/// Longer texts are rarer.
-fn rank(base: u32, len: usize) -> u32 {
-    base.saturating_sub(u32::try_from(len).unwrap_or(u32::MAX))
-        .max(1)
 }
 
 fn belongs(key: Key, field: Field) -> bool {

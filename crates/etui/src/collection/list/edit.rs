@@ -1,0 +1,388 @@
+//! Changing a list: entries put in and taken out, blocks and spans split.
+
+use std::collections::BTreeMap;
+
+use rusqlite::{Connection, OptionalExtension};
+
+use super::block::{Block, BlockWriter};
+use super::{BLOCK_BYTES, SPAN_BLOCKS, counts};
+use crate::error::Result;
+
+/// Edits kept in memory at the most before they are written.
+const MAX_EDITS: usize = 4_096;
+
+/// Entries of one collection to be put in (with their summary) or taken out, by sort key and id.
+type Pending = BTreeMap<(Vec<u8>, i64), Option<Vec<u8>>>;
+
+/// What a transaction does to lists, gathered so that neighbours are written together. What is
+/// not written by [`Edits::write`] is lost with the transaction.
+#[derive(Default)]
+pub(crate) struct Edits {
+    by_collection: BTreeMap<i64, Pending>,
+    gathered: usize,
+}
+
+impl Edits {
+    /// Puts an entry in, or another summary to the entry that is there.
+    pub(crate) fn put(&mut self, collection: i64, sort: &[u8], id: i64, summary: &[u8]) {
+        self.edit(collection, sort, id, Some(summary.to_vec()));
+    }
+
+    /// Takes an entry out.
+    pub(crate) fn remove(&mut self, collection: i64, sort: &[u8], id: i64) {
+        self.edit(collection, sort, id, None);
+    }
+
+    fn edit(&mut self, collection: i64, sort: &[u8], id: i64, summary: Option<Vec<u8>>) {
+        self.gathered += 1;
+        self.by_collection
+            .entry(collection)
+            .or_default()
+            .insert((sort.to_vec(), id), summary);
+    }
+
+    /// Whether so much is gathered that it should be written before there is more.
+    pub(crate) fn are_many(&self) -> bool {
+        self.gathered >= MAX_EDITS
+    }
+
+    /// Writes what was gathered. `letters`: where letters begin, ascending.
+    pub(crate) fn write(&mut self, conn: &Connection, letters: &[Vec<u8>]) -> Result<()> {
+        self.gathered = 0;
+        for (collection, pending) in std::mem::take(&mut self.by_collection) {
+            let edits: Vec<_> = pending.into_iter().collect();
+            let list = List {
+                conn,
+                collection,
+                letters,
+            };
+            let mut rest = &edits[..];
+            while !rest.is_empty() {
+                rest = list.write_some(rest)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Empties all lists.
+pub(crate) fn clear(conn: &Connection) -> Result<()> {
+    conn.execute_batch("DELETE FROM list_block; DELETE FROM list_span")?;
+    Ok(())
+}
+
+type Edit = ((Vec<u8>, i64), Option<Vec<u8>>);
+
+struct List<'a> {
+    conn: &'a Connection,
+    collection: i64,
+    letters: &'a [Vec<u8>],
+}
+
+/// A block as it is in the file.
+struct Stored {
+    id: i64,
+    first: Vec<u8>,
+    entries: Vec<u8>,
+}
+
+impl List<'_> {
+    /// Writes the edits of the block that the first of them belongs to; returns the others.
+    fn write_some<'e>(&self, edits: &'e [Edit]) -> Result<&'e [Edit]> {
+        let Some(((sort, id), _)) = edits.first() else {
+            return Ok(edits);
+        };
+        let place = super::place(sort, *id);
+        // Where the letter of `place` begins, and where the next one does.
+        let letter = self.letters.partition_point(|l| *l <= place);
+        let begins = letter.checked_sub(1).and_then(|l| self.letters.get(l));
+        let begins = begins.map_or(&[][..], |l| &l[..]);
+        let block = self
+            .conn
+            .prepare_cached(
+                "SELECT id, first, entries FROM list_block \
+                 WHERE collection = ?1 AND first <= ?2 ORDER BY first DESC LIMIT 1",
+            )?
+            .query_row((self.collection, &place), |r| {
+                Ok(Stored {
+                    id: r.get(0)?,
+                    first: r.get(1)?,
+                    entries: r.get(2)?,
+                })
+            })
+            .optional()?
+            .filter(|b| b.first.as_slice() >= begins);
+        let here = match edits.len() {
+            1 => 1,
+            _ => {
+                let bound = block.as_ref().map_or(begins, |b| &b.first);
+                let next: Option<Vec<u8>> = self
+                    .conn
+                    .prepare_cached(
+                        "SELECT first FROM list_block WHERE collection = ?1 AND first > ?2 \
+                         ORDER BY first LIMIT 1",
+                    )?
+                    .query_row((self.collection, bound), |r| r.get(0))
+                    .optional()?;
+                let end = [next.as_ref(), self.letters.get(letter)]
+                    .into_iter()
+                    .flatten()
+                    .min();
+                end.map_or(edits.len(), |end| {
+                    edits.partition_point(|((sort, id), _)| super::place(sort, *id) < *end)
+                })
+            }
+        };
+        let (here, others) = edits.split_at(here.max(1));
+        match block {
+            Some(block) => self.rewrite(block, here)?,
+            None => self.begin_letter(begins, here)?,
+        }
+        Ok(others)
+    }
+
+    /// Applies edits to a block that is there.
+    fn rewrite(&self, block: Stored, edits: &[Edit]) -> Result<()> {
+        let old = Block::new(&block.entries);
+        let before = old.len();
+        let blocks = merged(&old, edits);
+        let first_count = blocks.first().map_or(0, |b| b.count);
+        if blocks.len() <= 1 {
+            let entries = blocks.first().map_or(EMPTY, |b| &b.entries);
+            if entries == block.entries {
+                return Ok(());
+            }
+            if first_count == before {
+                // A summary or two: no count changes.
+                return self.update_block(block.id, entries);
+            }
+        }
+        let span = self.span_of(&block.first)?;
+        let mut of_blocks = counts(&span.blocks);
+        let at = self.ordinal(&span.first, &block.first)?;
+        if blocks.is_empty() && (at > 0 || of_blocks.len() == 1) {
+            // The first block of a span stays while there are others: it is where the span begins.
+            self.conn
+                .prepare_cached("DELETE FROM list_block WHERE id = ?1")?
+                .execute([block.id])?;
+            if of_blocks.len() == 1 {
+                self.conn
+                    .prepare_cached("DELETE FROM list_span WHERE collection = ?1 AND first = ?2")?
+                    .execute((self.collection, &span.first))?;
+                return Ok(());
+            }
+            of_blocks.splice(at..=at, []);
+            return self.update_span(&span.first, &of_blocks);
+        }
+        let entries = blocks.first().map_or(EMPTY, |b| &b.entries);
+        self.update_block(block.id, entries)?;
+        for more in blocks.iter().skip(1) {
+            self.insert_block(&more.first, &more.entries)?;
+        }
+        let new = blocks.iter().map(|b| clamp(b.count));
+        let new: Vec<u16> = match blocks.is_empty() {
+            true => vec![0],
+            false => new.collect(),
+        };
+        of_blocks.splice(at..(at + 1).min(of_blocks.len()), new);
+        self.update_span(&span.first, &of_blocks)
+    }
+
+    /// Makes the first blocks of a letter, and their span.
+    fn begin_letter(&self, begins: &[u8], edits: &[Edit]) -> Result<()> {
+        let mut blocks = merged(&Block::new(EMPTY), edits);
+        if let Some(first) = blocks.first_mut() {
+            first.first = begins.to_vec();
+        }
+        for part in blocks.chunks(SPAN_BLOCKS) {
+            for block in part {
+                self.insert_block(&block.first, &block.entries)?;
+            }
+            let of_blocks: Vec<u16> = part.iter().map(|b| clamp(b.count)).collect();
+            if let Some(first) = part.first() {
+                self.insert_span(&first.first, &of_blocks)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn update_block(&self, id: i64, entries: &[u8]) -> Result<()> {
+        self.conn
+            .prepare_cached("UPDATE list_block SET entries = ?2 WHERE id = ?1")?
+            .execute((id, entries))?;
+        Ok(())
+    }
+
+    fn insert_block(&self, first: &[u8], entries: &[u8]) -> Result<()> {
+        self.conn
+            .prepare_cached(
+                "INSERT INTO list_block (collection, first, entries) VALUES (?1, ?2, ?3)",
+            )?
+            .execute((self.collection, first, entries))?;
+        Ok(())
+    }
+
+    fn span_of(&self, first: &[u8]) -> Result<StoredSpan> {
+        Ok(self
+            .conn
+            .prepare_cached(
+                "SELECT first, blocks FROM list_span WHERE collection = ?1 AND first <= ?2 \
+                 ORDER BY first DESC LIMIT 1",
+            )?
+            .query_row((self.collection, first), |r| {
+                Ok(StoredSpan {
+                    first: r.get(0)?,
+                    blocks: r.get(1)?,
+                })
+            })?)
+    }
+
+    /// Which of its span's blocks the one that begins at `first` is.
+    fn ordinal(&self, span: &[u8], first: &[u8]) -> Result<usize> {
+        let before: i64 = self
+            .conn
+            .prepare_cached(
+                "SELECT count(*) FROM list_block \
+                 WHERE collection = ?1 AND first >= ?2 AND first < ?3",
+            )?
+            .query_row((self.collection, span, first), |r| r.get(0))?;
+        Ok(usize::try_from(before).unwrap_or(0))
+    }
+
+    fn insert_span(&self, first: &[u8], of_blocks: &[u16]) -> Result<()> {
+        self.conn
+            .prepare_cached(
+                "INSERT INTO list_span (collection, first, count, blocks) \
+                 VALUES (?1, ?2, ?3, ?4)",
+            )?
+            .execute((self.collection, first, total(of_blocks), bytes(of_blocks)))?;
+        Ok(())
+    }
+
+    /// Writes a span's counts, in several spans where it has too many blocks for one.
+    fn update_span(&self, first: &[u8], of_blocks: &[u16]) -> Result<()> {
+        let parts = of_blocks.len().div_ceil(SPAN_BLOCKS).max(1);
+        let size = of_blocks.len().div_ceil(parts).max(1);
+        let mut begin = 0;
+        for part in of_blocks.chunks(size).skip(1) {
+            begin += size;
+            let first: Vec<u8> = self
+                .conn
+                .prepare_cached(
+                    "SELECT first FROM list_block WHERE collection = ?1 AND first >= ?2 \
+                     ORDER BY first LIMIT 1 OFFSET ?3",
+                )?
+                .query_row((self.collection, first, begin as i64), |r| r.get(0))?;
+            self.insert_span(&first, part)?;
+        }
+        let part = &of_blocks[..size.min(of_blocks.len())];
+        self.conn
+            .prepare_cached(
+                "UPDATE list_span SET count = ?3, blocks = ?4 WHERE collection = ?1 AND first = ?2",
+            )?
+            .execute((self.collection, first, total(part), bytes(part)))?;
+        Ok(())
+    }
+}
+
+struct StoredSpan {
+    first: Vec<u8>,
+    blocks: Vec<u8>,
+}
+
+/// A block without entries.
+const EMPTY: &[u8] = &[0, 0, 0];
+
+struct New {
+    /// Where it begins; of the first one, what the caller says.
+    first: Vec<u8>,
+    count: usize,
+    entries: Vec<u8>,
+}
+
+/// What `edits` make of a block: none, one or several blocks.
+fn merged(old: &Block<'_>, edits: &[Edit]) -> Vec<New> {
+    let mut sorts = Vec::new();
+    let mut ends = Vec::with_capacity(old.len());
+    old.sorts(|sort| {
+        sorts.extend_from_slice(sort);
+        ends.push(sorts.len());
+        true
+    });
+    let mut start = 0;
+    let keys = ends.iter().map(|&end| {
+        let key = &sorts[start..end];
+        start = end;
+        key
+    });
+    let mut entries = keys
+        .zip(old.ids())
+        .zip(old.summaries())
+        .map(|((sort, id), summary)| (sort, id, summary))
+        .peekable();
+    let mut all: Vec<(&[u8], i64, &[u8])> = Vec::with_capacity(old.len() + edits.len());
+    for ((sort, id), summary) in edits {
+        while let Some(entry) = entries.next_if(|e| (e.0, e.1) < (&sort[..], *id)) {
+            all.push(entry);
+        }
+        entries.next_if(|e| (e.0, e.1) == (&sort[..], *id));
+        if let Some(summary) = summary {
+            all.push((sort, *id, summary));
+        }
+    }
+    all.extend(entries);
+    // A block that grew by one entry is halved, so that both halves have room; a run of new
+    // entries fills its blocks but for a tenth.
+    let bytes: usize = all.iter().map(|e| entry_size(e)).sum();
+    let fill = match bytes {
+        ..=BLOCK_BYTES => BLOCK_BYTES,
+        b if b < 2 * BLOCK_BYTES => b / 2,
+        b => b.div_ceil(b.div_ceil(BLOCK_BYTES * 9 / 10)),
+    };
+    let mut blocks = Vec::new();
+    let mut writer = BlockWriter::default();
+    let mut first = Vec::new();
+    let mut begun = 0;
+    for entry in &all {
+        let size = entry_size(entry);
+        let full = begun >= fill || begun + size > BLOCK_BYTES || writer.len() == MAX_COUNT;
+        if full && writer.len() > 0 {
+            blocks.push(New {
+                first: std::mem::replace(&mut first, super::place(entry.0, entry.1)),
+                count: writer.len(),
+                entries: writer.finish(),
+            });
+            begun = 0;
+        }
+        begun += size;
+        writer.push(entry.0, entry.1, entry.2);
+    }
+    if writer.len() > 0 {
+        blocks.push(New {
+            first,
+            count: writer.len(),
+            entries: writer.finish(),
+        });
+    }
+    blocks
+}
+
+/// Counts of a block are 16 bits wide.
+const MAX_COUNT: usize = 4_096;
+
+/// A bound of the bytes that an entry takes.
+fn entry_size((sort, _, summary): &(&[u8], i64, &[u8])) -> usize {
+    sort.len() + summary.len() + 8
+}
+
+fn clamp(count: usize) -> u16 {
+    u16::try_from(count).unwrap_or(u16::MAX)
+}
+
+fn total(of_blocks: &[u16]) -> i64 {
+    of_blocks.iter().map(|&n| i64::from(n)).sum()
+}
+
+fn bytes(of_blocks: &[u16]) -> Vec<u8> {
+    of_blocks.iter().flat_map(|n| n.to_le_bytes()).collect()
+}

@@ -1,0 +1,201 @@
+//! What the index says of a whole filter: which records match for sure, which perhaps.
+
+use rusqlite::Connection;
+
+use crate::contacts::filter::Matcher;
+use crate::error::Result;
+use crate::index::look::Look;
+use crate::index::postings::Ids;
+
+/// A set of records, or all records but those of a set.
+#[derive(Debug, Clone)]
+pub(super) struct Set {
+    ids: Ids,
+    all_but: bool,
+}
+
+impl Set {
+    fn none() -> Self {
+        Self {
+            ids: Ids::new(),
+            all_but: false,
+        }
+    }
+
+    fn all() -> Self {
+        Self::none().complement()
+    }
+
+    pub(super) fn of(ids: Ids) -> Self {
+        Self {
+            ids,
+            all_but: false,
+        }
+    }
+
+    pub(super) fn has(&self, id: i64) -> bool {
+        self.ids.contains(id.cast_unsigned()) != self.all_but
+    }
+
+    /// How many records it has, or lacks.
+    pub(super) fn size(&self) -> u64 {
+        self.ids.len()
+    }
+
+    fn complement(self) -> Self {
+        Self {
+            ids: self.ids,
+            all_but: !self.all_but,
+        }
+    }
+
+    fn and(self, other: Self) -> Self {
+        let (ids, all_but) = match (self.all_but, other.all_but) {
+            (false, false) => (self.ids & other.ids, false),
+            (false, true) => (self.ids - other.ids, false),
+            (true, false) => (other.ids - self.ids, false),
+            (true, true) => (self.ids | other.ids, true),
+        };
+        Self { ids, all_but }
+    }
+
+    fn or(self, other: Self) -> Self {
+        self.complement().and(other.complement()).complement()
+    }
+
+    pub(super) fn insert(&mut self, id: i64) {
+        match self.all_but {
+            false => self.ids.insert(id.cast_unsigned()),
+            true => self.ids.remove(id.cast_unsigned()),
+        };
+    }
+
+    pub(super) fn remove(&mut self, id: i64) {
+        match self.all_but {
+            false => self.ids.remove(id.cast_unsigned()),
+            true => self.ids.insert(id.cast_unsigned()),
+        };
+    }
+}
+
+/// What is known of the records that match.
+pub(super) enum Bounds {
+    /// These match, no others.
+    Exact(Set),
+    /// The first match for sure; of the second, which has them all, some.
+    Between(Set, Set),
+}
+
+impl Bounds {
+    /// Those that match for sure, and those that may.
+    fn split(self) -> (Set, Set) {
+        match self {
+            Self::Exact(set) => (set.clone(), set),
+            Self::Between(sure, maybe) => (sure, maybe),
+        }
+    }
+
+    fn join(self, other: Self, how: fn(Set, Set) -> Set) -> Self {
+        match (self, other) {
+            (Self::Exact(a), Self::Exact(b)) => Self::Exact(how(a, b)),
+            (a, b) => {
+                let ((a_sure, a_maybe), (b_sure, b_maybe)) = (a.split(), b.split());
+                Self::Between(how(a_sure, b_sure), how(a_maybe, b_maybe))
+            }
+        }
+    }
+
+    /// What the index says of `matcher`. It does not know of pending records.
+    pub(super) fn of(matcher: &Matcher, conn: &Connection) -> Result<Self> {
+        let fold = |parts: &[Matcher], first: Set, how: fn(Set, Set) -> Set| -> Result<Self> {
+            parts.iter().try_fold(Self::Exact(first), |all, part| {
+                Ok(all.join(Self::of(part, conn)?, how))
+            })
+        };
+        Ok(match matcher {
+            Matcher::All => Self::Exact(Set::all()),
+            Matcher::Nothing => Self::Exact(Set::none()),
+            Matcher::And(parts) => fold(parts, Set::all(), Set::and)?,
+            Matcher::Or(parts) => fold(parts, Set::none(), Set::or)?,
+            Matcher::Not(inner) => match Self::of(inner, conn)? {
+                Self::Exact(set) => Self::Exact(set.complement()),
+                Self::Between(sure, maybe) => Self::Between(maybe.complement(), sure.complement()),
+            },
+            leaf => match leaf.look() {
+                Some(found) => {
+                    let set = Set::of(found.look.set(conn)?);
+                    match found.exact {
+                        true => Self::Exact(set),
+                        false => Self::Between(Set::none(), set),
+                    }
+                }
+                None => Self::Between(Set::none(), Set::all()),
+            },
+        })
+    }
+}
+
+/// Records that have all that match `matcher` among them, ascending, if a look finds at most
+/// `most`; without the pending ones.
+pub(super) fn few(matcher: &Matcher, conn: &Connection, most: usize) -> Result<Option<Vec<i64>>> {
+    match matcher {
+        Matcher::All | Matcher::Not(_) => Ok(None),
+        Matcher::Nothing => Ok(Some(Vec::new())),
+        Matcher::And(parts) => {
+            let mut best: Option<Vec<i64>> = None;
+            for part in parts {
+                let bound = best.as_ref().map_or(most, Vec::len);
+                if let Some(found) = few(part, conn, bound)? {
+                    let enough = found.len() <= ENOUGH;
+                    best = Some(found);
+                    if enough {
+                        break;
+                    }
+                }
+            }
+            Ok(best)
+        }
+        Matcher::Or(parts) => {
+            let mut all = Vec::new();
+            for part in parts {
+                match few(part, conn, most)? {
+                    Some(found) => all.extend(found),
+                    None => return Ok(None),
+                }
+            }
+            all.sort_unstable();
+            all.dedup();
+            Ok((all.len() <= most).then_some(all))
+        }
+        leaf => match leaf.look() {
+            Some(found) => found.look.few(conn, most),
+            None => Ok(None),
+        },
+    }
+}
+
+/// With so few candidates, no further condition is looked up.
+const ENOUGH: usize = 32;
+
+/// A look that finds what matches and nothing else, if one does.
+pub(super) fn exact_look(matcher: &Matcher) -> Option<Look> {
+    match matcher {
+        Matcher::Or(parts) => {
+            let looks: Option<Vec<Look>> = parts.iter().map(exact_look).collect();
+            looks.map(Look::Any)
+        }
+        leaf => leaf.look().filter(|f| f.exact).map(|f| f.look),
+    }
+}
+
+/// What the looks of a matcher use: (terms, grams).
+pub(super) fn uses(matcher: &Matcher) -> (bool, bool) {
+    let both = |a: (bool, bool), b: (bool, bool)| (a.0 | b.0, a.1 | b.1);
+    match matcher {
+        Matcher::And(parts) | Matcher::Or(parts) => {
+            parts.iter().map(uses).fold((false, false), both)
+        }
+        Matcher::Not(inner) => uses(inner),
+        leaf => leaf.look().map_or((false, false), |f| f.look.uses()),
+    }
+}

@@ -1,0 +1,87 @@
+//! Numbers in as many bytes as they need (LEB128, DWARF 5 section 7.6).
+//!
+//! ```text
+//! varint := 7 bits a byte, low bits first, high bit set on all bytes but the last
+//! ```
+
+/// Appends `n`.
+pub(crate) fn push(out: &mut Vec<u8>, mut n: u64) {
+    while n >= 0x80 {
+        out.push((n & 0x7f) as u8 | 0x80);
+        n >>= 7;
+    }
+    out.push(n as u8);
+}
+
+/// Takes a number from the front of `bytes`. `None`: they end too early, or it is too large.
+pub(crate) fn take(bytes: &mut &[u8]) -> Option<u64> {
+    let (&first, rest) = bytes.split_first()?;
+    *bytes = rest;
+    if first < 0x80 {
+        return Some(u64::from(first));
+    }
+    let (mut n, mut shift) = (u64::from(first & 0x7f), 7u32);
+    loop {
+        let (&b, rest) = bytes.split_first()?;
+        *bytes = rest;
+        if shift > 63 {
+            return None;
+        }
+        n |= u64::from(b & 0x7f) << shift;
+        if b < 0x80 {
+            return Some(n);
+        }
+        shift += 7;
+    }
+}
+
+/// Appends bytes with their length before them.
+pub(crate) fn push_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
+    push(out, bytes.len() as u64);
+    out.extend_from_slice(bytes);
+}
+
+/// Takes bytes with their length before them.
+pub(crate) fn take_bytes<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let length = usize::try_from(take(bytes)?).ok()?;
+    let (value, rest) = bytes.split_at_checked(length)?;
+    *bytes = rest;
+    Some(value)
+}
+
+/// A signed number as an unsigned one, small ones small: 0, -1, 1, -2, 2 become 0, 1, 2, 3, 4.
+pub(crate) fn zigzag(n: i64) -> u64 {
+    (n << 1 ^ n >> 63).cast_unsigned()
+}
+
+/// The number that [`zigzag`] made `n` of.
+pub(crate) fn unzigzag(n: u64) -> i64 {
+    (n >> 1).cast_signed() ^ -(n & 1).cast_signed()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn numbers_read_back(n in any::<u64>(), signed in any::<i64>(), behind in any::<u8>()) {
+            let mut out = Vec::new();
+            push(&mut out, n);
+            push(&mut out, zigzag(signed));
+            out.push(behind);
+            let mut rest = &out[..];
+            prop_assert_eq!(take(&mut rest), Some(n));
+            prop_assert_eq!(take(&mut rest).map(unzigzag), Some(signed));
+            prop_assert_eq!(rest, &[behind]);
+        }
+
+        #[test]
+        fn any_bytes_are_answered(bytes in prop::collection::vec(any::<u8>(), 0..40)) {
+            let mut rest = &bytes[..];
+            while take_bytes(&mut rest).is_some() {}
+        }
+    }
+}
