@@ -138,3 +138,117 @@ fn stopping_keeps_whole_batches() {
     assert_eq!(contacts.count().unwrap(), 1_000);
     assert!(store.check().unwrap().is_clean());
 }
+
+/// What a large import leaves is what its cards saved one by one leave, whatever was there.
+#[test]
+fn a_large_import_is_the_same_as_many_saves() {
+    let cards =
+        |seed: u64, count: usize| -> Vec<String> { People::new(seed).take(count).collect() };
+    let known = cards(1, 600);
+    let new = cards(2, 5_000);
+    let edited: Vec<String> = known[100..140]
+        .iter()
+        .map(|text| text.replace("END:VCARD", "X-EDITED:1\r\nEND:VCARD"))
+        .collect();
+    let uid = |text: &str| Card::parse(text).unwrap().identity().into_owned();
+    for before in [&[][..], &known[..]] {
+        let fill = |store: &Store| {
+            let contacts = store.contacts().unwrap();
+            for text in before {
+                contacts
+                    .save(&Card::parse(text.as_bytes()).unwrap())
+                    .unwrap();
+            }
+            // Pending changes, an edit, a gone contact and another address book beside.
+            let other = store.create_address_book("Other").unwrap();
+            other
+                .save(&Card::parse(known[3].as_bytes()).unwrap())
+                .unwrap();
+            if let Some(text) = before.get(7) {
+                contacts.remove(&uid(text)).unwrap();
+            }
+        };
+        let (_one, large) = store();
+        let (_two, small) = store();
+        fill(&large);
+        fill(&small);
+        let again = new[10].replace("END:VCARD", "X-OTHER:1\r\nEND:VCARD");
+        let input = [
+            &new[..2_000],
+            &known[..300],
+            &edited[..],
+            &["BEGIN:VCARD\r\nFN:cut off\r\n".to_owned(), again],
+            &new[1_990..],
+        ]
+        .concat()
+        .concat();
+        let report = import(&large, input.as_bytes());
+        let contacts = small.contacts().unwrap();
+        for text in new.iter().chain(&known[..300]).chain(&edited) {
+            contacts
+                .save(&Card::parse(text.as_bytes()).unwrap())
+                .unwrap();
+        }
+        assert_eq!(report.refused, 2, "{:?}", report.refusals);
+        assert_eq!(
+            report.changed,
+            edited.len() as u64 * u64::from(!before.is_empty())
+        );
+        small.merge_index().unwrap();
+        assert_eq!(large.check().unwrap().problems, [""; 0]);
+        let shown = |store: &Store, filter: &str| -> Vec<String> {
+            let found = store
+                .contacts()
+                .unwrap()
+                .find(&filter.parse().unwrap())
+                .unwrap();
+            found
+                .into_iter()
+                .map(|e| e.summary.name + &e.summary.email)
+                .collect()
+        };
+        for filter in [
+            "*",
+            "name:an*",
+            "*er",
+            "email:*@example.org",
+            "-phone:*",
+            "*3*",
+            "note:*e*",
+        ] {
+            assert_eq!(shown(&large, filter), shown(&small, filter), "{filter}");
+        }
+        // The same input again changes nothing but refuses the same.
+        let report = import(&large, input.as_bytes());
+        assert_eq!((report.added, report.changed, report.refused), (0, 0, 2));
+        assert_eq!(large.check().unwrap().problems, [""; 0]);
+    }
+}
+
+/// A large import that is stopped leaves the store as it was.
+#[test]
+fn a_large_import_is_all_or_nothing() {
+    let (dir, store) = store();
+    let contacts = store.contacts().unwrap();
+    let input: String = People::new(3).take(5_000).collect();
+    let mut told = 0;
+    let stopped = contacts.import(input.as_bytes(), &mut |_| {
+        told += 1;
+        match told {
+            6 => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        }
+    });
+    assert!(matches!(stopped, Err(etui::Error::Stopped)));
+    assert_eq!(contacts.count().unwrap(), 0);
+    assert_eq!(store.check().unwrap().problems, [""; 0]);
+    assert_eq!(import(&store, input.as_bytes()).added, 5_000);
+    let names: Vec<_> = std::fs::read_dir(dir.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    assert!(
+        names.iter().all(|n| n.starts_with("personal.etui")),
+        "{names:?}"
+    );
+}

@@ -124,11 +124,11 @@ fn import(out: &mut Out, book: &Contacts<'_>, source: Source) -> Result<ImportRe
     let mut progress = Progress::of_bytes(out, &source.name, source.size);
     let name = source.name;
     let json = out.json;
-    let mut saved = 0;
+    let (mut saved, mut read) = (0, (0, 0));
     let imported = book.import(source.reader, &mut |event| {
         match event {
             ImportEvent::Progress { bytes, contacts } => {
-                saved = contacts;
+                read = (bytes, contacts);
                 progress.set(bytes, plural(contacts, "contact"));
             }
             ImportEvent::Refused(refused) if !json => {
@@ -139,6 +139,11 @@ fn import(out: &mut Out, book: &Contacts<'_>, source: Source) -> Result<ImportRe
                 progress.beside(|| out.error_line(&one_line(&line)));
             }
             ImportEvent::Refused(_) => {}
+            ImportEvent::Indexing => {
+                let taken = plural(read.1, "contact");
+                progress.set(read.0, format!("{taken}, being put in order"));
+            }
+            ImportEvent::Saved { contacts } => saved = contacts,
         }
         ControlFlow::Continue(())
     });

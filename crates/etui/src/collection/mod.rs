@@ -5,6 +5,7 @@
 //! UID, keys and a place in a list.
 
 pub(crate) mod changes;
+pub(crate) mod fill;
 pub(crate) mod list;
 pub(crate) mod meta;
 pub(crate) mod records;

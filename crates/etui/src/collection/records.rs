@@ -75,13 +75,14 @@ impl<'o> Writing<'o> {
     }
 }
 
-struct Found {
-    id: i64,
-    etag: ETag,
-    removed: bool,
+/// What there is under a UID.
+pub(crate) struct Found {
+    pub(crate) id: i64,
+    pub(crate) etag: ETag,
+    pub(crate) removed: bool,
 }
 
-fn find(conn: &Connection, collection: i64, uid: &str) -> Result<Option<Found>> {
+pub(crate) fn find(conn: &Connection, collection: i64, uid: &str) -> Result<Option<Found>> {
     Ok(conn
         .prepare_cached(
             "SELECT id, etag, removed IS NOT NULL FROM record WHERE collection = ?1 AND uid = ?2",
@@ -126,21 +127,7 @@ pub(crate) fn put(
     let etag = ETag::of(new.text);
     let Some(found) = found else {
         let id = writing.next();
-        conn.prepare_cached(
-            "INSERT INTO record \
-             (id, collection, changed, removed, uid, etag, sort, summary, keys, text) \
-             VALUES (?1, ?2, ?1, NULL, ?3, ?4, ?5, ?6, ?7, ?8)",
-        )?
-        .execute((
-            id,
-            collection,
-            new.uid,
-            etag,
-            new.sort,
-            new.summary,
-            new.keys,
-            new.text,
-        ))?;
+        insert(conn, collection, id, etag, new)?;
         writing.list_put(conn, collection, id, new)?;
         return Ok(Saved {
             id: RecordId(id),
@@ -164,8 +151,33 @@ pub(crate) fn put(
     }))
 }
 
+pub(crate) fn insert(
+    conn: &Connection,
+    collection: i64,
+    id: i64,
+    etag: ETag,
+    new: &Incoming<'_>,
+) -> Result<()> {
+    conn.prepare_cached(
+        "INSERT INTO record \
+         (id, collection, changed, removed, uid, etag, sort, summary, keys, text) \
+         VALUES (?1, ?2, ?1, NULL, ?3, ?4, ?5, ?6, ?7, ?8)",
+    )?
+    .execute((
+        id,
+        collection,
+        new.uid,
+        etag,
+        new.sort,
+        new.summary,
+        new.keys,
+        new.text,
+    ))?;
+    Ok(())
+}
+
 /// Whether the record's text is this one: a damaged text has the ETag of the one that was saved.
-fn is_text(conn: &Connection, id: i64, text: &[u8]) -> Result<bool> {
+pub(crate) fn is_text(conn: &Connection, id: i64, text: &[u8]) -> Result<bool> {
     Ok(conn
         .prepare_cached("SELECT text = ?2 FROM record WHERE id = ?1")?
         .query_row((id, text), |r| r.get(0))?)

@@ -23,7 +23,7 @@ pub use query::{
     BadColumn, BadCursor, BadSort, Column, Columns, Cursor, Plan, Query, Row, Rows, Sort, Way,
 };
 pub use read::{Contact, Entry, Letter, Page, Reader, Texts};
-pub(crate) use write::rederive;
+pub(crate) use write::{prepare, rederive};
 
 use crate::collection::{Changes, RecordId, Token};
 use crate::error::Result;
@@ -45,6 +45,10 @@ impl<'s> Contacts<'s> {
     #[must_use]
     pub fn name(&self) -> &str {
         &self.book.name
+    }
+
+    pub(crate) fn number(&self) -> i64 {
+        self.book.id
     }
 
     /// The store it is in.

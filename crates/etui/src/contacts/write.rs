@@ -35,6 +35,16 @@ impl<'c> Prepared<'c> {
         &self.uid
     }
 
+    pub(crate) fn incoming(&self) -> Incoming<'_> {
+        Incoming {
+            uid: &self.uid,
+            text: self.text,
+            keys: &self.derived.keys,
+            sort: &self.derived.sort,
+            summary: &self.derived.summary,
+        }
+    }
+
     /// The same as the record `uid`, for a card that has no UID or this one.
     pub(crate) fn known_as(self, uid: &'c str) -> Self {
         Self {
@@ -50,14 +60,7 @@ impl<'c> Prepared<'c> {
         book: i64,
         condition: Condition,
     ) -> Result<Saved> {
-        let incoming = Incoming {
-            uid: &self.uid,
-            text: self.text,
-            keys: &self.derived.keys,
-            sort: &self.derived.sort,
-            summary: &self.derived.summary,
-        };
-        records::put(conn, writing, book, &incoming, condition)
+        records::put(conn, writing, book, &self.incoming(), condition)
     }
 }
 

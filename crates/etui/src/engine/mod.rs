@@ -10,6 +10,7 @@
 
 mod open;
 pub(crate) mod schema;
+pub(crate) mod spill;
 
 use std::ops::Deref;
 use std::path::{Path, PathBuf};

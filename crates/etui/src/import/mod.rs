@@ -1,9 +1,10 @@
 //! Foreign bytes become records: found, parsed, saved; what cannot be is told of.
 //!
 //! `split` finds records in any bytes, `lines` finds the lines of a record, `clean` makes its
-//! text fit for a parser. [`Contacts::import`] runs a stream through them into an address book,
-//! a batch a transaction.
+//! text fit for a parser. [`Contacts::import`] runs a stream through them into an address book:
+//! a small one in batches, a large one all at once.
 
+mod aside;
 pub mod clean;
 pub mod lines;
 pub mod split;
@@ -13,14 +14,19 @@ use std::hash::{BuildHasher, RandomState};
 use std::io::Read;
 use std::ops::ControlFlow;
 
+use crate::collection::fill::{Fill, Filled};
 use crate::collection::{Condition, ETag, Outcome};
-use crate::contacts::{Card, Contacts, MAX_CARD};
+use crate::contacts::{Card, Contacts, MAX_CARD, prepare};
 use crate::error::{Error, Result};
-use split::{Piece, RawRecord, Refusal, Splitter, record_excerpt};
+use aside::Aside;
+use split::{Piece, Refusal, Splitter, record_excerpt};
 
-/// Records in one transaction at the most, and bytes of their text.
+/// Records in one transaction at the most, and bytes of their text, of a small import.
 const BATCH_RECORDS: usize = 1_000;
 const BATCH_BYTES: usize = 2 << 20;
+/// An input with more records than this, or bytes of them, is a large one.
+const SMALL_RECORDS: usize = 4_096;
+const SMALL_BYTES: usize = 4 << 20;
 /// Refusals kept in the report; all are told of as they happen.
 const KEPT_REFUSALS: usize = 1_000;
 
@@ -65,10 +71,17 @@ impl ImportReport {
 /// What happens during an import.
 #[derive(Debug)]
 pub enum ImportEvent<'a> {
-    /// A batch was saved: bytes read and contacts saved so far.
+    /// Bytes read and contacts taken in so far.
     Progress {
         /// Bytes read so far.
         bytes: u64,
+        /// Contacts taken in so far, unchanged ones included.
+        contacts: u64,
+    },
+    /// Of a large import: all is read; lists and index are being written.
+    Indexing,
+    /// What was taken in so far is saved, and stays whatever comes.
+    Saved {
         /// Contacts saved so far, unchanged ones included.
         contacts: u64,
     },
@@ -79,11 +92,17 @@ pub enum ImportEvent<'a> {
 impl Contacts<'_> {
     /// Imports every vCard of `input`, of any version and charset.
     ///
-    /// Good cards go in, a batch of up to 1,000 a transaction; everything else is reported with
-    /// its lines and the reason. The same input imported twice changes nothing. Of several cards
-    /// with one UID and different content the first is kept.
+    /// Good cards go in; everything else is reported with its lines and the reason. The same
+    /// input imported twice changes nothing. Of several cards with one UID and different content
+    /// the first is kept.
     ///
-    /// `on_event` is told what happens and may stop the import; batches saved by then are kept.
+    /// A small input (4,096 cards or 4 MiB) goes in a batch of up to 1,000 a transaction. The new
+    /// cards of a larger one go in all at once, in one transaction, with everything about them
+    /// sorted; cards that change what is there follow in batches. It holds the store's write lock
+    /// meanwhile, and the file grows by twice what goes in until it is done.
+    ///
+    /// `on_event` is told what happens and may stop the import; what was saved by then
+    /// ([`ImportEvent::Saved`]) is kept.
     ///
     /// # Errors
     /// [`Error::Stopped`], reading `input` ([`Error::Io`]), or whatever writing reports.
@@ -92,36 +111,90 @@ impl Contacts<'_> {
         input: impl Read,
         on_event: &mut dyn FnMut(ImportEvent<'_>) -> ControlFlow<()>,
     ) -> Result<ImportReport> {
-        let mut splitter = Splitter::new(input, "VCARD").max_record(MAX_CARD);
+        let mut source = Source {
+            splitter: Splitter::new(input, "VCARD").max_record(MAX_CARD),
+            seen: HashSet::new(),
+            hasher: RandomState::new(),
+        };
         let mut run = Run {
             book: self,
             report: ImportReport::default(),
-            seen: HashSet::new(),
-            hasher: RandomState::new(),
             batch: Vec::new(),
             batch_bytes: 0,
             on_event,
         };
-        while let Some(piece) = splitter.next() {
-            let piece = piece.map_err(|e| Error::io(std::path::Path::new("the input"), e))?;
-            run.report.bytes = splitter.bytes_read();
-            match piece {
-                Piece::Record(record) => run.take(record)?,
-                Piece::Refused(refusal) => run.refuse(refused(&refusal))?,
+        let mut is_large = false;
+        while let Some(found) = source.next(&mut run.report)? {
+            match found {
+                Ok(item) => run.batch_bytes += run.keep(item),
+                Err(refused) => run.refuse(refused)?,
+            }
+            if run.batch.len() >= SMALL_RECORDS || run.batch_bytes >= SMALL_BYTES {
+                is_large = true;
+                break;
             }
         }
-        run.report.bytes = splitter.bytes_read();
+        let ahead = std::mem::take(&mut run.batch);
+        run.batch_bytes = 0;
+        if is_large {
+            run.fill(ahead, source)?;
+        } else {
+            for item in ahead {
+                run.take(item)?;
+            }
+        }
         run.save()?;
         Ok(run.report)
     }
 }
 
-struct Run<'a, 's> {
-    book: &'a Contacts<'s>,
-    report: ImportReport,
+/// Cards found in foreign bytes.
+struct Source<R> {
+    splitter: Splitter<R>,
     /// Hashes of the UIDs met, so that a second card of a UID is noticed.
     seen: HashSet<u64>,
     hasher: RandomState,
+}
+
+impl<R: Read> Source<R> {
+    /// The next card, or what is none.
+    fn next(&mut self, report: &mut ImportReport) -> Result<Option<Found>> {
+        let piece = self.splitter.next();
+        report.bytes = self.splitter.bytes_read();
+        let record = match piece {
+            None => return Ok(None),
+            Some(Err(e)) => return Err(Error::io(std::path::Path::new("the input"), e)),
+            Some(Ok(Piece::Refused(refusal))) => return Ok(Some(Err(refused(&refusal)))),
+            Some(Ok(Piece::Record(record))) => record,
+        };
+        let line = record.line;
+        let last_line = line + count_line_ends(&record.bytes);
+        let excerpt = record_excerpt(&record.bytes);
+        Ok(Some(match Card::parse(record.bytes) {
+            Ok(card) => {
+                let uid = self.hasher.hash_one(card.identity().as_bytes());
+                Ok(Item {
+                    repeated: !self.seen.insert(uid),
+                    card,
+                    line,
+                    last_line,
+                })
+            }
+            Err(error) => Err(Refused {
+                line,
+                last_line,
+                reason: error.to_string(),
+                excerpt,
+            }),
+        }))
+    }
+}
+
+type Found = std::result::Result<Item, Refused>;
+
+struct Run<'a, 's> {
+    book: &'a Contacts<'s>,
+    report: ImportReport,
     batch: Vec<Item>,
     batch_bytes: usize,
     on_event: &'a mut dyn FnMut(ImportEvent<'_>) -> ControlFlow<()>,
@@ -129,46 +202,94 @@ struct Run<'a, 's> {
 
 struct Item {
     card: Card,
-    condition: Condition,
+    /// A card with its UID came before.
+    repeated: bool,
     line: u64,
     last_line: u64,
 }
 
-impl Run<'_, '_> {
-    fn take(&mut self, record: RawRecord) -> Result<()> {
-        let line = record.line;
-        let last_line = line + count_line_ends(&record.bytes);
-        let excerpt = record_excerpt(&record.bytes);
-        match Card::parse(record.bytes) {
-            Ok(card) => {
-                let repeated = !self
-                    .seen
-                    .insert(self.hasher.hash_one(card.identity().as_bytes()));
-                // A repeated UID may only bring what is there already.
-                let condition = if repeated {
-                    Condition::IfMatch(ETag::of(card.text()))
-                } else {
-                    Condition::Always
-                };
-                self.batch_bytes += card.text().len();
-                self.batch.push(Item {
-                    card,
-                    condition,
-                    line,
-                    last_line,
-                });
-                if self.batch.len() >= BATCH_RECORDS || self.batch_bytes >= BATCH_BYTES {
-                    self.save()?;
-                }
-                Ok(())
-            }
-            Err(error) => self.refuse(Refused {
-                line,
-                last_line,
-                reason: error.to_string(),
-                excerpt,
-            }),
+impl Item {
+    /// A repeated UID may only bring what is there already.
+    fn condition(&self) -> Condition {
+        match self.repeated {
+            true => Condition::IfMatch(ETag::of(self.card.text())),
+            false => Condition::Always,
         }
+    }
+}
+
+impl Run<'_, '_> {
+    /// Puts an item to the batch; returns the bytes of its text.
+    fn keep(&mut self, item: Item) -> usize {
+        let bytes = item.card.text().len();
+        self.batch.push(item);
+        bytes
+    }
+
+    /// Saves the batch when it is full with this item.
+    fn take(&mut self, item: Item) -> Result<()> {
+        self.batch_bytes += self.keep(item);
+        if self.batch.len() >= BATCH_RECORDS || self.batch_bytes >= BATCH_BYTES {
+            self.save()?;
+        }
+        Ok(())
+    }
+
+    /// All new cards in one transaction. What is known already, with other content, is put aside
+    /// and follows in batches.
+    fn fill<R: Read>(&mut self, ahead: Vec<Item>, mut source: Source<R>) -> Result<()> {
+        let store = self.book.store();
+        let order = store.order()?;
+        let mut aside = Aside::beside(store.path())?;
+        let added = store.write(|conn| {
+            let mut fill = Fill::begin(conn, store.path(), self.book.number(), order)?;
+            let mut ahead = ahead.into_iter();
+            let (mut added, mut unchanged) = (0u64, 0u64);
+            loop {
+                let found = match ahead.next() {
+                    Some(item) => Ok(item),
+                    None => match source.next(&mut self.report)? {
+                        Some(found) => found,
+                        None => break,
+                    },
+                };
+                let item = match found {
+                    Ok(item) => item,
+                    Err(refused) => {
+                        self.refuse(refused)?;
+                        continue;
+                    }
+                };
+                if item.repeated {
+                    aside.put(&item)?;
+                    continue;
+                }
+                match fill.add(&prepare(&item.card, order, store.region()).incoming())? {
+                    Filled::Added => added += 1,
+                    Filled::Unchanged => unchanged += 1,
+                    Filled::Known => aside.put(&item)?,
+                }
+                if (added + unchanged) % BATCH_RECORDS as u64 == 0 {
+                    self.tell(added + unchanged)?;
+                }
+            }
+            self.tell(added + unchanged)?;
+            fill.finish(&mut || stop_if((self.on_event)(ImportEvent::Indexing)))?;
+            Ok((added, unchanged))
+        })?;
+        (self.report.added, self.report.unchanged) = added;
+        self.tell_saved()?;
+        aside.each(|item| self.take(item))
+    }
+
+    fn tell(&mut self, contacts: u64) -> Result<()> {
+        let bytes = self.report.bytes;
+        stop_if((self.on_event)(ImportEvent::Progress { bytes, contacts }))
+    }
+
+    fn tell_saved(&mut self) -> Result<()> {
+        let contacts = self.report.good();
+        stop_if((self.on_event)(ImportEvent::Saved { contacts }))
     }
 
     fn refuse(&mut self, refused: Refused) -> Result<()> {
@@ -183,7 +304,7 @@ impl Run<'_, '_> {
     fn save(&mut self) -> Result<()> {
         let batch = std::mem::take(&mut self.batch);
         self.batch_bytes = 0;
-        let cards: Vec<_> = batch.iter().map(|i| (&i.card, i.condition)).collect();
+        let cards: Vec<_> = batch.iter().map(|i| (&i.card, i.condition())).collect();
         let results = self.book.save_each(&cards)?;
         for (item, result) in batch.iter().zip(results) {
             match result {
@@ -204,11 +325,8 @@ impl Run<'_, '_> {
                 })?,
             }
         }
-        let progress = ImportEvent::Progress {
-            bytes: self.report.bytes,
-            contacts: self.report.good(),
-        };
-        stop_if((self.on_event)(progress))
+        self.tell(self.report.good())?;
+        self.tell_saved()
     }
 }
 

@@ -5,6 +5,7 @@ use std::ops::Range;
 use memchr::memmem::Finder;
 use rusqlite::Connection;
 
+use super::build::Builder;
 use super::postings::{GRAMS, Gathered, Ids, TERMS, decode};
 use super::terms;
 use crate::error::Result;
@@ -132,12 +133,12 @@ impl Look {
                 Ok(common.unwrap_or_default())
             }
             Self::Prefix(_) | Self::Inside(..) | Self::GramRange(_) => {
-                let mut ids = Ids::new();
+                let mut ids = Builder::default();
                 self.each(conn, &mut |id| {
-                    ids.insert(id.cast_unsigned());
+                    ids.add(id);
                     true
                 })?;
-                Ok(ids)
+                Ok(ids.finish())
             }
         }
     }

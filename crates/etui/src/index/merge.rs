@@ -61,6 +61,14 @@ pub(crate) fn merge(engine: &Engine, due: Due) -> Result<()> {
     Ok(())
 }
 
+/// Brings the index up to date inside the caller's transaction.
+pub(crate) fn merge_within(conn: &Connection) -> Result<()> {
+    for mark in [meta::TERM_MARK, meta::GRAM_MARK] {
+        while step(conn, mark)? {}
+    }
+    Ok(())
+}
+
 /// One transaction of a merge. `false`: nothing is left to do.
 fn step(conn: &Connection, mark: &str) -> Result<bool> {
     let from = meta::number(conn, mark)?;

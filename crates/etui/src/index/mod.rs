@@ -5,6 +5,8 @@
 //! what the index says holds for all records but the pending ones, and those are compared by
 //! their own keys.
 
+pub(crate) mod build;
+pub(crate) mod bulk;
 pub(crate) mod grams;
 pub(crate) mod look;
 pub(crate) mod merge;

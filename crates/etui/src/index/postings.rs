@@ -13,6 +13,7 @@ use roaring::RoaringTreemap;
 use rusqlite::types::ToSql;
 use rusqlite::{Connection, OptionalExtension};
 
+use super::build::Builder;
 use crate::error::Result;
 use crate::text::varint;
 
@@ -148,13 +149,26 @@ impl Postings {
 
     /// The records of `key`.
     pub(crate) fn set(&self, conn: &Connection, key: impl ToSql) -> Result<Ids> {
-        let mut ids = Ids::new();
+        let mut ids = Builder::default();
         self.of_key(conn, key, |id| {
-            // They ascend; where damage makes one fall, it is left out.
-            let _ = ids.try_push(id.cast_unsigned());
+            ids.add(id);
             true
         })?;
-        Ok(ids)
+        Ok(ids.finish())
+    }
+
+    /// Writes the list of a key that has none yet.
+    pub(crate) fn insert(
+        &self,
+        conn: &Connection,
+        key: impl ToSql + Copy,
+        ids: &[i64],
+    ) -> Result<()> {
+        let mut insert = conn.prepare_cached(self.insert)?;
+        encode(ids, |first, ids| {
+            insert.execute((key, first, ids))?;
+            Ok(())
+        })
     }
 
     /// Applies `edits` (ascending by record, once each) to the list of `key`.

@@ -139,13 +139,14 @@ impl Columns {
             .filter(move |column| self.has(*column))
     }
 
-    fn len(self) -> usize {
-        self.0.count_ones() as usize
-    }
-
-    /// Which of the columns shown `column` is.
+    /// Which of a row's values `column` is.
     fn place(self, column: Column) -> Option<usize> {
-        let below = self.0 & ((1 << column as u8) - 1);
+        // A row that shows any of the summary has all of it.
+        let stored = match self.any(Self::SUMMARY) {
+            true => self.0 | Self::SUMMARY.0,
+            false => self.0,
+        };
+        let below = stored & ((1 << column as u8) - 1);
         self.has(column).then_some(below.count_ones() as usize)
     }
 }
@@ -189,17 +190,19 @@ impl FromIterator<Column> for Columns {
 /// Contacts with the fields asked for: as many as they are, all in one piece of memory.
 ///
 /// ```text
-/// bytes := value*                        row by row, column by column
-/// value := UTF-8                         of a column with one value; as stored, of the card
-///        | (length:varint UTF-8)*        of a column that may have several
+/// bytes  := row*
+/// row    := value*                     column by column; of name, organisation, phone and e-mail
+///                                      all if any is asked for, as they stand in the store
+/// value  := length:varint bytes        UTF-8; of the card, as it came
+/// bytes  := (length:varint UTF-8)*     inside the value of a column that may have several
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Rows {
     pub(super) columns: Columns,
     pub(super) ids: Vec<RecordId>,
     bytes: Vec<u8>,
-    /// Where each value ends, row by row.
-    ends: Vec<usize>,
+    /// Where each row begins.
+    begins: Vec<usize>,
     pub(super) next: Option<super::Cursor>,
 }
 
@@ -256,31 +259,45 @@ impl Rows {
     /// Begins a row; its values follow, one per column in their order.
     pub(super) fn begin(&mut self, id: RecordId) {
         self.ids.push(id);
+        self.begins.push(self.bytes.len());
+    }
+
+    /// The first four values of the row, as they stand in the store.
+    pub(super) fn push_summary(&mut self, summary: &[u8]) {
+        self.bytes.extend_from_slice(summary);
     }
 
     /// The next value of the row.
     pub(super) fn push(&mut self, value: &[u8]) {
-        self.bytes.extend_from_slice(value);
-        self.ends.push(self.bytes.len());
+        varint::push_bytes(&mut self.bytes, value);
     }
 
     /// The next value of the row, of a column that may have several.
     pub(super) fn push_many(&mut self, values: impl IntoIterator<Item = impl AsRef<str>>) {
+        let mut all = Vec::new();
         for value in values {
-            varint::push_bytes(&mut self.bytes, value.as_ref().as_bytes());
+            varint::push_bytes(&mut all, value.as_ref().as_bytes());
         }
-        self.ends.push(self.bytes.len());
+        self.push(&all);
     }
 
     fn value(&self, row: usize, column: Column) -> &[u8] {
+        let begin = self.begins.get(row).copied().unwrap_or(self.bytes.len());
+        let end = self
+            .begins
+            .get(row + 1)
+            .copied()
+            .unwrap_or(self.bytes.len());
+        let mut rest = &self.bytes[begin..end];
         let Some(place) = self.columns.place(column) else {
             return &[];
         };
-        let at = row * self.columns.len() + place;
-        let start = at.checked_sub(1).map_or(0, |before| self.ends[before]);
-        self.ends
-            .get(at)
-            .map_or(&[], |&end| &self.bytes[start..end])
+        for _ in 0..place {
+            if varint::take_bytes(&mut rest).is_none() {
+                return &[];
+            }
+        }
+        varint::take_bytes(&mut rest).unwrap_or_default()
     }
 }
 
@@ -375,8 +392,11 @@ mod tests {
             (8, "Cy", "c@c", vec!["2"]),
         ] {
             rows.begin(RecordId(id));
-            rows.push(name.as_bytes());
-            rows.push(email.as_bytes());
+            let mut summary = Vec::new();
+            for value in [name, "", "", email] {
+                varint::push_bytes(&mut summary, value.as_bytes());
+            }
+            rows.push_summary(&summary);
             rows.push_many(phones);
         }
         let shown: Vec<_> = rows

@@ -15,7 +15,7 @@ use rusqlite::{CachedStatement, Connection, OptionalExtension};
 
 use super::plan::{Plan, Way};
 use super::rows::{Column, Columns, Rows};
-use super::sets::{self, Bounds};
+use super::sets::{self, Bounds, Set};
 use super::{Cursor, Query, Sort};
 use crate::collection::RecordId;
 use crate::collection::list;
@@ -24,8 +24,8 @@ use crate::contacts::filter::{Filter, Matcher};
 use crate::error::Result;
 use crate::index::look::Look;
 use crate::index::pending::Marks;
+use crate::index::postings::Ids;
 use crate::store::Store;
-use crate::text::varint;
 
 /// Most candidates that are gathered, in an address book of `contacts`. Reading one costs about
 /// as much as passing a hundred in the list, of which matches spread evenly need
@@ -36,7 +36,7 @@ fn most_gathered(contacts: u64) -> usize {
 
 /// Contacts compared along the list before other ways are tried.
 fn most_walked(contacts: u64) -> u64 {
-    (contacts / 64).clamp(16, 256)
+    (contacts / 128).clamp(16, 256)
 }
 
 /// Answers `query` on `conn`, which is in a read transaction.
@@ -417,38 +417,76 @@ impl<'q> Run<'q> {
         self.plan.way = Way::Set;
         self.plan.exact = matches!(bounds, Bounds::Exact(_));
         self.plan.compared += pending.all.len() as u64;
-        let (mut sure, maybe) = match bounds {
+        let (mut sure, mut maybe) = match bounds {
             Bounds::Exact(sure) => (sure, None),
             Bounds::Between(sure, maybe) => (sure, Some(maybe)),
         };
         self.plan.candidates = maybe.as_ref().unwrap_or(&sure).size();
         for &id in &pending.all {
             sure.remove(id);
+            if let Some(maybe) = &mut maybe {
+                maybe.remove(id);
+            }
         }
         for &id in &pending.matching {
             sure.insert(id);
         }
         let mut read = Records::new(self.conn, self.book)?;
         let mut compared = 0;
-        let mut meant = |id: i64| -> Result<bool> {
-            if sure.has(id) {
-                return Ok(true);
-            }
-            match &maybe {
-                Some(maybe) if maybe.has(id) && !pending.all.contains(&id) => {
-                    compared += 1;
-                    Ok(read
-                        .one(id, |_, _, keys| matcher.matches(keys))?
-                        .unwrap_or(false))
-                }
-                _ => Ok(false),
-            }
+        let mut compare = |id: i64| -> Result<bool> {
+            compared += 1;
+            let found = read.one(id, |_, _, keys| matcher.matches(keys))?;
+            Ok(found.unwrap_or(false))
         };
-        match self.query.sort {
-            Sort::Name | Sort::NameReversed => self.along(&mut meant, u64::MAX)?,
-            _ => self.by_number(&mut meant)?,
+        // An answer without end compares all there is to compare: in the order of the file, where
+        // neighbours share a page, and not in the list's.
+        if self.query.limit == u64::MAX
+            && let Some(ids) = maybe.as_ref().and_then(Set::ids)
+        {
+            for id in ids.iter().map(u64::cast_signed) {
+                if !sure.has(id) && compare(id)? {
+                    sure.insert(id);
+                }
+            }
+            maybe = None;
+        }
+        let mut meant = |id: i64| -> Result<bool> {
+            Ok(sure.has(id) || maybe.as_ref().is_some_and(|m| m.has(id)) && compare(id)?)
+        };
+        if matches!(self.query.sort, Sort::Name | Sort::NameReversed) {
+            self.along(&mut meant, u64::MAX)?;
+        } else {
+            // Numbers that no record has are passed over by `show`.
+            match maybe.as_ref().unwrap_or(&sure).ids().cloned() {
+                None => self.by_number(&mut meant)?,
+                Some(mut ids) => {
+                    if let Some(sure) = sure.ids() {
+                        ids |= sure;
+                    }
+                    self.of_set(&ids, &mut meant)?;
+                }
+            }
         }
         self.plan.compared += compared;
+        Ok(())
+    }
+
+    /// The records of a set by their number, those that are `meant`.
+    fn of_set(&mut self, ids: &Ids, meant: &mut Meant<'_>) -> Result<()> {
+        let back = self.query.sort == Sort::AddedReversed;
+        let mut read = Records::new(self.conn, self.book)?;
+        let mut ids = ids.iter();
+        let after = self.query.after.as_ref().map(|after| after.id);
+        while let Some(id) = if back { ids.next_back() } else { ids.next() } {
+            let id = id.cast_signed();
+            let is_behind = after.is_none_or(|after| if back { id < after } else { id > after });
+            if is_behind && meant(id)? {
+                self.show(&mut read, id)?;
+                if self.is_full() {
+                    break;
+                }
+            }
+        }
         Ok(())
     }
 
@@ -539,19 +577,11 @@ struct Page<'c> {
 
 impl Page<'_> {
     /// A row, of the contact with this number and summary.
-    fn push(&mut self, id: i64, mut summary: &[u8]) -> Result<()> {
+    fn push(&mut self, id: i64, summary: &[u8]) -> Result<()> {
         let columns = self.rows.columns;
         self.rows.begin(RecordId(id));
-        for column in [
-            Column::Name,
-            Column::Organization,
-            Column::Phone,
-            Column::Email,
-        ] {
-            let value = varint::take_bytes(&mut summary).unwrap_or_default();
-            if columns.has(column) {
-                self.rows.push(value);
-            }
+        if columns.any(Columns::SUMMARY) {
+            self.rows.push_summary(summary);
         }
         if !columns.any(Columns::RECORD | columns.of_card()) {
             return Ok(());

@@ -37,6 +37,11 @@ impl Set {
         self.ids.contains(id.cast_unsigned()) != self.all_but
     }
 
+    /// Its records, if they are not all but some.
+    pub(super) fn ids(&self) -> Option<&Ids> {
+        (!self.all_but).then_some(&self.ids)
+    }
+
     /// How many records it has, or lacks.
     pub(super) fn size(&self) -> u64 {
         self.ids.len()

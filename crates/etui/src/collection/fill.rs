@@ -1,0 +1,128 @@
+//! Filling: many new records in one transaction, everything about them written in its order.
+//!
+//! Record by record they would touch every page of every B-tree again and again. Here the records
+//! are appended, and what lists and index hold of them is sorted beside the store
+//! (`engine::spill`) and written at the end, in the order of the file. Of an empty store even the
+//! UID index is made last. Until the transaction is committed nobody sees any of it, and whatever
+//! cuts it off leaves the store as it was.
+
+use std::path::Path;
+
+use rusqlite::Connection;
+
+use super::records::{self, Incoming};
+use super::{ETag, changes, list, meta};
+use crate::engine::spill::Sorter;
+use crate::error::Result;
+use crate::index::bulk::Bulk;
+use crate::index::merge::merge_within;
+use crate::text::order::Order;
+
+/// Bytes of list entries that are sorted in memory at a time.
+const MOST: usize = 8 << 20;
+
+/// What became of a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Filled {
+    /// It is new.
+    Added,
+    /// It was there with this very text.
+    Unchanged,
+    /// There is one with its UID, and other content or in the trash: it was not added.
+    Known,
+}
+
+/// A filling, inside a write transaction.
+pub(crate) struct Fill<'c> {
+    conn: &'c Connection,
+    collection: i64,
+    order: &'c Order,
+    /// The store had no records.
+    new: bool,
+    last: i64,
+    entries: Sorter,
+    index: Bulk,
+}
+
+impl<'c> Fill<'c> {
+    /// Begins to fill a collection of the store at `path`.
+    pub(crate) fn begin(
+        conn: &'c Connection,
+        path: &Path,
+        collection: i64,
+        order: &'c Order,
+    ) -> Result<Self> {
+        let last = changes::latest(conn)?;
+        let new = last == 0;
+        if new {
+            // Made anew at the end, sorted; no two UIDs are alike until then as `seen` by the
+            // caller, and after that as the index itself says.
+            conn.execute_batch("DROP INDEX record_uid")?;
+        } else {
+            // The marks say how far the index is by numbers; so what is pending goes in first.
+            merge_within(conn)?;
+        }
+        Ok(Self {
+            conn,
+            collection,
+            order,
+            new,
+            last,
+            entries: Sorter::new(path, MOST)?,
+            index: Bulk::new(path)?,
+        })
+    }
+
+    /// Adds a record if there is none with its UID. Of an empty store, the caller sees to it that
+    /// no UID comes twice.
+    pub(crate) fn add(&mut self, new: &Incoming<'_>) -> Result<Filled> {
+        let etag = ETag::of(new.text);
+        if !self.new
+            && let Some(found) = records::find(self.conn, self.collection, new.uid)?
+        {
+            let same = found.etag == etag
+                && !found.removed
+                && records::is_text(self.conn, found.id, new.text)?;
+            return Ok(if same {
+                Filled::Unchanged
+            } else {
+                Filled::Known
+            });
+        }
+        self.last += 1;
+        let id = self.last;
+        records::insert(self.conn, self.collection, id, etag, new)?;
+        self.entries
+            .push(new.sort, &[&id.to_be_bytes(), new.summary])?;
+        self.index.add(id, new.keys)?;
+        Ok(Filled::Added)
+    }
+
+    /// Writes lists and index. `on_step` is called now and then and may end it by an error.
+    pub(crate) fn finish(mut self, on_step: &mut dyn FnMut() -> Result<()>) -> Result<()> {
+        let mut edits = list::Edits::default();
+        let bounds = self.order.letter_bounds();
+        self.entries.sorted(|sort, value| {
+            let mut id = [0; 8];
+            id.copy_from_slice(&value[..8]);
+            edits.put(self.collection, sort, i64::from_be_bytes(id), &value[8..]);
+            if edits.are_many() {
+                edits.write(self.conn, bounds)?;
+                on_step()?;
+            }
+            Ok(())
+        })?;
+        edits.write(self.conn, bounds)?;
+        self.index.write(self.conn, self.new, on_step)?;
+        for mark in [meta::TERM_MARK, meta::GRAM_MARK] {
+            meta::set(self.conn, mark, self.last)?;
+        }
+        if self.new {
+            on_step()?;
+            self.conn
+                .execute_batch("CREATE UNIQUE INDEX record_uid ON record (collection, uid)")?;
+        }
+        self.last = 0;
+        Ok(())
+    }
+}

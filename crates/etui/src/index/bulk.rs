@@ -1,0 +1,194 @@
+//! Indexing many new records at once: posting lists are gathered in memory, written out as
+//! sorted runs when they fill it, and merged into the index in its order at the end.
+//!
+//! The value of an item of a run (`engine::spill`) is the part of a posting list that was
+//! gathered since the run before:
+//!
+//! ```text
+//! value := first:i64le last:i64le ids        ids as in a row (`postings`)
+//! ```
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use rusqlite::Connection;
+
+use super::postings::{Edit, GRAMS, Postings, TERMS, decode};
+use super::{grams, terms};
+use crate::engine::spill::Runs;
+use crate::error::Result;
+use crate::text::varint;
+
+/// Bytes that gathered posting lists may take, of terms and of grams each.
+const MOST: usize = 10 << 20;
+/// What a list takes beside its ids: its key, its place in the table, two allocations.
+const OVERHEAD: usize = 112;
+
+/// Terms and grams of many new records.
+pub(crate) struct Bulk {
+    terms: Lists,
+    grams: Lists,
+    own: Vec<i64>,
+}
+
+impl Bulk {
+    pub(crate) fn new(store: &Path) -> Result<Self> {
+        Ok(Self {
+            terms: Lists::new(store)?,
+            grams: Lists::new(store)?,
+            own: Vec::new(),
+        })
+    }
+
+    /// Adds a record with its keys. Numbers ascend.
+    pub(crate) fn add(&mut self, id: i64, keys: &[u8]) -> Result<()> {
+        terms::of_keys(keys, |term| self.terms.add(term, id));
+        let own = &mut self.own;
+        own.clear();
+        grams::of_keys(keys, |gram| own.push(gram));
+        own.sort_unstable();
+        own.dedup();
+        for gram in own {
+            // Grams are positive, so that their bytes order as they do.
+            self.grams.add(&gram.to_be_bytes(), id);
+        }
+        self.terms.spill_if_many()?;
+        self.grams.spill_if_many()
+    }
+
+    /// Writes them into the index. `new`: it has nothing yet, so that nothing is looked for
+    /// first. `on_key` is called now and then.
+    pub(crate) fn write(
+        self,
+        conn: &Connection,
+        new: bool,
+        on_key: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<()> {
+        self.terms
+            .merged(on_key, |key, ids| write_list(conn, &TERMS, key, ids, new))?;
+        self.grams.merged(on_key, |key, ids| {
+            let mut gram = [0; 8];
+            gram.copy_from_slice(&key[..8]);
+            write_list(conn, &GRAMS, i64::from_be_bytes(gram), ids, new)
+        })
+    }
+}
+
+fn write_list(
+    conn: &Connection,
+    index: &Postings,
+    key: impl rusqlite::types::ToSql + Copy,
+    ids: &[i64],
+    new: bool,
+) -> Result<()> {
+    if new {
+        return index.insert(conn, key, ids);
+    }
+    let edits: Vec<Edit> = ids.iter().map(|&id| (id, true)).collect();
+    index.apply(conn, key, &edits)
+}
+
+/// A posting list as far as it is in memory.
+struct List {
+    first: i64,
+    last: i64,
+    ids: Vec<u8>,
+}
+
+/// Posting lists by their key.
+struct Lists {
+    runs: Runs,
+    lists: HashMap<Box<[u8]>, List>,
+    bytes: usize,
+}
+
+impl Lists {
+    fn new(store: &Path) -> Result<Self> {
+        Ok(Self {
+            runs: Runs::beside(store)?,
+            lists: HashMap::new(),
+            bytes: 0,
+        })
+    }
+
+    fn add(&mut self, key: &[u8], id: i64) {
+        if let Some(list) = self.lists.get_mut(key) {
+            if id > list.last {
+                let before = list.ids.capacity();
+                varint::push(&mut list.ids, id.abs_diff(list.last));
+                list.last = id;
+                self.bytes += list.ids.capacity() - before;
+            }
+            return;
+        }
+        self.bytes += key.len() + OVERHEAD;
+        let list = List {
+            first: id,
+            last: id,
+            ids: Vec::new(),
+        };
+        self.lists.insert(key.into(), list);
+    }
+
+    fn spill_if_many(&mut self) -> Result<()> {
+        match self.bytes >= MOST {
+            true => self.spill(),
+            false => Ok(()),
+        }
+    }
+
+    fn spill(&mut self) -> Result<()> {
+        let mut lists: Vec<_> = self.lists.drain().collect();
+        lists.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+        self.bytes = 0;
+        self.runs.write(|put| {
+            lists.iter().try_for_each(|(key, list)| {
+                let ends = [list.first.to_le_bytes(), list.last.to_le_bytes()];
+                put(key, &[&ends[0], &ends[1], &list.ids])
+            })
+        })
+    }
+
+    /// Calls `write` with each key, ascending, and its records, ascending.
+    fn merged(
+        mut self,
+        on_key: &mut dyn FnMut() -> Result<()>,
+        mut write: impl FnMut(&[u8], &[i64]) -> Result<()>,
+    ) -> Result<()> {
+        if !self.lists.is_empty() {
+            self.spill()?;
+        }
+        self.lists = HashMap::new();
+        if self.runs.is_empty() {
+            return Ok(());
+        }
+        let mut key: Vec<u8> = Vec::new();
+        let mut ids: Vec<i64> = Vec::new();
+        let mut keys = 0u64;
+        self.runs.merged(|next, value| {
+            if next != key {
+                if !ids.is_empty() {
+                    write(&key, &ids)?;
+                    ids.clear();
+                }
+                key.clear();
+                key.extend_from_slice(next);
+                keys += 1;
+                if keys % 4_096 == 0 {
+                    on_key()?;
+                }
+            }
+            let mut first = [0; 8];
+            first.copy_from_slice(&value[..8]);
+            decode(i64::from_le_bytes(first), &value[16..], |id| {
+                ids.push(id);
+                true
+            });
+            Ok(())
+        })?;
+        match ids.is_empty() {
+            true => Ok(()),
+            false => write(&key, &ids),
+        }
+    }
+}
