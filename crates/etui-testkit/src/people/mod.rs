@@ -21,12 +21,14 @@ pub mod phone;
 #[cfg(test)]
 mod tests;
 mod text;
+mod varied;
 mod words;
 mod write;
 
 use std::io::{self, Write};
 
 pub use generate::person;
+pub use varied::varied_person;
 
 use crate::images;
 
@@ -181,12 +183,26 @@ impl Person {
 pub struct People {
     seed: u64,
     next: u64,
+    person: fn(u64, u64) -> Person,
 }
 
 impl People {
     /// The book of a seed, from person 0.
     pub fn new(seed: u64) -> Self {
-        Self { seed, next: 0 }
+        Self {
+            seed,
+            next: 0,
+            person,
+        }
+    }
+
+    /// The same with names that do not run out, for large books; see [`varied_person`].
+    pub fn varied(seed: u64) -> Self {
+        Self {
+            seed,
+            next: 0,
+            person: varied_person,
+        }
     }
 }
 
@@ -201,7 +217,7 @@ impl Iterator for People {
     fn nth(&mut self, n: usize) -> Option<String> {
         let index = self.next.wrapping_add(n as u64);
         self.next = index.wrapping_add(1);
-        Some(person(self.seed, index).to_text())
+        Some((self.person)(self.seed, index).to_text())
     }
 }
 

@@ -330,3 +330,29 @@ fn the_head_of_a_list_is_drawn_more_often() {
     assert!(counts[0] > 6 * counts[29] && counts.iter().all(|count| *count > 100));
     assert_eq!(zipf(0, &mut rng), 0);
 }
+
+#[test]
+fn a_varied_book_has_more_names_the_larger_it_is() {
+    let distinct = |person: fn(u64, u64) -> Person, count: u64| {
+        let names = (0..count).map(|index| person(5, index).family);
+        names.collect::<HashSet<_>>().len()
+    };
+    let (few, many) = (
+        distinct(varied_person, MANY / 8),
+        distinct(varied_person, MANY),
+    );
+    assert!(many > 4 * distinct(person, MANY), "{many} family names");
+    assert!(many > 3 * few, "{few}, then {many} family names");
+
+    let all: Vec<Person> = (0..MANY).map(|index| varied_person(5, index)).collect();
+    for someone in &all {
+        let (family, given) = (&someone.family, &someone.given);
+        let shown = &someone.formatted;
+        assert!(shown.contains(family) && shown.contains(given), "{shown}");
+        let plain = |e: &str| e.is_ascii() && e.matches('@').count() == 1 && !e.starts_with('@');
+        assert!(someone.emails.iter().all(|(_, e)| plain(e)), "{someone:?}");
+    }
+    let cards: Vec<String> = all.iter().take(500).map(Person::to_text).collect();
+    assert_eq!(People::varied(5).take(500).collect::<Vec<_>>(), cards);
+    assert_eq!(People::varied(5).nth(137).as_ref(), Some(&cards[137]));
+}

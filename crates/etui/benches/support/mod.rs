@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use etui::contacts::Card;
-use etui::{Options, Store};
+use etui::{Durability, ETag, Options, Store};
 use etui_testkit::people::People;
 use rusqlite::Connection;
 
@@ -56,6 +56,55 @@ pub fn filled(dir: &Path, name: &str, count: usize) -> PathBuf {
     }
     store.merge_index().expect("merging");
     store.close().expect("closing");
+    path
+}
+
+/// A closed store of `count` people with varied names, made once and kept for later runs: in the
+/// directory `ETUI_BENCH_DIR`, or else among the target's temporary files. It is only to be read;
+/// what writes takes a copy of it.
+///
+/// Its name tells what it was made with: the schema, and the people. What a store derives from
+/// cards can change without either; the directory is to be emptied then.
+#[allow(dead_code, reason = "each benchmark takes some of them")]
+pub fn kept(count: usize) -> PathBuf {
+    let dir = std::env::var_os("ETUI_BENCH_DIR")
+        .map_or_else(|| env!("CARGO_TARGET_TMPDIR").into(), PathBuf::from);
+    std::fs::create_dir_all(&dir).expect("the directory of kept stores");
+    let sample: String = People::varied(1).take(200).collect();
+    let people = &ETag::of(sample.as_bytes()).to_string()[..8];
+    let schema = Store::schema_version();
+    let path = dir.join(format!("people-{count}-{people}-schema-{schema}.etui"));
+    if path.exists() {
+        return path;
+    }
+    // A run that is cut off leaves nothing that would be taken for a whole store.
+    let unfinished = tempfile::tempdir_in(&dir).expect("a scratch directory");
+    let mut options = options();
+    options.durability = Durability::Deferred;
+    options.memory_budget = 256 << 20;
+    options.merge_substrings = false;
+    let (new, store) = store(unfinished.path(), "s.etui", &options);
+    let contacts = store.contacts().expect("the default book");
+    let start = std::time::Instant::now();
+    let mut people = People::varied(1).take(count);
+    let mut done = 0;
+    loop {
+        let some: Vec<Card> = people
+            .by_ref()
+            .take(20_000)
+            .map(|t| Card::parse(t).expect("a generated card"))
+            .collect();
+        if some.is_empty() {
+            break;
+        }
+        contacts.save_many(&some).expect("saving");
+        done += some.len();
+        eprintln!("{done} of {count} contacts, {:.0?}", start.elapsed());
+    }
+    store.merge_index().expect("merging");
+    store.close().expect("closing");
+    std::fs::rename(&new, &path).expect("keeping the store");
+    eprintln!("made {} in {:.0?}", path.display(), start.elapsed());
     path
 }
 

@@ -1,0 +1,361 @@
+//! The naive reference: who is meant by a filter, told from the vCards alone.
+//!
+//! It follows the book (`docs/src/filter-language.md`) and shares nothing with the library's
+//! search but the public folding, number reading and order: a card is read, its values are folded,
+//! and a filter is compared with them word by word. Every answer of a search must be this one.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use etui::contacts::{Card, Entry, Field, Filter, Match, Reader, Summary};
+use etui::text::fold;
+use etui::text::order::Order;
+use etui::text::phone::{PhoneNumber, Region, Strength, prefix_forms, suffix_forms};
+use etui::{ETag, RecordId};
+use memchr::memmem::Finder;
+
+/// The first bytes of a value that are searched (`contacts/keys.rs`).
+const SEARCHED: usize = 8 << 10;
+/// The first bytes of a value that a summary shows (`contacts/keys.rs`).
+const SHOWN: usize = 200;
+
+/// What is known of a contact.
+pub struct Known {
+    pub id: RecordId,
+    pub summary: Summary,
+    /// Its values as the card has them, of which filters are made.
+    pub values: Vec<(Field, String)>,
+    sort: Vec<u8>,
+    texts: Vec<(Field, Folded)>,
+    emails: Vec<String>,
+    phones: Vec<PhoneNumber>,
+}
+
+/// A folded value and its words.
+struct Folded {
+    text: String,
+    words: Vec<String>,
+}
+
+impl Folded {
+    fn of(text: &str) -> Self {
+        let text = fold::words(text);
+        let words = text.split_whitespace().map(str::to_owned).collect();
+        Self { text, words }
+    }
+}
+
+fn clip(text: &str, max: usize) -> &str {
+    &text[..text.floor_char_boundary(max)]
+}
+
+impl Known {
+    fn of(id: RecordId, text: &[u8], order: &Order, region: Option<Region>) -> Self {
+        let card = Card::parse(text).unwrap();
+        let display = card.display_name();
+        let name = card.name();
+        let organizations = card.organizations();
+        let mut values = vec![
+            (Field::Display, display.clone()),
+            (Field::Family, name.family.clone()),
+            (Field::Given, name.given.clone()),
+            (Field::Given, name.additional.clone()),
+        ];
+        let mut more = |field, all: Vec<String>| {
+            values.extend(all.into_iter().map(|value| (field, value)));
+        };
+        more(Field::Nickname, card.nicknames());
+        for organization in &organizations {
+            more(Field::Organization, vec![organization.name.clone()]);
+            more(Field::Organization, organization.units.clone());
+        }
+        let plain = |all: Vec<etui::contacts::Typed>| all.into_iter().map(|typed| typed.value);
+        let emails: Vec<String> = plain(card.emails()).collect();
+        let phones: Vec<String> = plain(card.phones()).collect();
+        more(Field::Email, emails.clone());
+        more(Field::Phone, phones.clone());
+        more(Field::Category, card.categories());
+        more(Field::Note, card.properties("NOTE"));
+        values.retain(|(_, value)| !value.trim().is_empty());
+
+        let unnamed = name.family.is_empty() && name.given.is_empty();
+        let sort = if unnamed {
+            order.key(&[&display])
+        } else {
+            order.key(&[&name.family, &name.given, &name.additional])
+        };
+        let organization = organizations.into_iter().next().unwrap_or_default();
+        let organization = std::iter::once(organization.name)
+            .chain(organization.units)
+            .find(|part| !part.is_empty());
+        let shown = |value: Option<&String>| clip(value.map_or("", String::as_str), SHOWN).into();
+        Self {
+            id,
+            summary: Summary {
+                name: clip(&display, SHOWN).into(),
+                organization: shown(organization.as_ref()),
+                phone: shown(phones.first()),
+                email: shown(emails.first()),
+            },
+            sort,
+            texts: values
+                .iter()
+                .filter(|(field, _)| !matches!(field, Field::Email | Field::Phone))
+                .map(|(field, value)| (*field, Folded::of(clip(value, SEARCHED))))
+                .filter(|(_, folded)| !folded.words.is_empty())
+                .collect(),
+            emails: emails
+                .iter()
+                .map(|value| fold::address(clip(value, SEARCHED)))
+                .filter(|folded| !folded.is_empty())
+                .collect(),
+            phones: phones
+                .iter()
+                .filter_map(|value| PhoneNumber::parse(value, region))
+                .collect(),
+            values,
+        }
+    }
+
+    /// The values that a comparison with words looks at.
+    fn texts(&self, field: Field) -> impl Iterator<Item = &Folded> {
+        self.texts
+            .iter()
+            .filter(move |(own, _)| match field {
+                Field::Any => !matches!(own, Field::Category | Field::Note),
+                Field::Name => matches!(
+                    own,
+                    Field::Display | Field::Family | Field::Given | Field::Nickname
+                ),
+                field => *own == field,
+            })
+            .map(|(_, folded)| folded)
+    }
+
+    fn has(&self, field: Field) -> bool {
+        match field {
+            Field::Email => !self.emails.is_empty(),
+            Field::Phone => !self.phones.is_empty(),
+            Field::Any => {
+                self.has(Field::Name)
+                    || self.has(Field::Organization)
+                    || self.has(Field::Email)
+                    || self.has(Field::Phone)
+            }
+            field => self.texts(field).next().is_some(),
+        }
+    }
+}
+
+/// A filter with its texts folded and its numbers read, once for all contacts.
+pub enum Wanted {
+    All,
+    AllOf(Vec<Wanted>),
+    AnyOf(Vec<Wanted>),
+    Not(Box<Wanted>),
+    Present(Field),
+    Words(Field, Match, Box<Needle>),
+    Address(Match, String),
+    Number(PhoneNumber, Strength),
+    NumberBegins(Vec<String>),
+    NumberEnds(Vec<String>),
+    NumberContains(String),
+    Nobody,
+}
+
+/// Folded words to look for.
+pub struct Needle {
+    words: Vec<String>,
+    inside: Finder<'static>,
+}
+
+impl Wanted {
+    pub fn of(filter: &Filter, region: Option<Region>) -> Self {
+        let each = |parts: &[Filter]| parts.iter().map(|part| Self::of(part, region)).collect();
+        match filter {
+            Filter::All => Self::All,
+            Filter::And(parts) => Self::AllOf(each(parts)),
+            Filter::Or(parts) => Self::AnyOf(each(parts)),
+            Filter::Not(inner) => Self::Not(Box::new(Self::of(inner, region))),
+            Filter::Present(field) => Self::Present(*field),
+            Filter::PhoneEquals { number, strength } => number_is(number, *strength, region),
+            Filter::Text { field, how, text } => match field {
+                Field::Any => {
+                    let mut any = vec![
+                        words(Field::Name, *how, text),
+                        words(Field::Organization, *how, text),
+                        address(*how, text),
+                    ];
+                    if looks_like_a_number(text) {
+                        any.push(number(*how, text, region));
+                    }
+                    Self::AnyOf(any)
+                }
+                Field::Email => address(*how, text),
+                Field::Phone => number(*how, text, region),
+                field => words(*field, *how, text),
+            },
+        }
+    }
+
+    pub fn means(&self, known: &Known) -> bool {
+        match self {
+            Self::All => true,
+            Self::Nobody => false,
+            Self::AllOf(parts) => parts.iter().all(|part| part.means(known)),
+            Self::AnyOf(parts) => parts.iter().any(|part| part.means(known)),
+            Self::Not(inner) => !inner.means(known),
+            Self::Present(field) => known.has(*field),
+            Self::Words(field, how, wanted) => known
+                .texts(*field)
+                .any(|value| words_match(*how, wanted, value)),
+            Self::Address(how, wanted) => known.emails.iter().any(|email| match how {
+                Match::Words | Match::Whole => email == wanted,
+                Match::Prefix => email.starts_with(wanted),
+                Match::Suffix => email.ends_with(wanted),
+                Match::Contains => email.contains(wanted),
+            }),
+            Self::Number(wanted, strength) => known
+                .phones
+                .iter()
+                .any(|phone| phone.equals(wanted, *strength)),
+            Self::NumberBegins(forms) => number_any(known, forms, |d, form| d.starts_with(form)),
+            Self::NumberEnds(forms) => number_any(known, forms, |d, form| d.ends_with(form)),
+            Self::NumberContains(part) => known.phones.iter().any(|p| p.digits().contains(part)),
+        }
+    }
+}
+
+fn number_any(known: &Known, forms: &[String], fits: impl Fn(&str, &str) -> bool) -> bool {
+    known
+        .phones
+        .iter()
+        .any(|phone| forms.iter().any(|form| fits(phone.digits(), form)))
+}
+
+fn words(field: Field, how: Match, text: &str) -> Wanted {
+    let folded = Folded::of(text);
+    if folded.words.is_empty() {
+        return Wanted::Nobody;
+    }
+    let inside = Finder::new(folded.text.as_bytes()).into_owned();
+    let words = folded.words;
+    Wanted::Words(field, how, Box::new(Needle { words, inside }))
+}
+
+fn words_match(how: Match, wanted: &Needle, value: &Folded) -> bool {
+    // Whatever the comparison, the words stand in the value, with one space between them.
+    if wanted.inside.find(value.text.as_bytes()).is_none() {
+        return false;
+    }
+    let words = &wanted.words;
+    let last = words.len() - 1;
+    match how {
+        Match::Contains => true,
+        Match::Whole => &value.words == words,
+        _ => value.words.windows(words.len()).any(|window| {
+            window
+                .iter()
+                .zip(words)
+                .enumerate()
+                .all(|(i, (has, word))| {
+                    (has == word)
+                        || (how == Match::Prefix && i == last && has.starts_with(word))
+                        || (how == Match::Suffix && i == 0 && has.ends_with(word))
+                })
+        }),
+    }
+}
+
+fn address(how: Match, text: &str) -> Wanted {
+    match fold::address(text) {
+        folded if folded.is_empty() => Wanted::Nobody,
+        folded => Wanted::Address(how, folded),
+    }
+}
+
+fn number_is(text: &str, strength: Strength, region: Option<Region>) -> Wanted {
+    match PhoneNumber::parse(text, region) {
+        Some(number) => Wanted::Number(number, strength),
+        None => Wanted::Nobody,
+    }
+}
+
+fn number(how: Match, text: &str, region: Option<Region>) -> Wanted {
+    let some = |forms: Vec<String>| forms.into_iter().filter(|form| !form.is_empty()).collect();
+    match how {
+        Match::Words | Match::Whole => number_is(text, Strength::Exact, region),
+        Match::Prefix => Wanted::NumberBegins(some(prefix_forms(text, region))),
+        Match::Suffix => Wanted::NumberEnds(some(suffix_forms(text, region))),
+        Match::Contains => match digits(text) {
+            digits if digits.is_empty() => Wanted::Nobody,
+            digits => Wanted::NumberContains(digits),
+        },
+    }
+}
+
+/// The decimal digits of a text, of the scripts that the tests write numbers in.
+fn digits(text: &str) -> String {
+    text.chars().filter_map(digit).collect()
+}
+
+fn digit(c: char) -> Option<char> {
+    ['0', '\u{660}', '\u{966}', '\u{ff10}']
+        .into_iter()
+        .find_map(|zero| u32::from(c).checked_sub(zero.into()).filter(|n| *n < 10))
+        .and_then(|n| char::from_digit(n, 10))
+}
+
+fn looks_like_a_number(text: &str) -> bool {
+    text.chars().any(|c| digit(c).is_some())
+        && text
+            .chars()
+            .all(|c| digit(c).is_some() || c.is_whitespace() || "+-/().#*".contains(c))
+}
+
+/// Reads address books; what did not change since an earlier state is not read again.
+pub struct Reference {
+    order: Order,
+    region: Option<Region>,
+    known: HashMap<(RecordId, ETag), Rc<Known>>,
+}
+
+impl Reference {
+    pub fn new(locale: &str, region: Option<Region>) -> Self {
+        Self {
+            order: Order::new(locale).unwrap(),
+            region,
+            known: HashMap::new(),
+        }
+    }
+
+    /// The contacts of an address book, in list order.
+    pub fn read(&mut self, reader: &Reader<'_>) -> Vec<Rc<Known>> {
+        if self.known.len() > 6_000 {
+            self.known.clear();
+        }
+        let texts = reader.all().unwrap();
+        let mut all: Vec<_> = texts
+            .iter()
+            .map(|(id, text)| {
+                let new = || Rc::new(Known::of(id, text, &self.order, self.region));
+                let known = self.known.entry((id, ETag::of(text))).or_insert_with(new);
+                Rc::clone(known)
+            })
+            .collect();
+        all.sort_by(|a, b| (&a.sort, a.id).cmp(&(&b.sort, b.id)));
+        all
+    }
+
+    /// The contacts among `all` that `filter` means.
+    pub fn find(&self, all: &[Rc<Known>], filter: &Filter) -> Vec<Entry> {
+        let wanted = Wanted::of(filter, self.region);
+        all.iter()
+            .filter(|known| wanted.means(known))
+            .map(|known| Entry {
+                id: known.id,
+                summary: known.summary.clone(),
+            })
+            .collect()
+    }
+}
