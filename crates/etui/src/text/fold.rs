@@ -69,7 +69,8 @@ pub fn push_address(text: &str, out: &mut String) {
         match class(c) {
             Class::Keep(c) => out.push(c),
             Class::Spell(s) => out.push_str(s),
-            Class::Drop if !matches!(c, '\'' | '’') => {}
+            // What stands for an apostrophe between words is a character of an address.
+            Class::Drop if !matches!(c, '\'' | '’' | 'ʼ' | '`') => {}
             _ if c.is_whitespace() || c.is_control() => {}
             _ => out.push(c),
         }

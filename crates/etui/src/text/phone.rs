@@ -363,6 +363,15 @@ pub fn suffix_forms(typed: &str, region: Option<Region>) -> Vec<String> {
     forms
 }
 
+/// The decimal digits of a text, of any script, as ASCII.
+pub(crate) fn decimal_digits(text: &str) -> Vec<u8> {
+    let digit = |c: char| match c {
+        '0'..='9' => Some(c as u8),
+        c => reading::decimal(c),
+    };
+    text.chars().filter_map(digit).collect()
+}
+
 fn push_form(forms: &mut Vec<String>, parts: &[&[u8]]) {
     let form: String = parts.concat().into_iter().map(char::from).collect();
     if !forms.contains(&form) {

@@ -7,9 +7,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod changes;
-mod open;
 mod random;
 mod reference;
+mod settled;
 #[path = "../support/mod.rs"]
 mod support;
 
@@ -17,7 +17,7 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use changes::{Changer, SECOND};
-use etui::contacts::{Entry, Filter, Page, Reader};
+use etui::contacts::{Column, Entry, Filter, Page, Query, Reader, Rows, Sort};
 use etui::{Durability, Options, Store};
 use etui_testkit::rng::SplitMix64;
 use random::Filters;
@@ -85,12 +85,7 @@ impl<'a> Comparison<'a> {
     fn filter(&self, rng: &mut SplitMix64) -> Filter {
         let region = self.store.region();
         let all = &self.all;
-        loop {
-            let filter = Filters { rng, all, region }.next();
-            if !open::concerns(&filter) {
-                return filter;
-            }
-        }
+        Filters { rng, all, region }.next()
     }
 
     /// The whole answer, and often a page of it. Tells how many are meant.
@@ -118,6 +113,7 @@ impl<'a> Comparison<'a> {
             offset: offset.into(),
             limit: limit.into(),
         };
+        self.compare_order(filter, &expected, page, rng);
         let expected: Vec<Entry> = expected
             .into_iter()
             .skip(offset as usize)
@@ -126,6 +122,58 @@ impl<'a> Comparison<'a> {
         let found = self.reader.find_page(filter, page).unwrap();
         self.same(&format!("find_page {page:?}"), filter, &expected, &found);
         size as usize
+    }
+
+    /// A page of the answer in another order, the page after it, and positions in the list.
+    fn compare_order(&self, filter: &Filter, by_name: &[Entry], page: Page, rng: &mut SplitMix64) {
+        let sort = Sort::NAMES[rng.below(Sort::NAMES.len() as u32) as usize].1;
+        let mut expected: Vec<i64> = by_name.iter().map(|e| e.id.0).collect();
+        match sort {
+            Sort::Name => {}
+            Sort::NameReversed => expected.reverse(),
+            _ => expected.sort_unstable(),
+        }
+        if sort == Sort::AddedReversed {
+            expected.reverse();
+        }
+        let query = Query::new(filter.clone()).sort(sort).columns(Column::Uid);
+        let ids = |rows: &Rows| rows.ids().iter().map(|id| id.0).collect::<Vec<_>>();
+        let what = format!("{}: {sort:?} {page:?}", self.origin);
+        if sort == Sort::Found {
+            // Its order is its own, and the same each time.
+            let all = ids(&self.reader.query(&query).unwrap());
+            let mut sorted = all.clone();
+            sorted.sort_unstable();
+            assert_eq!(sorted, expected, "{what}: {filter}");
+            expected = all;
+        }
+        let here = query.clone().offset(page.offset).limit(page.limit);
+        let rows = self.reader.query(&here).unwrap();
+        let (from, size) = (page.offset as usize, page.limit as usize);
+        let rest = expected.get(from..).unwrap_or_default();
+        assert_eq!(
+            ids(&rows),
+            &rest[..size.min(rest.len())],
+            "{what}: {filter}"
+        );
+        if let Some(next) = rows.next() {
+            let rows = self
+                .reader
+                .query(&query.limit(7).after(next.clone()))
+                .unwrap();
+            let rest = &rest[size..];
+            assert_eq!(
+                ids(&rows),
+                &rest[..7.min(rest.len())],
+                "{what}, after: {filter}"
+            );
+        }
+        if matches!(filter, Filter::All)
+            && let Some(entry) = by_name.get(from)
+        {
+            let position = self.reader.position(entry.id).unwrap();
+            assert_eq!(position, Some(page.offset), "{what}");
+        }
     }
 
     /// Fails with the first of the parts of `filter` that differs by itself, if there is one.

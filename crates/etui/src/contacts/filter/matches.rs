@@ -10,7 +10,9 @@ use crate::contacts::keys::{Key, Keys, phone_parts};
 use crate::index::look::Look;
 use crate::index::{grams, terms};
 use crate::text::fold;
-use crate::text::phone::{PhoneNumber, Region, Strength, prefix_forms, suffix_forms};
+use crate::text::phone::{
+    PhoneNumber, Region, Strength, decimal_digits, prefix_forms, suffix_forms,
+};
 
 /// A filter made ready to be compared.
 pub(crate) enum Matcher {
@@ -253,14 +255,15 @@ impl Phone {
                 Look::Term(terms::term(terms::PHONE, number.digits().as_bytes()))
             }
             Self::Equals(number, strength) => {
-                // What two equal numbers have in common: the end of the national number; as
-                // dialled, without the trunk prefix that may stand before it.
-                let national = number.national().as_bytes();
-                let before = match (strength, number.country_len()) {
-                    (Strength::Short, _) => national.len().saturating_sub(7),
-                    (_, 0) => (national.len() / 2).min(3),
-                    _ => 0,
+                // What two equal numbers have in common: their last digits. Before them, one may
+                // be dialled with trunk prefix, carrier code, or digits that go into the middle
+                // within the country.
+                let common = match strength {
+                    Strength::Short => 7,
+                    _ => 6,
                 };
+                let national = number.national().as_bytes();
+                let before = national.len().saturating_sub(common);
                 backwards(&national[before..])
             }
             Self::Begins(forms) => any(forms
@@ -340,7 +343,7 @@ fn phone(how: Match, text: &str, region: Option<Region>) -> Matcher {
         Match::Words | Match::Whole => return equals(text, Strength::Exact, region),
         Match::Prefix => Phone::Begins(bytes(prefix_forms(text, region))),
         Match::Suffix => Phone::Ends(bytes(suffix_forms(text, region))),
-        Match::Contains => Phone::Contains(text.bytes().filter(u8::is_ascii_digit).collect()),
+        Match::Contains => Phone::Contains(decimal_digits(text)),
     };
     match &phone {
         Phone::Begins(f) | Phone::Ends(f) if f.is_empty() => Matcher::Nothing,

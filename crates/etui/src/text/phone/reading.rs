@@ -169,7 +169,8 @@ fn symbol(c: char) -> Option<u8> {
     Some(symbol)
 }
 
-fn decimal(c: char) -> Option<u8> {
+/// The ASCII digit that a decimal digit of any script stands for.
+pub(super) fn decimal(c: char) -> Option<u8> {
     let c = c as u32;
     let zero = ZEROS.get(ZEROS.partition_point(|&zero| zero <= c).checked_sub(1)?)?;
     (c - zero < 10).then(|| b'0' + (c - zero) as u8)

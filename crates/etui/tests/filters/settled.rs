@@ -1,32 +1,8 @@
-//! Where the library is known to answer otherwise than the book says. The comparison leaves such
-//! filters out; the tests here, run with `--ignored`, fail until it is settled.
+//! What the comparison once found: searches whose answer depended on the state of the index, or
+//! was not what the book says.
 
 use etui::Store;
-use etui::contacts::{Card, Field, Filter, Match};
-use etui::text::phone::Strength;
-
-/// Whether a part of the filter asks for what is known to differ.
-pub fn concerns(filter: &Filter) -> bool {
-    match filter {
-        Filter::And(parts) | Filter::Or(parts) => parts.iter().any(concerns),
-        Filter::Not(inner) => concerns(inner),
-        // Digits of other scripts.
-        Filter::Text {
-            field: Field::Any | Field::Phone,
-            how: Match::Contains,
-            text,
-        } => text.chars().any(|c| c.is_numeric() && !c.is_ascii()),
-        // Argentine mobile numbers, as dialled there and in full.
-        Filter::PhoneEquals {
-            number,
-            strength: Strength::National,
-        } => {
-            let digits: String = number.chars().filter(char::is_ascii_digit).collect();
-            digits.contains("1115") || digits.contains("54911")
-        }
-        _ => false,
-    }
-}
+use etui::contacts::{Card, Filter};
 
 /// How many of the contacts with these properties a filter finds, pending and merged.
 fn found(bodies: &[&str], filter: &str) -> [usize; 2] {
@@ -46,10 +22,9 @@ fn found(bodies: &[&str], filter: &str) -> [usize; 2] {
     [pending, contacts.find(&filter).unwrap().len()]
 }
 
-/// `PhoneNumber::equals` says that they are one number. The index looks for a common end of all
-/// but three digits, which a number with 15 between area code and subscriber does not have.
+/// `PhoneNumber::equals` says that they are one number, though one has 15 between area code and
+/// subscriber.
 #[test]
-#[ignore = "found while pending, not once it is merged"]
 fn an_argentine_mobile_number_is_found_as_dialled() {
     let dialled = "TEL:0111520221234\r\n";
     let full = "TEL:+54 9 11 2022-1234\r\n";
@@ -61,7 +36,6 @@ fn an_argentine_mobile_number_is_found_as_dialled() {
 
 /// As they are in `phone:"٣١٢"*` and `phone:*"٣١٢"`.
 #[test]
-#[ignore = "digits that are not ASCII are left out inside a number"]
 fn digits_of_any_script_are_found_inside_a_number() {
     for digits in ["312", "３１２", "٣١٢"] {
         let filter = format!("phone:*\"{digits}\"*");
@@ -69,9 +43,7 @@ fn digits_of_any_script_are_found_inside_a_number() {
     }
 }
 
-/// `fold::address` keeps a grave accent in a text that is ASCII, and drops it in another.
 #[test]
-#[ignore = "what else stands in an address decides whether ` stays"]
 fn addresses_fold_alike_with_and_without_accents() {
     let plain = found(
         &["EMAIL:o`brien@example.org\r\n"],
@@ -86,7 +58,6 @@ fn addresses_fold_alike_with_and_without_accents() {
 
 /// As above: a carrier code of four digits and more stands before the national number.
 #[test]
-#[ignore = "found while pending, not once it is merged"]
 fn a_number_is_found_as_dialled_with_a_carrier_code() {
     for (full, dialled) in [
         ("+44 121 234 5678", "1800201212345678"),
