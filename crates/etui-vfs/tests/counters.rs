@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use etui_vfs::shim::{Event, FileKind, Operation, ReadBuffer, Shim, ShimOptions};
 use rusqlite::{Connection, OpenFlags};
@@ -254,4 +255,43 @@ fn names_are_checked() {
     Shim::register("same", ShimOptions::default()).unwrap();
     assert!(Shim::register("same", ShimOptions::default()).is_err());
     assert!(Shim::register("unix", ShimOptions::default()).is_err());
+}
+
+#[test]
+fn a_delayed_sync_takes_as_long_as_asked() {
+    let dir = tempfile::tempdir().unwrap();
+    let delay = Duration::from_millis(20);
+    let options = ShimOptions {
+        sync_delay: delay,
+        ..ShimOptions::default()
+    };
+    let shim = Shim::register("slow", options).unwrap();
+    let db = open(&dir.path().join("db"), &shim);
+    table(&db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL");
+    shim.reset();
+    let start = Instant::now();
+    for _ in 0..5 {
+        db.execute("INSERT INTO t(v) VALUES(x'00')", []).unwrap();
+    }
+    let took = start.elapsed();
+    assert_eq!(shim.counters().of(FileKind::Wal).syncs, 5);
+    assert!(took >= 5 * delay, "{took:?}");
+    // Nothing else is slower.
+    let start = Instant::now();
+    db.query_row("SELECT count(*) FROM t", [], |r| r.get::<_, i64>(0))
+        .unwrap();
+    assert!(start.elapsed() < delay);
+}
+
+#[test]
+fn a_shim_becomes_the_default_when_asked() {
+    let dir = tempfile::tempdir().unwrap();
+    let shim = Shim::register("preferred", ShimOptions::default()).unwrap();
+    let opened = || {
+        drop(Connection::open(dir.path().join("db")).unwrap());
+        shim.counters().of(FileKind::Database).opens
+    };
+    assert_eq!(opened(), 0);
+    shim.make_default().unwrap();
+    assert_eq!(opened(), 1);
 }

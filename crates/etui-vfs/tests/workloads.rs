@@ -63,6 +63,7 @@ fn cures() -> Vec<(&'static str, ShimOptions)> {
                 growth_step,
                 coalesce: Some(100_000),
                 buffer,
+                ..none
             },
         ),
     ]

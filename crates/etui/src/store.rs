@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{OnceLock, PoisonError, RwLock};
+use std::sync::{Mutex, OnceLock, PoisonError, RwLock, TryLockError};
 use std::time::Duration;
 
 use rusqlite::Connection;
@@ -10,7 +10,7 @@ use rusqlite::Connection;
 use crate::collection::{Token, changes, meta};
 use crate::contacts::Contacts;
 use crate::contacts::book;
-use crate::engine::{Durability, Engine, Memory, OpenMode, Settings, schema};
+use crate::engine::{Durability, Engine, Memory, OpenMode, Settings, Size, schema};
 use crate::error::{Error, Result};
 use crate::index::merge::{Due, merge};
 use crate::index::pending::Pending;
@@ -87,6 +87,8 @@ pub struct Store {
     order: OnceLock<Order>,
     copy_checked: AtomicBool,
     order_checked: AtomicBool,
+    /// Held by the save that brings the index up to date.
+    merging: Mutex<()>,
     pub(crate) pending: Pending,
 }
 
@@ -146,6 +148,7 @@ impl Store {
             order: OnceLock::new(),
             copy_checked: AtomicBool::new(false),
             order_checked: AtomicBool::new(false),
+            merging: Mutex::new(()),
             pending: Pending::default(),
         };
         let founded = !created
@@ -233,7 +236,7 @@ impl Store {
     /// # Errors
     /// [`Error::AddressBookExists`], [`Error::BadName`].
     pub fn create_address_book(&self, name: &str) -> Result<Contacts<'_>> {
-        let book = self.write(|conn| book::create(conn, name))?;
+        let book = self.write_of(Size::Small, |conn| book::create(conn, name))?;
         Ok(Contacts::new(self, book))
     }
 
@@ -313,24 +316,54 @@ impl Store {
         Ok(self.order.get_or_init(|| order))
     }
 
+    /// A write transaction of this store, large or of a size that nobody knows; see
+    /// [`Store::write_of`].
+    pub(crate) fn write<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        self.write_of(Size::Large, work)
+    }
+
     /// A write transaction of this store: a copy gets an incarnation of its own, the order of the
     /// lists is made this library's, and the index is brought up to date behind it when that is
-    /// due.
-    pub(crate) fn write<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+    /// due, by the one thread that committed.
+    pub(crate) fn write_of<T>(
+        &self,
+        size: Size,
+        work: impl FnOnce(&Connection) -> Result<T>,
+    ) -> Result<T> {
         self.ensure_order()?;
-        let (result, due) = self.engine.write(|conn| {
-            if !self.copy_checked.load(Ordering::Relaxed) {
-                self.notice_copy(conn)?;
-            }
-            let result = work(conn)?;
-            Ok((result, Due::after(conn, self.options.merge_substrings)?))
-        })?;
-        self.copy_checked.store(true, Ordering::Relaxed);
+        let mut done = self.engine.write_of(
+            size,
+            |conn| Due::after(conn, self.options.merge_substrings),
+            |conn| {
+                if !self.copy_checked.load(Ordering::Relaxed) {
+                    self.notice_copy(conn)?;
+                }
+                work(conn)
+            },
+        );
+        // One thread of each group comes here, after the others were told.
+        if done.committed {
+            self.copy_checked.store(true, Ordering::Relaxed);
+        }
         // What was saved is saved: a merge that fails (a full disk) is tried again with the next.
-        if let Err(error) = merge(&self.engine, due) {
+        if let Some(due) = done.at_commit.take()
+            && let Err(error) = due.and_then(|due| self.merge_due(due))
+        {
             tracing::warn!(%error, "the index was not brought up to date");
         }
-        Ok(result)
+        done.result()
+    }
+
+    /// Merges what is due, unless another thread is about it.
+    fn merge_due(&self, due: Due) -> Result<()> {
+        if due == Due::default() {
+            return Ok(());
+        }
+        match self.merging.try_lock() {
+            Ok(_merging) => merge(&self.engine, due),
+            Err(TryLockError::Poisoned(_merging)) => merge(&self.engine, due),
+            Err(TryLockError::WouldBlock) => Ok(()),
+        }
     }
 
     /// A copied file continues as another store: its numbers must not be taken for the first

@@ -362,6 +362,10 @@ impl File {
                 }
             }
         }
+        let delay = self.shared.options.sync_delay;
+        if !delay.is_zero() {
+            std::thread::sleep(delay);
+        }
         self.written.clear();
         self.count(Operation::Sync, 0, 0);
         if self.new_in.take().is_some() {

@@ -41,6 +41,7 @@ mod vfs;
 mod windows;
 
 use std::ffi::CString;
+use std::time::Duration;
 
 use crate::Error;
 
@@ -82,6 +83,9 @@ pub struct ShimOptions {
     pub coalesce: Option<usize>,
     /// Reads of the database are served from a buffer that is read ahead.
     pub buffer: Option<ReadBuffer>,
+    /// Every sync takes so much longer: it returns this long after the real one did. So a fast
+    /// disk stands for a slow one, whose flushes are what programs wait for.
+    pub sync_delay: Duration,
 }
 
 /// A registered shim. It stays registered for the life of the process, and so does what it
@@ -93,7 +97,8 @@ pub struct Shim {
 }
 
 impl Shim {
-    /// Registers a VFS under a name that is not taken; it never becomes the default one.
+    /// Registers a VFS under a name that is not taken. It does not become the default one; see
+    /// [`Shim::make_default`].
     ///
     /// [`SyncCall::Fsync`] replaces the unix VFS's `open` and `fstat` by ones that note the
     /// descriptor and are otherwise the same; register it before other threads use SQLite.
@@ -109,6 +114,12 @@ impl Shim {
         let shared = vfs::register(c_name, options)?;
         let name = name.to_owned();
         Ok(Self { name, shared })
+    }
+
+    /// Has whoever names no VFS open databases with this one from now on, in this process: also
+    /// libraries that cannot be told of it.
+    pub fn make_default(&self) -> Result<(), Error> {
+        vfs::make_default(&self.name)
     }
 
     /// The name to open databases with.

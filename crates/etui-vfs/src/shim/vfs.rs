@@ -86,9 +86,26 @@ pub(super) fn register(name: CString, options: ShimOptions) -> Result<&'static S
         xNextSystemCall: Some(next_system_call),
     }));
     // SAFETY: the VFS is leaked, so it stays where it is.
-    let code = unsafe { ffi::sqlite3_vfs_register(vfs, 0) };
+    registered(unsafe { ffi::sqlite3_vfs_register(vfs, 0) })?;
+    Ok(shared)
+}
+
+/// Makes a VFS that is registered the default one.
+pub(super) fn make_default(name: &str) -> Result<(), Error> {
+    let missing = || Error::Usage(format!("there is no VFS named {name:?}"));
+    let name = CString::new(name).map_err(|_| missing())?;
+    // SAFETY: the name is a C string.
+    let vfs = unsafe { ffi::sqlite3_vfs_find(name.as_ptr()) };
+    if vfs.is_null() {
+        return Err(missing());
+    }
+    // SAFETY: it is registered, and those of this crate stay where they are.
+    registered(unsafe { ffi::sqlite3_vfs_register(vfs, 1) })
+}
+
+fn registered(code: c_int) -> Result<(), Error> {
     if code == ffi::SQLITE_OK {
-        return Ok(shared);
+        return Ok(());
     }
     Err(Error::Sqlite {
         call: "sqlite3_vfs_register",

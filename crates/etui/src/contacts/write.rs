@@ -10,6 +10,7 @@ use super::keys::{self, Derived};
 use crate::collection::list;
 use crate::collection::records::{self, Incoming, Writing};
 use crate::collection::{Condition, Saved};
+use crate::engine::Size;
 use crate::error::{Error, Result};
 use crate::text::order::Order;
 use crate::text::phone::Region;
@@ -103,7 +104,8 @@ impl Contacts<'_> {
 
     fn put_one(&self, one: &Prepared<'_>, condition: Condition) -> Result<Saved> {
         let order = self.store.order()?;
-        self.store.write(|conn| {
+        let size = Size::of(1, one.text.len());
+        self.store.write_of(size, |conn| {
             Writing::run(conn, order, |writing| {
                 one.put(conn, writing, self.book.id, condition)
             })
@@ -140,15 +142,25 @@ impl Contacts<'_> {
     ) -> Result<Vec<T>> {
         let order = self.store.order()?;
         let region = self.store.region();
-        self.store.write(|conn| {
+        // The caller's iterator runs before the lock is taken: it may be slow, save, or panic.
+        let cards: Vec<_> = cards.into_iter().collect();
+        let size = Size::of(cards.len(), cards.iter().map(|(c, _)| c.text().len()).sum());
+        let derive =
+            |&(card, condition): &(&'c Card, Condition)| (prepare(card, order, region), condition);
+        // So does deriving, but for large batches, of which all that is derived takes memory.
+        let derived: Vec<_> = match size {
+            Size::Small => cards.iter().map(derive).collect(),
+            Size::Large => Vec::new(),
+        };
+        self.store.write_of(size, |conn| {
             Writing::run(conn, order, |writing| {
-                cards
-                    .into_iter()
-                    .map(|(card, condition)| {
-                        let one = prepare(card, order, region);
-                        settle(one.put(conn, writing, self.book.id, condition))
-                    })
-                    .collect()
+                let mut put = |(one, condition): (Prepared<'_>, Condition)| {
+                    settle(one.put(conn, writing, self.book.id, condition))
+                };
+                match size {
+                    Size::Small => derived.into_iter().map(&mut put).collect(),
+                    Size::Large => cards.iter().map(derive).map(&mut put).collect(),
+                }
             })
         })
     }
@@ -167,7 +179,7 @@ impl Contacts<'_> {
     /// [`Error::NoContact`], [`Error::Conflict`]; whatever writing reports.
     pub fn remove_if(&self, uid: &str, condition: Condition) -> Result<()> {
         let order = self.store.order()?;
-        let removed = self.store.write(|conn| {
+        let removed = self.store.write_of(Size::Small, |conn| {
             Writing::run(conn, order, |writing| {
                 records::remove(conn, writing, self.book.id, uid, condition)
             })
@@ -187,13 +199,11 @@ impl Contacts<'_> {
     /// Whatever writing reports; then nothing was changed.
     pub fn remove_many<U: AsRef<str>>(&self, uids: &[U]) -> Result<Vec<bool>> {
         let order = self.store.order()?;
-        self.store.write(|conn| {
+        let uids: Vec<&str> = uids.iter().map(AsRef::as_ref).collect();
+        self.store.write_of(Size::of(uids.len(), 0), |conn| {
             Writing::run(conn, order, |writing| {
                 uids.iter()
-                    .map(|uid| {
-                        let uid = uid.as_ref();
-                        records::remove(conn, writing, self.book.id, uid, Condition::Always)
-                    })
+                    .map(|uid| records::remove(conn, writing, self.book.id, uid, Condition::Always))
                     .collect()
             })
         })
@@ -222,11 +232,11 @@ impl Contacts<'_> {
     pub fn restore_many<U: AsRef<str>>(&self, uids: &[U]) -> Result<Vec<Option<Saved>>> {
         let order = self.store.order()?;
         let region = self.store.region();
-        self.store.write(|conn| {
+        let uids: Vec<&str> = uids.iter().map(AsRef::as_ref).collect();
+        self.store.write_of(Size::of(uids.len(), 0), |conn| {
             Writing::run(conn, order, |writing| {
                 uids.iter()
-                    .map(|uid| {
-                        let uid = uid.as_ref();
+                    .map(|&uid| {
                         let Some(text) = records::former(conn, self.book.id, uid)? else {
                             return Ok(None);
                         };

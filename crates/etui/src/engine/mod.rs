@@ -8,6 +8,7 @@
 //! returns, `NORMAL` leaves the last moments to the operating system and never corrupts
 //! (<https://sqlite.org/wal.html>, "Performance Considerations").
 
+mod group;
 mod open;
 pub(crate) mod schema;
 pub(crate) mod spill;
@@ -22,6 +23,7 @@ use rusqlite::Connection;
 
 use crate::error::{Error, Result};
 
+pub(crate) use group::{Done, Size};
 pub(crate) use open::{OpenMode, refuse_stray_log, sync_directory, with_suffix};
 
 /// When a save is safe from what.
@@ -65,7 +67,7 @@ pub(crate) struct Engine {
     mode: OpenMode,
     settings: Settings,
     idle: Mutex<Vec<Connection>>,
-    writer: Mutex<Option<Connection>>,
+    writer: group::Writer,
     /// Connections that are open to read, idle or lent.
     readers: AtomicUsize,
 }
@@ -90,9 +92,9 @@ impl Engine {
         let engine = Self {
             path: path.to_owned(),
             mode: opened.mode,
-            settings,
             idle: Mutex::new(vec![opened.connection]),
-            writer: Mutex::new(None),
+            writer: group::Writer::new(settings.busy_timeout),
+            settings,
             readers: AtomicUsize::new(1),
         };
         Ok((engine, opened.created))
@@ -158,39 +160,55 @@ impl Engine {
         })
     }
 
-    /// Runs `work` in one write transaction: all of it is kept, durably as the store's level
-    /// says, or, on an error, nothing.
+    /// Runs `work` in a write transaction of its own: all of it is kept, durably as the store's
+    /// level says, or, on an error, nothing.
     ///
-    /// Threads of this process queue at a lock; other processes are waited for as long as
-    /// `busy_timeout`.
+    /// Threads of this process queue for the one connection that writes; other processes are
+    /// waited for as long as `busy_timeout`.
     pub(crate) fn write<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        self.write_of(Size::Large, |_| (), work).result()
+    }
+
+    /// The same for work of this size: small work shares its commit with what other threads
+    /// write at the moment (see [`group`]), and each gets its own result.
+    ///
+    /// `at_commit` runs at the end of a transaction in the one thread that commits it; see
+    /// [`Done`] for what it gets.
+    pub(crate) fn write_of<T, A>(
+        &self,
+        size: Size,
+        at_commit: impl Fn(&Connection) -> A,
+        work: impl FnOnce(&Connection) -> Result<T>,
+    ) -> Done<T, A> {
         if self.is_read_only() {
-            return Err(Error::ReadOnly {
-                path: self.path.clone(),
-            });
+            let path = self.path.clone();
+            return Done::without(Ok(Err(Error::ReadOnly { path })));
         }
-        let mut writer = lock(&self.writer);
-        let connection = match writer.take() {
+        let mut done = self
+            .writer
+            .run(size, || self.connect_to_write(), at_commit, work);
+        done.own = done.own.map(|result| result.map_err(|e| self.explain(e)));
+        done
+    }
+
+    /// The connection that writes: an idle one, with the writer's share of the cache.
+    fn connect_to_write(&self) -> Result<Connection> {
+        let connection = match self.idle_connection() {
             Some(c) => c,
-            None => {
-                let c = match self.idle_connection() {
-                    Some(c) => c,
-                    None => self.connect()?,
-                };
-                self.readers.fetch_sub(1, Ordering::Relaxed);
-                set_cache(&c, writer_share(self.settings.memory_budget))?;
-                c
-            }
+            None => self.connect()?,
         };
-        let connection = writer.insert(connection);
-        transact(connection, work).map_err(|e| self.explain(e))
+        self.readers.fetch_sub(1, Ordering::Relaxed);
+        set_cache(&connection, writer_share(self.settings.memory_budget))?;
+        // The lock is waited for when a transaction begins; inside of one there is nobody else.
+        connection.busy_timeout(Duration::ZERO)?;
+        Ok(connection)
     }
 
     /// What the page caches may use.
     pub(crate) fn memory(&self) -> Memory {
         let budget = self.settings.memory_budget;
         let readers = self.readers.load(Ordering::Relaxed);
-        let writers = usize::from(lock(&self.writer).is_some());
+        let writers = usize::from(self.writer.has_connection());
         let kept = readers.min(KEPT_CONNECTIONS);
         Memory {
             budget,
@@ -204,7 +222,7 @@ impl Engine {
     /// Closes all connections. The last one of all processes folds the WAL back into the file.
     pub(crate) fn close(self) -> Result<()> {
         let idle = std::mem::take(&mut *lock(&self.idle));
-        let writer = lock(&self.writer).take();
+        let writer = self.writer.take_connection();
         for connection in idle.into_iter().chain(writer) {
             connection
                 .close()
