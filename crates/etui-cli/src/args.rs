@@ -142,7 +142,7 @@ fn for_lab(mut args: Vec<OsString>) -> Vec<OsString> {
 }
 
 /// Commands that take filters, in which `-word` means "not word".
-const FILTERING: &[&str] = &["find", "show", "export"];
+const FILTERING: &[&str] = &["find", "show", "export", "watch"];
 
 /// Puts a space before each `-word` that belongs to a filter, so that it is not taken for options;
 /// filters do not mind spaces. A minus with one letter is left to be an option.

@@ -43,6 +43,7 @@ mod engine;
 mod error;
 pub mod import;
 mod index;
+mod notify;
 mod snapshot;
 pub mod store;
 pub mod text;

@@ -14,6 +14,7 @@ use crate::engine::{Durability, Engine, Memory, OpenMode, Settings, Size, schema
 use crate::error::{Error, Result};
 use crate::index::merge::{Due, merge};
 use crate::index::pending::Pending;
+use crate::notify::Notifier;
 use crate::snapshot::Snapshot;
 use crate::text::order::{Order, locale_from_environment};
 use crate::text::phone::Region;
@@ -82,6 +83,7 @@ impl Default for Options {
 /// ```
 pub struct Store {
     pub(crate) engine: Engine,
+    pub(crate) notifier: Notifier,
     options: Options,
     locale: RwLock<LocaleSettings>,
     order: OnceLock<Order>,
@@ -143,6 +145,7 @@ impl Store {
         let (engine, created) = Engine::open(path, mode, settings)?;
         let store = Self {
             engine,
+            notifier: Notifier::new(path),
             options: options.clone(),
             locale: RwLock::default(),
             order: OnceLock::new(),
@@ -344,6 +347,7 @@ impl Store {
         // One thread of each group comes here, after the others were told.
         if done.committed {
             self.copy_checked.store(true, Ordering::Relaxed);
+            self.notifier.committed();
         }
         // What was saved is saved: a merge that fails (a full disk) is tried again with the next.
         if let Some(due) = done.at_commit.take()

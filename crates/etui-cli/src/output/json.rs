@@ -3,10 +3,10 @@
 //! Fields are never left out: what there is none of is `null` or an empty list. New fields may
 //! come, none goes or changes its meaning.
 
-use etui::contacts::{Card, CardError, Contact, Date, Entry, Photo, Typed};
+use etui::contacts::{Card, CardError, Contact, Date, Entry, Photo, Typed, ViewChange};
 use etui::import::{ImportReport, Refused};
 use etui::text::phone::{PhoneNumber, Region};
-use etui::{CheckReport, Outcome, Saved, Stats};
+use etui::{ChangeKind, CheckReport, Outcome, Saved, Stats, Token};
 use serde::Serialize;
 
 use crate::errors::Failure;
@@ -62,6 +62,101 @@ impl<'a> EntryObject<'a> {
             organization: &entry.summary.organization,
             phone: &entry.summary.phone,
             email: &entry.summary.email,
+        }
+    }
+}
+
+/// A line of `contacts watch`: a change.
+#[derive(Debug, Serialize)]
+pub struct ViewChangeObject<'a> {
+    /// `added`, `changed` or `removed`.
+    event: &'static str,
+    /// Number of the change.
+    number: i64,
+    /// Number in the store.
+    id: i64,
+    /// UID.
+    uid: &'a str,
+    /// The name to show.
+    name: &'a str,
+    /// The first organisation.
+    organization: &'a str,
+    /// The first phone number, as written.
+    phone: &'a str,
+    /// The first e-mail address.
+    email: &'a str,
+    /// Fields whose searchable values were changed.
+    fields: Vec<&'static str>,
+}
+
+impl<'a> ViewChangeObject<'a> {
+    /// The object for a change in these fields.
+    pub fn of(change: &'a ViewChange, fields: Vec<&'static str>) -> Self {
+        Self {
+            event: match change.kind {
+                ChangeKind::Added => "added",
+                ChangeKind::Changed => "changed",
+                ChangeKind::Removed => "removed",
+            },
+            number: change.number,
+            id: change.id.0,
+            uid: &change.uid,
+            name: &change.summary.name,
+            organization: &change.summary.organization,
+            phone: &change.summary.phone,
+            email: &change.summary.email,
+            fields,
+        }
+    }
+}
+
+/// A line of `contacts watch --initial`: one that was there.
+#[derive(Debug, Serialize)]
+pub struct ViewEntryObject<'a> {
+    /// `present`.
+    event: &'static str,
+    #[serde(flatten)]
+    entry: EntryObject<'a>,
+}
+
+impl<'a> ViewEntryObject<'a> {
+    /// The object for a list's entry.
+    pub fn of(entry: &'a Entry) -> Self {
+        Self {
+            event: "present",
+            entry: EntryObject::of(entry),
+        }
+    }
+}
+
+/// A line of `contacts watch`: what was changed until now is not known.
+#[derive(Debug, Serialize)]
+pub struct ResetObject {
+    /// `reset`.
+    event: &'static str,
+}
+
+impl Default for ResetObject {
+    fn default() -> Self {
+        Self { event: "reset" }
+    }
+}
+
+/// A line of `contacts watch`, the last of each batch.
+#[derive(Debug, Serialize)]
+pub struct TokenObject {
+    /// `token`.
+    event: &'static str,
+    /// What to go on from.
+    token: String,
+}
+
+impl TokenObject {
+    /// The object for a token.
+    pub fn of(token: Token) -> Self {
+        Self {
+            event: "token",
+            token: token.to_string(),
         }
     }
 }

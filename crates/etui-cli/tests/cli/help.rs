@@ -63,6 +63,7 @@ fn help_teaches() {
       edit     Change a contact
       remove   Remove contacts [alias: rm]
       restore  Undo a contact's latest change, also a removal
+      watch    Tell of changes as they happen
       books    List address books, or make one
 
     Options:
@@ -160,6 +161,7 @@ fn every_command_has_examples() {
         "contacts edit",
         "contacts remove",
         "contacts restore",
+        "contacts watch",
         "contacts books",
     ] {
         let (text, code) = place.run(&format!("etui {command} --help"));
@@ -270,7 +272,7 @@ fn manual_pages_and_completions() {
     .SH NAME
     $ etui man pages && ls pages | tr '\n' ' '
     Wrote the manual pages to pages
-    etui-backup.1 etui-check.1 etui-completions.1 etui-contacts-add.1 etui-contacts-books.1 etui-contacts-edit.1 etui-contacts-find.1 etui-contacts-list.1 etui-contacts-remove.1 etui-contacts-restore.1 etui-contacts-show.1 etui-contacts.1 etui-demo.1 etui-export.1 etui-generate.1 etui-import.1 etui-init.1 etui-lab.1 etui-man.1 etui-restore.1 etui-stats.1 etui.1 
+    etui-backup.1 etui-check.1 etui-completions.1 etui-contacts-add.1 etui-contacts-books.1 etui-contacts-edit.1 etui-contacts-find.1 etui-contacts-list.1 etui-contacts-remove.1 etui-contacts-restore.1 etui-contacts-show.1 etui-contacts-watch.1 etui-contacts.1 etui-demo.1 etui-export.1 etui-generate.1 etui-import.1 etui-init.1 etui-lab.1 etui-man.1 etui-restore.1 etui-stats.1 etui.1 
     $ etui completions fish | grep -c contacts > n; test $(cat n) -gt 10
     $ etui completions zsh | head -1
     #compdef etui

@@ -12,3 +12,4 @@ mod help;
 mod json;
 mod output;
 mod store;
+mod watch;

@@ -125,14 +125,17 @@ pub(crate) fn token(conn: &Connection) -> Result<Token> {
     })
 }
 
-/// What was changed in `collection` since `token`. Run it in a read transaction.
-pub(crate) fn since(conn: &Connection, collection: i64, token: &Token) -> Result<Changes> {
-    let now = self::token(conn)?;
-    let known = token.store == now.store
+/// Whether the log tells all that was changed between `token` and `now`, the present one.
+pub(crate) fn reaches_back(conn: &Connection, token: &Token, now: &Token) -> Result<bool> {
+    Ok(token.store == now.store
         && token.incarnation == now.incarnation
         && token.number >= meta::number(conn, meta::LOG_FLOOR)?
-        && token.number <= now.number;
-    if !known {
+        && token.number <= now.number)
+}
+
+/// What was changed in `collection` since `token`. Run it in a read transaction.
+pub(crate) fn since(conn: &Connection, collection: i64, token: &Token) -> Result<Changes> {
+    if !reaches_back(conn, token, &self::token(conn)?)? {
         return Ok(Changes::Resynchronise);
     }
     let mut all = Vec::new();

@@ -11,6 +11,7 @@ pub(crate) mod inbox;
 pub(crate) mod keys;
 pub(crate) mod query;
 mod read;
+mod view;
 mod write;
 
 pub use card::{
@@ -23,6 +24,7 @@ pub use query::{
     BadColumn, BadCursor, BadSort, Column, Columns, Cursor, Plan, Query, Row, Rows, Sort, Way,
 };
 pub use read::{Contact, Entry, Letter, Page, Reader, Texts};
+pub use view::{Loaded, View, ViewChange, ViewChanges};
 pub(crate) use write::{prepare, rederive};
 
 use crate::collection::{Changes, RecordId, Token};

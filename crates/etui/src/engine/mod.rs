@@ -108,20 +108,43 @@ impl Engine {
         self.mode != OpenMode::ReadWrite
     }
 
+    /// Whether nobody can write to the file: it lies on a read-only medium.
+    pub(crate) fn is_immutable(&self) -> bool {
+        self.mode == OpenMode::Immutable
+    }
+
     pub(crate) fn explain(&self, error: Error) -> Error {
         error.about(&self.path, self.settings.busy_timeout)
     }
 
     /// Borrows a connection for reading.
     pub(crate) fn lend(&self) -> Result<Lease<'_>> {
-        let connection = match self.idle_connection() {
-            Some(c) => c,
-            None => self.connect()?,
-        };
         Ok(Lease {
             engine: self,
-            connection: Some(connection),
+            connection: Some(self.take()?),
         })
+    }
+
+    /// A connection for a thread that reads on its own and outlives a borrow. It counts as lent
+    /// until it is given back.
+    pub(crate) fn take(&self) -> Result<Connection> {
+        match self.idle_connection() {
+            Some(c) => Ok(c),
+            None => self.connect(),
+        }
+    }
+
+    /// Takes a connection back that was lent.
+    pub(crate) fn give_back(&self, connection: Connection) {
+        if !connection.is_autocommit() {
+            let _ = connection.execute_batch("ROLLBACK");
+        }
+        let mut idle = lock(&self.idle);
+        if idle.len() < KEPT_CONNECTIONS {
+            idle.push(connection);
+        } else {
+            self.readers.fetch_sub(1, Ordering::Relaxed);
+        }
     }
 
     fn idle_connection(&self) -> Option<Connection> {
@@ -152,12 +175,7 @@ impl Engine {
         &self,
         work: impl FnOnce(&Connection) -> Result<T>,
     ) -> Result<T> {
-        self.read(|conn| {
-            conn.prepare_cached("BEGIN")?.execute([])?;
-            let result = work(conn);
-            let _ = conn.prepare_cached("ROLLBACK")?.execute([]);
-            result
-        })
+        self.read(|conn| read_transaction(conn, work))
     }
 
     /// Runs `work` in a write transaction of its own: all of it is kept, durably as the store's
@@ -232,6 +250,17 @@ impl Engine {
     }
 }
 
+/// Runs `work` in one read transaction on `connection`.
+pub(crate) fn read_transaction<T>(
+    connection: &Connection,
+    work: impl FnOnce(&Connection) -> Result<T>,
+) -> Result<T> {
+    connection.prepare_cached("BEGIN")?.execute([])?;
+    let result = work(connection);
+    let _ = connection.prepare_cached("ROLLBACK")?.execute([]);
+    result
+}
+
 /// Runs `work` between BEGIN IMMEDIATE and COMMIT on `connection`.
 fn transact<T>(connection: &Connection, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
     /// Rolls back also when `work` panics.
@@ -287,17 +316,8 @@ impl Deref for Lease<'_> {
 
 impl Drop for Lease<'_> {
     fn drop(&mut self) {
-        let Some(connection) = self.connection.take() else {
-            return;
-        };
-        if !connection.is_autocommit() {
-            let _ = connection.execute_batch("ROLLBACK");
-        }
-        let mut idle = lock(&self.engine.idle);
-        if idle.len() < KEPT_CONNECTIONS {
-            idle.push(connection);
-        } else {
-            self.engine.readers.fetch_sub(1, Ordering::Relaxed);
+        if let Some(connection) = self.connection.take() {
+            self.engine.give_back(connection);
         }
     }
 }

@@ -10,6 +10,7 @@ mod property;
 mod remove;
 mod restore;
 mod show;
+mod watch;
 
 use clap::Subcommand;
 use etui::contacts::{Contact, Contacts, Entry, Filter};
@@ -51,6 +52,8 @@ pub enum Command {
     Remove(remove::Args),
     /// Undo a contact's latest change, also a removal
     Restore(restore::Args),
+    /// Tell of changes as they happen
+    Watch(watch::Args),
     /// List address books, or make one
     Books(books::Args),
 }
@@ -65,6 +68,7 @@ pub fn run(app: &mut App, command: Command) -> Result<()> {
         Command::Edit(args) => edit::run(app, &args),
         Command::Remove(args) => remove::run(app, &args),
         Command::Restore(args) => restore::run(app, &args),
+        Command::Watch(args) => watch::run(app, &args),
         Command::Books(args) => books::run(app, &args),
     }
 }

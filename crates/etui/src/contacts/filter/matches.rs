@@ -3,6 +3,8 @@
 //! [`Matcher`] is a filter made ready: texts folded, numbers parsed. `matches` is the truth;
 //! a look finds at least what matches, and tells whether it finds nothing else.
 
+mod sieve;
+
 use memchr::memmem::{self, Finder};
 
 use super::{Field, Filter, Match};
@@ -246,6 +248,17 @@ impl Phone {
         }
     }
 
+    /// What two equal numbers have in common: their last digits. Before them, one may be dialled
+    /// with trunk prefix, carrier code, or digits that go into the middle within the country.
+    fn common_end(number: &PhoneNumber, strength: Strength) -> &[u8] {
+        let common = match strength {
+            Strength::Short => 7,
+            _ => 6,
+        };
+        let national = number.national().as_bytes();
+        &national[national.len().saturating_sub(common)..]
+    }
+
     fn look(&self) -> Found {
         let backwards = |digits: &[u8]| {
             Look::Prefix(terms::term(terms::PHONE_REVERSED, &terms::reversed(digits)))
@@ -254,18 +267,7 @@ impl Phone {
             Self::Equals(number, Strength::Exact) => {
                 Look::Term(terms::term(terms::PHONE, number.digits().as_bytes()))
             }
-            Self::Equals(number, strength) => {
-                // What two equal numbers have in common: their last digits. Before them, one may
-                // be dialled with trunk prefix, carrier code, or digits that go into the middle
-                // within the country.
-                let common = match strength {
-                    Strength::Short => 7,
-                    _ => 6,
-                };
-                let national = number.national().as_bytes();
-                let before = national.len().saturating_sub(common);
-                backwards(&national[before..])
-            }
+            Self::Equals(number, strength) => backwards(Self::common_end(number, *strength)),
             Self::Begins(forms) => any(forms
                 .iter()
                 .map(|f| Look::Prefix(terms::term(terms::PHONE, f)))),

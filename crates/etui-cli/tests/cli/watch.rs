@@ -1,0 +1,135 @@
+//! `etui contacts watch`: another process is told of changes as they happen.
+
+use crate::harness::{Place, session};
+
+/// Shell functions: `follow ARGS` runs `watch` in the background, and returns when it follows;
+/// `seen TEXT` waits until it told so; `finish` ends it and shows what it told, without the times.
+const SHELL: &str = "\
+follow() {
+    etui contacts watch \"$@\" > out 2> err & pid=$!
+    for i in $(seq 3000); do test -s err && return; sleep .01; done; echo not ready
+}
+seen() {
+    for i in $(seq 3000); do grep -qF -- \"$1\" out && return; sleep .01; done; echo \"not seen: $1\"
+}
+finish() {
+    kill -${1:-TERM} $pid; wait $pid; echo \"exit $?\"
+    sed -E 's/^[0-9:]{8}Z/TIME/; s/[0-9a-f]{16}[.][0-9a-f]{16}/STORE.COPY/' out
+    ls .local/share/etui
+}
+";
+
+fn with_shell() -> Place {
+    let place = Place::with_people();
+    std::fs::write(place.path("sh"), SHELL).unwrap();
+    place
+}
+
+#[test]
+fn people_see_a_line_for_each_change() {
+    let place = with_shell();
+    session!(place, [
+        ". ./sh; follow; \
+         etui -q contacts add --name Zoe --set uid=zoe; seen +; \
+         etui -q contacts edit zoe --set phone=1 --add note=tea; seen phone; \
+         etui -q contacts edit zoe --set url=http://example.org; seen details; \
+         etui -q contacts remove eve; seen -; \
+         etui -q contacts restore eve; seen '+ 3'; finish; cat err",
+    ], @r#"
+    $ . ./sh; follow; etui -q contacts add --name Zoe --set uid=zoe; seen +; etui -q contacts edit zoe --set phone=1 --add note=tea; seen phone; etui -q contacts edit zoe --set url=http://example.org; seen details; etui -q contacts remove eve; seen -; etui -q contacts restore eve; seen '+ 3'; finish; cat err
+    exit 0
+    TIME + 5 Zoe
+    TIME ~ 5 Zoe: phone, note
+    TIME ~ 5 Zoe: details
+    TIME - 3 Eve \u{1b}[31mTrouble\u{9b}2J
+    TIME + 3 Eve \u{1b}[31mTrouble\u{9b}2J
+    personal.etui
+    Following changes; end with Ctrl-C.
+    "#);
+}
+
+#[test]
+fn a_filter_says_whom_it_is_about() {
+    let place = with_shell();
+    session!(place, [
+        ". ./sh; follow --initial name:ann* or -org:*; \
+         etui -q contacts edit anna --set fn=Berta --set n='Müller;Berta;;;'; seen '- 1'; \
+         etui -q contacts edit bob --set note=x; seen '~ 2'; \
+         etui -q contacts edit bob --set org=Example; seen '- 2'; \
+         etui -q contacts restore 1; seen '+ 1'; finish INT",
+    ], @r#"
+    $ . ./sh; follow --initial name:ann* or -org:*; etui -q contacts edit anna --set fn=Berta --set n='Müller;Berta;;;'; seen '- 1'; etui -q contacts edit bob --set note=x; seen '~ 2'; etui -q contacts edit bob --set org=Example; seen '- 2'; etui -q contacts restore 1; seen '+ 1'; finish INT
+    exit 0
+    TIME = 2 Bob Öst
+    TIME = 1 Anna Müller
+    TIME = 4 Norbert Nobody
+    TIME = 3 Eve \u{1b}[31mTrouble\u{9b}2J
+    TIME - 1 Berta
+    TIME ~ 2 Bob Öst: note
+    TIME - 2 Bob Öst
+    TIME + 1 Anna Müller
+    personal.etui
+    "#);
+}
+
+#[test]
+fn programs_go_on_where_they_were() {
+    let place = with_shell();
+    session!(place, [
+        ". ./sh; follow --json name:zoe; \
+         etui -q contacts add --name Zoe --set uid=zoe; seen '.5\"'; finish; \
+         tail -1 out | cut -d'\"' -f8 > token",
+        "etui -q contacts edit zoe --set note=x --set phone=1",
+        "etui -q contacts add --name 'Zoe Too' --set uid=too",
+        "etui -q contacts remove zoe",
+        ". ./sh; follow --json name:zoe --since $(cat token); seen '.8\"'; finish",
+        "etui contacts watch --since x",
+        "etui contacts watch --since 0000000000000001.0000000000000001.1 --json | head -2 | \
+         sed 's/[0-9a-f.]\\{30,\\}/TOKEN/'",
+    ], @r#"
+    $ . ./sh; follow --json name:zoe; etui -q contacts add --name Zoe --set uid=zoe; seen '.5"'; finish; tail -1 out | cut -d'"' -f8 > token
+    exit 0
+    {"event":"token","token":"STORE.COPY.4"}
+    {"event":"added","number":5,"id":5,"uid":"zoe","name":"Zoe","organization":"","phone":"","email":"","fields":[]}
+    {"event":"token","token":"STORE.COPY.5"}
+    personal.etui
+    $ etui -q contacts edit zoe --set note=x --set phone=1
+    $ etui -q contacts add --name 'Zoe Too' --set uid=too
+    $ etui -q contacts remove zoe
+    $ . ./sh; follow --json name:zoe --since $(cat token); seen '.8"'; finish
+    exit 0
+    {"event":"token","token":"STORE.COPY.5"}
+    {"event":"added","number":7,"id":7,"uid":"too","name":"Zoe Too","organization":"","phone":"","email":"","fields":[]}
+    {"event":"removed","number":8,"id":5,"uid":"zoe","name":"Zoe","organization":"","phone":"1","email":"","fields":[]}
+    {"event":"token","token":"STORE.COPY.8"}
+    personal.etui
+    $ etui contacts watch --since x
+    error: invalid value 'x' for '--since <TOKEN>': a change token looks like 0123456789abcdef.0123456789abcdef.42
+
+    For more information, try '--help'.
+    [exit 2]
+    $ etui contacts watch --since 0000000000000001.0000000000000001.1 --json | head -2 | sed 's/[0-9a-f.]\{30,\}/TOKEN/'
+    Following changes; end with Ctrl-C.
+    {"event":"token","token":"TOKEN"}
+    {"event":"reset"}
+    "#);
+}
+
+#[test]
+fn it_ends_when_nobody_reads() {
+    let place = with_shell();
+    session!(place, [
+        "etui contacts watch --json 2>/dev/null | head -1 | cut -c1-25",
+        "etui contacts watch 'name:('",
+        "etui contacts watch --book None",
+    ], @r#"
+    $ etui contacts watch --json 2>/dev/null | head -1 | cut -c1-25
+    {"event":"token","token":
+    $ etui contacts watch 'name:('
+    error: in the filter, at character 6: something to look for is missing here
+    [exit 2]
+    $ etui contacts watch --book None
+    error: there is no address book named "None" (there are: Contacts)
+    [exit 4]
+    "#);
+}

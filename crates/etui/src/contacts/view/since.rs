@@ -1,0 +1,193 @@
+//! What happened to a filter's answer between two moments.
+//!
+//! What a record was at the first moment, the change log tells: the keys before its first change
+//! since then. What it is now, the record itself does.
+
+use std::collections::BTreeMap;
+
+use rusqlite::{Connection, OptionalExtension, Row};
+
+use super::{ViewChange, ViewChanges};
+use crate::collection::{ChangeKind, RecordId, Token, changes};
+use crate::contacts::filter::{Field, Matcher};
+use crate::contacts::keys::{Key, Keys, Summary};
+use crate::error::Result;
+
+/// A record that was there before, and was changed since.
+struct Before {
+    /// Its first change since: the keys there are those it had.
+    first: i64,
+    /// Whether the filter meant it.
+    meant: bool,
+    /// Its first change since that replaced its text, and so has the text that it had.
+    text: Option<i64>,
+}
+
+/// What happened in `collection` between `from` and `now`, the state that is read.
+pub(super) fn since(
+    conn: &Connection,
+    collection: i64,
+    matcher: &Matcher,
+    from: &Token,
+    now: &Token,
+) -> Result<ViewChanges> {
+    if !changes::reaches_back(conn, from, now)? {
+        return Ok(ViewChanges::Reset);
+    }
+    if from.number == now.number {
+        return Ok(ViewChanges::Since(Vec::new()));
+    }
+    let mut all = Vec::new();
+    added(conn, collection, matcher, from, &mut all)?;
+    for (id, before) in changed(conn, matcher, from)? {
+        if let Some(change) = compare(conn, collection, matcher, id, &before)? {
+            all.push(change);
+        }
+    }
+    all.sort_by_key(|c| c.number);
+    Ok(ViewChanges::Since(all))
+}
+
+/// Records made since. Seen from then they are additions, whatever was done to them afterwards.
+fn added(
+    conn: &Connection,
+    collection: i64,
+    matcher: &Matcher,
+    from: &Token,
+    all: &mut Vec<ViewChange>,
+) -> Result<()> {
+    let mut statement = conn.prepare_cached(
+        "SELECT changed, id, uid, summary, keys FROM record NOT INDEXED \
+         WHERE id > ?1 AND collection = ?2 AND removed IS NULL",
+    )?;
+    let mut rows = statement.query((from.number, collection))?;
+    while let Some(row) = rows.next()? {
+        if matcher.matches(row.get_ref(4)?.as_blob().unwrap_or_default()) {
+            all.push(ViewChange {
+                number: row.get(0)?,
+                id: RecordId(row.get(1)?),
+                uid: row.get(2)?,
+                kind: ChangeKind::Added,
+                summary: summary(row, 3)?,
+                fields: Vec::new(),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Records from before that were changed since, of whatever collection.
+fn changed(conn: &Connection, matcher: &Matcher, from: &Token) -> Result<BTreeMap<i64, Before>> {
+    let mut records: BTreeMap<i64, Before> = BTreeMap::new();
+    let mut statement = conn.prepare_cached(
+        "SELECT number, record, keys, text IS NOT NULL FROM change \
+         WHERE number > ?1 AND record <= ?1 ORDER BY number",
+    )?;
+    let mut rows = statement.query([from.number])?;
+    while let Some(row) = rows.next()? {
+        let number = row.get(0)?;
+        let before = match records.entry(row.get(1)?) {
+            std::collections::btree_map::Entry::Occupied(known) => known.into_mut(),
+            std::collections::btree_map::Entry::Vacant(new) => {
+                // No keys: it was in the trash.
+                let keys = row.get_ref(2)?.as_blob().ok();
+                new.insert(Before {
+                    first: number,
+                    meant: keys.is_some_and(|k| matcher.matches(k)),
+                    text: None,
+                })
+            }
+        };
+        if before.text.is_none() && row.get(3)? {
+            before.text = Some(number);
+        }
+    }
+    Ok(records)
+}
+
+fn compare(
+    conn: &Connection,
+    collection: i64,
+    matcher: &Matcher,
+    id: i64,
+    before: &Before,
+) -> Result<Option<ViewChange>> {
+    let found = conn
+        .prepare_cached(
+            "SELECT changed, uid, iif(removed IS NULL, keys, NULL), summary FROM record \
+             WHERE id = ?1 AND collection = ?2",
+        )?
+        .query_row((id, collection), |r| {
+            let keys: Option<Vec<u8>> = r.get(2)?;
+            Ok((r.get(0)?, r.get(1)?, keys, summary(r, 3)?))
+        })
+        .optional()?;
+    let Some((number, uid, keys, summary)) = found else {
+        return Ok(None);
+    };
+    let is_meant = keys.as_ref().is_some_and(|k| matcher.matches(k));
+    let kind = match (before.meant, is_meant) {
+        (false, false) => return Ok(None),
+        (false, true) => ChangeKind::Added,
+        (true, false) => ChangeKind::Removed,
+        (true, true) if is_edited(conn, before.text)? => ChangeKind::Changed,
+        (true, true) => return Ok(None),
+    };
+    let fields = match (kind, keys) {
+        (ChangeKind::Changed, Some(keys)) => differing(conn, before.first, &keys)?,
+        _ => Vec::new(),
+    };
+    Ok(Some(ViewChange {
+        number,
+        id: RecordId(id),
+        uid,
+        kind,
+        summary,
+        fields,
+    }))
+}
+
+/// Whether the text that the change `number` replaced is another than the record's now. An edit
+/// that was undone is none, nor is a removal.
+fn is_edited(conn: &Connection, number: Option<i64>) -> Result<bool> {
+    let Some(number) = number else {
+        return Ok(false);
+    };
+    // Lengths first: SQLite knows them without reading the texts.
+    Ok(conn
+        .prepare_cached(
+            "SELECT length(c.text) <> length(r.text) OR c.text <> r.text \
+             FROM change c JOIN record r ON r.id = c.record WHERE c.number = ?1",
+        )?
+        .query_row([number], |r| r.get(0))?)
+}
+
+/// Fields whose values before the change `number` are others than in `now`.
+fn differing(conn: &Connection, number: i64, now: &[u8]) -> Result<Vec<Field>> {
+    let before: Vec<u8> = conn
+        .prepare_cached("SELECT keys FROM change WHERE number = ?1")?
+        .query_row([number], |r| r.get(0))?;
+    let values = |keys, key| Keys(keys).filter(move |(k, _)| *k == key);
+    let fields = [
+        (Key::Display, Field::Display),
+        (Key::Family, Field::Family),
+        (Key::Given, Field::Given),
+        (Key::Nickname, Field::Nickname),
+        (Key::Organization, Field::Organization),
+        (Key::Email, Field::Email),
+        (Key::Phone, Field::Phone),
+        (Key::Category, Field::Category),
+        (Key::Note, Field::Note),
+    ];
+    Ok(fields
+        .into_iter()
+        .filter(|&(key, _)| values(&before, key).ne(values(now, key)))
+        .map(|(_, field)| field)
+        .collect())
+}
+
+/// What a list shows of a record, or showed of it until it was removed.
+fn summary(row: &Row<'_>, column: usize) -> rusqlite::Result<Summary> {
+    let bytes = row.get_ref(column)?.as_blob().unwrap_or_default();
+    Ok(Summary::decode(bytes))
+}

@@ -1,0 +1,691 @@
+//! Views: what is added, changed and removed is reported once, in order, to everybody who follows,
+//! in this thread, in others, and in other processes; `views/storm.rs` does so while they are killed.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+#[path = "views/storm.rs"]
+mod storm;
+mod support;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use etui::contacts::{Card, Contacts, Field, Filter, Page, Summary, View, ViewChange, ViewChanges};
+use etui::{ChangeKind, Durability, Options, RecordId, Store};
+use etui_testkit::rng::SplitMix64;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use support::{card, clean, directory, german, names};
+
+/// Longer than anything takes that is not lost.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+fn quick() -> Options {
+    let mut options = german();
+    options.durability = Durability::Deferred;
+    options
+}
+
+fn filter(text: &str) -> Filter {
+    text.parse().unwrap()
+}
+
+fn since(changes: ViewChanges) -> Vec<ViewChange> {
+    match changes {
+        ViewChanges::Since(all) => all,
+        ViewChanges::Reset => panic!("a reset"),
+    }
+}
+
+/// `+a`, `~a`, `-a`.
+fn short(changes: ViewChanges) -> Vec<String> {
+    since(changes)
+        .iter()
+        .map(|c| {
+            let sign = match c.kind {
+                ChangeKind::Added => '+',
+                ChangeKind::Changed => '~',
+                ChangeKind::Removed => '-',
+            };
+            format!("{sign}{}", c.uid)
+        })
+        .collect()
+}
+
+fn changes(view: &mut View<'_>) -> Vec<String> {
+    short(view.changes().unwrap())
+}
+
+/// What a reader makes of a view's changes; panics when one does not fit what it was told before.
+#[derive(Default)]
+struct Follower {
+    entries: BTreeMap<RecordId, Summary>,
+    last: i64,
+}
+
+impl Follower {
+    fn apply(&mut self, changes: Vec<ViewChange>) {
+        for change in changes {
+            assert!(change.number > self.last, "{change:?} after {}", self.last);
+            self.last = change.number;
+            let known = match change.kind {
+                ChangeKind::Removed => self.entries.remove(&change.id),
+                _ => self.entries.insert(change.id, change.summary.clone()),
+            };
+            assert_eq!(
+                known.is_some(),
+                change.kind != ChangeKind::Added,
+                "{change:?}"
+            );
+        }
+    }
+
+    fn check(&self, contacts: &Contacts<'_>, filter: &Filter) {
+        let found = contacts.find(filter).unwrap();
+        let found: BTreeMap<_, _> = found.into_iter().map(|e| (e.id, e.summary)).collect();
+        assert_eq!(self.entries, found, "{filter}");
+    }
+}
+
+#[test]
+fn every_transition_is_told_for_what_it_is() {
+    let (_dir, path) = directory();
+    let store = Store::open_with(&path, &quick()).unwrap();
+    let contacts = store.contacts().unwrap();
+    contacts
+        .save_many(&[
+            card("in", "Anna"),
+            card("out", "Berta"),
+            card("old", "Anna Alt"),
+        ])
+        .unwrap();
+    let mut view = contacts.view(&filter("name:ann*")).unwrap();
+    assert_eq!(changes(&mut view), [""; 0], "from now on");
+
+    contacts.save(&card("new", "Annika")).unwrap();
+    assert_eq!(changes(&mut view), ["+new"]);
+    contacts.save(&card("other", "Gerda")).unwrap();
+    assert_eq!(changes(&mut view), [""; 0]);
+    contacts.save(&card("in", "Anna Maria")).unwrap();
+    let edited = since(view.changes().unwrap());
+    assert_eq!(edited[0].kind, ChangeKind::Changed);
+    assert_eq!(edited[0].summary.name, "Anna Maria");
+    assert_eq!(edited[0].fields, [Field::Display, Field::Family]);
+    contacts.save(&card("in", "Anna Maria")).unwrap();
+    assert_eq!(changes(&mut view), [""; 0], "saved as it was");
+    contacts.save(&card("in", "Maria")).unwrap();
+    let gone = since(view.changes().unwrap());
+    assert_eq!(gone[0].kind, ChangeKind::Removed);
+    assert_eq!(gone[0].summary.name, "Maria", "what it is now");
+    contacts.save(&card("in", "Maria Magdalena")).unwrap();
+    assert_eq!(changes(&mut view), [""; 0], "it was out and is out");
+    contacts.save(&card("in", "Anna")).unwrap();
+    assert_eq!(changes(&mut view), ["+in"]);
+    contacts.restore("in").unwrap();
+    assert_eq!(changes(&mut view), ["-in"], "the rename was undone");
+    contacts.restore("in").unwrap();
+    assert_eq!(changes(&mut view), ["+in"]);
+    contacts.remove("in").unwrap();
+    let removed = since(view.changes().unwrap());
+    assert_eq!(removed[0].kind, ChangeKind::Removed);
+    assert_eq!(removed[0].summary.name, "Anna", "what it was at its end");
+    contacts.restore("in").unwrap();
+    assert_eq!(changes(&mut view), ["+in"]);
+    contacts.remove("out").unwrap();
+    contacts.restore("out").unwrap();
+    assert_eq!(changes(&mut view), [""; 0]);
+    contacts.remove("other").unwrap();
+    contacts.save(&card("other", "Anna")).unwrap();
+    assert_eq!(changes(&mut view), ["+other"]);
+    let work = store.create_address_book("Work").unwrap();
+    work.save(&card("in", "Anna at work")).unwrap();
+    assert_eq!(changes(&mut view), [""; 0], "another address book");
+
+    // A field that is not searched.
+    let with_photo = "BEGIN:VCARD\r\nVERSION:3.0\r\nUID:old\r\nN:Anna Alt;;;;\r\nFN:Anna Alt\r\n\
+                      PHOTO;VALUE=uri:http://example.org/a.jpg\r\nEND:VCARD\r\n";
+    contacts.save(&Card::parse(with_photo).unwrap()).unwrap();
+    let edited = since(view.changes().unwrap());
+    assert_eq!(
+        (edited[0].kind, &edited[0].fields[..]),
+        (ChangeKind::Changed, &[][..])
+    );
+    clean(&store);
+}
+
+#[test]
+fn what_comes_and_goes_between_two_looks_is_one_change_or_none() {
+    let (_dir, path) = directory();
+    let store = Store::open_with(&path, &quick()).unwrap();
+    let contacts = store.contacts().unwrap();
+    contacts.save(&card("a", "Anna")).unwrap();
+    contacts.save(&card("b", "Anna B")).unwrap();
+    let mut view = contacts.view(&filter("anna")).unwrap();
+
+    contacts.save(&card("c", "Anna C")).unwrap();
+    contacts.save(&card("c", "Anna Cc")).unwrap();
+    contacts.remove("c").unwrap();
+    assert_eq!(changes(&mut view), [""; 0]);
+
+    contacts.save(&card("a", "Anna 1")).unwrap();
+    contacts.save(&card("a", "Anna")).unwrap();
+    assert_eq!(changes(&mut view), [""; 0], "an edit that was undone");
+    contacts.remove("b").unwrap();
+    contacts.restore("b").unwrap();
+    assert_eq!(changes(&mut view), [""; 0], "a removal that was undone");
+
+    for i in 0..50 {
+        contacts.save(&card("a", &format!("Anna {i}"))).unwrap();
+    }
+    contacts.save(&card("b", "Berta")).unwrap();
+    contacts.save(&card("c", "Anna C")).unwrap();
+    contacts.save(&card("a", "Anna 50")).unwrap();
+    assert_eq!(changes(&mut view), ["-b", "+c", "~a"], "by latest changes");
+    assert_eq!(changes(&mut view), [""; 0]);
+}
+
+#[test]
+fn pages_and_changes_are_of_one_state() {
+    let (_dir, path) = directory();
+    let store = Store::open_with(&path, &quick()).unwrap();
+    let contacts = store.contacts().unwrap();
+    let some: Vec<_> = (0..30)
+        .map(|i| card(&format!("{i:02}"), &format!("Anna {i:02}")))
+        .collect();
+    contacts.save_many(&some).unwrap();
+    let mut view = contacts.view(&filter("anna")).unwrap();
+    let first = view.load(Page::first(10)).unwrap();
+    assert!(first.changes.is_empty());
+    assert_eq!(first.entries.len(), 10);
+    contacts.save(&card("03", "Anna 03 new")).unwrap();
+    contacts.remove("07").unwrap();
+    let rest = view
+        .load(Page {
+            offset: 9,
+            limit: 100,
+        })
+        .unwrap();
+    assert_eq!(short(rest.changes), ["~03", "-07"]);
+    assert_eq!(rest.entries.len(), 20);
+    assert_eq!(rest.entries[0].summary.name, "Anna 10");
+    assert!(view.changes().unwrap().is_empty());
+}
+
+fn readable(view: &View<'_>, timeout: Duration) -> bool {
+    let descriptor = view.descriptor().unwrap();
+    let timeout = Timespec::try_from(timeout).unwrap();
+    poll(
+        &mut [PollFd::new(&descriptor, PollFlags::IN)],
+        Some(&timeout),
+    )
+    .unwrap()
+        > 0
+}
+
+#[test]
+fn a_descriptor_is_readable_while_there_is_something_to_read() {
+    let (_dir, path) = directory();
+    let store = Store::open_with(&path, &quick()).unwrap();
+    let contacts = store.contacts().unwrap();
+    let mut view = contacts.view(&filter("name:ann*")).unwrap();
+    assert!(!readable(&view, Duration::ZERO));
+    for round in 0..20 {
+        contacts.save(&card("a", &format!("Anna {round}"))).unwrap();
+        assert!(readable(&view, PATIENCE));
+        assert!(readable(&view, Duration::ZERO), "until it is read");
+        assert_eq!(changes(&mut view).len(), 1);
+        assert!(!readable(&view, Duration::ZERO));
+    }
+    contacts.save(&card("b", "Berta")).unwrap();
+    assert!(
+        !readable(&view, Duration::from_millis(50)),
+        "none of its business"
+    );
+
+    // One that is asked for its descriptor late.
+    let late = contacts.view(&filter("name:ann*")).unwrap();
+    contacts.save(&card("a", "Anna at last")).unwrap();
+    assert!(readable(&view, PATIENCE));
+    assert!(readable(&late, PATIENCE));
+}
+
+#[test]
+fn waiting_ends_with_a_change_or_in_time() {
+    let (_dir, path) = directory();
+    let store = Store::open_with(&path, &quick()).unwrap();
+    let contacts = store.contacts().unwrap();
+    let mut view = contacts.view(&filter("name:ann*")).unwrap();
+    let begun = Instant::now();
+    assert_eq!(view.wait(Some(Duration::from_millis(30))).unwrap(), None);
+    assert!(begun.elapsed() >= Duration::from_millis(30));
+    std::thread::scope(|scope| {
+        let reader = scope.spawn(move || {
+            let first = short(view.wait(Some(PATIENCE)).unwrap().unwrap());
+            (first, view)
+        });
+        std::thread::sleep(Duration::from_millis(20));
+        contacts.save(&card("b", "Berta")).unwrap();
+        contacts.save(&card("a", "Anna")).unwrap();
+        let (first, view) = reader.join().unwrap();
+        assert_eq!(first, ["+a"]);
+        drop(view);
+    });
+    drop(contacts);
+    store.close().unwrap();
+}
+
+#[test]
+fn a_token_goes_on_where_a_view_was() {
+    let (_dir, path) = directory();
+    let store = Store::open_with(&path, &quick()).unwrap();
+    let contacts = store.contacts().unwrap();
+    contacts.save(&card("a", "Anna")).unwrap();
+    let token = contacts.view(&Filter::All).unwrap().token();
+    assert_eq!(token, store.token().unwrap());
+    contacts.save(&card("b", "Berta")).unwrap();
+    store.close().unwrap();
+
+    let store = Store::open_with(&path, &quick()).unwrap();
+    let contacts = store.contacts().unwrap();
+    let mut view = contacts.view_since(&Filter::All, token).unwrap();
+    assert_eq!(view.token(), token);
+    assert!(readable(&view, Duration::ZERO));
+    assert_eq!(short(view.wait(None).unwrap().unwrap()), ["+b"]);
+    assert_eq!(view.token(), store.token().unwrap());
+
+    // What does not concern a view moves it all the same: the log is not kept for ever.
+    let mut idle = contacts.view(&filter("zz")).unwrap();
+    contacts.save(&card("c", "Carla")).unwrap();
+    let begun = Instant::now();
+    while idle.token() != store.token().unwrap() {
+        assert!(begun.elapsed() < PATIENCE);
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    assert_eq!(changes(&mut idle), [""; 0]);
+}
+
+#[test]
+fn many_threads_follow_many_writers() {
+    const WRITERS: u32 = 4;
+    const SAVES: u32 = 150;
+    let (_dir, path) = directory();
+    let store = Store::open_with(&path, &quick()).unwrap();
+    let contacts = store.contacts().unwrap();
+    let filters = [
+        "*",
+        "name:ann*",
+        "-ann",
+        "name:x or org:y",
+        "phone:*",
+        "final",
+    ];
+    std::thread::scope(|scope| {
+        for text in filters.iter().cycle().take(18) {
+            let contacts = &contacts;
+            let mut view = contacts.view(&filter(text)).unwrap();
+            let wanted = filter(text).or(filter("final"));
+            let mut end = contacts.view(&wanted).unwrap();
+            scope.spawn(move || {
+                let mut follower = Follower::default();
+                let mut finals = 0;
+                while finals < WRITERS {
+                    let all = since(end.wait(Some(PATIENCE)).unwrap().expect("a lost wakeup"));
+                    let is_final = |c: &&ViewChange| c.summary.name.starts_with("Final");
+                    finals += all.iter().filter(is_final).count() as u32;
+                    follower.apply(since(view.changes().unwrap()));
+                }
+                follower.apply(since(view.changes().unwrap()));
+                follower.check(contacts, &filter(text));
+            });
+        }
+        for writer in 0..WRITERS {
+            let contacts = &contacts;
+            scope.spawn(move || {
+                let mut rng = SplitMix64::new(writer.into());
+                for save in 0..SAVES {
+                    let uid = format!("{writer}-{}", rng.below(20));
+                    let name = ["Anna", "Berta", "X"][rng.below(3) as usize];
+                    match rng.below(4) {
+                        0 => drop(contacts.remove(&uid)),
+                        _ => drop(
+                            contacts
+                                .save(&card(&uid, &format!("{name} {save}")))
+                                .unwrap(),
+                        ),
+                    }
+                }
+                contacts
+                    .save(&card(&format!("final-{writer}"), "Final"))
+                    .unwrap();
+            });
+        }
+    });
+    clean(&store);
+    drop(contacts);
+    store.close().unwrap();
+    assert_eq!(names(path.parent().unwrap()), ["personal.etui"]);
+}
+
+/// A reader that never looks costs nobody anything; what it is told in the end is short.
+#[test]
+fn a_slow_reader_blocks_nobody() {
+    let (_dir, path) = directory();
+    let store = Store::open_with(&path, &quick()).unwrap();
+    let contacts = store.contacts().unwrap();
+    let mut slow = contacts.view(&Filter::All).unwrap();
+    for i in 0..500 {
+        contacts.save(&card("a", &format!("Anna {i}"))).unwrap();
+    }
+    assert_eq!(changes(&mut slow), ["+a"]);
+}
+
+#[test]
+fn the_watch_file_is_there_while_somebody_follows() {
+    let (dir, path) = directory();
+    let store = Store::open_with(&path, &quick()).unwrap();
+    let contacts = store.contacts().unwrap();
+    let watch = dir.path().join("personal.etui-watch");
+    // A file that a killed program left.
+    std::fs::write(&watch, "").unwrap();
+    contacts.save(&card("a", "Anna")).unwrap();
+    let view = contacts.view(&Filter::All).unwrap();
+    let another = contacts.view(&Filter::All).unwrap();
+    let connections = store.memory().connections;
+    drop(view);
+    assert!(watch.exists());
+    drop(another);
+    assert!(!watch.exists(), "the last one removed it");
+    assert!(store.memory().connections <= connections);
+    // Again and again.
+    for _ in 0..20 {
+        let mut view = contacts.view(&Filter::All).unwrap();
+        contacts.save(&card("b", "Berta")).unwrap();
+        assert_eq!(short(view.wait(Some(PATIENCE)).unwrap().unwrap()), ["+b"]);
+        contacts.remove("b").unwrap();
+        assert_eq!(short(view.wait(Some(PATIENCE)).unwrap().unwrap()), ["-b"]);
+        // Somebody tidies up.
+        std::fs::remove_file(&watch).unwrap();
+    }
+    assert!(!watch.exists());
+}
+
+/// Where no watch file can be made, other stores' changes are looked for every so often, and
+/// those of the same store are told at once.
+#[test]
+fn without_a_watch_file_changes_are_found_all_the_same() {
+    let (dir, path) = directory();
+    let store = Store::open_with(&path, &quick()).unwrap();
+    let contacts = store.contacts().unwrap();
+    std::fs::create_dir(dir.path().join("personal.etui-watch")).unwrap();
+    let mut view = contacts.view(&Filter::All).unwrap();
+    contacts.save(&card("a", "Anna")).unwrap();
+    assert_eq!(short(view.wait(Some(PATIENCE)).unwrap().unwrap()), ["+a"]);
+    let other = Store::open_with(&path, &quick()).unwrap();
+    other.contacts().unwrap().save(&card("b", "Berta")).unwrap();
+    assert_eq!(short(view.wait(Some(PATIENCE)).unwrap().unwrap()), ["+b"]);
+}
+
+#[test]
+fn a_store_that_is_only_read_can_be_followed() {
+    let (dir, path) = directory();
+    let store = Store::open_with(&path, &quick()).unwrap();
+    let reading = Store::open_with(&path, &support::reading()).unwrap();
+    // By way of a link: it is the same store.
+    let link = dir.path().join("link.etui");
+    std::os::unix::fs::symlink(&path, &link).unwrap();
+    let linked = Store::open_with(&link, &support::reading()).unwrap();
+    for reading in [reading, linked] {
+        let contacts = reading.contacts().unwrap();
+        let mut view = contacts.view(&Filter::All).unwrap();
+        store.contacts().unwrap().save(&card("a", "Anna")).unwrap();
+        assert_eq!(short(view.wait(Some(PATIENCE)).unwrap().unwrap()), ["+a"]);
+        store.contacts().unwrap().remove("a").unwrap();
+    }
+    assert_eq!(
+        names(dir.path())
+            .iter()
+            .filter(|n| n.ends_with("-watch"))
+            .count(),
+        0
+    );
+}
+
+fn is_reset(changes: ViewChanges) -> bool {
+    changes == ViewChanges::Reset
+}
+
+#[test]
+fn two_copies_of_a_file_are_two_stores() {
+    let (dir, path) = directory();
+    let copy = dir.path().join("copy.etui");
+    let store = Store::open_with(&path, &quick()).unwrap();
+    store.contacts().unwrap().save(&card("a", "Anna")).unwrap();
+    store.close().unwrap();
+    std::fs::copy(&path, &copy).unwrap();
+
+    let copied = Store::open_with(&copy, &quick()).unwrap();
+    let contacts = copied.contacts().unwrap();
+    let mut view = contacts.view(&Filter::All).unwrap();
+    let before = view.token();
+    contacts.save(&card("b", "Berta")).unwrap();
+    // With the first write the copy becomes a store of its own: what a token of the original
+    // means to it is not known.
+    assert!(is_reset(view.wait(Some(PATIENCE)).unwrap().unwrap()));
+    assert_eq!(changes(&mut view), [""; 0], "once");
+    contacts.save(&card("c", "Carla")).unwrap();
+    assert_eq!(short(view.wait(Some(PATIENCE)).unwrap().unwrap()), ["+c"]);
+    let mut old = contacts.view_since(&Filter::All, before).unwrap();
+    assert!(is_reset(old.changes().unwrap()));
+
+    // A token from the future.
+    let mut token = copied.token().unwrap();
+    token.number += 1;
+    let mut future = contacts.view_since(&Filter::All, token).unwrap();
+    assert!(is_reset(future.wait(Some(PATIENCE)).unwrap().unwrap()));
+}
+
+#[test]
+fn what_the_log_forgot_is_a_reset() {
+    let (_dir, path) = directory();
+    let store = Store::open_with(&path, &quick()).unwrap();
+    let contacts = store.contacts().unwrap();
+    contacts.save(&card("a", "Anna")).unwrap();
+    let start = store.token().unwrap();
+    let mut told = contacts.view(&Filter::All).unwrap();
+    let mut idle = contacts.view(&filter("zz")).unwrap();
+    for i in 0..1_100 {
+        contacts.save(&card("a", &format!("Anna {i}"))).unwrap();
+    }
+    // The retention is over for the older ones.
+    let plain = rusqlite::Connection::open(&path).unwrap();
+    plain.execute("UPDATE change SET at = 0", []).unwrap();
+    drop(plain);
+    contacts.save(&card("a", "Anna again")).unwrap();
+    store.merge_index().unwrap();
+    assert!(is_reset(told.wait(Some(PATIENCE)).unwrap().unwrap()));
+    assert_eq!(told.token(), store.token().unwrap());
+    let mut late = contacts.view_since(&Filter::All, start).unwrap();
+    assert!(is_reset(late.changes().unwrap()));
+    // One that nothing concerned was moved on all the while.
+    assert_eq!(changes(&mut idle), [""; 0]);
+    let loaded = told.load(Page::ALL).unwrap();
+    assert_eq!(loaded.entries.len(), 1);
+}
+
+/// Any operations, many views: what a reader makes of the changes is what the filter finds.
+#[test]
+fn views_tell_what_find_finds() {
+    let filters = [
+        "*",
+        "name:ann*",
+        "-name:ann*",
+        "anna or berta",
+        "org:acme",
+        "phone:*4711",
+        "phone:0304711",
+        "email:*",
+        "email:*@example.org -anna",
+        "note:tea",
+        "*nn*",
+        "zz",
+    ];
+    let rounds = if std::env::var_os("ETUI_TEST_LONG").is_some() {
+        60
+    } else {
+        6
+    };
+    for seed in 0..rounds {
+        let mut rng = SplitMix64::new(seed);
+        let (_dir, path) = directory();
+        let store = Store::open_with(&path, &quick()).unwrap();
+        let contacts = store.contacts().unwrap();
+        let other = store.create_address_book("Other").unwrap();
+        let mut views: Vec<_> = filters
+            .iter()
+            .map(|f| {
+                (
+                    filter(f),
+                    contacts.view(&filter(f)).unwrap(),
+                    Follower::default(),
+                )
+            })
+            .collect();
+        for step in 0..150 {
+            let book = if rng.chance(100) { &other } else { &contacts };
+            let uids: Vec<_> = (0..1 + rng.below(4))
+                .map(|_| format!("u{}", rng.below(12)))
+                .collect();
+            match rng.below(6) {
+                0..3 => {
+                    let cards: Vec<_> = uids.iter().map(|u| random_card(&mut rng, u)).collect();
+                    book.save_many(&cards).unwrap();
+                }
+                3 | 4 => drop(book.remove_many(&uids).unwrap()),
+                _ => drop(book.restore_many(&uids).unwrap()),
+            }
+            if rng.chance(30) {
+                store.merge_index().unwrap();
+            }
+            for (filter, view, follower) in &mut views {
+                match rng.below(4) {
+                    0 => follower.apply(since(view.changes().unwrap())),
+                    1 => {
+                        let loaded = view.load(Page::ALL).unwrap();
+                        follower.apply(since(loaded.changes));
+                        let entries: BTreeMap<_, _> = loaded
+                            .entries
+                            .into_iter()
+                            .map(|e| (e.id, e.summary))
+                            .collect();
+                        assert_eq!(follower.entries, entries, "seed {seed}, step {step}");
+                    }
+                    2 => {
+                        // Exactly those that have something to tell are woken.
+                        let token = view.token();
+                        let mut twin = contacts.view_since(filter, token).unwrap();
+                        let expected = since(twin.changes().unwrap());
+                        if !expected.is_empty() {
+                            let told = view.wait(Some(PATIENCE)).unwrap().expect("a lost wakeup");
+                            assert_eq!(since(told), expected, "seed {seed}, step {step}");
+                            follower.apply(expected);
+                        }
+                    }
+                    _ => continue,
+                }
+                follower.check(&contacts, filter);
+            }
+        }
+        clean(&store);
+    }
+}
+
+fn random_card(rng: &mut SplitMix64, uid: &str) -> Card {
+    let mut pick = |from: &[&str]| from[rng.below(from.len() as u32) as usize].to_owned();
+    let text = format!(
+        "BEGIN:VCARD\r\nVERSION:4.0\r\nUID:{uid}\r\n{}{}{}{}{}END:VCARD\r\n",
+        pick(&[
+            "FN:Anna\r\n",
+            "FN:Berta\r\n",
+            "FN:Annika Zz\r\n",
+            "FN:Ines\r\n"
+        ]),
+        pick(&["", "ORG:Acme\r\n", "ORG:Acme;Sales\r\n", "ORG:Other\r\n"]),
+        pick(&[
+            "",
+            "TEL:030 4711\r\n",
+            "TEL:+49 30 4711\r\n",
+            "TEL:0171 5\r\n"
+        ]),
+        pick(&["", "EMAIL:a@example.org\r\n", "EMAIL:a@example.com\r\n"]),
+        pick(&[
+            "",
+            "NOTE:tea\r\n",
+            "NOTE:no teapot\r\n",
+            "URL:http://example.org\r\n"
+        ]),
+    );
+    Card::parse(text).unwrap()
+}
+
+const DYING: &str = "ETUI_TEST_VIEWS_DYING";
+
+/// Commits behind the library's back, and dies before anybody could be told.
+#[test]
+fn a_child_commits_and_dies() {
+    let Some(path) = std::env::var_os(DYING) else {
+        return;
+    };
+    let plain = rusqlite::Connection::open(path).unwrap();
+    let copy = "BEGIN IMMEDIATE;
+        INSERT INTO record (id, collection, changed, removed, uid, etag, sort, summary, keys, text)
+            SELECT id + 1, collection, id + 1, NULL, 'b', etag, sort, summary, keys, text
+            FROM record;
+        COMMIT";
+    plain.execute_batch(copy).unwrap();
+    std::process::abort();
+}
+
+#[test]
+fn a_writer_that_dies_before_its_word_is_heard_all_the_same() {
+    let (_dir, path) = directory();
+    let store = Store::open_with(&path, &quick()).unwrap();
+    let contacts = store.contacts().unwrap();
+    contacts.save(&card("a", "Anna")).unwrap();
+    let mut view = contacts.view(&Filter::All).unwrap();
+    let status = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "a_child_commits_and_dies"])
+        .env(DYING, &path)
+        .status()
+        .unwrap();
+    assert_eq!(status.code(), None, "it was to be killed by a signal");
+    assert_eq!(short(view.wait(Some(PATIENCE)).unwrap().unwrap()), ["+b"]);
+}
+
+/// Opening and dropping views from many threads at once, while others write.
+#[test]
+fn views_come_and_go_while_others_write() {
+    let (_dir, path) = directory();
+    let store = Store::open_with(&path, &quick()).unwrap();
+    std::thread::scope(|scope| {
+        for thread in 0..6 {
+            let store = &store;
+            scope.spawn(move || {
+                let contacts = store.contacts().unwrap();
+                let uid = format!("u{thread}");
+                for round in 0..40 {
+                    let mut view = contacts
+                        .view(&filter(&format!("name:thread{thread}")))
+                        .unwrap();
+                    let name = format!("thread{thread} {round}");
+                    contacts.save(&card(&uid, &name)).unwrap();
+                    let told = since(view.wait(Some(PATIENCE)).unwrap().expect("a lost wakeup"));
+                    assert_eq!(told.len(), 1);
+                    assert_eq!(told[0].summary.name, name);
+                }
+            });
+        }
+    });
+    clean(&store);
+    store.close().unwrap();
+    assert_eq!(names(Path::new(path.parent().unwrap())), ["personal.etui"]);
+}
