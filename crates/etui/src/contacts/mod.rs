@@ -25,7 +25,7 @@ pub use query::{
 };
 pub use read::{Contact, Entry, Letter, Page, Reader, Texts};
 pub use view::{Loaded, View, ViewChange, ViewChanges};
-pub(crate) use write::{prepare, rederive};
+pub(crate) use write::rederive;
 
 use crate::collection::{Changes, RecordId, Token};
 use crate::error::Result;

@@ -36,16 +36,6 @@ impl<'c> Prepared<'c> {
         &self.uid
     }
 
-    pub(crate) fn incoming(&self) -> Incoming<'_> {
-        Incoming {
-            uid: &self.uid,
-            text: self.text,
-            keys: &self.derived.keys,
-            sort: &self.derived.sort,
-            summary: &self.derived.summary,
-        }
-    }
-
     /// The same as the record `uid`, for a card that has no UID or this one.
     pub(crate) fn known_as(self, uid: &'c str) -> Self {
         Self {
@@ -61,7 +51,14 @@ impl<'c> Prepared<'c> {
         book: i64,
         condition: Condition,
     ) -> Result<Saved> {
-        records::put(conn, writing, book, &self.incoming(), condition)
+        let incoming = Incoming {
+            uid: &self.uid,
+            text: self.text,
+            keys: &self.derived.keys,
+            sort: &self.derived.sort,
+            summary: &self.derived.summary,
+        };
+        records::put(conn, writing, book, &incoming, condition)
     }
 }
 

@@ -13,10 +13,13 @@ use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
 use std::io::Read;
 use std::ops::ControlFlow;
+use std::sync::mpsc::sync_channel;
 
 use crate::collection::fill::{Fill, Filled};
+use crate::collection::records::Incoming;
 use crate::collection::{Condition, ETag, Outcome};
-use crate::contacts::{Card, Contacts, MAX_CARD, prepare};
+use crate::contacts::keys::{self, Derived};
+use crate::contacts::{Card, Contacts, MAX_CARD};
 use crate::error::{Error, Result};
 use aside::Aside;
 use split::{Piece, Refusal, Splitter, record_excerpt};
@@ -27,6 +30,11 @@ const BATCH_BYTES: usize = 2 << 20;
 /// An input with more records than this, or bytes of them, is a large one.
 const SMALL_RECORDS: usize = 4_096;
 const SMALL_BYTES: usize = 4 << 20;
+/// Pieces of a large input that are parsed together, and bytes of them; and how many such
+/// batches are on their way.
+const PIECES: usize = 256;
+const PIECES_BYTES: usize = 512 << 10;
+const IN_FLIGHT: usize = 3;
 /// Refusals kept in the report; all are told of as they happen.
 const KEPT_REFUSALS: usize = 1_000;
 
@@ -111,82 +119,64 @@ impl Contacts<'_> {
         input: impl Read,
         on_event: &mut dyn FnMut(ImportEvent<'_>) -> ControlFlow<()>,
     ) -> Result<ImportReport> {
-        let mut source = Source {
-            splitter: Splitter::new(input, "VCARD").max_record(MAX_CARD),
-            seen: HashSet::new(),
-            hasher: RandomState::new(),
-        };
+        let mut splitter = Splitter::new(input, "VCARD").max_record(MAX_CARD);
         let mut run = Run {
             book: self,
             report: ImportReport::default(),
+            seen: HashSet::new(),
+            hasher: RandomState::new(),
             batch: Vec::new(),
             batch_bytes: 0,
             on_event,
         };
-        let mut is_large = false;
-        while let Some(found) = source.next(&mut run.report)? {
-            match found {
-                Ok(item) => run.batch_bytes += run.keep(item),
+        while run.batch.len() < SMALL_RECORDS && run.batch_bytes < SMALL_BYTES {
+            let Some(piece) = run.next(&mut splitter)? else {
+                let all = std::mem::take(&mut run.batch);
+                run.batch_bytes = 0;
+                for item in all {
+                    run.take(item)?;
+                }
+                run.save()?;
+                return Ok(run.report);
+            };
+            match read(piece) {
+                Ok(mut item) => {
+                    run.notice_repetition(&mut item);
+                    run.batch_bytes += run.keep(item);
+                }
                 Err(refused) => run.refuse(refused)?,
-            }
-            if run.batch.len() >= SMALL_RECORDS || run.batch_bytes >= SMALL_BYTES {
-                is_large = true;
-                break;
             }
         }
         let ahead = std::mem::take(&mut run.batch);
         run.batch_bytes = 0;
-        if is_large {
-            run.fill(ahead, source)?;
-        } else {
-            for item in ahead {
-                run.take(item)?;
-            }
-        }
+        run.fill(ahead, &mut splitter)?;
         run.save()?;
         Ok(run.report)
     }
 }
 
-/// Cards found in foreign bytes.
-struct Source<R> {
-    splitter: Splitter<R>,
-    /// Hashes of the UIDs met, so that a second card of a UID is noticed.
-    seen: HashSet<u64>,
-    hasher: RandomState,
-}
-
-impl<R: Read> Source<R> {
-    /// The next card, or what is none.
-    fn next(&mut self, report: &mut ImportReport) -> Result<Option<Found>> {
-        let piece = self.splitter.next();
-        report.bytes = self.splitter.bytes_read();
-        let record = match piece {
-            None => return Ok(None),
-            Some(Err(e)) => return Err(Error::io(std::path::Path::new("the input"), e)),
-            Some(Ok(Piece::Refused(refusal))) => return Ok(Some(Err(refused(&refusal)))),
-            Some(Ok(Piece::Record(record))) => record,
-        };
-        let line = record.line;
-        let last_line = line + count_line_ends(&record.bytes);
-        let excerpt = record_excerpt(&record.bytes);
-        Ok(Some(match Card::parse(record.bytes) {
-            Ok(card) => {
-                let uid = self.hasher.hash_one(card.identity().as_bytes());
-                Ok(Item {
-                    repeated: !self.seen.insert(uid),
-                    card,
-                    line,
-                    last_line,
-                })
-            }
-            Err(error) => Err(Refused {
-                line,
-                last_line,
-                reason: error.to_string(),
-                excerpt,
-            }),
-        }))
+/// A card of the input, or what is none.
+fn read(piece: Piece) -> Found {
+    let record = match piece {
+        Piece::Record(record) => record,
+        Piece::Refused(refusal) => return Err(refused(&refusal)),
+    };
+    let line = record.line;
+    let last_line = line + count_line_ends(&record.bytes);
+    let excerpt = record_excerpt(&record.bytes);
+    match Card::parse(record.bytes) {
+        Ok(card) => Ok(Item {
+            repeated: false,
+            card,
+            line,
+            last_line,
+        }),
+        Err(error) => Err(Refused {
+            line,
+            last_line,
+            reason: error.to_string(),
+            excerpt,
+        }),
     }
 }
 
@@ -195,6 +185,9 @@ type Found = std::result::Result<Item, Refused>;
 struct Run<'a, 's> {
     book: &'a Contacts<'s>,
     report: ImportReport,
+    /// Hashes of the UIDs met, so that a second card of a UID is noticed.
+    seen: HashSet<u64>,
+    hasher: RandomState,
     batch: Vec<Item>,
     batch_bytes: usize,
     on_event: &'a mut dyn FnMut(ImportEvent<'_>) -> ControlFlow<()>,
@@ -235,51 +228,110 @@ impl Run<'_, '_> {
         Ok(())
     }
 
+    /// The next piece of the input.
+    fn next(&mut self, splitter: &mut Splitter<impl Read>) -> Result<Option<Piece>> {
+        let piece = splitter.next().transpose();
+        self.report.bytes = splitter.bytes_read();
+        piece.map_err(|e| Error::io(std::path::Path::new("the input"), e))
+    }
+
+    fn notice_repetition(&mut self, item: &mut Item) {
+        let uid = self.hasher.hash_one(item.card.identity().as_bytes());
+        item.repeated = !self.seen.insert(uid);
+    }
+
     /// All new cards in one transaction. What is known already, with other content, is put aside
     /// and follows in batches.
-    fn fill<R: Read>(&mut self, ahead: Vec<Item>, mut source: Source<R>) -> Result<()> {
+    fn fill(&mut self, ahead: Vec<Item>, splitter: &mut Splitter<impl Read>) -> Result<()> {
         let store = self.book.store();
-        let order = store.order()?;
+        let (order, region) = (store.order()?, store.region());
         let mut aside = Aside::beside(store.path())?;
         let added = store.write(|conn| {
-            let mut fill = Fill::begin(conn, store.path(), self.book.number(), order)?;
-            let mut ahead = ahead.into_iter();
-            let (mut added, mut unchanged) = (0u64, 0u64);
-            loop {
-                let found = match ahead.next() {
-                    Some(item) => Ok(item),
-                    None => match source.next(&mut self.report)? {
-                        Some(found) => found,
-                        None => break,
-                    },
-                };
-                let item = match found {
-                    Ok(item) => item,
-                    Err(refused) => {
-                        self.refuse(refused)?;
-                        continue;
-                    }
-                };
-                if item.repeated {
-                    aside.put(&item)?;
-                    continue;
-                }
-                match fill.add(&prepare(&item.card, order, store.region()).incoming())? {
-                    Filled::Added => added += 1,
-                    Filled::Unchanged => unchanged += 1,
-                    Filled::Known => aside.put(&item)?,
-                }
-                if (added + unchanged) % BATCH_RECORDS as u64 == 0 {
-                    self.tell(added + unchanged)?;
-                }
+            let fill = Fill::begin(conn, store.path(), self.book.number(), order)?;
+            let mut filling = Filling {
+                fill,
+                aside: &mut aside,
+                added: 0,
+                unchanged: 0,
+            };
+            for item in ahead {
+                let derived = keys::derive(&item.card, order, region);
+                filling.add(&item, &derived)?;
             }
-            self.tell(added + unchanged)?;
-            fill.finish(&mut || stop_if((self.on_event)(ImportEvent::Indexing)))?;
-            Ok((added, unchanged))
+            // Parsing and deriving takes about as long as the rest, so another thread does it.
+            std::thread::scope(|scope| -> Result<()> {
+                let (to_read, pieces) = sync_channel::<Vec<Piece>>(IN_FLIGHT);
+                let (to_fill, found) = sync_channel::<Vec<(Found, Derived)>>(IN_FLIGHT);
+                scope.spawn(move || {
+                    for pieces in pieces {
+                        let derive = |piece| {
+                            let found = read(piece);
+                            let derived = match &found {
+                                Ok(item) => keys::derive(&item.card, order, region),
+                                Err(_) => Derived::default(),
+                            };
+                            (found, derived)
+                        };
+                        // Nobody takes it: the import was stopped.
+                        if to_fill
+                            .send(pieces.into_iter().map(derive).collect())
+                            .is_err()
+                        {
+                            return;
+                        }
+                    }
+                });
+                let mut to_read = Some(to_read);
+                let mut in_flight = 0;
+                loop {
+                    while let Some(to) = to_read.take_if(|_| in_flight < IN_FLIGHT) {
+                        let pieces = self.some_pieces(splitter)?;
+                        if !pieces.is_empty() && to.send(pieces).is_ok() {
+                            in_flight += 1;
+                            to_read = Some(to);
+                        }
+                    }
+                    let Ok(found) = found.recv() else {
+                        break;
+                    };
+                    in_flight -= 1;
+                    for (found, derived) in found {
+                        match found {
+                            Ok(mut item) => {
+                                self.notice_repetition(&mut item);
+                                filling.add(&item, &derived)?;
+                            }
+                            Err(refused) => self.refuse(refused)?,
+                        }
+                    }
+                    self.tell(filling.added + filling.unchanged)?;
+                }
+                Ok(())
+            })?;
+            filling
+                .fill
+                .finish(&mut || stop_if((self.on_event)(ImportEvent::Indexing)))?;
+            Ok((filling.added, filling.unchanged))
         })?;
         (self.report.added, self.report.unchanged) = added;
         self.tell_saved()?;
         aside.each(|item| self.take(item))
+    }
+
+    /// The next pieces of the input; none at its end.
+    fn some_pieces(&mut self, splitter: &mut Splitter<impl Read>) -> Result<Vec<Piece>> {
+        let mut pieces = Vec::new();
+        let mut bytes = 0;
+        while pieces.len() < PIECES && bytes < PIECES_BYTES {
+            let Some(piece) = self.next(splitter)? else {
+                break;
+            };
+            if let Piece::Record(record) = &piece {
+                bytes += record.bytes.len();
+            }
+            pieces.push(piece);
+        }
+        Ok(pieces)
     }
 
     fn tell(&mut self, contacts: u64) -> Result<()> {
@@ -327,6 +379,35 @@ impl Run<'_, '_> {
         }
         self.tell(self.report.good())?;
         self.tell_saved()
+    }
+}
+
+/// A filling, and what came of it so far.
+struct Filling<'c, 'a> {
+    fill: Fill<'c>,
+    aside: &'a mut Aside,
+    added: u64,
+    unchanged: u64,
+}
+
+impl Filling<'_, '_> {
+    fn add(&mut self, item: &Item, derived: &Derived) -> Result<()> {
+        if item.repeated {
+            return self.aside.put(item);
+        }
+        let incoming = Incoming {
+            uid: &item.card.identity(),
+            text: item.card.text(),
+            keys: &derived.keys,
+            sort: &derived.sort,
+            summary: &derived.summary,
+        };
+        match self.fill.add(&incoming)? {
+            Filled::Added => self.added += 1,
+            Filled::Unchanged => self.unchanged += 1,
+            Filled::Known => self.aside.put(item)?,
+        }
+        Ok(())
     }
 }
 

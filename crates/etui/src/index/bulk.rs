@@ -8,7 +8,9 @@
 //! value := first:i64le last:i64le ids        ids as in a row (`postings`)
 //! ```
 
+use std::borrow::Borrow;
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::path::Path;
 
 use rusqlite::Connection;
@@ -22,12 +24,12 @@ use crate::text::varint;
 /// Bytes that gathered posting lists may take, of terms and of grams each.
 const MOST: usize = 10 << 20;
 /// What a list takes beside its ids: its key, its place in the table, two allocations.
-const OVERHEAD: usize = 112;
+const OVERHEAD: usize = 128;
 
 /// Terms and grams of many new records.
 pub(crate) struct Bulk {
-    terms: Lists,
-    grams: Lists,
+    terms: Lists<Box<[u8]>>,
+    grams: Lists<i64>,
     own: Vec<i64>,
 }
 
@@ -48,9 +50,8 @@ impl Bulk {
         grams::of_keys(keys, |gram| own.push(gram));
         own.sort_unstable();
         own.dedup();
-        for gram in own {
-            // Grams are positive, so that their bytes order as they do.
-            self.grams.add(&gram.to_be_bytes(), id);
+        for gram in &*own {
+            self.grams.add(gram, id);
         }
         self.terms.spill_if_many()?;
         self.grams.spill_if_many()
@@ -95,23 +96,45 @@ struct List {
     ids: Vec<u8>,
 }
 
+/// A key, and its bytes in a run, which order as keys do.
+trait Key: Eq + Ord + Hash {
+    fn bytes(&self) -> impl AsRef<[u8]>;
+}
+
+impl Key for Box<[u8]> {
+    fn bytes(&self) -> impl AsRef<[u8]> {
+        self
+    }
+}
+
+impl Key for i64 {
+    fn bytes(&self) -> impl AsRef<[u8]> {
+        // Grams are positive.
+        self.to_be_bytes()
+    }
+}
+
 /// Posting lists by their key.
-struct Lists {
+struct Lists<K> {
     runs: Runs,
-    lists: HashMap<Box<[u8]>, List>,
+    lists: HashMap<K, List, foldhash::fast::RandomState>,
     bytes: usize,
 }
 
-impl Lists {
+impl<K: Key> Lists<K> {
     fn new(store: &Path) -> Result<Self> {
         Ok(Self {
             runs: Runs::beside(store)?,
-            lists: HashMap::new(),
+            lists: HashMap::default(),
             bytes: 0,
         })
     }
 
-    fn add(&mut self, key: &[u8], id: i64) {
+    fn add<Q>(&mut self, key: &Q, id: i64)
+    where
+        Q: Eq + Hash + ToOwned + ?Sized,
+        K: Borrow<Q> + From<Q::Owned>,
+    {
         if let Some(list) = self.lists.get_mut(key) {
             if id > list.last {
                 let before = list.ids.capacity();
@@ -121,13 +144,13 @@ impl Lists {
             }
             return;
         }
-        self.bytes += key.len() + OVERHEAD;
+        self.bytes += OVERHEAD;
         let list = List {
             first: id,
             last: id,
             ids: Vec::new(),
         };
-        self.lists.insert(key.into(), list);
+        self.lists.insert(key.to_owned().into(), list);
     }
 
     fn spill_if_many(&mut self) -> Result<()> {
@@ -144,7 +167,7 @@ impl Lists {
         self.runs.write(|put| {
             lists.iter().try_for_each(|(key, list)| {
                 let ends = [list.first.to_le_bytes(), list.last.to_le_bytes()];
-                put(key, &[&ends[0], &ends[1], &list.ids])
+                put(key.bytes().as_ref(), &[&ends[0], &ends[1], &list.ids])
             })
         })
     }
@@ -158,7 +181,7 @@ impl Lists {
         if !self.lists.is_empty() {
             self.spill()?;
         }
-        self.lists = HashMap::new();
+        self.lists = HashMap::default();
         if self.runs.is_empty() {
             return Ok(());
         }
