@@ -31,6 +31,8 @@
 //! whole transaction in the midst of a member's work (a full disk, say), every member gets that
 //! error, and nothing of the group is kept.
 //!
+//! **Where a commit costs no flush** (`Durability::Deferred`) each thread commits for itself.
+//!
 //! **Large work is not grouped**: it first commits the group it finds, then runs in a transaction
 //! of its own, so that those who saved before it do not wait for it to become durable.
 
@@ -42,7 +44,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode, ffi};
 
-use super::lock;
+use super::{Durability, lock};
 use crate::error::{Error, Result};
 
 /// Members of a group at the most.
@@ -79,6 +81,7 @@ impl Size {
 
 /// The connection that writes, and who is waiting for it.
 pub(super) struct Writer {
+    durability: Durability,
     /// How long another process's transaction is waited for.
     busy_timeout: Duration,
     /// Threads on their way to the baton; each of them takes it.
@@ -129,8 +132,9 @@ impl<T, A> Done<T, A> {
 }
 
 impl Writer {
-    pub(super) fn new(busy_timeout: Duration) -> Self {
+    pub(super) fn new(durability: Durability, busy_timeout: Duration) -> Self {
         Self {
+            durability,
             busy_timeout,
             waiting: AtomicUsize::new(0),
             baton: Mutex::default(),
@@ -221,6 +225,8 @@ impl Writer {
         loop {
             let members = group.as_ref().map_or(1, |g| g.members);
             let wait = match size {
+                // Without a flush, handing over costs more than a commit.
+                _ if self.durability == Durability::Deferred => None,
                 Size::Small => self.leave(&baton, members, group.as_ref(), patient),
                 Size::Large => None,
             };

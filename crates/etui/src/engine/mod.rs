@@ -93,7 +93,7 @@ impl Engine {
             path: path.to_owned(),
             mode: opened.mode,
             idle: Mutex::new(vec![opened.connection]),
-            writer: group::Writer::new(settings.busy_timeout),
+            writer: group::Writer::new(settings.durability, settings.busy_timeout),
             settings,
             readers: AtomicUsize::new(1),
         };

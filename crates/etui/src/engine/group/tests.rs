@@ -25,7 +25,7 @@ impl Fixture {
                  (n INTEGER PRIMARY KEY, other REFERENCES t DEFERRABLE INITIALLY DEFERRED)",
             )
             .unwrap();
-        let writer = Writer::new(Duration::ZERO);
+        let writer = Writer::new(Durability::Full, Duration::ZERO);
         lock(&writer.baton).connection = Some(connection);
         Self {
             writer,
