@@ -11,6 +11,8 @@
 //! The parts lie apart so that who walks a list for its ids alone, or for the place of a key,
 //! reads no more than that. Bytes that are no block are read as far as they make sense.
 
+use std::ops::Range;
+
 use crate::text::varint;
 
 /// A block as it is stored.
@@ -100,6 +102,197 @@ impl<'a> Block<'a> {
     }
 }
 
+/// One entry as it stands in a block: its key, its number, and where its parts begin and end.
+#[derive(Default)]
+struct Place {
+    id: i64,
+    ids: Range<usize>,
+    sorts: Range<usize>,
+    summary: Range<usize>,
+}
+
+/// Goes from entry to entry and knows where their parts lie.
+struct Steps<'a> {
+    block: Block<'a>,
+    at: Place,
+    key: Vec<u8>,
+    taken: usize,
+}
+
+impl<'a> Steps<'a> {
+    fn new(block: Block<'a>) -> Self {
+        Self {
+            block,
+            at: Place::default(),
+            key: Vec::with_capacity(64),
+            taken: 0,
+        }
+    }
+
+    /// Steps to the next entry. `false`: there is none, or the bytes end.
+    fn step(&mut self) -> bool {
+        let mut next = || {
+            if self.taken == self.block.count {
+                return None;
+            }
+            let (ids, sorts) = (self.block.ids, self.block.sorts);
+            let summaries = self.block.summaries;
+            let mut rest = ids.get(self.at.ids.end..)?;
+            self.at.id = self
+                .at
+                .id
+                .wrapping_add(varint::unzigzag(varint::take(&mut rest)?));
+            self.at.ids = self.at.ids.end..ids.len() - rest.len();
+            let mut rest = sorts.get(self.at.sorts.end..)?;
+            let shared = usize::try_from(varint::take(&mut rest)?).ok()?;
+            let bytes = varint::take_bytes(&mut rest)?;
+            self.key.truncate(shared);
+            self.key.extend_from_slice(bytes);
+            self.at.sorts = self.at.sorts.end..sorts.len() - rest.len();
+            let mut rest = summaries.get(self.at.summary.end..)?;
+            varint::take_bytes(&mut rest)?;
+            self.at.summary = self.at.summary.end..summaries.len() - rest.len();
+            self.taken += 1;
+            Some(())
+        };
+        next().is_some()
+    }
+}
+
+/// What an edit of one entry makes of a block.
+pub(crate) struct Spliced {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) count: usize,
+}
+
+/// The block with one entry put in (`Some` summary), given another summary, or taken out (`None`),
+/// the parts of the others copied as they are. `None`: there is nothing to change, or the block
+/// cannot be read to its end.
+pub(crate) fn splice(
+    block: &Block<'_>,
+    sort: &[u8],
+    id: i64,
+    summary: Option<&[u8]>,
+) -> Option<Spliced> {
+    let mut steps = Steps::new(*block);
+    let (mut before_id, mut before_key) = (0, Vec::with_capacity(64));
+    let mut here = steps.step();
+    while here && (&steps.key[..], steps.at.id) < (sort, id) {
+        before_id = steps.at.id;
+        before_key.clear();
+        before_key.extend_from_slice(&steps.key);
+        here = steps.step();
+    }
+    if !here && steps.taken < block.count {
+        return None;
+    }
+    let is_same = here && steps.at.id == id && steps.key == sort;
+    // Where the entry's own parts are, or would be.
+    let (ids, sorts, summaries) = match (here, is_same) {
+        (false, _) => {
+            let end = |part: &[u8]| part.len()..part.len();
+            (end(block.ids), end(block.sorts), end(block.summaries))
+        }
+        (true, true) => (
+            steps.at.ids.clone(),
+            steps.at.sorts.clone(),
+            steps.at.summary.clone(),
+        ),
+        (true, false) => {
+            let begin = |r: &Range<usize>| r.start..r.start;
+            (
+                begin(&steps.at.ids),
+                begin(&steps.at.sorts),
+                begin(&steps.at.summary),
+            )
+        }
+    };
+    if is_same && summary.is_none() || !is_same && summary.is_some() {
+        // The entry behind it now follows another one.
+        let follows = match is_same {
+            true => steps.step(),
+            false => here,
+        };
+        let mut own_ids = Vec::with_capacity(20);
+        let mut own_sorts = Vec::with_capacity(64);
+        let mut own_summary = Vec::new();
+        let (mut last_id, mut last_key) = (before_id, &before_key[..]);
+        if let Some(summary) = summary {
+            push_id(&mut own_ids, last_id, id);
+            push_sort(&mut own_sorts, last_key, sort);
+            varint::push_bytes(&mut own_summary, summary);
+            (last_id, last_key) = (id, sort);
+        } else if !follows && steps.taken < block.count {
+            return None;
+        }
+        let (mut ids_end, mut sorts_end) = (ids.end, sorts.end);
+        if follows {
+            push_id(&mut own_ids, last_id, steps.at.id);
+            push_sort(&mut own_sorts, last_key, &steps.key);
+            (ids_end, sorts_end) = (steps.at.ids.end, steps.at.sorts.end);
+        }
+        let count = match summary {
+            Some(_) => block.count + 1,
+            None => block.count - 1,
+        };
+        return Some(Spliced {
+            bytes: assembled(
+                count,
+                [&block.ids[..ids.start], &own_ids, &block.ids[ids_end..]],
+                [
+                    &block.sorts[..sorts.start],
+                    &own_sorts,
+                    &block.sorts[sorts_end..],
+                ],
+                [
+                    &block.summaries[..summaries.start],
+                    &own_summary,
+                    &block.summaries[summaries.end..],
+                ],
+            ),
+            count,
+        });
+    }
+    let mut own_summary = Vec::new();
+    varint::push_bytes(&mut own_summary, summary?);
+    Some(Spliced {
+        bytes: assembled(
+            block.count,
+            [block.ids, &[], &[]],
+            [block.sorts, &[], &[]],
+            [
+                &block.summaries[..summaries.start],
+                &own_summary,
+                &block.summaries[summaries.end..],
+            ],
+        ),
+        count: block.count,
+    })
+}
+
+fn push_id(out: &mut Vec<u8>, last: i64, id: i64) {
+    varint::push(out, varint::zigzag(id.wrapping_sub(last)));
+}
+
+fn push_sort(out: &mut Vec<u8>, last: &[u8], sort: &[u8]) {
+    let shared = last.iter().zip(sort).take_while(|(a, b)| a == b).count();
+    varint::push(out, shared as u64);
+    varint::push_bytes(out, &sort[shared..]);
+}
+
+/// A block of these parts.
+fn assembled(count: usize, ids: [&[u8]; 3], sorts: [&[u8]; 3], summaries: [&[u8]; 3]) -> Vec<u8> {
+    let length = |parts: &[&[u8]; 3]| parts.iter().map(|p| p.len()).sum::<usize>();
+    let mut out = Vec::with_capacity(length(&ids) + length(&sorts) + length(&summaries) + 8);
+    varint::push(&mut out, count as u64);
+    varint::push(&mut out, length(&ids) as u64);
+    varint::push(&mut out, length(&sorts) as u64);
+    for part in ids.iter().chain(&sorts).chain(&summaries) {
+        out.extend_from_slice(part);
+    }
+    out
+}
+
 /// Writes a block, entry by entry in order.
 #[derive(Default)]
 pub(crate) struct BlockWriter {
@@ -113,15 +306,8 @@ pub(crate) struct BlockWriter {
 
 impl BlockWriter {
     pub(crate) fn push(&mut self, sort: &[u8], id: i64, summary: &[u8]) {
-        varint::push(&mut self.ids, varint::zigzag(id.wrapping_sub(self.last_id)));
-        let shared = self
-            .last_sort
-            .iter()
-            .zip(sort)
-            .take_while(|(a, b)| a == b)
-            .count();
-        varint::push(&mut self.sorts, shared as u64);
-        varint::push_bytes(&mut self.sorts, &sort[shared..]);
+        push_id(&mut self.ids, self.last_id, id);
+        push_sort(&mut self.sorts, &self.last_sort, sort);
         varint::push_bytes(&mut self.summaries, summary);
         self.last_sort.clear();
         self.last_sort.extend_from_slice(sort);
@@ -140,12 +326,13 @@ impl BlockWriter {
 
     /// The block; the writer is empty again.
     pub(crate) fn finish(&mut self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(self.size());
-        varint::push(&mut out, self.count as u64);
-        varint::push(&mut out, self.ids.len() as u64);
-        varint::push(&mut out, self.sorts.len() as u64);
+        let out = assembled(
+            self.count,
+            [&self.ids, &[], &[]],
+            [&self.sorts, &[], &[]],
+            [&self.summaries, &[], &[]],
+        );
         for part in [&mut self.ids, &mut self.sorts, &mut self.summaries] {
-            out.extend_from_slice(part);
             part.clear();
         }
         self.count = 0;
@@ -157,6 +344,8 @@ impl BlockWriter {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use proptest::prelude::*;
 
     use super::*;
@@ -188,10 +377,45 @@ mod tests {
             prop_assert_eq!(block.before(&place.0, place.1), before);
         }
 
+        /// Splicing is what writing all entries anew is.
+        #[test]
+        fn a_splice_is_a_new_block(
+            entries in prop::collection::btree_map(
+                (prop::collection::vec(b'a'..b'd', 0..5), 0i64..6),
+                prop::collection::vec(any::<u8>(), 0..9), 0..24),
+            sort in prop::collection::vec(b'a'..b'd', 0..5),
+            id in 0i64..6,
+            summary in prop::option::of(prop::collection::vec(any::<u8>(), 0..9)),
+        ) {
+            let written = |entries: &BTreeMap<(Vec<u8>, i64), Vec<u8>>| {
+                let mut writer = BlockWriter::default();
+                for ((sort, id), summary) in entries {
+                    writer.push(sort, *id, summary);
+                }
+                writer.finish()
+            };
+            let before = written(&entries);
+            let spliced = splice(&Block::new(&before), &sort, id, summary.as_deref());
+            let mut after = entries.clone();
+            match summary {
+                Some(summary) => after.insert((sort, id), summary),
+                None => after.remove(&(sort, id)),
+            };
+            match spliced {
+                Some(spliced) => {
+                    prop_assert_eq!(spliced.bytes, written(&after));
+                    prop_assert_eq!(spliced.count, after.len());
+                }
+                None => prop_assert_eq!(entries, after),
+            }
+        }
+
         #[test]
         fn any_bytes_are_answered(bytes in prop::collection::vec(any::<u8>(), 0..60)) {
             let block = Block::new(&bytes);
             let _ = (block.ids().count(), block.summaries().count(), block.before(b"m", 0));
+            let _ = splice(&block, b"m", 0, Some(b"s"));
+            let _ = splice(&block, b"", 0, None);
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use rusqlite::{Connection, OptionalExtension};
 
-use super::block::{Block, BlockWriter};
+use super::block::{Block, BlockWriter, splice};
 use super::{BLOCK_BYTES, SPAN_BLOCKS, counts};
 use crate::error::Result;
 
@@ -145,7 +145,10 @@ impl List<'_> {
     fn rewrite(&self, block: Stored, edits: &[Edit]) -> Result<()> {
         let old = Block::new(&block.entries);
         let before = old.len();
-        let blocks = merged(&old, edits);
+        let blocks = match edits {
+            [one] => with(&old, one),
+            many => merged(&old, many),
+        };
         let first_count = blocks.first().map_or(0, |b| b.count);
         if blocks.len() <= 1 {
             let entries = blocks.first().map_or(EMPTY, |b| &b.entries);
@@ -298,6 +301,22 @@ struct New {
     first: Vec<u8>,
     count: usize,
     entries: Vec<u8>,
+}
+
+/// What one edit makes of a block.
+fn with(old: &Block<'_>, edit: &Edit) -> Vec<New> {
+    let ((sort, id), summary) = edit;
+    match splice(old, sort, *id, summary.as_deref()) {
+        Some(new) if new.bytes.len() <= BLOCK_BYTES && new.count <= MAX_COUNT => match new.count {
+            0 => Vec::new(),
+            count => vec![New {
+                first: Vec::new(),
+                count,
+                entries: new.bytes,
+            }],
+        },
+        _ => merged(old, std::slice::from_ref(edit)),
+    }
 }
 
 /// What `edits` make of a block: none, one or several blocks.
