@@ -145,13 +145,16 @@ fn for_lab(mut args: Vec<OsString>) -> Vec<OsString> {
 const FILTERING: &[&str] = &["find", "show", "export", "watch"];
 
 /// Puts a space before each `-word` that belongs to a filter, so that it is not taken for options;
-/// filters do not mind spaces. A minus with one letter is left to be an option.
+/// filters do not mind spaces. A minus with one letter is left to be an option, and what follows
+/// `--sort` to be an order.
 fn with_filters(args: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut filtering = false;
+    let mut after_sort = false;
     args.map(|arg| {
         filtering |= FILTERING.iter().any(|c| arg == *c);
+        let is_order = std::mem::replace(&mut after_sort, arg == "--sort");
         match arg.to_str() {
-            Some(text) if filtering && text.len() > 2 && is_minus_word(text) => {
+            Some(text) if filtering && !is_order && is_minus_word(text) => {
                 format!(" {text}").into()
             }
             _ => arg,
@@ -161,7 +164,11 @@ fn with_filters(args: impl Iterator<Item = OsString>) -> Vec<OsString> {
 }
 
 fn is_minus_word(text: &str) -> bool {
-    text.starts_with('-') && !text.starts_with("--")
+    match text.strip_prefix('-').map(str::as_bytes) {
+        None | Some([]) => false,
+        Some([one]) => !one.is_ascii_alphabetic(),
+        Some([first, ..]) => *first != b'-',
+    }
 }
 
 #[cfg(test)]
@@ -169,11 +176,13 @@ mod tests {
     #[test]
     fn minus_words_of_filters_are_no_options() {
         let given = [
-            "etui", "-q", "find", "a", "-org:x", "-q", "--limit", "3", "-(b)",
+            "etui", "-q", "find", "a", "-org:x", "-q", "--limit", "3", "-(b)", "--sort", "-added",
+            "-org", "-5",
         ];
         let made = super::with_filters(given.iter().map(Into::into));
         let expected = [
-            "etui", "-q", "find", "a", " -org:x", "-q", "--limit", "3", " -(b)",
+            "etui", "-q", "find", "a", " -org:x", "-q", "--limit", "3", " -(b)", "--sort",
+            "-added", " -org", " -5",
         ];
         assert_eq!(made, expected);
         assert_eq!(

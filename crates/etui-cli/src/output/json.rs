@@ -3,7 +3,7 @@
 //! Fields are never left out: what there is none of is `null` or an empty list. New fields may
 //! come, none goes or changes its meaning.
 
-use etui::contacts::{Card, CardError, Contact, Date, Entry, Photo, Typed, ViewChange};
+use etui::contacts::{Card, CardError, Contact, Date, Entry, Photo, Plan, Typed, ViewChange, Way};
 use etui::import::{ImportReport, Refused};
 use etui::text::phone::{PhoneNumber, Region};
 use etui::{ChangeKind, CheckReport, Outcome, Saved, Stats, Token};
@@ -51,6 +51,9 @@ pub struct EntryObject<'a> {
     pub phone: &'a str,
     /// The first e-mail address.
     pub email: &'a str,
+    /// Where a page was asked for: on its last line the place where the next one begins.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<Option<String>>,
 }
 
 impl<'a> EntryObject<'a> {
@@ -62,6 +65,69 @@ impl<'a> EntryObject<'a> {
             organization: &entry.summary.organization,
             phone: &entry.summary.phone,
             email: &entry.summary.email,
+            next: None,
+        }
+    }
+}
+
+/// The answer of `contacts find --count`.
+#[derive(Debug, Serialize)]
+pub struct CountObject {
+    /// How many contacts there are.
+    pub count: u64,
+}
+
+/// A line of `contacts list --letters`.
+#[derive(Debug, Serialize)]
+pub struct LetterObject<'a> {
+    /// The letter.
+    pub letter: &'a str,
+    /// The position of the first name under it, or of the next letter's if there is none.
+    pub position: u64,
+}
+
+/// The answer of `contacts find --explain`.
+#[derive(Debug, Serialize)]
+pub struct PlanObject<'a> {
+    /// The filter in its full text form.
+    filter: &'a str,
+    /// How contacts were found: `list`, `gather`, `walk`, `set` or `index`.
+    way: &'static str,
+    /// Contacts in the address book.
+    contacts: u64,
+    /// Contacts that the index gave.
+    candidates: u64,
+    /// Whether the index gives nothing but what matches.
+    exact: bool,
+    /// Contacts that the index does not have yet, compared besides.
+    pending: u64,
+    /// Contacts compared with the filter.
+    compared: u64,
+    /// Places of the list gone through.
+    passed: u64,
+    /// Contacts in the answer.
+    rows: u64,
+}
+
+impl<'a> PlanObject<'a> {
+    /// The object for a plan.
+    pub fn of(plan: &'a Plan) -> Self {
+        Self {
+            filter: &plan.filter,
+            way: match plan.way {
+                Way::List => "list",
+                Way::Gather => "gather",
+                Way::Walk => "walk",
+                Way::Set => "set",
+                Way::Index => "index",
+            },
+            contacts: plan.contacts,
+            candidates: plan.candidates,
+            exact: plan.exact,
+            pending: plan.pending,
+            compared: plan.compared,
+            passed: plan.passed,
+            rows: plan.rows,
         }
     }
 }

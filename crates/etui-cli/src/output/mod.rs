@@ -17,7 +17,7 @@ use serde::Serialize;
 
 pub use progress::Progress;
 pub use safe::{one_line, shown};
-pub use table::Table;
+pub use table::{Table, cut};
 pub use units::{count, duration, plural, size};
 
 use crate::args::{Global, When};
@@ -69,6 +69,11 @@ impl Out {
         }
     }
 
+    /// Whether colour is used.
+    pub fn has_colour(&self) -> bool {
+        self.colour
+    }
+
     /// Columns of the terminal; `None` when output goes elsewhere.
     pub fn width(&self) -> Option<usize> {
         if !self.terminal {
@@ -84,7 +89,7 @@ impl Out {
     /// `text` cut to the terminal's width, where output goes to one.
     pub fn fit(&self, text: &str) -> String {
         match self.width() {
-            Some(width) => table::cut(text, width).0,
+            Some(width) => cut(text, width).0,
             None => text.to_owned(),
         }
     }

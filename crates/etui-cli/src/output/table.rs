@@ -10,17 +10,25 @@ const GAP: usize = 2;
 /// Columns are not made narrower than this for lack of room.
 const NARROWEST: usize = 4;
 
-/// Rows of text under headings. The first column is for numbers, flush right.
+/// Rows of text under headings.
 pub struct Table {
     headings: Vec<&'static str>,
+    /// The column that is for numbers: flush right, and never cut.
+    numbers: Option<usize>,
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
-    /// An empty table.
+    /// An empty table, the first column for numbers.
     pub fn new(headings: &[&'static str]) -> Self {
+        Self::with_numbers(headings, Some(0))
+    }
+
+    /// An empty table, that column for numbers.
+    pub fn with_numbers(headings: &[&'static str], numbers: Option<usize>) -> Self {
         Self {
             headings: headings.to_vec(),
+            numbers,
             rows: Vec::new(),
         }
     }
@@ -39,11 +47,11 @@ impl Table {
     pub fn write(&self, out: &mut Out) -> Result<()> {
         let widths = self.widths(out.width());
         let headings: Vec<String> = self.headings.iter().map(|h| (*h).to_owned()).collect();
-        let heading = line(&headings, &widths);
+        let heading = self.line(&headings, &widths);
         let heading = out.styled(Style::Dim, &heading).into_owned();
         out.line(heading)?;
         for row in &self.rows {
-            out.line(line(row, &widths))?;
+            out.line(self.line(row, &widths))?;
         }
         Ok(())
     }
@@ -58,39 +66,40 @@ impl Table {
         }
         let Some(room) = room else { return widths };
         let room = room.saturating_sub(GAP * widths.len().saturating_sub(1));
-        // Numbers are not cut.
         while widths.iter().sum::<usize>() > room {
-            match widths.iter_mut().skip(1).max_by_key(|w| **w) {
-                Some(widest) if *widest > NARROWEST => *widest -= 1,
+            let texts = widths.iter_mut().enumerate();
+            let texts = texts.filter(|(i, _)| Some(*i) != self.numbers);
+            match texts.max_by_key(|(_, width)| **width) {
+                Some((_, widest)) if *widest > NARROWEST => *widest -= 1,
                 _ => break,
             }
         }
         widths
     }
-}
 
-fn line(cells: &[String], widths: &[usize]) -> String {
-    let mut out = String::new();
-    let mut gap = 0;
-    for (i, (cell, &width)) in cells.iter().zip(widths).enumerate() {
-        out.extend(std::iter::repeat_n(' ', gap));
-        let (text, used) = cut(cell, width);
-        let rest = width.saturating_sub(used);
-        if i == 0 {
-            out.extend(std::iter::repeat_n(' ', rest));
-            out.push_str(&text);
-            gap = GAP;
-        } else {
-            out.push_str(&text);
-            gap = GAP + rest;
+    fn line(&self, cells: &[String], widths: &[usize]) -> String {
+        let mut out = String::new();
+        let mut gap = 0;
+        for (i, (cell, &width)) in cells.iter().zip(widths).enumerate() {
+            out.extend(std::iter::repeat_n(' ', gap));
+            let (text, used) = cut(cell, width);
+            let rest = width.saturating_sub(used);
+            if self.numbers == Some(i) {
+                out.extend(std::iter::repeat_n(' ', rest));
+                out.push_str(&text);
+                gap = GAP;
+            } else {
+                out.push_str(&text);
+                gap = GAP + rest;
+            }
         }
+        out.truncate(out.trim_end().len());
+        out
     }
-    out.truncate(out.trim_end().len());
-    out
 }
 
 /// `text` in at most `width` columns, and how many it takes.
-pub(super) fn cut(text: &str, width: usize) -> (String, usize) {
+pub fn cut(text: &str, width: usize) -> (String, usize) {
     let natural = text.width();
     if natural <= width {
         return (text.to_owned(), natural);
@@ -123,7 +132,7 @@ mod tests {
     fn lines(room: Option<usize>) -> Vec<String> {
         let table = table();
         let widths = table.widths(room);
-        table.rows.iter().map(|r| line(r, &widths)).collect()
+        table.rows.iter().map(|r| table.line(r, &widths)).collect()
     }
 
     #[test]

@@ -11,7 +11,7 @@ fn the_demo_says_what_it_does() {
     session!(place, [
         &format!("etui demo --people 200 | {NO_TIMES}"),
         "ls -A; ls tmp",
-    ], @r#"
+    ], @"
     $ etui demo --people 200 | sed -E 's/^ +[0-9.]+ (µs|ms|s)  /  TIME  /'
     Bringing in 200 made-up contacts and 22 sample exports
       TIME  import made-up people                             200 added (90 kB)
@@ -45,7 +45,7 @@ fn the_demo_says_what_it_does() {
       TIME  remove                                            in the trash
       TIME  bring back                                        Pierre Durand, +33199007742
 
-    289 contacts were kept in one file of 487 kB, which is gone again.
+    289 contacts were kept in one file of 516 kB, which is gone again.
 
     Now your own:
       etui import contacts.vcf      a file that your phone or address book exports
@@ -54,7 +54,7 @@ fn the_demo_says_what_it_does() {
     $ ls -A; ls tmp
     people.vcf
     tmp
-    "#);
+    ");
 }
 
 #[test]

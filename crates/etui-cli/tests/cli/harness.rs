@@ -46,18 +46,24 @@ impl Place {
 
     /// Runs a line as a shell does; both outputs, and the exit code.
     pub fn run(&self, line: &str) -> (String, Option<i32>) {
-        let output = Command::new("sh")
-            .args(["-c", &format!("exec 2>&1; {line}")])
+        let mut shell = self.command("sh");
+        let shell = shell.args(["-c", &format!("exec 2>&1; {line}")]);
+        let output = shell.output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        (text, output.status.code())
+    }
+
+    /// A program to be run in it, with nothing of the environment of the test.
+    pub fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        command
             .env_clear()
             .env("PATH", format!("{}:/usr/bin:/bin", bin().display()))
             .env("HOME", self.dir.path())
             .env("TMPDIR", self.path("tmp"))
             .env("LANG", "C.UTF-8")
-            .current_dir(self.dir.path())
-            .output()
-            .unwrap();
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        (text, output.status.code())
+            .current_dir(self.dir.path());
+        command
     }
 
     /// Runs the lines one after the other and tells it as a terminal would show it; exit codes

@@ -99,10 +99,19 @@ fn help_teaches() {
       <FILTER>...  What to look for; words are joined by spaces
 
     Options:
-          --limit <N>   Show this many [default: 50 on a terminal, else all]
-          --offset <N>  Leave out this many before them [default: 0]
-          --all         Show all
-      -h, --help        Print help
+          --fields <NAME,...>  Show these fields: id, name, org, phone, email, uid, etag, family, given,
+                               nick, phones, emails, categories, note, card
+          --sort <ORDER>       Order: by name, as they were added, or as they are found, the quickest;
+                               -: from the end [default: name] [possible values: name, -name, added,
+                               -added, found]
+          --limit <N>          Show this many [default: 50 on a terminal, else all]
+          --all                Show all
+          --at <N>             From position N on, the first being 0 [default: 0] [alias: --offset]
+          --after <PLACE>      From this place on: `next` of an answer with --json and --limit
+          --count              Tell only how many there are
+          --explain            Tell how the answer is found, and what is read for it, instead of the
+                               answer
+      -h, --help               Print help
 
     Options of all commands:
           --store <PATH>  The store's file [default: etui/personal.etui in your data directory] [env:
@@ -133,8 +142,19 @@ fn help_teaches() {
       etui contacts find org:acme or category:work
       etui contacts find 'phone:*0123' --json
 
+      etui contacts find org:acme --fields name,phones,emails     what to show of each
+      etui contacts find category:work --fields card > work.vcf   the vCards themselves
+      etui contacts find '*' --sort -added --limit 10             the ten added last
+      etui contacts find acme --limit 20 --at 40                  the third page of 20
+      etui contacts find '-email:*' --count                       how many have no e-mail address?
+      etui contacts find 'org:*soft*' --explain                   how is that looked up?
+
+    Page after page, complete also while others add and remove contacts:
+      etui contacts find acme --json --limit 20                   the last line's `next` is a place
+      etui contacts find acme --json --limit 20 --after PLACE     what comes behind it
+
     Put filters with * ( ) or " into single quotes, so that the shell leaves them alone.
-    The exit code is 4 when nobody is found.
+    The exit code is 4 when nobody is found, but for --count and --explain, which have an answer then.
     "#);
 }
 

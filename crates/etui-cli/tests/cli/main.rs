@@ -11,5 +11,7 @@ mod files;
 mod help;
 mod json;
 mod output;
+mod pager;
+mod queries;
 mod store;
 mod watch;

@@ -141,7 +141,7 @@ fn check_tells_what_is_wrong() {
         "etui check",
         "etui check --repair",
         "etui stats | grep -v -e vCards -e File",
-    ], @r#"
+    ], @"
     $ etui check
     All is well: 4 contacts, 0 in the trash.
     $ etui check --repair
@@ -155,8 +155,8 @@ fn check_tells_what_is_wrong() {
     Index           up to date
     Sorted for      und
     Region          none
-    Schema version  1
-    "#);
+    Schema version  2
+    ");
     let store = place.path(".local/share/etui/personal.etui");
     let mut bytes = std::fs::read(&store).unwrap();
     let half = bytes.len() / 2;

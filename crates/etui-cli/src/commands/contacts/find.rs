@@ -1,9 +1,12 @@
 //! `etui contacts find`: who is meant.
 
-use super::list::PageArgs;
-use super::{filter, nothing_found, write_entries};
+use etui::contacts::{Columns, Contacts, Filter, Query};
+
+use super::query::QueryArgs;
+use super::{filter, nothing_found};
 use crate::app::App;
 use crate::errors::Result;
+use crate::output::json::{CountObject, PlanObject};
 
 const HELP: &str = "\
 A word is looked for in names, organisations, e-mail addresses and phone numbers, and may go on:
@@ -26,8 +29,19 @@ Examples:
   etui contacts find org:acme or category:work
   etui contacts find 'phone:*0123' --json
 
+  etui contacts find org:acme --fields name,phones,emails     what to show of each
+  etui contacts find category:work --fields card > work.vcf   the vCards themselves
+  etui contacts find '*' --sort -added --limit 10             the ten added last
+  etui contacts find acme --limit 20 --at 40                  the third page of 20
+  etui contacts find '-email:*' --count                       how many have no e-mail address?
+  etui contacts find 'org:*soft*' --explain                   how is that looked up?
+
+Page after page, complete also while others add and remove contacts:
+  etui contacts find acme --json --limit 20                   the last line's `next` is a place
+  etui contacts find acme --json --limit 20 --after PLACE     what comes behind it
+
 Put filters with * ( ) or \" into single quotes, so that the shell leaves them alone.
-The exit code is 4 when nobody is found.";
+The exit code is 4 when nobody is found, but for --count and --explain, which have an answer then.";
 
 /// Find contacts
 #[derive(Debug, clap::Args)]
@@ -37,23 +51,63 @@ pub struct Args {
     #[arg(required = true, value_name = "FILTER")]
     filter: Vec<String>,
     #[command(flatten)]
-    page: PageArgs,
+    query: QueryArgs,
+    /// Tell only how many there are
+    #[arg(
+        long,
+        conflicts_with_all = ["fields", "sort", "limit", "all", "at", "after", "explain"]
+    )]
+    count: bool,
+    /// Tell how the answer is found, and what is read for it, instead of the answer
+    #[arg(long)]
+    explain: bool,
 }
 
 /// Finds them.
 pub fn run(app: &mut App, args: &Args) -> Result<()> {
     let filter = filter(&args.filter)?;
+    let query = args.query.query(filter.clone(), app.out.terminal)?;
     let store = app.open_to_read()?;
     let book = app.book(&store)?;
-    let found = book.find(&filter)?;
-    if found.is_empty() {
+    if args.count {
+        let count = how_many(&book, filter)?;
+        return match app.out.json {
+            true => app.out.object(&CountObject { count }),
+            false => app.out.line(count.to_string()),
+        };
+    }
+    if args.explain {
+        let plan = book.explain(&query)?;
+        return match app.out.json {
+            true => app.out.object(&PlanObject::of(&plan)),
+            false => app.out.line(plan.to_string()),
+        };
+    }
+    let rows = book.query(&query)?;
+    if rows.is_empty() && !anybody(&book, filter.clone())? {
         return Err(nothing_found(&args.filter));
     }
-    let page = args.page.page(app.out.terminal);
-    let size = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
-    let rest = found.get(size(page.offset)..).unwrap_or_default();
-    let entries = rest.get(..size(page.limit)).unwrap_or(rest);
-    write_entries(&mut app.out, entries)?;
-    args.page
-        .tell_more(app, entries.len() as u64, found.len() as u64)
+    args.query.write(&mut app.out, &rows)?;
+    if app.out.terminal && !app.out.json {
+        let all = how_many(&book, filter)?;
+        args.query.tell_more(app, &rows, all)?;
+    }
+    Ok(())
+}
+
+/// How many contacts `filter` means.
+pub fn how_many(book: &Contacts<'_>, filter: Filter) -> Result<u64> {
+    Ok(match filter {
+        Filter::All => book.count()?,
+        filter => {
+            let query = Query::new(filter).columns(Columns::NONE);
+            book.query(&query)?.len() as u64
+        }
+    })
+}
+
+/// Whether `filter` means anybody: an empty page may lie behind the last of them.
+fn anybody(book: &Contacts<'_>, filter: Filter) -> Result<bool> {
+    let query = Query::new(filter).columns(Columns::NONE).limit(1);
+    Ok(!book.query(&query)?.is_empty())
 }

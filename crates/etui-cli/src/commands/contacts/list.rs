@@ -1,98 +1,97 @@
 //! `etui contacts list`: everybody, in the order of the store's locale.
 
-use etui::contacts::Page;
+use std::io::IsTerminal;
 
-use super::write_entries;
+use etui::contacts::Filter;
+
+use super::pager;
+use super::query::QueryArgs;
 use crate::app::App;
 use crate::errors::Result;
-use crate::output::{Style, count};
+use crate::output::Table;
+use crate::output::json::LetterObject;
 
 const EXAMPLES: &str = "\
-Examples:
-  etui contacts list                         the first 50 (in a pipe: all)
-  etui contacts list --offset 50             the next 50
-  etui contacts list --all | less
-  etui contacts list --json | jq -r .email";
+On a terminal this is a list to look around in:
+  letters and digits    search as you type, with all that `etui contacts find` understands
+  / and then anything   the same, also for what begins with q
+  Esc                   back to the whole list
+  arrows, PgUp, PgDn    up and down; Home, End: the first and the last
+  left, right, Ctrl-G   the letter before, the next, and any: Ctrl-G M goes to M
+  Enter                 all about the contact; any key leads back
+  q or Ctrl-C           quit (q: when nothing is searched for)
 
-/// Rows shown on a terminal unless told otherwise.
-const SCREENFUL: u64 = 50;
+Examples:
+  etui contacts list                         look around (in a pipe: all, a line each)
+  etui contacts list --no-pager              the first 50
+  etui contacts list --at 50 --limit 50      the next 50
+  etui contacts list --letters               where each letter begins: a position for --at
+  etui contacts list --fields id,name,phones,categories
+  etui contacts list --sort -added --limit 5 the five added last
+  etui contacts list --all | less
+  etui contacts list --json | jq -r .email
+  etui contacts list --fields card > all.vcf
+
+Page after page, complete also while others add and remove contacts:
+  etui contacts list --json --limit 100                  the last line's `next` is a place
+  etui contacts list --json --limit 100 --after PLACE    what comes behind it";
 
 /// List contacts in order
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     #[command(flatten)]
-    page: PageArgs,
-}
-
-/// Which part of a list.
-#[derive(Debug, clap::Args)]
-pub struct PageArgs {
-    /// Show this many [default: 50 on a terminal, else all]
-    #[arg(long, value_name = "N")]
-    limit: Option<u64>,
-    /// Leave out this many before them
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    offset: u64,
-    /// Show all
-    #[arg(long, conflicts_with = "limit")]
-    all: bool,
-}
-
-impl PageArgs {
-    /// The page meant.
-    pub fn page(&self, terminal: bool) -> Page {
-        let limit = match (self.limit, self.all || !terminal) {
-            (Some(limit), _) => limit,
-            (None, true) => Page::ALL.limit,
-            (None, false) => SCREENFUL,
-        };
-        Page {
-            offset: self.offset,
-            limit,
-        }
-    }
-
-    /// Tells on a terminal how much of `all` was shown, and how to see more.
-    pub fn tell_more(&self, app: &mut App, shown: u64, all: u64) -> Result<()> {
-        if !app.out.terminal || shown >= all {
-            return Ok(());
-        }
-        let end = self.offset + shown;
-        let more = if end < all {
-            format!("; more with --offset {end}, or --all")
-        } else {
-            String::new()
-        };
-        let text = match shown {
-            0 => format!(
-                "None of {} behind number {}.",
-                count(all),
-                count(self.offset)
-            ),
-            _ => format!(
-                "{} to {} of {}{more}",
-                count(self.offset + 1),
-                count(end),
-                count(all)
-            ),
-        };
-        let text = app.out.styled(Style::Dim, &text).into_owned();
-        app.out.say(text)
-    }
+    query: QueryArgs,
+    /// Tell at which position of the list the names of each letter begin
+    #[arg(
+        long,
+        conflicts_with_all = ["fields", "sort", "limit", "all", "at", "after"]
+    )]
+    letters: bool,
+    /// Write the list also on a terminal, instead of a pager
+    #[arg(long)]
+    no_pager: bool,
 }
 
 /// Lists them.
 pub fn run(app: &mut App, args: &Args) -> Result<()> {
     let store = app.open_to_read()?;
     let book = app.book(&store)?;
-    let entries = book.list(args.page.page(app.out.terminal))?;
+    if args.letters {
+        return letters(app, &book.letters()?);
+    }
     let all = book.count()?;
     if all == 0 && !app.out.json {
         return app
             .out
             .say("No contacts yet. Bring some in: etui import contacts.vcf");
     }
-    write_entries(&mut app.out, &entries)?;
-    args.page.tell_more(app, entries.len() as u64, all)
+    let plain = args.no_pager || app.out.json || !args.query.is_plain();
+    if !plain && app.out.terminal && std::io::stdin().is_terminal() && has_cursor() {
+        return pager::run(app, &book);
+    }
+    let rows = book.query(&args.query.query(Filter::All, app.out.terminal)?)?;
+    args.query.write(&mut app.out, &rows)?;
+    args.query.tell_more(app, &rows, all)
+}
+
+/// Whether the terminal can do more than write lines.
+fn has_cursor() -> bool {
+    std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+}
+
+fn letters(app: &mut App, letters: &[etui::contacts::Letter]) -> Result<()> {
+    if app.out.json {
+        return letters.iter().try_for_each(|letter| {
+            app.out.object(&LetterObject {
+                letter: &letter.label,
+                position: letter.position,
+            })
+        });
+    }
+    let mut table = Table::new(&["Position", "Letter"]);
+    for letter in letters {
+        table.row([letter.position.to_string().as_str(), &letter.label]);
+    }
+    table.write(&mut app.out)
 }

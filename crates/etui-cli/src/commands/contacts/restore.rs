@@ -97,6 +97,7 @@ fn list(app: &mut App) -> Result<()> {
                 organization: &organization,
                 phone: &phone,
                 email: &email,
+                next: None,
             })?;
         } else {
             table.row([

@@ -101,18 +101,29 @@ const KNOWN: &[&str] = &[
     "UID",
 ];
 
+/// A contact's name and all that is known of it, with labels; why not, if its vCard cannot be
+/// read.
+pub(super) fn described(contact: &Contact) -> DescribedContact {
+    let card = contact
+        .card()
+        .map_err(|error| format!("Contact {} cannot be read: {error}", contact.id))?;
+    let name = one_line(&card.display_name()).into_owned();
+    Ok((name, rows(&card, contact)))
+}
+
+/// See [`described`].
+pub(super) type DescribedContact = std::result::Result<(String, Vec<(String, String)>), String>;
+
 fn show(out: &mut Out, contact: &Contact) -> Result<()> {
-    let card = match contact.card() {
-        Ok(card) => card,
-        Err(error) => {
-            out.line(format!("Contact {} cannot be read: {error}", contact.id))?;
+    let (name, rows) = match described(contact) {
+        Ok(described) => described,
+        Err(problem) => {
+            out.line(problem)?;
             return out.bytes(&contact.text);
         }
     };
-    let name = card.display_name();
-    let name = out.styled(Style::Bold, &one_line(&name)).into_owned();
+    let name = out.styled(Style::Bold, &name).into_owned();
     out.line(name)?;
-    let rows = rows(&card, contact);
     let width = rows
         .iter()
         .map(|(label, _)| label.chars().count())

@@ -158,7 +158,7 @@ impl<'q> Run<'q> {
         // From the end, the one at this position counted from the front.
         let position = match back {
             false => Some(offset),
-            true => list::count(self.conn, self.book)?.checked_sub(offset + 1),
+            true => list::count(self.conn, self.book)?.checked_sub(offset.saturating_add(1)),
         };
         let Some(position) = position else {
             return Ok(());

@@ -1,0 +1,381 @@
+//! Which fields, in which order, which part: the options of `find` and `list`.
+
+use crate::harness::{Place, session};
+
+#[test]
+fn fields_are_shown_as_asked() {
+    let place = Place::with_people();
+    session!(place, [
+        "etui contacts list --fields name,phones,id",
+        "etui contacts find mull --fields family,given,org,emails,uid,etag",
+        "etui contacts find mull --fields email --limit 1",
+        "etui contacts list --fields name,note",
+        "etui contacts list --fields phones,name,note,phones,id --json",
+        "etui contacts find bob --fields card",
+        "etui contacts find bob --fields vcard --json",
+        "etui contacts list --fields name,colour",
+        "etui contacts list --fields ''",
+    ], @r#"
+    $ etui contacts list --fields name,phones,id
+    Name                           Phones                           #
+    Bob Öst                                                         2
+    Anna Müller                    0171 39200 02, +49 30 23125 001  1
+    Norbert Nobody                                                  4
+    Eve \u{1b}[31mTrouble\u{9b}2J  +1 202 555 0143                  3
+    $ etui contacts find mull --fields family,given,org,emails,uid,etag
+    Family name  Given names  Organisation  E-mails                   UID   ETag
+    Müller       Anna         Example GmbH  anna.mueller@example.org  anna  2c820871f0cfae89f1e09047d1946c54
+    $ etui contacts find mull --fields email --limit 1
+    E-mail
+    anna.mueller@example.org
+    $ etui contacts list --fields name,note
+    Name                           Note
+    Bob Öst                        likes tea, no milk and cake
+    Anna Müller
+    Norbert Nobody
+    Eve \u{1b}[31mTrouble\u{9b}2J
+    $ etui contacts list --fields phones,name,note,phones,id --json
+    {"phones":[],"name":"Bob Öst","note":"likes tea, no milk\nand cake","id":2}
+    {"phones":["0171 39200 02","+49 30 23125 001"],"name":"Anna Müller","note":"","id":1}
+    {"phones":[],"name":"Norbert Nobody","note":"","id":4}
+    {"phones":["+1 202 555 0143"],"name":"Eve \u001b[31mTrouble\u009b2J","note":"","id":3}
+    $ etui contacts find bob --fields card
+    BEGIN:VCARD\r
+    VERSION:4.0\r
+    UID:bob\r
+    FN:Bob Öst\r
+    EMAIL;TYPE=home:bob@example.com\r
+    BDAY:--0229\r
+    NOTE:likes tea\, no milk\nand cake\r
+    X-HOBBY:chess\r
+    PHOTO:data:image/png;base64,iVBORw0KGgo=\r
+    END:VCARD\r
+    $ etui contacts find bob --fields vcard --json
+    {"card":"BEGIN:VCARD\r\nVERSION:4.0\r\nUID:bob\r\nFN:Bob Öst\r\nEMAIL;TYPE=home:bob@example.com\r\nBDAY:--0229\r\nNOTE:likes tea\\, no milk\\nand cake\r\nX-HOBBY:chess\r\nPHOTO:data:image/png;base64,iVBORw0KGgo=\r\nEND:VCARD\r\n"}
+    $ etui contacts list --fields name,colour
+    error: invalid value 'colour' for '--fields <NAME,...>': there is no field "colour" to show; fields are id, name, org, phone, email, uid, etag, family, given, nick, phones, emails, categories, note, card
+
+    For more information, try '--help'.
+    [exit 2]
+    $ etui contacts list --fields ''
+    error: invalid value '' for '--fields <NAME,...>': there is no field "" to show; fields are id, name, org, phone, email, uid, etag, family, given, nick, phones, emails, categories, note, card
+
+    For more information, try '--help'.
+    [exit 2]
+    "#);
+}
+
+#[test]
+fn orders() {
+    let place = Place::with_people();
+    session!(place, [
+        "etui contacts list --sort -name --fields id,name",
+        "etui contacts list --sort added --fields id",
+        "etui contacts find -email:* --sort -added --fields id",
+        "etui contacts find e --sort found --fields id | sort",
+        "etui contacts list --sort size",
+    ], @r"
+    $ etui contacts list --sort -name --fields id,name
+    #  Name
+    3  Eve \u{1b}[31mTrouble\u{9b}2J
+    4  Norbert Nobody
+    1  Anna Müller
+    2  Bob Öst
+    $ etui contacts list --sort added --fields id
+    #
+    1
+    2
+    3
+    4
+    $ etui contacts find -email:* --sort -added --fields id
+    #
+    4
+    3
+    $ etui contacts find e --sort found --fields id | sort
+    #
+    1
+    3
+    $ etui contacts list --sort size
+    error: invalid value 'size' for '--sort <ORDER>'
+      [possible values: name, -name, added, -added, found]
+
+    For more information, try '--help'.
+    [exit 2]
+    ");
+}
+
+#[test]
+fn parts_of_an_answer() {
+    let place = Place::with_people();
+    session!(place, [
+        "etui contacts list --at 2 --fields id",
+        "etui contacts list --offset 2 --fields id",
+        "etui contacts list --at 1 --limit 1 --sort -name --fields id",
+        "etui contacts list --at 4",
+        "etui contacts list --at 99 --json",
+        "etui contacts list --limit 0",
+        "etui contacts find anna --limit 0",
+        "etui contacts find anna --at 1",
+        "etui contacts find zz --limit 0",
+        "etui contacts find zz --json --limit 1",
+        "etui contacts list --limit -1",
+        "etui contacts list --sort -name --at 18446744073709551615 --fields id",
+        "etui contacts find -0 --fields id",
+        "etui contacts list --limit 2 --all",
+    ], @r#"
+    $ etui contacts list --at 2 --fields id
+    #
+    4
+    3
+    $ etui contacts list --offset 2 --fields id
+    #
+    4
+    3
+    $ etui contacts list --at 1 --limit 1 --sort -name --fields id
+    #
+    4
+    $ etui contacts list --at 4
+    #  Name  Organisation  Phone  E-mail
+    $ etui contacts list --at 99 --json
+    $ etui contacts list --limit 0
+    #  Name  Organisation  Phone  E-mail
+    $ etui contacts find anna --limit 0
+    #  Name  Organisation  Phone  E-mail
+    $ etui contacts find anna --at 1
+    #  Name  Organisation  Phone  E-mail
+    $ etui contacts find zz --limit 0
+    error: nobody found for: zz
+    [exit 4]
+    $ etui contacts find zz --json --limit 1
+    {"error":{"kind":"not_found","message":"nobody found for: zz"}}
+    [exit 4]
+    $ etui contacts list --limit -1
+    error: unexpected argument '-1' found
+
+    Usage: etui contacts list [OPTIONS]
+
+    For more information, try '--help'.
+    [exit 2]
+    $ etui contacts list --sort -name --at 18446744073709551615 --fields id
+    #
+    $ etui contacts find -0 --fields id
+    #
+    2
+    4
+    3
+    $ etui contacts list --limit 2 --all
+    error: the argument '--limit <N>' cannot be used with '--all'
+
+    Usage: etui contacts list --limit <N>
+
+    For more information, try '--help'.
+    [exit 2]
+    "#);
+}
+
+#[test]
+fn a_page_after_a_page() {
+    let place = Place::with_people();
+    session!(place, [
+        "etui contacts list --json --limit 2 --fields id",
+        "etui contacts list --json --limit 2 > page; grep -c next page",
+        "sed -n 's/.*\"next\":\"\\(.*\\)\"}/\\1/p' page > place",
+        "etui contacts list --after $(cat place) --fields id",
+        // Whatever comes and goes before it, also the contact where it stands.
+        "etui -q contacts remove 1 2; etui -q contacts add --name Aaron",
+        "etui contacts list --after $(cat place) --fields id",
+        "etui contacts find -aaron --after $(cat place) --fields id --limit 2 --json | wc -l",
+        "etui contacts list --sort found --after $(cat place)",
+        "etui contacts list --after here",
+    ], @r#"
+    $ etui contacts list --json --limit 2 --fields id
+    {"id":2,"next":null}
+    {"id":1,"next":"1.43534141334d022b45452b0144960d01dcbfdc07"}
+    $ etui contacts list --json --limit 2 > page; grep -c next page
+    2
+    $ sed -n 's/.*"next":"\(.*\)"}/\1/p' page > place
+    $ etui contacts list --after $(cat place) --fields id
+    #
+    4
+    3
+    $ etui -q contacts remove 1 2; etui -q contacts add --name Aaron
+    $ etui contacts list --after $(cat place) --fields id
+    #
+    4
+    3
+    $ etui contacts find -aaron --after $(cat place) --fields id --limit 2 --json | wc -l
+    2
+    $ etui contacts list --sort found --after $(cat place)
+    error: --after needs an order to stand in; --sort found has none
+    [exit 2]
+    $ etui contacts list --after here
+    error: invalid value 'here' for '--after <PLACE>': a place in a list looks like 42.2b2f01; it comes from an earlier answer
+
+    For more information, try '--help'.
+    [exit 2]
+    "#);
+}
+
+#[test]
+fn how_many_and_how() {
+    let place = Place::with_people();
+    session!(place, [
+        "etui contacts find '*' --count",
+        "etui contacts find -email:* --count",
+        "etui contacts find zz --count",
+        "etui contacts find mull --count --json",
+        "etui contacts find mull --count --limit 1",
+        "etui contacts find 'org:*amp*' -bob --explain",
+        "etui contacts find ann --sort found --explain",
+        "etui contacts find ann --explain --json",
+        "etui contacts find '*' --explain --limit 2",
+        "etui contacts find zz --explain",
+    ], @r#"
+    $ etui contacts find '*' --count
+    4
+    $ etui contacts find -email:* --count
+    2
+    $ etui contacts find zz --count
+    0
+    $ etui contacts find mull --count --json
+    {"count":1}
+    $ etui contacts find mull --count --limit 1
+    error: the argument '--count' cannot be used with '--limit <N>'
+
+    Usage: etui contacts find --count <FILTER>...
+
+    For more information, try '--help'.
+    [exit 2]
+    $ etui contacts find 'org:*amp*' -bob --explain
+    filter      (org:*"amp"* -any:"bob"*)
+    way         few candidates from the index, gathered and sorted
+    candidates  2
+    pending     0
+    compared    2
+    passed      0 of 4 in the list
+    answer      1
+    $ etui contacts find ann --sort found --explain
+    filter      any:"ann"*
+    way         straight from the index, in its order
+    candidates  2 (the index is exact here)
+    pending     0
+    compared    0
+    passed      0 of 4 in the list
+    answer      1
+    $ etui contacts find ann --explain --json
+    {"filter":"any:\"ann\"*","way":"gather","contacts":4,"candidates":1,"exact":true,"pending":0,"compared":0,"passed":0,"rows":1}
+    $ etui contacts find '*' --explain --limit 2
+    filter      *
+    way         the list as it stands
+    passed      2 of 4 in the list
+    answer      2
+    $ etui contacts find zz --explain
+    filter      any:"zz"*
+    way         few candidates from the index, gathered and sorted
+    candidates  0 (the index is exact here)
+    pending     0
+    compared    0
+    passed      0 of 4 in the list
+    answer      0
+    "#);
+}
+
+#[test]
+fn the_ways_of_finding() {
+    let place = Place::new();
+    place.run("etui init --locale en; etui generate -n 3000 | etui import -");
+    session!(place, [
+        "etui contacts find 'fischer' --limit 50 --explain | grep way",
+        "etui contacts find 'email:*' --limit 10 --explain | grep way",
+        "etui contacts find '-email:*' --explain | grep way",
+        "etui contacts find 'email:*' --sort found --limit 10 --explain | grep way",
+        "etui contacts find '*' --at 2000 --limit 10 --explain | grep -e way -e passed",
+    ], @"
+    $ etui contacts find 'fischer' --limit 50 --explain | grep way
+    way         few candidates from the index, gathered and sorted
+    $ etui contacts find 'email:*' --limit 10 --explain | grep way
+    way         a walk along the list, each contact compared
+    $ etui contacts find '-email:*' --explain | grep way
+    way         a set of candidates from the index, met along the list
+    $ etui contacts find 'email:*' --sort found --limit 10 --explain | grep way
+    way         straight from the index, in its order
+    $ etui contacts find '*' --at 2000 --limit 10 --explain | grep -e way -e passed
+    way         the list as it stands
+    passed      14 of 3000 in the list
+    ");
+}
+
+#[test]
+fn letters() {
+    let place = Place::with_people();
+    session!(place, [
+        "etui contacts list --letters | head -4",
+        "etui contacts list --letters --json | sed -n '13,14p'",
+        "etui contacts list --letters --limit 3",
+    ], @r#"
+    $ etui contacts list --letters | head -4
+    Position  Letter
+           0  A
+           0  B
+           1  C
+    $ etui contacts list --letters --json | sed -n '13,14p'
+    {"letter":"M","position":1}
+    {"letter":"N","position":2}
+    $ etui contacts list --letters --limit 3
+    error: the argument '--letters' cannot be used with '--limit <N>'
+
+    Usage: etui contacts list --letters
+
+    For more information, try '--help'.
+    [exit 2]
+    "#);
+}
+
+#[test]
+fn help_of_the_list() {
+    let place = Place::new();
+    session!(place, ["etui contacts list --help | sed '/^Options of all/,/^$/d'"], @"
+    $ etui contacts list --help | sed '/^Options of all/,/^$/d'
+    List contacts in order
+
+    Usage: etui contacts list [OPTIONS]
+
+    Options:
+          --fields <NAME,...>  Show these fields: id, name, org, phone, email, uid, etag, family, given,
+                               nick, phones, emails, categories, note, card
+          --sort <ORDER>       Order: by name, as they were added, or as they are found, the quickest;
+                               -: from the end [default: name] [possible values: name, -name, added,
+                               -added, found]
+          --limit <N>          Show this many [default: 50 on a terminal, else all]
+          --all                Show all
+          --at <N>             From position N on, the first being 0 [default: 0] [alias: --offset]
+          --after <PLACE>      From this place on: `next` of an answer with --json and --limit
+          --letters            Tell at which position of the list the names of each letter begin
+          --no-pager           Write the list also on a terminal, instead of a pager
+      -h, --help               Print help
+
+    On a terminal this is a list to look around in:
+      letters and digits    search as you type, with all that `etui contacts find` understands
+      / and then anything   the same, also for what begins with q
+      Esc                   back to the whole list
+      arrows, PgUp, PgDn    up and down; Home, End: the first and the last
+      left, right, Ctrl-G   the letter before, the next, and any: Ctrl-G M goes to M
+      Enter                 all about the contact; any key leads back
+      q or Ctrl-C           quit (q: when nothing is searched for)
+
+    Examples:
+      etui contacts list                         look around (in a pipe: all, a line each)
+      etui contacts list --no-pager              the first 50
+      etui contacts list --at 50 --limit 50      the next 50
+      etui contacts list --letters               where each letter begins: a position for --at
+      etui contacts list --fields id,name,phones,categories
+      etui contacts list --sort -added --limit 5 the five added last
+      etui contacts list --all | less
+      etui contacts list --json | jq -r .email
+      etui contacts list --fields card > all.vcf
+
+    Page after page, complete also while others add and remove contacts:
+      etui contacts list --json --limit 100                  the last line's `next` is a place
+      etui contacts list --json --limit 100 --after PLACE    what comes behind it
+    ");
+}
