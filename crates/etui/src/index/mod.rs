@@ -12,6 +12,7 @@ pub(crate) mod look;
 pub(crate) mod merge;
 pub(crate) mod pending;
 pub(crate) mod postings;
+pub(crate) mod stream;
 pub(crate) mod terms;
 
 use rusqlite::Connection;

@@ -28,7 +28,10 @@ pub(crate) struct Postings {
     of_key: &'static str,
     in_range: &'static str,
     last_block: &'static str,
-    block_before: &'static str,
+    /// The row that an id would be in: (key, id).
+    pub(crate) block_before: &'static str,
+    /// The row behind it.
+    pub(crate) block_behind: &'static str,
     block_after: &'static str,
     delete: &'static str,
     insert: &'static str,
@@ -67,6 +70,13 @@ macro_rules! postings {
                 " WHERE ",
                 $key,
                 " = ?1 AND first <= ?2 ORDER BY first DESC LIMIT 1"
+            ),
+            block_behind: concat!(
+                "SELECT first, ids FROM ",
+                $table,
+                " WHERE ",
+                $key,
+                " = ?1 AND first > ?2 ORDER BY first LIMIT 1"
             ),
             block_after: concat!(
                 "SELECT first FROM ",

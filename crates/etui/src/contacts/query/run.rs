@@ -25,6 +25,7 @@ use crate::error::Result;
 use crate::index::look::Look;
 use crate::index::pending::Marks;
 use crate::index::postings::Ids;
+use crate::index::stream::Stream;
 use crate::store::Store;
 
 /// Most candidates that are gathered, in an address book of `contacts`. Reading one costs about
@@ -113,9 +114,10 @@ impl<'q> Run<'q> {
         pending.matching.sort_unstable();
         self.plan.pending = pending.all.len() as u64;
         if query.sort == Sort::Found
-            && let Some(look) = sets::exact_look(&matcher)
+            && let Some((look, exact)) = sets::look_of(&matcher)
         {
-            return self.stream(&look, &pending);
+            let compare = (!exact).then_some(&matcher);
+            return self.stream(&look, compare, &pending);
         }
         let contacts = list::count(self.conn, self.book)?;
         if let Some(mut ids) = sets::few(&matcher, self.conn, most_gathered(contacts))? {
@@ -286,21 +288,41 @@ impl<'q> Run<'q> {
         Ok(())
     }
 
-    /// The pending records that match, then those that the index has, in its order.
-    fn stream(&mut self, look: &Look, pending: &PendingRecords) -> Result<()> {
+    /// The pending records that match, then those that the index has, in its order: compared
+    /// unless it is exact.
+    fn stream(
+        &mut self,
+        look: &Look,
+        compare: Option<&Matcher>,
+        pending: &PendingRecords,
+    ) -> Result<()> {
         self.plan.way = Way::Index;
-        self.plan.exact = true;
+        self.plan.exact = compare.is_none();
         self.plan.compared = pending.all.len() as u64;
         let mut read = Records::new(self.conn, self.book)?;
         for &id in &pending.matching {
-            if !self.is_full() && read.one(id, |_, summary, _| summary.to_vec())?.is_some() {
-                self.show(&mut read, id)?;
+            if !self.is_full() {
+                self.show_if(&mut read, id, None)?;
             }
         }
         if self.is_full() {
             return Ok(());
         }
-        // A record has several words that begin alike.
+        if let Some(mut stream) = Stream::of(look) {
+            let mut least = 0;
+            while !self.is_full()
+                && let Some(id) = stream.seek(self.conn, least)?
+            {
+                least = id.saturating_add(1);
+                self.plan.candidates += 1;
+                if !pending.all.contains(&id) {
+                    self.show_if(&mut read, id, compare)?;
+                }
+            }
+            return Ok(());
+        }
+        // Not in the order of their numbers: a record of several words that begin alike comes
+        // several times.
         let mut seen = HashSet::new();
         let mut failed = None;
         look.each(self.conn, &mut |id| {
@@ -308,7 +330,7 @@ impl<'q> Run<'q> {
             if pending.all.contains(&id) || !seen.insert(id) {
                 return true;
             }
-            match self.show(&mut read, id) {
+            match self.show_if(&mut read, id, compare) {
                 Ok(()) => !self.is_full(),
                 Err(e) => {
                     failed = Some(e);
@@ -319,15 +341,26 @@ impl<'q> Run<'q> {
         failed.map_or(Ok(()), Err)
     }
 
-    /// A contact that matches, if it is of this address book.
-    fn show(&mut self, read: &mut Records<'q>, id: i64) -> Result<()> {
+    /// A contact, if it is of this address book and matches what it is to be compared with.
+    fn show_if(
+        &mut self,
+        read: &mut Records<'q>,
+        id: i64,
+        compare: Option<&Matcher>,
+    ) -> Result<()> {
         let page = &mut self.page;
         let left_out = &mut self.left_out;
-        let shown = read.one(id, |_, summary, _| match *left_out {
-            0 => page.push(id, summary),
-            _ => {
-                *left_out -= 1;
-                Ok(())
+        self.plan.compared += u64::from(compare.is_some());
+        let shown = read.one(id, |_, summary, keys| {
+            if compare.is_some_and(|matcher| !matcher.matches(keys)) {
+                return Ok(());
+            }
+            match *left_out {
+                0 => page.push(id, summary),
+                _ => {
+                    *left_out -= 1;
+                    Ok(())
+                }
             }
         })?;
         shown.unwrap_or(Ok(()))
@@ -337,7 +370,7 @@ impl<'q> Run<'q> {
     fn gather(&mut self, matcher: &Matcher, ids: &[i64], pending: &PendingRecords) -> Result<()> {
         self.plan.way = Way::Gather;
         self.plan.candidates = ids.len() as u64;
-        self.plan.exact = sets::exact_look(matcher).is_some();
+        self.plan.exact = sets::look_of(matcher).is_some_and(|(_, exact)| exact);
         self.plan.compared = pending.all.len() as u64;
         let exact = self.plan.exact;
         let by_name = matches!(self.query.sort, Sort::Name | Sort::NameReversed);
@@ -456,7 +489,7 @@ impl<'q> Run<'q> {
         if matches!(self.query.sort, Sort::Name | Sort::NameReversed) {
             self.along(&mut meant, u64::MAX)?;
         } else {
-            // Numbers that no record has are passed over by `show`.
+            // Numbers that no record has are passed over.
             match maybe.as_ref().unwrap_or(&sure).ids().cloned() {
                 None => self.by_number(&mut meant)?,
                 Some(mut ids) => {
@@ -481,7 +514,7 @@ impl<'q> Run<'q> {
             let id = id.cast_signed();
             let is_behind = after.is_none_or(|after| if back { id < after } else { id > after });
             if is_behind && meant(id)? {
-                self.show(&mut read, id)?;
+                self.show_if(&mut read, id, None)?;
                 if self.is_full() {
                     break;
                 }

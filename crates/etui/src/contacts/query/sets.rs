@@ -182,14 +182,15 @@ pub(super) fn few(matcher: &Matcher, conn: &Connection, most: usize) -> Result<O
 /// With so few candidates, no further condition is looked up.
 const ENOUGH: usize = 32;
 
-/// A look that finds what matches and nothing else, if one does.
-pub(super) fn exact_look(matcher: &Matcher) -> Option<Look> {
+/// A look that finds all that matches, if one does, and whether it finds nothing else.
+pub(super) fn look_of(matcher: &Matcher) -> Option<(Look, bool)> {
     match matcher {
         Matcher::Or(parts) => {
-            let looks: Option<Vec<Look>> = parts.iter().map(exact_look).collect();
-            looks.map(Look::Any)
+            let looks: Option<Vec<_>> = parts.iter().map(look_of).collect();
+            let (looks, exact): (Vec<Look>, Vec<bool>) = looks?.into_iter().unzip();
+            Some((Look::Any(looks), exact.into_iter().all(|exact| exact)))
         }
-        leaf => leaf.look().filter(|f| f.exact).map(|f| f.look),
+        leaf => leaf.look().map(|found| (found.look, found.exact)),
     }
 }
 
