@@ -1,8 +1,11 @@
 //! Views: what is added, changed and removed is reported once, in order, to everybody who follows,
-//! in this thread, in others, and in other processes; `views/storm.rs` does so while they are killed.
+//! in this thread, in others, and in other processes. `views/model.rs` compares with `find`,
+//! `views/storm.rs` kills everybody.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "views/model.rs"]
+mod model;
 #[path = "views/storm.rs"]
 mod storm;
 mod support;
@@ -510,121 +513,6 @@ fn what_the_log_forgot_is_a_reset() {
     assert_eq!(changes(&mut idle), [""; 0]);
     let loaded = told.load(Page::ALL).unwrap();
     assert_eq!(loaded.entries.len(), 1);
-}
-
-/// Any operations, many views: what a reader makes of the changes is what the filter finds.
-#[test]
-fn views_tell_what_find_finds() {
-    let filters = [
-        "*",
-        "name:ann*",
-        "-name:ann*",
-        "anna or berta",
-        "org:acme",
-        "phone:*4711",
-        "phone:0304711",
-        "email:*",
-        "email:*@example.org -anna",
-        "note:tea",
-        "*nn*",
-        "zz",
-    ];
-    let rounds = if std::env::var_os("ETUI_TEST_LONG").is_some() {
-        60
-    } else {
-        6
-    };
-    for seed in 0..rounds {
-        let mut rng = SplitMix64::new(seed);
-        let (_dir, path) = directory();
-        let store = Store::open_with(&path, &quick()).unwrap();
-        let contacts = store.contacts().unwrap();
-        let other = store.create_address_book("Other").unwrap();
-        let mut views: Vec<_> = filters
-            .iter()
-            .map(|f| {
-                (
-                    filter(f),
-                    contacts.view(&filter(f)).unwrap(),
-                    Follower::default(),
-                )
-            })
-            .collect();
-        for step in 0..150 {
-            let book = if rng.chance(100) { &other } else { &contacts };
-            let uids: Vec<_> = (0..1 + rng.below(4))
-                .map(|_| format!("u{}", rng.below(12)))
-                .collect();
-            match rng.below(6) {
-                0..3 => {
-                    let cards: Vec<_> = uids.iter().map(|u| random_card(&mut rng, u)).collect();
-                    book.save_many(&cards).unwrap();
-                }
-                3 | 4 => drop(book.remove_many(&uids).unwrap()),
-                _ => drop(book.restore_many(&uids).unwrap()),
-            }
-            if rng.chance(30) {
-                store.merge_index().unwrap();
-            }
-            for (filter, view, follower) in &mut views {
-                match rng.below(4) {
-                    0 => follower.apply(since(view.changes().unwrap())),
-                    1 => {
-                        let loaded = view.load(Page::ALL).unwrap();
-                        follower.apply(since(loaded.changes));
-                        let entries: BTreeMap<_, _> = loaded
-                            .entries
-                            .into_iter()
-                            .map(|e| (e.id, e.summary))
-                            .collect();
-                        assert_eq!(follower.entries, entries, "seed {seed}, step {step}");
-                    }
-                    2 => {
-                        // Exactly those that have something to tell are woken.
-                        let token = view.token();
-                        let mut twin = contacts.view_since(filter, token).unwrap();
-                        let expected = since(twin.changes().unwrap());
-                        if !expected.is_empty() {
-                            let told = view.wait(Some(PATIENCE)).unwrap().expect("a lost wakeup");
-                            assert_eq!(since(told), expected, "seed {seed}, step {step}");
-                            follower.apply(expected);
-                        }
-                    }
-                    _ => continue,
-                }
-                follower.check(&contacts, filter);
-            }
-        }
-        clean(&store);
-    }
-}
-
-fn random_card(rng: &mut SplitMix64, uid: &str) -> Card {
-    let mut pick = |from: &[&str]| from[rng.below(from.len() as u32) as usize].to_owned();
-    let text = format!(
-        "BEGIN:VCARD\r\nVERSION:4.0\r\nUID:{uid}\r\n{}{}{}{}{}END:VCARD\r\n",
-        pick(&[
-            "FN:Anna\r\n",
-            "FN:Berta\r\n",
-            "FN:Annika Zz\r\n",
-            "FN:Ines\r\n"
-        ]),
-        pick(&["", "ORG:Acme\r\n", "ORG:Acme;Sales\r\n", "ORG:Other\r\n"]),
-        pick(&[
-            "",
-            "TEL:030 4711\r\n",
-            "TEL:+49 30 4711\r\n",
-            "TEL:0171 5\r\n"
-        ]),
-        pick(&["", "EMAIL:a@example.org\r\n", "EMAIL:a@example.com\r\n"]),
-        pick(&[
-            "",
-            "NOTE:tea\r\n",
-            "NOTE:no teapot\r\n",
-            "URL:http://example.org\r\n"
-        ]),
-    );
-    Card::parse(text).unwrap()
 }
 
 const DYING: &str = "ETUI_TEST_VIEWS_DYING";
