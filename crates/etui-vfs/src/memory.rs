@@ -1,4 +1,4 @@
-//! SQLite's own count of its memory.
+//! Memory: SQLite's own count of it, and giving back what is free.
 
 use std::os::raw::c_int;
 
@@ -29,4 +29,18 @@ pub fn memory_used() -> u64 {
     // SAFETY: may be called at any time, from any thread.
     let used = unsafe { ffi::sqlite3_memory_used() };
     u64::try_from(used).unwrap_or(0)
+}
+
+/// Gives back to the system what this process has freed and its allocator keeps, after work that
+/// took much for a while. With another C library than glibc nothing happens.
+pub fn give_back() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    {
+        unsafe extern "C" {
+            fn malloc_trim(pad: usize) -> c_int;
+        }
+        // SAFETY: `malloc_trim` (glibc's manual page) may be called at any time, from any thread,
+        // and touches nothing that is allocated.
+        unsafe { malloc_trim(0) };
+    }
 }

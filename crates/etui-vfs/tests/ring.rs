@@ -1,5 +1,6 @@
 //! Reads and writes through `io_uring`, where it is permitted.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![cfg(feature = "ring")]
 
 use std::fs::{File, OpenOptions};
 

@@ -275,7 +275,9 @@ impl Store {
     /// # Errors
     /// Whatever writing reports. What was merged until then stays.
     pub fn merge_index(&self) -> Result<()> {
-        merge(&self.engine, Due::ALL)
+        let merged = merge(&self.engine, Due::ALL);
+        self.engine.release_memory();
+        merged
     }
 
     /// How much memory its page caches may use: the budget, divided over the connections that
@@ -364,8 +366,10 @@ impl Store {
             return Ok(());
         }
         match self.merging.try_lock() {
-            Ok(_merging) => merge(&self.engine, due),
-            Err(TryLockError::Poisoned(_merging)) => merge(&self.engine, due),
+            Ok(_) | Err(TryLockError::Poisoned(_)) => {
+                merge(&self.engine, due)?;
+                self.engine.restrain_log()
+            }
             Err(TryLockError::WouldBlock) => Ok(()),
         }
     }
@@ -395,6 +399,7 @@ impl Store {
             if !self.is_read_only() {
                 tracing::info!("deriving keys and lists anew");
                 self.engine.write(|conn| self.rederive(conn))?;
+                self.engine.release_memory();
             } else if self
                 .engine
                 .read(|c| meta::get::<String>(c, meta::DERIVATION))?

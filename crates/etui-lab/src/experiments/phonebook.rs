@@ -70,7 +70,7 @@ impl Experiment for Phonebook {
                      ways: as shipped with etui deferred, durable with etui, as shipped with \
                      etui. The study's older interface (EBook) is gone from the server.",
             same_answer: "After the fill every arm names all contacts: UIDs and names must be \
-                          the same set. So must each query's contacts, the 50 fetched by UID \
+                          the same set. So must each query's contacts (and their UIDs alone), the 50 fetched by UID \
                           one by one and at once, and the number of contacts after the saves. \
                           What the products mean by a beginning or an end differs (whole names \
                           or words, numbers as written or their digits), so the queries are \
@@ -407,6 +407,9 @@ fn reads(case: &Case, meter: &mut Meter, book: &mut dyn Book) -> Result<(), Erro
     let screen = book.screen(many, SCREEN)?;
     record(meter, "screen", &screen);
     meter.answer(screen.count.to_le_bytes());
+    for (name, answer) in book.own(many, SCREEN)? {
+        record(meter, name, &answer);
+    }
 
     for query in queries::all() {
         if case.size > query.largest {
@@ -418,6 +421,7 @@ fn reads(case: &Case, meter: &mut Meter, book: &mut dyn Book) -> Result<(), Erro
         let which = rounds(some, || book.which(1, &query))?;
         record(meter, &format!("{}_which", query.name), &which);
         meter.answer(which.count.to_le_bytes());
+        meter.answer(&which.digest);
         if meter.counts() {
             meter.record(&format!("{}/hits", query.name), found.count as f64);
         }

@@ -6,7 +6,7 @@
 use std::ops::Range;
 use std::path::Path;
 
-use rusqlite::types::Value;
+use rusqlite::types::{FromSql, Value};
 use rusqlite::{Connection, params_from_iter};
 
 use crate::error::Error;
@@ -357,20 +357,29 @@ impl Plain {
         Ok(summaries)
     }
 
+    /// Every contact's UID, and what the list shows of it, coded as in the file; in its order.
+    pub fn names(&self) -> Result<Vec<(String, Vec<u8>)>, Error> {
+        let mut statement = self.conn.prepare_cached(
+            "SELECT r.uid, l.summary FROM list l CROSS JOIN record r ON r.id = l.id \
+             WHERE l.collection = 1 ORDER BY l.sort, l.id",
+        )?;
+        let named = statement
+            .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+            .collect::<rusqlite::Result<_>>()?;
+        Ok(named)
+    }
+
     /// The vCards that a query means.
     pub fn find(&self, lookup: &Lookup) -> Result<Vec<Vec<u8>>, Error> {
         self.select("r.text", lookup)
     }
 
-    /// What the list shows of the contacts that a query means.
-    pub fn find_entries(&self, lookup: &Lookup) -> Result<Vec<Vec<u8>>, Error> {
-        self.select(
-            "(SELECT summary FROM list l WHERE l.collection = 1 AND l.sort = r.sort AND l.id = r.id)",
-            lookup,
-        )
+    /// The UIDs of the contacts that a query means.
+    pub fn find_uids(&self, lookup: &Lookup) -> Result<Vec<String>, Error> {
+        self.select("r.uid", lookup)
     }
 
-    fn select(&self, column: &str, lookup: &Lookup) -> Result<Vec<Vec<u8>>, Error> {
+    fn select<T: FromSql>(&self, column: &str, lookup: &Lookup) -> Result<Vec<T>, Error> {
         let (condition, values) = lookup.condition();
         let mut statement = self
             .conn

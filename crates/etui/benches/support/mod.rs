@@ -1,5 +1,7 @@
-//! What both benchmarks need: people, filled stores, and the same schema driven by plain rusqlite.
+//! What the benchmarks need: people, filled stores, and the same schema driven by plain rusqlite.
 
+use std::io::{self, Read};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use etui::contacts::Card;
@@ -81,31 +83,49 @@ pub fn kept(count: usize) -> PathBuf {
     let unfinished = tempfile::tempdir_in(&dir).expect("a scratch directory");
     let mut options = options();
     options.durability = Durability::Deferred;
-    options.memory_budget = 256 << 20;
-    options.merge_substrings = false;
     let (new, store) = store(unfinished.path(), "s.etui", &options);
     let contacts = store.contacts().expect("the default book");
     let start = std::time::Instant::now();
-    let mut people = People::varied(1).take(count);
-    let mut done = 0;
-    loop {
-        let some: Vec<Card> = people
-            .by_ref()
-            .take(20_000)
-            .map(|t| Card::parse(t).expect("a generated card"))
-            .collect();
-        if some.is_empty() {
-            break;
-        }
-        contacts.save_many(&some).expect("saving");
-        done += some.len();
-        eprintln!("{done} of {count} contacts, {:.0?}", start.elapsed());
-    }
+    let people = Stream::new(People::varied(1).take(count));
+    let report = contacts
+        .import(people, &mut |_| ControlFlow::Continue(()))
+        .expect("importing");
+    assert_eq!(report.added, count as u64, "{:?}", report.refusals.first());
     store.merge_index().expect("merging");
     store.close().expect("closing");
     std::fs::rename(&new, &path).expect("keeping the store");
     eprintln!("made {} in {:.0?}", path.display(), start.elapsed());
     path
+}
+
+/// Texts, one after another, as they are asked for.
+pub struct Stream<I> {
+    texts: I,
+    text: Vec<u8>,
+    at: usize,
+}
+
+impl<I> Stream<I> {
+    /// Reads `texts`.
+    pub fn new(texts: I) -> Self {
+        Self {
+            texts,
+            text: Vec::new(),
+            at: 0,
+        }
+    }
+}
+
+impl<I: Iterator<Item = String>> Read for Stream<I> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if self.at == self.text.len() {
+            self.text = self.texts.next().unwrap_or_default().into_bytes();
+            self.at = 0;
+        }
+        let some = (&self.text[self.at..]).read(into)?;
+        self.at += some;
+        Ok(some)
+    }
 }
 
 /// The file opened by plain rusqlite with the settings that a store has.

@@ -149,6 +149,16 @@ impl Writer {
         lock(&self.baton).connection.take()
     }
 
+    /// Runs `work` on the connection while no transaction is open. `None`: one is, or nothing was
+    /// written yet.
+    pub(super) fn between<T>(&self, work: impl FnOnce(&Connection) -> T) -> Option<T> {
+        let baton = lock(&self.baton);
+        match (&baton.group, &baton.connection) {
+            (None, Some(connection)) => Some(work(connection)),
+            _ => None,
+        }
+    }
+
     /// Runs `work` in a write transaction and returns when that is committed.
     ///
     /// `at_commit` runs at the end of a transaction, in the one thread that commits it. What

@@ -9,6 +9,7 @@
 //! (<https://sqlite.org/wal.html>, "Performance Considerations").
 
 mod group;
+mod log;
 mod open;
 pub(crate) mod schema;
 pub(crate) mod spill;
@@ -68,6 +69,7 @@ pub(crate) struct Engine {
     settings: Settings,
     idle: Mutex<Vec<Connection>>,
     writer: group::Writer,
+    log: log::Log,
     /// Connections that are open to read, idle or lent.
     readers: AtomicUsize,
 }
@@ -94,10 +96,35 @@ impl Engine {
             mode: opened.mode,
             idle: Mutex::new(vec![opened.connection]),
             writer: group::Writer::new(settings.durability, settings.busy_timeout),
+            log: log::Log::new(),
             settings,
             readers: AtomicUsize::new(1),
         };
         Ok((engine, opened.created))
+    }
+
+    /// Keeps the log from growing for as long as readers come before others go. For now and then:
+    /// it looks at the file's size.
+    pub(crate) fn restrain_log(&self) -> Result<()> {
+        if !self.log.is_large(&self.path) {
+            return Ok(());
+        }
+        let restart = |c: &Connection| self.log.restart(c, &self.path, self.settings.busy_timeout);
+        match self.writer.between(restart) {
+            Some(done) => done.map_err(|e| self.explain(e.into())),
+            None => Ok(()),
+        }
+    }
+
+    /// Gives back what the page caches hold, after work that filled them, and what is free.
+    pub(crate) fn release_memory(&self) {
+        let shrink = |c: &Connection| {
+            // It may fail for nothing but a damaged file, which the next use tells of.
+            let _ = c.execute_batch("PRAGMA shrink_memory");
+        };
+        self.writer.between(shrink);
+        lock(&self.idle).iter().for_each(shrink);
+        etui_vfs::give_back();
     }
 
     pub(crate) fn path(&self) -> &Path {

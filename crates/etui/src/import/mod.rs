@@ -314,6 +314,7 @@ impl Run<'_, '_> {
             Ok((filling.added, filling.unchanged))
         })?;
         (self.report.added, self.report.unchanged) = added;
+        store.engine.release_memory();
         self.tell_saved()?;
         aside.each(|item| self.take(item))
     }

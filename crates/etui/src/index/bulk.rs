@@ -197,7 +197,7 @@ impl<K: Key> Lists<K> {
                 key.clear();
                 key.extend_from_slice(next);
                 keys += 1;
-                if keys % 4_096 == 0 {
+                if keys.is_multiple_of(4_096) {
                     on_key()?;
                 }
             }

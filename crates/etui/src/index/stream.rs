@@ -40,6 +40,8 @@ pub(crate) struct List {
     /// What was read of it, and how far it is used up.
     ids: Vec<i64>,
     at: usize,
+    /// Nothing is left of it.
+    ended: bool,
 }
 
 impl Stream {
@@ -52,6 +54,7 @@ impl Stream {
                 key,
                 ids: Vec::new(),
                 at: 0,
+                ended: false,
             }))
         };
         match look {
@@ -69,7 +72,7 @@ impl Stream {
         }
     }
 
-    /// The least id that is not below `least`.
+    /// The least id that is not below `least`, which is not below what was asked for before.
     pub(crate) fn seek(&mut self, conn: &Connection, least: i64) -> Result<Option<i64>> {
         match self {
             Self::List(list) => list.seek(conn, least),
@@ -106,6 +109,9 @@ impl List {
         if let Some(id) = self.ahead(least) {
             return Ok(Some(id));
         }
+        if self.ended {
+            return Ok(None);
+        }
         // The row that `least` would be in, and if all of it is below, the one behind.
         for row in [self.index.block_before, self.index.block_behind] {
             let mut ids = std::mem::take(&mut self.ids);
@@ -126,6 +132,7 @@ impl List {
                 return Ok(Some(id));
             }
         }
+        self.ended = true;
         Ok(None)
     }
 

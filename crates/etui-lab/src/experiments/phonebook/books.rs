@@ -1,14 +1,13 @@
 //! [`Book`]: the works of the experiment, as each product does them.
 
-use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use etui::contacts::{Card, Page};
+use etui::contacts::{Card, Column, Columns, Contacts, Query as Wanted, Rows as Found, Sort};
 use etui::{Durability, Options, Store};
 
-use super::queries::Query;
+use super::queries::{self, Query};
 use crate::error::Error;
 use crate::peers::eds::{self, Answer, Client, Session};
 use crate::peers::plain::{Parts, Plain, Rows};
@@ -29,7 +28,7 @@ pub trait Book {
     fn all(&mut self) -> Result<Answer, Error>;
     /// Fetches every vCard and reads its name.
     fn names(&mut self) -> Result<Answer, Error>;
-    /// Every contact's name, without its vCard where that can be had.
+    /// Every contact's UID and name, without its vCard where that can be had.
     fn partial(&mut self) -> Result<Answer, Error>;
     /// Fetches contacts one by one.
     fn get(&mut self, times: u64, uids: &[String]) -> Result<Answer, Error>;
@@ -37,10 +36,14 @@ pub trait Book {
     fn many(&mut self, times: u64, uids: &[String]) -> Result<Answer, Error>;
     /// The contacts that a query means, with their vCards.
     fn find(&mut self, times: u64, query: &Query) -> Result<Answer, Error>;
-    /// Which contacts a query means: the least that the product can be asked for.
+    /// Which contacts a query means: their UIDs.
     fn which(&mut self, times: u64, query: &Query) -> Result<Answer, Error>;
     /// The first contacts by name, as a program shows them first.
     fn screen(&mut self, times: u64, count: u64) -> Result<Answer, Error>;
+    /// What the product alone is asked for, by name.
+    fn own(&mut self, _times: u64, _count: u64) -> Result<Vec<(&'static str, Answer)>, Error> {
+        Ok(Vec::new())
+    }
     /// Closes the book; the time it takes.
     fn close(&mut self) -> Result<Answer, Error>;
     /// Opens it again; the time it takes.
@@ -127,13 +130,41 @@ pub fn options(durability: Durability) -> Options {
     options
 }
 
+/// A query of etui whose order is the cheapest, as the server's answers have none.
+fn as_found(query: &Query, columns: impl Into<Columns>) -> Wanted {
+    let wanted = Wanted::new(query.filter.clone());
+    wanted.sort(Sort::Found).columns(columns)
+}
+
+/// UIDs and names; a name that was not asked for is empty.
+fn uids_and_names(rows: &Found) -> impl Iterator<Item = (&str, &str)> {
+    rows.iter().map(|row| (row.get(Column::Uid), row.name()))
+}
+
+fn rows(contacts: &Contacts<'_>, query: &Wanted) -> Result<u64, Error> {
+    Ok(contacts.query(query)?.len() as u64)
+}
+
+/// Times `times` calls, which differ; how many contacts came of the last.
+fn each(times: u64, mut work: impl FnMut(u64) -> Result<u64, Error>) -> Result<Answer, Error> {
+    let mut n = 0;
+    let (ns, count) = timed(times, || {
+        n += 1;
+        work(n)
+    })?;
+    Ok(Answer {
+        ns,
+        count,
+        ..Answer::default()
+    })
+}
+
 /// etui, in this process.
 pub struct Etui {
     path: PathBuf,
     options: Options,
     store: Option<Store>,
     cards: Vec<Card>,
-    uids: HashMap<i64, String>,
     held: Vec<(Card, String)>,
 }
 
@@ -145,7 +176,6 @@ impl Etui {
             options: options(durability),
             store: None,
             cards,
-            uids: HashMap::new(),
             held: Vec::new(),
         };
         book.open()?;
@@ -205,25 +235,20 @@ impl Book for Etui {
 
     fn names(&mut self) -> Result<Answer, Error> {
         let contacts = self.store()?.contacts()?;
-        let (ns, (texts, named)) = timed(1, || {
+        let (ns, (_texts, named)) = timed(1, || {
             let texts = contacts.all()?;
             let parts: Vec<&[u8]> = texts.iter().map(|(_, text)| text).collect();
             let named = named(&parts)?;
             Ok((texts, named))
         })?;
-        let ids = texts.iter().map(|(id, _)| id.0);
-        self.uids = ids.zip(named.iter().map(|(uid, _)| uid.clone())).collect();
         Ok(answer(ns, pairs(&named)))
     }
 
     fn partial(&mut self) -> Result<Answer, Error> {
         let contacts = self.store()?.contacts()?;
-        let (ns, entries) = timed(1, || Ok(contacts.list(Page::ALL)?))?;
-        let uid = |id: i64| self.uids.get(&id).map_or("", String::as_str);
-        let entries = entries
-            .iter()
-            .map(|entry| (uid(entry.id.0), entry.summary.name.as_str()));
-        Ok(answer(ns, entries))
+        let everyone = Wanted::all().columns(Column::Uid | Column::Name);
+        let (ns, rows) = timed(1, || Ok(contacts.query(&everyone)?))?;
+        Ok(answer(ns, uids_and_names(&rows)))
     }
 
     fn get(&mut self, times: u64, uids: &[String]) -> Result<Answer, Error> {
@@ -246,38 +271,68 @@ impl Book for Etui {
     }
 
     fn find(&mut self, times: u64, query: &Query) -> Result<Answer, Error> {
-        let store = self.store()?;
-        let (ns, found) = timed(times, || {
-            let snapshot = store.snapshot()?;
-            let reader = snapshot.contacts()?;
-            let mut found = Vec::new();
-            for entry in reader.find(&query.filter)? {
-                found.extend(reader.by_id(entry.id)?);
-            }
-            Ok(found)
-        })?;
-        let texts: Vec<_> = found.into_iter().map(|contact| contact.text).collect();
+        let contacts = self.store()?.contacts()?;
+        let wanted = as_found(query, Column::Card);
+        let (ns, rows) = timed(times, || Ok(contacts.query(&wanted)?))?;
+        let texts: Vec<&[u8]> = rows.iter().map(|row| row.card()).collect();
         Ok(answer(ns, pairs(&named(&texts)?)))
     }
 
     fn which(&mut self, times: u64, query: &Query) -> Result<Answer, Error> {
         let contacts = self.store()?.contacts()?;
-        let (ns, found) = timed(times, || Ok(contacts.find(&query.filter)?))?;
-        Ok(Answer {
-            ns,
-            count: found.len() as u64,
-            ..Answer::default()
-        })
+        let wanted = as_found(query, Column::Uid);
+        let (ns, rows) = timed(times, || Ok(contacts.query(&wanted)?))?;
+        Ok(answer(ns, uids_and_names(&rows)))
     }
 
     fn screen(&mut self, times: u64, count: u64) -> Result<Answer, Error> {
         let contacts = self.store()?.contacts()?;
-        let (ns, entries) = timed(times, || Ok(contacts.list(Page::first(count))?))?;
+        let (ns, rows) = timed(times, || Ok(contacts.query(&Wanted::all().limit(count))?))?;
         Ok(Answer {
             ns,
-            count: entries.len() as u64,
+            count: rows.len() as u64,
             ..Answer::default()
         })
+    }
+
+    fn own(&mut self, times: u64, count: u64) -> Result<Vec<(&'static str, Answer)>, Error> {
+        let contacts = self.store()?.contacts()?;
+        let whole = Wanted::all().columns(Columns::SUMMARY);
+        let all = contacts.query(&whole)?;
+        // Spread over the list, another one each time.
+        let spread = |n: u64| (n * 7_919 + 13) % (all.len() as u64).max(1);
+        let mut works = vec![("list_whole", each(times, |_| rows(&contacts, &whole))?)];
+        works.push((
+            "list_at",
+            each(times, |n| {
+                rows(&contacts, &Wanted::all().offset(spread(n)).limit(count))
+            })?,
+        ));
+        works.push((
+            "list_position",
+            each(times, |n| {
+                let id = all.get(spread(n) as usize).map(|row| row.id());
+                let position = id.map(|id| contacts.position(id)).transpose()?.flatten();
+                if position != Some(spread(n)) {
+                    return Err(Error::other("a contact is not where the list has it"));
+                }
+                Ok(1)
+            })?,
+        ));
+        works.push((
+            "list_letters",
+            each(times, |_| Ok(contacts.letters()?.len() as u64))?,
+        ));
+        for (name, query) in [
+            ("page_name_prefix", "name_prefix"),
+            ("page_email_suffix", "email_suffix"),
+        ] {
+            let query = queries::all().into_iter().find(|q| q.name == query);
+            let query = query.ok_or_else(|| Error::other("there is no such query"))?;
+            let page = as_found(&query, Columns::SUMMARY).limit(count);
+            works.push((name, each(times, |_| rows(&contacts, &page))?));
+        }
+        Ok(works)
     }
 
     fn close(&mut self) -> Result<Answer, Error> {
@@ -400,10 +455,10 @@ impl Book for PlainBook {
 
     fn partial(&mut self) -> Result<Answer, Error> {
         let plain = self.plain()?;
-        let (ns, summaries) = timed(1, || plain.list(u64::MAX))?;
+        let (ns, named) = timed(1, || plain.names())?;
         Ok(Answer {
             ns,
-            count: summaries.len() as u64,
+            count: named.len() as u64,
             ..Answer::default()
         })
     }
@@ -434,12 +489,8 @@ impl Book for PlainBook {
 
     fn which(&mut self, times: u64, query: &Query) -> Result<Answer, Error> {
         let plain = self.plain()?;
-        let (ns, found) = timed(times, || plain.find_entries(&query.lookup))?;
-        Ok(Answer {
-            ns,
-            count: found.len() as u64,
-            ..Answer::default()
-        })
+        let (ns, uids) = timed(times, || plain.find_uids(&query.lookup))?;
+        Ok(answer(ns, uids.iter().map(|uid| (uid.as_str(), ""))))
     }
 
     fn screen(&mut self, times: u64, count: u64) -> Result<Answer, Error> {

@@ -15,7 +15,7 @@
  *   get TIMES UID...        fetches by UID, one after another, each timed; TIMES rounds
  *   many TIMES UID...       fetches by UID, all in one query; digest
  *   find TIMES SEXP         the contacts that a query means; digest
- *   uids TIMES SEXP         their UIDs alone
+ *   uids TIMES SEXP         their UIDs alone; digest, names left empty
  *   view                    every contact through a view that asks for UID and name only
  *   screen TIMES COUNT      a new cursor by family and given name, and its first contacts
  *   start BOOK WAY COUNT    connect and screen in one, as an application begins
@@ -68,20 +68,11 @@ compare_lines (gconstpointer a, gconstpointer b)
 }
 
 static gchar *
-digest_of (GSList *contacts)
+digest_of_lines (GPtrArray *lines)
 {
-	GPtrArray *lines = g_ptr_array_new_with_free_func (g_free);
 	guint64 hash = 0xcbf29ce484222325u;
-	GSList *at;
 	guint i;
 
-	for (at = contacts; at; at = at->next) {
-		gchar *uid = e_contact_get (at->data, E_CONTACT_UID);
-		gchar *name = e_contact_get (at->data, E_CONTACT_FULL_NAME);
-		g_ptr_array_add (lines, g_strdup_printf ("%s\t%s\n", uid ? uid : "", name ? name : ""));
-		g_free (uid);
-		g_free (name);
-	}
 	g_ptr_array_sort (lines, compare_lines);
 	for (i = 0; i < lines->len; i++) {
 		const guchar *c = g_ptr_array_index (lines, i);
@@ -90,6 +81,34 @@ digest_of (GSList *contacts)
 	}
 	g_ptr_array_free (lines, TRUE);
 	return g_strdup_printf ("%016" G_GINT64_MODIFIER "x", hash);
+}
+
+static gchar *
+digest_of (GSList *contacts)
+{
+	GPtrArray *lines = g_ptr_array_new_with_free_func (g_free);
+	GSList *at;
+
+	for (at = contacts; at; at = at->next) {
+		gchar *uid = e_contact_get (at->data, E_CONTACT_UID);
+		gchar *name = e_contact_get (at->data, E_CONTACT_FULL_NAME);
+		g_ptr_array_add (lines, g_strdup_printf ("%s\t%s\n", uid ? uid : "", name ? name : ""));
+		g_free (uid);
+		g_free (name);
+	}
+	return digest_of_lines (lines);
+}
+
+/* The same of UIDs alone. */
+static gchar *
+digest_of_uids (GSList *uids)
+{
+	GPtrArray *lines = g_ptr_array_new_with_free_func (g_free);
+	GSList *at;
+
+	for (at = uids; at; at = at->next)
+		g_ptr_array_add (lines, g_strdup_printf ("%s\t\n", (const gchar *) at->data));
+	return digest_of_lines (lines);
 }
 
 static void
@@ -335,6 +354,8 @@ find_uids (guint times, const gchar *sexp, Answer *answer, GError **error)
 		took (answer, begun);
 	}
 	answer->count = g_slist_length (uids);
+	g_free (answer->digest);
+	answer->digest = digest_of_uids (uids);
 	g_slist_free_full (uids, g_free);
 	return TRUE;
 }

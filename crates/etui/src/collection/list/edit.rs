@@ -352,7 +352,7 @@ fn merged(old: &Block<'_>, edits: &[Edit]) -> Vec<New> {
     all.extend(entries);
     // A block that grew by one entry is halved, so that both halves have room; a run of new
     // entries fills its blocks but for a tenth.
-    let bytes: usize = all.iter().map(|e| entry_size(e)).sum();
+    let bytes: usize = all.iter().map(entry_size).sum();
     let fill = match bytes {
         ..=BLOCK_BYTES => BLOCK_BYTES,
         b if b < 2 * BLOCK_BYTES => b / 2,
