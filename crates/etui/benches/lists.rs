@@ -20,7 +20,7 @@ mod support;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use etui::contacts::{Columns, Contacts, Field, Filter, Match, Query, Sort};
+use etui::contacts::{Column, Columns, Contacts, Field, Filter, Match, Query, Sort};
 use etui::text::phone::Strength;
 use etui::{RecordId, Store};
 use etui_testkit::people::{Person, varied_person};
@@ -29,8 +29,8 @@ use rustix::time::{ClockId, clock_gettime};
 use support::{SIZE, kept, options};
 
 /// Queries of a row that are timed, and that go before them.
-const TIMED: usize = 300;
-const BEFORE: usize = 60;
+const TIMED: usize = 200;
+const BEFORE: usize = 40;
 /// Contacts on a screen.
 const PAGE: u64 = 50;
 /// Letters typed.
@@ -136,6 +136,7 @@ fn lists(size: usize, only: &str) {
     bench.phones();
     bench.substrings();
     bench.positions();
+    bench.whole_answers();
     bench.counts();
     println!();
     bench.typing();
@@ -567,6 +568,21 @@ impl Bench<'_> {
         });
     }
 
+    /// Answers without end, as found, of everybody at a mail domain.
+    fn whole_answers(&mut self) {
+        for (name, column) in [("UIDs", Column::Uid), ("vCards", Column::Card)] {
+            self.row(&format!("all of a domain: {name}"), Target::None, |bench| {
+                let digit = bench.rng.below(10);
+                let host = ["example.org", "example.com", "example.net"];
+                let host = host[bench.rng.below(3) as usize];
+                let filter = Filter::email_suffix(format!("@{host}"));
+                let other = Filter::phone_suffix(format!("{digit}{digit}{digit}{digit}"));
+                let query = Query::new(filter.or(other));
+                query.sort(Sort::Found).columns(column)
+            });
+        }
+    }
+
     fn counts(&mut self) {
         let none = Target::None;
         for (name, field, how) in [
@@ -623,6 +639,10 @@ impl Bench<'_> {
             print_row(&(at + 1).to_string(), Target::Worst(FRAME), times, "");
         }
         println!("\nThe slowest: \"{}\", {}.\n", slowest.1, shown(slowest.0));
+        if std::env::var_os("ETUI_BENCH_EXPLAIN").is_some() {
+            let query = Query::new(slowest.1.parse().expect("words")).limit(PAGE);
+            eprintln!("{}\n", self.contacts.explain(&query).expect("a plan"));
+        }
     }
 }
 

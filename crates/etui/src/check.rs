@@ -7,7 +7,6 @@ use crate::collection::list::block::Block;
 use crate::collection::{ETag, changes, list, meta};
 use crate::contacts::{Card, keys};
 use crate::error::Result;
-use crate::index::merge::{Due, merge};
 use crate::index::pending::Marks;
 use crate::index::postings::{GRAMS, Postings, TERMS};
 use crate::index::{grams, terms};
@@ -102,7 +101,7 @@ impl Store {
     }
 
     fn check_records(&self, conn: &Connection, report: &mut CheckReport) -> Result<()> {
-        // What an older version derived is derived anew at the next write, and is no damage.
+        // What an older version derived is derived anew at the next use, and is no damage.
         let order = self.order()?;
         let current = self.is_derived_now(conn)?;
         let mut statement = conn.prepare(
@@ -165,8 +164,9 @@ impl Store {
     /// # Errors
     /// Whatever writing reports.
     pub fn rebuild_index(&self) -> Result<()> {
-        self.write(crate::index::clear)?;
-        merge(&self.engine, Due::ALL)
+        self.write(|conn| crate::index::rebuild(conn, self.path()))?;
+        self.engine.release_memory();
+        Ok(())
     }
 
     /// Makes everything that is derived from the records anew: keys, lists, index. A text that is

@@ -12,7 +12,7 @@ use crate::contacts::Contacts;
 use crate::contacts::book;
 use crate::engine::{Durability, Engine, Memory, OpenMode, Settings, Size, schema};
 use crate::error::{Error, Result};
-use crate::index::merge::{Due, merge};
+use crate::index::merge::{Due, Seen, merge};
 use crate::index::pending::Pending;
 use crate::notify::Notifier;
 use crate::snapshot::Snapshot;
@@ -92,6 +92,7 @@ pub struct Store {
     /// Held by the save that brings the index up to date.
     merging: Mutex<()>,
     pub(crate) pending: Pending,
+    merged: Seen,
 }
 
 /// What the store says of its locale.
@@ -153,6 +154,7 @@ impl Store {
             order_checked: AtomicBool::new(false),
             merging: Mutex::new(()),
             pending: Pending::default(),
+            merged: Seen::default(),
         };
         let founded = !created
             && store
@@ -338,7 +340,7 @@ impl Store {
         self.ensure_order()?;
         let mut done = self.engine.write_of(
             size,
-            |conn| Due::after(conn, self.options.merge_substrings),
+            |conn| Due::after(conn, self.options.merge_substrings, &self.merged),
             |conn| {
                 if !self.copy_checked.load(Ordering::Relaxed) {
                     self.notice_copy(conn)?;
@@ -395,10 +397,26 @@ impl Store {
         if self.order_checked.load(Ordering::Relaxed) {
             return Ok(());
         }
+        // Its locale is read by a connection of its own.
+        self.order()?;
         if !self.engine.read(|c| self.is_derived_now(c))? {
             if !self.is_read_only() {
-                tracing::info!("deriving keys and lists anew");
-                self.engine.write(|conn| self.rederive(conn))?;
+                self.engine.write(|conn| {
+                    // Others may have done it while this waited.
+                    if self.is_derived_now(conn)? {
+                        return Ok(());
+                    }
+                    tracing::info!("deriving keys and lists anew");
+                    self.rederive(conn)
+                })?;
+                // Else every search would look at every record until something is saved.
+                if let Err(error) = self
+                    .engine
+                    .read(|conn| Due::after(conn, self.options.merge_substrings, &self.merged))
+                    .and_then(|due| self.merge_due(due))
+                {
+                    tracing::warn!(%error, "the index was not brought up to date");
+                }
                 self.engine.release_memory();
             } else if self
                 .engine
@@ -425,8 +443,10 @@ impl Store {
     /// wrong.
     pub(crate) fn rederive(&self, conn: &Connection) -> Result<()> {
         let order = self.order()?;
-        if crate::contacts::rederive(conn, order, self.region())? {
-            crate::index::clear(conn)?;
+        // A migration leaves an empty index.
+        let unindexed = meta::number(conn, meta::TERM_MARK)? == 0;
+        if crate::contacts::rederive(conn, order, self.region())? || unindexed {
+            crate::index::rebuild(conn, self.path())?;
         }
         meta::set(conn, meta::DERIVATION, derivation(order))
     }

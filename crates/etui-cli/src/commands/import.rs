@@ -89,7 +89,12 @@ pub fn run(app: &mut App, args: &Args) -> Result<()> {
             .say(format!("{}: {}", shown(&name), summary(&report)))?;
         all.add(&name, report);
     }
-    store.merge_index()?;
+    // What is imported is saved; without this, searches take longer until the next save.
+    if let Err(error) = store.merge_index() {
+        app.out.error_line(&one_line(&format!(
+            "everything is saved, but the search index is not up to date yet: {error}"
+        )));
+    }
     store.close()?;
     if app.out.json {
         app.out.object(&all)?;

@@ -1,8 +1,8 @@
 //! What the store keeps of a card beside its text: search keys, sort key, summary.
 //!
 //! Search keys are the folded values of the indexed fields. They are the one truth a filter is
-//! evaluated against (`filter::matches`); indexes only find candidates. Kept in the record
-//! so that an index entry can always be taken back exactly as it was put in:
+//! evaluated against (`filter::matches`); what the index holds is made from them. Kept in the
+//! record so that an index entry can always be taken back exactly as it was put in:
 //!
 //! ```text
 //! keys   := entry*

@@ -43,16 +43,12 @@ impl Log {
     }
 
     /// Has the log begin anew, if its readers go in time.
-    pub(super) fn restart(
-        &self,
-        connection: &Connection,
-        path: &Path,
-        busy_timeout: Duration,
-    ) -> rusqlite::Result<()> {
+    pub(super) fn restart(&self, connection: &Connection, path: &Path) -> rusqlite::Result<()> {
         connection.busy_timeout(PATIENCE)?;
         let busy: rusqlite::Result<bool> =
             connection.query_row("PRAGMA wal_checkpoint(RESTART)", [], |r| r.get(0));
-        connection.busy_timeout(busy_timeout)?;
+        // The writer does its waiting itself (`group`).
+        connection.busy_timeout(Duration::ZERO)?;
         // Its file keeps its size until the next writer begins it anew.
         let size = size(path);
         let next = match busy? {

@@ -109,7 +109,7 @@ impl Engine {
         if !self.log.is_large(&self.path) {
             return Ok(());
         }
-        let restart = |c: &Connection| self.log.restart(c, &self.path, self.settings.busy_timeout);
+        let restart = |c: &Connection| self.log.restart(c, &self.path);
         match self.writer.between(restart) {
             Some(done) => done.map_err(|e| self.explain(e.into())),
             None => Ok(()),

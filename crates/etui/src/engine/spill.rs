@@ -94,19 +94,29 @@ impl Runs {
         self.runs.is_empty()
     }
 
+    fn readers(&self) -> impl Iterator<Item = Reader<'_>> {
+        self.runs.iter().map(|range| Reader {
+            runs: self,
+            range: range.clone(),
+            buffer: Vec::new(),
+            at: 0,
+        })
+    }
+
+    /// Calls `visit` with each item of one run after the other, and holds one item in memory.
+    pub(crate) fn in_turn(&self, mut visit: impl FnMut(&[u8], &[u8]) -> Result<()>) -> Result<()> {
+        for mut reader in self.readers() {
+            while let Some((key, value)) = reader.next()? {
+                visit(&key, &value)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Calls `visit` with each item of all runs, ascending; of items with one key, in the order
     /// of their runs.
     pub(crate) fn merged(&self, mut visit: impl FnMut(&[u8], &[u8]) -> Result<()>) -> Result<()> {
-        let mut readers: Vec<Reader<'_>> = self
-            .runs
-            .iter()
-            .map(|range| Reader {
-                runs: self,
-                range: range.clone(),
-                buffer: Vec::new(),
-                at: 0,
-            })
-            .collect();
+        let mut readers: Vec<Reader<'_>> = self.readers().collect();
         let mut heap = BinaryHeap::new();
         for (run, reader) in readers.iter_mut().enumerate() {
             if let Some((key, value)) = reader.next()? {
@@ -216,13 +226,22 @@ impl Sorter {
         Ok(())
     }
 
-    /// Calls `visit` with each item (key, value), ascending by key.
-    pub(crate) fn sorted(mut self, visit: impl FnMut(&[u8], &[u8]) -> Result<()>) -> Result<()> {
+    /// Calls `visit` with each item (key, value), ascending by key. Of each run one item is in
+    /// memory; of items that are as large as a run, all are.
+    pub(crate) fn sorted(self, visit: impl FnMut(&[u8], &[u8]) -> Result<()>) -> Result<()> {
+        self.into_runs()?.merged(visit)
+    }
+
+    /// The same for items that were pushed in ascending order, one in memory at a time.
+    pub(crate) fn in_turn(self, visit: impl FnMut(&[u8], &[u8]) -> Result<()>) -> Result<()> {
+        self.into_runs()?.in_turn(visit)
+    }
+
+    fn into_runs(mut self) -> Result<Runs> {
         if !self.items.is_empty() {
             self.spill()?;
         }
-        (self.bytes, self.items) = Default::default();
-        self.runs.merged(visit)
+        Ok(self.runs)
     }
 }
 
@@ -256,6 +275,21 @@ mod tests {
             items.sort();
             seen.sort();
             prop_assert_eq!(seen, items);
+        }
+
+        #[test]
+        fn what_was_pushed_in_order_comes_in_turn(
+            values in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..900), 0..200),
+            most in 1usize..20_000,
+        ) {
+            let dir = tempfile::tempdir().unwrap();
+            let mut sorter = Sorter::new(&dir.path().join("s.etui"), most).unwrap();
+            for (n, value) in values.iter().enumerate() {
+                sorter.push(&n.to_be_bytes(), &[value]).unwrap();
+            }
+            let mut seen = Vec::new();
+            sorter.in_turn(|_, value| { seen.push(value.to_vec()); Ok(()) }).unwrap();
+            prop_assert_eq!(seen, values);
         }
     }
 }

@@ -44,7 +44,7 @@ impl Aside {
 
     /// Calls `visit` with each.
     pub(super) fn each(self, mut visit: impl FnMut(Item) -> Result<()>) -> Result<()> {
-        self.items.sorted(|_, value| {
+        self.items.in_turn(|_, value| {
             let number = |at: usize| {
                 let mut bytes = [0; 8];
                 bytes.copy_from_slice(&value[at..at + 8]);

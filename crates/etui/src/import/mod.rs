@@ -27,7 +27,7 @@ use split::{Piece, Refusal, Splitter, record_excerpt};
 /// Records in one transaction at the most, and bytes of their text, of a small import.
 const BATCH_RECORDS: usize = 1_000;
 const BATCH_BYTES: usize = 2 << 20;
-/// An input with more records than this, or bytes of them, is a large one.
+/// An input with so many records, or bytes of them, is a large one.
 const SMALL_RECORDS: usize = 4_096;
 const SMALL_BYTES: usize = 4 << 20;
 /// Pieces of a large input that are parsed together, and bytes of them; and how many such
@@ -104,10 +104,11 @@ impl Contacts<'_> {
     /// input imported twice changes nothing. Of several cards with one UID and different content
     /// the first is kept.
     ///
-    /// A small input (4,096 cards or 4 MiB) goes in a batch of up to 1,000 a transaction. The new
-    /// cards of a larger one go in all at once, in one transaction, with everything about them
-    /// sorted; cards that change what is there follow in batches. It holds the store's write lock
-    /// meanwhile, and the file grows by twice what goes in until it is done.
+    /// A small input (fewer than 4,096 cards, less than 4 MiB of them) goes in a batch of up to
+    /// 1,000 a transaction. The new cards of a larger one go in all at once, in one transaction,
+    /// with everything about them sorted; cards that change what is there follow in batches. It
+    /// holds the store's write lock meanwhile, and needs room for twice what goes in, in the log
+    /// and in the file, until it is done.
     ///
     /// `on_event` is told what happens and may stop the import; what was saved by then
     /// ([`ImportEvent::Saved`]) is kept.

@@ -47,8 +47,8 @@ impl Look {
     }
 
     /// Calls `visit` with each record found, in no order and perhaps more than once, until it
-    /// says `false`; tells whether it never did. Of [`Look::All`], the smallest part is visited:
-    /// what it finds is too many.
+    /// says `false`; tells whether it never did. Of [`Look::All`] there may be some that not all
+    /// parts find.
     pub(crate) fn each(
         &self,
         conn: &Connection,

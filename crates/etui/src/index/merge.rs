@@ -5,7 +5,8 @@
 //! and moves the mark, all in one transaction. Cut off at any moment, it is as if it had not
 //! begun.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicI64, Ordering};
 
 use rusqlite::{Connection, OptionalExtension};
 
@@ -15,11 +16,11 @@ use crate::collection::{changes, meta, now_ms};
 use crate::engine::Engine;
 use crate::error::Result;
 
-/// Pending changes at which a save merges terms. A search reads this many records besides the
-/// index at the most.
+/// Pending changes at which a save merges terms. A search compares about as many records besides
+/// the index.
 const TERMS_DUE: i64 = 256;
-/// The same for grams. A posting list is rewritten whole whoever is added to it, so the batches
-/// are larger.
+/// The same for grams. A record has many more of them than terms, each in another row to be
+/// rewritten, so the batches are larger.
 const GRAMS_DUE: i64 = 2_048;
 /// Records merged in one transaction at the most, and bytes of their keys. A merge holds about
 /// five times the latter, in pieces that stay below the megabyte at which the allocator would
@@ -41,15 +42,30 @@ impl Due {
         grams: true,
     };
 
-    /// What a write transaction leaves due, asked at its end.
-    pub(crate) fn after(conn: &Connection, grams: bool) -> Result<Self> {
+    /// What a write transaction leaves due, asked at its end. `seen`: the marks as this process
+    /// last saw them.
+    pub(crate) fn after(conn: &Connection, grams: bool, seen: &Seen) -> Result<Self> {
         let latest = changes::latest(conn)?;
-        let waiting = |mark| -> Result<i64> { Ok(latest - meta::number(conn, mark)?) };
+        let is_due = |mark, seen: &AtomicI64, due| -> Result<bool> {
+            if latest - seen.load(Ordering::Relaxed) < due {
+                return Ok(false);
+            }
+            let now = meta::number(conn, mark)?;
+            seen.store(now, Ordering::Relaxed);
+            Ok(latest - now >= due)
+        };
         Ok(Self {
-            terms: waiting(meta::TERM_MARK)? >= TERMS_DUE,
-            grams: grams && waiting(meta::GRAM_MARK)? >= GRAMS_DUE,
+            terms: is_due(meta::TERM_MARK, &seen.terms, TERMS_DUE)?,
+            grams: grams && is_due(meta::GRAM_MARK, &seen.grams, GRAMS_DUE)?,
         })
     }
+}
+
+/// The marks as they were last seen. They only ever grow, so that most saves need not read them.
+#[derive(Default)]
+pub(crate) struct Seen {
+    terms: AtomicI64,
+    grams: AtomicI64,
 }
 
 /// Brings the index up to date, in as many transactions as it takes.
@@ -95,8 +111,9 @@ fn step(conn: &Connection, mark: &str) -> Result<bool> {
     Ok(batch.to < latest)
 }
 
-/// Records changed in a range of numbers, with their keys at its beginning and now.
+/// Records changed in a range of numbers, with their keys at its beginning and at its end.
 struct Batch {
+    from: i64,
     to: i64,
     records: BTreeMap<i64, Keys>,
 }
@@ -105,17 +122,21 @@ struct Batch {
 struct Keys {
     before: Vec<u8>,
     now: Vec<u8>,
+    /// The record's latest change: beyond the range, `now` is not what it had at its end.
+    changed: i64,
 }
 
 impl Batch {
     fn read(conn: &Connection, from: i64, latest: i64) -> Result<Self> {
         let mut batch = Self {
+            from,
             to: latest,
             records: BTreeMap::new(),
         };
         let mut bytes = 0;
-        let mut added =
-            conn.prepare_cached("SELECT id, removed IS NULL, keys FROM record WHERE id > ?1")?;
+        let mut added = conn.prepare_cached(
+            "SELECT id, removed IS NULL, keys, changed FROM record WHERE id > ?1",
+        )?;
         let mut rows = added.query([from])?;
         while let Some(row) = rows.next()? {
             let id = row.get(0)?;
@@ -123,7 +144,10 @@ impl Batch {
                 batch.to = id - 1;
                 break;
             }
-            let mut keys = Keys::default();
+            let mut keys = Keys {
+                changed: row.get(3)?,
+                ..Keys::default()
+            };
             if row.get(1)? {
                 keys.now = row.get(2)?;
             }
@@ -136,8 +160,9 @@ impl Batch {
             "SELECT number, record, keys FROM change \
              WHERE number > ?1 AND number <= ?2 AND record <= ?1 ORDER BY number",
         )?;
-        let mut now =
-            conn.prepare_cached("SELECT keys FROM record WHERE id = ?1 AND removed IS NULL")?;
+        let mut now = conn.prepare_cached(
+            "SELECT iif(removed IS NULL, keys, NULL), changed FROM record WHERE id = ?1",
+        )?;
         let mut rows = changed.query((from, batch.to))?;
         while let Some(row) = rows.next()? {
             let (number, id): (i64, i64) = (row.get(0)?, row.get(1)?);
@@ -150,18 +175,50 @@ impl Batch {
                 batch.to = number - 1;
                 break;
             }
+            let (now, changed) = now
+                .query_row([id], |r| Ok((r.get::<_, Option<Vec<u8>>>(0)?, r.get(1)?)))
+                .optional()?
+                .unwrap_or_default();
             let keys = Keys {
                 before: row.get::<_, Option<Vec<u8>>>(2)?.unwrap_or_default(),
-                now: now
-                    .query_row([id], |r| r.get(0))
-                    .optional()?
-                    .unwrap_or_default(),
+                now: now.unwrap_or_default(),
+                changed,
             };
             bytes += keys.before.len() + keys.now.len();
             batch.records.insert(id, keys);
         }
         batch.records.retain(|&id, _| id <= batch.to);
+        batch.end_at_its_end(conn)?;
         Ok(batch)
+    }
+
+    /// What was changed beyond the range is taken as it was at its end, which is what its first
+    /// change after that replaced: the next batch takes that for what the index has.
+    fn end_at_its_end(&mut self, conn: &Connection) -> Result<()> {
+        let to = self.to;
+        let mut beyond: BTreeSet<i64> = self
+            .records
+            .iter()
+            .filter(|(_, keys)| keys.changed > to)
+            .map(|(&id, _)| id)
+            .collect();
+        if beyond.is_empty() {
+            return Ok(());
+        }
+        let mut later = conn
+            .prepare_cached("SELECT record, keys FROM change WHERE number > ?1 ORDER BY number")?;
+        let mut rows = later.query([to])?;
+        while !beyond.is_empty()
+            && let Some(row) = rows.next()?
+        {
+            let id = row.get(0)?;
+            if beyond.remove(&id)
+                && let Some(keys) = self.records.get_mut(&id)
+            {
+                keys.now = row.get::<_, Option<Vec<u8>>>(1)?.unwrap_or_default();
+            }
+        }
+        Ok(())
     }
 }
 
@@ -188,11 +245,25 @@ fn write_terms(conn: &Connection, batch: &Batch) -> Result<()> {
                 edits.push((of_record[0].2, of_record[0].3));
             }
         }
-        if !edits.is_empty() {
-            TERMS.apply(conn, term(&group[0]), &edits)?;
+        match edits[..] {
+            [] => {}
+            // An address or number of a new record, whose id is beyond all in the index: a row of
+            // its own needs no look at what the list has, which mostly is nothing.
+            [(id, true)] if id > batch.from && is_rarely_shared(term(&group[0])) => {
+                TERMS.insert(conn, term(&group[0]), &[id])?;
+            }
+            _ => TERMS.apply(conn, term(&group[0]), &edits)?,
         }
     }
     Ok(())
+}
+
+/// Whether a term is mostly of one record.
+fn is_rarely_shared(term: &[u8]) -> bool {
+    let kind = term
+        .first()
+        .is_some_and(|kind| [terms::EMAIL, terms::PHONE, terms::PHONE_REVERSED].contains(kind));
+    kind && term.len() > 1
 }
 
 fn write_grams(conn: &Connection, batch: &Batch) -> Result<()> {
@@ -227,4 +298,83 @@ fn write_grams(conn: &Connection, batch: &Batch) -> Result<()> {
         GRAMS.apply(conn, group[0].0, &edits)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Store;
+    use crate::contacts::Card;
+
+    /// Between two transactions of one merge others save. What a record had in between must not
+    /// stay in the index.
+    #[test]
+    fn edits_between_two_batches_leave_nothing_behind() {
+        let dir = tempfile::tempdir().unwrap();
+        let options = crate::Options {
+            merge_substrings: false,
+            ..crate::Options::default()
+        };
+        let store = Store::open_with(dir.path().join("s.etui"), &options).unwrap();
+        let contacts = store.contacts().unwrap();
+        let card = |uid: &str, name: &str| {
+            Card::parse(format!("BEGIN:VCARD\nUID:{uid}\nFN:{name}\nEND:VCARD\n")).unwrap()
+        };
+        let save = |uid: &str, name: &str| {
+            // Not by way of the store, which would merge.
+            let order = store.order().unwrap();
+            let card = card(uid, name);
+            let derived = crate::contacts::keys::derive(&card, order, None);
+            let new = crate::collection::records::Incoming {
+                uid,
+                text: card.text(),
+                keys: &derived.keys,
+                sort: &derived.sort,
+                summary: &derived.summary,
+            };
+            let put = |conn: &Connection| {
+                crate::collection::records::Writing::run(conn, order, |writing| {
+                    crate::collection::records::put(
+                        conn,
+                        writing,
+                        1,
+                        &new,
+                        crate::collection::Condition::Always,
+                    )
+                })
+            };
+            store.engine.write(put).unwrap();
+        };
+        let step = |mark| store.engine.write(|conn| step(conn, mark)).unwrap();
+        let long = "x".repeat(200);
+        save("old", "Alpha");
+        save("gone", "Alpha");
+        while step(meta::TERM_MARK) || step(meta::GRAM_MARK) {}
+        save("new", "Alpha");
+        save("old", "Beta");
+        for n in 0..2_100 {
+            save(&format!("{n}"), &long);
+        }
+        for uid in ["old", "new", "gone"] {
+            save(uid, "Gamma");
+        }
+        for mark in [meta::TERM_MARK, meta::GRAM_MARK] {
+            assert!(step(mark), "{mark}: more than one batch");
+        }
+        for uid in ["old", "new", "gone"] {
+            save(uid, "Delta");
+        }
+        for mark in [meta::TERM_MARK, meta::GRAM_MARK] {
+            while step(mark) {}
+        }
+        let found = |filter: &str| contacts.find(&filter.parse().unwrap()).unwrap().len();
+        assert_eq!(found("Delta"), 3);
+        for before in ["Alpha", "Beta", "Gamma"] {
+            assert_eq!(found(before), 0, "{before}");
+            let term = terms::term(b'd', before.to_lowercase().as_bytes());
+            let left = store.engine.read(|conn| TERMS.set(conn, &term)).unwrap();
+            assert!(left.is_empty(), "{before}: {left:?}");
+        }
+        assert!(store.check().unwrap().is_clean());
+    }
 }

@@ -15,14 +15,27 @@ pub(crate) mod postings;
 pub(crate) mod stream;
 pub(crate) mod terms;
 
+use std::path::Path;
+
 use rusqlite::Connection;
 
-use crate::collection::meta;
+use crate::collection::{changes, meta};
 use crate::error::Result;
 
-/// Empties the index; every record is pending then.
-pub(crate) fn clear(conn: &Connection) -> Result<()> {
+/// Makes the index anew from the records' keys, sorted, inside the caller's transaction. `store`:
+/// its file, beside which there is room to sort.
+pub(crate) fn rebuild(conn: &Connection, store: &Path) -> Result<()> {
     conn.execute_batch("DELETE FROM term; DELETE FROM gram")?;
-    meta::set(conn, meta::TERM_MARK, 0)?;
-    meta::set(conn, meta::GRAM_MARK, 0)
+    let mut bulk = bulk::Bulk::new(store)?;
+    let mut statement =
+        conn.prepare("SELECT id, keys FROM record NOT INDEXED WHERE removed IS NULL ORDER BY id")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        bulk.add(row.get(0)?, row.get_ref(1)?.as_blob().unwrap_or_default())?;
+    }
+    drop(rows);
+    bulk.write(conn, true, &mut || Ok(()))?;
+    let latest = changes::latest(conn)?;
+    meta::set(conn, meta::TERM_MARK, latest)?;
+    meta::set(conn, meta::GRAM_MARK, latest)
 }

@@ -5,7 +5,7 @@
 //! ids := varint*    each the distance from the id before; the one before the first is `first`
 //! ```
 //!
-//! A row's `ids` stay below [`MAX_BLOCK`] bytes. Both tables are `WITHOUT ROWID`, whose inner
+//! A row takes ids until they have [`MAX_BLOCK`] bytes. Both tables are `WITHOUT ROWID`, whose inner
 //! pages hold whole rows too: with rows of a kilobyte four would fit on one, and a look into a
 //! million records would go down nine pages.
 
@@ -17,7 +17,7 @@ use super::build::Builder;
 use crate::error::Result;
 use crate::text::varint;
 
-/// Largest `ids` of a row in bytes.
+/// Bytes of `ids` with which a row is full.
 pub(crate) const MAX_BLOCK: usize = 240;
 
 /// A set of records.

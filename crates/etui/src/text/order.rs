@@ -98,7 +98,7 @@ impl Order {
         &self.letters.get_or_init(|| self.index_letters()).bounds
     }
 
-    /// Locale and collator version, e.g. `de icu4x-2.4`.
+    /// Locale, collator version and letters, e.g. `de icu4x-2.4 letters-1`.
     #[must_use]
     pub fn stamp(&self) -> &str {
         &self.stamp

@@ -15,6 +15,7 @@ mod support;
 
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::Duration;
 
 use changes::{Changer, SECOND};
 use etui::contacts::{Column, Entry, Filter, Page, Query, Reader, Rows, Sort};
@@ -268,6 +269,8 @@ fn answers_equal_the_reference_while_others_change_the_data() {
                 let mut changer = Changer::new(seed ^ (writer + 1) << 32);
                 while !over.load(Ordering::Relaxed) {
                     changer.step(store);
+                    // Every version is kept for a while: without a pause they would fill the disk.
+                    std::thread::sleep(Duration::from_millis(2));
                 }
             });
         }

@@ -540,14 +540,17 @@ fn why(measure: &str, arm: &str) -> &'static str {
             "open" | "close" => {
                 "etui also checks the file's marks, whether it is a copy, and its order"
             }
-            "partial" | "screen" => "it hands on the list's rows coded, etui decodes them",
+            "partial" => {
+                "it reads names and UIDs by one statement; etui looks up the UID of each contact \
+                 of the list"
+            }
             "rss" | "pss" | "vms" | "private_dirty" => {
                 "not known: the cards that are kept are the same"
             }
             _ => {
-                "a query made by hand for these people: it takes what the index names without \
-                 testing it against the filter, putting it into list order and reading it with \
-                 UID and ETag"
+                "a query made by hand for these people: one statement joins the index to the \
+                 records, and what the index names is not tested against the filter; etui reads \
+                 each contact found by statements of its own, with its sort key, summary and keys"
             }
         };
     }
@@ -565,7 +568,7 @@ fn why(measure: &str, arm: &str) -> &'static str {
         }
         "open" | "close" => "the server keeps the book open; a client only joins and leaves",
         _ if work.ends_with("_which") => {
-            "it gives UIDs alone, etui name, organisation, phone and e-mail of each"
+            "its index gives UIDs; etui's gives numbers, by which it reads each contact's record"
         }
         _ => "its index holds whole values, etui's words and numbers, which are tested after",
     }

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{Connection, OptionalExtension, ffi};
 
 use super::block::{Block, BlockWriter, splice};
 use super::{BLOCK_BYTES, SPAN_BLOCKS, counts};
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// Edits kept in memory at the most before they are written.
 const MAX_EDITS: usize = 4_096;
@@ -163,6 +163,9 @@ impl List<'_> {
         let span = self.span_of(&block.first)?;
         let mut of_blocks = counts(&span.blocks);
         let at = self.ordinal(&span.first, &block.first)?;
+        if at >= of_blocks.len() {
+            return Err(counted_wrongly());
+        }
         if blocks.is_empty() && (at > 0 || of_blocks.len() == 1) {
             // The first block of a span stays while there are others: it is where the span begins.
             self.conn
@@ -187,7 +190,7 @@ impl List<'_> {
             true => vec![0],
             false => new.collect(),
         };
-        of_blocks.splice(at..(at + 1).min(of_blocks.len()), new);
+        of_blocks.splice(at..=at, new);
         self.update_span(&span.first, &of_blocks)
     }
 
@@ -226,8 +229,7 @@ impl List<'_> {
     }
 
     fn span_of(&self, first: &[u8]) -> Result<StoredSpan> {
-        Ok(self
-            .conn
+        self.conn
             .prepare_cached(
                 "SELECT first, blocks FROM list_span WHERE collection = ?1 AND first <= ?2 \
                  ORDER BY first DESC LIMIT 1",
@@ -237,7 +239,9 @@ impl List<'_> {
                     first: r.get(0)?,
                     blocks: r.get(1)?,
                 })
-            })?)
+            })
+            .optional()?
+            .ok_or_else(counted_wrongly)
     }
 
     /// Which of its span's blocks the one that begins at `first` is.
@@ -275,7 +279,9 @@ impl List<'_> {
                     "SELECT first FROM list_block WHERE collection = ?1 AND first >= ?2 \
                      ORDER BY first LIMIT 1 OFFSET ?3",
                 )?
-                .query_row((self.collection, first, begin as i64), |r| r.get(0))?;
+                .query_row((self.collection, first, begin as i64), |r| r.get(0))
+                .optional()?
+                .ok_or_else(counted_wrongly)?;
             self.insert_span(&first, part)?;
         }
         let part = &of_blocks[..size.min(of_blocks.len())];
@@ -291,6 +297,13 @@ impl List<'_> {
 struct StoredSpan {
     first: Vec<u8>,
     blocks: Vec<u8>,
+}
+
+/// Spans and blocks do not fit together: somebody else wrote to them.
+fn counted_wrongly() -> Error {
+    let code = ffi::Error::new(ffi::SQLITE_CORRUPT);
+    let what = "the list is counted wrongly".to_owned();
+    rusqlite::Error::SqliteFailure(code, Some(what)).into()
 }
 
 /// A block without entries.

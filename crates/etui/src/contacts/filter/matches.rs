@@ -94,10 +94,17 @@ impl Matcher {
     pub(crate) fn look(&self) -> Option<Found> {
         match self {
             Self::All | Self::Nothing | Self::And(_) | Self::Or(_) | Self::Not(_) => None,
-            Self::Present(field) => Some(Found {
-                look: any(kinds(*field).iter().map(|&kind| Look::Term(vec![kind]))),
-                exact: true,
-            }),
+            Self::Present(field) => {
+                // Of the field itself: a name may be without a display name that says anything.
+                let kinds = match field {
+                    Field::Display => b"d",
+                    _ => kinds(*field),
+                };
+                Some(Found {
+                    look: any(kinds.iter().map(|&kind| Look::Term(vec![kind]))),
+                    exact: true,
+                })
+            }
             Self::Words(words) => Some(words.look()),
             Self::Phone(phone) => Some(phone.look()),
         }

@@ -40,6 +40,10 @@ fn most_walked(contacts: u64) -> u64 {
     (contacts / 128).clamp(16, 1_024)
 }
 
+/// Beyond every place in a list: no name that takes part in the order has so many bytes of
+/// weights, not even of U+FFFF, which has the highest (0xff 0xff).
+const BEYOND_ALL: [u8; 512] = [0xff; 512];
+
 /// Answers `query` on `conn`, which is in a read transaction.
 pub(crate) fn run(
     store: &Store,
@@ -188,8 +192,7 @@ impl<'q> Run<'q> {
                 self.along_from(&place, Some(after), meant, most)
             }
             None if self.query.sort == Sort::NameReversed => {
-                // No place begins so: it is beyond the last.
-                self.along_from(&[0xff; 16], None, meant, most)
+                self.along_from(&BEYOND_ALL, None, meant, most)
             }
             None => self.along_from(&[], None, meant, most),
         }
@@ -212,10 +215,9 @@ impl<'q> Run<'q> {
             ids.extend(block.ids());
             let mut range = 0..ids.len();
             if let Some(after) = after.take() {
-                let before = block.before(&after.sort, after.id);
                 match back {
-                    true => range.end = before,
-                    false => range.start = before + usize::from(ids.get(before) == Some(&after.id)),
+                    true => range.end = block.before(&after.sort, after.id),
+                    false => range.start = block.before(&after.sort, after.id.saturating_add(1)),
                 }
             }
             let mut summaries = block.summaries();

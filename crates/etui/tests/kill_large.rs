@@ -1,0 +1,239 @@
+//! A program is killed in the midst of what writes much at once: a large import is in the store as
+//! a whole or not at all, a store of an earlier version is migrated or is as it was; nothing else
+//! is left in the directory.
+//!
+//! A child process does the work, the parent kills it at a random moment. `ETUI_TEST_LONG=1` does
+//! it often.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use etui::Store;
+use etui::contacts::Page;
+use etui_testkit::people::People;
+use etui_testkit::rng::SplitMix64;
+
+const STORE: &str = "ETUI_TEST_KILL_LARGE_STORE";
+const SEED: &str = "ETUI_TEST_KILL_SEED";
+/// More than what goes in by batches.
+const IMPORTED: usize = 6_000;
+/// In the store before.
+const BEFORE: usize = 300;
+/// In the store of version 1, beside those of the fixture.
+const MIGRATED: i64 = 4_000;
+const OF_FIXTURE: u64 = 59;
+
+fn seed() -> u64 {
+    let now = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap();
+    let seed = now.as_secs() % 1_000_000;
+    let seed = std::env::var(SEED).map_or(seed, |s| s.parse().unwrap());
+    println!("seed {seed} ({SEED}={seed} repeats it)");
+    seed
+}
+
+fn rounds() -> u32 {
+    match std::env::var_os("ETUI_TEST_LONG") {
+        Some(_) => 60,
+        None => 4,
+    }
+}
+
+fn child_store() -> Option<PathBuf> {
+    std::env::var_os(STORE).map(PathBuf::from)
+}
+
+/// Runs the child named `work` on `store`, and kills it after `life` (`None`: lets it end). Tells
+/// how long it ran.
+fn run(work: &str, store: &Path, life: Option<Duration>) -> Duration {
+    let begun = Instant::now();
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", work])
+        .env(STORE, store)
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    if let Some(life) = life {
+        std::thread::sleep(life);
+        child.kill().unwrap();
+    }
+    let status = child.wait().unwrap();
+    assert!(life.is_some() || status.success());
+    begun.elapsed()
+}
+
+/// Only the store and its companions are in the directory.
+fn nothing_is_left(directory: &Path) {
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let known = ["s.etui", "s.etui-wal", "s.etui-shm", "s.etui-watch"];
+        assert!(known.contains(&&*name), "{name} is left");
+    }
+}
+
+/// The store is whole, whoever looks; gives back how many contacts it has.
+fn whole(path: &Path, what: &str) -> u64 {
+    let store = Store::open(path).unwrap();
+    let report = store.check().unwrap();
+    assert!(report.is_clean(), "{what}: {:?}", report.problems);
+    let mut all = 0;
+    for name in store.address_books().unwrap() {
+        let book = store.address_book(&name).unwrap();
+        let count = book.count().unwrap();
+        let listed = book.list(Page::ALL).unwrap().len() as u64;
+        assert_eq!(listed, count, "{what}: {name}");
+        all += count;
+    }
+    assert_eq!(all, report.contacts, "{what}");
+    store.close().unwrap();
+    all
+}
+
+fn import(store: &Store, count: usize, seed: u64) {
+    let all: String = People::new(seed).take(count).collect();
+    store
+        .contacts()
+        .unwrap()
+        .import(all.as_bytes(), &mut |_| ControlFlow::Continue(()))
+        .unwrap();
+}
+
+/// A child.
+#[test]
+fn imports_until_killed() {
+    if let Some(path) = child_store() {
+        import(&Store::open(path).unwrap(), IMPORTED, 2);
+    }
+}
+
+/// A child.
+#[test]
+fn migrates_until_killed() {
+    if let Some(path) = child_store() {
+        let store = Store::open(path).unwrap();
+        assert!(store.contacts().unwrap().count().unwrap() > 0);
+    }
+}
+
+#[test]
+fn a_large_import_that_is_killed_is_in_as_a_whole_or_not_at_all() {
+    let mut rng = SplitMix64::new(seed());
+    for before in [0, BEFORE] {
+        let mut took = None;
+        let mut complete = 0;
+        for round in 0..rounds() {
+            let dir = tempfile::tempdir().unwrap();
+            let path = dir.path().join("s.etui");
+            let store = Store::open(&path).unwrap();
+            import(&store, before, 1);
+            store.close().unwrap();
+            let Some(took) = took else {
+                took = Some(run("imports_until_killed", &path, None));
+                assert_eq!(whole(&path, "not killed"), (before + IMPORTED) as u64);
+                continue;
+            };
+            let life = took * rng.below(1_100) / 1_000;
+            run("imports_until_killed", &path, Some(life));
+            nothing_is_left(dir.path());
+            let what = format!("round {round}, {before} before, killed after {life:?}");
+            let count = whole(&path, &what) as usize;
+            assert!(
+                count == before || count == before + IMPORTED,
+                "{what}: {count} contacts"
+            );
+            complete += u32::from(count > before);
+            // What was cut off can be done again.
+            if round == 1 {
+                run("imports_until_killed", &path, None);
+                assert_eq!(whole(&path, &what), (before + IMPORTED) as u64);
+            }
+        }
+        println!("{before} before: {complete} of {} complete", rounds() - 1);
+    }
+}
+
+/// The fixture of version 1 with many more contacts, as version 1 would have saved them.
+fn store_of_version_1(path: &Path) {
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/stores/v1.etui");
+    std::fs::copy(fixture, path).unwrap();
+    let mut plain = rusqlite::Connection::open(path).unwrap();
+    let (sort, keys, summary): (Vec<u8>, Vec<u8>, Vec<u8>) = plain
+        .query_row(
+            "SELECT r.sort, r.keys, l.summary FROM record r JOIN list l ON l.id = r.id \
+             WHERE r.uid = 'v1-20'",
+            [],
+            |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)),
+        )
+        .unwrap();
+    let last: i64 = plain
+        .query_row(
+            "SELECT max((SELECT max(id) FROM record), (SELECT max(number) FROM change))",
+            [],
+            |r| r.get(0),
+        )
+        .unwrap();
+    let all = plain.transaction().unwrap();
+    for n in 1..=MIGRATED {
+        let text = format!(
+            "BEGIN:VCARD\r\nVERSION:3.0\r\nUID:more-{n}\r\nN:Schmidt {n};Jürgen;;;\r\n\
+             FN:Jürgen Schmidt {n}\r\nTEL:+49 30 23125 {n:04}\r\nEND:VCARD\r\n"
+        );
+        let etag = &blake3::hash(text.as_bytes()).as_bytes()[..16].to_vec();
+        let id = last + n;
+        all.execute(
+            "INSERT INTO record (id, collection, changed, uid, etag, sort, keys, text) \
+             VALUES (?1, 1, ?1, ?2, ?3, ?4, ?5, ?6)",
+            (id, format!("more-{n}"), etag, &sort, &keys, text.as_bytes()),
+        )
+        .unwrap();
+        all.execute(
+            "INSERT INTO list (collection, sort, id, summary) VALUES (1, ?1, ?2, ?3)",
+            (&sort, id, &summary),
+        )
+        .unwrap();
+    }
+    all.commit().unwrap();
+}
+
+#[test]
+fn a_migration_that_is_killed_is_done_by_the_next() {
+    let mut rng = SplitMix64::new(seed());
+    let source = tempfile::tempdir().unwrap();
+    let source = source.path().join("v1.etui");
+    store_of_version_1(&source);
+    let expected = OF_FIXTURE + MIGRATED.unsigned_abs();
+    let mut took = None;
+    for round in 0..rounds() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("s.etui");
+        std::fs::copy(&source, &path).unwrap();
+        let Some(took) = took else {
+            took = Some(run("migrates_until_killed", &path, None));
+            assert_eq!(whole(&path, "not killed"), expected);
+            let stats = Store::open(&path).unwrap().stats().unwrap();
+            assert_eq!((stats.pending_terms, stats.pending_grams), (0, 0));
+            continue;
+        };
+        let life = took * rng.below(1_050) / 1_000;
+        run("migrates_until_killed", &path, Some(life));
+        // Two programs find it so.
+        if round % 2 == 0 {
+            std::thread::scope(|scope| {
+                for _ in 0..2 {
+                    scope.spawn(|| run("migrates_until_killed", &path, None));
+                }
+            });
+        }
+        nothing_is_left(dir.path());
+        let what = format!("round {round}, killed after {life:?}");
+        assert_eq!(whole(&path, &what), expected, "{what}");
+        let store = Store::open(&path).unwrap();
+        let found = store.contacts().unwrap();
+        let found = found.find(&"family:\"schmidt 777\"".parse().unwrap());
+        assert_eq!(found.unwrap().len(), 1, "{what}");
+        assert_eq!(store.address_books().unwrap(), ["Contacts", "Work"]);
+    }
+}
