@@ -40,6 +40,10 @@ fn most_walked(contacts: u64) -> u64 {
     (contacts / 128).clamp(16, 1_024)
 }
 
+/// Contacts compared along the list for a page before all that is left to compare is compared in
+/// the order of the file, which costs a fifth of it each.
+const MOST_COMPARED: u64 = 4_096;
+
 /// Beyond every place in a list: no name that takes part in the order has so many bytes of
 /// weights, not even of U+FFFF, which has the highest (0xff 0xff).
 const BEYOND_ALL: [u8; 512] = [0xff; 512];
@@ -91,15 +95,15 @@ struct PendingRecords {
     matching: Vec<i64>,
 }
 
-/// Whether a contact is meant.
-type Meant<'m> = dyn FnMut(i64) -> Result<bool> + 'm;
+/// Whether a contact is meant. `None`: it is to be found another way.
+type Meant<'m> = dyn FnMut(i64) -> Result<Option<bool>> + 'm;
 
 impl<'q> Run<'q> {
     fn answer(&mut self) -> Result<()> {
         let query = self.query;
         if matches!(query.filter, Filter::All) {
             return match query.sort {
-                Sort::Added | Sort::AddedReversed => self.by_number(&mut |_| Ok(true)),
+                Sort::Added | Sort::AddedReversed => self.by_number(&mut |_| Ok(Some(true))),
                 _ => self.list(),
             };
         }
@@ -128,12 +132,13 @@ impl<'q> Run<'q> {
             if !pending.all.is_empty() {
                 ids.retain(|id| !pending.all.contains(id));
             }
-            return self.gather(&matcher, &ids, &pending);
+            let exact = sets::look_of(&matcher).is_some_and(|(_, exact)| exact);
+            return self.gather(&matcher, &ids, &pending, exact);
         }
         if self.walk(&matcher, most_walked(contacts))? {
             return Ok(());
         }
-        self.by_set(&matcher, &pending)
+        self.by_set(&matcher, &pending, contacts)
     }
 
     /// Whether the page is full.
@@ -155,7 +160,7 @@ impl<'q> Run<'q> {
     /// The list as it stands.
     fn list(&mut self) -> Result<()> {
         self.plan.way = Way::List;
-        let everyone = &mut |_| Ok(true);
+        let everyone = &mut |_| Ok(Some(true));
         let offset = self.query.offset;
         if self.query.after.is_some() || offset == 0 {
             return self.along(everyone, u64::MAX);
@@ -236,8 +241,10 @@ impl<'q> Run<'q> {
                     return Ok(ControlFlow::Break(()));
                 }
                 self.plan.passed += 1;
-                if !meant(ids[at])? || !self.takes() {
-                    continue;
+                match meant(ids[at])? {
+                    None => return Ok(ControlFlow::Break(())),
+                    Some(true) if self.takes() => {}
+                    Some(_) => continue,
                 }
                 let summary = match (shown, back) {
                     (false, _) => None,
@@ -279,7 +286,7 @@ impl<'q> Run<'q> {
         while let Some(row) = rows.next()? {
             let id = row.get(0)?;
             self.plan.passed += 1;
-            if meant(id)? && self.takes() {
+            if meant(id)? == Some(true) && self.takes() {
                 let summary = row.get_ref(1)?.as_blob().unwrap_or_default();
                 self.page.push(id, summary)?;
                 if self.is_full() {
@@ -353,28 +360,35 @@ impl<'q> Run<'q> {
         let page = &mut self.page;
         let left_out = &mut self.left_out;
         self.plan.compared += u64::from(compare.is_some());
-        let shown = read.one(id, |_, summary, keys| {
-            if compare.is_some_and(|matcher| !matcher.matches(keys)) {
-                return Ok(());
+        let mut show = |summary: &[u8]| match *left_out {
+            0 => page.push(id, summary),
+            _ => {
+                *left_out -= 1;
+                Ok(())
             }
-            match *left_out {
-                0 => page.push(id, summary),
-                _ => {
-                    *left_out -= 1;
-                    Ok(())
-                }
-            }
-        })?;
+        };
+        let shown = match compare {
+            None => read.summary(id, show)?,
+            Some(matcher) => read.one(id, |_, summary, keys| match matcher.matches(keys) {
+                true => show(summary),
+                false => Ok(()),
+            })?,
+        };
         shown.unwrap_or(Ok(()))
     }
 
     /// Candidates, each read, compared unless the index is exact, and sorted.
-    fn gather(&mut self, matcher: &Matcher, ids: &[i64], pending: &PendingRecords) -> Result<()> {
+    fn gather(
+        &mut self,
+        matcher: &Matcher,
+        ids: &[i64],
+        pending: &PendingRecords,
+        exact: bool,
+    ) -> Result<()> {
         self.plan.way = Way::Gather;
         self.plan.candidates = ids.len() as u64;
-        self.plan.exact = sets::look_of(matcher).is_some_and(|(_, exact)| exact);
+        self.plan.exact = exact;
         self.plan.compared = pending.all.len() as u64;
-        let exact = self.plan.exact;
         let by_name = matches!(self.query.sort, Sort::Name | Sort::NameReversed);
         let mut found = Gathered::default();
         let mut read = Records::new(self.conn, self.book)?;
@@ -431,9 +445,8 @@ impl<'q> Run<'q> {
         self.along(
             &mut |id| {
                 compared += 1;
-                Ok(read
-                    .one(id, |_, _, keys| matcher.matches(keys))?
-                    .unwrap_or(false))
+                let found = read.one(id, |_, _, keys| matcher.matches(keys))?;
+                Ok(Some(found.unwrap_or(false)))
             },
             most,
         )?;
@@ -447,7 +460,7 @@ impl<'q> Run<'q> {
     }
 
     /// What the index says of the whole filter; where that is not enough, contacts are compared.
-    fn by_set(&mut self, matcher: &Matcher, pending: &PendingRecords) -> Result<()> {
+    fn by_set(&mut self, matcher: &Matcher, pending: &PendingRecords, contacts: u64) -> Result<()> {
         let bounds = Bounds::of(matcher, self.conn)?;
         self.plan.way = Way::Set;
         self.plan.exact = matches!(bounds, Bounds::Exact(_));
@@ -456,7 +469,16 @@ impl<'q> Run<'q> {
             Bounds::Exact(sure) => (sure, None),
             Bounds::Between(sure, maybe) => (sure, Some(maybe)),
         };
-        self.plan.candidates = maybe.as_ref().unwrap_or(&sure).size();
+        let candidates = maybe.as_ref().unwrap_or(&sure);
+        self.plan.candidates = candidates.size();
+        if let Some(ids) = candidates.ids()
+            && ids.len() <= most_gathered(contacts) as u64
+        {
+            // The conditions together leave few, though none of them did.
+            let ids = ids.iter().map(u64::cast_signed);
+            let ids: Vec<i64> = ids.filter(|id| !pending.all.contains(id)).collect();
+            return self.gather(matcher, &ids, pending, maybe.is_none());
+        }
         for &id in &pending.all {
             sure.remove(id);
             if let Some(maybe) = &mut maybe {
@@ -473,11 +495,33 @@ impl<'q> Run<'q> {
             let found = read.one(id, |_, _, keys| matcher.matches(keys))?;
             Ok(found.unwrap_or(false))
         };
-        // An answer without end compares all there is to compare: in the order of the file, where
-        // neighbours share a page, and not in the list's.
-        if self.query.limit == u64::MAX
-            && let Some(ids) = maybe.as_ref().and_then(Set::ids)
-        {
+        let by_name = matches!(self.query.sort, Sort::Name | Sort::NameReversed);
+        // A page is met along the list, if it does not take too many comparisons.
+        if by_name && self.query.limit != u64::MAX && maybe.is_some() {
+            let mut left = MOST_COMPARED;
+            let mut gave_up = false;
+            let mut meant = |id: i64| -> Result<Option<bool>> {
+                if sure.has(id) || !maybe.as_ref().is_some_and(|m| m.has(id)) {
+                    return Ok(Some(sure.has(id)));
+                }
+                gave_up = left == 0;
+                left = left.saturating_sub(1);
+                match gave_up {
+                    true => Ok(None),
+                    false => compare(id).map(Some),
+                }
+            };
+            self.along(&mut meant, u64::MAX)?;
+            if !gave_up {
+                self.plan.compared += compared;
+                return Ok(());
+            }
+            self.page.rows = Rows::new(self.query.columns);
+            self.left_out = self.query.offset;
+        }
+        // All there is to compare is compared in the order of the file, where neighbours share a
+        // page, and not in the list's.
+        if by_name && let Some(ids) = maybe.as_ref().and_then(Set::ids) {
             for id in ids.iter().map(u64::cast_signed) {
                 if !sure.has(id) && compare(id)? {
                     sure.insert(id);
@@ -485,10 +529,11 @@ impl<'q> Run<'q> {
             }
             maybe = None;
         }
-        let mut meant = |id: i64| -> Result<bool> {
-            Ok(sure.has(id) || maybe.as_ref().is_some_and(|m| m.has(id)) && compare(id)?)
+        let mut meant = |id: i64| -> Result<Option<bool>> {
+            let found = sure.has(id) || maybe.as_ref().is_some_and(|m| m.has(id)) && compare(id)?;
+            Ok(Some(found))
         };
-        if matches!(self.query.sort, Sort::Name | Sort::NameReversed) {
+        if by_name {
             self.along(&mut meant, u64::MAX)?;
         } else {
             // Numbers that no record has are passed over.
@@ -515,7 +560,7 @@ impl<'q> Run<'q> {
         while let Some(id) = if back { ids.next_back() } else { ids.next() } {
             let id = id.cast_signed();
             let is_behind = after.is_none_or(|after| if back { id < after } else { id > after });
-            if is_behind && meant(id)? {
+            if is_behind && meant(id)? == Some(true) {
                 self.show_if(&mut read, id, None)?;
                 if self.is_full() {
                     break;
@@ -542,7 +587,10 @@ impl<'q> Run<'q> {
 
 /// What is read of a live record to find and show it.
 struct Records<'c> {
+    conn: &'c Connection,
     statement: CachedStatement<'c>,
+    /// Reads the summary alone: SQLite copies each column that is asked for.
+    summary: Option<CachedStatement<'c>>,
     book: i64,
 }
 
@@ -553,8 +601,26 @@ impl<'c> Records<'c> {
                 "SELECT sort, summary, keys FROM record \
                  WHERE id = ?1 AND collection = ?2 AND removed IS NULL",
             )?,
+            conn,
+            summary: None,
             book,
         })
+    }
+
+    /// What `see` makes of a record's summary. `None`: this address book has no such live record.
+    fn summary<T>(&mut self, id: i64, see: impl FnOnce(&[u8]) -> T) -> Result<Option<T>> {
+        let statement = match &mut self.summary {
+            Some(statement) => statement,
+            none => none.insert(self.conn.prepare_cached(
+                "SELECT summary FROM record \
+                 WHERE id = ?1 AND collection = ?2 AND removed IS NULL",
+            )?),
+        };
+        let mut rows = statement.query((id, self.book))?;
+        let Some(row) = rows.next()? else {
+            return Ok(None);
+        };
+        Ok(Some(see(row.get_ref(0)?.as_blob().unwrap_or_default())))
     }
 
     /// What `see` makes of a record's sort key, summary and keys. `None`: this address book has
