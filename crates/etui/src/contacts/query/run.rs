@@ -37,7 +37,7 @@ fn most_gathered(contacts: u64) -> usize {
 
 /// Contacts compared along the list before other ways are tried.
 fn most_walked(contacts: u64) -> u64 {
-    (contacts / 128).clamp(16, 1_024)
+    (contacts / 128).clamp(16, 256)
 }
 
 /// Contacts compared along the list for a page before all that is left to compare is compared in
