@@ -19,7 +19,7 @@ use crate::index::merge::merge_within;
 use crate::text::order::Order;
 
 /// Bytes of list entries that are sorted in memory at a time.
-const MOST: usize = 8 << 20;
+const MOST: usize = 5 << 20;
 
 /// What became of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -22,7 +22,7 @@ use crate::error::Result;
 use crate::text::varint;
 
 /// Bytes that gathered posting lists may take, of terms and of grams each.
-const MOST: usize = 10 << 20;
+const MOST: usize = 6 << 20;
 /// What a list takes beside its ids: its key, its place in the table, two allocations.
 const OVERHEAD: usize = 128;
 

@@ -11,7 +11,7 @@
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
-use rusqlite::{CachedStatement, Connection, OptionalExtension};
+use rusqlite::{CachedStatement, Connection, OptionalExtension, Row};
 
 use super::plan::{Plan, Way};
 use super::rows::{Column, Columns, Rows};
@@ -61,11 +61,7 @@ pub(crate) fn run(
         book,
         query,
         left_out: query.offset,
-        page: Page {
-            conn,
-            rows: Rows::new(query.columns),
-            beyond_summary: None,
-        },
+        page: Page::new(conn, book, query.columns),
         plan: Plan::default(),
     };
     if query.limit > 0 {
@@ -357,23 +353,24 @@ impl<'q> Run<'q> {
         id: i64,
         compare: Option<&Matcher>,
     ) -> Result<()> {
+        if compare.is_none() && self.left_out == 0 {
+            return self.page.push_by_number(id);
+        }
         let page = &mut self.page;
         let left_out = &mut self.left_out;
         self.plan.compared += u64::from(compare.is_some());
-        let mut show = |summary: &[u8]| match *left_out {
-            0 => page.push(id, summary),
-            _ => {
-                *left_out -= 1;
-                Ok(())
+        let shown = read.one(id, |_, summary, keys| {
+            if compare.is_some_and(|matcher| !matcher.matches(keys)) {
+                return Ok(());
             }
-        };
-        let shown = match compare {
-            None => read.summary(id, show)?,
-            Some(matcher) => read.one(id, |_, summary, keys| match matcher.matches(keys) {
-                true => show(summary),
-                false => Ok(()),
-            })?,
-        };
+            match *left_out {
+                0 => page.push(id, summary),
+                _ => {
+                    *left_out -= 1;
+                    Ok(())
+                }
+            }
+        })?;
         shown.unwrap_or(Ok(()))
     }
 
@@ -587,10 +584,7 @@ impl<'q> Run<'q> {
 
 /// What is read of a live record to find and show it.
 struct Records<'c> {
-    conn: &'c Connection,
     statement: CachedStatement<'c>,
-    /// Reads the summary alone: SQLite copies each column that is asked for.
-    summary: Option<CachedStatement<'c>>,
     book: i64,
 }
 
@@ -601,26 +595,8 @@ impl<'c> Records<'c> {
                 "SELECT sort, summary, keys FROM record \
                  WHERE id = ?1 AND collection = ?2 AND removed IS NULL",
             )?,
-            conn,
-            summary: None,
             book,
         })
-    }
-
-    /// What `see` makes of a record's summary. `None`: this address book has no such live record.
-    fn summary<T>(&mut self, id: i64, see: impl FnOnce(&[u8]) -> T) -> Result<Option<T>> {
-        let statement = match &mut self.summary {
-            Some(statement) => statement,
-            none => none.insert(self.conn.prepare_cached(
-                "SELECT summary FROM record \
-                 WHERE id = ?1 AND collection = ?2 AND removed IS NULL",
-            )?),
-        };
-        let mut rows = statement.query((id, self.book))?;
-        let Some(row) = rows.next()? else {
-            return Ok(None);
-        };
-        Ok(Some(see(row.get_ref(0)?.as_blob().unwrap_or_default())))
     }
 
     /// What `see` makes of a record's sort key, summary and keys. `None`: this address book has
@@ -671,48 +647,107 @@ impl Gathered {
 /// The rows of the answer as they are filled.
 struct Page<'c> {
     conn: &'c Connection,
+    book: i64,
     rows: Rows,
     /// Reads what a summary does not have.
     beyond_summary: Option<CachedStatement<'c>>,
+    /// Reads all that is shown.
+    all: Option<CachedStatement<'c>>,
 }
 
-impl Page<'_> {
+impl<'c> Page<'c> {
+    fn new(conn: &'c Connection, book: i64, columns: Columns) -> Self {
+        Self {
+            conn,
+            book,
+            rows: Rows::new(columns),
+            beyond_summary: None,
+            all: None,
+        }
+    }
+
+    /// A statement that reads what of these columns stands beside the summary, and the summary if
+    /// asked for. SQLite copies each column that it reads, so no more is asked for.
+    fn select(&self, summary: bool) -> Result<CachedStatement<'c>> {
+        let columns = self.rows.columns;
+        let summary = if summary { "summary" } else { "NULL" };
+        let record = match columns.any(Columns::RECORD) {
+            true => "uid, etag",
+            false => "NULL, NULL",
+        };
+        let text = match columns.any(columns.of_card()) {
+            true => "text",
+            false => "NULL",
+        };
+        Ok(self.conn.prepare_cached(&format!(
+            "SELECT {summary}, {record}, {text} FROM record \
+             WHERE id = ?1 AND collection = ?2 AND removed IS NULL"
+        ))?)
+    }
+
     /// A row, of the contact with this number and summary.
     fn push(&mut self, id: i64, summary: &[u8]) -> Result<()> {
         let columns = self.rows.columns;
-        self.rows.begin(RecordId(id));
-        if columns.any(Columns::SUMMARY) {
-            self.rows.push_summary(summary);
+        let mut statement = None;
+        if columns.any(Columns::RECORD | columns.of_card()) {
+            statement = match self.beyond_summary.take() {
+                Some(statement) => Some(statement),
+                None => Some(self.select(false)?),
+            };
         }
-        if !columns.any(Columns::RECORD | columns.of_card()) {
+        let Some(mut statement) = statement else {
+            self.rows.begin(RecordId(id));
+            if columns.any(Columns::SUMMARY) {
+                self.rows.push_summary(summary);
+            }
             return Ok(());
-        }
-        let statement = match &mut self.beyond_summary {
-            Some(statement) => statement,
-            none => none.insert(
-                self.conn
-                    .prepare_cached("SELECT uid, etag, text FROM record WHERE id = ?1")?,
-            ),
         };
-        let mut rows = statement.query([id])?;
-        let row = rows.next()?;
-        if columns.has(Column::Uid) {
-            let uid = row.map(|r| r.get_ref(0)).transpose()?;
-            self.rows
-                .push(uid.map_or(&[], |v| v.as_bytes().unwrap_or_default()));
+        let mut found = statement.query((id, self.book))?;
+        if let Some(row) = found.next()? {
+            push_row(&mut self.rows, id, Some(summary), row)?;
         }
-        if columns.has(Column::ETag) {
-            let etag: Option<crate::ETag> = row.map(|r| r.get(1)).transpose()?;
-            let etag = etag.map(|e| e.to_string()).unwrap_or_default();
-            self.rows.push(etag.as_bytes());
-        }
-        if columns.any(columns.of_card()) {
-            let text = row.map(|r| r.get_ref(2)).transpose()?;
-            let text = text.map_or(&[][..], |v| v.as_blob().unwrap_or_default());
-            push_of_card(&mut self.rows, text);
-        }
+        drop(found);
+        self.beyond_summary = Some(statement);
         Ok(())
     }
+
+    /// A row, of the contact with this number, if it is live and of this address book.
+    fn push_by_number(&mut self, id: i64) -> Result<()> {
+        let mut statement = match self.all.take() {
+            Some(statement) => statement,
+            None => self.select(self.rows.columns.any(Columns::SUMMARY))?,
+        };
+        let mut found = statement.query((id, self.book))?;
+        if let Some(row) = found.next()? {
+            push_row(&mut self.rows, id, None, row)?;
+        }
+        drop(found);
+        self.all = Some(statement);
+        Ok(())
+    }
+}
+
+/// A row of the answer from one of [`Page::select`]'s; its summary unless it is known.
+fn push_row(rows: &mut Rows, id: i64, summary: Option<&[u8]>, row: &Row<'_>) -> Result<()> {
+    let columns = rows.columns;
+    rows.begin(RecordId(id));
+    if columns.any(Columns::SUMMARY) {
+        match summary {
+            Some(summary) => rows.push_summary(summary),
+            None => rows.push_summary(row.get_ref(0)?.as_blob().unwrap_or_default()),
+        }
+    }
+    if columns.has(Column::Uid) {
+        rows.push(row.get_ref(1)?.as_bytes().unwrap_or_default());
+    }
+    if columns.has(Column::ETag) {
+        let etag: crate::ETag = row.get(2)?;
+        rows.push(etag.to_string().as_bytes());
+    }
+    if columns.any(columns.of_card()) {
+        push_of_card(rows, row.get_ref(3)?.as_blob().unwrap_or_default());
+    }
+    Ok(())
 }
 
 /// The columns that are read from the card. A text that is no vCard has none of them.
