@@ -55,8 +55,7 @@ impl<'c> Fill<'c> {
         let last = changes::latest(conn)?;
         let new = last == 0;
         if new {
-            // Made anew at the end, sorted; no two UIDs are alike until then as `seen` by the
-            // caller, and after that as the index itself says.
+            // Made anew at the end, sorted, which also finds two UIDs that are alike.
             conn.execute_batch("DROP INDEX record_uid")?;
         } else {
             // The marks say how far the index is by numbers; so what is pending goes in first.
@@ -99,7 +98,7 @@ impl<'c> Fill<'c> {
     }
 
     /// Writes lists and index. `on_step` is called now and then and may end it by an error.
-    pub(crate) fn finish(mut self, on_step: &mut dyn FnMut() -> Result<()>) -> Result<()> {
+    pub(crate) fn finish(self, on_step: &mut dyn FnMut() -> Result<()>) -> Result<()> {
         let mut edits = list::Edits::default();
         let bounds = self.order.letter_bounds();
         self.entries.sorted(|sort, value| {
@@ -122,7 +121,6 @@ impl<'c> Fill<'c> {
             self.conn
                 .execute_batch("CREATE UNIQUE INDEX record_uid ON record (collection, uid)")?;
         }
-        self.last = 0;
         Ok(())
     }
 }
