@@ -147,7 +147,7 @@ impl Contacts<'_> {
         // So does deriving, but for large batches, of which all that is derived takes memory.
         let derived: Vec<_> = match size {
             Size::Small => cards.iter().map(derive).collect(),
-            Size::Large => Vec::new(),
+            _ => Vec::new(),
         };
         self.store.write_of(size, |conn| {
             Writing::run(conn, order, |writing| {
@@ -156,7 +156,7 @@ impl Contacts<'_> {
                 };
                 match size {
                     Size::Small => derived.into_iter().map(&mut put).collect(),
-                    Size::Large => cards.iter().map(derive).map(&mut put).collect(),
+                    _ => cards.iter().map(derive).map(&mut put).collect(),
                 }
             })
         })

@@ -35,6 +35,10 @@
 //!
 //! **Large work is not grouped**: it first commits the group it finds, then runs in a transaction
 //! of its own, so that those who saved before it do not wait for it to become durable.
+//!
+//! **Upkeep needs no flush**: what only rearranges what can be derived (a merge of the index) is
+//! committed with `synchronous=NORMAL`. The log keeps its order, so that the flush of the next
+//! save makes it durable too; a power cut before that leaves the store as it was before the merge.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -66,6 +70,8 @@ pub(crate) enum Size {
     Small,
     /// Much, or nobody knows how much: it has a transaction of its own.
     Large,
+    /// Nothing that anybody saved: a transaction of its own, which need not be durable at once.
+    Upkeep,
 }
 
 impl Size {
@@ -93,6 +99,8 @@ pub(super) struct Writer {
 struct Baton {
     /// Opened by the first who writes.
     connection: Option<Connection>,
+    /// Whether it commits without a flush.
+    is_unflushed: bool,
     /// The transaction that is open while nobody holds the baton.
     group: Option<Group>,
     /// Members of the last commit, and threads that waited while it ran.
@@ -173,7 +181,7 @@ impl Writer {
     ) -> Done<T, A> {
         let mut baton = self.take_baton();
         let mut found = baton.group.take();
-        if size == Size::Large
+        if size != Size::Small
             && let Some(group) = found.take()
         {
             // What follows is for one of those who are told: here a long work follows.
@@ -183,10 +191,22 @@ impl Writer {
         let connection = match baton.connection.take() {
             Some(c) => c,
             None => match connect() {
-                Ok(c) => c,
+                Ok(c) => {
+                    baton.is_unflushed = self.durability == Durability::Deferred;
+                    c
+                }
                 Err(e) => return Done::without(Ok(Err(e))),
             },
         };
+        let is_upkeep = size == Size::Upkeep || self.durability == Durability::Deferred;
+        if found.is_none() && baton.is_unflushed != is_upkeep {
+            let level = if is_upkeep { "NORMAL" } else { "FULL" };
+            if let Err(e) = connection.pragma_update(None, "synchronous", level) {
+                baton.connection = Some(connection);
+                return Done::without(Ok(Err(e.into())));
+            }
+            baton.is_unflushed = is_upkeep;
+        }
         let connection = &*baton.connection.insert(connection);
         let (own, group) = match found {
             None => match begin(connection, self.busy_timeout, work) {
@@ -238,7 +258,7 @@ impl Writer {
                 // Without a flush, handing over costs more than a commit.
                 _ if self.durability == Durability::Deferred => None,
                 Size::Small => self.leave(&baton, members, group.as_ref(), patient),
-                Size::Large => None,
+                Size::Large | Size::Upkeep => None,
             };
             let Some(wait) = wait else {
                 let outcome = baton.commit(&self.waiting, members, &at_commit);

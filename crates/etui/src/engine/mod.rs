@@ -214,6 +214,11 @@ impl Engine {
         self.write_of(Size::Large, |_| (), work).result()
     }
 
+    /// The same for what can be derived again: it is durable with the next write that is.
+    pub(crate) fn upkeep<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        self.write_of(Size::Upkeep, |_| (), work).result()
+    }
+
     /// The same for work of this size: small work shares its commit with what other threads
     /// write at the moment (see [`group`]), and each gets its own result.
     ///

@@ -72,7 +72,7 @@ pub(crate) struct Seen {
 pub(crate) fn merge(engine: &Engine, due: Due) -> Result<()> {
     for (mark, due) in [(meta::TERM_MARK, due.terms), (meta::GRAM_MARK, due.grams)] {
         // Another program may have merged meanwhile, so each transaction asks again.
-        while due && engine.write(|conn| step(conn, mark))? {}
+        while due && engine.upkeep(|conn| step(conn, mark))? {}
     }
     Ok(())
 }

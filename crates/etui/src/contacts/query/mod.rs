@@ -25,7 +25,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod page;
 mod plan;
+mod records;
 mod rows;
 mod run;
 mod sets;

@@ -11,15 +11,15 @@
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
-use rusqlite::{CachedStatement, Connection, OptionalExtension, Row};
+use rusqlite::{Connection, OptionalExtension};
 
+use super::page::Page;
 use super::plan::{Plan, Way};
-use super::rows::{Column, Columns, Rows};
-use super::sets::{self, Bounds, Set};
+use super::records::{Gathered, Records};
+use super::rows::{Columns, Rows};
+use super::sets::{self, Bounds, Met, Set};
 use super::{Cursor, Query, Sort};
-use crate::collection::RecordId;
 use crate::collection::list;
-use crate::contacts::card::{Card, Typed};
 use crate::contacts::filter::{Filter, Matcher};
 use crate::error::Result;
 use crate::index::look::Look;
@@ -28,17 +28,27 @@ use crate::index::postings::Ids;
 use crate::index::stream::Stream;
 use crate::store::Store;
 
-/// Most candidates that are gathered, in an address book of `contacts`. Reading one costs about
-/// as much as passing a hundred in the list, of which matches spread evenly need
+/// Most candidates that are gathered at once, in an address book of `contacts`. Reading one costs
+/// about as much as passing [`PASSED_AT_COST`] in the list, of which matches spread evenly need
 /// `50 * contacts / candidates`: both cost the same at about this many.
 fn most_gathered(contacts: u64) -> usize {
-    usize::try_from((contacts * 6).isqrt().clamp(256, 4_096)).unwrap_or(4_096)
+    usize::try_from(contacts.isqrt().clamp(256, 4_096)).unwrap_or(4_096)
 }
+
+/// Places in the list that are passed at the cost of reading one record by its number.
+const PASSED_AT_COST: u64 = 48;
+
+/// Most candidates that are gathered once the list was gone along in vain for as long as that
+/// costs: more of them cost more than the rest of a list of a million.
+const MOST_GATHERED_LATE: u64 = 8_192;
 
 /// Contacts compared along the list before other ways are tried.
 fn most_walked(contacts: u64) -> u64 {
     (contacts / 128).clamp(16, 256)
 }
+
+/// Candidates in the index's order that are read at once.
+const AT_ONCE: usize = 64;
 
 /// Contacts compared along the list for a page before all that is left to compare is compared in
 /// the order of the file, which costs a fifth of it each.
@@ -304,74 +314,97 @@ impl<'q> Run<'q> {
         self.plan.way = Way::Index;
         self.plan.exact = compare.is_none();
         self.plan.compared = pending.all.len() as u64;
-        let mut read = Records::new(self.conn, self.book)?;
-        for &id in &pending.matching {
-            if !self.is_full() {
-                self.show_if(&mut read, id, None)?;
+        let room = self.query.limit.saturating_add(self.left_out);
+        let matching = pending.matching.iter().copied();
+        let first: Vec<i64> = matching
+            .take(usize::try_from(room).unwrap_or(usize::MAX))
+            .collect();
+        let mut read = Records::new(self.conn, self.book);
+        self.show(&mut read, &first, None)?;
+        let mut next = Vec::with_capacity(AT_ONCE);
+        if let Some(mut stream) = Stream::of(look) {
+            let mut least = 0;
+            while !self.is_full() {
+                next.clear();
+                let most = self.worth_reading();
+                while next.len() < most
+                    && let Some(id) = stream.seek(self.conn, least)?
+                {
+                    least = id.saturating_add(1);
+                    self.plan.candidates += 1;
+                    if !pending.all.contains(&id) {
+                        next.push(id);
+                    }
+                }
+                if next.is_empty() {
+                    break;
+                }
+                self.show(&mut read, &next, compare)?;
             }
+            return Ok(());
         }
         if self.is_full() {
             return Ok(());
         }
-        if let Some(mut stream) = Stream::of(look) {
-            let mut least = 0;
-            while !self.is_full()
-                && let Some(id) = stream.seek(self.conn, least)?
-            {
-                least = id.saturating_add(1);
-                self.plan.candidates += 1;
-                if !pending.all.contains(&id) {
-                    self.show_if(&mut read, id, compare)?;
-                }
-            }
-            return Ok(());
-        }
         // Not in the order of their numbers: a record of several words that begin alike comes
         // several times.
-        let mut seen = HashSet::new();
+        let mut seen = HashSet::with_capacity(AT_ONCE);
         let mut failed = None;
+        let mut most = self.worth_reading();
         look.each(self.conn, &mut |id| {
             self.plan.candidates += 1;
             if pending.all.contains(&id) || !seen.insert(id) {
                 return true;
             }
-            match self.show_if(&mut read, id, compare) {
-                Ok(()) => !self.is_full(),
-                Err(e) => {
-                    failed = Some(e);
-                    false
-                }
+            next.push(id);
+            if next.len() < most {
+                return true;
             }
+            failed = self.show(&mut read, &next, compare).err();
+            next.clear();
+            most = self.worth_reading();
+            failed.is_none() && !self.is_full()
         })?;
-        failed.map_or(Ok(()), Err)
+        if let Some(e) = failed {
+            return Err(e);
+        }
+        match self.is_full() {
+            true => Ok(()),
+            false => self.show(&mut read, &next, compare),
+        }
     }
 
-    /// A contact, if it is of this address book and matches what it is to be compared with.
-    fn show_if(
+    /// How many of the next candidates are read at once: what the page has room for, if they are
+    /// few enough.
+    fn worth_reading(&self) -> usize {
+        let room = self.query.limit - self.page.rows.len() as u64;
+        let room = room.saturating_add(self.left_out);
+        usize::try_from(room).unwrap_or(AT_ONCE).clamp(1, AT_ONCE)
+    }
+
+    /// Shows contacts as far as the page has room, if they are of this address book and match
+    /// what they are to be compared with.
+    fn show(
         &mut self,
         read: &mut Records<'q>,
-        id: i64,
+        ids: &[i64],
         compare: Option<&Matcher>,
     ) -> Result<()> {
         if compare.is_none() && self.left_out == 0 {
-            return self.page.push_by_number(id);
+            return self.page.push_by_number(ids);
         }
-        let page = &mut self.page;
-        let left_out = &mut self.left_out;
-        self.plan.compared += u64::from(compare.is_some());
-        let shown = read.one(id, |_, summary, keys| {
+        if compare.is_some() {
+            self.plan.compared += ids.len() as u64;
+        }
+        read.each(ids, |id, _, summary, keys| {
             if compare.is_some_and(|matcher| !matcher.matches(keys)) {
                 return Ok(());
             }
-            match *left_out {
-                0 => page.push(id, summary),
-                _ => {
-                    *left_out -= 1;
-                    Ok(())
-                }
+            match self.takes() {
+                true => self.page.push(id, summary),
+                false => Ok(()),
             }
-        })?;
-        shown.unwrap_or(Ok(()))
+        })
     }
 
     /// Candidates, each read, compared unless the index is exact, and sorted.
@@ -388,16 +421,17 @@ impl<'q> Run<'q> {
         self.plan.compared = pending.all.len() as u64;
         let by_name = matches!(self.query.sort, Sort::Name | Sort::NameReversed);
         let mut found = Gathered::default();
-        let mut read = Records::new(self.conn, self.book)?;
-        let candidates = ids.iter().map(|&id| (id, exact));
-        let pending = pending.matching.iter().map(|&id| (id, true));
-        for (id, matches) in candidates.chain(pending) {
-            self.plan.compared += u64::from(!matches);
-            read.one(id, |sort, summary, keys| {
+        let mut read = Records::new(self.conn, self.book);
+        if !exact {
+            self.plan.compared += ids.len() as u64;
+        }
+        for (ids, matches) in [(ids, exact), (&pending.matching, true)] {
+            read.each(ids, |id, sort, summary, keys| {
                 if matches || matcher.matches(keys) {
                     let sort = if by_name { sort } else { &[] };
                     found.push(id, sort, summary);
                 }
+                Ok(())
             })?;
         }
         found.sort();
@@ -437,13 +471,12 @@ impl<'q> Run<'q> {
             return Ok(false);
         }
         self.plan.way = Way::Walk;
-        let mut read = Records::new(self.conn, self.book)?;
+        let mut read = Records::new(self.conn, self.book);
         let mut compared = 0;
         self.along(
             &mut |id| {
                 compared += 1;
-                let found = read.one(id, |_, _, keys| matcher.matches(keys))?;
-                Ok(Some(found.unwrap_or(false)))
+                read.has(id, |keys| matcher.matches(keys)).map(Some)
             },
             most,
         )?;
@@ -468,13 +501,18 @@ impl<'q> Run<'q> {
         };
         let candidates = maybe.as_ref().unwrap_or(&sure);
         self.plan.candidates = candidates.size();
-        if let Some(ids) = candidates.ids()
-            && ids.len() <= most_gathered(contacts) as u64
+        let late = candidates
+            .ids()
+            .filter(|ids| ids.len() <= MOST_GATHERED_LATE)
+            .map(|ids| -> Vec<i64> {
+                let ids = ids.iter().map(u64::cast_signed);
+                ids.filter(|id| !pending.all.contains(id)).collect()
+            });
+        if let Some(ids) = &late
+            && ids.len() <= most_gathered(contacts)
         {
             // The conditions together leave few, though none of them did.
-            let ids = ids.iter().map(u64::cast_signed);
-            let ids: Vec<i64> = ids.filter(|id| !pending.all.contains(id)).collect();
-            return self.gather(matcher, &ids, pending, maybe.is_none());
+            return self.gather(matcher, ids, pending, maybe.is_none());
         }
         for &id in &pending.all {
             sure.remove(id);
@@ -485,63 +523,118 @@ impl<'q> Run<'q> {
         for &id in &pending.matching {
             sure.insert(id);
         }
-        let mut read = Records::new(self.conn, self.book)?;
-        let mut compared = 0;
-        let mut compare = |id: i64| -> Result<bool> {
-            compared += 1;
-            let found = read.one(id, |_, _, keys| matcher.matches(keys))?;
-            Ok(found.unwrap_or(false))
-        };
-        let by_name = matches!(self.query.sort, Sort::Name | Sort::NameReversed);
-        // A page is met along the list, if it does not take too many comparisons.
-        if by_name && self.query.limit != u64::MAX && maybe.is_some() {
-            let mut left = MOST_COMPARED;
-            let mut gave_up = false;
-            let mut meant = |id: i64| -> Result<Option<bool>> {
-                if sure.has(id) || !maybe.as_ref().is_some_and(|m| m.has(id)) {
-                    return Ok(Some(sure.has(id)));
-                }
-                gave_up = left == 0;
-                left = left.saturating_sub(1);
-                match gave_up {
-                    true => Ok(None),
-                    false => compare(id).map(Some),
-                }
-            };
-            self.along(&mut meant, u64::MAX)?;
-            if !gave_up {
-                self.plan.compared += compared;
+        if !matches!(self.query.sort, Sort::Name | Sort::NameReversed) {
+            return self.by_set_and_number(matcher, &sure, maybe.as_ref());
+        }
+        if self.query.limit != u64::MAX {
+            let patience = late.as_ref().map_or(u64::MAX, |ids| {
+                PASSED_AT_COST.saturating_mul(ids.len() as u64)
+            });
+            if self.met(matcher, &sure, maybe.as_ref(), patience)? {
                 return Ok(());
             }
-            self.page.rows = Rows::new(self.query.columns);
-            self.left_out = self.query.offset;
+        }
+        if let Some(ids) = &late {
+            return self.gather(matcher, ids, pending, maybe.is_none());
         }
         // All there is to compare is compared in the order of the file, where neighbours share a
         // page, and not in the list's.
-        if by_name && let Some(ids) = maybe.as_ref().and_then(Set::ids) {
-            for id in ids.iter().map(u64::cast_signed) {
-                if !sure.has(id) && compare(id)? {
+        if let Some(ids) = maybe.as_ref().and_then(Set::ids) {
+            let ids = ids.iter().map(u64::cast_signed);
+            let ids: Vec<i64> = ids.filter(|&id| !sure.has(id)).collect();
+            self.plan.compared += ids.len() as u64;
+            Records::new(self.conn, self.book).each(&ids, |id, _, _, keys| {
+                if matcher.matches(keys) {
                     sure.insert(id);
                 }
-            }
+                Ok(())
+            })?;
             maybe = None;
         }
+        self.along_set(matcher, &sure, maybe.as_ref(), u64::MAX, u64::MAX)?;
+        Ok(())
+    }
+
+    /// The page met along the list, unless that takes more than `patience` places or too many
+    /// comparisons. Tells whether that filled the page, or the list was at its end; if not,
+    /// nothing is kept of it.
+    fn met(
+        &mut self,
+        matcher: &Matcher,
+        sure: &Set,
+        maybe: Option<&Set>,
+        patience: u64,
+    ) -> Result<bool> {
+        if self.along_set(matcher, sure, maybe, patience, MOST_COMPARED)? {
+            return Ok(true);
+        }
+        self.page.rows = Rows::new(self.query.columns);
+        self.left_out = self.query.offset;
+        Ok(false)
+    }
+
+    /// Along the list, showing who is in `sure`, or in `maybe` and matches, for `patience` places
+    /// and as many comparisons as `most_compared` says. Tells whether that was enough.
+    fn along_set(
+        &mut self,
+        matcher: &Matcher,
+        sure: &Set,
+        maybe: Option<&Set>,
+        patience: u64,
+        most_compared: u64,
+    ) -> Result<bool> {
+        let mut read = Records::new(self.conn, self.book);
+        let (mut sure, mut maybe) = (Met::new(sure), maybe.map(Met::new));
+        let mut compared = 0;
+        let mut gave_up = false;
+        let before = self.plan.passed;
         let mut meant = |id: i64| -> Result<Option<bool>> {
-            let found = sure.has(id) || maybe.as_ref().is_some_and(|m| m.has(id)) && compare(id)?;
-            Ok(Some(found))
+            if sure.has(id) {
+                return Ok(Some(true));
+            }
+            if !maybe.as_mut().is_some_and(|maybe| maybe.has(id)) {
+                return Ok(Some(false));
+            }
+            if compared == most_compared {
+                gave_up = true;
+                return Ok(None);
+            }
+            compared += 1;
+            read.has(id, |keys| matcher.matches(keys)).map(Some)
         };
-        if by_name {
-            self.along(&mut meant, u64::MAX)?;
-        } else {
-            // Numbers that no record has are passed over.
-            match maybe.as_ref().unwrap_or(&sure).ids().cloned() {
-                None => self.by_number(&mut meant)?,
-                Some(mut ids) => {
-                    if let Some(sure) = sure.ids() {
-                        ids |= sure;
-                    }
-                    self.of_set(&ids, &mut meant)?;
+        self.along(&mut meant, patience)?;
+        self.plan.compared += compared;
+        let is_at_end = !gave_up && self.plan.passed - before < patience;
+        Ok(self.is_full() || is_at_end)
+    }
+
+    /// By number, who is in `sure`, or in `maybe` and matches.
+    fn by_set_and_number(
+        &mut self,
+        matcher: &Matcher,
+        sure: &Set,
+        maybe: Option<&Set>,
+    ) -> Result<()> {
+        let mut read = Records::new(self.conn, self.book);
+        let mut compared = 0;
+        let mut meant = |id: i64| -> Result<Option<bool>> {
+            if sure.has(id) {
+                return Ok(Some(true));
+            }
+            if !maybe.is_some_and(|maybe| maybe.has(id)) {
+                return Ok(Some(false));
+            }
+            compared += 1;
+            read.has(id, |keys| matcher.matches(keys)).map(Some)
+        };
+        // Numbers that no record has are passed over.
+        match maybe.unwrap_or(sure).ids().cloned() {
+            None => self.by_number(&mut meant)?,
+            Some(mut ids) => {
+                if let Some(sure) = sure.ids() {
+                    ids |= sure;
                 }
+                self.of_set(&ids, &mut meant)?;
             }
         }
         self.plan.compared += compared;
@@ -551,14 +644,16 @@ impl<'q> Run<'q> {
     /// The records of a set by their number, those that are `meant`.
     fn of_set(&mut self, ids: &Ids, meant: &mut Meant<'_>) -> Result<()> {
         let back = self.query.sort == Sort::AddedReversed;
-        let mut read = Records::new(self.conn, self.book)?;
         let mut ids = ids.iter();
         let after = self.query.after.as_ref().map(|after| after.id);
         while let Some(id) = if back { ids.next_back() } else { ids.next() } {
             let id = id.cast_signed();
             let is_behind = after.is_none_or(|after| if back { id < after } else { id > after });
             if is_behind && meant(id)? == Some(true) {
-                self.show_if(&mut read, id, None)?;
+                match self.takes() {
+                    true => self.page.push_by_number(&[id])?,
+                    false => continue,
+                }
                 if self.is_full() {
                     break;
                 }
@@ -579,200 +674,5 @@ impl<'q> Run<'q> {
             self.page.rows.next = sort.map(|sort| Cursor { sort, id: id.0 });
         }
         Ok(())
-    }
-}
-
-/// What is read of a live record to find and show it.
-struct Records<'c> {
-    statement: CachedStatement<'c>,
-    book: i64,
-}
-
-impl<'c> Records<'c> {
-    fn new(conn: &'c Connection, book: i64) -> Result<Self> {
-        Ok(Self {
-            statement: conn.prepare_cached(
-                "SELECT sort, summary, keys FROM record \
-                 WHERE id = ?1 AND collection = ?2 AND removed IS NULL",
-            )?,
-            book,
-        })
-    }
-
-    /// What `see` makes of a record's sort key, summary and keys. `None`: this address book has
-    /// no such live record.
-    fn one<T>(&mut self, id: i64, see: impl FnOnce(&[u8], &[u8], &[u8]) -> T) -> Result<Option<T>> {
-        let mut rows = self.statement.query((id, self.book))?;
-        let Some(row) = rows.next()? else {
-            return Ok(None);
-        };
-        let column = |n| -> Result<&[u8]> { Ok(row.get_ref(n)?.as_blob().unwrap_or_default()) };
-        Ok(Some(see(column(0)?, column(1)?, column(2)?)))
-    }
-}
-
-/// Matches with what they are sorted by, in one piece of memory.
-#[derive(Default)]
-struct Gathered {
-    bytes: Vec<u8>,
-    /// Each one's number, and where its sort key begins, and its summary begins and ends.
-    entries: Vec<(i64, usize, usize, usize)>,
-}
-
-impl Gathered {
-    fn push(&mut self, id: i64, sort: &[u8], summary: &[u8]) {
-        let begin = self.bytes.len();
-        self.bytes.extend_from_slice(sort);
-        let middle = self.bytes.len();
-        self.bytes.extend_from_slice(summary);
-        self.entries.push((id, begin, middle, self.bytes.len()));
-    }
-
-    fn sort(&mut self) {
-        let bytes = &self.bytes;
-        self.entries
-            .sort_unstable_by_key(|&(id, begin, middle, _)| (&bytes[begin..middle], id));
-    }
-
-    fn len(&self) -> usize {
-        self.entries.len()
-    }
-
-    fn get(&self, at: usize) -> (i64, &[u8], &[u8]) {
-        let (id, begin, middle, end) = self.entries[at];
-        (id, &self.bytes[begin..middle], &self.bytes[middle..end])
-    }
-}
-
-/// The rows of the answer as they are filled.
-struct Page<'c> {
-    conn: &'c Connection,
-    book: i64,
-    rows: Rows,
-    /// Reads what a summary does not have.
-    beyond_summary: Option<CachedStatement<'c>>,
-    /// Reads all that is shown.
-    all: Option<CachedStatement<'c>>,
-}
-
-impl<'c> Page<'c> {
-    fn new(conn: &'c Connection, book: i64, columns: Columns) -> Self {
-        Self {
-            conn,
-            book,
-            rows: Rows::new(columns),
-            beyond_summary: None,
-            all: None,
-        }
-    }
-
-    /// A statement that reads what of these columns stands beside the summary, and the summary if
-    /// asked for. SQLite copies each column that it reads, so no more is asked for.
-    fn select(&self, summary: bool) -> Result<CachedStatement<'c>> {
-        let columns = self.rows.columns;
-        let summary = if summary { "summary" } else { "NULL" };
-        let record = match columns.any(Columns::RECORD) {
-            true => "uid, etag",
-            false => "NULL, NULL",
-        };
-        let text = match columns.any(columns.of_card()) {
-            true => "text",
-            false => "NULL",
-        };
-        Ok(self.conn.prepare_cached(&format!(
-            "SELECT {summary}, {record}, {text} FROM record \
-             WHERE id = ?1 AND collection = ?2 AND removed IS NULL"
-        ))?)
-    }
-
-    /// A row, of the contact with this number and summary.
-    fn push(&mut self, id: i64, summary: &[u8]) -> Result<()> {
-        let columns = self.rows.columns;
-        let mut statement = None;
-        if columns.any(Columns::RECORD | columns.of_card()) {
-            statement = match self.beyond_summary.take() {
-                Some(statement) => Some(statement),
-                None => Some(self.select(false)?),
-            };
-        }
-        let Some(mut statement) = statement else {
-            self.rows.begin(RecordId(id));
-            if columns.any(Columns::SUMMARY) {
-                self.rows.push_summary(summary);
-            }
-            return Ok(());
-        };
-        let mut found = statement.query((id, self.book))?;
-        if let Some(row) = found.next()? {
-            push_row(&mut self.rows, id, Some(summary), row)?;
-        }
-        drop(found);
-        self.beyond_summary = Some(statement);
-        Ok(())
-    }
-
-    /// A row, of the contact with this number, if it is live and of this address book.
-    fn push_by_number(&mut self, id: i64) -> Result<()> {
-        let mut statement = match self.all.take() {
-            Some(statement) => statement,
-            None => self.select(self.rows.columns.any(Columns::SUMMARY))?,
-        };
-        let mut found = statement.query((id, self.book))?;
-        if let Some(row) = found.next()? {
-            push_row(&mut self.rows, id, None, row)?;
-        }
-        drop(found);
-        self.all = Some(statement);
-        Ok(())
-    }
-}
-
-/// A row of the answer from one of [`Page::select`]'s; its summary unless it is known.
-fn push_row(rows: &mut Rows, id: i64, summary: Option<&[u8]>, row: &Row<'_>) -> Result<()> {
-    let columns = rows.columns;
-    rows.begin(RecordId(id));
-    if columns.any(Columns::SUMMARY) {
-        match summary {
-            Some(summary) => rows.push_summary(summary),
-            None => rows.push_summary(row.get_ref(0)?.as_blob().unwrap_or_default()),
-        }
-    }
-    if columns.has(Column::Uid) {
-        rows.push(row.get_ref(1)?.as_bytes().unwrap_or_default());
-    }
-    if columns.has(Column::ETag) {
-        let etag: crate::ETag = row.get(2)?;
-        rows.push(etag.to_string().as_bytes());
-    }
-    if columns.any(columns.of_card()) {
-        push_of_card(rows, row.get_ref(3)?.as_blob().unwrap_or_default());
-    }
-    Ok(())
-}
-
-/// The columns that are read from the card. A text that is no vCard has none of them.
-fn push_of_card(rows: &mut Rows, text: &[u8]) {
-    let columns = rows.columns.of_card();
-    let parsed = match columns == Columns::from(Column::Card) {
-        true => None,
-        false => Card::parse(text.to_vec()).ok(),
-    };
-    let typed = |all: Vec<Typed>| all.into_iter().map(|t| t.value);
-    for column in columns.iter() {
-        match (column, &parsed) {
-            (Column::Card, _) => rows.push(text),
-            (_, None) => rows.push(&[]),
-            (Column::Family, Some(card)) => rows.push(card.name().family.as_bytes()),
-            (Column::Given, Some(card)) => {
-                let name = card.name();
-                let given = format!("{} {}", name.given, name.additional);
-                rows.push(given.trim().as_bytes());
-            }
-            (Column::Nicknames, Some(card)) => rows.push_many(card.nicknames()),
-            (Column::Phones, Some(card)) => rows.push_many(typed(card.phones())),
-            (Column::Emails, Some(card)) => rows.push_many(typed(card.emails())),
-            (Column::Categories, Some(card)) => rows.push_many(card.categories()),
-            (_, Some(card)) => rows.push(card.note().unwrap_or_default().as_bytes()),
-        }
     }
 }

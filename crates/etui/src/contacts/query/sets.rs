@@ -83,6 +83,54 @@ impl Set {
     }
 }
 
+/// A set that many records are met with, in an order that is not theirs: after some, its ids are
+/// laid out as a bit each, in which a look costs a tenth.
+pub(super) struct Met<'s> {
+    set: &'s Set,
+    asked: u32,
+    bits: Vec<u64>,
+}
+
+impl<'s> Met<'s> {
+    /// Looks after which the bits are worth being laid out.
+    const LOOKS: u32 = 2_048;
+    /// Most numbers that get a bit: a megabyte of them.
+    const MOST: u64 = 8 << 20;
+
+    pub(super) fn new(set: &'s Set) -> Self {
+        Self {
+            set,
+            asked: 0,
+            bits: Vec::new(),
+        }
+    }
+
+    pub(super) fn has(&mut self, id: i64) -> bool {
+        let id = id.cast_unsigned();
+        if let Some(word) = self.bits.get((id / 64) as usize) {
+            return (word >> (id % 64) & 1 == 1) != self.set.all_but;
+        }
+        if self.asked <= Self::LOOKS {
+            self.asked += 1;
+            if self.asked == Self::LOOKS {
+                self.lay_out();
+            }
+        }
+        self.set.has(id.cast_signed())
+    }
+
+    fn lay_out(&mut self) {
+        let ids = &self.set.ids;
+        let Some(last) = ids.max().filter(|&last| last < Self::MOST) else {
+            return;
+        };
+        self.bits = vec![0; (last / 64) as usize + 1];
+        for id in ids {
+            self.bits[(id / 64) as usize] |= 1 << (id % 64);
+        }
+    }
+}
+
 /// What is known of the records that match.
 pub(super) enum Bounds {
     /// These match, no others.

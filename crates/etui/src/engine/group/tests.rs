@@ -285,6 +285,37 @@ fn large_work_does_not_keep_back_those_before_it() {
     assert_eq!(fixture.commits.into_inner(), 1, "for its own transaction");
 }
 
+/// What is saved is flushed, and upkeep is not, in whatever order they come.
+#[test]
+fn upkeep_alone_commits_without_a_flush() {
+    const NORMAL: i64 = 1;
+    const FULL: i64 = 2;
+    let level = |connection: &Connection| -> Result<i64> {
+        Ok(connection.query_row("PRAGMA synchronous", [], |r| r.get(0))?)
+    };
+    let fixture = Fixture::new();
+    let run = |size| fixture.run(size, level).result().unwrap();
+    assert_eq!(run(Size::Small), FULL);
+    assert_eq!(run(Size::Upkeep), NORMAL);
+    assert_eq!(run(Size::Upkeep), NORMAL);
+    assert_eq!(run(Size::Large), FULL);
+    // Also behind upkeep that failed, and one that panicked.
+    let failed = fixture.run(Size::Upkeep, |_| Err(Failure::lost().into()));
+    assert!(failed.result().is_err());
+    assert_eq!(run(Size::Small), FULL);
+    let panicked = fixture.run(Size::Upkeep, |_| panic!("of a test"));
+    assert!(panicked.own.is_err());
+    assert_eq!(run(Size::Small), FULL);
+
+    let deferred = Writer::new(Durability::Deferred, Duration::ZERO);
+    let connection = lock(&fixture.writer.baton).connection.take();
+    lock(&deferred.baton).connection = connection;
+    for size in [Size::Small, Size::Upkeep, Size::Large] {
+        let done = deferred.run(size, || panic!("there is a connection"), |_| (), level);
+        assert_eq!(done.result().unwrap(), NORMAL, "{size:?}");
+    }
+}
+
 #[test]
 fn company_that_does_not_come_is_not_waited_for_long() {
     let fixture = Fixture::new();
