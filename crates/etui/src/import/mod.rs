@@ -124,7 +124,7 @@ impl Contacts<'_> {
         let mut run = Run {
             book: self,
             report: ImportReport::default(),
-            seen: HashSet::new(),
+            seen: Seen::default(),
             hasher: RandomState::new(),
             batch: Vec::new(),
             batch_bytes: 0,
@@ -186,12 +186,25 @@ type Found = std::result::Result<Item, Refused>;
 struct Run<'a, 's> {
     book: &'a Contacts<'s>,
     report: ImportReport,
-    /// Hashes of the UIDs met, so that a second card of a UID is noticed.
-    seen: HashSet<u64>,
+    /// The UIDs met, so that a second card of a UID is noticed.
+    seen: Seen,
     hasher: RandomState,
     batch: Vec<Item>,
     batch_bytes: usize,
     on_event: &'a mut dyn FnMut(ImportEvent<'_>) -> ControlFlow<()>,
+}
+
+/// Hashes that were met, in many small tables: of a million one table would double at some moment,
+/// and take half as much again while it does.
+#[derive(Default)]
+struct Seen([HashSet<u64>; 32]);
+
+impl Seen {
+    /// Tells whether this one is new.
+    fn insert(&mut self, hash: u64) -> bool {
+        // The upper bits choose; tables use others of a hash of their own.
+        self.0[(hash >> 59) as usize].insert(hash)
+    }
 }
 
 struct Item {

@@ -42,6 +42,9 @@ const PASSED_AT_COST: u64 = 48;
 /// costs: more of them cost more than the rest of a list of a million.
 const MOST_GATHERED_LATE: u64 = 8_192;
 
+/// Candidates whose sets take so much memory that the allocator would keep it.
+const MANY: u64 = 65_536;
+
 /// Contacts compared along the list before other ways are tried.
 fn most_walked(contacts: u64) -> u64 {
     (contacts / 128).clamp(16, 256)
@@ -79,8 +82,12 @@ pub(crate) fn run(
         run.set_next()?;
     }
     let rows = run.page.rows;
-    run.plan.rows = rows.len() as u64;
-    Ok((rows, run.plan))
+    let mut plan = run.plan;
+    plan.rows = rows.len() as u64;
+    if plan.candidates > MANY {
+        etui_vfs::give_back();
+    }
+    Ok((rows, plan))
 }
 
 struct Run<'q> {
