@@ -13,12 +13,12 @@ pub(super) struct ByNumber<'c> {
     conn: &'c Connection,
     book: i64,
     columns: &'static str,
-    /// For few and for many at once.
-    statements: [Option<CachedStatement<'c>>; 2],
+    /// For one, some and many at once.
+    statements: [Option<CachedStatement<'c>>; 3],
 }
 
 /// How many numbers each statement takes.
-const TAKES: [usize; 2] = [2, 32];
+const TAKES: [usize; 3] = [1, 6, 32];
 
 impl<'c> ByNumber<'c> {
     /// `columns` are what is read of `r`, the record, behind its id.
@@ -27,7 +27,7 @@ impl<'c> ByNumber<'c> {
             conn,
             book,
             columns,
-            statements: [None, None],
+            statements: [None, None, None],
         }
     }
 
@@ -39,7 +39,7 @@ impl<'c> ByNumber<'c> {
     ) -> Result<()> {
         let mut rest = ids;
         while !rest.is_empty() {
-            let which = usize::from(rest.len() > TAKES[0]);
+            let which = TAKES.iter().take(2).filter(|&&t| rest.len() > t).count();
             let takes = TAKES[which];
             let (now, behind) = rest.split_at(rest.len().min(takes));
             rest = behind;
