@@ -651,20 +651,27 @@ impl<'q> Run<'q> {
     /// The records of a set by their number, those that are `meant`.
     fn of_set(&mut self, ids: &Ids, meant: &mut Meant<'_>) -> Result<()> {
         let back = self.query.sort == Sort::AddedReversed;
-        let mut ids = ids.iter();
         let after = self.query.after.as_ref().map(|after| after.id);
-        while let Some(id) = if back { ids.next_back() } else { ids.next() } {
-            let id = id.cast_signed();
-            let is_behind = after.is_none_or(|after| if back { id < after } else { id > after });
-            if is_behind && meant(id)? == Some(true) {
-                match self.takes() {
-                    true => self.page.push_by_number(&[id])?,
-                    false => continue,
-                }
-                if self.is_full() {
-                    break;
+        let is_behind = |id| after.is_none_or(|after| if back { id < after } else { id > after });
+        let mut read = Records::new(self.conn, self.book);
+        let mut next = Vec::with_capacity(AT_ONCE);
+        let mut ids = ids.iter();
+        while !self.is_full() {
+            next.clear();
+            let most = self.worth_reading();
+            while next.len() < most
+                && let Some(id) = if back { ids.next_back() } else { ids.next() }
+            {
+                let id = id.cast_signed();
+                if is_behind(id) && meant(id)? == Some(true) {
+                    next.push(id);
                 }
             }
+            if next.is_empty() {
+                break;
+            }
+            // Some may be of another address book.
+            self.show(&mut read, &next, None)?;
         }
         Ok(())
     }
