@@ -32,6 +32,14 @@ pub enum Error {
         /// What it means here.
         hint: &'static str,
     },
+    /// A database cannot be used as it is; nothing of it was changed.
+    #[error("{reason}")]
+    Refused {
+        /// What SQLite is told.
+        code: i32,
+        /// What is the matter, and what would help.
+        reason: String,
+    },
     /// The caller's arguments do not fit.
     #[error("{0}")]
     Usage(String),

@@ -1,0 +1,116 @@
+//! [`Host`]: what is needed of SQLite itself, in one place.
+
+use std::ffi::{CStr, CString};
+use std::os::raw::{c_char, c_int};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::ptr;
+
+use libsqlite3_sys as ffi;
+
+use crate::Error;
+
+/// The oldest SQLite that this works under: 3.37.
+const OLDEST: c_int = 3_037_000;
+
+/// The VFS of SQLite that files are opened by.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Host {
+    vfs: *mut ffi::sqlite3_vfs,
+}
+
+// SAFETY: a VFS that is registered is not changed any more and may be called from any thread.
+unsafe impl Send for Host {}
+// SAFETY: as above.
+unsafe impl Sync for Host {}
+
+impl Host {
+    /// Finds SQLite's VFS for files.
+    pub fn find() -> Result<Self, Error> {
+        // SAFETY: it takes nothing.
+        let version = unsafe { ffi::sqlite3_libversion_number() };
+        if version < OLDEST {
+            return Err(Error::unsupported(
+                "the VFS etui",
+                format!("SQLite {version} is older than 3.37.0"),
+            ));
+        }
+        // SAFETY: the name is a C string.
+        let vfs = unsafe { ffi::sqlite3_vfs_find(c"unix".as_ptr()) };
+        if vfs.is_null() {
+            return Err(Error::unsupported(
+                "a VFS above SQLite's own",
+                "this SQLite has no VFS named `unix`",
+            ));
+        }
+        Ok(Self { vfs })
+    }
+
+    /// The VFS itself, which stays registered.
+    pub fn vfs(&self) -> *mut ffi::sqlite3_vfs {
+        self.vfs
+    }
+
+    /// Whether a VFS has this name already.
+    pub fn is_taken(name: &CStr) -> bool {
+        // SAFETY: the name is a C string.
+        !unsafe { ffi::sqlite3_vfs_find(name.as_ptr()) }.is_null()
+    }
+
+    /// Registers a VFS that is never freed.
+    pub fn register(vfs: &'static mut ffi::sqlite3_vfs) -> Result<(), Error> {
+        // SAFETY: it lives as long as the process, and nobody else has a reference to it.
+        let code = unsafe { ffi::sqlite3_vfs_register(vfs, 0) };
+        if code == ffi::SQLITE_OK {
+            return Ok(());
+        }
+        Err(Error::Sqlite {
+            call: "sqlite3_vfs_register",
+            code,
+            hint: "the VFS could not be registered",
+        })
+    }
+
+    /// Tells SQLite's error log.
+    pub fn log(code: c_int, message: &str) {
+        if let Ok(message) = CString::new(message) {
+            // SAFETY: the format takes one C string.
+            unsafe { ffi::sqlite3_log(code, c"%s".as_ptr(), message.as_ptr()) };
+        }
+    }
+
+    /// A copy of a text in SQLite's memory; null if there is none left.
+    pub fn text(text: &str) -> *mut c_char {
+        match CString::new(text) {
+            // SAFETY: the format takes one C string.
+            Ok(text) => unsafe { ffi::sqlite3_mprintf(c"%s".as_ptr(), text.as_ptr()) },
+            Err(_) => ptr::null_mut(),
+        }
+    }
+
+    /// Opens a database without our VFS, has its WAL brought into it, and closes it.
+    pub fn checkpoint(&self, path: &Path) -> Result<(), c_int> {
+        let path = CString::new(path.as_os_str().as_bytes()).map_err(|_| ffi::SQLITE_MISUSE)?;
+        let flags =
+            ffi::SQLITE_OPEN_READWRITE | ffi::SQLITE_OPEN_NOMUTEX | ffi::SQLITE_OPEN_PRIVATECACHE;
+        let mut db = ptr::null_mut();
+        // SAFETY: the strings are C strings and the connection is closed below, also when it
+        // could not be opened; the statements need no callback.
+        unsafe {
+            let mut code =
+                ffi::sqlite3_open_v2(path.as_ptr(), &raw mut db, flags, c"unix".as_ptr());
+            let statements = [c"PRAGMA schema_version", c"PRAGMA wal_checkpoint(TRUNCATE)"];
+            for statement in statements {
+                if code == ffi::SQLITE_OK {
+                    let none = ptr::null_mut();
+                    code = ffi::sqlite3_exec(db, statement.as_ptr(), None, none, ptr::null_mut());
+                }
+            }
+            let closed = ffi::sqlite3_close(db);
+            match (code, closed) {
+                (ffi::SQLITE_OK, ffi::SQLITE_OK) => Ok(()),
+                (ffi::SQLITE_OK, code) | (code, _) => Err(code),
+            }
+        }
+    }
+}

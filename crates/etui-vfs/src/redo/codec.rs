@@ -1,0 +1,333 @@
+//! A record's payload: the pages of a transaction as the ranges of bytes that it changed.
+//!
+//! ```text
+//! payload: pages, in ascending order of their numbers; how many, the record's header says
+//!
+//! page:    varint   its number
+//!          varint   twice the number of its ranges, plus 1 if they lie on zeros instead of on
+//!                   the page's previous image
+//!          8 bytes  the hash of the page after the transaction
+//!          ranges, in ascending order:
+//!            varint   how far it begins behind the end of the range before (or the page's begin)
+//!            varint   its length
+//!            bytes    what stands there now
+//! ```
+//!
+//! A varint has seven bits to a byte, the lowest first; the high bit says that more follow.
+
+use std::io;
+
+/// Ranges closer than this are one: the head of a range takes at least two bytes.
+const NEAR: u32 = 4;
+
+/// The largest page that SQLite knows.
+pub(crate) const LARGEST_PAGE: usize = 1 << 16;
+
+static ZEROS: [u8; LARGEST_PAGE] = [0; LARGEST_PAGE];
+
+/// Whether the number can be a page's size.
+pub(crate) fn is_page_size(size: usize) -> bool {
+    size.is_power_of_two() && (512..=LARGEST_PAGE).contains(&size)
+}
+
+fn put_varint(to: &mut Vec<u8>, mut number: u32) {
+    while number >= 0x80 {
+        to.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    to.push(number as u8);
+}
+
+fn varint_len(number: u32) -> usize {
+    match number {
+        0..0x80 => 1,
+        0x80..0x4000 => 2,
+        0x4000..0x20_0000 => 3,
+        0x20_0000..0x1000_0000 => 4,
+        0x1000_0000.. => 5,
+    }
+}
+
+/// Eight words, of which most pairs are equal: compared without a branch.
+fn differ(old: &[[u8; 8]; 8], new: &[[u8; 8]; 8]) -> bool {
+    let mut any = 0;
+    for word in 0..8 {
+        any |= u64::from_ne_bytes(old[word]) ^ u64::from_ne_bytes(new[word]);
+    }
+    any != 0
+}
+
+/// The ranges in which two pages of one size differ, as begin and end. Sizes are multiples of 64.
+fn differences(before: &[u8], after: &[u8], ranges: &mut Vec<(u32, u32)>) {
+    ranges.clear();
+    // The range that is being found.
+    let (mut begin, mut end) = (0_u32, 0_u32);
+    let before = before.as_chunks::<8>().0.as_chunks::<8>().0;
+    let after = after.as_chunks::<8>().0.as_chunks::<8>().0;
+    let mut at = 0_u32;
+    for (old, new) in before.iter().zip(after) {
+        if differ(old, new) {
+            let mut at = at;
+            for word in 0..8 {
+                let changed = u64::from_le_bytes(old[word]) ^ u64::from_le_bytes(new[word]);
+                if changed != 0 {
+                    let first = at + changed.trailing_zeros() / 8;
+                    if first >= end + NEAR || end == 0 {
+                        if end > 0 {
+                            ranges.push((begin, end));
+                        }
+                        begin = first;
+                    }
+                    end = at + 8 - changed.leading_zeros() / 8;
+                }
+                at += 8;
+            }
+        }
+        at += 64;
+    }
+    if end > 0 {
+        ranges.push((begin, end));
+    }
+}
+
+fn encoded_len(ranges: &[(u32, u32)]) -> usize {
+    let mut last = 0;
+    let mut len = 0;
+    for &(begin, end) in ranges {
+        len += varint_len(begin - last) + varint_len(end - begin) + (end - begin) as usize;
+        last = end;
+    }
+    len
+}
+
+/// Encodes pages; keeps the memory that it needs for it.
+#[derive(Debug, Default)]
+pub(crate) struct Encoder {
+    ranges: Vec<(u32, u32)>,
+    on_zeros: Vec<(u32, u32)>,
+}
+
+impl Encoder {
+    /// Appends a page. `before` is `None` where nobody may rely on what the page was before;
+    /// it has the length of `after`, which is a page's size.
+    pub fn page(
+        &mut self,
+        to: &mut Vec<u8>,
+        number: u32,
+        before: Option<&[u8]>,
+        after: &[u8],
+        hash: u64,
+    ) {
+        let size = after.len();
+        let whole = before.is_none_or(|before| {
+            differences(before, after, &mut self.ranges);
+            // Where much changed, the page's own zeros may save more than its previous image.
+            encoded_len(&self.ranges) > size / 2
+        });
+        let mut ranges = &self.ranges;
+        let mut on_zeros = false;
+        if whole && let Some(zeros) = ZEROS.get(..size) {
+            differences(zeros, after, &mut self.on_zeros);
+            on_zeros = before.is_none() || encoded_len(&self.on_zeros) <= encoded_len(&self.ranges);
+            if on_zeros {
+                ranges = &self.on_zeros;
+            }
+        }
+        put_varint(to, number);
+        put_varint(to, (ranges.len() as u32) << 1 | u32::from(on_zeros));
+        to.extend_from_slice(&hash.to_le_bytes());
+        let mut last = 0;
+        for &(begin, end) in ranges {
+            put_varint(to, begin - last);
+            put_varint(to, end - begin);
+            to.extend_from_slice(after.get(begin as usize..end as usize).unwrap_or_default());
+            last = end;
+        }
+    }
+}
+
+/// Why a payload cannot be decoded.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum DecodeError {
+    /// It is not what the encoder wrote.
+    #[error("it is damaged")]
+    Damaged,
+    /// It cannot be read.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+/// Where a payload is read from, front to back.
+pub(crate) trait Source {
+    /// The next bytes, at most a page's size.
+    fn take(&mut self, len: usize) -> Result<&[u8], DecodeError>;
+}
+
+impl Source for &[u8] {
+    fn take(&mut self, len: usize) -> Result<&[u8], DecodeError> {
+        let (taken, rest) = self.split_at_checked(len).ok_or(DecodeError::Damaged)?;
+        *self = rest;
+        Ok(taken)
+    }
+}
+
+fn take_varint(source: &mut impl Source) -> Result<u32, DecodeError> {
+    let mut number = 0_u64;
+    for shift in [0, 7, 14, 21, 28] {
+        let byte = source.take(1)?.first().copied().unwrap_or(0);
+        number |= u64::from(byte & 0x7f) << shift;
+        if byte & 0x80 == 0 {
+            return u32::try_from(number).map_err(|_| DecodeError::Damaged);
+        }
+    }
+    Err(DecodeError::Damaged)
+}
+
+/// What stands before a page's ranges.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct PageHead {
+    pub number: u32,
+    /// Whether the ranges lie on zeros instead of on the page's previous image.
+    pub on_zeros: bool,
+    pub hash: u64,
+    ranges: u32,
+}
+
+impl PageHead {
+    /// Reads the next page's.
+    pub fn read(source: &mut impl Source) -> Result<Self, DecodeError> {
+        let number = take_varint(source)?;
+        let ranges = take_varint(source)?;
+        let hash = super::u64_at(source.take(8)?, 0);
+        if number == 0 {
+            return Err(DecodeError::Damaged);
+        }
+        let (on_zeros, ranges) = (ranges & 1 != 0, ranges >> 1);
+        Ok(Self {
+            number,
+            on_zeros,
+            hash,
+            ranges,
+        })
+    }
+
+    /// Reads the page's ranges and lays them over an image of it.
+    pub fn apply(&self, source: &mut impl Source, image: &mut [u8]) -> Result<(), DecodeError> {
+        if self.on_zeros {
+            image.fill(0);
+        }
+        let mut at = 0_usize;
+        for _ in 0..self.ranges {
+            at = at.saturating_add(take_varint(source)? as usize);
+            let len = take_varint(source)? as usize;
+            let end = at.saturating_add(len);
+            let to = image.get_mut(at..end).ok_or(DecodeError::Damaged)?;
+            if to.is_empty() {
+                return Err(DecodeError::Damaged);
+            }
+            to.copy_from_slice(source.take(len)?);
+            at = end;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::redo::hash;
+    use proptest::prelude::*;
+
+    fn round_trip(before: Option<&[u8]>, after: &[u8]) -> usize {
+        let mut payload = Vec::new();
+        Encoder::default().page(&mut payload, 7, before, after, hash(after));
+        let mut source = payload.as_slice();
+        let head = PageHead::read(&mut source).unwrap();
+        assert_eq!((head.number, head.hash), (7, hash(after)));
+        let mut image = before.map_or_else(|| vec![0xee; after.len()], <[u8]>::to_vec);
+        head.apply(&mut source, &mut image).unwrap();
+        assert!(image == after && source.is_empty());
+        payload.len()
+    }
+
+    #[test]
+    fn a_page_that_did_not_change_takes_its_head_only() {
+        let page = vec![3; 4096];
+        assert_eq!(round_trip(Some(&page), &page), 10);
+    }
+
+    #[test]
+    fn ranges_are_exact_and_near_ones_are_one() {
+        let before = vec![1; 512];
+        let mut after = before.clone();
+        after[31] = 2;
+        after[32] = 2;
+        after[36] = 2;
+        after[100] = 2;
+        // Two ranges: six bytes from 31 on, one at 100.
+        assert_eq!(round_trip(Some(&before), &after), 10 + (2 + 6) + (2 + 1));
+    }
+
+    #[test]
+    fn a_new_page_takes_no_more_than_what_is_in_it() {
+        let mut after = vec![0; 65_536];
+        after[..100].fill(9);
+        after[65_000..].fill(9);
+        assert!(round_trip(None, &after) < 10 + 636 + 10);
+        assert!(round_trip(Some(&vec![7; 65_536]), &after) < 10 + 636 + 10);
+    }
+
+    #[test]
+    fn nonsense_is_an_error() {
+        for bytes in [
+            &[][..],
+            &[0x80],
+            &[0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+            &[0xff, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0, 0, 0, 0],
+        ] {
+            assert!(PageHead::read(&mut &*bytes).is_err());
+        }
+        let mut payload = Vec::new();
+        let page = [5; 512];
+        Encoder::default().page(&mut payload, 1, None, &page, 0);
+        let mut source = payload.as_slice();
+        let head = PageHead::read(&mut source).unwrap();
+        assert!(head.apply(&mut source, &mut [0; 256]).is_err());
+    }
+
+    fn page() -> impl Strategy<Value = Vec<u8>> {
+        prop_oneof![
+            proptest::collection::vec(any::<u8>(), 512),
+            proptest::collection::vec(prop_oneof![9 => Just(0_u8), 1 => any::<u8>()], 1024),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn what_was_encoded_is_decoded(
+            before in page(),
+            writes in proptest::collection::vec((any::<u16>(), any::<u8>(), 0_usize..40), 0..20),
+        ) {
+            let mut after = before.clone();
+            for (at, byte, len) in writes {
+                let at = at as usize % after.len();
+                let end = (at + len).min(after.len());
+                after[at..end].fill(byte);
+            }
+            round_trip(Some(&before), &after);
+            round_trip(None, &after);
+        }
+
+        #[test]
+        fn any_bytes_are_decoded_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let mut source = bytes.as_slice();
+            let mut image = vec![0; 512];
+            while let Ok(head) = PageHead::read(&mut source) {
+                if head.apply(&mut source, &mut image).is_err() {
+                    break;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,461 @@
+//! [`Log`]: the redo log's file, its epochs and its records.
+//!
+//! ```text
+//! block 0, 1: the header, in the slot of its epoch's parity; the valid one of the higher epoch
+//! counts
+//!   0  16 bytes  "etui redo log 1\n"
+//!  16  u64       epoch
+//!  24  16 bytes  lineage: the same stands in the guard of the database that the log belongs to
+//!  40  u32       page size
+//!  44  u32       1 while the epoch's records count, 0 when the log was ended
+//!  48  u64       seed: what the epoch's first record names as its predecessor
+//!  56  u32       process that wrote it, for messages
+//!  60  u32       block size: 4096
+//!  64  u64       hash of the bytes before
+//!
+//! from block 2 on: records, each on blocks of its own
+//!   0  4 bytes   "eRec"
+//!   4  u32       number of pages
+//!   8  u64       epoch
+//!  16  u64       sequence, from 0 in each epoch
+//!  24  u64       predecessor: the hash (56) of the record before, or the seed
+//!  32  u64       length of the payload
+//!  40  u32       size of the database after it, in pages
+//!  44  u32       page size
+//!  48  u64       hash of the payload
+//!  56  u64       hash of the bytes before
+//!  64  payload   see codec.rs; the rest of the last block is of no meaning
+//! ```
+//!
+//! Numbers are little-endian. A record's hash covers its predecessor's, so a record counts only
+//! where it was written: behind exactly these records of exactly this epoch.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::{BLOCK, Hashing, hash, u32_at, u64_at};
+use crate::counters::{CountedFile, Counting, add};
+use crate::device::{Access, File, Lock, Platform, Role};
+use crate::mutation::{Broken, Mutation};
+
+const MAGIC: &[u8; 16] = b"etui redo log 1\n";
+const RECORD_MAGIC: &[u8; 4] = b"eRec";
+const LIVE: u32 = 1;
+
+/// Where the records begin.
+pub(crate) const RECORDS: u64 = 2 * BLOCK as u64;
+
+/// The length of a record's header.
+pub(crate) const RECORD_HEADER: usize = 64;
+
+/// A record is written in parts of this size, so that a large one needs no memory of its size.
+const PART: usize = 1 << 20;
+
+/// What the log's header says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Header {
+    pub epoch: u64,
+    pub lineage: [u8; 16],
+    pub page_size: u32,
+    /// Whether the epoch's records count.
+    pub live: bool,
+    pub process: u32,
+}
+
+impl Header {
+    fn seed(&self) -> u64 {
+        let mut bytes = [0; 24];
+        bytes[..16].copy_from_slice(&self.lineage);
+        bytes[16..].copy_from_slice(&self.epoch.to_le_bytes());
+        hash(&bytes)
+    }
+
+    fn encode(&self) -> Vec<u8> {
+        let mut block = Vec::with_capacity(BLOCK);
+        block.extend_from_slice(MAGIC);
+        block.extend_from_slice(&self.epoch.to_le_bytes());
+        block.extend_from_slice(&self.lineage);
+        block.extend_from_slice(&self.page_size.to_le_bytes());
+        block.extend_from_slice(&(if self.live { LIVE } else { 0 }).to_le_bytes());
+        block.extend_from_slice(&self.seed().to_le_bytes());
+        block.extend_from_slice(&self.process.to_le_bytes());
+        block.extend_from_slice(&(BLOCK as u32).to_le_bytes());
+        block.extend_from_slice(&hash(&block).to_le_bytes());
+        block.resize(BLOCK, 0);
+        block
+    }
+
+    fn decode(block: &[u8]) -> Option<Self> {
+        let header = block.get(..64)?;
+        let lineage = header.get(24..40)?.try_into().ok()?;
+        let valid = header.starts_with(MAGIC)
+            && u64_at(block, 64) == hash(header)
+            && u32_at(header, 60) == BLOCK as u32;
+        valid.then(|| Self {
+            epoch: u64_at(header, 16),
+            lineage,
+            page_size: u32_at(header, 40),
+            live: u32_at(header, 44) == LIVE,
+            process: u32_at(header, 56),
+        })
+    }
+
+    /// The header that counts, if the file has one.
+    pub fn read(file: &dyn File) -> io::Result<Option<Self>> {
+        let mut newest: Option<Self> = None;
+        for slot in 0..2 {
+            let mut block = [0; BLOCK];
+            file.read_at(&mut block, slot * BLOCK as u64)?;
+            if let Some(header) = Self::decode(&block)
+                && newest.is_none_or(|newest| newest.epoch < header.epoch)
+            {
+                newest = Some(header);
+            }
+        }
+        Ok(newest)
+    }
+}
+
+/// Where the next record goes, and what it follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Tail {
+    pub offset: u64,
+    pub sequence: u64,
+    pub predecessor: u64,
+}
+
+impl Tail {
+    /// The one of an epoch without records.
+    pub fn of_epoch(header: &Header) -> Self {
+        Self {
+            offset: RECORDS,
+            sequence: 0,
+            predecessor: header.seed(),
+        }
+    }
+}
+
+/// What a record's header says.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RecordHead {
+    pub pages: u32,
+    pub payload: u64,
+    pub payload_hash: u64,
+    pub database_pages: u32,
+    /// Where the record after it goes.
+    pub next: Tail,
+}
+
+impl RecordHead {
+    /// Decodes a header, if it is the one of the record that stands at this tail.
+    pub fn decode(bytes: &[u8], header: &Header, tail: &Tail, broken: Broken) -> Option<Self> {
+        let bytes = bytes.get(..RECORD_HEADER)?;
+        let own = u64_at(bytes, 56);
+        let chained = u64_at(bytes, 24) == tail.predecessor || broken.is(Mutation::ChainBySequence);
+        let valid = bytes.starts_with(RECORD_MAGIC)
+            && own == hash(bytes.get(..56)?)
+            && u64_at(bytes, 8) == header.epoch
+            && u64_at(bytes, 16) == tail.sequence
+            && chained
+            && u32_at(bytes, 44) == header.page_size;
+        let payload = u64_at(bytes, 32);
+        let next = Tail {
+            offset: tail.offset.checked_add(blocks_of(payload)?)?,
+            sequence: tail.sequence.checked_add(1)?,
+            predecessor: own,
+        };
+        valid.then(|| Self {
+            pages: u32_at(bytes, 4),
+            payload,
+            payload_hash: u64_at(bytes, 48),
+            database_pages: u32_at(bytes, 40),
+            next,
+        })
+    }
+}
+
+/// The bytes of the blocks that a record with such a payload takes.
+fn blocks_of(payload: u64) -> Option<u64> {
+    payload
+        .checked_add(RECORD_HEADER as u64)?
+        .checked_next_multiple_of(BLOCK as u64)
+}
+
+/// How large a log is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sizes {
+    /// At rest: written once, then used again and again.
+    pub resting: u64,
+    /// In what steps it grows beyond.
+    pub step: u64,
+}
+
+/// A record that is being written.
+#[derive(Debug, Default)]
+struct Unfinished {
+    /// What is not written yet; begins with the record's header while nothing is.
+    bytes: Vec<u8>,
+    /// The first block, once something is written: it is written last, with the header.
+    first: Vec<u8>,
+    written: u64,
+    hashing: Hashing,
+}
+
+/// An open redo log, locked by this process.
+#[derive(Debug)]
+pub(crate) struct Log {
+    file: CountedFile,
+    path: PathBuf,
+    header: Header,
+    /// The length up to which its blocks were written.
+    len: u64,
+    sizes: Sizes,
+    unfinished: Unfinished,
+    /// Whether something was written since the last flush.
+    dirty: bool,
+    counting: Arc<Counting>,
+    broken: Broken,
+}
+
+impl Log {
+    /// Opens or makes a log, and locks it. `None`: another process has it locked.
+    pub fn open(
+        platform: &dyn Platform,
+        path: &Path,
+        access: Access,
+        sizes: Sizes,
+        counting: &Arc<Counting>,
+        broken: Broken,
+    ) -> io::Result<Option<Self>> {
+        let file = platform.open(Some(path), Role::Redo, access)?;
+        let file = CountedFile::new(file, Role::Redo, counting);
+        if !file.lock(Lock::Exclusive)? {
+            return Ok(None);
+        }
+        let header = Header::read(&file)?.unwrap_or(Header {
+            epoch: 0,
+            lineage: [0; 16],
+            page_size: 0,
+            live: false,
+            process: 0,
+        });
+        Ok(Some(Self {
+            len: file.len()?,
+            file,
+            path: path.to_owned(),
+            header,
+            sizes,
+            unfinished: Unfinished::default(),
+            dirty: false,
+            counting: Arc::clone(counting),
+            broken,
+        }))
+    }
+
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    pub fn file(&self) -> &dyn File {
+        &self.file
+    }
+
+    /// Writes its blocks up to the resting size, durably, and its name.
+    pub fn prepare(&mut self, platform: &dyn Platform) -> io::Result<()> {
+        if self.len < self.sizes.resting {
+            self.fill_to(self.sizes.resting)?;
+            self.file.sync()?;
+        }
+        if !self.broken.is(Mutation::SkipDirectorySync) {
+            platform.sync_directory_of(&self.path)?;
+        }
+        Ok(())
+    }
+
+    fn fill_to(&mut self, len: u64) -> io::Result<()> {
+        let zeros = vec![0; 1 << 18];
+        while self.len < len {
+            let part = usize::try_from(len - self.len).map_or(zeros.len(), |n| n.min(zeros.len()));
+            self.file
+                .write_at(zeros.get(..part).unwrap_or_default(), self.len)?;
+            self.len += part as u64;
+        }
+        self.dirty = true;
+        Ok(())
+    }
+
+    /// Opens the next epoch, durably; `live`: its records count. Nothing of the epoch before
+    /// counts any more.
+    pub fn next_epoch(
+        &mut self,
+        lineage: [u8; 16],
+        page_size: u32,
+        live: bool,
+    ) -> io::Result<Tail> {
+        let header = Header {
+            epoch: self.header.epoch + 1,
+            lineage,
+            page_size,
+            live,
+            process: std::process::id(),
+        };
+        let slot = if self.broken.is(Mutation::OneHeaderSlot) {
+            0
+        } else {
+            header.epoch % 2
+        };
+        self.file.write_at(&header.encode(), slot * BLOCK as u64)?;
+        if !self.broken.is(Mutation::EpochWithoutFlush) {
+            self.file.sync()?;
+        }
+        self.dirty = false;
+        self.header = header;
+        add(&self.counting.epochs, 1);
+        // Only now may blocks of the epoch before go.
+        if self.len > self.sizes.resting {
+            self.file.set_len(self.sizes.resting)?;
+            self.len = self.sizes.resting;
+        }
+        Ok(Tail::of_epoch(&header))
+    }
+
+    /// Begins a record; its payload is appended to what [`Log::payload`] gives.
+    pub fn begin(&mut self) {
+        let unfinished = &mut self.unfinished;
+        unfinished.bytes.clear();
+        unfinished.bytes.resize(RECORD_HEADER, 0);
+        unfinished.first.clear();
+        unfinished.written = 0;
+    }
+
+    /// Where the next pages of the record that was begun are to be appended.
+    pub fn payload(&mut self) -> &mut Vec<u8> {
+        &mut self.unfinished.bytes
+    }
+
+    /// Writes what can be written of a large record; to be called after each page.
+    pub fn drain(&mut self, tail: &Tail) -> io::Result<()> {
+        if self.unfinished.bytes.len() < PART {
+            return Ok(());
+        }
+        let Unfinished {
+            bytes,
+            first,
+            written,
+            hashing,
+        } = &mut self.unfinished;
+        let whole = bytes.len() - bytes.len() % BLOCK;
+        let mut begin = 0;
+        if *written == 0 {
+            *hashing = Hashing::default();
+            first.extend_from_slice(bytes.get(..BLOCK).unwrap_or_default());
+            begin = BLOCK;
+            hashing.add(bytes.get(RECORD_HEADER..whole).unwrap_or_default());
+        } else {
+            hashing.add(bytes.get(..whole).unwrap_or_default());
+        }
+        let part = bytes.get(begin..whole).unwrap_or_default();
+        let at = tail.offset + *written + begin as u64;
+        self.file.write_at(part, at)?;
+        self.len = self.len.max(at + part.len() as u64);
+        self.dirty = true;
+        *written += whole as u64;
+        bytes.drain(..whole);
+        Ok(())
+    }
+
+    /// Writes the record to the log, not yet durably; answers where the one after it goes.
+    pub fn finish(&mut self, tail: &Tail, pages: u32, database_pages: u32) -> io::Result<Tail> {
+        let large = self.unfinished.written > 0;
+        let payload_hash;
+        let payload;
+        {
+            let unfinished = &mut self.unfinished;
+            let bytes = &unfinished.bytes;
+            if large {
+                payload = unfinished.written + bytes.len() as u64 - RECORD_HEADER as u64;
+                unfinished.hashing.add(bytes);
+                payload_hash = unfinished.hashing.hash();
+            } else {
+                payload = (bytes.len() - RECORD_HEADER) as u64;
+                payload_hash = hash(bytes.get(RECORD_HEADER..).unwrap_or_default());
+            }
+        }
+        let mut header = [0; RECORD_HEADER];
+        header[..4].copy_from_slice(RECORD_MAGIC);
+        header[4..8].copy_from_slice(&pages.to_le_bytes());
+        header[8..16].copy_from_slice(&self.header.epoch.to_le_bytes());
+        header[16..24].copy_from_slice(&tail.sequence.to_le_bytes());
+        header[24..32].copy_from_slice(&tail.predecessor.to_le_bytes());
+        header[32..40].copy_from_slice(&payload.to_le_bytes());
+        header[40..44].copy_from_slice(&database_pages.to_le_bytes());
+        header[44..48].copy_from_slice(&self.header.page_size.to_le_bytes());
+        header[48..56].copy_from_slice(&payload_hash.to_le_bytes());
+        let own = hash(&header[..56]);
+        header[56..].copy_from_slice(&own.to_le_bytes());
+
+        let bytes = &mut self.unfinished.bytes;
+        bytes.resize(bytes.len().next_multiple_of(BLOCK), 0);
+        let begin = if large {
+            &mut self.unfinished.first
+        } else {
+            &mut *bytes
+        };
+        if let Some(to) = begin.get_mut(..RECORD_HEADER) {
+            to.copy_from_slice(&header);
+        }
+        let next = Tail {
+            offset: tail.offset + self.unfinished.written + self.unfinished.bytes.len() as u64,
+            sequence: tail.sequence + 1,
+            predecessor: own,
+        };
+        if !large {
+            self.grow(next.offset)?;
+        }
+        self.dirty = true;
+        if large {
+            let rest = tail.offset + self.unfinished.written;
+            self.file.write_at(&self.unfinished.bytes, rest)?;
+            self.file.write_at(&self.unfinished.first, tail.offset)?;
+            self.len = self.len.max(next.offset);
+        } else {
+            self.file.write_at(&self.unfinished.bytes, tail.offset)?;
+        }
+        add(&self.counting.records, 1);
+        add(&self.counting.bytes_logged, payload + RECORD_HEADER as u64);
+        add(
+            &self.counting.blocks,
+            (next.offset - tail.offset) / BLOCK as u64,
+        );
+        Ok(next)
+    }
+
+    /// Has the log be so long at least, its blocks written and flushed: so the flush of a
+    /// commit carries no metadata of the file system.
+    fn grow(&mut self, len: u64) -> io::Result<()> {
+        if len <= self.len {
+            return Ok(());
+        }
+        let step = self.sizes.step.max(BLOCK as u64);
+        self.fill_to(len.checked_next_multiple_of(step).unwrap_or(len))?;
+        self.file.sync()
+    }
+
+    /// Takes back the record that stands at this tail, durably.
+    pub fn destroy(&mut self, tail: &Tail) -> io::Result<()> {
+        self.file.write_at(&[0; BLOCK], tail.offset)?;
+        self.file.sync()?;
+        add(&self.counting.unpublished, 1);
+        Ok(())
+    }
+
+    /// Flushes what was written since the last flush, if anything.
+    pub fn flush(&mut self) -> io::Result<()> {
+        if self.dirty {
+            self.file.sync()?;
+            self.dirty = false;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,487 @@
+//! The system's files: databases, journals and temporary files through SQLite's own VFS, the
+//! redo log by system calls.
+
+use std::cell::UnsafeCell;
+use std::ffi::OsStr;
+use std::fs::{self, File as SystemFile, OpenOptions, TryLockError};
+use std::io;
+use std::os::raw::{c_int, c_void};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::ptr;
+use std::sync::{Mutex, PoisonError};
+
+use libsqlite3_sys as ffi;
+use rustix::fs::{IFlags, OFlags};
+
+use crate::device::{Access, File, Lock, Platform, Role};
+use crate::host::Host;
+
+/// The most that is written at once: SQLite's VFS takes fewer than 2^17 bytes.
+const MOST: usize = 1 << 16;
+
+/// File systems whose locks or flushes are another machine's to keep (`statfs(2)`).
+const NETWORKS: [(u32, &str); 9] = [
+    (0x6969, "NFS"),
+    (0x517b, "SMB"),
+    (0xff53_4d42, "CIFS"),
+    (0xfe53_4d42, "SMB2"),
+    (0x0102_1997, "9P"),
+    (0x5346_414f, "AFS"),
+    (0x7375_7245, "Coda"),
+    (0x00c3_6400, "Ceph"),
+    (0x0bd0_0bd0, "Lustre"),
+];
+
+const BTRFS: u32 = 0x9123_683e;
+
+/// The files of this machine.
+#[derive(Debug)]
+pub(crate) struct System {
+    host: Host,
+}
+
+impl System {
+    pub fn new(host: Host) -> Self {
+        Self { host }
+    }
+}
+
+fn directory_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(directory) if directory != Path::new("") => directory,
+        _ => Path::new("."),
+    }
+}
+
+fn file_system(path: &Path) -> io::Result<u32> {
+    let file_system = rustix::fs::statfs(directory_of(path))?;
+    // The kernel's number has 32 bits; C's type is wider.
+    Ok(file_system.f_type as u32)
+}
+
+/// The permissions of the database that a file stands beside.
+fn mode_beside(path: &Path) -> u32 {
+    let name = path.as_os_str().as_bytes();
+    let database = name
+        .iter()
+        .rposition(|&byte| byte == b'-')
+        .and_then(|at| name.get(..at))
+        .map(|name| PathBuf::from(OsStr::from_bytes(name)));
+    let metadata = database.and_then(|database| fs::metadata(database).ok());
+    metadata.map_or(0o644, |metadata| metadata.mode() & 0o777)
+}
+
+impl Platform for System {
+    fn open(&self, path: Option<&Path>, role: Role, access: Access) -> io::Result<Box<dyn File>> {
+        let Some(path) = path else {
+            let flags = ffi::SQLITE_OPEN_TEMP_DB
+                | ffi::SQLITE_OPEN_READWRITE
+                | ffi::SQLITE_OPEN_CREATE
+                | ffi::SQLITE_OPEN_EXCLUSIVE
+                | ffi::SQLITE_OPEN_DELETEONCLOSE;
+            return Ok(Box::new(HostFile::open(&self.host, None, flags)?));
+        };
+        let kind = match role {
+            Role::Redo => return Ok(Box::new(LogFile::open(path, access)?)),
+            Role::Database => {
+                if let Ok(found) = file_system(path)
+                    && let Some((_, name)) = NETWORKS.iter().find(|(magic, _)| *magic == found)
+                {
+                    return Err(io::Error::new(
+                        io::ErrorKind::Unsupported,
+                        format!(
+                            "{} is on {name}, a file system of the network",
+                            path.display()
+                        ),
+                    ));
+                }
+                ffi::SQLITE_OPEN_MAIN_DB
+            }
+            Role::Journal | Role::Temporary => ffi::SQLITE_OPEN_MAIN_JOURNAL,
+        };
+        let mut flags = kind;
+        if !access.write {
+            flags |= ffi::SQLITE_OPEN_READONLY;
+        } else if access.create && role == Role::Database {
+            flags |= ffi::SQLITE_OPEN_READWRITE | ffi::SQLITE_OPEN_CREATE;
+        } else {
+            flags |= ffi::SQLITE_OPEN_READWRITE;
+            if access.create {
+                // Made here, so that SQLite's VFS does not sync the directory by itself.
+                let mut options = OpenOptions::new();
+                options.write(true).create(true).truncate(false);
+                options.mode(mode_beside(path)).open(path)?;
+            }
+        }
+        Ok(Box::new(HostFile::open(&self.host, Some(path), flags)?))
+    }
+
+    fn exists(&self, path: &Path) -> io::Result<bool> {
+        match fs::metadata(path) {
+            // SQLite takes an empty journal for none.
+            Ok(metadata) => Ok(!metadata.is_file() || metadata.len() > 0),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn remove(&self, path: &Path, durably: bool) -> io::Result<()> {
+        match fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            Ok(()) | Err(_) => {}
+        }
+        if durably {
+            self.sync_directory_of(path)?;
+        }
+        Ok(())
+    }
+
+    fn sync_directory_of(&self, path: &Path) -> io::Result<()> {
+        SystemFile::open(directory_of(path))?.sync_all()
+    }
+
+    fn identity(&self, path: &Path) -> io::Result<Option<(u64, u64)>> {
+        let metadata = fs::metadata(path)?;
+        Ok(Some((metadata.dev(), metadata.ino())))
+    }
+
+    fn settle_wal(&self, path: &Path) -> io::Result<()> {
+        self.host.checkpoint(path).map_err(|code| {
+            io::Error::other(format!(
+                "SQLite could not recover the WAL of {}: code {code}",
+                path.display()
+            ))
+        })
+    }
+
+    fn holder(&self, path: &Path) -> Option<u32> {
+        let metadata = fs::metadata(path).ok()?;
+        let device = metadata.dev();
+        let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
+        let wanted = format!("{major:02x}:{minor:02x}:{}", metadata.ino());
+        let locks = fs::read_to_string("/proc/locks").ok()?;
+        locks.lines().find_map(|line| {
+            let mut words = line.split_ascii_whitespace().filter(|word| *word != "->");
+            let (process, file) = (words.nth(4)?, words.next()?);
+            let process: u32 = process.parse().ok()?;
+            (file == wanted && process != std::process::id()).then_some(process)
+        })
+    }
+}
+
+/// The redo log's file.
+#[derive(Debug)]
+struct LogFile(SystemFile);
+
+impl LogFile {
+    fn open(path: &Path, access: Access) -> io::Result<Self> {
+        let mut options = OpenOptions::new();
+        options
+            .read(true)
+            .write(access.write)
+            .create(access.create)
+            .mode(mode_beside(path))
+            .custom_flags(OFlags::NOFOLLOW.bits() as i32);
+        let file = options.open(path)?;
+        if access.create && file.metadata()?.len() == 0 && file_system(path)? == BTRFS {
+            // Blocks that are written in place keep their place then. It has to be asked for
+            // while the file is empty; where it is refused, the log works all the same.
+            if let Ok(flags) = rustix::fs::ioctl_getflags(&file) {
+                let _ = rustix::fs::ioctl_setflags(&file, flags | IFlags::NOCOW);
+            }
+        }
+        Ok(Self(file))
+    }
+}
+
+/// Reads until the bytes are full or the file ends.
+fn read_all(
+    mut read: impl FnMut(&mut [u8], u64) -> io::Result<usize>,
+    to: &mut [u8],
+    offset: u64,
+) -> io::Result<usize> {
+    let mut done = 0;
+    while let Some(rest) = to.get_mut(done..)
+        && !rest.is_empty()
+    {
+        match read(rest, offset + done as u64) {
+            Ok(0) => break,
+            Ok(read) => done += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(done)
+}
+
+impl File for LogFile {
+    fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+        read_all(|to, at| self.0.read_at(to, at), bytes, offset)
+    }
+
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        self.0.write_all_at(bytes, offset)
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.0.metadata()?.len())
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        self.0.set_len(len)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.0.sync_data()
+    }
+
+    fn lock(&self, lock: Lock) -> io::Result<bool> {
+        match lock {
+            Lock::Exclusive => match self.0.try_lock() {
+                Ok(()) => Ok(true),
+                Err(TryLockError::WouldBlock) => Ok(false),
+                Err(TryLockError::Error(error)) => Err(error),
+            },
+            Lock::None => self.0.unlock().map(|()| true),
+        }
+    }
+}
+
+/// A file that SQLite's own VFS has open.
+#[derive(Debug)]
+pub struct HostFile {
+    /// The VFS's memory for the file; 8-byte words, for C's alignment.
+    file: Box<[UnsafeCell<u64>]>,
+    /// The VFS wants the names to stay where they are.
+    name: Option<Vec<u8>>,
+    /// The VFS moves a position and then reads or writes there, which takes one at a time.
+    turn: Mutex<()>,
+}
+
+fn failed(code: c_int) -> io::Error {
+    match code & 0xff {
+        ffi::SQLITE_FULL => io::ErrorKind::StorageFull.into(),
+        ffi::SQLITE_READONLY => io::ErrorKind::PermissionDenied.into(),
+        _ => io::Error::other(format!("SQLite's VFS answered {code}")),
+    }
+}
+
+/// Calls a method of the file; where the VFS does not have it, `missing` is the answer.
+macro_rules! call {
+    ($this:expr, $method:ident or $missing:expr $(, $argument:expr)*) => {{
+        let file = $this.raw();
+        // SAFETY: the file is open from `HostFile::open` until it is dropped, so its methods
+        // are there.
+        match unsafe { (*(*file).pMethods).$method } {
+            // SAFETY: the method belongs to the file; what the other arguments point to is
+            // argued for where they are made.
+            Some(method) => unsafe { method(file $(, $argument)*) },
+            None => $missing,
+        }
+    }};
+}
+
+impl HostFile {
+    fn open(host: &Host, path: Option<&Path>, flags: c_int) -> io::Result<Self> {
+        let vfs = host.vfs();
+        // SAFETY: the VFS is registered.
+        let (size, open) = unsafe { ((*vfs).szOsFile, (*vfs).xOpen) };
+        let open = open.ok_or(io::ErrorKind::Unsupported)?;
+        let words = usize::try_from(size).unwrap_or(0).div_ceil(8).max(1);
+        // SQLite wants a second zero behind the name of a database.
+        let name = path.map(|path| [path.as_os_str().as_bytes(), &[0, 0]].concat());
+        if name
+            .as_ref()
+            .is_some_and(|name| name.iter().filter(|byte| **byte == 0).count() > 2)
+        {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        let opened = Self {
+            file: (0..words).map(|_| UnsafeCell::new(0)).collect(),
+            name,
+            turn: Mutex::new(()),
+        };
+        let name = opened
+            .name
+            .as_ref()
+            .map_or(ptr::null(), |name| name.as_ptr().cast());
+        let mut answered = flags;
+        // SAFETY: the name is null or a C string with a second zero, and stays in place until
+        // the file is dropped, as does the file's memory, which is as large as the VFS asked.
+        let code = unsafe { open(vfs, name, opened.raw(), flags, &raw mut answered) };
+        // SAFETY: the memory is ours; a file begins with its methods.
+        let is_open = unsafe { !(*opened.raw()).pMethods.is_null() };
+        if code != ffi::SQLITE_OK || !is_open {
+            // Dropping closes it if there is something to close.
+            let error = match (flags & ffi::SQLITE_OPEN_CREATE, path) {
+                (0, Some(path)) if !path.exists() => io::ErrorKind::NotFound.into(),
+                _ => failed(code),
+            };
+            return Err(error);
+        }
+        if answered & ffi::SQLITE_OPEN_READONLY != 0 && flags & ffi::SQLITE_OPEN_READWRITE != 0 {
+            return Err(io::ErrorKind::PermissionDenied.into());
+        }
+        Ok(opened)
+    }
+
+    fn raw(&self) -> *mut ffi::sqlite3_file {
+        self.file.as_ptr().cast_mut().cast()
+    }
+
+    fn one_at_a_time(&self) -> std::sync::MutexGuard<'_, ()> {
+        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks or tells the VFS something about the file.
+    ///
+    /// # Safety
+    ///
+    /// `argument` is what the operation asks for.
+    pub(crate) unsafe fn control(&self, operation: c_int, argument: *mut c_void) -> c_int {
+        let _turn = self.one_at_a_time();
+        call!(self, xFileControl or ffi::SQLITE_NOTFOUND, operation, argument)
+    }
+
+    /// What the VFS says of the device.
+    pub(crate) fn characteristics(&self) -> c_int {
+        let _turn = self.one_at_a_time();
+        call!(self, xDeviceCharacteristics or 0)
+    }
+
+    /// Maps a part of the file, to be read until it is given back; null if it is not mapped.
+    pub(crate) fn fetch(&self, offset: i64, length: c_int) -> Result<*mut c_void, c_int> {
+        let _turn = self.one_at_a_time();
+        let mut at = ptr::null_mut();
+        let to: *mut *mut c_void = &raw mut at;
+        match call!(self, xFetch or ffi::SQLITE_OK, offset, length, to) {
+            ffi::SQLITE_OK => Ok(at),
+            code => Err(code),
+        }
+    }
+
+    /// Gives back what was mapped.
+    ///
+    /// # Safety
+    ///
+    /// `page` came from [`HostFile::fetch`] at this offset, or is null.
+    pub(crate) unsafe fn unfetch(&self, offset: i64, page: *mut c_void) -> c_int {
+        let _turn = self.one_at_a_time();
+        call!(self, xUnfetch or ffi::SQLITE_OK, offset, page)
+    }
+}
+
+// SAFETY: the methods may be called from any thread, one at a time, which `turn` takes care of.
+unsafe impl Send for HostFile {}
+// SAFETY: as above.
+unsafe impl Sync for HostFile {}
+
+impl File for HostFile {
+    fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+        let _turn = self.one_at_a_time();
+        let to: *mut c_void = bytes.as_mut_ptr().cast();
+        let length = c_int::try_from(bytes.len()).map_err(|_| io::ErrorKind::InvalidInput)?;
+        let at = i64::try_from(offset).map_err(|_| io::ErrorKind::InvalidInput)?;
+        match call!(self, xRead or ffi::SQLITE_IOERR_READ, to, length, at) {
+            ffi::SQLITE_OK => Ok(bytes.len()),
+            ffi::SQLITE_IOERR_SHORT_READ => {
+                let mut size = 0_i64;
+                let to: *mut i64 = &raw mut size;
+                match call!(self, xFileSize or ffi::SQLITE_IOERR_FSTAT, to) {
+                    ffi::SQLITE_OK => {
+                        let left = u64::try_from(size).unwrap_or(0).saturating_sub(offset);
+                        Ok(usize::try_from(left).map_or(bytes.len(), |n| n.min(bytes.len())))
+                    }
+                    code => Err(failed(code)),
+                }
+            }
+            code => Err(failed(code)),
+        }
+    }
+
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        let _turn = self.one_at_a_time();
+        let mut at = i64::try_from(offset).map_err(|_| io::ErrorKind::InvalidInput)?;
+        for part in bytes.chunks(MOST) {
+            let from: *const c_void = part.as_ptr().cast();
+            // A part has at most 2^16 bytes.
+            let length = part.len() as c_int;
+            match call!(self, xWrite or ffi::SQLITE_IOERR_WRITE, from, length, at) {
+                ffi::SQLITE_OK => at += i64::from(length),
+                code => return Err(failed(code)),
+            }
+        }
+        Ok(())
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        let _turn = self.one_at_a_time();
+        let mut size = 0_i64;
+        let to: *mut i64 = &raw mut size;
+        match call!(self, xFileSize or ffi::SQLITE_IOERR_FSTAT, to) {
+            ffi::SQLITE_OK => Ok(u64::try_from(size).unwrap_or(0)),
+            code => Err(failed(code)),
+        }
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        let _turn = self.one_at_a_time();
+        let len = i64::try_from(len).map_err(|_| io::ErrorKind::InvalidInput)?;
+        match call!(self, xTruncate or ffi::SQLITE_IOERR_TRUNCATE, len) {
+            ffi::SQLITE_OK => Ok(()),
+            code => Err(failed(code)),
+        }
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        let _turn = self.one_at_a_time();
+        let flags = ffi::SQLITE_SYNC_NORMAL | ffi::SQLITE_SYNC_DATAONLY;
+        match call!(self, xSync or ffi::SQLITE_IOERR_FSYNC, flags) {
+            ffi::SQLITE_OK => Ok(()),
+            code => Err(failed(code)),
+        }
+    }
+
+    fn lock(&self, lock: Lock) -> io::Result<bool> {
+        let _turn = self.one_at_a_time();
+        let none = ffi::SQLITE_LOCK_NONE;
+        if lock == Lock::None {
+            return match call!(self, xUnlock or ffi::SQLITE_OK, none) {
+                ffi::SQLITE_OK => Ok(true),
+                code => Err(failed(code)),
+            };
+        }
+        for level in [
+            ffi::SQLITE_LOCK_SHARED,
+            ffi::SQLITE_LOCK_RESERVED,
+            ffi::SQLITE_LOCK_EXCLUSIVE,
+        ] {
+            match call!(self, xLock or ffi::SQLITE_IOERR_LOCK, level) {
+                ffi::SQLITE_OK => {}
+                code => {
+                    call!(self, xUnlock or ffi::SQLITE_OK, none);
+                    return match code & 0xff {
+                        ffi::SQLITE_BUSY => Ok(false),
+                        _ => Err(failed(code)),
+                    };
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    fn host(&self) -> Option<&HostFile> {
+        Some(self)
+    }
+}
+
+impl Drop for HostFile {
+    fn drop(&mut self) {
+        // SAFETY: the memory is ours; a file without methods is not open.
+        if unsafe { !(*self.raw()).pMethods.is_null() } {
+            call!(self, xClose or ffi::SQLITE_OK);
+        }
+    }
+}

@@ -1,0 +1,378 @@
+//! What SQLite has open by one handle: a [`Connection`] to a database, a [`Journal`], or the
+//! volatile WAL.
+
+use std::io;
+use std::os::raw::{c_char, c_int, c_void};
+use std::path::PathBuf;
+use std::ptr;
+use std::sync::{Arc, PoisonError};
+
+use libsqlite3_sys as ffi;
+
+use super::Shared;
+use super::database::Database;
+use super::locks::{Held, RECOVER, Slots, WRITE};
+use super::registry::Key;
+use super::session::{Code, Phase, write_code};
+use crate::counters::CountedFile;
+use crate::device::{Access, File, Role};
+use crate::host::Host;
+use crate::mutation::Mutation;
+use crate::redo::guard;
+
+/// Pages may be read in parts, at any offset.
+const SUBPAGE_READ: c_int = 0x8000;
+
+/// An open file.
+#[derive(Debug)]
+pub(super) enum Open {
+    Database(Connection),
+    Journal(Journal),
+    Wal(Arc<Database>),
+}
+
+/// What SQLite is told of bytes that were read: the rest is zeros, and the code tells.
+pub(super) fn read(
+    to: &mut [u8],
+    read: impl FnOnce(&mut [u8]) -> io::Result<usize>,
+) -> Result<(), Code> {
+    let there = read(to).map_err(|_| ffi::SQLITE_IOERR_READ)?;
+    match to.get_mut(there..) {
+        Some(rest) if !rest.is_empty() => {
+            rest.fill(0);
+            Err(ffi::SQLITE_IOERR_SHORT_READ)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A rollback journal.
+#[derive(Debug)]
+pub(super) struct Journal {
+    pub file: CountedFile,
+    pub shared: &'static Shared,
+    /// Its name, if its directory is to be synced with it.
+    pub new: Option<PathBuf>,
+}
+
+impl Journal {
+    pub fn sync(&mut self) -> Result<(), Code> {
+        let synced = self.file.sync().and_then(|()| match &self.new {
+            Some(path) => self.shared.platform.sync_directory_of(path),
+            None => Ok(()),
+        });
+        synced.map_err(|_| ffi::SQLITE_IOERR_FSYNC)?;
+        self.new = None;
+        Ok(())
+    }
+}
+
+/// A connection to a database.
+#[derive(Debug)]
+pub(super) struct Connection {
+    pub database: Arc<Database>,
+    key: Key,
+    /// A file of its own, so that connections read at the same time.
+    file: CountedFile,
+    held: Held,
+    mapped_index: bool,
+    /// Between the begin and the end of a checkpoint.
+    checkpointing: bool,
+    /// After a checkpoint, which may cut the file.
+    checkpointed: bool,
+    keeps_wal: bool,
+}
+
+impl Connection {
+    pub fn open(shared: &'static Shared, path: PathBuf, access: Access) -> io::Result<Self> {
+        let (key, database) = shared.registry.join(shared, &path, access)?;
+        let file = shared.platform.open(Some(&path), Role::Database, access);
+        let file = match file {
+            Ok(file) => CountedFile::new(file, Role::Database, &shared.counting),
+            Err(error) => {
+                shared.registry.leave(&key);
+                return Err(error);
+            }
+        };
+        Ok(Self {
+            database,
+            key,
+            file,
+            held: Held::default(),
+            mapped_index: false,
+            checkpointing: false,
+            checkpointed: false,
+            keeps_wal: false,
+        })
+    }
+
+    pub fn read(&self, to: &mut [u8], offset: u64) -> Result<(), Code> {
+        if offset > 0 {
+            return read(to, |to| self.file.read_at(to, offset));
+        }
+        let header = self.database.header.read();
+        let _header = header.unwrap_or_else(PoisonError::into_inner);
+        let done = read(to, |to| self.file.read_at(to, offset));
+        guard::hide(to, offset);
+        done
+    }
+
+    pub fn write(&mut self, data: &[u8], offset: u64) -> Result<(), Code> {
+        let database = Arc::clone(&self.database);
+        let session = &mut *database.session();
+        let Phase::Live(log) = &session.phase else {
+            return self.file.write_at(data, offset).map_err(write_code);
+        };
+        let (lineage, page_size) = (log.header().lineage, u64::from(log.header().page_size));
+        let broken = database.broken();
+        let failed = session.failed && !broken.is(Mutation::ForgetFailure);
+        if !self.checkpointing && !broken.is(Mutation::AllowAnyWrite) || failed {
+            let what = "a write of the database was refused that is not a checkpoint's";
+            database.complain(ffi::SQLITE_IOERR_WRITE, what);
+            return Err(ffi::SQLITE_IOERR_WRITE);
+        }
+        session.database_dirty = true;
+        let written = if offset == 0 && !broken.is(Mutation::CheckpointErasesGuard) {
+            let mut page = data.to_vec();
+            guard::keep(&mut page, lineage);
+            self.file.write_at(&page, offset)
+        } else {
+            self.file.write_at(data, offset)
+        };
+        written.map_err(write_code)?;
+        if offset.is_multiple_of(page_size) && data.len() as u64 == page_size {
+            let number = u32::try_from(offset / page_size + 1);
+            session.note_backfill(number.unwrap_or(0), data, database.frame_read());
+        }
+        Ok(())
+    }
+
+    pub fn truncate(&mut self, size: u64) -> Result<(), Code> {
+        let database = Arc::clone(&self.database);
+        let session = &mut *database.session();
+        if let Phase::Live(log) = &session.phase {
+            // Another connection may have committed another size meanwhile; but down to the
+            // epoch's smallest size, pages may be nowhere else.
+            let needed = u64::from(session.floor()) * u64::from(log.header().page_size);
+            let allowed = self.checkpointed && size >= needed && !session.failed;
+            if !allowed && !database.broken().is(Mutation::AllowAnyWrite) {
+                let what = "a change of its size was refused that is not a checkpoint's";
+                database.complain(ffi::SQLITE_IOERR_TRUNCATE, what);
+                return Err(ffi::SQLITE_IOERR_TRUNCATE);
+            }
+            if self.file.len().is_ok_and(|len| len == size) {
+                return Ok(());
+            }
+            session.database_dirty = true;
+        }
+        let done = self.file.set_len(size);
+        done.map_err(|_| ffi::SQLITE_IOERR_TRUNCATE)
+    }
+
+    pub fn sync(&mut self) -> Result<(), Code> {
+        let database = Arc::clone(&self.database);
+        let session = &mut *database.session();
+        match self.file.sync() {
+            Ok(()) => {
+                session.database_dirty = false;
+                Ok(())
+            }
+            Err(error) => {
+                if let Phase::Live(_) = session.phase {
+                    database.fail_io(session, "flushing the database", &error);
+                }
+                Err(ffi::SQLITE_IOERR_FSYNC)
+            }
+        }
+    }
+
+    pub fn size(&self) -> Result<u64, Code> {
+        self.file.len().map_err(|_| ffi::SQLITE_IOERR_FSTAT)
+    }
+
+    pub fn lock(&mut self, level: c_int) -> Result<(), Code> {
+        if self.held.level == ffi::SQLITE_LOCK_NONE {
+            self.database.attach()?;
+        }
+        match self.database.locks().raise(&mut self.held, level) {
+            true => Ok(()),
+            false => Err(ffi::SQLITE_BUSY),
+        }
+    }
+
+    pub fn unlock(&mut self, level: c_int) {
+        self.checkpointed = false;
+        self.database.locks().lower(&mut self.held, level);
+    }
+
+    pub fn is_reserved(&self) -> bool {
+        self.database.locks().is_reserved()
+    }
+
+    pub fn lock_index(&mut self, first: c_int, count: c_int, flags: c_int) -> Result<(), Code> {
+        let slots = Slots::new(first, count).ok_or(ffi::SQLITE_IOERR_SHMLOCK)?;
+        let exclusive = flags & ffi::SQLITE_SHM_EXCLUSIVE != 0;
+        if flags & ffi::SQLITE_SHM_UNLOCK != 0 {
+            self.checkpointed = false;
+            let ended = if exclusive && slots.covers(WRITE) && self.held.holds_exclusively(slots) {
+                self.database.end_write()
+            } else {
+                Ok(())
+            };
+            self.database.locks().unlock(&mut self.held, slots);
+            return ended;
+        }
+        if exclusive && slots.covers(RECOVER) {
+            // Rule 17: what a reader finds and publishes is durable then.
+            let session = &mut *self.database.session();
+            self.database.flush_log(session)?;
+        }
+        loop {
+            if self.database.locks().lock(&mut self.held, slots, exclusive) {
+                return Ok(());
+            }
+            if !self.database.wait_until_settled() {
+                return Err(ffi::SQLITE_BUSY);
+            }
+        }
+    }
+
+    pub fn map_index(&mut self, region: c_int, size: c_int, extend: bool) -> Result<*mut u8, Code> {
+        let (Ok(region), Ok(size)) = (usize::try_from(region), usize::try_from(size)) else {
+            return Err(ffi::SQLITE_IOERR_SHMMAP);
+        };
+        let mut index = self.database.index();
+        if !self.mapped_index {
+            index.join();
+            self.mapped_index = true;
+        }
+        let at = index.region(region, size, extend);
+        if at.is_null() && extend {
+            return Err(ffi::SQLITE_IOERR_SHMMAP);
+        }
+        Ok(at)
+    }
+
+    pub fn unmap_index(&mut self, delete: bool) {
+        self.release_index_locks();
+        let mut index = self.database.index();
+        if self.mapped_index {
+            index.leave();
+            self.mapped_index = false;
+        }
+        if delete {
+            index.clear();
+        }
+    }
+
+    fn release_index_locks(&mut self) {
+        if let Some(all) = Slots::new(0, 8) {
+            self.database.locks().unlock(&mut self.held, all);
+        }
+    }
+
+    /// # Safety
+    ///
+    /// `argument` is what the operation asks for.
+    pub unsafe fn control(&mut self, operation: c_int, argument: *mut c_void) -> c_int {
+        match operation {
+            ffi::SQLITE_FCNTL_CKPT_START => {
+                self.checkpointing = true;
+                // SQLite does not look at the answer. A log that could not be flushed refuses
+                // the checkpoint's writes.
+                let begun = self.database.begin_checkpoint();
+                begun.err().unwrap_or(ffi::SQLITE_OK)
+            }
+            ffi::SQLITE_FCNTL_CKPT_DONE => {
+                self.checkpointed = self.checkpointing;
+                self.checkpointing = false;
+                ffi::SQLITE_OK
+            }
+            ffi::SQLITE_FCNTL_COMMIT_PHASETWO => {
+                self.database.note_commit();
+                ffi::SQLITE_OK
+            }
+            ffi::SQLITE_FCNTL_PERSIST_WAL => {
+                // SAFETY: as the caller promises: an int, negative to ask.
+                unsafe {
+                    let to: *mut c_int = argument.cast();
+                    if *to >= 0 {
+                        self.keeps_wal = *to != 0;
+                    }
+                    *to = c_int::from(self.keeps_wal);
+                }
+                ffi::SQLITE_OK
+            }
+            ffi::SQLITE_FCNTL_POWERSAFE_OVERWRITE => {
+                // SAFETY: as the caller promises: an int; it cannot be turned off here.
+                unsafe { *argument.cast::<c_int>() = 1 };
+                ffi::SQLITE_OK
+            }
+            ffi::SQLITE_FCNTL_VFSNAME => {
+                // SAFETY: as the caller promises: where a string of SQLite's goes.
+                unsafe { *argument.cast::<*mut c_char>() = Host::text("etui") };
+                ffi::SQLITE_OK
+            }
+            // SAFETY: as the caller promises: three strings, the first the answer's place.
+            ffi::SQLITE_FCNTL_PRAGMA => unsafe { self.pragma(argument.cast()) },
+            ffi::SQLITE_FCNTL_MMAP_SIZE
+            | ffi::SQLITE_FCNTL_HAS_MOVED
+            | ffi::SQLITE_FCNTL_LAST_ERRNO => match self.file.host() {
+                // SAFETY: as the caller promises.
+                Some(host) => unsafe { host.control(operation, argument) },
+                None => ffi::SQLITE_NOTFOUND,
+            },
+            _ => ffi::SQLITE_NOTFOUND,
+        }
+    }
+
+    /// # Safety
+    ///
+    /// `argument` points to three strings or nulls: the answer's place, the pragma's name, its
+    /// value.
+    unsafe fn pragma(&self, argument: *mut *mut c_char) -> c_int {
+        // SAFETY: as the caller promises.
+        let name = unsafe { std::ffi::CStr::from_ptr(*argument.add(1)) };
+        if !name.to_bytes().eq_ignore_ascii_case(b"etui_stats") {
+            return ffi::SQLITE_NOTFOUND;
+        }
+        let counters = self.database.counting().now().to_string();
+        // SAFETY: as the caller promises.
+        unsafe { *argument = Host::text(counters.trim_end()) };
+        ffi::SQLITE_OK
+    }
+
+    pub fn characteristics(&self) -> c_int {
+        let below = self.file.host().map_or(0, |host| host.characteristics());
+        ffi::SQLITE_IOCAP_POWERSAFE_OVERWRITE | (below & SUBPAGE_READ)
+    }
+
+    /// Maps a page, if the file below does. Never the first: the guard would show.
+    pub fn fetch(&self, offset: i64, length: c_int) -> Result<*mut c_void, Code> {
+        match self.file.host() {
+            Some(host) if offset > 0 => host.fetch(offset, length),
+            _ => Ok(ptr::null_mut()),
+        }
+    }
+
+    /// # Safety
+    ///
+    /// `page` came from [`Connection::fetch`] at this offset, or is null.
+    pub unsafe fn unfetch(&self, offset: i64, page: *mut c_void) -> c_int {
+        match self.file.host() {
+            // SAFETY: as the caller promises.
+            Some(host) => unsafe { host.unfetch(offset, page) },
+            None => ffi::SQLITE_OK,
+        }
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.unmap_index(false);
+        self.database
+            .locks()
+            .lower(&mut self.held, ffi::SQLITE_LOCK_NONE);
+        self.database.shared().registry.leave(&self.key);
+    }
+}

@@ -1,0 +1,293 @@
+//! The VFS `etui`: SQLite's WAL mode over a redo log.
+//!
+//! ```text
+//! SQLite  ->  entry: the VFS, methods: the files
+//!               |
+//!         connection: a database, a journal or a WAL that one connection has open
+//!               |
+//!         database: shared by the connections of this process; locks, index
+//!               |
+//!         session: commits, epochs, checkpoints  ->  redo/, wal_image
+//! ```
+
+mod connection;
+mod database;
+mod entry;
+mod index;
+mod locks;
+mod methods;
+mod registry;
+mod session;
+mod settle;
+
+use std::cell::RefCell;
+use std::ffi::CString;
+use std::io;
+use std::os::raw::c_int;
+use std::path::Path;
+use std::sync::{Arc, Once};
+use std::time::Duration;
+
+use libsqlite3_sys as ffi;
+
+use crate::Error;
+use crate::counters::{Counters, Counting};
+use crate::device::{Access, Platform};
+use crate::host::Host;
+use crate::mutation::Broken;
+#[cfg(feature = "mutations")]
+use crate::mutation::Mutation;
+use crate::redo::BLOCK;
+use crate::redo::log::Sizes;
+use crate::system::System;
+use database::Database;
+use registry::Registry;
+
+/// What a VFS can be told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Options {
+    /// The size of the redo log at rest. It is written once and then used again and again; a
+    /// log that an epoch or a record outgrew goes back to it.
+    pub log_size: u64,
+    /// In what steps the redo log grows beyond.
+    pub growth_step: u64,
+    /// How much memory the pages of a database's volatile WAL may take; beyond it they go to a
+    /// file without a name.
+    pub wal_memory: usize,
+    /// After so long without a commit a database is made an ordinary one, though it stays open:
+    /// its program may be killed and never be started again. `None`: when it is closed.
+    pub idle: Option<Duration>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            log_size: 4 << 20,
+            growth_step: 1 << 20,
+            wal_memory: 2 << 20,
+            idle: Some(Duration::from_secs(5)),
+        }
+    }
+}
+
+impl Options {
+    fn sizes(&self) -> Sizes {
+        Sizes {
+            resting: self.log_size,
+            step: self.growth_step,
+        }
+    }
+}
+
+/// What all files of one VFS share; never freed.
+#[derive(Debug)]
+struct Shared {
+    host: Host,
+    platform: Arc<dyn Platform>,
+    options: Options,
+    counting: Arc<Counting>,
+    registry: Registry,
+    broken: Broken,
+    /// Whether a thread looks for idle databases.
+    watching: Once,
+}
+
+impl Shared {
+    /// What tells the log that begins now from all others.
+    fn lineage(&self) -> [u8; 16] {
+        let mut lineage = [0; 16];
+        let flags = rustix::rand::GetRandomFlags::empty();
+        if rustix::rand::getrandom(&mut lineage[..], flags) != Ok(16) {
+            // A kernel without randomness: the time and the process differ between logs as well.
+            let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+            let now = now.map_or(0, |now| now.as_nanos() as u64);
+            lineage[..8].copy_from_slice(&now.to_le_bytes());
+            lineage[8..].copy_from_slice(&u64::from(std::process::id()).to_le_bytes());
+        }
+        lineage
+    }
+}
+
+/// A registered VFS. It stays registered for the life of the process.
+#[derive(Debug, Clone)]
+pub struct Vfs {
+    name: String,
+    shared: &'static Shared,
+}
+
+impl Vfs {
+    /// The name to open databases with.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Makes the open databases that nobody reads or writes at the moment ordinary ones, as they
+    /// become by themselves after an idle moment. What cannot be done stays as it is.
+    pub fn settle(&self) {
+        self.shared.settle(Duration::ZERO);
+    }
+
+    /// What was done so far, by all databases opened with it.
+    pub fn counters(&self) -> Counters {
+        self.shared.counting.now()
+    }
+}
+
+/// Registers the VFS under a name that is not taken. Databases that are opened with it and are
+/// in WAL mode commit by its redo log; other journal modes are as they always are.
+///
+/// # Errors
+///
+/// The name is taken, an option does not fit, or this SQLite is too old.
+pub fn register(name: &str, options: Options) -> Result<Vfs, Error> {
+    let host = Host::find()?;
+    let platform = Arc::new(System::new(host));
+    register_on(name, options, host, platform, Broken::default())
+}
+
+/// The same over other files than the system's.
+///
+/// # Errors
+///
+/// As for [`register`].
+#[doc(hidden)]
+pub fn register_with(
+    name: &str,
+    options: Options,
+    platform: Arc<dyn Platform>,
+) -> Result<Vfs, Error> {
+    register_on(name, options, Host::find()?, platform, Broken::default())
+}
+
+/// The same with a rule broken.
+///
+/// # Errors
+///
+/// As for [`register`].
+#[doc(hidden)]
+#[cfg(feature = "mutations")]
+pub fn register_broken(
+    name: &str,
+    options: Options,
+    platform: Arc<dyn Platform>,
+    mutation: Option<Mutation>,
+) -> Result<Vfs, Error> {
+    register_on(
+        name,
+        options,
+        Host::find()?,
+        platform,
+        Broken::with(mutation),
+    )
+}
+
+fn register_on(
+    name: &str,
+    options: Options,
+    host: Host,
+    platform: Arc<dyn Platform>,
+    broken: Broken,
+) -> Result<Vfs, Error> {
+    let c_name = CString::new(name).ok().filter(|name| !name.is_empty());
+    let c_name = c_name.ok_or_else(|| {
+        Error::Usage(format!(
+            "{name:?} cannot be the name of a VFS: it needs characters, but no zero bytes"
+        ))
+    })?;
+    let block = BLOCK as u64;
+    if options.log_size < 4 * block || options.growth_step < block {
+        return Err(Error::Usage(format!(
+            "a log of {} bytes that grows by {} is too small: at least 16 KiB, by 4 KiB",
+            options.log_size, options.growth_step
+        )));
+    }
+    if Host::is_taken(&c_name) {
+        return Err(Error::Usage(format!(
+            "there is a VFS named {name:?} already"
+        )));
+    }
+    crate::fork::watch();
+    let shared: &'static Shared = Box::leak(Box::new(Shared {
+        host,
+        platform,
+        options,
+        counting: Arc::default(),
+        registry: Registry::default(),
+        broken,
+        watching: Once::new(),
+    }));
+    entry::register(c_name, shared)?;
+    let name = name.to_owned();
+    Ok(Vfs { name, shared })
+}
+
+/// What [`recover`] did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Recovered {
+    /// Transactions that were in the log.
+    pub records: u64,
+    /// Pages that were written to the database.
+    pub pages: u64,
+}
+
+/// Makes a database that a program left with a redo log an ordinary one again, which needs
+/// neither the log nor this VFS. One that is ordinary already stays as it is.
+///
+/// # Errors
+///
+/// Another process has it open, or the log is missing, damaged or another database's: nothing
+/// is changed then.
+pub fn recover(path: &Path) -> Result<Recovered, Error> {
+    let host = Host::find()?;
+    let shared: &'static Shared = Box::leak(Box::new(Shared {
+        host,
+        platform: Arc::new(System::new(host)),
+        options: Options::default(),
+        counting: Arc::default(),
+        registry: Registry::default(),
+        broken: Broken::default(),
+        watching: Once::new(),
+    }));
+    let access = Access {
+        write: true,
+        create: false,
+    };
+    let opened = Database::open(shared, path, access);
+    let database = opened.map_err(|error| Error::io("opening the database", error))?;
+    let replayed = database.make_plain().map_err(|code| Error::Refused {
+        code,
+        reason: last_refusal().unwrap_or_default(),
+    })?;
+    Ok(Recovered {
+        records: replayed.records,
+        pages: replayed.pages,
+    })
+}
+
+thread_local! {
+    static REFUSAL: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// Notes why something is refused, and tells SQLite's log: once, while SQLite tries again.
+fn refuse(code: c_int, message: &str) {
+    let before = REFUSAL.try_with(|refusal| refusal.replace(Some(message.to_owned())));
+    if before.ok().flatten().as_deref() != Some(message) {
+        Host::log(code, message);
+    }
+}
+
+/// Why a VFS of this crate last refused something in this thread: SQLite itself tells no more
+/// than a code.
+pub fn last_refusal() -> Option<String> {
+    let refusal = REFUSAL.try_with(|refusal| refusal.borrow().clone());
+    refusal.ok().flatten()
+}
+
+/// What SQLite is told when a file cannot be opened.
+fn open_code(error: &io::Error) -> c_int {
+    match error.kind() {
+        io::ErrorKind::StorageFull => ffi::SQLITE_FULL,
+        _ => ffi::SQLITE_CANTOPEN,
+    }
+}

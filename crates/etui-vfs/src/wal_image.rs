@@ -1,0 +1,281 @@
+//! [`WalImage`]: the write-ahead log that SQLite believes in. It is memory, and nobody misses it
+//! after a crash: what makes commits durable is the redo log.
+//!
+//! ```text
+//! SQLite sees: | header, 32 bytes | frame 1: header, 24 bytes; page | frame 2 | ...
+//! ```
+//!
+//! Pages that nobody can ask for any more are forgotten ([`WalImage::release`]).
+
+use std::io;
+
+use crate::store::{Image, PageStore, Spill};
+
+/// The length of the WAL's header.
+pub(crate) const HEADER: usize = 32;
+/// The length of a frame's header.
+pub(crate) const FRAME_HEADER: usize = 24;
+
+/// What stands in a frame.
+#[derive(Debug)]
+enum Content {
+    /// Nothing was written yet.
+    Missing,
+    Page(Image),
+    /// It was released.
+    Gone,
+}
+
+#[derive(Debug)]
+struct Frame {
+    header: [u8; FRAME_HEADER],
+    content: Content,
+}
+
+/// A place in the WAL. Frames count from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    Header,
+    FrameHeader(u32),
+    Page(u32),
+}
+
+/// The volatile WAL.
+#[derive(Debug, Default)]
+pub(crate) struct WalImage {
+    header: Option<[u8; HEADER]>,
+    frames: Vec<Frame>,
+    page_size: usize,
+    store: PageStore,
+    cap: usize,
+}
+
+fn index(frame: u32) -> usize {
+    (frame as usize).wrapping_sub(1)
+}
+
+fn gone() -> io::Error {
+    io::Error::other("a page of a snapshot that nobody held was asked for")
+}
+
+impl WalImage {
+    /// An empty one, whose pages take at most so much memory.
+    pub fn new(cap: usize) -> Self {
+        Self {
+            cap,
+            ..Self::default()
+        }
+    }
+
+    pub fn page_size(&self) -> usize {
+        self.page_size
+    }
+
+    /// The header's salts.
+    pub fn salts(&self) -> Option<[u8; 8]> {
+        self.header.as_ref()?.get(16..24)?.try_into().ok()
+    }
+
+    fn frame_size(&self) -> usize {
+        FRAME_HEADER + self.page_size
+    }
+
+    /// Its length in bytes.
+    pub fn len(&self) -> u64 {
+        match self.header {
+            Some(_) => (HEADER + self.frames.len() * self.frame_size()) as u64,
+            None => 0,
+        }
+    }
+
+    /// What a write of so many bytes means; `None`: SQLite never writes this.
+    pub fn place(&self, offset: u64, len: usize) -> Option<Place> {
+        if offset == 0 && len == HEADER {
+            return Some(Place::Header);
+        }
+        if self.page_size == 0 {
+            return None;
+        }
+        let at = usize::try_from(offset).ok()?.checked_sub(HEADER)?;
+        let frame = u32::try_from(at / self.frame_size() + 1).ok()?;
+        match at % self.frame_size() {
+            0 if len == FRAME_HEADER => Some(Place::FrameHeader(frame)),
+            FRAME_HEADER if len == self.page_size => Some(Place::Page(frame)),
+            _ => None,
+        }
+    }
+
+    /// Begins anew.
+    pub fn clear(&mut self) {
+        self.truncate(0);
+        self.header = None;
+    }
+
+    /// Begins anew with a header, which tells the page size.
+    pub fn restart(&mut self, header: [u8; HEADER], page_size: usize) {
+        self.clear();
+        if page_size != self.page_size {
+            self.page_size = page_size;
+            self.store = PageStore::new(page_size, self.cap);
+        }
+        self.header = Some(header);
+    }
+
+    /// Cuts it to so many bytes.
+    pub fn truncate(&mut self, len: u64) {
+        let frames = match usize::try_from(len)
+            .ok()
+            .and_then(|len| len.checked_sub(HEADER))
+        {
+            Some(len) if self.page_size > 0 => len / self.frame_size(),
+            Some(_) => 0,
+            None => {
+                self.header = None;
+                0
+            }
+        };
+        for frame in self.frames.drain(frames.min(self.frames.len())..) {
+            if let Content::Page(image) = frame.content {
+                self.store.give_back(image);
+            }
+        }
+        if self.frames.is_empty() {
+            self.store.rest();
+        }
+    }
+
+    /// Writes a frame's header, of one that is there or of the one behind the last.
+    pub fn set_frame_header(&mut self, frame: u32, header: [u8; FRAME_HEADER]) -> io::Result<()> {
+        if index(frame) == self.frames.len() {
+            self.frames.push(Frame {
+                header,
+                content: Content::Missing,
+            });
+            return Ok(());
+        }
+        let there = self.frames.get_mut(index(frame)).ok_or_else(gone)?;
+        there.header = header;
+        Ok(())
+    }
+
+    /// Writes a frame's page.
+    pub fn set_page(&mut self, frame: u32, page: &[u8], spill: Spill<'_>) -> io::Result<()> {
+        let there = self.frames.get_mut(index(frame)).ok_or_else(gone)?;
+        match &mut there.content {
+            Content::Page(image) => self.store.overwrite(image, page)?,
+            content => *content = Content::Page(self.store.put(page, spill)?),
+        }
+        Ok(())
+    }
+
+    /// Forgets the page of a frame that nobody asks for any more.
+    pub fn release(&mut self, frame: u32) {
+        if let Some(there) = self.frames.get_mut(index(frame))
+            && let Content::Page(image) = std::mem::replace(&mut there.content, Content::Gone)
+        {
+            self.store.give_back(image);
+        }
+    }
+
+    /// The number of the page in a frame.
+    pub fn page_number(&self, frame: u32) -> Option<u32> {
+        let header = &self.frames.get(index(frame))?.header;
+        Some(u32::from_be_bytes(header.get(..4)?.try_into().ok()?))
+    }
+
+    /// The page in a frame: in memory, else read to the buffer.
+    pub fn page<'a>(&'a self, frame: u32, buffer: &'a mut [u8]) -> io::Result<&'a [u8]> {
+        let there = self.frames.get(index(frame)).ok_or_else(gone)?;
+        match &there.content {
+            Content::Page(Image::Memory(page)) => Ok(page),
+            Content::Page(image) => {
+                self.store.read(image, 0, buffer)?;
+                Ok(buffer)
+            }
+            Content::Missing | Content::Gone => Err(gone()),
+        }
+    }
+
+    /// Reads at an offset; tells how many bytes there were.
+    pub fn read(&self, to: &mut [u8], offset: u64) -> io::Result<usize> {
+        let len = self.len().saturating_sub(offset);
+        let len = usize::try_from(len).map_or(to.len(), |len| len.min(to.len()));
+        let mut at = usize::try_from(offset).map_err(|_| io::ErrorKind::InvalidInput)?;
+        let mut to = to.get_mut(..len).unwrap_or_default();
+        while !to.is_empty() {
+            let part = self.read_part(to, at)?.max(1);
+            at += part;
+            to = to.get_mut(part..).unwrap_or_default();
+        }
+        Ok(len)
+    }
+
+    /// Reads up to the end of the header or page that the offset lies in.
+    fn read_part(&self, to: &mut [u8], at: usize) -> io::Result<usize> {
+        let (from, within) = match at.checked_sub(HEADER) {
+            None => (self.header.as_ref().map_or(&[][..], |header| header), at),
+            Some(at) => {
+                let frame = self.frames.get(at / self.frame_size()).ok_or_else(gone)?;
+                let within = at % self.frame_size();
+                if let Some(in_page) = within.checked_sub(FRAME_HEADER) {
+                    let part = to.len().min(self.page_size - in_page);
+                    let to = to.get_mut(..part).unwrap_or_default();
+                    match &frame.content {
+                        Content::Missing => to.fill(0),
+                        Content::Page(image) => self.store.read(image, in_page, to)?,
+                        Content::Gone => return Err(gone()),
+                    }
+                    return Ok(part);
+                }
+                (&frame.header[..], within)
+            }
+        };
+        let from = from.get(within..).unwrap_or_default();
+        let part = to.len().min(from.len());
+        for (to, from) in to.iter_mut().zip(from) {
+            *to = *from;
+        }
+        Ok(part)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn none() -> io::Result<Box<dyn crate::device::File>> {
+        Err(gone())
+    }
+
+    #[test]
+    fn it_is_a_file_of_a_header_and_frames() {
+        let mut wal = WalImage::new(1 << 20);
+        assert_eq!((wal.len(), wal.place(32, 24)), (0, None));
+        assert_eq!(wal.place(0, 32), Some(Place::Header));
+        wal.restart([1; 32], 512);
+        assert_eq!(wal.place(32, 24), Some(Place::FrameHeader(1)));
+        assert_eq!(wal.place(56, 512), Some(Place::Page(1)));
+        assert_eq!(wal.place(56 + 512, 24), Some(Place::FrameHeader(2)));
+        assert_eq!(wal.place(57, 512), None);
+        for frame in 1..=2 {
+            wal.set_frame_header(frame, [frame as u8; 24]).unwrap();
+            wal.set_page(frame, &[10 * frame as u8; 512], &none)
+                .unwrap();
+        }
+        assert_eq!(wal.len(), 32 + 2 * 536);
+        let mut bytes = vec![0xee; 2000];
+        assert_eq!(wal.read(&mut bytes, 31).unwrap(), 1 + 2 * 536);
+        let expected = [&[1; 25][..], &[10; 512], &[2; 24], &[20; 512]].concat();
+        assert_eq!(bytes[..1073], expected);
+        wal.release(1);
+        assert!(wal.read(&mut bytes[..512], 56).is_err());
+        assert!(wal.page(1, &mut bytes).is_err());
+        assert_eq!(wal.page(2, &mut bytes).unwrap(), [20; 512]);
+        wal.truncate(32 + 536);
+        assert_eq!(wal.len(), 32 + 536);
+        assert!(wal.set_frame_header(3, [0; 24]).is_err());
+        wal.truncate(0);
+        assert_eq!((wal.len(), wal.read(&mut bytes, 0).unwrap()), (0, 0));
+    }
+}

@@ -1,0 +1,168 @@
+//! Killed, forked and second processes.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use etui_vfs::Options;
+use rusqlite::{Connection, OpenFlags};
+
+const DATABASE: &str = "ETUI_VFS_TEST_DATABASE";
+const SEED: &str = "ETUI_VFS_TEST_SEED";
+
+fn open(path: &Path) -> rusqlite::Result<Connection> {
+    if let Err(error) = etui_vfs::register("etui", Options::default()) {
+        assert!(error.to_string().contains("already"), "{error}");
+    }
+    Connection::open_with_flags_and_vfs(path, OpenFlags::default(), "etui")
+}
+
+fn number(db: &Connection, sql: &str) -> i64 {
+    db.query_row(sql, [], |row| row.get(0)).unwrap()
+}
+
+/// Runs a test of this file in another process, as a program that uses the database.
+fn child(test: &str, path: &Path, seed: u64) -> Child {
+    Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", test, "--nocapture", "--ignored"])
+        .env(DATABASE, path)
+        .env(SEED, seed.to_string())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+fn path_of_child() -> Option<std::path::PathBuf> {
+    std::env::var_os(DATABASE).map(Into::into)
+}
+
+/// Commits numbers for ever, and tells each when its commit was acknowledged.
+#[test]
+#[ignore = "run by other tests"]
+fn commits_for_ever() {
+    let Some(path) = path_of_child() else { return };
+    let seed: u64 = std::env::var(SEED).unwrap().parse().unwrap();
+    let db = open(&path).unwrap();
+    db.execute_batch(
+        "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 20;
+         PRAGMA cache_size = 20;
+         CREATE TABLE IF NOT EXISTS t(k INTEGER PRIMARY KEY, v BLOB, w TEXT UNIQUE)",
+    )
+    .unwrap();
+    let begin = number(&db, "SELECT coalesce(max(k), 0) FROM t");
+    println!("begins {begin}");
+    for k in begin + 1.. {
+        let size = (k as u64).wrapping_mul(seed | 1).wrapping_mul(0x9e37_79b9) >> 20 & 0x1fff;
+        db.execute_batch(&format!(
+            "BEGIN; INSERT INTO t VALUES({k}, randomblob({size}), 'w' || {k});
+             UPDATE t SET v = randomblob(100) WHERE k = {k} - 7;
+             DELETE FROM t WHERE k = {k} - 50; COMMIT"
+        ))
+        .unwrap();
+        println!("committed {k}");
+        if k % 40 == 0 {
+            db.execute_batch("VACUUM").unwrap();
+        }
+    }
+}
+
+/// Holds the database until it is killed.
+#[test]
+#[ignore = "run by other tests"]
+fn holds_it() {
+    let Some(path) = path_of_child() else { return };
+    let db = open(&path).unwrap();
+    db.execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE IF NOT EXISTS t(k)")
+        .unwrap();
+    println!("holds");
+    std::thread::sleep(Duration::from_secs(60));
+}
+
+/// What the child said, up to a line that begins so.
+fn wait_for(reader: &mut impl BufRead, begin: &str) -> String {
+    let mut line = String::new();
+    loop {
+        line.clear();
+        assert!(
+            reader.read_line(&mut line).unwrap() > 0,
+            "it said no {begin}"
+        );
+        // The test harness writes on the same line.
+        if let Some(at) = line.find(begin) {
+            return line[at..].trim().to_owned();
+        }
+    }
+}
+
+#[test]
+fn nothing_acknowledged_is_lost_when_it_is_killed() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("db");
+    let mut random = 0x2545_f491_4f6c_dd1d_u64;
+    for round in 0..12 {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        let mut program = child("commits_for_ever", &path, random);
+        let mut said = BufReader::new(program.stdout.take().unwrap());
+        wait_for(&mut said, "begins");
+        std::thread::sleep(Duration::from_micros(random % 150_000));
+        program.kill().unwrap();
+        program.wait().unwrap();
+        let mut rest = String::new();
+        said.read_to_string(&mut rest).unwrap();
+        let last = rest
+            .lines()
+            .rfind(|line| line.starts_with("committed ") && rest.contains(&format!("{line}\n")))
+            .and_then(|line| line["committed ".len()..].parse::<i64>().ok());
+
+        // SQLite without the VFS refuses it; which it cannot if nothing was ever committed.
+        let plain = Connection::open(&path).unwrap();
+        let refused = plain.query_row("SELECT count(*) FROM t", [], |_| Ok(()));
+        assert!(refused.is_err(), "round {round}");
+        drop(plain);
+        let db = open(&path).unwrap();
+        let answer: String = db
+            .query_row("PRAGMA integrity_check", [], |row| row.get(0))
+            .unwrap();
+        assert_eq!(answer, "ok", "round {round}");
+        let most = number(&db, "SELECT coalesce(max(k), 0) FROM t");
+        if let Some(last) = last {
+            assert!(
+                most == last || most == last + 1,
+                "round {round}: {most}, not {last}"
+            );
+        }
+        drop(db);
+        if round % 3 == 0 {
+            let plain = Connection::open(&path).unwrap();
+            assert_eq!(number(&plain, "SELECT coalesce(max(k), 0) FROM t"), most);
+        }
+    }
+}
+
+#[test]
+fn a_second_process_is_refused_by_name() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("db");
+    let mut program = child("holds_it", &path, 0);
+    let mut said = BufReader::new(program.stdout.take().unwrap());
+    wait_for(&mut said, "holds");
+    let db = open(&path).unwrap();
+    db.busy_timeout(Duration::ZERO).unwrap();
+    let refused = db.query_row("SELECT count(*) FROM t", [], |_| Ok(()));
+    assert!(refused.unwrap_err().to_string().contains("locked"));
+    let why = etui_vfs::last_refusal().unwrap();
+    assert!(
+        why.contains(&format!("process {} has it open", program.id())),
+        "{why}"
+    );
+    let error = etui_vfs::recover(&path).unwrap_err().to_string();
+    assert!(error.contains(&program.id().to_string()), "{error}");
+    // Once it is killed, the next statement works.
+    program.kill().unwrap();
+    program.wait().unwrap();
+    assert_eq!(number(&db, "SELECT count(*) FROM t"), 0);
+}
