@@ -6,7 +6,7 @@ use etui::contacts::{Contacts, Reader};
 use etui::store::Options;
 use etui::{Error, Snapshot, Store};
 
-use crate::args::Global;
+use crate::args::{Global, Vfs};
 use crate::errors::{Failure, Result};
 use crate::output::Out;
 
@@ -16,6 +16,7 @@ pub struct App {
     pub out: Out,
     store: Option<PathBuf>,
     book: Option<String>,
+    vfs: etui::Vfs,
 }
 
 impl App {
@@ -25,6 +26,10 @@ impl App {
             out: Out::new(global),
             store: global.store.clone(),
             book: global.book.clone(),
+            vfs: match global.vfs {
+                Vfs::System => etui::Vfs::System,
+                Vfs::Etui => etui::Vfs::Etui,
+            },
         }
     }
 
@@ -41,10 +46,17 @@ impl App {
             })
     }
 
+    /// How a store is opened.
+    pub fn options(&self) -> Options {
+        let mut options = Options::default();
+        options.vfs = self.vfs;
+        options
+    }
+
     /// The store, for a command that only reads: also one on a read-only medium.
     pub fn open_to_read(&self) -> Result<Store> {
         let path = self.path()?;
-        let mut options = Options::default();
+        let mut options = self.options();
         options.create = false;
         match Store::open_with(&path, &options) {
             Err(Error::ReadOnly { .. }) => {
@@ -57,7 +69,7 @@ impl App {
 
     /// The store, for a command that changes it.
     pub fn open_to_write(&self) -> Result<Store> {
-        let mut options = Options::default();
+        let mut options = self.options();
         options.create = false;
         Ok(Store::open_with(self.path()?, &options)?)
     }

@@ -56,6 +56,16 @@ pub struct Global {
     /// The address book [default: the first one]
     #[arg(long, global = true, value_name = "NAME")]
     pub book: Option<String>,
+    /// What writes the store's files: SQLite alone, or etui's redo log
+    #[arg(
+        long,
+        global = true,
+        value_name = "VFS",
+        default_value = "system",
+        env = "ETUI_VFS",
+        hide_env_values = true
+    )]
+    pub vfs: Vfs,
     /// Write JSON, one object a line
     #[arg(long, global = true)]
     pub json: bool,
@@ -65,6 +75,15 @@ pub struct Global {
     /// Say nothing but what was asked for
     #[arg(long, short, global = true)]
     pub quiet: bool,
+}
+
+/// What writes the store's files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Vfs {
+    /// SQLite's own files, for many programs at once
+    System,
+    /// etui's redo log: durable saves cost fewer bytes; one program at a time
+    Etui,
 }
 
 /// When to use colour.
@@ -95,6 +114,8 @@ pub enum Command {
     Backup(c::backup::Args),
     /// Bring back a backup
     Restore(c::restore::Args),
+    /// Make a database that was left with a redo log an ordinary one
+    Recover(c::recover::Args),
     /// Tell figures about the store
     Stats(c::stats::Args),
     /// Make up an address book, to try things with

@@ -93,6 +93,8 @@ impl Failure {
                 | Error::NothingToUndo { .. } => 4,
                 Error::Conflict { .. } | Error::OtherUid { .. } => 5,
                 Error::NoStore { .. }
+                | Error::Refused { .. }
+                | Error::NoVfs { .. }
                 | Error::NotADatabase { .. }
                 | Error::NotAStore { .. }
                 | Error::Newer { .. }
@@ -129,6 +131,8 @@ impl Failure {
                 | Error::NothingToUndo { .. } => "not_found",
                 Error::Conflict { .. } | Error::OtherUid { .. } => "conflict",
                 Error::NoStore { .. } => "no_store",
+                Error::Refused { .. } => "refused_by_vfs",
+                Error::NoVfs { .. } => "no_vfs",
                 Error::NotADatabase { .. } | Error::NotAStore { .. } => "not_a_store",
                 Error::Newer { .. } => "newer",
                 Error::ReadOnly { .. } => "read_only",

@@ -34,6 +34,11 @@ macro_rules! counters {
             pub fn since(&self, before: &Self) -> Self {
                 Self { $($name: self.$name.saturating_sub(before.$name),)+ }
             }
+
+            /// All of them, by name.
+            pub fn all(&self) -> impl Iterator<Item = (&'static str, u64)> + use<> {
+                [$((stringify!($name), self.$name),)+].into_iter()
+            }
         }
 
         impl fmt::Display for Counters {

@@ -78,6 +78,21 @@ pub enum Error {
         /// How long this call waited.
         waited: Duration,
     },
+    /// etui's VFS does not open the store: another process has it open, or its redo log is
+    /// missing, damaged or another file's. Nothing was changed.
+    #[error("{}: {reason}", path.display())]
+    Refused {
+        /// The file.
+        path: PathBuf,
+        /// What is the matter, and what would help.
+        reason: String,
+    },
+    /// etui's VFS cannot work in this process.
+    #[error("the VFS `etui` cannot be used: {reason}")]
+    NoVfs {
+        /// Why.
+        reason: String,
+    },
     /// SQLite found the file malformed.
     #[error(
         "{}: the file is damaged ({detail}); `etui check` tells more, a backup can be brought \

@@ -52,7 +52,8 @@ pub use check::{CheckReport, Stats};
 pub use collection::{
     Change, ChangeKind, Changes, Condition, ETag, Outcome, RecordId, Saved, Token,
 };
-pub use engine::{Durability, Memory};
+pub use engine::{Durability, Memory, Recovered, Vfs, recover};
 pub use error::{Error, Result};
+pub use etui_vfs::Counters as VfsCounters;
 pub use snapshot::Snapshot;
 pub use store::{DEFAULT_ADDRESS_BOOK, Options, Store};

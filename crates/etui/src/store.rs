@@ -10,7 +10,7 @@ use rusqlite::Connection;
 use crate::collection::{Token, changes, meta};
 use crate::contacts::Contacts;
 use crate::contacts::book;
-use crate::engine::{Durability, Engine, Memory, OpenMode, Settings, Size, schema};
+use crate::engine::{Durability, Engine, Memory, OpenMode, Settings, Size, Vfs, schema, vfs};
 use crate::error::{Error, Result};
 use crate::index::merge::{Due, Seen, merge};
 use crate::index::pending::Pending;
@@ -45,6 +45,8 @@ pub struct Options {
     /// Whether saves bring the substring index up to date when it is due. If not,
     /// [`Store::merge_index`] does; until then searches look through what is pending.
     pub merge_substrings: bool,
+    /// What stands between SQLite and the store's files.
+    pub vfs: Vfs,
 }
 
 impl Default for Options {
@@ -58,6 +60,7 @@ impl Default for Options {
             locale: None,
             region: None,
             merge_substrings: true,
+            vfs: Vfs::default(),
         }
     }
 }
@@ -102,6 +105,15 @@ struct LocaleSettings {
 }
 
 impl Store {
+    /// What etui's VFS did in this process so far, for all stores that are opened with it.
+    /// `None`: this one is not.
+    pub fn vfs_counters(&self) -> Option<etui_vfs::Counters> {
+        match self.options.vfs {
+            Vfs::Etui => vfs::registered().ok().map(etui_vfs::Vfs::counters),
+            Vfs::System => None,
+        }
+    }
+
     /// Opens the store at `path`, creating it (readable only by its owner) when there is none.
     ///
     /// # Errors
@@ -142,6 +154,7 @@ impl Store {
             durability: options.durability,
             memory_budget: options.memory_budget,
             busy_timeout: options.busy_timeout,
+            vfs: options.vfs,
         };
         let (engine, created) = Engine::open(path, mode, settings)?;
         let store = Self {

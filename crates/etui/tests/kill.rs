@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use etui::contacts::Card;
-use etui::{Durability, Error, Options, Store};
+use etui::{Durability, Error, Options, Store, Vfs};
 use etui_testkit::people::{Version, person};
 use etui_testkit::rng::SplitMix64;
 
@@ -24,6 +24,8 @@ const PEOPLE: u64 = 11;
 
 const STORE: &str = "ETUI_TEST_KILL_STORE";
 const SEED: &str = "ETUI_TEST_KILL_SEED";
+/// Set if the child writes by etui's redo log.
+const REDO: &str = "ETUI_TEST_KILL_REDO";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Step {
@@ -236,6 +238,9 @@ fn writes_until_killed() {
     if rng.chance(500) {
         options.durability = Durability::Deferred;
     }
+    if std::env::var_os(REDO).is_some() {
+        options.vfs = Vfs::Etui;
+    }
     tell("start");
     let store = Store::open_with(store, &options).unwrap();
     let mut versions = seed * 1_000_000..;
@@ -255,8 +260,12 @@ fn tell(what: &str) {
 }
 
 /// Runs the child, kills it after `life`, and gives back the whole lines it told.
-fn run_and_kill(store: &Path, seed: u64, life: Duration) -> Vec<String> {
-    let mut child = Command::new(std::env::current_exe().unwrap())
+fn run_and_kill(store: &Path, vfs: Vfs, seed: u64, life: Duration) -> Vec<String> {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    if vfs == Vfs::Etui {
+        command.env(REDO, "1");
+    }
+    let mut child = command
         .args(["--exact", "writes_until_killed", "--nocapture"])
         .env(STORE, store)
         .env(SEED, seed.to_string())
@@ -293,6 +302,16 @@ fn run_and_kill(store: &Path, seed: u64, life: Duration) -> Vec<String> {
 
 #[test]
 fn what_was_acknowledged_survives_a_kill_at_any_moment() {
+    survives_kills(Vfs::System);
+}
+
+/// What was killed is opened with etui's VFS or without it: either takes up what the log holds.
+#[test]
+fn what_was_acknowledged_in_a_redo_log_survives_a_kill_at_any_moment() {
+    survives_kills(Vfs::Etui);
+}
+
+fn survives_kills(vfs: Vfs) {
     let long = std::env::var_os("ETUI_TEST_LONG").is_some();
     let rounds = if long { 200 } else { 20 };
     let seed = std::time::SystemTime::UNIX_EPOCH
@@ -310,7 +329,7 @@ fn what_was_acknowledged_survives_a_kill_at_any_moment() {
     let (mut acknowledged, mut kept) = (0, 0);
     for round in 0..rounds {
         let life = Duration::from_millis(rng.below(151).into());
-        let told = run_and_kill(&path, seed * 1_000 + round, life);
+        let told = run_and_kill(&path, vfs, seed * 1_000 + round, life);
         let mut begun: Option<Step> = None;
         for line in &told[1..] {
             if line == "done" {
@@ -325,6 +344,9 @@ fn what_was_acknowledged_survives_a_kill_at_any_moment() {
         // Whoever comes next may be a program that only reads.
         let mut options = Options::default();
         options.read_only = round % 2 == 1 && acknowledged > 0;
+        if round % 4 < 2 {
+            options.vfs = vfs;
+        }
         let store = Store::open_with(&path, &options).unwrap();
         let found = contents(&store);
         let mut with_last = model.clone();

@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 
 use etui::contacts::{Card, Contacts, Entry, Filter, Page};
 use etui::import::{ImportEvent, ImportReport};
-use etui::store::Options;
 use etui::{Condition, Error, Store};
 use etui_testkit::{fixtures, people};
 
@@ -68,7 +67,7 @@ pub fn run(app: &mut App, args: &Args) -> Result<()> {
             temporary.path().join("demo.etui")
         }
     };
-    let mut options = Options::default();
+    let mut options = app.options();
     // The same everywhere, whatever the environment's locale.
     options.locale = Some("en".to_owned());
     options.region = Some("DE".to_owned());

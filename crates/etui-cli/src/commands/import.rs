@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use etui::Error;
 use etui::contacts::Contacts;
 use etui::import::{ImportEvent, ImportReport};
-use etui::store::Options;
 
 use crate::app::App;
 use crate::errors::{Failure, Result};
@@ -76,7 +75,7 @@ pub fn run(app: &mut App, args: &Args) -> Result<()> {
         .iter()
         .map(|f| Source::open(f))
         .collect::<Result<Vec<_>>>()?;
-    let mut options = Options::default();
+    let mut options = app.options();
     options.merge_substrings = false;
     let store = app.open_or_create(&options)?;
     let book = app.book(&store)?;

@@ -1,7 +1,6 @@
 //! `etui init`: makes a store.
 
 use etui::Error;
-use etui::store::Options;
 
 use crate::app::App;
 use crate::errors::{Failure, Result};
@@ -47,7 +46,7 @@ pub fn run(app: &mut App, args: &Args) -> Result<()> {
         // Told of before there is a file.
         etui::text::order::Order::new(tag)?;
     }
-    let mut options = Options::default();
+    let mut options = app.options();
     options.locale = args.locale.clone();
     options.region = args.region.clone();
     let store = app.open_or_create(&options)?;

@@ -11,6 +11,7 @@ pub mod import;
 pub mod init;
 pub mod lab;
 pub mod man;
+pub mod recover;
 pub mod restore;
 pub mod stats;
 
@@ -31,6 +32,7 @@ pub fn run(app: &mut App, command: Command) -> Result<()> {
         Command::Check(args) => check::run(app, &args),
         Command::Backup(args) => backup::run(app, &args),
         Command::Restore(args) => restore::run(app, &args),
+        Command::Recover(args) => recover::run(app, &args),
         Command::Stats(args) => stats::run(app, &args),
         Command::Generate(args) => generate::run(app, &args),
         Command::Lab(args) => lab::run(app, &args),

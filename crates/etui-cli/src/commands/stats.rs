@@ -21,7 +21,8 @@ pub fn run(app: &mut App, _args: &Args) -> Result<()> {
     let stats = store.stats()?;
     let path = store.path().display().to_string();
     if app.out.json {
-        return app.out.object(&StatsObject::of(path, &stats));
+        let object = StatsObject::of(path, &stats, store.vfs_counters());
+        return app.out.object(&object);
     }
     let mut rows = vec![("Store", shown(&path).into_owned())];
     for (name, contacts) in &stats.address_books {
@@ -56,6 +57,13 @@ pub fn run(app: &mut App, _args: &Args) -> Result<()> {
         },
     ));
     rows.push(("Schema version", stats.schema_version.to_string()));
+    if let Some(counters) = store.vfs_counters() {
+        // What this command itself did: opening, and taking up what was left behind.
+        for (name, value) in counters.all().filter(|(_, value)| *value > 0) {
+            let text = format!("{}: {}", name.replace('_', " "), count(value));
+            rows.push(("VFS etui", text));
+        }
+    }
     for (label, value) in rows {
         app.out.line(format!("{label:<15} {value}"))?;
     }

@@ -3,10 +3,12 @@
 //! Fields are never left out: what there is none of is `null` or an empty list. New fields may
 //! come, none goes or changes its meaning.
 
+use std::collections::BTreeMap;
+
 use etui::contacts::{Card, CardError, Contact, Date, Entry, Photo, Plan, Typed, ViewChange, Way};
 use etui::import::{ImportReport, Refused};
 use etui::text::phone::{PhoneNumber, Region};
-use etui::{ChangeKind, CheckReport, Outcome, Saved, Stats, Token};
+use etui::{ChangeKind, CheckReport, Outcome, Saved, Stats, Token, VfsCounters};
 use serde::Serialize;
 
 use crate::errors::Failure;
@@ -550,6 +552,17 @@ pub struct CopyObject {
     pub bytes: u64,
 }
 
+/// `recover`.
+#[derive(Debug, Serialize)]
+pub struct RecoveredObject {
+    /// The database.
+    pub path: String,
+    /// Transactions that were put in place from its redo log.
+    pub transactions: u64,
+    /// Pages that were written for them.
+    pub pages: u64,
+}
+
 /// `check`.
 #[derive(Debug, Serialize)]
 pub struct CheckObject {
@@ -605,13 +618,16 @@ pub struct StatsObject<'a> {
     locale: &'a str,
     region: Option<&'a str>,
     schema_version: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    vfs: Option<BTreeMap<&'static str, u64>>,
 }
 
 impl<'a> StatsObject<'a> {
     /// The object for a store's figures.
-    pub fn of(path: String, stats: &'a Stats) -> Self {
+    pub fn of(path: String, stats: &'a Stats, vfs: Option<VfsCounters>) -> Self {
         Self {
             path,
+            vfs: vfs.map(|counters| counters.all().collect()),
             address_books: stats
                 .address_books
                 .iter()

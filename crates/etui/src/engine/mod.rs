@@ -4,7 +4,7 @@
 //! lies above asks for a connection to read ([`Engine::read`]) or a write transaction
 //! ([`Engine::write`]).
 //!
-//! SQLite's own WAL mode serves for now: `synchronous=FULL` makes a commit durable when it
+//! A store is in SQLite's WAL mode, on SQLite's own VFS or on etui's ([`vfs`]): `synchronous=FULL` makes a commit durable when it
 //! returns, `NORMAL` leaves the last moments to the operating system and never corrupts
 //! (<https://sqlite.org/wal.html>, "Performance Considerations").
 
@@ -13,6 +13,7 @@ mod log;
 mod open;
 pub(crate) mod schema;
 pub(crate) mod spill;
+pub(crate) mod vfs;
 
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
@@ -25,6 +26,8 @@ use rusqlite::Connection;
 use crate::error::{Error, Result};
 
 pub(crate) use group::{Done, Size};
+pub use vfs::{Recovered, Vfs, recover};
+
 pub(crate) use open::{OpenMode, refuse_stray_log, sync_directory, with_suffix};
 
 /// When a save is safe from what.
@@ -44,6 +47,7 @@ pub(crate) struct Settings {
     pub(crate) durability: Durability,
     pub(crate) memory_budget: usize,
     pub(crate) busy_timeout: Duration,
+    pub(crate) vfs: Vfs,
 }
 
 /// Connections that are kept open to read. Whoever needs one more gets it, with a cache of next
@@ -89,8 +93,21 @@ impl Engine {
     /// Opens the store at `path`, creating or migrating it as `mode` allows, and tells whether it
     /// was created just now.
     pub(crate) fn open(path: &Path, mode: OpenMode, settings: Settings) -> Result<(Self, bool)> {
-        let explain = |e: Error| e.about(path, settings.busy_timeout);
-        let opened = open::open(path, mode, &settings).map_err(explain)?;
+        let opened = open::open(path, mode, &settings).or_else(|e| {
+            let refused = match settings.vfs {
+                Vfs::Etui => vfs::refusal(path),
+                Vfs::System => None,
+            };
+            match (refused, e.about(path, settings.busy_timeout)) {
+                (Some(refused), _) => Err(refused),
+                // What plain SQLite takes a store for that a killed program left with a redo log.
+                (None, Error::NotADatabase { .. }) if vfs::recover_if_left(path)? => {
+                    let opened = open::open(path, mode, &settings);
+                    opened.map_err(|e| e.about(path, settings.busy_timeout))
+                }
+                (None, e) => Err(e),
+            }
+        })?;
         let engine = Self {
             path: path.to_owned(),
             mode: opened.mode,

@@ -6,7 +6,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use rustix::fs::{Mode, OFlags};
 
-use super::{Settings, schema, set_cache};
+use super::{Settings, Vfs, schema, set_cache};
 use crate::error::{Error, Result};
 
 /// How the file may be used.
@@ -157,11 +157,21 @@ pub(super) fn connect(
         OpenMode::Immutable => OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI,
     };
     let flags = access | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_PRIVATE_CACHE;
+    let open = |path: &Path| -> Result<Connection> {
+        Ok(match settings.vfs {
+            Vfs::Etui => {
+                let vfs = super::vfs::registered()?;
+                Connection::open_with_flags_and_vfs(path, flags, vfs.name())?
+            }
+            Vfs::System => Connection::open_with_flags(path, flags)?,
+        })
+    };
     let connection = match mode {
+        // Nothing is written there, so that no log can be needed.
         OpenMode::Immutable => Connection::open_with_flags(immutable_uri(path), flags)?,
         // SQLite was built to take `file:...` for a URI; a leading `./` says that it is a path.
-        _ if path.is_relative() => Connection::open_with_flags(Path::new(".").join(path), flags)?,
-        _ => Connection::open_with_flags(path, flags)?,
+        _ if path.is_relative() => open(&Path::new(".").join(path))?,
+        _ => open(path)?,
     };
     if matches!(mode, OpenMode::ReadWrite | OpenMode::ReadOnly) && connection.is_readonly("main")? {
         return Err(Error::ReadOnly {

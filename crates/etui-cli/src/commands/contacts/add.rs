@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use etui::Condition;
 use etui::Error;
 use etui::contacts::{Card, NewProperty};
-use etui::store::Options;
 
 use super::property::Assignment;
 use crate::app::App;
@@ -62,7 +61,7 @@ pub fn run(app: &mut App, args: &Args) -> Result<()> {
             ));
         }
     };
-    let store = app.open_or_create(&Options::default())?;
+    let store = app.open_or_create(&app.options())?;
     let book = app.book(&store)?;
     let uid = card.identity().into_owned();
     let saved = match book.save_if(&card, Condition::IfAbsent) {

@@ -1,0 +1,96 @@
+//! [`Vfs`]: what stands between SQLite and the store's files.
+
+use std::path::Path;
+use std::sync::OnceLock;
+
+use super::open::with_suffix;
+use crate::error::{Error, Result};
+
+/// What stands between SQLite and the store's files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Vfs {
+    /// SQLite's own: many processes at once.
+    #[default]
+    System,
+    /// etui's redo log (crate `etui-vfs`): a durable save costs the bytes that it changed and one
+    /// flush. For now one process at a time has the store open; a second is refused
+    /// ([`Error::Refused`]).
+    Etui,
+}
+
+/// The name by which SQLite knows etui's VFS in this process.
+const NAME: &str = "etui";
+
+/// etui's VFS, registered when it is first asked for.
+pub(crate) fn registered() -> Result<&'static etui_vfs::Vfs> {
+    static VFS: OnceLock<std::result::Result<etui_vfs::Vfs, String>> = OnceLock::new();
+    let vfs = VFS.get_or_init(|| {
+        let options = etui_vfs::Options::default();
+        etui_vfs::register(NAME, options).map_err(|e| e.to_string())
+    });
+    vfs.as_ref().map_err(|reason| Error::NoVfs {
+        reason: reason.clone(),
+    })
+}
+
+/// Why etui's VFS refused to open the store just now, if it did.
+pub(super) fn refusal(path: &Path) -> Option<Error> {
+    let reason = etui_vfs::last_refusal()?;
+    let full = path.canonicalize().ok()?;
+    let reason = reason.strip_prefix(&format!("{}: ", full.display()))?;
+    Some(Error::Refused {
+        path: path.to_owned(),
+        reason: reason.to_owned(),
+    })
+}
+
+/// Makes a store that a killed program left with a redo log an ordinary file. `false`: there is
+/// no such log.
+pub(super) fn recover_if_left(path: &Path) -> Result<bool> {
+    if !with_suffix(path, "-redo").exists() {
+        return Ok(false);
+    }
+    recover(path).map(|_| true)
+}
+
+/// What [`recover`] found in the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Recovered {
+    /// Transactions that were in the log.
+    pub transactions: u64,
+    /// Pages of the database that they changed.
+    pub pages: u64,
+}
+
+/// Makes any SQLite database that a program left with a redo log of etui's VFS, because it was
+/// killed or the power was cut, an ordinary file again, which plain SQLite opens. Nothing that was
+/// durable is lost. A file that is ordinary already stays as it is.
+///
+/// # Errors
+/// [`Error::Io`] when there is no file; [`Error::Refused`] when a program has it open, or the
+/// log is missing, damaged or another file's: nothing is changed then.
+pub fn recover(path: impl AsRef<Path>) -> Result<Recovered> {
+    let path = path.as_ref();
+    if !path.exists() {
+        return Err(Error::io(path, std::io::ErrorKind::NotFound.into()));
+    }
+    let recovered = etui_vfs::recover(path).map_err(|e| match e {
+        etui_vfs::Error::Io { source, .. } => Error::io(path, source),
+        other => {
+            let reason = other.to_string();
+            let full = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+            let prefix = format!("{}: ", full.display());
+            let reason = reason.strip_prefix(&prefix).unwrap_or(&reason);
+            Error::Refused {
+                path: path.to_owned(),
+                reason: reason.to_owned(),
+            }
+        }
+    })?;
+    Ok(Recovered {
+        transactions: recovered.records,
+        pages: recovered.pages,
+    })
+}
