@@ -56,7 +56,8 @@ pub struct Global {
     /// The address book [default: the first one]
     #[arg(long, global = true, value_name = "NAME")]
     pub book: Option<String>,
-    /// What writes the store's files: SQLite alone, or etui's redo log
+    /// What writes the store: SQLite alone, or etui's redo log, which costs a durable save fewer
+    /// bytes and admits one program at a time
     #[arg(
         long,
         global = true,
@@ -80,9 +81,7 @@ pub struct Global {
 /// What writes the store's files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Vfs {
-    /// SQLite's own files, for many programs at once
     System,
-    /// etui's redo log: durable saves cost fewer bytes; one program at a time
     Etui,
 }
 

@@ -58,6 +58,10 @@ pub fn run(app: &mut App, _args: &Args) -> Result<()> {
     ));
     rows.push(("Schema version", stats.schema_version.to_string()));
     if let Some(counters) = store.vfs_counters() {
+        let mut log = store.path().as_os_str().to_owned();
+        log.push("-redo");
+        let bytes = std::fs::metadata(log).map_or(0, |m| m.len());
+        rows.push(("Redo log", size(bytes)));
         // What this command itself did: opening, and taking up what was left behind.
         for (name, value) in counters.all().filter(|(_, value)| *value > 0) {
             let text = format!("{}: {}", name.replace('_', " "), count(value));

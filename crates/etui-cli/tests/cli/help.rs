@@ -20,6 +20,7 @@ fn help_teaches() {
       check        Check that the store is whole
       backup       Copy the store, while it is in use
       restore      Bring back a backup
+      recover      Make a database that was left with a redo log an ordinary one
       stats        Tell figures about the store
       generate     Make up an address book, to try things with
       lab          Repeat the studies that etui is built from, on this machine
@@ -34,6 +35,9 @@ fn help_teaches() {
           --store <PATH>  The store's file [default: etui/personal.etui in your data directory] [env:
                           ETUI_STORE]
           --book <NAME>   The address book [default: the first one]
+          --vfs <VFS>     What writes the store: SQLite alone, or etui's redo log, which costs a durable
+                          save fewer bytes and admits one program at a time [env: ETUI_VFS] [default:
+                          system] [possible values: system, etui]
           --json          Write JSON, one object a line
           --color <WHEN>  Use colour; auto: on a terminal, unless NO_COLOR is set [default: auto]
                           [possible values: auto, always, never]
@@ -73,6 +77,9 @@ fn help_teaches() {
           --store <PATH>  The store's file [default: etui/personal.etui in your data directory] [env:
                           ETUI_STORE]
           --book <NAME>   The address book [default: the first one]
+          --vfs <VFS>     What writes the store: SQLite alone, or etui's redo log, which costs a durable
+                          save fewer bytes and admits one program at a time [env: ETUI_VFS] [default:
+                          system] [possible values: system, etui]
           --json          Write JSON, one object a line
           --color <WHEN>  Use colour; auto: on a terminal, unless NO_COLOR is set [default: auto]
                           [possible values: auto, always, never]
@@ -117,6 +124,9 @@ fn help_teaches() {
           --store <PATH>  The store's file [default: etui/personal.etui in your data directory] [env:
                           ETUI_STORE]
           --book <NAME>   The address book [default: the first one]
+          --vfs <VFS>     What writes the store: SQLite alone, or etui's redo log, which costs a durable
+                          save fewer bytes and admits one program at a time [env: ETUI_VFS] [default:
+                          system] [possible values: system, etui]
           --json          Write JSON, one object a line
           --color <WHEN>  Use colour; auto: on a terminal, unless NO_COLOR is set [default: auto]
                           [possible values: auto, always, never]
@@ -244,6 +254,7 @@ fn mistyped_commands_get_a_hint() {
       check        Check that the store is whole
       backup       Copy the store, while it is in use
       restore      Bring back a backup
+      recover      Make a database that was left with a redo log an ordinary one
       stats        Tell figures about the store
       generate     Make up an address book, to try things with
       lab          Repeat the studies that etui is built from, on this machine
@@ -258,6 +269,9 @@ fn mistyped_commands_get_a_hint() {
           --store <PATH>  The store's file [default: etui/personal.etui in your data directory] [env:
                           ETUI_STORE]
           --book <NAME>   The address book [default: the first one]
+          --vfs <VFS>     What writes the store: SQLite alone, or etui's redo log, which costs a durable
+                          save fewer bytes and admits one program at a time [env: ETUI_VFS] [default:
+                          system] [possible values: system, etui]
           --json          Write JSON, one object a line
           --color <WHEN>  Use colour; auto: on a terminal, unless NO_COLOR is set [default: auto]
                           [possible values: auto, always, never]
@@ -292,7 +306,7 @@ fn manual_pages_and_completions() {
     .SH NAME
     $ etui man pages && ls pages | tr '\n' ' '
     Wrote the manual pages to pages
-    etui-backup.1 etui-check.1 etui-completions.1 etui-contacts-add.1 etui-contacts-books.1 etui-contacts-edit.1 etui-contacts-find.1 etui-contacts-list.1 etui-contacts-remove.1 etui-contacts-restore.1 etui-contacts-show.1 etui-contacts-watch.1 etui-contacts.1 etui-demo.1 etui-export.1 etui-generate.1 etui-import.1 etui-init.1 etui-lab.1 etui-man.1 etui-restore.1 etui-stats.1 etui.1 
+    etui-backup.1 etui-check.1 etui-completions.1 etui-contacts-add.1 etui-contacts-books.1 etui-contacts-edit.1 etui-contacts-find.1 etui-contacts-list.1 etui-contacts-remove.1 etui-contacts-restore.1 etui-contacts-show.1 etui-contacts-watch.1 etui-contacts.1 etui-demo.1 etui-export.1 etui-generate.1 etui-import.1 etui-init.1 etui-lab.1 etui-man.1 etui-recover.1 etui-restore.1 etui-stats.1 etui.1 
     $ etui completions fish | grep -c contacts > n; test $(cat n) -gt 10
     $ etui completions zsh | head -1
     #compdef etui

@@ -191,3 +191,37 @@ fn a_store_that_cannot_be_written_can_be_read() {
     assert!(text.contains("read-only"), "{text}");
     mode(&place.path("ro"), 0o700);
 }
+
+#[test]
+fn a_redo_log_is_asked_for_and_recovered() {
+    let place = Place::new();
+    session!(place, [
+        "etui -q --vfs etui import people.vcf; ETUI_VFS=etui etui contacts find ann --count",
+        "ls .local/share/etui",
+        "etui contacts find ann --count",
+        "etui --vfs etui stats | grep -A9 Schema",
+        "etui recover; etui recover --json",
+        "etui recover nothing.db",
+        "etui --vfs other stats 2>&1 | head -2",
+    ], @r#"
+    $ etui -q --vfs etui import people.vcf; ETUI_VFS=etui etui contacts find ann --count
+    1
+    $ ls .local/share/etui
+    personal.etui
+    personal.etui-redo
+    $ etui contacts find ann --count
+    1
+    $ etui --vfs etui stats | grep -A9 Schema
+    Schema version  2
+    Redo log        4.2 MB
+    $ etui recover; etui recover --json
+    ~/.local/share/etui/personal.etui: nothing was left to do
+    {"path":"~/.local/share/etui/personal.etui","transactions":0,"pages":0}
+    $ etui recover nothing.db
+    error: nothing.db: No such file or directory (os error 2)
+    [exit 1]
+    $ etui --vfs other stats 2>&1 | head -2
+    error: invalid value 'other' for '--vfs <VFS>'
+      [possible values: system, etui]
+    "#);
+}

@@ -74,7 +74,7 @@ pub struct Recovered {
 pub fn recover(path: impl AsRef<Path>) -> Result<Recovered> {
     let path = path.as_ref();
     if !path.exists() {
-        return Err(Error::io(path, std::io::ErrorKind::NotFound.into()));
+        return Err(Error::io(path, rustix::io::Errno::NOENT.into()));
     }
     let recovered = etui_vfs::recover(path).map_err(|e| match e {
         etui_vfs::Error::Io { source, .. } => Error::io(path, source),
