@@ -3,8 +3,11 @@
 //! - [`people`]: an address book of any size, made from a seed;
 //! - [`fixtures`]: exports in the shapes of the products that write them;
 //! - [`images`]: small valid pictures;
+//! - `disk` (a feature): a disk in memory whose power can be cut;
 //! - [`rng`]: the pseudo-random sequence under all of it.
 
+#[cfg(feature = "disk")]
+pub mod disk;
 pub mod fixtures;
 pub mod images;
 pub mod people;

@@ -68,6 +68,8 @@ counters! {
     bytes_logged,
     /// Blocks of 4 KiB that records took.
     blocks,
+    /// Pages of the volatile WAL that were kept as what differs from the database's file.
+    pages_folded,
     /// Epochs opened.
     epochs,
     /// Checkpoints begun.

@@ -9,9 +9,20 @@ use std::ptr;
 use libsqlite3_sys as ffi;
 
 use crate::Error;
+use crate::api::{Api, api};
 
 /// The oldest SQLite that this works under: 3.37.
 const OLDEST: c_int = 3_037_000;
+
+/// Whether this works under a version of SQLite.
+pub(crate) fn check_version(version: c_int) -> Result<(), Error> {
+    if version >= OLDEST {
+        return Ok(());
+    }
+    let (major, minor, patch) = (version / 1_000_000, version / 1000 % 1000, version % 1000);
+    let reason = format!("SQLite {major}.{minor}.{patch} is older than 3.37.0");
+    Err(Error::unsupported("the VFS etui", reason))
+}
 
 /// The VFS of SQLite that files are opened by.
 #[derive(Debug, Clone, Copy)]
@@ -27,16 +38,11 @@ unsafe impl Sync for Host {}
 impl Host {
     /// Finds SQLite's VFS for files.
     pub fn find() -> Result<Self, Error> {
+        let api = Self::api()?;
         // SAFETY: it takes nothing.
-        let version = unsafe { ffi::sqlite3_libversion_number() };
-        if version < OLDEST {
-            return Err(Error::unsupported(
-                "the VFS etui",
-                format!("SQLite {version} is older than 3.37.0"),
-            ));
-        }
+        check_version(unsafe { (api.libversion_number)() })?;
         // SAFETY: the name is a C string.
-        let vfs = unsafe { ffi::sqlite3_vfs_find(c"unix".as_ptr()) };
+        let vfs = unsafe { (api.vfs_find)(c"unix".as_ptr()) };
         if vfs.is_null() {
             return Err(Error::unsupported(
                 "a VFS above SQLite's own",
@@ -44,6 +50,10 @@ impl Host {
             ));
         }
         Ok(Self { vfs })
+    }
+
+    fn api() -> Result<&'static Api, Error> {
+        api().ok_or_else(|| Error::unsupported("the VFS etui", "no SQLite has loaded it"))
     }
 
     /// The VFS itself, which stays registered.
@@ -54,13 +64,33 @@ impl Host {
     /// Whether a VFS has this name already.
     pub fn is_taken(name: &CStr) -> bool {
         // SAFETY: the name is a C string.
-        !unsafe { ffi::sqlite3_vfs_find(name.as_ptr()) }.is_null()
+        api().is_some_and(|api| !unsafe { (api.vfs_find)(name.as_ptr()) }.is_null())
+    }
+
+    /// Has SQLite open databases by this VFS that are opened without the name of one.
+    pub fn make_default(name: &CStr) -> Result<(), Error> {
+        let api = Self::api()?;
+        // SAFETY: the name is a C string; a VFS that is registered may be registered again.
+        let code = unsafe {
+            match (api.vfs_find)(name.as_ptr()) {
+                vfs if vfs.is_null() => ffi::SQLITE_NOTFOUND,
+                vfs => (api.vfs_register)(vfs, 1),
+            }
+        };
+        if code == ffi::SQLITE_OK {
+            return Ok(());
+        }
+        Err(Error::Sqlite {
+            call: "sqlite3_vfs_register",
+            code,
+            hint: "the VFS could not be made the default one",
+        })
     }
 
     /// Registers a VFS that is never freed.
     pub fn register(vfs: &'static mut ffi::sqlite3_vfs) -> Result<(), Error> {
         // SAFETY: it lives as long as the process, and nobody else has a reference to it.
-        let code = unsafe { ffi::sqlite3_vfs_register(vfs, 0) };
+        let code = unsafe { (Self::api()?.vfs_register)(vfs, 0) };
         if code == ffi::SQLITE_OK {
             return Ok(());
         }
@@ -73,40 +103,40 @@ impl Host {
 
     /// Tells SQLite's error log.
     pub fn log(code: c_int, message: &str) {
-        if let Ok(message) = CString::new(message) {
+        if let (Some(api), Ok(message)) = (api(), CString::new(message)) {
             // SAFETY: the format takes one C string.
-            unsafe { ffi::sqlite3_log(code, c"%s".as_ptr(), message.as_ptr()) };
+            unsafe { (api.log)(code, c"%s".as_ptr(), message.as_ptr()) };
         }
     }
 
     /// A copy of a text in SQLite's memory; null if there is none left.
     pub fn text(text: &str) -> *mut c_char {
-        match CString::new(text) {
+        match (api(), CString::new(text)) {
             // SAFETY: the format takes one C string.
-            Ok(text) => unsafe { ffi::sqlite3_mprintf(c"%s".as_ptr(), text.as_ptr()) },
-            Err(_) => ptr::null_mut(),
+            (Some(api), Ok(text)) => unsafe { (api.mprintf)(c"%s".as_ptr(), text.as_ptr()) },
+            _ => ptr::null_mut(),
         }
     }
 
     /// Opens a database without our VFS, has its WAL brought into it, and closes it.
     pub fn checkpoint(&self, path: &Path) -> Result<(), c_int> {
         let path = CString::new(path.as_os_str().as_bytes()).map_err(|_| ffi::SQLITE_MISUSE)?;
+        let api = api().ok_or(ffi::SQLITE_MISUSE)?;
         let flags =
             ffi::SQLITE_OPEN_READWRITE | ffi::SQLITE_OPEN_NOMUTEX | ffi::SQLITE_OPEN_PRIVATECACHE;
         let mut db = ptr::null_mut();
         // SAFETY: the strings are C strings and the connection is closed below, also when it
         // could not be opened; the statements need no callback.
         unsafe {
-            let mut code =
-                ffi::sqlite3_open_v2(path.as_ptr(), &raw mut db, flags, c"unix".as_ptr());
+            let mut code = (api.open_v2)(path.as_ptr(), &raw mut db, flags, c"unix".as_ptr());
             let statements = [c"PRAGMA schema_version", c"PRAGMA wal_checkpoint(TRUNCATE)"];
             for statement in statements {
                 if code == ffi::SQLITE_OK {
                     let none = ptr::null_mut();
-                    code = ffi::sqlite3_exec(db, statement.as_ptr(), None, none, ptr::null_mut());
+                    code = (api.exec)(db, statement.as_ptr(), None, none, ptr::null_mut());
                 }
             }
-            let closed = ffi::sqlite3_close(db);
+            let closed = (api.close)(db);
             match (code, closed) {
                 (ffi::SQLITE_OK, ffi::SQLITE_OK) => Ok(()),
                 (ffi::SQLITE_OK, code) | (code, _) => Err(code),

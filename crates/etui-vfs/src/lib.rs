@@ -13,27 +13,36 @@
 //! This is the only crate of the workspace with unsafe code. Its interface is safe: nothing
 //! that a caller can pass makes it touch memory that is not its own.
 
+mod api;
 mod counters;
 pub mod device;
 mod error;
+#[cfg(feature = "bundled")]
 pub mod extents;
 mod fork;
 mod host;
+#[cfg(feature = "bundled")]
 pub mod map;
+#[cfg(feature = "bundled")]
 mod memory;
 mod mutation;
+#[cfg(feature = "bundled")]
 mod ranges;
 mod redo;
 #[cfg(feature = "ring")]
 pub mod ring;
+#[cfg(feature = "bundled")]
 pub mod shim;
 mod store;
 mod system;
 mod vfs;
 mod wal_image;
 
+#[cfg(feature = "loadable")]
+pub use api::use_routines;
 pub use counters::Counters;
 pub use error::Error;
+#[cfg(feature = "bundled")]
 pub use memory::{give_back, memory_statistics, memory_used};
 #[doc(hidden)]
 pub use mutation::Mutation;

@@ -24,6 +24,8 @@ pub enum Mutation {
     RangesAfterShrink,
     /// 10: recovery does not compare the hashes of the pages.
     SkipImageHash,
+    /// 11: recovery writes the database before the log is flushed.
+    ReplayUnflushedLog,
     /// 11: recovery does not flush the database before it opens a new epoch.
     ReplayWithoutFlush,
     /// 11: recovery does not set the size.

@@ -5,10 +5,13 @@
 //! SQLite sees: | header, 32 bytes | frame 1: header, 24 bytes; page | frame 2 | ...
 //! ```
 //!
-//! Pages that nobody can ask for any more are forgotten ([`WalImage::release`]).
+//! Pages that nobody can ask for any more are forgotten ([`WalImage::release`]); others may be
+//! kept as what differs from the database's file ([`WalImage::fold`]).
 
 use std::io;
 
+use crate::redo::codec::PageHead;
+use crate::redo::hash;
 use crate::store::{Image, PageStore, Spill};
 
 /// The length of the WAL's header.
@@ -16,15 +19,23 @@ pub(crate) const HEADER: usize = 32;
 /// The length of a frame's header.
 pub(crate) const FRAME_HEADER: usize = 24;
 
+/// Which part of the memory is for what is folded.
+const FOR_FOLDED: usize = 8;
+
 /// What stands in a frame.
 #[derive(Debug)]
 enum Content {
     /// Nothing was written yet.
     Missing,
     Page(Image),
+    /// What differs from the database's file, by its place among these.
+    Folded(u32),
     /// It was released.
     Gone,
 }
+
+/// Reads a page of the database's file.
+pub(crate) type Below<'a> = &'a dyn Fn(u32, &mut [u8]) -> io::Result<()>;
 
 #[derive(Debug)]
 struct Frame {
@@ -47,6 +58,9 @@ pub(crate) struct WalImage {
     frames: Vec<Frame>,
     page_size: usize,
     store: PageStore,
+    folded: Vec<Box<[u8]>>,
+    free_folded: Vec<u32>,
+    folded_bytes: usize,
     cap: usize,
 }
 
@@ -116,7 +130,7 @@ impl WalImage {
         self.clear();
         if page_size != self.page_size {
             self.page_size = page_size;
-            self.store = PageStore::new(page_size, self.cap);
+            self.store = PageStore::new(page_size, self.cap - self.cap / FOR_FOLDED);
         }
         self.header = Some(header);
     }
@@ -134,13 +148,14 @@ impl WalImage {
                 0
             }
         };
-        for frame in self.frames.drain(frames.min(self.frames.len())..) {
-            if let Content::Page(image) = frame.content {
-                self.store.give_back(image);
-            }
+        for frame in (frames as u32 + 1)..=(self.frames.len() as u32) {
+            self.release(frame);
         }
+        self.frames.truncate(frames);
         if self.frames.is_empty() {
             self.store.rest();
+            self.folded.clear();
+            self.free_folded.clear();
         }
     }
 
@@ -161,19 +176,98 @@ impl WalImage {
     /// Writes a frame's page.
     pub fn set_page(&mut self, frame: u32, page: &[u8], spill: Spill<'_>) -> io::Result<()> {
         let there = self.frames.get_mut(index(frame)).ok_or_else(gone)?;
-        match &mut there.content {
+        match there.content {
             Content::Page(image) => self.store.overwrite(image, page)?,
-            content => *content = Content::Page(self.store.put(page, spill)?),
+            Content::Missing | Content::Gone | Content::Folded(_) => {
+                let image = self.store.put(page, spill)?;
+                self.release(frame);
+                if let Some(there) = self.frames.get_mut(index(frame)) {
+                    there.content = Content::Page(image);
+                }
+            }
         }
         Ok(())
     }
 
     /// Forgets the page of a frame that nobody asks for any more.
     pub fn release(&mut self, frame: u32) {
-        if let Some(there) = self.frames.get_mut(index(frame))
-            && let Content::Page(image) = std::mem::replace(&mut there.content, Content::Gone)
+        let Some(there) = self.frames.get_mut(index(frame)) else {
+            return;
+        };
+        match std::mem::replace(&mut there.content, Content::Gone) {
+            Content::Page(image) => self.store.give_back(image),
+            Content::Folded(at) => {
+                if let Some(folded) = self.folded.get_mut(at as usize) {
+                    self.folded_bytes -= folded.len();
+                    *folded = Box::default();
+                    self.free_folded.push(at);
+                }
+            }
+            Content::Missing | Content::Gone => {}
+        }
+    }
+
+    /// Whether pages are to be folded: more are in the file than memory holds, and there is room.
+    pub fn is_short(&self) -> bool {
+        let room = self.cap / FOR_FOLDED - self.cap / FOR_FOLDED / 16;
+        self.folded_bytes < room && self.store.is_short()
+    }
+
+    /// Whether any page is folded.
+    pub fn has_folded(&self) -> bool {
+        self.folded_bytes > 0
+    }
+
+    /// Whether the frame's page is folded.
+    pub fn is_folded(&self, frame: u32) -> bool {
+        let there = self.frames.get(index(frame));
+        there.is_some_and(|there| matches!(there.content, Content::Folded(_)))
+    }
+
+    /// Keeps the page of a frame as what differs from the database's file, encoded as in a
+    /// record. `false`: there is no room for it.
+    pub fn fold(&mut self, frame: u32, folded: &[u8]) -> bool {
+        if self.folded_bytes + folded.len() > self.cap / FOR_FOLDED
+            || index(frame) >= self.frames.len()
         {
-            self.store.give_back(image);
+            return false;
+        }
+        self.release(frame);
+        self.folded_bytes += folded.len();
+        let at = match self.free_folded.pop() {
+            Some(at) => at,
+            None => {
+                self.folded.push(Box::default());
+                self.folded.len() as u32 - 1
+            }
+        };
+        if let Some(place) = self.folded.get_mut(at as usize) {
+            *place = folded.into();
+        }
+        if let Some(there) = self.frames.get_mut(index(frame)) {
+            there.content = Content::Folded(at);
+        }
+        true
+    }
+
+    /// Keeps the page of a frame whole again.
+    pub fn unfold(&mut self, frame: u32, page: &[u8], spill: Spill<'_>) -> io::Result<()> {
+        self.set_page(frame, page, spill)
+    }
+
+    /// Puts a page together from what differs and what is below.
+    fn put_together(&self, at: u32, to: &mut [u8], below: Below<'_>) -> io::Result<()> {
+        let mut folded = &**self.folded.get(at as usize).ok_or_else(gone)?;
+        let head = PageHead::read(&mut folded).map_err(|_| gone())?;
+        if !head.on_zeros {
+            below(head.number, to)?;
+        }
+        head.apply(&mut folded, to).map_err(|_| gone())?;
+        match hash(to) == head.hash {
+            true => Ok(()),
+            false => Err(io::Error::other(
+                "the database's file was changed below the WAL",
+            )),
         }
     }
 
@@ -183,27 +277,33 @@ impl WalImage {
         Some(u32::from_be_bytes(header.get(..4)?.try_into().ok()?))
     }
 
-    /// The page in a frame: in memory, else read to the buffer.
-    pub fn page<'a>(&'a self, frame: u32, buffer: &'a mut [u8]) -> io::Result<&'a [u8]> {
+    /// The page in a frame: in memory, else read to the buffer, which has a page's size.
+    pub fn page<'a>(
+        &'a self,
+        frame: u32,
+        buffer: &'a mut [u8],
+        below: Below<'_>,
+    ) -> io::Result<&'a [u8]> {
         let there = self.frames.get(index(frame)).ok_or_else(gone)?;
-        match &there.content {
-            Content::Page(Image::Memory(page)) => Ok(page),
-            Content::Page(image) => {
-                self.store.read(image, 0, buffer)?;
-                Ok(buffer)
-            }
-            Content::Missing | Content::Gone => Err(gone()),
+        match there.content {
+            Content::Page(image) => match self.store.in_memory(image) {
+                Some(page) => return Ok(page),
+                None => self.store.read(image, 0, buffer)?,
+            },
+            Content::Folded(at) => self.put_together(at, buffer, below)?,
+            Content::Missing | Content::Gone => return Err(gone()),
         }
+        Ok(buffer)
     }
 
     /// Reads at an offset; tells how many bytes there were.
-    pub fn read(&self, to: &mut [u8], offset: u64) -> io::Result<usize> {
+    pub fn read(&self, to: &mut [u8], offset: u64, below: Below<'_>) -> io::Result<usize> {
         let len = self.len().saturating_sub(offset);
         let len = usize::try_from(len).map_or(to.len(), |len| len.min(to.len()));
         let mut at = usize::try_from(offset).map_err(|_| io::ErrorKind::InvalidInput)?;
         let mut to = to.get_mut(..len).unwrap_or_default();
         while !to.is_empty() {
-            let part = self.read_part(to, at)?.max(1);
+            let part = self.read_part(to, at, below)?.max(1);
             at += part;
             to = to.get_mut(part..).unwrap_or_default();
         }
@@ -211,7 +311,7 @@ impl WalImage {
     }
 
     /// Reads up to the end of the header or page that the offset lies in.
-    fn read_part(&self, to: &mut [u8], at: usize) -> io::Result<usize> {
+    fn read_part(&self, to: &mut [u8], at: usize, below: Below<'_>) -> io::Result<usize> {
         let (from, within) = match at.checked_sub(HEADER) {
             None => (self.header.as_ref().map_or(&[][..], |header| header), at),
             Some(at) => {
@@ -220,9 +320,18 @@ impl WalImage {
                 if let Some(in_page) = within.checked_sub(FRAME_HEADER) {
                     let part = to.len().min(self.page_size - in_page);
                     let to = to.get_mut(..part).unwrap_or_default();
-                    match &frame.content {
+                    match frame.content {
                         Content::Missing => to.fill(0),
                         Content::Page(image) => self.store.read(image, in_page, to)?,
+                        Content::Folded(at) if to.len() == self.page_size => {
+                            self.put_together(at, to, below)?;
+                        }
+                        Content::Folded(at) => {
+                            let mut page = vec![0; self.page_size];
+                            self.put_together(at, &mut page, below)?;
+                            let from = page.get(in_page..in_page + part);
+                            to.copy_from_slice(from.ok_or_else(gone)?);
+                        }
                         Content::Gone => return Err(gone()),
                     }
                     return Ok(part);
@@ -248,6 +357,11 @@ mod tests {
         Err(gone())
     }
 
+    fn below(_: u32, to: &mut [u8]) -> io::Result<()> {
+        to.fill(7);
+        Ok(())
+    }
+
     #[test]
     fn it_is_a_file_of_a_header_and_frames() {
         let mut wal = WalImage::new(1 << 20);
@@ -265,17 +379,49 @@ mod tests {
         }
         assert_eq!(wal.len(), 32 + 2 * 536);
         let mut bytes = vec![0xee; 2000];
-        assert_eq!(wal.read(&mut bytes, 31).unwrap(), 1 + 2 * 536);
+        assert_eq!(wal.read(&mut bytes, 31, &below).unwrap(), 1 + 2 * 536);
         let expected = [&[1; 25][..], &[10; 512], &[2; 24], &[20; 512]].concat();
         assert_eq!(bytes[..1073], expected);
         wal.release(1);
-        assert!(wal.read(&mut bytes[..512], 56).is_err());
-        assert!(wal.page(1, &mut bytes).is_err());
-        assert_eq!(wal.page(2, &mut bytes).unwrap(), [20; 512]);
+        assert!(wal.read(&mut bytes[..512], 56, &below).is_err());
+        assert!(wal.page(1, &mut bytes, &below).is_err());
+        assert_eq!(wal.page(2, &mut bytes, &below).unwrap(), [20; 512]);
         wal.truncate(32 + 536);
         assert_eq!(wal.len(), 32 + 536);
         assert!(wal.set_frame_header(3, [0; 24]).is_err());
         wal.truncate(0);
-        assert_eq!((wal.len(), wal.read(&mut bytes, 0).unwrap()), (0, 0));
+        assert_eq!(
+            (wal.len(), wal.read(&mut bytes, 0, &below).unwrap()),
+            (0, 0)
+        );
+    }
+
+    #[test]
+    fn a_folded_page_is_what_it_was() {
+        let mut wal = WalImage::new(1 << 20);
+        wal.restart([1; 32], 512);
+        let mut page = [7; 512];
+        page[100] = 8;
+        wal.set_frame_header(1, [2; 24]).unwrap();
+        wal.set_page(1, &page, &none).unwrap();
+        let mut folded = Vec::new();
+        let mut encoder = crate::redo::codec::Encoder::default();
+        encoder.page(&mut folded, 5, Some(&[7; 512]), &page, hash(&page));
+        assert!(wal.fold(1, &folded) && wal.is_folded(1));
+        let mut bytes = [0; 512];
+        assert_eq!(wal.page(1, &mut bytes, &below).unwrap(), page);
+        assert_eq!(
+            wal.read(&mut bytes, 32 + 24 + 90, &below).unwrap(),
+            512 - 90
+        );
+        assert_eq!(bytes[..422], page[90..]);
+        let other = |_: u32, to: &mut [u8]| -> io::Result<()> {
+            to.fill(9);
+            Ok(())
+        };
+        assert!(wal.page(1, &mut bytes, &other).is_err());
+        wal.unfold(1, &page, &none).unwrap();
+        assert_eq!(wal.page(1, &mut bytes, &other).unwrap(), page);
+        assert_eq!(wal.folded_bytes, 0);
     }
 }

@@ -118,11 +118,12 @@ fn nothing_acknowledged_is_lost_when_it_is_killed() {
             .rfind(|line| line.starts_with("committed ") && rest.contains(&format!("{line}\n")))
             .and_then(|line| line["committed ".len()..].parse::<i64>().ok());
 
-        // SQLite without the VFS refuses it; which it cannot if nothing was ever committed.
-        let plain = Connection::open(&path).unwrap();
-        let refused = plain.query_row("SELECT count(*) FROM t", [], |_| Ok(()));
-        assert!(refused.is_err(), "round {round}");
-        drop(plain);
+        // SQLite without the VFS refuses what has a commit in its log.
+        if last.is_some() {
+            let plain = Connection::open(&path).unwrap();
+            let refused = plain.query_row("SELECT count(*) FROM t", [], |_| Ok(()));
+            assert!(refused.is_err(), "round {round}");
+        }
         let db = open(&path).unwrap();
         let answer: String = db
             .query_row("PRAGMA integrity_check", [], |row| row.get(0))

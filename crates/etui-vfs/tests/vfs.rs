@@ -1,68 +1,14 @@
 //! What programs may expect of a database that is opened with the VFS.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use std::path::Path;
-use std::sync::OnceLock;
+mod common;
+
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use etui_vfs::{Options, Vfs};
+use common::{crash, integrity, mode, number, open, plain, versions, vfs, wal};
+use etui_vfs::Options;
 use rusqlite::{Connection, OpenFlags};
-
-fn vfs() -> &'static Vfs {
-    static VFS: OnceLock<Vfs> = OnceLock::new();
-    VFS.get_or_init(|| etui_vfs::register("etui", Options::default()).unwrap())
-}
-
-fn open(path: &Path) -> Connection {
-    let flags = OpenFlags::default();
-    let db = Connection::open_with_flags_and_vfs(path, flags, vfs().name()).unwrap();
-    db.busy_timeout(Duration::from_secs(10)).unwrap();
-    db
-}
-
-fn plain(path: &Path) -> Connection {
-    Connection::open(path).unwrap()
-}
-
-fn mode(db: &Connection, mode: &str) -> String {
-    db.query_row(&format!("PRAGMA journal_mode = {mode}"), [], |row| {
-        row.get(0)
-    })
-    .unwrap()
-}
-
-fn wal(path: &Path) -> Connection {
-    let db = open(path);
-    assert_eq!(mode(&db, "WAL"), "wal");
-    db.execute_batch("PRAGMA synchronous = FULL").unwrap();
-    db
-}
-
-fn number(db: &Connection, sql: &str) -> i64 {
-    db.query_row(sql, [], |row| row.get(0)).unwrap()
-}
-
-fn integrity(db: &Connection) {
-    let answer: String = db
-        .query_row("PRAGMA integrity_check", [], |row| row.get(0))
-        .unwrap();
-    assert_eq!(answer, "ok");
-}
-
-fn versions(path: &Path) -> (u8, u8) {
-    let bytes = std::fs::read(path).unwrap();
-    (bytes[18], bytes[19])
-}
-
-/// Leaves the database as a killed process would: copies the file and its log while it is open.
-fn crash(path: &Path) -> std::path::PathBuf {
-    let to = path.with_extension("crashed");
-    std::fs::copy(path, &to).unwrap();
-    let log = |path: &Path| format!("{}-redo", path.display());
-    std::fs::copy(log(path), log(&to)).unwrap();
-    to
-}
 
 #[test]
 fn a_closed_database_is_an_ordinary_one() {
@@ -354,7 +300,7 @@ fn threads_read_and_write() {
         for _ in 0..2 {
             scope.spawn(|| {
                 let db = open(&path);
-                db.execute_batch("PRAGMA mmap_size = 10000000").unwrap();
+                assert_eq!(number(&db, "PRAGMA mmap_size = 10000000"), 10_000_000);
                 while !done.load(Ordering::Relaxed) {
                     let both = "SELECT (SELECT count(*) FROM t) - (SELECT n FROM s)";
                     assert_eq!(number(&db, both), 0);
@@ -445,34 +391,6 @@ fn backups_are_ordinary_databases() {
 }
 
 #[test]
-fn large_transactions_leave_memory_and_the_log_at_rest() {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("db");
-    let db = wal(&path);
-    db.execute_batch("CREATE TABLE t(k INTEGER PRIMARY KEY, v)")
-        .unwrap();
-    db.execute_batch(
-        "BEGIN; WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100)
-         INSERT INTO t SELECT i, randomblob(100000) FROM n; COMMIT",
-    )
-    .unwrap();
-    let log = dir.path().join("db-redo");
-    assert!(std::fs::metadata(&log).unwrap().len() > 10_000_000);
-    assert!(vfs().counters().temporary_bytes > 5_000_000);
-    let crashed = crash(&path);
-    db.execute_batch("PRAGMA wal_checkpoint(TRUNCATE); INSERT INTO t VALUES(1000, 1)")
-        .unwrap();
-    assert_eq!(
-        std::fs::metadata(&log).unwrap().len(),
-        Options::default().log_size
-    );
-    drop(db);
-    let db = open(&crashed);
-    integrity(&db);
-    assert_eq!(number(&db, "SELECT sum(length(v)) FROM t"), 10_000_000);
-}
-
-#[test]
 fn closing_without_a_checkpoint_leaves_log_and_guard() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("db");
@@ -519,93 +437,28 @@ fn a_reserved_name_or_a_small_log_is_refused() {
 }
 
 #[test]
-fn an_idle_database_is_an_ordinary_one_and_goes_on() {
+fn a_wal_that_is_kept_leaves_wal_mode_too() {
     let dir = tempfile::tempdir().unwrap();
-    let options = Options {
-        idle: None,
-        ..Options::default()
-    };
-    let vfs = etui_vfs::register("etui-settled", options).unwrap();
     let path = dir.path().join("db");
-    let connect = || {
-        let flags = OpenFlags::default();
-        Connection::open_with_flags_and_vfs(&path, flags, vfs.name()).unwrap()
+    let db = wal(&path);
+    let mut keep = 1;
+    // SAFETY: the operation takes an int, and the connection is open.
+    let code = unsafe {
+        rusqlite::ffi::sqlite3_file_control(
+            db.handle(),
+            c"main".as_ptr(),
+            rusqlite::ffi::SQLITE_FCNTL_PERSIST_WAL,
+            (&raw mut keep).cast(),
+        )
     };
-    let db = connect();
-    let other = connect();
-    db.execute_batch(
-        "PRAGMA auto_vacuum = 1; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
-         CREATE TABLE t(k INTEGER PRIMARY KEY, v)",
-    )
-    .unwrap();
-    for round in 0..20 {
-        for n in 0..10 {
-            let db = if n % 2 == 0 { &db } else { &other };
-            db.execute(
-                "INSERT INTO t VALUES(?1, randomblob(2000))",
-                [round * 10 + n],
-            )
-            .unwrap();
-            db.execute("DELETE FROM t WHERE k < ?1 - 40", [round * 10 + n])
-                .unwrap();
-        }
-        // Somebody reads: it stays as it is.
-        other.execute_batch("BEGIN").unwrap();
-        let count = number(&other, "SELECT count(*) FROM t");
-        if round % 2 == 0 {
-            vfs.settle();
-            assert!(versions(&path).0 > 2);
-            db.execute("UPDATE t SET v = 1 WHERE k % 7 = 0", [])
-                .unwrap();
-        }
-        assert_eq!(number(&other, "SELECT count(*) FROM t"), count);
-        other.execute_batch("COMMIT").unwrap();
-        vfs.settle();
-        assert_eq!(versions(&path), (2, 2));
-        let copy = dir.path().join(format!("copy{round}"));
-        std::fs::copy(&path, &copy).unwrap();
-        let plain = plain(&copy);
-        integrity(&plain);
-        let sum = "SELECT sum(k) + count(*) FROM t";
-        assert_eq!(number(&plain, sum), number(&db, sum));
-        if round % 3 == 0 {
-            db.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
-        }
-    }
-    db.execute("INSERT INTO t VALUES(1000, 1)", []).unwrap();
-    let crashed = crash(&path);
-    let expected = number(&other, "SELECT sum(k) FROM t");
-    drop((db, other));
-    let again = open(&crashed);
-    integrity(&again);
-    assert_eq!(number(&again, "SELECT sum(k) FROM t"), expected);
-    drop(again);
-    integrity(&plain(&path));
-}
-
-#[test]
-fn a_thread_settles_what_is_idle() {
-    let dir = tempfile::tempdir().unwrap();
-    let options = Options {
-        idle: Some(Duration::from_millis(20)),
-        ..Options::default()
-    };
-    let vfs = etui_vfs::register("etui-idle", options).unwrap();
-    let path = dir.path().join("db");
-    let flags = OpenFlags::default();
-    let db = Connection::open_with_flags_and_vfs(&path, flags, vfs.name()).unwrap();
-    db.execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE t(k)")
+    assert_eq!((code, keep), (0, 1));
+    db.execute_batch("CREATE TABLE t(k); INSERT INTO t VALUES(1)")
         .unwrap();
-    for k in 0..50 {
-        // Without a busy timeout: whoever settles it is waited for.
-        db.execute("INSERT INTO t VALUES(?1)", [k]).unwrap();
-        std::thread::sleep(Duration::from_millis(k as u64 % 30));
-    }
-    let mut waited = 0;
-    while versions(&path).0 > 2 {
-        std::thread::sleep(Duration::from_millis(10));
-        waited += 1;
-        assert!(waited < 500);
-    }
-    assert_eq!(number(&db, "SELECT count(*) FROM t"), 50);
+    assert_eq!(mode(&db, "DELETE"), "delete");
+    db.execute_batch("INSERT INTO t VALUES(2)").unwrap();
+    assert_eq!(versions(&path), (1, 1));
+    assert_eq!(mode(&db, "WAL"), "wal");
+    db.execute_batch("INSERT INTO t VALUES(3)").unwrap();
+    drop(db);
+    assert_eq!(number(&plain(&path), "SELECT count(*) FROM t"), 3);
 }

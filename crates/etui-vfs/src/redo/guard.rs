@@ -32,6 +32,12 @@ pub(crate) fn lineage(header: &Bytes) -> Option<[u8; 16]> {
     })
 }
 
+/// Whether the guard was being set when the write failed: it is there in part. There is no
+/// record yet then.
+pub(crate) fn is_torn(header: &Bytes) -> bool {
+    lineage(header).is_none() && (header[18] == MARK || header[19] == MARK)
+}
+
 fn count(header: &mut Bytes) {
     let mut counter = [0; 4];
     counter.copy_from_slice(&header[24..28]);
@@ -48,9 +54,10 @@ pub(crate) fn set(header: &mut Bytes, lineage: [u8; 16], counted: bool) {
     }
 }
 
-/// Clears the guard.
+/// Clears the guard, also one that is there in part.
 pub(crate) fn clear(header: &mut Bytes) {
     hide(header, 0);
+    header[72..92].fill(0);
     count(header);
 }
 
@@ -119,6 +126,22 @@ mod tests {
         assert_eq!((seen[18], seen[19], &seen[72..92]), (2, 2, &[0; 20][..]));
         clear(&mut guarded);
         assert_eq!((lineage(&guarded), guarded[27]), (None, 1));
+    }
+
+    #[test]
+    fn a_guard_that_is_there_in_part_is_cleared() {
+        let plain = header();
+        let mut guarded = plain;
+        set(&mut guarded, [7; 16], true);
+        assert!(!is_torn(&plain) && !is_torn(&guarded));
+        for written in [19, 50, 80, 90] {
+            let mut torn = plain;
+            torn[..written].copy_from_slice(&guarded[..written]);
+            assert!(is_torn(&torn), "{written}");
+            clear(&mut torn);
+            assert_eq!((torn[18], torn[19], &torn[72..92]), (2, 2, &[0; 20][..]));
+            assert_eq!(pages(&torn), Some(9));
+        }
     }
 
     #[test]

@@ -31,7 +31,7 @@
 //! where it was written: behind exactly these records of exactly this epoch.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use super::{BLOCK, Hashing, hash, u32_at, u64_at};
@@ -206,7 +206,6 @@ struct Unfinished {
 #[derive(Debug)]
 pub(crate) struct Log {
     file: CountedFile,
-    path: PathBuf,
     header: Header,
     /// The length up to which its blocks were written.
     len: u64,
@@ -243,7 +242,6 @@ impl Log {
         Ok(Some(Self {
             len: file.len()?,
             file,
-            path: path.to_owned(),
             header,
             sizes,
             unfinished: Unfinished::default(),
@@ -261,16 +259,10 @@ impl Log {
         &self.file
     }
 
-    /// Writes its blocks up to the resting size, durably, and its name.
-    pub fn prepare(&mut self, platform: &dyn Platform) -> io::Result<()> {
-        if self.len < self.sizes.resting {
-            self.fill_to(self.sizes.resting)?;
-            self.file.sync()?;
-        }
-        if !self.broken.is(Mutation::SkipDirectorySync) {
-            platform.sync_directory_of(&self.path)?;
-        }
-        Ok(())
+    /// Writes its blocks up to the resting size; the flush of the epoch that is opened next makes
+    /// them durable.
+    pub fn prepare(&mut self) -> io::Result<()> {
+        self.fill_to(self.sizes.resting)
     }
 
     fn fill_to(&mut self, len: u64) -> io::Result<()> {

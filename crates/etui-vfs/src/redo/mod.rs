@@ -63,4 +63,4 @@ pub(crate) fn u64_at(bytes: &[u8], at: usize) -> u64 {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

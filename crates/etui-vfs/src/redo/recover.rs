@@ -2,7 +2,7 @@
 //!
 //! The log is read twice: once to find the records that count, once to make the images of the
 //! pages that they end with. Nothing is written before all images have the hashes that the
-//! records tell. The size is set last. All of it can be done again from the begin, also after
+//! records tell, and the log is flushed. The size is set last. All of it can be done again from the begin, also after
 //! it was done in part: each byte that a record touches ends as the last record that touches it
 //! says, and the other bytes are as they were in any image since the epoch began.
 
@@ -167,7 +167,7 @@ pub(crate) fn replay(
             let known = pages.get(&head.number);
             match known {
                 _ if head.on_zeros => {}
-                Some((image, _)) => store.read(image, 0, &mut page)?,
+                Some((image, _)) => store.read(*image, 0, &mut page)?,
                 None => {
                     let offset = offset_of(head.number);
                     // A page that is not there was cut off by a checkpoint, and is either cut
@@ -180,7 +180,7 @@ pub(crate) fn replay(
             head.apply(&mut payload, &mut page).map_err(not_decoded)?;
             match pages.get_mut(&head.number) {
                 Some((image, hash)) => {
-                    store.overwrite(image, &page)?;
+                    store.overwrite(*image, &page)?;
                     *hash = head.hash;
                 }
                 None => {
@@ -193,7 +193,7 @@ pub(crate) fn replay(
     pages.retain(|&number, _| number <= database_pages);
     if !broken.is(Mutation::SkipImageHash) {
         for (number, (image, expected)) in &pages {
-            store.read(image, 0, &mut page)?;
+            store.read(*image, 0, &mut page)?;
             if hash(&page) != *expected {
                 return Err(damaged(&format!(
                     "page {number} of the database is not what it was logged against"
@@ -201,8 +201,13 @@ pub(crate) fn replay(
             }
         }
     }
+    // A killed process may have left records that are not flushed: what the database is about to
+    // have of them, the log must keep.
+    if !broken.is(Mutation::ReplayUnflushedLog) {
+        log.sync()?;
+    }
     for (&number, (image, _)) in &pages {
-        store.read(image, 0, &mut page)?;
+        store.read(*image, 0, &mut page)?;
         if number == 1 {
             guard::keep(&mut page, header.lineage);
         }

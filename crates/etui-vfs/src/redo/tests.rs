@@ -19,7 +19,7 @@ const LINEAGE: [u8; 16] = [42; 16];
 
 /// A file in memory; clones are the same file.
 #[derive(Debug, Clone, Default)]
-struct Memory(Arc<Mutex<Vec<u8>>>);
+pub(crate) struct Memory(Arc<Mutex<Vec<u8>>>);
 
 impl Memory {
     fn of(bytes: &[u8]) -> Self {
@@ -111,7 +111,7 @@ fn open(file: &Memory) -> Log {
         Broken::default(),
     );
     let mut log = log.unwrap().unwrap();
-    log.prepare(&one).unwrap();
+    log.prepare().unwrap();
     log
 }
 

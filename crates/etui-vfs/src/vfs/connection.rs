@@ -9,11 +9,12 @@ use std::sync::{Arc, PoisonError};
 
 use libsqlite3_sys as ffi;
 
-use super::Shared;
+use super::commit::write_code;
 use super::database::Database;
 use super::locks::{Held, RECOVER, Slots, WRITE};
 use super::registry::Key;
-use super::session::{Code, Phase, write_code};
+use super::session::{Code, Phase};
+use super::{Options, Shared};
 use crate::counters::CountedFile;
 use crate::device::{Access, File, Role};
 use crate::host::Host;
@@ -84,8 +85,13 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    pub fn open(shared: &'static Shared, path: PathBuf, access: Access) -> io::Result<Self> {
-        let (key, database) = shared.registry.join(shared, &path, access)?;
+    pub fn open(
+        shared: &'static Shared,
+        path: PathBuf,
+        access: Access,
+        options: Options,
+    ) -> io::Result<Self> {
+        let (key, database) = shared.registry.join(shared, &path, access, options)?;
         let file = shared.platform.open(Some(&path), Role::Database, access);
         let file = match file {
             Ok(file) => CountedFile::new(file, Role::Database, &shared.counting),
@@ -120,6 +126,7 @@ impl Connection {
     pub fn write(&mut self, data: &[u8], offset: u64) -> Result<(), Code> {
         let database = Arc::clone(&self.database);
         let session = &mut *database.session();
+        database.leave_log(session)?;
         let Phase::Live(log) = &session.phase else {
             return self.file.write_at(data, offset).map_err(write_code);
         };
@@ -131,6 +138,12 @@ impl Connection {
             database.complain(ffi::SQLITE_IOERR_WRITE, what);
             return Err(ffi::SQLITE_IOERR_WRITE);
         }
+        let page = offset.is_multiple_of(page_size) && data.len() as u64 == page_size;
+        let number = page.then(|| u32::try_from(offset / page_size + 1).unwrap_or(0));
+        if let Some(number) = number {
+            let unfolded = database.unfold_before_write(session, number);
+            unfolded.map_err(write_code)?;
+        }
         session.database_dirty = true;
         let written = if offset == 0 && !broken.is(Mutation::CheckpointErasesGuard) {
             let mut page = data.to_vec();
@@ -140,9 +153,8 @@ impl Connection {
             self.file.write_at(data, offset)
         };
         written.map_err(write_code)?;
-        if offset.is_multiple_of(page_size) && data.len() as u64 == page_size {
-            let number = u32::try_from(offset / page_size + 1);
-            session.note_backfill(number.unwrap_or(0), data, database.frame_read());
+        if let Some(number) = number {
+            database.note_written(session, number, data);
         }
         Ok(())
     }
@@ -150,10 +162,12 @@ impl Connection {
     pub fn truncate(&mut self, size: u64) -> Result<(), Code> {
         let database = Arc::clone(&self.database);
         let session = &mut *database.session();
+        database.leave_log(session)?;
         if let Phase::Live(log) = &session.phase {
             // Another connection may have committed another size meanwhile; but down to the
             // epoch's smallest size, pages may be nowhere else.
-            let needed = u64::from(session.floor()) * u64::from(log.header().page_size);
+            let page_size = u64::from(log.header().page_size);
+            let needed = u64::from(session.floor()) * page_size;
             let allowed = self.checkpointed && size >= needed && !session.failed;
             if !allowed && !database.broken().is(Mutation::AllowAnyWrite) {
                 let what = "a change of its size was refused that is not a checkpoint's";
@@ -163,6 +177,9 @@ impl Connection {
             if self.file.len().is_ok_and(|len| len == size) {
                 return Ok(());
             }
+            let left = u32::try_from(size / page_size).unwrap_or(u32::MAX);
+            let unfolded = database.unfold_beyond(session, left);
+            unfolded.map_err(|_| ffi::SQLITE_IOERR_TRUNCATE)?;
             session.database_dirty = true;
         }
         let done = self.file.set_len(size);
@@ -306,6 +323,11 @@ impl Connection {
             ffi::SQLITE_FCNTL_POWERSAFE_OVERWRITE => {
                 // SAFETY: as the caller promises: an int; it cannot be turned off here.
                 unsafe { *argument.cast::<c_int>() = 1 };
+                ffi::SQLITE_OK
+            }
+            ffi::SQLITE_FCNTL_LOCKSTATE => {
+                // SAFETY: as the caller promises: where an int goes.
+                unsafe { *argument.cast::<c_int>() = self.held.level };
                 ffi::SQLITE_OK
             }
             ffi::SQLITE_FCNTL_VFSNAME => {

@@ -11,7 +11,7 @@ use libsqlite3_sys as ffi;
 use super::index::WalIndex;
 use super::locks::Locks;
 use super::session::{Code, Phase, Session};
-use super::{Shared, refuse};
+use super::{Options, Shared, refuse};
 use crate::counters::{CountedFile, Counting, add};
 use crate::device::{Access, File, Lock, Role};
 use crate::fork::forks;
@@ -29,6 +29,7 @@ use crate::wal_image::WalImage;
 pub(crate) struct Database {
     shared: &'static Shared,
     path: PathBuf,
+    options: Options,
     /// Holds the lock of the database's file that keeps all other processes out.
     main: CountedFile,
     /// In which process it was opened.
@@ -63,17 +64,23 @@ macro_rules! access {
 }
 
 impl Database {
-    pub fn open(shared: &'static Shared, path: &Path, access: Access) -> io::Result<Self> {
+    pub fn open(
+        shared: &'static Shared,
+        path: &Path,
+        access: Access,
+        options: Options,
+    ) -> io::Result<Self> {
         let file = shared.platform.open(Some(path), Role::Database, access)?;
         Ok(Self {
             shared,
             path: path.to_owned(),
+            options,
             main: CountedFile::new(file, Role::Database, &shared.counting),
             forks: forks(),
             ready: AtomicBool::new(false),
             settling: AtomicBool::new(false),
             session: Mutex::default(),
-            wal: RwLock::new(WalImage::new(shared.options.wal_memory)),
+            wal: RwLock::new(WalImage::new(options.wal_memory)),
             locks: Mutex::default(),
             index: Mutex::default(),
             header: RwLock::new(()),
@@ -85,6 +92,10 @@ impl Database {
     access!(wal_mut -> RwLockWriteGuard<WalImage> = wal.write());
     access!(locks -> MutexGuard<Locks> = locks.lock());
     access!(index -> MutexGuard<WalIndex> = index.lock());
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
 
     /// Whether it was opened by this process; a child has no locks of its parent's.
     pub(super) fn is_ours(&self) -> bool {
@@ -199,6 +210,9 @@ impl Database {
                 self.replay(session, lineage)
             }
             None => {
+                if header.as_ref().is_some_and(guard::is_torn) {
+                    self.clear_guard()?;
+                }
                 if wal_is_there()? {
                     self.settle_wal()?;
                     if wal_is_there()? {
@@ -206,6 +220,7 @@ impl Database {
                         return Err(self.refusal(ffi::SQLITE_BUSY, what));
                     }
                 }
+                session.directory_synced = false;
                 session.phase = Phase::Plain;
                 Ok(Replayed::default())
             }
@@ -221,6 +236,14 @@ impl Database {
         self.take_lock()
     }
 
+    /// Removes a rollback journal that SQLite is done with. Guarded databases have none, but one
+    /// that was deleted may come back after a power cut, and would undo what was committed since.
+    fn remove_journal(&self, durably: bool) -> Result<(), Code> {
+        let journal = beside(&self.path, "-journal");
+        let removed = self.shared.platform.remove(&journal, durably);
+        removed.map_err(|error| self.failure("its journal cannot be removed", &error))
+    }
+
     fn replay(&self, session: &mut Session, lineage: [u8; 16]) -> Result<Replayed, Code> {
         let shared = self.shared;
         let path = beside(&self.path, "-redo");
@@ -232,7 +255,7 @@ impl Database {
             &*shared.platform,
             &path,
             access,
-            shared.options.sizes(),
+            self.options.sizes(),
             &shared.counting,
             shared.broken,
         );
@@ -265,12 +288,22 @@ impl Database {
         if !is_page_size(header.page_size as usize) {
             return Err(self.refusal(ffi::SQLITE_CANTOPEN, "its log is damaged"));
         }
+        let journal = shared.platform.exists(&beside(&self.path, "-journal"));
+        if journal.map_err(|error| self.failure("its journal cannot be looked for", &error))? {
+            self.remove_journal(true)?;
+        }
+        if !header.live {
+            // The log was ended, and then the guard was to be cleared.
+            self.clear_guard()?;
+            session.phase = Phase::Plain;
+            return Ok(Replayed::default());
+        }
         let spill = || self.spill();
         let replayed = replay(
             &self.main,
             log.file(),
             &header,
-            shared.options.wal_memory,
+            self.options.wal_memory,
             &spill,
             shared.broken,
         )
@@ -291,9 +324,7 @@ impl Database {
         let tail = tail.map_err(|error| self.failure("opening an epoch of its log", &error))?;
         session.begin_epoch(Some(tail));
         session.forget_frames();
-        if header.live {
-            add(&shared.counting.recoveries, 1);
-        }
+        add(&shared.counting.recoveries, 1);
         session.phase = Phase::Live(Box::new(log));
         Ok(replayed)
     }
@@ -312,10 +343,7 @@ impl Database {
         let shared = self.shared;
         let platform = &*shared.platform;
         let page_size = u32::try_from(page_size).map_err(|_| ffi::SQLITE_IOERR_WRITE)?;
-        // A rollback journal that was deleted may come back after a power cut, and undo what
-        // is committed from now on: the directory is synced below.
-        let journal = platform.remove(&beside(&self.path, "-journal"), false);
-        journal.map_err(|error| self.failure("its journal cannot be removed", &error))?;
+        self.remove_journal(false)?;
         let access = Access {
             write: true,
             create: true,
@@ -325,7 +353,7 @@ impl Database {
             platform,
             &path,
             access,
-            shared.options.sizes(),
+            self.options.sizes(),
             &shared.counting,
             shared.broken,
         );
@@ -338,20 +366,34 @@ impl Database {
         };
         let database_pages = self.database_pages(page_size)?;
         let lineage = shared.lineage();
-        let tail = log
-            .prepare(platform)
+        let tail = self
+            .sync_directory(session, &path)
+            .and_then(|()| log.prepare())
             .and_then(|()| log.next_epoch(lineage, page_size, true))
             .map_err(|error| self.failure("its log cannot be made", &error))?;
         let counted = !shared.broken.is(Mutation::GuardKeepsCounters);
         guard::set(&mut header, lineage, counted);
         // From here on the guard may be there, whatever fails: this log belongs to it.
         if let Err(error) = self.write_header(&header) {
-            return Err(self.fail_io(session, "setting its guard", &error));
+            let code = self.fail_io(session, "setting its guard", &error);
+            // There is no record; if this fails too, it is cleared when it is opened again.
+            let _ = self.clear_guard();
+            return Err(code);
         }
         session.database_pages = database_pages;
         session.begin_epoch(Some(tail));
         session.phase = Phase::Live(Box::new(log));
         shared.watch_idle();
+        Ok(())
+    }
+
+    /// Makes durable that the log has its name, and that rollback journals are gone: once, until
+    /// the database may have other journals again.
+    fn sync_directory(&self, session: &mut Session, log: &Path) -> io::Result<()> {
+        if !session.directory_synced && !self.shared.broken.is(Mutation::SkipDirectorySync) {
+            self.shared.platform.sync_directory_of(log)?;
+            session.directory_synced = true;
+        }
         Ok(())
     }
 
@@ -368,7 +410,7 @@ impl Database {
         let Some(mut header) = self.read_header()? else {
             return Ok(());
         };
-        if guard::lineage(&header).is_none() {
+        if guard::lineage(&header).is_none() && !guard::is_torn(&header) {
             return Ok(());
         }
         guard::clear(&mut header);
@@ -409,6 +451,15 @@ impl Database {
         Ok(())
     }
 
+    /// SQLite is about to write to the database without a WAL, which it may keep when it leaves
+    /// WAL mode: the log is ended then.
+    pub(super) fn leave_log(&self, session: &mut Session) -> Result<(), Code> {
+        match session.wal_files {
+            0 => self.finish(session),
+            _ => Ok(()),
+        }
+    }
+
     /// A connection opens the WAL.
     pub fn open_wal(&self) {
         self.session().wal_files += 1;
@@ -440,6 +491,7 @@ impl Database {
         if session.wal_files == 0 {
             // What fails is in SQLite's log; the guard stays then, and with it the log.
             let _ = self.finish(session);
+            session.directory_synced = false;
         }
     }
 

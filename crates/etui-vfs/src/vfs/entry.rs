@@ -12,8 +12,9 @@ use libsqlite3_sys as ffi;
 
 use super::connection::{Connection, Journal, Open};
 use super::methods::Handle;
-use super::{Shared, open_code, refuse};
+use super::{Options, Shared, open_code, refuse};
 use crate::Error;
+use crate::api::api;
 use crate::counters::CountedFile;
 use crate::device::{Access, Role};
 use crate::host::Host;
@@ -109,7 +110,15 @@ unsafe extern "C" fn open(
                 if flags & ffi::SQLITE_OPEN_DELETEONCLOSE != 0 {
                     return open_below(shared, name, file, flags, out_flags);
                 }
-                match open_database(shared, &path, access) {
+                let options = match shared.options.of_uri(name) {
+                    Ok(options) => options,
+                    Err(error) => {
+                        let what = format!("{} cannot be opened: {error}", path.display());
+                        refuse(ffi::SQLITE_CANTOPEN, &what);
+                        return ffi::SQLITE_CANTOPEN;
+                    }
+                };
+                match open_database(shared, &path, access, options) {
                     Err(ReadOnly::Plain) => {
                         return open_below(shared, name, file, flags, out_flags);
                     }
@@ -118,11 +127,20 @@ unsafe extern "C" fn open(
                 }
             }
             ffi::SQLITE_OPEN_WAL => {
-                let database = ffi::sqlite3_database_file_object(name);
-                match Handle::connection(database) {
-                    Some(connection) => {
-                        connection.database.open_wal();
-                        Ok(Open::Wal(connection.database.clone()))
+                let database = database_of(&path).and_then(|path| {
+                    if !shared.registry.is_ambiguous(&path) {
+                        return shared.registry.find(&path);
+                    }
+                    // Not asked first: a VFS above ours may have made the name itself, which
+                    // SQLite could not read then.
+                    let file =
+                        api().map_or(ptr::null_mut(), |api| (api.database_file_object)(name));
+                    Handle::connection(file).map(|connection| connection.database.clone())
+                });
+                match database {
+                    Some(database) => {
+                        database.open_wal();
+                        Ok(Open::Wal(database))
                     }
                     // A database that was opened below, to be read only.
                     None => return open_below(shared, name, file, flags, out_flags),
@@ -176,12 +194,13 @@ fn open_database(
     shared: &'static Shared,
     path: &Path,
     access: Access,
+    options: Options,
 ) -> Result<Connection, ReadOnly> {
     let written = Access {
         write: true,
         create: access.create,
     };
-    let connection = match Connection::open(shared, path.to_owned(), written) {
+    let connection = match Connection::open(shared, path.to_owned(), written, options) {
         Ok(connection) => connection,
         Err(error)
             if matches!(
@@ -250,6 +269,11 @@ unsafe extern "C" fn delete(
     {
         database.delete_wal();
         return ffi::SQLITE_OK;
+    }
+    // A commit whose journal somebody took away must fail: it may come back.
+    let there = shared.platform.identity(&path);
+    if there.is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+        return ffi::SQLITE_IOERR_DELETE_NOENT;
     }
     match shared.platform.remove(&path, sync_dir & 1 != 0) {
         Ok(()) => ffi::SQLITE_OK,

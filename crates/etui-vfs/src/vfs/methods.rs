@@ -6,8 +6,9 @@ use std::sync::atomic::{Ordering, fence};
 
 use libsqlite3_sys as ffi;
 
+use super::commit::write_code;
 use super::connection::{self, Connection, Open};
-use super::session::{Code, write_code};
+use super::session::Code;
 use crate::device::File;
 use crate::fork::forks;
 

@@ -7,15 +7,18 @@
 //!               |
 //!         database: shared by the connections of this process; locks, index
 //!               |
-//!         session: commits, epochs, checkpoints  ->  redo/, wal_image
+//!         session, commit, settle, fold  ->  redo/, wal_image
 //! ```
 
+mod commit;
 mod connection;
 mod database;
 mod entry;
+mod fold;
 mod index;
 mod locks;
 mod methods;
+mod parameters;
 mod registry;
 mod session;
 mod settle;
@@ -37,7 +40,6 @@ use crate::host::Host;
 use crate::mutation::Broken;
 #[cfg(feature = "mutations")]
 use crate::mutation::Mutation;
-use crate::redo::BLOCK;
 use crate::redo::log::Sizes;
 use crate::system::System;
 use database::Database;
@@ -121,6 +123,17 @@ impl Vfs {
         &self.name
     }
 
+    /// Has SQLite use it for databases that are opened without the name of a VFS.
+    ///
+    /// # Errors
+    ///
+    /// SQLite refused it.
+    pub fn make_default(&self) -> Result<(), Error> {
+        let name = CString::new(self.name.as_str());
+        let name = name.map_err(|_| Error::Usage("a name with a zero byte".to_owned()))?;
+        Host::make_default(&name)
+    }
+
     /// Makes the open databases that nobody reads or writes at the moment ordinary ones, as they
     /// become by themselves after an idle moment. What cannot be done stays as it is.
     pub fn settle(&self) {
@@ -194,13 +207,7 @@ fn register_on(
             "{name:?} cannot be the name of a VFS: it needs characters, but no zero bytes"
         ))
     })?;
-    let block = BLOCK as u64;
-    if options.log_size < 4 * block || options.growth_step < block {
-        return Err(Error::Usage(format!(
-            "a log of {} bytes that grows by {} is too small: at least 16 KiB, by 4 KiB",
-            options.log_size, options.growth_step
-        )));
-    }
+    options.check()?;
     if Host::is_taken(&c_name) {
         return Err(Error::Usage(format!(
             "there is a VFS named {name:?} already"
@@ -253,7 +260,7 @@ pub fn recover(path: &Path) -> Result<Recovered, Error> {
         write: true,
         create: false,
     };
-    let opened = Database::open(shared, path, access);
+    let opened = Database::open(shared, path, access, shared.options);
     let database = opened.map_err(|error| Error::io("opening the database", error))?;
     let replayed = database.make_plain().map_err(|code| Error::Refused {
         code,

@@ -5,8 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::Shared;
 use super::database::Database;
+use super::{Options, Shared};
 use crate::device::Access;
 
 /// What tells a database from others, whatever it is called.
@@ -55,6 +55,7 @@ impl Registry {
         shared: &'static Shared,
         path: &Path,
         access: Access,
+        options: Options,
     ) -> io::Result<(Key, Arc<Database>)> {
         let mut open = self.open();
         open.forget_parents();
@@ -68,7 +69,7 @@ impl Registry {
         let key = match known(&open) {
             Some(key) => key,
             None => {
-                let database = Arc::new(Database::open(shared, path, access)?);
+                let database = Arc::new(Database::open(shared, path, access, options)?);
                 // It may be there only now.
                 let key = match shared.platform.identity(path)? {
                     Some((device, number)) => Key::File(device, number),
@@ -117,6 +118,13 @@ impl Registry {
             .values()
             .map(|entry| Arc::clone(&entry.database));
         databases.filter(|database| database.is_ours()).collect()
+    }
+
+    /// Whether several open databases had this name, one after the other was deleted.
+    pub fn is_ambiguous(&self, path: &Path) -> bool {
+        let open = self.open();
+        let databases = open.databases.values().map(|entry| &entry.database);
+        databases.filter(|database| database.path() == path).count() > 1
     }
 
     /// The open database of this name.

@@ -96,10 +96,11 @@ impl Database {
         self.flush_log(session)?;
         add(&self.counting().checkpoints, 1);
         let mut page = vec![0; page_size];
+        let below = |number, to: &mut [u8]| self.read_page(number, to);
         for (number, frame) in session.not_backfilled() {
             let wal = self.wal();
             let mut buffer = vec![0; page_size];
-            let written = wal.page(frame, &mut buffer).and_then(|image| {
+            let written = wal.page(frame, &mut buffer, &below).and_then(|image| {
                 page.copy_from_slice(image);
                 if number == 1 {
                     guard::keep(&mut page, lineage);

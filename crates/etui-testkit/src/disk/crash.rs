@@ -1,0 +1,243 @@
+//! [`crash`]: the disks that a power cut can leave behind, at every point of a history.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::ops::ControlFlow;
+
+use etui_vfs::device::Role;
+
+use super::history::{Event, Files, History};
+use super::pending::{Atom, Pending};
+use super::platform::Disk;
+use crate::rng::SplitMix64;
+
+/// Up to so many things that may or may not be there, all their subsets are made.
+const ALL_SUBSETS: usize = 6;
+
+/// Which images are made.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// How many bytes the device writes at once: 512 or 4096.
+    pub sector: u64,
+    /// At most about so many images of one point of the history.
+    pub per_point: usize,
+    /// How many of a thousand points between flushes are looked at, too.
+    pub between: u32,
+    /// The files in which, in some images, one of the unflushed sectors is neither old nor new,
+    /// but damaged.
+    pub torn: Option<Role>,
+    /// What the choice depends on.
+    pub seed: u64,
+}
+
+/// A disk after a power cut.
+#[derive(Debug)]
+pub struct Image<'a> {
+    /// So many events had happened.
+    pub after: usize,
+    /// What the disk holds.
+    pub files: Files,
+    atoms: &'a [Atom],
+    kept: Vec<bool>,
+    torn: Option<&'a Atom>,
+}
+
+impl Image<'_> {
+    /// As a disk, on which a new history begins.
+    pub fn disk(&self) -> Disk {
+        Disk::from_files(self.files.clone())
+    }
+
+    /// How many of the things that were not flushed are there, and how many there were.
+    pub fn kept(&self) -> (usize, usize) {
+        let kept = self.kept.iter().filter(|kept| **kept).count();
+        (kept, self.kept.len())
+    }
+}
+
+impl fmt::Display for Image<'_> {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (kept, all) = self.kept();
+        write!(
+            to,
+            "after {} events; of {all} unflushed changes {kept} are there",
+            self.after
+        )?;
+        let mut last = None;
+        for (atom, kept) in self.atoms.iter().zip(&self.kept) {
+            if last != Some(atom.event()) {
+                write!(to, "\n  event {}:", atom.event())?;
+                last = Some(atom.event());
+            }
+            let kept = match kept {
+                _ if self.torn == Some(atom) => '#',
+                true => '+',
+                false => '-',
+            };
+            match atom {
+                Atom::Sector { sector, .. } => write!(to, " {kept}{sector}")?,
+                Atom::Size { .. } => write!(to, " {kept}size")?,
+                Atom::Name { path, .. } => write!(to, " {kept}{}", path.display())?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Makes images of the history and shows each to `visit`, until it says that it has seen
+/// enough. Points: before every flush, after every mark and every other `between`-th event.
+pub fn crash(
+    history: &History,
+    plan: &Plan,
+    mut visit: impl FnMut(&Image) -> ControlFlow<()>,
+) -> ControlFlow<()> {
+    let mut pending = Pending::new(&history.start, plan.sector);
+    let mut rng = SplitMix64::new(plan.seed);
+    for after in 0..=history.events.len() {
+        let next = history.events.get(after);
+        let last = after.checked_sub(1).and_then(|at| history.events.get(at));
+        let is_point = matches!(
+            next,
+            None | Some(Event::Sync { .. } | Event::SyncDirectory { .. })
+        ) || matches!(last, Some(Event::Mark(_)));
+        if is_point || rng.chance(plan.between) {
+            point(history, &pending, after, plan, &mut rng, &mut visit)?;
+        }
+        if let Some(event) = next {
+            pending.apply(after, event);
+        }
+    }
+    ControlFlow::Continue(())
+}
+
+fn point(
+    history: &History,
+    pending: &Pending,
+    after: usize,
+    plan: &Plan,
+    rng: &mut SplitMix64,
+    visit: &mut impl FnMut(&Image) -> ControlFlow<()>,
+) -> ControlFlow<()> {
+    let atoms = pending.atoms();
+    let mut seen = BTreeSet::new();
+    for kept in choices(&atoms, plan.per_point, rng) {
+        if seen.contains(&kept) {
+            continue;
+        }
+        visit(&Image {
+            after,
+            files: pending.files(&atoms, &kept),
+            atoms: &atoms,
+            kept: kept.clone(),
+            torn: None,
+        })?;
+        seen.insert(kept);
+    }
+    let may_tear = |atom: &&Atom| match atom {
+        Atom::Sector { file, .. } => {
+            plan.torn.is_some()
+                && history.roles.get(file).copied() == plan.torn
+                && pending.is_under_way(atom)
+        }
+        _ => false,
+    };
+    let torn: Vec<&Atom> = atoms.iter().filter(may_tear).collect();
+    if torn.is_empty() {
+        return ControlFlow::Continue(());
+    }
+    for kept in seen.into_iter().take(1 + plan.per_point / 4) {
+        let torn = torn[rng.below(torn.len() as u32) as usize];
+        let mut files = pending.files(&atoms, &kept);
+        pending.tear(&mut files, torn);
+        visit(&Image {
+            after,
+            files,
+            atoms: &atoms,
+            kept,
+            torn: Some(torn),
+        })?;
+    }
+    ControlFlow::Continue(())
+}
+
+/// Which subsets are tried: all of few; of many none, all, and a choice among those that
+/// mistakes are likely to show in.
+fn choices(atoms: &[Atom], limit: usize, rng: &mut SplitMix64) -> Vec<Vec<bool>> {
+    let count = atoms.len();
+    if count <= ALL_SUBSETS {
+        let subset = |bits: u32| (0..count).map(|at| bits >> at & 1 == 1).collect();
+        return (0..1_u32 << count).map(subset).collect();
+    }
+    let mut all = vec![vec![false; count], vec![true; count]];
+    let files = groups(atoms, |atom| match atom {
+        Atom::Sector { file, .. } | Atom::Size { file, .. } => u64::from(*file),
+        Atom::Name { .. } => u64::MAX,
+    });
+    if files.len() > 1 {
+        for group in &files {
+            all.push(only(count, group));
+            all.push(without(count, group));
+        }
+    }
+    let events = groups(atoms, |atom| atom.event() as u64);
+    while all.len() < limit {
+        all.push(sample(count, &events, rng));
+    }
+    all
+}
+
+/// One subset of a kind that is drawn.
+fn sample(count: usize, events: &[Vec<usize>], rng: &mut SplitMix64) -> Vec<bool> {
+    let half = |group: &[usize], second: bool| -> Vec<usize> {
+        let (first, last) = group.split_at(group.len() / 2);
+        if second { last } else { first }.to_vec()
+    };
+    let group = &events[rng.below(events.len() as u32) as usize];
+    let first = group.first().copied().unwrap_or(0);
+    let last = group.last().copied().unwrap_or(0);
+    match rng.below(10) {
+        // Everything up to a write, and nothing after it.
+        0 => (0..count).map(|at| at <= last).collect(),
+        // Everything up to a write, which is torn.
+        1 => {
+            let torn = half(group, rng.chance(500));
+            (0..count)
+                .map(|at| at < first || torn.contains(&at))
+                .collect()
+        }
+        // A write missing, alone there, torn with or without everything else.
+        2 => without(count, group),
+        3 => only(count, group),
+        4 => without(count, &half(group, rng.chance(500))),
+        5 => only(count, &half(group, rng.chance(500))),
+        // A sector, a size, a name: alone missing, alone there.
+        6 => without(count, &[rng.below(count as u32) as usize]),
+        7 => only(count, &[rng.below(count as u32) as usize]),
+        // Many or few, anywhere.
+        8 => (0..count).map(|_| rng.chance(500)).collect(),
+        _ => {
+            let density = if rng.chance(500) { 100 } else { 900 };
+            (0..count).map(|_| rng.chance(density)).collect()
+        }
+    }
+}
+
+fn groups(atoms: &[Atom], key: impl Fn(&Atom) -> u64) -> Vec<Vec<usize>> {
+    let mut groups = std::collections::BTreeMap::<u64, Vec<usize>>::new();
+    for (at, atom) in atoms.iter().enumerate() {
+        groups.entry(key(atom)).or_default().push(at);
+    }
+    groups.into_values().collect()
+}
+
+fn only(count: usize, group: &[usize]) -> Vec<bool> {
+    let mut kept = vec![false; count];
+    for at in group {
+        kept[*at] = true;
+    }
+    kept
+}
+
+fn without(count: usize, group: &[usize]) -> Vec<bool> {
+    only(count, group).iter().map(|kept| !kept).collect()
+}

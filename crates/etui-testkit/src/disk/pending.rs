@@ -1,0 +1,398 @@
+//! [`Pending`]: what of a history is durable, and what a power cut may still take away.
+//!
+//! What a device promises here is little: a flush of a file makes durable its bytes and its
+//! size; a flush of a directory makes durable which names are in it. Everything else may or may
+//! not have happened, sector by sector, in any order, except:
+//!
+//! - a sector holds one of the contents it had, never a mixture ([`Pending::tear`] is apart);
+//! - the sizes of one file follow each other, and so do the uses of one name: file systems keep
+//!   these in a journal;
+//! - what a file gained in size without being written reads as zeros.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::content::Content;
+use super::history::{Event, FileId, Files};
+use super::platform::directory_of;
+use crate::rng::SplitMix64;
+
+/// Something that may or may not be there after a power cut.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Atom {
+    /// A sector of a write.
+    Sector {
+        /// Of which file.
+        file: FileId,
+        /// The event that wrote it.
+        event: usize,
+        /// Which sector of the file.
+        sector: u64,
+    },
+    /// The size that a write or a change of size gave a file.
+    Size {
+        /// Of which file.
+        file: FileId,
+        /// The event that did it.
+        event: usize,
+    },
+    /// A name that was given or taken away.
+    Name {
+        /// Which.
+        path: PathBuf,
+        /// The event that did it.
+        event: usize,
+    },
+}
+
+impl Atom {
+    /// The event that it belongs to.
+    pub fn event(&self) -> usize {
+        match self {
+            Self::Sector { event, .. } | Self::Size { event, .. } | Self::Name { event, .. } => {
+                *event
+            }
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    /// Not flushed.
+    Open,
+    /// Flushed.
+    Settled,
+    /// A flush of it failed; no later one mends that.
+    Doubtful,
+}
+
+#[derive(Debug, Clone)]
+struct Change {
+    event: usize,
+    fate: Fate,
+    /// The bytes; none for a change of size.
+    write: Option<(u64, Arc<[u8]>)>,
+    /// The size that the file has from then on, if it is another one.
+    len: Option<u64>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Waiting {
+    durable: Content,
+    changes: Vec<Change>,
+    len: u64,
+}
+
+/// The state of a disk at a point of its history.
+#[derive(Debug, Clone)]
+pub struct Pending {
+    sector: u64,
+    files: BTreeMap<FileId, Waiting>,
+    names: BTreeMap<PathBuf, FileId>,
+    /// Names given (to a file) and taken away, not flushed.
+    renames: Vec<(usize, PathBuf, Option<FileId>)>,
+}
+
+/// A part of a write that lies in one sector.
+fn sectors(offset: u64, bytes: &[u8], sector: u64) -> impl Iterator<Item = (u64, u64, &[u8])> {
+    let end = offset + bytes.len() as u64;
+    let all = (offset / sector)..end.div_ceil(sector);
+    let all = if bytes.is_empty() { 0..0 } else { all };
+    all.map(move |at| {
+        let from = (at * sector).max(offset);
+        let to = ((at + 1) * sector).min(end);
+        let part = bytes.get((from - offset) as usize..(to - offset) as usize);
+        (at, from, part.unwrap_or_default())
+    })
+}
+
+impl Waiting {
+    fn push(&mut self, change: Change) {
+        if let Some(len) = change.len {
+            self.len = len;
+        }
+        self.changes.push(change);
+    }
+
+    fn sync(&mut self, ok: bool) {
+        let fate = if ok { Fate::Settled } else { Fate::Doubtful };
+        for change in &mut self.changes {
+            if change.fate == Fate::Open {
+                change.fate = fate;
+            }
+        }
+        let is_settled = |change: &&Change| change.fate == Fate::Settled;
+        let settled = self.changes.iter().take_while(is_settled).count();
+        for change in self.changes.drain(..settled) {
+            if let Some((offset, bytes)) = &change.write {
+                self.durable.write_at(bytes, *offset);
+            } else if let Some(len) = change.len {
+                self.durable.set_len(len);
+            }
+        }
+    }
+
+    /// The file with what `kept` tells. `kept` is asked for sectors and sizes that wait.
+    fn content(&self, sector: u64, kept: &Kept) -> Content {
+        let mut content = self.durable.clone();
+        if self.changes.is_empty() {
+            return content;
+        }
+        let mut len = content.len();
+        // A sector that is there holds everything that was written into it before.
+        let mut newest: BTreeMap<u64, usize> = BTreeMap::new();
+        let mut last_size = None;
+        for change in &self.changes {
+            let settled = change.fate == Fate::Settled;
+            if change.len.is_some() && (settled || kept.size(change.event)) {
+                last_size = Some(change.event);
+            }
+            let (offset, bytes) = match &change.write {
+                Some((offset, bytes)) => (*offset, bytes),
+                None => continue,
+            };
+            for (at, _, _) in sectors(offset, bytes, sector) {
+                if settled || kept.sector(change.event, at) {
+                    newest.insert(at, change.event);
+                }
+            }
+        }
+        for change in &self.changes {
+            if let Some(to) = change.len
+                && last_size.is_some_and(|last| change.event <= last)
+            {
+                len = to;
+                if change.write.is_none() && to < content.len() {
+                    content.set_len(to);
+                }
+            }
+            if let Some((offset, bytes)) = &change.write {
+                if change.fate == Fate::Settled {
+                    // Its size may be in doubt since an earlier flush; its bytes are not.
+                    len = len.max(offset + bytes.len() as u64);
+                }
+                for (at, from, part) in sectors(*offset, bytes, sector) {
+                    if newest
+                        .get(&at)
+                        .is_some_and(|newest| change.event <= *newest)
+                    {
+                        content.write_at(part, from);
+                    }
+                }
+            }
+        }
+        content.set_len(len);
+        content
+    }
+}
+
+/// Which atoms are there.
+struct Kept<'a> {
+    sectors: std::collections::BTreeSet<(usize, u64)>,
+    sizes: std::collections::BTreeSet<usize>,
+    names: BTreeMap<&'a PathBuf, usize>,
+}
+
+impl<'a> Kept<'a> {
+    fn new(atoms: &'a [Atom], kept: &[bool]) -> Self {
+        let mut all = Self {
+            sectors: Default::default(),
+            sizes: Default::default(),
+            names: BTreeMap::new(),
+        };
+        for (atom, _) in atoms.iter().zip(kept).filter(|(_, kept)| **kept) {
+            match atom {
+                Atom::Sector { event, sector, .. } => {
+                    all.sectors.insert((*event, *sector));
+                }
+                Atom::Size { event, .. } => {
+                    all.sizes.insert(*event);
+                }
+                Atom::Name { path, event } => {
+                    let last = all.names.entry(path).or_insert(*event);
+                    *last = (*last).max(*event);
+                }
+            }
+        }
+        all
+    }
+
+    fn sector(&self, event: usize, sector: u64) -> bool {
+        self.sectors.contains(&(event, sector))
+    }
+
+    fn size(&self, event: usize) -> bool {
+        self.sizes.contains(&event)
+    }
+}
+
+impl Pending {
+    /// A disk whose files are all durable. `sector`: how many bytes the device writes at once.
+    pub fn new(start: &Files, sector: u64) -> Self {
+        let durable = |(file, content): (&FileId, &Content)| {
+            let waiting = Waiting {
+                durable: content.clone(),
+                changes: Vec::new(),
+                len: content.len(),
+            };
+            (*file, waiting)
+        };
+        Self {
+            sector,
+            files: start.contents.iter().map(durable).collect(),
+            names: start.names.clone(),
+            renames: Vec::new(),
+        }
+    }
+
+    /// Goes on by one event.
+    pub fn apply(&mut self, at: usize, event: &Event) {
+        match event {
+            Event::Create { file, path } => {
+                self.files.entry(*file).or_default();
+                self.renames.push((at, path.clone(), Some(*file)));
+            }
+            Event::Remove { path } => self.renames.push((at, path.clone(), None)),
+            Event::Write {
+                file,
+                offset,
+                bytes,
+            } => {
+                let waiting = self.files.entry(*file).or_default();
+                let end = offset + bytes.len() as u64;
+                waiting.push(Change {
+                    event: at,
+                    fate: Fate::Open,
+                    write: Some((*offset, Arc::clone(bytes))),
+                    len: (end > waiting.len).then_some(end),
+                });
+            }
+            Event::SetLen { file, len } => {
+                let waiting = self.files.entry(*file).or_default();
+                if *len != waiting.len {
+                    waiting.push(Change {
+                        event: at,
+                        fate: Fate::Open,
+                        write: None,
+                        len: Some(*len),
+                    });
+                }
+            }
+            Event::Sync { file, ok } => {
+                if let Some(waiting) = self.files.get_mut(file) {
+                    waiting.sync(*ok);
+                }
+            }
+            Event::SyncDirectory { directory } => {
+                let (flushed, rest) = std::mem::take(&mut self.renames)
+                    .into_iter()
+                    .partition(|(_, path, _)| directory_of(path) == *directory);
+                self.renames = rest;
+                let flushed: Vec<(usize, PathBuf, Option<FileId>)> = flushed;
+                for (_, path, file) in flushed {
+                    name(&mut self.names, path, file);
+                }
+            }
+            Event::Mark(_) => {}
+        }
+    }
+
+    /// All that may or may not be there, in the order in which it was done. Files that no name
+    /// can lead to are left out.
+    pub fn atoms(&self) -> Vec<Atom> {
+        let mut reachable: Vec<FileId> = self.names.values().copied().collect();
+        reachable.extend(self.renames.iter().filter_map(|(_, _, file)| *file));
+        let mut atoms = Vec::new();
+        for file in reachable {
+            let Some(waiting) = self.files.get(&file) else {
+                continue;
+            };
+            let unsettled = |change: &&Change| change.fate != Fate::Settled;
+            for change in waiting.changes.iter().filter(unsettled) {
+                let event = change.event;
+                if change.len.is_some() {
+                    atoms.push(Atom::Size { file, event });
+                }
+                if let Some((offset, bytes)) = &change.write {
+                    for (sector, _, _) in sectors(*offset, bytes, self.sector) {
+                        atoms.push(Atom::Sector {
+                            file,
+                            event,
+                            sector,
+                        });
+                    }
+                }
+            }
+        }
+        for (event, path, _) in &self.renames {
+            let (path, event) = (path.clone(), *event);
+            atoms.push(Atom::Name { path, event });
+        }
+        atoms.sort_by_key(Atom::event);
+        atoms
+    }
+
+    /// Whether the atom was written after the last flush: what a failed flush left in doubt may
+    /// have been overwritten durably since.
+    pub fn is_under_way(&self, atom: &Atom) -> bool {
+        let Atom::Sector { file, event, .. } = atom else {
+            return false;
+        };
+        let mut changes = self
+            .files
+            .get(file)
+            .into_iter()
+            .flat_map(|file| &file.changes);
+        changes.any(|change| change.event == *event && change.fate == Fate::Open)
+    }
+
+    /// Damages the sector of an atom, as a device does that stops in the middle of it.
+    pub fn tear(&self, files: &mut Files, atom: &Atom) {
+        let Atom::Sector {
+            file,
+            event,
+            sector,
+        } = atom
+        else {
+            return;
+        };
+        let Some(content) = files.contents.get_mut(file) else {
+            return;
+        };
+        let begin = sector * self.sector;
+        let len = content.len().saturating_sub(begin).min(self.sector);
+        let mut rng = SplitMix64::stream(*event as u64, *sector);
+        let garbage: Vec<u8> = (0..len).map(|_| rng.next_u64() as u8).collect();
+        content.write_at(&garbage, begin);
+    }
+
+    /// The disk after a power cut that left, of what waits, those atoms that are `kept`.
+    pub fn files(&self, atoms: &[Atom], kept: &[bool]) -> Files {
+        let kept = Kept::new(atoms, kept);
+        let mut names = self.names.clone();
+        for (event, path, file) in &self.renames {
+            if kept.names.get(path).is_some_and(|last| event <= last) {
+                name(&mut names, path.clone(), *file);
+            }
+        }
+        let content = |file: &FileId| {
+            let content = match self.files.get(file) {
+                Some(waiting) => waiting.content(self.sector, &kept),
+                None => Content::default(),
+            };
+            (*file, content)
+        };
+        Files {
+            contents: names.values().map(content).collect(),
+            names,
+        }
+    }
+}
+
+fn name(names: &mut BTreeMap<PathBuf, FileId>, path: PathBuf, file: Option<FileId>) {
+    match file {
+        Some(file) => names.insert(path, file),
+        None => names.remove(&path),
+    };
+}

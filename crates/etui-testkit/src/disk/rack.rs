@@ -1,0 +1,121 @@
+//! [`Rack`]: many disks behind one [`Platform`], so that a VFS is registered once.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use etui_vfs::device::{Access, File, Platform, Role};
+
+use super::platform::Disk;
+
+/// Many disks, each mounted on a directory of its own: `/3/name` is `/name` of the third.
+#[derive(Debug, Clone, Default)]
+pub struct Rack {
+    inner: Arc<Mutex<Inner>>,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    mounted: BTreeMap<u64, Disk>,
+    next: u64,
+    /// For files that have no name.
+    scratch: Disk,
+}
+
+/// A mounted disk; unmounted when it is dropped.
+#[derive(Debug)]
+pub struct Mount {
+    rack: Rack,
+    number: u64,
+    /// The disk.
+    pub disk: Disk,
+}
+
+impl Mount {
+    /// What a file of the disk is called on the rack.
+    pub fn path(&self, path: &str) -> String {
+        format!("/{}{path}", self.number)
+    }
+}
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        self.rack.lock().mounted.remove(&self.number);
+    }
+}
+
+impl Rack {
+    /// An empty one.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Mounts a disk, in a place that no other disk has had.
+    pub fn mount(&self, disk: &Disk) -> Mount {
+        let mut inner = self.lock();
+        inner.next += 1;
+        let number = inner.next;
+        inner.mounted.insert(number, disk.clone());
+        drop(inner);
+        Mount {
+            rack: self.clone(),
+            number,
+            disk: disk.clone(),
+        }
+    }
+
+    /// The disk of all files that have no name.
+    pub fn scratch(&self) -> Disk {
+        self.lock().scratch.clone()
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn resolve(&self, path: &Path) -> io::Result<(Disk, PathBuf)> {
+        let mut parts = path.components();
+        let missing = || io::Error::from(io::ErrorKind::NotFound);
+        let (Some(Component::RootDir), Some(Component::Normal(first))) =
+            (parts.next(), parts.next())
+        else {
+            return Err(missing());
+        };
+        let number: u64 = first
+            .to_str()
+            .and_then(|number| number.parse().ok())
+            .ok_or_else(missing)?;
+        let disk = self.lock().mounted.get(&number).cloned();
+        let rest = Path::new("/").join(parts.as_path());
+        Ok((disk.ok_or_else(missing)?, rest))
+    }
+}
+
+impl Platform for Rack {
+    fn open(&self, path: Option<&Path>, role: Role, access: Access) -> io::Result<Box<dyn File>> {
+        let Some(path) = path else {
+            let scratch = self.lock().scratch.clone();
+            return scratch.open(None, role, access);
+        };
+        let (disk, path) = self.resolve(path)?;
+        disk.open(Some(&path), role, access)
+    }
+
+    fn exists(&self, path: &Path) -> io::Result<bool> {
+        match self.resolve(path) {
+            Ok((disk, path)) => disk.exists(&path),
+            Err(_) => Ok(false),
+        }
+    }
+
+    fn remove(&self, path: &Path, durably: bool) -> io::Result<()> {
+        let (disk, path) = self.resolve(path)?;
+        disk.remove(&path, durably)
+    }
+
+    fn sync_directory_of(&self, path: &Path) -> io::Result<()> {
+        let (disk, path) = self.resolve(path)?;
+        disk.sync_directory_of(&path)
+    }
+}

@@ -1,0 +1,162 @@
+//! etui's VFS over the laboratory's disk: random histories, failing calls, slow flushes.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use etui_testkit::disk::{Disk, Rack};
+use etui_vfs::device::Role;
+use etui_vfs::{Options, Vfs};
+
+use crate::check::{Budget, Subject, connect, look};
+use crate::faults::first_wrong;
+use crate::model::hash_in;
+use crate::plain::{self, Mistake};
+use crate::random::{self, variable};
+use crate::run::DATABASE;
+use crate::steps::Synchronous;
+
+/// A log and a memory so small that histories outgrow them.
+pub const SMALL: Options = Options {
+    log_size: 32 << 10,
+    growth_step: 8 << 10,
+    wal_memory: 32 << 10,
+    idle: None,
+};
+
+/// As small as can be, and no page of the WAL in memory.
+pub const LEAST: Options = Options {
+    log_size: 16 << 10,
+    growth_step: 4 << 10,
+    wal_memory: 0,
+    idle: None,
+};
+
+/// Registers over a rack of its own, as `register` does it.
+pub fn subject(register: impl FnOnce(&str, Arc<Rack>) -> Vfs) -> Subject {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let rack = Rack::new();
+    let (vfs, plain) = (format!("etui-{number}"), format!("etui-plain-{number}"));
+    let etui = Some(register(&vfs, Arc::new(rack.clone())));
+    plain::register(&plain, Arc::new(rack.clone()), Mistake::None);
+    Subject {
+        vfs,
+        etui,
+        plain,
+        rack,
+        close_is_promised: true,
+        guarded: true,
+        torn: Some(Role::Redo),
+    }
+}
+
+/// The VFS as it is.
+pub fn etui(options: Options) -> Subject {
+    subject(|name, rack| etui_vfs::register_with(name, options, rack).unwrap())
+}
+
+fn survives(synchronous: Synchronous) {
+    let images = variable("ETUI_CRASH_IMAGES", 3000) as usize / 3;
+    random::survives(&etui(SMALL), synchronous, images * 3 / 4);
+    random::survives(&etui(LEAST), synchronous, images / 4);
+}
+
+#[test]
+fn random_full() {
+    survives(Synchronous::Full);
+}
+
+#[test]
+fn random_normal() {
+    survives(Synchronous::Normal);
+}
+
+#[test]
+fn random_off() {
+    survives(Synchronous::Off);
+}
+
+fn faults(scratch: bool, seeds: Range<u64>) {
+    let first = variable("ETUI_CRASH_SEED", 1) - 1;
+    let seeds = first + seeds.start..first + seeds.end * variable("ETUI_CRASH_FAULTS", 1);
+    let images = Budget {
+        per_point: 12,
+        per_history: 40,
+        of_recovery: 0,
+        between: 5,
+    };
+    for synchronous in [Synchronous::Full, Synchronous::Normal, Synchronous::Off] {
+        let images = Some(images.clone());
+        let subject = etui(SMALL);
+        let (tally, wrong) = first_wrong(&subject, synchronous, images, scratch, seeds.clone(), 30);
+        println!("failing calls (of files without a name: {scratch}), {synchronous:?}: {tally:?}");
+        assert!(wrong.is_none(), "{}", wrong.unwrap_or_default());
+    }
+}
+
+#[test]
+fn failing_calls() {
+    faults(false, 0..2);
+}
+
+#[test]
+fn failing_scratch_files() {
+    faults(true, 0..2);
+}
+
+/// A commit waits for one flush, and nothing else.
+#[test]
+fn a_commit_is_one_slow_flush() {
+    let subject = etui(Options {
+        idle: None,
+        ..Options::default()
+    });
+    let disk = Disk::new();
+    let mount = subject.rack.mount(&disk);
+    let sql = connect(&mount.path(DATABASE), &subject.vfs).unwrap();
+    sql.execute_batch(
+        "PRAGMA journal_mode = wal; PRAGMA synchronous = FULL;
+         CREATE TABLE t0(id INTEGER PRIMARY KEY, k, body); INSERT INTO t0 VALUES (0, 0, 0)",
+    )
+    .unwrap();
+    disk.flush_takes(Duration::from_millis(3));
+    let (before, begun) = (disk.history(), Instant::now());
+    for id in 1..=50 {
+        sql.execute("INSERT INTO t0 VALUES (?1, 0, 'small')", (id,))
+            .unwrap();
+    }
+    let took = begun.elapsed();
+    let after = disk.history();
+    assert_eq!(after.syncs() - before.syncs(), 50);
+    let writes = after.events.len() - before.events.len() - 50;
+    assert_eq!(writes, 50, "one write to a commit");
+    println!("50 commits with flushes of 3 ms: {took:?}");
+}
+
+/// While one process has it open nobody else opens it; when that one is killed, the next one has
+/// all that was acknowledged, at once.
+#[test]
+fn one_process_at_a_time() {
+    let subject = etui(SMALL);
+    let disk = Disk::new();
+    let (one, two) = (disk.clone(), disk.another_process());
+    let (at_one, at_two) = (subject.rack.mount(&one), subject.rack.mount(&two));
+    let sql = connect(&at_one.path(DATABASE), &subject.vfs).unwrap();
+    sql.execute_batch(
+        "PRAGMA journal_mode = wal; PRAGMA synchronous = OFF;
+         CREATE TABLE t0(id INTEGER PRIMARY KEY, k, body); INSERT INTO t0 VALUES (1, 2, 'three')",
+    )
+    .unwrap();
+    let held = hash_in(&sql).unwrap();
+    let refused = look(&at_two.path(DATABASE), &subject.vfs).unwrap_err();
+    assert!(refused.contains("locked"), "{refused}");
+    one.kill();
+    let (_, found) = look(&at_two.path(DATABASE), &subject.vfs).unwrap();
+    assert_eq!(found, held);
+    assert!(
+        sql.execute_batch("INSERT INTO t0 VALUES (2, 2, 2)")
+            .is_err()
+    );
+}

@@ -1,0 +1,98 @@
+//! Random histories until enough different images were opened; a failing one is shrunk.
+//!
+//! The normal tests open some hundred images; for the long run, with another seed:
+//!
+//! ```text
+//! ETUI_CRASH_IMAGES=100000 ETUI_CRASH_SEED=1 \
+//!     cargo test --release -p etui-vfs --test crash -- random --nocapture
+//! ```
+
+use std::env;
+use std::time::{Duration, Instant};
+
+use etui_testkit::rng::SplitMix64;
+
+use crate::check::{Budget, Subject, Tally, examine};
+use crate::shrink::{listing, shrink};
+use crate::steps::{Setup, Synchronous, draw};
+
+/// A number from the environment.
+pub fn variable(name: &str, otherwise: u64) -> u64 {
+    let text = env::var(name).unwrap_or_default();
+    if text.is_empty() {
+        return otherwise;
+    }
+    text.parse()
+        .unwrap_or_else(|_| panic!("{name} is a number, not {text:?}"))
+}
+
+/// The history of a seed.
+pub fn history(seed: u64, synchronous: Synchronous) -> (Setup, Vec<crate::steps::Step>) {
+    let mut rng = SplitMix64::stream(seed, synchronous as u64);
+    let setup = Setup::draw(synchronous, &mut rng);
+    let length = [12, 25, 50, 100][rng.below(4) as usize];
+    let steps = draw(&setup, length, &mut rng);
+    (setup, steps)
+}
+
+pub fn budget() -> Budget {
+    Budget {
+        per_point: 60,
+        per_history: 250,
+        of_recovery: 10,
+        between: 30,
+    }
+}
+
+/// Histories of seeds from `first` on, until `images` different ones were opened or one fails.
+pub fn hunt(
+    subject: &Subject,
+    synchronous: Synchronous,
+    first: u64,
+    images: usize,
+    shrink_for: Duration,
+) -> (Tally, Option<String>) {
+    let mut all = Tally::default();
+    let mut seed = first;
+    while all.distinct < images {
+        let (setup, steps) = history(seed, synchronous);
+        let (tally, done) = examine(subject, &setup, &steps, &budget(), seed);
+        all += tally;
+        if let Err(wrong) = done {
+            let (steps, wrong) = shrink(&steps, wrong, shrink_for, |steps| {
+                examine(subject, &setup, steps, &budget(), seed).1.err()
+            });
+            let text = format!(
+                "seed {seed}, {setup:?}\n{} steps:\n{}{wrong}",
+                steps.len(),
+                listing(&steps)
+            );
+            return (all, Some(text));
+        }
+        seed += 1;
+    }
+    (all, None)
+}
+
+/// The part of a run for one level of `synchronous`.
+pub fn survives(subject: &Subject, synchronous: Synchronous, images: usize) {
+    let seed = variable("ETUI_CRASH_SEED", 1);
+    let begun = Instant::now();
+    let (tally, finding) = hunt(subject, synchronous, seed, images, Duration::from_secs(60));
+    println!(
+        "{}, {synchronous:?}, seeds {seed} to {}: {} histories, {} commits, {} images, \
+         {} different ({} of recoveries), {:.1} s: {}",
+        subject.vfs,
+        seed + tally.histories as u64 - 1,
+        tally.histories,
+        tally.commits,
+        tally.images,
+        tally.distinct,
+        tally.of_recovery,
+        begun.elapsed().as_secs_f64(),
+        if finding.is_some() { "FAILED" } else { "ok" }
+    );
+    if let Some(finding) = finding {
+        panic!("{finding}");
+    }
+}

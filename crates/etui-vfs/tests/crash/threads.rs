@@ -1,0 +1,215 @@
+//! Power cuts while several threads write, read and checkpoint at once.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use etui_testkit::disk::{Disk, Event, Mount, Plan, crash};
+use etui_testkit::rng::SplitMix64;
+use etui_vfs::device::Role;
+use rusqlite::{Connection, ErrorCode};
+
+use crate::check::{Subject, connect};
+use crate::etui::{SMALL, etui};
+use crate::plain::Mistake;
+use crate::random::variable;
+use crate::run::DATABASE;
+use crate::stock::stock;
+
+const WRITERS: u64 = 3;
+
+/// A mark says that a writer has begun (or has got done) its commit of this number.
+fn mark(writer: u64, number: u64, done: bool) -> u64 {
+    number << 8 | writer << 1 | u64::from(done)
+}
+
+fn busy(error: &rusqlite::Error) -> bool {
+    let code = error.sqlite_error_code();
+    matches!(
+        code,
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)
+    )
+}
+
+fn open(subject: &Subject, path: &str) -> rusqlite::Result<Connection> {
+    let sql = connect(path, &subject.vfs)?;
+    sql.busy_timeout(Duration::from_secs(20))?;
+    sql.execute_batch(
+        "PRAGMA synchronous = FULL; PRAGMA cache_size = 20; PRAGMA wal_autocheckpoint = 30",
+    )?;
+    Ok(sql)
+}
+
+/// Counts, with a row for each number; both in one transaction.
+fn write(subject: &Subject, mount: &Mount, writer: u64, until: Instant) -> rusqlite::Result<()> {
+    let sql = open(subject, &mount.path(DATABASE))?;
+    let mut rng = SplitMix64::stream(7, writer);
+    let mut number = 0;
+    while Instant::now() < until {
+        number += 1;
+        let body = vec![number as u8; 20 + rng.below(2000) as usize];
+        mount.disk.mark(mark(writer, number, false));
+        sql.execute_batch("BEGIN IMMEDIATE")?;
+        sql.execute(
+            "UPDATE counter SET n = ?1 WHERE writer = ?2",
+            (number as i64, writer as i64),
+        )?;
+        sql.execute(
+            "INSERT INTO number VALUES (?1, ?2, ?3)",
+            (writer as i64, number as i64, body),
+        )?;
+        if number % 16 == 0 {
+            sql.execute(
+                "DELETE FROM number WHERE writer = ?1 AND n < ?2",
+                (writer as i64, number as i64 - 8),
+            )?;
+        }
+        sql.execute_batch("COMMIT")?;
+        mount.disk.mark(mark(writer, number, true));
+    }
+    Ok(())
+}
+
+/// What each writer has counted to, if all is whole.
+fn counted(sql: &Connection) -> Result<Vec<u64>, String> {
+    let text = |error: rusqlite::Error| error.to_string();
+    let read = || -> rusqlite::Result<Vec<(u64, u64)>> {
+        let mut statement = sql.prepare(
+            "SELECT n, coalesce((SELECT max(n) FROM number WHERE number.writer = counter.writer), 0)
+             FROM counter ORDER BY writer",
+        )?;
+        let rows = statement.query_map((), |row| {
+            Ok((row.get::<_, i64>(0)? as u64, row.get::<_, i64>(1)? as u64))
+        })?;
+        rows.collect()
+    };
+    let rows = read().map_err(text)?;
+    if let Some(writer) = rows.iter().position(|(counter, last)| counter != last) {
+        return Err(format!("half a transaction of writer {writer}: {rows:?}"));
+    }
+    Ok(rows.iter().map(|row| row.0).collect())
+}
+
+fn read(subject: &Subject, mount: &Mount, until: Instant) -> Result<(), String> {
+    let sql = open(subject, &mount.path(DATABASE)).map_err(|error| error.to_string())?;
+    let mut before = Vec::new();
+    while Instant::now() < until {
+        let now = counted(&sql)?;
+        if now.iter().zip(&before).any(|(now, before)| now < before) {
+            return Err(format!("a reader saw {before:?} and then {now:?}"));
+        }
+        before = now;
+    }
+    Ok(())
+}
+
+fn checkpoint(subject: &Subject, mount: &Mount, until: Instant) -> rusqlite::Result<()> {
+    let sql = open(subject, &mount.path(DATABASE))?;
+    sql.busy_timeout(Duration::from_millis(2))?;
+    for mode in ["PASSIVE", "FULL", "RESTART", "TRUNCATE"].iter().cycle() {
+        if Instant::now() >= until {
+            return Ok(());
+        }
+        let done = sql.query_row(&format!("PRAGMA wal_checkpoint({mode})"), (), |_| Ok(()));
+        match done {
+            Err(error) if !busy(&error) => return Err(error),
+            _ => thread::sleep(Duration::from_millis(1)),
+        }
+        if let Some(etui) = &subject.etui {
+            etui.settle();
+        }
+    }
+    Ok(())
+}
+
+/// Fails with what the VFS said in this thread.
+fn told(done: rusqlite::Result<()>) {
+    if let Err(error) = done {
+        panic!(
+            "{error}; etui's VFS said last: {:?}",
+            etui_vfs::last_refusal()
+        );
+    }
+}
+
+/// Threads at work for a while, then power cuts at every moment of it.
+fn survives(subject: &Subject, work: Duration, images: usize) {
+    let disk = Disk::new();
+    let mount = subject.rack.mount(&disk);
+    let path = mount.path(DATABASE);
+    {
+        let sql = connect(&path, &subject.vfs).unwrap();
+        sql.execute_batch(
+            "PRAGMA page_size = 1024; PRAGMA synchronous = EXTRA; PRAGMA journal_mode = wal;
+             CREATE TABLE counter(writer INTEGER PRIMARY KEY, n);
+             CREATE TABLE number(writer, n, body, PRIMARY KEY(writer, n));
+             INSERT INTO counter VALUES (0, 0), (1, 0), (2, 0)",
+        )
+        .unwrap();
+    }
+    let start = disk.events();
+    let until = Instant::now() + work;
+    thread::scope(|scope| {
+        for writer in 0..WRITERS {
+            let mount = &mount;
+            scope.spawn(move || told(write(subject, mount, writer, until)));
+        }
+        scope.spawn(|| read(subject, &mount, until).unwrap());
+        scope.spawn(|| told(checkpoint(subject, &mount, until)));
+    });
+    let history = disk.history();
+    // What each writer had begun and got done, after each event.
+    let (mut begun, mut done) = (vec![0; 3], vec![0; 3]);
+    let mut windows = vec![(done.clone(), begun.clone())];
+    for event in &history.events {
+        if let Event::Mark(mark) = event {
+            let to = if mark & 1 == 1 { &mut done } else { &mut begun };
+            to[(mark >> 1 & 0x7f) as usize] = mark >> 8;
+        }
+        windows.push((done.clone(), begun.clone()));
+    }
+    let plan = Plan {
+        sector: 512,
+        per_point: 1 + images / history.syncs().max(1) / 2,
+        between: 20,
+        torn: subject.torn.map(|_| Role::Redo),
+        seed: 3,
+    };
+    let mut known: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
+    let mut rng = SplitMix64::new(5);
+    let share = (images as u64 * 1000 / (history.syncs() as u64 * 8)).clamp(1, 1000) as u32;
+    let _ = crash(&history, &plan, |image| {
+        if image.after < start || !rng.chance(share) {
+            return ControlFlow::Continue(());
+        }
+        let found = known.entry(image.files.hash()).or_insert_with(|| {
+            let mount = subject.rack.mount(&image.disk());
+            let (sql, _) = crate::check::look(&mount.path(DATABASE), &subject.vfs)
+                .unwrap_or_else(|wrong| panic!("{wrong}\n{image}"));
+            counted(&sql).unwrap_or_else(|wrong| panic!("{wrong}\n{image}"))
+        });
+        let (done, begun) = &windows[image.after];
+        for (writer, found) in found.iter().enumerate() {
+            assert!(
+                (done[writer]..=begun[writer]).contains(found),
+                "writer {writer} counted to {found}, acknowledged {done:?}, begun {begun:?}\n{image}"
+            );
+        }
+        ControlFlow::Continue(())
+    });
+    println!(
+        "{}: {} commits by {WRITERS} threads, {} different images",
+        subject.vfs,
+        done.iter().sum::<u64>(),
+        known.len()
+    );
+}
+
+#[test]
+fn threads_survive() {
+    let images = variable("ETUI_CRASH_IMAGES", 3000) as usize / 6;
+    let work = Duration::from_millis(if images > 1000 { 5000 } else { 400 });
+    survives(&stock(Mistake::None), work, images);
+    survives(&etui(SMALL), work, images);
+}

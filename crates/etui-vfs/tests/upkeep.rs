@@ -1,0 +1,204 @@
+//! How the VFS keeps within its memory, and what it does when nobody does anything.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod common;
+
+use std::time::Duration;
+
+use common::{crash, integrity, mode, number, open, plain, versions, vfs, wal};
+use etui_vfs::Options;
+use rusqlite::{Connection, OpenFlags};
+
+#[test]
+fn large_transactions_leave_memory_and_the_log_at_rest() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("db");
+    let db = wal(&path);
+    db.execute_batch("CREATE TABLE t(k INTEGER PRIMARY KEY, v)")
+        .unwrap();
+    db.execute_batch(
+        "BEGIN; WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100)
+         INSERT INTO t SELECT i, randomblob(100000) FROM n; COMMIT",
+    )
+    .unwrap();
+    let log = dir.path().join("db-redo");
+    assert!(std::fs::metadata(&log).unwrap().len() > 10_000_000);
+    assert!(vfs().counters().temporary_bytes > 5_000_000);
+    let crashed = crash(&path);
+    db.execute_batch("PRAGMA wal_checkpoint(TRUNCATE); INSERT INTO t VALUES(1000, 1)")
+        .unwrap();
+    assert_eq!(
+        std::fs::metadata(&log).unwrap().len(),
+        Options::default().log_size
+    );
+    drop(db);
+    let db = open(&crashed);
+    integrity(&db);
+    assert_eq!(number(&db, "SELECT sum(length(v)) FROM t"), 10_000_000);
+}
+
+#[test]
+fn an_idle_database_is_an_ordinary_one_and_goes_on() {
+    let dir = tempfile::tempdir().unwrap();
+    let options = Options {
+        idle: None,
+        ..Options::default()
+    };
+    let vfs = etui_vfs::register("etui-settled", options).unwrap();
+    let path = dir.path().join("db");
+    let connect = || {
+        let flags = OpenFlags::default();
+        Connection::open_with_flags_and_vfs(&path, flags, vfs.name()).unwrap()
+    };
+    let db = connect();
+    let other = connect();
+    db.execute_batch(
+        "PRAGMA auto_vacuum = 1; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
+         CREATE TABLE t(k INTEGER PRIMARY KEY, v)",
+    )
+    .unwrap();
+    for round in 0..20 {
+        for n in 0..10 {
+            let db = if n % 2 == 0 { &db } else { &other };
+            db.execute(
+                "INSERT INTO t VALUES(?1, randomblob(2000))",
+                [round * 10 + n],
+            )
+            .unwrap();
+            db.execute("DELETE FROM t WHERE k < ?1 - 40", [round * 10 + n])
+                .unwrap();
+        }
+        // Somebody reads: it stays as it is.
+        other.execute_batch("BEGIN").unwrap();
+        let count = number(&other, "SELECT count(*) FROM t");
+        if round % 2 == 0 {
+            vfs.settle();
+            assert!(versions(&path).0 > 2);
+            db.execute("UPDATE t SET v = 1 WHERE k % 7 = 0", [])
+                .unwrap();
+        }
+        assert_eq!(number(&other, "SELECT count(*) FROM t"), count);
+        other.execute_batch("COMMIT").unwrap();
+        vfs.settle();
+        assert_eq!(versions(&path), (2, 2));
+        let copy = dir.path().join(format!("copy{round}"));
+        std::fs::copy(&path, &copy).unwrap();
+        let plain = plain(&copy);
+        integrity(&plain);
+        let sum = "SELECT sum(k) + count(*) FROM t";
+        assert_eq!(number(&plain, sum), number(&db, sum));
+        if round % 3 == 0 {
+            db.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
+        }
+    }
+    db.execute("INSERT INTO t VALUES(1000, 1)", []).unwrap();
+    let crashed = crash(&path);
+    let expected = number(&other, "SELECT sum(k) FROM t");
+    drop((db, other));
+    let again = open(&crashed);
+    integrity(&again);
+    assert_eq!(number(&again, "SELECT sum(k) FROM t"), expected);
+    drop(again);
+    integrity(&plain(&path));
+}
+
+#[test]
+fn a_thread_settles_what_is_idle() {
+    let dir = tempfile::tempdir().unwrap();
+    let options = Options {
+        idle: Some(Duration::from_millis(20)),
+        ..Options::default()
+    };
+    let vfs = etui_vfs::register("etui-idle", options).unwrap();
+    let path = dir.path().join("db");
+    let flags = OpenFlags::default();
+    let db = Connection::open_with_flags_and_vfs(&path, flags, vfs.name()).unwrap();
+    db.execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE t(k)")
+        .unwrap();
+    for k in 0..50 {
+        // Without a busy timeout: whoever settles it is waited for.
+        db.execute("INSERT INTO t VALUES(?1)", [k]).unwrap();
+        std::thread::sleep(Duration::from_millis(k as u64 % 30));
+    }
+    let mut waited = 0;
+    while versions(&path).0 > 2 {
+        std::thread::sleep(Duration::from_millis(10));
+        waited += 1;
+        assert!(waited < 500);
+    }
+    assert_eq!(number(&db, "SELECT count(*) FROM t"), 50);
+}
+
+#[test]
+fn little_memory_is_enough_for_many_commits() {
+    let dir = tempfile::tempdir().unwrap();
+    let options = Options {
+        wal_memory: 128 << 10,
+        idle: None,
+        ..Options::default()
+    };
+    let vfs = etui_vfs::register("etui-folded", options).unwrap();
+    let path = dir.path().join("db");
+    let connect = || {
+        let flags = OpenFlags::default();
+        let db = Connection::open_with_flags_and_vfs(&path, flags, vfs.name()).unwrap();
+        db.execute_batch("PRAGMA cache_size = 5; PRAGMA wal_autocheckpoint = 0")
+            .unwrap();
+        db
+    };
+    let db = connect();
+    mode(&db, "WAL");
+    db.execute_batch(
+        "CREATE TABLE t(k INTEGER PRIMARY KEY, n INTEGER, v BLOB);
+         WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000)
+         INSERT INTO t SELECT i, 0, randomblob(400) FROM n;
+         PRAGMA wal_checkpoint(RESTART)",
+    )
+    .unwrap();
+    let (reader, checker) = (connect(), connect());
+    let mut expected = 0;
+    let mut random = 88_172_645_463_325_252_u64;
+    for round in 0..40_u64 {
+        reader.execute_batch("BEGIN").unwrap();
+        let sum = "SELECT sum(n) FROM t";
+        assert_eq!(number(&reader, sum), expected);
+        let held = expected;
+        for _ in 0..30 {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            let (k, n) = (random % 1900 + 1, random % 100);
+            db.execute("UPDATE t SET n = n + ?2 WHERE k = ?1", [k as i64, n as i64])
+                .unwrap();
+            expected += n as i64;
+        }
+        assert_eq!(number(&reader, sum), held);
+        assert_eq!(number(&checker, sum), expected);
+        if round % 3 == 0 {
+            checker
+                .execute_batch("PRAGMA wal_checkpoint(PASSIVE)")
+                .unwrap();
+            assert_eq!(number(&reader, sum), held);
+        }
+        if round % 7 == 0 {
+            db.execute("DELETE FROM t WHERE k > 2000 - ?1", [round as i64])
+                .unwrap();
+            expected = number(&db, sum);
+            db.execute_batch("VACUUM").unwrap();
+        }
+        assert_eq!(number(&reader, sum), held);
+        reader.execute_batch("COMMIT").unwrap();
+        integrity(&checker);
+        if round % 9 == 0 {
+            db.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
+        }
+    }
+    assert!(vfs.counters().pages_folded > 100, "{}", vfs.counters());
+    let crashed = crash(&path);
+    drop((db, reader, checker));
+    for path in [&crashed, &path] {
+        let db = open(path);
+        integrity(&db);
+        assert_eq!(number(&db, "SELECT sum(n) FROM t"), expected);
+    }
+}
