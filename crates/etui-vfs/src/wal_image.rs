@@ -213,6 +213,12 @@ impl WalImage {
         self.folded_bytes < room && self.store.is_short()
     }
 
+    /// Whether the page of any frame was released.
+    pub fn has_gone(&self) -> bool {
+        let mut frames = self.frames.iter();
+        frames.any(|frame| matches!(frame.content, Content::Gone))
+    }
+
     /// Whether any page is folded.
     pub fn has_folded(&self) -> bool {
         self.folded_bytes > 0

@@ -202,3 +202,49 @@ fn little_memory_is_enough_for_many_commits() {
         assert_eq!(number(&db, "SELECT sum(n) FROM t"), expected);
     }
 }
+
+/// What `sqlite3demo_superlock` and damage to shared memory do to the index of the WAL.
+fn forget_index(db: &Connection) {
+    let mut file: *mut rusqlite::ffi::sqlite3_file = std::ptr::null_mut();
+    let mut index = std::ptr::null_mut();
+    // SAFETY: the connection is open and has its index mapped; no other thread uses it.
+    unsafe {
+        let (main, operation) = (c"main".as_ptr(), rusqlite::ffi::SQLITE_FCNTL_FILE_POINTER);
+        let to = (&raw mut file).cast();
+        assert_eq!(
+            rusqlite::ffi::sqlite3_file_control(db.handle(), main, operation, to),
+            0
+        );
+        let map = (*(*file).pMethods).xShmMap.unwrap();
+        assert_eq!(map(file, 0, 32_768, 0, &raw mut index), 0);
+        std::ptr::write_bytes(index.cast::<u8>(), 0, 96);
+    }
+}
+
+#[test]
+fn an_index_that_is_lost_is_made_anew() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("db");
+    let db = wal(&path);
+    let other = open(&path);
+    db.execute_batch("CREATE TABLE t(k INTEGER PRIMARY KEY, v); INSERT INTO t VALUES(1, 0)")
+        .unwrap();
+    for round in 1..=3 {
+        // The frames of before are gone: nobody needs them.
+        for n in 0..10 {
+            db.execute("UPDATE t SET v = ?1 * 10 + ?2", [round, n])
+                .unwrap();
+        }
+        forget_index(&db);
+        assert_eq!(number(&other, "SELECT v FROM t"), round * 10 + 9);
+        assert_eq!(number(&db, "SELECT v FROM t"), round * 10 + 9);
+    }
+    db.execute("UPDATE t SET v = 77", []).unwrap();
+    let crashed = crash(&path);
+    drop((db, other));
+    for path in [&crashed, &path] {
+        let db = open(path);
+        integrity(&db);
+        assert_eq!(number(&db, "SELECT v FROM t"), 77);
+    }
+}

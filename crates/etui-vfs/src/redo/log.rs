@@ -285,8 +285,9 @@ impl Log {
         page_size: u32,
         live: bool,
     ) -> io::Result<Tail> {
+        let epoch = self.header.epoch.checked_add(1);
         let header = Header {
-            epoch: self.header.epoch + 1,
+            epoch: epoch.ok_or_else(|| io::Error::other("its log has had too many epochs"))?,
             lineage,
             page_size,
             live,

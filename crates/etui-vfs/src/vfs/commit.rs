@@ -75,10 +75,13 @@ impl Database {
     pub fn write_wal(&self, data: &[u8], offset: u64) -> Result<(), Code> {
         let session = &mut *self.session();
         let mut wal = self.wal_mut();
-        match wal
-            .place(offset, data.len())
-            .ok_or(ffi::SQLITE_IOERR_WRITE)?
-        {
+        let Some(place) = wal.place(offset, data.len()) else {
+            let what = "SQLite pads its WAL, which it does if a VFS above hides that the device \
+                        has SQLITE_IOCAP_POWERSAFE_OVERWRITE";
+            self.complain(ffi::SQLITE_IOERR_WRITE, what);
+            return Err(ffi::SQLITE_IOERR_WRITE);
+        };
+        match place {
             Place::Header => {
                 drop(wal);
                 self.restart(session, data)

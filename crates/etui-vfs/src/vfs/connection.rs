@@ -246,6 +246,9 @@ impl Connection {
         }
         loop {
             if self.database.locks().lock(&mut self.held, slots, exclusive) {
+                if exclusive && slots.covers(RECOVER) {
+                    self.database.prepare_recovery();
+                }
                 return Ok(());
             }
             if !self.database.wait_until_settled() {
@@ -337,7 +340,23 @@ impl Connection {
             }
             // SAFETY: as the caller promises: three strings, the first the answer's place.
             ffi::SQLITE_FCNTL_PRAGMA => unsafe { self.pragma(argument.cast()) },
-            ffi::SQLITE_FCNTL_MMAP_SIZE
+            ffi::SQLITE_FCNTL_SIZE_HINT => {
+                let database = Arc::clone(&self.database);
+                let session = &mut *database.session();
+                if let Phase::Live(_) = session.phase {
+                    if !self.checkpointing || session.failed {
+                        return ffi::SQLITE_OK;
+                    }
+                    session.database_dirty = true;
+                }
+                match self.file.host() {
+                    // SAFETY: as the caller promises.
+                    Some(host) => unsafe { host.control(operation, argument) },
+                    None => ffi::SQLITE_NOTFOUND,
+                }
+            }
+            ffi::SQLITE_FCNTL_CHUNK_SIZE
+            | ffi::SQLITE_FCNTL_MMAP_SIZE
             | ffi::SQLITE_FCNTL_HAS_MOVED
             | ffi::SQLITE_FCNTL_LAST_ERRNO => match self.file.host() {
                 // SAFETY: as the caller promises.

@@ -15,6 +15,7 @@ use super::{Options, Shared, refuse};
 use crate::counters::{CountedFile, Counting, add};
 use crate::device::{Access, File, Lock, Role};
 use crate::fork::forks;
+use crate::host::Host;
 use crate::mutation::{Broken, Mutation};
 use crate::redo::codec::is_page_size;
 use crate::redo::guard::{self, Bytes};
@@ -325,6 +326,11 @@ impl Database {
         session.begin_epoch(Some(tail));
         session.forget_frames();
         add(&shared.counting.recoveries, 1);
+        if replayed.records > 0 {
+            let (records, log) = (replayed.records, path.display());
+            let message = format!("recovered {records} transactions from the redo log {log}");
+            Host::log(ffi::SQLITE_NOTICE_RECOVER_WAL, &message);
+        }
         session.phase = Phase::Live(Box::new(log));
         Ok(replayed)
     }

@@ -140,6 +140,11 @@ impl Session {
         self.to_backfill == 0 && self.unpublished.is_none()
     }
 
+    /// Whether a record is written that is not published.
+    pub fn has_unpublished(&self) -> bool {
+        self.unpublished.is_some()
+    }
+
     /// The frame of a page's newest image.
     pub fn newest_frame(&self, number: u32) -> Option<u32> {
         Some(self.newest.get(&number)?.frame)

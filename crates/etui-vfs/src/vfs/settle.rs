@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::Shared;
 use super::database::Database;
-use super::locks::{Held, Slots};
+use super::locks::{Held, READ, SLOTS, Slots};
 use super::session::{Code, Phase, Session};
 use crate::counters::add;
 use crate::redo::guard;
@@ -63,7 +63,9 @@ impl Database {
             self.settling.store(true, Ordering::Release);
         }
         // What fails is in SQLite's log, and log and guard stay.
-        let _ = self.backfill(session).and_then(|()| self.finish(session));
+        let _ = self
+            .backfill_indexed(session)
+            .and_then(|()| self.finish(session));
         self.locks().unlock(&mut held, all);
         self.settling.store(false, Ordering::Release);
     }
@@ -78,12 +80,30 @@ impl Database {
         settling
     }
 
-    /// A checkpoint of our own, while nobody has any lock of the index.
-    fn backfill(&self, session: &mut Session) -> Result<(), Code> {
-        let Phase::Live(log) = &session.phase else {
-            return Ok(());
+    /// SQLite is about to make its index of the WAL anew, from frames of which some may be gone:
+    /// the database gets what it does not have, and the WAL is empty then. The connection that
+    /// recovers has the locks to write and to checkpoint.
+    pub(super) fn prepare_recovery(&self) {
+        let session = &mut *self.session();
+        let Phase::Live(_) = session.phase else {
+            return;
         };
-        let (lineage, page_size) = (log.header().lineage, log.header().page_size as usize);
+        let is_read = (READ..SLOTS).any(|slot| self.locks().is_held(slot));
+        if session.failed || session.has_unpublished() || !self.wal().has_gone() || is_read {
+            return;
+        }
+        // What fails is in SQLite's log; its recovery fails next, on a frame that is gone.
+        if self.backfill(session).is_ok() {
+            let tail = session.tail;
+            session.begin_epoch(tail);
+            session.forget_frames();
+            self.wal_mut().clear();
+        }
+    }
+
+    /// A checkpoint of our own, while nobody has any lock of the index, and SQLite's index tells
+    /// what we know.
+    fn backfill_indexed(&self, session: &mut Session) -> Result<(), Code> {
         if session.is_backfilled() {
             return Ok(());
         }
@@ -93,6 +113,19 @@ impl Database {
             // SQLite and we disagree, or a connection has an index of its own.
             return Err(libsqlite3_sys::SQLITE_BUSY);
         }
+        self.backfill(session)?;
+        self.index().set_backfilled(last);
+        let mut wal = self.wal_mut();
+        (1..=last).for_each(|frame| wal.release(frame));
+        Ok(())
+    }
+
+    /// Brings to the database's file what it does not have, and flushes it.
+    fn backfill(&self, session: &mut Session) -> Result<(), Code> {
+        let Phase::Live(log) = &session.phase else {
+            return Ok(());
+        };
+        let (lineage, page_size) = (log.header().lineage, log.header().page_size as usize);
         self.flush_log(session)?;
         add(&self.counting().checkpoints, 1);
         let mut page = vec![0; page_size];
@@ -126,9 +159,6 @@ impl Database {
         }
         session.database_dirty = false;
         session.note_all_backfilled();
-        self.index().set_backfilled(last);
-        let mut wal = self.wal_mut();
-        (1..=last).for_each(|frame| wal.release(frame));
         Ok(())
     }
 }

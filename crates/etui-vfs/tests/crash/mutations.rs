@@ -46,6 +46,7 @@ by_power_cuts! {
     rule_1_record_before_last_page: RecordBeforeLastPage, Full;
     rule_3_skip_flush: SkipFlush, Full;
     rule_11_replay_without_flush: ReplayWithoutFlush, Full;
+    rule_11_replay_unflushed_log: ReplayUnflushedLog, Normal;
     rule_12_restart_without_database_flush: RestartWithoutDatabaseFlush, Off;
     rule_12_restart_without_epoch: RestartWithoutEpoch, Full;
     rule_12_epoch_without_flush: EpochWithoutFlush, Full;

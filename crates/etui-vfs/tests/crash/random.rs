@@ -92,6 +92,13 @@ pub fn survives(subject: &Subject, synchronous: Synchronous, images: usize) {
         begun.elapsed().as_secs_f64(),
         if finding.is_some() { "FAILED" } else { "ok" }
     );
+    if let Some(etui) = &subject.etui {
+        let done = etui.counters();
+        println!(
+            "  with all images: {} commits, {} recoveries, {} checkpoints, {} pages folded",
+            done.commits, done.recoveries, done.checkpoints, done.pages_folded
+        );
+    }
     if let Some(finding) = finding {
         panic!("{finding}");
     }
