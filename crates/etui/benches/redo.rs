@@ -73,6 +73,8 @@ struct Cost {
     all: u64,
     flushes: u64,
     took: Duration,
+    /// Of the redo log: bytes to the log, to the database, to files without a name.
+    parts: [u64; 3],
 }
 
 fn compare(what: &str, source: &Path, all: &[Card]) {
@@ -104,6 +106,12 @@ fn compare(what: &str, source: &Path, all: &[Card]) {
             cost.flushes as f64 / count,
             count / cost.took.as_secs_f64(),
         );
+        if *vfs == Vfs::Etui {
+            let [log, database, aside] = cost.parts.map(|part| kib(part as f64 / count));
+            println!(
+                "| ... of it | log {log:.1} KiB | database {database:.1} KiB | aside {aside:.1} KiB | | |"
+            );
+        }
     }
 }
 
@@ -134,5 +142,24 @@ fn saves(vfs: Vfs, source: &Path, all: &[Card], cost: &mut Cost) {
         _ => all.len() as u64,
     };
     store.close().expect("closing");
+    if let Some(before) = counters {
+        let spent = vfs_counters(dir.path()).since(&before);
+        let parts = [
+            spent.redo_bytes,
+            spent.database_bytes,
+            spent.temporary_bytes,
+        ];
+        for (sum, part) in cost.parts.iter_mut().zip(parts) {
+            *sum += part;
+        }
+    }
     cost.all += written() - before;
+}
+
+/// The counters of the VFS, also while no store is open.
+fn vfs_counters(dir: &Path) -> etui::VfsCounters {
+    let mut options = options();
+    options.vfs = Vfs::Etui;
+    let (_, store) = support::store(dir, "counters.etui", &options);
+    store.vfs_counters().expect("a store on it")
 }
