@@ -113,6 +113,11 @@ impl Connection {
     }
 
     pub fn read(&self, to: &mut [u8], offset: u64) -> Result<(), Code> {
+        // Without a lock SQLite looks at the header only, to learn the page size.
+        if self.held.level > ffi::SQLITE_LOCK_NONE && !self.database.is_ready() {
+            self.refuse_detached();
+            return Err(ffi::SQLITE_IOERR_READ);
+        }
         if offset > 0 {
             return read(to, |to| self.file.read_at(to, offset));
         }
@@ -127,6 +132,10 @@ impl Connection {
         let database = Arc::clone(&self.database);
         let session = &mut *database.session();
         database.leave_log(session)?;
+        if let Phase::Detached = session.phase {
+            self.refuse_detached();
+            return Err(ffi::SQLITE_IOERR_WRITE);
+        }
         let Phase::Live(log) = &session.phase else {
             return self.file.write_at(data, offset).map_err(write_code);
         };
@@ -163,6 +172,10 @@ impl Connection {
         let database = Arc::clone(&self.database);
         let session = &mut *database.session();
         database.leave_log(session)?;
+        if let Phase::Detached = session.phase {
+            self.refuse_detached();
+            return Err(ffi::SQLITE_IOERR_TRUNCATE);
+        }
         if let Phase::Live(log) = &session.phase {
             // Another connection may have committed another size meanwhile; but down to the
             // epoch's smallest size, pages may be nowhere else.
@@ -184,6 +197,13 @@ impl Connection {
         }
         let done = self.file.set_len(size);
         done.map_err(|_| ffi::SQLITE_IOERR_TRUNCATE)
+    }
+
+    /// A connection that left WAL mode though the database's file needs its log goes on with
+    /// its lock; the log is replayed when it takes the lock again.
+    fn refuse_detached(&self) {
+        let what = "its log has to be replayed first";
+        self.database.complain(ffi::SQLITE_IOERR, what);
     }
 
     pub fn sync(&mut self) -> Result<(), Code> {
@@ -391,7 +411,7 @@ impl Connection {
     /// Maps a page, if the file below does. Never the first: the guard would show.
     pub fn fetch(&self, offset: i64, length: c_int) -> Result<*mut c_void, Code> {
         match self.file.host() {
-            Some(host) if offset > 0 => host.fetch(offset, length),
+            Some(host) if offset > 0 && self.database.is_ready() => host.fetch(offset, length),
             _ => Ok(ptr::null_mut()),
         }
     }

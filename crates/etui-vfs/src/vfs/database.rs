@@ -169,6 +169,11 @@ impl Database {
         attached.map(|_| ())
     }
 
+    /// Whether the database's file, with the volatile WAL, is what was committed.
+    pub(super) fn is_ready(&self) -> bool {
+        self.ready.load(Ordering::Acquire)
+    }
+
     fn take_lock(&self) -> Result<(), Code> {
         match self.main.lock(Lock::Exclusive) {
             Ok(true) => Ok(()),
