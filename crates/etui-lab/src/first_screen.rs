@@ -3,12 +3,14 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use etui::contacts::Page;
 use etui::{Options, Store};
 use rusqlite::{Connection, OpenFlags};
 
 use crate::error::Error;
+use crate::redo;
 
 /// Contacts on the first screen.
 const SCREEN: u64 = 50;
@@ -21,13 +23,16 @@ pub struct Args {
     /// By plain SQLite instead of etui.
     #[arg(long)]
     plain: bool,
+    /// Plain SQLite through the VFS `etui`.
+    #[arg(long, requires = "plain")]
+    etui_vfs: bool,
 }
 
 impl Args {
     /// Prints the names, one a line.
     pub fn run(&self) -> Result<(), Error> {
         let names = if self.plain {
-            plain(&self.store)?
+            plain(&self.store, self.etui_vfs)?
         } else {
             ours(&self.store)?
         };
@@ -49,8 +54,14 @@ fn ours(path: &Path) -> Result<Vec<String>, Error> {
 }
 
 /// The same page by plain SQLite: the first blocks of the list, in its order.
-fn plain(path: &Path) -> Result<Vec<String>, Error> {
-    let conn = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+fn plain(path: &Path, etui_vfs: bool) -> Result<Vec<String>, Error> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY;
+    let conn = if etui_vfs {
+        let vfs = redo::register(redo::options(), Duration::ZERO)?;
+        Connection::open_with_flags_and_vfs(path, flags, vfs.name())?
+    } else {
+        Connection::open_with_flags(path, flags)?
+    };
     let mut select =
         conn.prepare("SELECT entries FROM list_block WHERE collection = 1 ORDER BY first")?;
     let mut blocks = select.query([])?;

@@ -16,6 +16,7 @@ pub mod measure;
 mod meter;
 pub mod peers;
 mod present;
+mod redo;
 pub mod report;
 pub mod results;
 pub mod runner;

@@ -69,7 +69,28 @@ fn all_arms_give_the_same_answer_and_the_cures_show() {
     assert!(steps * 20.0 < grown);
     assert!(of("write-back consolidated", "database_writes") * 3.0 < of(found, "database_writes"));
 
+    // A batch is one record and one flush of the redo log, and written back afterwards.
+    let redo = "etui-vfs";
+    assert_eq!(
+        of(redo, "journal_syncs"),
+        2.0 + 2.0,
+        "two batches, two epochs"
+    );
+    assert_eq!(of(redo, "database_write_bytes"), 0.0);
+    let payload = of(redo, "payload_bytes");
+    assert!(of(redo, "journal_write_bytes") < 1.1 * payload);
+    assert!(of(redo, "journal_writes") * 4.0 < of(found, "database_writes"));
+    let back = results.median(key, redo, "checkpoint/database_write_bytes");
+    assert!(back.unwrap() > payload);
+    // SQLite's own checkpoint comes after every second batch.
+    assert!(of("etui-vfs, SQLite's checkpoints", "database_write_bytes") > payload);
+
     let shown = experiment.present(&results);
+    let logs = shown
+        .tables
+        .iter()
+        .find(|table| table.title.starts_with("Journal and logs"));
+    assert_eq!(logs.unwrap().rows.len(), 5);
     assert_eq!(
         shown.verdict.shown,
         Shown::Yes,

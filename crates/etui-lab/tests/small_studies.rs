@@ -68,7 +68,7 @@ fn every_way_to_initial_data_and_to_a_first_screen() {
     assert!(names(&runs, "read").len() + told >= 10);
     assert_eq!(names(&runs, "written").len(), 6);
     let screen = names(&runs, "first screen");
-    assert!(screen.contains("etui") && screen.len() == 2, "{screen:?}");
+    assert!(screen.contains("etui") && screen.len() == 3, "{screen:?}");
     assert!(
         runs.iter()
             .all(|run| run["measures"]["warm/wall_ns"].as_f64().unwrap() > 0.0)

@@ -5,8 +5,23 @@
 use std::fmt;
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
+
+use crate::Error;
+use crate::host::Host;
+use crate::system::System;
 
 pub use crate::system::HostFile;
+
+/// The system's files, as [`register`](crate::register) uses them: for a platform that adds
+/// something to them.
+///
+/// # Errors
+///
+/// This SQLite is too old, or has no VFS for files.
+pub fn system() -> Result<Arc<dyn Platform>, Error> {
+    Ok(Arc::new(System::new(Host::find()?)))
+}
 
 /// What a file is to the database that it belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

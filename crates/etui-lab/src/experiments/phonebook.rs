@@ -2,6 +2,7 @@
 //!
 //! - [`books`]: the works, as each product does them;
 //! - [`queries`]: what is searched for, in each product's words;
+//! - [`through`]: arms whose SQLite goes through the VFS `etui`;
 //! - [`trace`]: what a save writes, watched from outside;
 //! - [`show`]: what the results mean.
 
@@ -10,6 +11,7 @@ mod queries;
 mod show;
 #[cfg(test)]
 mod tests;
+mod through;
 mod trace;
 
 use std::fs;
@@ -18,6 +20,7 @@ use std::time::{Duration, Instant};
 
 use etui::Durability;
 use etui_testkit::people::{Version, person};
+use etui_vfs::Vfs;
 
 use self::books::{BATCH, Book, EdsBook, Etui, PlainBook};
 use self::trace::Trace;
@@ -28,7 +31,7 @@ use crate::peers::plain::{Parts, Plain, Rows};
 use crate::stacks::HERE;
 use crate::{
     About, Arm, Case, Experiment, Found, Group, Lab, Meter, NotRun, Parameter, Plan, Presentation,
-    Results, Role, Settings, Study, stats,
+    Results, Role, Settings, Study, redo, stats,
 };
 
 /// The experiment.
@@ -47,6 +50,7 @@ const BOOK: &str = "lab";
 const BOOK_WORK: &str = "book";
 const MEMORY_WORK: &str = "memory";
 const INDEX_WORK: &str = "index-costs";
+const INDEX_REDO_WORK: &str = "index-costs, etui-vfs";
 
 impl Experiment for Phonebook {
     fn about(&self) -> About {
@@ -68,7 +72,9 @@ impl Experiment for Phonebook {
                      small preloaded library keeps that VFS from becoming the default one, so \
                      that SQLite's own VFS syncs before the reply. Durability is compared three \
                      ways: as shipped with etui deferred, durable with etui, as shipped with \
-                     etui. The study's older interface (EBook) is gone from the server.",
+                     etui. The study's older interface (EBook) is gone from the server. \
+                     Plain SQLite is there twice: by itself, and, unmodified, through etui's \
+                     VFS, where a save is durable by one record of what changed in a redo log.",
             same_answer: "After the fill every arm names all contacts: UIDs and names must be \
                           the same set. So must each query's contacts (and their UIDs alone), the 50 fetched by UID \
                           one by one and at once, and the number of contacts after the saves. \
@@ -141,18 +147,20 @@ impl Experiment for Phonebook {
             repetitions: 1,
             ..group(MEMORY_WORK, largest, false, arms)
         });
-        let arms = Parts::ALL.map(|parts| {
-            let settings = Settings::new()
-                .with("parts", parts.name())
-                .with("saves", saves);
-            let name = match parts {
-                Parts::Record => parts.name().to_owned(),
-                _ => format!("+ {}", parts.name()),
-            };
-            Arm::new(name, Role::Peer, settings)
-        });
-        plan.groups
-            .push(group(INDEX_WORK, largest, false, arms.to_vec()));
+        for (work, redo) in [(INDEX_WORK, false), (INDEX_REDO_WORK, true)] {
+            let arms = Parts::ALL.map(|parts| {
+                let settings = Settings::new()
+                    .with("parts", parts.name())
+                    .with("saves", saves)
+                    .with("redo", redo);
+                let name = match parts {
+                    Parts::Record => parts.name().to_owned(),
+                    _ => format!("+ {}", parts.name()),
+                };
+                Arm::new(name, Role::Peer, settings)
+            });
+            plan.groups.push(group(work, largest, false, arms.to_vec()));
+        }
         Ok(plan)
     }
 
@@ -181,7 +189,7 @@ impl Experiment for Phonebook {
         book.close()?;
         if group.arms.iter().any(|arm| is_product(arm, "plain")) {
             let rows = Rows::read(&dir.join("filled.etui"))?;
-            let plain = Plain::create(&dir.join("filled.plain"), Parts::Gram)?;
+            let plain = Plain::create(&dir.join("filled.plain"), Parts::Gram, None)?;
             plain.save(&rows, 0..rows.len(), true)?;
             plain.close()?;
         }
@@ -192,7 +200,7 @@ impl Experiment for Phonebook {
         match case.work.as_str() {
             BOOK_WORK => book(case, meter),
             MEMORY_WORK => memory(case, meter),
-            INDEX_WORK => index_costs(case, meter),
+            INDEX_WORK | INDEX_REDO_WORK => index_costs(case, meter),
             other => Err(Error::other(format!("phonebook knows no work `{other}`"))),
         }
     }
@@ -241,6 +249,11 @@ fn arms(saves: u64) -> Vec<Arm> {
             eds(Way::Dbus, Setup::Shipped).with("durable", true),
         ),
         Arm::new(show::PLAIN, Role::Peer, own("plain")),
+        Arm::new(
+            show::PLAIN_REDO,
+            Role::Peer,
+            own("plain").with("redo", true),
+        ),
         Arm::new(show::ETUI, Role::Etui, own("etui")),
         Arm::new(
             show::DEFERRED,
@@ -250,8 +263,8 @@ fn arms(saves: u64) -> Vec<Arm> {
     ]
 }
 
-/// The arm's book, empty and open.
-fn empty_book(case: &Case, meter: &Meter) -> Result<Box<dyn Book>, Error> {
+/// The arm's book, empty and open; through a VFS, if it is plain SQLite's and one is named.
+fn empty_book(case: &Case, meter: &Meter, vfs: Option<&str>) -> Result<Box<dyn Book>, Error> {
     let settings = &case.settings;
     let cards = meter.shared().join("cards.vcf");
     let filled = meter.shared().join("filled.etui");
@@ -275,6 +288,7 @@ fn empty_book(case: &Case, meter: &Meter) -> Result<Box<dyn Book>, Error> {
                 &path,
                 Rows::read(&filled)?,
                 case.size,
+                vfs,
             )?))
         }
         _ => {
@@ -343,7 +357,8 @@ fn record(meter: &mut Meter, name: &str, answer: &Answer) {
 /// Everything but memory: fills a book, reads it in every way, saves into it singly.
 fn book(case: &Case, meter: &mut Meter) -> Result<(), Error> {
     let saves = saves(&case.settings)?;
-    let mut book = empty_book(case, meter)?;
+    let vfs = through::of(&case.settings)?;
+    let mut book = empty_book(case, meter, vfs.as_ref().map(Vfs::name))?;
 
     let filled = fill(book.as_mut(), case.size)?;
     if !meter.counts() {
@@ -353,7 +368,10 @@ fn book(case: &Case, meter: &mut Meter) -> Result<(), Error> {
 
     if meter.counts() {
         let watched = Trace::attach(book.writer()?, &meter.dir().join("trace"), meter.dir());
-        book.singles(case.size, saves)?;
+        match &vfs {
+            Some(vfs) => through::saves(meter, vfs, book.as_mut(), case.size, saves)?,
+            None => drop(book.singles(case.size, saves)?),
+        }
         if let Some(watched) = watched {
             let written = watched.end()?;
             let each = |count: u64| count as f64 / saves as f64;
@@ -445,13 +463,15 @@ fn reads_are_its_own(settings: &Settings) -> bool {
 /// Memory of all processes with an empty book, with the filled one opened, and with every
 /// contact fetched, its name read, and kept.
 fn memory(case: &Case, meter: &mut Meter) -> Result<(), Error> {
-    let mut empty = opened(case, meter, false)?;
+    let vfs = through::of(&case.settings)?;
+    let vfs = vfs.as_ref().map(Vfs::name);
+    let mut empty = opened(case, meter, false, vfs)?;
     empty.screen(1, SCREEN)?;
     empty.hold()?;
     let before = used(empty.as_ref())?;
     empty.close()?;
     drop(empty);
-    let mut book = opened(case, meter, true)?;
+    let mut book = opened(case, meter, true, vfs)?;
     book.screen(1, SCREEN)?;
     let opened = used(book.as_ref())?;
     book.hold()?;
@@ -468,7 +488,12 @@ fn memory(case: &Case, meter: &mut Meter) -> Result<(), Error> {
 }
 
 /// The arm's book in processes that did not fill it: empty or filled, and open.
-fn opened(case: &Case, meter: &Meter, filled: bool) -> Result<Box<dyn Book>, Error> {
+fn opened(
+    case: &Case,
+    meter: &Meter,
+    filled: bool,
+    vfs: Option<&str>,
+) -> Result<Box<dyn Book>, Error> {
     let name = if filled { "filled" } else { "empty" };
     let path = meter.dir().join(name);
     let product = case.settings.text("product")?;
@@ -479,7 +504,7 @@ fn opened(case: &Case, meter: &Meter, filled: bool) -> Result<Box<dyn Book>, Err
         }
         return Ok(match product {
             "etui" => Box::new(Etui::new(&path, Durability::Full, Vec::new())?),
-            _ => Box::new(PlainBook::new(&path, Rows::default(), 0)?),
+            _ => Box::new(PlainBook::new(&path, Rows::default(), 0, vfs)?),
         });
     }
     let (way, setup) = eds_settings(&case.settings)?;
@@ -520,10 +545,13 @@ fn index_costs(case: &Case, meter: &mut Meter) -> Result<(), Error> {
     let saves = saves(&case.settings)? as usize;
     let rows = Rows::read(&meter.shared().join("filled.etui"))?;
     let filled = rows.len().saturating_sub(saves);
-    let plain = Plain::create(&meter.dir().join("book.db"), parts)?;
+    let vfs = through::of(&case.settings)?;
+    let through = vfs.as_ref().map(Vfs::name);
+    let plain = Plain::create(&meter.dir().join("book.db"), parts, through)?;
     meter.phase("fill", || plain.save(&rows, 0..filled, true))?;
     meter.record("fill/pages", plain.pages()? as f64);
     let mut saved = Answer::default();
+    let before = vfs.as_ref().map(Vfs::counters);
     meter.phase("saves", || {
         for at in filled..rows.len() {
             let begun = Instant::now();
@@ -532,6 +560,9 @@ fn index_costs(case: &Case, meter: &mut Meter) -> Result<(), Error> {
         }
         Ok(())
     })?;
+    if let (Some(vfs), Some(before)) = (&vfs, before) {
+        redo::record(meter, "saves", &vfs.counters().since(&before));
+    }
     record(meter, "save_one", &saved);
     meter.answer((plain.all()?.len() as u64).to_le_bytes());
     plain.close()

@@ -22,7 +22,7 @@ use crate::stacks::{self, mounts};
 pub enum Purpose {
     /// The database file.
     Database,
-    /// SQLite's rollback journal or write-ahead log.
+    /// SQLite's rollback journal or write-ahead log, or the redo log that stands for them.
     Journal,
     /// The journal of the file system.
     FileSystemJournal,

@@ -173,8 +173,13 @@ struct Files {
     directories: BTreeSet<String>,
 }
 
-/// What SQLite appends to a database's name, and what that file is.
-const BESIDE: [(&str, &str); 3] = [("-journal", "journal"), ("-wal", "wal"), ("-shm", "shm")];
+/// What SQLite, or the VFS `etui`, appends to a database's name, and what that file is.
+const BESIDE: [(&str, &str); 4] = [
+    ("-journal", "journal"),
+    ("-wal", "wal"),
+    ("-shm", "shm"),
+    ("-redo", "redo"),
+];
 const DATABASES: [&str; 4] = [".db", ".etui", ".sqlite", ".sqlite3"];
 
 impl Files {

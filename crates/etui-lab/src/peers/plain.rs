@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use rusqlite::types::{FromSql, Value};
-use rusqlite::{Connection, params_from_iter};
+use rusqlite::{Connection, OpenFlags, params_from_iter};
 
 use crate::error::Error;
 
@@ -244,9 +244,9 @@ pub struct Plain {
 }
 
 impl Plain {
-    /// A new one at a path where nothing is.
-    pub fn create(path: &Path, parts: Parts) -> Result<Self, Error> {
-        let plain = Self::open(path, parts)?;
+    /// A new one at a path where nothing is; through a VFS, if one is named.
+    pub fn create(path: &Path, parts: Parts, vfs: Option<&str>) -> Result<Self, Error> {
+        let plain = Self::open(path, parts, vfs)?;
         plain.conn.execute_batch(SCHEMA)?;
         if parts >= Parts::Uid {
             plain
@@ -256,9 +256,15 @@ impl Plain {
         Ok(plain)
     }
 
-    /// One that is there.
-    pub fn open(path: &Path, parts: Parts) -> Result<Self, Error> {
-        let conn = Connection::open(path)?;
+    /// One that is there; through a VFS, if one is named.
+    pub fn open(path: &Path, parts: Parts, vfs: Option<&str>) -> Result<Self, Error> {
+        let conn = match vfs {
+            Some(vfs) => {
+                let flags = OpenFlags::default();
+                Connection::open_with_flags_and_vfs(path, flags, vfs)?
+            }
+            None => Connection::open(path)?,
+        };
         conn.execute_batch(SETTINGS)?;
         Ok(Self { conn, parts })
     }

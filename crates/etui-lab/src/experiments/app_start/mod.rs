@@ -58,7 +58,9 @@ impl Experiment for AppStart {
                 though the program never stops for them one by one. Memory is what the process \
                 has more at the end. First screen: a program is started that opens a store of \
                 contacts and prints the names of the first 50; time is from before it is \
-                made until the last name was read, and until it has ended. Evolution Data \
+                made until the last name was read, and until it has ended. Plain SQLite does \
+                so twice: by itself, and through etui's VFS, which takes the file for its \
+                process alone and looks for a redo log first. Evolution Data \
                 Server's cold start is that in a new session, which starts the server's \
                 processes; its warm one is a second client beside them.",
             same_answer: "The sum of the words that were looked at. For the first screen, the \
@@ -277,7 +279,7 @@ fn screens(server: bool) -> Vec<Arm> {
         .map(|who| {
             let role = match who {
                 Who::Etui => Role::Etui,
-                Who::Plain | Who::Eds(_) => Role::Peer,
+                Who::Plain | Who::PlainRedo | Who::Eds(_) => Role::Peer,
             };
             Arm::new(who.name(), role, Settings::new())
         })

@@ -32,15 +32,18 @@ pub(super) enum Who {
     Etui,
     /// Plain SQLite with etui's schema.
     Plain,
+    /// The same through the VFS `etui`.
+    PlainRedo,
     /// Evolution Data Server, by way of D-Bus or with direct read access.
     Eds(eds::Way),
 }
 
 impl Who {
     /// All of them.
-    pub(super) const ALL: [Who; 4] = [
+    pub(super) const ALL: [Who; 5] = [
         Who::Etui,
         Who::Plain,
+        Who::PlainRedo,
         Who::Eds(eds::Way::Dbus),
         Who::Eds(eds::Way::Direct),
     ];
@@ -50,6 +53,7 @@ impl Who {
         match self {
             Who::Etui => "etui",
             Who::Plain => "plain SQLite, etui's schema",
+            Who::PlainRedo => "plain SQLite, through etui-vfs",
             Who::Eds(eds::Way::Dbus) => "Evolution Data Server, D-Bus",
             Who::Eds(eds::Way::Direct) => "Evolution Data Server, direct",
         }
@@ -111,23 +115,24 @@ pub(super) fn run(who: Who, meter: &mut Meter) -> Result<(), Error> {
     let expected = fs::read_to_string(&path).map_err(|e| Error::file(&path, e))?;
     let count = expected.lines().count() as u64;
     match who {
-        Who::Etui => program(meter, false, &expected)?,
-        Who::Plain => program(meter, true, &expected)?,
+        Who::Etui => program(meter, &[], &expected)?,
+        Who::Plain => program(meter, &["--plain"], &expected)?,
+        Who::PlainRedo => program(meter, &["--plain", "--etui-vfs"], &expected)?,
         Who::Eds(way) => server(meter, way, count)?,
     }
     meter.answer(count.to_le_bytes());
     Ok(())
 }
 
-/// Starts this program as one that shows the first screen.
-fn program(meter: &mut Meter, plain: bool, expected: &str) -> Result<(), Error> {
+/// Starts this program as one that shows the first screen, by these options.
+fn program(meter: &mut Meter, how: &[&str], expected: &str) -> Result<(), Error> {
     let store = meter.shared().join(STORE);
     for (phase, cold) in [("cold", true), ("warm", false)] {
         if cold {
             cold::evict(&store)?;
         }
         let (bytes, faults) = (cold::device_bytes(), Faults::read().children);
-        let shown = start(&store, plain)?;
+        let shown = start(&store, how)?;
         let now = Faults::read().children;
         record(meter, phase, shown.screen);
         record(meter, &format!("{phase}-exit"), shown.exit);
@@ -179,13 +184,10 @@ struct Shown {
     exit: Duration,
 }
 
-fn start(store: &Path, plain: bool) -> Result<Shown, Error> {
+fn start(store: &Path, how: &[&str]) -> Result<Shown, Error> {
     let program = std::env::current_exe().map_err(|e| Error::file("this program", e))?;
     let mut command = Command::new(&program);
-    command.arg("first-screen").arg(store);
-    if plain {
-        command.arg("--plain");
-    }
+    command.arg("first-screen").arg(store).args(how);
     let failed = |e| Error::file(&program, e);
     let begun = Instant::now();
     let mut child = command

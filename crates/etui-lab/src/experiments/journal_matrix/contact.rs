@@ -1,21 +1,24 @@
 //! Contacts saved singly, with their indexes: etui, and plain SQLite with the same rows.
 
 use std::path::Path;
+use std::time::Duration;
 
 use etui::Store;
 use etui::contacts::Card;
 use etui_testkit::people::People;
+use etui_vfs::Vfs;
 use rusqlite::Connection;
 
 use super::rows::beside;
 use super::split;
 use crate::measure::layout::Purpose;
 use crate::peers::plain::{Parts, Plain, Rows};
-use crate::{Arm, Case, Error, Meter, Role, Settings};
+use crate::{Arm, Case, Error, Meter, Role, Settings, redo};
 
 pub const ETUI: &str = "etui";
 pub const PLAIN_DELETE: &str = "plain SQLite, DELETE";
 pub const PLAIN_WAL: &str = "plain SQLite, WAL";
+pub const PLAIN_REDO: &str = "plain SQLite, etui-vfs";
 
 /// A closed store with all the contacts: where the rows of plain SQLite come from.
 const FILLED: &str = "filled.etui";
@@ -24,6 +27,7 @@ pub fn arms() -> Vec<Arm> {
     vec![
         Arm::new(PLAIN_DELETE, Role::AsFound, Settings::new()),
         Arm::new(PLAIN_WAL, Role::AllCures, Settings::new()),
+        Arm::new(PLAIN_REDO, Role::Peer, Settings::new().with("redo", true)),
         Arm::new(ETUI, Role::Etui, Settings::new()),
     ]
 }
@@ -45,11 +49,12 @@ fn cards(size: u64) -> Result<Vec<Card>, Error> {
 
 pub fn run(case: &Case, meter: &mut Meter) -> Result<(), Error> {
     let path = meter.dir().join("contacts.etui");
-    let (journal, log) = (beside(&path, "-journal"), beside(&path, "-wal"));
+    let [journal, log, record] = ["-journal", "-wal", "-redo"].map(|end| beside(&path, end));
     let files = [
         (Purpose::Database, path.as_path()),
         (Purpose::Journal, journal.as_path()),
         (Purpose::Journal, log.as_path()),
+        (Purpose::Journal, record.as_path()),
     ];
     let size = usize::try_from(case.size).unwrap_or(usize::MAX);
     let mut texts: Vec<Vec<u8>> = if case.arm == ETUI {
@@ -69,19 +74,28 @@ pub fn run(case: &Case, meter: &mut Meter) -> Result<(), Error> {
         texts.iter().map(|(_, text)| text.to_vec()).collect()
     } else {
         let rows = Rows::read(&meter.shared().join(FILLED))?;
-        Plain::create(&path, Parts::Term)?.close()?;
+        let vfs = match case.settings.is("redo") {
+            true => Some(redo::register(redo::options(), Duration::ZERO)?),
+            false => None,
+        };
+        let through = vfs.as_ref().map(Vfs::name);
+        Plain::create(&path, Parts::Term, through)?.close()?;
         if case.arm == PLAIN_DELETE {
             let db = Connection::open(&path)?;
             db.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(()))?;
             db.close().map_err(|(_, e)| e)?;
         }
-        let plain = Plain::open(&path, Parts::Term)?;
+        let plain = Plain::open(&path, Parts::Term, through)?;
         for at in 0..size {
             plain.save(&rows, at..at + 1, false)?;
         }
+        let before = vfs.as_ref().map(Vfs::counters);
         split::work(meter, &files, || {
             (size..rows.len()).try_for_each(|at| plain.save(&rows, at..at + 1, false))
         })?;
+        if let (Some(vfs), Some(before)) = (&vfs, before) {
+            redo::record(meter, "work", &vfs.counters().since(&before));
+        }
         plain.all()?
     };
     texts.sort_unstable();

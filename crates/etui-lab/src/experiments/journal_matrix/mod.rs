@@ -2,11 +2,13 @@
 
 mod contact;
 mod present;
+mod redo;
 mod reference;
 mod rows;
 mod split;
 
 use std::path::Path;
+use std::time::Duration;
 
 use crate::{
     About, Arm, Case, Error, Experiment, Found, Group, Lab, Meter, NotRun, Parameter, Plan,
@@ -21,6 +23,9 @@ const UPDATE: &str = "update";
 const DELETE: &str = "delete";
 const THUMBNAILS: &str = "thumbnails";
 const CONTACT: &str = "contact";
+/// Inserts while each flush takes [`SLOW_FLUSH`] longer.
+const SLOW: &str = "insert, slow flushes";
+const SLOW_FLUSH: Duration = Duration::from_millis(3);
 
 /// The stacks, the study's own file system first.
 const STACKS: [&str; 8] = [
@@ -40,6 +45,8 @@ const MAIN: [&str; 4] = ["ext4", "ext4-journal", stacks::HERE, stacks::RAM];
 /// The modes as found and with all cures.
 const FOUND: &str = "DELETE, fsync";
 const CURED: &str = "WAL recycled";
+/// Not a mode of SQLite: its WAL mode through the VFS `etui`.
+const REDO: &str = "etui-vfs";
 
 /// A journal mode with its kind of sync.
 struct Mode {
@@ -54,6 +61,8 @@ struct Mode {
     fsync: bool,
     /// Whether the works besides `insert` have it too.
     always: bool,
+    /// Whether it goes through the VFS `etui`.
+    redo: bool,
 }
 
 const fn mode(name: &'static str, role: Role, journal: &'static str) -> Mode {
@@ -65,10 +74,11 @@ const fn mode(name: &'static str, role: Role, journal: &'static str) -> Mode {
         recycled: false,
         fsync: false,
         always: false,
+        redo: false,
     }
 }
 
-const MODES: [Mode; 11] = [
+const MODES: [Mode; 12] = [
     Mode {
         fsync: true,
         always: true,
@@ -105,6 +115,12 @@ const MODES: [Mode; 11] = [
         always: true,
         ..mode(CURED, Role::AllCures, "WAL")
     },
+    Mode {
+        recycled: true,
+        always: true,
+        redo: true,
+        ..mode(REDO, Role::Etui, "WAL")
+    },
     mode("MEMORY (unsafe)", Role::Unsafe, "MEMORY"),
     mode("OFF (unsafe)", Role::Unsafe, "OFF"),
 ];
@@ -115,7 +131,8 @@ impl Mode {
             .with("journal", self.journal)
             .with("synchronous", self.synchronous)
             .with("recycled", self.recycled)
-            .with("fsync", self.fsync);
+            .with("fsync", self.fsync)
+            .with("redo", self.redo);
         Arm::new(self.name, self.role, settings)
     }
 }
@@ -127,7 +144,7 @@ impl Experiment for JournalMatrix {
             title: "What a durable commit writes, by journal mode and file system",
             study: Some(Study::SmartphoneStack),
             question: "How much reaches the device for one small transaction, what is it for, and which of the study's cures takes how much away?",
-            method: "Rows of 100 bytes are inserted, updated and deleted, each in a transaction of its own, durable when it returns (synchronous=FULL; EXTRA also syncs the directory after the rollback journal is gone); batches of 60 thumbnails of about 35 kB, each in one transaction; contacts saved singly with all their indexes. Each file system is fresh, on a loop device. Every request to the device is traced: writes that carry data and flushes that do not are counted apart, and writes are told apart by where they go. A log is `recycled` if its blocks are there already, as they are whenever a log has been written back once. The log is written back after the work, as a phase of its own. Polling is an experiment of its own, as SQLite cannot use it. The study counted on a phone's eMMC, kernel 3.0.",
+            method: "Rows of 100 bytes are inserted, updated and deleted, each in a transaction of its own, durable when it returns (synchronous=FULL; EXTRA also syncs the directory after the rollback journal is gone); batches of 60 thumbnails of about 35 kB, each in one transaction; contacts saved singly with all their indexes. Each file system is fresh, on a loop device. Every request to the device is traced: writes that carry data and flushes that do not are counted apart, and writes are told apart by where they go. A log is `recycled` if its blocks are there already, as they are whenever a log has been written back once. The log is written back after the work, as a phase of its own. `etui-vfs` is SQLite, unmodified, in its WAL mode through etui's own VFS: the log that SQLite sees is memory, and a commit is one record in a redo log, of the bytes that differ in each page, in whole blocks that are there already; its redo log rests at the size that the work needs, as the recycled log does. With slow flushes each flush returns 3 ms later than the real one, which stands for a device whose flushes are what a commit waits for. Polling is an experiment of its own, as SQLite cannot use it. The study counted on a phone's eMMC, kernel 3.0.",
             same_answer: "All rows, in order, are hashed afterwards; the vCards too.",
             found: &[
                 Found {
@@ -179,6 +196,7 @@ impl Experiment for JournalMatrix {
             (DELETE, lab.value("transactions")),
             (THUMBNAILS, lab.value("batches")),
             (CONTACT, lab.value("contacts")),
+            (SLOW, lab.value("transactions")),
         ];
         let stacks: Vec<&str> = STACKS
             .into_iter()
@@ -193,10 +211,18 @@ impl Experiment for JournalMatrix {
                 }
             })
             .collect();
+        let delayed_on = match stacks.contains(&stacks::RAM) {
+            true => stacks::RAM,
+            false => stacks::HERE,
+        };
         for (work, size) in works {
             for stack in &stacks {
                 let main = MAIN.contains(stack);
                 if lab.quick() && work != INSERT && !main {
+                    continue;
+                }
+                // In RAM a flush takes its delay and nothing else, whatever else the device does.
+                if work == SLOW && *stack != delayed_on {
                     continue;
                 }
                 // What is the machine's own has no device whose requests are ours alone.
@@ -212,15 +238,19 @@ impl Experiment for JournalMatrix {
                     },
                     counted: own,
                     syscalls: work == INSERT && *stack == stacks::RAM,
-                    seconds: 0.15,
-                    arms: if work == CONTACT {
-                        contact::arms()
+                    seconds: if work == SLOW {
+                        size as f64 * 0.012
                     } else {
-                        MODES
+                        0.15
+                    },
+                    arms: match work {
+                        CONTACT => contact::arms(),
+                        SLOW => redo::slow_arms(),
+                        _ => MODES
                             .iter()
                             .filter(|mode| mode.always || work == INSERT)
                             .map(Mode::arm)
-                            .collect()
+                            .collect(),
                     },
                     ..Group::default()
                 });
@@ -239,6 +269,7 @@ impl Experiment for JournalMatrix {
     fn run(&self, case: &Case, meter: &mut Meter) -> Result<(), Error> {
         match case.work.as_str() {
             CONTACT => contact::run(case, meter),
+            SLOW if case.arm == redo::FLOOR => redo::floor(case, meter),
             _ => rows::run(case, meter),
         }
     }

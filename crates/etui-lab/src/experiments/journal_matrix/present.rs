@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use super::contact::{ETUI, PLAIN_DELETE, PLAIN_WAL};
+use super::contact::{ETUI, PLAIN_DELETE, PLAIN_REDO, PLAIN_WAL};
 use super::reference::KERNEL;
-use super::{CONTACT, CURED, DELETE, FOUND, INSERT, STACKS, THUMBNAILS, UPDATE};
+use super::{CONTACT, CURED, DELETE, FOUND, INSERT, SLOW, STACKS, THUMBNAILS, UPDATE};
 use crate::measure::layout::Purpose;
 use crate::{
     Better, Cell, Chart, ChartKind, Column, GroupKey, Presentation, Results, Role, Row, Series,
     Shown, Table, Unit, Verdict, stacks,
 };
 
-const WALL: &str = "work/wall_ns";
+pub(super) const WALL: &str = "work/wall_ns";
 pub(super) const WRITES: &str = "work/block_real_writes";
 pub(super) const BYTES: &str = "work/block_real_write_bytes";
 pub(super) const FLUSHES: &str = "work/block_empty_flushes";
@@ -37,7 +37,7 @@ pub fn present(results: &Results) -> Presentation {
             matrix.speed(work),
         ]);
     }
-    tables.push(matrix.calls());
+    tables.extend([matrix.counted(), matrix.slow(), matrix.calls()]);
     let (against, notes) = matrix.against_reference();
     tables.push(against);
     tables.retain(|table| !table.rows.is_empty() && !table.columns.is_empty());
@@ -155,22 +155,13 @@ impl Matrix<'_> {
         let table = self.table(
             &groups,
             |group| Column::new(group.stack.as_str(), Unit::PerSecond, Better::More),
-            |group, arm| {
-                let per_second = |ns: f64| group.size as f64 / (ns / 1e9);
-                let Some(figure) = self.results.figure(group, arm, WALL) else {
-                    return Cell::default();
-                };
-                Cell {
-                    value: Some(per_second(figure.median)),
-                    range: (figure.count > 1)
-                        .then(|| (per_second(figure.high), per_second(figure.low))),
-                    ratio: (arm != found)
-                        .then(|| self.results.ratio(group, found, arm, WALL))
-                        .flatten()
-                        .map(|ratio| ratio.median),
-                    lost: self.loses(group, arm, WALL),
-                    ..Cell::default()
-                }
+            |group, arm| Cell {
+                ratio: (arm != found)
+                    .then(|| self.results.ratio(group, found, arm, WALL))
+                    .flatten()
+                    .map(|ratio| ratio.median),
+                lost: self.loses(group, arm, WALL),
+                ..self.per_second(group, arm)
             },
         );
         Table {
@@ -187,9 +178,21 @@ impl Matrix<'_> {
         }
     }
 
+    /// How many transactions a second.
+    pub(super) fn per_second(&self, group: &GroupKey, arm: &str) -> Cell {
+        let per_second = |ns: f64| group.size as f64 / (ns / 1e9);
+        let Some(figure) = self.results.figure(group, arm, WALL) else {
+            return Cell::default();
+        };
+        Cell {
+            range: (figure.count > 1).then(|| (per_second(figure.high), per_second(figure.low))),
+            ..Cell::of(Some(per_second(figure.median)))
+        }
+    }
+
     /// Whether an arm of plain SQLite takes less of a measure than etui.
     fn loses(&self, group: &GroupKey, arm: &str, measure: &str) -> bool {
-        matches!(arm, PLAIN_DELETE | PLAIN_WAL)
+        matches!(arm, PLAIN_DELETE | PLAIN_WAL | PLAIN_REDO)
             && self
                 .results
                 .ratio(group, arm, ETUI, measure)
@@ -264,10 +267,11 @@ impl Matrix<'_> {
 
     /// System calls for each insert, from where they were traced.
     fn calls(&self) -> Table {
-        const SHOWN: [(&str, &str); 7] = [
+        const SHOWN: [(&str, &str); 8] = [
             ("database writes", "work/database_write_calls"),
             ("journal writes", "work/journal_write_calls"),
             ("log writes", "work/wal_write_calls"),
+            ("redo log writes", "work/redo_write_calls"),
             ("fdatasync", "fdatasync"),
             ("fsync", "fsync"),
             ("unlink", "work/journal_unlink_calls"),
@@ -277,7 +281,7 @@ impl Matrix<'_> {
             return Table::default();
         };
         let count = |arm: &str, measure: &str| match measure {
-            "fdatasync" | "fsync" => ["database", "journal", "wal", "directory"]
+            "fdatasync" | "fsync" => ["database", "journal", "wal", "redo", "directory"]
                 .iter()
                 .filter_map(|file| self.each(&group, arm, &format!("work/{file}_{measure}_calls")))
                 .fold(0.0, |sum, calls| sum + calls),
@@ -346,6 +350,7 @@ impl Matrix<'_> {
                 self.each_cure(&ext4),
                 self.external(),
                 self.checkpoints(),
+                self.redo(),
                 self.etui(),
             ]
             .into_iter()
@@ -372,7 +377,7 @@ impl Matrix<'_> {
                 "On the current directory's file system a recycled log with fdatasync makes {:.1} times as many inserts a second as a rollback journal with fsync ({:.1} to {:.1}); what reaches the device can be counted on loop images only, which need root.",
                 faster.median, faster.low, faster.high
             ),
-            notes: self.etui().into_iter().collect(),
+            notes: [self.redo(), self.etui()].into_iter().flatten().collect(),
         }
     }
 
@@ -463,6 +468,16 @@ impl Matrix<'_> {
             ));
         }
         words.push_str("; both append to a log that still grows. Plain SQLite is given its rows ready made, etui derives keys and terms in its time.");
+        if let Some(faster) = self.results.ratio(&group, PLAIN_WAL, PLAIN_REDO, WALL) {
+            words.push_str(&format!(
+                " Through etui's VFS plain SQLite saves {:.2} times as many as without it ({:.2} to {:.2})",
+                faster.median, faster.low, faster.high
+            ));
+            if let Some(redo) = bytes(PLAIN_REDO) {
+                words.push_str(&format!(", {:.1} KiB for each", redo / KIB));
+            }
+            words.push('.');
+        }
         Some(words)
     }
 }
@@ -476,13 +491,14 @@ pub(super) fn bytes_of(purpose: Purpose) -> String {
     format!("work/block_{}_bytes", purpose.name())
 }
 
-fn title(work: &str) -> &str {
+pub(super) fn title(work: &str) -> &str {
     match work {
         INSERT => "Inserts of 100 bytes",
         UPDATE => "Updates of 100 bytes",
         DELETE => "Deletions of 100 bytes",
         THUMBNAILS => "Batches of 60 thumbnails",
         CONTACT => "Contacts",
+        SLOW => "Inserts of 100 bytes with slow flushes",
         other => other,
     }
 }

@@ -2,58 +2,134 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
-use etui_vfs::shim::{Shim, ShimOptions, SyncCall};
+use etui_vfs::shim::{FileKind, Shim, ShimOptions, SyncCall};
+use etui_vfs::{Options, Vfs};
 use rusqlite::{Connection, OpenFlags};
 
-use super::{DELETE, INSERT, THUMBNAILS, UPDATE, split};
+use super::{DELETE, INSERT, SLOW, SLOW_FLUSH, THUMBNAILS, UPDATE, split};
 use crate::measure::layout::Purpose;
-use crate::{Case, Error, Meter};
+use crate::{Case, Error, Meter, redo};
 
 /// Rows that are there beforehand.
-const THERE: u64 = 100;
+pub(super) const THERE: u64 = 100;
 /// Those of them that were inserted one by one.
 const FIRST: u64 = 8;
-const ROW: usize = 100;
+pub(super) const ROW: usize = 100;
 /// Thumbnails of a batch, and their mean size.
 const BATCH: u64 = 60;
 const THUMBNAIL: usize = 35_000;
 
+/// What SQLite goes through.
+enum Through {
+    Shim(Shim),
+    Redo(Vfs),
+}
+
+impl Through {
+    /// For an arm. A process can register a name once only.
+    fn of(case: &Case) -> Result<Self, Error> {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let sync_delay = if case.work == SLOW {
+            SLOW_FLUSH
+        } else {
+            Duration::ZERO
+        };
+        if case.settings.is("redo") {
+            let mut options = redo::options();
+            options.log_size = log_size(case, &options);
+            return Ok(Self::Redo(redo::register(options, sync_delay)?));
+        }
+        let name = format!("journal-matrix-{}", COUNT.fetch_add(1, Ordering::Relaxed));
+        let options = ShimOptions {
+            sync: if case.settings.is("fsync") {
+                SyncCall::Fsync
+            } else {
+                SyncCall::Fdatasync
+            },
+            sync_delay,
+            ..ShimOptions::default()
+        };
+        let shim = Shim::register(&name, options);
+        Ok(Self::Shim(shim.map_err(|e| Error::other(e.to_string()))?))
+    }
+
+    fn name(&self) -> &str {
+        match self {
+            Self::Shim(shim) => shim.name(),
+            Self::Redo(vfs) => vfs.name(),
+        }
+    }
+
+    /// How many flushes were asked of the files below so far.
+    fn flushes(&self) -> u64 {
+        match self {
+            Self::Shim(shim) => {
+                let counters = shim.counters();
+                FileKind::ALL
+                    .map(|kind| counters.of(kind).syncs)
+                    .iter()
+                    .sum()
+            }
+            Self::Redo(vfs) => {
+                let counters = vfs.counters();
+                counters.redo_flushes + counters.database_flushes + counters.journal_flushes
+            }
+        }
+    }
+}
+
+/// A redo log that has room for the work beside what the preparations log whole, as the recycled
+/// log has.
+fn log_size(case: &Case, options: &Options) -> u64 {
+    let bytes = filler(case) * 4096 + (1 << 20);
+    options.log_size.max(bytes)
+}
+
 pub fn run(case: &Case, meter: &mut Meter) -> Result<(), Error> {
-    let shim = shim(case.settings.is("fsync"))?;
+    let through = Through::of(case)?;
     let path = meter.dir().join("rows.db");
-    let mut db = open(&path, &shim, case)?;
+    let mut db = open(&path, through.name(), case)?;
     prepare(&mut db, case)?;
 
-    let journal = beside(&path, "-journal");
-    let log = beside(&path, "-wal");
+    let [journal, log, record] = ["-journal", "-wal", "-redo"].map(|end| beside(&path, end));
     let files = [
         (Purpose::Database, path.as_path()),
         (Purpose::Journal, journal.as_path()),
         (Purpose::Journal, log.as_path()),
+        (Purpose::Journal, record.as_path()),
     ];
-    split::work(meter, &files, || work(&mut db, case))?;
+    let flushes = through.flushes();
+    phase(meter, "work", &through, |meter| {
+        split::work(meter, &files, || work(&mut db, case))
+    })?;
+    let flushes = through.flushes() - flushes;
+    meter.record("work/asked_flushes", flushes as f64);
     if case.settings.text("journal")? == "WAL" {
-        meter.phase("checkpoint", || {
-            Ok(db.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?)
+        phase(meter, "checkpoint", &through, |meter| {
+            meter.phase("checkpoint", || {
+                Ok(db.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?)
+            })
         })?;
     }
     answer(&db, meter)
 }
 
-/// A VFS with one kind of sync. A process can register a name once only.
-fn shim(fsync: bool) -> Result<Shim, Error> {
-    static COUNT: AtomicU32 = AtomicU32::new(0);
-    let name = format!("journal-matrix-{}", COUNT.fetch_add(1, Ordering::Relaxed));
-    let options = ShimOptions {
-        sync: if fsync {
-            SyncCall::Fsync
-        } else {
-            SyncCall::Fdatasync
-        },
-        ..ShimOptions::default()
+/// Records what the VFS `etui` counted meanwhile, if the arm has it.
+fn phase(
+    meter: &mut Meter,
+    name: &str,
+    through: &Through,
+    work: impl FnOnce(&mut Meter) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let Through::Redo(vfs) = through else {
+        return work(meter);
     };
-    Shim::register(&name, options).map_err(|e| Error::other(e.to_string()))
+    let before = vfs.counters();
+    work(meter)?;
+    redo::record(meter, name, &vfs.counters().since(&before));
+    Ok(())
 }
 
 /// The name of a file that SQLite keeps beside a database.
@@ -63,8 +139,8 @@ pub fn beside(path: &Path, ending: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-fn open(path: &Path, shim: &Shim, case: &Case) -> Result<Connection, Error> {
-    let db = Connection::open_with_flags_and_vfs(path, OpenFlags::default(), shim.name())?;
+fn open(path: &Path, vfs: &str, case: &Case) -> Result<Connection, Error> {
+    let db = Connection::open_with_flags_and_vfs(path, OpenFlags::default(), vfs)?;
     let journal = case.settings.text("journal")?;
     let set: String = db.query_row(&format!("PRAGMA journal_mode = {journal}"), [], |row| {
         row.get(0)
@@ -101,12 +177,12 @@ fn prepare(db: &mut Connection, case: &Case) -> Result<(), Error> {
         insert(&change, id, ROW)?;
     }
     change.commit()?;
+    // Before the log is written back: what is not flushed then, a redo log's next epoch flushes.
+    let synchronous = case.settings.text("synchronous")?;
+    db.execute_batch(&format!("PRAGMA synchronous = {synchronous}"))?;
     if case.settings.is("recycled") {
         // Every page of this is a frame of the log; it stays, as free pages would be used.
-        let pages = match case.work.as_str() {
-            THUMBNAILS => case.size * (BATCH * 10 + 20),
-            _ => case.size * 4 + 20,
-        };
+        let pages = filler(case);
         db.execute_batch(&format!(
             "CREATE TABLE filler AS SELECT zeroblob({}) AS x",
             pages * 4096
@@ -119,15 +195,21 @@ fn prepare(db: &mut Connection, case: &Case) -> Result<(), Error> {
             return Err(Error::other("the log could not be written back"));
         }
     }
-    let synchronous = case.settings.text("synchronous")?;
-    db.execute_batch(&format!("PRAGMA synchronous = {synchronous}"))?;
     Ok(())
+}
+
+/// How many pages the work may need in a log.
+fn filler(case: &Case) -> u64 {
+    match case.work.as_str() {
+        THUMBNAILS => case.size * (BATCH * 10 + 20),
+        _ => case.size * 4 + 20,
+    }
 }
 
 fn work(db: &mut Connection, case: &Case) -> Result<(), Error> {
     for at in 0..case.size {
         match case.work.as_str() {
-            INSERT => insert(db, THERE + at, ROW)?,
+            INSERT | SLOW => insert(db, THERE + at, ROW)?,
             UPDATE => {
                 db.prepare_cached("UPDATE item SET content = ?2 WHERE id = ?1")?
                     .execute((id_of(at * 37 % THERE), content(THERE + at, ROW)))?;
@@ -157,12 +239,12 @@ fn insert(db: &Connection, id: u64, size: usize) -> Result<(), Error> {
     Ok(())
 }
 
-fn id_of(id: u64) -> i64 {
+pub(super) fn id_of(id: u64) -> i64 {
     i64::try_from(id).unwrap_or(i64::MAX)
 }
 
 /// Bytes without order, always the same.
-fn content(id: u64, size: usize) -> Vec<u8> {
+pub(super) fn content(id: u64, size: usize) -> Vec<u8> {
     let mut bytes = vec![0; size];
     blake3::Hasher::new()
         .update(&id.to_le_bytes())

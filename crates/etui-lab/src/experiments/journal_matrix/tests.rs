@@ -19,6 +19,7 @@ fn group(work: &str, stack: &str) -> Group {
         size: if work == THUMBNAILS { 1 } else { SIZE },
         arms: match work {
             CONTACT => contact::arms(),
+            SLOW => redo::slow_arms(),
             _ => MODES.iter().map(Mode::arm).collect(),
         },
         ..Group::default()
@@ -61,7 +62,7 @@ fn all_arms_of_a_work_give_the_same_answer() {
         return;
     };
     let mut results = Results::default();
-    for name in [INSERT, UPDATE, DELETE, THUMBNAILS, CONTACT] {
+    for name in [INSERT, UPDATE, DELETE, THUMBNAILS, CONTACT, SLOW] {
         let group = group(name, stacks::RAM);
         let shared = tempfile::tempdir().unwrap();
         JournalMatrix.furnish(&group, shared.path()).unwrap();
@@ -75,9 +76,29 @@ fn all_arms_of_a_work_give_the_same_answer() {
         }
         results.runs.extend(runs);
     }
+    // A block and a flush for each, and one of each for the epoch; whatever the device.
+    for name in [INSERT, UPDATE, DELETE] {
+        let runs = &results.runs;
+        let run = runs
+            .iter()
+            .find(|run| run.case.work == name && run.case.arm == REDO);
+        let measures = &run.unwrap().measures;
+        let count = |measure: &str| measures[&format!("work/vfs_{measure}")] as u64;
+        assert_eq!((count("commits"), count("blocks")), (SIZE, SIZE), "{name}");
+        assert_eq!(count("log_flushes"), SIZE + 1, "{name}");
+        assert_eq!(count("log_write_bytes"), (SIZE + 1) * 4096, "{name}");
+        assert_eq!(count("database_writes"), 0, "{name}");
+        assert!(measures["checkpoint/vfs_database_writes"] > 0.0, "{name}");
+    }
     // Without a device of its own there is nothing to say of what reaches it.
     let presentation = JournalMatrix.present(&results);
     assert_eq!(presentation.charts, []);
+    let titles = presentation.tables.iter().map(|table| table.title.as_str());
+    assert!(
+        titles
+            .clone()
+            .any(|title| title == "What the VFS etui counted, each")
+    );
 }
 
 #[test]
@@ -129,6 +150,15 @@ fn counts_on_fresh_file_systems_are_those_of_the_reference() {
     let bytes = recycled["journal_bytes"];
     assert!((8_192.0..10_000.0).contains(&bytes), "{recycled:?}");
     assert!(recycled["database_bytes"] < 1.0, "{recycled:?}");
+    // One block of the redo log, and no more of the database or the file system.
+    for stack in ["ext4", "xfs"] {
+        let redo = each(stack, REDO);
+        let (writes, bytes) = (redo["real_writes"], redo["journal_bytes"]);
+        assert!((0.9..1.5).contains(&writes), "{stack}: {redo:?}");
+        assert!((4_096.0..5_500.0).contains(&bytes), "{stack}: {redo:?}");
+        assert!(near(redo["empty_flushes"], 1.0), "{stack}: {redo:?}");
+        assert!(redo["database_bytes"] < 1.0, "{stack}: {redo:?}");
+    }
     let found = each("ext4", FOUND);
     assert!(found["fs_journal_bytes"] > found["real_write_bytes"] / 2.0);
     let external = each("ext4-journal", FOUND);

@@ -2,6 +2,7 @@
 
 mod contacts;
 mod library;
+mod log;
 mod present;
 mod sqlite;
 
@@ -26,6 +27,11 @@ const GROWTH: &str = "database grows in steps";
 const BUFFER: &str = "buffer of 4 pages, read ahead";
 const COALESCE: &str = "write-back consolidated";
 const ALL: &str = "all cures";
+/// Not the study's: SQLite's write-ahead log, by itself, and through the VFS `etui` with the
+/// checkpoints apart and as SQLite has them.
+const WAL: &str = "write-ahead log";
+const REDO: &str = "etui-vfs";
+const REDO_BY_ITSELF: &str = "etui-vfs, SQLite's checkpoints";
 const ETUI: &str = "etui, as contacts with photos";
 
 /// The soft heap limits that are tried as cures, megabytes.
@@ -98,9 +104,9 @@ impl Tuning {
 /// Which arms a group has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Extent {
-    /// Every cure, and etui.
+    /// Every cure, logs, and etui.
     Full,
-    /// Those that matter to a file system, and etui.
+    /// Those that matter to a file system, logs, and etui.
     Card,
     /// Those that depend on the page size.
     Pages,
@@ -168,6 +174,20 @@ fn arms(page_size: u64, tracks: u64, extent: Extent) -> Vec<Arm> {
     };
     arms.push(all.arm(ALL, Role::AllCures, tracks));
     if lasting {
+        for (name, role, redo, apart) in [
+            (WAL, Role::Peer, false, true),
+            (REDO, Role::Etui, true, true),
+            (REDO_BY_ITSELF, Role::Etui, true, false),
+        ] {
+            let settings = Settings::new()
+                .with("page_size", page_size)
+                .with("tracks", tracks)
+                .with("limit", 8 * MB)
+                .with("log", true)
+                .with("redo", redo)
+                .with("checkpoints_apart", apart);
+            arms.push(Arm::new(name, role, settings));
+        }
         let settings = Settings::new()
             .with("page_size", page_size)
             .with("tracks", tracks)
@@ -241,7 +261,11 @@ impl Experiment for MediaSync {
                 did not have. The journal `as long as it was` is never cut: the scan has made it \
                 as long as any batch needs. Consolidated write-back has a buffer of 512 kB for \
                 each file; growth goes in steps of 1 MB. All cures: 8 MB, journal never cut, and \
-                the rest. etui keeps contacts so far, not music: the same tracks as cards, \
+                the rest. Beside the study's settings SQLite's write-ahead log is tried, with the \
+                limit of 8 MB: by itself, and, unmodified, through etui's VFS, where a batch is \
+                one record in a redo log that rests at 4 MB. Their time is up to the commit; \
+                each batch is then written back as a phase of its own, and both are shown \
+                together, beside a run that leaves that to SQLite. etui keeps contacts so far, not music: the same tracks as cards, \
                 pictures as photos in base64, which are a third larger; it has its own cache, \
                 log and limits, and indexes for searching that the others lack.",
             same_answer: "A digest of titles, artists, albums and pictures of all tracks, read \
@@ -342,6 +366,8 @@ impl Experiment for MediaSync {
         };
         if etui {
             contacts::run(&work, meter)
+        } else if case.settings.is("log") {
+            log::run(&work, meter)
         } else {
             sqlite::run(&work, meter)
         }

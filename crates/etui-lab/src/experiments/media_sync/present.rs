@@ -1,8 +1,8 @@
 //! What the results of `media-sync` come to.
 
 use super::{
-    ALL, AS_FOUND, BUFFER, COALESCE, ENOUGH, ETUI, FORMULA, GROWTH, KB, LIMITS, PAGE_SIZE, buffer,
-    formula, limit, work_name,
+    ALL, AS_FOUND, BUFFER, COALESCE, ENOUGH, ETUI, FORMULA, GROWTH, KB, LIMITS, PAGE_SIZE, REDO,
+    REDO_BY_ITSELF, WAL, buffer, formula, limit, work_name,
 };
 use crate::{
     Better, Cell, Chart, ChartKind, Column, GroupKey, Presentation, Results, Role, Row, Series,
@@ -48,9 +48,11 @@ pub(super) fn present(results: &Results) -> Presentation {
         table.title = "As found, each cure, all cures, etui: 4 kB pages, here".to_owned();
         table.caption = "For each batch of 60 tracks; ratios are to as found. What is resized \
             and written twice is what SQLite's files see; etui opens its files by itself, so \
-            only its calls are counted."
+            only its calls are counted. Logs that are written back after the commit have a \
+            table of their own."
             .to_owned();
         tables.push(table);
+        tables.push(log_table(results, main));
         charts.push(bars(
             results,
             main,
@@ -70,6 +72,7 @@ pub(super) fn present(results: &Results) -> Presentation {
     for key in results.groups() {
         if key.stack != stacks::HERE && key.work == work_name(PAGE_SIZE) {
             let mut table = arms_table(results, &key, &CARD);
+            let logs = log_table(results, &key);
             table.title = format!("On {}: 4 kB pages", key.stack);
             table.caption = "For each batch; the room is that of all files at the end. Blocks \
                 are counted at the device, in a pass of their own."
@@ -78,7 +81,7 @@ pub(super) fn present(results: &Results) -> Presentation {
             if let Some(driver) = details.and_then(|details| details.get("driver")) {
                 table.caption += &format!(" Driver: {driver}.");
             }
-            tables.push(table);
+            tables.extend([table, logs]);
         }
     }
     tables.retain(|table| !table.rows.is_empty());
@@ -94,6 +97,14 @@ fn group(results: &Results, stack: &str, page_size: u64) -> Option<GroupKey> {
     let work = work_name(page_size);
     let mut groups = results.groups().into_iter();
     groups.find(|key| key.stack == stack && key.work == work)
+}
+
+/// The arms whose batches end with the database's file written: in the others that is a phase of
+/// its own, and [`log_table`] shows both.
+fn comparable(results: &Results, key: &GroupKey) -> Vec<(String, Role)> {
+    let mut arms = results.arms(key);
+    arms.retain(|(arm, _)| ![WAL, REDO].contains(&arm.as_str()));
+    arms
 }
 
 /// The page sizes that were run here, in rising order.
@@ -133,7 +144,7 @@ fn cell(results: &Results, key: &GroupKey, arm: &str, measure: &str) -> Cell {
 
 /// A row for each arm; where another arm does better than etui, etui's figure is marked.
 fn arms_table(results: &Results, key: &GroupKey, columns: &[(&str, &str, Unit)]) -> Table {
-    let arms = results.arms(key);
+    let arms = comparable(results, key);
     let rows = arms
         .iter()
         .map(|(arm, role)| {
@@ -159,13 +170,77 @@ fn arms_table(results: &Results, key: &GroupKey, columns: &[(&str, &str, Unit)])
     }
 }
 
+/// The arms with a log, with what is written back after each commit, beside the journal's.
+fn log_table(results: &Results, key: &GroupKey) -> Table {
+    const PARTS: [&str; 2] = ["sync", "checkpoint"];
+    const WRITTEN: [&str; 2] = ["database_write_bytes", "journal_write_bytes"];
+    let each = |arm: &str, part: &str, measure: &str| {
+        per_batch(results, key, arm, &format!("{part}/{measure}"))
+    };
+    // What a part does not have, it did not do.
+    let both = |arm: &str, measures: &[&str]| -> Option<f64> {
+        each(arm, "sync", measures[0])?;
+        let all = PARTS
+            .iter()
+            .flat_map(|part| measures.iter().map(move |of| (*part, *of)));
+        Some(all.filter_map(|(part, of)| each(arm, part, of)).sum())
+    };
+    // The batches are the same for all arms.
+    let payload =
+        each(WAL, "sync", "payload_bytes").or_else(|| each(REDO, "sync", "payload_bytes"));
+    let rows = [AS_FOUND, ALL, WAL, REDO, REDO_BY_ITSELF].into_iter();
+    let rows = rows.filter_map(|arm| {
+        let roles = results.arms(key);
+        let (_, role) = roles.iter().find(|(name, _)| name == arm)?;
+        let bytes = both(arm, &WRITTEN);
+        let ratio = bytes.zip(payload).map(|(bytes, payload)| bytes / payload);
+        Some(Row {
+            label: arm.to_owned(),
+            role: *role,
+            cells: vec![
+                Cell::of(each(arm, "sync", "wall_ns")),
+                Cell::of(both(arm, &["wall_ns"])),
+                Cell::of(both(arm, &["database_writes", "journal_writes"])),
+                Cell::of(bytes),
+                Cell::of(ratio),
+                Cell::of(both(arm, &["database_syncs", "journal_syncs"])),
+                Cell::of(each(arm, "sync", "block_writes")),
+                Cell::of(both(arm, &["block_writes"])),
+                Cell::of(both(arm, &["block_write_bytes"])),
+            ],
+        })
+    });
+    let rows: Vec<Row> = rows.collect();
+    let logs = rows
+        .iter()
+        .any(|row| [WAL, REDO, REDO_BY_ITSELF].contains(&row.label.as_str()));
+    Table {
+        title: format!("Journal and logs, with what is written back, {}", key.stack),
+        caption: "For each batch. Up to the commit, and with the checkpoint after it, which a \
+            journal has within its commit, as has the log that SQLite checkpoints itself. Writes and bytes are those that the database and its \
+            journal or log were given; ratios are to the bytes of pictures and metadata."
+            .to_owned(),
+        columns: vec![
+            Column::time("up to the commit"),
+            Column::time("and written back"),
+            Column::count("file writes"),
+            Column::bytes("file bytes"),
+            Column::new("of the payload", Unit::Ratio, Better::Less),
+            Column::count("flushes"),
+            Column::count("block writes up to the commit"),
+            Column::count("block writes"),
+            Column::bytes("block bytes"),
+        ],
+        rows: if logs { rows } else { Vec::new() },
+    }
+}
+
 /// Whether any other arm has less of a measure.
 fn beaten(results: &Results, key: &GroupKey, arm: &str, measure: &str) -> bool {
     let Some(own) = results.median(key, arm, measure) else {
         return false;
     };
-    results
-        .arms(key)
+    comparable(results, key)
         .iter()
         .filter(|(other, _)| other != arm)
         .filter_map(|(other, _)| results.median(key, other, measure))
@@ -296,7 +371,7 @@ fn buffer_table(results: &Results) -> Table {
 fn bars(results: &Results, key: &GroupKey, measure: &str, title: &str) -> Chart {
     let mut labels = Vec::new();
     let mut series: Vec<Series> = Vec::new();
-    for (arm, role) in results.arms(key) {
+    for (arm, role) in comparable(results, key) {
         let Some(value) = per_batch(results, key, &arm, measure) else {
             continue;
         };
@@ -445,9 +520,16 @@ fn notes(results: &Results, key: &GroupKey) -> Vec<String> {
             short_of.join(", ")
         ));
     }
+    if let (Some(found), Some(log)) = (ratio(REDO), results.ratio(key, REDO, WAL, TIME)) {
+        notes.push(format!(
+            "SQLite's log through etui's VFS takes {:.2} of the time as found up to the commit \
+             ({:.2} to {:.2}), {:.2} of that of SQLite's own log ({:.2} to {:.2}); what both \
+             write back afterwards has a table of its own.",
+            found.median, found.low, found.high, log.median, log.low, log.high
+        ));
+    }
     if let Some(etui) = results.ratio(key, ETUI, AS_FOUND, TIME) {
-        let best = results
-            .arms(key)
+        let best = comparable(results, key)
             .into_iter()
             .filter(|(arm, _)| arm != ETUI)
             .filter_map(|(arm, _)| Some((results.median(key, &arm, TIME)?, arm)))

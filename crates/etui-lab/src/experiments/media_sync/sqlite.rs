@@ -67,35 +67,48 @@ fn options(settings: &Settings) -> Result<ShimOptions, Error> {
     })
 }
 
-struct Library {
-    db: Connection,
+/// An open library of tracks.
+pub(super) struct Library {
+    pub(super) db: Connection,
 }
 
 impl Library {
+    /// Opens it with the rollback journal of an arm.
     fn open(path: &Path, shim: &Shim, settings: &Settings) -> Result<Self, Error> {
-        let flags = OpenFlags::default();
-        let db = Connection::open_with_flags_and_vfs(path, flags, shim.name())?;
+        let resting = match settings.number("resting")? {
+            0 => -1,
+            bytes => i64::try_from(bytes).unwrap_or(i64::MAX),
+        };
+        let journal = format!(
+            "PRAGMA journal_mode = PERSIST; PRAGMA synchronous = FULL;
+             PRAGMA journal_size_limit = {resting};"
+        );
+        Self::open_through(path, shim.name(), settings, &journal)
+    }
+
+    /// Opens it through a VFS, with an arm's limit of memory and what else is to be set.
+    pub(super) fn open_through(
+        path: &Path,
+        vfs: &str,
+        settings: &Settings,
+        pragmas: &str,
+    ) -> Result<Self, Error> {
+        let db = Connection::open_with_flags_and_vfs(path, OpenFlags::default(), vfs)?;
         if etui_vfs::memory_used() == 0 {
             return Err(Error::other(
                 "SQLite does not count its memory, so the soft heap limit cannot bind",
             ));
         }
-        let resting = match settings.number("resting")? {
-            0 => -1,
-            bytes => i64::try_from(bytes).unwrap_or(i64::MAX),
-        };
         // The cache itself has no bound, so that the soft heap limit alone binds.
         db.execute_batch(&format!(
-            "PRAGMA journal_mode = PERSIST; PRAGMA synchronous = FULL;
-             PRAGMA journal_size_limit = {resting}; PRAGMA cache_size = -1000000;
-             PRAGMA soft_heap_limit = {};",
+            "{pragmas} PRAGMA cache_size = -1000000; PRAGMA soft_heap_limit = {};",
             settings.number("limit")?
         ))?;
         Ok(Self { db })
     }
 
     /// Writes the metadata of all tracks anew, as after a scan of the card.
-    fn scan(&self) -> Result<(), Error> {
+    pub(super) fn scan(&self) -> Result<(), Error> {
         self.db.execute_batch(
             "UPDATE track SET title = rtrim(title), artist = rtrim(artist), album = rtrim(album),
                               path = rtrim(path)",
@@ -105,7 +118,7 @@ impl Library {
 
     /// Adds tracks as they come: metadata, then the picture, then the metadata that tells of it.
     /// Answers how long the commit took.
-    fn add(&self, batch: &[(Track, Vec<u8>)]) -> Result<Duration, Error> {
+    pub(super) fn add(&self, batch: &[(Track, Vec<u8>)]) -> Result<Duration, Error> {
         let db = &self.db;
         db.execute_batch("BEGIN IMMEDIATE")?;
         for (track, picture) in batch {
@@ -118,6 +131,51 @@ impl Library {
         let begun = Instant::now();
         db.execute_batch("COMMIT")?;
         Ok(begun.elapsed())
+    }
+
+    /// Reads all tracks and pictures, as the phase `read`, and answers with them; `total`: how
+    /// many there must be.
+    pub(super) fn read(&self, total: u64, meter: &mut Meter) -> Result<(), Error> {
+        let mut rows = Vec::new();
+        meter.phase("read", || {
+            let mut all = self.db.prepare(
+                "SELECT track.id, title, artist, album, picture FROM track
+                 LEFT JOIN art ON art.track = track.id ORDER BY track.id",
+            )?;
+            let mut found = all.query([])?;
+            while let Some(row) = found.next()? {
+                let mut hash = blake3::Hasher::new();
+                for column in 1..4 {
+                    hash.update(row.get_ref(column)?.as_str().unwrap_or_default().as_bytes());
+                    hash.update(&[0]);
+                }
+                hash.update(
+                    row.get_ref(4)?
+                        .as_blob_or_null()
+                        .ok()
+                        .flatten()
+                        .unwrap_or_default(),
+                );
+                rows.push(hash.finalize());
+            }
+            Ok(())
+        })?;
+        if rows.len() as u64 != total {
+            return Err(Error::other(format!(
+                "{} of {total} tracks are there",
+                rows.len()
+            )));
+        }
+        let sound: String = self
+            .db
+            .query_row("PRAGMA quick_check", [], |row| row.get(0))?;
+        if sound != "ok" {
+            return Err(Error::other(format!("the database is damaged: {sound}")));
+        }
+        for row in rows {
+            meter.answer(row.as_bytes());
+        }
+        Ok(())
     }
 }
 
@@ -188,49 +246,11 @@ pub(super) fn run(work: &Work<'_>, meter: &mut Meter) -> Result<(), Error> {
     let before = shim.counters();
     let library = Library::open(&path, &shim, work.settings)?;
     let total = work.tracks + BATCH * (work.batches + 1);
-    let mut rows = Vec::new();
-    meter.phase("read", || {
-        let mut all = library.db.prepare(
-            "SELECT track.id, title, artist, album, picture FROM track
-             LEFT JOIN art ON art.track = track.id ORDER BY track.id",
-        )?;
-        let mut found = all.query([])?;
-        while let Some(row) = found.next()? {
-            let mut hash = blake3::Hasher::new();
-            for column in 1..4 {
-                hash.update(row.get_ref(column)?.as_str().unwrap_or_default().as_bytes());
-                hash.update(&[0]);
-            }
-            hash.update(
-                row.get_ref(4)?
-                    .as_blob_or_null()
-                    .ok()
-                    .flatten()
-                    .unwrap_or_default(),
-            );
-            rows.push(hash.finalize());
-        }
-        Ok(())
-    })?;
+    library.read(total, meter)?;
     let reads = shim.counters().since(&before);
     let database = reads.of(FileKind::Database);
     meter.record("read/database_reads", database.reads as f64);
     meter.record("read/database_read_bytes", database.read_bytes as f64);
-    if rows.len() as u64 != total {
-        return Err(Error::other(format!(
-            "{} of {total} tracks are there",
-            rows.len()
-        )));
-    }
-    let sound: String = library
-        .db
-        .query_row("PRAGMA quick_check", [], |row| row.get(0))?;
-    if sound != "ok" {
-        return Err(Error::other(format!("the database is damaged: {sound}")));
-    }
-    for row in rows {
-        meter.answer(row.as_bytes());
-    }
     Ok(())
 }
 

@@ -379,6 +379,8 @@ fn since(begun: Instant) -> Answer {
 /// Plain SQLite with a schema made by hand, in this process.
 pub struct PlainBook {
     path: PathBuf,
+    /// What it is opened through, if that is not SQLite's own.
+    vfs: Option<String>,
     plain: Option<Plain>,
     rows: Rows,
     /// The contacts of the fill: the last batch of it writes the substrings.
@@ -388,14 +390,15 @@ pub struct PlainBook {
 
 impl PlainBook {
     /// A database, made if there is none, and the rows to be saved into it.
-    pub fn new(path: &Path, rows: Rows, fill: u64) -> Result<Self, Error> {
+    pub fn new(path: &Path, rows: Rows, fill: u64, vfs: Option<&str>) -> Result<Self, Error> {
         let plain = if path.exists() {
-            Plain::open(path, Parts::Gram)?
+            Plain::open(path, Parts::Gram, vfs)?
         } else {
-            Plain::create(path, Parts::Gram)?
+            Plain::create(path, Parts::Gram, vfs)?
         };
         Ok(Self {
             path: path.to_owned(),
+            vfs: vfs.map(str::to_owned),
             plain: Some(plain),
             rows,
             fill,
@@ -515,7 +518,7 @@ impl Book for PlainBook {
 
     fn open(&mut self) -> Result<Answer, Error> {
         let begun = Instant::now();
-        let plain = Plain::open(&self.path, Parts::Gram)?;
+        let plain = Plain::open(&self.path, Parts::Gram, self.vfs.as_deref())?;
         plain.list(1)?;
         let took = since(begun);
         self.plain = Some(plain);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{BOOK_WORK, INDEX_WORK, MEMORY_WORK, queries};
+use super::{BOOK_WORK, INDEX_REDO_WORK, INDEX_WORK, MEMORY_WORK, queries, through};
 use crate::Role;
 use crate::present::{
     Better, Cell, Chart, ChartKind, Column, Presentation, Row, Series, Shown, Table, Unit, Verdict,
@@ -17,6 +17,7 @@ pub const DIRECT: &str = "EDS direct, as shipped";
 pub const DIRECT_TUNED: &str = "EDS direct, all indexes";
 pub const DURABLE: &str = "EDS over D-Bus, made durable";
 pub const PLAIN: &str = "plain SQLite, a schema by hand";
+pub const PLAIN_REDO: &str = "plain SQLite, through etui-vfs";
 pub const ETUI: &str = "etui";
 pub const DEFERRED: &str = "etui, deferred";
 
@@ -62,12 +63,18 @@ pub fn present(results: &Results) -> Presentation {
     if let Some(group) = largest {
         shown.tables.extend(view.tables(group));
         shown.tables.push(view.durability(group));
+        let counted = through::counted(results, group);
+        shown
+            .tables
+            .extend((!counted.rows.is_empty()).then_some(counted));
     }
     if let Some(group) = of(MEMORY_WORK).max_by_key(|group| group.size) {
         shown.tables.push(view.memory(group));
     }
-    if let Some(group) = of(INDEX_WORK).max_by_key(|group| group.size) {
-        shown.tables.push(view.indexes(group));
+    for work in [INDEX_WORK, INDEX_REDO_WORK] {
+        if let Some(group) = of(work).max_by_key(|group| group.size) {
+            shown.tables.push(view.indexes(group));
+        }
     }
     let curve: Vec<&GroupKey> = of(BOOK_WORK).collect();
     shown.charts = CURVES
@@ -352,11 +359,16 @@ impl View<'_> {
             .unwrap_or(1.0)
             .max(1.0);
         let size = group.size.max(1) as f64;
+        // Checkpoints come in some saves only, and are not the index's.
+        let (of_one, bytes) = match group.work == INDEX_REDO_WORK {
+            true => ("log bytes of one", "saves/vfs_log_write_bytes"),
+            false => ("bytes of one", "saves/called_write_bytes"),
+        };
         let measures = [
             ("fill/wall_ns", size),
             ("save_one/wall_ns", 1.0),
             ("fill/called_write_bytes", size),
-            ("saves/called_write_bytes", saves),
+            (bytes, saves),
             ("fill/pages", 1.0),
         ];
         let mut before: [Option<f64>; 5] = [None; 5];
@@ -386,15 +398,20 @@ impl View<'_> {
             Column::time("added"),
             Column::bytes("batch bytes, each"),
             Column::bytes("added"),
-            Column::bytes("bytes of one"),
+            Column::bytes(of_one),
             Column::bytes("added"),
             Column::count("pages"),
             Column::count("added"),
         ];
         Table {
             title: format!(
-                "What each index costs a save, at {} contacts",
-                whole(group.size)
+                "What each index costs a save, at {} contacts{}",
+                whole(group.size),
+                if group.work == INDEX_REDO_WORK {
+                    ", through etui-vfs"
+                } else {
+                    ""
+                }
             ),
             caption: "Plain SQLite with a schema made by hand, an index more in each row; added: by that \
                       one; below 0 is noise. Substrings (gram) are written in batches, never within a single save."
@@ -531,8 +548,12 @@ fn words(ns: f64) -> String {
 fn why(measure: &str, arm: &str) -> &'static str {
     let work = measure.split('/').next().unwrap_or(measure);
     let saving = matches!(work, "save_one" | "save_one_mean" | "fill");
-    if arm == PLAIN {
+    if matches!(arm, PLAIN | PLAIN_REDO) {
         return match work {
+            _ if saving && arm == PLAIN_REDO => {
+                "its saves are records of what changed in a redo log, one write and one flush \
+                 each, and its rows were made before; etui makes them of the cards"
+            }
             _ if saving => {
                 "it inserts rows that were made before; etui makes them of the cards: keys \
                  folded, sort keys, hashes; and looks for an earlier version"

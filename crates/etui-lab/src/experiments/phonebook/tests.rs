@@ -75,6 +75,13 @@ fn all_arms_give_the_same_answer() {
     let shown = Phonebook.present(&results);
     assert!(shown.tables.iter().all(|table| !table.rows.is_empty()));
     assert!(shown.charts.iter().all(|chart| !chart.series.is_empty()));
+    let group = results.groups().into_iter().next().unwrap();
+    let redo = |measure: &str| results.median(&group, show::PLAIN_REDO, measure).unwrap();
+    assert_eq!(redo("saves/vfs_commits"), 5.0);
+    // One for each, and one for the epoch, as the book was closed and opened before.
+    assert_eq!(redo("saves/vfs_log_flushes"), 6.0);
+    let written = redo("save_one/vfs_median_block_bytes");
+    assert!((4_096.0..40_960.0).contains(&written), "{written}");
     if eds::available().is_ok() {
         assert_ne!(shown.verdict.shown, Shown::Open);
         let group = results.groups().into_iter().next().unwrap();

@@ -1,0 +1,160 @@
+//! The arms with a write-ahead log: SQLite's own, and the VFS `etui`.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use etui_vfs::Vfs;
+use etui_vfs::shim::{FileKind, Shim, ShimOptions};
+
+use super::library::{BATCH, Track};
+use super::sqlite::Library;
+use super::{Batches, Work, record_room};
+use crate::{Error, Meter, Pass, redo};
+
+/// Bytes of a batch as a program gives them: pictures and metadata.
+fn payload(batch: &[(Track, Vec<u8>)]) -> u64 {
+    let bytes = |(track, picture): &(Track, Vec<u8>)| {
+        let texts = [&track.title, &track.artist, &track.album, &track.path];
+        picture.len() + texts.iter().map(|text| text.len()).sum::<usize>()
+    };
+    batch.iter().map(bytes).sum::<usize>() as u64
+}
+
+enum Through {
+    Shim(Shim),
+    Redo(Vfs),
+}
+
+/// What reached the files below: the database's, and the log's.
+#[derive(Clone, Copy, Default)]
+struct Written {
+    database_writes: u64,
+    database_bytes: u64,
+    database_flushes: u64,
+    log_writes: u64,
+    log_bytes: u64,
+    log_flushes: u64,
+}
+
+impl Through {
+    fn of(work: &Work<'_>) -> Result<Self, Error> {
+        if work.settings.is("redo") {
+            return Ok(Self::Redo(redo::register(redo::options(), Duration::ZERO)?));
+        }
+        static SHIMS: AtomicU64 = AtomicU64::new(0);
+        let name = format!("media-sync-log-{}", SHIMS.fetch_add(1, Ordering::Relaxed));
+        let shim = Shim::register(&name, ShimOptions::default());
+        Ok(Self::Shim(shim.map_err(|e| Error::other(e.to_string()))?))
+    }
+
+    fn name(&self) -> &str {
+        match self {
+            Self::Shim(shim) => shim.name(),
+            Self::Redo(vfs) => vfs.name(),
+        }
+    }
+
+    fn written(&self) -> Written {
+        match self {
+            Self::Shim(shim) => {
+                let counters = shim.counters();
+                let (database, log) = (counters.of(FileKind::Database), counters.of(FileKind::Wal));
+                Written {
+                    database_writes: database.writes,
+                    database_bytes: database.write_bytes,
+                    database_flushes: database.syncs,
+                    log_writes: log.writes,
+                    log_bytes: log.write_bytes,
+                    log_flushes: log.syncs,
+                }
+            }
+            Self::Redo(vfs) => {
+                let counters = vfs.counters();
+                Written {
+                    database_writes: counters.database_writes,
+                    database_bytes: counters.database_bytes,
+                    database_flushes: counters.database_flushes,
+                    log_writes: counters.redo_writes,
+                    log_bytes: counters.redo_bytes,
+                    log_flushes: counters.redo_flushes,
+                }
+            }
+        }
+    }
+}
+
+/// Records what was written since, under the names that the journal's arms have.
+fn record(meter: &mut Meter, phase: &str, before: Written, now: Written) {
+    for (name, value) in [
+        (
+            "database_writes",
+            now.database_writes - before.database_writes,
+        ),
+        (
+            "database_write_bytes",
+            now.database_bytes - before.database_bytes,
+        ),
+        (
+            "database_syncs",
+            now.database_flushes - before.database_flushes,
+        ),
+        ("journal_writes", now.log_writes - before.log_writes),
+        ("journal_write_bytes", now.log_bytes - before.log_bytes),
+        ("journal_syncs", now.log_flushes - before.log_flushes),
+    ] {
+        meter.record(&format!("{phase}/{name}"), value as f64);
+    }
+}
+
+/// Runs an arm.
+pub(super) fn run(work: &Work<'_>, meter: &mut Meter) -> Result<(), Error> {
+    // Refused if SQLite is in use already; then whether it counts is seen when it is opened.
+    let _ = etui_vfs::memory_statistics(true);
+    let through = Through::of(work)?;
+    let path = meter.dir().join("library.db");
+    let apart = work.settings.is("checkpoints_apart");
+    let pragmas = format!(
+        "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = {};",
+        if apart { 0 } else { 1_000 }
+    );
+    let open = || Library::open_through(&path, through.name(), work.settings, &pragmas);
+    let library = open()?;
+    let write_back = || {
+        let row = "PRAGMA wal_checkpoint(PASSIVE)";
+        Ok::<_, Error>(library.db.query_row(row, [], |_| Ok(()))?)
+    };
+    library.scan()?;
+    let mut batches = Batches::new(work);
+    // Into the steady state: one batch that does not count; SQLite's own log is as long as a
+    // batch needs then.
+    library.add(&batches.next())?;
+    write_back()?;
+
+    let mut commits = Duration::ZERO;
+    let counted = match &through {
+        Through::Redo(vfs) => Some((vfs, vfs.counters())),
+        Through::Shim(_) => None,
+    };
+    for _ in 0..work.batches {
+        let batch = batches.next();
+        meter.record("sync/payload_bytes", payload(&batch) as f64);
+        let before = through.written();
+        commits += meter.phase("sync", || library.add(&batch))?;
+        let now = through.written();
+        record(meter, "sync", before, now);
+        if apart {
+            meter.phase("checkpoint", write_back)?;
+            record(meter, "checkpoint", now, through.written());
+        }
+    }
+    if let Some((vfs, before)) = counted {
+        redo::record(meter, "all", &vfs.counters().since(&before));
+    }
+    if meter.pass() == Pass::Timed {
+        meter.record("commit/wall_ns", commits.as_nanos() as f64);
+    }
+    record_room(meter)?;
+    drop(library);
+
+    open()?.read(work.tracks + BATCH * (work.batches + 1), meter)
+}

@@ -1,0 +1,170 @@
+//! The VFS `etui`, which commits by a redo log of what changed, as arms use it: registered for a
+//! run, its counters as measures, and its flushes made as slow as a run asks for.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use etui_vfs::device::{self, Access, File, HostFile, Lock, Platform, Role};
+use etui_vfs::{Counters, Options, Vfs};
+
+use crate::{Error, Meter};
+
+/// The options of an arm. An idle moment, which makes a database an ordinary one, would come at
+/// a moment of its own in each run.
+pub fn options() -> Options {
+    Options {
+        idle: None,
+        ..Options::default()
+    }
+}
+
+/// Registers the VFS for an arm; each flush returns so much later than the real one. A process
+/// can register a name once only.
+pub fn register(options: Options, flush_delay: Duration) -> Result<Vfs, Error> {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let name = format!("etui-lab-{}", COUNT.fetch_add(1, Ordering::Relaxed));
+    let registered = if flush_delay.is_zero() {
+        etui_vfs::register(&name, options)
+    } else {
+        device::system().and_then(|files| {
+            let slow = Slow { files, flush_delay };
+            etui_vfs::register_with(&name, options, Arc::new(slow))
+        })
+    };
+    registered.map_err(|e| Error::other(e.to_string()))
+}
+
+/// Records what the VFS counted in a phase: `work/vfs_blocks` and so on.
+pub fn record(meter: &mut Meter, phase: &str, counted: &Counters) {
+    for (name, value) in [
+        ("commits", counted.commits),
+        ("records", counted.records),
+        ("pages_compared", counted.pages_compared),
+        ("pages_whole", counted.pages_whole),
+        ("compared_bytes", counted.bytes_compared),
+        ("logged_bytes", counted.bytes_logged),
+        ("blocks", counted.blocks),
+        ("epochs", counted.epochs),
+        ("checkpoints", counted.checkpoints),
+        ("log_writes", counted.redo_writes),
+        ("log_write_bytes", counted.redo_bytes),
+        ("log_flushes", counted.redo_flushes),
+        ("database_writes", counted.database_writes),
+        ("database_write_bytes", counted.database_bytes),
+        ("database_flushes", counted.database_flushes),
+        ("temporary_write_bytes", counted.temporary_bytes),
+    ] {
+        meter.record(&format!("{phase}/vfs_{name}"), value as f64);
+    }
+}
+
+/// Files whose flushes take longer, as those of the shim do with a delay.
+#[derive(Debug)]
+struct Slow {
+    files: Arc<dyn Platform>,
+    flush_delay: Duration,
+}
+
+impl Platform for Slow {
+    fn open(&self, path: Option<&Path>, role: Role, access: Access) -> io::Result<Box<dyn File>> {
+        Ok(Box::new(SlowFile {
+            file: self.files.open(path, role, access)?,
+            flush_delay: self.flush_delay,
+        }))
+    }
+
+    fn exists(&self, path: &Path) -> io::Result<bool> {
+        self.files.exists(path)
+    }
+
+    fn remove(&self, path: &Path, durably: bool) -> io::Result<()> {
+        self.files.remove(path, durably)
+    }
+
+    fn sync_directory_of(&self, path: &Path) -> io::Result<()> {
+        self.files.sync_directory_of(path)
+    }
+
+    fn identity(&self, path: &Path) -> io::Result<Option<(u64, u64)>> {
+        self.files.identity(path)
+    }
+
+    fn settle_wal(&self, path: &Path) -> io::Result<()> {
+        self.files.settle_wal(path)
+    }
+
+    fn holder(&self, path: &Path) -> Option<u32> {
+        self.files.holder(path)
+    }
+}
+
+#[derive(Debug)]
+struct SlowFile {
+    file: Box<dyn File>,
+    flush_delay: Duration,
+}
+
+impl File for SlowFile {
+    fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+        self.file.read_at(bytes, offset)
+    }
+
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        self.file.write_at(bytes, offset)
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        self.file.len()
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        self.file.set_len(len)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.file.sync()?;
+        std::thread::sleep(self.flush_delay);
+        Ok(())
+    }
+
+    fn lock(&self, lock: Lock) -> io::Result<bool> {
+        self.file.lock(lock)
+    }
+
+    fn host(&self) -> Option<&HostFile> {
+        self.file.host()
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::time::Instant;
+
+    use rusqlite::{Connection, OpenFlags};
+
+    use super::*;
+
+    #[test]
+    fn each_commit_waits_for_its_slow_flush() {
+        let dir = tempfile::tempdir().unwrap();
+        let delay = Duration::from_millis(2);
+        let vfs = register(options(), delay).unwrap();
+        let flags = OpenFlags::default();
+        let path = dir.path().join("t.db");
+        let db = Connection::open_with_flags_and_vfs(path, flags, vfs.name()).unwrap();
+        db.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; CREATE TABLE t(x)")
+            .unwrap();
+        let (before, begun) = (vfs.counters(), Instant::now());
+        for x in 0..10 {
+            db.execute("INSERT INTO t VALUES(?1)", [x]).unwrap();
+        }
+        assert!(begun.elapsed() >= delay * 10);
+        let counted = vfs.counters().since(&before);
+        assert_eq!((counted.commits, counted.redo_flushes), (10, 10));
+        assert_eq!((counted.blocks, counted.redo_bytes), (10, 10 * 4096));
+    }
+}
