@@ -13,7 +13,7 @@ use crate::check::{Budget, Subject, connect, look};
 use crate::faults::first_wrong;
 use crate::model::hash_in;
 use crate::plain::{self, Mistake};
-use crate::random::{self, variable};
+use crate::random::{self, Kind, variable};
 use crate::run::DATABASE;
 use crate::steps::Synchronous;
 
@@ -31,6 +31,12 @@ pub const LEAST: Options = Options {
     growth_step: 4 << 10,
     wal_memory: 0,
     idle: None,
+};
+
+/// Memory for some pages, so that others are kept as differences.
+const FOLDING: Options = Options {
+    wal_memory: 64 << 10,
+    ..SMALL
 };
 
 /// Registers over a rack of its own, as `register` does it.
@@ -59,8 +65,9 @@ pub fn etui(options: Options) -> Subject {
 
 fn survives(synchronous: Synchronous) {
     let images = variable("ETUI_CRASH_IMAGES", 3000) as usize / 3;
-    random::survives(&etui(SMALL), synchronous, images * 3 / 4);
-    random::survives(&etui(LEAST), synchronous, images / 4);
+    random::survives(&etui(SMALL), synchronous, Kind::All, images * 3 / 4);
+    random::survives(&etui(LEAST), synchronous, Kind::All, images / 4);
+    random::survives(&etui(FOLDING), synchronous, Kind::Patient, images / 4);
 }
 
 #[test]

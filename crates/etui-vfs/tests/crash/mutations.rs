@@ -11,7 +11,7 @@ use crate::check::{Budget, Subject, Tally, connect, examine, look};
 use crate::etui::{LEAST, SMALL, etui, subject};
 use crate::faults::Trial;
 use crate::model::Write;
-use crate::random::{budget, hunt};
+use crate::random::{Kind, budget, hunt};
 use crate::run::DATABASE;
 use crate::steps::{Journal, Setup, Step, Synchronous};
 
@@ -22,7 +22,7 @@ fn broken(mutation: Mutation, options: Options) -> Subject {
 /// Power cuts in random histories find it.
 fn caught_by_power_cuts(mutation: Mutation, synchronous: Synchronous) {
     let subject = broken(mutation, SMALL);
-    let (tally, finding) = hunt(&subject, synchronous, 1, 8000, Duration::ZERO);
+    let (tally, finding) = hunt(&subject, (synchronous, Kind::All), 1, 8000, Duration::ZERO);
     println!("{mutation:?}, {synchronous:?}: {tally:?}");
     let Some(finding) = finding else {
         panic!("{mutation:?} is not caught");

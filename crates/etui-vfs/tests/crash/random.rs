@@ -14,7 +14,7 @@ use etui_testkit::rng::SplitMix64;
 
 use crate::check::{Budget, Subject, Tally, examine};
 use crate::shrink::{listing, shrink};
-use crate::steps::{Setup, Synchronous, draw};
+use crate::steps::{Setup, Step, Synchronous, draw};
 
 /// A number from the environment.
 pub fn variable(name: &str, otherwise: u64) -> u64 {
@@ -26,12 +26,34 @@ pub fn variable(name: &str, otherwise: u64) -> u64 {
         .unwrap_or_else(|_| panic!("{name} is a number, not {text:?}"))
 }
 
+/// What kind of histories.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Everything that can be drawn.
+    All,
+    /// Snapshots that are held for long, while checkpoints can only do a part: nothing but
+    /// readers and memory ends the life of what is in the WAL.
+    Patient,
+}
+
 /// The history of a seed.
-pub fn history(seed: u64, synchronous: Synchronous) -> (Setup, Vec<crate::steps::Step>) {
+pub fn history(seed: u64, synchronous: Synchronous, kind: Kind) -> (Setup, Vec<Step>) {
     let mut rng = SplitMix64::stream(seed, synchronous as u64);
     let setup = Setup::draw(synchronous, &mut rng);
     let length = [12, 25, 50, 100][rng.below(4) as usize];
-    let steps = draw(&setup, length, &mut rng);
+    let mut steps = draw(&setup, length, &mut rng);
+    if kind == Kind::Patient {
+        steps.retain_mut(|step| match step {
+            Step::Checkpoint { mode, .. } => {
+                *mode = "PASSIVE";
+                true
+            }
+            Step::EndRead { .. } => rng.chance(300),
+            Step::Vacuum { .. } | Step::Close { .. } | Step::Reopen => rng.chance(100),
+            Step::Journal { .. } | Step::Kill => false,
+            _ => true,
+        });
+    }
     (setup, steps)
 }
 
@@ -47,7 +69,7 @@ pub fn budget() -> Budget {
 /// Histories of seeds from `first` on, until `images` different ones were opened or one fails.
 pub fn hunt(
     subject: &Subject,
-    synchronous: Synchronous,
+    (synchronous, kind): (Synchronous, Kind),
     first: u64,
     images: usize,
     shrink_for: Duration,
@@ -55,7 +77,7 @@ pub fn hunt(
     let mut all = Tally::default();
     let mut seed = first;
     while all.distinct < images {
-        let (setup, steps) = history(seed, synchronous);
+        let (setup, steps) = history(seed, synchronous, kind);
         let (tally, done) = examine(subject, &setup, &steps, &budget(), seed);
         all += tally;
         if let Err(wrong) = done {
@@ -75,12 +97,18 @@ pub fn hunt(
 }
 
 /// The part of a run for one level of `synchronous`.
-pub fn survives(subject: &Subject, synchronous: Synchronous, images: usize) {
+pub fn survives(subject: &Subject, synchronous: Synchronous, kind: Kind, images: usize) {
     let seed = variable("ETUI_CRASH_SEED", 1);
     let begun = Instant::now();
-    let (tally, finding) = hunt(subject, synchronous, seed, images, Duration::from_secs(60));
+    let (tally, finding) = hunt(
+        subject,
+        (synchronous, kind),
+        seed,
+        images,
+        Duration::from_secs(60),
+    );
     println!(
-        "{}, {synchronous:?}, seeds {seed} to {}: {} histories, {} commits, {} images, \
+        "{}, {synchronous:?}, {kind:?}, seeds {seed} to {}: {} histories, {} commits, {} images, \
          {} different ({} of recoveries), {:.1} s: {}",
         subject.vfs,
         seed + tally.histories as u64 - 1,

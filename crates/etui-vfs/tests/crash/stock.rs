@@ -9,7 +9,7 @@ use etui_testkit::rng::SplitMix64;
 
 use crate::check::{Budget, Subject, Tally, examine};
 use crate::plain::{Mistake, register};
-use crate::random::{self, variable};
+use crate::random::{self, Kind, variable};
 use crate::steps::{Journal, Setup, Synchronous, draw};
 
 /// Stock SQLite over a rack of its own.
@@ -76,8 +76,13 @@ fn survives(synchronous: Synchronous, journal: Journal) {
 #[test]
 fn stock_wal_survives() {
     let images = variable("ETUI_CRASH_IMAGES_STOCK", 600) as usize;
-    random::survives(&stock(Mistake::None), Synchronous::Full, images);
-    random::survives(&stock(Mistake::None), Synchronous::Normal, images);
+    random::survives(&stock(Mistake::None), Synchronous::Full, Kind::All, images);
+    random::survives(
+        &stock(Mistake::None),
+        Synchronous::Normal,
+        Kind::All,
+        images,
+    );
 }
 
 #[test]
