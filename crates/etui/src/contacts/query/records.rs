@@ -69,13 +69,20 @@ impl<'c> ByNumber<'c> {
 
     fn prepare(&self, takes: usize) -> Result<CachedStatement<'c>> {
         let columns = self.columns;
+        if takes == 1 {
+            return Ok(self.conn.prepare_cached(&format!(
+                "SELECT r.id, {columns} FROM record r \
+                 WHERE r.id = ?1 AND r.collection = ?2 AND r.removed IS NULL"
+            ))?);
+        }
         let mut text = format!("SELECT r.id, {columns} FROM (VALUES (?1)");
         for n in 2..=takes {
             let _ = write!(text, ",(?{n})");
         }
         let _ = write!(
             text,
-            ") v CROSS JOIN record r ON r.id = v.column1 WHERE r.collection = ?{} AND r.removed IS NULL",
+            ") v CROSS JOIN record r ON r.id = v.column1 \
+             WHERE r.collection = ?{} AND r.removed IS NULL",
             takes + 1
         );
         Ok(self.conn.prepare_cached(&text)?)

@@ -508,18 +508,14 @@ impl<'q> Run<'q> {
         };
         let candidates = maybe.as_ref().unwrap_or(&sure);
         self.plan.candidates = candidates.size();
-        let late = candidates
-            .ids()
-            .filter(|ids| ids.len() <= MOST_GATHERED_LATE)
-            .map(|ids| -> Vec<i64> {
-                let ids = ids.iter().map(u64::cast_signed);
-                ids.filter(|id| !pending.all.contains(id)).collect()
-            });
-        if let Some(ids) = &late
-            && ids.len() <= most_gathered(contacts)
-        {
+        let few = candidates.ids().map_or(u64::MAX, Ids::len);
+        let settled = |candidates: &Set| -> Vec<i64> {
+            let ids = candidates.ids().into_iter().flatten().map(u64::cast_signed);
+            ids.filter(|id| !pending.all.contains(id)).collect()
+        };
+        if few <= most_gathered(contacts) as u64 {
             // The conditions together leave few, though none of them did.
-            return self.gather(matcher, ids, pending, maybe.is_none());
+            return self.gather(matcher, &settled(candidates), pending, maybe.is_none());
         }
         for &id in &pending.all {
             sure.remove(id);
@@ -534,15 +530,17 @@ impl<'q> Run<'q> {
             return self.by_set_and_number(matcher, &sure, maybe.as_ref());
         }
         if self.query.limit != u64::MAX {
-            let patience = late.as_ref().map_or(u64::MAX, |ids| {
-                PASSED_AT_COST.saturating_mul(ids.len() as u64)
-            });
+            let patience = match few <= MOST_GATHERED_LATE {
+                true => PASSED_AT_COST.saturating_mul(few),
+                false => u64::MAX,
+            };
             if self.met(matcher, &sure, maybe.as_ref(), patience)? {
                 return Ok(());
             }
         }
-        if let Some(ids) = &late {
-            return self.gather(matcher, ids, pending, maybe.is_none());
+        if few <= MOST_GATHERED_LATE {
+            let ids = settled(maybe.as_ref().unwrap_or(&sure));
+            return self.gather(matcher, &ids, pending, maybe.is_none());
         }
         // All there is to compare is compared in the order of the file, where neighbours share a
         // page, and not in the list's.
