@@ -19,6 +19,7 @@ import time
 from contextlib import closing
 
 ROWS = 3  # rows of a transaction
+IDLE = 9.0  # seconds until a database is surely an ordinary one: it takes 5, looked at every 2.5
 
 
 def load(library):
@@ -140,10 +141,32 @@ def session(library, folder):
     print("plain SQLite after a kill:", refused("plain", lambda: ask_plain(path, "SELECT 1 FROM t")))
     print("etui_recover:", ask(extension, "SELECT etui_recover(?)", path))
     check(ask_plain(path, "SELECT max(number) FROM rows") >= 20, "nothing lost")
+
+    # One that is killed when it has done nothing for a while leaves an ordinary database.
+    program = subprocess.Popen(
+        [sys.executable, __file__, "rest", library, path], stdout=subprocess.PIPE, text=True
+    )
+    rested = int(program.stdout.readline())
+    time.sleep(IDLE)
+    program.kill()
+    program.wait()
+    check(ask_plain(path, "SELECT max(number) FROM rows") == rested, "ordinary after a rest")
+    check(ask_plain(path, "PRAGMA integrity_check") == "ok", "integrity_check after a rest")
     print("session: ok")
 
 
 # Programs that are killed.
+
+
+def rest(library, path):
+    """Commits once, and then does nothing until it is killed."""
+    extension = load(library)
+    db = connect(path)
+    number = ask(db, "SELECT max(number) FROM rows") + 1
+    db.execute("INSERT INTO rows VALUES(?, 0, ?)", (number, body(number)))
+    print(number, flush=True)
+    time.sleep(600)
+    extension.close()
 
 
 def write(library, path):
@@ -205,12 +228,12 @@ def kills(library, number, seed, folder):
         program = subprocess.Popen(
             [sys.executable, __file__, "write", library, path], stdout=subprocess.PIPE
         )
-        timer = threading.Timer(
-            chance.choice((0.12, 0.3, 0.6)) * chance.random() + 0.03,
-            lambda: os.kill(program.pid, signal.SIGKILL),
-        )
+        # Mostly between commits, sometimes while it starts and recovers.
+        lines = [] if chance.random() < 0.2 else [program.stdout.readline()]
+        moment = chance.choice((0.05, 0.2, 0.5)) * chance.random()
+        timer = threading.Timer(moment, os.kill, (program.pid, signal.SIGKILL))
         timer.start()
-        lines = program.stdout.read().split(b"\n")
+        lines = b"".join([*lines, program.stdout.read()]).split(b"\n")
         timer.join()
         check(program.wait() == -signal.SIGKILL, f"{what}: it ended by itself")
         # The last line may be cut.
@@ -254,6 +277,8 @@ if __name__ == "__main__":
                 session(library, folder)
         case ["write", library, path]:
             write(library, path)
+        case ["rest", library, path]:
+            rest(library, path)
         case ["kills", library, number, seed]:
             # What a failure left is kept.
             folder = tempfile.mkdtemp(prefix="etui-kills-")

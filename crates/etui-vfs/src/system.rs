@@ -264,6 +264,7 @@ fn failed(code: c_int) -> io::Error {
     match code & 0xff {
         ffi::SQLITE_FULL => io::ErrorKind::StorageFull.into(),
         ffi::SQLITE_READONLY => io::ErrorKind::PermissionDenied.into(),
+        ffi::SQLITE_NOMEM => io::ErrorKind::OutOfMemory.into(),
         _ => io::Error::other(format!("SQLite's VFS answered {code}")),
     }
 }

