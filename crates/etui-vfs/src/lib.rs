@@ -37,6 +37,7 @@ mod store;
 mod system;
 mod vfs;
 mod wal_image;
+mod wide;
 
 #[cfg(feature = "loadable")]
 pub use api::use_routines;

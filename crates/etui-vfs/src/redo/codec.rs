@@ -17,6 +17,8 @@
 
 use std::io;
 
+use crate::wide::differing;
+
 /// Ranges closer than this are one: the head of a range takes at least two bytes.
 const NEAR: u32 = 4;
 
@@ -48,42 +50,47 @@ fn varint_len(number: u32) -> usize {
     }
 }
 
-/// Eight words, of which most pairs are equal: compared without a branch.
-fn differ(old: &[[u8; 8]; 8], new: &[[u8; 8]; 8]) -> bool {
-    let mut any = 0;
-    for word in 0..8 {
-        any |= u64::from_ne_bytes(old[word]) ^ u64::from_ne_bytes(new[word]);
-    }
-    any != 0
+/// What is compared at once by the system's `memcmp`, which skips what is equal.
+const SKIPPED: usize = 256;
+
+/// Closes the gaps of up to three zeros between ones.
+fn closed(bits: u64) -> u64 {
+    let (one, two) = (bits >> 1, bits >> 2);
+    bits | (bits << 1) & (one | two | bits >> 3) | (bits << 2) & (one | two) | (bits << 3) & one
 }
 
-/// The ranges in which two pages of one size differ, as begin and end. Sizes are multiples of 64.
+/// The ranges in which two pages of one size differ, as begin and end. Sizes are multiples of
+/// 256.
 fn differences(before: &[u8], after: &[u8], ranges: &mut Vec<(u32, u32)>) {
     ranges.clear();
     // The range that is being found.
     let (mut begin, mut end) = (0_u32, 0_u32);
-    let before = before.as_chunks::<8>().0.as_chunks::<8>().0;
-    let after = after.as_chunks::<8>().0.as_chunks::<8>().0;
+    let (before, _) = before.as_chunks::<SKIPPED>();
+    let (after, _) = after.as_chunks::<SKIPPED>();
     let mut at = 0_u32;
     for (old, new) in before.iter().zip(after) {
-        if differ(old, new) {
+        if old != new {
+            let (old, new) = (old.as_chunks::<64>().0, new.as_chunks::<64>().0);
             let mut at = at;
-            for word in 0..8 {
-                let changed = u64::from_le_bytes(old[word]) ^ u64::from_le_bytes(new[word]);
-                if changed != 0 {
-                    let first = at + changed.trailing_zeros() / 8;
+            for (old, new) in old.iter().zip(new) {
+                let mut left = closed(differing(old, new));
+                while left != 0 {
+                    let first = at + left.trailing_zeros();
+                    let behind = left.wrapping_add(left & left.wrapping_neg());
+                    let last = at + behind.trailing_zeros();
+                    left &= behind;
                     if first >= end + NEAR || end == 0 {
                         if end > 0 {
                             ranges.push((begin, end));
                         }
                         begin = first;
                     }
-                    end = at + 8 - changed.leading_zeros() / 8;
+                    end = last;
                 }
-                at += 8;
+                at += 64;
             }
         }
-        at += 64;
+        at += SKIPPED as u32;
     }
     if end > 0 {
         ranges.push((begin, end));
@@ -98,6 +105,13 @@ fn encoded_len(ranges: &[(u32, u32)]) -> usize {
         last = end;
     }
     len
+}
+
+/// Whether they may take more than so many bytes: told at once where they are few.
+fn may_exceed(ranges: &[(u32, u32)], most: usize) -> bool {
+    // Varints of what is within a page take three bytes at most.
+    let bytes: u32 = ranges.iter().map(|(begin, end)| end - begin + 6).sum();
+    bytes as usize > most
 }
 
 /// Encodes pages; keeps the memory that it needs for it.
@@ -122,7 +136,7 @@ impl Encoder {
         let whole = before.is_none_or(|before| {
             differences(before, after, &mut self.ranges);
             // Where much changed, the page's own zeros may save more than its previous image.
-            encoded_len(&self.ranges) > size / 2
+            may_exceed(&self.ranges, size / 2) && encoded_len(&self.ranges) > size / 2
         });
         let mut ranges = &self.ranges;
         let mut on_zeros = false;

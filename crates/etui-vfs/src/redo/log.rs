@@ -49,6 +49,9 @@ pub(crate) const RECORDS: u64 = 2 * BLOCK as u64;
 /// The length of a record's header.
 pub(crate) const RECORD_HEADER: usize = 64;
 
+/// What fills up a record's last block.
+static ZEROS: [u8; BLOCK] = [0; BLOCK];
+
 /// A record is written in parts of this size, so that a large one needs no memory of its size.
 const PART: usize = 1 << 20;
 
@@ -317,7 +320,7 @@ impl Log {
     pub fn begin(&mut self) {
         let unfinished = &mut self.unfinished;
         unfinished.bytes.clear();
-        unfinished.bytes.resize(RECORD_HEADER, 0);
+        unfinished.bytes.extend_from_slice(&[0; RECORD_HEADER]);
         unfinished.first.clear();
         unfinished.written = 0;
     }
@@ -389,7 +392,8 @@ impl Log {
         header[56..].copy_from_slice(&own.to_le_bytes());
 
         let bytes = &mut self.unfinished.bytes;
-        bytes.resize(bytes.len().next_multiple_of(BLOCK), 0);
+        let rest = bytes.len().next_multiple_of(BLOCK) - bytes.len();
+        bytes.extend_from_slice(ZEROS.get(..rest).unwrap_or_default());
         let begin = if large {
             &mut self.unfinished.first
         } else {

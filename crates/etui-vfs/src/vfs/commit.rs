@@ -314,7 +314,7 @@ impl Database {
             let hash = hash(after);
             encoder.page(log.payload(), number, before, after, hash);
             log.drain(tail).map_err(write)?;
-            unpublished_pages.push((number, frame));
+            unpublished_pages.push((number, frame, hash));
         }
         add(&counting.pages_compared, compared);
         add(&counting.bytes_compared, compared * page.len() as u64);

@@ -14,8 +14,7 @@ use std::io;
 use super::database::Database;
 use super::session::Session;
 use crate::counters::add;
-use crate::redo::codec::Encoder;
-use crate::redo::{guard, hash};
+use crate::redo::guard;
 
 /// How many images are folded at most after a commit.
 const AT_ONCE: usize = 64;
@@ -37,25 +36,32 @@ impl Database {
             return;
         }
         let mut wal = self.wal_mut();
-        let mut below = vec![0; wal.page_size()];
-        let mut buffer = vec![0; wal.page_size()];
-        let mut folded = Vec::new();
-        let mut encoder = Encoder::default();
+        let page_size = wal.page_size();
         for _ in 0..AT_ONCE {
-            let Some((number, frame)) = session.next_to_fold() else {
+            let Some((number, newest)) = session.next_to_fold() else {
                 return;
             };
-            if number == 1 || wal.is_folded(frame) || self.read_page(number, &mut below).is_err() {
+            let frame = newest.frame;
+            let Session {
+                before,
+                after,
+                folded,
+                encoder,
+                ..
+            } = &mut *session;
+            before.resize(page_size, 0);
+            after.resize(page_size, 0);
+            if number == 1 || wal.is_folded(frame) || self.read_page(number, before).is_err() {
                 continue;
             }
             let unread = |_: u32, _: &mut [u8]| Err(io::ErrorKind::Unsupported.into());
-            let Ok(image) = wal.page(frame, &mut buffer, &unread) else {
+            let Ok(image) = wal.page(frame, after, &unread) else {
                 continue;
             };
             folded.clear();
-            encoder.page(&mut folded, number, Some(&below), image, hash(image));
+            encoder.page(folded, number, Some(before), image, newest.hash);
             if folded.len() <= image.len() / 2 {
-                if !wal.fold(frame, &folded) {
+                if !wal.fold(frame, folded) {
                     return;
                 }
                 add(&self.counting().pages_folded, 1);
@@ -75,10 +81,11 @@ impl Database {
             return Ok(());
         }
         let mut wal = self.wal_mut();
-        let mut buffer = vec![0; wal.page_size()];
+        let buffer = &mut session.before;
+        buffer.resize(wal.page_size(), 0);
         let below = |number, to: &mut [u8]| self.read_page(number, to);
-        wal.page(frame, &mut buffer, &below)?;
-        wal.unfold(frame, &buffer, &|| self.spill())?;
+        wal.page(frame, buffer, &below)?;
+        wal.unfold(frame, buffer, &|| self.spill())?;
         session.may_fold(number, frame);
         Ok(())
     }

@@ -31,6 +31,8 @@ pub(super) struct Newest {
     pub frame: u32,
     /// Whether a checkpoint wrote it to the database.
     backfilled: bool,
+    /// Its hash.
+    pub hash: u64,
 }
 
 /// A record that is written, of a transaction that SQLite may still fail to commit.
@@ -61,8 +63,8 @@ pub(super) struct Session {
     pub(super) last_record: Option<Instant>,
     pub tail: Option<Tail>,
     pub(super) unpublished: Option<Unpublished>,
-    /// The pages of the record that is not published, and their frames.
-    pub(super) unpublished_pages: Vec<(u32, u32)>,
+    /// The pages of the record that is not published, their frames, and the images' hashes.
+    pub(super) unpublished_pages: Vec<(u32, u32, u64)>,
     /// The frame whose header says that it is a commit's last, and the size after it.
     pub(super) pending: Option<(u32, u32)>,
     /// Whether the database was written since it was last flushed.
@@ -79,6 +81,7 @@ pub(super) struct Session {
     pub(super) order: Vec<(u32, u32)>,
     pub(super) before: Vec<u8>,
     pub(super) after: Vec<u8>,
+    pub(super) folded: Vec<u8>,
 }
 
 impl Session {
@@ -161,12 +164,14 @@ impl Session {
         self.foldable.push_back((number, frame));
     }
 
-    /// The page whose newest image is to be folded next, and its frame.
-    pub fn next_to_fold(&mut self) -> Option<(u32, u32)> {
+    /// The page whose newest image is to be folded next, and that image.
+    pub fn next_to_fold(&mut self) -> Option<(u32, Newest)> {
         loop {
             let (number, frame) = self.foldable.pop_front()?;
-            if self.newest_frame(number) == Some(frame) {
-                return Some((number, frame));
+            if let Some(newest) = self.newest.get(&number)
+                && newest.frame == frame
+            {
+                return Some((number, *newest));
             }
         }
     }
@@ -193,10 +198,11 @@ impl Session {
         };
         self.committed_frame = record.frame;
         self.tail = Some(record.tail);
-        for (number, frame) in self.unpublished_pages.drain(..) {
+        for (number, frame, hash) in self.unpublished_pages.drain(..) {
             let newest = Newest {
                 frame,
                 backfilled: false,
+                hash,
             };
             self.foldable.push_back((number, frame));
             match self.newest.insert(number, newest) {
