@@ -134,7 +134,7 @@ impl File for SlowFile {
         self.file.lock(lock)
     }
 
-    fn host(&self) -> Option<&HostFile> {
+    fn host(&mut self) -> Option<&mut HostFile> {
         self.file.host()
     }
 }

@@ -129,6 +129,10 @@ impl File for CountedFile {
         self.file.read_at(bytes, offset)
     }
 
+    fn read_alone(&mut self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+        self.file.read_alone(bytes, offset)
+    }
+
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
         let counting = &self.counting;
         let (writes, written) = match self.role {
@@ -164,7 +168,7 @@ impl File for CountedFile {
         self.file.lock(lock)
     }
 
-    fn host(&self) -> Option<&crate::device::HostFile> {
+    fn host(&mut self) -> Option<&mut crate::device::HostFile> {
         self.file.host()
     }
 }

@@ -123,6 +123,15 @@ pub trait File: fmt::Debug + Send + Sync {
     /// The device failed.
     fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize>;
 
+    /// The same for who has the file for itself, which may be cheaper.
+    ///
+    /// # Errors
+    ///
+    /// The device failed.
+    fn read_alone(&mut self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+        self.read_at(bytes, offset)
+    }
+
     /// Writes all of `bytes` at `offset`.
     ///
     /// # Errors
@@ -161,7 +170,7 @@ pub trait File: fmt::Debug + Send + Sync {
 
     /// The file of SQLite's own VFS, where there is one below: it maps its pages into memory and
     /// knows whether it was moved.
-    fn host(&self) -> Option<&HostFile> {
+    fn host(&mut self) -> Option<&mut HostFile> {
         None
     }
 }

@@ -341,20 +341,17 @@ impl HostFile {
     /// # Safety
     ///
     /// `argument` is what the operation asks for.
-    pub(crate) unsafe fn control(&self, operation: c_int, argument: *mut c_void) -> c_int {
-        let _turn = self.one_at_a_time();
+    pub(crate) unsafe fn control(&mut self, operation: c_int, argument: *mut c_void) -> c_int {
         call!(self, xFileControl or ffi::SQLITE_NOTFOUND, operation, argument)
     }
 
     /// What the VFS says of the device.
-    pub(crate) fn characteristics(&self) -> c_int {
-        let _turn = self.one_at_a_time();
+    pub(crate) fn characteristics(&mut self) -> c_int {
         call!(self, xDeviceCharacteristics or 0)
     }
 
     /// Maps a part of the file, to be read until it is given back; null if it is not mapped.
-    pub(crate) fn fetch(&self, offset: i64, length: c_int) -> Result<*mut c_void, c_int> {
-        let _turn = self.one_at_a_time();
+    pub(crate) fn fetch(&mut self, offset: i64, length: c_int) -> Result<*mut c_void, c_int> {
         let mut at = ptr::null_mut();
         let to: *mut *mut c_void = &raw mut at;
         match call!(self, xFetch or ffi::SQLITE_OK, offset, length, to) {
@@ -368,20 +365,20 @@ impl HostFile {
     /// # Safety
     ///
     /// `page` came from [`HostFile::fetch`] at this offset, or is null.
-    pub(crate) unsafe fn unfetch(&self, offset: i64, page: *mut c_void) -> c_int {
-        let _turn = self.one_at_a_time();
+    pub(crate) unsafe fn unfetch(&mut self, offset: i64, page: *mut c_void) -> c_int {
         call!(self, xUnfetch or ffi::SQLITE_OK, offset, page)
     }
 }
 
-// SAFETY: the methods may be called from any thread, one at a time, which `turn` takes care of.
+// SAFETY: the methods may be called from any thread, one at a time, which `turn` takes care of,
+// or a reference that nobody else has.
 unsafe impl Send for HostFile {}
 // SAFETY: as above.
 unsafe impl Sync for HostFile {}
 
-impl File for HostFile {
-    fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
-        let _turn = self.one_at_a_time();
+impl HostFile {
+    /// Reads, for who has the turn.
+    fn read(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
         let to: *mut c_void = bytes.as_mut_ptr().cast();
         let length = c_int::try_from(bytes.len()).map_err(|_| io::ErrorKind::InvalidInput)?;
         let at = i64::try_from(offset).map_err(|_| io::ErrorKind::InvalidInput)?;
@@ -400,6 +397,18 @@ impl File for HostFile {
             }
             code => Err(failed(code)),
         }
+    }
+
+}
+
+impl File for HostFile {
+    fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+        let _turn = self.one_at_a_time();
+        self.read(bytes, offset)
+    }
+
+    fn read_alone(&mut self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+        self.read(bytes, offset)
     }
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
@@ -473,7 +482,7 @@ impl File for HostFile {
         Ok(true)
     }
 
-    fn host(&self) -> Option<&HostFile> {
+    fn host(&mut self) -> Option<&mut HostFile> {
         Some(self)
     }
 }

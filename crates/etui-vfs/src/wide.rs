@@ -1,62 +1,201 @@
-//! Many bytes at a time.
+//! Comparing pages, many bytes at a time: this is most of what a commit costs the processor.
 
-/// In which of 64 bytes two pages differ, a bit for each, the lowest first.
-#[cfg(target_arch = "x86_64")]
-pub(crate) fn differing(old: &[u8; 64], new: &[u8; 64]) -> u64 {
-    use std::arch::x86_64::{__m128i, _mm_cmpeq_epi8, _mm_loadu_si128, _mm_movemask_epi8};
-    let part = |part: usize| {
-        // SAFETY: every x86-64 processor has SSE2. With `part` below 4 the 16 bytes lie in the
-        // 64; they need no alignment.
-        unsafe {
-            let old: __m128i = _mm_loadu_si128(old.as_ptr().cast::<__m128i>().add(part));
-            let new: __m128i = _mm_loadu_si128(new.as_ptr().cast::<__m128i>().add(part));
-            u64::from(_mm_movemask_epi8(_mm_cmpeq_epi8(old, new)) as u32) << (16 * part)
-        }
-    };
-    !(part(0) | part(1) | part(2) | part(3))
+/// Ranges closer than this are one: in a record the head of a range takes at least two bytes.
+const NEAR: u32 = 4;
+
+/// What is skipped at once where it is equal.
+const SKIPPED: usize = 256;
+
+/// How bytes are compared.
+trait Compare {
+    /// Whether two pieces of a page are the same.
+    fn same(old: &[u8; SKIPPED], new: &[u8; SKIPPED]) -> bool;
+
+    /// In which bytes they differ: a bit for each, the lowest first.
+    fn differing(old: &[u8; 64], new: &[u8; 64]) -> u64;
 }
 
-/// The same for other processors.
-#[cfg(any(not(target_arch = "x86_64"), test))]
-fn differing_by_words(old: &[u8; 64], new: &[u8; 64]) -> u64 {
-    const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
-    let (old, new) = (old.as_chunks::<8>().0, new.as_chunks::<8>().0);
-    let mut all = 0;
-    for word in 0..8 {
-        let changed = u64::from_le_bytes(old[word]) ^ u64::from_le_bytes(new[word]);
-        // The high bit of each byte that is not zero, and then these bits side by side.
-        let high = (((changed & LOW) + LOW) | changed) & !LOW;
-        let bits = (high >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56;
-        all |= bits << (8 * word);
+/// For all processors.
+struct Words;
+
+impl Compare for Words {
+    fn same(old: &[u8; SKIPPED], new: &[u8; SKIPPED]) -> bool {
+        old == new
     }
-    all
+
+    fn differing(old: &[u8; 64], new: &[u8; 64]) -> u64 {
+        const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
+        let (old, new) = (old.as_chunks::<8>().0, new.as_chunks::<8>().0);
+        let mut all = 0;
+        for word in 0..8 {
+            let changed = u64::from_le_bytes(old[word]) ^ u64::from_le_bytes(new[word]);
+            // The high bit of each byte that is not zero, and then these bits side by side.
+            let high = (((changed & LOW) + LOW) | changed) & !LOW;
+            let bits = (high >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56;
+            all |= bits << (8 * word);
+        }
+        all
+    }
 }
 
-#[cfg(not(target_arch = "x86_64"))]
-pub(crate) use differing_by_words as differing;
+#[cfg(target_arch = "x86_64")]
+mod x86_64 {
+    use std::arch::x86_64::{
+        __m256i, _mm256_and_si256, _mm256_cmpeq_epi8, _mm256_loadu_si256, _mm256_movemask_epi8,
+    };
+
+    use super::{Compare, SKIPPED, search};
+
+    /// For processors with AVX2.
+    struct Avx2;
+
+    /// Which of 32 bytes are the same, all bits of a byte set if it is.
+    ///
+    /// # Safety
+    ///
+    /// The processor has AVX2, and both have 32 bytes from `at` on.
+    #[inline(always)]
+    unsafe fn equal(old: &[u8], new: &[u8], at: usize) -> __m256i {
+        // SAFETY: as the caller promises; these reads need no alignment.
+        unsafe {
+            let old = _mm256_loadu_si256(old.as_ptr().add(at).cast());
+            let new = _mm256_loadu_si256(new.as_ptr().add(at).cast());
+            _mm256_cmpeq_epi8(old, new)
+        }
+    }
+
+    impl Compare for Avx2 {
+        #[inline(always)]
+        fn same(old: &[u8; SKIPPED], new: &[u8; SKIPPED]) -> bool {
+            // SAFETY: this is only used by `differences`, where there is AVX2; 256 bytes are
+            // eight times 32.
+            unsafe {
+                let mut all = equal(old, new, 0);
+                for part in 1..SKIPPED / 32 {
+                    all = _mm256_and_si256(all, equal(old, new, 32 * part));
+                }
+                _mm256_movemask_epi8(all) == -1
+            }
+        }
+
+        #[inline(always)]
+        fn differing(old: &[u8; 64], new: &[u8; 64]) -> u64 {
+            // SAFETY: as above; 64 bytes are two times 32.
+            let (low, high) = unsafe {
+                (
+                    _mm256_movemask_epi8(equal(old, new, 0)) as u32,
+                    _mm256_movemask_epi8(equal(old, new, 32)) as u32,
+                )
+            };
+            !(u64::from(low) | u64::from(high) << 32)
+        }
+    }
+
+    /// As [`super::differences`].
+    #[target_feature(enable = "avx2,bmi1,bmi2")]
+    pub(super) fn differences(before: &[u8], after: &[u8], ranges: &mut Vec<(u32, u32)>) {
+        search::<Avx2>(before, after, ranges);
+    }
+
+    /// Whether this processor has what [`differences`] needs.
+    pub(super) fn is_there() -> bool {
+        is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("bmi1")
+            && is_x86_feature_detected!("bmi2")
+    }
+}
+
+/// Closes the gaps of up to three zeros between ones.
+#[inline(always)]
+fn closed(bits: u64) -> u64 {
+    let (one, two) = (bits >> 1, bits >> 2);
+    bits | (bits << 1) & (one | two | bits >> 3) | (bits << 2) & (one | two) | (bits << 3) & one
+}
+
+/// The ranges in which two pages of one size differ, as begin and end. Sizes are multiples of
+/// 256.
+pub(crate) fn differences(before: &[u8], after: &[u8], ranges: &mut Vec<(u32, u32)>) {
+    #[cfg(target_arch = "x86_64")]
+    if x86_64::is_there() {
+        // SAFETY: the processor has what it needs.
+        unsafe { x86_64::differences(before, after, ranges) };
+        return;
+    }
+    search::<Words>(before, after, ranges);
+}
+
+#[inline(always)]
+fn search<C: Compare>(before: &[u8], after: &[u8], ranges: &mut Vec<(u32, u32)>) {
+    ranges.clear();
+    // The range that is being found.
+    let (mut begin, mut end) = (0_u32, 0_u32);
+    let (before, _) = before.as_chunks::<SKIPPED>();
+    let (after, _) = after.as_chunks::<SKIPPED>();
+    let mut at = 0_u32;
+    for (old, new) in before.iter().zip(after) {
+        if !C::same(old, new) {
+            let mut at = at;
+            for (old, new) in old.as_chunks().0.iter().zip(new.as_chunks().0) {
+                let bits = C::differing(old, new);
+                let mut left = if bits == 0 { 0 } else { closed(bits) };
+                while left != 0 {
+                    let first = at + left.trailing_zeros();
+                    let behind = left.wrapping_add(left & left.wrapping_neg());
+                    let last = at + behind.trailing_zeros();
+                    left &= behind;
+                    if first >= end + NEAR || end == 0 {
+                        if end > 0 {
+                            ranges.push((begin, end));
+                        }
+                        begin = first;
+                    }
+                    end = last;
+                }
+                at += 64;
+            }
+        }
+        at += SKIPPED as u32;
+    }
+    if end > 0 {
+        ranges.push((begin, end));
+    }
+}
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    /// What is found, byte by byte.
+    fn plainly(before: &[u8], after: &[u8]) -> Vec<(u32, u32)> {
+        let mut ranges: Vec<(u32, u32)> = Vec::new();
+        for at in (0..before.len()).filter(|at| before[*at] != after[*at]) {
+            let at = at as u32;
+            match ranges.last_mut() {
+                Some((_, end)) if at < *end + NEAR => *end = at + 1,
+                _ => ranges.push((at, at + 1)),
+            }
+        }
+        ranges
+    }
+
     proptest! {
         #[test]
-        fn each_byte_that_differs_has_its_bit(
-            old in proptest::array::uniform32(any::<u8>()),
-            bits in any::<u64>(),
-            change in 1..=255_u8,
+        fn all_ways_find_the_same(
+            page in proptest::collection::vec(any::<u8>(), 1024),
+            writes in proptest::collection::vec((0..1024_usize, 1..300_usize, 1..9_usize), 0..30),
         ) {
-            let mut before = [0; 64];
-            before[..32].copy_from_slice(&old);
-            let mut after = before;
-            for (at, byte) in after.iter_mut().enumerate() {
-                if bits >> at & 1 == 1 {
-                    *byte ^= change;
-                }
+            let mut after = page.clone();
+            for (begin, len, step) in writes {
+                let places = (begin..begin + len).step_by(step).filter(|at| *at < 1024);
+                places.for_each(|at| after[at] = page[at].wrapping_add(begin as u8));
             }
-            prop_assert_eq!(differing(&before, &after), bits);
-            prop_assert_eq!(differing_by_words(&before, &after), bits);
+            let expected = plainly(&page, &after);
+            let mut ranges = Vec::new();
+            differences(&page, &after, &mut ranges);
+            prop_assert_eq!(&ranges, &expected);
+            search::<Words>(&page, &after, &mut ranges);
+            prop_assert_eq!(&ranges, &expected);
         }
     }
 }

@@ -17,10 +17,7 @@
 
 use std::io;
 
-use crate::wide::differing;
-
-/// Ranges closer than this are one: the head of a range takes at least two bytes.
-const NEAR: u32 = 4;
+use crate::wide::differences;
 
 /// The largest page that SQLite knows.
 pub(crate) const LARGEST_PAGE: usize = 1 << 16;
@@ -47,53 +44,6 @@ fn varint_len(number: u32) -> usize {
         0x4000..0x20_0000 => 3,
         0x20_0000..0x1000_0000 => 4,
         0x1000_0000.. => 5,
-    }
-}
-
-/// What is compared at once by the system's `memcmp`, which skips what is equal.
-const SKIPPED: usize = 256;
-
-/// Closes the gaps of up to three zeros between ones.
-fn closed(bits: u64) -> u64 {
-    let (one, two) = (bits >> 1, bits >> 2);
-    bits | (bits << 1) & (one | two | bits >> 3) | (bits << 2) & (one | two) | (bits << 3) & one
-}
-
-/// The ranges in which two pages of one size differ, as begin and end. Sizes are multiples of
-/// 256.
-fn differences(before: &[u8], after: &[u8], ranges: &mut Vec<(u32, u32)>) {
-    ranges.clear();
-    // The range that is being found.
-    let (mut begin, mut end) = (0_u32, 0_u32);
-    let (before, _) = before.as_chunks::<SKIPPED>();
-    let (after, _) = after.as_chunks::<SKIPPED>();
-    let mut at = 0_u32;
-    for (old, new) in before.iter().zip(after) {
-        if old != new {
-            let (old, new) = (old.as_chunks::<64>().0, new.as_chunks::<64>().0);
-            let mut at = at;
-            for (old, new) in old.iter().zip(new) {
-                let mut left = closed(differing(old, new));
-                while left != 0 {
-                    let first = at + left.trailing_zeros();
-                    let behind = left.wrapping_add(left & left.wrapping_neg());
-                    let last = at + behind.trailing_zeros();
-                    left &= behind;
-                    if first >= end + NEAR || end == 0 {
-                        if end > 0 {
-                            ranges.push((begin, end));
-                        }
-                        begin = first;
-                    }
-                    end = last;
-                }
-                at += 64;
-            }
-        }
-        at += SKIPPED as u32;
-    }
-    if end > 0 {
-        ranges.push((begin, end));
     }
 }
 
@@ -152,8 +102,13 @@ impl Encoder {
         to.extend_from_slice(&hash.to_le_bytes());
         let mut last = 0;
         for &(begin, end) in ranges {
-            put_varint(to, begin - last);
-            put_varint(to, end - begin);
+            let (gap, len) = (begin - last, end - begin);
+            if gap < 0x80 && len < 0x80 {
+                to.extend_from_slice(&[gap as u8, len as u8]);
+            } else {
+                put_varint(to, gap);
+                put_varint(to, len);
+            }
             to.extend_from_slice(after.get(begin as usize..end as usize).unwrap_or_default());
             last = end;
         }

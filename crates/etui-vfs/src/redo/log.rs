@@ -49,9 +49,6 @@ pub(crate) const RECORDS: u64 = 2 * BLOCK as u64;
 /// The length of a record's header.
 pub(crate) const RECORD_HEADER: usize = 64;
 
-/// What fills up a record's last block.
-static ZEROS: [u8; BLOCK] = [0; BLOCK];
-
 /// A record is written in parts of this size, so that a large one needs no memory of its size.
 const PART: usize = 1 << 20;
 
@@ -203,6 +200,8 @@ struct Unfinished {
     first: Vec<u8>,
     written: u64,
     hashing: Hashing,
+    /// Zeros, for the rest of the last block: they are copied faster than they are made.
+    fill: Vec<u8>,
 }
 
 /// An open redo log, locked by this process.
@@ -247,7 +246,10 @@ impl Log {
             file,
             header,
             sizes,
-            unfinished: Unfinished::default(),
+            unfinished: Unfinished {
+                fill: vec![0; BLOCK],
+                ..Unfinished::default()
+            },
             dirty: false,
             counting: Arc::clone(counting),
             broken,
@@ -340,6 +342,7 @@ impl Log {
             first,
             written,
             hashing,
+            ..
         } = &mut self.unfinished;
         let whole = bytes.len() - bytes.len() % BLOCK;
         let mut begin = 0;
@@ -393,7 +396,7 @@ impl Log {
 
         let bytes = &mut self.unfinished.bytes;
         let rest = bytes.len().next_multiple_of(BLOCK) - bytes.len();
-        bytes.extend_from_slice(ZEROS.get(..rest).unwrap_or_default());
+        bytes.extend_from_slice(self.unfinished.fill.get(..rest).unwrap_or_default());
         let begin = if large {
             &mut self.unfinished.first
         } else {

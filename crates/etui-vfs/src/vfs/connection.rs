@@ -112,14 +112,14 @@ impl Connection {
         })
     }
 
-    pub fn read(&self, to: &mut [u8], offset: u64) -> Result<(), Code> {
+    pub fn read(&mut self, to: &mut [u8], offset: u64) -> Result<(), Code> {
         // Without a lock SQLite looks at the header only, to learn the page size.
         if self.held.level > ffi::SQLITE_LOCK_NONE && !self.database.is_ready() {
             self.refuse_detached();
             return Err(ffi::SQLITE_IOERR_READ);
         }
         if offset > 0 {
-            return read(to, |to| self.file.read_at(to, offset));
+            return read(to, |to| self.file.read_alone(to, offset));
         }
         let header = self.database.header.read();
         let _header = header.unwrap_or_else(PoisonError::into_inner);
@@ -403,13 +403,13 @@ impl Connection {
         ffi::SQLITE_OK
     }
 
-    pub fn characteristics(&self) -> c_int {
+    pub fn characteristics(&mut self) -> c_int {
         let below = self.file.host().map_or(0, |host| host.characteristics());
         ffi::SQLITE_IOCAP_POWERSAFE_OVERWRITE | (below & SUBPAGE_READ)
     }
 
     /// Maps a page, if the file below does. Never the first: the guard would show.
-    pub fn fetch(&self, offset: i64, length: c_int) -> Result<*mut c_void, Code> {
+    pub fn fetch(&mut self, offset: i64, length: c_int) -> Result<*mut c_void, Code> {
         match self.file.host() {
             Some(host) if offset > 0 && self.database.is_ready() => host.fetch(offset, length),
             _ => Ok(ptr::null_mut()),
@@ -419,7 +419,7 @@ impl Connection {
     /// # Safety
     ///
     /// `page` came from [`Connection::fetch`] at this offset, or is null.
-    pub unsafe fn unfetch(&self, offset: i64, page: *mut c_void) -> c_int {
+    pub unsafe fn unfetch(&mut self, offset: i64, page: *mut c_void) -> c_int {
         match self.file.host() {
             // SAFETY: as the caller promises.
             Some(host) => unsafe { host.unfetch(offset, page) },
