@@ -105,11 +105,15 @@ mod x86_64 {
     }
 }
 
-/// Closes the gaps of up to three zeros between ones.
+/// Closes the gaps of up to three zeros between ones, except near the highest bit.
 #[inline(always)]
 fn closed(bits: u64) -> u64 {
-    let (one, two) = (bits >> 1, bits >> 2);
-    bits | (bits << 1) & (one | two | bits >> 3) | (bits << 2) & (one | two) | (bits << 3) & one
+    // Each one with the three above it, and then of these what the three above have as well.
+    let mut wide = bits | bits << 1;
+    wide |= wide << 2;
+    let mut narrow = wide & wide >> 1;
+    narrow &= narrow >> 2;
+    bits | narrow
 }
 
 /// The ranges in which two pages of one size differ, as begin and end. Sizes are multiples of
@@ -127,37 +131,44 @@ pub(crate) fn differences(before: &[u8], after: &[u8], ranges: &mut Vec<(u32, u3
 #[inline(always)]
 fn search<C: Compare>(before: &[u8], after: &[u8], ranges: &mut Vec<(u32, u32)>) {
     ranges.clear();
-    // The range that is being found.
-    let (mut begin, mut end) = (0_u32, 0_u32);
+    // What begins before here belongs to the last range.
+    let mut near = 0_u32;
     let (before, _) = before.as_chunks::<SKIPPED>();
     let (after, _) = after.as_chunks::<SKIPPED>();
-    let mut at = 0_u32;
-    for (old, new) in before.iter().zip(after) {
-        if !C::same(old, new) {
-            let mut at = at;
+    let mut begin = 0_u32;
+    for (before, after) in before.chunks(64).zip(after.chunks(64)) {
+        // First all that is equal is skipped: a bit for each piece that is not.
+        let mut pieces = 0_u64;
+        for (piece, (old, new)) in before.iter().zip(after).enumerate() {
+            pieces |= u64::from(!C::same(old, new)) << piece;
+        }
+        while pieces != 0 {
+            let piece = pieces.trailing_zeros();
+            pieces &= pieces - 1;
+            let (Some(old), Some(new)) = (before.get(piece as usize), after.get(piece as usize))
+            else {
+                break;
+            };
+            let mut at = begin + piece * SKIPPED as u32;
             for (old, new) in old.as_chunks().0.iter().zip(new.as_chunks().0) {
                 let bits = C::differing(old, new);
+                // Gaps that this leaves are closed below, one by one.
                 let mut left = if bits == 0 { 0 } else { closed(bits) };
                 while left != 0 {
                     let first = at + left.trailing_zeros();
                     let behind = left.wrapping_add(left & left.wrapping_neg());
-                    let last = at + behind.trailing_zeros();
+                    let end = at + behind.trailing_zeros();
                     left &= behind;
-                    if first >= end + NEAR || end == 0 {
-                        if end > 0 {
-                            ranges.push((begin, end));
-                        }
-                        begin = first;
+                    match ranges.last_mut() {
+                        Some(last) if first < near => last.1 = end,
+                        _ => ranges.push((first, end)),
                     }
-                    end = last;
+                    near = end + NEAR;
                 }
                 at += 64;
             }
         }
-        at += SKIPPED as u32;
-    }
-    if end > 0 {
-        ranges.push((begin, end));
+        begin += 64 * SKIPPED as u32;
     }
 }
 
@@ -177,6 +188,21 @@ mod tests {
             }
         }
         ranges
+    }
+
+    #[test]
+    fn the_largest_pages_are_searched_to_their_ends() {
+        let page = vec![3; 65_536];
+        let mut after = page.clone();
+        let ranges = [(0, 1), (16_380, 16_390), (40_000, 40_700), (65_535, 65_536)];
+        for (begin, end) in ranges {
+            after[begin as usize..end as usize].fill(4);
+        }
+        let mut found = Vec::new();
+        differences(&page, &after, &mut found);
+        assert_eq!(found, ranges);
+        search::<Words>(&page, &after, &mut found);
+        assert_eq!(found, ranges);
     }
 
     proptest! {
