@@ -1,4 +1,9 @@
 //! [`PageStore`]: pages in memory up to a cap, beyond it in a file without a name.
+//!
+//! ```text
+//! the file: clusters of pages, each written at once, when it is full; a cluster is used again
+//! when all its pages were given back
+//! ```
 
 use std::io;
 
@@ -14,6 +19,12 @@ pub(crate) struct Image(u32);
 /// Set in the number of a page that is in the file.
 const IN_FILE: u32 = 1 << 31;
 
+/// The most pages of a cluster, and its most bytes.
+const CLUSTER: (usize, usize) = (16, 1 << 16);
+
+/// Which part of the memory may be for the cluster that is being filled.
+const FOR_CLUSTER: usize = 8;
+
 /// Pages of one size.
 #[derive(Debug, Default)]
 pub(crate) struct PageStore {
@@ -23,15 +34,30 @@ pub(crate) struct PageStore {
     memory: Vec<Box<[u8]>>,
     free: Vec<u32>,
     file: Option<Box<dyn File>>,
-    file_pages: u32,
-    free_in_file: Vec<u32>,
+    /// Pages of a cluster.
+    cluster: u32,
+    /// How many pages of each cluster are kept.
+    kept: Vec<u32>,
+    /// Clusters without any.
+    free_clusters: Vec<u32>,
+    /// How many pages are kept in clusters.
+    in_clusters: usize,
+    /// The cluster that is being filled, and its pages.
+    filling: Option<u32>,
+    filled: Vec<u8>,
 }
 
 impl PageStore {
     pub fn new(page_size: usize, cap: usize) -> Self {
+        let page_size = page_size.max(1);
+        let most = (cap / page_size).min(IN_FILE as usize);
+        let cluster = CLUSTER.0.min(CLUSTER.1 / page_size).min(most / FOR_CLUSTER);
         Self {
             page_size,
-            most: (cap / page_size.max(1)).min(IN_FILE as usize),
+            // What is being filled is in memory, too.
+            most: if cluster > 1 { most - cluster } else { most },
+            // At most 16.
+            cluster: cluster.max(1) as u32,
             ..Self::default()
         }
     }
@@ -49,33 +75,77 @@ impl PageStore {
             // Fewer than 2^31.
             return Ok(Image(self.memory.len() as u32 - 1));
         }
+        let cluster = match self.filling {
+            Some(cluster) => cluster,
+            None => self.free_cluster()?,
+        };
+        self.filling = Some(cluster);
+        let before = self.filled.len();
+        self.filled.extend_from_slice(page);
+        if self.filled.len() == self.cluster_size()
+            && let Err(error) = self.write_filled(cluster, spill)
+        {
+            self.filled.truncate(before);
+            return Err(error);
+        }
+        if let Some(kept) = self.kept.get_mut(cluster as usize) {
+            *kept += 1;
+        }
+        self.in_clusters += 1;
+        let at = cluster * self.cluster + (before / self.page_size) as u32;
+        Ok(Image(at | IN_FILE))
+    }
+
+    fn cluster_size(&self) -> usize {
+        self.cluster as usize * self.page_size
+    }
+
+    fn free_cluster(&mut self) -> io::Result<u32> {
+        if let Some(cluster) = self.free_clusters.pop() {
+            return Ok(cluster);
+        }
+        let next = self.kept.len() as u32;
+        if next >= IN_FILE / self.cluster - 1 {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        self.kept.push(0);
+        Ok(next)
+    }
+
+    /// Writes the cluster that is full now.
+    fn write_filled(&mut self, cluster: u32, spill: Spill<'_>) -> io::Result<()> {
         let file = match &mut self.file {
             Some(file) => file,
             none => none.insert(spill()?),
         };
-        let at = self.free_in_file.pop().unwrap_or(self.file_pages);
-        if at >= IN_FILE - 2 {
-            return Err(io::ErrorKind::StorageFull.into());
-        }
-        if let Err(error) = file.write_at(page, u64::from(at) * self.page_size as u64) {
-            if at < self.file_pages {
-                self.free_in_file.push(at);
-            }
-            return Err(error);
-        }
-        self.file_pages = self.file_pages.max(at + 1);
-        Ok(Image(at | IN_FILE))
+        let size = self.filled.len() as u64;
+        file.write_at(&self.filled, u64::from(cluster) * size)?;
+        self.filled.clear();
+        self.filling = None;
+        Ok(())
     }
 
     /// Whether more pages are in the file than memory holds.
     pub fn is_short(&self) -> bool {
-        self.file_pages as usize - self.free_in_file.len() > self.most
+        self.in_clusters > self.most
+    }
+
+    /// Where a page of the cluster that is being filled is among these.
+    fn in_filled(&self, image: Image) -> Option<std::ops::Range<usize>> {
+        let at = image.0 & !IN_FILE;
+        if image.0 & IN_FILE == 0 || self.filling != Some(at / self.cluster) {
+            return None;
+        }
+        let begin = (at % self.cluster) as usize * self.page_size;
+        Some(begin..begin + self.page_size)
     }
 
     /// A page that is in memory.
     pub fn in_memory(&self, image: Image) -> Option<&[u8]> {
-        let memory = self.memory.get(image.0 as usize)?;
-        Some(memory)
+        match self.memory.get(image.0 as usize) {
+            Some(page) => Some(page),
+            None => self.filled.get(self.in_filled(image)?),
+        }
     }
 
     fn in_file(&self, image: Image) -> io::Result<(&dyn File, u64)> {
@@ -86,7 +156,14 @@ impl PageStore {
 
     /// Overwrites a page.
     pub fn overwrite(&mut self, image: Image, page: &[u8]) -> io::Result<()> {
-        if let Some(memory) = self.memory.get_mut(image.0 as usize) {
+        let memory = match self.memory.get_mut(image.0 as usize) {
+            Some(memory) => Some(&mut **memory),
+            None => match self.in_filled(image) {
+                Some(range) => self.filled.get_mut(range),
+                None => None,
+            },
+        };
+        if let Some(memory) = memory {
             memory.copy_from_slice(page);
             return Ok(());
         }
@@ -110,18 +187,35 @@ impl PageStore {
 
     /// Forgets a page.
     pub fn give_back(&mut self, image: Image) {
-        if image.0 & IN_FILE != 0 {
-            self.free_in_file.push(image.0 & !IN_FILE);
-        } else {
+        if image.0 & IN_FILE == 0 {
             self.free.push(image.0);
+            return;
+        }
+        let cluster = (image.0 & !IN_FILE) / self.cluster;
+        let Some(kept) = self.kept.get_mut(cluster as usize) else {
+            return;
+        };
+        *kept -= 1;
+        self.in_clusters -= 1;
+        if *kept > 0 {
+            return;
+        }
+        if self.filling == Some(cluster) {
+            // Nobody needs it any more: it is filled anew, and what was there is not written.
+            self.filled.clear();
+        } else {
+            self.free_clusters.push(cluster);
         }
     }
 
-    /// Gives the file back, once all pages were given back.
+    /// All pages were given back: gives the file back, too, if it is larger than the memory.
     pub fn rest(&mut self) {
-        self.file = None;
-        self.file_pages = 0;
-        self.free_in_file = Vec::new();
+        if self.kept.len() * self.cluster as usize > self.most {
+            self.file = None;
+            self.kept = Vec::new();
+            self.free_clusters = Vec::new();
+            self.filling = None;
+        }
     }
 }
 
@@ -163,6 +257,58 @@ mod tests {
             store.read(*image, 412, &mut page).unwrap();
             assert_eq!(page, [byte; 100]);
         }
-        assert_eq!(store.file_pages, 3);
+        assert_eq!(store.kept, [1, 1, 1]);
+    }
+
+    #[test]
+    fn clusters_are_written_whole_and_used_again() {
+        let mut store = PageStore::new(512, 32 * 512);
+        let spill = || -> io::Result<Box<dyn File>> { Ok(Box::new(Memory::default())) };
+        assert_eq!((store.most, store.cluster), (28, 4));
+        let mut images: Vec<Image> = (0..40)
+            .map(|n| store.put(&[n; 512], &spill).unwrap())
+            .collect();
+        images.push(store.put(&[40; 512], &spill).unwrap());
+        store.overwrite(images[40], &[140; 512]).unwrap();
+        store.overwrite(images[39], &[139; 512]).unwrap();
+        let mut page = [0; 512];
+        for (number, image) in images.iter().enumerate() {
+            let expected = if number < 39 { number } else { number + 100 };
+            store.read(*image, 0, &mut page).unwrap();
+            assert_eq!(page, [expected as u8; 512]);
+            assert_eq!(
+                store.in_memory(*image).is_some(),
+                !(28..40).contains(&number)
+            );
+        }
+        // The one being filled is empty again, the second is free.
+        store.give_back(images.pop().unwrap());
+        assert_eq!(store.put(&[1; 512], &spill).unwrap(), Image(12 | IN_FILE));
+        images
+            .drain(32..36)
+            .for_each(|image| store.give_back(image));
+        assert_eq!((&store.free_clusters[..], store.in_clusters), (&[1][..], 9));
+        let more: Vec<Image> = (0..4)
+            .map(|n| store.put(&[n; 512], &spill).unwrap())
+            .collect();
+        assert_eq!((more[3], store.in_clusters), (Image(4 | IN_FILE), 13));
+        store.read(images[32], 0, &mut page).unwrap();
+        assert_eq!(page, [36; 512]);
+    }
+
+    #[test]
+    fn a_page_that_cannot_be_written_is_not_kept() {
+        let mut store = PageStore::new(512, 16 * 512);
+        let spill = || -> io::Result<Box<dyn File>> { Ok(Box::new(Memory::default())) };
+        let none = || -> io::Result<Box<dyn File>> { Err(lost()) };
+        let images: Vec<Image> = (0..15)
+            .map(|n| store.put(&[n; 512], &none).unwrap())
+            .collect();
+        assert!(store.put(&[15; 512], &none).is_err());
+        assert_eq!(store.in_memory(images[14]), Some(&[14; 512][..]));
+        let last = store.put(&[16; 512], &spill).unwrap();
+        let mut page = [0; 512];
+        store.read(last, 0, &mut page).unwrap();
+        assert_eq!(page, [16; 512]);
     }
 }

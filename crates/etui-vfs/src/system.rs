@@ -398,7 +398,6 @@ impl HostFile {
             code => Err(failed(code)),
         }
     }
-
 }
 
 impl File for HostFile {

@@ -157,9 +157,9 @@ struct Sources {
 impl Sources {
     fn of(&self, kind: Kind, dir: &Path) -> PathBuf {
         let made = match kind {
-            Kind::Rows { indexed: false, .. } => {
-                self.plain.get_or_init(|| table(&dir.join("plain"), ROWS, 0))
-            }
+            Kind::Rows { indexed: false, .. } => self
+                .plain
+                .get_or_init(|| table(&dir.join("plain"), ROWS, 0)),
             Kind::Rows { indexed: true, .. } => {
                 let indexed = || table(&dir.join("indexed"), ROWS, INDEXES);
                 self.indexed.get_or_init(indexed)
@@ -244,9 +244,7 @@ impl Case {
         // The WAL gets its length, and is recycled.
         let restart = || {
             let mut checkpoint = db.prepare("PRAGMA wal_checkpoint(RESTART)").expect("SQL");
-            checkpoint
-                .query_row([], |_| Ok(()))
-                .expect("a checkpoint");
+            checkpoint.query_row([], |_| Ok(())).expect("a checkpoint");
         };
         some(100);
         if checkpoints {
@@ -295,7 +293,9 @@ impl Case {
         if wal {
             // One row of each page, or nearly.
             let step = 8 * 34;
-            let sql = format!("UPDATE t SET v = randomblob(100) WHERE k % {step} = 0 AND k < {step} * {FRAMES}");
+            let sql = format!(
+                "UPDATE t SET v = randomblob(100) WHERE k % {step} = 0 AND k < {step} * {FRAMES}"
+            );
             db.execute_batch(&sql).expect("an update");
         } else {
             // Something, so that a log is there, and then nothing.
