@@ -14,7 +14,7 @@
 //!  64  u64       hash of the bytes before
 //!
 //! from block 2 on: records, each on blocks of its own
-//!   0  4 bytes   "eRec"
+//!   0  4 bytes   "eRec", or "eLz4": its payload is compressed
 //!   4  u32       number of pages
 //!   8  u64       epoch
 //!  16  u64       sequence, from 0 in each epoch
@@ -24,7 +24,9 @@
 //!  44  u32       page size
 //!  48  u64       hash of the payload
 //!  56  u64       hash of the bytes before
-//!  64  payload   see codec.rs; the rest of the last block is of no meaning
+//!  64  payload   see codec.rs; the rest of the last block is of no meaning. Compressed: u32, its
+//!                length as codec.rs draws it, then that as one block of LZ4. Only where it takes
+//!                fewer blocks so, and never what was larger than 1 MiB
 //! ```
 //!
 //! Numbers are little-endian. A record's hash covers its predecessor's, so a record counts only
@@ -34,6 +36,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::codec::LARGEST_PAGE;
 use super::{BLOCK, Hashing, hash, u32_at, u64_at};
 use crate::counters::{CountedFile, Counting, add};
 use crate::device::{Access, File, Lock, Platform, Role};
@@ -41,6 +44,7 @@ use crate::mutation::{Broken, Mutation};
 
 const MAGIC: &[u8; 16] = b"etui redo log 1\n";
 const RECORD_MAGIC: &[u8; 4] = b"eRec";
+const COMPRESSED_MAGIC: &[u8; 4] = b"eLz4";
 const LIVE: u32 = 1;
 
 /// Where the records begin.
@@ -48,6 +52,11 @@ pub(crate) const RECORDS: u64 = 2 * BLOCK as u64;
 
 /// The length of a record's header.
 pub(crate) const RECORD_HEADER: usize = 64;
+
+/// For a record of at most these bytes the log grows by a step before, so that the commits behind
+/// it find blocks that were written. A larger one makes it grow by itself: writing its blocks
+/// before would write them twice, and the metadata that its flush carries is little beside it.
+const SMALL: u64 = 64 << 10;
 
 /// A record is written in parts of this size, so that a large one needs no memory of its size.
 const PART: usize = 1 << 20;
@@ -142,6 +151,8 @@ pub(crate) struct RecordHead {
     pub pages: u32,
     pub payload: u64,
     pub payload_hash: u64,
+    /// Whether [`decompress`] makes the payload of what stands there.
+    pub compressed: bool,
     pub database_pages: u32,
     /// Where the record after it goes.
     pub next: Tail,
@@ -153,7 +164,8 @@ impl RecordHead {
         let bytes = bytes.get(..RECORD_HEADER)?;
         let own = u64_at(bytes, 56);
         let chained = u64_at(bytes, 24) == tail.predecessor || broken.is(Mutation::ChainBySequence);
-        let valid = bytes.starts_with(RECORD_MAGIC)
+        let compressed = bytes.starts_with(COMPRESSED_MAGIC);
+        let valid = (compressed || bytes.starts_with(RECORD_MAGIC))
             && own == hash(bytes.get(..56)?)
             && u64_at(bytes, 8) == header.epoch
             && u64_at(bytes, 16) == tail.sequence
@@ -169,6 +181,7 @@ impl RecordHead {
             pages: u32_at(bytes, 4),
             payload,
             payload_hash: u64_at(bytes, 48),
+            compressed,
             database_pages: u32_at(bytes, 40),
             next,
         })
@@ -180,6 +193,46 @@ fn blocks_of(payload: u64) -> Option<u64> {
     payload
         .checked_add(RECORD_HEADER as u64)?
         .checked_next_multiple_of(BLOCK as u64)
+}
+
+/// Compresses a record's payload into `to`, behind room for the record's header, if it takes fewer
+/// blocks so.
+fn compress(payload: &[u8], to: &mut Vec<u8>) -> bool {
+    let blocks = (RECORD_HEADER + payload.len()).div_ceil(BLOCK);
+    let Ok(len) = u32::try_from(payload.len()) else {
+        return false;
+    };
+    to.resize(
+        RECORD_HEADER + 4 + lz4_flex::block::get_maximum_output_size(payload.len()),
+        0,
+    );
+    let Some((head, room)) = to.split_at_mut_checked(RECORD_HEADER + 4) else {
+        return false;
+    };
+    if let Some(to) = head.get_mut(RECORD_HEADER..) {
+        to.copy_from_slice(&len.to_le_bytes());
+    }
+    match lz4_flex::block::compress_into(payload, room) {
+        Ok(taken) => {
+            to.truncate(RECORD_HEADER + 4 + taken);
+            to.len().div_ceil(BLOCK) < blocks
+        }
+        Err(_) => false,
+    }
+}
+
+/// The payload that was compressed to these bytes; `None`: they are not what was written.
+pub(crate) fn decompress(bytes: &[u8]) -> Option<Vec<u8>> {
+    let (len, block) = bytes.split_at_checked(4)?;
+    let len = u32_at(len, 0) as usize;
+    // A record is compressed while no part of it has been written: it ends with the page that
+    // makes a part full.
+    if len > PART + 2 * LARGEST_PAGE {
+        return None;
+    }
+    let mut payload = vec![0; len];
+    let taken = lz4_flex::block::decompress_into(block, &mut payload).ok()?;
+    (taken == len).then_some(payload)
 }
 
 /// How large a log is.
@@ -202,6 +255,8 @@ struct Unfinished {
     hashing: Hashing,
     /// Zeros, for the rest of the last block: they are copied faster than they are made.
     fill: Vec<u8>,
+    /// The record compressed, while it is tried.
+    compressed: Vec<u8>,
 }
 
 /// An open redo log, locked by this process.
@@ -367,22 +422,31 @@ impl Log {
     /// Writes the record to the log, not yet durably; answers where the one after it goes.
     pub fn finish(&mut self, tail: &Tail, pages: u32, database_pages: u32) -> io::Result<Tail> {
         let large = self.unfinished.written > 0;
+        let mut magic = RECORD_MAGIC;
         let payload_hash;
         let payload;
         {
             let unfinished = &mut self.unfinished;
-            let bytes = &unfinished.bytes;
             if large {
+                let bytes = &unfinished.bytes;
                 payload = unfinished.written + bytes.len() as u64 - RECORD_HEADER as u64;
                 unfinished.hashing.add(bytes);
                 payload_hash = unfinished.hashing.hash();
             } else {
+                if unfinished.bytes.len() > BLOCK {
+                    let bytes = unfinished.bytes.get(RECORD_HEADER..).unwrap_or_default();
+                    if compress(bytes, &mut unfinished.compressed) {
+                        std::mem::swap(&mut unfinished.bytes, &mut unfinished.compressed);
+                        magic = COMPRESSED_MAGIC;
+                    }
+                }
+                let bytes = &unfinished.bytes;
                 payload = (bytes.len() - RECORD_HEADER) as u64;
                 payload_hash = hash(bytes.get(RECORD_HEADER..).unwrap_or_default());
             }
         }
         let mut header = [0; RECORD_HEADER];
-        header[..4].copy_from_slice(RECORD_MAGIC);
+        header[..4].copy_from_slice(magic);
         header[4..8].copy_from_slice(&pages.to_le_bytes());
         header[8..16].copy_from_slice(&self.header.epoch.to_le_bytes());
         header[16..24].copy_from_slice(&tail.sequence.to_le_bytes());
@@ -410,7 +474,7 @@ impl Log {
             sequence: tail.sequence + 1,
             predecessor: own,
         };
-        if !large {
+        if next.offset - tail.offset <= SMALL {
             self.grow(next.offset)?;
         }
         self.dirty = true;
@@ -418,10 +482,10 @@ impl Log {
             let rest = tail.offset + self.unfinished.written;
             self.file.write_at(&self.unfinished.bytes, rest)?;
             self.file.write_at(&self.unfinished.first, tail.offset)?;
-            self.len = self.len.max(next.offset);
         } else {
             self.file.write_at(&self.unfinished.bytes, tail.offset)?;
         }
+        self.len = self.len.max(next.offset);
         add(&self.counting.records, 1);
         add(&self.counting.bytes_logged, payload + RECORD_HEADER as u64);
         add(

@@ -11,7 +11,7 @@ use std::io;
 
 use super::codec::{DecodeError, PageHead, Source, is_page_size};
 use super::guard;
-use super::log::{Header, RECORD_HEADER, RecordHead, Tail};
+use super::log::{Header, RECORD_HEADER, RecordHead, Tail, decompress};
 use super::{Hashing, hash};
 use crate::device::File;
 use crate::mutation::{Broken, Mutation};
@@ -50,14 +50,22 @@ struct Payload<'a> {
 }
 
 impl<'a> Payload<'a> {
-    fn new(log: &'a dyn File, at: u64, len: u64) -> Self {
-        Self {
+    fn of(log: &'a dyn File, record: &Found) -> Result<Self, ReplayError> {
+        let mut payload = Self {
             log,
-            at,
-            end: at.saturating_add(len),
+            at: record.payload,
+            end: record.payload.saturating_add(record.head.payload),
             buffer: Vec::new(),
             begin: 0,
+        };
+        if record.head.compressed {
+            while payload.at < payload.end {
+                payload.fill()?;
+            }
+            payload.buffer = decompress(&payload.buffer)
+                .ok_or_else(|| ReplayError::Damaged("a record cannot be decompressed".into()))?;
         }
+        Ok(payload)
     }
 
     /// Reads more; the buffer has no more than that is left then.
@@ -161,7 +169,7 @@ pub(crate) fn replay(
     let mut page = vec![0; page_size];
     let offset_of = |number: u32| u64::from(number - 1) * page_size as u64;
     for record in &found {
-        let mut payload = Payload::new(log, record.payload, record.head.payload);
+        let mut payload = Payload::of(log, record)?;
         for _ in 0..record.head.pages {
             let head = PageHead::read(&mut payload).map_err(not_decoded)?;
             let known = pages.get(&head.number);

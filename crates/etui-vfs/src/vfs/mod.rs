@@ -76,7 +76,8 @@ impl Options {
     fn sizes(&self) -> Sizes {
         Sizes {
             resting: self.log_size,
-            step: self.growth_step,
+            // Most of a step is written for nothing: the next checkpoint gives it back.
+            step: self.growth_step.min(128 << 10),
         }
     }
 }

@@ -22,7 +22,13 @@ fn broken(mutation: Mutation, options: Options) -> Subject {
 /// Power cuts in random histories find it.
 fn caught_by_power_cuts(mutation: Mutation, synchronous: Synchronous) {
     let subject = broken(mutation, SMALL);
-    let (tally, finding) = hunt(&subject, (synchronous, Kind::All), 1, 8000, Duration::ZERO);
+    let (tally, finding) = hunt(
+        &subject,
+        (synchronous, Kind::All),
+        1,
+        16_000,
+        Duration::ZERO,
+    );
     println!("{mutation:?}, {synchronous:?}: {tally:?}");
     let Some(finding) = finding else {
         panic!("{mutation:?} is not caught");
@@ -443,8 +449,14 @@ fn forged_record(subject: &Subject) -> Result<(), String> {
         let sql = connect(&path, &subject.vfs).map_err(text)?;
         let update = |record: [u8; 64]| {
             let mut row = vec![0xff; 60_000];
+            // Noise, so that it stands in the log as it is, with the record in each block of it.
+            let mut noise = 1_u64;
             for (at, byte) in row.iter_mut().take(24_000).enumerate() {
-                *byte = record[(at + shift) % 64];
+                noise = noise
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1);
+                let of_record = record.get((at + block - shift) % block);
+                *byte = of_record.copied().unwrap_or((noise >> 56) as u8);
             }
             sql.execute("UPDATE t0 SET body = ?1", (row,)).map(drop)
         };
@@ -473,7 +485,7 @@ fn forged_record(subject: &Subject) -> Result<(), String> {
             let found = log[tail..tail + block]
                 .windows(64)
                 .position(|at| *at == record);
-            shift = found.ok_or("the row is not in the log as it is")?;
+            shift = block - found.ok_or("the row is not in the log as it is")?;
             continue;
         }
         if log[tail..tail + 64] != record {
