@@ -36,6 +36,10 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
+use lz4_flex::block::{
+    CompressTable, compress_into, compress_into_with_table, get_maximum_output_size,
+};
+
 use super::codec::LARGEST_PAGE;
 use super::{BLOCK, Hashing, hash, u32_at, u64_at};
 use crate::counters::{CountedFile, Counting, add};
@@ -195,29 +199,44 @@ fn blocks_of(payload: u64) -> Option<u64> {
         .checked_next_multiple_of(BLOCK as u64)
 }
 
+/// What the compressor needs, kept from record to record.
+#[derive(Default)]
+struct Table(CompressTable);
+
+impl std::fmt::Debug for Table {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Table").finish_non_exhaustive()
+    }
+}
+
 /// Compresses a record's payload into `to`, behind room for the record's header, if it takes fewer
 /// blocks so.
-fn compress(payload: &[u8], to: &mut Vec<u8>) -> bool {
+fn compress(payload: &[u8], to: &mut Vec<u8>, table: &mut Table) -> bool {
     let blocks = (RECORD_HEADER + payload.len()).div_ceil(BLOCK);
     let Ok(len) = u32::try_from(payload.len()) else {
         return false;
     };
-    to.resize(
-        RECORD_HEADER + 4 + lz4_flex::block::get_maximum_output_size(payload.len()),
-        0,
-    );
+    let room = RECORD_HEADER + 4 + get_maximum_output_size(payload.len());
+    if to.len() < room {
+        to.resize(room, 0);
+    }
     let Some((head, room)) = to.split_at_mut_checked(RECORD_HEADER + 4) else {
         return false;
     };
     if let Some(to) = head.get_mut(RECORD_HEADER..) {
         to.copy_from_slice(&len.to_le_bytes());
     }
-    match lz4_flex::block::compress_into(payload, room) {
-        Ok(taken) => {
+    let compressed = match payload.len() < usize::from(u16::MAX) {
+        true => compress_into_with_table(payload, room, &mut table.0),
+        // The compressor would keep a larger table from then on.
+        false => compress_into(payload, room),
+    };
+    match compressed {
+        Ok(taken) if (RECORD_HEADER + 4 + taken).div_ceil(BLOCK) < blocks => {
             to.truncate(RECORD_HEADER + 4 + taken);
-            to.len().div_ceil(BLOCK) < blocks
+            true
         }
-        Err(_) => false,
+        Ok(_) | Err(_) => false,
     }
 }
 
@@ -257,6 +276,7 @@ struct Unfinished {
     fill: Vec<u8>,
     /// The record compressed, while it is tried.
     compressed: Vec<u8>,
+    table: Table,
 }
 
 /// An open redo log, locked by this process.
@@ -435,7 +455,7 @@ impl Log {
             } else {
                 if unfinished.bytes.len() > BLOCK {
                     let bytes = unfinished.bytes.get(RECORD_HEADER..).unwrap_or_default();
-                    if compress(bytes, &mut unfinished.compressed) {
+                    if compress(bytes, &mut unfinished.compressed, &mut unfinished.table) {
                         std::mem::swap(&mut unfinished.bytes, &mut unfinished.compressed);
                         magic = COMPRESSED_MAGIC;
                     }
