@@ -88,8 +88,8 @@ impl Failure {
                 | Error::BadRegion { .. }
                 | Error::Card(CardError::BadProperty(_)) => 2,
                 Error::Card(_) => 3,
-                Error::NoAddressBook { .. }
-                | Error::NoContact { .. }
+                Error::NoCollection { .. }
+                | Error::NoRecord { .. }
                 | Error::NothingToUndo { .. } => 4,
                 Error::Conflict { .. } | Error::OtherUid { .. } => 5,
                 Error::NoStore { .. }
@@ -126,8 +126,8 @@ impl Failure {
                 | Error::BadRegion { .. }
                 | Error::Card(CardError::BadProperty(_)) => "usage",
                 Error::Card(_) => "refused",
-                Error::NoAddressBook { .. }
-                | Error::NoContact { .. }
+                Error::NoCollection { .. }
+                | Error::NoRecord { .. }
                 | Error::NothingToUndo { .. } => "not_found",
                 Error::Conflict { .. } | Error::OtherUid { .. } => "conflict",
                 Error::NoStore { .. } => "no_store",
@@ -140,7 +140,7 @@ impl Failure {
                 Error::Busy { .. } => "busy",
                 Error::StrayLog { .. } => "stray_log",
                 Error::Damaged { .. } => "damaged",
-                Error::Exists { .. } | Error::AddressBookExists { .. } => "exists",
+                Error::Exists { .. } | Error::CollectionExists { .. } => "exists",
                 Error::Io { .. } => "io",
                 _ => "failed",
             },

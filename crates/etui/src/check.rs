@@ -3,14 +3,14 @@
 use rusqlite::Connection;
 use rusqlite::types::ToSql;
 
+use crate::collection::keys::Keys;
 use crate::collection::list::block::Block;
-use crate::collection::{ETag, changes, list, meta};
-use crate::contacts::{Card, keys};
+use crate::collection::{ETag, Kind, changes, list, meta};
 use crate::error::Result;
 use crate::index::pending::Marks;
 use crate::index::postings::{GRAMS, Postings, TERMS};
 use crate::index::{grams, terms};
-use crate::store::Store;
+use crate::store::{Store, derive};
 
 /// Problems told of at the most; more of them say nothing new.
 const MAX_PROBLEMS: usize = 100;
@@ -102,11 +102,11 @@ impl Store {
 
     fn check_records(&self, conn: &Connection, report: &mut CheckReport) -> Result<()> {
         // What an older version derived is derived anew at the next use, and is no damage.
-        let order = self.order()?;
+        let with = self.deriving()?;
         let current = self.is_derived_now(conn)?;
         let mut statement = conn.prepare(
             "SELECT r.id, r.uid, r.etag, r.removed IS NULL, r.text, r.keys, r.sort, \
-                        c.id IS NULL, r.summary \
+                        c.kind, r.summary \
                  FROM record r LEFT JOIN collection c ON c.id = r.collection",
         )?;
         let mut rows = statement.query([])?;
@@ -128,32 +128,34 @@ impl Store {
             } else {
                 report.removed += 1;
             }
-            if row.get(7)? {
-                report.add(format!("contact {id} ({uid}) is in no address book"));
-            }
+            let kind: Option<String> = row.get(7)?;
+            let Some(kind) = kind.as_deref().and_then(Kind::of_stored) else {
+                report.add(format!("record {id} ({uid}) is in no collection"));
+                continue;
+            };
+            let what = kind.record();
             if std::str::from_utf8(blob(1)?).is_err() {
-                report.add(format!("contact {id} ({uid}): its UID is not text"));
+                report.add(format!("{what} {id} ({uid}): its UID is not text"));
             }
             if ETag::of(&text).0 != blob(2)? {
                 report.add(format!(
-                    "contact {id} ({uid}): its text is not what its ETag says"
+                    "{what} {id} ({uid}): its text is not what its ETag says"
                 ));
             }
-            match Card::parse(text) {
-                Ok(card) if current => {
-                    let derived = keys::derive(&card, order, self.region());
+            match derive(kind, text, &with) {
+                Ok(derived) if current => {
                     if derived.keys != blob(5)?
                         || derived.sort != blob(6)?
                         || derived.summary != blob(8)?
                     {
                         report.add(format!(
-                            "contact {id} ({uid}): what lists and searches know of it is not what its \
+                            "{what} {id} ({uid}): what lists and searches know of it is not what its \
                              text says"
                         ));
                     }
                 }
                 Ok(_) => {}
-                Err(e) => report.add(format!("contact {id} ({uid}): {e}")),
+                Err(e) => report.add(format!("{what} {id} ({uid}): {e}")),
             }
         }
         Ok(())
@@ -381,7 +383,7 @@ fn index(conn: &Connection, report: &mut CheckReport) -> Result<()> {
     while let Some(row) = rows.next()? {
         let (id, keys): (i64, Vec<u8>) = (row.get(0)?, row.get(1)?);
         let changed: i64 = row.get(2)?;
-        if keys::Keys(&keys).count() == 0 && !keys.is_empty() {
+        if Keys(&keys).count() == 0 && !keys.is_empty() {
             report.add(format!("contact {id}: its search keys cannot be read"));
         }
         if changed <= marks.terms {

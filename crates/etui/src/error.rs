@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rusqlite::ErrorCode;
 
-use crate::collection::ETag;
+use crate::collection::{ETag, Kind};
 use crate::contacts::{CardError, FilterError};
 
 /// What went wrong, where, and what the caller can do about it.
@@ -130,35 +130,45 @@ pub enum Error {
         /// The log.
         path: PathBuf,
     },
-    /// No address book of this name.
-    #[error("there is no address book named \"{name}\" (there are: {})", known.join(", "))]
-    NoAddressBook {
+    /// No collection of this kind and name.
+    #[error("there is no {kind} named \"{name}\" (there are: {})", known.join(", "))]
+    NoCollection {
+        /// What was asked for.
+        kind: Kind,
         /// The name asked for.
         name: String,
         /// The names that exist.
         known: Vec<String>,
     },
-    /// An address book of this name exists already.
-    #[error("an address book named \"{name}\" exists already")]
-    AddressBookExists {
+    /// A collection of this kind and name exists already.
+    #[error("{} named \"{name}\" exists already", kind.one())]
+    CollectionExists {
+        /// What it is.
+        kind: Kind,
         /// The name.
         name: String,
     },
-    /// A name that cannot be given to an address book.
-    #[error("\"{name}\" cannot be an address book's name: use 1 to 200 characters, no line breaks")]
+    /// A name that cannot be given to a collection.
+    #[error("\"{name}\" cannot be the name of {}: use 1 to 200 characters, no line breaks", kind.one())]
     BadName {
+        /// What it was for.
+        kind: Kind,
         /// The name.
         name: String,
     },
     /// No live record with this UID.
-    #[error("there is no contact with UID \"{uid}\"")]
-    NoContact {
+    #[error("there is no {} with UID \"{uid}\"", kind.record())]
+    NoRecord {
+        /// What it would be.
+        kind: Kind,
         /// The UID asked for.
         uid: String,
     },
     /// A record's latest change cannot be undone: there is none, or it is no longer remembered.
-    #[error("there is nothing to undo for the contact with UID \"{uid}\"")]
+    #[error("there is nothing to undo for the {} with UID \"{uid}\"", kind.record())]
     NothingToUndo {
+        /// What it is.
+        kind: Kind,
         /// The UID asked for.
         uid: String,
     },

@@ -50,7 +50,7 @@ pub mod text;
 
 pub use check::{CheckReport, Stats};
 pub use collection::{
-    Change, ChangeKind, Changes, Condition, ETag, Outcome, RecordId, Saved, Token,
+    Change, ChangeKind, Changes, Condition, ETag, Kind, Outcome, RecordId, Saved, Token,
 };
 pub use engine::{Durability, Memory, Recovered, Vfs, recover};
 pub use error::{Error, Result};

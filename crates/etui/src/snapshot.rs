@@ -1,6 +1,7 @@
 //! [`Snapshot`]: many reads from one state.
 
-use crate::contacts::{Reader, book};
+use crate::collection::{Kind, names};
+use crate::contacts::Reader;
 use crate::engine::Lease;
 use crate::error::Result;
 use crate::store::Store;
@@ -27,18 +28,20 @@ impl<'s> Snapshot<'s> {
     /// The default address book.
     ///
     /// # Errors
-    /// [`crate::Error::NoAddressBook`] when there is none.
+    /// [`crate::Error::NoCollection`] when there is none.
     pub fn contacts(&self) -> Result<Reader<'_>> {
-        let book = book::first(&self.lease).map_err(|e| self.store.engine.explain(e))?;
+        let book =
+            names::first(&self.lease, Kind::Contacts).map_err(|e| self.store.engine.explain(e))?;
         Ok(Reader::new(self.store, &self.lease, book.id))
     }
 
     /// The address book of this name.
     ///
     /// # Errors
-    /// [`crate::Error::NoAddressBook`], with the names there are.
+    /// [`crate::Error::NoCollection`], with the names there are.
     pub fn address_book(&self, name: &str) -> Result<Reader<'_>> {
-        let book = book::named(&self.lease, name).map_err(|e| self.store.engine.explain(e))?;
+        let book = names::named(&self.lease, Kind::Contacts, name)
+            .map_err(|e| self.store.engine.explain(e))?;
         Ok(Reader::new(self.store, &self.lease, book.id))
     }
 }

@@ -7,9 +7,8 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
-use crate::collection::{Token, changes, meta};
-use crate::contacts::Contacts;
-use crate::contacts::book;
+use crate::collection::{self, Derived, Deriving, Kind, Record, Token, changes, meta, names};
+use crate::contacts::{Card, Contacts};
 use crate::engine::{Durability, Engine, Memory, OpenMode, Settings, Size, Vfs, schema, vfs};
 use crate::error::{Error, Result};
 use crate::index::merge::{Due, Seen, merge};
@@ -206,7 +205,7 @@ impl Store {
             meta::set(conn, meta::DERIVATION, derivation(&order))?;
             meta::set(conn, meta::TERM_MARK, 0)?;
             meta::set(conn, meta::GRAM_MARK, 0)?;
-            book::create(conn, DEFAULT_ADDRESS_BOOK)?;
+            names::create(conn, Kind::Contacts, DEFAULT_ADDRESS_BOOK)?;
             Ok(())
         })
     }
@@ -226,35 +225,35 @@ impl Store {
     /// The default address book: the first one.
     ///
     /// # Errors
-    /// [`Error::NoAddressBook`] when the store has none; whatever reading reports.
+    /// [`Error::NoCollection`] when the store has none; whatever reading reports.
     pub fn contacts(&self) -> Result<Contacts<'_>> {
         self.drain_inbox()?;
-        let books = self.engine.read(book::all)?;
-        match books.into_iter().next() {
-            Some(first) => Ok(Contacts::new(self, first)),
-            None => Err(Error::NoAddressBook {
-                name: DEFAULT_ADDRESS_BOOK.to_owned(),
-                known: Vec::new(),
-            }),
-        }
+        let book = self
+            .engine
+            .read(|conn| names::first(conn, Kind::Contacts))?;
+        Ok(Contacts::new(self, book))
     }
 
     /// The address book of this name.
     ///
     /// # Errors
-    /// [`Error::NoAddressBook`], with the names there are.
+    /// [`Error::NoCollection`], with the names there are.
     pub fn address_book(&self, name: &str) -> Result<Contacts<'_>> {
         self.drain_inbox()?;
-        let book = self.engine.read(|conn| book::named(conn, name))?;
+        let book = self
+            .engine
+            .read(|conn| names::named(conn, Kind::Contacts, name))?;
         Ok(Contacts::new(self, book))
     }
 
     /// Creates an address book.
     ///
     /// # Errors
-    /// [`Error::AddressBookExists`], [`Error::BadName`].
+    /// [`Error::CollectionExists`], [`Error::BadName`].
     pub fn create_address_book(&self, name: &str) -> Result<Contacts<'_>> {
-        let book = self.write_of(Size::Small, |conn| book::create(conn, name))?;
+        let book = self.write_of(Size::Small, |conn| {
+            names::create(conn, Kind::Contacts, name)
+        })?;
         Ok(Contacts::new(self, book))
     }
 
@@ -263,7 +262,7 @@ impl Store {
     /// # Errors
     /// Whatever reading reports.
     pub fn address_books(&self) -> Result<Vec<String>> {
-        let books = self.engine.read(book::all)?;
+        let books = self.engine.read(|conn| names::all(conn, Kind::Contacts))?;
         Ok(books.into_iter().map(|b| b.name).collect())
     }
 
@@ -334,6 +333,14 @@ impl Store {
         }
         let order = Order::new(&self.locale()?)?;
         Ok(self.order.get_or_init(|| order))
+    }
+
+    /// What deriving needs to know of it.
+    pub(crate) fn deriving(&self) -> Result<Deriving<'_>> {
+        Ok(Deriving {
+            order: self.order()?,
+            region: self.region(),
+        })
     }
 
     /// A write transaction of this store, large or of a size that nobody knows; see
@@ -458,7 +465,9 @@ impl Store {
         let order = self.order()?;
         // A migration leaves an empty index.
         let unindexed = meta::number(conn, meta::TERM_MARK)? == 0;
-        if crate::contacts::rederive(conn, order, self.region())? || unindexed {
+        let with = self.deriving()?;
+        let derive = |kind, text| derive(kind, text, &with);
+        if collection::derive::all(conn, &with, derive)? || unindexed {
             crate::index::rebuild(conn, self.path())?;
         }
         meta::set(conn, meta::DERIVATION, derivation(order))
@@ -475,7 +484,7 @@ impl Store {
                 .query_row([], |r| r.get::<_, bool>(0))?)
         })?;
         if waiting {
-            self.write(|conn| crate::contacts::inbox::drain(conn, self.order()?, self.region()))?;
+            self.write(|conn| crate::contacts::inbox::drain(conn, &self.deriving()?))?;
         }
         Ok(())
     }
@@ -518,6 +527,13 @@ pub(crate) fn inode(path: &Path) -> Result<i64> {
     std::fs::metadata(path)
         .map(|m| m.ino().cast_signed())
         .map_err(|e| Error::io(path, e))
+}
+
+/// What is derived of a record of this kind.
+pub(crate) fn derive(kind: Kind, text: Vec<u8>, with: &Deriving<'_>) -> Result<Derived> {
+    match kind {
+        Kind::Contacts => Ok(Card::read(text)?.derive(with)),
+    }
 }
 
 /// Names what keys, sort keys and lists are derived with.

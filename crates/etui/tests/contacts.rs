@@ -144,7 +144,7 @@ fn removed_contacts_come_back_and_edits_are_undone() {
     );
     assert!(contacts.get("a").unwrap().is_none());
     assert_eq!(contacts.trash().unwrap().len(), 1);
-    assert!(matches!(contacts.remove("a"), Err(Error::NoContact { .. })));
+    assert!(matches!(contacts.remove("a"), Err(Error::NoRecord { .. })));
     assert_eq!(contacts.restore("a").unwrap().outcome, Outcome::Added);
     assert_eq!(names(&contacts, "ann"), ["Ann New"]);
     assert_eq!(contacts.trash().unwrap().len(), 0);
@@ -478,11 +478,11 @@ fn address_books_are_apart() {
     assert_eq!(names(&store.contacts().unwrap(), "a*"), ["At Home A"]);
     assert!(matches!(
         store.address_book("Club"),
-        Err(Error::NoAddressBook { .. })
+        Err(Error::NoCollection { .. })
     ));
     assert!(matches!(
         store.create_address_book("Work"),
-        Err(Error::AddressBookExists { .. })
+        Err(Error::CollectionExists { .. })
     ));
     assert!(matches!(
         store.create_address_book("a\nb"),

@@ -141,7 +141,7 @@ fn conflicts_are_told_to_whom_they_concern() {
                     other => panic!("{other:?}"),
                 },
                 1 => match contacts.remove("nobody") {
-                    Err(Error::NoContact { uid }) => assert_eq!(uid, "nobody"),
+                    Err(Error::NoRecord { uid, .. }) => assert_eq!(uid, "nobody"),
                     other => panic!("{other:?}"),
                 },
                 2 => {

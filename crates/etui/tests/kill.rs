@@ -69,7 +69,7 @@ impl Step {
             Self::Restore(many) => contacts.restore_many(&names(many)).map(drop),
         };
         match done {
-            Ok(()) | Err(Error::NoContact { .. } | Error::NothingToUndo { .. }) => {}
+            Ok(()) | Err(Error::NoRecord { .. } | Error::NothingToUndo { .. }) => {}
             Err(e) => panic!("{self:?}: {e}"),
         }
     }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use etui::contacts::{Card, Contacts, Entry, Filter, Page};
 use etui::import::{ImportEvent, ImportReport};
-use etui::{Condition, Error, Store};
+use etui::{Condition, Error, Kind, Store};
 use etui_testkit::{fixtures, people};
 
 use super::import::summary;
@@ -171,8 +171,8 @@ impl Demo<'_, '_> {
         let mut progress = Progress::of_bytes(&self.app.out, "people", Some(vcards.len() as u64));
         let begun = Instant::now();
         let report = self.book.import(vcards.as_slice(), &mut |event| {
-            if let ImportEvent::Progress { bytes, contacts } = event {
-                progress.set(bytes, plural(contacts, "contact"));
+            if let ImportEvent::Progress { bytes, records } = event {
+                progress.set(bytes, plural(records, "contact"));
             }
             ControlFlow::Continue(())
         })?;
@@ -283,7 +283,10 @@ impl Demo<'_, '_> {
         let uid = Card::parse(text)?.identity().into_owned();
         let (shown, time) = median(|| match self.book.get(&uid)? {
             Some(contact) => Ok((contact.card()?, contact.etag)),
-            None => Err(Error::NoContact { uid: uid.clone() }),
+            None => Err(Error::NoRecord {
+                kind: Kind::Contacts,
+                uid: uid.clone(),
+            }),
         })?;
         let (card, etag) = shown;
         self.step("show one", &who(&card), time)?;

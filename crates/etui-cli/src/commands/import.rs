@@ -131,9 +131,9 @@ fn import(out: &mut Out, book: &Contacts<'_>, source: Source) -> Result<ImportRe
     let (mut saved, mut read) = (0, (0, 0));
     let imported = book.import(source.reader, &mut |event| {
         match event {
-            ImportEvent::Progress { bytes, contacts } => {
-                read = (bytes, contacts);
-                progress.set(bytes, plural(contacts, "contact"));
+            ImportEvent::Progress { bytes, records } => {
+                read = (bytes, records);
+                progress.set(bytes, plural(records, "contact"));
             }
             ImportEvent::Refused(refused) if !json => {
                 let line = format!(
@@ -147,7 +147,7 @@ fn import(out: &mut Out, book: &Contacts<'_>, source: Source) -> Result<ImportRe
                 let taken = plural(read.1, "contact");
                 progress.set(read.0, format!("{taken}, being put in order"));
             }
-            ImportEvent::Saved { contacts } => saved = contacts,
+            ImportEvent::Saved { records } => saved = records,
         }
         ControlFlow::Continue(())
     });

@@ -385,7 +385,7 @@ fn address_books_are_apart() {
     error: an address book named "Work" exists already
     [exit 1]
     $ etui contacts books --create ''
-    error: "" cannot be an address book's name: use 1 to 200 characters, no line breaks
+    error: "" cannot be the name of an address book: use 1 to 200 characters, no line breaks
     [exit 2]
     $ etui --book Work contacts list
     No contacts yet. Bring some in: etui import contacts.vcf

@@ -23,7 +23,7 @@ fn the_demo_says_what_it_does() {
         broken-between-good.vcf:29: an empty vCard: no name, no phone, no e-mail, nothing else
         broken-between-good.vcf:38: END without a BEGIN before it
         broken-between-good.vcf:55: the record has no END line
-        duplicate-uid.vcf:15: an earlier card of this input has the same UID (duplicate-1) and other content
+        duplicate-uid.vcf:15: an earlier contact of this input has the same UID (duplicate-1) and other content
 
     Finding
       TIME  as one types: an                                  19: Erik Håkan Andersson, Anjali Banerjee, …
@@ -45,7 +45,7 @@ fn the_demo_says_what_it_does() {
       TIME  remove                                            in the trash
       TIME  bring back                                        Pierre Durand, +33199007742
 
-    289 contacts were kept in one file of 516 kB, which is gone again.
+    289 contacts were kept in one file of 520 kB, which is gone again.
 
     Now your own:
       etui import contacts.vcf      a file that your phone or address book exports

@@ -269,6 +269,11 @@ impl Plain {
         Ok(Self { conn, parts })
     }
 
+    /// Has the directory flushed as well after a rollback journal is gone (`synchronous=EXTRA`).
+    pub fn sync_directories(&self) -> Result<(), Error> {
+        Ok(self.conn.execute_batch("PRAGMA synchronous = EXTRA")?)
+    }
+
     /// Closes it, which writes the log back into the file.
     pub fn close(self) -> Result<(), Error> {
         self.conn.close().map_err(|(_, e)| Error::from(e))

@@ -2,18 +2,25 @@
 //!
 //! A collection is a set of records of one kind under one name (an address book). What a record
 //! is, and what is derived from it, is its kind's business (`contacts`); here it is bytes with a
-//! UID, keys and a place in a list.
+//! UID, keys and a place in a list ([`Record`]).
 
 pub(crate) mod changes;
+pub(crate) mod derive;
 pub(crate) mod fill;
+pub(crate) mod keys;
+mod kind;
 pub(crate) mod list;
 pub(crate) mod meta;
+pub(crate) mod names;
 pub(crate) mod records;
+pub(crate) mod shelf;
 
 use std::fmt;
 use std::str::FromStr;
 
 pub use changes::{Change, ChangeKind, Changes, Token};
+pub use kind::Kind;
+pub(crate) use kind::{Derived, Deriving, Record};
 
 /// The version of a record's content: the first 16 bytes of BLAKE3 over its text.
 ///

@@ -7,26 +7,18 @@
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension};
 
-use super::book;
 use super::card::Card;
-use super::write::prepare;
-use crate::collection::Condition;
 use crate::collection::records::{self, Writing};
+use crate::collection::shelf::Prepared;
+use crate::collection::{Condition, Deriving, Kind, names};
 use crate::error::{Error, Result};
-use crate::text::order::Order;
-use crate::text::phone::Region;
 
 /// Takes in all that can be; inside a write transaction.
-pub(crate) fn drain(conn: &Connection, order: &Order, region: Option<Region>) -> Result<()> {
-    Writing::run(conn, order, |writing| take_in(conn, writing, order, region))
+pub(crate) fn drain(conn: &Connection, with: &Deriving<'_>) -> Result<()> {
+    Writing::run(conn, with.order, |writing| take_in(conn, writing, with))
 }
 
-fn take_in(
-    conn: &Connection,
-    writing: &mut Writing<'_>,
-    order: &Order,
-    region: Option<Region>,
-) -> Result<()> {
+fn take_in(conn: &Connection, writing: &mut Writing<'_>, with: &Deriving<'_>) -> Result<()> {
     let mut last = 0i64;
     loop {
         let next = conn
@@ -50,9 +42,9 @@ fn take_in(
             return Ok(());
         };
         last = id;
-        let book = match book::named(conn, &name) {
+        let book = match names::named(conn, Kind::Contacts, &name) {
             Ok(book) => book.id,
-            Err(error @ Error::NoAddressBook { .. }) => {
+            Err(error @ Error::NoCollection { .. }) => {
                 set_aside(conn, id, &error)?;
                 continue;
             }
@@ -67,7 +59,7 @@ fn take_in(
         };
         let saved_uid = match &card {
             Some(card) => {
-                let mut one = prepare(card, order, region);
+                let mut one = Prepared::new(card, with);
                 if let Some(uid) = &uid
                     && card.uid().is_none()
                 {

@@ -4,7 +4,6 @@
 //! ([`Store::snapshot`]). Records are [`Card`]s; what a list shows of them without reading them
 //! is an [`Entry`]. [`Filter`] says which are meant.
 
-pub(crate) mod book;
 mod card;
 mod filter;
 pub(crate) mod inbox;
@@ -25,32 +24,35 @@ pub use query::{
 };
 pub use read::{Contact, Entry, Letter, Page, Reader, Texts};
 pub use view::{Loaded, View, ViewChange, ViewChanges};
-pub(crate) use write::rederive;
 
+use crate::collection::names::Named;
+use crate::collection::shelf::Shelf;
 use crate::collection::{Changes, RecordId, Token};
 use crate::error::Result;
 use crate::store::Store;
-use book::Book;
 
 /// One address book of a store.
 pub struct Contacts<'s> {
     store: &'s Store,
-    book: Book,
+    shelf: Shelf<'s, Card>,
 }
 
 impl<'s> Contacts<'s> {
-    pub(crate) fn new(store: &'s Store, book: Book) -> Self {
-        Self { store, book }
+    pub(crate) fn new(store: &'s Store, book: Named) -> Self {
+        Self {
+            store,
+            shelf: Shelf::new(store, book),
+        }
     }
 
     /// Its name.
     #[must_use]
     pub fn name(&self) -> &str {
-        &self.book.name
+        self.shelf.name()
     }
 
-    pub(crate) fn number(&self) -> i64 {
-        self.book.id
+    pub(crate) fn shelf(&self) -> &Shelf<'s, Card> {
+        &self.shelf
     }
 
     /// The store it is in.
@@ -62,7 +64,7 @@ impl<'s> Contacts<'s> {
     fn read<T>(&self, work: impl FnOnce(&Reader<'_>) -> Result<T>) -> Result<T> {
         self.store
             .engine
-            .read_transaction(|conn| work(&Reader::new(self.store, conn, self.book.id)))
+            .read_transaction(|conn| work(&Reader::new(self.store, conn, self.shelf.id())))
     }
 
     /// The contact with this UID. See [`Reader::get`].
@@ -73,7 +75,7 @@ impl<'s> Contacts<'s> {
         // One statement sees one state; it needs no transaction around it.
         self.store
             .engine
-            .read(|conn| Reader::new(self.store, conn, self.book.id).get(uid))
+            .read(|conn| Reader::new(self.store, conn, self.shelf.id()).get(uid))
     }
 
     /// The contacts with these UIDs, in the order asked. See [`Reader::get_many`].

@@ -1,7 +1,7 @@
 //! Foreign bytes become records: found, parsed, saved; what cannot be is told of.
 //!
 //! `split` finds records in any bytes, `lines` finds the lines of a record, `clean` makes its
-//! text fit for a parser. [`Contacts::import`] runs a stream through them into an address book:
+//! text fit for a parser. [`Contacts::import`] runs a stream through them into a collection:
 //! a small one in batches, a large one all at once.
 
 mod aside;
@@ -16,10 +16,9 @@ use std::ops::ControlFlow;
 use std::sync::mpsc::sync_channel;
 
 use crate::collection::fill::{Fill, Filled};
-use crate::collection::records::Incoming;
-use crate::collection::{Condition, ETag, Outcome};
-use crate::contacts::keys::{self, Derived};
-use crate::contacts::{Card, Contacts, MAX_CARD};
+use crate::collection::shelf::{Prepared, Shelf};
+use crate::collection::{Condition, Derived, ETag, Outcome, Record};
+use crate::contacts::{Contacts, MAX_CARD};
 use crate::error::{Error, Result};
 use aside::Aside;
 use split::{Piece, Refusal, Splitter, record_excerpt};
@@ -54,11 +53,11 @@ pub struct Refused {
 /// What an import did.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ImportReport {
-    /// New contacts.
+    /// New records.
     pub added: u64,
-    /// Contacts that were there and have other content now; it can be undone.
+    /// Records that were there and have other content now; it can be undone.
     pub changed: u64,
-    /// Contacts that were there with the same content.
+    /// Records that were there with the same content.
     pub unchanged: u64,
     /// How many pieces did not go in.
     pub refused: u64,
@@ -69,7 +68,7 @@ pub struct ImportReport {
 }
 
 impl ImportReport {
-    /// Contacts found that could be kept.
+    /// Records found that could be kept.
     #[must_use]
     pub fn good(&self) -> u64 {
         self.added + self.changed + self.unchanged
@@ -83,15 +82,15 @@ pub enum ImportEvent<'a> {
     Progress {
         /// Bytes read so far.
         bytes: u64,
-        /// Contacts taken in so far, unchanged ones included.
-        contacts: u64,
+        /// Records taken in so far, unchanged ones included.
+        records: u64,
     },
     /// Of a large import: all is read; lists and index are being written.
     Indexing,
     /// What was taken in so far is saved, and stays whatever comes.
     Saved {
-        /// Contacts saved so far, unchanged ones included.
-        contacts: u64,
+        /// Records saved so far, unchanged ones included.
+        records: u64,
     },
     /// Something did not go in.
     Refused(&'a Refused),
@@ -120,44 +119,53 @@ impl Contacts<'_> {
         input: impl Read,
         on_event: &mut dyn FnMut(ImportEvent<'_>) -> ControlFlow<()>,
     ) -> Result<ImportReport> {
-        let mut splitter = Splitter::new(input, "VCARD").max_record(MAX_CARD);
-        let mut run = Run {
-            book: self,
-            report: ImportReport::default(),
-            seen: Seen::default(),
-            hasher: RandomState::new(),
-            batch: Vec::new(),
-            batch_bytes: 0,
-            on_event,
-        };
-        while run.batch.len() < SMALL_RECORDS && run.batch_bytes < SMALL_BYTES {
-            let Some(piece) = run.next(&mut splitter)? else {
-                let all = std::mem::take(&mut run.batch);
-                run.batch_bytes = 0;
-                for item in all {
-                    run.take(item)?;
-                }
-                run.save()?;
-                return Ok(run.report);
-            };
-            match read(piece) {
-                Ok(mut item) => {
-                    run.notice_repetition(&mut item);
-                    run.batch_bytes += run.keep(item);
-                }
-                Err(refused) => run.refuse(refused)?,
-            }
-        }
-        let ahead = std::mem::take(&mut run.batch);
-        run.batch_bytes = 0;
-        run.fill(ahead, &mut splitter)?;
-        run.save()?;
-        Ok(run.report)
+        let splitter = Splitter::new(input, "VCARD").max_record(MAX_CARD);
+        run(self.shelf(), splitter, on_event)
     }
 }
 
-/// A card of the input, or what is none.
-fn read(piece: Piece) -> Found {
+/// Imports the records that are found in `source` into a collection.
+fn run<R: Record>(
+    shelf: &Shelf<'_, R>,
+    mut source: Splitter<impl Read>,
+    on_event: &mut dyn FnMut(ImportEvent<'_>) -> ControlFlow<()>,
+) -> Result<ImportReport> {
+    let mut run = Run {
+        shelf,
+        report: ImportReport::default(),
+        seen: Seen::default(),
+        hasher: RandomState::new(),
+        batch: Vec::new(),
+        batch_bytes: 0,
+        on_event,
+    };
+    while run.batch.len() < SMALL_RECORDS && run.batch_bytes < SMALL_BYTES {
+        let Some(piece) = run.next(&mut source)? else {
+            let all = std::mem::take(&mut run.batch);
+            run.batch_bytes = 0;
+            for item in all {
+                run.take(item)?;
+            }
+            run.save()?;
+            return Ok(run.report);
+        };
+        match read(piece) {
+            Ok(mut item) => {
+                run.notice_repetition(&mut item);
+                run.batch_bytes += run.keep(item);
+            }
+            Err(refused) => run.refuse(refused)?,
+        }
+    }
+    let ahead = std::mem::take(&mut run.batch);
+    run.batch_bytes = 0;
+    run.fill(ahead, &mut source)?;
+    run.save()?;
+    Ok(run.report)
+}
+
+/// A record of the input, or what is none.
+fn read<R: Record>(piece: Piece) -> Found<R> {
     let record = match piece {
         Piece::Record(record) => record,
         Piece::Refused(refusal) => return Err(refused(&refusal)),
@@ -165,10 +173,10 @@ fn read(piece: Piece) -> Found {
     let line = record.line;
     let last_line = line + count_line_ends(&record.bytes);
     let excerpt = record_excerpt(&record.bytes);
-    match Card::parse(record.bytes) {
-        Ok(card) => Ok(Item {
+    match R::read(record.bytes) {
+        Ok(record) => Ok(Item {
             repeated: false,
-            card,
+            record,
             line,
             last_line,
         }),
@@ -181,15 +189,15 @@ fn read(piece: Piece) -> Found {
     }
 }
 
-type Found = std::result::Result<Item, Refused>;
+type Found<R> = std::result::Result<Item<R>, Refused>;
 
-struct Run<'a, 's> {
-    book: &'a Contacts<'s>,
+struct Run<'a, 's, R> {
+    shelf: &'a Shelf<'s, R>,
     report: ImportReport,
-    /// The UIDs met, so that a second card of a UID is noticed.
+    /// The UIDs met, so that a second record of a UID is noticed.
     seen: Seen,
     hasher: RandomState,
-    batch: Vec<Item>,
+    batch: Vec<Item<R>>,
     batch_bytes: usize,
     on_event: &'a mut dyn FnMut(ImportEvent<'_>) -> ControlFlow<()>,
 }
@@ -207,34 +215,34 @@ impl Seen {
     }
 }
 
-struct Item {
-    card: Card,
-    /// A card with its UID came before.
+struct Item<R> {
+    record: R,
+    /// A record with its UID came before.
     repeated: bool,
     line: u64,
     last_line: u64,
 }
 
-impl Item {
+impl<R: Record> Item<R> {
     /// A repeated UID may only bring what is there already.
     fn condition(&self) -> Condition {
         match self.repeated {
-            true => Condition::IfMatch(ETag::of(self.card.text())),
+            true => Condition::IfMatch(ETag::of(self.record.text())),
             false => Condition::Always,
         }
     }
 }
 
-impl Run<'_, '_> {
+impl<R: Record> Run<'_, '_, R> {
     /// Puts an item to the batch; returns the bytes of its text.
-    fn keep(&mut self, item: Item) -> usize {
-        let bytes = item.card.text().len();
+    fn keep(&mut self, item: Item<R>) -> usize {
+        let bytes = item.record.text().len();
         self.batch.push(item);
         bytes
     }
 
     /// Saves the batch when it is full with this item.
-    fn take(&mut self, item: Item) -> Result<()> {
+    fn take(&mut self, item: Item<R>) -> Result<()> {
         self.batch_bytes += self.keep(item);
         if self.batch.len() >= BATCH_RECORDS || self.batch_bytes >= BATCH_BYTES {
             self.save()?;
@@ -249,19 +257,19 @@ impl Run<'_, '_> {
         piece.map_err(|e| Error::io(std::path::Path::new("the input"), e))
     }
 
-    fn notice_repetition(&mut self, item: &mut Item) {
-        let uid = self.hasher.hash_one(item.card.identity().as_bytes());
+    fn notice_repetition(&mut self, item: &mut Item<R>) {
+        let uid = self.hasher.hash_one(item.record.identity().as_bytes());
         item.repeated = !self.seen.insert(uid);
     }
 
-    /// All new cards in one transaction. What is known already, with other content, is put aside
+    /// All new records in one transaction. What is known already, with other content, is put aside
     /// and follows in batches.
-    fn fill(&mut self, ahead: Vec<Item>, splitter: &mut Splitter<impl Read>) -> Result<()> {
-        let store = self.book.store();
-        let (order, region) = (store.order()?, store.region());
+    fn fill(&mut self, ahead: Vec<Item<R>>, splitter: &mut Splitter<impl Read>) -> Result<()> {
+        let store = self.shelf.store();
+        let with = &store.deriving()?;
         let mut aside = Aside::beside(store.path())?;
         let added = store.write(|conn| {
-            let fill = Fill::begin(conn, store.path(), self.book.number(), order)?;
+            let fill = Fill::begin(conn, store.path(), self.shelf.id(), with.order)?;
             let mut filling = Filling {
                 fill,
                 aside: &mut aside,
@@ -269,19 +277,19 @@ impl Run<'_, '_> {
                 unchanged: 0,
             };
             for item in ahead {
-                let derived = keys::derive(&item.card, order, region);
-                filling.add(&item, &derived)?;
+                let derived = item.record.derive(with);
+                filling.add(&item, derived)?;
             }
             // Parsing and deriving takes about as long as the rest, so another thread does it.
             std::thread::scope(|scope| -> Result<()> {
                 let (to_read, pieces) = sync_channel::<Vec<Piece>>(IN_FLIGHT);
-                let (to_fill, found) = sync_channel::<Vec<(Found, Derived)>>(IN_FLIGHT);
+                let (to_fill, found) = sync_channel::<Vec<(Found<R>, Derived)>>(IN_FLIGHT);
                 scope.spawn(move || {
                     for pieces in pieces {
                         let derive = |piece| {
-                            let found = read(piece);
+                            let found = read::<R>(piece);
                             let derived = match &found {
-                                Ok(item) => keys::derive(&item.card, order, region),
+                                Ok(item) => item.record.derive(with),
                                 Err(_) => Derived::default(),
                             };
                             (found, derived)
@@ -313,7 +321,7 @@ impl Run<'_, '_> {
                         match found {
                             Ok(mut item) => {
                                 self.notice_repetition(&mut item);
-                                filling.add(&item, &derived)?;
+                                filling.add(&item, derived)?;
                             }
                             Err(refused) => self.refuse(refused)?,
                         }
@@ -349,14 +357,14 @@ impl Run<'_, '_> {
         Ok(pieces)
     }
 
-    fn tell(&mut self, contacts: u64) -> Result<()> {
+    fn tell(&mut self, records: u64) -> Result<()> {
         let bytes = self.report.bytes;
-        stop_if((self.on_event)(ImportEvent::Progress { bytes, contacts }))
+        stop_if((self.on_event)(ImportEvent::Progress { bytes, records }))
     }
 
     fn tell_saved(&mut self) -> Result<()> {
-        let contacts = self.report.good();
-        stop_if((self.on_event)(ImportEvent::Saved { contacts }))
+        let records = self.report.good();
+        stop_if((self.on_event)(ImportEvent::Saved { records }))
     }
 
     fn refuse(&mut self, refused: Refused) -> Result<()> {
@@ -371,8 +379,8 @@ impl Run<'_, '_> {
     fn save(&mut self) -> Result<()> {
         let batch = std::mem::take(&mut self.batch);
         self.batch_bytes = 0;
-        let cards: Vec<_> = batch.iter().map(|i| (&i.card, i.condition())).collect();
-        let results = self.book.save_each(&cards)?;
+        let records: Vec<_> = batch.iter().map(|i| (&i.record, i.condition())).collect();
+        let results = self.shelf.save_each(&records)?;
         for (item, result) in batch.iter().zip(results) {
             match result {
                 Ok(saved) => match saved.outcome {
@@ -384,11 +392,12 @@ impl Run<'_, '_> {
                     line: item.line,
                     last_line: item.last_line,
                     reason: format!(
-                        "an earlier card of this input has the same UID ({}) and other content; \
+                        "an earlier {} of this input has the same UID ({}) and other content; \
                          the earlier one was kept. Give this one a UID of its own to have both",
-                        item.card.identity()
+                        R::KIND.record(),
+                        item.record.identity()
                     ),
-                    excerpt: record_excerpt(item.card.text()),
+                    excerpt: record_excerpt(item.record.text()),
                 })?,
             }
         }
@@ -398,26 +407,20 @@ impl Run<'_, '_> {
 }
 
 /// A filling, and what came of it so far.
-struct Filling<'c, 'a> {
+struct Filling<'c, 'a, R> {
     fill: Fill<'c>,
-    aside: &'a mut Aside,
+    aside: &'a mut Aside<R>,
     added: u64,
     unchanged: u64,
 }
 
-impl Filling<'_, '_> {
-    fn add(&mut self, item: &Item, derived: &Derived) -> Result<()> {
+impl<R: Record> Filling<'_, '_, R> {
+    fn add(&mut self, item: &Item<R>, derived: Derived) -> Result<()> {
         if item.repeated {
             return self.aside.put(item);
         }
-        let incoming = Incoming {
-            uid: &item.card.identity(),
-            text: item.card.text(),
-            keys: &derived.keys,
-            sort: &derived.sort,
-            summary: &derived.summary,
-        };
-        match self.fill.add(&incoming)? {
+        let one = Prepared::derived(&item.record, derived);
+        match self.fill.add(&one.incoming())? {
             Filled::Added => self.added += 1,
             Filled::Unchanged => self.unchanged += 1,
             Filled::Known => self.aside.put(item)?,

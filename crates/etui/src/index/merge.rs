@@ -325,7 +325,7 @@ mod tests {
             // Not by way of the store, which would merge.
             let order = store.order().unwrap();
             let card = card(uid, name);
-            let derived = crate::contacts::keys::derive(&card, order, None);
+            let derived = crate::contacts::keys::derive(&card, &store.deriving().unwrap());
             let new = crate::collection::records::Incoming {
                 uid,
                 text: card.text(),

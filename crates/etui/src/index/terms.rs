@@ -11,7 +11,7 @@
 //!       | kind           (but 'h' and 'r') has the field at all
 //! ```
 
-use crate::contacts::keys::{Key, Keys, phone_parts};
+use crate::collection::keys::{Key, Keys, phone_parts};
 
 pub(crate) const EMAIL: u8 = b'e';
 pub(crate) const HOST: u8 = b'h';
@@ -148,7 +148,11 @@ mod tests {
         )
         .unwrap();
         let order = crate::text::order::Order::new("en").unwrap();
-        let keys = crate::contacts::keys::derive(&card, &order, None).keys;
+        let with = crate::collection::Deriving {
+            order: &order,
+            region: None,
+        };
+        let keys = crate::contacts::keys::derive(&card, &with).keys;
         assert_eq!(
             of(&keys),
             [

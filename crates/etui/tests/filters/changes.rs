@@ -110,7 +110,7 @@ impl Changer {
 /// A contact that is not there, or of which nothing is remembered.
 fn none_is_fine<T>(result: etui::Result<T>) {
     match result {
-        Ok(_) | Err(Error::NoContact { .. } | Error::NothingToUndo { .. }) => {}
+        Ok(_) | Err(Error::NoRecord { .. } | Error::NothingToUndo { .. }) => {}
         Err(error) => panic!("{error}"),
     }
 }

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use etui::Store;
 use etui::contacts::Card;
+use etui::{Options, Store};
 use etui_testkit::people::People;
 use etui_vfs::Vfs;
 use rusqlite::Connection;
@@ -17,8 +17,12 @@ use crate::{Arm, Case, Error, Meter, Role, Settings, redo};
 
 pub const ETUI: &str = "etui";
 pub const PLAIN_DELETE: &str = "plain SQLite, DELETE";
+pub const PLAIN_EXTRA: &str = "plain SQLite, DELETE, EXTRA";
 pub const PLAIN_WAL: &str = "plain SQLite, WAL";
 pub const PLAIN_REDO: &str = "plain SQLite, etui-vfs";
+
+/// etui on the redo log.
+pub const ETUI_REDO: &str = "etui, etui-vfs";
 
 /// A closed store with all the contacts: where the rows of plain SQLite come from.
 const FILLED: &str = "filled.etui";
@@ -26,9 +30,11 @@ const FILLED: &str = "filled.etui";
 pub fn arms() -> Vec<Arm> {
     vec![
         Arm::new(PLAIN_DELETE, Role::AsFound, Settings::new()),
+        Arm::new(PLAIN_EXTRA, Role::AsFound, Settings::new()),
         Arm::new(PLAIN_WAL, Role::AllCures, Settings::new()),
         Arm::new(PLAIN_REDO, Role::Peer, Settings::new().with("redo", true)),
         Arm::new(ETUI, Role::Etui, Settings::new()),
+        Arm::new(ETUI_REDO, Role::Etui, Settings::new().with("redo", true)),
     ]
 }
 
@@ -57,9 +63,13 @@ pub fn run(case: &Case, meter: &mut Meter) -> Result<(), Error> {
         (Purpose::Journal, record.as_path()),
     ];
     let size = usize::try_from(case.size).unwrap_or(usize::MAX);
-    let mut texts: Vec<Vec<u8>> = if case.arm == ETUI {
+    let mut texts: Vec<Vec<u8>> = if [ETUI, ETUI_REDO].contains(&case.arm.as_str()) {
         let cards = cards(case.size)?;
-        let store = Store::open(&path)?;
+        let mut options = Options::default();
+        if case.settings.is("redo") {
+            options.vfs = etui::Vfs::Etui;
+        }
+        let store = Store::open_with(&path, &options)?;
         let contacts = store.contacts()?;
         for card in cards.iter().take(size) {
             contacts.save(card)?;
@@ -80,12 +90,15 @@ pub fn run(case: &Case, meter: &mut Meter) -> Result<(), Error> {
         };
         let through = vfs.as_ref().map(Vfs::name);
         Plain::create(&path, Parts::Term, through)?.close()?;
-        if case.arm == PLAIN_DELETE {
+        if [PLAIN_DELETE, PLAIN_EXTRA].contains(&case.arm.as_str()) {
             let db = Connection::open(&path)?;
             db.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(()))?;
             db.close().map_err(|(_, e)| e)?;
         }
         let plain = Plain::open(&path, Parts::Term, through)?;
+        if case.arm == PLAIN_EXTRA {
+            plain.sync_directories()?;
+        }
         for at in 0..size {
             plain.save(&rows, at..at + 1, false)?;
         }

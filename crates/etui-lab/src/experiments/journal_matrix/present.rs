@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::contact::{ETUI, PLAIN_DELETE, PLAIN_REDO, PLAIN_WAL};
+use super::contact::{ETUI, PLAIN_DELETE, PLAIN_EXTRA, PLAIN_REDO, PLAIN_WAL};
 use super::reference::KERNEL;
 use super::{CONTACT, CURED, DELETE, FOUND, INSERT, SLOW, STACKS, THUMBNAILS, UPDATE};
 use crate::measure::layout::Purpose;
@@ -192,7 +192,7 @@ impl Matrix<'_> {
 
     /// Whether an arm of plain SQLite takes less of a measure than etui.
     fn loses(&self, group: &GroupKey, arm: &str, measure: &str) -> bool {
-        matches!(arm, PLAIN_DELETE | PLAIN_WAL | PLAIN_REDO)
+        matches!(arm, PLAIN_DELETE | PLAIN_EXTRA | PLAIN_WAL | PLAIN_REDO)
             && self
                 .results
                 .ratio(group, arm, ETUI, measure)

@@ -28,6 +28,9 @@ use std::fmt;
 use calcard::vcard::{VCard, VCardEntry, VCardProperty, VCardValue, VCardVersion};
 use calcard::{Entry, Parser};
 
+use super::keys;
+use crate::collection::{Derived, Deriving, Kind, Record};
+
 use crate::import::clean::clean;
 use crate::import::lines::component_body;
 
@@ -96,6 +99,30 @@ impl PartialEq for Card {
 }
 
 impl Eq for Card {}
+
+impl Record for Card {
+    const KIND: Kind = Kind::Contacts;
+
+    fn read(text: Vec<u8>) -> crate::Result<Self> {
+        Ok(Self::parse(text)?)
+    }
+
+    fn text(&self) -> &[u8] {
+        self.text()
+    }
+
+    fn uid(&self) -> Option<&str> {
+        self.uid()
+    }
+
+    fn identity(&self) -> Cow<'_, str> {
+        self.identity()
+    }
+
+    fn derive(&self, with: &Deriving<'_>) -> Derived {
+        keys::derive(self, with)
+    }
+}
 
 impl Card {
     /// Reads one vCard. The bytes are kept as they are, whatever their version and charset.

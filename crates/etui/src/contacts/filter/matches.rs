@@ -8,7 +8,7 @@ mod sieve;
 use memchr::memmem::{self, Finder};
 
 use super::{Field, Filter, Match};
-use crate::contacts::keys::{Key, Keys, phone_parts};
+use crate::collection::keys::{Key, Keys, phone_parts};
 use crate::index::look::Look;
 use crate::index::{grams, terms};
 use crate::text::fold;

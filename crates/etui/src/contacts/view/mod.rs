@@ -131,13 +131,13 @@ impl<'s> Contacts<'s> {
         self.store.ensure_order()?;
         let matcher = Arc::new(Matcher::new(filter, self.store.region()));
         let interest = Box::new(ByKeys(Arc::clone(&matcher)));
-        let subscription = Subscription::new(self.book.id, matcher.sieve(), interest, token);
+        let subscription = Subscription::new(self.shelf.id(), matcher.sieve(), interest, token);
         self.store
             .notifier
             .subscribe(&self.store.engine, &subscription)?;
         Ok(View {
             store: self.store,
-            book: self.book.id,
+            book: self.shelf.id(),
             filter: filter.clone(),
             matcher,
             subscription,

@@ -8,9 +8,10 @@ use std::collections::BTreeMap;
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use super::{ViewChange, ViewChanges};
+use crate::collection::keys::{Key, Keys};
 use crate::collection::{ChangeKind, RecordId, Token, changes};
 use crate::contacts::filter::{Field, Matcher};
-use crate::contacts::keys::{Key, Keys, Summary};
+use crate::contacts::keys::Summary;
 use crate::error::Result;
 
 /// A record that was there before, and was changed since.

@@ -39,6 +39,7 @@ impl Phone {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::collection::Deriving;
     use crate::contacts::{Card, Filter};
     use crate::text::order::Order;
     use crate::text::phone::Region;
@@ -54,7 +55,14 @@ mod tests {
             .map(|text| {
                 let card = Card::parse(text).unwrap();
                 (
-                    crate::contacts::keys::derive(&card, &order, region).keys,
+                    crate::contacts::keys::derive(
+                        &card,
+                        &Deriving {
+                            order: &order,
+                            region,
+                        },
+                    )
+                    .keys,
                     card,
                 )
             })

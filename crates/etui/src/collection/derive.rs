@@ -1,0 +1,73 @@
+//! Deriving anew, after the library's way of deriving has changed.
+
+use rusqlite::Connection;
+
+use super::kind::{Derived, Deriving, Kind};
+use super::list;
+use crate::error::Result;
+
+/// A record as it is stored.
+struct Found {
+    id: i64,
+    collection: i64,
+    live: bool,
+    keys: Vec<u8>,
+    text: Vec<u8>,
+    kind: Option<String>,
+}
+
+/// Derives keys, sort keys, summaries and lists anew from the records' texts. Tells whether any
+/// keys changed; the index then has to be made anew as well. ETags stay: they are what tells that
+/// a text is not the one that was saved.
+pub(crate) fn all(
+    conn: &Connection,
+    with: &Deriving<'_>,
+    derive: impl Fn(Kind, Vec<u8>) -> Result<Derived>,
+) -> Result<bool> {
+    list::clear(conn)?;
+    let mut entries = list::Edits::default();
+    let mut update =
+        conn.prepare("UPDATE record SET sort = ?2, summary = ?3, keys = ?4 WHERE id = ?1")?;
+    let mut next = conn.prepare(
+        "SELECT r.id, r.collection, r.removed IS NULL, r.keys, r.text, c.kind \
+         FROM record r LEFT JOIN collection c ON c.id = r.collection \
+         WHERE r.id > ?1 ORDER BY r.id LIMIT 64",
+    )?;
+    let mut last = i64::MIN;
+    let mut changed = false;
+    loop {
+        let page = next
+            .query_map([last], |r| {
+                Ok(Found {
+                    id: r.get(0)?,
+                    collection: r.get(1)?,
+                    live: r.get(2)?,
+                    keys: r.get(3)?,
+                    text: r.get(4)?,
+                    kind: r.get::<_, Option<String>>(5)?,
+                })
+            })?
+            .collect::<rusqlite::Result<Vec<Found>>>()?;
+        if page.is_empty() {
+            entries.write(conn, with.order.letter_bounds())?;
+            return Ok(changed);
+        }
+        for found in page {
+            last = found.id;
+            // What another program wrote and cannot be read sorts first.
+            let kind = found.kind.as_deref().and_then(Kind::of_stored);
+            let derived = match kind.map(|kind| derive(kind, found.text)) {
+                Some(Ok(derived)) => derived,
+                _ => Derived::default(),
+            };
+            changed |= derived.keys != found.keys;
+            update.execute((found.id, &derived.sort, &derived.summary, &derived.keys))?;
+            if found.live {
+                entries.put(found.collection, &derived.sort, found.id, &derived.summary);
+            }
+        }
+        if entries.are_many() {
+            entries.write(conn, with.order.letter_bounds())?;
+        }
+    }
+}
