@@ -10,7 +10,7 @@ use std::time::Duration;
 use etui_vfs::device::{self, Access, File, HostFile, Lock, Platform, Role};
 use etui_vfs::{Counters, Options, Vfs};
 
-use crate::{Error, Meter};
+use crate::{Error, Meter, Settings};
 
 /// The options of an arm. An idle moment, which makes a database an ordinary one, would come at
 /// a moment of its own in each run.
@@ -19,6 +19,19 @@ pub fn options() -> Options {
         idle: None,
         ..Options::default()
     }
+}
+
+/// The same, with what an arm changes: its setting `options`, e.g. `gather=0 append=1048576`.
+pub fn options_of(settings: &Settings) -> Result<Options, Error> {
+    let mut options = options();
+    if let Ok(changes) = settings.text("options") {
+        for change in changes.split_whitespace() {
+            let (name, value) = change.split_once('=').unwrap_or((change, ""));
+            let set = options.set(name, value);
+            set.map_err(|e| Error::other(e.to_string()))?;
+        }
+    }
+    Ok(options)
 }
 
 /// Registers the VFS for an arm; each flush returns so much later than the real one. A process
@@ -55,6 +68,7 @@ pub fn record(meter: &mut Meter, phase: &str, counted: &Counters) {
         ("database_writes", counted.database_writes),
         ("database_write_bytes", counted.database_bytes),
         ("database_flushes", counted.database_flushes),
+        ("pages_in_place", counted.pages_in_place),
         ("temporary_write_bytes", counted.temporary_bytes),
     ] {
         meter.record(&format!("{phase}/vfs_{name}"), value as f64);

@@ -7,8 +7,8 @@
 //! - `etui_recover(FILE)`: makes a database that a program left with a redo log an ordinary one;
 //! - `etui_last_refusal()`: why the VFS last refused something in this thread.
 //!
-//! Options come from the environment: `ETUI_VFS_LOG`, `ETUI_VFS_GROWTH`, `ETUI_VFS_MEMORY`, each
-//! a number of bytes, and `ETUI_VFS_DEFAULT`, 1 or 0.
+//! Options come from the environment: `ETUI_VFS_LOG` and the others of `Options::set`, each a
+//! number of bytes, and `ETUI_VFS_DEFAULT`, 1 or 0.
 
 mod functions;
 
@@ -100,6 +100,12 @@ fn environment() -> Result<(Options, bool), Error> {
         ("ETUI_VFS_LOG", "log"),
         ("ETUI_VFS_GROWTH", "growth"),
         ("ETUI_VFS_MEMORY", "memory"),
+        ("ETUI_VFS_APPEND", "append"),
+        ("ETUI_VFS_GATHER", "gather"),
+        ("ETUI_VFS_WRITE_BACK", "write_back"),
+        ("ETUI_VFS_READ_BUFFER", "read_buffer"),
+        ("ETUI_VFS_DATABASE_STEP", "database_step"),
+        ("ETUI_VFS_JOURNAL_RESTS", "journal_rests"),
     ];
     for (name, option) in variables {
         if let Some(value) = variable(name)? {

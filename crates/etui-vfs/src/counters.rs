@@ -64,6 +64,8 @@ counters! {
     bytes_compared,
     /// Pages logged without a previous image to compare with.
     pages_whole,
+    /// New pages that were written to the database's file before their record.
+    pages_in_place,
     /// Bytes of records, without what fills up their last blocks.
     bytes_logged,
     /// Blocks of 4 KiB that records took.

@@ -26,6 +26,7 @@ pub mod map;
 #[cfg(feature = "bundled")]
 mod memory;
 mod mutation;
+mod pending;
 #[cfg(feature = "bundled")]
 mod ranges;
 mod redo;
@@ -38,6 +39,7 @@ mod system;
 mod vfs;
 mod wal_image;
 mod wide;
+mod windows;
 
 #[cfg(feature = "loadable")]
 pub use api::use_routines;

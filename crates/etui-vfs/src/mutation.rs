@@ -46,6 +46,10 @@ pub enum Mutation {
     EndWithoutBackfill,
     /// 15: the database is not flushed before the log is ended.
     EndWithoutDatabaseFlush,
+    /// 15: a flush of the database leaves out what is kept back.
+    SyncWithoutKept,
+    /// 15: what is kept back is not seen by who reads.
+    ReadPastKept,
     /// 16: any write of the database is let through.
     AllowAnyWrite,
     /// 23: the guard is not flushed before the first record.
@@ -62,6 +66,16 @@ pub enum Mutation {
     ClearWithoutLog,
     /// 27: the directory is not synced after the log was made.
     SkipDirectorySync,
+    /// 30: new pages are not flushed before the record that makes them reachable.
+    AppendedUnflushed,
+    /// 30: pages count as new that the database had before it shrank.
+    PlaceAfterShrink,
+    /// 30: the file is cut before the record that names its last pages is taken back.
+    CutBeforeTakingBack,
+    /// 30: a checkpoint cuts pages off that are nowhere but in the file.
+    CutPlaced,
+    /// 30: a page counts as in place though a later transaction changed it.
+    KeepInPlace,
 }
 
 /// What is broken, if anything.

@@ -125,6 +125,11 @@ impl PageStore {
         Ok(())
     }
 
+    /// Whether the next page goes to the file.
+    pub fn is_full(&self) -> bool {
+        self.free.is_empty() && self.memory.len() >= self.most
+    }
+
     /// Whether more pages are in the file than memory holds.
     pub fn is_short(&self) -> bool {
         self.in_clusters > self.most

@@ -19,7 +19,7 @@ use crate::device::{Access, File, Lock, Platform, Role};
 use crate::host::Host;
 
 /// The most that is written at once: SQLite's VFS takes fewer than 2^17 bytes.
-const MOST: usize = 1 << 16;
+const MOST: usize = (1 << 17) - 4096;
 
 /// File systems whose locks or flushes are another machine's to keep (`statfs(2)`).
 const NETWORKS: [(u32, &str); 9] = [
@@ -415,7 +415,7 @@ impl File for HostFile {
         let mut at = i64::try_from(offset).map_err(|_| io::ErrorKind::InvalidInput)?;
         for part in bytes.chunks(MOST) {
             let from: *const c_void = part.as_ptr().cast();
-            // A part has at most 2^16 bytes.
+            // A part has fewer than 2^17 bytes.
             let length = part.len() as c_int;
             match call!(self, xWrite or ffi::SQLITE_IOERR_WRITE, from, length, at) {
                 ffi::SQLITE_OK => at += i64::from(length),

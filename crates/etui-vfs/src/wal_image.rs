@@ -30,6 +30,8 @@ enum Content {
     Page(Image),
     /// What differs from the database's file, by its place among these.
     Folded(u32),
+    /// Nothing differs from the database's file: the page is in place there, with this hash.
+    InPlace(u64),
     /// It was released.
     Gone,
 }
@@ -61,11 +63,22 @@ pub(crate) struct WalImage {
     folded: Vec<Box<[u8]>>,
     free_folded: Vec<u32>,
     folded_bytes: usize,
+    in_place: usize,
     cap: usize,
 }
 
 fn index(frame: u32) -> usize {
     (frame as usize).wrapping_sub(1)
+}
+
+/// Whether a page that lies below the WAL, in whole or in part, is what it was.
+fn is_expected(page: &[u8], expected: u64) -> io::Result<()> {
+    match hash(page) == expected {
+        true => Ok(()),
+        false => Err(io::Error::other(
+            "the database's file was changed below the WAL",
+        )),
+    }
 }
 
 fn gone() -> io::Error {
@@ -178,7 +191,7 @@ impl WalImage {
         let there = self.frames.get_mut(index(frame)).ok_or_else(gone)?;
         match there.content {
             Content::Page(image) => self.store.overwrite(image, page)?,
-            Content::Missing | Content::Gone | Content::Folded(_) => {
+            Content::Missing | Content::Gone | Content::Folded(_) | Content::InPlace(_) => {
                 let image = self.store.put(page, spill)?;
                 self.release(frame);
                 if let Some(there) = self.frames.get_mut(index(frame)) {
@@ -203,8 +216,31 @@ impl WalImage {
                     self.free_folded.push(at);
                 }
             }
+            Content::InPlace(_) => self.in_place -= 1,
             Content::Missing | Content::Gone => {}
         }
+    }
+
+    /// Keeps nothing of the page of a frame, since it stands in the database's file.
+    pub fn set_in_place(&mut self, frame: u32, hash: u64) {
+        self.release(frame);
+        if let Some(there) = self.frames.get_mut(index(frame)) {
+            there.content = Content::InPlace(hash);
+            self.in_place += 1;
+        }
+    }
+
+    /// The hash of the page of a frame, if it is in place.
+    pub fn in_place(&self, frame: u32) -> Option<u64> {
+        match self.frames.get(index(frame))?.content {
+            Content::InPlace(hash) => Some(hash),
+            _ => None,
+        }
+    }
+
+    /// Whether the next page that is kept does not fit into memory.
+    pub fn is_full(&self) -> bool {
+        self.store.is_full()
     }
 
     /// Whether pages are to be folded: more are in the file than memory holds, and there is room.
@@ -219,15 +255,15 @@ impl WalImage {
         frames.any(|frame| matches!(frame.content, Content::Gone))
     }
 
-    /// Whether any page is folded.
+    /// Whether any page is folded, or in place.
     pub fn has_folded(&self) -> bool {
-        self.folded_bytes > 0
+        self.folded_bytes > 0 || self.in_place > 0
     }
 
-    /// Whether the frame's page is folded.
+    /// Whether the frame's page is folded, or in place.
     pub fn is_folded(&self, frame: u32) -> bool {
         let there = self.frames.get(index(frame));
-        there.is_some_and(|there| matches!(there.content, Content::Folded(_)))
+        there.is_some_and(|there| matches!(there.content, Content::Folded(_) | Content::InPlace(_)))
     }
 
     /// Keeps the page of a frame as what differs from the database's file, encoded as in a
@@ -269,12 +305,19 @@ impl WalImage {
             below(head.number, to)?;
         }
         head.apply(&mut folded, to).map_err(|_| gone())?;
-        match hash(to) == head.hash {
-            true => Ok(()),
-            false => Err(io::Error::other(
-                "the database's file was changed below the WAL",
-            )),
-        }
+        is_expected(to, head.hash)
+    }
+
+    /// Reads a page that is in place.
+    fn read_in_place(
+        &self,
+        frame: u32,
+        expected: u64,
+        to: &mut [u8],
+        below: Below<'_>,
+    ) -> io::Result<()> {
+        below(self.page_number(frame).ok_or_else(gone)?, to)?;
+        is_expected(to, expected)
     }
 
     /// The number of the page in a frame.
@@ -297,6 +340,7 @@ impl WalImage {
                 None => self.store.read(image, 0, buffer)?,
             },
             Content::Folded(at) => self.put_together(at, buffer, below)?,
+            Content::InPlace(hash) => self.read_in_place(frame, hash, buffer, below)?,
             Content::Missing | Content::Gone => return Err(gone()),
         }
         Ok(buffer)
@@ -321,7 +365,9 @@ impl WalImage {
         let (from, within) = match at.checked_sub(HEADER) {
             None => (self.header.as_ref().map_or(&[][..], |header| header), at),
             Some(at) => {
-                let frame = self.frames.get(at / self.frame_size()).ok_or_else(gone)?;
+                let number = at / self.frame_size();
+                let frame = self.frames.get(number).ok_or_else(gone)?;
+                let number = number as u32 + 1;
                 let within = at % self.frame_size();
                 if let Some(in_page) = within.checked_sub(FRAME_HEADER) {
                     let part = to.len().min(self.page_size - in_page);
@@ -332,9 +378,12 @@ impl WalImage {
                         Content::Folded(at) if to.len() == self.page_size => {
                             self.put_together(at, to, below)?;
                         }
-                        Content::Folded(at) => {
-                            let mut page = vec![0; self.page_size];
-                            self.put_together(at, &mut page, below)?;
+                        Content::InPlace(hash) if to.len() == self.page_size => {
+                            self.read_in_place(number, hash, to, below)?;
+                        }
+                        Content::Folded(_) | Content::InPlace(_) => {
+                            let mut buffer = vec![0; self.page_size];
+                            let page = self.page(number, &mut buffer, below)?;
                             let from = page.get(in_page..in_page + part);
                             to.copy_from_slice(from.ok_or_else(gone)?);
                         }

@@ -3,38 +3,71 @@
 
 mod common;
 
+use std::path::Path;
 use std::time::Duration;
 
-use common::{crash, integrity, mode, number, open, plain, versions, vfs, wal};
-use etui_vfs::Options;
+use common::{crash, integrity, mode, number, open, plain, versions, wal};
+use etui_vfs::{Counters, Options, Vfs};
 use rusqlite::{Connection, OpenFlags};
 
-#[test]
-fn large_transactions_leave_memory_and_the_log_at_rest() {
+/// Ten megabytes in one transaction, through a VFS; `then`: what is looked at before it is
+/// checkpointed. Answers what the VFS counted until the checkpoint was over.
+fn append_ten_megabytes(vfs: &Vfs, then: impl Fn(&Path, Counters)) -> Counters {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("db");
-    let db = wal(&path);
+    let connect = |path: &Path| {
+        Connection::open_with_flags_and_vfs(path, OpenFlags::default(), vfs.name()).unwrap()
+    };
+    let db = connect(&path);
+    mode(&db, "WAL");
     db.execute_batch("CREATE TABLE t(k INTEGER PRIMARY KEY, v)")
         .unwrap();
+    let before = vfs.counters();
     db.execute_batch(
         "BEGIN; WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100)
          INSERT INTO t SELECT i, randomblob(100000) FROM n; COMMIT",
     )
     .unwrap();
     let log = dir.path().join("db-redo");
-    assert!(std::fs::metadata(&log).unwrap().len() > 10_000_000);
-    assert!(vfs().counters().temporary_bytes > 5_000_000);
+    then(&log, vfs.counters().since(&before));
     let crashed = crash(&path);
     db.execute_batch("PRAGMA wal_checkpoint(TRUNCATE); INSERT INTO t VALUES(1000, 1)")
         .unwrap();
-    assert_eq!(
-        std::fs::metadata(&log).unwrap().len(),
-        Options::default().log_size
-    );
+    let counted = vfs.counters().since(&before);
+    let resting = Options::default().log_size;
+    assert_eq!(std::fs::metadata(&log).unwrap().len(), resting);
     drop(db);
-    let db = open(&crashed);
-    integrity(&db);
-    assert_eq!(number(&db, "SELECT sum(length(v)) FROM t"), 10_000_000);
+    for path in [crashed, path] {
+        let db = connect(&path);
+        integrity(&db);
+        let sum = number(&db, "SELECT sum(length(v)) FROM t WHERE k <= 100");
+        assert_eq!(sum, 10_000_000);
+    }
+    counted
+}
+
+#[test]
+fn large_transactions_leave_memory_and_the_log_at_rest() {
+    let options = Options {
+        append_in_place: usize::MAX,
+        ..Options::default()
+    };
+    let vfs = etui_vfs::register("etui-all-logged", options).unwrap();
+    append_ten_megabytes(&vfs, |log, counted| {
+        assert!(std::fs::metadata(log).unwrap().len() > 10_000_000);
+        assert!(counted.temporary_bytes > 5_000_000);
+    });
+}
+
+#[test]
+fn appended_pages_are_written_once() {
+    let vfs = etui_vfs::register("etui-in-place", Options::default()).unwrap();
+    let counted = append_ten_megabytes(&vfs, |_, counted| {
+        assert!(counted.redo_bytes < 100_000);
+        assert_eq!(counted.temporary_bytes, 0);
+    });
+    assert!(counted.pages_in_place > 2400);
+    assert!(counted.database_bytes + counted.redo_bytes < 10_500_000);
 }
 
 #[test]

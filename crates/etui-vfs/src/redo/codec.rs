@@ -4,8 +4,11 @@
 //! payload: pages, in ascending order of their numbers; how many, the record's header says
 //!
 //! page:    varint   its number
-//!          varint   twice the number of its ranges, plus 1 if they lie on zeros instead of on
-//!                   the page's previous image
+//!          varint   what follows: 2n     n ranges that lie on the page's previous image
+//!                                 2n + 1 n ranges that lie on zeros
+//!                                 0      nothing: it is in place. Its previous image is the
+//!                                        one, or, if it is new, it was written to the
+//!                                        database's file, and flushed, before the record was
 //!          8 bytes  the hash of the page after the transaction
 //!          ranges, in ascending order:
 //!            varint   how far it begins behind the end of the range before (or the page's begin)
@@ -115,6 +118,13 @@ impl Encoder {
     }
 }
 
+/// Appends a page that is in place.
+pub(crate) fn page_in_place(to: &mut Vec<u8>, number: u32, hash: u64) {
+    put_varint(to, number);
+    put_varint(to, 0);
+    to.extend_from_slice(&hash.to_le_bytes());
+}
+
 /// Why a payload cannot be decoded.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DecodeError {
@@ -180,6 +190,11 @@ impl PageHead {
         })
     }
 
+    /// Whether it is in place: there is nothing to apply.
+    pub fn is_in_place(&self) -> bool {
+        self.ranges == 0 && !self.on_zeros
+    }
+
     /// Reads the page's ranges and lays them over an image of it.
     pub fn apply(&self, source: &mut impl Source, image: &mut [u8]) -> Result<(), DecodeError> {
         if self.on_zeros {
@@ -224,6 +239,16 @@ mod tests {
     fn a_page_that_did_not_change_takes_its_head_only() {
         let page = vec![3; 4096];
         assert_eq!(round_trip(Some(&page), &page), 10);
+    }
+
+    #[test]
+    fn a_page_in_place_is_one_that_did_not_change() {
+        let page = vec![3; 4096];
+        let (mut one, mut two) = (Vec::new(), Vec::new());
+        page_in_place(&mut one, 300, hash(&page));
+        Encoder::default().page(&mut two, 300, Some(&page), &page, hash(&page));
+        assert_eq!(one, two);
+        assert!(PageHead::read(&mut one.as_slice()).unwrap().is_in_place());
     }
 
     #[test]

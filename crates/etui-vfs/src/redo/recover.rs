@@ -165,43 +165,38 @@ pub(crate) fn replay(
     }
     let database_pages = last.head.database_pages;
     let mut store = PageStore::new(page_size, cap);
-    let mut pages: BTreeMap<u32, (Image, u64)> = BTreeMap::new();
+    // The image of each page, unless it is in place.
+    let mut pages: BTreeMap<u32, (Option<Image>, u64)> = BTreeMap::new();
     let mut page = vec![0; page_size];
     let offset_of = |number: u32| u64::from(number - 1) * page_size as u64;
     for record in &found {
         let mut payload = Payload::of(log, record)?;
         for _ in 0..record.head.pages {
             let head = PageHead::read(&mut payload).map_err(not_decoded)?;
-            let known = pages.get(&head.number);
-            match known {
+            let (image, hash) = pages.entry(head.number).or_default();
+            *hash = head.hash;
+            if head.is_in_place() {
+                continue;
+            }
+            match image {
                 _ if head.on_zeros => {}
-                Some((image, _)) => store.read(*image, 0, &mut page)?,
-                None => {
-                    let offset = offset_of(head.number);
-                    // A page that is not there was cut off by a checkpoint, and is either cut
-                    // off again or logged whole later on: its hash tells.
-                    let there = database.read_at(&mut page, offset)?;
-                    page.get_mut(there..).unwrap_or_default().fill(0);
-                    guard::hide(&mut page, offset);
-                }
+                Some(image) => store.read(*image, 0, &mut page)?,
+                None => read_page(database, head.number, &mut page)?,
             }
             head.apply(&mut payload, &mut page).map_err(not_decoded)?;
-            match pages.get_mut(&head.number) {
-                Some((image, hash)) => {
-                    store.overwrite(*image, &page)?;
-                    *hash = head.hash;
-                }
-                None => {
-                    let image = store.put(&page, spill)?;
-                    pages.insert(head.number, (image, head.hash));
-                }
+            match image {
+                Some(image) => store.overwrite(*image, &page)?,
+                None => *image = Some(store.put(&page, spill)?),
             }
         }
     }
     pages.retain(|&number, _| number <= database_pages);
     if !broken.is(Mutation::SkipImageHash) {
         for (number, (image, expected)) in &pages {
-            store.read(*image, 0, &mut page)?;
+            match image {
+                Some(image) => store.read(*image, 0, &mut page)?,
+                None => read_page(database, *number, &mut page)?,
+            }
             if hash(&page) != *expected {
                 return Err(damaged(&format!(
                     "page {number} of the database is not what it was logged against"
@@ -214,7 +209,12 @@ pub(crate) fn replay(
     if !broken.is(Mutation::ReplayUnflushedLog) {
         log.sync()?;
     }
+    let mut written = 0;
     for (&number, (image, _)) in &pages {
+        let Some(image) = image else {
+            continue;
+        };
+        written += 1;
         store.read(*image, 0, &mut page)?;
         if number == 1 {
             guard::keep(&mut page, header.lineage);
@@ -230,9 +230,19 @@ pub(crate) fn replay(
     }
     Ok(Replayed {
         records: found.len() as u64,
-        pages: pages.len() as u64,
+        pages: written,
         database_pages: Some(database_pages),
     })
+}
+
+/// Reads a page of the database. One that is not there was cut off by a checkpoint, and is either
+/// cut off again or logged whole later on: its hash tells.
+fn read_page(database: &dyn File, number: u32, page: &mut [u8]) -> io::Result<()> {
+    let offset = u64::from(number - 1) * page.len() as u64;
+    let there = database.read_at(page, offset)?;
+    page.get_mut(there..).unwrap_or_default().fill(0);
+    guard::hide(page, offset);
+    Ok(())
 }
 
 fn not_decoded(error: DecodeError) -> ReplayError {

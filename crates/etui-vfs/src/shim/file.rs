@@ -9,11 +9,11 @@ use libsqlite3_sys as ffi;
 
 use super::SyncCall;
 use super::count::{FileKind, Operation};
-use super::pending::Pending;
 use super::real::{Code, Real};
 use super::vfs::Shared;
-use super::windows::Windows;
+use crate::pending::Pending;
 use crate::ranges::Ranges;
+use crate::windows::Windows;
 
 /// An open file.
 ///

@@ -35,16 +35,15 @@ mod count;
 mod descriptor;
 mod file;
 mod methods;
-mod pending;
 mod real;
 mod vfs;
-mod windows;
 
 use std::ffi::CString;
 use std::time::Duration;
 
 use crate::Error;
 
+pub use crate::windows::ReadBuffer;
 pub use count::{Counters, Event, FileCounters, FileKind, Operation};
 
 /// The call behind a sync.
@@ -55,15 +54,6 @@ pub enum SyncCall {
     Fdatasync,
     /// `fsync(2)`, for files and directories.
     Fsync,
-}
-
-/// A buffer that reads of the database are served from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ReadBuffer {
-    /// Its size. A page that does not fit is read past it.
-    pub bytes: usize,
-    /// How much is read at once: rounded up to whole pages, as many as fit.
-    pub read_ahead: usize,
 }
 
 /// What the shim does besides counting. By default nothing.

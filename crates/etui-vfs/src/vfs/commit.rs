@@ -18,10 +18,11 @@ use libsqlite3_sys as ffi;
 
 use super::database::Database;
 use super::locks::{CHECKPOINT, READ};
+use super::place::PlaceError;
 use super::session::{Code, Phase, Session, Unpublished};
 use crate::counters::add;
 use crate::mutation::Mutation;
-use crate::redo::codec::is_page_size;
+use crate::redo::codec::{is_page_size, page_in_place};
 use crate::redo::log::Tail;
 use crate::redo::{guard, hash};
 use crate::wal_image::{FRAME_HEADER, HEADER, Place};
@@ -35,8 +36,23 @@ thread_local! {
 enum RecordError {
     /// What it is made of cannot be read: the commit fails, and nothing else.
     Read(io::Error),
+    /// Its new pages cannot be written to the database's file: the same.
+    Place(io::Error),
+    /// The database's file cannot be flushed.
+    Flush(io::Error),
     /// The log cannot be written.
     Write(io::Error),
+    /// Nor can what may be there of it be taken back.
+    Unmake(io::Error),
+}
+
+impl From<PlaceError> for RecordError {
+    fn from(error: PlaceError) -> Self {
+        match error {
+            PlaceError::Copy(error) => Self::Place(error),
+            PlaceError::Flush(error) => Self::Flush(error),
+        }
+    }
 }
 
 impl Database {
@@ -56,19 +72,24 @@ impl Database {
         (database == std::ptr::from_ref(self).addr()).then_some(frame)
     }
 
-    /// Notes what a checkpoint wrote to the database.
+    /// Whether the database's file has the page already that a checkpoint is about to write.
+    pub fn is_written(&self, session: &Session, number: u32) -> bool {
+        let there = session.backfilled_frame(number);
+        there.is_some() && there == self.frame_read()
+    }
+
+    /// Notes what a checkpoint wrote to the database: the newest image of a page, or another one.
     pub fn note_written(&self, session: &mut Session, number: u32, page: &[u8]) {
-        let Some(newest) = session.not_backfilled_frame(number) else {
+        let Some(newest) = session.newest_frame(number) else {
             return;
         };
-        if self.frame_read() != Some(newest) {
+        let mut is_there = self.frame_read() == Some(newest);
+        if !is_there {
             let mut buffer = vec![0; page.len()];
             let below = |number, to: &mut [u8]| self.read_page(number, to);
-            if self.wal().page(newest, &mut buffer, &below).ok() != Some(page) {
-                return;
-            }
+            is_there = self.wal().page(newest, &mut buffer, &below).ok() == Some(page);
         }
-        session.note_backfilled(number);
+        session.note_backfilled(number, is_there);
     }
 
     /// SQLite writes to the WAL.
@@ -103,6 +124,7 @@ impl Database {
                     self.resolve(session)?;
                     wal = self.wal_mut();
                 }
+                self.note_frame(session, frame);
                 let mut size = [0; 4];
                 size.copy_from_slice(&header[4..8]);
                 let size = u32::from_be_bytes(size);
@@ -132,10 +154,20 @@ impl Database {
                     session.pending = None;
                     drop(wal);
                     self.commit(session, frame, size, data)?;
+                    let mut wal = self.wal_mut();
+                    let kept = wal.set_page(frame, data, &|| self.spill());
+                    return kept.map_err(write_code);
+                }
+                if wal.is_full() {
+                    drop(wal);
+                    self.place_early(session).map_err(write_code)?;
                     wal = self.wal_mut();
                 }
                 wal.set_page(frame, data, &|| self.spill())
-                    .map_err(write_code)
+                    .map_err(write_code)?;
+                let number = wal.page_number(frame).unwrap_or(0);
+                self.note_page(session, number, frame, data.len());
+                Ok(())
             }
         }
     }
@@ -206,7 +238,14 @@ impl Database {
         let written = self
             .unfold_superseded(session, last)
             .map_err(RecordError::Read)
-            .and_then(|()| self.write_record(session, last, database_pages, page));
+            .and_then(|()| Ok(self.place_appended(session, last, database_pages)?))
+            .and_then(|placed| {
+                let written = self.write_record(session, last, database_pages, page);
+                if written.is_err() && placed > 0 {
+                    self.unmake_record(session).map_err(RecordError::Unmake)?;
+                }
+                written
+            });
         match written {
             Ok(tail) => {
                 session.last_record = Some(Instant::now());
@@ -223,6 +262,18 @@ impl Database {
                     &format!("reading it failed: {error}"),
                 );
                 Err(ffi::SQLITE_IOERR_READ)
+            }
+            Err(RecordError::Place(error)) => {
+                let what = format!("writing its new pages to it failed: {error}");
+                let code = write_code(error);
+                self.complain(code, &what);
+                Err(code)
+            }
+            Err(RecordError::Unmake(error)) => {
+                Err(self.fail_io(session, "taking a record back", &error))
+            }
+            Err(RecordError::Flush(error)) => {
+                Err(self.fail_io(session, "flushing the database", &error))
             }
             Err(RecordError::Write(error)) if error.kind() == io::ErrorKind::StorageFull => {
                 Err(ffi::SQLITE_FULL)
@@ -262,6 +313,7 @@ impl Database {
             after,
             encoder,
             unpublished_pages,
+            unpublished_in_place,
             committed_frame,
             floor,
             ..
@@ -284,6 +336,7 @@ impl Database {
             order.dedup_by_key(|(number, _)| *number);
         }
         unpublished_pages.clear();
+        unpublished_in_place.clear();
         before.resize(page.len(), 0);
         after.resize(page.len(), 0);
         log.begin();
@@ -291,6 +344,16 @@ impl Database {
         for (n, &(number, frame)) in order.iter().enumerate() {
             let is_last = order.get(n + 1).is_none_or(|next| next.0 != number);
             if !is_last || number > database_pages {
+                continue;
+            }
+            // What the last frame has is not this transaction's yet.
+            if frame != last
+                && let Some(hash) = wal.in_place(frame)
+            {
+                page_in_place(log.payload(), number, hash);
+                log.drain(tail).map_err(write)?;
+                unpublished_pages.push((number, frame, hash));
+                unpublished_in_place.push(number);
                 continue;
             }
             let after = match frame == last {
@@ -372,18 +435,25 @@ impl Database {
         if broken.is(Mutation::KeepUnpublished) {
             return Ok(());
         }
+        if broken.is(Mutation::CutBeforeTakingBack) {
+            self.forget_placed(session);
+        }
         if let (Phase::Live(log), Some(tail)) = (&mut session.phase, at)
             && let Err(error) = log.destroy(&tail)
         {
             return Err(self.fail_io(session, "taking a record back", &error));
         }
+        // Only now: as long as the record may count, its pages must be there.
+        self.forget_placed(session);
         Ok(())
     }
 
     /// The write lock is about to be released.
     pub fn end_write(&self) -> Result<(), Code> {
         let session = &mut *self.session();
-        self.resolve(session)
+        self.resolve(session)?;
+        self.forget_placed(session);
+        Ok(())
     }
 
     /// SQLite says that a commit is complete.

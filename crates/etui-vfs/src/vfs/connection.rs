@@ -9,8 +9,10 @@ use std::sync::{Arc, PoisonError};
 
 use libsqlite3_sys as ffi;
 
+use super::buffered::Buffered;
 use super::commit::write_code;
 use super::database::Database;
+use super::journal::Journal;
 use super::locks::{Held, RECOVER, Slots, WRITE};
 use super::registry::Key;
 use super::session::{Code, Phase};
@@ -47,34 +49,13 @@ pub(super) fn read(
     }
 }
 
-/// A rollback journal.
-#[derive(Debug)]
-pub(super) struct Journal {
-    pub file: CountedFile,
-    pub shared: &'static Shared,
-    /// Its name, if its directory is to be synced with it.
-    pub new: Option<PathBuf>,
-}
-
-impl Journal {
-    pub fn sync(&mut self) -> Result<(), Code> {
-        let synced = self.file.sync().and_then(|()| match &self.new {
-            Some(path) => self.shared.platform.sync_directory_of(path),
-            None => Ok(()),
-        });
-        synced.map_err(|_| ffi::SQLITE_IOERR_FSYNC)?;
-        self.new = None;
-        Ok(())
-    }
-}
-
 /// A connection to a database.
 #[derive(Debug)]
 pub(super) struct Connection {
     pub database: Arc<Database>,
     key: Key,
     /// A file of its own, so that connections read at the same time.
-    file: CountedFile,
+    file: Buffered,
     held: Held,
     mapped_index: bool,
     /// Between the begin and the end of a checkpoint.
@@ -94,7 +75,10 @@ impl Connection {
         let (key, database) = shared.registry.join(shared, &path, access, options)?;
         let file = shared.platform.open(Some(&path), Role::Database, access);
         let file = match file {
-            Ok(file) => CountedFile::new(file, Role::Database, &shared.counting),
+            Ok(file) => {
+                let file = CountedFile::new(file, Role::Database, &shared.counting);
+                Buffered::new(file, Arc::clone(database.buffered().buffer()))
+            }
             Err(error) => {
                 shared.registry.leave(&key);
                 return Err(error);
@@ -137,7 +121,9 @@ impl Connection {
             return Err(ffi::SQLITE_IOERR_WRITE);
         }
         let Phase::Live(log) = &session.phase else {
-            return self.file.write_at(data, offset).map_err(write_code);
+            let kept = database.options().write_back;
+            let written = self.file.write_later(data, offset, kept);
+            return written.map_err(write_code);
         };
         let (lineage, page_size) = (log.header().lineage, u64::from(log.header().page_size));
         let broken = database.broken();
@@ -150,16 +136,22 @@ impl Connection {
         let page = offset.is_multiple_of(page_size) && data.len() as u64 == page_size;
         let number = page.then(|| u32::try_from(offset / page_size + 1).unwrap_or(0));
         if let Some(number) = number {
+            if database.is_written(session, number) {
+                return Ok(());
+            }
             let unfolded = database.unfold_before_write(session, number);
             unfolded.map_err(write_code)?;
+            // Whatever becomes of the write.
+            session.note_backfilled(number, false);
         }
         session.database_dirty = true;
+        let kept = database.options().gather;
         let written = if offset == 0 && !broken.is(Mutation::CheckpointErasesGuard) {
             let mut page = data.to_vec();
             guard::keep(&mut page, lineage);
-            self.file.write_at(&page, offset)
+            self.file.write_later(&page, offset, kept)
         } else {
-            self.file.write_at(data, offset)
+            self.file.write_later(data, offset, kept)
         };
         written.map_err(write_code)?;
         if let Some(number) = number {
@@ -187,6 +179,12 @@ impl Connection {
                 database.complain(ffi::SQLITE_IOERR_TRUNCATE, what);
                 return Err(ffi::SQLITE_IOERR_TRUNCATE);
             }
+            // A checkpoint cuts it to the size that it saw; another connection may have placed
+            // pages there since.
+            let size = match database.broken().is(Mutation::CutPlaced) {
+                true => size,
+                false => size.max(u64::from(session.placed()) * page_size),
+            };
             if self.file.len().is_ok_and(|len| len == size) {
                 return Ok(());
             }
@@ -239,6 +237,10 @@ impl Connection {
 
     pub fn unlock(&mut self, level: c_int) {
         self.checkpointed = false;
+        if self.held.level > level {
+            // SQLite has done so before it said that a transaction is complete.
+            let _ = self.file.flush();
+        }
         self.database.locks().lower(&mut self.held, level);
     }
 
@@ -311,6 +313,16 @@ impl Connection {
         }
     }
 
+    /// All that a checkpoint writes is written. SQLite does not look at the answer: what cannot be
+    /// written stays kept, is read as if it were, and keeps the log from being ended.
+    fn end_checkpoint(&self) -> c_int {
+        let Err(error) = self.file.flush() else {
+            return ffi::SQLITE_OK;
+        };
+        let session = &mut *self.database.session();
+        self.database.fail_io(session, "writing to it", &error)
+    }
+
     /// # Safety
     ///
     /// `argument` is what the operation asks for.
@@ -326,8 +338,13 @@ impl Connection {
             ffi::SQLITE_FCNTL_CKPT_DONE => {
                 self.checkpointed = self.checkpointing;
                 self.checkpointing = false;
-                ffi::SQLITE_OK
+                self.end_checkpoint()
             }
+            // Before SQLite says that a transaction is complete, whether it syncs or not.
+            ffi::SQLITE_FCNTL_SYNC => match self.file.flush() {
+                Ok(()) => ffi::SQLITE_NOTFOUND,
+                Err(error) => write_code(error),
+            },
             ffi::SQLITE_FCNTL_COMMIT_PHASETWO => {
                 self.database.note_commit();
                 ffi::SQLITE_OK
@@ -410,9 +427,12 @@ impl Connection {
 
     /// Maps a page, if the file below does. Never the first: the guard would show.
     pub fn fetch(&mut self, offset: i64, length: c_int) -> Result<*mut c_void, Code> {
+        if offset == 0 || !self.database.is_ready() || self.file.buffer().is_used() {
+            return Ok(ptr::null_mut());
+        }
         match self.file.host() {
-            Some(host) if offset > 0 && self.database.is_ready() => host.fetch(offset, length),
-            _ => Ok(ptr::null_mut()),
+            Some(host) => host.fetch(offset, length),
+            None => Ok(ptr::null_mut()),
         }
     }
 

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, Rw
 
 use libsqlite3_sys as ffi;
 
+use super::buffered::{Buffer, Buffered};
 use super::index::WalIndex;
 use super::locks::Locks;
 use super::session::{Code, Phase, Session};
@@ -32,7 +33,7 @@ pub(crate) struct Database {
     path: PathBuf,
     options: Options,
     /// Holds the lock of the database's file that keeps all other processes out.
-    main: CountedFile,
+    main: Buffered,
     /// In which process it was opened.
     forks: u64,
     /// Whether the session is attached.
@@ -72,11 +73,13 @@ impl Database {
         options: Options,
     ) -> io::Result<Self> {
         let file = shared.platform.open(Some(path), Role::Database, access)?;
+        let file = CountedFile::new(file, Role::Database, &shared.counting);
+        let buffer = Buffer::new(options.tuning(), shared.broken);
         Ok(Self {
             shared,
             path: path.to_owned(),
             options,
-            main: CountedFile::new(file, Role::Database, &shared.counting),
+            main: Buffered::new(file, buffer),
             forks: forks(),
             ready: AtomicBool::new(false),
             settling: AtomicBool::new(false),
@@ -107,7 +110,15 @@ impl Database {
         self.shared
     }
 
+    pub(super) fn options(&self) -> &Options {
+        &self.options
+    }
+
     pub(super) fn main(&self) -> &dyn File {
+        &self.main
+    }
+
+    pub(super) fn buffered(&self) -> &Buffered {
         &self.main
     }
 
@@ -199,6 +210,7 @@ impl Database {
     }
 
     fn attach_locked(&self, session: &mut Session) -> Result<Replayed, Code> {
+        self.main.buffer().forget_read();
         let header = self.read_header()?;
         let lineage = header.as_ref().and_then(guard::lineage);
         let wal = beside(&self.path, "-wal");
@@ -324,7 +336,7 @@ impl Database {
         session.database_dirty = false;
         session.database_pages = match replayed.database_pages {
             Some(pages) => pages,
-            None => self.database_pages(header.page_size)?,
+            None => self.cut_to_header(session, header.page_size)?,
         };
         let tail = log.next_epoch(lineage, header.page_size, true);
         let tail = tail.map_err(|error| self.failure("opening an epoch of its log", &error))?;
@@ -347,6 +359,24 @@ impl Database {
         let there = u32::try_from(len / u64::from(page_size.max(1))).unwrap_or(u32::MAX);
         let told = self.read_header()?.as_ref().and_then(guard::pages);
         Ok(told.map_or(there, |told| told.min(there)))
+    }
+
+    /// After an epoch without a record: what lies beyond the database was placed there by a
+    /// transaction that has none. Answers the size.
+    fn cut_to_header(&self, session: &mut Session, page_size: u32) -> Result<u32, Code> {
+        let pages = self.database_pages(page_size)?;
+        let len = u64::from(pages) * u64::from(page_size);
+        let is_longer = self.main.len().map(|there| pages > 0 && there > len);
+        let cut = match is_longer {
+            Ok(true) => {
+                session.database_dirty = true;
+                self.main.set_len(len)
+            }
+            Ok(false) => Ok(()),
+            Err(error) => Err(error),
+        };
+        cut.map_err(|error| self.failure("setting its size", &error))?;
+        Ok(pages)
     }
 
     /// Makes the log and sets the guard, both durably, before the first record.
@@ -444,6 +474,10 @@ impl Database {
         if broken.is(Mutation::ClearBeforeEnd) {
             self.clear_guard()?;
         }
+        match self.main.trim() {
+            Ok(trimmed) => session.database_dirty |= trimmed,
+            Err(error) => return Err(self.failure("setting its size", &error)),
+        }
         if session.database_dirty && !broken.is(Mutation::EndWithoutDatabaseFlush) {
             if let Err(error) = self.main.sync() {
                 return Err(self.fail_io(session, "flushing the database", &error));
@@ -527,6 +561,9 @@ impl Database {
     pub fn shut(&self) {
         let session = &mut *self.session();
         let _ = self.finish(session);
+        if let Phase::Plain = session.phase {
+            let _ = self.main.flush().and_then(|()| self.main.trim());
+        }
         session.phase = Phase::Detached;
         let _ = self.main.lock(Lock::None);
     }

@@ -10,12 +10,12 @@ use std::ptr;
 
 use libsqlite3_sys as ffi;
 
-use super::connection::{Connection, Journal, Open};
+use super::connection::{Connection, Open};
+use super::journal::{self, Journal};
 use super::methods::Handle;
 use super::{Options, Shared, open_code, refuse};
 use crate::Error;
 use crate::api::api;
-use crate::counters::CountedFile;
 use crate::device::{Access, Role};
 use crate::host::Host;
 use crate::redo::guard;
@@ -146,7 +146,15 @@ unsafe extern "C" fn open(
                     None => return open_below(shared, name, file, flags, out_flags),
                 }
             }
-            _ => open_journal(shared, path, access),
+            kind => {
+                let database = match kind {
+                    ffi::SQLITE_OPEN_MAIN_JOURNAL => journal::database_of(shared, &path),
+                    _ => None,
+                };
+                let opened = Journal::open(shared, path, access, database);
+                let opened = opened.map_err(|error| open_code(&error));
+                opened.map(Open::Journal)
+            }
         };
         match opened {
             Ok(open) => {
@@ -245,16 +253,6 @@ fn read_only(shared: &'static Shared, path: &Path) -> ReadOnly {
         }
         _ => ReadOnly::Plain,
     }
-}
-
-fn open_journal(shared: &'static Shared, path: PathBuf, access: Access) -> Result<Open, c_int> {
-    let file = shared.platform.open(Some(&path), Role::Journal, access);
-    let file = file.map_err(|error| open_code(&error))?;
-    Ok(Open::Journal(Journal {
-        file: CountedFile::new(file, Role::Journal, &shared.counting),
-        shared,
-        new: access.create.then_some(path),
-    }))
 }
 
 unsafe extern "C" fn delete(

@@ -6,7 +6,6 @@ use std::sync::atomic::{Ordering, fence};
 
 use libsqlite3_sys as ffi;
 
-use super::commit::write_code;
 use super::connection::{self, Connection, Open};
 use super::session::Code;
 use crate::device::File;
@@ -179,7 +178,7 @@ unsafe extern "C" fn read(
         let to = std::slice::from_raw_parts_mut(to.cast::<u8>(), length);
         code(match open {
             Open::Database(connection) => connection.read(to, offset),
-            Open::Journal(journal) => connection::read(to, |to| journal.file.read_at(to, offset)),
+            Open::Journal(journal) => connection::read(to, |to| journal.file().read_at(to, offset)),
             Open::Wal(database) => {
                 match connection::read(to, |to| database.read_wal(to, offset)) {
                     // A file keeps its length when a WAL begins anew. After ROLLBACK TO there are
@@ -206,7 +205,7 @@ unsafe extern "C" fn write(
         let data = std::slice::from_raw_parts(from.cast::<u8>(), length);
         code(open(file).and_then(|open| match open {
             Open::Database(connection) => connection.write(data, offset),
-            Open::Journal(journal) => journal.file.write_at(data, offset).map_err(write_code),
+            Open::Journal(journal) => journal.write(data, offset),
             Open::Wal(database) => database.write_wal(data, offset),
         }))
     }
@@ -219,10 +218,7 @@ unsafe extern "C" fn truncate(file: *mut ffi::sqlite3_file, size: ffi::sqlite3_i
     // SAFETY: see above.
     code(unsafe { open(file) }.and_then(|open| match open {
         Open::Database(connection) => connection.truncate(size),
-        Open::Journal(journal) => {
-            let done = journal.file.set_len(size);
-            done.map_err(|_| ffi::SQLITE_IOERR_TRUNCATE)
-        }
+        Open::Journal(journal) => journal.truncate(size),
         Open::Wal(database) => database.truncate_wal(size),
     }))
 }
@@ -240,7 +236,7 @@ unsafe extern "C" fn file_size(file: *mut ffi::sqlite3_file, to: *mut ffi::sqlit
     // SAFETY: see above.
     let size = unsafe { open(file) }.and_then(|open| match open {
         Open::Database(connection) => connection.size(),
-        Open::Journal(journal) => journal.file.len().map_err(|_| ffi::SQLITE_IOERR_FSTAT),
+        Open::Journal(journal) => journal.file().len().map_err(|_| ffi::SQLITE_IOERR_FSTAT),
         Open::Wal(database) => Ok(database.wal().len()),
     });
     match size {

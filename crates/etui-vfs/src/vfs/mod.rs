@@ -10,15 +10,18 @@
 //!         session, commit, settle, fold  ->  redo/, wal_image
 //! ```
 
+mod buffered;
 mod commit;
 mod connection;
 mod database;
 mod entry;
 mod fold;
 mod index;
+mod journal;
 mod locks;
 mod methods;
 mod parameters;
+mod place;
 mod registry;
 mod session;
 mod settle;
@@ -42,6 +45,7 @@ use crate::mutation::Broken;
 use crate::mutation::Mutation;
 use crate::redo::log::Sizes;
 use crate::system::System;
+use buffered::Tuning;
 use database::Database;
 use registry::Registry;
 
@@ -56,6 +60,22 @@ pub struct Options {
     /// How much memory the pages of a database's volatile WAL may take; beyond it they go to a
     /// file without a name.
     pub wal_memory: usize,
+    /// A commit whose new pages are so many bytes or more has them written straight to the
+    /// database, flushed before its record, instead of to the log. `usize::MAX`: none has.
+    pub append_in_place: usize,
+    /// Pages that checkpoints write are kept back up to so many bytes, and written in as few
+    /// writes as it takes. 0: each by itself.
+    pub gather: usize,
+    /// The same of a rollback journal, and of its database, sorted too.
+    pub write_back: usize,
+    /// Reads of the database are served from a buffer of so many bytes, or of four pages if
+    /// these are more, which is read ahead. 0: there is none.
+    pub read_buffer: usize,
+    /// In what steps the database's file grows while it is open. 0: as it is written.
+    pub database_step: u64,
+    /// Whether rollback journals that persist, or are cut, go back to 16 pages (at least 64 KiB,
+    /// at most 512 KiB) when their transaction is over.
+    pub journal_rests: bool,
     /// After so long without a commit a database is made an ordinary one, though it stays open:
     /// its program may be killed and never be started again. `None`: when it is closed.
     pub idle: Option<Duration>,
@@ -67,12 +87,25 @@ impl Default for Options {
             log_size: 4 << 20,
             growth_step: 1 << 20,
             wal_memory: 2 << 20,
+            append_in_place: 1 << 20,
+            gather: 248 << 10,
+            write_back: 0,
+            read_buffer: 0,
+            database_step: 0,
+            journal_rests: false,
             idle: Some(Duration::from_secs(5)),
         }
     }
 }
 
 impl Options {
+    fn tuning(&self) -> Tuning {
+        Tuning {
+            read: self.read_buffer,
+            step: self.database_step,
+        }
+    }
+
     fn sizes(&self) -> Sizes {
         Sizes {
             resting: self.log_size,

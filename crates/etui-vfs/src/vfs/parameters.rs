@@ -1,5 +1,11 @@
-//! Options by name: `log`, `growth` and `memory`, each in bytes, as an environment or a
-//! database's URI tells them.
+//! Options by name, as an environment or a database's URI tells them:
+//!
+//! ```text
+//! log growth memory append             of the redo log, in bytes
+//! gather                               of checkpoints, in bytes
+//! write_back read_buffer database_step of rollback modes too, in bytes
+//! journal_rests                        1 or 0
+//! ```
 
 use std::ffi::CStr;
 use std::os::raw::c_char;
@@ -10,28 +16,47 @@ use crate::api::api;
 use crate::redo::BLOCK;
 
 /// The parameters of a URI, and the option that each one sets.
-const PARAMETERS: [(&CStr, &str); 3] = [
+const PARAMETERS: [(&CStr, &str); 9] = [
     (c"etui_log", "log"),
     (c"etui_growth", "growth"),
     (c"etui_memory", "memory"),
+    (c"etui_append", "append"),
+    (c"etui_gather", "gather"),
+    (c"etui_write_back", "write_back"),
+    (c"etui_read_buffer", "read_buffer"),
+    (c"etui_database_step", "database_step"),
+    (c"etui_journal_rests", "journal_rests"),
 ];
 
 impl Options {
-    /// Sets one by its name: `log`, `growth` or `memory`.
+    /// Sets one by its name, which is that of its parameter in a URI without `etui_`: `log`,
+    /// `growth`, `memory`, `append`, `gather`, `write_back`, `read_buffer` and `database_step` in
+    /// bytes, `journal_rests` by 1 or 0.
     ///
     /// # Errors
     ///
-    /// There is none of this name, or the value is not a number of bytes.
+    /// There is none of this name, or the value is not a number of bytes, or too large.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), Error> {
         let bytes: u64 = value
             .parse()
             .map_err(|_| Error::Usage(format!("{value:?} is not a number of bytes")))?;
+        let size = || {
+            usize::try_from(bytes).map_err(|_| Error::Usage(format!("{value} bytes are too many")))
+        };
         match name {
             "log" => self.log_size = bytes,
             "growth" => self.growth_step = bytes,
-            "memory" => {
-                self.wal_memory = usize::try_from(bytes)
-                    .map_err(|_| Error::Usage(format!("{value} bytes are too many")))?;
+            "memory" => self.wal_memory = size()?,
+            "append" => self.append_in_place = size()?,
+            "gather" => self.gather = size()?,
+            "write_back" => self.write_back = size()?,
+            "read_buffer" => self.read_buffer = size()?,
+            "database_step" => self.database_step = bytes,
+            "journal_rests" if bytes <= 1 => self.journal_rests = bytes == 1,
+            "journal_rests" => {
+                return Err(Error::Usage(format!(
+                    "journal_rests is 1 or 0, not {value}"
+                )));
             }
             _ => return Err(Error::Usage(format!("there is no option {name:?}"))),
         }
@@ -54,6 +79,12 @@ impl Options {
                 "a log of {} bytes that grows by {} is too large: at most 1 TiB",
                 self.log_size, self.growth_step
             )));
+        }
+        let buffers = self.gather.max(self.write_back).max(self.read_buffer);
+        if buffers > 1 << 30 || self.database_step > 1 << 30 {
+            return Err(Error::Usage(
+                "a buffer or a step of more than 1 GiB is too large".to_owned(),
+            ));
         }
         Ok(())
     }

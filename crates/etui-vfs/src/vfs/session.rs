@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use foldhash::HashMap;
 
+use super::place::Placing;
 use crate::mutation::{Broken, Mutation};
 use crate::redo::codec::Encoder;
 use crate::redo::log::{Log, Tail};
@@ -55,6 +56,12 @@ pub(super) struct Session {
     /// The smallest size since the epoch began: the database's file has pages up to here as
     /// they were then, unless they are among the newest.
     pub(super) floor: u32,
+    /// The largest size since the epoch began: beyond it the database's file has nothing that
+    /// anybody may need, but what was placed there.
+    pub(super) ceiling: u32,
+    /// The highest page of a published record that is nowhere but in the database's file.
+    placed: u32,
+    pub(super) placing: Placing,
     pub(super) newest: HashMap<u32, Newest>,
     /// How many of the newest are not in the database's file.
     pub(super) to_backfill: usize,
@@ -65,6 +72,8 @@ pub(super) struct Session {
     pub(super) unpublished: Option<Unpublished>,
     /// The pages of the record that is not published, their frames, and the images' hashes.
     pub(super) unpublished_pages: Vec<(u32, u32, u64)>,
+    /// Those of them that are in the database's file already.
+    pub(super) unpublished_in_place: Vec<u32>,
     /// The frame whose header says that it is a commit's last, and the size after it.
     pub(super) pending: Option<(u32, u32)>,
     /// Whether the database was written since it was last flushed.
@@ -93,6 +102,9 @@ impl Session {
         self.foldable.clear();
         self.to_backfill = 0;
         self.floor = self.database_pages;
+        self.ceiling = self.database_pages;
+        self.placed = 0;
+        self.placing = Placing::default();
         self.tail = tail;
         self.pending = None;
     }
@@ -100,6 +112,12 @@ impl Session {
     /// Down to which size the database's file may be cut.
     pub fn floor(&self) -> u32 {
         self.floor
+    }
+
+    /// Up to which page the database's file must be let alone: what was placed there is nowhere
+    /// else.
+    pub fn placed(&self) -> u32 {
+        self.placed.max(self.placing.end())
     }
 
     /// How long ago the last record was written.
@@ -176,19 +194,22 @@ impl Session {
         }
     }
 
-    /// The frame of a page's newest image, if the database's file does not have it.
-    pub fn not_backfilled_frame(&self, number: u32) -> Option<u32> {
+    /// The frame of a page's newest image, if the database's file has it.
+    pub fn backfilled_frame(&self, number: u32) -> Option<u32> {
         let newest = self.newest.get(&number)?;
-        (!newest.backfilled).then_some(newest.frame)
+        newest.backfilled.then_some(newest.frame)
     }
 
-    /// The database's file has this page's newest image.
-    pub fn note_backfilled(&mut self, number: u32) {
+    /// Whether the database's file has this page's newest image now.
+    pub fn note_backfilled(&mut self, number: u32, is_there: bool) {
         if let Some(newest) = self.newest.get_mut(&number)
-            && !newest.backfilled
+            && newest.backfilled != is_there
         {
-            newest.backfilled = true;
-            self.to_backfill -= 1;
+            newest.backfilled = is_there;
+            match is_there {
+                true => self.to_backfill -= 1,
+                false => self.to_backfill += 1,
+            }
         }
     }
 
@@ -206,6 +227,9 @@ impl Session {
             };
             self.foldable.push_back((number, frame));
             match self.newest.insert(number, newest) {
+                Some(old) if old.backfilled && broken.is(Mutation::KeepInPlace) => {
+                    self.newest.insert(number, Newest { frame, ..old });
+                }
                 Some(old) => {
                     self.superseded.push_back((record.frame, old.frame));
                     self.to_backfill += usize::from(old.backfilled);
@@ -213,7 +237,13 @@ impl Session {
                 None => self.to_backfill += 1,
             }
         }
+        for number in std::mem::take(&mut self.unpublished_in_place) {
+            self.note_backfilled(number, true);
+        }
         let size = record.database_pages;
+        self.placed = self.placed.max(self.placing.end()).min(size);
+        self.placing = Placing::default();
+        self.ceiling = self.ceiling.max(size);
         if size < self.database_pages {
             let (superseded, to_backfill) = (&mut self.superseded, &mut self.to_backfill);
             self.newest.retain(|&number, newest| {

@@ -140,7 +140,8 @@ impl Database {
                 }
                 session.database_dirty = true;
                 let offset = u64::from(number - 1) * page_size as u64;
-                self.main().write_at(&page, offset)
+                let kept = self.options().gather;
+                self.buffered().write_later(&page, offset, kept)
             });
             if let Err(error) = written {
                 return Err(self.failure("writing to it", &error));

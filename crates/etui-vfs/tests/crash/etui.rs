@@ -22,6 +22,12 @@ pub const SMALL: Options = Options {
     log_size: 32 << 10,
     growth_step: 8 << 10,
     wal_memory: 32 << 10,
+    append_in_place: usize::MAX,
+    gather: 0,
+    write_back: 0,
+    read_buffer: 0,
+    database_step: 0,
+    journal_rests: false,
     idle: None,
 };
 
@@ -30,12 +36,45 @@ pub const LEAST: Options = Options {
     log_size: 16 << 10,
     growth_step: 4 << 10,
     wal_memory: 0,
+    append_in_place: usize::MAX,
+    gather: 0,
+    write_back: 0,
+    read_buffer: 0,
+    database_step: 0,
+    journal_rests: false,
     idle: None,
 };
 
 /// Memory for some pages, so that others are kept as differences.
 const FOLDING: Options = Options {
     wal_memory: 64 << 10,
+    ..SMALL
+};
+
+/// The same as the others, but what two pages or more append is written to the database first.
+pub const PLACING: [Options; 3] = [
+    Options {
+        append_in_place: 2 << 10,
+        ..SMALL
+    },
+    Options {
+        append_in_place: 4 << 10,
+        ..LEAST
+    },
+    Options {
+        append_in_place: 1,
+        ..FOLDING
+    },
+];
+
+/// All cures at once, each with a buffer that histories outgrow.
+pub const CURED: Options = Options {
+    append_in_place: 8 << 10,
+    gather: 10 << 10,
+    write_back: 10 << 10,
+    read_buffer: 2 << 10,
+    database_step: 16 << 10,
+    journal_rests: true,
     ..SMALL
 };
 
@@ -70,6 +109,29 @@ fn survives(synchronous: Synchronous) {
     random::survives(&etui(FOLDING), synchronous, Kind::Patient, images / 4);
 }
 
+fn survives_placing(synchronous: Synchronous) {
+    let images = variable("ETUI_CRASH_IMAGES", 3000) as usize / 3;
+    let [small, least, folding] = PLACING;
+    random::survives(&etui(small), synchronous, Kind::All, images * 3 / 4);
+    random::survives(&etui(least), synchronous, Kind::All, images / 4);
+    random::survives(&etui(folding), synchronous, Kind::Patient, images / 4);
+}
+
+#[test]
+fn random_placing_full() {
+    survives_placing(Synchronous::Full);
+}
+
+#[test]
+fn random_placing_normal() {
+    survives_placing(Synchronous::Normal);
+}
+
+#[test]
+fn random_placing_off() {
+    survives_placing(Synchronous::Off);
+}
+
 #[test]
 fn random_full() {
     survives(Synchronous::Full);
@@ -85,6 +147,28 @@ fn random_off() {
     survives(Synchronous::Off);
 }
 
+fn survives_cured(synchronous: Synchronous) {
+    let images = variable("ETUI_CRASH_IMAGES", 3000) as usize / 3;
+    random::survives(&etui(CURED), synchronous, Kind::All, images / 2);
+    random::survives(&etui(CURED), synchronous, Kind::Patient, images / 4);
+    random::survives(&etui(CURED), synchronous, Kind::Rollback, images / 2);
+}
+
+#[test]
+fn random_cured_full() {
+    survives_cured(Synchronous::Full);
+}
+
+#[test]
+fn random_cured_normal() {
+    survives_cured(Synchronous::Normal);
+}
+
+#[test]
+fn random_cured_off() {
+    survives_cured(Synchronous::Off);
+}
+
 fn faults(scratch: bool, seeds: Range<u64>) {
     let first = variable("ETUI_CRASH_SEED", 1) - 1;
     let seeds = first + seeds.start..first + seeds.end * variable("ETUI_CRASH_FAULTS", 1);
@@ -95,11 +179,13 @@ fn faults(scratch: bool, seeds: Range<u64>) {
         between: 5,
     };
     for synchronous in [Synchronous::Full, Synchronous::Normal, Synchronous::Off] {
-        let images = Some(images.clone());
-        let subject = etui(SMALL);
-        let (tally, wrong) = first_wrong(&subject, synchronous, images, scratch, seeds.clone(), 30);
-        println!("failing calls (of files without a name: {scratch}), {synchronous:?}: {tally:?}");
-        assert!(wrong.is_none(), "{}", wrong.unwrap_or_default());
+        for options in [SMALL, PLACING[0], CURED] {
+            let (images, seeds) = (Some(images.clone()), seeds.clone());
+            let subject = etui(options);
+            let (tally, wrong) = first_wrong(&subject, synchronous, images, scratch, seeds, 30);
+            println!("failing calls (without a name: {scratch}), {synchronous:?}: {tally:?}");
+            assert!(wrong.is_none(), "{}", wrong.unwrap_or_default());
+        }
     }
 }
 

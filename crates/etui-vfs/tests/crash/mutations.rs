@@ -8,9 +8,9 @@ use etui_testkit::disk::{Disk, Failure, Fault};
 use etui_vfs::{Mutation, Options};
 
 use crate::check::{Budget, Subject, Tally, connect, examine, look};
-use crate::etui::{LEAST, SMALL, etui, subject};
+use crate::etui::{CURED, LEAST, PLACING, SMALL, etui, subject};
 use crate::faults::Trial;
-use crate::model::Write;
+use crate::model::{Write, hash_in};
 use crate::random::{Kind, budget, hunt};
 use crate::run::DATABASE;
 use crate::steps::{Journal, Setup, Step, Synchronous};
@@ -20,8 +20,8 @@ fn broken(mutation: Mutation, options: Options) -> Subject {
 }
 
 /// Power cuts in random histories find it.
-fn caught_by_power_cuts(mutation: Mutation, synchronous: Synchronous) {
-    let subject = broken(mutation, SMALL);
+fn caught_by_power_cuts(mutation: Mutation, synchronous: Synchronous, options: Options) {
+    let subject = broken(mutation, options);
     let (tally, finding) = hunt(
         &subject,
         (synchronous, Kind::All),
@@ -43,7 +43,7 @@ macro_rules! by_power_cuts {
     ($($name:ident: $mutation:ident, $synchronous:ident;)*) => {$(
         #[test]
         fn $name() {
-            caught_by_power_cuts(Mutation::$mutation, Synchronous::$synchronous);
+            caught_by_power_cuts(Mutation::$mutation, Synchronous::$synchronous, SMALL);
         }
     )*};
 }
@@ -64,6 +64,31 @@ by_power_cuts! {
     rule_24_checkpoint_erases_guard: CheckpointErasesGuard, Full;
     rule_25_clear_before_end: ClearBeforeEnd, Off;
     rule_27_skip_directory_sync: SkipDirectorySync, Full;
+}
+
+#[test]
+fn rule_15_sync_without_kept() {
+    caught_by_power_cuts(Mutation::SyncWithoutKept, Synchronous::Full, CURED);
+}
+
+#[test]
+fn rule_15_read_past_kept() {
+    caught_by_power_cuts(Mutation::ReadPastKept, Synchronous::Full, CURED);
+}
+
+#[test]
+fn rule_30_appended_unflushed() {
+    caught_by_power_cuts(Mutation::AppendedUnflushed, Synchronous::Full, PLACING[0]);
+}
+
+#[test]
+fn rule_30_place_after_shrink() {
+    caught_by_power_cuts(Mutation::PlaceAfterShrink, Synchronous::Normal, PLACING[0]);
+}
+
+#[test]
+fn rule_30_keep_in_place() {
+    caught_by_power_cuts(Mutation::KeepInPlace, Synchronous::Full, PLACING[0]);
 }
 
 /// A trial of its own: passes as it is, and fails with the rule broken.
@@ -142,8 +167,12 @@ fn create() -> Step {
 }
 
 /// A COMMIT that fails when its record is written already: the WAL's checksums are written
-/// anew, and the file that its pages were spilled to cannot be read.
-fn commits_that_fail_late(subject: &Subject, synchronous: Synchronous) -> Result<(), String> {
+/// anew, and the file that its pages were spilled to cannot be read. `rows`: how many it adds.
+fn commits_that_fail_late(
+    subject: &Subject,
+    synchronous: Synchronous,
+    rows: u32,
+) -> Result<(), String> {
     let update = |seed| Step::Write {
         on: 0,
         write: Write::Update {
@@ -162,7 +191,7 @@ fn commits_that_fail_late(subject: &Subject, synchronous: Synchronous) -> Result
         Step::Spill { on: 0 },
         update(5),
         Step::Spill { on: 0 },
-        insert(1, 7),
+        insert(rows, 7),
         Step::Commit { on: 0 },
         insert(1, 9),
         insert(2, 11),
@@ -173,14 +202,49 @@ fn commits_that_fail_late(subject: &Subject, synchronous: Synchronous) -> Result
 #[test]
 fn rule_5_tail_behind_unpublished() {
     caught_by(Mutation::TailBehindUnpublished, LEAST, |subject| {
-        commits_that_fail_late(subject, Synchronous::Full)
+        commits_that_fail_late(subject, Synchronous::Full, 1)
     });
 }
 
 #[test]
 fn rule_6_keep_unpublished() {
     caught_by(Mutation::KeepUnpublished, LEAST, |subject| {
-        commits_that_fail_late(subject, Synchronous::Normal)
+        commits_that_fail_late(subject, Synchronous::Normal, 1)
+    });
+}
+
+#[test]
+fn rule_30_cut_before_taking_back() {
+    caught_by(Mutation::CutBeforeTakingBack, PLACING[1], |subject| {
+        commits_that_fail_late(subject, Synchronous::Normal, 200)
+    });
+}
+
+/// A checkpoint cuts the file to the size that it saw, when another connection has placed pages
+/// behind that.
+#[test]
+fn rule_30_cut_placed() {
+    caught_by(Mutation::CutPlaced, PLACING[0], |subject| {
+        let text = |error: rusqlite::Error| error.to_string();
+        let disk = Disk::new();
+        let mount = subject.rack.mount(&disk);
+        let sql = connect(&mount.path(DATABASE), &subject.vfs).map_err(text)?;
+        sql.execute_batch(
+            "PRAGMA page_size = 1024; PRAGMA journal_mode = wal; PRAGMA synchronous = FULL;
+             CREATE TABLE t0(id INTEGER PRIMARY KEY, k, body BLOB);
+             PRAGMA wal_checkpoint(TRUNCATE)",
+        )
+        .map_err(text)?;
+        let before = bytes(&disk, DATABASE).len() as i64;
+        sql.execute_batch(ROWS).map_err(text)?;
+        let held = hash_in(&sql).map_err(text)?;
+        crate::past::end_old_checkpoint(&sql, before);
+        let mount = subject.rack.mount(&Disk::from_files(disk.files()));
+        let (_, found) = look(&mount.path(DATABASE), &subject.vfs)?;
+        match found == held {
+            true => Ok(()),
+            false => Err("not all rows are there".to_owned()),
+        }
     });
 }
 

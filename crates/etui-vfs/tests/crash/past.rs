@@ -5,19 +5,42 @@ use std::ptr;
 
 use libsqlite3_sys as ffi;
 
-/// Writes to a connection's database file as SQLite would not.
-pub fn write_past_sqlite(sql: &rusqlite::Connection, bytes: &[u8], offset: i64) -> c_int {
+/// A connection's database file.
+fn file_of(sql: &rusqlite::Connection) -> *mut ffi::sqlite3_file {
     let mut file: *mut ffi::sqlite3_file = ptr::null_mut();
-    // SAFETY: the connection is open, and the file is as long as it is.
-    unsafe {
-        let code = ffi::sqlite3_file_control(
+    // SAFETY: the connection is open, and its file is put where a pointer goes.
+    let code = unsafe {
+        ffi::sqlite3_file_control(
             sql.handle(),
             c"main".as_ptr(),
             ffi::SQLITE_FCNTL_FILE_POINTER,
             (&raw mut file).cast(),
-        );
-        assert_eq!(code, ffi::SQLITE_OK);
+        )
+    };
+    assert_eq!(code, ffi::SQLITE_OK);
+    file
+}
+
+/// Writes to a connection's database file as SQLite would not.
+pub fn write_past_sqlite(sql: &rusqlite::Connection, bytes: &[u8], offset: i64) -> c_int {
+    let file = file_of(sql);
+    // SAFETY: the file is open as long as the connection is.
+    unsafe {
         let write = (*(*file).pMethods).xWrite.unwrap();
         write(file, bytes.as_ptr().cast(), bytes.len() as c_int, offset)
+    }
+}
+
+/// Ends a checkpoint as one does that began before others committed: cuts the file to the size
+/// that it saw.
+pub fn end_old_checkpoint(sql: &rusqlite::Connection, size: i64) -> c_int {
+    let file = file_of(sql);
+    // SAFETY: the file is open as long as the connection is; these take no argument.
+    unsafe {
+        let control = (*(*file).pMethods).xFileControl.unwrap();
+        let truncate = (*(*file).pMethods).xTruncate.unwrap();
+        control(file, ffi::SQLITE_FCNTL_CKPT_START, ptr::null_mut());
+        control(file, ffi::SQLITE_FCNTL_CKPT_DONE, ptr::null_mut());
+        truncate(file, size)
     }
 }

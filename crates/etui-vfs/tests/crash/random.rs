@@ -14,7 +14,7 @@ use etui_testkit::rng::SplitMix64;
 
 use crate::check::{Budget, Subject, Tally, examine};
 use crate::shrink::{listing, shrink};
-use crate::steps::{Setup, Step, Synchronous, draw};
+use crate::steps::{Journal, Setup, Step, Synchronous, draw};
 
 /// A number from the environment.
 pub fn variable(name: &str, otherwise: u64) -> u64 {
@@ -34,12 +34,14 @@ pub enum Kind {
     /// Snapshots that are held for long, while checkpoints can only do a part: nothing but
     /// readers and memory ends the life of what is in the WAL.
     Patient,
+    /// Rollback journals only.
+    Rollback,
 }
 
 /// The history of a seed.
 pub fn history(seed: u64, synchronous: Synchronous, kind: Kind) -> (Setup, Vec<Step>) {
     let mut rng = SplitMix64::stream(seed, synchronous as u64);
-    let setup = Setup::draw(synchronous, &mut rng);
+    let mut setup = Setup::draw(synchronous, &mut rng);
     let length = [12, 25, 50, 100][rng.below(4) as usize];
     let mut steps = draw(&setup, length, &mut rng);
     if kind == Kind::Patient {
@@ -53,6 +55,14 @@ pub fn history(seed: u64, synchronous: Synchronous, kind: Kind) -> (Setup, Vec<S
             Step::Journal { .. } | Step::Kill => false,
             _ => true,
         });
+    }
+    if kind == Kind::Rollback {
+        setup.journal = match rng.below(3) {
+            0 => Journal::Delete,
+            1 => Journal::Truncate,
+            _ => Journal::Persist,
+        };
+        steps.retain(|step| !matches!(step, Step::Journal { mode: Journal::Wal }));
     }
     (setup, steps)
 }
@@ -123,8 +133,9 @@ pub fn survives(subject: &Subject, synchronous: Synchronous, kind: Kind, images:
     if let Some(etui) = &subject.etui {
         let done = etui.counters();
         println!(
-            "  with all images: {} commits, {} recoveries, {} checkpoints, {} pages folded",
-            done.commits, done.recoveries, done.checkpoints, done.pages_folded
+            "  with all images: {} commits, {} recoveries, {} checkpoints, {} pages folded, {} in \
+             place",
+            done.commits, done.recoveries, done.checkpoints, done.pages_folded, done.pages_in_place
         );
     }
     if let Some(finding) = finding {

@@ -7,11 +7,12 @@ use std::time::{Duration, Instant};
 
 use etui_testkit::disk::{Disk, Event, Mount, Plan, crash};
 use etui_testkit::rng::SplitMix64;
+use etui_vfs::Options;
 use etui_vfs::device::Role;
 use rusqlite::{Connection, ErrorCode};
 
 use crate::check::{Subject, connect};
-use crate::etui::{SMALL, etui};
+use crate::etui::{CURED, PLACING, SMALL, etui};
 use crate::plain::Mistake;
 use crate::random::variable;
 use crate::run::DATABASE;
@@ -41,14 +42,19 @@ fn open(subject: &Subject, path: &str) -> rusqlite::Result<Connection> {
     Ok(sql)
 }
 
-/// Counts, with a row for each number; both in one transaction.
-fn write(subject: &Subject, mount: &Mount, writer: u64, until: Instant) -> rusqlite::Result<()> {
+/// Counts, with a row for each number, of up to so many bytes; both in one transaction.
+fn write(
+    subject: &Subject,
+    mount: &Mount,
+    (writer, most): (u64, u32),
+    until: Instant,
+) -> rusqlite::Result<()> {
     let sql = open(subject, &mount.path(DATABASE))?;
     let mut rng = SplitMix64::stream(7, writer);
     let mut number = 0;
     while Instant::now() < until {
         number += 1;
-        let body = vec![number as u8; 20 + rng.below(2000) as usize];
+        let body = vec![number as u8; 20 + rng.below(most) as usize];
         mount.disk.mark(mark(writer, number, false));
         sql.execute_batch("BEGIN IMMEDIATE")?;
         sql.execute(
@@ -133,19 +139,22 @@ fn told(done: rusqlite::Result<()>) {
     }
 }
 
-/// Threads at work for a while, then power cuts at every moment of it.
-fn survives(subject: &Subject, work: Duration, images: usize) {
+/// Threads at work for a while, then power cuts at every moment of it. With rows of many pages the
+/// file grows and shrinks with them.
+fn survives(subject: &Subject, work: Duration, images: usize, most: u32) {
     let disk = Disk::new();
     let mount = subject.rack.mount(&disk);
     let path = mount.path(DATABASE);
     {
         let sql = connect(&path, &subject.vfs).unwrap();
-        sql.execute_batch(
-            "PRAGMA page_size = 1024; PRAGMA synchronous = EXTRA; PRAGMA journal_mode = wal;
+        let vacuum = i32::from(most > 2000);
+        sql.execute_batch(&format!(
+            "PRAGMA auto_vacuum = {vacuum};
+             PRAGMA page_size = 1024; PRAGMA synchronous = EXTRA; PRAGMA journal_mode = wal;
              CREATE TABLE counter(writer INTEGER PRIMARY KEY, n);
              CREATE TABLE number(writer, n, body, PRIMARY KEY(writer, n));
-             INSERT INTO counter VALUES (0, 0), (1, 0), (2, 0)",
-        )
+             INSERT INTO counter VALUES (0, 0), (1, 0), (2, 0)"
+        ))
         .unwrap();
     }
     let start = disk.events();
@@ -153,7 +162,7 @@ fn survives(subject: &Subject, work: Duration, images: usize) {
     thread::scope(|scope| {
         for writer in 0..WRITERS {
             let mount = &mount;
-            scope.spawn(move || told(write(subject, mount, writer, until)));
+            scope.spawn(move || told(write(subject, mount, (writer, most), until)));
         }
         scope.spawn(|| read(subject, &mount, until).unwrap());
         scope.spawn(|| told(checkpoint(subject, &mount, until)));
@@ -198,11 +207,16 @@ fn survives(subject: &Subject, work: Duration, images: usize) {
         }
         ControlFlow::Continue(())
     });
+    let in_place = subject
+        .etui
+        .as_ref()
+        .map(|vfs| vfs.counters().pages_in_place);
     println!(
-        "{}: {} commits by {WRITERS} threads, {} different images",
+        "{}: {} commits by {WRITERS} threads, {} different images, {} pages in place",
         subject.vfs,
         done.iter().sum::<u64>(),
-        known.len()
+        known.len(),
+        in_place.unwrap_or(0)
     );
 }
 
@@ -210,6 +224,13 @@ fn survives(subject: &Subject, work: Duration, images: usize) {
 fn threads_survive() {
     let images = variable("ETUI_CRASH_IMAGES", 3000) as usize / 6;
     let work = Duration::from_millis(if images > 1000 { 5000 } else { 400 });
-    survives(&stock(Mistake::None), work, images);
-    survives(&etui(SMALL), work, images);
+    survives(&stock(Mistake::None), work, images, 2000);
+    survives(&etui(SMALL), work, images, 2000);
+    survives(&etui(PLACING[0]), work, images, 12_000);
+    // Pages in place and kept back at once, each as often as can be.
+    let both = Options {
+        append_in_place: 1,
+        ..CURED
+    };
+    survives(&etui(both), work, images, 12_000);
 }

@@ -63,6 +63,10 @@ struct Mode {
     always: bool,
     /// Whether it goes through the VFS `etui`.
     redo: bool,
+    /// What options that VFS is told, beside its own.
+    options: &'static str,
+    /// Whether thumbnails have it too.
+    thumbnails: bool,
 }
 
 const fn mode(name: &'static str, role: Role, journal: &'static str) -> Mode {
@@ -75,10 +79,22 @@ const fn mode(name: &'static str, role: Role, journal: &'static str) -> Mode {
         fsync: false,
         always: false,
         redo: false,
+        options: "",
+        thumbnails: false,
     }
 }
 
-const MODES: [Mode; 12] = [
+/// A rollback journal through the VFS `etui`, with older cures.
+const fn through(name: &'static str, journal: &'static str, options: &'static str) -> Mode {
+    Mode {
+        redo: true,
+        options,
+        thumbnails: true,
+        ..mode(name, Role::Cure, journal)
+    }
+}
+
+const MODES: [Mode; 21] = [
     Mode {
         fsync: true,
         always: true,
@@ -121,18 +137,64 @@ const MODES: [Mode; 12] = [
         redo: true,
         ..mode(REDO, Role::Etui, "WAL")
     },
+    Mode {
+        recycled: true,
+        redo: true,
+        options: "append=18446744073709551615",
+        thumbnails: true,
+        ..mode("etui-vfs, new pages logged", Role::Cure, "WAL")
+    },
+    Mode {
+        recycled: true,
+        redo: true,
+        options: "gather=0",
+        thumbnails: true,
+        ..mode("etui-vfs, checkpoint page by page", Role::Cure, "WAL")
+    },
+    through("DELETE, etui-vfs", "DELETE", ""),
+    through("PERSIST, etui-vfs", "PERSIST", ""),
+    through(
+        "PERSIST, etui-vfs: database grows in steps",
+        "PERSIST",
+        "database_step=1048576",
+    ),
+    through(
+        "PERSIST, etui-vfs: write-back consolidated",
+        "PERSIST",
+        "write_back=524288",
+    ),
+    through(
+        "PERSIST, etui-vfs: buffer, read ahead",
+        "PERSIST",
+        "read_buffer=16384",
+    ),
+    through(
+        "TRUNCATE, etui-vfs: journal rests by the formula",
+        "TRUNCATE",
+        "journal_rests=1",
+    ),
+    through(
+        "PERSIST, etui-vfs: all older cures",
+        "PERSIST",
+        "database_step=1048576 write_back=524288 read_buffer=16384 journal_rests=1",
+    ),
     mode("MEMORY (unsafe)", Role::Unsafe, "MEMORY"),
     mode("OFF (unsafe)", Role::Unsafe, "OFF"),
 ];
 
 impl Mode {
+    fn is_for(&self, work: &str) -> bool {
+        self.always || work == INSERT || self.thumbnails && work == THUMBNAILS
+    }
+
     fn arm(&self) -> Arm {
         let settings = Settings::new()
             .with("journal", self.journal)
             .with("synchronous", self.synchronous)
             .with("recycled", self.recycled)
             .with("fsync", self.fsync)
-            .with("redo", self.redo);
+            .with("redo", self.redo)
+            .with("options", self.options);
         Arm::new(self.name, self.role, settings)
     }
 }
@@ -248,7 +310,7 @@ impl Experiment for JournalMatrix {
                         SLOW => redo::slow_arms(),
                         _ => MODES
                             .iter()
-                            .filter(|mode| mode.always || work == INSERT)
+                            .filter(|mode| mode.is_for(work))
                             .map(Mode::arm)
                             .collect(),
                     },

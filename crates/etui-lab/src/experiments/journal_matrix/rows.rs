@@ -37,7 +37,7 @@ impl Through {
             Duration::ZERO
         };
         if case.settings.is("redo") {
-            let mut options = redo::options();
+            let mut options = redo::options_of(&case.settings)?;
             options.log_size = log_size(case, &options);
             return Ok(Self::Redo(redo::register(options, sync_delay)?));
         }

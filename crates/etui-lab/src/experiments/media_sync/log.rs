@@ -1,4 +1,5 @@
-//! The arms with a write-ahead log: SQLite's own, and the VFS `etui`.
+//! The arms with a write-ahead log: SQLite's own, and the VFS `etui`; and a rollback journal
+//! through that.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -39,7 +40,10 @@ struct Written {
 impl Through {
     fn of(work: &Work<'_>) -> Result<Self, Error> {
         if work.settings.is("redo") {
-            return Ok(Self::Redo(redo::register(redo::options(), Duration::ZERO)?));
+            return Ok(Self::Redo(redo::register(
+                redo::options_of(work.settings)?,
+                Duration::ZERO,
+            )?));
         }
         static SHIMS: AtomicU64 = AtomicU64::new(0);
         let name = format!("media-sync-log-{}", SHIMS.fetch_add(1, Ordering::Relaxed));
@@ -74,9 +78,9 @@ impl Through {
                     database_writes: counters.database_writes,
                     database_bytes: counters.database_bytes,
                     database_flushes: counters.database_flushes,
-                    log_writes: counters.redo_writes,
-                    log_bytes: counters.redo_bytes,
-                    log_flushes: counters.redo_flushes,
+                    log_writes: counters.redo_writes + counters.journal_writes,
+                    log_bytes: counters.redo_bytes + counters.journal_bytes,
+                    log_flushes: counters.redo_flushes + counters.journal_flushes,
                 }
             }
         }
@@ -113,10 +117,13 @@ pub(super) fn run(work: &Work<'_>, meter: &mut Meter) -> Result<(), Error> {
     let through = Through::of(work)?;
     let path = meter.dir().join("library.db");
     let apart = work.settings.is("checkpoints_apart");
-    let pragmas = format!(
-        "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = {};",
-        if apart { 0 } else { 1_000 }
-    );
+    let pragmas = match work.settings.is("rollback") {
+        true => super::sqlite::persisting(work.settings)?,
+        false => format!(
+            "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = {};",
+            if apart { 0 } else { 1_000 }
+        ),
+    };
     let open = || Library::open_through(&path, through.name(), work.settings, &pragmas);
     let library = open()?;
     let write_back = || {

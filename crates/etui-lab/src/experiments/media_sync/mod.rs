@@ -32,6 +32,39 @@ const ALL: &str = "all cures";
 const WAL: &str = "write-ahead log";
 const REDO: &str = "etui-vfs";
 const REDO_BY_ITSELF: &str = "etui-vfs, SQLite's checkpoints";
+/// The VFS without a cure of its own.
+const LOGGED: &str = "etui-vfs, new pages logged";
+const PAGEWISE: &str = "etui-vfs, checkpoint page by page";
+/// The study's settings through the VFS, and its older cures one by one: options, and the soft
+/// heap limit in megabytes.
+const OLDER: [(&str, &str, u64); 6] = [
+    ("etui-vfs, journal: as found", "", 1),
+    (
+        "etui-vfs, journal: rests by the formula",
+        "journal_rests=1",
+        1,
+    ),
+    (
+        "etui-vfs, journal: database grows in steps",
+        "database_step=1048576",
+        1,
+    ),
+    (
+        "etui-vfs, journal: buffer of 4 pages, read ahead",
+        "read_buffer=16384",
+        1,
+    ),
+    (
+        "etui-vfs, journal: write-back consolidated",
+        "write_back=524288",
+        1,
+    ),
+    (
+        "etui-vfs, journal: all cures",
+        "database_step=1048576 read_buffer=16384 write_back=524288",
+        8,
+    ),
+];
 const ETUI: &str = "etui, as contacts with photos";
 
 /// The soft heap limits that are tried as cures, megabytes.
@@ -174,19 +207,37 @@ fn arms(page_size: u64, tracks: u64, extent: Extent) -> Vec<Arm> {
     };
     arms.push(all.arm(ALL, Role::AllCures, tracks));
     if lasting {
-        for (name, role, redo, apart) in [
-            (WAL, Role::Peer, false, true),
-            (REDO, Role::Etui, true, true),
-            (REDO_BY_ITSELF, Role::Etui, true, false),
-        ] {
-            let settings = Settings::new()
+        let log = |limit: u64, redo: bool, options: &str| {
+            Settings::new()
                 .with("page_size", page_size)
                 .with("tracks", tracks)
-                .with("limit", 8 * MB)
+                .with("limit", limit * MB)
                 .with("log", true)
                 .with("redo", redo)
-                .with("checkpoints_apart", apart);
+                .with("options", options)
+        };
+        for (name, role, redo, apart, options) in [
+            (WAL, Role::Peer, false, true, ""),
+            (REDO, Role::Etui, true, true, ""),
+            (
+                LOGGED,
+                Role::Cure,
+                true,
+                true,
+                "append=18446744073709551615",
+            ),
+            (PAGEWISE, Role::Cure, true, true, "gather=0"),
+            (REDO_BY_ITSELF, Role::Etui, true, false, ""),
+        ] {
+            let settings = log(8, redo, options).with("checkpoints_apart", apart);
             arms.push(Arm::new(name, role, settings));
+        }
+        for (name, options, limit) in OLDER {
+            let cut = limit == 1 && options != "journal_rests=1";
+            let settings = log(limit, true, options)
+                .with("rollback", true)
+                .with("resting", if cut { 64 * KB } else { 0 });
+            arms.push(Arm::new(name, Role::Cure, settings));
         }
         let settings = Settings::new()
             .with("page_size", page_size)

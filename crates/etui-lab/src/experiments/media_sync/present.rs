@@ -1,8 +1,8 @@
 //! What the results of `media-sync` come to.
 
 use super::{
-    ALL, AS_FOUND, BUFFER, COALESCE, ENOUGH, ETUI, FORMULA, GROWTH, KB, LIMITS, PAGE_SIZE, REDO,
-    REDO_BY_ITSELF, WAL, buffer, formula, limit, work_name,
+    ALL, AS_FOUND, BUFFER, COALESCE, ENOUGH, ETUI, FORMULA, GROWTH, KB, LIMITS, LOGGED, OLDER,
+    PAGE_SIZE, PAGEWISE, REDO, REDO_BY_ITSELF, WAL, buffer, formula, limit, work_name,
 };
 use crate::{
     Better, Cell, Chart, ChartKind, Column, GroupKey, Presentation, Results, Role, Row, Series,
@@ -103,8 +103,14 @@ fn group(results: &Results, stack: &str, page_size: u64) -> Option<GroupKey> {
 /// its own, and [`log_table`] shows both.
 fn comparable(results: &Results, key: &GroupKey) -> Vec<(String, Role)> {
     let mut arms = results.arms(key);
-    arms.retain(|(arm, _)| ![WAL, REDO].contains(&arm.as_str()));
+    arms.retain(|(arm, _)| !is_apart(arm));
     arms
+}
+
+/// Whether an arm is of the log and the VFS only, whose tables are their own.
+fn is_apart(arm: &str) -> bool {
+    let older = OLDER.iter().any(|(name, ..)| *name == arm);
+    older || [WAL, REDO, LOGGED, PAGEWISE].contains(&arm)
 }
 
 /// The page sizes that were run here, in rising order.
@@ -188,7 +194,8 @@ fn log_table(results: &Results, key: &GroupKey) -> Table {
     // The batches are the same for all arms.
     let payload =
         each(WAL, "sync", "payload_bytes").or_else(|| each(REDO, "sync", "payload_bytes"));
-    let rows = [AS_FOUND, ALL, WAL, REDO, REDO_BY_ITSELF].into_iter();
+    let logs = [AS_FOUND, ALL, WAL, REDO, LOGGED, PAGEWISE, REDO_BY_ITSELF].into_iter();
+    let rows = logs.chain(OLDER.iter().map(|(name, ..)| *name));
     let rows = rows.filter_map(|arm| {
         let roles = results.arms(key);
         let (_, role) = roles.iter().find(|(name, _)| name == arm)?;
@@ -200,7 +207,8 @@ fn log_table(results: &Results, key: &GroupKey) -> Table {
             cells: vec![
                 Cell::of(each(arm, "sync", "wall_ns")),
                 Cell::of(both(arm, &["wall_ns"])),
-                Cell::of(both(arm, &["database_writes", "journal_writes"])),
+                Cell::of(each(arm, "sync", "write_calls")),
+                Cell::of(both(arm, &["write_calls"])),
                 Cell::of(bytes),
                 Cell::of(ratio),
                 Cell::of(both(arm, &["database_syncs", "journal_syncs"])),
@@ -213,17 +221,19 @@ fn log_table(results: &Results, key: &GroupKey) -> Table {
     let rows: Vec<Row> = rows.collect();
     let logs = rows
         .iter()
-        .any(|row| [WAL, REDO, REDO_BY_ITSELF].contains(&row.label.as_str()));
+        .any(|row| ![AS_FOUND, ALL].contains(&row.label.as_str()));
     Table {
         title: format!("Journal and logs, with what is written back, {}", key.stack),
         caption: "For each batch. Up to the commit, and with the checkpoint after it, which a \
-            journal has within its commit, as has the log that SQLite checkpoints itself. Writes and bytes are those that the database and its \
-            journal or log were given; ratios are to the bytes of pictures and metadata."
+            journal has within its commit, as has the log that SQLite checkpoints itself. Write \
+            calls are all of the process; bytes are those that the database and its journal or \
+            log were given; ratios are to the bytes of pictures and metadata."
             .to_owned(),
         columns: vec![
             Column::time("up to the commit"),
             Column::time("and written back"),
-            Column::count("file writes"),
+            Column::count("write calls up to the commit"),
+            Column::count("write calls"),
             Column::bytes("file bytes"),
             Column::new("of the payload", Unit::Ratio, Better::Less),
             Column::count("flushes"),
@@ -527,6 +537,14 @@ fn notes(results: &Results, key: &GroupKey) -> Vec<String> {
              write back afterwards has a table of its own.",
             found.median, found.low, found.high, log.median, log.low, log.high
         ));
+        let calls = |arm: &str| per_batch(results, key, arm, "sync/write_calls");
+        if let (Some(calls), Some(before)) = (calls(REDO), calls(AS_FOUND)) {
+            notes.push(format!(
+                "Up to the commit it makes {calls:.0} write calls for a batch, {:.2} of those as \
+                 found.",
+                calls / before
+            ));
+        }
     }
     if let Some(etui) = results.ratio(key, ETUI, AS_FOUND, TIME) {
         let best = comparable(results, key)

@@ -67,6 +67,18 @@ fn options(settings: &Settings) -> Result<ShimOptions, Error> {
     })
 }
 
+/// The rollback journal of an arm.
+pub(super) fn persisting(settings: &Settings) -> Result<String, Error> {
+    let resting = match settings.number("resting")? {
+        0 => -1,
+        bytes => i64::try_from(bytes).unwrap_or(i64::MAX),
+    };
+    Ok(format!(
+        "PRAGMA journal_mode = PERSIST; PRAGMA synchronous = FULL;
+         PRAGMA journal_size_limit = {resting};"
+    ))
+}
+
 /// An open library of tracks.
 pub(super) struct Library {
     pub(super) db: Connection,
@@ -75,15 +87,7 @@ pub(super) struct Library {
 impl Library {
     /// Opens it with the rollback journal of an arm.
     fn open(path: &Path, shim: &Shim, settings: &Settings) -> Result<Self, Error> {
-        let resting = match settings.number("resting")? {
-            0 => -1,
-            bytes => i64::try_from(bytes).unwrap_or(i64::MAX),
-        };
-        let journal = format!(
-            "PRAGMA journal_mode = PERSIST; PRAGMA synchronous = FULL;
-             PRAGMA journal_size_limit = {resting};"
-        );
-        Self::open_through(path, shim.name(), settings, &journal)
+        Self::open_through(path, shim.name(), settings, &persisting(settings)?)
     }
 
     /// Opens it through a VFS, with an arm's limit of memory and what else is to be set.

@@ -2,7 +2,14 @@
 
 use std::collections::VecDeque;
 
-use super::ReadBuffer;
+/// A buffer that reads of a database are served from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReadBuffer {
+    /// Its size. A page that does not fit is read past it.
+    pub bytes: usize,
+    /// How much is read at once: rounded up to whole pages, as many as fit.
+    pub read_ahead: usize,
+}
 
 #[derive(Debug)]
 struct Window {
@@ -12,7 +19,7 @@ struct Window {
 
 /// Parts of a file, the one that was read last at the end.
 #[derive(Debug)]
-pub(super) struct Windows {
+pub(crate) struct Windows {
     options: ReadBuffer,
     windows: VecDeque<Window>,
 }

@@ -4,12 +4,17 @@ use std::collections::BTreeMap;
 
 /// Pieces of a file by their offsets. They do not overlap; they may touch.
 #[derive(Debug, Default)]
-pub(super) struct Pending {
+pub(crate) struct Pending {
     pieces: BTreeMap<u64, Vec<u8>>,
     bytes: usize,
 }
 
 impl Pending {
+    /// Whether none are kept.
+    pub fn is_empty(&self) -> bool {
+        self.pieces.is_empty()
+    }
+
     /// How many bytes are kept.
     pub fn bytes(&self) -> usize {
         self.bytes
