@@ -34,7 +34,30 @@ const NETWORKS: [(u32, &str); 9] = [
     (0x0bd0_0bd0, "Lustre"),
 ];
 
+/// A file system that a program makes; what it is made of, its mount tells.
+const FUSE: u32 = 0x6573_5546;
+
+/// Those of them that are of another machine.
+const FUSE_NETWORKS: [&str; 12] = [
+    "sshfs",
+    "glusterfs",
+    "s3fs",
+    "rclone",
+    "gcsfuse",
+    "juicefs",
+    "ceph",
+    "ceph-fuse",
+    "curlftpfs",
+    "davfs",
+    "gvfsd-fuse",
+    "smbnetfs",
+];
+
 const BTRFS: u32 = 0x9123_683e;
+const F2FS: u32 = 0xf2f5_2010;
+
+/// `F2FS_IOC_SET_PIN_FILE` (linux/f2fs.h).
+const PIN_FILE: rustix::ioctl::Opcode = rustix::ioctl::opcode::write::<u32>(0xf5, 13);
 
 /// The files of this machine.
 #[derive(Debug)]
@@ -59,6 +82,56 @@ fn file_system(path: &Path) -> io::Result<u32> {
     let file_system = rustix::fs::statfs(directory_of(path))?;
     // The kernel's number has 32 bits; C's type is wider.
     Ok(file_system.f_type as u32)
+}
+
+/// What a file system of the network is called, if the path is on one.
+fn network_of(path: &Path) -> Option<String> {
+    match file_system(path).ok()? {
+        FUSE => {
+            let device = fs::metadata(directory_of(path)).ok()?.dev();
+            let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
+            let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
+            fuse_network(&mounts, &format!("{major}:{minor}")).map(str::to_owned)
+        }
+        magic => network(magic).map(str::to_owned),
+    }
+}
+
+fn network(magic: u32) -> Option<&'static str> {
+    let known = NETWORKS.iter().find(|(number, _)| *number == magic);
+    known.map(|(_, name)| *name)
+}
+
+/// The kind of the mount of a device, if it is of the network (`proc_pid_mountinfo(5)`: number,
+/// parent, device, ..., a dash, kind).
+fn fuse_network<'a>(mounts: &'a str, device: &str) -> Option<&'a str> {
+    let of_device = |line: &&str| line.split(' ').nth(2) == Some(device);
+    let mount = mounts.lines().find(of_device)?;
+    let kind = mount.split_once(" - ")?.1.split(' ').next()?;
+    let kind = kind.strip_prefix("fuse.").unwrap_or(kind);
+    FUSE_NETWORKS.contains(&kind).then_some(kind)
+}
+
+/// Has the blocks of an empty log stay where they are when they are written in place. Where it is
+/// refused, the log works all the same.
+fn keep_in_place(log: &SystemFile, path: &Path) -> io::Result<()> {
+    match file_system(path)? {
+        BTRFS => {
+            if let Ok(flags) = rustix::fs::ioctl_getflags(log) {
+                let _ = rustix::fs::ioctl_setflags(log, flags | IFlags::NOCOW);
+            }
+        }
+        F2FS => {
+            // SAFETY: the call takes a number of 32 bits, which is only read.
+            let _ = unsafe {
+                let pin = rustix::ioctl::Setter::<PIN_FILE, u32>::new(1);
+                rustix::ioctl::ioctl(log, pin)
+            };
+        }
+        // Others write in place, or never do (NILFS2).
+        _ => {}
+    }
+    Ok(())
 }
 
 /// The permissions of the database that a file stands beside.
@@ -86,15 +159,11 @@ impl Platform for System {
         let kind = match role {
             Role::Redo => return Ok(Box::new(LogFile::open(path, access)?)),
             Role::Database => {
-                if let Ok(found) = file_system(path)
-                    && let Some((_, name)) = NETWORKS.iter().find(|(magic, _)| *magic == found)
-                {
+                if let Some(name) = network_of(path) {
+                    let path = path.display();
                     return Err(io::Error::new(
                         io::ErrorKind::Unsupported,
-                        format!(
-                            "{} is on {name}, a file system of the network",
-                            path.display()
-                        ),
+                        format!("{path} is on {name}, a file system of the network"),
                     ));
                 }
                 ffi::SQLITE_OPEN_MAIN_DB
@@ -185,12 +254,8 @@ impl LogFile {
             .mode(mode_beside(path))
             .custom_flags(OFlags::NOFOLLOW.bits() as i32);
         let file = options.open(path)?;
-        if access.create && file.metadata()?.len() == 0 && file_system(path)? == BTRFS {
-            // Blocks that are written in place keep their place then. It has to be asked for
-            // while the file is empty; where it is refused, the log works all the same.
-            if let Ok(flags) = rustix::fs::ioctl_getflags(&file) {
-                let _ = rustix::fs::ioctl_setflags(&file, flags | IFlags::NOCOW);
-            }
+        if access.create && file.metadata()?.len() == 0 {
+            keep_in_place(&file, path)?;
         }
         Ok(Self(file))
     }
@@ -260,12 +325,17 @@ pub struct HostFile {
     turn: Mutex<()>,
 }
 
+/// What SQLite's VFS answered, for who asks it of an error.
+#[derive(Debug, thiserror::Error)]
+#[error("SQLite's VFS answered {0}")]
+pub(crate) struct Answered(pub c_int);
+
 fn failed(code: c_int) -> io::Error {
     match code & 0xff {
         ffi::SQLITE_FULL => io::ErrorKind::StorageFull.into(),
         ffi::SQLITE_READONLY => io::ErrorKind::PermissionDenied.into(),
         ffi::SQLITE_NOMEM => io::ErrorKind::OutOfMemory.into(),
-        _ => io::Error::other(format!("SQLite's VFS answered {code}")),
+        _ => io::Error::other(Answered(code)),
     }
 }
 
@@ -492,5 +562,32 @@ impl Drop for HostFile {
         if unsafe { !(*self.raw()).pMethods.is_null() } {
             call!(self, xClose or ffi::SQLITE_OK);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn file_systems_of_the_network_are_known() {
+        assert_eq!(network(0x6969), Some("NFS"));
+        assert_eq!(network(BTRFS), None);
+        let mounts = "36 35 0:31 / / rw shared:1 - ext4 /dev/sda1 rw\n\
+                      40 36 0:52 / /mnt/far rw,nosuid - fuse.sshfs there:/ rw\n\
+                      41 36 0:53 / /mnt/disk rw - fuse.ntfs-3g /dev/sdb1 rw\n";
+        assert_eq!(fuse_network(mounts, "0:52"), Some("sshfs"));
+        assert_eq!(fuse_network(mounts, "0:53"), None);
+        assert_eq!(fuse_network(mounts, "0:99"), None);
+        assert_eq!(network_of(Path::new(".")), None);
+    }
+
+    #[test]
+    fn what_needs_no_place_of_its_own_is_let_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("log");
+        let log = SystemFile::create(&path).unwrap();
+        keep_in_place(&log, &path).unwrap();
     }
 }

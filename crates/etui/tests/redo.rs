@@ -144,7 +144,12 @@ fn a_second_process_is_refused_and_a_killed_one_leaves_nothing_to_do() {
     {
         let mut child = keeper(&path);
         let pid = child.id().to_string();
-        let refused = Store::open_with(&path, &on_redo()).err().unwrap();
+        let asked = std::time::Instant::now();
+        let mut patient = on_redo();
+        patient.busy_timeout = Duration::from_secs(10);
+        let refused = Store::open_with(&path, &patient).err().unwrap();
+        // It is not waited for as for a lock, which takes seconds.
+        assert!(asked.elapsed() < Duration::from_secs(5));
         let Error::Refused { reason, .. } = &refused else {
             panic!("{refused}");
         };

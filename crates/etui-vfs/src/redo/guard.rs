@@ -15,6 +15,7 @@
 
 const MARK: u8 = 0xe7;
 const TAG: &[u8; 4] = b"etui";
+const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 
 /// The length of a database's header.
 pub(crate) const HEADER: usize = 100;
@@ -22,9 +23,15 @@ pub(crate) const HEADER: usize = 100;
 /// The header's first bytes.
 pub(crate) type Bytes = [u8; HEADER];
 
+/// Whether a file that begins so is a database; others are not touched.
+pub(crate) fn is_database(begin: &[u8]) -> bool {
+    begin.starts_with(MAGIC)
+}
+
 /// The lineage of the log that belongs to a guarded database; `None`: it has no guard.
 pub(crate) fn lineage(header: &Bytes) -> Option<[u8; 16]> {
-    let set = header[18] == MARK && header[19] == MARK && header[88..92] == *TAG;
+    let marked = header[18] == MARK && header[19] == MARK;
+    let set = is_database(header) && marked && header[88..92] == *TAG;
     set.then(|| {
         let mut lineage = [0; 16];
         lineage.copy_from_slice(&header[72..88]);
@@ -35,7 +42,8 @@ pub(crate) fn lineage(header: &Bytes) -> Option<[u8; 16]> {
 /// Whether the guard was being set when the write failed: it is there in part. There is no
 /// record yet then.
 pub(crate) fn is_torn(header: &Bytes) -> bool {
-    lineage(header).is_none() && (header[18] == MARK || header[19] == MARK)
+    let marked = header[18] == MARK || header[19] == MARK;
+    is_database(header) && lineage(header).is_none() && marked
 }
 
 fn count(header: &mut Bytes) {
@@ -102,6 +110,7 @@ mod tests {
 
     fn header() -> Bytes {
         let mut header = [0; HEADER];
+        header[..16].copy_from_slice(MAGIC);
         header[18..20].fill(2);
         header[24..28].copy_from_slice(&[0, 0, 0, 255]);
         header[28..32].copy_from_slice(&[0, 0, 0, 9]);
@@ -146,6 +155,8 @@ mod tests {
 
     #[test]
     fn other_bytes_are_let_alone() {
+        let foreign = [MARK; HEADER];
+        assert!(lineage(&foreign).is_none() && !is_torn(&foreign));
         let mut bytes = [0xe7; 200];
         hide(&mut bytes, 4096);
         assert_eq!(bytes, [0xe7; 200]);

@@ -51,6 +51,9 @@ const RECORD_MAGIC: &[u8; 4] = b"eRec";
 const COMPRESSED_MAGIC: &[u8; 4] = b"eLz4";
 const LIVE: u32 = 1;
 
+/// No log lives so long: one that says so is damaged. There is always a next epoch below.
+const EPOCHS: u64 = 1 << 63;
+
 /// Where the records begin.
 pub(crate) const RECORDS: u64 = 2 * BLOCK as u64;
 
@@ -104,7 +107,8 @@ impl Header {
         let lineage = header.get(24..40)?.try_into().ok()?;
         let valid = header.starts_with(MAGIC)
             && u64_at(block, 64) == hash(header)
-            && u32_at(header, 60) == BLOCK as u32;
+            && u32_at(header, 60) == BLOCK as u32
+            && u64_at(header, 16) < EPOCHS;
         valid.then(|| Self {
             epoch: u64_at(header, 16),
             lineage,
@@ -297,6 +301,8 @@ pub(crate) struct Log {
     unfinished: Unfinished,
     /// Whether something was written since the last flush.
     dirty: bool,
+    /// Where the first record begins that is not flushed.
+    unflushed: Option<u64>,
     counting: Arc<Counting>,
     broken: Broken,
 }
@@ -333,6 +339,7 @@ impl Log {
                 ..Unfinished::default()
             },
             dirty: false,
+            unflushed: None,
             counting: Arc::clone(counting),
             broken,
         }))
@@ -344,6 +351,27 @@ impl Log {
 
     pub fn file(&self) -> &dyn File {
         &self.file
+    }
+
+    /// Whether the session of this lineage ended it, so that the database has everything and only
+    /// its guard was to be cleared. A flush that failed may have kept the guard there: the next
+    /// session may have begun its own epoch then, but has no record before its own guard is
+    /// durable.
+    pub fn has_ended(&self, lineage: [u8; 16]) -> io::Result<bool> {
+        let header = &self.header;
+        if header.lineage == lineage {
+            return Ok(!header.live);
+        }
+        let mut before = [0; BLOCK];
+        let slot = (header.epoch + 1) % 2;
+        self.file.read_at(&mut before, slot * BLOCK as u64)?;
+        let ended = Header::decode(&before).is_some_and(|before| {
+            before.lineage == lineage && !before.live && before.epoch + 1 == header.epoch
+        });
+        let mut bytes = [0; RECORD_HEADER];
+        self.file.read_at(&mut bytes, RECORDS)?;
+        let record = RecordHead::decode(&bytes, header, &Tail::of_epoch(header), self.broken);
+        Ok(ended && record.is_none())
     }
 
     /// Writes its blocks up to the resting size; the flush of the epoch that is opened next makes
@@ -385,9 +413,15 @@ impl Log {
         } else {
             header.epoch % 2
         };
-        self.file.write_at(&header.encode(), slot * BLOCK as u64)?;
+        let mut written = self.file.write_at(&header.encode(), slot * BLOCK as u64);
         if !self.broken.is(Mutation::EpochWithoutFlush) {
-            self.file.sync()?;
+            written = written.and_then(|()| self.sync());
+        }
+        if let Err(error) = written {
+            // It may be durable or not. The other slot's header is: it stays the one that counts,
+            // and the next attempt writes here again.
+            let _ = self.file.write_at(&[0; BLOCK], slot * BLOCK as u64);
+            return Err(error);
         }
         self.dirty = false;
         self.header = header;
@@ -426,6 +460,7 @@ impl Log {
             hashing,
             ..
         } = &mut self.unfinished;
+        self.unflushed.get_or_insert(tail.offset);
         let whole = bytes.len() - bytes.len() % BLOCK;
         let mut begin = 0;
         if *written == 0 {
@@ -505,6 +540,7 @@ impl Log {
             self.grow(next.offset)?;
         }
         self.dirty = true;
+        self.unflushed.get_or_insert(tail.offset);
         if large {
             let rest = tail.offset + self.unfinished.written;
             self.file.write_at(&self.unfinished.bytes, rest)?;
@@ -530,23 +566,52 @@ impl Log {
         }
         let step = self.sizes.step.max(BLOCK as u64);
         self.fill_to(len.checked_next_multiple_of(step).unwrap_or(len))?;
-        self.file.sync()
+        self.sync()
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.file.sync()?;
+        self.dirty = false;
+        self.unflushed = None;
+        Ok(())
+    }
+
+    /// Where the first record begins that is not flushed: once a flush failed, all from there on
+    /// is in doubt, whatever a later flush says.
+    pub fn unflushed(&self) -> Option<u64> {
+        self.unflushed
+    }
+
+    /// Writes once more what is in doubt, as it is read, so that the next flush is one of it.
+    pub fn write_again(&mut self, from: u64) -> io::Result<()> {
+        let mut bytes = vec![0; 1 << 18];
+        let mut at = from;
+        self.dirty = true;
+        self.unflushed = Some(from);
+        while at < self.len {
+            let there = self.file.read_at(&mut bytes, at)?;
+            let Some(part) = bytes.get(..there).filter(|part| !part.is_empty()) else {
+                break;
+            };
+            self.file.write_at(part, at)?;
+            at += there as u64;
+        }
+        Ok(())
     }
 
     /// Takes back the record that stands at this tail, durably.
     pub fn destroy(&mut self, tail: &Tail) -> io::Result<()> {
         self.file.write_at(&[0; BLOCK], tail.offset)?;
-        self.file.sync()?;
+        self.sync()?;
         add(&self.counting.unpublished, 1);
         Ok(())
     }
 
     /// Flushes what was written since the last flush, if anything.
     pub fn flush(&mut self) -> io::Result<()> {
-        if self.dirty {
-            self.file.sync()?;
-            self.dirty = false;
+        match self.dirty {
+            true => self.sync(),
+            false => Ok(()),
         }
-        Ok(())
     }
 }

@@ -164,6 +164,9 @@ pub(crate) fn replay(
         return Err(damaged("its header tells no page size"));
     }
     let database_pages = last.head.database_pages;
+    if database_pages == 0 {
+        return Err(damaged("it says that the database has no pages"));
+    }
     let mut store = PageStore::new(page_size, cap);
     // The image of each page, unless it is in place.
     let mut pages: BTreeMap<u32, (Option<Image>, u64)> = BTreeMap::new();
@@ -201,6 +204,9 @@ pub(crate) fn replay(
                 return Err(damaged(&format!(
                     "page {number} of the database is not what it was logged against"
                 )));
+            }
+            if *number == 1 && !guard::is_database(&page) {
+                return Err(damaged("its first page is not a database's"));
             }
         }
     }

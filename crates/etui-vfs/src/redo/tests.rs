@@ -349,6 +349,26 @@ fn a_database_that_the_log_is_not_of_is_refused() {
 }
 
 #[test]
+fn a_log_that_leaves_no_database_is_refused() {
+    // A record after which there are no pages.
+    let log = Memory::default();
+    let mut model = Model::new(&log, 8);
+    let begin = model.bytes();
+    model.log.begin();
+    model.log.finish(&model.tail, 0, 0).unwrap();
+    let database = Memory::of(&begin);
+    assert!(replayed(&database, &log).is_err());
+    assert!(database.bytes() == begin);
+    // One that makes a first page of something else.
+    let log = Memory::default();
+    let mut model = Model::new(&log, 8);
+    model.transaction(8, &[(0, 0, 1, 9)]);
+    let database = Memory::of(&begin);
+    assert!(replayed(&database, &log).is_err());
+    assert!(database.bytes() == begin);
+}
+
+#[test]
 fn a_large_record_goes_in_parts_and_the_log_back_to_rest() {
     let log = Memory::default();
     let mut model = Model::new(&log, 8);

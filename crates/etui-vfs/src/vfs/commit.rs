@@ -203,7 +203,7 @@ impl Database {
             } else if !unused {
                 if session.database_dirty && !broken.is(Mutation::RestartWithoutDatabaseFlush) {
                     if let Err(error) = self.main().sync() {
-                        return Err(self.fail_io(session, "flushing the database", &error));
+                        return Err(self.fail_flush(session, &error));
                     }
                     session.database_dirty = false;
                 }
@@ -276,6 +276,8 @@ impl Database {
                 Err(self.fail_io(session, "flushing the database", &error))
             }
             Err(RecordError::Write(error)) if error.kind() == io::ErrorKind::StorageFull => {
+                // The next record overwrites what is there of it.
+                session.log_failed = true;
                 Err(ffi::SQLITE_FULL)
             }
             Err(RecordError::Write(error)) => {
@@ -522,6 +524,11 @@ impl Database {
 
     /// Makes a failure stick: rule 7.
     pub fn fail(&self, session: &mut Session, what: &str) -> Code {
+        session.log_failed = true;
+        self.fail_without_log(session, what)
+    }
+
+    fn fail_without_log(&self, session: &mut Session, what: &str) -> Code {
         session.failed = true;
         self.complain(ffi::SQLITE_IOERR_WRITE, what);
         ffi::SQLITE_IOERR_WRITE
@@ -529,11 +536,17 @@ impl Database {
 
     /// The same, of an error of the system.
     pub fn fail_io(&self, session: &mut Session, what: &str, error: &io::Error) -> Code {
-        self.fail(
-            session,
-            &format!("{what} failed: {error}; close it and open it again"),
-        )
+        self.fail(session, &failure(what, error))
     }
+
+    /// The same, of a flush of the database's file; its log is as it should be.
+    pub fn fail_flush(&self, session: &mut Session, error: &io::Error) -> Code {
+        self.fail_without_log(session, &failure("flushing the database", error))
+    }
+}
+
+fn failure(what: &str, error: &io::Error) -> String {
+    format!("{what} failed: {error}; close it and open it again")
 }
 
 /// What SQLite is told of a failed write.

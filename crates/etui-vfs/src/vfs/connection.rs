@@ -98,8 +98,7 @@ impl Connection {
 
     pub fn read(&mut self, to: &mut [u8], offset: u64) -> Result<(), Code> {
         // Without a lock SQLite looks at the header only, to learn the page size.
-        if self.held.level > ffi::SQLITE_LOCK_NONE && !self.database.is_ready() {
-            self.refuse_detached();
+        if self.held.level > ffi::SQLITE_LOCK_NONE && !self.regain() {
             return Err(ffi::SQLITE_IOERR_READ);
         }
         if offset > 0 {
@@ -114,12 +113,11 @@ impl Connection {
 
     pub fn write(&mut self, data: &[u8], offset: u64) -> Result<(), Code> {
         let database = Arc::clone(&self.database);
-        let session = &mut *database.session();
-        database.leave_log(session)?;
-        if let Phase::Detached = session.phase {
-            self.refuse_detached();
+        if !self.regain() {
             return Err(ffi::SQLITE_IOERR_WRITE);
         }
+        let session = &mut *database.session();
+        database.leave_log(session)?;
         let Phase::Live(log) = &session.phase else {
             let kept = database.options().write_back;
             let written = self.file.write_later(data, offset, kept);
@@ -162,12 +160,11 @@ impl Connection {
 
     pub fn truncate(&mut self, size: u64) -> Result<(), Code> {
         let database = Arc::clone(&self.database);
-        let session = &mut *database.session();
-        database.leave_log(session)?;
-        if let Phase::Detached = session.phase {
-            self.refuse_detached();
+        if !self.regain() {
             return Err(ffi::SQLITE_IOERR_TRUNCATE);
         }
+        let session = &mut *database.session();
+        database.leave_log(session)?;
         if let Phase::Live(log) = &session.phase {
             // Another connection may have committed another size meanwhile; but down to the
             // epoch's smallest size, pages may be nowhere else.
@@ -198,10 +195,19 @@ impl Connection {
     }
 
     /// A connection that left WAL mode though the database's file needs its log goes on with
-    /// its lock; the log is replayed when it takes the lock again.
-    fn refuse_detached(&self) {
+    /// its lock: the log is replayed if nobody else reads, and else when a lock is taken again.
+    fn regain(&self) -> bool {
+        if self.database.is_ready() {
+            return true;
+        }
+        let session = &mut *self.database.session();
+        let alone = self.database.locks().is_alone(&self.held);
+        if alone && self.database.regain(session).is_ok() {
+            return true;
+        }
         let what = "its log has to be replayed first";
         self.database.complain(ffi::SQLITE_IOERR, what);
+        false
     }
 
     pub fn sync(&mut self) -> Result<(), Code> {
@@ -214,7 +220,7 @@ impl Connection {
             }
             Err(error) => {
                 if let Phase::Live(_) = session.phase {
-                    database.fail_io(session, "flushing the database", &error);
+                    database.fail_flush(session, &error);
                 }
                 Err(ffi::SQLITE_IOERR_FSYNC)
             }
@@ -228,6 +234,9 @@ impl Connection {
     pub fn lock(&mut self, level: c_int) -> Result<(), Code> {
         if self.held.level == ffi::SQLITE_LOCK_NONE {
             self.database.attach()?;
+        } else {
+            // If not now, then what is read or written is refused.
+            self.regain();
         }
         match self.database.locks().raise(&mut self.held, level) {
             true => Ok(()),

@@ -180,6 +180,34 @@ impl Database {
         attached.map(|_| ())
     }
 
+    /// Replays the log for a connection that left WAL mode and kept its lock; nobody else reads
+    /// the database. Not while there is a rollback journal, which may be its own: what is
+    /// replayed is not in it. Not after a failure of the log: a commit that failed may be in it,
+    /// and the connection has pages of without.
+    pub(super) fn regain(&self, session: &mut Session) -> Result<(), Code> {
+        let Phase::Detached = session.phase else {
+            return Ok(());
+        };
+        if session.log_failed {
+            return Err(ffi::SQLITE_IOERR);
+        }
+        let journal = self.shared.platform.exists(&beside(&self.path, "-journal"));
+        if journal.map_err(|error| self.failure("its journal cannot be looked for", &error))? {
+            return Err(ffi::SQLITE_IOERR);
+        }
+        self.attach_locked(session)?;
+        self.ready.store(true, Ordering::Release);
+        Ok(())
+    }
+
+    /// Who has the database for itself when it leaves WAL mode goes on with its lock.
+    fn regain_if_exclusive(&self, session: &mut Session) {
+        if self.locks().is_exclusive() {
+            // What fails is in SQLite's log; it is tried again at the next read.
+            let _ = self.regain(session);
+        }
+    }
+
     /// Whether the database's file, with the volatile WAL, is what was committed.
     pub(super) fn is_ready(&self) -> bool {
         self.ready.load(Ordering::Acquire)
@@ -210,6 +238,14 @@ impl Database {
     }
 
     fn attach_locked(&self, session: &mut Session) -> Result<Replayed, Code> {
+        let replayed = self.take_up(session)?;
+        session.failed = false;
+        session.log_failed = false;
+        session.doubtful = None;
+        Ok(replayed)
+    }
+
+    fn take_up(&self, session: &mut Session) -> Result<Replayed, Code> {
         self.main.buffer().forget_read();
         let header = self.read_header()?;
         let lineage = header.as_ref().and_then(guard::lineage);
@@ -230,6 +266,12 @@ impl Database {
             None => {
                 if header.as_ref().is_some_and(guard::is_torn) {
                     self.clear_guard()?;
+                } else if session.failed
+                    && let Some(header) = &header
+                {
+                    // The flush that was to clear the guard may have failed.
+                    let written = self.write_header(header);
+                    written.map_err(|error| self.failure("clearing its guard", &error))?;
                 }
                 if wal_is_there()? {
                     self.settle_wal()?;
@@ -260,6 +302,15 @@ impl Database {
         let journal = beside(&self.path, "-journal");
         let removed = self.shared.platform.remove(&journal, durably);
         removed.map_err(|error| self.failure("its journal cannot be removed", &error))
+    }
+
+    /// Removes a journal of before the guard, durably, before the guard goes.
+    fn remove_old_journal(&self) -> Result<(), Code> {
+        let journal = self.shared.platform.exists(&beside(&self.path, "-journal"));
+        if journal.map_err(|error| self.failure("its journal cannot be looked for", &error))? {
+            self.remove_journal(true)?;
+        }
+        Ok(())
     }
 
     fn replay(&self, session: &mut Session, lineage: [u8; 16]) -> Result<Replayed, Code> {
@@ -295,7 +346,9 @@ impl Database {
             Err(error) => return Err(self.failure("its log cannot be opened", &error)),
         };
         let header = *log.header();
-        if header.lineage != lineage && !shared.broken.is(Mutation::ReplayAnyLineage) {
+        let ended = log.has_ended(lineage);
+        let ended = ended.map_err(|error| self.failure("its log cannot be read", &error))?;
+        if header.lineage != lineage && !ended && !shared.broken.is(Mutation::ReplayAnyLineage) {
             let what = format!(
                 "its last changes are not in {}, which belongs to another database or to another \
                  copy of this one; put the log that belongs to it there, or restore a backup",
@@ -306,15 +359,16 @@ impl Database {
         if !is_page_size(header.page_size as usize) {
             return Err(self.refusal(ffi::SQLITE_CANTOPEN, "its log is damaged"));
         }
-        let journal = shared.platform.exists(&beside(&self.path, "-journal"));
-        if journal.map_err(|error| self.failure("its journal cannot be looked for", &error))? {
-            self.remove_journal(true)?;
-        }
-        if !header.live {
+        if ended {
             // The log was ended, and then the guard was to be cleared.
+            self.remove_old_journal()?;
             self.clear_guard()?;
             session.phase = Phase::Plain;
             return Ok(Replayed::default());
+        }
+        if let Some(from) = session.doubtful {
+            let written = log.write_again(from);
+            written.map_err(|error| self.failure("writing to its log", &error))?;
         }
         let spill = || self.spill();
         let replayed = replay(
@@ -332,7 +386,7 @@ impl Database {
             }
             ReplayError::Io(error) => self.failure("replaying its log", &error),
         })?;
-        session.failed = false;
+        self.remove_old_journal()?;
         session.database_dirty = false;
         session.database_pages = match replayed.database_pages {
             Some(pages) => pages,
@@ -405,6 +459,10 @@ impl Database {
         let Some(mut header) = self.read_header()? else {
             return Err(self.refusal(ffi::SQLITE_IOERR_SHORT_READ, "it has no header"));
         };
+        if !guard::is_database(&header) {
+            // A SQLite that marks its files otherwise: the guard would not be known again.
+            return Err(self.refusal(ffi::SQLITE_IOERR_WRITE, "its header is not SQLite's"));
+        }
         let database_pages = self.database_pages(page_size)?;
         let lineage = shared.lineage();
         let tail = self
@@ -480,7 +538,9 @@ impl Database {
         }
         if session.database_dirty && !broken.is(Mutation::EndWithoutDatabaseFlush) {
             if let Err(error) = self.main.sync() {
-                return Err(self.fail_io(session, "flushing the database", &error));
+                let code = self.fail_flush(session, &error);
+                self.detach(session);
+                return Err(code);
             }
             session.database_dirty = false;
         }
@@ -489,11 +549,21 @@ impl Database {
         }
         if let Err(code) = self.clear_guard() {
             session.failed = true;
+            self.detach(session);
             return Err(code);
         }
         session.begin_epoch(None);
         session.phase = Phase::Plain;
         Ok(())
+    }
+
+    /// What the database's file has is in doubt, but not its log: without a WAL it is taken up
+    /// from there, as after a crash.
+    fn detach(&self, session: &mut Session) {
+        if session.wal_files == 0 {
+            session.detach();
+            self.ready.store(false, Ordering::Release);
+        }
     }
 
     /// SQLite is about to write to the database without a WAL, which it may keep when it leaves
@@ -525,8 +595,8 @@ impl Database {
         self.index().clear();
         if !session.is_backfilled() && !self.broken().is(Mutation::EndWithoutBackfill) {
             let _ = self.flush_log(session);
-            session.phase = Phase::Detached;
-            self.ready.store(false, Ordering::Release);
+            self.detach(session);
+            self.regain_if_exclusive(session);
         }
     }
 
@@ -535,7 +605,9 @@ impl Database {
         let session = &mut *self.session();
         if session.wal_files == 0 {
             // What fails is in SQLite's log; the guard stays then, and with it the log.
-            let _ = self.finish(session);
+            if self.finish(session).is_err() {
+                self.regain_if_exclusive(session);
+            }
             session.directory_synced = false;
         }
     }
@@ -557,15 +629,16 @@ impl Database {
         self.session().wal_files > 0
     }
 
-    /// The last connection closes it.
-    pub fn shut(&self) {
+    /// The last connection closes it. Answers from where on its log is in doubt.
+    pub fn shut(&self) -> Option<u64> {
         let session = &mut *self.session();
         let _ = self.finish(session);
         if let Phase::Plain = session.phase {
             let _ = self.main.flush().and_then(|()| self.main.trim());
         }
-        session.phase = Phase::Detached;
+        session.detach();
         let _ = self.main.lock(Lock::None);
+        session.doubtful
     }
 
     /// Replays the log if there is a guard, ends it and clears the guard.

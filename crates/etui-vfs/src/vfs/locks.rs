@@ -121,6 +121,16 @@ impl Locks {
         self.reserved || self.pending || self.exclusive
     }
 
+    /// Whether a connection has the database for itself.
+    pub fn is_exclusive(&self) -> bool {
+        self.exclusive
+    }
+
+    /// Whether no other connection reads or writes than this one, which does.
+    pub fn is_alone(&self, held: &Held) -> bool {
+        held.level >= ffi::SQLITE_LOCK_SHARED && self.shared == 1
+    }
+
     /// Locks slots of the wal-index, all or none.
     pub fn lock(&mut self, held: &mut Held, slots: Slots, exclusive: bool) -> bool {
         if exclusive {

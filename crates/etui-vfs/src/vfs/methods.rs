@@ -169,7 +169,7 @@ unsafe extern "C" fn read(
     let (Ok(length), Ok(offset)) = (usize::try_from(length), u64::try_from(offset)) else {
         return ffi::SQLITE_IOERR_READ;
     };
-    // SAFETY: see above. SQLite's buffers are set before they are seen as bytes.
+    // SAFETY: see above. What SQLite has not set of the buffer is written here before it is read.
     unsafe {
         let open = match open(file) {
             Ok(open) => open,

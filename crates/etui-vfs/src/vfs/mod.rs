@@ -31,7 +31,7 @@ use std::ffi::CString;
 use std::io;
 use std::os::raw::c_int;
 use std::path::Path;
-use std::sync::{Arc, Once};
+use std::sync::{Arc, Once, OnceLock};
 use std::time::Duration;
 
 use libsqlite3_sys as ffi;
@@ -44,7 +44,7 @@ use crate::mutation::Broken;
 #[cfg(feature = "mutations")]
 use crate::mutation::Mutation;
 use crate::redo::log::Sizes;
-use crate::system::System;
+use crate::system::{Answered, System};
 use buffered::Tuning;
 use database::Database;
 use registry::Registry;
@@ -280,8 +280,10 @@ pub struct Recovered {
 /// Another process has it open, or the log is missing, damaged or another database's: nothing
 /// is changed then.
 pub fn recover(path: &Path) -> Result<Recovered, Error> {
+    // Of all calls together: what databases share is not freed.
+    static SHARED: OnceLock<Shared> = OnceLock::new();
     let host = Host::find()?;
-    let shared: &'static Shared = Box::leak(Box::new(Shared {
+    let shared = SHARED.get_or_init(|| Shared {
         host,
         platform: Arc::new(System::new(host)),
         options: Options::default(),
@@ -289,7 +291,7 @@ pub fn recover(path: &Path) -> Result<Recovered, Error> {
         registry: Registry::default(),
         broken: Broken::default(),
         watching: Once::new(),
-    }));
+    });
     let access = Access {
         write: true,
         create: false,
@@ -330,6 +332,9 @@ fn open_code(error: &io::Error) -> c_int {
     match error.kind() {
         io::ErrorKind::StorageFull => ffi::SQLITE_FULL,
         io::ErrorKind::OutOfMemory => ffi::SQLITE_NOMEM,
-        _ => ffi::SQLITE_CANTOPEN,
+        _ => {
+            let answered = error.get_ref().and_then(|error| error.downcast_ref());
+            answered.map_or(ffi::SQLITE_CANTOPEN, |Answered(code)| *code)
+        }
     }
 }

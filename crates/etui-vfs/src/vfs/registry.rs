@@ -26,6 +26,8 @@ struct Entry {
 struct Open {
     databases: HashMap<Key, Entry>,
     names: HashMap<PathBuf, Key>,
+    /// Databases that were closed with a log of which a flush had failed, and from where on.
+    doubtful: HashMap<Key, u64>,
 }
 
 impl Open {
@@ -75,6 +77,7 @@ impl Registry {
                     Some((device, number)) => Key::File(device, number),
                     None => Key::Path(path.to_owned()),
                 };
+                database.session().doubtful = open.doubtful.remove(&key);
                 let entry = Entry {
                     database,
                     connections: 0,
@@ -106,7 +109,9 @@ impl Registry {
             && let Some(entry) = open.databases.remove(key)
         {
             open.names.retain(|_, named| named != key);
-            entry.database.shut();
+            if let Some(from) = entry.database.shut() {
+                open.doubtful.insert(key.clone(), from);
+            }
         }
     }
 

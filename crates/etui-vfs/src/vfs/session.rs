@@ -51,6 +51,10 @@ pub(super) struct Session {
     /// Whether a write or flush of the log, or a flush of the database, failed: nothing is
     /// promised any more until all have closed it.
     pub failed: bool,
+    /// Whether it was the log, which may have a commit that failed, or lack one that did not.
+    pub log_failed: bool,
+    /// From where on the log is in doubt, as a flush of it failed.
+    pub doubtful: Option<u64>,
     /// The size after the last published commit.
     pub database_pages: u32,
     /// The smallest size since the epoch began: the database's file has pages up to here as
@@ -94,6 +98,16 @@ pub(super) struct Session {
 }
 
 impl Session {
+    /// Lets go of the log.
+    pub fn detach(&mut self) {
+        if let Phase::Live(log) = &self.phase
+            && self.log_failed
+        {
+            self.doubtful = log.unflushed();
+        }
+        self.phase = Phase::Detached;
+    }
+
     /// Forgets the epoch's images; the next one begins at this size. The frames of the WAL that
     /// are committed stay so.
     pub fn begin_epoch(&mut self, tail: Option<Tail>) {

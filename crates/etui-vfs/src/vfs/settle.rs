@@ -156,7 +156,7 @@ impl Database {
         cut.map_err(|error| self.failure("setting its size", &error))?;
         // Readers use the database's file from now on, once it is flushed.
         if let Err(error) = self.main().sync() {
-            return Err(self.fail_io(session, "flushing the database", &error));
+            return Err(self.fail_flush(session, &error));
         }
         session.database_dirty = false;
         session.note_all_backfilled();

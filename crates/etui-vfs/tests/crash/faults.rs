@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use etui_testkit::disk::{Disk, Failure, Fault};
+use etui_testkit::disk::{Disk, Event, Failure, Fault};
 use etui_testkit::rng::SplitMix64;
+use etui_vfs::device::Role;
 
 use crate::check::{Budget, Subject, Tally, examine_history, look};
 use crate::commits::Window;
@@ -113,7 +114,8 @@ impl Trial<'_> {
             return Err("afterwards plain SQLite sees other tables".to_owned());
         }
         let sqlites_matter = with_journal || failure.lasting && run_has_journals(self.setup, steps);
-        if let Some(budget) = self.images.as_ref().filter(|_| !sqlites_matter) {
+        let left_out = sqlites_matter || self.nobody_knows(&disk);
+        if let Some(budget) = self.images.as_ref().filter(|_| !left_out) {
             examine_history(
                 self.subject,
                 self.setup,
@@ -125,6 +127,18 @@ impl Trial<'_> {
             )?;
         }
         Ok(())
+    }
+
+    /// A flush of the log failed, and then the process was killed: the next one reads what is
+    /// not durable, and cannot know. With FULL all that it reads is.
+    fn nobody_knows(&self, disk: &Disk) -> bool {
+        let history = disk.history();
+        let failed = history.events.iter().any(|event| match event {
+            Event::Sync { file, ok: false } => history.roles.get(file) == Some(&Role::Redo),
+            _ => false,
+        });
+        let kills = self.steps.iter().any(|step| matches!(step, Step::Kill));
+        failed && kills && self.setup.synchronous < Synchronous::Full
     }
 }
 

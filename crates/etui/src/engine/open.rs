@@ -178,6 +178,9 @@ pub(super) fn connect(
             path: path.to_owned(),
         });
     }
+    if settings.vfs == Vfs::Etui && mode != OpenMode::Immutable {
+        super::vfs::refuse_held(&connection, path, settings.busy_timeout)?;
+    }
     connection.busy_timeout(settings.busy_timeout)?;
     // SQLite is built to plan a query anew whenever a bound value changes, in hope of statistics
     // that this schema has no use for: each look into the index would be compiled again.

@@ -2,6 +2,9 @@
 
 use std::path::Path;
 use std::sync::OnceLock;
+use std::time::Duration;
+
+use rusqlite::{Connection, ErrorCode};
 
 use super::open::with_suffix;
 use crate::error::{Error, Result};
@@ -32,6 +35,21 @@ pub(crate) fn registered() -> Result<&'static etui_vfs::Vfs> {
     vfs.as_ref().map_err(|reason| Error::NoVfs {
         reason: reason.clone(),
     })
+}
+
+/// How long a process that has the store open is waited for: it has it until it closes it.
+const PATIENCE: Duration = Duration::from_millis(250);
+
+/// Refuses at once a store that another process has open, which is no lock to wait for.
+pub(super) fn refuse_held(connection: &Connection, path: &Path, most: Duration) -> Result<()> {
+    connection.busy_timeout(most.min(PATIENCE))?;
+    let asked = connection.pragma_query_value(None, "schema_version", |_| Ok(()));
+    let busy = |e: rusqlite::Error| e.sqlite_error_code() == Some(ErrorCode::DatabaseBusy);
+    match asked.is_err_and(busy).then(|| refusal(path)).flatten() {
+        Some(refused) => Err(refused),
+        // Other errors come back when it is read.
+        None => Ok(()),
+    }
 }
 
 /// Why etui's VFS refused to open the store just now, if it did.
