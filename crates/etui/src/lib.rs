@@ -36,6 +36,7 @@
 //! stand on each other is drawn in the book (`docs/src/architecture.md`).
 
 mod backup;
+pub mod calendar;
 mod check;
 pub mod collection;
 pub mod contacts;

@@ -2,7 +2,7 @@
 //!
 //! A collection is a set of records of one kind under one name (an address book). What a record
 //! is, and what is derived from it, is its kind's business (`contacts`); here it is bytes with a
-//! UID, keys and a place in a list ([`Record`]).
+//! UID, keys and a place in a list.
 
 pub(crate) mod changes;
 pub(crate) mod derive;

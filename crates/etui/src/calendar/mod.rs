@@ -1,0 +1,33 @@
+//! The calendar: what a date is, when things recur, and in which zone.
+//!
+//! Rooms, from the bottom up, none of which knows the store:
+//!
+//! - [`time`]: dates, local times, instants, durations, and zones as offsets in time;
+//! - [`recurrence`]: rules, and the instances they make;
+//! - [`zones`]: from a `TZID` and a file's `VTIMEZONE` to a zone;
+//! - `component`: what a component's text says of its time.
+//!
+//! ```
+//! use etui::calendar::recurrence::{Series, Timing};
+//! use etui::calendar::time::{Date, Zone};
+//! use etui::calendar::zones::Zones;
+//!
+//! let event = "BEGIN:VEVENT\r\nDTSTART;TZID=Europe/Berlin:19800107T090000\r\n\
+//!     DURATION:PT1H\r\nRRULE:FREQ=WEEKLY;BYDAY=MO,TH\r\nEND:VEVENT\r\n";
+//! let (timing, warnings) = Timing::from_component(event.as_bytes(), &Zones::new());
+//! assert_eq!(warnings, []);
+//! let series = Series::new(&[timing.expect("it has a DTSTART")]);
+//!
+//! let berlin = Zone::named("Europe/Berlin").expect("an IANA name");
+//! let monday = Date::new(2026, 11, 23).expect("a day");
+//! let week = berlin.to_utc(monday.midnight())..berlin.to_utc(monday.plus_days(7).midnight());
+//! let starts: Vec<_> = series.between(week, &berlin).map(|i| i.during.start.to_string()).collect();
+//! assert_eq!(starts, ["20261123T080000Z", "20261126T080000Z"]);
+//! ```
+
+mod component;
+pub mod recurrence;
+pub mod time;
+pub mod zones;
+
+pub use component::TimingWarning;

@@ -1,0 +1,441 @@
+//! [`Main`]: the recurring component made ready. [`Ids`]: where its instances stand, changes by
+//! other components aside.
+//!
+//! Rules walk in local time. Their union, less `EXRULE`, becomes instants ([`InOrder`]), is
+//! joined by `RDATE`, and loses `EXDATE`.
+
+use super::order::{InOrder, Placed};
+use super::plan::Plan;
+use super::timing::{Length, SLACK, Timing};
+use super::walk::Walk;
+use crate::calendar::time::{DateTime, Time, Timestamp, Value, Zone};
+
+/// Steps that a leap costs about as much as.
+const STEPS: usize = 8;
+
+/// Times in a row that `EXRULE` may take away; behind so many there is nothing more. Else a rule
+/// of seconds less itself would be walked for thousands of years.
+const MAX_EXCEPTED: u32 = 1 << 17;
+
+/// The recurring component of a series.
+#[derive(Debug)]
+pub(super) struct Main {
+    pub(super) component: usize,
+    pub(super) start: Time,
+    pub(super) length: Length,
+    rules: Vec<Limited>,
+    except_rules: Vec<Limited>,
+    /// `DTSTART` and `RDATE`, by key.
+    extras: Vec<Extra>,
+    /// Seconds by which an extra may be longer than the component.
+    longer_extras: i64,
+    /// `EXDATE`: keys, and whole days since 1970-01-01.
+    except_keys: Vec<i64>,
+    except_days: Vec<i64>,
+}
+
+/// A rule, and the instant behind which it makes nothing.
+#[derive(Debug)]
+struct Limited {
+    plan: Plan,
+    /// `UNTIL` in UTC for times in a zone: the instant, and the local time from which it has to
+    /// be compared.
+    until: Option<(Timestamp, i64)>,
+}
+
+/// A date of `RDATE`, or the start.
+#[derive(Debug)]
+struct Extra {
+    key: i64,
+    wall: i64,
+    /// Its own length, if it is a period.
+    length: Option<Length>,
+}
+
+/// Where an instance stands, by the component's own clock and as an instant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Id {
+    pub(super) wall: i64,
+    pub(super) at: i64,
+    /// Which extra says its own length.
+    extra: Option<usize>,
+}
+
+impl Main {
+    pub(super) fn new(component: usize, timing: &Timing) -> Self {
+        let start = timing.start.clone();
+        let mut main = Self {
+            component,
+            length: Length::new(&start, &timing.end),
+            rules: Vec::new(),
+            except_rules: Vec::new(),
+            extras: Vec::with_capacity(timing.dates.len() + 1),
+            longer_extras: 0,
+            except_keys: Vec::new(),
+            except_days: Vec::new(),
+            start,
+        };
+        main.rules = timing.rules.iter().map(|r| main.limited(r, true)).collect();
+        main.except_rules = timing
+            .except_rules
+            .iter()
+            .map(|r| main.limited(r, false))
+            .collect();
+        let (key, wall) = main.key(&timing.start);
+        main.extras.push(Extra {
+            key,
+            wall,
+            length: None,
+        });
+        for date in &timing.dates {
+            let (key, wall) = main.key(&date.start);
+            let own = !matches!(date.end, super::End::Unsaid);
+            main.extras.push(Extra {
+                key,
+                wall,
+                length: own.then(|| Length::new(&date.start, &date.end)),
+            });
+        }
+        // Of two at one time the one that says its length stays.
+        main.extras.sort_by_key(|e| (e.key, e.length.is_none()));
+        main.extras.dedup_by_key(|e| e.key);
+        let lengths = main.extras.iter().filter_map(|e| e.length.as_ref());
+        let most = lengths.map(Length::most).max().unwrap_or(0);
+        main.longer_extras = (most - main.length.most()).max(0);
+        for date in &timing.except_dates {
+            match date {
+                Time::Date(day) if !main.start.is_date() => {
+                    main.except_days.push(day.days().into())
+                }
+                date => {
+                    let (key, _) = main.key(date);
+                    main.except_keys.push(key);
+                }
+            }
+        }
+        main.except_keys.sort_unstable();
+        main.except_days.sort_unstable();
+        main
+    }
+
+    /// The rule made ready. `DTSTART` is the first occurrence for `COUNT` even if the rule does
+    /// not make it (RFC 5545 §3.3.10, COUNT).
+    fn limited(&self, rule: &super::Rule, counts_start: bool) -> Limited {
+        let start = self.start.wall();
+        let mut plan = Plan::new(rule, start, self.start.is_date());
+        let mut until = None;
+        if let (Some(Value::Utc(end)), Some(zone)) = (rule.until, self.start.zone()) {
+            let end = Zone::UTC.to_utc(end);
+            let wall = zone.to_local(end);
+            plan.set_until(wall.plus_seconds(SLACK));
+            until = Some((end, wall.seconds() - SLACK));
+        }
+        if counts_start && rule.count.is_some() && !plan.has(start) {
+            plan.count_one_less();
+        }
+        Limited { plan, until }
+    }
+
+    /// What instances are told apart by: the instant, or the local time for days and floating
+    /// times; and the local time. A day stands for the start's time on it.
+    pub(super) fn key(&self, time: &Time) -> (i64, i64) {
+        let of_day = self.start.wall().seconds() - self.start.wall().date().midnight().seconds();
+        match (self.start.zone(), time) {
+            (None, _) if self.start.is_date() => {
+                let wall = time.wall().date().midnight().seconds();
+                (wall, wall)
+            }
+            (None, Time::Date(day)) => {
+                let wall = day.midnight().seconds() + of_day;
+                (wall, wall)
+            }
+            (None, time) => (time.wall().seconds(), time.wall().seconds()),
+            (Some(zone), Time::Date(day)) => {
+                let wall = day.midnight().plus_seconds(of_day);
+                (zone.to_utc(wall).seconds(), wall.seconds())
+            }
+            (Some(zone), time) => {
+                let at = time.at(zone);
+                (at.seconds(), zone.to_local(at).seconds())
+            }
+        }
+    }
+
+    /// The zone that makes its local times instants.
+    pub(super) fn zone<'z>(&'z self, viewer: &'z Zone) -> &'z Zone {
+        self.start.zone().unwrap_or(viewer)
+    }
+
+    /// What instances are told apart by, of an instance.
+    pub(super) fn key_of(&self, id: Id) -> i64 {
+        if self.start.zone().is_some() {
+            id.at
+        } else {
+            id.wall
+        }
+    }
+
+    /// The time an instance stands for: its `RECURRENCE-ID`.
+    pub(super) fn time_of(&self, id: Id) -> Time {
+        let wall = DateTime::from_seconds(id.wall);
+        match &self.start {
+            Time::Date(_) => Time::Date(wall.date()),
+            Time::Floating(_) => Time::Floating(wall),
+            Time::Zoned(_, zone) => Time::Zoned(wall, zone.clone()),
+            Time::Utc(_) => Time::Utc(Timestamp::from_seconds(id.at)),
+        }
+    }
+
+    pub(super) fn length_of(&self, id: Id) -> &Length {
+        id.extra
+            .and_then(|i| self.extras.get(i)?.length.as_ref())
+            .unwrap_or(&self.length)
+    }
+
+    /// Seconds that no instance of the rules is longer than.
+    pub(super) fn most(&self) -> i64 {
+        self.length.most()
+    }
+
+    /// Seconds that no instance is longer than.
+    pub(super) fn longest(&self) -> i64 {
+        self.length.most() + self.longer_extras
+    }
+
+    /// Whether it goes on for ever.
+    pub(super) fn is_endless(&self) -> bool {
+        self.rules.iter().any(|r| r.plan.is_endless())
+    }
+
+    /// A local time that no instance begins behind; none without an end.
+    pub(super) fn last_start(&self) -> Option<i64> {
+        if self.is_endless() {
+            return None;
+        }
+        let last = self
+            .rules
+            .iter()
+            .filter_map(|r| r.plan.last())
+            .map(DateTime::seconds);
+        last.chain(self.extras.last().map(|e| e.wall)).max()
+    }
+
+    /// A local time that no instance begins before.
+    pub(super) fn first_start(&self) -> i64 {
+        let first = self.extras.first().map(|e| e.wall);
+        first.unwrap_or(i64::MAX).min(self.start.wall().seconds())
+    }
+
+    fn is_excepted(&self, id: Id) -> bool {
+        self.except_keys.binary_search(&self.key_of(id)).is_ok()
+            || (!self.except_days.is_empty()
+                && self
+                    .except_days
+                    .binary_search(&id.wall.div_euclid(86_400))
+                    .is_ok())
+            || (id.extra.is_some()
+                && self
+                    .except_rules
+                    .iter()
+                    .any(|r| r.plan.has(DateTime::from_seconds(id.wall))))
+    }
+}
+
+/// A rule's walk and the time it stands at.
+struct Stream<'s> {
+    walk: Walk<'s>,
+    until: Option<(Timestamp, i64)>,
+    head: Option<i64>,
+}
+
+impl<'s> Stream<'s> {
+    fn new(limited: &'s Limited, from: i64, to: i64, zone: &Zone) -> Self {
+        let walk = limited
+            .plan
+            .walk(DateTime::from_seconds(from), DateTime::from_seconds(to));
+        let mut stream = Self {
+            walk,
+            until: limited.until,
+            head: None,
+        };
+        stream.step(zone);
+        stream
+    }
+
+    fn step(&mut self, zone: &Zone) {
+        self.head = loop {
+            let Some(wall) = self.walk.next() else {
+                break None;
+            };
+            match self.until {
+                Some((until, from)) if wall.seconds() >= from && zone.to_utc(wall) > until => {}
+                _ => break Some(wall.seconds()),
+            }
+        };
+    }
+
+    /// Goes on behind `wall`: by steps, or if that is far, by a leap.
+    fn pass(&mut self, wall: i64, zone: &Zone) {
+        for _ in 0..STEPS {
+            if self.head.is_none_or(|head| head > wall) {
+                return;
+            }
+            self.step(zone);
+        }
+        if self.head.is_some_and(|head| head <= wall) {
+            self.walk.seek(DateTime::from_seconds(wall + 1));
+            self.step(zone);
+        }
+    }
+}
+
+/// Where the instances of a series stand, by their instants, each once.
+pub(super) struct Ids<'s> {
+    main: &'s Main,
+    zone: &'s Zone,
+    rules: Vec<Stream<'s>>,
+    except_rules: Vec<Stream<'s>>,
+    order: InOrder<Option<usize>>,
+    /// From the rules, when extras are joined by instants.
+    head: Option<Id>,
+    extra: usize,
+    /// Bounds by instants; the second is not included.
+    from: i64,
+    to: i64,
+    passed: Option<i64>,
+}
+
+impl<'s> Ids<'s> {
+    /// The instances that begin from `from` to before `to`; and dates of `RDATE` that are longer
+    /// than the component and may last until `from`.
+    pub(super) fn new(main: &'s Main, viewer: &'s Zone, from: i64, to: i64) -> Self {
+        let zone = main.zone(viewer);
+        // Local times whose instants may lie between. Those that the clocks skip keep the offset of
+        // before; the end is found by instants, so that no more than one time behind it is made.
+        let offset = |at: i64| i64::from(zone.offset(Timestamp::from_seconds(at)));
+        let earlier = offset(from).min(offset(from.saturating_sub(SLACK)));
+        let wall_from = from.saturating_add(earlier);
+        let wall_to = to.saturating_add(SLACK);
+        let streams = |all: &'s [Limited]| -> Vec<Stream<'s>> {
+            all.iter()
+                .map(|l| Stream::new(l, wall_from, wall_to, zone))
+                .collect()
+        };
+        let by_wall = main.start.zone().is_none();
+        let first_key = if by_wall { wall_from } else { from };
+        let first_key = first_key.saturating_sub(main.longer_extras);
+        let mut ids = Self {
+            main,
+            zone,
+            rules: streams(&main.rules),
+            except_rules: streams(&main.except_rules),
+            order: InOrder::new(),
+            head: None,
+            extra: main.extras.partition_point(|e| e.key < first_key),
+            from,
+            to,
+            passed: None,
+        };
+        if !by_wall {
+            ids.head = ids.next_of_rules();
+        }
+        ids
+    }
+
+    /// The next local time of the rules, and of the extras if those are told apart by it.
+    fn next_wall(&mut self) -> Option<(i64, Option<usize>)> {
+        let by_wall = self.main.start.zone().is_none();
+        for _ in 0..MAX_EXCEPTED {
+            let extra = self
+                .main
+                .extras
+                .get(self.extra)
+                .filter(|_| by_wall)
+                .map(|e| e.wall);
+            let heads = self.rules.iter().filter_map(|r| r.head);
+            let wall = heads.chain(extra).min()?;
+            let rule = self.rules.iter().any(|r| r.head == Some(wall));
+            for stream in &mut self.rules {
+                stream.pass(wall, self.zone);
+            }
+            for stream in &mut self.except_rules {
+                stream.pass(wall - 1, self.zone);
+            }
+            let of_extra = extra == Some(wall);
+            let index = self.extra;
+            self.extra += usize::from(of_extra);
+            let excepted = self.except_rules.iter().any(|r| r.head == Some(wall));
+            if !excepted && (rule || of_extra) {
+                return Some((wall, of_extra.then_some(index)));
+            }
+        }
+        None
+    }
+
+    fn next_of_rules(&mut self) -> Option<Id> {
+        let mut order = std::mem::replace(&mut self.order, InOrder::new());
+        let placed = order.next(|| {
+            let (wall, item) = self.next_wall()?;
+            let resolved = self.zone.resolve(DateTime::from_seconds(wall));
+            Some(Placed {
+                at: resolved.at.seconds(),
+                wall,
+                skipped: resolved.skipped,
+                item,
+            })
+        });
+        self.order = order;
+        placed.map(|p| Id {
+            wall: p.wall,
+            at: p.at,
+            extra: p.item,
+        })
+    }
+
+    fn step(&mut self) -> Option<Id> {
+        if self.main.start.zone().is_none() {
+            return self.next_of_rules();
+        }
+        let extra = self.main.extras.get(self.extra);
+        match (self.head, extra) {
+            (Some(head), extra) if extra.is_none_or(|e| head.at < e.key) => {
+                self.head = self.next_of_rules();
+                Some(head)
+            }
+            (_, Some(extra)) => {
+                let id = Id {
+                    wall: extra.wall,
+                    at: extra.key,
+                    extra: Some(self.extra),
+                };
+                self.extra += 1;
+                Some(id)
+            }
+            (head, None) => head,
+        }
+    }
+}
+
+impl Iterator for Ids<'_> {
+    type Item = Id;
+
+    fn next(&mut self) -> Option<Id> {
+        loop {
+            let id = self.step()?;
+            if id.at >= self.to {
+                // Nothing behind it comes earlier: not even what the clocks skip.
+                self.rules.clear();
+                self.extra = self.main.extras.len();
+                self.head = None;
+                self.order = InOrder::new();
+                return None;
+            }
+            let key = self.main.key_of(id);
+            let again = self.passed == Some(key);
+            self.passed = Some(key);
+            if !again && (id.at >= self.from || id.extra.is_some()) && !self.main.is_excepted(id) {
+                return Some(id);
+            }
+        }
+    }
+}

@@ -1,0 +1,406 @@
+//! [`Series`]: all components with one UID as one set of instances.
+//!
+//! A component with a `RECURRENCE-ID` takes an instance from its place and puts its own there.
+//! With `RANGE=THISANDFUTURE` the instances behind it go along: each is moved by as much as the
+//! first was, by the clock of the changed one, and is as long as the changed one (RFC 5545
+//! §3.8.4.4). So the instances fall into stretches, each with one component that says their time
+//! and length; a stretch is a walk over [`Ids`], moved.
+
+use std::ops::Range;
+
+use super::ids::{Id, Ids, Main};
+use super::order::{InOrder, Placed};
+use super::timing::{Length, SLACK, Timing, like};
+use crate::calendar::time::{DateTime, Time, Timestamp, Zone};
+
+/// One time that something happens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Instance {
+    /// Which of the components given says what happens.
+    pub component: usize,
+    /// Its place in the recurrence: what a `RECURRENCE-ID` for it has to say.
+    pub id: Time,
+    /// When it starts.
+    pub start: Time,
+    /// When it ends; a day's end is the day behind it.
+    pub end: Time,
+    /// The same as instants.
+    pub during: Range<Timestamp>,
+}
+
+impl Instance {
+    /// Whether it has to do with a range of time: it lasts into it, or, if it has no length,
+    /// begins in it (RFC 4791 §9.9).
+    fn is_in(&self, range: &Range<Timestamp>) -> bool {
+        let Range { start, end } = self.during;
+        start < range.end && (end > range.start || (start == end && start == range.start))
+    }
+}
+
+/// Components of one UID made ready to be asked for their instances.
+///
+/// Asking costs what the range has in it, wherever it lies, and a look at the changes
+/// (`RECURRENCE-ID`) around it: see [`Plan`](super::Plan).
+#[derive(Debug)]
+pub struct Series {
+    main: Option<Main>,
+    changes: Vec<Change>,
+    /// Greatest length of a change.
+    most_of_changes: i64,
+    /// Keys of the instances that changes take away, in order.
+    replaced: Vec<i64>,
+    /// Indices of the changes with `THISANDFUTURE`, by key.
+    futures: Vec<usize>,
+}
+
+/// A component with a `RECURRENCE-ID`.
+#[derive(Debug)]
+struct Change {
+    component: usize,
+    id: Time,
+    start: Time,
+    length: Length,
+    /// Where its start is: an instant, or for days and floating times near it.
+    near: i64,
+    /// The key of its id.
+    key: i64,
+    /// Seconds by which its start is behind its id, by its own clock.
+    shift: i64,
+}
+
+impl Series {
+    /// A series of components with one UID. The first without `RECURRENCE-ID` recurs; others
+    /// without one stand for themselves alone, as does a change whose instance does not exist.
+    #[must_use]
+    pub fn new(components: &[Timing]) -> Self {
+        let main = components
+            .iter()
+            .position(|t| t.replaces.is_none())
+            .and_then(|i| Some(Main::new(i, components.get(i)?)));
+        let mut series = Self {
+            main,
+            changes: Vec::new(),
+            most_of_changes: 0,
+            replaced: Vec::new(),
+            futures: Vec::new(),
+        };
+        for (component, timing) in components.iter().enumerate() {
+            if series
+                .main
+                .as_ref()
+                .is_some_and(|m| m.component == component)
+            {
+                continue;
+            }
+            let id = timing.replaces.as_ref().map_or(&timing.start, |r| &r.id);
+            let zoned = series
+                .main
+                .as_ref()
+                .is_some_and(|m| m.start.zone().is_some());
+            let (key, wall) = match &series.main {
+                Some(main) => main.key(id),
+                None => (id.wall().seconds(), id.wall().seconds()),
+            };
+            let change = Change {
+                component,
+                id: id.clone(),
+                length: Length::new(&timing.start, &timing.end),
+                near: timing.start.at(&Zone::UTC).seconds(),
+                key,
+                shift: timing.start.wall().seconds() - own_clock(&timing.start, zoned, key, wall),
+                start: timing.start.clone(),
+            };
+            series.most_of_changes = series.most_of_changes.max(change.length.most());
+            if timing.replaces.is_some() {
+                series.replaced.push(key);
+            }
+            series.changes.push(change);
+        }
+        series.replaced.sort_unstable();
+        series.changes.sort_by_key(|c| c.near);
+        let future = |c: &Change| {
+            let replaces = components.get(c.component)?.replaces.as_ref()?;
+            replaces.and_future.then_some(())
+        };
+        let mut futures: Vec<usize> = (0..series.changes.len())
+            .filter(|i| series.changes.get(*i).and_then(future).is_some())
+            .collect();
+        futures.sort_by_key(|i| series.changes.get(*i).map(|c| c.key));
+        futures.dedup_by_key(|i| series.changes.get(*i).map(|c| c.key));
+        series.futures = futures;
+        series
+    }
+
+    /// The instances that have to do with `range`, seen from the zone `viewer`, which says when
+    /// days and floating times are. By their start, each once. What began before the range and
+    /// lasts into it is there, too; what has no length counts where it begins.
+    ///
+    /// They are made as they are taken: to bound their number, `take` so many.
+    #[must_use]
+    pub fn between<'s>(&'s self, range: Range<Timestamp>, viewer: &'s Zone) -> Instances<'s> {
+        Instances::new(self, range, viewer)
+    }
+
+    /// Whether it goes on for ever.
+    #[must_use]
+    pub fn is_endless(&self) -> bool {
+        self.main.as_ref().is_some_and(Main::is_endless)
+    }
+
+    /// Seconds that no instance is longer than.
+    #[must_use]
+    pub fn longest(&self) -> i64 {
+        let main = self.main.as_ref().map_or(0, Main::longest);
+        main.max(self.most_of_changes)
+    }
+
+    /// Instants that no instance, seen from any zone, begins before or lasts beyond; the second
+    /// is [`Timestamp::MAX`] if there is no end.
+    #[must_use]
+    pub fn bounds(&self) -> Range<Timestamp> {
+        let shifts = || {
+            self.futures
+                .iter()
+                .filter_map(|i| Some(self.changes.get(*i)?.shift))
+        };
+        let (mut first, mut last) = (i64::MAX, i64::MIN);
+        if let Some(main) = &self.main {
+            let earlier = shifts().min().unwrap_or(0).min(0);
+            first = main.first_start().saturating_add(earlier);
+            last = match main.last_start() {
+                Some(last) => last.saturating_add(shifts().max().unwrap_or(0).max(0)),
+                None => i64::MAX,
+            };
+        }
+        for change in &self.changes {
+            first = first.min(change.near);
+            last = last.max(change.near);
+        }
+        let last = last.saturating_add(self.longest()).saturating_add(SLACK);
+        Timestamp::from_seconds(first.saturating_sub(SLACK))..Timestamp::from_seconds(last)
+    }
+}
+
+/// The time of an instance, by the clock that `start` is written in; `zoned` if `at` is an
+/// instant.
+fn own_clock(start: &Time, zoned: bool, at: i64, wall: i64) -> i64 {
+    match start.zone() {
+        Some(zone) if zoned => zone.to_local(Timestamp::from_seconds(at)).seconds(),
+        _ if start.is_date() => wall - wall.rem_euclid(86_400),
+        _ => wall,
+    }
+}
+
+/// The instances of a [`Series`] that have to do with a range.
+pub struct Instances<'s> {
+    series: &'s Series,
+    viewer: &'s Zone,
+    range: Range<Timestamp>,
+    stretches: Vec<(Stretch<'s>, Option<Instance>)>,
+    /// Those that changes make, backwards by start.
+    single: Vec<Instance>,
+}
+
+/// Instances in a row of which one component says time and length.
+struct Stretch<'s> {
+    main: &'s Main,
+    ids: Ids<'s>,
+    /// The change they go along with.
+    along: Option<&'s Change>,
+    order: InOrder<Instance>,
+    /// Keys of the first and behind the last.
+    keys: Range<i64>,
+}
+
+impl<'s> Instances<'s> {
+    fn new(series: &'s Series, range: Range<Timestamp>, viewer: &'s Zone) -> Self {
+        let mut instances = Self {
+            series,
+            viewer,
+            range,
+            stretches: Vec::with_capacity(series.futures.len() + 1),
+            single: Vec::new(),
+        };
+        if instances.range.start >= instances.range.end {
+            return instances;
+        }
+        instances.find_singles();
+        if let Some(main) = &series.main {
+            let futures: Vec<&Change> = series
+                .futures
+                .iter()
+                .filter_map(|i| series.changes.get(*i))
+                .collect();
+            let first = futures.first().map_or(i64::MAX, |c| c.key);
+            instances.add_stretch(main, None, i64::MIN..first);
+            for (i, change) in futures.iter().enumerate() {
+                let end = futures.get(i + 1).map_or(i64::MAX, |c| c.key);
+                instances.add_stretch(main, Some(change), change.key..end);
+            }
+        }
+        instances
+    }
+
+    fn find_singles(&mut self) {
+        let Range { start, end } = &self.range;
+        let reach = self.series.most_of_changes + SLACK;
+        let from = start.seconds().saturating_sub(reach);
+        let to = end.seconds().saturating_add(SLACK);
+        let changes = &self.series.changes;
+        let first = changes.partition_point(|c| c.near < from);
+        for change in changes.iter().skip(first).take_while(|c| c.near < to) {
+            let zone = change.start.zone().unwrap_or(self.viewer);
+            let at = change.start.at(self.viewer);
+            let (end, until) = change.length.end(&change.start, at, zone);
+            let instance = Instance {
+                component: change.component,
+                id: change.id.clone(),
+                start: change.start.clone(),
+                end,
+                during: at..until,
+            };
+            if instance.is_in(&self.range) {
+                self.single.push(instance);
+            }
+        }
+        self.single
+            .sort_by_key(|i| std::cmp::Reverse((i.during.start, i.component)));
+    }
+
+    fn add_stretch(&mut self, main: &'s Main, along: Option<&'s Change>, keys: Range<i64>) {
+        let (most, early, late) = match along {
+            None => (main.most(), 0, 0),
+            // Moved by the clock: by as much as that differs from exact seconds.
+            Some(change) => (
+                change.length.most(),
+                change.shift.saturating_add(SLACK),
+                SLACK - change.shift,
+            ),
+        };
+        let from = self
+            .range
+            .start
+            .seconds()
+            .saturating_sub(most)
+            .saturating_sub(early);
+        let to = self.range.end.seconds().saturating_add(late);
+        // Keys of days and floating times are local times.
+        let from = from.max(keys.start.saturating_sub(SLACK));
+        let to = to.min(keys.end.saturating_add(SLACK));
+        if from >= to {
+            return;
+        }
+        let mut stretch = Stretch {
+            main,
+            ids: Ids::new(main, self.viewer, from, to),
+            along,
+            order: InOrder::new(),
+            keys,
+        };
+        let first = stretch.next(self.series, self.viewer, &self.range);
+        if first.is_some() {
+            self.stretches.push((stretch, first));
+        }
+    }
+}
+
+impl Stretch<'_> {
+    fn next(
+        &mut self,
+        series: &Series,
+        viewer: &Zone,
+        range: &Range<Timestamp>,
+    ) -> Option<Instance> {
+        loop {
+            let instance = self.next_in_order(series, viewer)?;
+            if instance.during.start >= range.end {
+                return None;
+            }
+            if instance.is_in(range) {
+                return Some(instance);
+            }
+        }
+    }
+
+    fn next_id(&mut self, series: &Series) -> Option<Id> {
+        loop {
+            let id = self.ids.next()?;
+            let key = self.main.key_of(id);
+            if self.keys.contains(&key) && series.replaced.binary_search(&key).is_err() {
+                return Some(id);
+            }
+        }
+    }
+
+    fn next_in_order(&mut self, series: &Series, viewer: &Zone) -> Option<Instance> {
+        let Some(change) = self.along else {
+            let id = self.next_id(series)?;
+            let start = self.main.time_of(id);
+            let at = Timestamp::from_seconds(id.at);
+            let zone = self.main.zone(viewer);
+            let (end, until) = self.main.length_of(id).end(&start, at, zone);
+            return Some(Instance {
+                component: self.main.component,
+                id: start.clone(),
+                start,
+                end,
+                during: at..until,
+            });
+        };
+        let mut order = std::mem::replace(&mut self.order, InOrder::new());
+        let placed = order.next(|| {
+            let id = self.next_id(series)?;
+            let time = self.main.time_of(id);
+            let clock = own_clock(
+                &change.start,
+                self.main.start.zone().is_some(),
+                id.at,
+                id.wall,
+            );
+            let start = like(
+                &change.start,
+                DateTime::from_seconds(clock.saturating_add(change.shift)),
+            );
+            let zone = change.start.zone().unwrap_or(viewer);
+            let resolved = zone.resolve(start.wall());
+            let (end, until) = change.length.end(&start, resolved.at, zone);
+            Some(Placed {
+                at: resolved.at.seconds(),
+                wall: start.wall().seconds(),
+                skipped: resolved.skipped,
+                item: Instance {
+                    component: change.component,
+                    id: time,
+                    start,
+                    end,
+                    during: resolved.at..until,
+                },
+            })
+        });
+        self.order = order;
+        placed.map(|p| p.item)
+    }
+}
+
+impl Iterator for Instances<'_> {
+    type Item = Instance;
+
+    fn next(&mut self) -> Option<Instance> {
+        let order = |i: &Instance| (i.during.start, i.component);
+        let first = self
+            .stretches
+            .iter()
+            .enumerate()
+            .filter_map(|(n, (_, head))| Some((order(head.as_ref()?), n)))
+            .min();
+        let single = self.single.last().map(order);
+        match (first, single) {
+            (Some((first, n)), single) if single.is_none_or(|s| first <= s) => {
+                let (stretch, head) = self.stretches.get_mut(n)?;
+                let next = stretch.next(self.series, self.viewer, &self.range);
+                std::mem::replace(head, next)
+            }
+            _ => self.single.pop(),
+        }
+    }
+}

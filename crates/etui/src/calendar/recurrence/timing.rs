@@ -1,0 +1,174 @@
+//! [`Timing`]: what a component says of its time; what instances are made from.
+
+use super::Rule;
+use crate::calendar::time::{DateTime, Duration, Time, Timestamp, Zone};
+
+/// Seconds by which lengths in days may differ from 24 hours each, offsets from UTC being less
+/// than a day.
+pub(super) const SLACK: i64 = 2 * 86_400;
+
+/// How something ends: its `DTEND` or `DUE`, or its `DURATION`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum End {
+    /// Nothing is said: a day for a day, no time at all for a time (RFC 5545 §3.6.1).
+    #[default]
+    Unsaid,
+    /// `DTEND` or `DUE`: every instance has the same exact duration (§3.8.5.3).
+    At(Time),
+    /// `DURATION`: every instance has the same nominal duration.
+    After(Duration),
+}
+
+/// One date of an `RDATE`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Extra {
+    /// When it starts.
+    pub start: Time,
+    /// How it ends, if it is a period; unsaid for the component's own length.
+    pub end: End,
+}
+
+/// The instance that a component stands for: its `RECURRENCE-ID`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Replaces {
+    /// When the instance would start.
+    pub id: Time,
+    /// Whether all instances behind it are changed likewise (`RANGE=THISANDFUTURE`).
+    pub and_future: bool,
+}
+
+/// What one component (`VEVENT`, `VTODO`, `VJOURNAL`) says of its time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Timing {
+    /// `DTSTART`
+    pub start: Time,
+    /// `DTEND`, `DUE` or `DURATION`
+    pub end: End,
+    /// `RRULE`, several being joined.
+    pub rules: Vec<Rule>,
+    /// `EXRULE` (RFC 2445): what they make is taken away.
+    pub except_rules: Vec<Rule>,
+    /// `RDATE`
+    pub dates: Vec<Extra>,
+    /// `EXDATE`. A day takes away all that starts on it.
+    pub except_dates: Vec<Time>,
+    /// `RECURRENCE-ID`; a component that has one does not recur itself.
+    pub replaces: Option<Replaces>,
+}
+
+impl Timing {
+    /// Something that happens once, and of which no end is said.
+    #[must_use]
+    pub fn once(start: Time) -> Self {
+        Self {
+            start,
+            end: End::Unsaid,
+            rules: Vec::new(),
+            except_rules: Vec::new(),
+            dates: Vec::new(),
+            except_dates: Vec::new(),
+            replaces: None,
+        }
+    }
+}
+
+/// How long every instance of a component is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Length {
+    /// Days of the calendar, then exact seconds.
+    Nominal { days: i64, seconds: i64 },
+    /// Seconds of the clock: from a floating time to a floating time.
+    Wall(i64),
+    /// Exact seconds, to a time in a zone.
+    Exact(i64, Zone),
+}
+
+impl Length {
+    /// The length from `start` to `end`. An end before the start is none: the length is nothing,
+    /// or a day from a day.
+    pub(super) fn new(start: &Time, end: &End) -> Self {
+        let days = |days: i64| Self::Nominal {
+            days: days.max(1),
+            seconds: 0,
+        };
+        match (start, end) {
+            (Time::Date(_), End::Unsaid) => days(1),
+            (Time::Date(from), End::At(to)) => {
+                days(i64::from(to.wall().date().days()) - i64::from(from.days()))
+            }
+            (Time::Date(_), End::After(length)) => days(length.nominal_seconds() / 86_400),
+            (_, End::Unsaid) => Self::Wall(0),
+            (_, End::After(length)) if length.is_negative() => Self::Wall(0),
+            (_, End::After(length)) => Self::Nominal {
+                days: length.days(),
+                seconds: length.seconds(),
+            },
+            (_, End::At(to)) => match (start.zone(), to.zone()) {
+                (Some(zone), Some(_)) => {
+                    let exact = to.at(zone).seconds() - start.at(zone).seconds();
+                    Self::Exact(exact.max(0), to.zone().cloned().unwrap_or(Zone::UTC))
+                }
+                (Some(zone), None) => {
+                    let exact = to.at(zone).seconds() - start.at(zone).seconds();
+                    Self::Exact(exact.max(0), zone.clone())
+                }
+                (None, _) => Self::Wall((to.wall().seconds() - start.wall().seconds()).max(0)),
+            },
+        }
+    }
+
+    /// Seconds that no instance is longer than.
+    pub(super) fn most(&self) -> i64 {
+        match self {
+            Self::Nominal { days: 0, seconds } | Self::Exact(seconds, _) => *seconds,
+            Self::Nominal { days, seconds } => days * 86_400 + seconds + SLACK,
+            Self::Wall(0) => 0,
+            Self::Wall(seconds) => seconds + SLACK,
+        }
+    }
+
+    /// The end of an instance that starts at `start`, which is the instant `at` in the zone
+    /// `zone` (the viewer's for days and floating times).
+    pub(super) fn end(&self, start: &Time, at: Timestamp, zone: &Zone) -> (Time, Timestamp) {
+        match self {
+            Self::Nominal {
+                days: 0,
+                seconds: 0,
+            }
+            | Self::Wall(0) => (start.clone(), at),
+            Self::Nominal { days, seconds } => {
+                let wall = start.wall().plus_seconds(days * 86_400);
+                let moved = like(start, wall);
+                let until = if *days == 0 { at } else { zone.to_utc(wall) };
+                if *seconds == 0 {
+                    return (moved, until.max(at));
+                }
+                let until = until.plus_seconds(*seconds);
+                (like(start, zone.to_local(until)), until.max(at))
+            }
+            Self::Wall(seconds) => {
+                let wall = start.wall().plus_seconds(*seconds);
+                (like(start, wall), zone.to_utc(wall).max(at))
+            }
+            Self::Exact(seconds, to) => {
+                let until = at.plus_seconds(*seconds);
+                let end = if *to == Zone::UTC {
+                    Time::Utc(until)
+                } else {
+                    Time::Zoned(to.to_local(until), to.clone())
+                };
+                (end, until)
+            }
+        }
+    }
+}
+
+/// `wall` as the kind of time that `time` is.
+pub(super) fn like(time: &Time, wall: DateTime) -> Time {
+    match time {
+        Time::Date(_) => Time::Date(wall.date()),
+        Time::Floating(_) => Time::Floating(wall),
+        Time::Zoned(_, zone) => Time::Zoned(wall, zone.clone()),
+        Time::Utc(_) => Time::Utc(Zone::UTC.to_utc(wall)),
+    }
+}

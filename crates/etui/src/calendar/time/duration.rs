@@ -1,0 +1,192 @@
+//! [`Duration`]: days that are days of a calendar, and seconds that are seconds (RFC 5545
+//! §3.3.6).
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::civil::DAY;
+use super::value::TimeError;
+
+/// More than between any two times.
+const MOST: i64 = 400_000_000_000;
+
+/// How long something is. Days are nominal: over a change of the clocks one is 23 or 25 hours
+/// long. Hours, minutes and seconds are exact.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Duration {
+    /// Days, weeks being 7; negative for backwards.
+    days: i64,
+    /// Seconds beside them, of the same sign.
+    seconds: i64,
+}
+
+impl Duration {
+    /// Nothing.
+    pub const ZERO: Duration = Duration {
+        days: 0,
+        seconds: 0,
+    };
+
+    /// So many days of the calendar; at most about 12,000 years.
+    #[must_use]
+    pub fn from_days(days: i64) -> Self {
+        Self {
+            days: days.clamp(-MOST / DAY, MOST / DAY),
+            seconds: 0,
+        }
+    }
+
+    /// So many seconds; at most about 12,000 years.
+    #[must_use]
+    pub fn from_seconds(seconds: i64) -> Self {
+        Self {
+            days: 0,
+            seconds: seconds.clamp(-MOST, MOST),
+        }
+    }
+
+    /// The days of the calendar in it.
+    #[must_use]
+    pub fn days(self) -> i64 {
+        self.days
+    }
+
+    /// The exact seconds beside the days.
+    #[must_use]
+    pub fn seconds(self) -> i64 {
+        self.seconds
+    }
+
+    /// Its seconds if every day had 24 hours.
+    #[must_use]
+    pub fn nominal_seconds(self) -> i64 {
+        self.days * DAY + self.seconds
+    }
+
+    /// Whether it goes backwards.
+    #[must_use]
+    pub fn is_negative(self) -> bool {
+        self.days < 0 || self.seconds < 0
+    }
+}
+
+impl FromStr for Duration {
+    type Err = TimeError;
+
+    /// `P15DT5H0M20S`, `P7W`, `-PT15M`. Read beyond the letter of the RFC: lower case, and weeks
+    /// beside other parts.
+    fn from_str(text: &str) -> Result<Self, TimeError> {
+        parse(text.trim()).ok_or_else(|| TimeError::duration(text))
+    }
+}
+
+fn parse(text: &str) -> Option<Duration> {
+    let (back, rest) = match text.as_bytes().first()? {
+        b'-' => (true, text.get(1..)?),
+        b'+' => (false, text.get(1..)?),
+        _ => (false, text),
+    };
+    let rest = rest.strip_prefix(['P', 'p'])?;
+    let (mut days, mut seconds, mut number) = (0i64, 0i64, None::<i64>);
+    let (mut in_time, mut parts) = (false, 0);
+    for c in rest.chars() {
+        if let Some(digit) = c.to_digit(10) {
+            let so_far = number.unwrap_or(0).checked_mul(10)?;
+            number = Some(so_far.checked_add(digit.into())?);
+            continue;
+        }
+        let c = c.to_ascii_uppercase();
+        if c == 'T' && number.is_none() && !in_time {
+            in_time = true;
+            continue;
+        }
+        let n = number.take()?;
+        parts += 1;
+        let (sum, unit) = match (c, in_time) {
+            ('W', false) => (&mut days, 7),
+            ('D', false) => (&mut days, 1),
+            ('H', true) => (&mut seconds, 3_600),
+            ('M', true) => (&mut seconds, 60),
+            ('S', true) => (&mut seconds, 1),
+            _ => return None,
+        };
+        *sum = sum.checked_add(n.checked_mul(unit)?)?;
+    }
+    if number.is_some() || parts == 0 || days > MOST / DAY || seconds > MOST {
+        return None;
+    }
+    let sign = if back { -1 } else { 1 };
+    Some(Duration {
+        days: days * sign,
+        seconds: seconds * sign,
+    })
+}
+
+impl fmt::Display for Duration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_negative() {
+            f.write_str("-")?;
+        }
+        let (days, seconds) = (self.days.unsigned_abs(), self.seconds.unsigned_abs());
+        f.write_str("P")?;
+        if days > 0 && days.is_multiple_of(7) && seconds == 0 {
+            return write!(f, "{}W", days / 7);
+        }
+        if days > 0 {
+            write!(f, "{days}D")?;
+        }
+        if seconds == 0 {
+            return f.write_str(if days == 0 { "T0S" } else { "" });
+        }
+        f.write_str("T")?;
+        for (n, unit) in [
+            (seconds / 3_600, "H"),
+            (seconds / 60 % 60, "M"),
+            (seconds % 60, "S"),
+        ] {
+            if n > 0 {
+                write!(f, "{n}{unit}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn read_and_written() {
+        for (text, days, seconds, written) in [
+            ("P15DT5H0M20S", 15, 18_020, "P15DT5H20S"),
+            ("P7W", 49, 0, "P7W"),
+            ("-PT15M", 0, -900, "-PT15M"),
+            ("+P1D", 1, 0, "P1D"),
+            ("pt1h", 0, 3_600, "PT1H"),
+            ("PT0S", 0, 0, "PT0S"),
+            ("P0D", 0, 0, "PT0S"),
+            ("-P1DT12H", -1, -43_200, "-P1DT12H"),
+        ] {
+            let read: Duration = text.parse().unwrap();
+            assert_eq!((read.days(), read.seconds()), (days, seconds), "{text}");
+            assert_eq!(read.to_string(), written);
+            assert_eq!(written.parse::<Duration>().unwrap(), read);
+        }
+        for text in [
+            "",
+            "P",
+            "PT",
+            "1D",
+            "P1",
+            "P1H",
+            "PT1D",
+            "P1DT1",
+            "P99999999999999999999D",
+            "PTT1S",
+        ] {
+            assert!(text.parse::<Duration>().is_err(), "{text}");
+        }
+    }
+}

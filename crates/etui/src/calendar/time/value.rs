@@ -1,0 +1,216 @@
+//! [`Value`]: a date or time as its text says it. [`Time`]: the same with its zone.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::{Date, DateTime, Timestamp, Zone};
+
+/// A text is no date, time or duration.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("\"{text}\" is no {expected}")]
+pub struct TimeError {
+    /// The text, or the start of a long one.
+    pub text: String,
+    /// What should stand there.
+    pub expected: &'static str,
+}
+
+impl TimeError {
+    fn new(text: &str, expected: &'static str) -> Self {
+        let text = text.chars().take(40).collect();
+        Self { text, expected }
+    }
+
+    pub(super) fn duration(text: &str) -> Self {
+        Self::new(text, "duration: write P1D or PT1H30M")
+    }
+}
+
+/// A date or time as its text says it, its `TZID` aside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Value {
+    /// A day: `19970714`.
+    Date(Date),
+    /// A local time: `19970714T133000`.
+    Local(DateTime),
+    /// A time in UTC: `19970714T133000Z`.
+    Utc(DateTime),
+}
+
+impl Value {
+    /// Its digits: a day is its midnight.
+    #[must_use]
+    pub fn wall(self) -> DateTime {
+        match self {
+            Self::Date(date) => date.midnight(),
+            Self::Local(time) | Self::Utc(time) => time,
+        }
+    }
+
+    /// The time it means in `zone`; floating without one.
+    #[must_use]
+    pub fn in_zone(self, zone: Option<&Zone>) -> Time {
+        match (self, zone) {
+            (Self::Date(date), _) => Time::Date(date),
+            (Self::Utc(time), _) => Time::Utc(Zone::UTC.to_utc(time)),
+            (Self::Local(time), Some(zone)) => Time::Zoned(time, zone.clone()),
+            (Self::Local(time), None) => Time::Floating(time),
+        }
+    }
+}
+
+impl FromStr for Value {
+    type Err = TimeError;
+
+    /// Read beyond the letter of RFC 5545: lower case, and `-` and `:` between the parts, as
+    /// some programs write.
+    fn from_str(text: &str) -> Result<Self, TimeError> {
+        parse(text.trim())
+            .ok_or_else(|| TimeError::new(text, "date or time: write 19970714 or 19970714T133000"))
+    }
+}
+
+fn parse(text: &str) -> Option<Value> {
+    let (date, time) = match text.split_once(['T', 't']) {
+        Some((date, time)) => (date, Some(time)),
+        None => (text, None),
+    };
+    let [y1, y2, month, day] = pairs(date, '-')?;
+    let date = Date::new((y1 * 100 + y2) as i32, month, day)?;
+    let Some(time) = time else {
+        return Some(Value::Date(date));
+    };
+    let (time, utc) = match time.strip_suffix(['Z', 'z']) {
+        Some(time) => (time, true),
+        None => (time, false),
+    };
+    let [hour, minute, second] = pairs(time, ':')?;
+    let time = date.at(hour, minute, second)?;
+    Some(if utc {
+        Value::Utc(time)
+    } else {
+        Value::Local(time)
+    })
+}
+
+/// Exactly `N` numbers of two digits, perhaps with `between` between them.
+fn pairs<const N: usize>(text: &str, between: char) -> Option<[u32; N]> {
+    let mut numbers = [0; N];
+    let mut digits = text.bytes().filter(|b| *b != between as u8);
+    for number in &mut numbers {
+        for _ in 0..2 {
+            let digit = digits.next().filter(u8::is_ascii_digit)?;
+            *number = *number * 10 + u32::from(digit - b'0');
+        }
+    }
+    digits.next().is_none().then_some(numbers)
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Date(date) => date.fmt(f),
+            Self::Local(time) => time.fmt(f),
+            Self::Utc(time) => write!(f, "{time}Z"),
+        }
+    }
+}
+
+/// When something is: a day, or a time with all that is said of its zone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Time {
+    /// A whole day, wherever one is.
+    Date(Date),
+    /// A time of the clock, wherever one is.
+    Floating(DateTime),
+    /// A time of the clock in a zone.
+    Zoned(DateTime, Zone),
+    /// An instant.
+    Utc(Timestamp),
+}
+
+impl Time {
+    /// What it says: the clock's time, UTC's for an instant, midnight for a day.
+    #[must_use]
+    pub fn wall(&self) -> DateTime {
+        match self {
+            Self::Date(date) => date.midnight(),
+            Self::Floating(time) | Self::Zoned(time, _) => *time,
+            Self::Utc(time) => time.utc(),
+        }
+    }
+
+    /// The instant it means to one who is in the zone `viewer`; days and floating times depend
+    /// on that.
+    #[must_use]
+    pub fn at(&self, viewer: &Zone) -> Timestamp {
+        match self {
+            Self::Date(date) => viewer.to_utc(date.midnight()),
+            Self::Floating(time) => viewer.to_utc(*time),
+            Self::Zoned(time, zone) => zone.to_utc(*time),
+            Self::Utc(time) => *time,
+        }
+    }
+
+    /// The zone it is in: none for days and floating times.
+    #[must_use]
+    pub fn zone(&self) -> Option<&Zone> {
+        match self {
+            Self::Date(_) | Self::Floating(_) => None,
+            Self::Zoned(_, zone) => Some(zone),
+            Self::Utc(_) => Some(&Zone::UTC),
+        }
+    }
+
+    /// Whether it is a whole day.
+    #[must_use]
+    pub fn is_date(&self) -> bool {
+        matches!(self, Self::Date(_))
+    }
+
+    /// Its text, the `TZID` aside.
+    #[must_use]
+    pub fn value(&self) -> Value {
+        match self {
+            Self::Date(date) => Value::Date(*date),
+            Self::Floating(time) | Self::Zoned(time, _) => Value::Local(*time),
+            Self::Utc(time) => Value::Utc(time.utc()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn the_three_forms_and_what_programs_make_of_them() {
+        for (text, written) in [
+            ("19970714", "19970714"),
+            ("19970714T133000", "19970714T133000"),
+            ("19970714T133000Z", "19970714T133000Z"),
+            ("1997-07-14T13:30:00z", "19970714T133000Z"),
+            (" 1997-07-14 ", "19970714"),
+            ("19970630T235960Z", "19970630T235959Z"),
+        ] {
+            assert_eq!(text.parse::<Value>().unwrap().to_string(), written);
+        }
+        for text in [
+            "",
+            "1997",
+            "19970732",
+            "19971301",
+            "00000101",
+            "19970714T",
+            "19970714T1330",
+            "19970714T250000",
+            "19970714T133000ZZ",
+            "19970714Z",
+            "19970714T133000+0200",
+            "ä",
+        ] {
+            assert!(text.parse::<Value>().is_err(), "{text}");
+        }
+    }
+}
