@@ -1,5 +1,5 @@
 //! [`ALL`]: exports in the shapes that products really write, with invented
-//! people.
+//! people. Those of calendars are in [`icalendar`].
 //!
 //! How a file is counted:
 //!
@@ -13,6 +13,8 @@
 //!
 //! The files hold exact bytes (8-bit text, UTF-16, lone CRs): `.gitattributes`
 //! keeps git from changing their line ends.
+
+pub mod icalendar;
 
 /// One file of sample cards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,11 +1,13 @@
-//! Deterministic people, sample exports and the pictures in them.
+//! Deterministic people and calendars, sample exports and the pictures in them.
 //!
 //! - [`people`]: an address book of any size, made from a seed;
+//! - [`calendars`]: a calendar of any size, made from a seed;
 //! - [`fixtures`]: exports in the shapes of the products that write them;
 //! - [`images`]: small valid pictures;
 //! - `disk` (a feature): a disk in memory whose power can be cut;
 //! - [`rng`]: the pseudo-random sequence under all of it.
 
+pub mod calendars;
 #[cfg(feature = "disk")]
 pub mod disk;
 pub mod fixtures;

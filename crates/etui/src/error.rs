@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use rusqlite::ErrorCode;
 
+use crate::calendar::RecordError;
 use crate::collection::{ETag, Kind};
 use crate::contacts::{CardError, FilterError};
 
@@ -197,6 +198,9 @@ pub enum Error {
     /// The bytes given are not a contact that can be kept.
     #[error("{0}")]
     Card(#[from] CardError),
+    /// A component of a calendar cannot be kept.
+    #[error(transparent)]
+    Record(#[from] RecordError),
     /// A filter's text could not be understood.
     #[error("{0}")]
     Filter(#[from] FilterError),

@@ -541,6 +541,21 @@ fn derivation(order: &Order) -> String {
     format!("{} keys-{}", order.stamp(), crate::contacts::keys::VERSION)
 }
 
+/// A UUID that is no one else's (RFC 9562 §5.4).
+pub(crate) fn uuid() -> Result<String> {
+    let high = random()?.cast_unsigned();
+    let low = random()?.cast_unsigned();
+    // Version 4 in the 13th digit, variant 10 in the 17th.
+    Ok(format!(
+        "{:08x}-{:04x}-4{:03x}-{:04x}-{:012x}",
+        high & 0xffff_ffff,
+        (high >> 32) & 0xffff,
+        (high >> 48) & 0xfff,
+        0x8000 | ((low >> 48) & 0x3fff),
+        low & 0xffff_ffff_ffff,
+    ))
+}
+
 /// 63 random bits.
 pub(crate) fn random() -> Result<i64> {
     let mut bytes = [0u8; 8];

@@ -4,6 +4,7 @@ use super::recurrence::{End, Extra, Replaces, Rule, RuleError, Timing};
 use super::time::{Duration, Time, TimeError, Value, Zone};
 use super::zones::Zones;
 use crate::import::lines::{ContentLine, ContentLines};
+use crate::import::values::value_of as value;
 
 /// Most dates that are taken from `RDATE` and `EXDATE` of one component, and most rules.
 const MAX_DATES: usize = 100_000;
@@ -53,6 +54,12 @@ impl Timing {
         let timing = reader.timing(text);
         (timing, reader.warnings)
     }
+}
+
+/// The time that one line gives, with its zone; `None` if it is none.
+pub(super) fn time_of(line: &ContentLine<'_>, zones: &Zones) -> Option<Time> {
+    let warnings = Vec::new();
+    Reader { zones, warnings }.time("", line)
 }
 
 struct Reader<'z> {
@@ -208,12 +215,6 @@ impl Reader<'_> {
             dates.push(Extra { start, end });
         }
     }
-}
-
-fn value(line: &ContentLine<'_>) -> String {
-    String::from_utf8_lossy(&line.unfolded_value())
-        .trim()
-        .to_owned()
 }
 
 /// Names and values of parameters, without the quotes.

@@ -5,6 +5,8 @@
 //! - [`time`]: dates, local times, instants, durations, and zones as offsets in time;
 //! - [`recurrence`]: rules, and the instances they make;
 //! - [`zones`]: from a `TZID` and a file's `VTIMEZONE` to a zone;
+//! - [`ics`]: records in foreign bytes, and out again;
+//! - `record`: all components with one UID ([`Record`]), read, made and changed;
 //! - `component`: what a component's text says of its time.
 //!
 //! ```
@@ -26,8 +28,13 @@
 //! ```
 
 mod component;
+pub mod ics;
+mod record;
 pub mod recurrence;
 pub mod time;
 pub mod zones;
 
 pub use component::TimingWarning;
+pub use record::{
+    Action, Added, Alarm, Class, Draft, Item, Person, Record, RecordError, Status, Trigger,
+};

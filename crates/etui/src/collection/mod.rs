@@ -38,6 +38,12 @@ impl ETag {
     }
 }
 
+/// The identity of a record that has no UID: from its content, line ends at its end aside.
+pub(crate) fn content_identity(text: &[u8]) -> String {
+    let hash = blake3::hash(text.trim_ascii_end());
+    format!("etui-{}", &hash.to_hex()[..32])
+}
+
 impl fmt::Display for ETag {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|b| write!(f, "{b:02x}"))

@@ -58,7 +58,20 @@ pub fn clean(record: &[u8]) -> Cow<'_, str> {
     }
 }
 
-fn utf16(record: &[u8]) -> Option<&'static Encoding> {
+/// The record as bytes of UTF-8 whose lines are those it came with; only one in UTF-16, or with
+/// 8-bit text that is not UTF-8, is made over ([`clean`]).
+pub(crate) fn as_utf8(record: &[u8]) -> Cow<'_, [u8]> {
+    if utf16(record).is_none() && std::str::from_utf8(record).is_ok() {
+        return Cow::Borrowed(record);
+    }
+    match clean(record) {
+        Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
+        Cow::Owned(text) => Cow::Owned(text.into_bytes()),
+    }
+}
+
+/// The encoding of a record in UTF-16.
+pub(crate) fn utf16(record: &[u8]) -> Option<&'static Encoding> {
     match record {
         [0xFF, 0xFE, ..] | [b'B' | b'b', 0, b'E' | b'e', 0, ..] => Some(UTF_16LE),
         [0xFE, 0xFF, ..] | [0, b'B' | b'b', 0, b'E' | b'e', ..] => Some(UTF_16BE),

@@ -57,12 +57,12 @@ pub(super) fn physical_line(bytes: &[u8], from: usize) -> Option<(usize, usize)>
 }
 
 /// Whether `text` is nothing but spaces and tabs.
-pub(super) fn is_blank(text: &[u8]) -> bool {
+pub(crate) fn is_blank(text: &[u8]) -> bool {
     text.iter().all(|byte| matches!(byte, b' ' | b'\t'))
 }
 
 /// `text` without the spaces and tabs around it.
-pub(super) fn trim(text: &[u8]) -> &[u8] {
+pub(crate) fn trim(text: &[u8]) -> &[u8] {
     let text = trim_start(text);
     let end = text
         .iter()
@@ -81,7 +81,7 @@ fn trim_start(text: &[u8]) -> &[u8] {
 
 /// Which end of a component a line is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Edge {
+pub(crate) enum Edge {
     /// `BEGIN:name`
     Begin,
     /// `END:name`
@@ -117,7 +117,7 @@ pub(super) fn strip_ignore_case<'a>(text: &'a [u8], prefix: &[u8]) -> Option<&'a
 
 /// The edge and the component name of a line that is exactly `BEGIN:name` or
 /// `END:name`, blanks at its end aside.
-pub(super) fn delimiter(text: &[u8]) -> Option<(Edge, &[u8])> {
+pub(crate) fn delimiter(text: &[u8]) -> Option<(Edge, &[u8])> {
     let (edge, rest) = edge(text)?;
     let name = trim(rest);
     (!name.is_empty() && name.iter().all(|&byte| is_name_byte(byte))).then_some((edge, name))
@@ -151,6 +151,18 @@ fn is_named(text: &[u8]) -> bool {
     name > 0 && matches!(text.get(name), Some(b':' | b';'))
 }
 
+/// Whether the line starts as a property does: with a name, and then `:` or `;`, or nothing when
+/// the fold is in the name.
+pub(crate) fn may_begin_property(text: &[u8]) -> bool {
+    let name = text
+        .iter()
+        .position(|&byte| !is_name_byte(byte) && byte != b'.');
+    match name {
+        Some(at) => at > 0 && matches!(text[at], b':' | b';'),
+        None => !text.is_empty(),
+    }
+}
+
 /// The group and the name of `group.name`.
 fn split_group(name: &[u8]) -> (Option<&[u8]>, &[u8]) {
     match memchr(b'.', name) {
@@ -177,13 +189,13 @@ fn find_colon(text: &[u8], quoted: &mut bool) -> Option<usize> {
 
 /// One parameter: `name=value`, or the bare word of vCard 2.1.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Param<'a> {
+pub(crate) struct Param<'a> {
     /// The whole parameter.
-    pub(super) text: &'a [u8],
+    pub(crate) text: &'a [u8],
     /// What stands before the `=`, or the bare word.
-    pub(super) name: &'a [u8],
+    pub(crate) name: &'a [u8],
     /// What stands after the `=`, without the quotes around it.
-    pub(super) value: Option<&'a [u8]>,
+    pub(crate) value: Option<&'a [u8]>,
 }
 
 impl Param<'_> {
@@ -200,7 +212,7 @@ impl Param<'_> {
 }
 
 /// The parameters of `text`, unfolded, separated by semicolons outside quotes.
-pub(super) fn params(text: &[u8]) -> impl Iterator<Item = Param<'_>> {
+pub(crate) fn params(text: &[u8]) -> impl Iterator<Item = Param<'_>> {
     let mut rest = Some(text).filter(|text| !text.is_empty());
     std::iter::from_fn(move || {
         let text = rest?;
@@ -485,6 +497,13 @@ impl<'a> ContentLine<'a> {
     /// The bytes of the record that the line takes, line ends included.
     pub fn raw(&self) -> &'a [u8] {
         self.slice(self.span.clone())
+    }
+
+    /// The edge and the name, if its first physical line is exactly `BEGIN:name` or `END:name`.
+    pub(crate) fn delimiter(&self) -> Option<(Edge, &'a [u8])> {
+        let raw = self.raw();
+        let (end, _) = physical_line(raw, 0)?;
+        delimiter(&raw[..end])
     }
 
     /// The line as one: without folds, soft breaks and the last line end. The

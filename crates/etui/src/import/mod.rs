@@ -6,10 +6,14 @@
 
 mod aside;
 pub mod clean;
+pub(crate) mod edit;
 pub mod lines;
+pub(crate) mod refusal;
+pub(crate) mod seen;
 pub mod split;
+pub(crate) mod stream;
+pub(crate) mod values;
 
-use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
 use std::io::Read;
 use std::ops::ControlFlow;
@@ -21,7 +25,9 @@ use crate::collection::{Condition, Derived, ETag, Outcome, Record};
 use crate::contacts::{Contacts, MAX_CARD};
 use crate::error::{Error, Result};
 use aside::Aside;
-use split::{Piece, Refusal, Splitter, record_excerpt};
+use seen::Seen;
+use split::{Piece, Refusal, Splitter};
+use stream::record_excerpt;
 
 /// Records in one transaction at the most, and bytes of their text, of a small import.
 const BATCH_RECORDS: usize = 1_000;
@@ -200,19 +206,6 @@ struct Run<'a, 's, R> {
     batch: Vec<Item<R>>,
     batch_bytes: usize,
     on_event: &'a mut dyn FnMut(ImportEvent<'_>) -> ControlFlow<()>,
-}
-
-/// Hashes that were met, in many small tables: of a million one table would double at some moment,
-/// and take half as much again while it does.
-#[derive(Default)]
-struct Seen([HashSet<u64>; 32]);
-
-impl Seen {
-    /// Tells whether this one is new.
-    fn insert(&mut self, hash: u64) -> bool {
-        // The upper bits choose; tables use others of a hash of their own.
-        self.0[(hash >> 59) as usize].insert(hash)
-    }
 }
 
 struct Item<R> {

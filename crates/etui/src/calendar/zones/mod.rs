@@ -17,6 +17,7 @@
 
 mod definition;
 mod windows;
+mod write;
 
 use std::collections::HashMap;
 

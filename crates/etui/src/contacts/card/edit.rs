@@ -4,8 +4,12 @@ use std::ops::Range;
 
 use super::{Card, CardError, Version, dates};
 use crate::error::Result;
-use crate::import::clean::clean;
-use crate::import::lines::{ContentLine, ContentLines};
+use crate::import::clean::as_utf8;
+use crate::import::edit::{
+    FOLD_AT, ending, fold, head_without, is_one_of, is_property_name, own_lines, splice, without,
+};
+use crate::import::lines::{ContentLine, ContentLines, Edge};
+use crate::import::values;
 
 /// A property to add.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -44,8 +48,19 @@ const PLAIN: &[&str] = &[
     "KIND",
 ];
 
-/// Octets of a physical line without its end (RFC 6350 §3.2).
-const FOLD_AT: usize = 75;
+/// Parameters that speak of how the old value was encoded.
+const ENCODINGS: &[&str] = &[
+    "ENCODING",
+    "CHARSET",
+    "QUOTED-PRINTABLE",
+    "BASE64",
+    "8BIT",
+    "7BIT",
+    "B",
+];
+
+/// The component whose lines are the card's own.
+const OWN: Option<&str> = Some("VCARD");
 
 impl Card {
     /// A new card (4.0) with this name to show, a UID of its own and nothing else.
@@ -56,19 +71,9 @@ impl Card {
         if display_name.trim().is_empty() {
             return Err(CardError::Empty.into());
         }
-        let high = crate::store::random()?.cast_unsigned();
-        let low = crate::store::random()?.cast_unsigned();
-        // RFC 9562 §5.4: version 4 in the 13th digit, variant 10 in the 17th.
-        let uid = format!(
-            "urn:uuid:{:08x}-{:04x}-4{:03x}-{:04x}-{:012x}",
-            high & 0xffff_ffff,
-            (high >> 32) & 0xffff,
-            (high >> 48) & 0xfff,
-            0x8000 | ((low >> 48) & 0x3fff),
-            low & 0xffff_ffff_ffff,
-        );
+        let uid = crate::store::uuid()?;
         let mut card = Self::parse(format!(
-            "BEGIN:VCARD\r\nVERSION:4.0\r\nUID:{uid}\r\nFN:-\r\nEND:VCARD\r\n"
+            "BEGIN:VCARD\r\nVERSION:4.0\r\nUID:urn:uuid:{uid}\r\nFN:-\r\nEND:VCARD\r\n"
         ))?;
         card.set("FN", display_name)?;
         Ok(card)
@@ -85,26 +90,14 @@ impl Card {
     pub fn set(&mut self, name: &str, value: &str) -> std::result::Result<(), CardError> {
         check_name(name)?;
         let text = self.editable();
-        let Some(line) = own_lines(&text).find(|l| l.name_is(name)) else {
+        let Some(line) = own_lines(&text, OWN).find(|l| l.name_is(name)) else {
             return self.add(&NewProperty {
                 name: name.to_owned(),
                 value: value.to_owned(),
                 ..NewProperty::default()
             });
         };
-        let mut head = String::new();
-        if let Some(group) = line.group {
-            head.push_str(&String::from_utf8_lossy(group));
-            head.push('.');
-        }
-        head.push_str(&String::from_utf8_lossy(line.name));
-        let params = line.unfolded_params();
-        for param in split_params(&String::from_utf8_lossy(&params)) {
-            if !says_encoding(param) {
-                head.push(';');
-                head.push_str(param);
-            }
-        }
+        let head = head_without(&line, ENCODINGS);
         let new = self.line(&head, name, value, ending(&text));
         self.splice(&text, line.span.clone(), &new)
     }
@@ -126,12 +119,12 @@ impl Card {
             head.push_str(kind);
         }
         let new = self.line(&head, &property.name, &property.value, ending(&text));
-        let place = own_lines(&text)
+        let place = own_lines(&text, OWN)
             .filter(|l| l.name_is(&property.name))
             .last()
             .map(|l| l.span.end)
             .or_else(|| {
-                let ends = ContentLines::new(&text).filter(|l| is_edge(l, "END"));
+                let ends = ContentLines::new(&text).filter(ends_card);
                 ends.last().map(|l| l.span.start)
             })
             .unwrap_or(text.len());
@@ -150,20 +143,13 @@ impl Card {
     ) -> std::result::Result<usize, CardError> {
         check_name(name)?;
         let text = self.editable();
-        let spans: Vec<Range<usize>> = own_lines(&text)
+        let spans: Vec<Range<usize>> = own_lines(&text, OWN)
             .filter(|l| l.name_is(name))
             .filter(|l| value.is_none_or(|v| self.has_value(l, name, v)))
             .map(|line| line.span)
             .collect();
-        let mut out = Vec::with_capacity(text.len());
-        let mut from = 0;
-        for span in &spans {
-            out.extend_from_slice(&text[from..span.start]);
-            from = span.end;
-        }
-        out.extend_from_slice(&text[from..]);
         if !spans.is_empty() {
-            *self = Self::parse(out)?;
+            *self = Self::parse(without(&text, &spans))?;
         }
         Ok(spans.len())
     }
@@ -182,11 +168,7 @@ impl Card {
     /// The text as bytes whose lines can be changed one by one. Cards in UTF-16, or with 8-bit
     /// text that is not UTF-8, become UTF-8 as a whole.
     fn editable(&self) -> Vec<u8> {
-        if std::str::from_utf8(&self.text).is_ok() && !self.text.contains(&0) {
-            self.text.clone()
-        } else {
-            clean(&self.text).into_owned().into_bytes()
-        }
+        as_utf8(&self.text).into_owned()
     }
 
     fn splice(
@@ -195,19 +177,7 @@ impl Card {
         place: Range<usize>,
         new: &[u8],
     ) -> std::result::Result<(), CardError> {
-        let mut out = Vec::with_capacity(text.len() + new.len());
-        out.extend_from_slice(&text[..place.start]);
-        // The line before may be the text's last and lack its end.
-        if !matches!(out.last(), None | Some(b'\n' | b'\r')) {
-            out.extend_from_slice(ending(text));
-        }
-        if goes_on(text, place.start) {
-            // An empty line is where it ends, and not the line that comes now.
-            out.extend_from_slice(ending(text));
-        }
-        out.extend_from_slice(new);
-        out.extend_from_slice(&text[place.end..]);
-        *self = Self::parse(out)?;
+        *self = Self::parse(splice(text, place, new))?;
         Ok(())
     }
 
@@ -224,135 +194,34 @@ impl Card {
     }
 }
 
-/// The lines of the card itself, without those of a card nested in it.
-fn own_lines(text: &[u8]) -> impl Iterator<Item = ContentLine<'_>> {
-    let mut depth = 0usize;
-    ContentLines::new(text).filter(move |line| {
-        if is_edge(line, "BEGIN") {
-            depth += 1;
-        }
-        let own = depth <= 1;
-        if is_edge(line, "END") {
-            depth = depth.saturating_sub(1);
-        }
-        own
-    })
-}
-
-/// Whether the line is `BEGIN:VCARD` or `END:VCARD`.
-fn is_edge(line: &ContentLine<'_>, name: &str) -> bool {
-    line.name_is(name)
-        && line
-            .unfolded_value()
-            .trim_ascii()
-            .eq_ignore_ascii_case(b"VCARD")
-}
-
-/// Whether the line before `at` is quoted-printable and ends with a soft break that nothing
-/// follows: what was put there would be taken for its continuation.
-fn goes_on(text: &[u8], at: usize) -> bool {
-    ContentLines::new(text)
-        .find(|line| line.span.end >= at)
-        .is_some_and(|line| {
-            line.span.end == at
-                && line.is_quoted_printable()
-                && line.raw().trim_ascii_end().ends_with(b"=")
-        })
+/// Whether the line is `END:VCARD`.
+fn ends_card(line: &ContentLine<'_>) -> bool {
+    line.delimiter()
+        .is_some_and(|(edge, name)| edge == Edge::End && name.eq_ignore_ascii_case(b"VCARD"))
 }
 
 fn check_name(name: &str) -> std::result::Result<(), CardError> {
-    let fits = !name.is_empty()
-        && name.len() <= 64
-        && name
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
-        && !["BEGIN", "END", "VERSION"]
-            .iter()
-            .any(|r| r.eq_ignore_ascii_case(name));
-    if fits {
-        Ok(())
-    } else {
-        Err(CardError::BadProperty(name.to_owned()))
+    match is_property_name(name) {
+        true => Ok(()),
+        false => Err(CardError::BadProperty(name.to_owned())),
     }
-}
-
-fn ending(text: &[u8]) -> &'static [u8] {
-    match memchr::memchr2(b'\r', b'\n', text) {
-        Some(at) if text[at] == b'\n' => b"\n",
-        Some(at) if text.get(at + 1) != Some(&b'\n') => b"\r",
-        _ => b"\r\n",
-    }
-}
-
-/// Splits parameters at `;` outside quotes.
-fn split_params(params: &str) -> impl Iterator<Item = &str> {
-    let mut quoted = false;
-    params
-        .split(move |c| {
-            quoted ^= c == '"';
-            c == ';' && !quoted
-        })
-        .filter(|p| !p.is_empty())
-}
-
-/// Whether a parameter speaks of how the old value was encoded.
-fn says_encoding(param: &str) -> bool {
-    let name = param.split('=').next().unwrap_or_default();
-    [
-        "ENCODING",
-        "CHARSET",
-        "QUOTED-PRINTABLE",
-        "BASE64",
-        "8BIT",
-        "7BIT",
-        "B",
-    ]
-    .iter()
-    .any(|n| n.eq_ignore_ascii_case(name))
-}
-
-fn is_one_of(names: &[&str], name: &str) -> bool {
-    names.iter().any(|n| n.eq_ignore_ascii_case(name))
 }
 
 /// RFC 6350 §3.4; vCard 2.1 escapes only `;`.
 fn escape(name: &str, value: &str, old: bool) -> String {
-    let mut out = String::with_capacity(value.len() + 8);
-    let mut chars = value.chars().peekable();
-    let plain = is_one_of(PLAIN, name);
-    while let Some(c) = chars.next() {
-        match c {
-            '\r' => {
-                chars.next_if_eq(&'\n');
-                out.push_str(if old { "\r\n" } else { "\\n" });
-            }
-            '\n' => out.push_str(if old { "\r\n" } else { "\\n" }),
-            _ if plain => out.push(c),
-            '\\' if !old => out.push_str("\\\\"),
-            ';' if !is_one_of(STRUCTURED, name) => out.push_str("\\;"),
-            ',' if !old && !is_one_of(LISTS, name) => out.push_str("\\,"),
-            _ => out.push(c),
+    let mut special = String::new();
+    if !is_one_of(PLAIN, name) {
+        if !is_one_of(STRUCTURED, name) {
+            special.push(';');
+        }
+        if !old {
+            special.push('\\');
+        }
+        if !old && !is_one_of(LISTS, name) {
+            special.push(',');
         }
     }
-    out
-}
-
-/// Folds at 75 octets, never inside a character.
-fn fold(line: &str, ending: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(line.len() + line.len() / 40 + 2);
-    let mut rest = line;
-    let mut room = FOLD_AT;
-    while rest.len() > room {
-        let (now, later) = rest.split_at(rest.floor_char_boundary(room));
-        out.extend_from_slice(now.as_bytes());
-        out.extend_from_slice(ending);
-        out.push(b' ');
-        rest = later;
-        room = FOLD_AT - 1;
-    }
-    out.extend_from_slice(rest.as_bytes());
-    out.extend_from_slice(ending);
-    out
+    values::escape(value, &special, if old { "\r\n" } else { "\\n" })
 }
 
 /// RFC 2045 §6.7, as vCard 2.1 §2.1.3 uses it.

@@ -29,8 +29,7 @@ use calcard::vcard::{VCard, VCardEntry, VCardProperty, VCardValue, VCardVersion}
 use calcard::{Entry, Parser};
 
 use super::keys;
-use crate::collection::{Derived, Deriving, Kind, Record};
-
+use crate::collection::{Derived, Deriving, Kind, Record, content_identity};
 use crate::import::clean::clean;
 use crate::import::lines::component_body;
 
@@ -172,10 +171,7 @@ impl Card {
     pub fn identity(&self) -> Cow<'_, str> {
         match self.uid() {
             Some(uid) => Cow::Borrowed(uid),
-            None => {
-                let hash = blake3::hash(self.text.trim_ascii_end());
-                Cow::Owned(format!("etui-{}", &hash.to_hex()[..32]))
-            }
+            None => Cow::Owned(content_identity(&self.text)),
         }
     }
 

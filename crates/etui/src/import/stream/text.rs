@@ -5,39 +5,39 @@ use memchr::memchr2;
 use crate::import::lines::{Edge, begins, delimiter, edge, is_blank, strip_ignore_case, ungrouped};
 
 /// How many characters an excerpt has at most.
-pub(super) const EXCERPT_CHARS: usize = 80;
+pub(crate) const EXCERPT_CHARS: usize = 80;
 
 const UTF8_BOM: &[u8] = b"\xEF\xBB\xBF";
 
 /// What stands for U+FEFF and for any other character that is not ASCII when
 /// UTF-16 is narrowed to bytes for looking at.
 const NARROW_BOM: u8 = 0xFE;
-pub(super) const NARROW_OTHER: u8 = 0xFF;
+const NARROW_OTHER: u8 = 0xFF;
 
 /// The width and order of the units of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Units {
+pub(crate) enum Units {
     Bytes,
     Utf16Le,
     Utf16Be,
 }
 
 impl Units {
-    pub(super) fn width(self) -> usize {
+    pub(crate) fn width(self) -> usize {
         match self {
             Self::Bytes => 1,
             Self::Utf16Le | Self::Utf16Be => 2,
         }
     }
 
-    pub(super) fn unit(self, pair: [u8; 2]) -> u16 {
+    pub(crate) fn unit(self, pair: [u8; 2]) -> u16 {
         match self {
             Self::Utf16Be => u16::from_be_bytes(pair),
             Self::Bytes | Self::Utf16Le => u16::from_le_bytes(pair),
         }
     }
 
-    pub(super) fn narrow(self, pair: [u8; 2]) -> u8 {
+    pub(crate) fn narrow(self, pair: [u8; 2]) -> u8 {
         match self.unit(pair) {
             0xFEFF => NARROW_BOM,
             unit => u8::try_from(unit)
@@ -47,9 +47,18 @@ impl Units {
         }
     }
 
+    /// Text of 16-bit units as bytes that can be looked at.
+    pub(crate) fn narrow_all(self, bytes: &[u8], out: &mut Vec<u8>) {
+        let pairs = bytes.chunks_exact(2);
+        let half = pairs.remainder().iter().map(|_| NARROW_OTHER);
+        let pairs = pairs.map(|pair| self.narrow([pair[0], pair[1]]));
+        out.clear();
+        out.extend(pairs.chain(half));
+    }
+
     /// The first line end in `bytes`, which start with a whole unit, from
     /// `from` on: its position and whether it is a CR.
-    pub(super) fn line_end(self, bytes: &[u8], mut from: usize) -> Option<(usize, bool)> {
+    pub(crate) fn line_end(self, bytes: &[u8], mut from: usize) -> Option<(usize, bool)> {
         if self == Self::Bytes {
             let at = from + memchr2(b'\n', b'\r', bytes.get(from..)?)?;
             return Some((at, bytes[at] == b'\r'));
@@ -68,7 +77,7 @@ impl Units {
 
     /// The length of the line whose text ends at `text`, line end included.
     /// `None` if it ends with a CR and what follows is not there yet.
-    pub(super) fn whole(
+    pub(crate) fn whole(
         self,
         bytes: &[u8],
         text: usize,
@@ -104,7 +113,7 @@ impl Units {
 
 /// What the text of a line is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// `BEGIN:name`, after this many bytes of byte order mark.
     Begin {
         bom: usize,
@@ -120,7 +129,7 @@ pub(super) enum Kind {
     Text,
 }
 
-pub(super) fn kind(units: Units, line: &[u8], name: &[u8]) -> Kind {
+pub(crate) fn kind(units: Units, line: &[u8], name: &[u8]) -> Kind {
     let mark = match units {
         Units::Bytes => UTF8_BOM,
         Units::Utf16Le | Units::Utf16Be => &[NARROW_BOM],
@@ -149,7 +158,7 @@ fn end_begin(mark: &[u8], line: &[u8], name: &[u8]) -> Option<usize> {
 
 /// How `bytes` start, for a person to recognise them: the first line that says
 /// more than where a record begins or ends and of which version it is.
-pub(super) fn excerpt(units: Units, bytes: &[u8]) -> String {
+pub(crate) fn excerpt(units: Units, bytes: &[u8]) -> String {
     let text = units.text(bytes);
     let text = text.trim_start_matches('\u{FEFF}').trim();
     let says_more = |line: &&str| {

@@ -1,0 +1,110 @@
+//! What the invented events are about.
+
+/// What happens.
+pub(super) const WHATS: [&str; 40] = [
+    "Lunch",
+    "Call",
+    "Review",
+    "Rehearsal",
+    "Dentist",
+    "Jour fixe",
+    "Planning",
+    "Workshop",
+    "Dinner",
+    "Concert",
+    "Swimming",
+    "Yoga",
+    "Parents' evening",
+    "Haircut",
+    "Train",
+    "Flight",
+    "Handover",
+    "Interview",
+    "Training",
+    "Sprint",
+    "Breakfast",
+    "Besprechung",
+    "Müllabfuhr",
+    "Chorprobe",
+    "Elternabend",
+    "Zahnarzt",
+    "Geburtstag",
+    "Réunion",
+    "Déjeuner",
+    "Médecin",
+    "Cena",
+    "Reunión",
+    "Spotkanie",
+    "Möte",
+    "会議",
+    "散歩",
+    "Visita",
+    "Oběd",
+    "Συνάντηση",
+    "Встреча",
+];
+
+/// Whom or what it is about; an empty one is left out.
+pub(super) const WITH: [&str; 24] = [
+    "",
+    "",
+    "",
+    "",
+    "Ada",
+    "Björn",
+    "Chiara",
+    "Dmitri",
+    "Emre",
+    "François",
+    "Grace",
+    "Hélène",
+    "Ines",
+    "Jón",
+    "Kofi",
+    "Łukasz",
+    "the Müllers",
+    "the team",
+    "the bank",
+    "project Nordlicht",
+    "quarterly figures",
+    "the new building",
+    "grandmother",
+    "class 4b",
+];
+
+/// Where.
+pub(super) const PLACES: [&str; 16] = [
+    "Room 4",
+    "Room 2.14",
+    "Office",
+    "At home",
+    "Café am Markt",
+    "Main Street 12",
+    "Station",
+    "School",
+    "Town hall",
+    "Online",
+    "Aula",
+    "Sports hall",
+    "Harbour, quay 7",
+    "Praxis Dr. Öz",
+    "東京",
+    "Bibliothek",
+];
+
+/// More about it.
+pub(super) const NOTES: [&str; 8] = [
+    "Bring the documents.",
+    "Agenda:\n1. Numbers\n2. Anything else",
+    "Dial in: +1-202-555-0147, code 4711#",
+    "Please be there ten minutes early; the door closes.",
+    "Karte mitnehmen, und die Überweisung nicht vergessen.",
+    "See https://wiki.example.org/notes?id=42 for all of it.",
+    "Moved from last week, since the room was taken by somebody else; the next one will be at the usual time and place again.",
+    "N'oubliez pas les clés.",
+];
+
+/// What it belongs to.
+pub(super) const CATEGORIES: [&str; 8] = [
+    "Work", "Family", "Health", "Travel", "Sport", "School", "Music", "Birthday",
+];

@@ -1,0 +1,292 @@
+//! [`Frame`]: what of a calendar object is in none of its records, with holes where they stood.
+//!
+//! ```text
+//! frame   := version:u8 segment*
+//! segment := part:u8 length:varint bytes    0..3: a text that begins, stands in the middle, is
+//!                                           a component of another kind, ends
+//!          | 4 hash:16 bytes                a VTIMEZONE, by its ETag
+//!          | 5 count:varint                 so many components of records, one after another
+//! ```
+//!
+//! A frame is shared by its content: objects written by one program with the same zones and as
+//! many components have the same one.
+
+use super::piece::{FrameText, Part};
+use crate::collection::ETag;
+use crate::import::clean::utf16;
+use crate::text::varint;
+
+const VERSION: u8 = 1;
+const ZONE: u8 = 4;
+const COMPONENTS: u8 = 5;
+
+/// The frame of one calendar object.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Frame {
+    bytes: Vec<u8>,
+    components: u32,
+}
+
+/// A part of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Segment<'f> {
+    /// Bytes as they came.
+    Text(Part, &'f [u8]),
+    /// Here stands the `VTIMEZONE` with these bytes.
+    Zone(ETag),
+    /// Here stand so many components, each the next in number.
+    Components(u32),
+}
+
+impl Frame {
+    /// The frame of records that came in no object.
+    #[must_use]
+    pub fn plain() -> Self {
+        let mut builder = FrameBuilder::new();
+        builder.push(
+            Part::Begin,
+            b"BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//etui//etui//EN\r\n",
+        );
+        builder.push(Part::End, b"END:VCALENDAR\r\n");
+        builder.finish()
+    }
+
+    /// The same with more zones before its components, such as those of new records; see
+    /// [`Definition::to_text`](crate::calendar::zones::Definition::to_text).
+    #[must_use]
+    pub fn with_zones(&self, zones: impl IntoIterator<Item = ETag>) -> Self {
+        let mut rest = self.bytes.get(1..).unwrap_or_default();
+        let all = rest;
+        if !matches!(take_segment(&mut rest), Some(Segment::Text(Part::Begin, _))) {
+            rest = all;
+        }
+        let (begin, rest) = self.bytes.split_at(self.bytes.len() - rest.len());
+        let mut bytes = begin.to_vec();
+        for zone in zones {
+            bytes.push(ZONE);
+            bytes.extend_from_slice(&zone.0);
+        }
+        bytes.extend_from_slice(rest);
+        Self {
+            bytes,
+            components: self.components,
+        }
+    }
+
+    /// The frame that [`Frame::as_bytes`] gave these bytes of; `None` if none did.
+    #[must_use]
+    pub fn from_bytes(bytes: Vec<u8>) -> Option<Self> {
+        let (&version, mut rest) = bytes.split_first()?;
+        let mut components = 0u32;
+        while !rest.is_empty() {
+            if let Segment::Components(count) = take_segment(&mut rest)? {
+                components = components.checked_add(count)?;
+            }
+        }
+        (version == VERSION).then_some(Self { bytes, components })
+    }
+
+    /// The form in which it is stored.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// What it is shared by.
+    #[must_use]
+    pub fn hash(&self) -> ETag {
+        ETag::of(&self.bytes)
+    }
+
+    /// How many components of records the object had.
+    #[must_use]
+    pub fn components(&self) -> u32 {
+        self.components
+    }
+
+    /// Its parts, in order.
+    pub fn segments(&self) -> impl Iterator<Item = Segment<'_>> {
+        let mut rest = self.bytes.get(1..).unwrap_or_default();
+        std::iter::from_fn(move || take_segment(&mut rest))
+    }
+
+    /// The zones it has, in order.
+    pub fn zones(&self) -> impl Iterator<Item = ETag> {
+        self.segments().filter_map(|segment| match segment {
+            Segment::Zone(zone) => Some(zone),
+            _ => None,
+        })
+    }
+
+    /// The text it begins with.
+    #[must_use]
+    pub fn head(&self) -> &[u8] {
+        match self.segments().next() {
+            Some(Segment::Text(Part::Begin, text)) => text,
+            _ => b"",
+        }
+    }
+}
+
+fn take_segment<'f>(bytes: &mut &'f [u8]) -> Option<Segment<'f>> {
+    let (&tag, rest) = bytes.split_first()?;
+    *bytes = rest;
+    let part = match tag {
+        0 => Part::Begin,
+        1 => Part::Middle,
+        2 => Part::Other,
+        3 => Part::End,
+        ZONE => {
+            let (hash, rest) = bytes.split_first_chunk()?;
+            *bytes = rest;
+            return Some(Segment::Zone(ETag(*hash)));
+        }
+        COMPONENTS => {
+            let count = varint::take(bytes)?;
+            return u32::try_from(count).ok().map(Segment::Components);
+        }
+        _ => return None,
+    };
+    varint::take_bytes(bytes).map(|text| Segment::Text(part, text))
+}
+
+/// Puts a frame together from the pieces of one object, in their order.
+#[derive(Debug, Default)]
+pub struct FrameBuilder {
+    bytes: Vec<u8>,
+    /// Components since the last other piece, and before that.
+    run: u32,
+    before: u32,
+    /// What the object began with, to end it likewise.
+    head: Vec<u8>,
+    ended: bool,
+    /// A zone came behind a component.
+    late_zone: bool,
+}
+
+impl FrameBuilder {
+    /// Of an object that begins.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            bytes: vec![VERSION],
+            ..Self::default()
+        }
+    }
+
+    /// A text comes.
+    pub fn text(&mut self, text: &FrameText) {
+        self.push(text.part, &text.bytes);
+    }
+
+    /// A zone comes.
+    pub fn zone(&mut self, zone: ETag) {
+        self.late_zone |= self.components() > 0;
+        self.end_run();
+        self.bytes.push(ZONE);
+        self.bytes.extend_from_slice(&zone.0);
+    }
+
+    /// A component of a record comes; so many came before it.
+    pub fn component(&mut self) {
+        self.run += 1;
+    }
+
+    /// How many components came so far.
+    #[must_use]
+    pub fn components(&self) -> u32 {
+        self.before + self.run
+    }
+
+    /// Whether a `VTIMEZONE` came behind a component, whose times may be in it.
+    #[must_use]
+    pub fn has_late_zone(&self) -> bool {
+        self.late_zone
+    }
+
+    pub(super) fn push(&mut self, part: Part, text: &[u8]) {
+        self.end_run();
+        if part == Part::Begin {
+            self.head = text.iter().take(64).copied().collect();
+        }
+        self.ended |= part == Part::End;
+        self.bytes.push(match part {
+            Part::Begin => 0,
+            Part::Middle => 1,
+            Part::Other => 2,
+            Part::End => 3,
+        });
+        varint::push_bytes(&mut self.bytes, text);
+    }
+
+    pub(super) fn components_run(&mut self, count: u32) {
+        self.run += count;
+    }
+
+    fn end_run(&mut self) {
+        let run = std::mem::take(&mut self.run);
+        if run > 0 {
+            self.before += run;
+            self.bytes.push(COMPONENTS);
+            varint::push(&mut self.bytes, run.into());
+        }
+    }
+
+    /// The frame. An object that was cut off gets the END it lacks.
+    #[must_use]
+    pub fn finish(mut self) -> Frame {
+        if !self.ended {
+            let end = "END:VCALENDAR\r\n";
+            let head = std::mem::take(&mut self.head);
+            self.push(Part::End, &super::write::in_units(utf16(&head), end));
+        }
+        self.end_run();
+        Frame {
+            bytes: self.bytes,
+            components: self.before,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn a_frame_reads_back_and_damage_is_noticed() {
+        let mut builder = FrameBuilder::new();
+        builder.push(Part::Begin, b"BEGIN:VCALENDAR\n");
+        builder.zone(ETag::of(b"zone"));
+        builder.component();
+        builder.component();
+        builder.push(Part::Middle, b"\n");
+        builder.component();
+        builder.push(Part::End, b"END:VCALENDAR\n");
+        assert!(!builder.has_late_zone());
+        let frame = builder.finish();
+        assert_eq!(frame.components(), 3);
+        let segments: Vec<_> = frame.segments().collect();
+        assert_eq!(
+            segments,
+            [
+                Segment::Text(Part::Begin, b"BEGIN:VCALENDAR\n"),
+                Segment::Zone(ETag::of(b"zone")),
+                Segment::Components(2),
+                Segment::Text(Part::Middle, b"\n"),
+                Segment::Components(1),
+                Segment::Text(Part::End, b"END:VCALENDAR\n"),
+            ]
+        );
+        let more = frame.with_zones([ETag::of(b"more")]);
+        assert_eq!(more.zones().next(), Some(ETag::of(b"more")));
+        assert_eq!(more.segments().count(), 7);
+        assert_eq!(Frame::from_bytes(more.as_bytes().to_vec()), Some(more));
+        let bytes = frame.as_bytes().to_vec();
+        assert_eq!(Frame::from_bytes(bytes.clone()), Some(frame));
+        assert_eq!(Frame::from_bytes(Vec::new()), None);
+        assert_eq!(Frame::from_bytes(bytes[..bytes.len() - 1].to_vec()), None);
+        assert_eq!(Frame::from_bytes(vec![VERSION, 9]), None);
+        assert_eq!(Frame::from_bytes(vec![VERSION + 1]), None);
+    }
+}

@@ -1,0 +1,137 @@
+//! [`Alarm`]: when a component wants to be noticed (RFC 5545 §3.6.6, RFC 9074).
+
+use super::component_time;
+use crate::calendar::time::{Duration, Time, Timestamp, Zone};
+use crate::calendar::zones::Zones;
+use crate::import::lines::ContentLine;
+use crate::import::values::{param, unescape, value_of};
+
+/// What an alarm does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Action {
+    /// Shows its text.
+    #[default]
+    Display,
+    /// Sounds.
+    Audio,
+    /// Sends a mail.
+    Email,
+    /// Nothing, or nothing that is known here (Apple's `NONE`, `PROCEDURE`).
+    Other,
+}
+
+/// When an alarm is due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trigger {
+    /// So long after the start, or before it.
+    Start(Duration),
+    /// So long after the end, or before it.
+    End(Duration),
+    /// At an instant.
+    At(Timestamp),
+}
+
+/// An alarm of a component.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Alarm {
+    /// What it does.
+    pub action: Action,
+    /// When it is due.
+    pub trigger: Trigger,
+    /// How often it is repeated after that.
+    pub repeat: u32,
+    /// The time between two of them; none are repeated without.
+    pub every: Option<Duration>,
+    /// Its text.
+    pub description: Option<String>,
+    /// When it was last acknowledged (`ACKNOWLEDGED`); what was due before is done with.
+    pub acknowledged: Option<Timestamp>,
+}
+
+impl Alarm {
+    /// When it is due for an instance from `start` to `end`, in order; days and floating times are
+    /// read in the zone `viewer`.
+    pub fn due(&self, start: &Time, end: &Time, viewer: &Zone) -> impl Iterator<Item = Timestamp> {
+        let first = match self.trigger {
+            Trigger::At(at) => at,
+            Trigger::Start(after) => moved(start, after, viewer),
+            Trigger::End(after) => moved(end, after, viewer),
+        };
+        let every = self.every.map_or(0, Duration::nominal_seconds);
+        let repeat = if every > 0 { self.repeat } else { 0 };
+        (0..=i64::from(repeat)).map(move |n| first.plus_seconds(n.saturating_mul(every)))
+    }
+}
+
+/// `time` and a duration: days by the calendar of its zone, hours by the clock.
+fn moved(time: &Time, by: Duration, viewer: &Zone) -> Timestamp {
+    let zone = time.zone().unwrap_or(viewer);
+    let wall = time.wall();
+    let (date, of_day) = (
+        wall.date(),
+        wall.seconds() - wall.date().midnight().seconds(),
+    );
+    let wall = date.plus_days(by.days()).midnight().plus_seconds(of_day);
+    zone.to_utc(wall).plus_seconds(by.seconds())
+}
+
+/// A `VALARM` being read.
+#[derive(Debug, Default)]
+pub(super) struct Part {
+    action: Action,
+    trigger: Option<Trigger>,
+    repeat: u32,
+    every: Option<Duration>,
+    description: Option<String>,
+    acknowledged: Option<Timestamp>,
+}
+
+impl Part {
+    pub(super) fn take(&mut self, line: &ContentLine<'_>, zones: &Zones) {
+        let value = || value_of(line);
+        if line.name_is("ACTION") {
+            self.action = match value().to_ascii_uppercase().as_str() {
+                "DISPLAY" => Action::Display,
+                "AUDIO" => Action::Audio,
+                "EMAIL" => Action::Email,
+                _ => Action::Other,
+            };
+        } else if line.name_is("TRIGGER") {
+            self.trigger = self.trigger.or_else(|| trigger(line, zones));
+        } else if line.name_is("REPEAT") {
+            self.repeat = value().parse().unwrap_or(0);
+        } else if line.name_is("DURATION") {
+            self.every = value().parse().ok();
+        } else if line.name_is("DESCRIPTION") {
+            self.description = Some(unescape(&value()));
+        } else if line.name_is("ACKNOWLEDGED") {
+            let time = component_time(line, zones);
+            self.acknowledged = time.map(|time| time.at(&Zone::UTC));
+        }
+    }
+
+    /// The alarm; `None` without a time that is understood.
+    pub(super) fn complete(self) -> Option<Alarm> {
+        Some(Alarm {
+            action: self.action,
+            trigger: self.trigger?,
+            repeat: self.repeat,
+            every: self.every,
+            description: self.description.filter(|text| !text.is_empty()),
+            acknowledged: self.acknowledged,
+        })
+    }
+}
+
+fn trigger(line: &ContentLine<'_>, zones: &Zones) -> Option<Trigger> {
+    if let Ok(after) = value_of(line).parse::<Duration>() {
+        let of_end = param(line, "RELATED").is_some_and(|r| r.eq_ignore_ascii_case("END"));
+        return Some(match of_end {
+            true => Trigger::End(after),
+            false => Trigger::Start(after),
+        });
+    }
+    // UTC by the letter; a time without zone is read as such.
+    let time = component_time(line, zones)?;
+    Some(Trigger::At(time.at(&Zone::UTC)))
+}

@@ -1,0 +1,288 @@
+//! [`Record`]: all components with one UID, their text as it came and what it says.
+//!
+//! ```
+//! use etui::calendar::{Record, zones::Zones};
+//!
+//! let record = Record::parse(
+//!     "BEGIN:VEVENT\r\nUID:1\r\nDTSTART:20261121T190000Z\r\nSUMMARY:Concert\r\n\
+//!      X-SEAT:12\r\nEND:VEVENT\r\n",
+//!     &Zones::new(),
+//! )?;
+//! assert_eq!(record.main().summary.as_deref(), Some("Concert"));
+//! assert_eq!(record.identity(), "1");
+//! # Ok::<(), etui::calendar::RecordError>(())
+//! ```
+//!
+//! ```text
+//! text := component+        each from BEGIN through the line end after END, in the order in
+//!                           which they came; nothing but blank lines between them
+//! ```
+
+mod alarm;
+mod draft;
+mod edit;
+mod item;
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use super::component::time_of as component_time;
+use super::ics::{Kind, MAX_COMPONENT, RawComponent};
+use super::recurrence::{Series, Timing};
+use super::zones::Zones;
+use crate::import::clean::{as_utf8, utf16};
+use crate::import::edit::ending;
+use crate::import::lines::{Edge, delimiter, is_blank};
+use crate::import::stream::Units;
+
+pub use alarm::{Action, Alarm, Trigger};
+pub use draft::Draft;
+pub use item::{Class, Item, Person, Status};
+
+/// Why bytes are not a record that can be kept.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RecordError {
+    /// The bytes are not whole components.
+    #[error(
+        "not an event, to-do or journal: it must begin with BEGIN:VEVENT (or VTODO, VJOURNAL) and end with its END"
+    )]
+    NotARecord,
+    /// Its components have different UIDs, or several have none.
+    #[error(
+        "components of several records; give those of one UID at a time, or import them as a file"
+    )]
+    Several,
+    /// It says nothing.
+    #[error("an empty component: no start, no summary, nothing else")]
+    Empty,
+    /// Larger than [`MAX_COMPONENT`].
+    #[error("a record of {size} bytes; at most {MAX_COMPONENT} are kept (is it an attachment?)")]
+    TooLarge {
+        /// Its size in bytes.
+        size: usize,
+    },
+    /// A property name that no content line can have.
+    #[error("\"{0}\" cannot be a property's name: letters, digits and - only")]
+    BadProperty(String),
+    /// It has not so many components.
+    #[error("the record has no component {0}")]
+    NoComponent(usize),
+}
+
+/// All components with one UID.
+#[derive(Debug, Clone)]
+pub struct Record {
+    text: Vec<u8>,
+    components: Vec<Component>,
+}
+
+/// A component of a record.
+#[derive(Debug, Clone)]
+struct Component {
+    span: Range<usize>,
+    /// Its `RECURRENCE-ID` as written.
+    replaces: Option<String>,
+    item: Item,
+}
+
+/// What became of a component that came to a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Added {
+    /// It is the record's last now.
+    New,
+    /// The record had it, byte for byte.
+    Repeated,
+    /// The record has another one for the same instance, and keeps it.
+    Refused,
+}
+
+impl PartialEq for Record {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+impl Eq for Record {}
+
+impl Record {
+    /// Reads the components of one record, with the zones that their `TZID`s may name. The bytes
+    /// are kept as they are.
+    ///
+    /// # Errors
+    /// [`RecordError`]: not components of one record, empty, or too large.
+    pub fn parse(text: impl Into<Vec<u8>>, zones: &Zones) -> Result<Self, RecordError> {
+        let text = text.into();
+        if text.len() > MAX_COMPONENT {
+            return Err(RecordError::TooLarge { size: text.len() });
+        }
+        let mut components: Vec<Component> = Vec::new();
+        for (kind, span) in spans(&text).ok_or(RecordError::NotARecord)? {
+            let (item, head) = Item::read(kind, &as_utf8(&text[span.clone()]), zones);
+            if !head.has_property {
+                return Err(RecordError::Empty);
+            }
+            if let Some(first) = components.first()
+                && (item.uid.is_none() || item.uid != first.item.uid)
+            {
+                return Err(RecordError::Several);
+            }
+            let replaces = head.replaces;
+            components.push(Component {
+                span,
+                replaces,
+                item,
+            });
+        }
+        if components.is_empty() {
+            return Err(RecordError::NotARecord);
+        }
+        Ok(Self { text, components })
+    }
+
+    /// The components as they came, byte for byte.
+    #[must_use]
+    pub fn text(&self) -> &[u8] {
+        &self.text
+    }
+
+    /// The components as they came.
+    #[must_use]
+    pub fn into_text(self) -> Vec<u8> {
+        self.text
+    }
+
+    /// The UID, if there is one (RFC 5545 §3.8.4.7).
+    #[must_use]
+    pub fn uid(&self) -> Option<&str> {
+        self.main().uid.as_deref()
+    }
+
+    /// What the store knows the record by: its UID, or else an identity made from its content, so
+    /// that the same component is the same record however often it comes.
+    #[must_use]
+    pub fn identity(&self) -> Cow<'_, str> {
+        match self.uid() {
+            Some(uid) => Cow::Borrowed(uid),
+            None => Cow::Owned(crate::collection::content_identity(&self.text)),
+        }
+    }
+
+    /// What its components say, in their order.
+    pub fn items(&self) -> impl ExactSizeIterator<Item = &Item> {
+        self.components.iter().map(|c| &c.item)
+    }
+
+    /// The bytes of each component, in their order; what [`ObjectWriter`] is given.
+    ///
+    /// [`ObjectWriter`]: super::ics::ObjectWriter
+    pub fn texts(&self) -> impl ExactSizeIterator<Item = &[u8]> {
+        self.components.iter().map(|c| &self.text[c.span.clone()])
+    }
+
+    /// The component that stands for the record: the first that changes no instance of another.
+    #[must_use]
+    pub fn main(&self) -> &Item {
+        &self.components[self.main_at()].item
+    }
+
+    /// Its place among the components.
+    #[must_use]
+    pub fn main_at(&self) -> usize {
+        let is_main = |c: &Component| c.replaces.is_none();
+        self.components.iter().position(is_main).unwrap_or(0)
+    }
+
+    /// When it is, with all its components. An [`Instance`]'s component is the place among those
+    /// of them that say a time ([`Item::timing`]).
+    ///
+    /// [`Instance`]: super::recurrence::Instance
+    #[must_use]
+    pub fn series(&self) -> Series {
+        let timings: Vec<Timing> = self.items().filter_map(|i| i.timing.clone()).collect();
+        Series::new(&timings)
+    }
+
+    /// Whether all these components are the record's, byte for byte.
+    #[must_use]
+    pub fn holds(&self, components: &[RawComponent]) -> bool {
+        let mine: std::collections::HashSet<&[u8]> = self.texts().collect();
+        components.iter().all(|c| mine.contains(&*c.bytes))
+    }
+
+    /// Puts a component with the record's UID behind the others.
+    ///
+    /// # Errors
+    /// [`RecordError`]: another UID or none, too large.
+    pub fn add(&mut self, component: &RawComponent, zones: &Zones) -> Result<Added, RecordError> {
+        let same = self
+            .components
+            .iter()
+            .find(|c| c.item.kind == component.kind && c.replaces == component.replaces);
+        if let Some(same) = same {
+            return Ok(match self.text[same.span.clone()] == *component.bytes {
+                true => Added::Repeated,
+                false => Added::Refused,
+            });
+        }
+        let mut text = self.text.clone();
+        if !matches!(text.last(), Some(b'\n' | b'\r' | 0)) {
+            text.extend_from_slice(ending(&text));
+        }
+        text.extend_from_slice(&component.bytes);
+        *self = Self::parse(text, zones)?;
+        Ok(Added::New)
+    }
+}
+
+/// Where the components of a record are; `None` if something else stands there.
+fn spans(text: &[u8]) -> Option<Vec<(Kind, Range<usize>)>> {
+    let units = match utf16(text) {
+        Some(encoding) if encoding == encoding_rs::UTF_16BE => Units::Utf16Be,
+        Some(_) => Units::Utf16Le,
+        None => Units::Bytes,
+    };
+    let mut found = Vec::new();
+    let mut names: Vec<Vec<u8>> = Vec::new();
+    let mut narrow = Vec::new();
+    let mut start = 0;
+    let mut at = 0;
+    while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
+        let (end, is_cr) = units.line_end(rest, 0).unwrap_or((rest.len(), false));
+        let whole = units.whole(rest, end, is_cr, true).unwrap_or(end);
+        let next = text.len().min(at + whole);
+        let line = match units {
+            Units::Bytes => &rest[..end],
+            _ => {
+                units.narrow_all(&rest[..end], &mut narrow);
+                &narrow
+            }
+        };
+        match delimiter(line) {
+            Some((Edge::Begin, name)) => {
+                if names.is_empty() {
+                    start = at;
+                }
+                names.push(name.to_ascii_uppercase());
+                if names.len() > super::ics::MAX_DEPTH {
+                    return None;
+                }
+            }
+            Some((Edge::End, name)) => {
+                let begun = names.pop()?;
+                if !begun.eq_ignore_ascii_case(name) {
+                    return None;
+                }
+                if names.is_empty() {
+                    found.push((Kind::named(name)?, start..next));
+                }
+            }
+            None if names.is_empty() && !is_blank(line) => return None,
+            None => {}
+        }
+        at = next;
+    }
+    names.is_empty().then_some(found)
+}

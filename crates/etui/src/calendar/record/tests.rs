@@ -1,0 +1,255 @@
+//! Records: read, made, changed.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use super::*;
+use crate::calendar::time::{Date, Time, Timestamp, Zone};
+use crate::calendar::zones::Zones;
+
+fn parse(text: &str) -> Record {
+    Record::parse(text, &Zones::new()).unwrap()
+}
+
+fn event(body: &str) -> String {
+    format!("BEGIN:VEVENT\r\nUID:1\r\n{body}END:VEVENT\r\n")
+}
+
+fn raw(text: &str) -> RawComponent {
+    let input = format!("BEGIN:VCALENDAR\r\n{text}END:VCALENDAR\r\n");
+    crate::calendar::ics::Reader::new(input.as_bytes())
+        .find_map(|piece| match piece.unwrap() {
+            crate::calendar::ics::Piece::Component(component) => Some(component),
+            _ => None,
+        })
+        .unwrap()
+}
+
+#[test]
+fn what_is_no_record_is_refused() {
+    let no = |text: &str| Record::parse(text, &Zones::new()).unwrap_err();
+    for text in [
+        "",
+        "hello",
+        "BEGIN:VEVENT\nUID:1\n",
+        "BEGIN:VEVENT\nUID:1\nEND:VTODO\n",
+        "BEGIN:VEVENT\nUID:1\nEND:VEVENT\ntext\n",
+        "BEGIN:VTIMEZONE\nTZID:1\nEND:VTIMEZONE\n",
+        "END:VEVENT\n",
+    ] {
+        assert_eq!(no(text), RecordError::NotARecord, "{text}");
+    }
+    assert_eq!(no("BEGIN:VEVENT\nEND:VEVENT\n"), RecordError::Empty);
+    let two = "BEGIN:VEVENT\nX:1\nEND:VEVENT\n".repeat(2);
+    assert_eq!(no(&two), RecordError::Several);
+}
+
+#[test]
+fn the_identity_is_the_uid_or_the_content() {
+    assert_eq!(parse(&event("")).identity(), "1");
+    let one = parse("BEGIN:VEVENT\nSUMMARY:A\nEND:VEVENT\n");
+    let same = parse("BEGIN:VEVENT\nSUMMARY:A\nEND:VEVENT");
+    let other = parse("BEGIN:VEVENT\nSUMMARY:B\nEND:VEVENT\n");
+    assert_eq!(one.identity(), same.identity());
+    assert_ne!(one.identity(), other.identity());
+}
+
+#[test]
+fn what_a_component_says_is_read() {
+    let record = parse(&event(
+        "SUMMARY;LANGUAGE=en:Lunch\\, long\r\nLOCATION:Here\\; or\r\n  there\r\n\
+         DESCRIPTION:One\\nTwo\u{7}\r\nCATEGORIES:Work,A\\,B\r\nCATEGORIES:Home\r\n\
+         STATUS:cancelled\r\nCLASS:X-SECRET\r\nTRANSP:TRANSPARENT\r\nPRIORITY:5\r\n\
+         ORGANIZER;CN=\"Ada; E\":MAILTO:ada@example.org\r\n\
+         ATTENDEE;PARTSTAT=ACCEPTED;ROLE=CHAIR:mailto:bob@example.org\r\n\
+         DTSTART;TZID=W. Europe Standard Time:20260701T090000\r\nDURATION:PT1H\r\n\
+         RRULE:FREQ=DAILY;COUNT=3\r\nSEQUENCE:2\r\nURL:https://example.org/a,b\r\n\
+         X-MICROSOFT-CDO-ALLDAYEVENT:FALSE\r\nX-MOZ-LASTACK:20260701T000000Z\r\n",
+    ));
+    let item = record.main();
+    assert_eq!(item.summary.as_deref(), Some("Lunch, long"));
+    assert_eq!(item.location.as_deref(), Some("Here; or there"));
+    assert_eq!(item.description.as_deref(), Some("One\nTwo"));
+    assert_eq!(item.categories, ["Work", "A,B", "Home"]);
+    assert_eq!(item.status, Some(Status::Cancelled));
+    assert_eq!(item.class, Class::Private);
+    assert!(item.transparent && !item.is_busy() && !item.all_day && item.recurs());
+    let organizer = item.organizer.as_ref().unwrap();
+    assert_eq!(organizer.address, "ada@example.org");
+    assert_eq!(organizer.name.as_deref(), Some("Ada; E"));
+    assert_eq!(item.attendees[0].answer.as_deref(), Some("ACCEPTED"));
+    assert_eq!(item.priority, Some(5));
+    assert_eq!(item.sequence, 2);
+    assert_eq!(item.url.as_deref(), Some("https://example.org/a,b"));
+    assert_eq!(item.tzids, ["W. Europe Standard Time"]);
+    let zone = item.start.as_ref().and_then(Time::zone).unwrap();
+    assert_eq!(zone.name(), "Europe/Berlin");
+    assert_eq!(record.series().between(year(2026), &Zone::UTC).count(), 3);
+    assert!(item.acknowledged.is_some() && item.warnings.is_empty());
+}
+
+fn year(year: i32) -> std::ops::Range<Timestamp> {
+    let first = |year| Zone::UTC.to_utc(Date::new(year, 1, 1).unwrap().midnight());
+    first(year)..first(year + 1)
+}
+
+#[test]
+fn a_todo_has_its_own_times() {
+    let record = parse(
+        "BEGIN:VTODO\nUID:1\nDUE;VALUE=DATE:20260701\nCOMPLETED:20260630T101500Z\n\
+         PERCENT-COMPLETE:100\nSTATUS:COMPLETED\nEND:VTODO\n",
+    );
+    let item = record.main();
+    assert_eq!(item.kind, Kind::Todo);
+    assert!(item.start.is_none() && item.due.is_some() && item.completed.is_some());
+    assert_eq!(item.percent, Some(100));
+    assert!(!item.is_busy());
+}
+
+#[test]
+fn alarms_are_due_by_the_calendar_and_the_clock() {
+    let record = parse(&event(
+        "DTSTART;TZID=Europe/Berlin:20260330T090000\r\nDTEND;TZID=Europe/Berlin:20260330T100000\r\n\
+         BEGIN:VALARM\r\nACTION:AUDIO\r\nTRIGGER:-P1D\r\nREPEAT:2\r\nDURATION:PT5M\r\nEND:VALARM\r\n\
+         BEGIN:VALARM\r\nTRIGGER;RELATED=END:PT0S\r\nACTION:NONE\r\nEND:VALARM\r\n\
+         BEGIN:VALARM\r\nTRIGGER;VALUE=DATE-TIME:19760401T005545Z\r\nEND:VALARM\r\n\
+         BEGIN:VALARM\r\nTRIGGER:rubbish\r\nEND:VALARM\r\n",
+    ));
+    let item = record.main();
+    assert_eq!(item.alarms.len(), 3);
+    let (start, end) = (item.start.clone().unwrap(), item.end.clone().unwrap());
+    let due = |n: usize| -> Vec<String> {
+        let due = item.alarms[n].due(&start, &end, &Zone::UTC);
+        due.map(|at| at.to_string()).collect()
+    };
+    // The clocks go forward on the 29th: a day before is nine o'clock there, too.
+    let expected = ["20260329T070000Z", "20260329T070500Z", "20260329T071000Z"];
+    assert_eq!(due(0), expected);
+    assert_eq!(due(1), ["20260330T080000Z"]);
+    assert_eq!(due(2), ["19760401T005545Z"]);
+    assert_eq!(item.alarms[1].action, Action::Other);
+}
+
+#[test]
+fn only_the_line_meant_changes() {
+    let text = event(
+        "X-ODD;\"w;=\":a\r\nSUMMARY;LANGUAGE=de:Alt\r\n er\r\nDTSTART;TZID=Europe/Berlin;X=1:20260701T090000\r\n\
+         BEGIN:VALARM\r\nSUMMARY:in the alarm\r\nTRIGGER:PT0S\r\nEND:VALARM\r\n",
+    );
+    let zones = Zones::new();
+    let mut record = parse(&text);
+    record.set(0, "summary", "New, one", &zones).unwrap();
+    let date = Time::Date(Date::new(2026, 7, 2).unwrap());
+    record.set_time(0, "DTSTART", &date, &zones).unwrap();
+    record.set(0, "LOCATION", "Here", &zones).unwrap();
+    record.set(0, "CATEGORIES", "a,b;c", &zones).unwrap();
+    let expected = text
+        .replace(
+            "SUMMARY;LANGUAGE=de:Alt\r\n er",
+            "SUMMARY;LANGUAGE=de:New\\, one",
+        )
+        .replace(
+            "DTSTART;TZID=Europe/Berlin;X=1:20260701T090000\r\n",
+            "DTSTART;X=1;VALUE=DATE:20260702\r\nLOCATION:Here\r\nCATEGORIES:a,b\\;c\r\n",
+        );
+    assert_eq!(String::from_utf8_lossy(record.text()), expected);
+    assert_eq!(record.remove(0, "LOCATION", Some("There"), &zones), Ok(0));
+    assert_eq!(record.remove(0, "LOCATION", Some("Here"), &zones), Ok(1));
+    assert_eq!(record.remove(0, "categories", None, &zones), Ok(1));
+    assert!(record.main().all_day);
+    let no = record.set(1, "SUMMARY", "x", &zones);
+    assert_eq!(no, Err(RecordError::NoComponent(1)));
+    for bad in ["", "END", "A:B", "A\r\nB"] {
+        assert!(record.set(0, bad, "x", &zones).is_err(), "{bad}");
+    }
+    record
+        .set(0, "RRULE", "FREQ=DAILY\r\nEND:VEVENT", &zones)
+        .unwrap();
+    assert_eq!(record.items().len(), 1);
+}
+
+#[test]
+fn a_second_component_can_be_changed_and_the_first_stays() {
+    let changed = "BEGIN:VEVENT\nUID:1\nRECURRENCE-ID:20260702T090000Z\nEND:VEVENT";
+    let mut record = parse(&format!("{}{changed}", event("")));
+    assert_eq!(record.main_at(), 0);
+    record.set(1, "SUMMARY", "Moved", &Zones::new()).unwrap();
+    let text = String::from_utf8_lossy(record.text()).into_owned();
+    assert!(text.starts_with(&event("")));
+    assert!(
+        text.ends_with("090000Z\nSUMMARY:Moved\nEND:VEVENT"),
+        "{text}"
+    );
+    assert!(record.items().nth(1).unwrap().is_override());
+}
+
+#[test]
+fn other_encodings_are_kept_until_they_are_changed() {
+    let text = event("SUMMARY:Mühe\r\n") + &event("RECURRENCE-ID:20260701T000000Z\r\n");
+    let wide: Vec<u8> = text.encode_utf16().flat_map(u16::to_be_bytes).collect();
+    let narrow: Vec<u8> = text.chars().map(|c| c as u8).collect();
+    for bytes in [wide, narrow] {
+        let mut record = Record::parse(bytes.clone(), &Zones::new()).unwrap();
+        assert_eq!(record.text(), bytes);
+        assert_eq!(record.texts().collect::<Vec<_>>().concat(), bytes);
+        assert_eq!(record.items().len(), 2);
+        assert_eq!(record.main().summary.as_deref(), Some("Mühe"));
+        record.set(0, "LOCATION", "Ö", &Zones::new()).unwrap();
+        let changed = text.replacen("END", "LOCATION:Ö\r\nEND", 1);
+        assert_eq!(String::from_utf8_lossy(record.text()), changed);
+    }
+}
+
+#[test]
+fn components_come_to_a_record() {
+    let zones = Zones::new();
+    let mut record = parse(event("DTSTART:20260701T090000Z\r\nRRULE:FREQ=DAILY\r\n").trim_end());
+    let change = raw(&event(
+        "RECURRENCE-ID:20260702T090000Z\r\nDTSTART:20260702T100000Z\r\n",
+    ));
+    assert!(!record.holds(std::slice::from_ref(&change)));
+    assert_eq!(record.add(&change, &zones), Ok(Added::New));
+    assert_eq!(record.add(&change, &zones), Ok(Added::Repeated));
+    assert!(record.holds(std::slice::from_ref(&change)));
+    let other = raw(&event("RECURRENCE-ID:20260702T090000Z\r\n"));
+    assert_eq!(record.add(&other, &zones), Ok(Added::Refused));
+    assert_eq!(record.items().len(), 2);
+    let stranger = raw("BEGIN:VEVENT\r\nUID:2\r\nRECURRENCE-ID:20260703\r\nEND:VEVENT\r\n");
+    assert_eq!(record.add(&stranger, &zones), Err(RecordError::Several));
+}
+
+#[test]
+fn a_draft_is_what_it_says() {
+    let zones = Zones::new();
+    let day = Date::new(2026, 12, 24).unwrap();
+    let long = "äöü, ; \\ \n".repeat(30);
+    let record = Draft::event("Feast")
+        .start(Time::Date(day))
+        .end(Time::Date(day.plus_days(3)))
+        .description(&long)
+        .category("Home, sweet")
+        .category("Winter")
+        .rule("FREQ=YEARLY".parse().unwrap())
+        .alarm("-PT12H".parse().unwrap())
+        .make(&zones)
+        .unwrap();
+    let item = record.main();
+    assert!(item.all_day && item.recurs() && item.uid.as_ref().unwrap().len() == 36);
+    assert_eq!(item.description.as_deref(), Some(long.as_str()));
+    assert_eq!(item.categories, ["Home, sweet", "Winter"]);
+    assert_eq!(item.alarms.len(), 1);
+    let lines = record.text().split(|&b| b == b'\n');
+    assert!(lines.clone().all(|line| line.len() <= 76));
+    assert!(
+        record
+            .text()
+            .windows(2)
+            .all(|w| w[1] != b'\n' || w[0] == b'\r')
+    );
+
+    let todo = Draft::todo("Buy")
+        .uid("x,y")
+        .end(Time::Utc(Timestamp::from_seconds(0)));
+    let todo = todo.make(&zones).unwrap();
+    assert_eq!(todo.uid(), Some("x,y"));
+    assert!(todo.main().due.is_some());
+}

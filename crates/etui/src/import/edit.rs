@@ -1,0 +1,173 @@
+//! Changes to single lines of a record that leave every other byte of it as it came.
+//!
+//! ```text
+//! BEGIN:VEVENT        own line
+//! SUMMARY:old     ->  SUMMARY:new        the line's span is replaced
+//! BEGIN:VALARM        nested: not an own line
+//! END:VALARM
+//! END:VEVENT          own line
+//! ```
+
+use std::ops::Range;
+
+use super::lines::{ContentLine, ContentLines, Edge, params};
+
+/// Octets of a physical line without its end (RFC 5545 §3.1, RFC 6350 §3.2).
+pub(crate) const FOLD_AT: usize = 75;
+
+/// The lines of the records of `text` themselves, without those of components nested in them;
+/// with a `name`, only components of that name count.
+pub(crate) fn own_lines<'t>(
+    text: &'t [u8],
+    name: Option<&str>,
+) -> impl Iterator<Item = ContentLine<'t>> {
+    let mut depth = 0usize;
+    ContentLines::new(text).filter(move |line| {
+        let edge = line
+            .delimiter()
+            .filter(|(_, found)| name.is_none_or(|n| found.eq_ignore_ascii_case(n.as_bytes())))
+            .map(|(edge, _)| edge);
+        if edge == Some(Edge::Begin) {
+            depth += 1;
+        }
+        let own = depth <= 1;
+        if edge == Some(Edge::End) {
+            depth = depth.saturating_sub(1);
+        }
+        own
+    })
+}
+
+/// `text` with `new` in the place of `place`, which begins where a line does.
+pub(crate) fn splice(text: &[u8], place: Range<usize>, new: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len() + new.len());
+    out.extend_from_slice(&text[..place.start]);
+    // The line before may be the text's last and lack its end.
+    if !matches!(out.last(), None | Some(b'\n' | b'\r')) {
+        out.extend_from_slice(ending(text));
+    }
+    if goes_on(text, place.start) {
+        // An empty line is where it ends, and not the line that comes now.
+        let after_cr = out.last() == Some(&b'\r');
+        out.extend_from_slice(match ending(text) {
+            b"\n" if after_cr => b"\r\n",
+            ending => ending,
+        });
+    }
+    out.extend_from_slice(new);
+    out.extend_from_slice(&text[place.end..]);
+    out
+}
+
+/// `text` without `spans`, which are in order.
+pub(crate) fn without(text: &[u8], spans: &[Range<usize>]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len());
+    let mut from = 0;
+    for span in spans {
+        out.extend_from_slice(&text[from..span.start]);
+        from = span.end;
+    }
+    out.extend_from_slice(&text[from..]);
+    out
+}
+
+/// Whether the line before `at` is quoted-printable and ends with a soft break that nothing
+/// follows: what was put there would be taken for its continuation.
+fn goes_on(text: &[u8], at: usize) -> bool {
+    ContentLines::new(text)
+        .find(|line| line.span.end >= at)
+        .is_some_and(|line| {
+            line.span.end == at
+                && line.is_quoted_printable()
+                && line.raw().trim_ascii_end().ends_with(b"=")
+        })
+}
+
+/// Group, name and parameters of a line, without the parameters that `drop` names.
+pub(crate) fn head_without(line: &ContentLine<'_>, drop: &[&str]) -> String {
+    let mut head = String::new();
+    if let Some(group) = line.group {
+        head.push_str(&String::from_utf8_lossy(group));
+        head.push('.');
+    }
+    head.push_str(&String::from_utf8_lossy(line.name));
+    for param in params(&line.unfolded_params()) {
+        let dropped = drop
+            .iter()
+            .any(|d| param.name.eq_ignore_ascii_case(d.as_bytes()));
+        if !dropped && !param.text.is_empty() {
+            head.push(';');
+            head.push_str(&String::from_utf8_lossy(param.text));
+        }
+    }
+    head
+}
+
+/// Whether `name` can be the name of a property: letters, digits and `-`, and none of those that
+/// make the record what it is.
+pub(crate) fn is_property_name(name: &str) -> bool {
+    !name.is_empty()
+        && name.len() <= 64
+        && name
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
+        && !is_one_of(&["BEGIN", "END", "VERSION"], name)
+}
+
+/// Whether `name` is one of `names`, in any case.
+pub(crate) fn is_one_of(names: &[&str], name: &str) -> bool {
+    names.iter().any(|n| n.eq_ignore_ascii_case(name))
+}
+
+/// What ends the first line of `text`.
+pub(crate) fn ending(text: &[u8]) -> &'static [u8] {
+    match memchr::memchr2(b'\r', b'\n', text) {
+        Some(at) if text[at] == b'\n' => b"\n",
+        Some(at) if text.get(at + 1) != Some(&b'\n') => b"\r",
+        _ => b"\r\n",
+    }
+}
+
+/// Folds at 75 octets, never inside a character.
+pub(crate) fn fold(line: &str, ending: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(line.len() + line.len() / 40 + 2);
+    let mut rest = line;
+    let mut room = FOLD_AT;
+    while rest.len() > room {
+        let (now, later) = rest.split_at(rest.floor_char_boundary(room));
+        out.extend_from_slice(now.as_bytes());
+        out.extend_from_slice(ending);
+        out.push(b' ');
+        rest = later;
+        room = FOLD_AT - 1;
+    }
+    out.extend_from_slice(rest.as_bytes());
+    out.extend_from_slice(ending);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_comes_behind_a_soft_break_is_a_line_of_its_own() {
+        for (before, empty) in [("\n", "\n"), ("\r\n", "\n"), ("\r", "\r\n")] {
+            let start = format!("BEGIN:VCARD\nN;ENCODING=QUOTED-PRINTABLE:a={before}");
+            let text = format!("{start}END:VCARD\n");
+            let spliced = splice(text.as_bytes(), start.len()..start.len(), b"X:1\n");
+            let expected = format!("{start}{empty}X:1\nEND:VCARD\n");
+            assert_eq!(String::from_utf8_lossy(&spliced), expected);
+            assert!(own_lines(&spliced, None).any(|line| line.name_is("X")));
+        }
+    }
+
+    #[test]
+    fn folds_are_between_characters() {
+        let line = format!("X:{}", "ü".repeat(100));
+        let folded = fold(&line, b"\r\n");
+        assert!(folded.split(|&b| b == b'\n').all(|line| line.len() <= 76));
+        let text = String::from_utf8(folded).unwrap_or_default();
+        assert_eq!(text.replace("\r\n ", ""), line + "\r\n");
+    }
+}

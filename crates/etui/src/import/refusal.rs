@@ -1,0 +1,69 @@
+//! What of an input was not taken, where it stands, and why.
+
+/// A part of the input that was not taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// Its first line, the first of the input being 1.
+    pub line: u64,
+    /// Its last line. The same as the first where the encoding is not read.
+    pub last_line: u64,
+    /// Where it starts, in bytes from the start of the input.
+    pub offset: u64,
+    /// Its length in bytes; 0 if something is missing there.
+    pub len: u64,
+    /// Why it was refused.
+    pub reason: Reason,
+    /// How it starts, for a person to recognise it: at most 80 characters,
+    /// control characters escaped, what is not Unicode replaced.
+    pub excerpt: String,
+}
+
+/// Why a part of the input was refused, and what can be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Reason {
+    /// A BEGIN, but no END before the next BEGIN or the end of the input.
+    #[error("the record has no END line; it may be cut off: complete it or export it again")]
+    Unterminated,
+    /// Lines before, between or after records.
+    #[error("this text belongs to no record; remove it, or put BEGIN and END lines around it")]
+    Outside,
+    /// An END without BEGIN.
+    #[error(
+        "END without a BEGIN before it; the start of the record may be missing: export it again"
+    )]
+    StrayEnd,
+    /// More bytes than a record may have.
+    #[error(
+        "the record is larger than {limit} bytes; make its photo or attachment smaller or raise \
+         the limit"
+    )]
+    TooLarge {
+        /// The limit, in bytes.
+        limit: usize,
+    },
+    /// Records within records, too deep.
+    #[error("records are nested more than {limit} deep; take the inner ones out")]
+    TooDeep {
+        /// The limit, the outermost record counted.
+        limit: usize,
+    },
+    /// An END that is not that of the part begun last.
+    #[error("its parts are not ended in the order they were begun in; export it again")]
+    Nesting,
+    /// A BEGIN and an END with nothing between them.
+    #[error("it is empty: nothing stands between BEGIN and END; remove it or export it again")]
+    Empty,
+    /// A VCALENDAR without its END; what was whole in it was taken.
+    #[error(
+        "the calendar has no END:VCALENDAR line; it may be cut off. What is whole in it was \
+         taken; export it again to have the rest"
+    )]
+    Unended,
+    /// The input is in an encoding that is not read.
+    #[error("the text is in {found}, which is not read; convert it to UTF-8")]
+    Encoding {
+        /// The encoding.
+        found: &'static str,
+    },
+}

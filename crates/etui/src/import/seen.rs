@@ -1,0 +1,16 @@
+//! [`Seen`]: which UIDs of an input were met.
+
+use std::collections::HashSet;
+
+/// Hashes that were met, in many small tables: of a million one table would double at some moment,
+/// and take half as much again while it does.
+#[derive(Debug, Default)]
+pub(crate) struct Seen([HashSet<u64>; 32]);
+
+impl Seen {
+    /// Tells whether this one is new.
+    pub(crate) fn insert(&mut self, hash: u64) -> bool {
+        // The upper bits choose; tables use others of a hash of their own.
+        self.0[(hash >> 59) as usize].insert(hash)
+    }
+}

@@ -1,0 +1,361 @@
+//! The physical lines of a stream: [`Stream`] holds a window of fixed size and the bytes that
+//! its user keeps, whatever the input.
+//!
+//! ```text
+//! input   ......[-- gone by --|-- unread --]......
+//!               window        start        end
+//!         kept  [----------]                        from `keep` to the line last consumed
+//! ```
+//!
+//! Lines end with CRLF, LF or a lone CR. Bytes from 0x80 on are not looked at. UTF-16 is known
+//! by its byte order mark or by `BE` in 16-bit units at the very start; its lines are shown as
+//! bytes, and kept as they are.
+
+use std::io::{self, ErrorKind, Read};
+
+use self::text::excerpt;
+use super::lines::HEAD_MAX;
+use super::refusal::{Reason, Refusal};
+
+pub(crate) mod text;
+
+pub(crate) use text::Units;
+
+/// A longer physical line is never held together: only its first bytes are
+/// looked at.
+pub(crate) const LINE_MAX: usize = HEAD_MAX;
+
+/// What is read ahead. A line that is looked at fits several times, so that
+/// moving the rest of the window to its front stays cheap.
+const WINDOW: usize = 4 * LINE_MAX;
+
+/// How many bytes are kept for an excerpt: 80 characters need no more.
+pub(crate) const EXCERPT_BYTES: usize = 320;
+
+/// How a record starts, for a person to recognise it; see [`Refusal::excerpt`].
+pub(super) fn record_excerpt(record: &[u8]) -> String {
+    excerpt(Units::Bytes, record.get(..EXCERPT_BYTES).unwrap_or(record))
+}
+
+/// The line at the front of the window.
+#[derive(Debug)]
+pub(crate) enum Fetched {
+    /// All of it is there: the length of its text, and with the line end.
+    Line { text: usize, whole: usize },
+    /// It has [`LINE_MAX`] bytes or more.
+    Long,
+    /// The whole input is in an encoding that is not read, and was passed.
+    Unread(Refusal),
+}
+
+/// A piece of a long line.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Chunk {
+    /// Its length.
+    pub(crate) len: usize,
+    /// The last byte of its text, if it has text.
+    pub(crate) last: Option<u8>,
+    /// Whether the line ends with it.
+    pub(crate) ends: bool,
+}
+
+/// A part of the input that is going to be refused.
+#[derive(Debug)]
+pub(crate) struct Passed {
+    pub(crate) line: u64,
+    pub(crate) last_line: u64,
+    pub(crate) offset: u64,
+    pub(crate) end: u64,
+    pub(crate) excerpt: Vec<u8>,
+}
+
+/// A stream and how far it was gone through. Interrupted reads are repeated.
+#[derive(Debug)]
+pub(crate) struct Stream<R> {
+    reader: R,
+    /// Input read: `window[start..end]` has not been gone through.
+    window: Vec<u8>,
+    start: usize,
+    end: usize,
+    /// Where in the input the window starts.
+    base: u64,
+    exhausted: bool,
+    units: Option<Units>,
+    /// The line at `start`, and the one of the last byte consumed.
+    line: u64,
+    last_line: u64,
+    /// The line's text in bytes, when it is in UTF-16.
+    narrow: Vec<u8>,
+    /// Where in the window the bytes to keep start, if any are kept.
+    kept: Option<usize>,
+    /// Those before them that have left the window.
+    held: Vec<u8>,
+}
+
+impl<R: Read> Stream<R> {
+    /// The lines of what `reader` gives, which need not be buffered.
+    pub(crate) fn new(reader: R) -> Self {
+        Self {
+            reader,
+            window: vec![0; WINDOW],
+            start: 0,
+            end: 0,
+            base: 0,
+            exhausted: false,
+            units: None,
+            line: 1,
+            last_line: 1,
+            narrow: Vec::new(),
+            kept: None,
+            held: Vec::new(),
+        }
+    }
+
+    /// How many bytes have been read so far.
+    pub(crate) fn bytes_read(&self) -> u64 {
+        self.base + self.end as u64
+    }
+
+    /// Where in the input the unread part starts.
+    pub(crate) fn here(&self) -> u64 {
+        self.base + self.start as u64
+    }
+
+    /// The line that the unread part starts in, and that of the byte before it.
+    pub(crate) fn line(&self) -> u64 {
+        self.line
+    }
+
+    /// The line of the last byte consumed.
+    pub(crate) fn last_line(&self) -> u64 {
+        self.last_line
+    }
+
+    /// The line is gone through.
+    pub(crate) fn next_line(&mut self) {
+        self.line += 1;
+    }
+
+    /// The units of the text; bytes until the first line was fetched.
+    pub(crate) fn units(&self) -> Units {
+        self.units.unwrap_or(Units::Bytes)
+    }
+
+    fn unread(&self) -> &[u8] {
+        &self.window[self.start..self.end]
+    }
+
+    /// Reads more into the window; `exhausted` tells that there is no more.
+    fn fill(&mut self) -> io::Result<()> {
+        if self.end == self.window.len() {
+            if let Some(kept) = &mut self.kept {
+                self.held.extend_from_slice(&self.window[*kept..self.start]);
+                *kept = 0;
+            }
+            self.window.copy_within(self.start..self.end, 0);
+            self.base += self.start as u64;
+            self.end -= self.start;
+            self.start = 0;
+        }
+        loop {
+            match self.reader.read(&mut self.window[self.end..]) {
+                Ok(0) => self.exhausted = true,
+                // A reader that claims more than there was room for is wrong.
+                Ok(read) => self.end = (self.end + read).min(self.window.len()),
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            }
+            return Ok(());
+        }
+    }
+
+    /// Finds out the units from the first bytes, or the name of an encoding that is not read.
+    fn detect(&mut self) -> io::Result<Result<Units, &'static str>> {
+        while self.end < 4 && !self.exhausted {
+            self.fill()?;
+        }
+        let units = match self.unread() {
+            [0xFF, 0xFE, 0, 0, ..] => return Ok(Err("UTF-32LE")),
+            [0, 0, 0xFE, 0xFF, ..] => return Ok(Err("UTF-32BE")),
+            [0xFF, 0xFE, ..] | [b'B' | b'b', 0, b'E' | b'e', 0, ..] => Units::Utf16Le,
+            [0xFE, 0xFF, ..] | [0, b'B' | b'b', 0, b'E' | b'e', ..] => Units::Utf16Be,
+            _ => Units::Bytes,
+        };
+        self.units = Some(units);
+        Ok(Ok(units))
+    }
+
+    /// Passes the whole input, whose lines cannot be counted.
+    fn pass_all(&mut self, found: &'static str) -> io::Result<Refusal> {
+        while self.end < EXCERPT_BYTES && !self.exhausted {
+            self.fill()?;
+        }
+        let text: Vec<u8> = self
+            .unread()
+            .iter()
+            .take(EXCERPT_BYTES)
+            .copied()
+            .filter(|&byte| byte != 0 && byte < 0xFE)
+            .collect();
+        while !self.exhausted {
+            self.start = self.end;
+            self.fill()?;
+        }
+        self.start = self.end;
+        self.units = Some(Units::Bytes);
+        Ok(Refusal {
+            line: 1,
+            last_line: 1,
+            offset: 0,
+            len: self.here(),
+            reason: Reason::Encoding { found },
+            excerpt: excerpt(Units::Bytes, &text),
+        })
+    }
+
+    /// Makes sure that the next line is in the window, or its first
+    /// [`LINE_MAX`] bytes. `None` at the end of the input.
+    pub(crate) fn fetch(&mut self) -> io::Result<Option<Fetched>> {
+        let units = match self.units {
+            Some(units) => units,
+            None => match self.detect()? {
+                Ok(units) => units,
+                Err(found) => return Ok(Some(Fetched::Unread(self.pass_all(found)?))),
+            },
+        };
+        let mut searched = 0;
+        loop {
+            let unread = self.unread();
+            let bounded = &unread[..unread.len().min(LINE_MAX)];
+            match units.line_end(bounded, searched) {
+                Some((text, is_cr)) => {
+                    if let Some(whole) = units.whole(unread, text, is_cr, self.exhausted) {
+                        return Ok(Some(Fetched::Line { text, whole }));
+                    }
+                    searched = text;
+                }
+                None if unread.len() >= LINE_MAX => return Ok(Some(Fetched::Long)),
+                None if self.exhausted => {
+                    let text = unread.len();
+                    let line = Fetched::Line { text, whole: text };
+                    return Ok((text > 0).then_some(line));
+                }
+                // The half unit at the end has to be looked at again.
+                None => searched = unread.len() & !(units.width() - 1),
+            }
+            self.fill()?;
+        }
+    }
+
+    /// The first `len` bytes of the unread part, as bytes that can be looked at.
+    pub(crate) fn look_at(&mut self, len: usize) -> &[u8] {
+        let units = self.units();
+        let bytes = &self.window[self.start..self.start + len];
+        if units == Units::Bytes {
+            return bytes;
+        }
+        units.narrow_all(bytes, &mut self.narrow);
+        &self.narrow
+    }
+
+    /// The next piece of a long line, its first [`LINE_MAX`] bytes being consumed.
+    pub(crate) fn more_of_line(&mut self) -> io::Result<Chunk> {
+        loop {
+            let units = self.units();
+            let unread = self.unread();
+            let (text, whole) = match units.line_end(unread, 0) {
+                Some((text, is_cr)) => {
+                    let whole = units.whole(unread, text, is_cr, self.exhausted);
+                    (text, whole)
+                }
+                None if self.exhausted => (unread.len(), Some(unread.len())),
+                None => (unread.len() & !(units.width() - 1), None),
+            };
+            if text > 0 || whole.is_some() {
+                let last = text.checked_sub(units.width()).map(|at| match units {
+                    Units::Bytes => unread[at],
+                    _ => units.narrow([unread[at], unread[at + 1]]),
+                });
+                return Ok(Chunk {
+                    len: whole.unwrap_or(text),
+                    last,
+                    ends: whole.is_some(),
+                });
+            }
+            self.fill()?;
+        }
+    }
+
+    /// The next `len` bytes are gone through.
+    pub(crate) fn consume(&mut self, len: usize) {
+        self.start += len;
+        self.last_line = self.line;
+    }
+
+    /// Passes over `len` bytes that are neither kept nor counted as anybody's.
+    pub(crate) fn skip(&mut self, len: usize) {
+        self.start += len;
+    }
+
+    /// Consumes `len` bytes that belong to `passed`.
+    pub(crate) fn pass(&mut self, passed: &mut Option<Passed>, len: usize) {
+        let offset = self.here();
+        let text = &self.window[self.start..self.start + len];
+        let passed = passed.get_or_insert_with(|| Passed {
+            line: self.line,
+            last_line: self.line,
+            offset,
+            end: offset,
+            excerpt: Vec::new(),
+        });
+        let room = EXCERPT_BYTES - passed.excerpt.len();
+        passed.excerpt.extend(text.iter().take(room));
+        passed.last_line = self.line;
+        passed.end = offset + len as u64;
+        self.consume(len);
+    }
+
+    /// From here on, what is consumed is kept.
+    pub(crate) fn keep(&mut self) {
+        self.held.clear();
+        self.kept = Some(self.start);
+    }
+
+    /// How many bytes are kept.
+    pub(crate) fn kept_len(&self) -> usize {
+        self.kept
+            .map_or(0, |kept| self.held.len() + self.start - kept)
+    }
+
+    /// The bytes kept; no more are.
+    pub(crate) fn take_kept(&mut self) -> Vec<u8> {
+        let mut bytes = std::mem::take(&mut self.held);
+        if let Some(kept) = self.kept.take() {
+            bytes.extend_from_slice(&self.window[kept..self.start]);
+        }
+        bytes
+    }
+
+    /// The start of what is kept and of `len` bytes more, for an excerpt; no more is kept.
+    pub(crate) fn give_up(&mut self, len: usize) -> Vec<u8> {
+        let mut excerpt = std::mem::take(&mut self.held);
+        excerpt.truncate(EXCERPT_BYTES);
+        let room = EXCERPT_BYTES - excerpt.len();
+        let kept = &self.window[self.kept.take().unwrap_or(self.start)..self.start + len];
+        excerpt.extend(kept.iter().take(room));
+        excerpt.shrink_to_fit();
+        excerpt
+    }
+
+    /// What is told of `passed`.
+    pub(crate) fn refusal(&self, passed: Passed, reason: Reason) -> Refusal {
+        Refusal {
+            line: passed.line,
+            last_line: passed.last_line,
+            offset: passed.offset,
+            len: passed.end - passed.offset,
+            reason,
+            excerpt: excerpt(self.units(), &passed.excerpt),
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Any bytes: the reader of calendars accounts for every one of them; what it takes can be read,
+//! changed, put together again and read once more.
+
+#![no_main]
+
+use etui::ETag;
+use etui::calendar::Record;
+use etui::calendar::ics::{Frame, FrameBuilder, Grouper, ObjectWriter, Part, Piece, Reader, merge};
+use etui::calendar::time::Zone;
+use etui::calendar::zones::{Definition, Zones};
+use libfuzzer_sys::fuzz_target;
+
+/// Small, so that inputs of a fuzzer's size reach it.
+const MAX_COMPONENT: usize = 2_048;
+
+fuzz_target!(|data: &[u8]| {
+    let mut at = 0;
+    let mut zones = Zones::new();
+    let mut frames: Vec<FrameBuilder> = Vec::new();
+    let mut grouper = Grouper::new();
+    let mut groups = Vec::new();
+    for piece in Reader::new(data).max_component(MAX_COMPONENT) {
+        let (offset, len) = match piece.expect("a slice can always be read") {
+            Piece::Frame(text) => {
+                if text.part == Part::Begin {
+                    frames.push(FrameBuilder::new());
+                }
+                frames.last_mut().expect("an object began").text(&text);
+                (text.offset, same(data, text.offset, &text.bytes))
+            }
+            Piece::Zone(zone) => {
+                zones.define(&Definition::parse(&zone.bytes));
+                let frame = frames.last_mut().expect("an object began");
+                frame.zone(ETag::of(&zone.bytes));
+                (zone.offset, same(data, zone.offset, &zone.bytes))
+            }
+            Piece::Component(component) => {
+                frames.last_mut().expect("an object began").component();
+                assert!(component.bytes.len() <= MAX_COMPONENT);
+                let place = (
+                    component.offset,
+                    same(data, component.offset, &component.bytes),
+                );
+                groups.extend(grouper.push(component).0);
+                place
+            }
+            Piece::Refused(why) => {
+                assert!(why.line <= why.last_line && why.excerpt.chars().count() <= 80);
+                (
+                    why.offset,
+                    usize::try_from(why.len).expect("within the input"),
+                )
+            }
+        };
+        let offset = usize::try_from(offset).expect("within the input");
+        assert_blank(&data[at..offset]);
+        at = offset + len;
+    }
+    assert_blank(&data[at..]);
+    groups.extend(grouper.finish());
+
+    let frames: Vec<Frame> = frames.into_iter().map(FrameBuilder::finish).collect();
+    for frame in &frames {
+        let stored = Frame::from_bytes(frame.as_bytes().to_vec());
+        assert_eq!(stored.as_ref(), Some(frame));
+    }
+    let all: Vec<&Frame> = frames.iter().collect();
+    let merged = merge(&all, |hash| hash.to_string());
+    let plain = Frame::plain();
+    let frame = merged.first().map_or(&plain, |merged| &merged.frame);
+    let zone = |_: &ETag| Ok(b"BEGIN:VTIMEZONE\r\nTZID:Z\r\nEND:VTIMEZONE\r\n".to_vec());
+    let mut object = ObjectWriter::new(Vec::new(), frame, zone);
+    let mut written = 0;
+    for (number, group) in groups.iter().enumerate() {
+        let mut record = Record::parse(group.text(), &zones).expect("the reader found it whole");
+        assert_eq!(record.uid(), group.uid.as_deref());
+        assert_eq!(record.items().len(), group.components.len());
+        for item in record.items() {
+            if let (Some(start), Some(end)) = (&item.start, &item.end) {
+                item.alarms.iter().for_each(|alarm| {
+                    alarm.due(start, end, &Zone::UTC).take(3).for_each(drop);
+                });
+            }
+        }
+        for component in record.texts() {
+            let number = u32::try_from(number).expect("few");
+            object
+                .component(number, component)
+                .expect("a vector can be written");
+            written += 1;
+        }
+        record
+            .set(0, "X-NEW", "a, b", &zones)
+            .expect("a property can be put");
+        assert_eq!(record.remove(0, "X-NEW", None, &zones), Ok(1));
+    }
+    let object = object.finish().expect("a vector can be written");
+    let again = Reader::new(&object[..]).filter(|piece| matches!(piece, Ok(Piece::Component(_))));
+    assert_eq!(again.count(), written);
+});
+
+/// The length of `bytes`, which stand at `offset`.
+fn same(data: &[u8], offset: u64, bytes: &[u8]) -> usize {
+    let offset = usize::try_from(offset).expect("within the input");
+    assert!(data[offset..].starts_with(bytes));
+    bytes.len()
+}
+
+/// What lies between the pieces: blanks, line ends, byte order marks, and the zero halves of them
+/// in UTF-16.
+fn assert_blank(gap: &[u8]) {
+    for byte in gap {
+        assert!(matches!(
+            byte,
+            b' ' | b'\t' | b'\r' | b'\n' | 0 | 0xEF | 0xBB | 0xBF | 0xFE | 0xFF
+        ));
+    }
+}
