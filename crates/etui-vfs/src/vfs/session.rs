@@ -242,7 +242,11 @@ impl Session {
             self.foldable.push_back((number, frame));
             match self.newest.insert(number, newest) {
                 Some(old) if old.backfilled && broken.is(Mutation::KeepInPlace) => {
-                    self.newest.insert(number, Newest { frame, ..old });
+                    let kept = Newest {
+                        backfilled: true,
+                        ..newest
+                    };
+                    self.newest.insert(number, kept);
                 }
                 Some(old) => {
                     self.superseded.push_back((record.frame, old.frame));
