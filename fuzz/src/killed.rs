@@ -8,7 +8,8 @@ use etui_vfs::{Options, Vfs};
 use rusqlite::{Connection, OpenFlags};
 
 use crate::reference::{
-    BLOCK, Outcome, Pages, RECORDS, guard, hash, is_torn, opened, seed, u32_at, u64_at,
+    BLOCK, Outcome, Pages, RECORDS, decompressed, guard, hash, is_torn, opened, seed, u32_at,
+    u64_at,
 };
 
 /// Without what differs from one run to the next.
@@ -166,7 +167,7 @@ fn records(log: &[u8]) -> Vec<(usize, usize)> {
     let mut all = Vec::new();
     let mut at = RECORDS;
     while let Some(head) = log.get(at..at + 64)
-        && head.starts_with(b"eRec")
+        && (head.starts_with(b"eRec") || head.starts_with(b"eLz4"))
         && let Ok(payload) = usize::try_from(u64_at(head, 32))
         && let Some(end) = (at + 64).checked_add(payload)
         && end <= log.len()
@@ -214,8 +215,14 @@ pub fn seal_records(log: &mut [u8], database: &[u8], pages: bool) {
             let mut hashes = Vec::new();
             let note = |at, hash| hashes.push((at, hash));
             let number = u32_at(log, at + 4);
-            let _ = images.apply(&log[at + 64..end], number, page_size, database, note);
-            for (within, hash) in hashes {
+            let compressed = log[at..].starts_with(b"eLz4");
+            let payload = match compressed {
+                true => decompressed(&log[at + 64..end]).unwrap_or_default(),
+                false => log[at + 64..end].to_vec(),
+            };
+            let _ = images.apply(&payload, number, page_size, database, note);
+            // Those that are compressed stay as they are.
+            for (within, hash) in hashes.into_iter().filter(|_| !compressed) {
                 let begin = at + 64 + within;
                 log[begin..begin + 8].copy_from_slice(&u64::to_le_bytes(hash));
             }

@@ -104,7 +104,7 @@ pub fn seed(lineage: [u8; 16], epoch: u64) -> u64 {
 fn is_head(log: &[u8], at: usize, header: &Header, sequence: u64, predecessor: u64) -> bool {
     let head = log.get(at..).and_then(|log| log.get(..HEAD));
     head.is_some_and(|head| {
-        head.starts_with(b"eRec")
+        (head.starts_with(b"eRec") || head.starts_with(b"eLz4"))
             && u64_at(head, 56) == hash(&head[..56])
             && u64_at(head, 8) == header.epoch
             && u64_at(head, 16) == sequence
@@ -118,6 +118,7 @@ struct Record<'a> {
     pages: u32,
     database_pages: u32,
     payload: &'a [u8],
+    compressed: bool,
     hash: u64,
     next: usize,
 }
@@ -140,6 +141,7 @@ impl<'a> Record<'a> {
             pages: u32_at(head, 4),
             database_pages: u32_at(head, 40),
             payload: log.get(begin..begin.checked_add(payload)?)?,
+            compressed: head.starts_with(b"eLz4"),
             hash: u64_at(head, 56),
             next,
         };
@@ -147,6 +149,36 @@ impl<'a> Record<'a> {
             && u64_at(head, 48) == hash(record.payload)
             && next <= log.len();
         valid.then_some(record)
+    }
+}
+
+/// A payload that was compressed: its length, then one block of LZ4 (lz4_Block_format.md).
+pub fn decompressed(payload: &[u8]) -> Option<Vec<u8>> {
+    let len = u32_at(payload.get(..4)?, 0) as usize;
+    // One MiB, and the page that passes it.
+    if len > (1 << 20) + (2 << 16) {
+        return None;
+    }
+    let mut front = Front {
+        all: payload,
+        at: 4,
+    };
+    let mut out = Vec::new();
+    loop {
+        let token = front.take(1)?[0];
+        let literals = front.length(token >> 4)?;
+        out.extend_from_slice(front.take(literals)?);
+        if front.at == payload.len() {
+            return (out.len() == len).then_some(out);
+        }
+        let offset = usize::from(u16::from_le_bytes(front.take(2)?.try_into().expect("two")));
+        let matched = front.length(token & 15)? + 4;
+        if offset == 0 || offset > out.len() || out.len() + matched > len {
+            return None;
+        }
+        for _ in 0..matched {
+            out.push(out[out.len() - offset]);
+        }
     }
 }
 
@@ -161,6 +193,21 @@ impl Front<'_> {
         let taken = self.all.get(self.at..self.at.checked_add(len)?)?;
         self.at += len;
         Some(taken)
+    }
+
+    /// A length of LZ4: in four bits, or in bytes that follow.
+    fn length(&mut self, bits: u8) -> Option<usize> {
+        let mut length = usize::from(bits);
+        if bits == 15 {
+            loop {
+                let byte = self.take(1)?[0];
+                length += usize::from(byte);
+                if byte < 255 {
+                    break;
+                }
+            }
+        }
+        Some(length)
     }
 
     fn varint(&mut self) -> Option<u32> {
@@ -316,7 +363,13 @@ fn replayed(database: &[u8], log: &[u8], header: &Header) -> Outcome {
     let mut pages = Pages::default();
     let mut size = None;
     while let Some(record) = Record::read(log, at, header, sequence, predecessor) {
-        let done = pages.apply(record.payload, record.pages, page_size, database, |_, _| {});
+        let payload = match record.compressed {
+            true => decompressed(record.payload),
+            false => Some(record.payload.to_vec()),
+        };
+        let done = payload.and_then(|payload| {
+            pages.apply(&payload, record.pages, page_size, database, |_, _| {})
+        });
         if done.is_none() {
             return Outcome::Refused;
         }
