@@ -34,6 +34,7 @@ fn rack() -> &'static (Rack, Vfs) {
             // Less than the larger of the databases has.
             wal_memory: 16 << 10,
             idle: None,
+            ..Options::default()
         };
         let vfs = etui_vfs::register_with("fuzzed", options, Arc::new(rack.clone()));
         (rack, vfs.expect("a name that is not taken"))
