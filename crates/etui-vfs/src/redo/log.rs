@@ -303,6 +303,8 @@ pub(crate) struct Log {
     dirty: bool,
     /// Where the first record begins that is not flushed.
     unflushed: Option<u64>,
+    /// The same of a flush that failed, whatever was flushed since.
+    doubtful: Option<u64>,
     counting: Arc<Counting>,
     broken: Broken,
 }
@@ -340,6 +342,7 @@ impl Log {
             },
             dirty: false,
             unflushed: None,
+            doubtful: None,
             counting: Arc::clone(counting),
             broken,
         }))
@@ -570,7 +573,10 @@ impl Log {
     }
 
     fn sync(&mut self) -> io::Result<()> {
-        self.file.sync()?;
+        if let Err(error) = self.file.sync() {
+            self.doubtful = self.unflushed();
+            return Err(error);
+        }
         self.dirty = false;
         self.unflushed = None;
         Ok(())
@@ -579,7 +585,8 @@ impl Log {
     /// Where the first record begins that is not flushed: once a flush failed, all from there on
     /// is in doubt, whatever a later flush says.
     pub fn unflushed(&self) -> Option<u64> {
-        self.unflushed
+        let both = [self.unflushed, self.doubtful];
+        both.into_iter().flatten().min()
     }
 
     /// Writes once more what is in doubt, as it is read, so that the next flush is one of it.
@@ -588,6 +595,7 @@ impl Log {
         let mut at = from;
         self.dirty = true;
         self.unflushed = Some(from);
+        self.doubtful = None;
         while at < self.len {
             let there = self.file.read_at(&mut bytes, at)?;
             let Some(part) = bytes.get(..there).filter(|part| !part.is_empty()) else {
@@ -601,6 +609,10 @@ impl Log {
 
     /// Takes back the record that stands at this tail, durably.
     pub fn destroy(&mut self, tail: &Tail) -> io::Result<()> {
+        // Behind the end there is none: a full disk had no room for it.
+        if tail.offset >= self.file.len()? {
+            return Ok(());
+        }
         self.file.write_at(&[0; BLOCK], tail.offset)?;
         self.sync()?;
         add(&self.counting.unpublished, 1);

@@ -393,6 +393,14 @@ impl Connection {
                     if !self.checkpointing || session.failed {
                         return ffi::SQLITE_OK;
                     }
+                    // SQLite's own VFS cuts a file that is longer, which nobody else may have made
+                    // so meanwhile; here a thread may have placed pages there.
+                    // SAFETY: as the caller promises: where a number of SQLite's stands.
+                    let hint = unsafe { *argument.cast::<i64>() };
+                    let longer = |len| u64::try_from(hint).is_ok_and(|hint| hint > len);
+                    if !self.file.len().is_ok_and(longer) {
+                        return ffi::SQLITE_OK;
+                    }
                     session.database_dirty = true;
                 }
                 match self.file.host() {

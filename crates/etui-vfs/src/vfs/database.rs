@@ -169,6 +169,11 @@ impl Database {
         if !matches!(session.phase, Phase::Detached) {
             return Ok(());
         }
+        // Who left WAL mode and kept a lock takes it up itself, if that can be: what it has read
+        // must not change below it, nor the process's lock go.
+        if self.locks().is_locked() {
+            return Err(ffi::SQLITE_BUSY);
+        }
         self.take_lock()?;
         let attached = self.attach_locked(session);
         match attached {
@@ -195,6 +200,7 @@ impl Database {
         if journal.map_err(|error| self.failure("its journal cannot be looked for", &error))? {
             return Err(ffi::SQLITE_IOERR);
         }
+        self.take_lock()?;
         self.attach_locked(session)?;
         self.ready.store(true, Ordering::Release);
         Ok(())
@@ -390,7 +396,8 @@ impl Database {
         session.database_dirty = false;
         session.database_pages = match replayed.database_pages {
             Some(pages) => pages,
-            None => self.cut_to_header(session, header.page_size)?,
+            // Its length stays: the header alone is not to be trusted with what may be data.
+            None => self.database_pages(header.page_size)?,
         };
         let tail = log.next_epoch(lineage, header.page_size, true);
         let tail = tail.map_err(|error| self.failure("opening an epoch of its log", &error))?;
@@ -413,24 +420,6 @@ impl Database {
         let there = u32::try_from(len / u64::from(page_size.max(1))).unwrap_or(u32::MAX);
         let told = self.read_header()?.as_ref().and_then(guard::pages);
         Ok(told.map_or(there, |told| told.min(there)))
-    }
-
-    /// After an epoch without a record: what lies beyond the database was placed there by a
-    /// transaction that has none. Answers the size.
-    fn cut_to_header(&self, session: &mut Session, page_size: u32) -> Result<u32, Code> {
-        let pages = self.database_pages(page_size)?;
-        let len = u64::from(pages) * u64::from(page_size);
-        let is_longer = self.main.len().map(|there| pages > 0 && there > len);
-        let cut = match is_longer {
-            Ok(true) => {
-                session.database_dirty = true;
-                self.main.set_len(len)
-            }
-            Ok(false) => Ok(()),
-            Err(error) => Err(error),
-        };
-        cut.map_err(|error| self.failure("setting its size", &error))?;
-        Ok(pages)
     }
 
     /// Makes the log and sets the guard, both durably, before the first record.

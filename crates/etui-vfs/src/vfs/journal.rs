@@ -40,7 +40,8 @@ impl Journal {
         let file = CountedFile::new(file, Role::Journal, &shared.counting);
         let buffer = Buffer::new(Tuning::default(), shared.broken);
         let file = Arc::new(Buffered::new(file, buffer));
-        if let Some(database) = &database {
+        // Who only looks at it keeps nothing back.
+        if let Some(database) = database.as_ref().filter(|_| access.write) {
             database.buffered().buffer().set_before(&file);
         }
         Ok(Self {

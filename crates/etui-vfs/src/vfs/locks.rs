@@ -100,6 +100,11 @@ impl Locks {
         true
     }
 
+    /// Whether any connection has a lock of the database.
+    pub fn is_locked(&self) -> bool {
+        self.shared > 0
+    }
+
     /// Lowers a connection's lock of the database, to SHARED or NONE.
     pub fn lower(&mut self, held: &mut Held, level: c_int) {
         if held.level <= level {
