@@ -173,6 +173,20 @@ impl Buffered {
         Ok(())
     }
 
+    /// Reads, and beyond the length that is told what the file has there still.
+    pub fn read_beyond(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+        let there = self.read_at(bytes, offset)?;
+        match bytes.get_mut(there..) {
+            Some(rest) if !rest.is_empty() => {
+                let more = self
+                    .file
+                    .read_at(rest, offset.saturating_add(there as u64))?;
+                Ok(there + more)
+            }
+            _ => Ok(there),
+        }
+    }
+
     /// Cuts the file to a size, if it is longer, without a word of it.
     pub fn cut_below(&self, len: u64) -> io::Result<()> {
         let state = &mut *self.buffer.state();

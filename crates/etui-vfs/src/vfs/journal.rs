@@ -66,6 +66,15 @@ impl Journal {
         wanted.then(|| (16 * page_size).clamp(64 << 10, 512 << 10))
     }
 
+    /// Reads. SQLite looks whether the header of an older transaction's part stands where its own
+    /// ends, and takes it away: of a journal that rests it is to find what is there.
+    pub fn read(&self, to: &mut [u8], offset: u64) -> std::io::Result<usize> {
+        match self.resting() {
+            Some(_) => self.file.read_beyond(to, offset),
+            None => self.file.read_at(to, offset),
+        }
+    }
+
     pub fn write(&mut self, bytes: &[u8], offset: u64) -> Result<(), Code> {
         let kept = self.database.as_ref();
         let kept = kept.map_or(0, |database| database.options().write_back);

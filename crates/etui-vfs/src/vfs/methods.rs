@@ -178,7 +178,7 @@ unsafe extern "C" fn read(
         let to = std::slice::from_raw_parts_mut(to.cast::<u8>(), length);
         code(match open {
             Open::Database(connection) => connection.read(to, offset),
-            Open::Journal(journal) => connection::read(to, |to| journal.file().read_at(to, offset)),
+            Open::Journal(journal) => connection::read(to, |to| journal.read(to, offset)),
             Open::Wal(database) => {
                 match connection::read(to, |to| database.read_wal(to, offset)) {
                     // A file keeps its length when a WAL begins anew. After ROLLBACK TO there are
