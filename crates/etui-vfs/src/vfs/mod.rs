@@ -85,7 +85,8 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             log_size: 4 << 20,
-            growth_step: 1 << 20,
+            // Most of a step is written for nothing: the next checkpoint gives it back.
+            growth_step: 128 << 10,
             wal_memory: 2 << 20,
             append_in_place: 1 << 20,
             gather: 248 << 10,
@@ -109,8 +110,7 @@ impl Options {
     fn sizes(&self) -> Sizes {
         Sizes {
             resting: self.log_size,
-            // Most of a step is written for nothing: the next checkpoint gives it back.
-            step: self.growth_step.min(128 << 10),
+            step: self.growth_step,
         }
     }
 }
