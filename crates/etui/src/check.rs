@@ -1,5 +1,7 @@
 //! Integrity check and statistics.
 
+use std::cell::RefCell;
+
 use rusqlite::Connection;
 use rusqlite::types::ToSql;
 
@@ -104,9 +106,10 @@ impl Store {
         // What an older version derived is derived anew at the next use, and is no damage.
         let with = self.deriving()?;
         let current = self.is_derived_now(conn)?;
+        let zones = RefCell::default();
         let mut statement = conn.prepare(
             "SELECT r.id, r.uid, r.etag, r.removed IS NULL, r.text, r.keys, r.sort, \
-                        c.kind, r.summary \
+                        c.kind, r.summary, r.shared \
                  FROM record r LEFT JOIN collection c ON c.id = r.collection",
         )?;
         let mut rows = statement.query([])?;
@@ -142,7 +145,7 @@ impl Store {
                     "{what} {id} ({uid}): its text is not what its ETag says"
                 ));
             }
-            match derive(kind, text, &with) {
+            match derive(conn, kind, text, row.get(9)?, &with, &zones) {
                 Ok(derived) if current => {
                     if derived.keys != blob(5)?
                         || derived.sort != blob(6)?

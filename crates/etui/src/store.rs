@@ -1,5 +1,6 @@
 //! [`Store`]: one file that holds a person's data.
 
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError, RwLock, TryLockError};
@@ -7,6 +8,7 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
+use crate::calendar::objects::ZonesOf;
 use crate::collection::{self, Derived, Deriving, Kind, Record, Token, changes, meta, names};
 use crate::contacts::{Card, Contacts};
 use crate::engine::{Durability, Engine, Memory, OpenMode, Settings, Size, Vfs, schema, vfs};
@@ -206,6 +208,7 @@ impl Store {
             meta::set(conn, meta::TERM_MARK, 0)?;
             meta::set(conn, meta::GRAM_MARK, 0)?;
             names::create(conn, Kind::Contacts, DEFAULT_ADDRESS_BOOK)?;
+            names::create(conn, Kind::Calendar, Kind::Calendar.default_name())?;
             Ok(())
         })
     }
@@ -466,7 +469,8 @@ impl Store {
         // A migration leaves an empty index.
         let unindexed = meta::number(conn, meta::TERM_MARK)? == 0;
         let with = self.deriving()?;
-        let derive = |kind, text| derive(kind, text, &with);
+        let zones = RefCell::default();
+        let derive = |kind, text, shared| derive(conn, kind, text, shared, &with, &zones);
         if collection::derive::all(conn, &with, derive)? || unindexed {
             crate::index::rebuild(conn, self.path())?;
         }
@@ -530,9 +534,20 @@ pub(crate) fn inode(path: &Path) -> Result<i64> {
 }
 
 /// What is derived of a record of this kind.
-pub(crate) fn derive(kind: Kind, text: Vec<u8>, with: &Deriving<'_>) -> Result<Derived> {
+pub(crate) fn derive(
+    conn: &Connection,
+    kind: Kind,
+    text: Vec<u8>,
+    shared: Option<i64>,
+    with: &Deriving<'_>,
+    zones: &RefCell<ZonesOf>,
+) -> Result<Derived> {
     match kind {
-        Kind::Contacts => Ok(Card::read(text)?.derive(with)),
+        Kind::Contacts => Ok(Card::stored(conn, text, shared)?.derive(with)),
+        Kind::Calendar => {
+            let record = zones.borrow_mut().record(conn, text, shared)?;
+            Ok(record.derive(with))
+        }
     }
 }
 

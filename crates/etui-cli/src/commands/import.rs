@@ -142,7 +142,7 @@ fn import(out: &mut Out, book: &Contacts<'_>, source: Source) -> Result<ImportRe
                 );
                 progress.beside(|| out.error_line(&one_line(&line)));
             }
-            ImportEvent::Refused(_) => {}
+            ImportEvent::Refused(_) | ImportEvent::Warned(_) => {}
             ImportEvent::Indexing => {
                 let taken = plural(read.1, "contact");
                 progress.set(read.0, format!("{taken}, being put in order"));

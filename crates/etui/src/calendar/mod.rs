@@ -28,9 +28,13 @@
 //! ```
 
 mod component;
+mod derive;
 pub mod ics;
+mod moment;
+pub(crate) mod objects;
 mod record;
 pub mod recurrence;
+mod summary;
 pub mod time;
 pub mod zones;
 
@@ -38,3 +42,4 @@ pub use component::TimingWarning;
 pub use record::{
     Action, Added, Alarm, Class, Draft, Item, Person, Record, RecordError, Status, Trigger,
 };
+pub use summary::Summary;

@@ -3,7 +3,7 @@
 use rusqlite::Connection;
 
 use super::kind::{Derived, Deriving, Kind};
-use super::list;
+use super::{list, times};
 use crate::error::Result;
 
 /// A record as it is stored.
@@ -13,6 +13,7 @@ struct Found {
     live: bool,
     keys: Vec<u8>,
     text: Vec<u8>,
+    shared: Option<i64>,
     kind: Option<String>,
 }
 
@@ -22,14 +23,15 @@ struct Found {
 pub(crate) fn all(
     conn: &Connection,
     with: &Deriving<'_>,
-    derive: impl Fn(Kind, Vec<u8>) -> Result<Derived>,
+    derive: impl Fn(Kind, Vec<u8>, Option<i64>) -> Result<Derived>,
 ) -> Result<bool> {
     list::clear(conn)?;
+    times::clear(conn)?;
     let mut entries = list::Edits::default();
     let mut update =
         conn.prepare("UPDATE record SET sort = ?2, summary = ?3, keys = ?4 WHERE id = ?1")?;
     let mut next = conn.prepare(
-        "SELECT r.id, r.collection, r.removed IS NULL, r.keys, r.text, c.kind \
+        "SELECT r.id, r.collection, r.removed IS NULL, r.keys, r.text, r.shared, c.kind \
          FROM record r LEFT JOIN collection c ON c.id = r.collection \
          WHERE r.id > ?1 ORDER BY r.id LIMIT 64",
     )?;
@@ -44,7 +46,8 @@ pub(crate) fn all(
                     live: r.get(2)?,
                     keys: r.get(3)?,
                     text: r.get(4)?,
-                    kind: r.get::<_, Option<String>>(5)?,
+                    shared: r.get(5)?,
+                    kind: r.get::<_, Option<String>>(6)?,
                 })
             })?
             .collect::<rusqlite::Result<Vec<Found>>>()?;
@@ -56,7 +59,7 @@ pub(crate) fn all(
             last = found.id;
             // What another program wrote and cannot be read sorts first.
             let kind = found.kind.as_deref().and_then(Kind::of_stored);
-            let derived = match kind.map(|kind| derive(kind, found.text)) {
+            let derived = match kind.map(|kind| derive(kind, found.text, found.shared)) {
                 Some(Ok(derived)) => derived,
                 _ => Derived::default(),
             };
@@ -64,6 +67,7 @@ pub(crate) fn all(
             update.execute((found.id, &derived.sort, &derived.summary, &derived.keys))?;
             if found.live {
                 entries.put(found.collection, &derived.sort, found.id, &derived.summary);
+                times::put(conn, found.collection, found.id, &derived.times)?;
             }
         }
         if entries.are_many() {

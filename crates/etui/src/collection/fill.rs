@@ -79,9 +79,8 @@ impl<'c> Fill<'c> {
         if !self.new
             && let Some(found) = records::find(self.conn, self.collection, new.uid)?
         {
-            let same = found.etag == etag
-                && !found.removed
-                && records::is_text(self.conn, found.id, new.text)?;
+            let same =
+                found.etag == etag && !found.removed && records::is_same(self.conn, found.id, new)?;
             return Ok(if same {
                 Filled::Unchanged
             } else {

@@ -9,6 +9,8 @@
 //! entry  := field:u8  length:varint  value[length]
 //! value  := ' ' folded text ' '                       (all fields but phones)
 //!         | country:u8 ' ' digits ' ' extension       (phones)
+//!         | until:i64be                               (series)
+//!         | floating:u8 at:i64be                      (alarms)
 //! ```
 //!
 //! The spaces make every comparison a substring test: ` anna ` is the word, ` ann` the beginning
@@ -32,6 +34,14 @@ pub(crate) enum Key {
     Phone = 7,
     Category = 8,
     Note = 9,
+    Title = 10,
+    Place = 11,
+    Description = 12,
+    Component = 13,
+    /// Until when a row of `series` goes; no text.
+    Series = 14,
+    /// When a row of `alarm` is due; no text.
+    Alarm = 15,
 }
 
 impl Key {
@@ -46,6 +56,12 @@ impl Key {
             7 => Self::Phone,
             8 => Self::Category,
             9 => Self::Note,
+            10 => Self::Title,
+            11 => Self::Place,
+            12 => Self::Description,
+            13 => Self::Component,
+            14 => Self::Series,
+            15 => Self::Alarm,
             _ => return None,
         })
     }
@@ -112,7 +128,8 @@ impl KeyWriter {
         self.entry(Key::Phone, &value);
     }
 
-    fn entry(&mut self, key: Key, value: &[u8]) {
+    /// Bytes that are no text: they are not searched, but tell what was put in elsewhere.
+    pub(crate) fn entry(&mut self, key: Key, value: &[u8]) {
         if self.out.len() + value.len() < MAX_KEYS {
             self.out.push(key as u8);
             varint::push_bytes(&mut self.out, value);

@@ -3,6 +3,9 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use rusqlite::Connection;
+
+use super::times::Times;
 use crate::error::Result;
 use crate::text::order::Order;
 use crate::text::phone::Region;
@@ -13,6 +16,8 @@ use crate::text::phone::Region;
 pub enum Kind {
     /// An address book: contacts.
     Contacts,
+    /// A calendar: events, to-dos and journal entries.
+    Calendar,
 }
 
 impl Kind {
@@ -20,18 +25,22 @@ impl Kind {
     pub(crate) fn stored(self) -> &'static str {
         match self {
             Self::Contacts => "contacts",
+            Self::Calendar => "calendar",
         }
     }
 
     /// The kind of this name in the schema.
     pub(crate) fn of_stored(name: &str) -> Option<Self> {
-        [Self::Contacts].into_iter().find(|k| k.stored() == name)
+        [Self::Contacts, Self::Calendar]
+            .into_iter()
+            .find(|k| k.stored() == name)
     }
 
     /// The name of the collection of this kind that a new store has.
     pub(crate) fn default_name(self) -> &'static str {
         match self {
             Self::Contacts => "Contacts",
+            Self::Calendar => "Calendar",
         }
     }
 
@@ -39,6 +48,7 @@ impl Kind {
     pub(crate) fn one(self) -> &'static str {
         match self {
             Self::Contacts => "an address book",
+            Self::Calendar => "a calendar",
         }
     }
 
@@ -46,6 +56,7 @@ impl Kind {
     pub(crate) fn record(self) -> &'static str {
         match self {
             Self::Contacts => "contact",
+            Self::Calendar => "calendar record",
         }
     }
 }
@@ -55,6 +66,7 @@ impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Contacts => "address book",
+            Self::Calendar => "calendar",
         })
     }
 }
@@ -77,6 +89,17 @@ pub(crate) struct Derived {
     pub(crate) sort: Vec<u8>,
     /// What the list shows of it.
     pub(crate) summary: Vec<u8>,
+    /// When it happens, where the list does not tell.
+    pub(crate) times: Times,
+}
+
+/// Where a record came from: the calendar object it stood in, and where its components did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Origin {
+    /// The object's row in `shared`.
+    pub(crate) shared: i64,
+    /// The components' numbers in it (`calendar::ics`), each as a varint.
+    pub(crate) places: Vec<u8>,
 }
 
 /// A record of some kind: a text with a UID, from which the rest is derived.
@@ -84,8 +107,9 @@ pub(crate) trait Record: Sized + Send {
     /// The kind of collection that it belongs to.
     const KIND: Kind;
 
-    /// Reads one; the text is kept byte for byte.
-    fn read(text: Vec<u8>) -> Result<Self>;
+    /// Reads one as it is stored; the text is kept byte for byte. `shared` is the row of what it
+    /// shares with others.
+    fn stored(conn: &Connection, text: Vec<u8>, shared: Option<i64>) -> Result<Self>;
 
     /// Its text.
     fn text(&self) -> &[u8];
@@ -96,6 +120,38 @@ pub(crate) trait Record: Sized + Send {
     /// Its UID, or the identity that its content gives it.
     fn identity(&self) -> Cow<'_, str>;
 
+    /// What one is called in a sentence.
+    fn called(&self) -> &'static str {
+        Self::KIND.record()
+    }
+
+    /// Whether several records of one UID can be one: a calendar's, of which each says something
+    /// of another instance.
+    const JOINS: bool = false;
+
+    /// Takes in what another one with its UID says, and tells of each part of that what became of
+    /// it.
+    fn join(&mut self, other: Self) -> Vec<Joined> {
+        let _ = other;
+        vec![Joined::Refused]
+    }
+
+    /// Of how many parts it is.
+    fn parts(&self) -> usize {
+        1
+    }
+
     /// Derives what is stored beside the text.
     fn derive(&self, with: &Deriving<'_>) -> Derived;
+}
+
+/// What became of a part of a record that was joined to another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Joined {
+    /// It is a part of that one now, behind the others.
+    Taken,
+    /// That one had it already.
+    Known,
+    /// That one has another one in its place, and keeps it.
+    Refused,
 }

@@ -1,8 +1,8 @@
 //! What all collections share: identity, ETags, the change log, the trash.
 //!
-//! A collection is a set of records of one kind under one name (an address book). What a record
-//! is, and what is derived from it, is its kind's business (`contacts`); here it is bytes with a
-//! UID, keys and a place in a list.
+//! A collection is a set of records of one kind under one name (an address book, a calendar). What
+//! a record is, and what is derived from it, is its kind's business (`contacts`, `calendar`); here
+//! it is bytes with a UID, keys and a place in a list.
 
 pub(crate) mod changes;
 pub(crate) mod derive;
@@ -13,14 +13,16 @@ pub(crate) mod list;
 pub(crate) mod meta;
 pub(crate) mod names;
 pub(crate) mod records;
+pub(crate) mod shared;
 pub(crate) mod shelf;
+pub(crate) mod times;
 
 use std::fmt;
 use std::str::FromStr;
 
 pub use changes::{Change, ChangeKind, Changes, Token};
 pub use kind::Kind;
-pub(crate) use kind::{Derived, Deriving, Record};
+pub(crate) use kind::{Derived, Deriving, Joined, Origin, Record};
 
 /// The version of a record's content: the first 16 bytes of BLAKE3 over its text.
 ///

@@ -2,6 +2,8 @@
 
 use rusqlite::{Connection, OptionalExtension};
 
+use super::shared::Provenance;
+use super::times::{self, Times};
 use super::{Condition, ETag, Outcome, RecordId, Saved, changes, list, now_ms};
 use crate::error::{Error, Result};
 use crate::text::order::Order;
@@ -13,6 +15,9 @@ pub(crate) struct Incoming<'a> {
     pub(crate) keys: &'a [u8],
     pub(crate) sort: &'a [u8],
     pub(crate) summary: &'a [u8],
+    pub(crate) times: &'a Times,
+    /// Where it came from; `None`: what is stored of that stays.
+    pub(crate) from: Option<&'a Provenance>,
 }
 
 /// The writing of records inside one write transaction: hands out change numbers, and gathers
@@ -140,7 +145,7 @@ pub(crate) fn put(
         etag,
         outcome,
     };
-    if found.etag == etag && !found.removed && is_text(conn, found.id, new.text)? {
+    if found.etag == etag && !found.removed && is_same(conn, found.id, new)? {
         return Ok(saved(Outcome::Unchanged));
     }
     replace(conn, writing, &found, etag, new)?;
@@ -158,10 +163,11 @@ pub(crate) fn insert(
     etag: ETag,
     new: &Incoming<'_>,
 ) -> Result<()> {
+    let origin = new.from.map(|from| from.origin(conn)).transpose()?;
     conn.prepare_cached(
         "INSERT INTO record \
-         (id, collection, changed, removed, uid, etag, sort, summary, keys, text) \
-         VALUES (?1, ?2, ?1, NULL, ?3, ?4, ?5, ?6, ?7, ?8)",
+         (id, collection, changed, removed, uid, etag, sort, summary, keys, text, shared, places) \
+         VALUES (?1, ?2, ?1, NULL, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
     )?
     .execute((
         id,
@@ -172,15 +178,18 @@ pub(crate) fn insert(
         new.summary,
         new.keys,
         new.text,
+        origin.as_ref().map(|o| o.shared),
+        origin.as_ref().map(|o| &o.places),
     ))?;
-    Ok(())
+    times::put(conn, collection, id, new.times)
 }
 
-/// Whether the record's text is this one: a damaged text has the ETag of the one that was saved.
-pub(crate) fn is_text(conn: &Connection, id: i64, text: &[u8]) -> Result<bool> {
+/// Whether the record is this one: a damaged text has the ETag of the one that was saved, and the
+/// same text in another object may mean another time.
+pub(crate) fn is_same(conn: &Connection, id: i64, new: &Incoming<'_>) -> Result<bool> {
     Ok(conn
-        .prepare_cached("SELECT text = ?2 FROM record WHERE id = ?1")?
-        .query_row((id, text), |r| r.get(0))?)
+        .prepare_cached("SELECT text = ?2 AND sort = ?3 AND keys = ?4 FROM record WHERE id = ?1")?
+        .query_row((id, new.text, new.sort, new.keys), |r| r.get(0))?)
 }
 
 fn replace(
@@ -190,9 +199,11 @@ fn replace(
     etag: ETag,
     new: &Incoming<'_>,
 ) -> Result<()> {
-    let (collection, sort, summary): (i64, Vec<u8>, Vec<u8>) = conn
-        .prepare_cached("SELECT collection, sort, summary FROM record WHERE id = ?1")?
-        .query_row([found.id], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))?;
+    let (collection, sort, summary, keys): (i64, Vec<u8>, Vec<u8>, Vec<u8>) = conn
+        .prepare_cached("SELECT collection, sort, summary, keys FROM record WHERE id = ?1")?
+        .query_row([found.id], |r| {
+            Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?))
+        })?;
     let kind = if found.removed {
         changes::RESTORED
     } else {
@@ -212,6 +223,15 @@ fn replace(
         new.keys,
         new.text,
     ))?;
+    if let Some(from) = new.from {
+        let origin = from.origin(conn)?;
+        conn.prepare_cached("UPDATE record SET shared = ?2, places = ?3 WHERE id = ?1")?
+            .execute((found.id, origin.shared, origin.places))?;
+    }
+    if !found.removed {
+        times::remove(conn, collection, found.id, &keys)?;
+    }
+    times::put(conn, collection, found.id, new.times)?;
     let moved = sort != new.sort;
     if !found.removed && moved {
         writing.list_remove(conn, collection, found.id, &sort)?;
@@ -255,29 +275,49 @@ pub(crate) fn remove(
         return Ok(false);
     };
     let number = log(conn, writing, found.id, changes::REMOVED, false)?;
-    let sort: Vec<u8> = conn
+    let (sort, keys): (Vec<u8>, Vec<u8>) = conn
         .prepare_cached(
-            "UPDATE record SET changed = ?2, removed = ?3 WHERE id = ?1 RETURNING sort",
+            "UPDATE record SET changed = ?2, removed = ?3 WHERE id = ?1 RETURNING sort, keys",
         )?
-        .query_row((found.id, number, now_ms()), |r| r.get(0))?;
+        .query_row((found.id, number, now_ms()), |r| Ok((r.get(0)?, r.get(1)?)))?;
+    times::remove(conn, collection, found.id, &keys)?;
     writing.list_remove(conn, collection, found.id, &sort)?;
     Ok(true)
 }
 
-/// The text that a restore brings back: of a removed record its own, of a live one the one
-/// before its latest edit. `None`: nothing is remembered.
-pub(crate) fn former(conn: &Connection, collection: i64, uid: &str) -> Result<Option<Vec<u8>>> {
+/// The text that a restore brings back, and the row of what it shares with others: of a removed
+/// record its own text, of a live one the one before its latest edit. `None`: nothing is
+/// remembered.
+pub(crate) fn former(
+    conn: &Connection,
+    collection: i64,
+    uid: &str,
+) -> Result<Option<(Vec<u8>, Option<i64>)>> {
     let Some(found) = find(conn, collection, uid)? else {
         return Ok(None);
     };
     let sql = if found.removed {
-        "SELECT text FROM record WHERE id = ?1"
+        "SELECT text, shared FROM record WHERE id = ?1"
     } else {
-        "SELECT c.text FROM record r JOIN change c ON c.number = r.changed \
+        "SELECT c.text, r.shared FROM record r JOIN change c ON c.number = r.changed \
          WHERE r.id = ?1 AND c.text IS NOT NULL"
     };
     Ok(conn
         .prepare_cached(sql)?
-        .query_row([found.id], |r| r.get(0))
+        .query_row([found.id], |r| Ok((r.get(0)?, r.get(1)?)))
+        .optional()?)
+}
+
+/// A record as it is stored: its text, the row of what it shares, and where it stood there.
+pub(crate) type Stored = (Vec<u8>, Option<i64>, Vec<u8>);
+
+/// The live record with this UID.
+pub(crate) fn stored(conn: &Connection, collection: i64, uid: &str) -> Result<Option<Stored>> {
+    Ok(conn
+        .prepare_cached(
+            "SELECT text, shared, coalesce(places, x'') FROM record \
+             WHERE collection = ?1 AND uid = ?2 AND removed IS NULL",
+        )?
+        .query_row((collection, uid), |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))
         .optional()?)
 }

@@ -8,6 +8,7 @@ use rusqlite::Connection;
 use super::kind::{Derived, Deriving, Record};
 use super::names::Named;
 use super::records::{self, Incoming, Writing};
+use super::shared::Provenance;
 use super::{Condition, Saved};
 use crate::engine::Size;
 use crate::error::{Error, Result};
@@ -18,6 +19,7 @@ pub(crate) struct Prepared<'r> {
     uid: Cow<'r, str>,
     text: &'r [u8],
     derived: Derived,
+    from: Option<&'r Provenance>,
 }
 
 impl<'r> Prepared<'r> {
@@ -32,6 +34,7 @@ impl<'r> Prepared<'r> {
             uid: record.identity(),
             text: record.text(),
             derived,
+            from: None,
         }
     }
 
@@ -48,6 +51,11 @@ impl<'r> Prepared<'r> {
         }
     }
 
+    /// The same with where it came from.
+    pub(crate) fn from(self, from: Option<&'r Provenance>) -> Self {
+        Self { from, ..self }
+    }
+
     /// As what it goes in.
     pub(crate) fn incoming(&self) -> Incoming<'_> {
         Incoming {
@@ -56,6 +64,8 @@ impl<'r> Prepared<'r> {
             keys: &self.derived.keys,
             sort: &self.derived.sort,
             summary: &self.derived.summary,
+            times: &self.derived.times,
+            from: self.from,
         }
     }
 
@@ -134,13 +144,24 @@ impl<'s, R: Record> Shelf<'s, R> {
         R: 'r,
     {
         let always = records.into_iter().map(|r| (r, Condition::Always));
-        self.put_all(always, |result| result)
+        self.put_all(always.map(|(r, c)| (r, c, None)), |result| result)
     }
 
     /// Saves many in one transaction, each on its own condition: those whose condition does not
     /// hold are left out and told of.
     pub(crate) fn save_each(&self, records: &[(&R, Condition)]) -> Result<Vec<Result<Saved>>> {
-        self.put_all(records.iter().copied(), |result| match result {
+        self.save_found(records.iter().map(|&(r, condition)| (r, condition, None)))
+    }
+
+    /// The same for records of which is known where they came from.
+    pub(crate) fn save_found<'r>(
+        &self,
+        records: impl IntoIterator<Item = (&'r R, Condition, Option<&'r Provenance>)>,
+    ) -> Result<Vec<Result<Saved>>>
+    where
+        R: 'r,
+    {
+        self.put_all(records, |result| match result {
             // A record's own failure is not the transaction's.
             Err(e @ Error::Conflict { .. }) => Ok(Err(e)),
             Err(e) => Err(e),
@@ -150,7 +171,7 @@ impl<'s, R: Record> Shelf<'s, R> {
 
     fn put_all<'r, T>(
         &self,
-        records: impl IntoIterator<Item = (&'r R, Condition)>,
+        records: impl IntoIterator<Item = (&'r R, Condition, Option<&'r Provenance>)>,
         settle: impl Fn(Result<Saved>) -> Result<T>,
     ) -> Result<Vec<T>>
     where
@@ -159,10 +180,11 @@ impl<'s, R: Record> Shelf<'s, R> {
         let with = self.store.deriving()?;
         // The caller's iterator runs before the lock is taken: it may be slow, save, or panic.
         let records: Vec<_> = records.into_iter().collect();
-        let bytes = records.iter().map(|(r, _)| r.text().len()).sum();
+        let bytes = records.iter().map(|(r, _, _)| r.text().len()).sum();
         let size = Size::of(records.len(), bytes);
-        let derive =
-            |&(record, condition): &(&'r R, Condition)| (Prepared::new(record, &with), condition);
+        let derive = |&(record, condition, from): &(&'r R, Condition, Option<&'r Provenance>)| {
+            (Prepared::new(record, &with).from(from), condition)
+        };
         // So does deriving, but for large batches, of which all that is derived takes memory.
         let derived: Vec<_> = match size {
             Size::Small => records.iter().map(derive).collect(),
@@ -223,10 +245,10 @@ impl<'s, R: Record> Shelf<'s, R> {
         self.write(Size::of(uids.len(), 0), |conn, writing| {
             uids.iter()
                 .map(|&uid| {
-                    let Some(text) = records::former(conn, self.named.id, uid)? else {
+                    let Some((text, shared)) = records::former(conn, self.named.id, uid)? else {
                         return Ok(None);
                     };
-                    let record = R::read(text)?;
+                    let record = R::stored(conn, text, shared)?;
                     // The record keeps its identity, also where that came from the text before.
                     let one = Prepared::new(&record, &with).known_as(uid);
                     one.put(conn, writing, self.named.id, Condition::Always)

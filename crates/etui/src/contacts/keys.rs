@@ -66,6 +66,7 @@ pub(crate) fn derive(card: &Card, with: &Deriving<'_>) -> Derived {
         keys: keys.into_keys(),
         sort,
         summary,
+        ..Derived::default()
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! meta        key -> value                          store id, incarnation, locale, marks
-//! collection  id  -> kind, name                     address books (later: calendars)
+//! collection  id  -> kind, name                     address books, calendars
 //! record      id  -> the record: text as it came, and what is derived from it
 //! record_uid  (collection, uid) -> id
 //! list_block  id -> entries; list_order by place    live records in list order (`collection::list`)
@@ -11,10 +11,13 @@
 //! term        (term, first) -> ids                  words, addresses, numbers -> records
 //! gram        (gram, first) -> ids                  three characters -> records
 //! inbox       id  -> what others wrote through the view `contact`
+//! shared      id  -> what calendar records share    frames of the objects they came in, zones
+//! series      (collection, until, record) -> times  what recurs or is long (`collection::times`)
+//! alarm       (collection, floating, at, record)    what is to be told of, and when
 //! ```
 //!
-//! One new contact touches four B-trees: `record`, `record_uid`, `list_block`, `list_span`. Why
-//! there are no more:
+//! One new contact, or an event that happens once, touches four B-trees: `record`, `record_uid`,
+//! `list_block`, `list_span`. Why there are no more:
 //!
 //! * **Numbers**: one sequence numbers all changes, and a record's id is the number of the change
 //!   that created it. So additions need no row in `change` (they are the records whose id lies
@@ -36,6 +39,7 @@ pub(crate) const APPLICATION_ID: i64 = 0x6574_7569;
 const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0001.sql"),
     include_str!("migrations/0002.sql"),
+    include_str!("migrations/0003.sql"),
 ];
 
 /// `user_version` of the schema this library writes.

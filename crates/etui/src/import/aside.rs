@@ -1,25 +1,32 @@
 //! Records put aside during a large import, on disk: there may be as many as the input has.
 
+use std::hash::{BuildHasher, RandomState};
 use std::marker::PhantomData;
 use std::path::Path;
 
-use super::Item;
-use crate::collection::Record;
+use super::run::Item;
+use crate::collection::shared::Provenance;
+use crate::collection::{Origin, Record};
 use crate::engine::spill::Sorter;
 use crate::error::Result;
+use crate::store::Store;
+use crate::text::varint;
 
 /// Bytes kept in memory at a time.
 const MOST: usize = 1 << 20;
 
-/// Records put aside, in the order in which they came.
+/// Records put aside. They come out in the order in which they came; those that can be joined,
+/// one UID after the other.
 ///
 /// ```text
-/// key   := number:u64be                  so that they come out as they went in
-/// value := repeated:u8 line:u64le last_line:u64le text
+/// key    := uid:u64be number:u64be        uid: a hash, 0 where nothing is joined
+/// value  := repeated:u8 line:u64le last_line:u64le origin text
+/// origin := 0x00 | 0x01 shared:varint length:varint places
 /// ```
 pub(super) struct Aside<R> {
     items: Sorter,
     count: u64,
+    hasher: RandomState,
     records: PhantomData<R>,
 }
 
@@ -28,37 +35,67 @@ impl<R: Record> Aside<R> {
         Ok(Self {
             items: Sorter::new(store, MOST)?,
             count: 0,
+            hasher: RandomState::new(),
             records: PhantomData,
         })
     }
 
-    pub(super) fn put(&mut self, item: &Item<R>) -> Result<()> {
+    pub(super) fn put(&mut self, item: &Item<R>, origin: Option<&Origin>) -> Result<()> {
         self.count += 1;
+        let uid = match R::JOINS {
+            true => self.hasher.hash_one(item.record.identity().as_bytes()),
+            false => 0,
+        };
+        let mut from = vec![u8::from(origin.is_some())];
+        if let Some(origin) = origin {
+            varint::push(&mut from, origin.shared.cast_unsigned());
+            varint::push_bytes(&mut from, &origin.places);
+        }
         self.items.push(
-            &self.count.to_be_bytes(),
+            &[uid.to_be_bytes(), self.count.to_be_bytes()].concat(),
             &[
                 &[u8::from(item.repeated)],
                 &item.line.to_le_bytes(),
                 &item.last_line.to_le_bytes(),
+                &from,
                 item.record.text(),
             ],
         )
     }
 
     /// Calls `visit` with each.
-    pub(super) fn each(self, mut visit: impl FnMut(Item<R>) -> Result<()>) -> Result<()> {
-        self.items.in_turn(|_, value| {
+    pub(super) fn each(
+        self,
+        store: &Store,
+        mut visit: impl FnMut(Item<R>) -> Result<()>,
+    ) -> Result<()> {
+        let see = |_: &[u8], value: &[u8]| {
             let number = |at: usize| {
                 let mut bytes = [0; 8];
                 bytes.copy_from_slice(&value[at..at + 8]);
                 u64::from_le_bytes(bytes)
             };
-            visit(Item {
-                repeated: value[0] == 1,
-                line: number(1),
-                last_line: number(9),
-                record: R::read(value[17..].to_vec())?,
-            })
-        })
+            let mut text = &value[18..];
+            let origin = match value[17] {
+                0 => None,
+                _ => varint::take(&mut text).zip(varint::take_bytes(&mut text)),
+            };
+            let origin = origin.map(|(shared, places)| (shared.cast_signed(), places));
+            let text = text.to_vec();
+            let record = store
+                .engine
+                .read(|conn| R::stored(conn, text, origin.map(|o| o.0)))?;
+            let from = origin.map(|(shared, places)| {
+                let components = record.parts();
+                Provenance::stored(shared, places, components)
+            });
+            let mut item = Item::new(record, number(1), number(9)).from(from);
+            item.repeated = value[0] == 1;
+            visit(item)
+        };
+        match R::JOINS {
+            true => self.items.sorted(see),
+            false => self.items.in_turn(see),
+        }
     }
 }

@@ -44,7 +44,8 @@ pub(crate) fn beginning_with(text: &str) -> Option<Range<i64>> {
 pub(crate) fn of_keys(keys: &[u8], mut visit: impl FnMut(i64)) {
     for (key, value) in Keys(keys) {
         let value = match key {
-            Key::Note | Key::Category => continue,
+            Key::Note | Key::Category | Key::Description | Key::Component => continue,
+            Key::Series | Key::Alarm => continue,
             Key::Phone => value.get(1..).unwrap_or_default(),
             _ => value,
         };

@@ -3,6 +3,7 @@
 //! ```text
 //! term := 'f' | 'g' | 'n' | 'o' | 'c' | 't' word   a word of the family name, given names,
 //!                                                  nickname, organisation, category, note
+//!       | 's' | 'l' | 'm' | 'k' word           a word of a title, place, description, kind
 //!       | 'd' word       a word of the display name that is in none of the other names
 //!       | 'e' address    an e-mail address
 //!       | 'h' tsoh       the end of an e-mail address from its "@" on, backwards
@@ -18,9 +19,9 @@ pub(crate) const HOST: u8 = b'h';
 pub(crate) const PHONE: u8 = b'p';
 pub(crate) const PHONE_REVERSED: u8 = b'r';
 
-/// The kind of a field's words, or of its values.
-pub(crate) fn kind(key: Key) -> u8 {
-    match key {
+/// The kind of a field's words, or of its values; `None` of what is not searched.
+pub(crate) fn kind(key: Key) -> Option<u8> {
+    Some(match key {
         Key::Display => b'd',
         Key::Family => b'f',
         Key::Given => b'g',
@@ -30,7 +31,13 @@ pub(crate) fn kind(key: Key) -> u8 {
         Key::Note => b't',
         Key::Email => EMAIL,
         Key::Phone => PHONE,
-    }
+        Key::Title => b's',
+        Key::Place => b'l',
+        Key::Description => b'm',
+        Key::Component => b'k',
+        // No text.
+        Key::Series | Key::Alarm => return None,
+    })
 }
 
 /// Longest text of a term that is kept, in bytes; longer ones are cut, here and when they are
@@ -77,7 +84,7 @@ pub(crate) fn of_keys(keys: &[u8], mut visit: impl FnMut(&[u8])) {
         visit(&buffer);
     };
     for (key, value) in Keys(keys) {
-        let kind = kind(key);
+        let Some(kind) = kind(key) else { continue };
         emit(kind, &mut std::iter::empty());
         match key {
             Key::Phone => {

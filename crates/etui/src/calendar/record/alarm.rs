@@ -6,6 +6,9 @@ use crate::calendar::zones::Zones;
 use crate::import::lines::ContentLine;
 use crate::import::values::{param, unescape, value_of};
 
+/// Repetitions of an alarm that are told of.
+const MOST_REPEATED: u32 = 100;
+
 /// What an alarm does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Action {
@@ -57,9 +60,18 @@ impl Alarm {
             Trigger::Start(after) => moved(start, after, viewer),
             Trigger::End(after) => moved(end, after, viewer),
         };
+        self.repetitions()
+            .map(move |after| first.plus_seconds(after))
+    }
+
+    /// Seconds after it is first due at which it is due, 0 first.
+    pub(in crate::calendar) fn repetitions(&self) -> impl Iterator<Item = i64> + use<> {
         let every = self.every.map_or(0, Duration::nominal_seconds);
-        let repeat = if every > 0 { self.repeat } else { 0 };
-        (0..=i64::from(repeat)).map(move |n| first.plus_seconds(n.saturating_mul(every)))
+        let repeat = match every > 0 {
+            true => self.repeat.min(MOST_REPEATED),
+            false => 0,
+        };
+        (0..=i64::from(repeat)).map(move |n| n.saturating_mul(every))
     }
 }
 

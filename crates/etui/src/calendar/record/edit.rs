@@ -187,7 +187,7 @@ fn check_name(name: &str) -> Result<(), RecordError> {
 }
 
 /// A value as its property writes it.
-pub(super) fn escaped(name: &str, value: &str) -> String {
+pub(in crate::calendar) fn escaped(name: &str, value: &str) -> String {
     let special = match name {
         _ if is_one_of(PLAIN, name) => "",
         _ if is_one_of(LISTS, name) => "\\;",
@@ -197,7 +197,7 @@ pub(super) fn escaped(name: &str, value: &str) -> String {
 }
 
 /// Parameters and value of a time.
-pub(super) fn written(time: &Time) -> (String, String) {
+pub(in crate::calendar) fn written(time: &Time) -> (String, String) {
     match time {
         Time::Date(date) => (";VALUE=DATE".to_owned(), date.to_string()),
         Time::Floating(wall) => (String::new(), wall.to_string()),

@@ -35,7 +35,7 @@ pub enum Status {
 }
 
 impl Status {
-    const ALL: [(&'static str, Self); 8] = [
+    pub(in crate::calendar) const ALL: [(&'static str, Self); 8] = [
         ("TENTATIVE", Self::Tentative),
         ("CONFIRMED", Self::Confirmed),
         ("CANCELLED", Self::Cancelled),
@@ -45,6 +45,13 @@ impl Status {
         ("DRAFT", Self::Draft),
         ("FINAL", Self::Final),
     ];
+
+    /// Its name in iCalendar.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        let found = Self::ALL.iter().find(|(_, status)| *status == self);
+        found.map_or("", |(name, _)| name)
+    }
 
     fn named(text: &str) -> Option<Self> {
         let found = Self::ALL.iter().find(|(n, _)| n.eq_ignore_ascii_case(text));

@@ -28,10 +28,15 @@ mod tests;
 use std::borrow::Cow;
 use std::ops::Range;
 
+use rusqlite::Connection;
+
 use super::component::time_of as component_time;
+use super::derive::{derive, name_of};
 use super::ics::{Kind, MAX_COMPONENT, RawComponent};
+use super::objects::ZonesOf;
 use super::recurrence::{Series, Timing};
 use super::zones::Zones;
+use crate::collection::{self, Derived, Deriving, Joined};
 use crate::import::clean::{as_utf8, utf16};
 use crate::import::edit::ending;
 use crate::import::lines::{Edge, delimiter, is_blank};
@@ -39,6 +44,7 @@ use crate::import::stream::Units;
 
 pub use alarm::{Action, Alarm, Trigger};
 pub use draft::Draft;
+pub(super) use edit::{escaped, written};
 pub use item::{Class, Item, Person, Status};
 
 /// Why bytes are not a record that can be kept.
@@ -106,6 +112,43 @@ impl PartialEq for Record {
 }
 
 impl Eq for Record {}
+
+impl collection::Record for Record {
+    const KIND: collection::Kind = collection::Kind::Calendar;
+    const JOINS: bool = true;
+
+    fn stored(conn: &Connection, text: Vec<u8>, shared: Option<i64>) -> crate::Result<Self> {
+        ZonesOf::default().record(conn, text, shared)
+    }
+
+    fn text(&self) -> &[u8] {
+        self.text()
+    }
+
+    fn uid(&self) -> Option<&str> {
+        self.uid()
+    }
+
+    fn identity(&self) -> Cow<'_, str> {
+        self.identity()
+    }
+
+    fn called(&self) -> &'static str {
+        name_of(self.main().kind)
+    }
+
+    fn join(&mut self, other: Self) -> Vec<Joined> {
+        self.take_in(other)
+    }
+
+    fn parts(&self) -> usize {
+        self.components.len()
+    }
+
+    fn derive(&self, with: &Deriving<'_>) -> Derived {
+        derive(self, with)
+    }
+}
 
 impl Record {
     /// Reads the components of one record, with the zones that their `TZID`s may name. The bytes
@@ -203,6 +246,43 @@ impl Record {
     pub fn series(&self) -> Series {
         let timings: Vec<Timing> = self.items().filter_map(|i| i.timing.clone()).collect();
         Series::new(&timings)
+    }
+
+    /// Puts the components of another record with its UID behind its own, as far as it has none in
+    /// their place; tells what became of each.
+    pub(crate) fn take_in(&mut self, other: Self) -> Vec<Joined> {
+        if self.text == other.text {
+            return vec![Joined::Known; other.components.len()];
+        }
+        if self.uid().is_none() || self.uid() != other.uid() {
+            return vec![Joined::Refused; other.components.len()];
+        }
+        let mut outcomes = Vec::with_capacity(other.components.len());
+        for component in other.components {
+            let bytes = &other.text[component.span.clone()];
+            let in_its_place = |c: &&Component| {
+                c.item.kind == component.item.kind && c.replaces == component.replaces
+            };
+            outcomes.push(match self.components.iter().find(in_its_place) {
+                Some(known) if self.text[known.span.clone()] == *bytes => Joined::Known,
+                Some(_) => Joined::Refused,
+                None if self.text.len() + bytes.len() + 4 > MAX_COMPONENT => Joined::Refused,
+                None => {
+                    if !matches!(self.text.last(), Some(b'\n' | b'\r' | 0)) {
+                        let end = ending(&self.text);
+                        self.text.extend_from_slice(end);
+                    }
+                    let start = self.text.len();
+                    self.text.extend_from_slice(bytes);
+                    self.components.push(Component {
+                        span: start..self.text.len(),
+                        ..component
+                    });
+                    Joined::Taken
+                }
+            });
+        }
+        outcomes
     }
 
     /// Whether all these components are the record's, byte for byte.

@@ -84,6 +84,16 @@ impl Zone {
         }
     }
 
+    /// Whether its name means it everywhere: one of the IANA database, or UTC.
+    #[must_use]
+    pub fn is_named(&self) -> bool {
+        match &self.0 {
+            Kind::Utc => true,
+            Kind::Iana(zone) => zone.iana_name().is_some(),
+            Kind::Defined(_) => false,
+        }
+    }
+
     /// Seconds that local time is ahead of UTC at an instant.
     #[must_use]
     pub fn offset(&self, at: Timestamp) -> i32 {

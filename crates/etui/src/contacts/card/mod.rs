@@ -27,6 +27,7 @@ use std::fmt;
 
 use calcard::vcard::{VCard, VCardEntry, VCardProperty, VCardValue, VCardVersion};
 use calcard::{Entry, Parser};
+use rusqlite::Connection;
 
 use super::keys;
 use crate::collection::{Derived, Deriving, Kind, Record, content_identity};
@@ -102,7 +103,7 @@ impl Eq for Card {}
 impl Record for Card {
     const KIND: Kind = Kind::Contacts;
 
-    fn read(text: Vec<u8>) -> crate::Result<Self> {
+    fn stored(_: &Connection, text: Vec<u8>, _: Option<i64>) -> crate::Result<Self> {
         Ok(Self::parse(text)?)
     }
 

@@ -1,0 +1,366 @@
+//! What the store keeps of a calendar record beside its text: search keys, place in the list,
+//! summary, and when it happens.
+//!
+//! What happens once, for a day at the most, in a zone that has a name, is told by the list alone.
+//! All else has a row of `series`, with the lines of the record that say when:
+//!
+//! ```text
+//! times := VTIMEZONE* component+      iCalendar; of each component times, title, place, status,
+//!                                     TRANSP and alarms; zones that have no name elsewhere
+//! ```
+
+use super::ics::Kind;
+use super::moment;
+use super::record::{Action, Alarm, Item, Record, Trigger};
+use super::record::{escaped, written};
+use super::recurrence::{End, Extra, Instance, Series, Timing};
+use super::summary::{MOST, Summary};
+use super::time::{Date, Duration, Time, Timestamp, Zone};
+use super::zones::Definition;
+use crate::collection::keys::{Key, KeyWriter, clip};
+use crate::collection::times::{self, SHORT, Times};
+use crate::collection::{Derived, Deriving};
+use crate::text::varint;
+
+/// Alarms of one record that are told of, each repetition counted.
+const MOST_ALARMS: usize = 256;
+
+/// Derives what is stored of `record`.
+pub(super) fn derive(record: &Record, _: &Deriving<'_>) -> Derived {
+    let main = record.main();
+    let first = main.timing.as_ref().and_then(first_instance);
+    let is_simple = record.items().len() == 1 && main.timing.as_ref().is_none_or(is_once);
+    let once = first.as_ref().filter(|_| is_simple).filter(|i| is_short(i));
+    let mut times = Times::default();
+    match (once, main.timing.is_some() || record.items().len() > 1) {
+        (Some(instance), _) => times.alarms = alarms(main, instance),
+        (None, true) => times.series = Some(series(record)),
+        (None, false) => {}
+    }
+    let (start, end) = match first {
+        Some(first) => (Some(first.start), Some(first.end)),
+        None => (main.start.clone(), None),
+    };
+    let summary = Summary {
+        kind: main.kind,
+        title: main.summary.clone().unwrap_or_default(),
+        place: main.location.clone().unwrap_or_default(),
+        recurs: record.items().any(Item::recurs),
+        alarms: record.items().any(|i| !i.alarms.is_empty()),
+        status: main.status,
+        transparent: main.transparent,
+        in_series: times.series.is_some(),
+        start,
+        end,
+    };
+    let mut keys = KeyWriter::default();
+    search_keys(record, &mut keys);
+    times.push(&mut keys);
+    Derived {
+        keys: keys.into_keys(),
+        sort: moment::sort(summary.start.as_ref()),
+        summary: summary.encode(),
+        times,
+    }
+}
+
+fn search_keys(record: &Record, keys: &mut KeyWriter) {
+    let mut said: Vec<(Key, String)> = Vec::new();
+    for item in record.items() {
+        let mut say = |key, text: &str| {
+            if !said.iter().any(|(k, t)| *k == key && t == text) {
+                keys.words(key, text);
+                said.push((key, text.to_owned()));
+            }
+        };
+        say(Key::Title, item.summary.as_deref().unwrap_or_default());
+        say(Key::Place, item.location.as_deref().unwrap_or_default());
+        let description = item.description.as_deref().unwrap_or_default();
+        say(Key::Description, description);
+        item.categories.iter().for_each(|c| say(Key::Category, c));
+        say(Key::Component, name_of(item.kind));
+    }
+}
+
+/// What a component is called, in filters and elsewhere.
+pub(super) fn name_of(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Event => "event",
+        Kind::Todo => "todo",
+        Kind::Journal => "journal",
+    }
+}
+
+/// Whether it happens once, and takes nobody's place.
+fn is_once(timing: &Timing) -> bool {
+    timing.rules.is_empty()
+        && timing.dates.is_empty()
+        && timing.except_dates.is_empty()
+        && timing.replaces.is_none()
+}
+
+/// Whether the list tells of it well enough.
+fn is_short(instance: &Instance) -> bool {
+    let has_name = |time: &Time| time.zone().is_none_or(Zone::is_named);
+    instance.during.end.seconds() - instance.during.start.seconds() <= SHORT
+        && has_name(&instance.start)
+        && has_name(&instance.end)
+}
+
+/// What a component says of itself alone.
+fn first_instance(timing: &Timing) -> Option<Instance> {
+    let alone = Timing {
+        end: timing.end.clone(),
+        ..Timing::once(timing.start.clone())
+    };
+    let series = Series::new(&[alone]);
+    let first = series
+        .between(Timestamp::MIN..Timestamp::MAX, &Zone::UTC)
+        .next();
+    first
+}
+
+/// The row of a record that the list does not tell of.
+fn series(record: &Record) -> times::Series {
+    let bounds = record.series().bounds();
+    let first = bounds.start.seconds();
+    let until = match bounds.end {
+        Timestamp::MAX => i64::MAX,
+        end => end.seconds(),
+    };
+    times::Series {
+        first,
+        until,
+        alarm: record
+            .items()
+            .flat_map(|i| &i.alarms)
+            .map(|alarm| earliest(alarm, first))
+            .min(),
+        times: times_of(record),
+    }
+}
+
+/// No alarm of what begins at `first` or later is due before.
+fn earliest(alarm: &Alarm, first: i64) -> i64 {
+    match alarm.trigger {
+        Trigger::At(at) => at.seconds(),
+        Trigger::Start(after) | Trigger::End(after) => first
+            .saturating_add(after.nominal_seconds().min(0))
+            .saturating_sub(moment::REACH),
+    }
+}
+
+/// The alarms of what happens once, each moment once.
+fn alarms(item: &Item, instance: &Instance) -> Vec<times::Alarm> {
+    let mut rows: Vec<times::Alarm> = Vec::new();
+    for alarm in &item.alarms {
+        let (base, after) = match alarm.trigger {
+            Trigger::At(at) => (Time::Utc(at), 0),
+            Trigger::Start(after) => (plus_days(&instance.start, after), after.seconds()),
+            Trigger::End(after) => (plus_days(&instance.end, after), after.seconds()),
+        };
+        let done = item.acknowledged.as_ref().map(|t| t.at(&Zone::UTC));
+        let done = done.max(alarm.acknowledged);
+        for extra in alarm.repetitions() {
+            let after = after.saturating_add(extra);
+            let floating = base.zone().is_none();
+            let at = base.at(&Zone::UTC).plus_seconds(after).seconds();
+            let is_known = rows.iter().any(|r| r.at == at && r.floating == floating);
+            let is_done = done.is_some_and(|done| at <= done.seconds());
+            if is_known || is_done || rows.len() >= MOST_ALARMS {
+                continue;
+            }
+            let what = Due {
+                base: base.clone(),
+                after,
+                action: alarm.action,
+            };
+            rows.push(times::Alarm {
+                floating,
+                at,
+                what: what.encode(),
+            });
+        }
+    }
+    rows
+}
+
+fn plus_days(time: &Time, by: Duration) -> Time {
+    let wall = time.wall().plus_seconds(by.days().saturating_mul(86_400));
+    match time {
+        // A day's alarm is at an hour of it.
+        Time::Date(_) | Time::Floating(_) => Time::Floating(wall),
+        Time::Zoned(_, zone) => Time::Zoned(wall, zone.clone()),
+        Time::Utc(_) => Time::Utc(Zone::UTC.to_utc(wall)),
+    }
+}
+
+/// When an alarm is due, exactly, and what it does.
+///
+/// ```text
+/// what := base (`moment`) after:zigzag varint action:u8        `after` seconds after `base`
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Due {
+    pub(super) base: Time,
+    pub(super) after: i64,
+    pub(super) action: Action,
+}
+
+impl Due {
+    const ACTIONS: [Action; 4] = [Action::Display, Action::Audio, Action::Email, Action::Other];
+
+    fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        moment::push(&mut out, &self.base);
+        varint::push(&mut out, varint::zigzag(self.after));
+        let action = Self::ACTIONS.iter().position(|a| *a == self.action);
+        out.push(action.unwrap_or(0) as u8);
+        out
+    }
+
+    pub(super) fn decode(mut bytes: &[u8], zones: &mut moment::Named) -> Option<Self> {
+        let base = moment::take(&mut bytes, zones)?;
+        let after = varint::unzigzag(varint::take(&mut bytes)?);
+        let action = *Self::ACTIONS.get(usize::from(*bytes.first()?))?;
+        Some(Self {
+            base,
+            after,
+            action,
+        })
+    }
+
+    /// When it is due, seen from a zone.
+    pub(super) fn at(&self, viewer: &Zone) -> Timestamp {
+        self.base.at(viewer).plus_seconds(self.after)
+    }
+}
+
+/// The lines of a record that say when.
+fn times_of(record: &Record) -> Vec<u8> {
+    let mut lines = Lines::default();
+    record.items().for_each(|item| lines.component(item));
+    let starts = record.items().filter_map(|i| i.start.as_ref());
+    let since = starts.map(|t| t.wall().date()).min();
+    let since = since.unwrap_or(Date::MAX).plus_days(-366);
+    let mut text = Vec::new();
+    for zone in &lines.zones {
+        text.extend_from_slice(&Definition::of(zone, since).to_text());
+    }
+    text.extend_from_slice(lines.out.as_bytes());
+    text
+}
+
+/// Content lines, and the zones in them that have no name elsewhere.
+#[derive(Default)]
+struct Lines {
+    out: String,
+    zones: Vec<Zone>,
+}
+
+impl Lines {
+    fn line(&mut self, text: &str) {
+        self.out.push_str(text);
+        self.out.push_str("\r\n");
+    }
+
+    /// Parameters and value of a time.
+    fn written(&mut self, time: &Time) -> (String, String) {
+        if let Some(zone) = time.zone().filter(|z| !z.is_named())
+            && !self.zones.contains(zone)
+        {
+            self.zones.push(zone.clone());
+        }
+        written(time)
+    }
+
+    fn time(&mut self, name: &str, time: &Time) {
+        let (params, value) = self.written(time);
+        self.line(&format!("{name}{params}:{value}"));
+    }
+
+    fn component(&mut self, item: &Item) {
+        self.line(&format!("BEGIN:{}", item.kind));
+        // Several components are one record if they have one UID, whichever.
+        self.line("UID:1");
+        for (name, text) in [("SUMMARY", &item.summary), ("LOCATION", &item.location)] {
+            if let Some(text) = text {
+                self.line(&format!("{name}:{}", escaped(name, clip(text, MOST))));
+            }
+        }
+        if let Some(status) = item.status {
+            self.line(&format!("STATUS:{}", status.name()));
+        }
+        if item.transparent {
+            self.line("TRANSP:TRANSPARENT");
+        }
+        if let Some(done) = &item.acknowledged {
+            self.time("X-MOZ-LASTACK", done);
+        }
+        if let Some(timing) = &item.timing {
+            self.timing(timing);
+        }
+        item.alarms.iter().for_each(|alarm| self.alarm(alarm));
+        self.line(&format!("END:{}", item.kind));
+    }
+
+    fn timing(&mut self, timing: &Timing) {
+        self.time("DTSTART", &timing.start);
+        match &timing.end {
+            End::Unsaid => {}
+            End::At(end) => self.time("DTEND", end),
+            End::After(duration) => self.line(&format!("DURATION:{duration}")),
+        }
+        if let Some(replaces) = &timing.replaces {
+            let name = match replaces.and_future {
+                true => "RECURRENCE-ID;RANGE=THISANDFUTURE",
+                false => "RECURRENCE-ID",
+            };
+            self.time(name, &replaces.id);
+        }
+        for rule in &timing.rules {
+            self.line(&format!("RRULE:{rule}"));
+        }
+        for rule in &timing.except_rules {
+            self.line(&format!("EXRULE:{rule}"));
+        }
+        for Extra { start, end } in &timing.dates {
+            let end = match end {
+                End::Unsaid => {
+                    self.time("RDATE", start);
+                    continue;
+                }
+                End::At(end) => self.written(end).1,
+                End::After(duration) => duration.to_string(),
+            };
+            let (params, value) = self.written(start);
+            self.line(&format!("RDATE;VALUE=PERIOD{params}:{value}/{end}"));
+        }
+        for except in &timing.except_dates {
+            self.time("EXDATE", except);
+        }
+    }
+
+    fn alarm(&mut self, alarm: &Alarm) {
+        self.line("BEGIN:VALARM");
+        self.line(match alarm.action {
+            Action::Display => "ACTION:DISPLAY",
+            Action::Audio => "ACTION:AUDIO",
+            Action::Email => "ACTION:EMAIL",
+            Action::Other => "ACTION:NONE",
+        });
+        self.line(&match alarm.trigger {
+            Trigger::Start(after) => format!("TRIGGER:{after}"),
+            Trigger::End(after) => format!("TRIGGER;RELATED=END:{after}"),
+            Trigger::At(at) => format!("TRIGGER;VALUE=DATE-TIME:{at}"),
+        });
+        if let (Some(every), 1..) = (alarm.every, alarm.repeat) {
+            self.line(&format!("REPEAT:{}", alarm.repeat));
+            self.line(&format!("DURATION:{every}"));
+        }
+        if let Some(done) = alarm.acknowledged {
+            self.line(&format!("ACKNOWLEDGED:{done}"));
+        }
+        self.line("END:VALARM");
+    }
+}

@@ -1,0 +1,148 @@
+//! Times as they are stored beside a record's text.
+//!
+//! ```text
+//! time := tag:u8 seconds:zigzag varint [length:varint zone]
+//! tag  := 0 a day (its midnight) | 1 floating | 2 in a zone of the IANA database | 3 UTC
+//! ```
+//!
+//! What is stored of a time in a zone is what its clock shows, not the instant: when the rules of a
+//! zone change, the instant follows. The instant of a time in a zone that only its file defines is
+//! stored as such.
+//!
+//! In a list the records of a calendar stand by the instant at which they begin, as it was known
+//! when they were saved; days and floating times as if they were UTC; what has no time at the end:
+//!
+//! ```text
+//! sort := 6 bytes: seconds since year 1, 7 bits a byte, high bits first, each with 0x80 | 0xff
+//! ```
+
+use super::time::{Date, DateTime, Time, Timestamp, Zone};
+use crate::text::varint;
+
+const DAY: u8 = 0;
+const FLOATING: u8 = 1;
+const ZONED: u8 = 2;
+const UTC: u8 = 3;
+
+/// Seconds by which what is stored as an instant may differ from what it is to whoever asks: the
+/// zones of the earth, and a change of their rules by a day.
+pub(super) const REACH: i64 = 26 * 3_600;
+
+/// The place of records without a time.
+const UNDATED: &[u8] = &[0xff];
+
+/// Appends a time.
+pub(super) fn push(out: &mut Vec<u8>, time: &Time) {
+    let (tag, seconds) = match time {
+        Time::Date(_) => (DAY, time.wall().seconds()),
+        Time::Floating(_) => (FLOATING, time.wall().seconds()),
+        Time::Utc(at) => (UTC, at.seconds()),
+        Time::Zoned(wall, zone) if zone.is_named() => (ZONED, wall.seconds()),
+        Time::Zoned(wall, zone) => (UTC, zone.to_utc(*wall).seconds()),
+    };
+    out.push(tag);
+    varint::push(out, varint::zigzag(seconds));
+    if let (ZONED, Time::Zoned(_, zone)) = (tag, time) {
+        varint::push_bytes(out, zone.name().as_bytes());
+    }
+}
+
+/// Zones by name, as they were met: most records of a calendar are in one or two.
+#[derive(Default)]
+pub(super) struct Named(Vec<(String, Zone)>);
+
+impl Named {
+    fn get(&mut self, name: &[u8]) -> Zone {
+        if let Some((_, zone)) = self.0.iter().find(|(n, _)| n.as_bytes() == name) {
+            return zone.clone();
+        }
+        let name = String::from_utf8_lossy(name).into_owned();
+        // A name that the database lost is read as UTC, which is told nowhere else either.
+        let zone = Zone::named(&name).unwrap_or(Zone::UTC);
+        if self.0.len() < 64 {
+            self.0.push((name, zone.clone()));
+        }
+        zone
+    }
+}
+
+/// Takes a time from the front of `bytes`.
+pub(super) fn take(bytes: &mut &[u8], zones: &mut Named) -> Option<Time> {
+    let (&tag, rest) = bytes.split_first()?;
+    *bytes = rest;
+    let seconds = varint::unzigzag(varint::take(bytes)?);
+    let wall = DateTime::from_seconds(seconds);
+    Some(match tag {
+        DAY => Time::Date(wall.date()),
+        FLOATING => Time::Floating(wall),
+        ZONED => Time::Zoned(wall, zones.get(varint::take_bytes(bytes)?)),
+        UTC => Time::Utc(Timestamp::from_seconds(seconds)),
+        _ => return None,
+    })
+}
+
+/// The place in the list of what begins at this time.
+pub(super) fn sort(time: Option<&Time>) -> Vec<u8> {
+    match time {
+        Some(time) => place(time.at(&Zone::UTC).seconds()),
+        None => UNDATED.to_vec(),
+    }
+}
+
+/// The place in the list of what begins at this instant.
+pub(super) fn place(seconds: i64) -> Vec<u8> {
+    let first = Date::new(1, 1, 1).map_or(0, |d| d.midnight().seconds());
+    let behind = seconds.saturating_sub(first).clamp(0, (1 << 39) - 1);
+    (0..6)
+        .rev()
+        .map(|n| (behind >> (7 * n)) as u8 | 0x80)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn times_read_back_as_written() {
+        let berlin = Zone::named("Europe/Berlin").unwrap();
+        let wall = Date::new(2026, 11, 21).unwrap().at(9, 30, 0).unwrap();
+        let times = [
+            Time::Date(Date::new(1, 1, 1).unwrap()),
+            Time::Floating(wall),
+            Time::Zoned(wall, berlin),
+            Time::Utc(Timestamp::from_seconds(-1)),
+        ];
+        let mut bytes = Vec::new();
+        times.iter().for_each(|t| push(&mut bytes, t));
+        let mut rest = bytes.as_slice();
+        let mut zones = Named::default();
+        for time in &times {
+            assert_eq!(take(&mut rest, &mut zones).as_ref(), Some(time));
+        }
+        assert!(rest.is_empty());
+        for end in 0..bytes.len() {
+            let mut cut = &bytes[..end];
+            while take(&mut cut, &mut zones).is_some() {}
+        }
+    }
+
+    #[test]
+    fn places_are_in_the_order_of_time() {
+        let at = |seconds| place(Timestamp::from_seconds(seconds).seconds());
+        let ordered = [
+            -62_135_596_800,
+            -1,
+            0,
+            1,
+            127,
+            128,
+            1_795_000_000,
+            253_402_300_799,
+        ];
+        assert!(ordered.windows(2).all(|w| at(w[0]) < at(w[1])));
+        assert!(at(253_402_300_799).as_slice() < UNDATED);
+        assert!(ordered.iter().all(|s| at(*s).iter().all(|b| *b != 0)));
+    }
+}

@@ -1,0 +1,55 @@
+//! The calendar objects that records came in, as the store keeps them (`collection::shared`).
+
+use std::rc::Rc;
+
+use rusqlite::Connection;
+
+use super::ics::Frame;
+use super::record::Record;
+use super::zones::{Definition, Zones};
+use crate::collection::shared;
+use crate::error::Result;
+
+/// The zones of objects, the latest kept: records of one object mostly come one after the other.
+#[derive(Default)]
+pub(crate) struct ZonesOf(Option<(i64, Rc<Zones>)>);
+
+impl ZonesOf {
+    /// The zones that are defined in an object.
+    pub(crate) fn get(&mut self, conn: &Connection, row: Option<i64>) -> Result<Rc<Zones>> {
+        let Some(row) = row else {
+            return Ok(Rc::default());
+        };
+        if let Some((of, zones)) = &self.0
+            && *of == row
+        {
+            return Ok(Rc::clone(zones));
+        }
+        let mut zones = Zones::new();
+        if let Some(frame) = frame(conn, row)? {
+            for hash in frame.zones() {
+                if let Some(text) = shared::by_hash(conn, hash)? {
+                    zones.define(&Definition::parse(&text));
+                }
+            }
+        }
+        let zones = Rc::new(zones);
+        self.0 = Some((row, Rc::clone(&zones)));
+        Ok(zones)
+    }
+
+    /// Reads a record as it is stored.
+    pub(crate) fn record(
+        &mut self,
+        conn: &Connection,
+        text: Vec<u8>,
+        row: Option<i64>,
+    ) -> Result<Record> {
+        Ok(Record::parse(text, &*self.get(conn, row)?)?)
+    }
+}
+
+/// The frame in a row; `None` if another program took it away.
+pub(super) fn frame(conn: &Connection, row: i64) -> Result<Option<Frame>> {
+    Ok(shared::text(conn, row)?.and_then(Frame::from_bytes))
+}

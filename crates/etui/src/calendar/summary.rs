@@ -1,0 +1,206 @@
+//! [`Summary`]: what the list of a calendar shows of a record without reading its text.
+//!
+//! ```text
+//! summary := flags:u8 status:u8 [start] [end] title place       times as in `moment`
+//! flags   := kind (2 bits) | recurs | in series | alarms | transparent | start | end
+//! title   := length:varint bytes
+//! place   := length:varint bytes
+//! ```
+
+use super::ics::Kind;
+use super::moment::{self, Named};
+use super::record::Status;
+use super::time::Time;
+use crate::collection::keys::clip;
+use crate::text::varint;
+
+const RECURS: u8 = 1 << 2;
+const SERIES: u8 = 1 << 3;
+const ALARMS: u8 = 1 << 4;
+const TRANSPARENT: u8 = 1 << 5;
+const START: u8 = 1 << 6;
+const END: u8 = 1 << 7;
+
+/// Longest title and place that are shown, in bytes.
+pub(super) const MOST: usize = 200;
+
+const KINDS: [Kind; 3] = [Kind::Event, Kind::Todo, Kind::Journal];
+
+/// What a list shows of a record without reading its text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Summary {
+    /// What it is.
+    pub kind: Kind,
+    /// Its title (`SUMMARY`); empty when it has none.
+    pub title: String,
+    /// Where (`LOCATION`); empty when nothing is said of that.
+    pub place: String,
+    /// When it starts, or starts first; of a to-do without start, when it is due.
+    pub start: Option<Time>,
+    /// When that ends.
+    pub end: Option<Time>,
+    /// Whether it happens more than once.
+    pub recurs: bool,
+    /// Whether it has alarms.
+    pub alarms: bool,
+    /// How far it has come.
+    pub status: Option<Status>,
+    /// Whether it takes up no time.
+    pub transparent: bool,
+    /// Whether there is a row of it in `series`.
+    pub(crate) in_series: bool,
+}
+
+impl Default for Summary {
+    fn default() -> Self {
+        Self {
+            kind: Kind::Event,
+            title: String::new(),
+            place: String::new(),
+            start: None,
+            end: None,
+            recurs: false,
+            alarms: false,
+            status: None,
+            transparent: false,
+            in_series: false,
+        }
+    }
+}
+
+impl Summary {
+    pub(super) fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(48);
+        let kind = KINDS.iter().position(|k| *k == self.kind).unwrap_or(0) as u8;
+        let flag = |is: bool, flag: u8| if is { flag } else { 0 };
+        out.push(
+            kind | flag(self.recurs, RECURS)
+                | flag(self.in_series, SERIES)
+                | flag(self.alarms, ALARMS)
+                | flag(self.transparent, TRANSPARENT)
+                | flag(self.start.is_some(), START)
+                | flag(self.end.is_some(), END),
+        );
+        let status = self
+            .status
+            .and_then(|s| Status::ALL.iter().position(|(_, o)| *o == s));
+        out.push(status.map_or(0, |at| at as u8 + 1));
+        for time in self.start.iter().chain(&self.end) {
+            moment::push(&mut out, time);
+        }
+        varint::push_bytes(&mut out, clip(&self.title, MOST).as_bytes());
+        varint::push_bytes(&mut out, clip(&self.place, MOST).as_bytes());
+        out
+    }
+
+    /// Reads a stored summary. Bytes that are none are read as far as they make sense.
+    pub(crate) fn decode(bytes: &[u8]) -> Self {
+        Stored::read(bytes, &mut Named::default()).summary()
+    }
+}
+
+/// A stored summary, its texts not yet taken out.
+pub(super) struct Stored<'a> {
+    flags: u8,
+    pub(super) status: Option<Status>,
+    pub(super) start: Option<Time>,
+    pub(super) end: Option<Time>,
+    title: &'a [u8],
+    place: &'a [u8],
+}
+
+impl<'a> Stored<'a> {
+    pub(super) fn read(mut bytes: &'a [u8], zones: &mut Named) -> Self {
+        let (flags, status) = match bytes {
+            [flags, status, rest @ ..] => {
+                bytes = rest;
+                (*flags, *status)
+            }
+            _ => (0, 0),
+        };
+        let mut time = |flag: u8, bytes: &mut &'a [u8]| {
+            (flags & flag != 0)
+                .then(|| moment::take(bytes, zones))
+                .flatten()
+        };
+        let start = time(START, &mut bytes);
+        let end = time(END, &mut bytes);
+        Self {
+            flags,
+            status: usize::from(status)
+                .checked_sub(1)
+                .and_then(|at| Some(Status::ALL.get(at)?.1)),
+            start,
+            end,
+            title: varint::take_bytes(&mut bytes).unwrap_or_default(),
+            place: varint::take_bytes(&mut bytes).unwrap_or_default(),
+        }
+    }
+
+    pub(super) fn kind(&self) -> Kind {
+        KINDS
+            .get(usize::from(self.flags & 3))
+            .copied()
+            .unwrap_or(Kind::Event)
+    }
+
+    pub(super) fn in_series(&self) -> bool {
+        self.flags & SERIES != 0
+    }
+
+    pub(super) fn is_transparent(&self) -> bool {
+        self.flags & TRANSPARENT != 0
+    }
+
+    pub(super) fn title(&self) -> String {
+        String::from_utf8_lossy(self.title).into_owned()
+    }
+
+    pub(super) fn place(&self) -> String {
+        String::from_utf8_lossy(self.place).into_owned()
+    }
+
+    fn summary(self) -> Summary {
+        Summary {
+            kind: self.kind(),
+            title: self.title(),
+            place: self.place(),
+            recurs: self.flags & RECURS != 0,
+            alarms: self.flags & ALARMS != 0,
+            transparent: self.is_transparent(),
+            in_series: self.in_series(),
+            status: self.status,
+            start: self.start,
+            end: self.end,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::calendar::time::Timestamp;
+
+    #[test]
+    fn summaries_read_back_as_written() {
+        let summary = Summary {
+            kind: Kind::Journal,
+            title: "Concert".to_owned(),
+            place: "Hall".to_owned(),
+            start: Some(Time::Utc(Timestamp::from_seconds(5))),
+            end: None,
+            recurs: true,
+            alarms: true,
+            status: Some(Status::Final),
+            transparent: true,
+            in_series: true,
+        };
+        let bytes = summary.encode();
+        assert_eq!(Summary::decode(&bytes), summary);
+        for end in 0..bytes.len() {
+            let _ = Summary::decode(&bytes[..end]);
+        }
+        assert_eq!(Summary::decode(&[]), Summary::default());
+    }
+}

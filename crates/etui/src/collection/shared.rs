@@ -1,0 +1,191 @@
+//! What records share: the calendar objects they came in, and the zones that are defined there.
+//!
+//! ```text
+//! shared       id -> hash, text          an object's frame (`calendar::ics::Frame`), or a VTIMEZONE
+//! record       shared, places            the row of its frame; its components' numbers there
+//! places    := varint*                   of each component in turn; made later: none
+//! ```
+//!
+//! Texts are shared by content: two objects with the same frame have one row. Of an object that is
+//! so large that its records go in before its end was read, the row is made first and its text put
+//! in at the end of the same transaction.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rusqlite::{Connection, OptionalExtension};
+
+use super::{ETag, Origin};
+use crate::error::Result;
+use crate::text::varint;
+
+/// An object that records came in, on its way into the store.
+#[derive(Debug, Default)]
+pub(crate) struct Object(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    row: Option<i64>,
+    /// Its text and the texts of its zones, once it is all read.
+    texts: Option<(Vec<u8>, Arc<Vec<Vec<u8>>>)>,
+    /// The row is there and its text is not.
+    is_promised: bool,
+}
+
+impl Object {
+    /// One that is in the store.
+    pub(crate) fn known(row: i64) -> Self {
+        let state = State {
+            row: Some(row),
+            ..State::default()
+        };
+        Self(Mutex::new(state))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// It is all read: this is its frame, and these are the zones defined in it.
+    pub(crate) fn end(&self, frame: Vec<u8>, zones: Arc<Vec<Vec<u8>>>) {
+        self.state().texts = Some((frame, zones));
+    }
+
+    /// Its row, made if need be; inside a write transaction.
+    pub(crate) fn row(&self, conn: &Connection) -> Result<i64> {
+        let mut state = self.state();
+        if let Some(row) = state.row {
+            return Ok(row);
+        }
+        let row = match &state.texts {
+            Some((frame, zones)) => {
+                for zone in zones.iter() {
+                    put(conn, zone)?;
+                }
+                put(conn, frame)?
+            }
+            None => {
+                state.is_promised = true;
+                conn.prepare_cached("INSERT INTO shared (hash, text) VALUES (x'', x'')")?
+                    .execute([])?;
+                conn.last_insert_rowid()
+            }
+        };
+        state.row = Some(row);
+        Ok(row)
+    }
+
+    /// Puts in the text of a row that was made before it was known.
+    pub(crate) fn keep_promise(&self, conn: &Connection) -> Result<()> {
+        let mut state = self.state();
+        if let (true, Some(row), Some((frame, zones))) =
+            (state.is_promised, state.row, &state.texts)
+        {
+            for zone in zones.iter() {
+                put(conn, zone)?;
+            }
+            conn.prepare_cached("UPDATE shared SET hash = ?2, text = ?3 WHERE id = ?1")?
+                .execute((row, ETag::of(frame), frame))?;
+            state.is_promised = false;
+        }
+        Ok(())
+    }
+}
+
+/// Where a record on its way in came from.
+#[derive(Debug, Clone)]
+pub(crate) struct Provenance {
+    /// The object.
+    pub(crate) object: Arc<Object>,
+    /// Its components' numbers there; `u32::MAX`: it was not there.
+    pub(crate) places: Vec<u32>,
+}
+
+impl Provenance {
+    /// Whether both came from the same object.
+    pub(crate) fn is_same_object(&self, other: &Self) -> bool {
+        let row = |p: &Self| p.object.state().row;
+        Arc::ptr_eq(&self.object, &other.object)
+            || row(self).is_some_and(|mine| row(other) == Some(mine))
+    }
+
+    /// As it is stored; inside a write transaction.
+    pub(crate) fn origin(&self, conn: &Connection) -> Result<Origin> {
+        let mut places = Vec::new();
+        for &place in &self.places {
+            varint::push(&mut places, place.into());
+        }
+        Ok(Origin {
+            shared: self.object.row(conn)?,
+            places,
+        })
+    }
+
+    /// The record of `components` components that is stored with this origin.
+    pub(crate) fn stored(shared: i64, places: &[u8], components: usize) -> Self {
+        let mut all = numbers(places);
+        all.resize(components, u32::MAX);
+        Self {
+            object: Arc::new(Object::known(shared)),
+            places: all,
+        }
+    }
+}
+
+/// Stored places as numbers.
+pub(crate) fn numbers(mut places: &[u8]) -> Vec<u32> {
+    std::iter::from_fn(|| varint::take(&mut places))
+        .map(|n| u32::try_from(n).unwrap_or(u32::MAX))
+        .collect()
+}
+
+/// The row of a text, put in if there is none.
+fn put(conn: &Connection, text: &[u8]) -> Result<i64> {
+    let hash = ETag::of(text);
+    let found = conn
+        .prepare_cached("SELECT id FROM shared WHERE hash = ?1 AND text = ?2")?
+        .query_row((hash, text), |r| r.get(0))
+        .optional()?;
+    if let Some(found) = found {
+        return Ok(found);
+    }
+    conn.prepare_cached("INSERT INTO shared (hash, text) VALUES (?1, ?2)")?
+        .execute((hash, text))?;
+    Ok(conn.last_insert_rowid())
+}
+
+/// The text of a row.
+pub(crate) fn text(conn: &Connection, row: i64) -> Result<Option<Vec<u8>>> {
+    Ok(conn
+        .prepare_cached("SELECT text FROM shared WHERE id = ?1")?
+        .query_row([row], |r| r.get(0))
+        .optional()?)
+}
+
+/// The text with this hash.
+pub(crate) fn by_hash(conn: &Connection, hash: ETag) -> Result<Option<Vec<u8>>> {
+    Ok(conn
+        .prepare_cached("SELECT text FROM shared WHERE hash = ?1")?
+        .query_row([hash], |r| r.get(0))
+        .optional()?)
+}
+
+/// Objects that items of an import came from, each once.
+#[derive(Debug, Default)]
+pub(crate) struct Objects(HashMap<*const Object, Arc<Object>>);
+
+impl Objects {
+    /// Takes one in, if it was not read to its end when it was needed.
+    pub(crate) fn note(&mut self, object: &Arc<Object>) {
+        if object.state().is_promised {
+            self.0
+                .entry(Arc::as_ptr(object))
+                .or_insert_with(|| Arc::clone(object));
+        }
+    }
+
+    /// All of them are read to their ends now.
+    pub(crate) fn keep_promises(&self, conn: &Connection) -> Result<()> {
+        self.0.values().try_for_each(|o| o.keep_promise(conn))
+    }
+}

@@ -1,0 +1,500 @@
+//! The run of an import: from a source of records into a collection.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::hash::{BuildHasher, RandomState};
+use std::ops::ControlFlow;
+use std::sync::mpsc::sync_channel;
+
+use rusqlite::Connection;
+
+use super::aside::Aside;
+use super::refusal::Refusal;
+use super::seen::Seen;
+use super::stream::record_excerpt;
+use super::{ImportEvent, ImportReport, Refused};
+use crate::collection::fill::{Fill, Filled};
+use crate::collection::records;
+use crate::collection::shared::{Objects, Provenance};
+use crate::collection::shelf::{Prepared, Shelf};
+use crate::collection::{Condition, Derived, ETag, Joined, Outcome, Record};
+use crate::error::{Error, Result};
+
+/// Records in one transaction at the most, and bytes of their text, of a small import.
+const BATCH_RECORDS: usize = 1_000;
+const BATCH_BYTES: usize = 2 << 20;
+/// An input with so many records, or bytes of them, is a large one.
+const SMALL_RECORDS: usize = 4_096;
+const SMALL_BYTES: usize = 4 << 20;
+/// Pieces of a large input that are parsed together, and bytes of them; and how many such
+/// batches are on their way.
+const PIECES: usize = 256;
+const PIECES_BYTES: usize = 512 << 10;
+const IN_FLIGHT: usize = 3;
+/// Refusals kept in the report; all are told of as they happen.
+const KEPT_REFUSALS: usize = 1_000;
+
+/// Where records are found.
+pub(crate) trait Source {
+    /// What they are.
+    type Record: Record;
+    /// A piece of the input that is, or is not, one of them.
+    type Piece: Send;
+
+    /// The next piece; `None` at the end of the input.
+    fn next(&mut self) -> std::io::Result<Option<Self::Piece>>;
+
+    /// Bytes of the input read so far.
+    fn bytes_read(&self) -> u64;
+
+    /// Bytes of a piece.
+    fn size(piece: &Self::Piece) -> usize;
+
+    /// Reads a piece; it may be in another thread.
+    fn read(piece: Self::Piece) -> Found<Self::Record>;
+}
+
+/// Imports the records that are found in `source` into a collection.
+pub(crate) fn run<S: Source>(
+    shelf: &Shelf<'_, S::Record>,
+    mut source: S,
+    on_event: &mut dyn FnMut(ImportEvent<'_>) -> ControlFlow<()>,
+) -> Result<ImportReport> {
+    let mut run = Run {
+        shelf,
+        report: ImportReport::default(),
+        seen: Seen::default(),
+        hasher: RandomState::new(),
+        batch: Vec::new(),
+        batch_bytes: 0,
+        on_event,
+    };
+    while run.batch.len() < SMALL_RECORDS && run.batch_bytes < SMALL_BYTES {
+        let Some(piece) = run.next(&mut source)? else {
+            let all = std::mem::take(&mut run.batch);
+            run.batch_bytes = 0;
+            for item in run.join(all)? {
+                run.take(item)?;
+            }
+            run.save()?;
+            return Ok(run.report);
+        };
+        match S::read(piece) {
+            Ok(mut item) => {
+                run.notice(&mut item)?;
+                run.batch_bytes += run.keep(item);
+            }
+            Err(refused) => run.refuse(refused)?,
+        }
+    }
+    let ahead = std::mem::take(&mut run.batch);
+    run.batch_bytes = 0;
+    run.fill(ahead, &mut source)?;
+    run.save()?;
+    Ok(run.report)
+}
+
+/// A record of the input, or what is none.
+pub(crate) type Found<R> = std::result::Result<Item<R>, Refused>;
+
+struct Run<'a, 's, R> {
+    shelf: &'a Shelf<'s, R>,
+    report: ImportReport,
+    /// The UIDs met, so that a second record of a UID is noticed.
+    seen: Seen,
+    hasher: RandomState,
+    batch: Vec<Item<R>>,
+    batch_bytes: usize,
+    on_event: &'a mut dyn FnMut(ImportEvent<'_>) -> ControlFlow<()>,
+}
+
+/// A record of the input.
+pub(crate) struct Item<R> {
+    pub(super) record: R,
+    /// A record with its UID came before.
+    pub(super) repeated: bool,
+    pub(super) line: u64,
+    pub(super) last_line: u64,
+    /// Where it came from, if that is kept.
+    pub(super) from: Option<Provenance>,
+    /// What of it was not understood.
+    warnings: Vec<String>,
+}
+
+impl<R> Item<R> {
+    /// A record that stands in these lines.
+    pub(crate) fn new(record: R, line: u64, last_line: u64) -> Self {
+        Self {
+            record,
+            repeated: false,
+            line,
+            last_line,
+            from: None,
+            warnings: Vec::new(),
+        }
+    }
+
+    /// The same with where it came from.
+    pub(crate) fn from(self, from: Option<Provenance>) -> Self {
+        Self { from, ..self }
+    }
+
+    /// The same with what of it was not understood.
+    pub(crate) fn warnings(self, warnings: Vec<String>) -> Self {
+        Self { warnings, ..self }
+    }
+}
+
+impl<R: Record> Item<R> {
+    /// A repeated UID may only bring what is there already.
+    fn condition(&self) -> Condition {
+        match self.repeated {
+            true => Condition::IfMatch(ETag::of(self.record.text())),
+            false => Condition::Always,
+        }
+    }
+}
+
+impl<R: Record> Run<'_, '_, R> {
+    /// Puts an item to the batch; returns the bytes of its text.
+    fn keep(&mut self, item: Item<R>) -> usize {
+        let bytes = item.record.text().len();
+        self.batch.push(item);
+        bytes
+    }
+
+    /// Saves the batch when it is full before this item. What is to be joined stays together.
+    fn take(&mut self, item: Item<R>) -> Result<()> {
+        let is_full = self.batch.len() >= BATCH_RECORDS || self.batch_bytes >= BATCH_BYTES;
+        if is_full && !(R::JOINS && item.repeated) {
+            self.save()?;
+        }
+        self.batch_bytes += self.keep(item);
+        Ok(())
+    }
+
+    /// The next piece of the input.
+    fn next<S: Source>(&mut self, source: &mut S) -> Result<Option<S::Piece>> {
+        let piece = source.next();
+        self.report.bytes = source.bytes_read();
+        piece.map_err(|e| Error::io(std::path::Path::new("the input"), e))
+    }
+
+    /// Sees to it that a second record of a UID is noticed, and that its warnings are told.
+    fn notice(&mut self, item: &mut Item<R>) -> Result<()> {
+        let uid = self.hasher.hash_one(item.record.identity().as_bytes());
+        item.repeated = !self.seen.insert(uid);
+        for reason in std::mem::take(&mut item.warnings) {
+            self.warn(Refused {
+                line: item.line,
+                last_line: item.last_line,
+                reason,
+                excerpt: record_excerpt(item.record.text()),
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Joins repeated items, as far as their kind can be joined, to the first with their UID.
+    fn join(&mut self, items: Vec<Item<R>>) -> Result<Vec<Item<R>>> {
+        if !R::JOINS || items.iter().all(|i| !i.repeated) {
+            return Ok(items);
+        }
+        let mut joined: Vec<Item<R>> = Vec::with_capacity(items.len());
+        let mut places: HashMap<String, usize> = HashMap::new();
+        for item in items {
+            let uid = item.record.identity().into_owned();
+            match places.entry(uid) {
+                Entry::Occupied(at) if item.repeated => {
+                    self.join_to(&mut joined[*at.get()], item)?;
+                }
+                Entry::Occupied(mut at) => {
+                    at.insert(joined.len());
+                    joined.push(item);
+                }
+                Entry::Vacant(at) => {
+                    at.insert(joined.len());
+                    joined.push(item);
+                }
+            }
+        }
+        Ok(joined)
+    }
+
+    /// Puts what `other` says to an earlier item.
+    fn join_to(&mut self, item: &mut Item<R>, other: Item<R>) -> Result<()> {
+        let excerpt = record_excerpt(other.record.text());
+        let outcomes = item.record.join(other.record);
+        let mut refused = false;
+        for (at, outcome) in outcomes.iter().enumerate() {
+            match outcome {
+                Joined::Taken => {
+                    if let Some(from) = &mut item.from {
+                        let same = other.from.as_ref().filter(|o| from.is_same_object(o));
+                        let place = same.and_then(|o| o.places.get(at).copied());
+                        from.places.push(place.unwrap_or(u32::MAX));
+                    }
+                }
+                Joined::Known => {}
+                Joined::Refused => refused = true,
+            }
+        }
+        if refused {
+            self.refuse(Refused {
+                line: other.line,
+                last_line: other.last_line,
+                reason: repeated_reason(&item.record),
+                excerpt,
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Joins an item to what the store has of its record.
+    fn join_to_stored(&mut self, item: Item<R>) -> Result<Item<R>> {
+        let uid = item.record.identity().into_owned();
+        let shelf = self.shelf;
+        let stored = shelf.store().engine.read(|conn| {
+            let Some((text, shared, places)) = records::stored(conn, shelf.id(), &uid)? else {
+                return Ok(None);
+            };
+            Ok(Some((R::stored(conn, text, shared)?, shared, places)))
+        })?;
+        let Some((record, shared, places)) = stored else {
+            return Ok(item);
+        };
+        let from = shared.map(|row| Provenance::stored(row, &places, record.parts()));
+        let mut whole = Item::new(record, item.line, item.last_line).from(from);
+        self.join_to(&mut whole, item)?;
+        Ok(whole)
+    }
+
+    /// All new records in one transaction. What is known already, with other content, is put aside
+    /// and follows in batches.
+    fn fill<S: Source<Record = R>>(&mut self, ahead: Vec<Item<R>>, source: &mut S) -> Result<()> {
+        let store = self.shelf.store();
+        let with = &store.deriving()?;
+        let mut aside = Aside::beside(store.path())?;
+        let added = store.write(|conn| {
+            let fill = Fill::begin(conn, store.path(), self.shelf.id(), with.order)?;
+            let mut filling = Filling {
+                conn,
+                fill,
+                objects: Objects::default(),
+                aside: &mut aside,
+                added: 0,
+                unchanged: 0,
+            };
+            for item in ahead {
+                let derived = item.record.derive(with);
+                filling.add(&item, derived)?;
+            }
+            // Parsing and deriving takes about as long as the rest, so another thread does it.
+            std::thread::scope(|scope| -> Result<()> {
+                let (to_read, pieces) = sync_channel::<Vec<S::Piece>>(IN_FLIGHT);
+                let (to_fill, found) = sync_channel::<Vec<(Found<R>, Derived)>>(IN_FLIGHT);
+                scope.spawn(move || {
+                    for pieces in pieces {
+                        let derive = |piece| {
+                            let found = S::read(piece);
+                            let derived = match &found {
+                                Ok(item) => item.record.derive(with),
+                                Err(_) => Derived::default(),
+                            };
+                            (found, derived)
+                        };
+                        // Nobody takes it: the import was stopped.
+                        if to_fill
+                            .send(pieces.into_iter().map(derive).collect())
+                            .is_err()
+                        {
+                            return;
+                        }
+                    }
+                });
+                let mut to_read = Some(to_read);
+                let mut in_flight = 0;
+                loop {
+                    while let Some(to) = to_read.take_if(|_| in_flight < IN_FLIGHT) {
+                        let pieces = self.some_pieces(source)?;
+                        if !pieces.is_empty() && to.send(pieces).is_ok() {
+                            in_flight += 1;
+                            to_read = Some(to);
+                        }
+                    }
+                    let Ok(found) = found.recv() else {
+                        break;
+                    };
+                    in_flight -= 1;
+                    for (found, derived) in found {
+                        match found {
+                            Ok(mut item) => {
+                                self.notice(&mut item)?;
+                                filling.add(&item, derived)?;
+                            }
+                            Err(refused) => self.refuse(refused)?,
+                        }
+                    }
+                    self.tell(filling.added + filling.unchanged)?;
+                }
+                Ok(())
+            })?;
+            filling.objects.keep_promises(conn)?;
+            filling
+                .fill
+                .finish(&mut || stop_if((self.on_event)(ImportEvent::Indexing)))?;
+            Ok((filling.added, filling.unchanged))
+        })?;
+        (self.report.added, self.report.unchanged) = added;
+        store.engine.release_memory();
+        self.tell_saved()?;
+        aside.each(store, |item| self.take(item))
+    }
+
+    /// The next pieces of the input; none at its end.
+    fn some_pieces<S: Source>(&mut self, source: &mut S) -> Result<Vec<S::Piece>> {
+        let mut pieces = Vec::new();
+        let mut bytes = 0;
+        while pieces.len() < PIECES && bytes < PIECES_BYTES {
+            let Some(piece) = self.next(source)? else {
+                break;
+            };
+            bytes += S::size(&piece);
+            pieces.push(piece);
+        }
+        Ok(pieces)
+    }
+
+    fn tell(&mut self, records: u64) -> Result<()> {
+        let bytes = self.report.bytes;
+        stop_if((self.on_event)(ImportEvent::Progress { bytes, records }))
+    }
+
+    fn tell_saved(&mut self) -> Result<()> {
+        let records = self.report.good();
+        stop_if((self.on_event)(ImportEvent::Saved { records }))
+    }
+
+    fn refuse(&mut self, refused: Refused) -> Result<()> {
+        self.report.refused += 1;
+        let go_on = (self.on_event)(ImportEvent::Refused(&refused));
+        if self.report.refusals.len() < KEPT_REFUSALS {
+            self.report.refusals.push(refused);
+        }
+        stop_if(go_on)
+    }
+
+    fn warn(&mut self, warned: Refused) -> Result<()> {
+        self.report.warned += 1;
+        let go_on = (self.on_event)(ImportEvent::Warned(&warned));
+        if self.report.warnings.len() < KEPT_REFUSALS {
+            self.report.warnings.push(warned);
+        }
+        stop_if(go_on)
+    }
+
+    fn save(&mut self) -> Result<()> {
+        let batch = std::mem::take(&mut self.batch);
+        self.batch_bytes = 0;
+        let mut batch = self.join(batch)?;
+        if R::JOINS {
+            batch = batch
+                .into_iter()
+                .map(|item| match item.repeated {
+                    true => self.join_to_stored(item),
+                    false => Ok(item),
+                })
+                .collect::<Result<_>>()?;
+        }
+        let records = batch
+            .iter()
+            .map(|i| (&i.record, i.condition(), i.from.as_ref()));
+        let results = self.shelf.save_found(records)?;
+        for (item, result) in batch.iter().zip(results) {
+            match result {
+                Ok(saved) => match saved.outcome {
+                    Outcome::Added => self.report.added += 1,
+                    Outcome::Changed => self.report.changed += 1,
+                    Outcome::Unchanged => self.report.unchanged += 1,
+                },
+                Err(_) => self.refuse(Refused {
+                    line: item.line,
+                    last_line: item.last_line,
+                    reason: repeated_reason(&item.record),
+                    excerpt: record_excerpt(item.record.text()),
+                })?,
+            }
+        }
+        self.tell(self.report.good())?;
+        self.tell_saved()
+    }
+}
+
+/// A filling, and what came of it so far.
+struct Filling<'c, 'a, R> {
+    conn: &'c Connection,
+    fill: Fill<'c>,
+    /// Objects whose end is still to be read.
+    objects: Objects,
+    aside: &'a mut Aside<R>,
+    added: u64,
+    unchanged: u64,
+}
+
+impl<R: Record> Filling<'_, '_, R> {
+    fn add(&mut self, item: &Item<R>, derived: Derived) -> Result<()> {
+        if item.repeated {
+            return self.put_aside(item);
+        }
+        let one = Prepared::derived(&item.record, derived).from(item.from.as_ref());
+        match self.fill.add(&one.incoming())? {
+            Filled::Added => {
+                self.added += 1;
+                self.note(item);
+            }
+            Filled::Unchanged => self.unchanged += 1,
+            Filled::Known => self.put_aside(item)?,
+        }
+        Ok(())
+    }
+
+    fn put_aside(&mut self, item: &Item<R>) -> Result<()> {
+        let from = &item.from;
+        let origin = from.as_ref().map(|f| f.origin(self.conn)).transpose()?;
+        self.note(item);
+        self.aside.put(item, origin.as_ref())
+    }
+
+    fn note(&mut self, item: &Item<R>) {
+        if let Some(from) = &item.from {
+            self.objects.note(&from.object);
+        }
+    }
+}
+
+fn stop_if(go_on: ControlFlow<()>) -> Result<()> {
+    match go_on {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(()) => Err(Error::Stopped),
+    }
+}
+
+fn repeated_reason(record: &impl Record) -> String {
+    format!(
+        "an earlier {} of this input has the same UID ({}) and other content; \
+         the earlier one was kept. Give this one a UID of its own to have both",
+        record.called(),
+        record.identity()
+    )
+}
+
+impl From<&Refusal> for Refused {
+    fn from(refusal: &Refusal) -> Self {
+        Self {
+            line: refusal.line,
+            last_line: refusal.last_line,
+            reason: refusal.reason.to_string(),
+            excerpt: refusal.excerpt.clone(),
+        }
+    }
+}
