@@ -7,7 +7,8 @@ use rusqlite::ErrorCode;
 
 use crate::calendar::RecordError;
 use crate::collection::{ETag, Kind};
-use crate::contacts::{CardError, FilterError};
+use crate::contacts::CardError;
+use crate::filter::FilterError;
 
 /// What went wrong, where, and what the caller can do about it.
 #[derive(Debug, thiserror::Error)]

@@ -42,6 +42,7 @@ pub mod collection;
 pub mod contacts;
 mod engine;
 mod error;
+pub mod filter;
 pub mod import;
 mod index;
 mod notify;

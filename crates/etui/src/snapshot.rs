@@ -1,7 +1,8 @@
 //! [`Snapshot`]: many reads from one state.
 
-use crate::collection::{Kind, names};
-use crate::contacts::Reader;
+use crate::calendar::Record;
+use crate::collection::{Kind, Reader, names};
+use crate::contacts;
 use crate::engine::Lease;
 use crate::error::Result;
 use crate::store::Store;
@@ -29,17 +30,37 @@ impl<'s> Snapshot<'s> {
     ///
     /// # Errors
     /// [`crate::Error::NoCollection`] when there is none.
-    pub fn contacts(&self) -> Result<Reader<'_>> {
+    pub fn contacts(&self) -> Result<contacts::Reader<'_>> {
         let book =
             names::first(&self.lease, Kind::Contacts).map_err(|e| self.store.engine.explain(e))?;
         Ok(Reader::new(self.store, &self.lease, book.id))
+    }
+
+    /// The default calendar.
+    ///
+    /// # Errors
+    /// [`crate::Error::NoCollection`] when there is none.
+    pub fn calendar(&self) -> Result<Reader<'_, Record>> {
+        let calendar =
+            names::first(&self.lease, Kind::Calendar).map_err(|e| self.store.engine.explain(e))?;
+        Ok(Reader::new(self.store, &self.lease, calendar.id))
+    }
+
+    /// The calendar of this name.
+    ///
+    /// # Errors
+    /// [`crate::Error::NoCollection`], with the names there are.
+    pub fn calendar_named(&self, name: &str) -> Result<Reader<'_, Record>> {
+        let calendar = names::named(&self.lease, Kind::Calendar, name)
+            .map_err(|e| self.store.engine.explain(e))?;
+        Ok(Reader::new(self.store, &self.lease, calendar.id))
     }
 
     /// The address book of this name.
     ///
     /// # Errors
     /// [`crate::Error::NoCollection`], with the names there are.
-    pub fn address_book(&self, name: &str) -> Result<Reader<'_>> {
+    pub fn address_book(&self, name: &str) -> Result<contacts::Reader<'_>> {
         let book = names::named(&self.lease, Kind::Contacts, name)
             .map_err(|e| self.store.engine.explain(e))?;
         Ok(Reader::new(self.store, &self.lease, book.id))

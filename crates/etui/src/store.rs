@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
+use crate::calendar::Calendar;
+use crate::calendar::known::KnownSeries;
 use crate::calendar::objects::ZonesOf;
 use crate::collection::{self, Derived, Deriving, Kind, Record, Token, changes, meta, names};
 use crate::contacts::{Card, Contacts};
@@ -96,6 +98,7 @@ pub struct Store {
     /// Held by the save that brings the index up to date.
     merging: Mutex<()>,
     pub(crate) pending: Pending,
+    pub(crate) known_series: KnownSeries,
     merged: Seen,
 }
 
@@ -168,6 +171,7 @@ impl Store {
             order_checked: AtomicBool::new(false),
             merging: Mutex::new(()),
             pending: Pending::default(),
+            known_series: KnownSeries::default(),
             merged: Seen::default(),
         };
         let founded = !created
@@ -267,6 +271,48 @@ impl Store {
     pub fn address_books(&self) -> Result<Vec<String>> {
         let books = self.engine.read(|conn| names::all(conn, Kind::Contacts))?;
         Ok(books.into_iter().map(|b| b.name).collect())
+    }
+
+    /// The default calendar: the first one.
+    ///
+    /// # Errors
+    /// [`Error::NoCollection`] when the store has none; whatever reading reports.
+    pub fn calendar(&self) -> Result<Calendar<'_>> {
+        let calendar = self
+            .engine
+            .read(|conn| names::first(conn, Kind::Calendar))?;
+        Ok(Calendar::new(self, calendar))
+    }
+
+    /// The calendar of this name.
+    ///
+    /// # Errors
+    /// [`Error::NoCollection`], with the names there are.
+    pub fn calendar_named(&self, name: &str) -> Result<Calendar<'_>> {
+        let calendar = self
+            .engine
+            .read(|conn| names::named(conn, Kind::Calendar, name))?;
+        Ok(Calendar::new(self, calendar))
+    }
+
+    /// Creates a calendar.
+    ///
+    /// # Errors
+    /// [`Error::CollectionExists`], [`Error::BadName`].
+    pub fn create_calendar(&self, name: &str) -> Result<Calendar<'_>> {
+        let calendar = self.write_of(Size::Small, |conn| {
+            names::create(conn, Kind::Calendar, name)
+        })?;
+        Ok(Calendar::new(self, calendar))
+    }
+
+    /// The names of the calendars, the default one first.
+    ///
+    /// # Errors
+    /// Whatever reading reports.
+    pub fn calendars(&self) -> Result<Vec<String>> {
+        let all = self.engine.read(|conn| names::all(conn, Kind::Calendar))?;
+        Ok(all.into_iter().map(|c| c.name).collect())
     }
 
     /// One state of the store, to read many things from.

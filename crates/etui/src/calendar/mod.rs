@@ -27,19 +27,31 @@
 //! assert_eq!(starts, ["20261123T080000Z", "20261126T080000Z"]);
 //! ```
 
+mod busy;
 mod component;
 mod derive;
 pub mod ics;
+mod import;
+pub(crate) mod known;
 mod moment;
 pub(crate) mod objects;
+mod range;
 mod record;
 pub mod recurrence;
 mod summary;
 pub mod time;
 pub mod zones;
 
+pub use busy::Busy;
 pub use component::TimingWarning;
+pub use range::Occurrence;
 pub use record::{
     Action, Added, Alarm, Class, Draft, Item, Person, Record, RecordError, Status, Trigger,
 };
 pub use summary::Summary;
+
+use crate::collection::Collection;
+
+/// One calendar of a store. Its list is in the order in which records begin; those without a time
+/// stand at its end.
+pub type Calendar<'s> = Collection<'s, Record>;

@@ -24,7 +24,7 @@ use crate::text::varint;
 /// The fields that filters ask about. The numbers are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
-pub(crate) enum Key {
+pub enum Key {
     Display = 1,
     Family = 2,
     Given = 3,

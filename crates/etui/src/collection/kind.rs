@@ -73,7 +73,7 @@ impl fmt::Display for Kind {
 
 /// What deriving needs to know of a store.
 #[derive(Clone, Copy)]
-pub(crate) struct Deriving<'o> {
+pub struct Deriving<'o> {
     /// The order of its lists.
     pub(crate) order: &'o Order,
     /// The region that completes national phone numbers.
@@ -82,7 +82,7 @@ pub(crate) struct Deriving<'o> {
 
 /// What is derived from a record's text, and stored beside it.
 #[derive(Default)]
-pub(crate) struct Derived {
+pub struct Derived {
     /// Its search keys ([`super::keys`]).
     pub(crate) keys: Vec<u8>,
     /// Its place in the list.
@@ -103,32 +103,42 @@ pub(crate) struct Origin {
 }
 
 /// A record of some kind: a text with a UID, from which the rest is derived.
-pub(crate) trait Record: Sized + Send {
+///
+/// Implemented by [`Card`](crate::contacts::Card) and [`Record`](crate::calendar::Record) alone:
+/// what a store keeps is this crate's business.
+pub trait Record: Sized + Send {
     /// The kind of collection that it belongs to.
     const KIND: Kind;
 
+    #[doc(hidden)]
     /// Reads one as it is stored; the text is kept byte for byte. `shared` is the row of what it
     /// shares with others.
     fn stored(conn: &Connection, text: Vec<u8>, shared: Option<i64>) -> Result<Self>;
 
+    #[doc(hidden)]
     /// Its text.
     fn text(&self) -> &[u8];
 
+    #[doc(hidden)]
     /// The UID that it has itself.
     fn uid(&self) -> Option<&str>;
 
+    #[doc(hidden)]
     /// Its UID, or the identity that its content gives it.
     fn identity(&self) -> Cow<'_, str>;
 
+    #[doc(hidden)]
     /// What one is called in a sentence.
     fn called(&self) -> &'static str {
         Self::KIND.record()
     }
 
+    #[doc(hidden)]
     /// Whether several records of one UID can be one: a calendar's, of which each says something
     /// of another instance.
     const JOINS: bool = false;
 
+    #[doc(hidden)]
     /// Takes in what another one with its UID says, and tells of each part of that what became of
     /// it.
     fn join(&mut self, other: Self) -> Vec<Joined> {
@@ -136,18 +146,20 @@ pub(crate) trait Record: Sized + Send {
         vec![Joined::Refused]
     }
 
+    #[doc(hidden)]
     /// Of how many parts it is.
     fn parts(&self) -> usize {
         1
     }
 
+    #[doc(hidden)]
     /// Derives what is stored beside the text.
     fn derive(&self, with: &Deriving<'_>) -> Derived;
 }
 
 /// What became of a part of a record that was joined to another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Joined {
+pub enum Joined {
     /// It is a part of that one now, behind the others.
     Taken,
     /// That one had it already.

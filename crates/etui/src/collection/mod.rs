@@ -7,22 +7,27 @@
 pub(crate) mod changes;
 pub(crate) mod derive;
 pub(crate) mod fill;
+mod handle;
 pub(crate) mod keys;
 mod kind;
 pub(crate) mod list;
 pub(crate) mod meta;
 pub(crate) mod names;
+mod read;
 pub(crate) mod records;
 pub(crate) mod shared;
 pub(crate) mod shelf;
 pub(crate) mod times;
+mod write;
 
 use std::fmt;
 use std::str::FromStr;
 
 pub use changes::{Change, ChangeKind, Changes, Token};
-pub use kind::Kind;
-pub(crate) use kind::{Derived, Deriving, Joined, Origin, Record};
+pub use handle::Collection;
+pub(crate) use kind::{Derived, Deriving, Joined, Origin};
+pub use kind::{Kind, Record};
+pub use read::{Page, Reader, Stored, Texts};
 
 /// The version of a record's content: the first 16 bytes of BLAKE3 over its text.
 ///

@@ -114,7 +114,7 @@ impl Contacts<'_> {
         on_event: &mut dyn FnMut(ImportEvent<'_>) -> ControlFlow<()>,
     ) -> Result<ImportReport> {
         let cards = Cards(Splitter::new(input, "VCARD").max_record(MAX_CARD));
-        run(self.shelf(), cards, on_event)
+        run(self, cards, on_event)
     }
 }
 

@@ -16,8 +16,8 @@ use super::{ImportEvent, ImportReport, Refused};
 use crate::collection::fill::{Fill, Filled};
 use crate::collection::records;
 use crate::collection::shared::{Objects, Provenance};
-use crate::collection::shelf::{Prepared, Shelf};
-use crate::collection::{Condition, Derived, ETag, Joined, Outcome, Record};
+use crate::collection::shelf::Prepared;
+use crate::collection::{Collection, Condition, Derived, ETag, Joined, Outcome, Record};
 use crate::error::{Error, Result};
 
 /// Records in one transaction at the most, and bytes of their text, of a small import.
@@ -56,12 +56,12 @@ pub(crate) trait Source {
 
 /// Imports the records that are found in `source` into a collection.
 pub(crate) fn run<S: Source>(
-    shelf: &Shelf<'_, S::Record>,
+    collection: &Collection<'_, S::Record>,
     mut source: S,
     on_event: &mut dyn FnMut(ImportEvent<'_>) -> ControlFlow<()>,
 ) -> Result<ImportReport> {
     let mut run = Run {
-        shelf,
+        collection,
         report: ImportReport::default(),
         seen: Seen::default(),
         hasher: RandomState::new(),
@@ -98,7 +98,7 @@ pub(crate) fn run<S: Source>(
 pub(crate) type Found<R> = std::result::Result<Item<R>, Refused>;
 
 struct Run<'a, 's, R> {
-    shelf: &'a Shelf<'s, R>,
+    collection: &'a Collection<'s, R>,
     report: ImportReport,
     /// The UIDs met, so that a second record of a UID is noticed.
     seen: Seen,
@@ -253,9 +253,9 @@ impl<R: Record> Run<'_, '_, R> {
     /// Joins an item to what the store has of its record.
     fn join_to_stored(&mut self, item: Item<R>) -> Result<Item<R>> {
         let uid = item.record.identity().into_owned();
-        let shelf = self.shelf;
-        let stored = shelf.store().engine.read(|conn| {
-            let Some((text, shared, places)) = records::stored(conn, shelf.id(), &uid)? else {
+        let collection = self.collection;
+        let stored = collection.store().engine.read(|conn| {
+            let Some((text, shared, places)) = records::stored(conn, collection.id(), &uid)? else {
                 return Ok(None);
             };
             Ok(Some((R::stored(conn, text, shared)?, shared, places)))
@@ -272,11 +272,11 @@ impl<R: Record> Run<'_, '_, R> {
     /// All new records in one transaction. What is known already, with other content, is put aside
     /// and follows in batches.
     fn fill<S: Source<Record = R>>(&mut self, ahead: Vec<Item<R>>, source: &mut S) -> Result<()> {
-        let store = self.shelf.store();
+        let store = self.collection.store();
         let with = &store.deriving()?;
         let mut aside = Aside::beside(store.path())?;
         let added = store.write(|conn| {
-            let fill = Fill::begin(conn, store.path(), self.shelf.id(), with.order)?;
+            let fill = Fill::begin(conn, store.path(), self.collection.id(), with.order)?;
             let mut filling = Filling {
                 conn,
                 fill,
@@ -409,7 +409,7 @@ impl<R: Record> Run<'_, '_, R> {
         let records = batch
             .iter()
             .map(|i| (&i.record, i.condition(), i.from.as_ref()));
-        let results = self.shelf.save_found(records)?;
+        let results = self.collection.save_found(records)?;
         for (item, result) in batch.iter().zip(results) {
             match result {
                 Ok(saved) => match saved.outcome {

@@ -33,7 +33,7 @@ const WINDOW: usize = 4 * LINE_MAX;
 pub(crate) const EXCERPT_BYTES: usize = 320;
 
 /// How a record starts, for a person to recognise it; see [`Refusal::excerpt`].
-pub(super) fn record_excerpt(record: &[u8]) -> String {
+pub(crate) fn record_excerpt(record: &[u8]) -> String {
     excerpt(Units::Bytes, record.get(..EXCERPT_BYTES).unwrap_or(record))
 }
 

@@ -40,6 +40,8 @@ pub use rows::{BadColumn, Column, Columns, Row, Rows};
 pub(crate) use run::run;
 
 use super::filter::Filter;
+use super::{Contacts, Entry, Page, Reader, Summary};
+use crate::collection::list;
 
 /// In which order contacts come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -193,6 +195,110 @@ impl Query {
             after: Some(cursor),
             ..self
         }
+    }
+}
+
+impl Contacts<'_> {
+    /// The contacts that `query` means, showing what it asks for. See [`Query`].
+    ///
+    /// # Errors
+    /// Whatever reading reports.
+    pub fn query(&self, query: &Query) -> crate::Result<Rows> {
+        self.read_ordered(|r| r.query(query))
+    }
+
+    /// Answers `query` and tells how. See [`Reader::explain`].
+    ///
+    /// # Errors
+    /// Whatever reading reports.
+    pub fn explain(&self, query: &Query) -> crate::Result<Plan> {
+        self.read_ordered(|r| r.explain(query))
+    }
+
+    /// A page of the list. See [`Reader::list`].
+    ///
+    /// # Errors
+    /// Whatever reading reports.
+    pub fn list(&self, page: Page) -> crate::Result<Vec<Entry>> {
+        self.read_ordered(|r| r.list(page))
+    }
+
+    /// The contacts that `filter` means, in list order. See [`Reader::find`].
+    ///
+    /// # Errors
+    /// Whatever reading reports.
+    pub fn find(&self, filter: &Filter) -> crate::Result<Vec<Entry>> {
+        self.find_page(filter, Page::ALL)
+    }
+
+    /// A page of the contacts that `filter` means, in list order.
+    ///
+    /// # Errors
+    /// Whatever reading reports.
+    pub fn find_page(&self, filter: &Filter, page: Page) -> crate::Result<Vec<Entry>> {
+        self.read_ordered(|r| r.find_page(filter, page))
+    }
+}
+
+impl Reader<'_> {
+    /// The contacts that `query` means, showing what it asks for.
+    ///
+    /// # Errors
+    /// Whatever reading reports.
+    pub fn query(&self, query: &Query) -> crate::Result<Rows> {
+        self.told(|| Ok(run(self.store, self.conn, self.collection, query)?.0))
+    }
+
+    /// Answers `query` and tells how: what was looked up, read and compared.
+    ///
+    /// # Errors
+    /// Whatever reading reports.
+    pub fn explain(&self, query: &Query) -> crate::Result<Plan> {
+        self.told(|| {
+            let (_, plan) = run(self.store, self.conn, self.collection, query)?;
+            Ok(Plan {
+                filter: query.filter.to_string(),
+                contacts: list::count(self.conn, self.collection)?,
+                ..plan
+            })
+        })
+    }
+
+    /// A page of the list, in the store's locale order.
+    ///
+    /// # Errors
+    /// Whatever reading reports.
+    pub fn list(&self, page: Page) -> crate::Result<Vec<Entry>> {
+        self.find_page(&Filter::All, page)
+    }
+
+    /// The contacts that `filter` means, in list order.
+    ///
+    /// # Errors
+    /// Whatever reading reports.
+    pub fn find(&self, filter: &Filter) -> crate::Result<Vec<Entry>> {
+        self.find_page(filter, Page::ALL)
+    }
+
+    /// A page of the contacts that `filter` means, in list order.
+    ///
+    /// # Errors
+    /// Whatever reading reports.
+    pub fn find_page(&self, filter: &Filter, page: Page) -> crate::Result<Vec<Entry>> {
+        let query = Query::new(filter.clone())
+            .offset(page.offset)
+            .limit(page.limit);
+        let rows = self.query(&query)?;
+        let entries = rows.iter().map(|row| Entry {
+            id: row.id(),
+            summary: Summary {
+                name: row.get(Column::Name).to_owned(),
+                organization: row.get(Column::Organization).to_owned(),
+                phone: row.get(Column::Phone).to_owned(),
+                email: row.get(Column::Email).to_owned(),
+            },
+        });
+        Ok(entries.collect())
     }
 }
 

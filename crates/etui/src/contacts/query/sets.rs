@@ -2,8 +2,8 @@
 
 use rusqlite::Connection;
 
-use crate::contacts::filter::Matcher;
 use crate::error::Result;
+use crate::filter::Matcher;
 use crate::index::look::Look;
 use crate::index::postings::Ids;
 

@@ -12,11 +12,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::filter::{Filter, Matcher};
-use super::read::{Entry, Page, Reader};
-use super::{Contacts, Field, Summary};
+use super::Filter;
+use super::{Contacts, Entry, Field, Page, Reader, Summary};
 use crate::collection::{ChangeKind, RecordId, Token, changes};
 use crate::error::{Error, Result};
+use crate::filter::Matcher;
 use crate::notify::{Interest, Subscription};
 use crate::store::Store;
 
@@ -117,7 +117,7 @@ impl<'s> Contacts<'s> {
         };
         let view = self.view_since(filter, nowhere)?;
         let reading = view.subscription.begin();
-        let now = self.store.token()?;
+        let now = self.store().token()?;
         reading.finish(now);
         Ok(view)
     }
@@ -128,16 +128,16 @@ impl<'s> Contacts<'s> {
     /// # Errors
     /// Whatever reading, or starting a thread, reports.
     pub fn view_since(&self, filter: &Filter, token: Token) -> Result<View<'s>> {
-        self.store.ensure_order()?;
-        let matcher = Arc::new(Matcher::new(filter, self.store.region()));
+        self.store().ensure_order()?;
+        let matcher = Arc::new(Matcher::new(filter, self.store().region()));
         let interest = Box::new(ByKeys(Arc::clone(&matcher)));
-        let subscription = Subscription::new(self.shelf.id(), matcher.sieve(), interest, token);
-        self.store
+        let subscription = Subscription::new(self.id(), matcher.sieve(), interest, token);
+        self.store()
             .notifier
-            .subscribe(&self.store.engine, &subscription)?;
+            .subscribe(&self.store().engine, &subscription)?;
         Ok(View {
-            store: self.store,
-            book: self.shelf.id(),
+            store: self.store(),
+            book: self.id(),
             filter: filter.clone(),
             matcher,
             subscription,

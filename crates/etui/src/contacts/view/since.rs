@@ -10,9 +10,10 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use super::{ViewChange, ViewChanges};
 use crate::collection::keys::{Key, Keys};
 use crate::collection::{ChangeKind, RecordId, Token, changes};
-use crate::contacts::filter::{Field, Matcher};
+use crate::contacts::Field;
 use crate::contacts::keys::Summary;
 use crate::error::Result;
+use crate::filter::Matcher;
 
 /// A record that was there before, and was changed since.
 struct Before {

@@ -4,19 +4,18 @@
 //! filter  := all ( "or" all )*
 //! all     := one+                             side by side: all of them
 //! one     := "-" one | "(" filter ")" | "*" | [ field ( ":" | "=" ) ] value
-//! field   := any | name | display | family | given | nick | org | email | category | note
-//!          | phone | phone.national | phone.short
+//! field   := a name of the kind's field set   contacts: any | name | display | family | given
+//!             | nick | org | email | category | note | phone | phone.national | phone.short
 //! value   := [ "*" ] text [ "*" ]             "*" before: ends so; behind: begins so; both: contains
 //! text    := a word, or "words in quotes" with \" and \\ for quote and backslash
 //! ```
 //!
-//! A value without a field is looked for in names, organisation, e-mail and phone, and may go on
-//! (`ann` finds Anna): as one types. `field=value` compares the whole value.
+//! A value without a field is looked for in several (of contacts in names, organisation, e-mail and
+//! phone), and may go on (`ann` finds Anna): as one types. `field=value` compares the whole value.
 
 use std::str::FromStr;
 
-use super::{Field, Filter, Match};
-use crate::text::phone::Strength;
+use super::{FieldSet, Filter, Match};
 
 /// A filter's text could not be understood.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -36,7 +35,7 @@ const MAX_NESTED: usize = 64;
 /// Longest text, in bytes.
 const MAX_TEXT: usize = 16 << 10;
 
-impl FromStr for Filter {
+impl<F: FieldSet> FromStr for Filter<F> {
     type Err = FilterError;
 
     fn from_str(text: &str) -> Result<Self, FilterError> {
@@ -65,9 +64,9 @@ struct Parser<'a> {
     at: usize,
 }
 
-enum What {
-    Text(Field),
-    Phone(Strength),
+enum What<F: FieldSet> {
+    Text(F),
+    Phone(F, F::Strength),
 }
 
 impl<'a> Parser<'a> {
@@ -113,7 +112,7 @@ impl<'a> Parser<'a> {
         found
     }
 
-    fn any(&mut self, depth: usize) -> Result<Filter, FilterError> {
+    fn any<F: FieldSet>(&mut self, depth: usize) -> Result<Filter<F>, FilterError> {
         let mut parts = vec![self.all(depth)?];
         loop {
             self.space();
@@ -125,7 +124,7 @@ impl<'a> Parser<'a> {
         Ok(single(parts, Filter::Or))
     }
 
-    fn all(&mut self, depth: usize) -> Result<Filter, FilterError> {
+    fn all<F: FieldSet>(&mut self, depth: usize) -> Result<Filter<F>, FilterError> {
         let mut parts = Vec::new();
         loop {
             self.space();
@@ -142,7 +141,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn one(&mut self, depth: usize) -> Result<Filter, FilterError> {
+    fn one<F: FieldSet>(&mut self, depth: usize) -> Result<Filter<F>, FilterError> {
         if depth > MAX_DEPTH {
             return Err(self.error("nested too deeply"));
         }
@@ -163,7 +162,7 @@ impl<'a> Parser<'a> {
     }
 
     /// A field name and its mark; `None` when the value stands alone.
-    fn field(&mut self) -> Result<(Option<What>, bool), FilterError> {
+    fn field<F: FieldSet>(&mut self) -> Result<(Option<What<F>>, bool), FilterError> {
         let rest = self.rest();
         let name_len = rest
             .find(|c: char| !c.is_ascii_alphabetic() && c != '.')
@@ -175,26 +174,27 @@ impl<'a> Parser<'a> {
             _ => return Ok((None, false)),
         };
         let lower = name.to_ascii_lowercase();
-        let what = match lower.as_str() {
-            "phone" => What::Phone(Strength::Exact),
-            "phone.national" => What::Phone(Strength::National),
-            "phone.short" => What::Phone(Strength::Short),
-            other => match Field::NAMES.iter().find(|(n, _)| *n == other) {
-                Some((_, field)) => What::Text(*field),
-                None => {
-                    let known: Vec<_> = Field::NAMES.iter().map(|(n, _)| *n).collect();
-                    return Err(self.error(format!(
-                        "there is no field \"{name}\"; fields are {} (quote a text with \":\")",
-                        known.join(", ")
-                    )));
-                }
-            },
+        let phone = F::PHONES.iter().find(|(n, ..)| *n == lower);
+        let what = match (phone, F::NAMES.iter().find(|(n, _)| *n == lower)) {
+            (Some((_, field, strength)), _) => What::Phone(*field, *strength),
+            (None, Some((_, field))) => What::Text(*field),
+            (None, None) => {
+                let known: Vec<_> = F::NAMES.iter().map(|(n, _)| *n).collect();
+                return Err(self.error(format!(
+                    "there is no field \"{name}\"; fields are {} (quote a text with \":\")",
+                    known.join(", ")
+                )));
+            }
         };
         self.at += name_len + 1;
         Ok((Some(what), whole))
     }
 
-    fn value(&mut self, what: Option<What>, whole: bool) -> Result<Filter, FilterError> {
+    fn value<F: FieldSet>(
+        &mut self,
+        what: Option<What<F>>,
+        whole: bool,
+    ) -> Result<Filter<F>, FilterError> {
         let start = self.at;
         let before = self.take('*');
         let (text, quoted) = if self.take('"') {
@@ -216,8 +216,9 @@ impl<'a> Parser<'a> {
         }
         if text.is_empty() && !quoted {
             return match (what, before || after) {
-                (Some(What::Text(field)), true) => Ok(Filter::Present(field)),
-                (Some(What::Phone(_)), true) => Ok(Filter::Present(Field::Phone)),
+                (Some(What::Text(field) | What::Phone(field, _)), true) => {
+                    Ok(Filter::Present(field))
+                }
                 (None, true) => Ok(Filter::All),
                 (_, false) => {
                     self.at = start;
@@ -243,12 +244,14 @@ impl<'a> Parser<'a> {
             (_, false, false) => Match::Words,
         };
         Ok(match what {
-            Some(What::Phone(strength)) if matches!(how, Match::Words | Match::Whole) => {
-                Filter::phone(text, strength)
+            Some(What::Phone(_, strength)) if matches!(how, Match::Words | Match::Whole) => {
+                Filter::PhoneEquals {
+                    number: text,
+                    strength,
+                }
             }
-            Some(What::Phone(_)) => Filter::text(Field::Phone, how, text),
-            Some(What::Text(field)) => Filter::text(field, how, text),
-            None => Filter::text(Field::Any, how, text),
+            Some(What::Text(field) | What::Phone(field, _)) => Filter::text(field, how, text),
+            None => Filter::text(F::ANY, how, text),
         })
     }
 
@@ -274,7 +277,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-fn depth(filter: &Filter) -> usize {
+fn depth<F: FieldSet>(filter: &Filter<F>) -> usize {
     match filter {
         Filter::And(parts) | Filter::Or(parts) => 1 + parts.iter().map(depth).max().unwrap_or(0),
         Filter::Not(inner) => 1 + depth(inner),
@@ -282,7 +285,10 @@ fn depth(filter: &Filter) -> usize {
     }
 }
 
-fn single(mut parts: Vec<Filter>, many: fn(Vec<Filter>) -> Filter) -> Filter {
+fn single<F: FieldSet>(
+    mut parts: Vec<Filter<F>>,
+    many: fn(Vec<Filter<F>>) -> Filter<F>,
+) -> Filter<F> {
     match (parts.pop(), parts.is_empty()) {
         (Some(only), true) => only,
         (Some(last), false) => {
@@ -298,6 +304,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::contacts::{Field, Filter};
+    use crate::text::phone::Strength;
 
     fn parsed(text: &str) -> Filter {
         text.parse().unwrap()

@@ -7,7 +7,7 @@ mod sieve;
 
 use memchr::memmem::{self, Finder};
 
-use super::{Field, Filter, Match};
+use super::{FieldSet, Filter, KeySet, Match};
 use crate::collection::keys::{Key, Keys, phone_parts};
 use crate::index::look::Look;
 use crate::index::{grams, terms};
@@ -17,25 +17,25 @@ use crate::text::phone::{
 };
 
 /// A filter made ready to be compared.
-pub(crate) enum Matcher {
+pub enum Matcher {
     All,
     Nothing,
     And(Vec<Matcher>),
     Or(Vec<Matcher>),
     Not(Box<Matcher>),
-    Present(Field),
+    Present(KeySet),
     Words(Box<Words>),
     Phone(Phone),
 }
 
 /// A substring of a padded value (`keys`).
-pub(crate) struct Words {
-    field: Field,
+pub struct Words {
+    keys: KeySet,
     how: Match,
     finder: Finder<'static>,
 }
 
-pub(crate) enum Phone {
+pub enum Phone {
     Equals(PhoneNumber, Strength),
     Begins(Vec<Vec<u8>>),
     Ends(Vec<Vec<u8>>),
@@ -43,31 +43,59 @@ pub(crate) enum Phone {
 }
 
 impl Matcher {
-    pub(crate) fn new(filter: &Filter, region: Option<Region>) -> Self {
-        let all = |parts: &[Filter]| parts.iter().map(|p| Self::new(p, region)).collect();
+    /// A filter made ready. `region` completes national phone numbers.
+    pub(crate) fn new<F: FieldSet>(filter: &Filter<F>, region: Option<Region>) -> Self {
+        let all = |parts: &[Filter<F>]| parts.iter().map(|p| Self::new(p, region)).collect();
         match filter {
             Filter::All => Self::All,
             Filter::And(parts) => Self::And(all(parts)),
             Filter::Or(parts) => Self::Or(all(parts)),
             Filter::Not(inner) => Self::Not(Box::new(Self::new(inner, region))),
-            Filter::Present(field) => Self::Present(*field),
-            Filter::PhoneEquals { number, strength } => equals(number, *strength, region),
-            Filter::Text { field, how, text } => match field {
-                Field::Phone => phone(*how, text, region),
-                Field::Email => address(*how, text),
-                Field::Any => {
-                    let mut any = vec![
-                        words(Field::Name, *how, text),
-                        words(Field::Organization, *how, text),
-                        address(*how, text),
-                    ];
-                    if looks_like_a_number(text) {
-                        any.push(phone(*how, text, region));
-                    }
-                    Self::Or(any)
-                }
-                _ => words(*field, *how, text),
-            },
+            Filter::Present(field) => Self::Present(field.keys()),
+            Filter::PhoneEquals { number, strength } => F::same_phone(number, *strength, region),
+            Filter::Text { field, how, text } => field.compare(*how, text, region),
+        }
+    }
+
+    /// Values under these keys have words.
+    pub(crate) fn words(keys: KeySet, how: Match, text: &str) -> Self {
+        padded(keys, how, fold::words(text))
+    }
+
+    /// An e-mail address.
+    pub(crate) fn address(how: Match, text: &str) -> Self {
+        padded(KeySet::of(Key::Email), how, fold::address(text))
+    }
+
+    /// A phone number, as equal as `strength` says.
+    pub(crate) fn same_phone(text: &str, strength: Strength, region: Option<Region>) -> Self {
+        match PhoneNumber::parse(text, region) {
+            Some(number) => Self::Phone(Phone::Equals(number, strength)),
+            None => Self::Nothing,
+        }
+    }
+
+    /// A phone number, or a part of one.
+    pub(crate) fn phone(how: Match, text: &str, region: Option<Region>) -> Self {
+        let bytes = |forms: Vec<String>| -> Vec<Vec<u8>> {
+            forms
+                .into_iter()
+                .map(String::into_bytes)
+                .filter(|f| !f.is_empty())
+                .collect()
+        };
+        let phone = match how {
+            Match::Words | Match::Whole => {
+                return Self::same_phone(text, Strength::Exact, region);
+            }
+            Match::Prefix => Phone::Begins(bytes(prefix_forms(text, region))),
+            Match::Suffix => Phone::Ends(bytes(suffix_forms(text, region))),
+            Match::Contains => Phone::Contains(decimal_digits(text)),
+        };
+        match &phone {
+            Phone::Begins(f) | Phone::Ends(f) if f.is_empty() => Self::Nothing,
+            Phone::Contains(p) if p.is_empty() => Self::Nothing,
+            _ => Self::Phone(phone),
         }
     }
 
@@ -79,9 +107,9 @@ impl Matcher {
             Self::And(parts) => parts.iter().all(|p| p.matches(keys)),
             Self::Or(parts) => parts.iter().any(|p| p.matches(keys)),
             Self::Not(inner) => !inner.matches(keys),
-            Self::Present(field) => Keys(keys).any(|(k, _)| belongs(k, *field)),
+            Self::Present(wanted) => Keys(keys).any(|(k, _)| wanted.has(k)),
             Self::Words(words) => {
-                Keys(keys).any(|(k, value)| belongs(k, words.field) && words.matches(value))
+                Keys(keys).any(|(k, value)| words.keys.has(k) && words.matches(value))
             }
             Self::Phone(phone) => Keys(keys).any(|(k, value)| {
                 k == Key::Phone && phone_parts(value).is_some_and(|number| phone.matches(number))
@@ -94,17 +122,13 @@ impl Matcher {
     pub(crate) fn look(&self) -> Option<Found> {
         match self {
             Self::All | Self::Nothing | Self::And(_) | Self::Or(_) | Self::Not(_) => None,
-            Self::Present(field) => {
-                // Of the field itself: a name may be without a display name that says anything.
-                let kinds = match field {
-                    Field::Display => b"d",
-                    _ => kinds(*field),
-                };
-                Some(Found {
-                    look: any(kinds.iter().map(|&kind| Look::Term(vec![kind]))),
-                    exact: true,
-                })
-            }
+            Self::Present(keys) => Some(Found {
+                look: any(keys
+                    .iter()
+                    .filter_map(terms::kind)
+                    .map(|kind| Look::Term(vec![kind]))),
+                exact: true,
+            }),
             Self::Words(words) => Some(words.look()),
             Self::Phone(phone) => Some(phone.look()),
         }
@@ -116,23 +140,6 @@ pub(crate) struct Found {
     pub(crate) look: Look,
     /// Whether it finds nothing but what matches.
     pub(crate) exact: bool,
-}
-
-/// The kinds of terms that a field's words or values are under.
-fn kinds(field: Field) -> &'static [u8] {
-    match field {
-        Field::Any => b"dfgnoep",
-        // A word of the display name is under another name if it is in one.
-        Field::Name | Field::Display => b"dfgn",
-        Field::Family => b"f",
-        Field::Given => b"g",
-        Field::Nickname => b"n",
-        Field::Organization => b"o",
-        Field::Email => b"e",
-        Field::Phone => b"p",
-        Field::Category => b"c",
-        Field::Note => b"t",
-    }
 }
 
 fn any(looks: impl Iterator<Item = Look>) -> Look {
@@ -170,8 +177,17 @@ impl Words {
         }
     }
 
+    fn is_address(&self) -> bool {
+        self.keys == KeySet::of(Key::Email)
+    }
+
     fn look(&self) -> Found {
-        let kinds = kinds(self.field);
+        let kinds: Vec<u8> = self
+            .keys
+            .of_words()
+            .iter()
+            .filter_map(terms::kind)
+            .collect();
         let needle = self.finder.needle();
         let term = |word: &[u8]| any(kinds.iter().map(|&k| Look::Term(terms::term(k, word))));
         let prefix = |word: &[u8]| any(kinds.iter().map(|&k| Look::Prefix(terms::term(k, word))));
@@ -201,15 +217,14 @@ impl Words {
                 (false, Some(last)) => words.is_empty() && first.is_none() && whole(last),
                 _ => false,
             };
-            // An address is one word.
-            let is_address = self.field == Field::Email;
             return Found {
-                exact: exact && self.field != Field::Display
-                    || is_address && single && whole(words[0]),
+                exact: exact && self.keys.is_told_by_words()
+                    // An address is one word.
+                    || self.is_address() && single && whole(words[0]),
                 look: all(looks),
             };
         }
-        if self.field == Field::Email
+        if self.is_address()
             && let Some(end) = needle.strip_suffix(b" ")
             && !end.is_empty()
             && end
@@ -222,7 +237,7 @@ impl Words {
                 look: Look::Prefix(terms::term(terms::HOST, &terms::reversed(end))),
             };
         }
-        if !matches!(self.field, Field::Note | Field::Category)
+        if self.keys.has_grams()
             && let Ok(text) = std::str::from_utf8(needle)
         {
             return Found {
@@ -292,31 +307,7 @@ impl Phone {
     }
 }
 
-fn belongs(key: Key, field: Field) -> bool {
-    match field {
-        Field::Any => !matches!(key, Key::Category | Key::Note),
-        Field::Name => matches!(key, Key::Display | Key::Family | Key::Given | Key::Nickname),
-        Field::Display => key == Key::Display,
-        Field::Family => key == Key::Family,
-        Field::Given => key == Key::Given,
-        Field::Nickname => key == Key::Nickname,
-        Field::Organization => key == Key::Organization,
-        Field::Email => key == Key::Email,
-        Field::Phone => key == Key::Phone,
-        Field::Category => key == Key::Category,
-        Field::Note => key == Key::Note,
-    }
-}
-
-fn words(field: Field, how: Match, text: &str) -> Matcher {
-    padded(field, how, fold::words(text))
-}
-
-fn address(how: Match, text: &str) -> Matcher {
-    padded(Field::Email, how, fold::address(text))
-}
-
-fn padded(field: Field, how: Match, folded: String) -> Matcher {
+fn padded(keys: KeySet, how: Match, folded: String) -> Matcher {
     if folded.is_empty() {
         return Matcher::Nothing;
     }
@@ -327,43 +318,8 @@ fn padded(field: Field, how: Match, folded: String) -> Matcher {
         Match::Contains => folded,
     };
     Matcher::Words(Box::new(Words {
-        field,
+        keys,
         how,
         finder: Finder::new(needle.as_bytes()).into_owned(),
     }))
-}
-
-fn equals(text: &str, strength: Strength, region: Option<Region>) -> Matcher {
-    match PhoneNumber::parse(text, region) {
-        Some(number) => Matcher::Phone(Phone::Equals(number, strength)),
-        None => Matcher::Nothing,
-    }
-}
-
-fn phone(how: Match, text: &str, region: Option<Region>) -> Matcher {
-    let bytes = |forms: Vec<String>| -> Vec<Vec<u8>> {
-        forms
-            .into_iter()
-            .map(String::into_bytes)
-            .filter(|f| !f.is_empty())
-            .collect()
-    };
-    let phone = match how {
-        Match::Words | Match::Whole => return equals(text, Strength::Exact, region),
-        Match::Prefix => Phone::Begins(bytes(prefix_forms(text, region))),
-        Match::Suffix => Phone::Ends(bytes(suffix_forms(text, region))),
-        Match::Contains => Phone::Contains(decimal_digits(text)),
-    };
-    match &phone {
-        Phone::Begins(f) | Phone::Ends(f) if f.is_empty() => Matcher::Nothing,
-        Phone::Contains(p) if p.is_empty() => Matcher::Nothing,
-        _ => Matcher::Phone(phone),
-    }
-}
-
-fn looks_like_a_number(text: &str) -> bool {
-    text.chars().any(char::is_numeric)
-        && text
-            .chars()
-            .all(|c| c.is_numeric() || c.is_whitespace() || "+-/().#*".contains(c))
 }

@@ -1,0 +1,114 @@
+//! Free/busy: when time is taken (RFC 5545 §3.6.4).
+
+use std::ops::Range;
+
+use super::Calendar;
+use super::record::{Record, Status};
+use super::time::{Timestamp, Zone};
+use crate::collection::Reader;
+use crate::error::Result;
+
+/// A time that is taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Busy {
+    /// From when until when.
+    pub during: Range<Timestamp>,
+    /// Only by what is not settled (`STATUS:TENTATIVE`).
+    pub tentative: bool,
+}
+
+impl Calendar<'_> {
+    /// When time is taken in `range`. See [`Reader::free_busy`].
+    ///
+    /// # Errors
+    /// Whatever reading reports.
+    pub fn free_busy(&self, range: Range<Timestamp>, viewer: &Zone) -> Result<Vec<Busy>> {
+        self.read_ordered(|r| r.free_busy(range, viewer))
+    }
+}
+
+impl Reader<'_, Record> {
+    /// When time is taken in `range`, in order, nothing twice: by events that are not cancelled
+    /// and take up time (`TRANSP`). Where tentative ones meet settled ones, the latter count.
+    /// Days and floating times are where they are in the zone `viewer`.
+    ///
+    /// # Errors
+    /// Whatever reading reports.
+    pub fn free_busy(&self, range: Range<Timestamp>, viewer: &Zone) -> Result<Vec<Busy>> {
+        let (mut settled, mut tentative) = (Vec::new(), Vec::new());
+        for occurrence in self.between(range.clone(), viewer)? {
+            let start = occurrence.during.start.max(range.start);
+            let end = occurrence.during.end.min(range.end);
+            if !occurrence.is_busy() || start >= end {
+                continue;
+            }
+            match occurrence.status {
+                Some(Status::Tentative) => tentative.push(start..end),
+                _ => settled.push(start..end),
+            }
+        }
+        let settled = joined(settled);
+        let tentative = without(joined(tentative), &settled);
+        let as_busy = |all: Vec<Range<Timestamp>>, tentative| {
+            all.into_iter()
+                .map(move |during| Busy { during, tentative })
+        };
+        let mut all: Vec<Busy> = as_busy(settled, false)
+            .chain(as_busy(tentative, true))
+            .collect();
+        all.sort_by_key(|b| b.during.start);
+        Ok(all)
+    }
+}
+
+/// Ranges in order, those that meet made one.
+fn joined(mut ranges: Vec<Range<Timestamp>>) -> Vec<Range<Timestamp>> {
+    ranges.sort_by_key(|r| r.start);
+    let mut all: Vec<Range<Timestamp>> = Vec::with_capacity(ranges.len());
+    for range in ranges {
+        match all.last_mut() {
+            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+            _ => all.push(range),
+        }
+    }
+    all
+}
+
+/// What of `ranges` is in none of `others`; both in order.
+fn without(ranges: Vec<Range<Timestamp>>, others: &[Range<Timestamp>]) -> Vec<Range<Timestamp>> {
+    let mut left = Vec::with_capacity(ranges.len());
+    let mut first = 0;
+    for range in ranges {
+        let mut from = range.start;
+        first += others[first..].partition_point(|o| o.end <= from);
+        for other in others[first..].iter().take_while(|o| o.start < range.end) {
+            if from < other.start {
+                left.push(from..other.start);
+            }
+            from = from.max(other.end);
+        }
+        if from < range.end {
+            left.push(from..range.end);
+        }
+    }
+    left
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ranges(all: &[(i64, i64)]) -> Vec<Range<Timestamp>> {
+        let at = Timestamp::from_seconds;
+        all.iter().map(|&(a, b)| at(a)..at(b)).collect()
+    }
+
+    #[test]
+    fn ranges_are_joined_and_taken_away() {
+        let all = joined(ranges(&[(5, 9), (1, 3), (3, 4), (8, 12)]));
+        assert_eq!(all, ranges(&[(1, 4), (5, 12)]));
+        let left = without(ranges(&[(0, 2), (3, 20)]), &all);
+        assert_eq!(left, ranges(&[(0, 1), (4, 5), (12, 20)]));
+        assert_eq!(without(ranges(&[(2, 3)]), &all), ranges(&[]));
+    }
+}

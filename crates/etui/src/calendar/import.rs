@@ -1,0 +1,253 @@
+//! Import: calendar objects of foreign bytes into a calendar.
+//!
+//! ```text
+//! bytes --Reader--> pieces --Grouper--> components of one UID --Record--> records
+//!                     |                        |
+//!                     '- frame, zones ------- object, which the records refer to
+//! ```
+//!
+//! The groups of an object are held until it is read to its end, so that its zones are known
+//! wherever they stand, and equal frames are found; of a larger one the first [`MOST_HELD`] are.
+//! A zone that is defined behind more components than that, and has a name of its own, is not
+//! known to those before it, which is told.
+
+use std::collections::VecDeque;
+use std::io::{self, Read};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use super::Calendar;
+use super::ics::{FrameBuilder, Group, Grouped, Grouper, Part, Piece, RawZone, Reader};
+use super::record::Record;
+use super::zones::{Definition, Zones};
+use crate::collection::ETag;
+use crate::collection::shared::{Object, Provenance};
+use crate::error::Result;
+use crate::import::run::{Found, Item, Source, run};
+use crate::import::stream::record_excerpt;
+use crate::import::{ImportEvent, ImportReport, Refused};
+
+/// Groups of one object, and bytes of them, that wait for its end.
+const MOST_HELD: usize = 1_024;
+const MOST_HELD_BYTES: usize = 1 << 20;
+
+impl Calendar<'_> {
+    /// Imports every event, to-do and journal entry of `input`, of any number of calendar objects.
+    ///
+    /// All components with one UID are one record. What good components say goes in, byte for
+    /// byte; everything else is reported with its lines and the reason. The same input imported
+    /// twice changes nothing. Of two components with one UID for the same instance, with other
+    /// content, the first is kept. Zones and properties of the objects are kept with the records,
+    /// so that [`Calendar::export`] writes the objects as they came.
+    ///
+    /// A small input (fewer than 4,096 records, less than 4 MiB of them) goes in in batches of up
+    /// to 1,000 a transaction, a larger one as a whole; see
+    /// [`Contacts::import`](crate::contacts::Contacts::import).
+    ///
+    /// `on_event` is told what happens and may stop the import; what was saved by then
+    /// ([`ImportEvent::Saved`]) is kept.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`](crate::Error::Stopped), reading `input`
+    /// ([`Error::Io`](crate::Error::Io)), or whatever writing reports.
+    pub fn import(
+        &self,
+        input: impl Read,
+        on_event: &mut dyn FnMut(ImportEvent<'_>) -> ControlFlow<()>,
+    ) -> Result<ImportReport> {
+        run(self, Objects::new(input), on_event)
+    }
+}
+
+/// Records in the objects of a stream.
+struct Objects<R> {
+    reader: Reader<R>,
+    grouper: Grouper,
+    open: Option<Open>,
+    ready: VecDeque<Portion>,
+    is_done: bool,
+}
+
+/// The object that is being read.
+struct Open {
+    frame: FrameBuilder,
+    zones: Arc<Zones>,
+    /// Their texts.
+    texts: Vec<Vec<u8>>,
+    definitions: Vec<Definition>,
+    object: Arc<Object>,
+    /// Groups that wait for its end, and their bytes.
+    held: Vec<Group>,
+    bytes: usize,
+}
+
+impl Open {
+    fn new() -> Self {
+        Self {
+            frame: FrameBuilder::new(),
+            zones: Arc::default(),
+            texts: Vec::new(),
+            definitions: Vec::new(),
+            object: Arc::default(),
+            held: Vec::new(),
+            bytes: 0,
+        }
+    }
+
+    fn zone(&mut self, zone: RawZone) {
+        self.frame.zone(ETag::of(&zone.bytes));
+        self.definitions.push(Definition::parse(&zone.bytes));
+        self.texts.push(zone.bytes);
+        let mut zones = Zones::new();
+        self.definitions.iter().for_each(|d| zones.define(d));
+        self.zones = Arc::new(zones);
+    }
+}
+
+/// A piece of the input: a group with what it needs to be read, or what was not taken.
+enum Portion {
+    Group(Group, Arc<Zones>, Arc<Object>),
+    Refused(Refused),
+}
+
+impl<R: Read> Objects<R> {
+    fn new(input: R) -> Self {
+        Self {
+            reader: Reader::new(input),
+            grouper: Grouper::new(),
+            open: None,
+            ready: VecDeque::new(),
+            is_done: false,
+        }
+    }
+
+    fn take(&mut self, piece: Piece) {
+        match piece {
+            Piece::Frame(text) => {
+                if text.part == Part::Begin {
+                    self.end_object();
+                }
+                let open = self.open.get_or_insert_with(Open::new);
+                open.frame.text(&text);
+                if text.part == Part::End {
+                    self.end_object();
+                }
+            }
+            Piece::Zone(zone) => self.open.get_or_insert_with(Open::new).zone(zone),
+            Piece::Component(component) => {
+                let line = (component.line, component.last_line);
+                self.open.get_or_insert_with(Open::new).frame.component();
+                let (group, grouped) = self.grouper.push(component);
+                self.hold(group);
+                if let Grouped::Refused(component) = grouped {
+                    self.ready.push_back(Portion::Refused(Refused {
+                        line: line.0,
+                        last_line: line.1,
+                        reason: "an earlier component with the same UID says something else of \
+                                 the same instance; the earlier one was kept"
+                            .to_owned(),
+                        excerpt: record_excerpt(&component.bytes),
+                    }));
+                }
+            }
+            Piece::Refused(refusal) => self.ready.push_back(Portion::Refused((&refusal).into())),
+        }
+    }
+
+    fn hold(&mut self, group: Option<Group>) {
+        let Some(open) = &mut self.open else { return };
+        if let Some(group) = group {
+            open.bytes += group
+                .components
+                .iter()
+                .map(|c| c.bytes.len())
+                .sum::<usize>();
+            open.held.push(group);
+        }
+        if open.held.len() >= MOST_HELD || open.bytes >= MOST_HELD_BYTES {
+            self.release();
+        }
+    }
+
+    fn release(&mut self) {
+        let Some(open) = &mut self.open else { return };
+        open.bytes = 0;
+        for group in open.held.drain(..) {
+            let (zones, object) = (Arc::clone(&open.zones), Arc::clone(&open.object));
+            self.ready.push_back(Portion::Group(group, zones, object));
+        }
+    }
+
+    fn end_object(&mut self) {
+        let last = self.grouper.finish();
+        self.hold(last);
+        if let Some(open) = &mut self.open {
+            let frame = std::mem::take(&mut open.frame).finish();
+            let texts = Arc::new(std::mem::take(&mut open.texts));
+            open.object.end(frame.as_bytes().to_vec(), texts);
+        }
+        self.release();
+        self.open = None;
+    }
+}
+
+impl<R: Read> Source for Objects<R> {
+    type Record = Record;
+    type Piece = Portion;
+
+    fn next(&mut self) -> io::Result<Option<Portion>> {
+        loop {
+            if let Some(part) = self.ready.pop_front() {
+                return Ok(Some(part));
+            }
+            if self.is_done {
+                return Ok(None);
+            }
+            match self.reader.next().transpose()? {
+                Some(piece) => self.take(piece),
+                None => {
+                    self.end_object();
+                    self.is_done = true;
+                }
+            }
+        }
+    }
+
+    fn bytes_read(&self) -> u64 {
+        self.reader.bytes_read()
+    }
+
+    fn size(part: &Portion) -> usize {
+        match part {
+            Portion::Group(group, ..) => group.components.iter().map(|c| c.bytes.len()).sum(),
+            Portion::Refused(_) => 0,
+        }
+    }
+
+    fn read(part: Portion) -> Found<Record> {
+        let (group, zones, object) = match part {
+            Portion::Group(group, zones, object) => (group, zones, object),
+            Portion::Refused(refused) => return Err(refused),
+        };
+        let line = group.components.first().map_or(0, |c| c.line);
+        let last_line = group.components.last().map_or(line, |c| c.last_line);
+        let places = group.components.iter().map(|c| c.number).collect();
+        let text = group.text();
+        let excerpt = record_excerpt(&text);
+        match Record::parse(text, &zones) {
+            Ok(record) => {
+                let warnings = record.items().flat_map(|i| &i.warnings);
+                let warnings = warnings.map(ToString::to_string).collect();
+                let from = Provenance { object, places };
+                let item = Item::new(record, line, last_line);
+                Ok(item.from(Some(from)).warnings(warnings))
+            }
+            Err(error) => Err(Refused {
+                line,
+                last_line,
+                reason: error.to_string(),
+                excerpt,
+            }),
+        }
+    }
+}

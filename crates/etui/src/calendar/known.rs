@@ -1,0 +1,114 @@
+//! Series made ready to be asked, kept while the store is open: making one ready takes longer than
+//! asking it for a week.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::ics::Kind;
+use super::record::{Alarm, Item, Record, Status};
+use super::recurrence::{Replaces, Series};
+use super::time::{Time, Timestamp};
+use super::zones::{Definition, Zones};
+
+/// Series that are kept; of more, those asked for last.
+const MOST: usize = 4_096;
+
+/// What a row of `series` says.
+#[derive(Debug)]
+pub(super) struct Known {
+    /// The row's text.
+    times: Box<[u8]>,
+    pub(super) series: Series,
+    /// Of each component that says a time; instances count them.
+    pub(super) components: Vec<Component>,
+}
+
+/// What is told of the instances of a component.
+#[derive(Debug)]
+pub(super) struct Component {
+    /// Its place in the record.
+    pub(super) place: usize,
+    pub(super) kind: Kind,
+    pub(super) title: String,
+    pub(super) location: String,
+    pub(super) status: Option<Status>,
+    pub(super) transparent: bool,
+    pub(super) start: Time,
+    pub(super) replaces: Option<Replaces>,
+    pub(super) alarms: Vec<Alarm>,
+    /// Alarms up to here were acknowledged.
+    pub(super) acknowledged: Option<Timestamp>,
+}
+
+impl Known {
+    /// Reads the text of a row; `None` if it is none that this library wrote.
+    fn read(times: &[u8]) -> Option<Self> {
+        let mut zones = Zones::new();
+        let mut rest = times;
+        const END: &[u8] = b"END:VTIMEZONE\r\n";
+        while rest.starts_with(b"BEGIN:VTIMEZONE") {
+            let end = rest.windows(END.len()).position(|w| w == END)? + END.len();
+            let (zone, behind) = rest.split_at(end);
+            zones.define(&Definition::parse(zone));
+            rest = behind;
+        }
+        let record = Record::parse(rest, &zones).ok()?;
+        let components = record.items().enumerate();
+        Some(Self {
+            times: times.into(),
+            series: record.series(),
+            components: components
+                .filter_map(|(place, item)| Component::new(place, item))
+                .collect(),
+        })
+    }
+
+    /// Whether instances of a component may go on for ever.
+    pub(super) fn goes_on(component: &Component) -> bool {
+        component.replaces.as_ref().is_none_or(|r| r.and_future)
+    }
+}
+
+impl Component {
+    fn new(place: usize, item: &Item) -> Option<Self> {
+        let timing = item.timing.as_ref()?;
+        Some(Self {
+            place,
+            kind: item.kind,
+            title: item.summary.clone().unwrap_or_default(),
+            location: item.location.clone().unwrap_or_default(),
+            status: item.status,
+            transparent: item.transparent,
+            start: timing.start.clone(),
+            replaces: timing.replaces.clone(),
+            alarms: item.alarms.clone(),
+            acknowledged: item
+                .acknowledged
+                .as_ref()
+                .map(|t| t.at(&super::time::Zone::UTC)),
+        })
+    }
+}
+
+/// The series of a store that were asked for.
+#[derive(Debug, Default)]
+pub(crate) struct KnownSeries(Mutex<HashMap<i64, Option<Arc<Known>>>>);
+
+impl KnownSeries {
+    /// What the row of a record says; `None` if nothing that is understood.
+    pub(super) fn get(&self, record: i64, times: &[u8]) -> Option<Arc<Known>> {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = all.get(&record) {
+            let known = known.as_ref();
+            if known.is_some_and(|k| *k.times == *times) {
+                return known.cloned();
+            }
+        }
+        let known = Known::read(times).map(Arc::new);
+        if all.len() >= MOST {
+            all.clear();
+        }
+        all.insert(record, known.clone());
+        known
+    }
+}

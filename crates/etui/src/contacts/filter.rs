@@ -1,0 +1,205 @@
+//! [`Filter`]: which contacts are meant.
+//!
+//! ```
+//! use etui::contacts::Filter;
+//!
+//! let text: Filter = r#"name:mül* -email:*@example.org (org:"Acme" or phone:*4711)"#.parse()?;
+//! let code = Filter::name_prefix("mül")
+//!     .and(Filter::email_suffix("@example.org").not())
+//!     .and(Filter::organization("Acme").or(Filter::phone_suffix("4711")));
+//! assert_eq!(text, code);
+//! # Ok::<(), etui::contacts::FilterError>(())
+//! ```
+
+use crate::collection::keys::Key;
+use crate::filter::{self, FieldSet, KeySet, Match, Matcher};
+use crate::text::phone::{Region, Strength};
+
+/// Which contacts are meant. Built by the functions below, or read from text ([`str::parse`]).
+pub type Filter = filter::Filter<Field>;
+
+/// What a comparison looks at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Field {
+    /// Names, organisation, e-mail and phone.
+    Any,
+    /// Display, family, given and nick name.
+    Name,
+    /// The name to show (FN).
+    Display,
+    /// Family name.
+    Family,
+    /// Given and additional names.
+    Given,
+    /// Nicknames.
+    Nickname,
+    /// Organisation and its units.
+    Organization,
+    /// E-mail addresses.
+    Email,
+    /// Phone numbers.
+    Phone,
+    /// Categories.
+    Category,
+    /// Notes.
+    Note,
+}
+
+impl Field {
+    /// Every field with its name in the text form.
+    pub const NAMES: &'static [(&'static str, Field)] = &[
+        ("any", Field::Any),
+        ("name", Field::Name),
+        ("display", Field::Display),
+        ("family", Field::Family),
+        ("given", Field::Given),
+        ("nick", Field::Nickname),
+        ("org", Field::Organization),
+        ("email", Field::Email),
+        ("phone", Field::Phone),
+        ("category", Field::Category),
+        ("note", Field::Note),
+    ];
+}
+
+impl FieldSet for Field {
+    const NAMES: &'static [(&'static str, Self)] = Self::NAMES;
+    const ANY: Self = Self::Any;
+    type Strength = Strength;
+    const PHONES: &'static [(&'static str, Self, Strength)] = &[
+        ("phone", Self::Phone, Strength::Exact),
+        ("phone.national", Self::Phone, Strength::National),
+        ("phone.short", Self::Phone, Strength::Short),
+    ];
+    const KEYS: &'static [(Key, Self)] = &[
+        (Key::Display, Self::Display),
+        (Key::Family, Self::Family),
+        (Key::Given, Self::Given),
+        (Key::Nickname, Self::Nickname),
+        (Key::Organization, Self::Organization),
+        (Key::Email, Self::Email),
+        (Key::Phone, Self::Phone),
+        (Key::Category, Self::Category),
+        (Key::Note, Self::Note),
+    ];
+
+    fn keys(self) -> KeySet {
+        match self {
+            Self::Any => KeySet::NAMES
+                .with(Key::Organization)
+                .with(Key::Email)
+                .with(Key::Phone),
+            Self::Name => KeySet::NAMES,
+            Self::Display => KeySet::of(Key::Display),
+            Self::Family => KeySet::of(Key::Family),
+            Self::Given => KeySet::of(Key::Given),
+            Self::Nickname => KeySet::of(Key::Nickname),
+            Self::Organization => KeySet::of(Key::Organization),
+            Self::Email => KeySet::of(Key::Email),
+            Self::Phone => KeySet::of(Key::Phone),
+            Self::Category => KeySet::of(Key::Category),
+            Self::Note => KeySet::of(Key::Note),
+        }
+    }
+
+    fn compare(self, how: Match, text: &str, region: Option<Region>) -> Matcher {
+        match self {
+            Self::Phone => Matcher::phone(how, text, region),
+            Self::Email => Matcher::address(how, text),
+            Self::Any => {
+                let mut any = vec![
+                    Matcher::words(Self::Name.keys(), how, text),
+                    Matcher::words(Self::Organization.keys(), how, text),
+                    Matcher::address(how, text),
+                ];
+                if looks_like_a_number(text) {
+                    any.push(Matcher::phone(how, text, region));
+                }
+                Matcher::Or(any)
+            }
+            _ => Matcher::words(self.keys(), how, text),
+        }
+    }
+
+    fn same_phone(number: &str, strength: Strength, region: Option<Region>) -> Matcher {
+        Matcher::same_phone(number, strength, region)
+    }
+}
+
+fn looks_like_a_number(text: &str) -> bool {
+    text.chars().any(char::is_numeric)
+        && text
+            .chars()
+            .all(|c| c.is_numeric() || c.is_whitespace() || "+-/().#*".contains(c))
+}
+
+impl Filter {
+    /// Any name has these words.
+    #[must_use]
+    pub fn name(words: impl Into<String>) -> Self {
+        Self::text(Field::Name, Match::Words, words)
+    }
+
+    /// A word of any name begins so; as one types.
+    #[must_use]
+    pub fn name_prefix(start: impl Into<String>) -> Self {
+        Self::text(Field::Name, Match::Prefix, start)
+    }
+
+    /// A word of any name ends so.
+    #[must_use]
+    pub fn name_suffix(end: impl Into<String>) -> Self {
+        Self::text(Field::Name, Match::Suffix, end)
+    }
+
+    /// The organisation or one of its units has these words.
+    #[must_use]
+    pub fn organization(words: impl Into<String>) -> Self {
+        Self::text(Field::Organization, Match::Words, words)
+    }
+
+    /// Has this e-mail address.
+    #[must_use]
+    pub fn email(address: impl Into<String>) -> Self {
+        Self::text(Field::Email, Match::Words, address)
+    }
+
+    /// Has an e-mail address that begins so.
+    #[must_use]
+    pub fn email_prefix(start: impl Into<String>) -> Self {
+        Self::text(Field::Email, Match::Prefix, start)
+    }
+
+    /// Has an e-mail address that ends so, e.g. `@example.org`.
+    #[must_use]
+    pub fn email_suffix(end: impl Into<String>) -> Self {
+        Self::text(Field::Email, Match::Suffix, end)
+    }
+
+    /// Has this phone number.
+    #[must_use]
+    pub fn phone(number: impl Into<String>, strength: Strength) -> Self {
+        Self::PhoneEquals {
+            number: number.into(),
+            strength,
+        }
+    }
+
+    /// Has a phone number that begins so, national or international.
+    #[must_use]
+    pub fn phone_prefix(start: impl Into<String>) -> Self {
+        Self::text(Field::Phone, Match::Prefix, start)
+    }
+
+    /// Has a phone number that ends so.
+    #[must_use]
+    pub fn phone_suffix(end: impl Into<String>) -> Self {
+        Self::text(Field::Phone, Match::Suffix, end)
+    }
+
+    /// Name, organisation, e-mail or phone contains the text.
+    #[must_use]
+    pub fn contains(text: impl Into<String>) -> Self {
+        Self::text(Field::Any, Match::Contains, text)
+    }
+}

@@ -1,0 +1,44 @@
+//! Letters: where in the list of names each begins.
+
+use super::{Contacts, Reader};
+use crate::collection::list;
+use crate::error::Result;
+
+/// A letter under which names are found in a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Letter {
+    /// The letter, e.g. `A`.
+    pub label: String,
+    /// The position of the first name under it, or of the next letter's if there is none.
+    pub position: u64,
+}
+
+impl Contacts<'_> {
+    /// Where in the list the names of each letter begin. See [`Reader::letters`].
+    ///
+    /// # Errors
+    /// Whatever reading reports.
+    pub fn letters(&self) -> Result<Vec<Letter>> {
+        self.read_ordered(|r| r.letters())
+    }
+}
+
+impl Reader<'_> {
+    /// Where in the list the names of each letter begin, in the locale's order of letters.
+    /// What stands before the first (digits, contacts without a name) and behind the last (other
+    /// scripts) is under none.
+    ///
+    /// # Errors
+    /// Whatever reading reports.
+    pub fn letters(&self) -> Result<Vec<Letter>> {
+        self.told(|| {
+            let order = self.store.order()?;
+            let begins = list::letters(self.conn, self.collection, order.letter_bounds())?;
+            let labels = order.letters().iter().cloned();
+            Ok(labels
+                .zip(begins)
+                .map(|(label, position)| Letter { label, position })
+                .collect())
+        })
+    }
+}
