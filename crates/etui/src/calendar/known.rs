@@ -19,6 +19,8 @@ pub(super) struct Known {
     /// The row's text.
     times: Box<[u8]>,
     pub(super) series: Series,
+    /// Whether it happens more than once, as far as it says.
+    pub(super) recurs: bool,
     /// Of each component that says a time; instances count them.
     pub(super) components: Vec<Component>,
 }
@@ -57,6 +59,7 @@ impl Known {
         Some(Self {
             times: times.into(),
             series: record.series(),
+            recurs: record.items().any(|i| i.recurs() || i.is_override()),
             components: components
                 .filter_map(|(place, item)| Component::new(place, item))
                 .collect(),

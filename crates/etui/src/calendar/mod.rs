@@ -27,9 +27,11 @@
 //! assert_eq!(starts, ["20261123T080000Z", "20261126T080000Z"]);
 //! ```
 
+mod alarms;
 mod busy;
 mod component;
 mod derive;
+mod export;
 pub mod ics;
 mod import;
 pub(crate) mod known;
@@ -42,6 +44,7 @@ mod summary;
 pub mod time;
 pub mod zones;
 
+pub use alarms::DueAlarm;
 pub use busy::Busy;
 pub use component::TimingWarning;
 pub use range::Occurrence;

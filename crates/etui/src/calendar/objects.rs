@@ -25,15 +25,7 @@ impl ZonesOf {
         {
             return Ok(Rc::clone(zones));
         }
-        let mut zones = Zones::new();
-        if let Some(frame) = frame(conn, row)? {
-            for hash in frame.zones() {
-                if let Some(text) = shared::by_hash(conn, hash)? {
-                    zones.define(&Definition::parse(&text));
-                }
-            }
-        }
-        let zones = Rc::new(zones);
+        let zones = Rc::new(zones(conn, row)?);
         self.0 = Some((row, Rc::clone(&zones)));
         Ok(zones)
     }
@@ -47,6 +39,19 @@ impl ZonesOf {
     ) -> Result<Record> {
         Ok(Record::parse(text, &*self.get(conn, row)?)?)
     }
+}
+
+/// The zones that are defined in an object.
+pub(super) fn zones(conn: &Connection, row: i64) -> Result<Zones> {
+    let mut zones = Zones::new();
+    if let Some(frame) = frame(conn, row)? {
+        for hash in frame.zones() {
+            if let Some(text) = shared::by_hash(conn, hash)? {
+                zones.define(&Definition::parse(&text));
+            }
+        }
+    }
+    Ok(zones)
 }
 
 /// The frame in a row; `None` if another program took it away.

@@ -199,7 +199,7 @@ impl Reader<'_, Record> {
                     record: RecordId(record),
                     kind: component.kind,
                     component: component.place,
-                    instance: Some(instance.id),
+                    instance: known.recurs.then_some(instance.id),
                     start: instance.start,
                     end: instance.end,
                     during: instance.during,

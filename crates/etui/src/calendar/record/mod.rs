@@ -225,6 +225,22 @@ impl Record {
         self.components.iter().map(|c| &self.text[c.span.clone()])
     }
 
+    /// How many components a stored text has.
+    pub(in crate::calendar) fn count_components(text: &[u8]) -> usize {
+        spans(text).map_or(0, |all| all.len())
+    }
+
+    /// The components of a stored text; one that is none is one by itself.
+    pub(in crate::calendar) fn components_of(text: &[u8]) -> Vec<Vec<u8>> {
+        match spans(text) {
+            Some(all) => all
+                .into_iter()
+                .map(|(_, span)| text[span].to_vec())
+                .collect(),
+            None => vec![text.to_vec()],
+        }
+    }
+
     /// The component that stands for the record: the first that changes no instance of another.
     #[must_use]
     pub fn main(&self) -> &Item {

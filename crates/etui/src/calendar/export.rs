@@ -1,0 +1,287 @@
+//! Export: records put together to the calendar objects that they came in.
+//!
+//! Frames that fit each other become one object (`ics::merge`). Of each object the components are
+//! written in the order of their numbers, record by record read from the store, so that memory
+//! holds a number for each component, and one record. New records stand at the end of the first
+//! object; zones that they name and that it does not define are put in.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::io::{self, Write};
+use std::path::Path;
+
+use rusqlite::OptionalExtension;
+
+use super::Calendar;
+use super::ics::{Frame, Merged, ObjectWriter, merge};
+use super::objects::{self, ZonesOf};
+use super::record::Record;
+use super::time::Date;
+use super::zones::{Definition, Zones};
+use crate::collection::{ETag, Reader, RecordId, Stored, shared};
+use crate::error::{Error, Result};
+
+/// A component to be written: its number in the object, its record, its place in that.
+type Place = (u32, i64, u32);
+
+impl Calendar<'_> {
+    /// Writes all records as calendar objects: as few as can be, and those that nothing was left
+    /// out of or put into as they came, byte for byte. Tells how many records there were.
+    ///
+    /// # Errors
+    /// Whatever reading reports; [`Error::Io`] where `out` fails.
+    pub fn export(&self, out: &mut dyn Write) -> Result<u64> {
+        self.read_ordered(|r| r.export(out, None))
+    }
+
+    /// Writes these records as calendar objects.
+    ///
+    /// # Errors
+    /// As [`Calendar::export`].
+    pub fn export_some(&self, out: &mut dyn Write, records: &[RecordId]) -> Result<u64> {
+        self.read_ordered(|r| r.export(out, Some(records)))
+    }
+
+    /// The zones that a record may name: those of the object that it came in. For edits
+    /// ([`Record::set`]).
+    ///
+    /// # Errors
+    /// Whatever reading reports.
+    pub fn zones(&self, record: RecordId) -> Result<Zones> {
+        self.read(|r| r.zones(record))
+    }
+
+    /// The record with this UID, read with the zones of the object that it came in; `None` when
+    /// there is none.
+    ///
+    /// # Errors
+    /// Whatever reading reports; [`Error::Record`] when another program put in text that is no
+    /// record.
+    pub fn record(&self, uid: &str) -> Result<Option<(Stored<Record>, Record)>> {
+        self.read_ordered(|r| r.record(uid))
+    }
+}
+
+impl Reader<'_, Record> {
+    /// The record with this UID, read with the zones of the object that it came in. See
+    /// [`Calendar::record`].
+    ///
+    /// # Errors
+    /// Whatever reading reports.
+    pub fn record(&self, uid: &str) -> Result<Option<(Stored<Record>, Record)>> {
+        let Some(stored) = self.get(uid)? else {
+            return Ok(None);
+        };
+        self.told(|| {
+            let row = self.shared(stored.id)?;
+            let text = stored.text.clone();
+            let record = ZonesOf::default().record(self.conn, text, row)?;
+            Ok(Some((stored, record)))
+        })
+    }
+
+    /// The zones that a record may name. See [`Calendar::zones`].
+    ///
+    /// # Errors
+    /// Whatever reading reports.
+    pub fn zones(&self, record: RecordId) -> Result<Zones> {
+        self.told(|| match self.shared(record)? {
+            Some(row) => objects::zones(self.conn, row),
+            None => Ok(Zones::new()),
+        })
+    }
+
+    fn shared(&self, record: RecordId) -> Result<Option<i64>> {
+        Ok(self
+            .conn
+            .prepare_cached("SELECT shared FROM record WHERE id = ?1")?
+            .query_row([record.0], |r| r.get(0))
+            .optional()?
+            .flatten())
+    }
+
+    /// Writes records as calendar objects: all of them, or these. See [`Calendar::export`].
+    ///
+    /// # Errors
+    /// As [`Calendar::export`].
+    pub fn export(&self, out: &mut dyn Write, records: Option<&[RecordId]>) -> Result<u64> {
+        self.told(|| {
+            let mut export = Export::default();
+            self.gather(records, &mut export)?;
+            let rows: Vec<i64> = export.objects.keys().copied().collect();
+            let mut frames = Vec::with_capacity(rows.len().max(1));
+            for &row in &rows {
+                let frame = match row {
+                    NEW => None,
+                    row => objects::frame(self.conn, row)?,
+                };
+                frames.push(frame.unwrap_or_else(Frame::plain));
+            }
+            let frames: Vec<&Frame> = frames.iter().collect();
+            let mut names: HashMap<ETag, String> = HashMap::new();
+            for hash in frames.iter().flat_map(|f| f.zones()) {
+                if let Some(text) = shared::by_hash(self.conn, hash)? {
+                    names.insert(hash, Definition::parse(&text).name);
+                }
+            }
+            let tzid = |hash: &ETag| names.get(hash).cloned().unwrap_or_default();
+            let merged = match frames.is_empty() {
+                true => vec![Merged {
+                    frame: Frame::plain(),
+                    sources: Vec::new(),
+                }],
+                false => merge(&frames, tzid),
+            };
+            for object in &merged {
+                self.object(out, object, &rows, &export, &names)?;
+            }
+            Ok(export.records)
+        })
+    }
+
+    /// Which components there are, and where they stood.
+    fn gather(&self, records: Option<&[RecordId]>, export: &mut Export) -> Result<()> {
+        let wanted: Option<HashSet<i64>> = records.map(|all| all.iter().map(|id| id.0).collect());
+        let mut statement = self.conn.prepare_cached(
+            "SELECT id, shared, places, text FROM record NOT INDEXED \
+             WHERE collection = ?1 AND removed IS NULL ORDER BY id",
+        )?;
+        let mut rows = statement.query([self.collection])?;
+        while let Some(row) = rows.next()? {
+            let id: i64 = row.get(0)?;
+            if wanted.as_ref().is_some_and(|w| !w.contains(&id)) {
+                continue;
+            }
+            let text = row.get_ref(3)?.as_blob().unwrap_or_default();
+            let components = Record::count_components(text).max(1);
+            let places = row.get_ref(2)?.as_blob().unwrap_or_default();
+            let mut numbers = shared::numbers(places);
+            numbers.resize(components, u32::MAX);
+            let object: Option<i64> = row.get(1)?;
+            let all = export.objects.entry(object.unwrap_or(NEW)).or_default();
+            for (at, number) in (0..).zip(numbers) {
+                all.push((number, id, at));
+            }
+            export.records += 1;
+        }
+        for places in export.objects.values_mut() {
+            places.sort_unstable();
+        }
+        Ok(())
+    }
+
+    fn object(
+        &self,
+        out: &mut dyn Write,
+        object: &Merged,
+        rows: &[i64],
+        export: &Export,
+        names: &HashMap<ETag, String>,
+    ) -> Result<()> {
+        // Numbers of each source lie behind those of the one before; new components behind all.
+        let mut places: Vec<Place> = Vec::new();
+        let mut sources: Vec<Option<i64>> = Vec::new();
+        for &(at, add) in &object.sources {
+            let row = rows.get(at).copied().unwrap_or(NEW);
+            sources.push(Some(row).filter(|row| *row != NEW));
+            for &(number, id, place) in export.objects.get(&row).into_iter().flatten() {
+                let number = match number {
+                    u32::MAX => u32::MAX,
+                    number => number.saturating_add(add),
+                };
+                places.push((number, id, place));
+            }
+        }
+        places.sort_by_key(|p| p.0);
+        let defined: HashSet<&str> = object
+            .frame
+            .zones()
+            .filter_map(|hash| names.get(&hash).map(String::as_str))
+            .collect();
+        let added = self.missing_zones(&places, &defined)?;
+        let frame = match added.is_empty() {
+            true => object.frame.clone(),
+            false => object.frame.with_zones(added.iter().map(|z| ETag::of(z))),
+        };
+        let zone = |hash: &ETag| -> io::Result<Vec<u8>> {
+            if let Some(text) = added.iter().find(|text| ETag::of(text) == *hash) {
+                return Ok(text.clone());
+            }
+            let text = shared::by_hash(self.conn, *hash).map_err(io::Error::other)?;
+            Ok(text.unwrap_or_default())
+        };
+        let failed = |error: io::Error| Error::io(Path::new("the output"), error);
+        let mut writer = ObjectWriter::new(out, &frame, zone);
+        let mut read: Option<(i64, Vec<Vec<u8>>)> = None;
+        for (number, id, place) in places {
+            if read.as_ref().is_none_or(|(of, _)| *of != id) {
+                read = Some((id, Record::components_of(&self.text_of(id)?)));
+            }
+            let component = read
+                .as_ref()
+                .and_then(|(_, all)| all.get(usize::try_from(place).ok()?));
+            if let Some(component) = component {
+                writer.component(number, component).map_err(failed)?;
+            }
+        }
+        writer.finish().map_err(failed)?;
+        Ok(())
+    }
+
+    fn text_of(&self, id: i64) -> Result<Vec<u8>> {
+        Ok(self
+            .conn
+            .prepare_cached("SELECT text FROM record WHERE id = ?1")?
+            .query_row([id], |r| r.get(0))?)
+    }
+
+    /// Definitions of the zones that new components name, and that their object does not have.
+    fn missing_zones(&self, places: &[Place], defined: &HashSet<&str>) -> Result<Vec<Vec<u8>>> {
+        let mut missing: BTreeMap<String, (super::time::Zone, Date)> = BTreeMap::new();
+        let mut zones = ZonesOf::default();
+        let mut last = None;
+        for &(number, id, _) in places {
+            if number != u32::MAX || last == Some(id) {
+                continue;
+            }
+            last = Some(id);
+            let (text, row) = self
+                .conn
+                .prepare_cached("SELECT text, shared FROM record WHERE id = ?1")?
+                .query_row([id], |r| Ok((r.get(0)?, r.get(1)?)))?;
+            let Ok(record) = zones.record(self.conn, text, row) else {
+                continue;
+            };
+            let known = zones.get(self.conn, row)?;
+            for item in record.items() {
+                let since = item.start.as_ref().map_or(Date::MAX, |t| t.wall().date());
+                for tzid in &item.tzids {
+                    if defined.contains(tzid.as_str()) {
+                        continue;
+                    }
+                    if let Some(zone) = known.resolve(tzid) {
+                        let entry = missing.entry(tzid.clone()).or_insert((zone, since));
+                        entry.1 = entry.1.min(since);
+                    }
+                }
+            }
+        }
+        let define = |(name, (zone, since)): (String, (super::time::Zone, Date))| {
+            let definition = Definition {
+                name,
+                ..Definition::of(&zone, since.plus_days(-366))
+            };
+            definition.to_text()
+        };
+        Ok(missing.into_iter().map(define).collect())
+    }
+}
+
+/// The row of records that came in no object.
+const NEW: i64 = 0;
+
+#[derive(Default)]
+struct Export {
+    records: u64,
+    /// The components of each object, in order.
+    objects: BTreeMap<i64, Vec<Place>>,
+}

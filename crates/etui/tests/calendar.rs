@@ -1,0 +1,421 @@
+//! Calendars over the public API: what happens between two instants is what every record by itself
+//! says, alarms likewise, and what came in goes out as it came.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod support;
+
+use std::ops::{ControlFlow, Range};
+
+use etui::calendar::time::{Date, Time, Timestamp, Zone};
+use etui::calendar::zones::Zones;
+use etui::calendar::{Busy, Calendar, Draft, DueAlarm, Occurrence, Record, Trigger};
+use etui::import::ImportReport;
+use etui::{Condition, Outcome, RecordId, Store};
+use etui_testkit::calendars::{self, Calendars, Span};
+use etui_testkit::fixtures::icalendar::ALL;
+
+use support::{clean, directory};
+
+fn zone(name: &str) -> Zone {
+    Zone::named(name).unwrap()
+}
+
+fn at(text: &str) -> Timestamp {
+    let value: etui::calendar::time::Value = text.parse().unwrap();
+    value.in_zone(None).at(&Zone::UTC)
+}
+
+fn import(calendar: &Calendar<'_>, bytes: &[u8]) -> ImportReport {
+    calendar
+        .import(bytes, &mut |_| ControlFlow::Continue(()))
+        .unwrap()
+}
+
+fn event(uid: &str, lines: &str) -> Record {
+    let text = format!("BEGIN:VEVENT\r\nUID:{uid}\r\nSUMMARY:{uid}\r\n{lines}END:VEVENT\r\n");
+    Record::parse(text, &Zones::new()).unwrap()
+}
+
+/// When and of what title.
+fn told(all: &[Occurrence]) -> Vec<String> {
+    let tell = |o: &Occurrence| format!("{} {} {}", o.during.start, o.during.end, o.title);
+    all.iter().map(tell).collect()
+}
+
+/// What all records of a calendar say of a range, each asked by itself.
+fn naive(calendar: &Calendar<'_>, range: &Range<Timestamp>, viewer: &Zone) -> Vec<String> {
+    let mut all = Vec::new();
+    for (uid, id) in uids(calendar) {
+        let (_, record) = calendar.record(&uid).unwrap().unwrap();
+        let items: Vec<_> = record.items().filter(|i| i.timing.is_some()).collect();
+        for instance in record.series().between(range.clone(), viewer) {
+            let title = items[instance.component]
+                .summary
+                .clone()
+                .unwrap_or_default();
+            let Range { start, end } = instance.during;
+            all.push((start, end, id, format!("{start} {end} {title}")));
+        }
+    }
+    all.sort_by_key(|(start, end, id, _)| (*start, *end, *id));
+    all.into_iter().map(|(.., text)| text).collect()
+}
+
+fn uids(calendar: &Calendar<'_>) -> Vec<(String, RecordId)> {
+    let ids: Vec<RecordId> = calendar.all().unwrap().iter().map(|(id, _)| id).collect();
+    let stored = |id| calendar.by_id(id).unwrap().unwrap();
+    ids.into_iter().map(|id| (stored(id).uid, id)).collect()
+}
+
+#[test]
+fn a_range_is_what_the_records_say() {
+    let (_dir, path) = directory();
+    let store = Store::open(&path).unwrap();
+    let calendar = store.calendar().unwrap();
+    let mut ics = Vec::new();
+    calendars::write_ics(&mut ics, 7, Span::years(3), 300).unwrap();
+    let report = import(&calendar, &ics);
+    assert_eq!(report.refused, 0, "{:?}", report.refusals);
+    for fixture in ALL {
+        import(&calendar, fixture.bytes);
+    }
+    for (_, lines) in [
+        ("", "DTSTART:20250101T000000Z\r\nDURATION:P400D\r\n"),
+        (
+            "",
+            "DTSTART;VALUE=DATE:20250310\r\nDTEND;VALUE=DATE:20250410\r\n",
+        ),
+    ] {
+        calendar.save(&event(lines, lines)).unwrap();
+    }
+    let day = 86_400;
+    let begin = Span::years(3).first_day * day;
+    let mut seen = 0;
+    for viewer in ["Europe/Berlin", "Pacific/Kiritimati", "America/Los_Angeles"] {
+        let viewer = zone(viewer);
+        for (first, length) in (0..20).map(|n| (begin + n * 61 * day - 5_000, (n % 9 + 1) * day)) {
+            let start = Timestamp::from_seconds(first);
+            let range = start..start.plus_seconds(length);
+            let found = told(&calendar.between(range.clone(), &viewer).unwrap());
+            assert_eq!(found, naive(&calendar, &range, &viewer), "{range:?}");
+            seen += found.len();
+            let some = calendar.between_at_most(range, &viewer, 3).unwrap();
+            assert_eq!(told(&some), found[..found.len().min(3)]);
+        }
+    }
+    assert!(seen > 300, "{seen}");
+    clean(&store);
+}
+
+#[test]
+fn a_change_moves_a_record_in_time_and_a_removal_takes_it_out() {
+    let (_dir, path) = directory();
+    let store = Store::open(&path).unwrap();
+    let calendar = store.calendar().unwrap();
+    let weekly = "DTSTART:20260105T090000Z\r\nDURATION:PT1H\r\nRRULE:FREQ=WEEKLY\r\n\
+        BEGIN:VALARM\r\nTRIGGER:-PT5M\r\nEND:VALARM\r\n";
+    let once = "DTSTART:20260106T090000Z\r\nBEGIN:VALARM\r\nTRIGGER:-PT5M\r\nEND:VALARM\r\n";
+    let week = at("20260105T000000Z")..at("20260112T000000Z");
+    let found = || told(&calendar.between(week.clone(), &Zone::UTC).unwrap());
+    let due = || calendar.alarms(week.start, 1, &Zone::UTC).unwrap();
+    assert_eq!(
+        calendar.save(&event("a", weekly)).unwrap().outcome,
+        Outcome::Added
+    );
+    assert_eq!(found(), ["20260105T090000Z 20260105T100000Z a"]);
+    assert_eq!(due()[0].at, at("20260105T085500Z"));
+    calendar.save(&event("a", once)).unwrap();
+    assert_eq!(found(), ["20260106T090000Z 20260106T090000Z a"]);
+    assert_eq!(due()[0].at, at("20260106T085500Z"));
+    calendar.restore("a").unwrap();
+    assert_eq!(found(), ["20260105T090000Z 20260105T100000Z a"]);
+    calendar.remove("a").unwrap();
+    assert!(found().is_empty());
+    assert!(due().is_empty());
+    calendar.restore("a").unwrap();
+    assert_eq!(found().len(), 1);
+    assert_eq!(due().len(), 1);
+    let absent = calendar.save_if(&event("a", once), Condition::IfAbsent);
+    assert!(absent.is_err());
+    clean(&store);
+}
+
+/// Every alarm due in a time, by going through everything.
+fn naive_alarms(calendar: &Calendar<'_>, range: &Range<Timestamp>, viewer: &Zone) -> Vec<String> {
+    let mut all = Vec::new();
+    for (uid, _) in uids(calendar) {
+        let (_, record) = calendar.record(&uid).unwrap().unwrap();
+        let items: Vec<_> = record.items().filter(|i| i.timing.is_some()).collect();
+        let wide = range.start.plus_seconds(-60 * 86_400)..range.end.plus_seconds(60 * 86_400);
+        let mut of_record = Vec::new();
+        for instance in record.series().between(wide, viewer) {
+            let item = items[instance.component];
+            for alarm in &item.alarms {
+                if !matches!(alarm.trigger, Trigger::At(_)) {
+                    of_record.extend(
+                        alarm
+                            .due(&instance.start, &instance.end, viewer)
+                            .map(|due| (due, item)),
+                    );
+                }
+            }
+        }
+        for item in &items {
+            for alarm in &item.alarms {
+                if let Trigger::At(due) = alarm.trigger {
+                    of_record.push((due, item));
+                }
+            }
+        }
+        of_record.retain(|(due, item)| {
+            let done = item.acknowledged.as_ref().map(|t| t.at(viewer));
+            range.contains(due) && done.is_none_or(|done| *due > done)
+        });
+        all.extend(of_record.into_iter().map(|(due, item)| {
+            (
+                due,
+                format!("{due} {}", item.summary.clone().unwrap_or_default()),
+            )
+        }));
+    }
+    all.sort();
+    all.dedup();
+    all.into_iter().map(|(_, text)| text).collect()
+}
+
+fn told_alarms(all: &[DueAlarm], range: &Range<Timestamp>) -> Vec<String> {
+    let mut all: Vec<(Timestamp, String)> = all
+        .iter()
+        .filter(|due| range.contains(&due.at))
+        .map(|due| (due.at, format!("{} {}", due.at, due.title)))
+        .collect();
+    all.sort();
+    all.dedup();
+    all.into_iter().map(|(_, text)| text).collect()
+}
+
+#[test]
+fn the_next_alarms_are_those_that_the_records_say() {
+    let (_dir, path) = directory();
+    let store = Store::open(&path).unwrap();
+    let calendar = store.calendar().unwrap();
+    let mut ics = Vec::new();
+    calendars::write_ics(&mut ics, 11, Span::years(2), 200).unwrap();
+    import(&calendar, &ics);
+    for fixture in ALL {
+        import(&calendar, fixture.bytes);
+    }
+    let extra = [
+        "DTSTART:20240101T090000\r\nRRULE:FREQ=DAILY\r\nBEGIN:VALARM\r\nTRIGGER:-P2D\r\nEND:VALARM\r\n",
+        "DTSTART;VALUE=DATE:20240101\r\nRRULE:FREQ=MONTHLY\r\nBEGIN:VALARM\r\n\
+         TRIGGER;RELATED=END:PT9H\r\nREPEAT:3\r\nDURATION:PT5M\r\nEND:VALARM\r\n",
+        "DTSTART:20240101T090000Z\r\nRRULE:FREQ=WEEKLY\r\nBEGIN:VALARM\r\n\
+         TRIGGER;VALUE=DATE-TIME:20240601T000000Z\r\nEND:VALARM\r\n",
+    ];
+    for (n, lines) in extra.iter().enumerate() {
+        calendar.save(&event(&format!("extra {n}"), lines)).unwrap();
+    }
+    let begin = Span::years(2).first_day * 86_400;
+    let mut seen = 0;
+    // In order, as time goes by, and then back.
+    for month in (0..30).step_by(3).chain([3, 1]) {
+        let start = Timestamp::from_seconds(begin + month * 30 * 86_400);
+        let range = start..start.plus_seconds(10 * 86_400);
+        for viewer in [zone("Europe/Berlin"), zone("Pacific/Auckland")] {
+            let expected = naive_alarms(&calendar, &range, &viewer);
+            let found = calendar.alarms(start, 4_000, &viewer).unwrap();
+            assert!(found.iter().is_sorted_by_key(|due| due.at));
+            assert_eq!(
+                told_alarms(&found, &range),
+                expected,
+                "{range:?} {viewer:?}"
+            );
+            let some = calendar.alarms(start, 5, &viewer).unwrap();
+            let times = |all: &[DueAlarm]| all.iter().map(|d| d.at).collect::<Vec<_>>();
+            assert_eq!(times(&some), times(&found)[..5]);
+            seen += expected.len();
+        }
+    }
+    assert!(seen > 50, "{seen}");
+    clean(&store);
+}
+
+#[test]
+fn acknowledged_alarms_are_not_due() {
+    let (_dir, path) = directory();
+    let store = Store::open(&path).unwrap();
+    let calendar = store.calendar().unwrap();
+    let rule = "DTSTART:20260105T090000Z\r\nRRULE:FREQ=DAILY\r\nX-MOZ-LASTACK:20260301T000000Z\r\n\
+        BEGIN:VALARM\r\nTRIGGER:-PT5M\r\nEND:VALARM\r\n";
+    calendar.save(&event("a", rule)).unwrap();
+    let once = "DTSTART:20260105T090000Z\r\nBEGIN:VALARM\r\nTRIGGER:-PT5M\r\n\
+        ACKNOWLEDGED:20260105T085600Z\r\nEND:VALARM\r\n";
+    calendar.save(&event("b", once)).unwrap();
+    let due = calendar
+        .alarms(at("20260101T000000Z"), 2, &Zone::UTC)
+        .unwrap();
+    let times: Vec<_> = due.iter().map(|d| d.at.to_string()).collect();
+    assert_eq!(times, ["20260301T085500Z", "20260302T085500Z"]);
+    // Alarms of what happens every second do not cost the seconds until they are due.
+    let always = "DTSTART:20260105T090000Z\r\nRRULE:FREQ=SECONDLY\r\n\
+        BEGIN:VALARM\r\nTRIGGER:-P365D\r\nEND:VALARM\r\n\
+        BEGIN:VALARM\r\nTRIGGER:-PT9999H\r\nREPEAT:999999999\r\nDURATION:PT1S\r\nEND:VALARM\r\n";
+    calendar.save(&event("c", always)).unwrap();
+    let due = calendar
+        .alarms(at("20270101T000000Z"), 3, &Zone::UTC)
+        .unwrap();
+    assert_eq!(due.len(), 3);
+    assert_eq!(due[0].at, at("20270101T000000Z"));
+}
+
+#[test]
+fn objects_come_out_as_they_went_in() {
+    for fixture in ALL {
+        let (_dir, path) = directory();
+        let store = Store::open(&path).unwrap();
+        let calendar = store.calendar().unwrap();
+        let report = import(&calendar, fixture.bytes);
+        let again = import(&calendar, fixture.bytes);
+        assert_eq!((again.added, again.changed), (0, 0), "{}", fixture.name);
+        assert_eq!(again.unchanged, report.good(), "{}", fixture.name);
+        assert_eq!(again.refusals, report.refusals);
+        let mut out = Vec::new();
+        calendar.export(&mut out).unwrap();
+        // Objects that fit each other become one.
+        if report.refused == 0 && fixture.name != "several-objects.ics" {
+            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+            assert_eq!(text(&out), text(fixture.bytes), "{}", fixture.name);
+        }
+        // What is written is read again, and says the same.
+        let other = store.create_calendar("Other").unwrap();
+        let copied = import(&other, &out);
+        assert_eq!(copied.refused, 0, "{}", fixture.name);
+        assert_eq!(other.count().unwrap(), calendar.count().unwrap());
+        clean(&store);
+    }
+}
+
+#[test]
+fn a_large_input_goes_in_at_once_and_out_as_it_came() {
+    let (_dir, path) = directory();
+    let store = Store::open(&path).unwrap();
+    let calendar = store.calendar().unwrap();
+    let mut ics = Vec::new();
+    calendars::write_ics(&mut ics, 3, Span::years(4), 9_000).unwrap();
+    // An instance of the first record that is changed, far behind it.
+    let uid = Calendars::over(3, Span::years(4)).next().unwrap().uid;
+    let late = format!(
+        "BEGIN:VEVENT\r\nUID:{uid}\r\nRECURRENCE-ID:20300101T000000Z\r\n\
+         DTSTART:20300101T000000Z\r\nSUMMARY:Late\r\nEND:VEVENT\r\n"
+    );
+    let end = ics.len() - "END:VCALENDAR\r\n".len();
+    ics.splice(end..end, late.into_bytes());
+    let report = import(&calendar, &ics);
+    assert_eq!(report.refused, 0, "{:?}", report.refusals);
+    let (_, first) = calendar.record(&uid).unwrap().unwrap();
+    assert_eq!(
+        first.items().last().unwrap().summary.as_deref(),
+        Some("Late")
+    );
+    let mut out = Vec::new();
+    assert_eq!(
+        calendar.export(&mut out).unwrap(),
+        calendar.count().unwrap()
+    );
+    assert!(out == ics, "the export differs");
+    let token = store.token().unwrap();
+    let again = import(&calendar, &ics);
+    assert_eq!((again.added, again.changed), (0, 0));
+    assert_eq!(store.token().unwrap(), token);
+    clean(&store);
+}
+
+#[test]
+fn new_records_go_out_with_the_zones_they_name() {
+    let (_dir, path) = directory();
+    let store = Store::open(&path).unwrap();
+    let calendar = store.calendar().unwrap();
+    let nine = Date::new(2026, 11, 23).unwrap().at(9, 0, 0).unwrap();
+    let draft = Draft::event("Jour fixe").start(Time::Zoned(nine, zone("Europe/Berlin")));
+    calendar.save(&draft.make(&Zones::new()).unwrap()).unwrap();
+    let mut out = Vec::new();
+    calendar.export(&mut out).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    assert_eq!(text.matches("TZID:Europe/Berlin\r\n").count(), 1, "{text}");
+    assert!(
+        text.starts_with("BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:"),
+        "{text}"
+    );
+    assert!(text.ends_with("END:VCALENDAR\r\n"), "{text}");
+    let empty = store.create_calendar("Empty").unwrap();
+    let mut out = Vec::new();
+    assert_eq!(empty.export(&mut out).unwrap(), 0);
+    assert!(out.ends_with(b"END:VCALENDAR\r\n"));
+}
+
+#[test]
+fn zones_of_a_file_say_when_its_records_are() {
+    let ics = "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:x\r\nBEGIN:VTIMEZONE\r\nTZID:Ours\r\n\
+        BEGIN:STANDARD\r\nDTSTART:19700101T000000\r\nTZOFFSETFROM:+0330\r\nTZOFFSETTO:+0330\r\n\
+        END:STANDARD\r\nEND:VTIMEZONE\r\nBEGIN:VEVENT\r\nUID:a\r\nSUMMARY:a\r\n\
+        DTSTART;TZID=Ours:20260101T100000\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n";
+    let (_dir, path) = directory();
+    let day = at("20260101T000000Z")..at("20260102T000000Z");
+    {
+        let store = Store::open(&path).unwrap();
+        let calendar = store.calendar().unwrap();
+        assert_eq!(import(&calendar, ics.as_bytes()).warned, 0);
+        let found = calendar.between(day.clone(), &Zone::UTC).unwrap();
+        assert_eq!(told(&found), ["20260101T063000Z 20260101T063000Z a"]);
+        clean(&store);
+    }
+    // The same text in an object that defines the zone otherwise is another time.
+    let store = Store::open(&path).unwrap();
+    let calendar = store.calendar().unwrap();
+    let other = ics.replace("+0330", "+0500");
+    assert_eq!(import(&calendar, other.as_bytes()).changed, 1);
+    let found = calendar.between(day.clone(), &Zone::UTC).unwrap();
+    assert_eq!(told(&found), ["20260101T050000Z 20260101T050000Z a"]);
+    // One that nobody defines is told of, and its times float.
+    let unknown = ics.replace("TZID:Ours", "TZID:Theirs");
+    let report = import(&store.create_calendar("Other").unwrap(), unknown.as_bytes());
+    assert_eq!((report.added, report.warned), (1, 1));
+    assert!(
+        report.warnings[0].reason.contains("Ours"),
+        "{:?}",
+        report.warnings
+    );
+    clean(&store);
+}
+
+#[test]
+fn busy_times_are_joined() {
+    let (_dir, path) = directory();
+    let store = Store::open(&path).unwrap();
+    let calendar = store.calendar().unwrap();
+    let add = |uid: &str, start: &str, end: &str, more: &str| {
+        let lines = format!("DTSTART:20260101T{start}00Z\r\nDTEND:20260101T{end}00Z\r\n{more}");
+        calendar.save(&event(uid, &lines)).unwrap();
+    };
+    add("a", "0900", "1000", "");
+    add("b", "0930", "1100", "");
+    add("c", "1030", "1200", "STATUS:TENTATIVE\r\n");
+    add("d", "1300", "1400", "TRANSP:TRANSPARENT\r\n");
+    add("e", "1500", "1600", "STATUS:CANCELLED\r\n");
+    add("f", "2300", "2359", "");
+    let range = at("20260101T000000Z")..at("20260101T233000Z");
+    let busy = calendar.free_busy(range, &Zone::UTC).unwrap();
+    let of = |start, end, tentative| Busy {
+        during: at(start)..at(end),
+        tentative,
+    };
+    assert_eq!(
+        busy,
+        [
+            of("20260101T090000Z", "20260101T110000Z", false),
+            of("20260101T110000Z", "20260101T120000Z", true),
+            of("20260101T230000Z", "20260101T233000Z", false),
+        ]
+    );
+}
