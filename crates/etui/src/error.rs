@@ -6,7 +6,7 @@ use std::time::Duration;
 use rusqlite::ErrorCode;
 
 use crate::calendar::RecordError;
-use crate::collection::{ETag, Kind};
+use crate::collection::{ETag, Kind, RecordId};
 use crate::contacts::CardError;
 use crate::filter::FilterError;
 
@@ -165,6 +165,20 @@ pub enum Error {
         kind: Kind,
         /// The UID asked for.
         uid: String,
+    },
+    /// A record that another date book has taken.
+    #[error("record {record} is taken by another date book; try again when it is released")]
+    Taken {
+        /// Its number.
+        record: RecordId,
+    },
+    /// A date book has no record at this position.
+    #[error("there is no record {index}; the date book has {count}, the first is 0")]
+    NoIndex {
+        /// The position asked for.
+        index: u64,
+        /// How many there are.
+        count: u64,
     },
     /// A record's latest change cannot be undone: there is none, or it is no longer remembered.
     #[error("there is nothing to undo for the {} with UID \"{uid}\"", kind.record())]

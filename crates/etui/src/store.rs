@@ -2,13 +2,14 @@
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError, RwLock, TryLockError};
 use std::time::Duration;
 
 use rusqlite::Connection;
 
 use crate::calendar::Calendar;
+use crate::calendar::datebook::shared::DateBooks;
 use crate::calendar::known::KnownSeries;
 use crate::calendar::objects::ZonesOf;
 use crate::collection::{self, Derived, Deriving, Kind, Record, Token, changes, meta, names};
@@ -99,6 +100,9 @@ pub struct Store {
     merging: Mutex<()>,
     pub(crate) pending: Pending,
     pub(crate) known_series: KnownSeries,
+    pub(crate) date_books: DateBooks,
+    /// Counts what this process committed.
+    generation: AtomicU64,
     merged: Seen,
 }
 
@@ -172,6 +176,8 @@ impl Store {
             merging: Mutex::new(()),
             pending: Pending::default(),
             known_series: KnownSeries::default(),
+            date_books: DateBooks::default(),
+            generation: AtomicU64::new(0),
             merged: Seen::default(),
         };
         let founded = !created
@@ -320,6 +326,7 @@ impl Store {
     /// # Errors
     /// Whatever beginning a read transaction reports.
     pub fn snapshot(&self) -> Result<Snapshot<'_>> {
+        self.settle()?;
         self.drain_inbox()?;
         self.ensure_order()?;
         Snapshot::begin(self)
@@ -417,6 +424,7 @@ impl Store {
                 work(conn)
             },
         );
+        self.generation.fetch_add(1, Ordering::Release);
         // One thread of each group comes here, after the others were told.
         if done.committed {
             self.copy_checked.store(true, Ordering::Relaxed);
@@ -429,6 +437,16 @@ impl Store {
             tracing::warn!(%error, "the index was not brought up to date");
         }
         done.result()
+    }
+
+    /// What this process committed so far.
+    pub(crate) fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Acquire)
+    }
+
+    /// Commits what date books of this process released dirty, so that it is seen.
+    pub(crate) fn settle(&self) -> Result<()> {
+        self.date_books.settle(self)
     }
 
     /// Merges what is due, unless another thread is about it.

@@ -283,7 +283,9 @@ fn objects_come_out_as_they_went_in() {
         let mut out = Vec::new();
         calendar.export(&mut out).unwrap();
         // Objects that fit each other become one.
-        if report.refused == 0 && fixture.name != "several-objects.ics" {
+        let objects = String::from_utf8_lossy(fixture.bytes);
+        let is_one = objects.matches("BEGIN:VCALENDAR").count() == 1;
+        if report.refused == 0 && (is_one || fixture.name == "utf16.ics") {
             let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
             assert_eq!(text(&out), text(fixture.bytes), "{}", fixture.name);
         }

@@ -30,6 +30,7 @@
 mod alarms;
 mod busy;
 mod component;
+pub mod datebook;
 mod derive;
 mod export;
 pub mod ics;

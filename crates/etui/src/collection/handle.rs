@@ -38,6 +38,11 @@ impl<'s, R: Record> Collection<'s, R> {
         self.store
     }
 
+    /// Another handle of it.
+    pub(crate) fn again(&self) -> Self {
+        Self::new(self.store, self.named.clone())
+    }
+
     /// Its number in the store.
     pub(crate) fn id(&self) -> i64 {
         self.named.id
@@ -45,6 +50,7 @@ impl<'s, R: Record> Collection<'s, R> {
 
     /// Reads from one state.
     pub(crate) fn read<T>(&self, work: impl FnOnce(&Reader<'_, R>) -> Result<T>) -> Result<T> {
+        self.store.settle()?;
         self.store
             .engine
             .read_transaction(|conn| work(&Reader::new(self.store, conn, self.named.id)))
@@ -64,6 +70,7 @@ impl<'s, R: Record> Collection<'s, R> {
     /// # Errors
     /// Whatever reading reports.
     pub fn get(&self, uid: &str) -> Result<Option<Stored<R>>> {
+        self.store.settle()?;
         // One statement sees one state; it needs no transaction around it.
         self.store
             .engine

@@ -81,7 +81,7 @@ pub struct Deriving<'o> {
 }
 
 /// What is derived from a record's text, and stored beside it.
-#[derive(Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Derived {
     /// Its search keys ([`super::keys`]).
     pub(crate) keys: Vec<u8>,

@@ -17,6 +17,8 @@ pub(crate) const DERIVATION: &str = "derivation";
 pub(crate) const TERM_MARK: &str = "term_mark";
 /// Changes up to this number are in `gram`.
 pub(crate) const GRAM_MARK: &str = "gram_mark";
+/// Counts the syncs that had nothing else to write.
+pub(crate) const SYNCS: &str = "syncs";
 /// Up to this moment (Unix seconds) the bounds of alarms in `series` were moved.
 pub(crate) const ALARM_MARK: &str = "alarm_mark";
 /// Changes up to this number may be missing from `change`.

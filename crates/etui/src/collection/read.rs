@@ -24,7 +24,7 @@ pub struct Stored<R> {
 }
 
 impl<R: Record> Stored<R> {
-    fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
+    pub(crate) fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
         Ok(Self {
             id: RecordId(row.get(0)?),
             uid: row.get(1)?,

@@ -14,7 +14,7 @@ use crate::error::Result;
 pub(crate) struct Prepared<'r> {
     uid: Cow<'r, str>,
     text: &'r [u8],
-    derived: Derived,
+    derived: Cow<'r, Derived>,
     from: Option<&'r Provenance>,
 }
 
@@ -29,7 +29,17 @@ impl<'r> Prepared<'r> {
         Self {
             uid: record.identity(),
             text: record.text(),
-            derived,
+            derived: Cow::Owned(derived),
+            from: None,
+        }
+    }
+
+    /// The same of a record that is known as `uid`, by its text.
+    pub(crate) fn stored(uid: &'r str, text: &'r [u8], derived: &'r Derived) -> Self {
+        Self {
+            uid: Cow::Borrowed(uid),
+            text,
+            derived: Cow::Borrowed(derived),
             from: None,
         }
     }

@@ -207,6 +207,7 @@ impl<R: Record> Collection<'_, R> {
         size: Size,
         work: impl FnOnce(&Connection, &mut Writing<'_>) -> Result<T>,
     ) -> Result<T> {
+        self.store().settle()?;
         let order = self.store().order()?;
         self.store().write_of(size, |conn| {
             Writing::run(conn, order, |writing| work(conn, writing))

@@ -8,6 +8,7 @@
 //! returns, `NORMAL` leaves the last moments to the operating system and never corrupts
 //! (<https://sqlite.org/wal.html>, "Performance Considerations").
 
+pub(crate) mod companion;
 mod group;
 mod log;
 mod open;

@@ -4,37 +4,25 @@
 //! shared `flock` on it, and an inotify watch. A writer opens and closes it after each commit,
 //! which its followers hear of (`IN_OPEN`) and which writes nothing, not even a time stamp.
 //!
-//! The last follower removes it: the one that gets the exclusive lock while the file is still the
-//! one at the path. Whoever came between and opened the file that was about to be removed finds,
-//! once it has the lock, that the path leads elsewhere, and begins again. A file that a killed
-//! follower left behind does no harm, and goes with the next one.
+//! The last follower removes it (`engine::companion`).
 //!
 //! A writer that dies between its commit and its word closes the store file by dying
-//! (`IN_CLOSE_WRITE`). The store file itself must never be opened here: to close a descriptor of
-//! it drops the locks that SQLite holds on it in this process (POSIX advisory locks).
+//! (`IN_CLOSE_WRITE`).
 
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
-use rustix::fs::{FileType, FlockOperation, Mode, OFlags, Stat, fstat, stat};
+use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-/// Somebody else's removal of the file is waited for this often, a millisecond each time.
-const ATTEMPTS: u32 = 100;
-
-/// A FIFO or a link that somebody put there must not hold a writer, nor lead it elsewhere.
-const OPEN: OFlags = OFlags::RDONLY
-    .union(OFlags::CLOEXEC)
-    .union(OFlags::NOFOLLOW)
-    .union(OFlags::NONBLOCK);
+use crate::engine::companion;
 
 /// What a writer does after a commit: one system call that fails when nobody follows.
 pub(super) fn touch(watch: &Path) {
-    let _ = rustix::fs::open(watch, OPEN, Mode::empty());
+    let _ = rustix::fs::open(watch, companion::OPEN | OFlags::RDONLY, Mode::empty());
 }
 
 /// A follower's ear.
@@ -68,12 +56,7 @@ impl Ear {
     /// Ends it, and removes the file if nobody else follows. What is given back is of no more use,
     /// but takes its time to close.
     pub(super) fn leave(self) -> OwnedFd {
-        // The lock fails while others follow; the last of them gets it.
-        if rustix::fs::flock(&self.file, FlockOperation::NonBlockingLockExclusive).is_ok()
-            && is_at(&self.file, &self.watch)
-        {
-            let _ = rustix::fs::unlink(&self.watch);
-        }
+        companion::leave(&self.file, &self.watch);
         self.inotify
     }
 
@@ -96,91 +79,27 @@ impl Ear {
                 Err(e) => return Err(e.into()),
             }
         }
-        if gone && !is_at(&self.file, &self.watch) {
+        if gone && !companion::is_at(&self.file, &self.watch) {
             self.file = join(&self.inotify, &self.store, &self.watch)?;
         }
         Ok(())
     }
 }
 
-/// Opens or makes the file, locks and watches it, and makes sure that it is the one at the path:
-/// then nobody removes it in order, and whoever opens the path is heard.
+/// Opens or makes the file, locks and watches it: whoever opens the path is heard from then on.
 fn join(inotify: &OwnedFd, store: &Path, watch: &Path) -> io::Result<OwnedFd> {
-    for _ in 0..ATTEMPTS {
-        let Some(file) = open_or_make(store, watch)? else {
-            continue;
-        };
-        match rustix::fs::flock(&file, FlockOperation::NonBlockingLockShared) {
-            Ok(()) => {}
-            Err(Errno::WOULDBLOCK | Errno::INTR) => {
-                std::thread::sleep(Duration::from_millis(1));
-                continue;
-            }
-            Err(e) => return Err(e.into()),
-        }
-        let mask =
-            WatchFlags::OPEN | WatchFlags::ATTRIB | WatchFlags::DELETE_SELF | WatchFlags::MOVE_SELF;
-        let watched = match inotify::add_watch(inotify, watch, mask) {
-            Ok(number) => number,
-            Err(Errno::NOENT) => continue,
-            Err(e) => return Err(e.into()),
-        };
-        if is_at(&file, watch) {
-            return Ok(file);
-        }
+    let mask =
+        WatchFlags::OPEN | WatchFlags::ATTRIB | WatchFlags::DELETE_SELF | WatchFlags::MOVE_SELF;
+    let listen = |_: &OwnedFd| match inotify::add_watch(inotify, watch, mask) {
+        Ok(number) => Ok(Some(number)),
+        Err(Errno::NOENT) => Ok(None),
+        Err(e) => Err(e.into()),
+    };
+    let undo = |watched| {
         let _ = inotify::remove_watch(inotify, watched);
-    }
-    Err(Errno::AGAIN.into())
-}
-
-/// `None`: it came or went at this moment.
-fn open_or_make(store: &Path, watch: &Path) -> io::Result<Option<OwnedFd>> {
-    let file = match rustix::fs::open(watch, OPEN, Mode::empty()) {
-        Ok(file) => file,
-        Err(Errno::NOENT) => {
-            let flags = OPEN | OFlags::CREATE | OFlags::EXCL;
-            match rustix::fs::open(watch, flags, Mode::RUSR | Mode::WUSR) {
-                Ok(file) => {
-                    allow_as(store, &file);
-                    file
-                }
-                Err(Errno::EXIST) => return Ok(None),
-                Err(e) => return Err(e.into()),
-            }
-        }
-        Err(e) => return Err(e.into()),
     };
-    if FileType::from_raw_mode(fstat(&file)?.st_mode) != FileType::RegularFile {
-        return Err(Errno::EXIST.into());
-    }
-    Ok(Some(file))
-}
-
-/// Whoever may write to the store must be able to open the file: it gets the store's owner and
-/// mode, as SQLite's companions do.
-fn allow_as(store: &Path, file: &OwnedFd) {
-    let (Ok(as_is), Ok(wanted)) = (fstat(file), stat(store)) else {
-        return;
-    };
-    if (as_is.st_uid, as_is.st_gid) != (wanted.st_uid, wanted.st_gid) {
-        // Only root can give files away; for anyone else the owner is its own.
-        let owner = rustix::fs::Uid::from_raw(wanted.st_uid);
-        let group = rustix::fs::Gid::from_raw(wanted.st_gid);
-        let _ = rustix::fs::fchown(file, Some(owner), Some(group));
-    }
-    let bits = 0o666;
-    if as_is.st_mode & bits != wanted.st_mode & bits {
-        let _ = rustix::fs::fchmod(file, Mode::from_raw_mode(wanted.st_mode & bits));
-    }
-}
-
-/// Whether `file` is what the path leads to.
-fn is_at(file: &OwnedFd, path: &Path) -> bool {
-    let same = |a: &Stat, b: &Stat| (a.st_dev, a.st_ino) == (b.st_dev, b.st_ino);
-    match (fstat(file), stat(path)) {
-        (Ok(a), Ok(b)) => same(&a, &b),
-        _ => false,
-    }
+    let (file, _) = companion::join(store, watch, OFlags::RDONLY, listen, undo)?;
+    Ok(file)
 }
 
 #[cfg(test)]

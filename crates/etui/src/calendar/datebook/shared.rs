@@ -1,0 +1,273 @@
+//! What the date books of a process share: who has taken what, and what waits for a sync.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::taken::{Locks, Taken};
+use crate::calendar::record::Record;
+use crate::collection::records::Writing;
+use crate::collection::shelf::Prepared;
+use crate::collection::{Condition, Derived, Deriving, ETag, Record as _, RecordId, meta};
+use crate::engine::Size;
+use crate::error::{Error, Result};
+use crate::store::Store;
+
+/// What a sync did.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Synced {
+    /// Records that are saved since the sync before.
+    pub saved: u64,
+    /// Records that others changed or removed meanwhile: theirs stay as they are, and what was
+    /// released dirty is here.
+    pub conflicts: Vec<Conflict>,
+}
+
+/// A dirty release that could not be kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Conflict {
+    /// The record.
+    pub record: RecordId,
+    /// Its UID.
+    pub uid: String,
+    /// What it was to be.
+    pub text: Vec<u8>,
+}
+
+/// What the date books of a process share.
+#[derive(Debug, Default)]
+pub(crate) struct DateBooks {
+    /// Whether something waits to be committed.
+    waits: AtomicBool,
+    state: Mutex<State>,
+    /// Held while it is committed: those who need it committed wait for it.
+    committing: Mutex<()>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Records taken in this process.
+    taken: HashSet<i64>,
+    dirty: BTreeMap<i64, Arc<Dirty>>,
+    locks: Option<Locks>,
+    /// Date books that are open.
+    open: usize,
+    /// Committed without a flush since the last sync, and of that what could not be kept.
+    unflushed: bool,
+    so_far: Synced,
+}
+
+/// A record that was released dirty.
+#[derive(Debug)]
+struct Dirty {
+    collection: i64,
+    uid: String,
+    /// What is in the store.
+    before: ETag,
+    text: Vec<u8>,
+    derived: Derived,
+}
+
+impl DateBooks {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes a record for one holder.
+    pub(super) fn take<'s>(&'s self, store: &Store, record: i64) -> Result<Hold<'s>> {
+        let mut state = self.state();
+        let taken = || Error::Taken {
+            record: RecordId(record),
+        };
+        if state.taken.contains(&record) {
+            return Err(taken());
+        }
+        // What waits for a sync is locked.
+        if !state.dirty.contains_key(&record) {
+            if state.locks.is_none() {
+                state.locks = Some(Locks::beside(store.path())?);
+            }
+            if let Some(locks) = &state.locks
+                && !locks.take(record)?
+            {
+                return Err(taken());
+            }
+        }
+        state.taken.insert(record);
+        Ok(Hold {
+            books: self,
+            record,
+        })
+    }
+
+    /// The text of a record that was released dirty.
+    pub(super) fn dirty(&self, record: i64) -> Option<Vec<u8>> {
+        match self.waits.load(Ordering::Acquire) {
+            true => self.state().dirty.get(&record).map(|d| d.text.clone()),
+            false => None,
+        }
+    }
+
+    /// Keeps what a record is to be, to be seen from now on.
+    pub(super) fn release_dirty(
+        &self,
+        collection: i64,
+        taken: Taken<'_>,
+        record: Record,
+        with: &Deriving<'_>,
+    ) {
+        let derived = record.derive(with);
+        let (hold, stored) = taken.into_parts();
+        let mut state = self.state();
+        let before = state
+            .dirty
+            .get(&hold.record)
+            .map_or(stored.etag, |d| d.before);
+        state.dirty.insert(
+            hold.record,
+            Arc::new(Dirty {
+                collection,
+                uid: stored.uid,
+                before,
+                text: record.into_text(),
+                derived,
+            }),
+        );
+        self.waits.store(true, Ordering::Release);
+        drop(state);
+        drop(hold);
+    }
+
+    /// Commits what waits, so that whoever reads the store sees it.
+    pub(crate) fn settle(&self, store: &Store) -> Result<()> {
+        match self.waits.load(Ordering::Acquire) {
+            true => self.commit(store, false),
+            false => Ok(()),
+        }
+    }
+
+    /// Makes all that was released durable.
+    pub(super) fn sync(&self, store: &Store) -> Result<Synced> {
+        self.commit(store, true)?;
+        Ok(std::mem::take(&mut self.state().so_far))
+    }
+
+    fn commit(&self, store: &Store, durably: bool) -> Result<()> {
+        let _one = self
+            .committing
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let (dirty, unflushed) = {
+            let state = self.state();
+            (state.dirty.clone(), state.unflushed)
+        };
+        if dirty.is_empty() && !(durably && unflushed) {
+            return Ok(());
+        }
+        let bytes = dirty.values().map(|d| d.text.len()).sum();
+        let size = match durably {
+            true => Size::of(dirty.len(), bytes),
+            false => Size::Upkeep,
+        };
+        let order = store.order()?;
+        let (mut saved, mut conflicts) = (0, Vec::new());
+        store.write_of(size, |conn| {
+            if dirty.is_empty() {
+                // What was committed before is flushed with this.
+                let syncs = meta::number(conn, meta::SYNCS)?;
+                return meta::set(conn, meta::SYNCS, syncs.wrapping_add(1));
+            }
+            Writing::run(conn, order, |writing| {
+                for (&record, dirty) in &dirty {
+                    let one = Prepared::stored(&dirty.uid, &dirty.text, &dirty.derived);
+                    let condition = Condition::IfMatch(dirty.before);
+                    match one.put(conn, writing, dirty.collection, condition) {
+                        Ok(_) => saved += 1,
+                        Err(Error::Conflict { .. }) => conflicts.push(Conflict {
+                            record: RecordId(record),
+                            uid: dirty.uid.clone(),
+                            text: dirty.text.clone(),
+                        }),
+                        Err(e) => return Err(e),
+                    }
+                }
+                Ok(())
+            })
+        })?;
+        let mut state = self.state();
+        for (record, committed) in dirty {
+            match state.dirty.get_mut(&record) {
+                // It was taken and released again meanwhile.
+                Some(now) if !Arc::ptr_eq(now, &committed) => {
+                    *now = Arc::new(Dirty {
+                        before: ETag::of(&committed.text),
+                        uid: now.uid.clone(),
+                        text: now.text.clone(),
+                        derived: now.derived.clone(),
+                        collection: now.collection,
+                    });
+                }
+                _ => {
+                    state.dirty.remove(&record);
+                    state.free(record);
+                }
+            }
+        }
+        state.so_far.saved += saved;
+        state.so_far.conflicts.extend(conflicts);
+        state.unflushed = !durably;
+        self.waits.store(!state.dirty.is_empty(), Ordering::Release);
+        Ok(())
+    }
+
+    pub(super) fn opened(&self) {
+        self.state().open += 1;
+    }
+
+    pub(super) fn closed(&self) {
+        let mut state = self.state();
+        state.open -= 1;
+        state.rest();
+    }
+
+    /// What a sync told, to be told by the next one.
+    pub(super) fn put_back(&self, synced: Synced) {
+        let mut state = self.state();
+        state.so_far.saved += synced.saved;
+        state.so_far.conflicts.extend(synced.conflicts);
+    }
+}
+
+impl State {
+    /// Lets other processes have a record that nobody here holds or is to sync.
+    fn free(&self, record: i64) {
+        if !self.taken.contains(&record)
+            && !self.dirty.contains_key(&record)
+            && let Some(locks) = &self.locks
+        {
+            locks.free(record);
+        }
+    }
+
+    /// Lets the lock file go when nobody needs it.
+    fn rest(&mut self) {
+        if self.open == 0 && self.taken.is_empty() && self.dirty.is_empty() {
+            self.locks = None;
+        }
+    }
+}
+
+/// A record that is held by one date book.
+pub(super) struct Hold<'s> {
+    books: &'s DateBooks,
+    record: i64,
+}
+
+impl Drop for Hold<'_> {
+    fn drop(&mut self) {
+        let mut state = self.books.state();
+        state.taken.remove(&self.record);
+        state.free(self.record);
+        state.rest();
+    }
+}

@@ -1,0 +1,107 @@
+//! Taking records, one holder each.
+//!
+//! Within a process a set tells who has what. Between processes a lock does, of one byte of the file
+//! `NAME-taken` beside the store, at the record's number (an open file description lock, which the
+//! kernel lets go of when the process ends, however it does). The file is empty; it is there while
+//! date books are in use (`engine::companion`).
+
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use nix::errno::Errno;
+use nix::fcntl::{FcntlArg, fcntl};
+use nix::libc;
+use rustix::fs::OFlags;
+
+use super::shared::Hold;
+use crate::calendar::Calendar;
+use crate::calendar::record::Record;
+use crate::collection::Stored;
+use crate::engine::{companion, with_suffix};
+use crate::error::{Error, Result};
+
+/// A record that was taken from a date book. It is free again when this is dropped or released.
+pub struct Taken<'s> {
+    hold: Hold<'s>,
+    stored: Stored<Record>,
+    calendar: Calendar<'s>,
+}
+
+impl<'s> Taken<'s> {
+    pub(super) fn new(hold: Hold<'s>, stored: Stored<Record>, calendar: Calendar<'s>) -> Self {
+        Self {
+            hold,
+            stored,
+            calendar,
+        }
+    }
+
+    /// The record as it is stored.
+    #[must_use]
+    pub fn stored(&self) -> &Stored<Record> {
+        &self.stored
+    }
+
+    /// The record, read with the zones of the object that it came in.
+    ///
+    /// # Errors
+    /// Whatever reading reports.
+    pub fn record(&self) -> Result<Record> {
+        super::read(&self.calendar, &self.stored)
+    }
+
+    pub(super) fn into_parts(self) -> (Hold<'s>, Stored<Record>) {
+        (self.hold, self.stored)
+    }
+}
+
+/// The file by which processes tell each other what they took.
+#[derive(Debug)]
+pub(super) struct Locks {
+    file: OwnedFd,
+    path: PathBuf,
+}
+
+impl Locks {
+    /// Opens it, or makes it.
+    pub(super) fn beside(store: &Path) -> Result<Self> {
+        let path = with_suffix(store, "-taken");
+        let (file, ()) = companion::join(store, &path, OFlags::RDWR, |_| Ok(Some(())), |()| {})
+            .map_err(|e| Error::io(&path, e))?;
+        Ok(Self { file, path })
+    }
+
+    /// Takes a record; `false`: another process has it.
+    pub(super) fn take(&self, record: i64) -> Result<bool> {
+        self.lock(record, libc::F_WRLCK as libc::c_short)
+    }
+
+    pub(super) fn free(&self, record: i64) {
+        // It may fail for nothing but a file that is gone, with which the lock went.
+        let _ = self.lock(record, libc::F_UNLCK as libc::c_short);
+    }
+
+    fn lock(&self, record: i64, kind: libc::c_short) -> Result<bool> {
+        let lock = libc::flock {
+            l_type: kind,
+            l_whence: libc::SEEK_SET as libc::c_short,
+            l_start: record,
+            l_len: 1,
+            l_pid: 0,
+        };
+        match fcntl(&self.file, FcntlArg::F_OFD_SETLK(&lock)) {
+            Ok(_) => Ok(true),
+            Err(Errno::EAGAIN | Errno::EACCES) => Ok(false),
+            Err(e) => {
+                tracing::debug!(fd = self.file.as_raw_fd(), "a lock failed");
+                Err(Error::io(&self.path, e.into()))
+            }
+        }
+    }
+}
+
+impl Drop for Locks {
+    fn drop(&mut self) {
+        companion::leave(&self.file, &self.path);
+    }
+}

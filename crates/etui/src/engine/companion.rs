@@ -1,0 +1,119 @@
+//! Files that stand beside a store while programs use them together, and go with the last.
+//!
+//! Such a file is empty and stays so. Each user holds a shared `flock` on it; the last one removes
+//! it: the one that gets the exclusive lock while the file is still the one at the path. Whoever
+//! came between and opened the file that was about to be removed finds, once it has the lock, that
+//! the path leads elsewhere, and begins again. A file that a killed user left behind does no harm,
+//! and goes with the next one.
+//!
+//! The store file itself must never be opened for this: to close a descriptor of it drops the locks
+//! that SQLite holds on it in this process (POSIX advisory locks).
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::time::Duration;
+
+use rustix::fs::{FileType, FlockOperation, Mode, OFlags, Stat, fstat, stat};
+use rustix::io::Errno;
+
+/// Somebody else's removal of the file is waited for this often, a millisecond each time.
+const ATTEMPTS: u32 = 100;
+
+/// A FIFO or a link that somebody put there must not hold a program, nor lead it elsewhere.
+pub(crate) const OPEN: OFlags = OFlags::CLOEXEC
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::NONBLOCK);
+
+/// Opens or makes the file, and makes sure that it is the one at the path: then nobody removes it
+/// in order. `also` is called between, when it is locked; if it says `None`, or another file is at
+/// the path by then (`undo`), it begins again.
+pub(crate) fn join<T>(
+    store: &Path,
+    path: &Path,
+    access: OFlags,
+    mut also: impl FnMut(&OwnedFd) -> io::Result<Option<T>>,
+    undo: impl Fn(T),
+) -> io::Result<(OwnedFd, T)> {
+    for _ in 0..ATTEMPTS {
+        let Some(file) = open_or_make(store, path, access)? else {
+            continue;
+        };
+        match rustix::fs::flock(&file, FlockOperation::NonBlockingLockShared) {
+            Ok(()) => {}
+            Err(Errno::WOULDBLOCK | Errno::INTR) => {
+                std::thread::sleep(Duration::from_millis(1));
+                continue;
+            }
+            Err(e) => return Err(e.into()),
+        }
+        let Some(value) = also(&file)? else {
+            continue;
+        };
+        if is_at(&file, path) {
+            return Ok((file, value));
+        }
+        undo(value);
+    }
+    Err(Errno::AGAIN.into())
+}
+
+/// Removes the file if nobody else uses it.
+pub(crate) fn leave(file: &OwnedFd, path: &Path) {
+    // The lock fails while others use it; the last of them gets it.
+    if rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive).is_ok()
+        && is_at(file, path)
+    {
+        let _ = rustix::fs::unlink(path);
+    }
+}
+
+/// `None`: it came or went at this moment.
+fn open_or_make(store: &Path, path: &Path, access: OFlags) -> io::Result<Option<OwnedFd>> {
+    let file = match rustix::fs::open(path, OPEN | access, Mode::empty()) {
+        Ok(file) => file,
+        Err(Errno::NOENT) => {
+            let flags = OPEN | access | OFlags::CREATE | OFlags::EXCL;
+            match rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR) {
+                Ok(file) => {
+                    allow_as(store, &file);
+                    file
+                }
+                Err(Errno::EXIST) => return Ok(None),
+                Err(e) => return Err(e.into()),
+            }
+        }
+        Err(e) => return Err(e.into()),
+    };
+    if FileType::from_raw_mode(fstat(&file)?.st_mode) != FileType::RegularFile {
+        return Err(Errno::EXIST.into());
+    }
+    Ok(Some(file))
+}
+
+/// Whoever may write to the store must be able to open the file: it gets the store's owner and
+/// mode, as SQLite's companions do.
+fn allow_as(store: &Path, file: &OwnedFd) {
+    let (Ok(as_is), Ok(wanted)) = (fstat(file), stat(store)) else {
+        return;
+    };
+    if (as_is.st_uid, as_is.st_gid) != (wanted.st_uid, wanted.st_gid) {
+        // Only root can give files away; for anyone else the owner is its own.
+        let owner = rustix::fs::Uid::from_raw(wanted.st_uid);
+        let group = rustix::fs::Gid::from_raw(wanted.st_gid);
+        let _ = rustix::fs::fchown(file, Some(owner), Some(group));
+    }
+    let bits = 0o666;
+    if as_is.st_mode & bits != wanted.st_mode & bits {
+        let _ = rustix::fs::fchmod(file, Mode::from_raw_mode(wanted.st_mode & bits));
+    }
+}
+
+/// Whether `file` is what the path leads to.
+pub(crate) fn is_at(file: &OwnedFd, path: &Path) -> bool {
+    let same = |a: &Stat, b: &Stat| (a.st_dev, a.st_ino) == (b.st_dev, b.st_ino);
+    match (fstat(file), stat(path)) {
+        (Ok(a), Ok(b)) => same(&a, &b),
+        _ => false,
+    }
+}

@@ -1,0 +1,268 @@
+//! The date book over the public API: what is seen when, what is durable when, and who has what.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod support;
+
+use etui::calendar::datebook::DateBook;
+use etui::calendar::time::{Timestamp, Zone};
+use etui::calendar::zones::Zones;
+use etui::calendar::{Calendar, Record};
+use etui::{Error, Store};
+
+use support::{clean, directory};
+
+fn event(n: usize, more: &str) -> Record {
+    let text = format!(
+        "BEGIN:VEVENT\r\nUID:{n}\r\nSUMMARY:Event {n}\r\n\
+         DTSTART:2026{:02}{:02}T090000Z\r\n{more}END:VEVENT\r\n",
+        n / 28 % 12 + 1,
+        n % 28 + 1
+    );
+    Record::parse(text, &Zones::new()).unwrap()
+}
+
+fn fill(calendar: &Calendar<'_>, count: usize) {
+    let all: Vec<_> = (0..count).map(|n| event(n, "")).collect();
+    calendar.save_many(&all).unwrap();
+}
+
+fn renamed(taken: &etui::calendar::datebook::Taken<'_>, name: &str) -> Record {
+    let mut record = taken.record().unwrap();
+    record.set(0, "SUMMARY", name, &Zones::new()).unwrap();
+    record
+}
+
+fn title(book: &mut DateBook<'_>, index: u64) -> String {
+    let stored = book.peek(index).unwrap().unwrap();
+    let record = Record::parse(stored.text, &Zones::new()).unwrap();
+    record.main().summary.clone().unwrap()
+}
+
+#[test]
+fn records_are_numbered_in_the_order_of_time() {
+    let (_dir, path) = directory();
+    let store = Store::open(&path).unwrap();
+    let calendar = store.calendar().unwrap();
+    fill(&calendar, 300);
+    let mut book = calendar.date_book().unwrap();
+    assert_eq!(book.count().unwrap(), 300);
+    let mut entries: Vec<_> = (0..300)
+        .map(|n| calendar.get(&n.to_string()).unwrap().unwrap())
+        .collect();
+    entries.sort_by_key(|e| (calendar.position(e.id).unwrap(), e.id));
+    for (index, entry) in (0..).zip(&entries) {
+        assert_eq!(book.peek(index).unwrap().unwrap().id, entry.id);
+    }
+    // In any order.
+    for index in [299, 0, 150, 149, 151, 298] {
+        let stored = book.peek(index).unwrap().unwrap();
+        assert_eq!(stored.id, entries[usize::try_from(index).unwrap()].id);
+    }
+    assert_eq!(book.peek(300).unwrap(), None);
+    assert!(matches!(
+        book.take(300),
+        Err(Error::NoIndex {
+            index: 300,
+            count: 300
+        })
+    ));
+    // What this process saves is there at once.
+    calendar.save(&event(1_000, "")).unwrap();
+    assert_eq!(book.count().unwrap(), 301);
+    calendar.remove("1000").unwrap();
+    assert_eq!(book.count().unwrap(), 300);
+}
+
+#[test]
+fn a_dirty_release_is_seen_at_once_and_durable_after_a_sync() {
+    let (_dir, path) = directory();
+    let store = Store::open(&path).unwrap();
+    let other = Store::open(&path).unwrap();
+    let calendar = store.calendar().unwrap();
+    fill(&calendar, 20);
+    let before = other.token().unwrap();
+    let mut book = calendar.date_book().unwrap();
+    let mut beside = calendar.date_book().unwrap();
+    for index in 0..20 {
+        let taken = book.take(index).unwrap();
+        let record = renamed(&taken, &format!("New {index}"));
+        book.release_dirty(taken, record).unwrap();
+        assert_eq!(title(&mut book, index), format!("New {index}"));
+        assert_eq!(title(&mut beside, index), format!("New {index}"));
+    }
+    // Another program sees nothing of it,
+    assert_eq!(other.token().unwrap(), before);
+    let synced = book.sync().unwrap();
+    assert_eq!((synced.saved, synced.conflicts.len()), (20, 0));
+    // and then all.
+    let theirs = other.calendar().unwrap();
+    let texts = theirs.all().unwrap();
+    let new = texts
+        .iter()
+        .filter(|(_, t)| String::from_utf8_lossy(t).contains("SUMMARY:New"));
+    assert_eq!(new.count(), 20);
+    assert_eq!(book.sync().unwrap().saved, 0);
+
+    // What reads the calendar otherwise in this process sees it as well, before it is synced.
+    let taken = book.take(3).unwrap();
+    let uid = taken.stored().uid.clone();
+    let record = renamed(&taken, "Again");
+    book.release_dirty(taken, record.clone()).unwrap();
+    assert_eq!(calendar.get(&uid).unwrap().unwrap().text, record.text());
+    assert_eq!(
+        store
+            .snapshot()
+            .unwrap()
+            .calendar()
+            .unwrap()
+            .get(&uid)
+            .unwrap()
+            .unwrap()
+            .text,
+        record.text()
+    );
+    assert_eq!(book.close().unwrap().saved, 1);
+    clean(&store);
+}
+
+#[test]
+fn a_record_is_taken_by_one() {
+    let (dir, path) = directory();
+    let store = Store::open(&path).unwrap();
+    let calendar = store.calendar().unwrap();
+    fill(&calendar, 5);
+    let mut mine = calendar.date_book().unwrap();
+    let mut yours = calendar.date_book().unwrap();
+    // Another store in this process stands for another program: it has locks of its own.
+    let other = Store::open(&path).unwrap();
+    let theirs = other.calendar().unwrap();
+    let mut theirs = theirs.date_book().unwrap();
+    let is_taken = |result: etui::Result<_>| matches!(result, Err(Error::Taken { .. }));
+
+    let taken = mine.take(2).unwrap();
+    assert!(is_taken(mine.take(2)));
+    assert!(is_taken(yours.take(2)));
+    assert!(is_taken(theirs.take(2)));
+    let third = yours.take(3).unwrap();
+    yours.release(third);
+    mine.release(taken);
+    let taken = theirs.take(2).unwrap();
+    assert!(is_taken(mine.take(2)));
+    drop(taken);
+    // Until it is synced, what was released dirty is this program's.
+    let taken = mine.take(2).unwrap();
+    let record = renamed(&taken, "Mine");
+    mine.release_dirty(taken, record).unwrap();
+    assert!(is_taken(theirs.take(2)));
+    let taken = yours.take(2).unwrap();
+    assert_eq!(
+        taken.record().unwrap().main().summary.as_deref(),
+        Some("Mine")
+    );
+    let record = renamed(&taken, "Ours");
+    yours.release_dirty(taken, record).unwrap();
+    assert_eq!(mine.sync().unwrap().saved, 1);
+    assert_eq!(
+        theirs
+            .take(2)
+            .unwrap()
+            .record()
+            .unwrap()
+            .main()
+            .summary
+            .as_deref(),
+        Some("Ours")
+    );
+    drop((mine, yours, theirs));
+    drop(other);
+    assert_eq!(
+        support::names(dir.path())
+            .iter()
+            .filter(|n| n.contains("taken"))
+            .count(),
+        0
+    );
+}
+
+#[test]
+fn what_others_changed_is_not_overwritten() {
+    let (_dir, path) = directory();
+    let store = Store::open(&path).unwrap();
+    let other = Store::open(&path).unwrap();
+    let calendar = store.calendar().unwrap();
+    fill(&calendar, 3);
+    let mut book = calendar.date_book().unwrap();
+    let mut release = |index, name: &str| {
+        let taken = book.take(index).unwrap();
+        let record = renamed(&taken, name);
+        book.release_dirty(taken, record).unwrap();
+    };
+    release(0, "Mine");
+    release(1, "Mine too");
+    // With no date book, nothing is taken.
+    other
+        .calendar()
+        .unwrap()
+        .save(&event(0, "LOCATION:there\r\n"))
+        .unwrap();
+    let synced = book.sync().unwrap();
+    assert_eq!(synced.saved, 1);
+    assert_eq!(synced.conflicts.len(), 1);
+    assert_eq!(synced.conflicts[0].uid, "0");
+    assert!(String::from_utf8_lossy(&synced.conflicts[0].text).contains("Mine"));
+    let kept = calendar.get("0").unwrap().unwrap();
+    assert!(String::from_utf8_lossy(&kept.text).contains("there"));
+    clean(&store);
+}
+
+#[test]
+fn a_release_keeps_its_uid() {
+    let (_dir, path) = directory();
+    let store = Store::open(&path).unwrap();
+    let calendar = store.calendar().unwrap();
+    fill(&calendar, 2);
+    let mut book = calendar.date_book().unwrap();
+    let taken = book.take(0).unwrap();
+    let wrong = book.release_dirty(taken, event(1, ""));
+    assert!(matches!(wrong, Err(Error::OtherUid { .. })));
+    // It was let go of.
+    book.take(0).unwrap();
+}
+
+#[test]
+fn what_is_over_is_purged() {
+    let (_dir, path) = directory();
+    let store = Store::open(&path).unwrap();
+    let calendar = store.calendar().unwrap();
+    fill(&calendar, 60);
+    let more = [
+        "RRULE:FREQ=DAILY\r\n",
+        "RRULE:FREQ=DAILY;COUNT=3\r\n",
+        "DURATION:P90D\r\n",
+        "DTEND:20260301T000000Z\r\n",
+    ];
+    for (n, lines) in more.iter().enumerate() {
+        let event = event(n, lines);
+        let text = String::from_utf8_lossy(event.text()).replace("UID:", "UID:more");
+        calendar
+            .save(&Record::parse(text, &Zones::new()).unwrap())
+            .unwrap();
+    }
+    let todo = "BEGIN:VTODO\r\nUID:todo\r\nDUE:20260101T000000Z\r\nEND:VTODO\r\n";
+    calendar
+        .save(&Record::parse(todo, &Zones::new()).unwrap())
+        .unwrap();
+    let mut book = calendar.date_book().unwrap();
+    let before: etui::calendar::time::Value = "20260301T000000Z".parse().unwrap();
+    let before: Timestamp = before.in_zone(None).at(&Zone::UTC);
+    // 56 of January and February, two that recur or last until then.
+    assert_eq!(book.purge(before, &Zone::UTC).unwrap(), 58);
+    assert_eq!(book.count().unwrap(), 4 + 2 + 1);
+    assert_eq!(book.purge(before, &Zone::UTC).unwrap(), 0);
+    for left in ["more0", "more2", "todo", "56"] {
+        assert!(calendar.get(left).unwrap().is_some(), "{left}");
+    }
+    calendar.restore("0").unwrap();
+    clean(&store);
+}
