@@ -182,7 +182,7 @@ fn reads(contacts: &Contacts<'_>, count: usize) {
             _ => format!("any:*\"{name}\"* or phone:*{:03}", n % 1_000),
         };
         let Ok(filter) = text.parse() else { continue };
-        let sort = if n % 2 == 0 { Sort::Name } else { Sort::Found };
+        let sort = if n % 2 == 0 { Sort::List } else { Sort::Found };
         contacts
             .query(&Query::new(filter).sort(sort).limit(50))
             .expect("a search");

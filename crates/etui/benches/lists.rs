@@ -368,7 +368,7 @@ impl Bench<'_> {
         // What the last of the list are called, the scripts behind Latin among them.
         let last: Vec<String> = self
             .contacts
-            .query(&Query::all().sort(Sort::NameReversed).limit(5_000))
+            .query(&Query::all().sort(Sort::ListReversed).limit(5_000))
             .expect("the end of the list")
             .iter()
             .map(|row| row.name().to_owned())
@@ -392,7 +392,7 @@ impl Bench<'_> {
                 let text: String = bench.text(Field::Family, Match::Words);
                 let text: String = text.chars().take(1).collect();
                 let filter = Filter::text(Field::Family, Match::Prefix, text);
-                Query::new(filter).sort(Sort::NameReversed).limit(PAGE)
+                Query::new(filter).sort(Sort::ListReversed).limit(PAGE)
             },
         );
         let letters = |from: char, to: char| {
@@ -549,7 +549,7 @@ impl Bench<'_> {
         });
         self.row("page at position N, from the end", most, |bench| {
             let offset = bench.rng.below(bench.size as u32);
-            let query = Query::all().sort(Sort::NameReversed);
+            let query = Query::all().sort(Sort::ListReversed);
             query.offset(u64::from(offset)).limit(PAGE)
         });
         let (mut rng, size) = (self.rng.clone(), self.size);

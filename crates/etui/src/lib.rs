@@ -46,9 +46,11 @@ pub mod filter;
 pub mod import;
 mod index;
 mod notify;
+pub mod query;
 mod snapshot;
 pub mod store;
 pub mod text;
+pub mod view;
 
 pub use check::{CheckReport, Stats};
 pub use collection::{

@@ -48,7 +48,7 @@ fn names_at_the_end_of_the_order_are_in_the_reversed_list() {
     assert_eq!(forwards.len(), 400);
     forwards.reverse();
     assert_eq!(
-        ids(&store, &Query::all().sort(Sort::NameReversed)),
+        ids(&store, &Query::all().sort(Sort::ListReversed)),
         forwards
     );
 }

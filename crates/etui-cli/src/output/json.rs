@@ -123,7 +123,7 @@ impl<'a> PlanObject<'a> {
                 Way::Set => "set",
                 Way::Index => "index",
             },
-            contacts: plan.contacts,
+            contacts: plan.records,
             candidates: plan.candidates,
             exact: plan.exact,
             pending: plan.pending,

@@ -294,7 +294,7 @@ fn the_ways_of_finding() {
     $ etui contacts find 'fischer' --limit 50 --explain | grep way
     way         few candidates from the index, gathered and sorted
     $ etui contacts find 'email:*' --limit 10 --explain | grep way
-    way         a walk along the list, each contact compared
+    way         a walk along the list, each record compared
     $ etui contacts find '-email:*' --explain | grep way
     way         a set of candidates from the index, met along the list
     $ etui contacts find 'email:*' --sort found --limit 10 --explain | grep way

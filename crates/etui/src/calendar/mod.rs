@@ -33,11 +33,13 @@ mod component;
 pub mod datebook;
 mod derive;
 mod export;
+mod filter;
 pub mod ics;
 mod import;
 pub(crate) mod known;
 mod moment;
 pub(crate) mod objects;
+mod query;
 mod range;
 mod record;
 pub mod recurrence;
@@ -48,14 +50,32 @@ pub mod zones;
 pub use alarms::DueAlarm;
 pub use busy::Busy;
 pub use component::TimingWarning;
+pub use filter::{Field, Filter};
+pub use query::{Column, Columns, Entry, Query, Row, Rows};
 pub use range::Occurrence;
 pub use record::{
     Action, Added, Alarm, Class, Draft, Item, Person, Record, RecordError, Status, Trigger,
 };
 pub use summary::Summary;
 
-use crate::collection::Collection;
+use crate::collection::{self, Collection};
+use crate::view;
 
 /// One calendar of a store. Its list is in the order in which records begin; those without a time
 /// stand at its end.
 pub type Calendar<'s> = Collection<'s, Record>;
+
+/// A calendar in one state of the store.
+pub type Reader<'c> = collection::Reader<'c, Record>;
+
+/// A query for records of a calendar that stays open.
+pub type View<'s> = view::View<'s, Record>;
+
+/// What happened to a record, as seen through a view's filter.
+pub type ViewChange = view::ViewChange<Summary, Field>;
+
+/// What a view of a calendar has to report.
+pub type ViewChanges = view::ViewChanges<Summary, Field>;
+
+/// A page of what a view's filter means, and what happened until exactly then.
+pub type Loaded = view::Loaded<Summary, Field>;

@@ -92,11 +92,6 @@ impl Summary {
         varint::push_bytes(&mut out, clip(&self.place, MOST).as_bytes());
         out
     }
-
-    /// Reads a stored summary. Bytes that are none are read as far as they make sense.
-    pub(crate) fn decode(bytes: &[u8]) -> Self {
-        Stored::read(bytes, &mut Named::default()).summary()
-    }
 }
 
 /// A stored summary, its texts not yet taken out.
@@ -105,11 +100,13 @@ pub(super) struct Stored<'a> {
     pub(super) status: Option<Status>,
     pub(super) start: Option<Time>,
     pub(super) end: Option<Time>,
-    title: &'a [u8],
-    place: &'a [u8],
+    pub(super) title: &'a [u8],
+    pub(super) place: &'a [u8],
 }
 
 impl<'a> Stored<'a> {
+    /// Reads one, with the zones that were met before. Bytes that are none are read as far as they
+    /// make sense.
     pub(super) fn read(mut bytes: &'a [u8], zones: &mut Named) -> Self {
         let (flags, status) = match bytes {
             [flags, status, rest @ ..] => {
@@ -160,7 +157,7 @@ impl<'a> Stored<'a> {
         String::from_utf8_lossy(self.place).into_owned()
     }
 
-    fn summary(self) -> Summary {
+    pub(super) fn summary(self) -> Summary {
         Summary {
             kind: self.kind(),
             title: self.title(),
@@ -182,6 +179,10 @@ mod tests {
     use super::*;
     use crate::calendar::time::Timestamp;
 
+    fn decode(bytes: &[u8]) -> Summary {
+        Stored::read(bytes, &mut Named::default()).summary()
+    }
+
     #[test]
     fn summaries_read_back_as_written() {
         let summary = Summary {
@@ -197,10 +198,10 @@ mod tests {
             in_series: true,
         };
         let bytes = summary.encode();
-        assert_eq!(Summary::decode(&bytes), summary);
+        assert_eq!(decode(&bytes), summary);
         for end in 0..bytes.len() {
-            let _ = Summary::decode(&bytes[..end]);
+            let _ = decode(&bytes[..end]);
         }
-        assert_eq!(Summary::decode(&[]), Summary::default());
+        assert_eq!(decode(&[]), Summary::default());
     }
 }

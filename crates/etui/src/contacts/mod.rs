@@ -9,8 +9,7 @@ mod filter;
 pub(crate) mod inbox;
 pub(crate) mod keys;
 mod letters;
-pub(crate) mod query;
-mod view;
+mod query;
 
 pub use card::{
     Address, Card, CardError, Date, MAX_CARD, Name, NewProperty, Organization, Photo, Typed,
@@ -19,14 +18,13 @@ pub use card::{
 pub use filter::{Field, Filter};
 pub use keys::Summary;
 pub use letters::Letter;
-pub use query::{
-    BadColumn, BadCursor, BadSort, Column, Columns, Cursor, Plan, Query, Row, Rows, Sort, Way,
-};
-pub use view::{Loaded, View, ViewChange, ViewChanges};
+pub use query::{Column, Columns, Entry, Query, Row, Rows};
 
 use crate::collection::{Collection, Stored};
 pub use crate::collection::{Page, Texts};
 pub use crate::filter::{FilterError, Match};
+pub use crate::query::{BadColumn, BadCursor, BadSort, Cursor, Plan, Sort, Way};
+use crate::view;
 
 /// One address book of a store.
 pub type Contacts<'s> = Collection<'s, Card>;
@@ -34,17 +32,20 @@ pub type Contacts<'s> = Collection<'s, Card>;
 /// An address book in one state of the store.
 pub type Reader<'c> = crate::collection::Reader<'c, Card>;
 
+/// A query for contacts that stays open.
+pub type View<'s> = view::View<'s, Card>;
+
+/// What happened to a contact, as seen through a view's filter.
+pub type ViewChange = view::ViewChange<Summary, Field>;
+
+/// What a view of contacts has to report.
+pub type ViewChanges = view::ViewChanges<Summary, Field>;
+
+/// A page of what a view's filter means, and what happened until exactly then.
+pub type Loaded = view::Loaded<Summary, Field>;
+
 /// A contact as it is stored.
 pub type Contact = Stored<Card>;
-
-/// What a list shows of a contact, read without its vCard.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
-    /// Its number in the store.
-    pub id: crate::RecordId,
-    /// Name, organisation, phone and e-mail.
-    pub summary: Summary,
-}
 
 impl Contact {
     /// The vCard, parsed.

@@ -1,6 +1,7 @@
 //! [`KeySet`]: the search keys that a field stands for.
 
 use crate::collection::keys::Key;
+use crate::index::grams;
 
 /// Some of the keys, a bit each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,8 +13,6 @@ impl KeySet {
         .with(Key::Family)
         .with(Key::Given)
         .with(Key::Nickname);
-    /// Texts too long, or too few, for a substring index.
-    const WITHOUT_GRAMS: Self = Self::of(Key::Note).with(Key::Category);
 
     /// This key alone.
     pub(crate) const fn of(key: Key) -> Self {
@@ -53,6 +52,6 @@ impl KeySet {
 
     /// Whether the substring index has all of their values.
     pub(super) fn has_grams(self) -> bool {
-        self.0 & Self::WITHOUT_GRAMS.0 == 0
+        self.iter().all(grams::covers)
     }
 }

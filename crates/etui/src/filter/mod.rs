@@ -1,7 +1,8 @@
 //! [`Filter`]: which records are meant, in code and in text, over the fields of a kind of record.
 //!
 //! What the fields of a kind are, and how each is compared, its [`FieldSet`] says
-//! ([`contacts::Field`](crate::contacts::Field)). The text form is described in the book
+//! ([`contacts::Field`](crate::contacts::Field), [`calendar::Field`](crate::calendar::Field)). The
+//! text form is described in the book
 //! (`docs/src/filter-language.md`) and in `parse`; comparing, and looking into the index, is
 //! `matches`, which knows of no fields but of the search keys that they stand for.
 
@@ -20,8 +21,9 @@ pub use parse::FilterError;
 
 /// The fields that the filters of one kind of record ask about.
 ///
-/// Implemented by [`contacts::Field`](crate::contacts::Field): what can be asked for is what the
-/// index is made for.
+/// Implemented by [`contacts::Field`](crate::contacts::Field) and
+/// [`calendar::Field`](crate::calendar::Field): what can be asked for is what the index is made
+/// for.
 pub trait FieldSet: Copy + fmt::Debug + Eq + Send + Sync + 'static {
     /// Every field with its name in the text form; of several names the first is written.
     const NAMES: &'static [(&'static str, Self)];

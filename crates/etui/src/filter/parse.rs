@@ -6,12 +6,14 @@
 //! one     := "-" one | "(" filter ")" | "*" | [ field ( ":" | "=" ) ] value
 //! field   := a name of the kind's field set   contacts: any | name | display | family | given
 //!             | nick | org | email | category | note | phone | phone.national | phone.short
+//!             calendars: any | summary, title | place, location | notes, description | category
+//!             | kind
 //! value   := [ "*" ] text [ "*" ]             "*" before: ends so; behind: begins so; both: contains
 //! text    := a word, or "words in quotes" with \" and \\ for quote and backslash
 //! ```
 //!
 //! A value without a field is looked for in several (of contacts in names, organisation, e-mail and
-//! phone), and may go on (`ann` finds Anna): as one types. `field=value` compares the whole value.
+//! phone, of calendars in titles, places and notes), and may go on (`ann` finds Anna): as one types. `field=value` compares the whole value.
 
 use std::str::FromStr;
 

@@ -40,12 +40,22 @@ pub(crate) fn beginning_with(text: &str) -> Option<Range<i64>> {
     Some(range)
 }
 
+/// Whether grams are taken from a field's values. Texts that are long, or of which there are few
+/// different ones, are found inside by their terms; some fields have no text.
+pub(crate) fn covers(key: Key) -> bool {
+    !matches!(
+        key,
+        Key::Note | Key::Category | Key::Description | Key::Component | Key::Series | Key::Alarm
+    )
+}
+
 /// Calls `visit` with every gram of a record's keys; the same gram may come more than once.
 pub(crate) fn of_keys(keys: &[u8], mut visit: impl FnMut(i64)) {
     for (key, value) in Keys(keys) {
+        if !covers(key) {
+            continue;
+        }
         let value = match key {
-            Key::Note | Key::Category | Key::Description | Key::Component => continue,
-            Key::Series | Key::Alarm => continue,
             Key::Phone => value.get(1..).unwrap_or_default(),
             _ => value,
         };

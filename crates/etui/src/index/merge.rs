@@ -325,23 +325,11 @@ mod tests {
             // Not by way of the store, which would merge.
             let order = store.order().unwrap();
             let card = card(uid, name);
-            let derived = crate::contacts::keys::derive(&card, &store.deriving().unwrap());
-            let new = crate::collection::records::Incoming {
-                uid,
-                text: card.text(),
-                keys: &derived.keys,
-                sort: &derived.sort,
-                summary: &derived.summary,
-            };
+            let with = store.deriving().unwrap();
+            let one = crate::collection::shelf::Prepared::new(&card, &with);
             let put = |conn: &Connection| {
                 crate::collection::records::Writing::run(conn, order, |writing| {
-                    crate::collection::records::put(
-                        conn,
-                        writing,
-                        1,
-                        &new,
-                        crate::collection::Condition::Always,
-                    )
+                    one.put(conn, writing, 1, crate::collection::Condition::Always)
                 })
             };
             store.engine.write(put).unwrap();

@@ -127,11 +127,11 @@ impl<'a> Comparison<'a> {
 
     /// A page of the answer in another order, the page after it, and positions in the list.
     fn compare_order(&self, filter: &Filter, by_name: &[Entry], page: Page, rng: &mut SplitMix64) {
-        let sort = Sort::NAMES[rng.below(Sort::NAMES.len() as u32) as usize].1;
+        let sort = Column::SORTS[rng.below(Column::SORTS.len() as u32) as usize].1;
         let mut expected: Vec<i64> = by_name.iter().map(|e| e.id.0).collect();
         match sort {
-            Sort::Name => {}
-            Sort::NameReversed => expected.reverse(),
+            Sort::List => {}
+            Sort::ListReversed => expected.reverse(),
             _ => expected.sort_unstable(),
         }
         if sort == Sort::AddedReversed {

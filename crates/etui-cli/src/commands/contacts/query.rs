@@ -47,8 +47,8 @@ pub struct QueryArgs {
 }
 
 fn orders() -> impl TypedValueParser<Value = Sort> {
-    PossibleValuesParser::new(Sort::NAMES.iter().map(|(name, _)| *name))
-        .try_map(|name| name.parse::<Sort>())
+    PossibleValuesParser::new(Column::SORTS.iter().map(|(name, _)| *name))
+        .try_map(|name| Sort::named::<Column>(&name))
 }
 
 /// What `--fields` may name.
@@ -130,7 +130,7 @@ impl QueryArgs {
     /// Whether nothing of it was asked for.
     pub fn is_plain(&self) -> bool {
         self.fields.is_empty()
-            && self.sort == Sort::Name
+            && self.sort == Sort::List
             && self.limit.is_none()
             && !self.all
             && self.at == 0

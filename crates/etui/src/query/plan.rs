@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// How contacts were found.
+/// How records were found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Way {
     /// From the list as it stands: nothing is filtered.
@@ -10,7 +10,7 @@ pub enum Way {
     List,
     /// Few candidates from the index, each read, compared if need be, and sorted.
     Gather,
-    /// The list from its beginning, each contact compared, until the page was full.
+    /// The list from its beginning, each record compared, until the page was full.
     Walk,
     /// A set of candidates from the index; the list, or the set, is gone through for them.
     Set,
@@ -23,7 +23,7 @@ impl fmt::Display for Way {
         f.write_str(match self {
             Self::List => "the list as it stands",
             Self::Gather => "few candidates from the index, gathered and sorted",
-            Self::Walk => "a walk along the list, each contact compared",
+            Self::Walk => "a walk along the list, each record compared",
             Self::Set => "a set of candidates from the index, met along the list",
             Self::Index => "straight from the index, in its order",
         })
@@ -34,23 +34,23 @@ impl fmt::Display for Way {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Plan {
-    /// How contacts were found.
+    /// How records were found.
     pub way: Way,
     /// The filter in its full text form.
     pub filter: String,
-    /// Contacts in the address book.
-    pub contacts: u64,
-    /// Contacts that the index gave as candidates (of a set: how many it has or lacks).
+    /// Records in the collection.
+    pub records: u64,
+    /// Records that the index gave as candidates (of a set: how many it has or lacks).
     pub candidates: u64,
     /// Whether the index gives nothing but what matches.
     pub exact: bool,
-    /// Contacts changed since the index was brought up to date, compared besides.
+    /// Records changed since the index was brought up to date, compared besides.
     pub pending: u64,
-    /// Contacts compared with the filter by their own values.
+    /// Records compared with the filter by their own values.
     pub compared: u64,
     /// Places of the list gone through.
     pub passed: u64,
-    /// Contacts in the answer.
+    /// Records in the answer.
     pub rows: u64,
 }
 
@@ -70,7 +70,7 @@ impl fmt::Display for Plan {
         writeln!(
             f,
             "passed      {} of {} in the list",
-            self.passed, self.contacts
+            self.passed, self.records
         )?;
         write!(f, "answer      {}", self.rows)
     }

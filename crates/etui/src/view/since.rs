@@ -7,13 +7,19 @@ use std::collections::BTreeMap;
 
 use rusqlite::{Connection, OptionalExtension, Row};
 
-use super::{ViewChange, ViewChanges};
-use crate::collection::keys::{Key, Keys};
+use super::{Reported, ViewChange, ViewChanges};
+use crate::collection::keys::Keys;
 use crate::collection::{ChangeKind, RecordId, Token, changes};
-use crate::contacts::Field;
-use crate::contacts::keys::Summary;
 use crate::error::Result;
-use crate::filter::Matcher;
+use crate::filter::{FieldSet, Matcher};
+use crate::query::Listed;
+
+/// What happened to a record of `R`.
+type Change<R> = ViewChange<<R as Listed>::Summary, <R as Listed>::Field>;
+
+/// Reads what a list shows of a record, or showed of it until it was removed, from a column.
+type ReadSummary<'s, R> =
+    dyn FnMut(&Row<'_>, usize) -> rusqlite::Result<<R as Listed>::Summary> + 's;
 
 /// A record that was there before, and was changed since.
 struct Before {
@@ -26,13 +32,13 @@ struct Before {
 }
 
 /// What happened in `collection` between `from` and `now`, the state that is read.
-pub(super) fn since(
+pub(super) fn since<R: Listed>(
     conn: &Connection,
     collection: i64,
     matcher: &Matcher,
     from: &Token,
     now: &Token,
-) -> Result<ViewChanges> {
+) -> Result<Reported<R>> {
     if !changes::reaches_back(conn, from, now)? {
         return Ok(ViewChanges::Reset);
     }
@@ -40,9 +46,13 @@ pub(super) fn since(
         return Ok(ViewChanges::Since(Vec::new()));
     }
     let mut all = Vec::new();
-    added(conn, collection, matcher, from, &mut all)?;
+    let mut summary = R::summaries();
+    let mut summary = |row: &Row<'_>, column| -> rusqlite::Result<R::Summary> {
+        Ok(summary(row.get_ref(column)?.as_blob().unwrap_or_default()))
+    };
+    added::<R>(conn, collection, matcher, from, &mut summary, &mut all)?;
     for (id, before) in changed(conn, matcher, from)? {
-        if let Some(change) = compare(conn, collection, matcher, id, &before)? {
+        if let Some(change) = compare::<R>(conn, collection, matcher, &mut summary, id, &before)? {
             all.push(change);
         }
     }
@@ -51,12 +61,13 @@ pub(super) fn since(
 }
 
 /// Records made since. Seen from then they are additions, whatever was done to them afterwards.
-fn added(
+fn added<R: Listed>(
     conn: &Connection,
     collection: i64,
     matcher: &Matcher,
     from: &Token,
-    all: &mut Vec<ViewChange>,
+    summary: &mut ReadSummary<'_, R>,
+    all: &mut Vec<Change<R>>,
 ) -> Result<()> {
     let mut statement = conn.prepare_cached(
         "SELECT changed, id, uid, summary, keys FROM record NOT INDEXED \
@@ -107,13 +118,14 @@ fn changed(conn: &Connection, matcher: &Matcher, from: &Token) -> Result<BTreeMa
     Ok(records)
 }
 
-fn compare(
+fn compare<R: Listed>(
     conn: &Connection,
     collection: i64,
     matcher: &Matcher,
+    summary: &mut ReadSummary<'_, R>,
     id: i64,
     before: &Before,
-) -> Result<Option<ViewChange>> {
+) -> Result<Option<Change<R>>> {
     let found = conn
         .prepare_cached(
             "SELECT changed, uid, iif(removed IS NULL, keys, NULL), summary FROM record \
@@ -165,31 +177,14 @@ fn is_edited(conn: &Connection, number: Option<i64>) -> Result<bool> {
 }
 
 /// Fields whose values before the change `number` are others than in `now`.
-fn differing(conn: &Connection, number: i64, now: &[u8]) -> Result<Vec<Field>> {
+fn differing<F: FieldSet>(conn: &Connection, number: i64, now: &[u8]) -> Result<Vec<F>> {
     let before: Vec<u8> = conn
         .prepare_cached("SELECT keys FROM change WHERE number = ?1")?
         .query_row([number], |r| r.get(0))?;
     let values = |keys, key| Keys(keys).filter(move |(k, _)| *k == key);
-    let fields = [
-        (Key::Display, Field::Display),
-        (Key::Family, Field::Family),
-        (Key::Given, Field::Given),
-        (Key::Nickname, Field::Nickname),
-        (Key::Organization, Field::Organization),
-        (Key::Email, Field::Email),
-        (Key::Phone, Field::Phone),
-        (Key::Category, Field::Category),
-        (Key::Note, Field::Note),
-    ];
-    Ok(fields
-        .into_iter()
-        .filter(|&(key, _)| values(&before, key).ne(values(now, key)))
-        .map(|(_, field)| field)
+    Ok(F::KEYS
+        .iter()
+        .filter(|&&(key, _)| values(&before, key).ne(values(now, key)))
+        .map(|&(_, field)| field)
         .collect())
-}
-
-/// What a list shows of a record, or showed of it until it was removed.
-fn summary(row: &Row<'_>, column: usize) -> rusqlite::Result<Summary> {
-    let bytes = row.get_ref(column)?.as_blob().unwrap_or_default();
-    Ok(Summary::decode(bytes))
 }

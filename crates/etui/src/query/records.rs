@@ -7,11 +7,11 @@ use rusqlite::{CachedStatement, Connection, Row};
 
 use crate::error::Result;
 
-/// Live records of an address book, read by number. Starting a statement costs as much as finding
+/// Live records of a collection, read by number. Starting a statement costs as much as finding
 /// a record, so one statement finds several, in the order in which they are asked for.
 pub(super) struct ByNumber<'c> {
     conn: &'c Connection,
-    book: i64,
+    collection: i64,
     columns: &'static str,
     /// For one, some and many at once.
     statements: [Option<CachedStatement<'c>>; 3],
@@ -22,16 +22,16 @@ const TAKES: [usize; 3] = [1, 6, 32];
 
 impl<'c> ByNumber<'c> {
     /// `columns` are what is read of `r`, the record, behind its id.
-    pub(super) fn new(conn: &'c Connection, book: i64, columns: &'static str) -> Self {
+    pub(super) fn new(conn: &'c Connection, collection: i64, columns: &'static str) -> Self {
         Self {
             conn,
-            book,
+            collection,
             columns,
             statements: [None, None, None],
         }
     }
 
-    /// Calls `see` with the row of each, those excepted that are gone or of another book.
+    /// Calls `see` with the row of each, those excepted that are gone or of another collection.
     pub(super) fn each(
         &mut self,
         ids: &[i64],
@@ -56,7 +56,7 @@ impl<'c> ByNumber<'c> {
             {
                 statement.raw_bind_parameter(at + 1, id)?;
             }
-            statement.raw_bind_parameter(takes + 1, self.book)?;
+            statement.raw_bind_parameter(takes + 1, self.collection)?;
             let mut rows = statement.raw_query();
             while let Some(row) = rows.next()? {
                 see(row)?;
@@ -93,12 +93,12 @@ impl<'c> ByNumber<'c> {
 pub(super) struct Records<'c>(ByNumber<'c>);
 
 impl<'c> Records<'c> {
-    pub(super) fn new(conn: &'c Connection, book: i64) -> Self {
-        Self(ByNumber::new(conn, book, "r.sort, r.summary, r.keys"))
+    pub(super) fn new(conn: &'c Connection, collection: i64) -> Self {
+        Self(ByNumber::new(conn, collection, "r.sort, r.summary, r.keys"))
     }
 
     /// Calls `see` with the number, sort key, summary and keys of each of these records, those
-    /// excepted that are gone or of another book.
+    /// excepted that are gone or of another collection.
     pub(super) fn each(
         &mut self,
         ids: &[i64],
@@ -110,7 +110,7 @@ impl<'c> Records<'c> {
         })
     }
 
-    /// Whether a record is live, of this book, and its keys are as `matches` says.
+    /// Whether a record is live, of this collection, and its keys are as `matches` says.
     pub(super) fn has(&mut self, id: i64, matches: impl Fn(&[u8]) -> bool) -> Result<bool> {
         let mut found = false;
         self.each(&[id], |_, _, _, keys| {

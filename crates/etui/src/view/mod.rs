@@ -12,17 +12,16 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::Filter;
-use super::{Contacts, Entry, Field, Page, Reader, Summary};
-use crate::collection::{ChangeKind, RecordId, Token, changes};
+use crate::collection::{ChangeKind, Collection, Page, Reader, RecordId, Token, changes};
 use crate::error::{Error, Result};
-use crate::filter::Matcher;
+use crate::filter::{Filter, Matcher};
 use crate::notify::{Interest, Subscription};
+use crate::query::{Entry, Listed};
 use crate::store::Store;
 
 /// What happened to a record, as seen through a view's filter.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ViewChange {
+pub struct ViewChange<S, F> {
     /// Number of its latest change.
     pub number: i64,
     /// The record.
@@ -33,24 +32,24 @@ pub struct ViewChange {
     /// (`Changed`), or means it no longer, or it is gone (`Removed`).
     pub kind: ChangeKind,
     /// What a list shows of it now; of one that was removed from the store, at its end.
-    pub summary: Summary,
+    pub summary: S,
     /// Of a changed one: the fields whose searchable values differ. Empty when only others do,
-    /// such as an address or a photo.
-    pub fields: Vec<Field>,
+    /// such as a photo.
+    pub fields: Vec<F>,
 }
 
 /// What a view has to report.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ViewChanges {
+pub enum ViewChanges<S, F> {
     /// Each record once, in the order of their latest changes.
-    Since(Vec<ViewChange>),
+    Since(Vec<ViewChange<S, F>>),
     /// What the view stood at is not known any more (the log was trimmed, or this is another
     /// copy of the store): read everything anew, with [`View::load`] or otherwise. The view goes
     /// on from now.
     Reset,
 }
 
-impl ViewChanges {
+impl<S, F> ViewChanges<S, F> {
     /// Whether there is nothing to report.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -60,11 +59,11 @@ impl ViewChanges {
 
 /// A page of what a view's filter means, and what happened until exactly then.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Loaded {
+pub struct Loaded<S, F> {
     /// What was changed since the view was last asked; for pages that were loaded before.
-    pub changes: ViewChanges,
+    pub changes: ViewChanges<S, F>,
     /// The page, in list order, as it is with these changes.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<Entry<S>>,
 }
 
 /// A query that stays open: what is added to it, changed in it and removed from it, by this
@@ -88,10 +87,10 @@ pub struct Loaded {
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct View<'s> {
+pub struct View<'s, R: Listed> {
     store: &'s Store,
-    book: i64,
-    filter: Filter,
+    collection: i64,
+    filter: Filter<R::Field>,
     matcher: Arc<Matcher>,
     subscription: Arc<Subscription>,
 }
@@ -104,12 +103,12 @@ impl Interest for ByKeys {
     }
 }
 
-impl<'s> Contacts<'s> {
+impl<'s, R: Listed> Collection<'s, R> {
     /// Follows what `filter` means, from now on.
     ///
     /// # Errors
     /// Whatever reading, or starting a thread, reports.
-    pub fn view(&self, filter: &Filter) -> Result<View<'s>> {
+    pub fn view(&self, filter: &Filter<R::Field>) -> Result<View<'s, R>> {
         let nowhere = Token {
             store: 0,
             incarnation: 0,
@@ -127,7 +126,7 @@ impl<'s> Contacts<'s> {
     ///
     /// # Errors
     /// Whatever reading, or starting a thread, reports.
-    pub fn view_since(&self, filter: &Filter, token: Token) -> Result<View<'s>> {
+    pub fn view_since(&self, filter: &Filter<R::Field>, token: Token) -> Result<View<'s, R>> {
         self.store().ensure_order()?;
         let matcher = Arc::new(Matcher::new(filter, self.store().region()));
         let interest = Box::new(ByKeys(Arc::clone(&matcher)));
@@ -137,7 +136,7 @@ impl<'s> Contacts<'s> {
             .subscribe(&self.store().engine, &subscription)?;
         Ok(View {
             store: self.store(),
-            book: self.id(),
+            collection: self.id(),
             filter: filter.clone(),
             matcher,
             subscription,
@@ -145,8 +144,11 @@ impl<'s> Contacts<'s> {
     }
 }
 
-impl View<'_> {
-    /// Everything up to here was reported: a view that begins here ([`Contacts::view_since`])
+/// What a view of `R` has to report.
+type Reported<R> = ViewChanges<<R as Listed>::Summary, <R as Listed>::Field>;
+
+impl<R: Listed> View<'_, R> {
+    /// Everything up to here was reported: a view that begins here ([`Collection::view_since`])
     /// goes on where this one is.
     #[must_use]
     pub fn token(&self) -> Token {
@@ -157,7 +159,7 @@ impl View<'_> {
     ///
     /// # Errors
     /// Whatever reading reports; the changes are then reported the next time.
-    pub fn changes(&mut self) -> Result<ViewChanges> {
+    pub fn changes(&mut self) -> Result<Reported<R>> {
         self.read(|_| Ok(())).map(|(changes, ())| changes)
     }
 
@@ -166,7 +168,7 @@ impl View<'_> {
     ///
     /// # Errors
     /// Whatever reading reports; the changes are then reported the next time.
-    pub fn load(&mut self, page: Page) -> Result<Loaded> {
+    pub fn load(&mut self, page: Page) -> Result<Loaded<R::Summary, R::Field>> {
         let filter = self.filter.clone();
         let (changes, entries) = self.read(|reader| reader.find_page(&filter, page))?;
         Ok(Loaded { changes, entries })
@@ -176,7 +178,7 @@ impl View<'_> {
     ///
     /// # Errors
     /// Whatever reading reports; the changes are then reported the next time.
-    pub fn wait(&mut self, timeout: Option<Duration>) -> Result<Option<ViewChanges>> {
+    pub fn wait(&mut self, timeout: Option<Duration>) -> Result<Option<Reported<R>>> {
         // A time too far away to be told is for ever.
         let deadline = timeout.and_then(|t| Instant::now().checked_add(t));
         while self.subscription.wait(deadline) {
@@ -207,13 +209,17 @@ impl View<'_> {
     }
 
     /// Reads the changes and something else, in one state.
-    fn read<T>(&mut self, also: impl FnOnce(&Reader<'_>) -> Result<T>) -> Result<(ViewChanges, T)> {
+    fn read<T>(
+        &mut self,
+        also: impl FnOnce(&Reader<'_, R>) -> Result<T>,
+    ) -> Result<(Reported<R>, T)> {
         self.store.ensure_order()?;
         let reading = self.subscription.begin();
         let (now, changes, also) = self.store.engine.read_transaction(|conn| {
             let now = changes::token(conn)?;
-            let changes = since::since(conn, self.book, &self.matcher, &reading.from, &now)?;
-            let also = also(&Reader::new(self.store, conn, self.book))?;
+            let changes =
+                since::since::<R>(conn, self.collection, &self.matcher, &reading.from, &now)?;
+            let also = also(&Reader::new(self.store, conn, self.collection))?;
             Ok((now, changes, also))
         })?;
         reading.finish(now);
@@ -221,7 +227,7 @@ impl View<'_> {
     }
 }
 
-impl Drop for View<'_> {
+impl<R: Listed> Drop for View<'_, R> {
     fn drop(&mut self) {
         self.store
             .notifier

@@ -1,0 +1,134 @@
+//! [`Filter`]: which records of a calendar are meant.
+//!
+//! ```
+//! use etui::calendar::Filter;
+//! use etui::calendar::ics::Kind;
+//!
+//! let text: Filter = r#"kind:todo (title:pay* or place:"City Hall") -category:done"#.parse()?;
+//! let code = Filter::kind(Kind::Todo)
+//!     .and(Filter::title_prefix("pay").or(Filter::place("City Hall")))
+//!     .and(Filter::category("done").not());
+//! assert_eq!(text, code);
+//! # Ok::<(), etui::filter::FilterError>(())
+//! ```
+
+use std::convert::Infallible;
+
+use super::derive::name_of;
+use super::ics::Kind;
+use crate::collection::keys::Key;
+use crate::filter::{self, FieldSet, KeySet, Match, Matcher};
+use crate::text::phone::Region;
+
+/// Which records of a calendar are meant. Built by the functions below, or read from text
+/// ([`str::parse`]).
+pub type Filter = filter::Filter<Field>;
+
+/// What a comparison looks at: what any component of a record says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Field {
+    /// Titles, places and notes.
+    Any,
+    /// Titles (`SUMMARY`).
+    Title,
+    /// Places (`LOCATION`).
+    Place,
+    /// Notes (`DESCRIPTION`).
+    Notes,
+    /// Categories.
+    Category,
+    /// What it is: `event`, `todo` or `journal`.
+    Kind,
+}
+
+impl Field {
+    /// Every field with its names in the text form; of several the first is written.
+    pub const NAMES: &'static [(&'static str, Field)] = &[
+        ("any", Field::Any),
+        ("summary", Field::Title),
+        ("title", Field::Title),
+        ("place", Field::Place),
+        ("location", Field::Place),
+        ("notes", Field::Notes),
+        ("description", Field::Notes),
+        ("category", Field::Category),
+        ("kind", Field::Kind),
+    ];
+}
+
+impl FieldSet for Field {
+    const NAMES: &'static [(&'static str, Self)] = Self::NAMES;
+    const ANY: Self = Self::Any;
+    type Strength = Infallible;
+    const PHONES: &'static [(&'static str, Self, Infallible)] = &[];
+    const KEYS: &'static [(Key, Self)] = &[
+        (Key::Title, Self::Title),
+        (Key::Place, Self::Place),
+        (Key::Description, Self::Notes),
+        (Key::Category, Self::Category),
+        (Key::Component, Self::Kind),
+    ];
+
+    fn keys(self) -> KeySet {
+        match self {
+            Self::Any => KeySet::of(Key::Title)
+                .with(Key::Place)
+                .with(Key::Description),
+            Self::Title => KeySet::of(Key::Title),
+            Self::Place => KeySet::of(Key::Place),
+            Self::Notes => KeySet::of(Key::Description),
+            Self::Category => KeySet::of(Key::Category),
+            Self::Kind => KeySet::of(Key::Component),
+        }
+    }
+
+    fn compare(self, how: Match, text: &str, _: Option<Region>) -> Matcher {
+        match self {
+            // The substring index has titles and places, but not notes.
+            Self::Any => {
+                let short = Self::Title.keys().with(Key::Place);
+                Matcher::Or(vec![
+                    Matcher::words(short, how, text),
+                    Matcher::words(Self::Notes.keys(), how, text),
+                ])
+            }
+            _ => Matcher::words(self.keys(), how, text),
+        }
+    }
+
+    fn same_phone(_: &str, strength: Infallible, _: Option<Region>) -> Matcher {
+        match strength {}
+    }
+}
+
+impl Filter {
+    /// A title has these words.
+    #[must_use]
+    pub fn title(words: impl Into<String>) -> Self {
+        Self::text(Field::Title, Match::Words, words)
+    }
+
+    /// A word of a title begins so; as one types.
+    #[must_use]
+    pub fn title_prefix(start: impl Into<String>) -> Self {
+        Self::text(Field::Title, Match::Prefix, start)
+    }
+
+    /// A place has these words.
+    #[must_use]
+    pub fn place(words: impl Into<String>) -> Self {
+        Self::text(Field::Place, Match::Words, words)
+    }
+
+    /// A category has these words.
+    #[must_use]
+    pub fn category(words: impl Into<String>) -> Self {
+        Self::text(Field::Category, Match::Words, words)
+    }
+
+    /// Is of this kind.
+    #[must_use]
+    pub fn kind(kind: Kind) -> Self {
+        Self::text(Field::Kind, Match::Words, name_of(kind))
+    }
+}

@@ -1,0 +1,196 @@
+//! [`Query`]: which contacts, in which order, which of them, showing what.
+//!
+//! ```
+//! use etui::Store;
+//! use etui::contacts::{Card, Column, Query};
+//!
+//! # let dir = tempfile::tempdir()?;
+//! # let store = Store::open(dir.path().join("personal.etui"))?;
+//! let contacts = store.contacts()?;
+//! # for (n, name) in ["Ada Lovelace", "Alan Turing", "Grace Hopper"].iter().enumerate() {
+//! #     contacts.save(&Card::parse(format!("BEGIN:VCARD\nUID:{n}\nFN:{name}\nEND:VCARD\n"))?)?;
+//! # }
+//! // A page of the list, as a screen shows it.
+//! let page = contacts.query(&Query::all().limit(2).columns(Column::Name | Column::Email))?;
+//! assert_eq!(page.iter().map(|row| row.name()).collect::<Vec<_>>(), ["Ada Lovelace", "Alan Turing"]);
+//!
+//! // The next one, from where that one ended, whatever was saved meanwhile.
+//! let next = page.next().expect("there are more").clone();
+//! let page = contacts.query(&Query::all().limit(2).after(next))?;
+//! assert_eq!(page.iter().map(|row| row.name()).collect::<Vec<_>>(), ["Grace Hopper"]);
+//!
+//! // How a search is answered.
+//! let search = Query::new("name:tur*".parse()?);
+//! println!("{}", contacts.explain(&search)?);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use super::card::Typed;
+use super::{Card, Field, Summary};
+use crate::query::{self, ColumnSet, Listed, OfSummary, Sort, Table, column_set_in_text};
+
+/// Which contacts, in which order, which of them, showing what.
+pub type Query = query::Query<Column>;
+
+/// Which columns a query shows.
+pub type Columns = query::Columns<Column>;
+
+/// Contacts with the fields asked for.
+pub type Rows = query::Rows<Column>;
+
+/// One contact of [`Rows`].
+pub type Row<'r> = query::Row<'r, Column>;
+
+/// What a list shows of a contact, read without its vCard.
+pub type Entry = query::Entry<Summary>;
+
+/// One field of a contact that a query can show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Column {
+    /// The name to show.
+    Name = 0,
+    /// The first organisation.
+    Organization = 1,
+    /// The preferred phone number, else the first, as written.
+    Phone = 2,
+    /// The preferred e-mail address, else the first, as written.
+    Email = 3,
+    /// The UID.
+    Uid = 4,
+    /// The ETag, as 32 hexadecimal digits.
+    ETag = 5,
+    /// The family name.
+    Family = 6,
+    /// The given name and additional names.
+    Given = 7,
+    /// All nicknames.
+    Nicknames = 8,
+    /// All phone numbers, as written.
+    Phones = 9,
+    /// All e-mail addresses, as written.
+    Emails = 10,
+    /// All categories.
+    Categories = 11,
+    /// The notes.
+    Note = 12,
+    /// The vCard.
+    Card = 13,
+}
+
+impl Column {
+    /// Every column with its name in text, in the order in which rows show them.
+    pub const NAMES: &'static [(&'static str, Column)] = &[
+        ("name", Column::Name),
+        ("org", Column::Organization),
+        ("phone", Column::Phone),
+        ("email", Column::Email),
+        ("uid", Column::Uid),
+        ("etag", Column::ETag),
+        ("family", Column::Family),
+        ("given", Column::Given),
+        ("nick", Column::Nicknames),
+        ("phones", Column::Phones),
+        ("emails", Column::Emails),
+        ("categories", Column::Categories),
+        ("note", Column::Note),
+        ("card", Column::Card),
+    ];
+
+    /// Whether it may have several values.
+    #[must_use]
+    pub fn is_many(self) -> bool {
+        matches!(
+            self,
+            Self::Nicknames | Self::Phones | Self::Emails | Self::Categories
+        )
+    }
+}
+
+column_set_in_text!(Column, list: "name");
+
+impl<'r> Row<'r> {
+    /// The name to show.
+    #[must_use]
+    pub fn name(&self) -> &'r str {
+        self.get(Column::Name)
+    }
+
+    /// The vCard, byte for byte as it came; empty when it was not asked for.
+    #[must_use]
+    pub fn card(&self) -> &'r [u8] {
+        self.bytes(Column::Card)
+    }
+}
+
+impl Listed for Card {
+    type Field = Field;
+    type Column = Column;
+    type Summary = Summary;
+
+    fn summaries() -> impl FnMut(&[u8]) -> Summary {
+        Summary::decode
+    }
+}
+
+impl ColumnSet for Column {
+    type Field = Field;
+    const NAMES: &'static [(&'static str, Self)] = Self::NAMES;
+    const SORTS: &'static [(&'static str, Sort)] = Self::SORTS;
+    const SUMMARY: u32 = 4;
+    const OF_SUMMARY: OfSummary = OfSummary::Values;
+
+    fn number(self) -> u8 {
+        self as u8
+    }
+
+    fn is_many(self) -> bool {
+        self.is_many()
+    }
+
+    fn of_text(columns: Columns, text: &[u8], table: &mut Table) {
+        let parsed = match columns == Columns::from(Column::Card) {
+            true => None,
+            false => Card::parse(text.to_vec()).ok(),
+        };
+        let typed = |all: Vec<Typed>| all.into_iter().map(|t| t.value);
+        for column in columns.iter() {
+            match (column, &parsed) {
+                (Column::Card, _) => table.push(text),
+                (_, None) => table.push(&[]),
+                (Column::Family, Some(card)) => table.push(card.name().family.as_bytes()),
+                (Column::Given, Some(card)) => {
+                    let name = card.name();
+                    let given = format!("{} {}", name.given, name.additional);
+                    table.push(given.trim().as_bytes());
+                }
+                (Column::Nicknames, Some(card)) => table.push_many(card.nicknames()),
+                (Column::Phones, Some(card)) => table.push_many(typed(card.phones())),
+                (Column::Emails, Some(card)) => table.push_many(typed(card.emails())),
+                (Column::Categories, Some(card)) => table.push_many(card.categories()),
+                (_, Some(card)) => table.push(card.note().unwrap_or_default().as_bytes()),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_named_in_their_order() {
+        for (i, (name, column)) in Column::NAMES.iter().enumerate() {
+            assert_eq!(*column as usize, i);
+            assert_eq!(name.parse(), Ok(*column));
+            assert_eq!(column.name(), *name);
+        }
+        assert!(
+            "colour"
+                .parse::<Column>()
+                .unwrap_err()
+                .to_string()
+                .contains("note")
+        );
+    }
+}
