@@ -4,10 +4,10 @@
 #![no_main]
 
 use etui::ETag;
-use etui::calendar::Record;
 use etui::calendar::ics::{Frame, FrameBuilder, Grouper, ObjectWriter, Part, Piece, Reader, merge};
 use etui::calendar::time::Zone;
 use etui::calendar::zones::{Definition, Zones};
+use etui::calendar::{Record, RecordError};
 use libfuzzer_sys::fuzz_target;
 
 /// Small, so that inputs of a fuzzer's size reach it.
@@ -88,6 +88,12 @@ fuzz_target!(|data: &[u8]| {
                 .component(number, component)
                 .expect("a vector can be written");
             written += 1;
+        }
+        match record.remove(0, "X-NEW", None, &zones) {
+            Ok(_) => {}
+            // It says nothing else.
+            Err(RecordError::Empty) => continue,
+            Err(error) => panic!("a property cannot be removed: {error}"),
         }
         record
             .set(0, "X-NEW", "a, b", &zones)

@@ -1,5 +1,5 @@
-//! The store as a file: what is not one is left alone, what is only read is not written, the
-//! closed file is plain SQLite's as well, and one of an earlier version opens.
+//! The store as a file: what is not one is left alone, what is only read is not written, and the
+//! closed file is plain SQLite's as well.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -7,10 +7,9 @@ mod support;
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use etui::contacts::{Card, Page};
+use etui::contacts::Page;
 use etui::{ChangeKind, Changes, Error, Options, RecordId, Store};
 use etui_testkit::rng::SplitMix64;
 use rusqlite::Connection;
@@ -344,105 +343,5 @@ fn what_plain_sqlite_writes_is_taken_in() {
             "the second open wrote"
         );
         after = Some(now);
-    }
-}
-
-/// What is in `data/stores/v1.etui`.
-fn version_1(i: u32) -> String {
-    format!(
-        "BEGIN:VCARD\r\nVERSION:3.0\r\nUID:v1-{i}\r\nN:Müller {i};Änne;;;\r\nFN:Änne Müller {i}\r\n\
-         ORG:Example {}\r\nTEL;TYPE=CELL:+49 30 23125 {i:03}\r\nEMAIL:v1.{i}@example.org\r\n\
-         END:VCARD\r\n",
-        i % 3
-    )
-}
-
-fn stored(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/data/stores")
-        .join(name)
-}
-
-/// `cargo test -p etui --test files -- --ignored write_v1`, by the version whose name it has.
-#[test]
-#[ignore = "writes the fixture"]
-fn write_v1() {
-    assert_eq!(
-        Store::schema_version(),
-        1,
-        "a fixture is written by its own version"
-    );
-    let (_dir, path) = directory();
-    let store = Store::open_with(&path, &german()).unwrap();
-    let contacts = store.contacts().unwrap();
-    let cards: Vec<_> = (0..60)
-        .map(|i| Card::parse(version_1(i)).unwrap())
-        .collect();
-    contacts.save_many(&cards).unwrap();
-    store.merge_index().unwrap();
-    contacts.remove_many(&["v1-7", "v1-8"]).unwrap();
-    contacts.save(&card("v1-9", "Edited")).unwrap();
-    store
-        .create_address_book("Work")
-        .unwrap()
-        .save(&card("v1-0", "Colleague"))
-        .unwrap();
-    store.close().unwrap();
-    fs::copy(&path, stored("v1.etui")).unwrap();
-}
-
-#[test]
-fn a_store_of_version_1_opens() {
-    let (_dir, path) = directory();
-    fs::copy(stored("v1.etui"), &path).unwrap();
-    for round in 0..2 {
-        let store = Store::open(&path).unwrap();
-        clean(&store);
-        assert_eq!(store.locale().unwrap(), "de");
-        assert_eq!(store.region().unwrap().code(), "DE");
-        assert_eq!(store.address_books().unwrap(), ["Contacts", "Work"]);
-        let work = store.address_book("Work").unwrap();
-        assert_eq!(
-            work.get("v1-0").unwrap().unwrap().text,
-            vcard("v1-0", "Colleague").as_bytes()
-        );
-        let contacts = store.contacts().unwrap();
-        assert_eq!(contacts.count().unwrap(), 58);
-        for i in (0..60).filter(|i| !(7..10).contains(i)) {
-            let found = contacts.get(&format!("v1-{i}")).unwrap().unwrap();
-            assert_eq!(found.text, version_1(i).as_bytes());
-        }
-        assert_eq!(
-            contacts.list(Page::first(1)).unwrap()[0].summary.name,
-            "Edited"
-        );
-        assert_eq!(
-            contacts
-                .find(&"org:\"example 1\"".parse().unwrap())
-                .unwrap()
-                .len(),
-            19
-        );
-        assert_eq!(
-            contacts
-                .find(&"phone:*5011".parse().unwrap())
-                .unwrap()
-                .len(),
-            1
-        );
-        assert_eq!(
-            contacts
-                .find(&"name:*ülle*".parse().unwrap())
-                .unwrap()
-                .len(),
-            57
-        );
-        assert_eq!(contacts.trash().unwrap().len(), 2);
-        if round == 0 {
-            // It can be written as any other.
-            assert_eq!(contacts.restore("v1-9").unwrap().id, RecordId(10));
-            contacts.restore("v1-9").unwrap();
-        }
-        store.close().unwrap();
     }
 }

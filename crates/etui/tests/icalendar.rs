@@ -13,7 +13,7 @@ use etui::calendar::ics::{
 };
 use etui::calendar::time::{Date, Zone};
 use etui::calendar::zones::{Definition, Zones};
-use etui::calendar::{Added, Record};
+use etui::calendar::{Added, Record, RecordError};
 use etui_testkit::calendars::{self, Calendars, Shape, Span};
 use etui_testkit::fixtures::icalendar::ALL;
 use proptest::collection::vec;
@@ -196,6 +196,83 @@ fn fixtures_are_put_together_again_byte_for_byte() {
         for frame in &kept.frames {
             let stored = Frame::from_bytes(frame.as_bytes().to_vec());
             assert_eq!(stored.as_ref(), Some(frame));
+        }
+    }
+}
+
+/// Kinds of damage, each whole lines, by why they are refused.
+fn damages() -> Vec<(&'static str, String)> {
+    let large = format!("DESCRIPTION:{}\r\n", "x".repeat(20_000));
+    [
+        (
+            "Unterminated",
+            "BEGIN:VEVENT\r\nUID:broken\r\nSUMMARY:No END\r\n",
+        ),
+        ("Empty", "BEGIN:VEVENT\r\nEND:VEVENT\r\n"),
+        (
+            "Nesting",
+            "BEGIN:VTODO\r\nUID:broken\r\nBEGIN:VALARM\r\nEND:VTODO\r\n",
+        ),
+        ("StrayEnd", "END:VEVENT\r\n"),
+        ("Outside", "this is no property\r\n folded, neither\r\n"),
+        (
+            "TooLarge",
+            &format!("BEGIN:VEVENT\r\nUID:broken\r\n{large}END:VEVENT\r\n"),
+        ),
+    ]
+    .map(|(why, lines)| (why, lines.to_owned()))
+    .to_vec()
+}
+
+/// Every export, with damage of every kind before each of its components and behind the last.
+#[test]
+fn damage_in_any_export_is_refused_with_its_lines_and_the_rest_goes_in() {
+    let exports = [
+        "google",
+        "apple",
+        "outlook",
+        "nextcloud",
+        "thunderbird",
+        "evolution",
+    ];
+    for name in exports.map(|name| format!("{name}.ics")) {
+        let good = ALL.iter().find(|f| f.name == name).unwrap().bytes;
+        let components = |pieces: Vec<Piece>| {
+            let each = pieces.into_iter().filter_map(|piece| match piece {
+                Piece::Component(component) => Some(component.bytes),
+                _ => None,
+            });
+            each.collect::<Vec<_>>()
+        };
+        let offset = |piece: Piece| match piece {
+            Piece::Component(c) => Some(usize::try_from(c.offset).unwrap()),
+            _ => None,
+        };
+        let mut places: Vec<usize> = read(good).into_iter().filter_map(offset).collect();
+        places.push(good.len() - b"END:VCALENDAR\r\n".len());
+        for (why, lines) in damages() {
+            for &place in &places {
+                let input = [&good[..place], lines.as_bytes(), &good[place..]].concat();
+                let reader = Reader::new(&input[..]).max_component(10_000);
+                let pieces: Vec<Piece> = reader.collect::<Result<_, _>>().unwrap();
+                assert_covered(&input, &pieces);
+                let refused: Vec<_> = pieces
+                    .iter()
+                    .filter_map(|piece| match piece {
+                        Piece::Refused(r) => Some((r.line, r.last_line, format!("{:?}", r.reason))),
+                        _ => None,
+                    })
+                    .collect();
+                let count = |text: &[u8]| text.iter().filter(|b| **b == b'\n').count() as u64;
+                let first = count(&good[..place]) + 1;
+                let last = first + count(lines.as_bytes()) - 1;
+                let [(line, last_line, reason)] = &refused[..] else {
+                    panic!("{name}, {why}: {refused:?}");
+                };
+                assert_eq!((*line, *last_line), (first, last), "{name}, {why}");
+                assert!(reason.starts_with(why), "{name}: {reason}");
+                assert_eq!(components(pieces), components(read(good)), "{name}, {why}");
+            }
         }
     }
 }
@@ -388,6 +465,12 @@ fn soup() -> impl Strategy<Value = Vec<u8>> {
         "NOTE;ENCODING=QUOTED-PRINTABLE:a=",
         "DTSTART;TZID=Z:20260101T000000",
         "A.BEGIN:VEVENT",
+        "BEGIN;CHARSET=utf-8:VALARM",
+        "EN",
+        "\tD:VEVENT",
+        "AGENT:BEGIN:VEVENT",
+        "X-N",
+        " EW:1",
     ]);
     let ends = select(vec!["\r\n", "\n", "\r"]);
     vec((lines, ends), 0..60).prop_map(|lines| {
@@ -397,6 +480,12 @@ fn soup() -> impl Strategy<Value = Vec<u8>> {
             .collect();
         lines.concat().into_bytes()
     })
+}
+
+/// In windows-1252, which all lines of the soup but the byte order mark can be written in.
+fn to_latin(text: &[u8]) -> Vec<u8> {
+    let text = std::str::from_utf8(text).unwrap().replace('\u{FEFF}', "");
+    text.chars().map(|c| u8::try_from(c).unwrap()).collect()
 }
 
 proptest! {
@@ -443,17 +532,28 @@ proptest! {
     }
 
     #[test]
-    fn edits_of_any_record_change_one_line(input in soup(), value in "\\PC{0,90}") {
+    fn edits_of_any_record_change_one_line(
+        input in soup(),
+        latin in any::<bool>(),
+        value in "\\PC{0,90}",
+    ) {
+        let input = if latin { to_latin(&input) } else { input };
         let kept = Kept::of(&input);
         let zones = kept.zones();
         for (mut record, _) in kept.records {
-            let before = record.text().to_vec();
             let at = record.items().len() - 1;
+            if record.remove(at, "X-NEW", None, &zones) == Err(RecordError::Empty) {
+                continue;
+            }
+            let before = record.text().to_vec();
+            let components = record.items().len();
             record.set(at, "X-NEW", &value, &zones).unwrap();
-            prop_assert!(record.text().len() > before.len());
+            prop_assert_eq!(record.items().len(), components);
+            prop_assert!(latin || record.text().len() > before.len());
             prop_assert_eq!(record.remove(at, "X-NEW", None, &zones), Ok(1));
             // Behind a soft break an empty line stays: without it the new line would be its rest.
-            if !before.windows(6).any(|w| w == b"QUOTED") {
+            // What is not UTF-8 is made over.
+            if !latin && !before.windows(6).any(|w| w == b"QUOTED") {
                 prop_assert_eq!(record.text().trim_ascii_end(), before.trim_ascii_end());
             }
         }

@@ -32,6 +32,10 @@ use crate::error::Result;
 /// by a change of the zone's rules.
 const RULES_CHANGE: i64 = 3 * 3_600;
 
+/// Instances of one series that are gone through for its next alarms: of what fires every second,
+/// and was acknowledged for years ahead, there would be no end.
+const MOST_INSTANCES: usize = 1 << 18;
+
 /// Bounds that lie behind are moved when there are so many.
 const STALE: usize = 16;
 
@@ -79,7 +83,8 @@ impl Calendar<'_> {
 
 impl Reader<'_, Record> {
     /// The first `limit` alarms that are due at `after` or later, by when they are due. Those that
-    /// were acknowledged are left out; so are the repetitions of an alarm beyond the hundredth.
+    /// were acknowledged are left out; so are the repetitions of an alarm beyond the hundredth, and what
+    /// is due behind the first 262,144 instances of a rule that may have one due.
     /// Days and floating times are where they are in the zone `viewer`.
     ///
     /// # Errors
@@ -191,8 +196,8 @@ impl Reader<'_, Record> {
             let Some(known) = self.store.known_series.get(record, times) else {
                 continue;
             };
-            let next = due_of(&known, record, after, found.limit, viewer);
-            if !is_behind && bound < after.seconds() - REACH {
+            let (next, is_whole) = due_of(&known, record, after, found.limit, viewer);
+            if is_whole && !is_behind && bound < after.seconds() - REACH {
                 let first = next.first().map(|due| due.at.seconds());
                 let slack = if known.is_floating() {
                     REACH
@@ -264,19 +269,21 @@ impl Known {
     }
 }
 
-/// The first `limit` alarms of a series that are due at `after` or later.
+/// The first `limit` alarms of a series that are due at `after` or later, and whether they are
+/// those for certain.
 fn due_of(
     known: &Known,
     record: i64,
     after: Timestamp,
     limit: usize,
     viewer: &Zone,
-) -> Vec<DueAlarm> {
+) -> (Vec<DueAlarm>, bool) {
     let mut asked = Asked {
         record: RecordId(record),
         after,
         limit,
         all: Vec::new(),
+        is_whole: true,
     };
     for component in &known.components {
         for alarm in &component.alarms {
@@ -290,7 +297,7 @@ fn due_of(
         asked.instances(known, &reach, viewer);
     }
     asked.cut();
-    asked.all
+    (asked.all, asked.is_whole)
 }
 
 /// The instances of a series that may have an alarm due.
@@ -345,6 +352,8 @@ struct Asked {
     after: Timestamp,
     limit: usize,
     all: Vec<DueAlarm>,
+    /// No more instances than are gone through.
+    is_whole: bool,
 }
 
 impl Asked {
@@ -379,7 +388,12 @@ impl Asked {
             .map_or(self.after, |done| done.max(self.after));
         let since = since.plus_seconds(reach.most.saturating_neg());
         let mut full_at = None;
-        for instance in known.series.between(since..reach.until, viewer) {
+        let instances = known.series.between(since..reach.until, viewer);
+        for (n, instance) in instances.enumerate() {
+            if n >= MOST_INSTANCES {
+                self.is_whole = false;
+                break;
+            }
             let earliest = instance.during.start.plus_seconds(reach.least);
             if full_at.is_some_and(|at| earliest > at) {
                 break;

@@ -36,17 +36,28 @@ impl Reader<'_, Record> {
     /// Whatever reading reports.
     pub fn free_busy(&self, range: Range<Timestamp>, viewer: &Zone) -> Result<Vec<Busy>> {
         let (mut settled, mut tentative) = (Vec::new(), Vec::new());
-        for occurrence in self.between(range.clone(), viewer)? {
-            let start = occurrence.during.start.max(range.start);
-            let end = occurrence.during.end.min(range.end);
-            if !occurrence.is_busy() || start >= end {
-                continue;
+        let mut take = |during: &Range<Timestamp>, status| match status {
+            Some(Status::Tentative) => push(&mut tentative, &range, during),
+            _ => push(&mut settled, &range, during),
+        };
+        self.told(|| {
+            if range.start >= range.end {
+                return Ok(());
             }
-            match occurrence.status {
-                Some(Status::Tentative) => tentative.push(start..end),
-                _ => settled.push(start..end),
+            let mut once = Vec::new();
+            self.once(&range, viewer, &mut once)?;
+            for occurrence in once.iter().filter(|o| o.is_busy()) {
+                take(&occurrence.during, occurrence.status);
             }
-        }
+            self.each_series(&range, |_, known| {
+                for instance in known.series.between(range.clone(), viewer) {
+                    let component = known.components.get(instance.component);
+                    if let Some(c) = component.filter(|c| c.takes_time()) {
+                        take(&instance.during, c.status);
+                    }
+                }
+            })
+        })?;
         let settled = joined(settled);
         let tentative = without(joined(tentative), &settled);
         let as_busy = |all: Vec<Range<Timestamp>>, tentative| {
@@ -58,6 +69,19 @@ impl Reader<'_, Record> {
             .collect();
         all.sort_by_key(|b| b.during.start);
         Ok(all)
+    }
+}
+
+/// Puts in what of `during` is in `range`; what goes on where the last one is makes that longer,
+/// so that a rule that fires every second is one range.
+fn push(all: &mut Vec<Range<Timestamp>>, range: &Range<Timestamp>, during: &Range<Timestamp>) {
+    let (start, end) = (during.start.max(range.start), during.end.min(range.end));
+    if start >= end {
+        return;
+    }
+    match all.last_mut() {
+        Some(last) if (last.start..=last.end).contains(&start) => last.end = last.end.max(end),
+        _ => all.push(start..end),
     }
 }
 

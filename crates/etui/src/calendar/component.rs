@@ -9,6 +9,8 @@ use crate::import::values::value_of as value;
 /// Most dates that are taken from `RDATE` and `EXDATE` of one component, and most rules.
 const MAX_DATES: usize = 100_000;
 const MAX_RULES: usize = 32;
+/// Most warnings that are told of one component: who reads them has understood by then.
+const MAX_WARNINGS: usize = 100;
 
 /// Something in a component's time that could not be taken as it is written. The component keeps
 /// the rest of its time.
@@ -41,7 +43,8 @@ pub enum TimingWarning {
 
 impl Timing {
     /// Reads the time of one component (`BEGIN:VEVENT` to `END:VEVENT`, or a to-do or journal),
-    /// with the zones of its file; what could not be taken is told beside it. `None` if no
+    /// with the zones of its file; what could not be taken is told beside it, each thing once and
+    /// at most 100 of them. `None` if no
     /// `DTSTART` (or `DUE`, or `RECURRENCE-ID`, which stand in for it) is there.
     ///
     /// Components inside it, such as alarms, are passed over.
@@ -129,6 +132,12 @@ impl Reader<'_> {
         })
     }
 
+    fn warn(&mut self, warning: TimingWarning) {
+        if self.warnings.len() < MAX_WARNINGS && !self.warnings.contains(&warning) {
+            self.warnings.push(warning);
+        }
+    }
+
     fn params(&mut self, line: &ContentLine<'_>) -> Params {
         let mut params = Params::default();
         let text = line.unfolded_params();
@@ -136,10 +145,7 @@ impl Reader<'_> {
             if name.eq_ignore_ascii_case("TZID") {
                 params.zone = self.zones.resolve(value);
                 if params.zone.is_none() && !value.is_empty() {
-                    let warning = TimingWarning::UnknownZone(value.chars().take(80).collect());
-                    if !self.warnings.contains(&warning) {
-                        self.warnings.push(warning);
-                    }
+                    self.warn(TimingWarning::UnknownZone(value.chars().take(80).collect()));
                 }
             } else if name.eq_ignore_ascii_case("RANGE") {
                 params.and_future = value.eq_ignore_ascii_case("THISANDFUTURE");
@@ -162,7 +168,7 @@ impl Reader<'_> {
         match text.parse::<Value>() {
             Ok(value) => Some(value.in_zone(zone)),
             Err(error) => {
-                self.warnings.push(TimingWarning::Value { property, error });
+                self.warn(TimingWarning::Value { property, error });
                 None
             }
         }
@@ -172,7 +178,7 @@ impl Reader<'_> {
         match text.parse() {
             Ok(duration) => Some(duration),
             Err(error) => {
-                self.warnings.push(TimingWarning::Value { property, error });
+                self.warn(TimingWarning::Value { property, error });
                 None
             }
         }
@@ -180,12 +186,12 @@ impl Reader<'_> {
 
     fn rule(&mut self, property: &'static str, line: &ContentLine<'_>, rules: &mut Vec<Rule>) {
         if rules.len() >= MAX_RULES {
-            self.warnings.push(TimingWarning::TooMany(property));
+            self.warn(TimingWarning::TooMany(property));
             return;
         }
         match value(line).parse() {
             Ok(rule) => rules.push(rule),
-            Err(error) => self.warnings.push(TimingWarning::Rule { property, error }),
+            Err(error) => self.warn(TimingWarning::Rule { property, error }),
         }
     }
 
@@ -194,7 +200,7 @@ impl Reader<'_> {
         let zone = self.params(line).zone;
         for text in value(line).split(',').filter(|t| !t.trim().is_empty()) {
             if dates.len() >= MAX_DATES {
-                self.warnings.push(TimingWarning::TooMany(property));
+                self.warn(TimingWarning::TooMany(property));
                 return;
             }
             let (start, end) = match text.split_once('/') {

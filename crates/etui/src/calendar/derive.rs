@@ -9,6 +9,8 @@
 //!                                     TRANSP and alarms; zones that have no name elsewhere
 //! ```
 
+use std::collections::HashSet;
+
 use super::ics::Kind;
 use super::moment;
 use super::record::{Action, Alarm, Item, Record, Trigger};
@@ -65,12 +67,11 @@ pub(super) fn derive(record: &Record, _: &Deriving<'_>) -> Derived {
 }
 
 fn search_keys(record: &Record, keys: &mut KeyWriter) {
-    let mut said: Vec<(Key, String)> = Vec::new();
+    let mut said: HashSet<(u8, String)> = HashSet::new();
     for item in record.items() {
         let mut say = |key, text: &str| {
-            if !said.iter().any(|(k, t)| *k == key && t == text) {
+            if said.insert((key as u8, text.to_owned())) {
                 keys.words(key, text);
-                said.push((key, text.to_owned()));
             }
         };
         say(Key::Title, item.summary.as_deref().unwrap_or_default());
@@ -167,7 +168,10 @@ fn alarms(item: &Item, instance: &Instance) -> Vec<times::Alarm> {
             let at = base.at(&Zone::UTC).plus_seconds(after).seconds();
             let is_known = rows.iter().any(|r| r.at == at && r.floating == floating);
             let is_done = done.is_some_and(|done| at <= done.seconds());
-            if is_known || is_done || rows.len() >= MOST_ALARMS {
+            if rows.len() >= MOST_ALARMS {
+                return rows;
+            }
+            if is_known || is_done {
                 continue;
             }
             let what = Due {

@@ -2,7 +2,7 @@
 //!
 //! Frames that fit each other become one object (`ics::merge`). Of each object the components are
 //! written in the order of their numbers, record by record read from the store, so that memory
-//! holds a number for each component, and one record. New records stand at the end of the first
+//! holds a number for each component, and a few records. New records stand at the end of the first
 //! object; zones that they name and that it does not define are put in.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -211,14 +211,20 @@ impl Reader<'_, Record> {
         };
         let failed = |error: io::Error| Error::io(Path::new("the output"), error);
         let mut writer = ObjectWriter::new(out, &frame, zone);
-        let mut read: Option<(i64, Vec<Vec<u8>>)> = None;
+        // Components of one record may stand apart, with others between.
+        let (mut read, mut bytes) = (HashMap::new(), 0);
         for (number, id, place) in places {
-            if read.as_ref().is_none_or(|(of, _)| *of != id) {
-                read = Some((id, Record::components_of(&self.text_of(id)?)));
+            if !read.contains_key(&id) {
+                let text = self.text_of(id)?;
+                bytes += text.len();
+                if bytes > MOST_READ || read.len() >= MOST_RECORDS {
+                    read.clear();
+                    bytes = text.len();
+                }
+                read.insert(id, Record::components_of(&text));
             }
-            let component = read
-                .as_ref()
-                .and_then(|(_, all)| all.get(usize::try_from(place).ok()?));
+            let all: Option<&Vec<Vec<u8>>> = read.get(&id);
+            let component = all.and_then(|all| all.get(usize::try_from(place).ok()?));
             if let Some(component) = component {
                 writer.component(number, component).map_err(failed)?;
             }
@@ -275,6 +281,10 @@ impl Reader<'_, Record> {
         Ok(missing.into_iter().map(define).collect())
     }
 }
+
+/// Records that are held while they are written, and bytes of them.
+const MOST_RECORDS: usize = 256;
+const MOST_READ: usize = 4 << 20;
 
 /// The row of records that came in no object.
 const NEW: i64 = 0;

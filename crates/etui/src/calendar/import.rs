@@ -74,6 +74,7 @@ struct Open {
     zones: Arc<Zones>,
     /// Their texts.
     texts: Vec<Vec<u8>>,
+    /// Those that are not in `zones` yet.
     definitions: Vec<Definition>,
     object: Arc<Object>,
     /// Groups that wait for its end, and their bytes.
@@ -98,9 +99,6 @@ impl Open {
         self.frame.zone(ETag::of(&zone.bytes));
         self.definitions.push(Definition::parse(&zone.bytes));
         self.texts.push(zone.bytes);
-        let mut zones = Zones::new();
-        self.definitions.iter().for_each(|d| zones.define(d));
-        self.zones = Arc::new(zones);
     }
 }
 
@@ -172,6 +170,10 @@ impl<R: Read> Objects<R> {
     fn release(&mut self) {
         let Some(open) = &mut self.open else { return };
         open.bytes = 0;
+        if !open.definitions.is_empty() && !open.held.is_empty() {
+            let zones = Arc::make_mut(&mut open.zones);
+            open.definitions.drain(..).for_each(|d| zones.define(&d));
+        }
         for group in open.held.drain(..) {
             let (zones, object) = (Arc::clone(&open.zones), Arc::clone(&open.object));
             self.ready.push_back(Portion::Group(group, zones, object));

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::ics::Kind;
+use super::range::takes_time;
 use super::record::{Alarm, Item, Record, Status};
 use super::recurrence::{Replaces, Series};
 use super::time::{Time, Timestamp};
@@ -12,6 +13,8 @@ use super::zones::{Definition, Zones};
 
 /// Series that are kept; of more, those asked for last.
 const MOST: usize = 4_096;
+/// Bytes of their rows, all together.
+const MOST_BYTES: usize = 8 << 20;
 
 /// What a row of `series` says.
 #[derive(Debug)]
@@ -73,6 +76,11 @@ impl Known {
 }
 
 impl Component {
+    /// Whether its instances take up time.
+    pub(super) fn takes_time(&self) -> bool {
+        takes_time(self.kind, self.transparent, self.status)
+    }
+
     fn new(place: usize, item: &Item) -> Option<Self> {
         let timing = item.timing.as_ref()?;
         Some(Self {
@@ -95,23 +103,32 @@ impl Component {
 
 /// The series of a store that were asked for.
 #[derive(Debug, Default)]
-pub(crate) struct KnownSeries(Mutex<HashMap<i64, Option<Arc<Known>>>>);
+pub(crate) struct KnownSeries(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    all: HashMap<i64, Option<Arc<Known>>>,
+    /// Bytes of the rows that were read for them.
+    bytes: usize,
+}
 
 impl KnownSeries {
     /// What the row of a record says; `None` if nothing that is understood.
     pub(super) fn get(&self, record: i64, times: &[u8]) -> Option<Arc<Known>> {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = all.get(&record) {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = state.all.get(&record) {
             let known = known.as_ref();
             if known.is_some_and(|k| *k.times == *times) {
                 return known.cloned();
             }
         }
         let known = Known::read(times).map(Arc::new);
-        if all.len() >= MOST {
-            all.clear();
+        state.bytes += times.len();
+        if state.all.len() >= MOST || state.bytes > MOST_BYTES {
+            state.all.clear();
+            state.bytes = times.len();
         }
-        all.insert(record, known.clone());
+        state.all.insert(record, known.clone());
         known
     }
 }

@@ -13,6 +13,7 @@ use std::ops::{ControlFlow, Range};
 
 use super::Calendar;
 use super::ics::Kind;
+use super::known::Known;
 use super::moment::{self, Named, REACH};
 use super::record::{Record, Status};
 use super::summary::Stored;
@@ -59,8 +60,13 @@ impl Occurrence {
     /// Whether the time is taken.
     #[must_use]
     pub fn is_busy(&self) -> bool {
-        self.kind == Kind::Event && !self.transparent && self.status != Some(Status::Cancelled)
+        takes_time(self.kind, self.transparent, self.status)
     }
+}
+
+/// Whether such a component takes up time.
+pub(super) fn takes_time(kind: Kind, transparent: bool, status: Option<Status>) -> bool {
+    kind == Kind::Event && !transparent && status != Some(Status::Cancelled)
 }
 
 impl Calendar<'_> {
@@ -125,7 +131,7 @@ impl Reader<'_, Record> {
     }
 
     /// What the list tells of.
-    fn once(
+    pub(super) fn once(
         &self,
         range: &Range<Timestamp>,
         viewer: &Zone,
@@ -179,18 +185,7 @@ impl Reader<'_, Record> {
         limit: usize,
         found: &mut Vec<Occurrence>,
     ) -> Result<()> {
-        let mut statement = self.conn.prepare_cached(
-            "SELECT record, times FROM series \
-             WHERE collection = ?1 AND until >= ?2 AND first < ?3",
-        )?;
-        let bounds = (range.start.seconds(), range.end.seconds());
-        let mut rows = statement.query((self.collection, bounds.0, bounds.1))?;
-        while let Some(row) = rows.next()? {
-            let record: i64 = row.get(0)?;
-            let times = row.get_ref(1)?.as_blob().unwrap_or_default();
-            let Some(known) = self.store.known_series.get(record, times) else {
-                continue;
-            };
+        self.each_series(range, |record, known| {
             for instance in known.series.between(range.clone(), viewer).take(limit) {
                 let Some(component) = known.components.get(instance.component) else {
                     continue;
@@ -208,6 +203,27 @@ impl Reader<'_, Record> {
                     status: component.status,
                     transparent: component.transparent,
                 });
+            }
+        })
+    }
+
+    /// The series that may have to do with a range.
+    pub(super) fn each_series(
+        &self,
+        range: &Range<Timestamp>,
+        mut visit: impl FnMut(i64, &Known),
+    ) -> Result<()> {
+        let mut statement = self.conn.prepare_cached(
+            "SELECT record, times FROM series \
+             WHERE collection = ?1 AND until >= ?2 AND first < ?3",
+        )?;
+        let bounds = (range.start.seconds(), range.end.seconds());
+        let mut rows = statement.query((self.collection, bounds.0, bounds.1))?;
+        while let Some(row) = rows.next()? {
+            let record: i64 = row.get(0)?;
+            let times = row.get_ref(1)?.as_blob().unwrap_or_default();
+            if let Some(known) = self.store.known_series.get(record, times) {
+                visit(record, &known);
             }
         }
         Ok(())

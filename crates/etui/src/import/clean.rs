@@ -37,7 +37,7 @@ use super::lines::{ContentLine, ContentLines, Edge, begins, delimiter, params, t
 ///   breaks as `\n`; literal ones stay the separators they are. Where N or ADR
 ///   has no literal semicolon at all, the encoded ones are taken as the
 ///   separators: the encoder has encoded everything.
-/// * A nested card (AGENT) is left out together with its AGENT line.
+/// * A card nested in a card (AGENT) is left out together with its AGENT line.
 /// * Base64 over lines that are not indented is put on one line.
 /// * A lone CR ends a line.
 ///
@@ -102,27 +102,29 @@ fn has_bare_continuation(raw: &[u8]) -> bool {
 /// for certain, whatever its CHARSET parameters say.
 fn rebuild(record: &[u8], is_unicode: bool) -> String {
     let mut out = String::with_capacity(record.len() + record.len() / 8);
+    // Only cards have cards within them that are no components of theirs.
     let outer = ContentLines::new(record)
         .find(|line| !line.unfolded().is_empty())
-        .and_then(|line| Some(delimiter(&line.unfolded())?.1.to_vec()))
+        .and_then(|line| Some(line.delimiter()?.1))
+        .filter(|name| name.eq_ignore_ascii_case(b"VCARD"))
         .unwrap_or_default();
     // An AGENT line waits for what follows it: a card, or nothing of its own.
     let mut agent: Option<ContentLine<'_>> = None;
     let mut depth = 0_u32;
     for line in ContentLines::new(record) {
-        let text = line.unfolded();
-        if text.is_empty() {
+        if line.unfolded().is_empty() {
             continue;
         }
-        let found = delimiter(&text)
-            .filter(|(_, name)| name.eq_ignore_ascii_case(&outer))
+        let found = line
+            .delimiter()
+            .filter(|(_, name)| name.eq_ignore_ascii_case(outer))
             .map(|(edge, _)| edge);
         if depth > 0 {
             // Within the nested card, only its delimiters are of interest.
             match found {
                 Some(Edge::Begin) => depth += 1,
                 Some(Edge::End) => depth -= 1,
-                None if begins_agent(&line, &outer) => depth += 1,
+                None if begins_agent(&line, outer) => depth += 1,
                 None => {}
             }
             continue;
@@ -134,7 +136,7 @@ fn rebuild(record: &[u8], is_unicode: bool) -> String {
             }
             push_line(&mut out, &held, is_unicode);
         }
-        if begins_agent(&line, &outer) {
+        if begins_agent(&line, outer) {
             depth = 1;
         } else if line.traits.agent && trim(&line.unfolded_value()).is_empty() {
             agent = Some(line);
@@ -148,12 +150,29 @@ fn rebuild(record: &[u8], is_unicode: bool) -> String {
     out
 }
 
+/// Appends the line, which begins or ends a component only if it did before: what was folded
+/// onto a `BEGIN:x`, or first made one of it, stays folded.
+fn push_line(out: &mut String, line: &ContentLine<'_>, is_unicode: bool) {
+    let at = out.len();
+    push_joined(out, line, is_unicode);
+    let was = line.delimiter().map(|(edge, name)| (edge, name.len()));
+    let text = out[at..].trim_end_matches(['\r', '\n']);
+    let is = delimiter(text.as_bytes()).map(|(edge, name)| (edge, name.len()));
+    if was != is {
+        let fold = match was {
+            Some(_) => line.first().len(),
+            None => 1,
+        };
+        out.insert_str(at + fold, "\r\n ");
+    }
+}
+
 /// Whether the line is `AGENT:BEGIN:name`.
 fn begins_agent(line: &ContentLine<'_>, name: &[u8]) -> bool {
     line.traits.agent && begins(trim(&line.unfolded_value()), name)
 }
 
-fn push_line(out: &mut String, line: &ContentLine<'_>, is_unicode: bool) {
+fn push_joined(out: &mut String, line: &ContentLine<'_>, is_unicode: bool) {
     let traits = line.traits;
     let value = line.unfolded_value();
     let head_params = line.unfolded_params();
@@ -453,6 +472,31 @@ mod tests {
             assert!(read(lines.as_bytes(), "AGENT").is_empty());
         }
         assert_eq!(read(b"AGENT:\r\nFN:Ada\r\n", "FN"), [["Ada"]]);
+    }
+
+    #[test]
+    fn lines_that_begin_and_end_components_stay_those() {
+        for (lines, expected) in [
+            ("BEGIN:A\r\n B\r\nEND:A\r\n", "BEGIN:A\r\n B\r\nEND:A\r\n"),
+            ("BEGIN:A\r X:1\rEND:A\r", "BEGIN:A\r\n X:1\r\nEND:A\r\n"),
+            ("BEGI\n N:A\nEND:\n A\n", "B\r\n EGIN:A\r\nE\r\n ND:A\r\n"),
+            ("\n END:A\n", "E\r\n ND:A\r\n"),
+            ("END;CHARSET=utf-8:A\n", "E\r\n ND:A\r\n"),
+            ("END;ENCODING=QUOTED-PRINTABLE:=41\n", "E\r\n ND:A\r\n"),
+        ] {
+            let text = format!("BEGIN:VEVENT\nX:\u{fc}\n{lines}END:VEVENT\n");
+            let cleaned = clean(&WINDOWS_1252.encode(&text).0).into_owned();
+            let expected = format!("BEGIN:VEVENT\r\nX:\u{fc}\r\n{expected}END:VEVENT\r\n");
+            assert_eq!(cleaned, expected);
+        }
+    }
+
+    #[test]
+    fn only_a_card_has_a_nested_card() {
+        let event = b"BEGIN:VEVENT\nX:\xFC\nAGENT:BEGIN:VEVENT\nAGENT:\nEND:VEVENT\n";
+        let lines = "X:\u{fc}\r\nAGENT:BEGIN:VEVENT\r\nAGENT:\r\n";
+        let expected = format!("BEGIN:VEVENT\r\n{lines}END:VEVENT\r\n");
+        assert_eq!(clean(event), expected);
     }
 
     #[test]

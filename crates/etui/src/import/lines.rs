@@ -499,11 +499,16 @@ impl<'a> ContentLine<'a> {
         self.slice(self.span.clone())
     }
 
+    /// Its first physical line, without the line end.
+    pub(super) fn first(&self) -> &'a [u8] {
+        let raw = self.raw();
+        let end = physical_line(raw, 0).map_or(0, |(end, _)| end);
+        &raw[..end]
+    }
+
     /// The edge and the name, if its first physical line is exactly `BEGIN:name` or `END:name`.
     pub(crate) fn delimiter(&self) -> Option<(Edge, &'a [u8])> {
-        let raw = self.raw();
-        let (end, _) = physical_line(raw, 0)?;
-        delimiter(&raw[..end])
+        delimiter(self.first())
     }
 
     /// The line as one: without folds, soft breaks and the last line end. The

@@ -10,8 +10,11 @@ use crate::calendar::zones::Zones;
 use crate::import::lines::{ContentLine, ContentLines, Edge};
 use crate::import::values::{list, param, unescape, value_of};
 
-/// Alarms, attendees and categories of one component that are read; all are kept.
+/// Attendees and categories of one component that are read, and alarms; all are kept.
 const MOST: usize = 10_000;
+const MOST_ALARMS: usize = 256;
+/// Zones of one component that are noted.
+const MOST_ZONES: usize = 256;
 
 /// How far a thing has come (`STATUS`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -184,7 +187,7 @@ impl Item {
                 Some((Edge::End, _)) => {
                     if depth == 2
                         && let Some(alarm) = alarm.take().and_then(Part::complete)
-                        && item.alarms.len() < MOST
+                        && item.alarms.len() < MOST_ALARMS
                     {
                         item.alarms.push(alarm);
                     }
@@ -239,8 +242,8 @@ impl Item {
 
     fn take(&mut self, line: &ContentLine<'_>, zones: &Zones) {
         if let Some(tzid) = param(line, "TZID").filter(|tzid| !tzid.is_empty())
+            && self.tzids.len() < MOST_ZONES
             && !self.tzids.contains(&tzid)
-            && self.tzids.len() < MOST
         {
             self.tzids.push(tzid);
         }

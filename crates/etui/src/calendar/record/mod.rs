@@ -26,6 +26,7 @@ mod item;
 mod tests;
 
 use std::borrow::Cow;
+use std::hash::{Hash, Hasher};
 use std::ops::Range;
 
 use rusqlite::Connection;
@@ -91,7 +92,16 @@ struct Component {
     span: Range<usize>,
     /// Its `RECURRENCE-ID` as written.
     replaces: Option<String>,
+    /// A hash of what it is and replaces.
+    place: u64,
     item: Item,
+}
+
+/// See [`Component::place`].
+fn place_of(kind: Kind, replaces: Option<&str>) -> u64 {
+    let mut hasher = std::hash::DefaultHasher::new();
+    (kind, replaces).hash(&mut hasher);
+    hasher.finish()
 }
 
 /// What became of a component that came to a record.
@@ -175,6 +185,7 @@ impl Record {
             let replaces = head.replaces;
             components.push(Component {
                 span,
+                place: place_of(kind, replaces.as_deref()),
                 replaces,
                 item,
             });
@@ -277,7 +288,9 @@ impl Record {
         for component in other.components {
             let bytes = &other.text[component.span.clone()];
             let in_its_place = |c: &&Component| {
-                c.item.kind == component.item.kind && c.replaces == component.replaces
+                c.place == component.place
+                    && c.item.kind == component.item.kind
+                    && c.replaces == component.replaces
             };
             outcomes.push(match self.components.iter().find(in_its_place) {
                 Some(known) if self.text[known.span.clone()] == *bytes => Joined::Known,

@@ -43,6 +43,30 @@ fn what_is_no_record_is_refused() {
     assert_eq!(no(&two), RecordError::Several);
 }
 
+/// Found by fuzzing: text that is not UTF-8 is made over when it is edited, and what is folded onto
+/// a `BEGIN` must not be joined to it then.
+#[test]
+fn a_record_that_is_made_over_keeps_its_components() {
+    let text =
+        b"BEGIN:VEVENT\r\nDTSTART:20260401T0/Berlin:20260212T203000\r\nSUMMARY:St\xc3\xbchle\r\n\
+        BEGIN:VALARM\r\nACTION:DISPLAY\r\nTRIGGER;RELATED=START:\xadPT1H\r\nEND:VALARM\r\n\
+        BEGIN:VALARM\r ACTION:DISPL\rA\nGYTIRGER;RELATED=END:PT0\0\0\x02\x15S\r\nREPEAT:2\r\n\
+        DURATION:PT10M\r\nEND:VALARM\r\nEND:VEVENT\r\n";
+    let zones = Zones::new();
+    let mut record = Record::parse(text, &zones).unwrap();
+    record.set(0, "X-NEW", "a, b", &zones).unwrap();
+    let changed = String::from_utf8(record.text().to_vec()).unwrap();
+    assert!(changed.contains("SUMMARY:St\u{fc}hle\r\nX-NEW:a\\, b\r\nBEGIN:VALARM\r\nACTION"));
+    assert!(changed.contains("END:VALARM\r\nBEGIN:VALARM\r\n ACTION:DISPL\r\nA\r\nGYT"));
+    assert_eq!(record.remove(0, "X-NEW", None, &zones), Ok(1));
+    // A name of vCard's that means nothing here.
+    let event = b"BEGIN:VEVENT\nX:\xFC\nAGENT:BEGIN:VEVENT\nSUMMARY:A\nEND:VEVENT\n";
+    let mut record = Record::parse(event, &zones).unwrap();
+    assert_eq!(record.main().summary.as_deref(), Some("A"));
+    record.set(0, "SUMMARY", "B", &zones).unwrap();
+    assert_eq!(record.main().summary.as_deref(), Some("B"));
+}
+
 #[test]
 fn the_identity_is_the_uid_or_the_content() {
     assert_eq!(parse(&event("")).identity(), "1");

@@ -6,6 +6,7 @@
 //! the bits of one word, made when the month is entered.
 
 use super::rule::{Frequency, Rule};
+use super::steps;
 use crate::calendar::time::{Date, days_of, first_weekday, month_length, year_length, ymd_of};
 
 /// Months after which the calendar, weekdays included, repeats: 400 years.
@@ -271,6 +272,7 @@ impl<'r> Days<'r> {
             if from > last {
                 return None;
             }
+            steps::count();
             self.enter(from);
             let bits = self.mask >> (from - self.first);
             if bits != 0 {

@@ -41,6 +41,7 @@ mod period;
 mod plan;
 mod rule;
 mod series;
+mod steps;
 mod timing;
 mod walk;
 

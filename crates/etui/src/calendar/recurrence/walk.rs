@@ -4,6 +4,7 @@ use super::clock::{Clock, Times};
 use super::days::Days;
 use super::period::{DayUnit, at_positions};
 use super::plan::{Plan, Shape};
+use super::steps;
 use crate::calendar::time::{DAY, DateTime};
 
 /// The occurrences of a rule from a time on: local times, in order, each once.
@@ -74,6 +75,7 @@ impl<'r> Walk<'r> {
     fn next_day(&mut self, unit: DayUnit) -> Option<i64> {
         let last = self.to.div_euclid(DAY);
         for _ in 0..=unit.cycle() {
+            steps::count();
             let day = i64::from(self.days.next(self.next as i32, last as i32)?);
             let period = unit.period(day);
             let visited = self.plan.visited(period);
@@ -94,6 +96,7 @@ impl<'r> Walk<'r> {
         let end = self.to.div_euclid(DAY);
         let mut days = Vec::new();
         for _ in 0..=unit.cycle() {
+            steps::count();
             let mut day = unit.first_day(self.next);
             if day > end {
                 return None;
@@ -122,6 +125,7 @@ impl<'r> Walk<'r> {
     /// The next visited period below a day that is allowed.
     fn next_period(&mut self, unit: i64, limits: Clock) -> Option<i64> {
         loop {
+            steps::count();
             let at = self.next * unit;
             if at > self.to {
                 return None;
@@ -144,6 +148,7 @@ impl<'r> Walk<'r> {
 
     /// The next occurrence, in seconds; it may lie before `from` or behind `to`.
     fn step(&mut self) -> Option<i64> {
+        steps::count();
         let plan = self.plan;
         match &plan.shape {
             Shape::Days {

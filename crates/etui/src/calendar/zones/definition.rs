@@ -1,6 +1,6 @@
 //! [`Definition`]: a `VTIMEZONE` (RFC 5545 §3.6.5) and the zone it makes.
 
-use crate::calendar::recurrence::{Plan, Rule};
+use crate::calendar::recurrence::{Frequency, Plan, Rule};
 use crate::calendar::time::{DateTime, Transition, Transitions, Value, Zone};
 use crate::import::lines::{ContentLine, ContentLines};
 
@@ -14,6 +14,10 @@ const MAX_RULES: usize = 2;
 /// The calendar repeats after 400 years, and so do the changes of an endless rule: these, and
 /// one year more, in seconds.
 const CYCLE: i64 = (146_097 + 366) * 86_400;
+const YEAR: i64 = 365 * 86_400;
+/// Years that the rules of one zone are followed through, all together: two endless rules since
+/// 1601 need 2,000. What a definition costs stays within what its bytes may cost.
+const MAX_YEARS: i64 = 40_000;
 
 /// A `VTIMEZONE` of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -81,7 +85,7 @@ impl Definition {
     pub fn zone(&self) -> Option<Zone> {
         let first = self.observances.iter().min_by_key(|o| o.start)?.from;
         let latest = self.observances.iter().map(|o| o.start).max()?;
-        let (mut list, mut cyclic) = (Vec::new(), false);
+        let (mut list, mut cyclic, mut years) = (Vec::new(), false, 0);
         for observance in &self.observances {
             let mut add = |wall: DateTime| {
                 list.push(Transition {
@@ -97,10 +101,15 @@ impl Definition {
                 }
             }
             for rule in &observance.rules {
-                cyclic |= rule.is_endless();
                 // From the last that began on, one cycle and a year: what repeats is there in full.
                 let end = latest.plus_seconds(CYCLE);
                 let plan = Plan::new(&observance.on_own_clock(rule), observance.start, false);
+                let last = rule.until.map_or(end, |until| until.wall().min(end));
+                years += (last.seconds() - observance.start.seconds()).max(0) / YEAR + 1;
+                if years > MAX_YEARS {
+                    break;
+                }
+                cyclic |= rule.is_endless();
                 plan.walk(DateTime::MIN, end)
                     .take(MAX_CHANGES)
                     .for_each(&mut add);
@@ -142,7 +151,10 @@ impl Part {
         } else if line.name_is("TZOFFSETTO") {
             self.to = offset(value);
         } else if line.name_is("RRULE") && self.rules.len() < MAX_RULES {
-            self.rules.extend(value.parse::<Rule>());
+            let rule = value.parse::<Rule>().ok();
+            // Clocks are changed on some days of a year.
+            self.rules
+                .extend(rule.filter(|r| r.frequency >= Frequency::Monthly));
         } else if line.name_is("RDATE") {
             let dates = value.split(',').filter_map(|v| v.parse::<Value>().ok());
             let room = MAX_CHANGES.saturating_sub(self.dates.len());

@@ -28,7 +28,7 @@ pub use definition::{Definition, Observance};
 use definition::unquoted;
 
 /// The zones of a file: what its `TZID`s mean.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Zones {
     /// By `TZID`.
     known: HashMap<String, Zone>,

@@ -1,0 +1,363 @@
+//! Calendars made to do harm: rules that fire every second, numbers without bounds, one UID for
+//! everything, thousands of zones, times at both ends of time. They go in or are refused, the store
+//! stays sound, a second import changes nothing, and what is asked costs its answer: none of these
+//! tests ends in sensible time if something goes through all of it.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod support;
+
+use std::ops::{ControlFlow, Range};
+
+use etui::calendar::Calendar;
+use etui::calendar::time::{Date, Timestamp, Zone};
+use etui::import::ImportReport;
+use etui::{Options, Store};
+use support::{clean, directory};
+
+fn event(uid: &str, lines: &str) -> String {
+    format!("BEGIN:VEVENT\r\nUID:{uid}\r\nDTSTAMP:20260101T000000Z\r\n{lines}\r\nEND:VEVENT\r\n")
+}
+
+fn object(body: &str) -> String {
+    format!("BEGIN:VCALENDAR\r\nVERSION:2.0\r\n{body}END:VCALENDAR\r\n")
+}
+
+fn import(calendar: &Calendar<'_>, input: &str) -> ImportReport {
+    let go_on = &mut |_: etui::import::ImportEvent<'_>| ControlFlow::Continue(());
+    calendar.import(input.as_bytes(), go_on).unwrap()
+}
+
+fn week(year: i32) -> Range<Timestamp> {
+    let from = Zone::UTC.to_utc(Date::new(year, 3, 2).unwrap().midnight());
+    from..from.plus_seconds(7 * 86_400)
+}
+
+/// Imports one object twice and asks everything of it; gives the first report and the occurrences
+/// of a week, a hundred at the most.
+fn attack(body: &str) -> (ImportReport, usize) {
+    let input = object(body);
+    let (_dir, path) = directory();
+    let mut options = Options::default();
+    options.locale = Some("en".into());
+    let store = Store::open_with(&path, &options).unwrap();
+    let calendar = store.calendar().unwrap();
+    let report = import(&calendar, &input);
+    let berlin = Zone::named("Europe/Berlin").unwrap();
+    for year in [1, 1970, 2100, 9998] {
+        let all = calendar.between_at_most(week(year), &berlin, 100).unwrap();
+        assert!(all.len() <= 100 && all.is_sorted_by_key(|o| o.during.start));
+    }
+    let always = Timestamp::MIN..Timestamp::MAX;
+    calendar.between_at_most(always, &berlin, 100).unwrap();
+    let day = week(2026).start..week(2026).start.plus_seconds(86_400);
+    let busy = calendar.free_busy(day, &berlin).unwrap();
+    assert!(
+        busy.windows(2)
+            .all(|w| w[0].during.end <= w[1].during.start)
+    );
+    for after in [Timestamp::MIN, week(2026).start, week(9998).start] {
+        let due = calendar.alarms(after, 10, &berlin).unwrap();
+        assert!(due.len() <= 10 && due.iter().all(|d| d.at >= after));
+    }
+    let mut out = Vec::new();
+    assert_eq!(
+        calendar.export(&mut out).unwrap(),
+        calendar.count().unwrap()
+    );
+    if report.refused == 0 {
+        assert!(out == input.as_bytes(), "it is written as it came");
+    }
+    clean(&store);
+    let before = store.token().unwrap();
+    let again = import(&calendar, &input);
+    assert_eq!((again.added, again.changed), (0, 0));
+    assert_eq!(store.token().unwrap(), before);
+    let occurrences = calendar.between_at_most(week(2026), &berlin, 100).unwrap();
+    (report, occurrences.len())
+}
+
+fn days() -> impl Iterator<Item = Date> {
+    let first = Date::new(2000, 1, 1).unwrap();
+    (0..).map(move |n| first.plus_days(n))
+}
+
+#[test]
+fn rules_that_fire_every_second() {
+    let every = |start: &str, more: &str| {
+        attack(&event(
+            "1",
+            &format!("DTSTART:{start}\r\nRRULE:FREQ=SECONDLY{more}"),
+        ))
+        .1
+    };
+    assert_eq!(every("19700101T000000Z", ""), 100);
+    assert_eq!(every("00010101T000000", "\r\nDURATION:P1W"), 100);
+    assert_eq!(every("19700101T000000Z", "\r\nDURATION:P99999999D"), 100);
+    assert_eq!(every("19700101T000000Z", "\r\nEXRULE:FREQ=SECONDLY"), 0);
+    assert_eq!(every("19700101T000000Z", ";COUNT=4294967295"), 100);
+    assert_eq!(every("19700101T000000Z", ";BYMONTH=2;BYMONTHDAY=30"), 0);
+    let many: String = (0..200)
+        .map(|n| {
+            event(
+                &n.to_string(),
+                "DTSTART:19700101T000000Z\r\nRRULE:FREQ=SECONDLY",
+            )
+        })
+        .collect();
+    assert_eq!(attack(&many).1, 100);
+}
+
+/// Time that is taken second by second is one range, however many occurrences make it.
+#[test]
+fn free_busy_of_every_second_is_one_range() {
+    let (_dir, path) = directory();
+    let store = Store::open(&path).unwrap();
+    let calendar = store.calendar().unwrap();
+    let lines = "DTSTART:20200101T000000Z\r\nDURATION:PT1S\r\nRRULE:FREQ=SECONDLY";
+    import(&calendar, &object(&event("1", lines)));
+    let busy = calendar.free_busy(week(2026), &Zone::UTC).unwrap();
+    assert_eq!(busy.len(), 1);
+    assert_eq!(busy[0].during, week(2026));
+}
+
+#[test]
+fn alarms_that_are_repeated_for_ever() {
+    let alarm = |trigger: &str, more: &str| {
+        format!("BEGIN:VALARM\r\nACTION:DISPLAY\r\nTRIGGER{trigger}\r\n{more}END:VALARM")
+    };
+    let often = "REPEAT:4294967295\r\nDURATION:PT1S\r\n";
+    let rarely = "REPEAT:999999999\r\nDURATION:P9999D\r\n";
+    for start in [
+        "DTSTART:20260101T000000Z",
+        "DTSTART:19700101T000000Z\r\nRRULE:FREQ=SECONDLY",
+    ] {
+        for alarm in [
+            alarm(":-PT1M", often),
+            alarm(":PT1M", rarely),
+            alarm(":P99999999999D", often),
+            alarm(";RELATED=END:P9999999D", ""),
+            alarm(";VALUE=DATE-TIME:99991231T235959Z", often),
+            alarm(":-PT1M", "ACKNOWLEDGED:99991231T000000Z\r\n"),
+        ] {
+            attack(&event("1", &format!("{start}\r\n{alarm}")));
+            let seen = format!("X-MOZ-LASTACK:99990101T000000Z\r\n{start}\r\n{alarm}");
+            attack(&event("1", &seen));
+        }
+    }
+    let many: Vec<String> = (0..5_000)
+        .map(|n| alarm(&format!(":-PT{n}M"), often))
+        .collect();
+    let many = many.join("\r\n");
+    attack(&event("1", &format!("DTSTART:20260302T000000Z\r\n{many}")));
+    attack(&event(
+        "1",
+        &format!("DTSTART:20260302T000000Z\r\nRRULE:FREQ=DAILY\r\n{many}"),
+    ));
+}
+
+#[test]
+fn thousands_of_changed_instances() {
+    let main = event("1", "DTSTART:20000101T000000Z\r\nRRULE:FREQ=DAILY");
+    let changes = |range: &str| -> Vec<String> {
+        let change = |day: Date| {
+            let lines = format!("RECURRENCE-ID{range}:{day}T000000Z\r\nDTSTART:{day}T010000Z");
+            event("1", &format!("{lines}\r\nSUMMARY:On {day}\r\nDURATION:P1D"))
+        };
+        days().take(10_000).map(change).collect()
+    };
+    let (report, occurrences) = attack(&format!("{main}{}", changes("").concat()));
+    assert_eq!((report.added, occurrences), (1, 8));
+    let (report, occurrences) = attack(&format!(
+        "{main}{}",
+        changes(";RANGE=THISANDFUTURE").concat()
+    ));
+    assert_eq!((report.added, occurrences), (1, 8));
+    // With others between them.
+    let apart: String = changes("")
+        .iter()
+        .take(3_000)
+        .enumerate()
+        .map(|(n, change)| format!("{change}{}", event(&format!("other-{n}"), "SUMMARY:A")))
+        .collect();
+    assert_eq!(attack(&format!("{main}{apart}")).0.added, 3_001);
+}
+
+#[test]
+fn thousands_of_dates() {
+    let from = week(2026).start;
+    let exceptions: String = (0..50_000)
+        .map(|n| format!("EXDATE:{}\r\n", from.plus_seconds(n)))
+        .collect();
+    attack(&event(
+        "1",
+        &format!("{exceptions}DTSTART:20200101T000000Z\r\nRRULE:FREQ=SECONDLY"),
+    ));
+    let periods: String = (0..50_000)
+        .map(|n| {
+            let start = Timestamp::from_seconds(n);
+            format!("RDATE;VALUE=PERIOD:{start}/P{n}D\r\n")
+        })
+        .collect();
+    let (_, occurrences) = attack(&event("1", &format!("{periods}DTSTART:20000101T000000Z")));
+    assert_eq!(occurrences, 100);
+}
+
+#[test]
+fn thousands_of_zones() {
+    let zone = |n: usize, parts: &str| {
+        format!("BEGIN:VTIMEZONE\r\nTZID:Zone {n}\r\n{parts}END:VTIMEZONE\r\n")
+    };
+    let part = |start: &str, rule: &str| {
+        format!(
+            "BEGIN:STANDARD\r\nDTSTART:{start}\r\nTZOFFSETFROM:+0100\r\nTZOFFSETTO:+0200\r\n\
+             RRULE:{rule}\r\nEND:STANDARD\r\n"
+        )
+    };
+    let at_ten = event(
+        "1",
+        "DTSTART;TZID=Zone 7:20260302T100000\r\nRRULE:FREQ=YEARLY",
+    );
+    let many: String = (0..4_000)
+        .map(|n| zone(n, &part("20000101T000000", "FREQ=YEARLY;COUNT=2")))
+        .collect();
+    assert_eq!(
+        attack(&format!("{many}{at_ten}")),
+        attack(&format!("{many}{at_ten}"))
+    );
+    // Rules that are followed for ten thousand years, with hardly ever a change.
+    let rule = "FREQ=MONTHLY;BYDAY=MO;BYMONTHDAY=31";
+    let parts = format!(
+        "{}{}",
+        part("00010101T000000", rule).repeat(250),
+        part("99981231T000000", rule)
+    );
+    let deep: String = (0..10).map(|n| zone(n, &parts)).collect();
+    assert_eq!(attack(&format!("{deep}{at_ten}")).1, 1);
+    let dense = parts.replace(rule, "FREQ=MINUTELY;INTERVAL=1439;BYHOUR=5;BYDAY=SU");
+    let dense: String = (0..10).map(|n| zone(n, &dense)).collect();
+    assert_eq!(attack(&format!("{dense}{at_ten}")).1, 1);
+    // Offsets of nearly a day, there and back.
+    let wide = part("00010101T000000", "FREQ=YEARLY")
+        .replace("+0100", "+235959")
+        .replace("+0200", "-235959");
+    attack(&format!("{}{at_ten}", zone(7, &wide)));
+    // A name for each line, known to nobody.
+    let lines: String = (0..10_000)
+        .map(|n| format!("EXDATE;TZID=Nowhere {n}:20260101T000000\r\n"))
+        .collect();
+    let (report, _) = attack(&event("1", &format!("{lines}DTSTART:20260101T000000Z")));
+    assert!((1..=100).contains(&report.warned), "{}", report.warned);
+}
+
+#[test]
+fn one_uid_in_every_object() {
+    let objects: Vec<String> = (0..1_500)
+        .map(|n| {
+            object(&event(
+                "same",
+                &format!("DTSTART:20260302T000000Z\r\nSUMMARY:{n}"),
+            ))
+        })
+        .collect();
+    let (_dir, path) = directory();
+    let store = Store::open(&path).unwrap();
+    let calendar = store.calendar().unwrap();
+    let report = import(&calendar, &objects.concat());
+    assert_eq!(
+        (report.added, report.changed, report.refused),
+        (1, 0, 1_499)
+    );
+    let stored = calendar.get("same").unwrap().unwrap();
+    assert!(
+        String::from_utf8(stored.text)
+            .unwrap()
+            .contains("SUMMARY:0\r\n")
+    );
+    clean(&store);
+}
+
+#[test]
+fn names_that_are_none_or_too_long() {
+    let odd = [
+        "",
+        " ",
+        "\\n",
+        "a\0b",
+        "../../x",
+        "'; DROP TABLE record; --",
+        "🏖",
+        "\u{202e}",
+    ];
+    let events: String = odd.iter().map(|uid| event(uid, "SUMMARY:A")).collect();
+    assert_eq!(attack(&events).0.refused, 0);
+    let (long, longer) = ("u".repeat(1_000_000), "u".repeat(1_000_001));
+    let both = [&long, &longer].map(|uid| event(uid, "SUMMARY:A")).concat();
+    assert_eq!(attack(&both).0.good(), 2);
+    let lines = format!(
+        "DTSTART:20260302T000000Z\r\nSUMMARY:{}\r\nLOCATION:{}\r\nCATEGORIES:{}",
+        "word ".repeat(200_000),
+        "x".repeat(1_000_000),
+        "é,".repeat(300_000)
+    );
+    assert_eq!(attack(&event("1", &lines)).1, 1);
+}
+
+#[test]
+fn both_ends_of_time() {
+    let starts = [
+        "00010101",
+        "99991231",
+        "00010101T000000",
+        "99991231T235959Z",
+        "99991231T235959",
+        "00010101T000000Z",
+        "00000101T000000",
+        "99991231T240000",
+    ];
+    let more = [
+        "",
+        "RRULE:FREQ=DAILY\r\n",
+        "RRULE:FREQ=YEARLY;INTERVAL=4294967295\r\n",
+        "DURATION:P99999999999D\r\n",
+        "DURATION:-P99999999999D\r\n",
+        "DURATION:PT9223372036854775807S\r\n",
+        "DTEND:00010101T000000Z\r\n",
+        "DTEND:99991231T235959Z\r\nRRULE:FREQ=DAILY;COUNT=3\r\n",
+        "RECURRENCE-ID;RANGE=THISANDFUTURE:00010101T000000Z\r\n",
+    ];
+    let alarm =
+        "BEGIN:VALARM\r\nTRIGGER:-P99999999999D\r\nREPEAT:2\r\nDURATION:P99999999W\r\nEND:VALARM";
+    let mut events = String::new();
+    for start in starts {
+        for more in more {
+            let uid = format!("{start} {more}").replace("\r\n", "");
+            events.push_str(&event(&uid, &format!("DTSTART:{start}\r\n{more}{alarm}")));
+            attack(&event("1", &format!("DTSTART:{start}\r\n{more}{alarm}")));
+        }
+    }
+    attack(&events);
+    // One series that is moved from one end to the other.
+    let main = event("1", "DTSTART:00010101T000000Z\r\nRRULE:FREQ=DAILY");
+    let moved = "RECURRENCE-ID;RANGE=THISANDFUTURE:00010102T000000Z\r\nDTSTART:99991231T000000Z";
+    attack(&format!("{main}{}", event("1", moved)));
+}
+
+#[test]
+fn depth_without_end() {
+    let deep = format!(
+        "{}{}",
+        "BEGIN:X-A\r\n".repeat(50_000),
+        "END:X-A\r\n".repeat(50_000)
+    );
+    let good = event("1", "DTSTART:20260302T000000Z");
+    for bad in [
+        event("2", deep.trim_end()),
+        "BEGIN:VEVENT\r\n".repeat(50_000),
+        "END:VEVENT\r\n".repeat(50_000),
+    ] {
+        let (report, occurrences) = attack(&format!("{bad}{good}"));
+        assert!(report.refused > 0);
+        assert_eq!((report.added, occurrences), (1, 1));
+    }
+}

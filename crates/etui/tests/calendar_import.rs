@@ -1,0 +1,233 @@
+//! Calendars come in and go out: what good components say is stored byte for byte, what is broken
+//! between them is refused with its lines, a second import changes nothing.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod support;
+
+use std::ops::ControlFlow;
+
+use etui::calendar::Calendar;
+use etui::calendar::ics::{Piece, Reader};
+use etui::import::ImportReport;
+use etui::{ETag, Store};
+use etui_testkit::calendars::{self, Span};
+use etui_testkit::fixtures::icalendar::{ALL, Fixture};
+use support::{clean, directory};
+
+fn import(calendar: &Calendar<'_>, input: &[u8]) -> ImportReport {
+    calendar
+        .import(input, &mut |_| ControlFlow::Continue(()))
+        .unwrap()
+}
+
+fn fixture(name: &str) -> &'static Fixture {
+    ALL.iter().find(|f| f.name == name).expect(name)
+}
+
+/// The bytes of all components that are in a text, in order.
+fn components(text: &[u8]) -> Vec<Vec<u8>> {
+    let pieces = Reader::new(text).map(Result::unwrap);
+    let mut found: Vec<_> = pieces
+        .filter_map(|piece| match piece {
+            Piece::Component(component) => Some(component.bytes),
+            _ => None,
+        })
+        .collect();
+    found.sort();
+    found
+}
+
+/// The bytes of all components that a calendar keeps, in order; of records without an object
+/// around them.
+fn stored(calendar: &Calendar<'_>) -> Vec<Vec<u8>> {
+    let mut found = Vec::new();
+    for (_, text) in calendar.all().unwrap().iter() {
+        let object = [b"BEGIN:VCALENDAR\r\n", text].concat();
+        found.extend(components(&object));
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn fixtures_go_in_byte_for_byte_and_a_second_time_change_nothing() {
+    for fixture in ALL {
+        let (_dir, path) = directory();
+        let store = Store::open(&path).unwrap();
+        let calendar = store.calendar().unwrap();
+        let name = fixture.name;
+        let report = import(&calendar, fixture.bytes);
+        assert_eq!(report.added, fixture.records as u64, "{name}");
+        let refused: Vec<_> = report
+            .refusals
+            .iter()
+            .map(|r| (r.line, r.last_line))
+            .collect();
+        let mut expected: Vec<_> = fixture.refused.iter().map(|(a, b, _)| (*a, *b)).collect();
+        expected.sort_unstable();
+        let mut sorted = refused.clone();
+        sorted.sort_unstable();
+        assert_eq!(sorted, expected, "{name}: {:?}", report.refusals);
+        // UTF-16 components cannot be read without their byte order mark here.
+        if name != "utf16.ics" {
+            let mut good = components(fixture.bytes);
+            // What was refused for its content, not for its shape.
+            let kept = stored(&calendar);
+            good.retain(|c| kept.contains(c));
+            good.dedup();
+            assert_eq!(kept, good, "{name}");
+            assert_eq!(kept.len(), fixture.components, "{name}");
+        }
+        let before = store.token().unwrap();
+        let again = import(&calendar, fixture.bytes);
+        assert_eq!((again.added, again.changed), (0, 0), "{name}");
+        assert_eq!(store.token().unwrap(), before, "{name}");
+        assert_eq!(again.refused, report.refused, "{name}");
+        clean(&store);
+    }
+}
+
+/// All files into one calendar, one after another, and once more.
+#[test]
+fn many_files_go_into_one_calendar() {
+    let (_dir, path) = directory();
+    let store = Store::open(&path).unwrap();
+    let calendar = store.calendar().unwrap();
+    for fixture in ALL {
+        import(&calendar, fixture.bytes);
+    }
+    let (count, before) = (calendar.count().unwrap(), store.token().unwrap());
+    for fixture in ALL {
+        let report = import(&calendar, fixture.bytes);
+        assert_eq!((report.added, report.changed), (0, 0), "{}", fixture.name);
+    }
+    assert_eq!(calendar.count().unwrap(), count);
+    assert_eq!(store.token().unwrap(), before);
+    // Another calendar of the store is another collection.
+    let other = store.create_calendar("Other").unwrap();
+    assert_eq!(import(&other, fixture("google.ics").bytes).added, 3);
+    assert_eq!(calendar.count().unwrap(), count);
+    clean(&store);
+}
+
+#[test]
+fn broken_components_between_good_ones_are_refused_with_their_lines() {
+    let (_dir, path) = directory();
+    let store = Store::open(&path).unwrap();
+    let calendar = store.calendar().unwrap();
+    let fixture = fixture("broken-between-good.ics");
+    let mut told = Vec::new();
+    let report = calendar.import(fixture.bytes, &mut |event| {
+        if let etui::import::ImportEvent::Refused(refused) = event {
+            told.push(refused.clone());
+        }
+        ControlFlow::Continue(())
+    });
+    let report = report.unwrap();
+    assert_eq!(report.added, 6);
+    assert_eq!(told.len(), fixture.refused.len());
+    let lines: Vec<&str> = std::str::from_utf8(fixture.bytes)
+        .unwrap()
+        .lines()
+        .collect();
+    for refused in &told {
+        assert!(!refused.reason.is_empty());
+        let [first, last] = [refused.line, refused.last_line].map(|n| usize::try_from(n).unwrap());
+        let shown = refused.excerpt.split(['\\', ' ']).next().unwrap();
+        let of_it = &lines[first - 1..last];
+        assert!(of_it.iter().any(|l| l.starts_with(shown)), "{refused:?}");
+    }
+    for n in 1..=6 {
+        let uid = format!("good-{n}@example.org");
+        assert!(calendar.get(&uid).unwrap().is_some(), "{uid}");
+    }
+    // What is not understood of a good one is told, and it goes in.
+    assert!(report.warned > 0);
+}
+
+/// What nothing was refused of comes out as it came, file by file.
+#[test]
+fn fixtures_go_out_byte_for_byte() {
+    for fixture in ALL
+        .iter()
+        .filter(|f| f.refused.is_empty() && f.objects == 1)
+    {
+        let (_dir, path) = directory();
+        let store = Store::open(&path).unwrap();
+        import(&store.calendar().unwrap(), fixture.bytes);
+        store.close().unwrap();
+        let store = Store::open(&path).unwrap();
+        let mut out = Vec::new();
+        let count = store.calendar().unwrap().export(&mut out).unwrap();
+        assert_eq!(count, fixture.records as u64, "{}", fixture.name);
+        assert!(out == fixture.bytes, "{}", fixture.name);
+    }
+}
+
+/// All files in one calendar: what is written is as few objects as can be, and says the same.
+#[test]
+fn what_goes_out_of_one_calendar_comes_into_another() {
+    let (_dir, path) = directory();
+    let store = Store::open(&path).unwrap();
+    let calendar = store.calendar().unwrap();
+    // Text in another encoding is written in that of its object.
+    for fixture in ALL
+        .iter()
+        .filter(|f| !["utf16.ics", "latin1.ics"].contains(&f.name))
+    {
+        import(&calendar, fixture.bytes);
+    }
+    let mut out = Vec::new();
+    calendar.export(&mut out).unwrap();
+    let other = store.create_calendar("Other").unwrap();
+    let report = import(&other, &out);
+    assert_eq!(report.refused, 0, "{:?}", report.refusals);
+    assert_eq!(other.count().unwrap(), calendar.count().unwrap());
+    assert_eq!(stored(&other), stored(&calendar));
+    let mut again = Vec::new();
+    other.export(&mut again).unwrap();
+    assert_eq!(components(&again), components(&out));
+}
+
+/// A change to one instance changes its record, and nothing else.
+#[test]
+fn a_changed_file_changes_what_changed() {
+    let (_dir, path) = directory();
+    let store = Store::open(&path).unwrap();
+    let calendar = store.calendar().unwrap();
+    let google = fixture("google.ics").bytes;
+    import(&calendar, google);
+    let etags = || -> Vec<ETag> {
+        let uids = [
+            "7kqv2m0c1u4r8s3a5t6b9d0e1f@example.org",
+            "2a4c6e8g0i1k3m5o7q9s@example.org",
+        ];
+        let found = uids.iter().map(|uid| calendar.get(uid).unwrap().unwrap());
+        found.map(|stored| stored.etag).collect()
+    };
+    let before = etags();
+    let changed = String::from_utf8(google.to_vec()).unwrap();
+    let changed = changed.replace("Jour fixe (moved)", "Jour fixe (late)");
+    let report = import(&calendar, changed.as_bytes());
+    assert_eq!((report.added, report.changed, report.unchanged), (0, 1, 2));
+    assert_ne!(etags()[0], before[0]);
+    assert_eq!(etags()[1], before[1]);
+    clean(&store);
+}
+
+#[test]
+fn a_large_calendar_goes_in_as_a_whole_and_again_changes_nothing() {
+    let mut file = Vec::new();
+    calendars::write_ics(&mut file, 5, Span::USUAL, 5_000).unwrap();
+    let (_dir, path) = directory();
+    let store = Store::open(&path).unwrap();
+    let calendar = store.calendar().unwrap();
+    assert_eq!(import(&calendar, &file).added, 5_000);
+    assert_eq!(stored(&calendar), components(&file));
+    let before = store.token().unwrap();
+    let again = import(&calendar, &file);
+    assert_eq!((again.added, again.changed, again.unchanged), (0, 0, 5_000));
+    assert_eq!(store.token().unwrap(), before);
+    clean(&store);
+}

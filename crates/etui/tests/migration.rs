@@ -1,0 +1,495 @@
+//! Stores of earlier schema versions become this one's: everything is found, nothing is changed,
+//! whoever else has the file open.
+//!
+//! `data/stores/vN.etui` was written by etui with schema version N, by the test `write_vN` here
+//! (`cargo test -p etui --test migration -- --ignored write_vN` at a commit with that version), and
+//! is not written again: what it holds is compared with what the same steps make today.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod support;
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use etui::contacts::{Card, Contact, Entry, Page};
+use etui::{Change, Changes, Error, Options, RecordId, Store, Token, Vfs};
+use etui_testkit::fixtures::ALL;
+use rusqlite::Connection;
+use support::{card, clean, directory, german, reading, vcard};
+
+const STORE: &str = "ETUI_TEST_STORE";
+const ROLE: &str = "ETUI_TEST_ROLE";
+
+/// What is in `data/stores/v1.etui`.
+fn version_1(i: u32) -> String {
+    format!(
+        "BEGIN:VCARD\r\nVERSION:3.0\r\nUID:v1-{i}\r\nN:Müller {i};Änne;;;\r\nFN:Änne Müller {i}\r\n\
+         ORG:Example {}\r\nTEL;TYPE=CELL:+49 30 23125 {i:03}\r\nEMAIL:v1.{i}@example.org\r\n\
+         END:VCARD\r\n",
+        i % 3
+    )
+}
+
+fn stored(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/data/stores")
+        .join(name)
+}
+
+/// `cargo test -p etui --test migration -- --ignored write_v1`, by the version whose name it has.
+#[test]
+#[ignore = "writes the fixture"]
+fn write_v1() {
+    assert_eq!(
+        Store::schema_version(),
+        1,
+        "a fixture is written by its own version"
+    );
+    let (_dir, path) = directory();
+    let store = Store::open_with(&path, &german()).unwrap();
+    let contacts = store.contacts().unwrap();
+    let cards: Vec<_> = (0..60)
+        .map(|i| Card::parse(version_1(i)).unwrap())
+        .collect();
+    contacts.save_many(&cards).unwrap();
+    store.merge_index().unwrap();
+    contacts.remove_many(&["v1-7", "v1-8"]).unwrap();
+    contacts.save(&card("v1-9", "Edited")).unwrap();
+    store
+        .create_address_book("Work")
+        .unwrap()
+        .save(&card("v1-0", "Colleague"))
+        .unwrap();
+    store.close().unwrap();
+    fs::copy(&path, stored("v1.etui")).unwrap();
+}
+
+#[test]
+fn a_store_of_version_1_opens() {
+    let (_dir, path) = directory();
+    fs::copy(stored("v1.etui"), &path).unwrap();
+    for round in 0..2 {
+        let store = Store::open(&path).unwrap();
+        clean(&store);
+        assert_eq!(store.locale().unwrap(), "de");
+        assert_eq!(store.region().unwrap().code(), "DE");
+        assert_eq!(store.address_books().unwrap(), ["Contacts", "Work"]);
+        let work = store.address_book("Work").unwrap();
+        assert_eq!(
+            work.get("v1-0").unwrap().unwrap().text,
+            vcard("v1-0", "Colleague").as_bytes()
+        );
+        let contacts = store.contacts().unwrap();
+        assert_eq!(contacts.count().unwrap(), 58);
+        for i in (0..60).filter(|i| !(7..10).contains(i)) {
+            let found = contacts.get(&format!("v1-{i}")).unwrap().unwrap();
+            assert_eq!(found.text, version_1(i).as_bytes());
+        }
+        assert_eq!(
+            contacts.list(Page::first(1)).unwrap()[0].summary.name,
+            "Edited"
+        );
+        assert_eq!(
+            contacts
+                .find(&"org:\"example 1\"".parse().unwrap())
+                .unwrap()
+                .len(),
+            19
+        );
+        assert_eq!(
+            contacts
+                .find(&"phone:*5011".parse().unwrap())
+                .unwrap()
+                .len(),
+            1
+        );
+        assert_eq!(
+            contacts
+                .find(&"name:*ülle*".parse().unwrap())
+                .unwrap()
+                .len(),
+            57
+        );
+        assert_eq!(contacts.trash().unwrap().len(), 2);
+        if round == 0 {
+            // It can be written as any other.
+            assert_eq!(contacts.restore("v1-9").unwrap().id, RecordId(10));
+            contacts.restore("v1-9").unwrap();
+        }
+        store.close().unwrap();
+    }
+}
+
+/// What makes `data/stores/v2.etui`: cards of all kinds, of which some were edited, removed or
+/// restored, in three address books; an index that lacks the latest changes; and what plain SQLite
+/// wrote through the view and etui did not take in yet.
+fn fill_v2(path: &Path) {
+    let store = Store::open_with(path, &german()).unwrap();
+    let contacts = store.contacts().unwrap();
+    let all = ALL.iter().filter(|f| !f.name.starts_with("unfolded"));
+    for fixture in all {
+        let report = contacts.import(fixture.bytes, &mut |_| ControlFlow::Continue(()));
+        assert_eq!(
+            report.unwrap().added,
+            fixture.good as u64,
+            "{}",
+            fixture.name
+        );
+    }
+    let cards: Vec<Card> = (0..40)
+        .map(|i| Card::parse(version_2(i)).unwrap())
+        .collect();
+    contacts.save_many(&cards).unwrap();
+    store.merge_index().unwrap();
+    contacts.remove_many(&["v2-7", "v2-8", "v2-9"]).unwrap();
+    contacts.restore("v2-8").unwrap();
+    contacts.save(&card("v2-10", "Edited")).unwrap();
+    contacts.save(&card("v2-10", "Edited twice")).unwrap();
+    let work = store.create_address_book("Work").unwrap();
+    work.save(&card("v2-0", "Colleague")).unwrap();
+    work.save(&card("gone", "Gone")).unwrap();
+    work.remove("gone").unwrap();
+    store.create_address_book("Vereine & Clubs").unwrap();
+    store.close().unwrap();
+
+    let conn = Connection::open(path).unwrap();
+    let insert = "INSERT INTO contact (book, vcard) VALUES (?1, ?2)";
+    conn.execute(insert, ("Work", vcard("plain", "Written Plainly")))
+        .unwrap();
+    conn.execute(insert, ("Work", "no vCard")).unwrap();
+    let update = "UPDATE contact SET vcard = ?2 WHERE uid = ?1";
+    conn.execute(update, ("v2-11", vcard("v2-11", "Plainly Edited")))
+        .unwrap();
+    conn.execute("DELETE FROM contact WHERE uid = 'v2-12'", [])
+        .unwrap();
+    conn.close().unwrap();
+}
+
+fn version_2(i: u32) -> String {
+    format!(
+        "BEGIN:VCARD\r\nVERSION:4.0\r\nUID:v2-{i}\r\nN:Łukasiewicz {i};Jürgen;;;\r\n\
+         FN:Jürgen Łukasiewicz {i}\r\nORG:Beispiel {}\r\nTEL:tel:+49-30-23125-{i:03}\r\n\
+         EMAIL:v2.{i}@example.org\r\nNOTE:Nummer {i}\r\nEND:VCARD\r\n",
+        i % 4
+    )
+}
+
+/// `cargo test -p etui --test migration -- --ignored write_v2`, by the version whose name it has.
+#[test]
+#[ignore = "writes the fixture"]
+fn write_v2() {
+    assert_eq!(
+        Store::schema_version(),
+        2,
+        "a fixture is written by its own version"
+    );
+    let (_dir, path) = directory();
+    fill_v2(&path);
+    fs::copy(&path, stored("v2.etui")).unwrap();
+}
+
+/// What an address book says.
+#[derive(Debug, PartialEq)]
+struct Book {
+    name: String,
+    list: Vec<Entry>,
+    contacts: Vec<Contact>,
+    trash: Vec<Contact>,
+    /// By each of [`FILTERS`].
+    found: Vec<Vec<Entry>>,
+}
+
+/// What a store says of its contacts.
+#[derive(Debug, PartialEq)]
+struct Contents {
+    locale: String,
+    region: Option<String>,
+    books: Vec<Book>,
+    /// What happened since the cards were saved.
+    changes: Vec<Change>,
+    inbox: Vec<String>,
+}
+
+const FILTERS: [&str; 8] = [
+    "*",
+    "name:łukas*",
+    "name:*kasiewic*",
+    "org:\"beispiel 1\"",
+    "phone:*5001",
+    "email:v2.3*",
+    "note:nummer",
+    "edited",
+];
+
+impl Contents {
+    fn of(store: &Store) -> Self {
+        let books = store.address_books().unwrap().into_iter().map(|name| {
+            let book = store.address_book(&name).unwrap();
+            let list = book.list(Page::ALL).unwrap();
+            let contact = |entry: &Entry| book.by_id(entry.id).unwrap().unwrap();
+            Book {
+                name,
+                contacts: list.iter().map(contact).collect(),
+                list,
+                trash: book.trash().unwrap(),
+                found: FILTERS
+                    .map(|f| book.find(&f.parse().unwrap()).unwrap())
+                    .to_vec(),
+            }
+        });
+        let books = books.collect();
+        let token = Token {
+            number: 100,
+            ..store.token().unwrap()
+        };
+        let changes = store.contacts().unwrap().changes_since(&token).unwrap();
+        let Changes::Since(changes) = changes else {
+            panic!("the log is kept");
+        };
+        Self {
+            locale: store.locale().unwrap(),
+            region: store.region().map(|r| r.code().to_owned()),
+            books,
+            changes,
+            inbox: store.check().unwrap().inbox,
+        }
+    }
+}
+
+/// The same steps, done today.
+fn made_today() -> Contents {
+    let (_dir, path) = directory();
+    fill_v2(&path);
+    Contents::of(&Store::open(&path).unwrap())
+}
+
+fn copy_of(name: &str) -> (tempfile::TempDir, PathBuf) {
+    let (dir, path) = directory();
+    fs::copy(stored(name), &path).unwrap();
+    (dir, path)
+}
+
+#[test]
+fn a_store_of_version_2_opens() {
+    let today = made_today();
+    assert!(today.changes.len() > 10 && today.inbox.len() == 1);
+    assert!(today.books[0].found.iter().all(|found| !found.is_empty()));
+    for vfs in [Vfs::System, Vfs::Etui] {
+        let (_dir, path) = copy_of("v2.etui");
+        let mut options = Options::default();
+        options.vfs = vfs;
+        for _ in 0..2 {
+            let store = Store::open_with(&path, &options).unwrap();
+            assert_eq!(Contents::of(&store), today);
+            clean(&store);
+            store.close().unwrap();
+        }
+        let conn = Connection::open(&path).unwrap();
+        let version: i64 = conn
+            .pragma_query_value(None, "user_version", |r| r.get(0))
+            .unwrap();
+        assert_eq!(version, Store::schema_version());
+        conn.close().unwrap();
+        // It can be written as any other.
+        let store = Store::open_with(&path, &options).unwrap();
+        let contacts = store.contacts().unwrap();
+        let before = contacts.count().unwrap();
+        contacts.restore("v2-7").unwrap();
+        contacts.save(&card("new", "Łukas New")).unwrap();
+        contacts.save(&card("v2-3", "Łukas Changed")).unwrap();
+        store.merge_index().unwrap();
+        let found = contacts.find(&"name:łukas*".parse().unwrap()).unwrap();
+        assert_eq!(found.len(), today.books[0].found[1].len() + 2);
+        assert_eq!(contacts.count().unwrap(), before + 2);
+        clean(&store);
+        store.close().unwrap();
+    }
+}
+
+/// Opening to read changes nothing, so a store that would have to be migrated is refused.
+#[test]
+fn only_reading_does_not_migrate() {
+    for (name, version) in [("v1.etui", 1), ("v2.etui", 2)] {
+        if version == Store::schema_version() {
+            continue;
+        }
+        let (_dir, path) = copy_of(name);
+        let before = fs::read(&path).unwrap();
+        let error = Store::open_with(&path, &reading())
+            .err()
+            .expect("it is refused");
+        assert!(matches!(error, Error::ReadOnly { .. }), "{error:?}");
+        assert!(fs::read(&path).unwrap() == before);
+    }
+}
+
+/// Another process that has the file open and says so; it ends when its input does.
+struct Other {
+    child: Child,
+    lines: std::io::Lines<BufReader<std::process::ChildStdout>>,
+}
+
+impl Other {
+    fn start(role: &str, path: &Path) -> Self {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "another_process", "--nocapture"])
+            .env(ROLE, role)
+            .env(STORE, path)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        Self { child, lines }
+    }
+
+    fn told(&mut self) -> String {
+        let told = self
+            .lines
+            .find_map(|l| l.unwrap().strip_prefix('@').map(str::to_owned));
+        told.expect("it tells something")
+    }
+
+    /// Lets it go on; what it tells then.
+    fn end(mut self) -> String {
+        drop(self.child.stdin.take());
+        let told = self.told();
+        assert!(self.child.wait().unwrap().success());
+        told
+    }
+}
+
+#[test]
+fn another_process() {
+    let Ok(role) = std::env::var(ROLE) else {
+        return;
+    };
+    let path = PathBuf::from(std::env::var_os(STORE).unwrap());
+    let tell = |what: &str| {
+        let mut out = std::io::stdout().lock();
+        out.write_all(format!("\n@{what}\n").as_bytes()).unwrap();
+        out.flush().unwrap();
+    };
+    let wait = || std::io::stdin().lines().for_each(drop);
+    match role.as_str() {
+        "open" => {
+            let store = Store::open(&path).unwrap();
+            clean(&store);
+            tell(&store.contacts().unwrap().count().unwrap().to_string());
+        }
+        "read" => {
+            let conn = Connection::open(&path).unwrap();
+            conn.execute_batch("BEGIN").unwrap();
+            let count = || -> i64 {
+                let query = "SELECT count(*) FROM contact WHERE book = 'Contacts'";
+                conn.query_row(query, [], |r| r.get(0)).unwrap()
+            };
+            let before = count();
+            tell("open");
+            wait();
+            assert_eq!(count(), before, "it reads one state");
+            conn.execute_batch("COMMIT").unwrap();
+            tell(&count().to_string());
+        }
+        "write" => {
+            let conn = Connection::open(&path).unwrap();
+            let write = "BEGIN IMMEDIATE; UPDATE contact SET vcard = vcard WHERE uid = 'none'";
+            conn.execute_batch(write).unwrap();
+            tell("open");
+            wait();
+            conn.execute_batch("COMMIT").unwrap();
+            tell("done");
+        }
+        role => panic!("{role}"),
+    }
+}
+
+/// The number of contacts in the first address book of a fixture.
+fn count_of(name: &str) -> u64 {
+    let (_dir, path) = copy_of(name);
+    let store = Store::open(&path).unwrap();
+    store.contacts().unwrap().count().unwrap()
+}
+
+#[test]
+fn a_store_that_another_process_reads_is_migrated() {
+    for name in ["v1.etui", "v2.etui"] {
+        let (_dir, path) = copy_of(name);
+        let mut other = Other::start("read", &path);
+        assert_eq!(other.told(), "open");
+        let store = Store::open(&path).unwrap();
+        let count = store.contacts().unwrap().count().unwrap();
+        assert_eq!(count, count_of(name));
+        clean(&store);
+        assert_eq!(
+            other.end(),
+            count.to_string(),
+            "the view is there as before"
+        );
+        store.close().unwrap();
+        clean(&Store::open(&path).unwrap());
+    }
+}
+
+#[test]
+fn a_migration_waits_for_another_process_that_writes() {
+    for (name, version) in [("v1.etui", 1), ("v2.etui", 2)] {
+        let (_dir, path) = copy_of(name);
+        let mut other = Other::start("write", &path);
+        assert_eq!(other.told(), "open");
+        if version < Store::schema_version() {
+            let mut hasty = Options::default();
+            hasty.busy_timeout = Duration::from_millis(50);
+            assert!(
+                Store::open_with(&path, &hasty).is_err(),
+                "{name}: it is being written"
+            );
+        }
+        let opening = std::thread::spawn({
+            let path = path.clone();
+            move || {
+                Store::open(path)
+                    .unwrap()
+                    .contacts()
+                    .unwrap()
+                    .count()
+                    .unwrap()
+            }
+        });
+        std::thread::sleep(Duration::from_millis(100));
+        assert_eq!(other.end(), "done");
+        assert_eq!(opening.join().unwrap(), count_of(name));
+        clean(&Store::open(&path).unwrap());
+    }
+}
+
+#[test]
+fn several_processes_migrate_one_store_at_once() {
+    for name in ["v1.etui", "v2.etui"] {
+        let (_dir, path) = copy_of(name);
+        let others: Vec<Other> = (0..4).map(|_| Other::start("open", &path)).collect();
+        for other in others {
+            assert_eq!(other.end(), count_of(name).to_string(), "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_migration_that_is_killed_leaves_the_old_store_or_the_new_one() {
+    let today = made_today();
+    for millis in 0..12 {
+        let (_dir, path) = copy_of("v2.etui");
+        let mut other = Other::start("open", &path);
+        std::thread::sleep(Duration::from_millis(millis * 2));
+        other.child.kill().unwrap();
+        other.child.wait().unwrap();
+        let store = Store::open(&path).unwrap();
+        assert_eq!(Contents::of(&store), today);
+        clean(&store);
+    }
+}
