@@ -11,21 +11,18 @@
 
 use std::collections::HashSet;
 
+use super::alarms::due;
 use super::ics::Kind;
 use super::moment;
 use super::record::{Action, Alarm, Item, Record, Trigger};
 use super::record::{escaped, written};
 use super::recurrence::{End, Extra, Instance, Series, Timing};
 use super::summary::{MOST, Summary};
-use super::time::{Date, Duration, Time, Timestamp, Zone};
+use super::time::{Date, Time, Timestamp, Zone};
 use super::zones::Definition;
 use crate::collection::keys::{Key, KeyWriter, clip};
 use crate::collection::times::{self, SHORT, Times};
 use crate::collection::{Derived, Deriving};
-use crate::text::varint;
-
-/// Alarms of one record that are told of, each repetition counted.
-const MOST_ALARMS: usize = 256;
 
 /// Derives what is stored of `record`.
 pub(super) fn derive(record: &Record, _: &Deriving<'_>) -> Derived {
@@ -35,8 +32,10 @@ pub(super) fn derive(record: &Record, _: &Deriving<'_>) -> Derived {
     let once = first.as_ref().filter(|_| is_simple).filter(|i| is_short(i));
     let mut times = Times::default();
     match (once, main.timing.is_some() || record.items().len() > 1) {
-        (Some(instance), _) => times.alarms = alarms(main, instance),
-        (None, true) => times.series = Some(series(record)),
+        (Some(instance), _) => times.alarms = due::of_instance(main, instance),
+        (None, true) => {
+            times.series = Some(series(record, first.as_ref().filter(|_| is_simple)));
+        }
         (None, false) => {}
     }
     let (start, end) = match first {
@@ -121,13 +120,25 @@ fn first_instance(timing: &Timing) -> Option<Instance> {
     first
 }
 
-/// The row of a record that the list does not tell of.
-fn series(record: &Record) -> times::Series {
-    let bounds = record.series().bounds();
-    let first = bounds.start.seconds();
-    let until = match bounds.end {
-        Timestamp::MAX => i64::MAX,
-        end => end.seconds(),
+/// The row of a record that the list does not tell of; `first` if it happens once.
+fn series(record: &Record, once: Option<&Instance>) -> times::Series {
+    let (first, until) = match once {
+        // From wherever it is looked at.
+        Some(instance) => (
+            instance
+                .during
+                .start
+                .seconds()
+                .saturating_sub(moment::REACH),
+            instance.during.end.seconds().saturating_add(moment::REACH),
+        ),
+        None => {
+            let bounds = record.series().bounds();
+            match bounds.end {
+                Timestamp::MAX => (bounds.start.seconds(), i64::MAX),
+                end => (bounds.start.seconds(), end.seconds()),
+            }
+        }
     };
     times::Series {
         first,
@@ -148,95 +159,6 @@ fn earliest(alarm: &Alarm, first: i64) -> i64 {
         Trigger::Start(after) | Trigger::End(after) => first
             .saturating_add(after.nominal_seconds().min(0))
             .saturating_sub(moment::REACH),
-    }
-}
-
-/// The alarms of what happens once, each moment once.
-fn alarms(item: &Item, instance: &Instance) -> Vec<times::Alarm> {
-    let mut rows: Vec<times::Alarm> = Vec::new();
-    for alarm in &item.alarms {
-        let (base, after) = match alarm.trigger {
-            Trigger::At(at) => (Time::Utc(at), 0),
-            Trigger::Start(after) => (plus_days(&instance.start, after), after.seconds()),
-            Trigger::End(after) => (plus_days(&instance.end, after), after.seconds()),
-        };
-        let done = item.acknowledged.as_ref().map(|t| t.at(&Zone::UTC));
-        let done = done.max(alarm.acknowledged);
-        for extra in alarm.repetitions() {
-            let after = after.saturating_add(extra);
-            let floating = base.zone().is_none();
-            let at = base.at(&Zone::UTC).plus_seconds(after).seconds();
-            let is_known = rows.iter().any(|r| r.at == at && r.floating == floating);
-            let is_done = done.is_some_and(|done| at <= done.seconds());
-            if rows.len() >= MOST_ALARMS {
-                return rows;
-            }
-            if is_known || is_done {
-                continue;
-            }
-            let what = Due {
-                base: base.clone(),
-                after,
-                action: alarm.action,
-            };
-            rows.push(times::Alarm {
-                floating,
-                at,
-                what: what.encode(),
-            });
-        }
-    }
-    rows
-}
-
-fn plus_days(time: &Time, by: Duration) -> Time {
-    let wall = time.wall().plus_seconds(by.days().saturating_mul(86_400));
-    match time {
-        // A day's alarm is at an hour of it.
-        Time::Date(_) | Time::Floating(_) => Time::Floating(wall),
-        Time::Zoned(_, zone) => Time::Zoned(wall, zone.clone()),
-        Time::Utc(_) => Time::Utc(Zone::UTC.to_utc(wall)),
-    }
-}
-
-/// When an alarm is due, exactly, and what it does.
-///
-/// ```text
-/// what := base (`moment`) after:zigzag varint action:u8        `after` seconds after `base`
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Due {
-    pub(super) base: Time,
-    pub(super) after: i64,
-    pub(super) action: Action,
-}
-
-impl Due {
-    const ACTIONS: [Action; 4] = [Action::Display, Action::Audio, Action::Email, Action::Other];
-
-    fn encode(&self) -> Vec<u8> {
-        let mut out = Vec::new();
-        moment::push(&mut out, &self.base);
-        varint::push(&mut out, varint::zigzag(self.after));
-        let action = Self::ACTIONS.iter().position(|a| *a == self.action);
-        out.push(action.unwrap_or(0) as u8);
-        out
-    }
-
-    pub(super) fn decode(mut bytes: &[u8], zones: &mut moment::Named) -> Option<Self> {
-        let base = moment::take(&mut bytes, zones)?;
-        let after = varint::unzigzag(varint::take(&mut bytes)?);
-        let action = *Self::ACTIONS.get(usize::from(*bytes.first()?))?;
-        Some(Self {
-            base,
-            after,
-            action,
-        })
-    }
-
-    /// When it is due, seen from a zone.
-    pub(super) fn at(&self, viewer: &Zone) -> Timestamp {
-        self.base.at(viewer).plus_seconds(self.after)
     }
 }
 

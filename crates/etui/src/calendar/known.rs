@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::ics::Kind;
 use super::range::takes_time;
-use super::record::{Alarm, Item, Record, Status};
+use super::record::{Alarm, Item, Record, Status, Trigger};
 use super::recurrence::{Replaces, Series};
 use super::time::{Time, Timestamp};
 use super::zones::{Definition, Zones};
@@ -67,6 +67,17 @@ impl Known {
                 .filter_map(|(place, item)| Component::new(place, item))
                 .collect(),
         })
+    }
+
+    /// Whether some of its alarms depend on where one is, and others do not.
+    pub(super) fn is_mixed(&self) -> bool {
+        let floats = |c: &Component, alarm: &Alarm| {
+            c.start.zone().is_none() && !matches!(alarm.trigger, Trigger::At(_))
+        };
+        let all = self.components.iter();
+        let mut all = all.flat_map(|c| c.alarms.iter().map(move |alarm| floats(c, alarm)));
+        let first = all.next();
+        all.any(|other| Some(other) != first)
     }
 
     /// Whether instances of a component may go on for ever.

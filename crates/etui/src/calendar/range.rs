@@ -18,7 +18,7 @@ use super::moment::{self, Named, REACH};
 use super::record::{Record, Status};
 use super::summary::Stored;
 use super::time::{Time, Timestamp, Zone};
-use crate::collection::times::SHORT;
+use crate::collection::times::{self, SHORT};
 use crate::collection::{Reader, RecordId, list};
 use crate::error::Result;
 
@@ -213,20 +213,12 @@ impl Reader<'_, Record> {
         range: &Range<Timestamp>,
         mut visit: impl FnMut(i64, &Known),
     ) -> Result<()> {
-        let mut statement = self.conn.prepare_cached(
-            "SELECT record, times FROM series \
-             WHERE collection = ?1 AND until >= ?2 AND first < ?3",
-        )?;
-        let bounds = (range.start.seconds(), range.end.seconds());
-        let mut rows = statement.query((self.collection, bounds.0, bounds.1))?;
-        while let Some(row) = rows.next()? {
-            let record: i64 = row.get(0)?;
-            let times = row.get_ref(1)?.as_blob().unwrap_or_default();
+        let bounds = range.start.seconds()..range.end.seconds();
+        times::within(self.conn, self.collection, bounds, |record, times| {
             if let Some(known) = self.store.known_series.get(record, times) {
                 visit(record, &known);
             }
-        }
-        Ok(())
+        })
     }
 }
 

@@ -9,7 +9,7 @@
 //! entry  := field:u8  length:varint  value[length]
 //! value  := ' ' folded text ' '                       (all fields but phones)
 //!         | country:u8 ' ' digits ' ' extension       (phones)
-//!         | until:i64be                               (series)
+//!         | class:i64be first:i64be                   (series)
 //!         | floating:u8 at:i64be                      (alarms)
 //! ```
 //!
@@ -38,9 +38,9 @@ pub enum Key {
     Place = 11,
     Description = 12,
     Component = 13,
-    /// Until when a row of `series` goes; no text.
+    /// Where a row of `series` stands; no text.
     Series = 14,
-    /// When a row of `alarm` is due; no text.
+    /// Where a row of `alarm` stands; no text.
     Alarm = 15,
 }
 

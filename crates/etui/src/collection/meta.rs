@@ -19,8 +19,10 @@ pub(crate) const TERM_MARK: &str = "term_mark";
 pub(crate) const GRAM_MARK: &str = "gram_mark";
 /// Counts the syncs that had nothing else to write.
 pub(crate) const SYNCS: &str = "syncs";
-/// Up to this moment (Unix seconds) the bounds of alarms in `series` were moved.
+/// Up to this moment (Unix seconds) the alarms of `series` were moved on.
 pub(crate) const ALARM_MARK: &str = "alarm_mark";
+/// The same of those at floating times, as local time.
+pub(crate) const FLOATING_ALARM_MARK: &str = "floating_alarm_mark";
 /// Changes up to this number may be missing from `change`.
 pub(crate) const LOG_FLOOR: &str = "log_floor";
 

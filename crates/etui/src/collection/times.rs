@@ -4,15 +4,29 @@
 //! for no longer than [`SHORT`], is found there. Two tables hold the rest:
 //!
 //! ```text
-//! series  (collection, until, record) -> first, alarm, times   what happens often, or for long
-//! alarm   (collection, floating, at, record) -> what           what is to be told of, and when
+//! series  (collection, class, first, record)     what happens often, or for long
+//!         -> until, floating, alarm, due, times
+//! alarm   (collection, floating, at, record)     what is to be told of, and when
+//!         -> what
 //! ```
 //!
-//! Of a series `alarm` is a bound: none of its alarms is due before it, but those that were due
-//! before the moment up to which bounds were advanced (`calendar::alarms`).
+//! What happens from `first` until `until` is in the class of those that are as long, so that what
+//! has to do with a range of time is found at the price of the answer: of each class it begins
+//! less than the class's length before the range.
+//!
+//! ```text
+//! class 1 (4 days)     |--| |---|      |--|
+//! class 4 (32 days)  |----------|  |-------------|
+//! class 11 (ever)    |------------------------------- ...
+//!                              [ range )
+//! ```
+//!
+//! Of a series `alarm` is where its next alarm stands (`calendar::alarms`).
 //!
 //! Both are told in the record's keys ([`Key::Series`], [`Key::Alarm`]), from which they are taken
 //! back as they were put in.
+
+use std::ops::Range;
 
 use rusqlite::Connection;
 
@@ -21,6 +35,9 @@ use crate::error::Result;
 
 /// Seconds that something may last and be found by the list alone.
 pub(crate) const SHORT: i64 = 86_400;
+
+/// How long a series of a class lasts at the most, in days; those of the last class for ever.
+const CLASSES: [i64; 11] = [2, 4, 8, 16, 32, 128, 512, 2_048, 8_192, 65_536, 524_288];
 
 /// A row of `series`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,11 +71,21 @@ pub(crate) struct Times {
     pub(crate) alarms: Vec<Alarm>,
 }
 
+impl Series {
+    fn class(&self) -> i64 {
+        let length = self.until.saturating_sub(self.first);
+        let fits = |days: &i64| length <= days * 86_400;
+        let class = CLASSES.iter().position(fits).unwrap_or(CLASSES.len());
+        i64::try_from(class).unwrap_or(0)
+    }
+}
+
 impl Times {
     /// Tells it in a record's keys.
     pub(crate) fn push(&self, keys: &mut KeyWriter) {
         if let Some(series) = &self.series {
-            keys.entry(Key::Series, &series.until.to_be_bytes());
+            let place = [series.class(), series.first].map(i64::to_be_bytes);
+            keys.entry(Key::Series, &place.concat());
         }
         for alarm in &self.alarms {
             let mut value = [u8::from(alarm.floating); 9];
@@ -77,14 +104,16 @@ fn moment(value: &[u8]) -> Option<i64> {
 pub(crate) fn put(conn: &Connection, collection: i64, record: i64, times: &Times) -> Result<()> {
     if let Some(series) = &times.series {
         conn.prepare_cached(
-            "INSERT OR REPLACE INTO series (collection, until, record, first, alarm, times) \
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            "INSERT OR REPLACE INTO series \
+             (collection, class, first, record, until, floating, alarm, times) \
+             VALUES (?1, ?2, ?3, ?4, ?5, 0, ?6, ?7)",
         )?
         .execute((
             collection,
-            series.until,
-            record,
+            series.class(),
             series.first,
+            record,
+            series.until,
             series.alarm,
             &series.times,
         ))?;
@@ -103,11 +132,13 @@ pub(crate) fn put(conn: &Connection, collection: i64, record: i64, times: &Times
 pub(crate) fn remove(conn: &Connection, collection: i64, record: i64, keys: &[u8]) -> Result<()> {
     for (key, value) in Keys(keys) {
         match (key, value) {
-            (Key::Series, _) => {
+            (Key::Series, place) => {
+                let (class, first) = place.split_at_checked(8).unwrap_or_default();
                 conn.prepare_cached(
-                    "DELETE FROM series WHERE collection = ?1 AND until = ?2 AND record = ?3",
+                    "DELETE FROM series \
+                     WHERE collection = ?1 AND class = ?2 AND first = ?3 AND record = ?4",
                 )?
-                .execute((collection, moment(value), record))?;
+                .execute((collection, moment(class), moment(first), record))?;
             }
             (Key::Alarm, [floating, at @ ..]) => {
                 conn.prepare_cached(
@@ -117,6 +148,30 @@ pub(crate) fn remove(conn: &Connection, collection: i64, record: i64, keys: &[u8
                 .execute((collection, floating, moment(at), record))?;
             }
             _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Calls `visit` with the record and times of each series that may have to do with a range.
+pub(crate) fn within(
+    conn: &Connection,
+    collection: i64,
+    range: Range<i64>,
+    mut visit: impl FnMut(i64, &[u8]),
+) -> Result<()> {
+    let mut statement = conn.prepare_cached(
+        "SELECT record, times FROM series \
+         WHERE collection = ?1 AND class = ?2 AND first >= ?3 AND first < ?4 AND until >= ?5",
+    )?;
+    for (class, days) in (0i64..).zip(CLASSES.into_iter().map(Some).chain([None])) {
+        let since = match days {
+            Some(days) => range.start.saturating_sub(days * 86_400),
+            None => i64::MIN,
+        };
+        let mut rows = statement.query((collection, class, since, range.end, range.start))?;
+        while let Some(row) = rows.next()? {
+            visit(row.get(0)?, row.get_ref(1)?.as_blob().unwrap_or_default());
         }
     }
     Ok(())

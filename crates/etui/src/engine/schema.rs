@@ -12,7 +12,7 @@
 //! gram        (gram, first) -> ids                  three characters -> records
 //! inbox       id  -> what others wrote through the view `contact`
 //! shared      id  -> what calendar records share    frames of the objects they came in, zones
-//! series      (collection, until, record) -> times  what recurs or is long (`collection::times`)
+//! series      (collection, class, first, record)    what recurs or is long (`collection::times`)
 //! alarm       (collection, floating, at, record)    what is to be told of, and when
 //! ```
 //!

@@ -14,15 +14,18 @@ ALTER TABLE record ADD COLUMN places BLOB;      -- where its components stand th
 
 CREATE TABLE series (
     collection INTEGER NOT NULL,
-    until      INTEGER NOT NULL,       -- nothing of it is later (Unix s); for ever: 2^63-1
-    record     INTEGER NOT NULL,
+    class      INTEGER NOT NULL,       -- how long it lasts from first to until
     first      INTEGER NOT NULL,       -- nothing of it is earlier (Unix s)
-    alarm      INTEGER,                -- no alarm of it is due before, but those told of (Unix s)
+    record     INTEGER NOT NULL,
+    until      INTEGER NOT NULL,       -- nothing of it is later (Unix s); for ever: 2^63-1
+    floating   INTEGER NOT NULL,       -- 1: alarm is local time, wherever one is
+    alarm      INTEGER,                -- its next alarm (Unix s), or none is earlier; NULL: none
+    due        BLOB,                   -- the same exactly; NULL: not known yet
     times      BLOB NOT NULL,          -- the record's lines that say when
-    PRIMARY KEY (collection, until, record)
+    PRIMARY KEY (collection, class, first, record)
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX series_alarm ON series (collection, alarm) WHERE alarm IS NOT NULL;
+CREATE INDEX series_alarm ON series (collection, floating, alarm) WHERE alarm IS NOT NULL;
 
 CREATE TABLE alarm (
     collection INTEGER NOT NULL,

@@ -1,0 +1,238 @@
+//! Calendars: ranges, alarms and the date book, as an application asks for them.
+//!
+//! `cargo bench -p etui --bench calendar`
+//!
+//! Times are medians of a call, its transaction included; every range is another one, drawn by a
+//! fixed seed. Warm: the file is in the page cache and every series was asked for before.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(missing_docs)]
+
+use std::hint::black_box;
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use etui::calendar::time::{Timestamp, Zone};
+use etui::calendar::zones::Zones;
+use etui::calendar::{Calendar, Record};
+use etui::{RecordId, Store};
+use etui_testkit::calendars::{Calendars, Shape, Span, write_ics};
+use etui_testkit::rng::SplitMix64;
+
+const DAY: i64 = 86_400;
+/// Events a day, of dense data.
+const A_DAY: u32 = 10;
+/// Calls that are timed.
+const TIMED: usize = 400;
+
+fn main() {
+    println!(
+        "{:<58} {:>10} {:>10} {:>8}",
+        "one call", "median", "p95", "answer"
+    );
+    let mut weeks = Vec::new();
+    for years in [1, 10, 40] {
+        let (_dir, store) = store();
+        let calendar = store.calendar().unwrap();
+        let span = Span {
+            endless: Some(0),
+            ..Span::years(years)
+        };
+        fill(&calendar, span, u64::from(years * 365 * A_DAY), |s| {
+            s != Shape::Recurring
+        });
+        let row = ranges(&calendar, span.first_day, i64::from(span.days) - 7, 7);
+        weeks.push(row.0);
+        tell(
+            &format!("a week of {years} years, {A_DAY} events a day"),
+            row,
+        );
+    }
+    let base = weeks[1].as_secs_f64();
+    let of_base: Vec<_> = weeks
+        .iter()
+        .map(|w| format!("{:.2}", w.as_secs_f64() / base))
+        .collect();
+    println!("   1, 10, 40 years: {} of 10 years'\n", of_base.join(", "));
+
+    for years in [1, 10, 40] {
+        let (_dir, store) = store();
+        let calendar = store.calendar().unwrap();
+        let span = Span {
+            endless: Some(0),
+            ..Span::years(years)
+        };
+        fill(&calendar, span, u64::from(years * 365 * A_DAY), |s| {
+            s != Shape::Recurring
+        });
+        let endless = Span {
+            endless: Some(1_000),
+            ..Span::years(1)
+        };
+        fill(&calendar, endless, 1_000, |_| true);
+        let row = ranges(&calendar, span.first_day, i64::from(span.days) - 7, 7);
+        tell(
+            &format!("the same of {years} years with 1,000 unending series"),
+            row,
+        );
+        let today = 20_778;
+        let row = ranges(&calendar, today - 36_525, 2 * 36_525, 7);
+        tell("   a week within 100 years of today", row);
+    }
+    println!();
+
+    alarms();
+    println!();
+    date_book();
+}
+
+fn store() -> (tempfile::TempDir, Store) {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(dir.path().join("personal.etui")).unwrap();
+    (dir, store)
+}
+
+fn fill(calendar: &Calendar<'_>, span: Span, count: u64, wanted: impl Fn(Shape) -> bool) {
+    let zones = Zones::new();
+    let entries = Calendars::over(span.days.into(), span).filter(|e| wanted(e.shape));
+    let records: Vec<Record> = entries
+        .take(usize::try_from(count).unwrap())
+        .map(|e| Record::parse(e.text, &zones).unwrap())
+        .collect();
+    calendar.save_many(&records).unwrap();
+}
+
+/// Median, 95th percentile, and how many records were answered on the average.
+type Row = (Duration, Duration, f64);
+
+fn timed(mut call: impl FnMut(usize) -> usize) -> Row {
+    let mut times = Vec::with_capacity(TIMED);
+    let mut answers = 0;
+    for n in 0..TIMED + TIMED / 4 {
+        let begin = Instant::now();
+        let answer = black_box(call(n));
+        if n >= TIMED / 4 {
+            times.push(begin.elapsed());
+            answers += answer;
+        }
+    }
+    times.sort();
+    (
+        times[TIMED / 2],
+        times[TIMED * 95 / 100],
+        answers as f64 / TIMED as f64,
+    )
+}
+
+fn ranges(calendar: &Calendar<'_>, first_day: i64, days: i64, length: i64) -> Row {
+    let berlin = Zone::named("Europe/Berlin").unwrap();
+    let mut rng = SplitMix64::new(5);
+    // Whatever was saved is asked for once.
+    let all =
+        |from: i64, to: i64| Timestamp::from_seconds(from * DAY)..Timestamp::from_seconds(to * DAY);
+    calendar
+        .between(all(first_day, first_day + days), &berlin)
+        .unwrap();
+    timed(|_| {
+        let day = first_day + i64::try_from(rng.next_u64() % days.unsigned_abs()).unwrap();
+        calendar
+            .between(all(day, day + length), &berlin)
+            .unwrap()
+            .len()
+    })
+}
+
+fn tell(what: &str, (median, tail, answer): Row) {
+    println!("{what:<58} {:>10.1?} {:>10.1?} {answer:>8.1}", median, tail);
+}
+
+fn alarms() {
+    let berlin = Zone::named("Europe/Berlin").unwrap();
+    for count in [1_600, 12_800, 102_400] {
+        let (_dir, store) = store();
+        let calendar = store.calendar().unwrap();
+        let mut ics = Vec::new();
+        write_ics(&mut ics, 9, Span::USUAL, count).unwrap();
+        let go_on = &mut |_: etui::import::ImportEvent<'_>| ControlFlow::Continue(());
+        calendar.import(&*ics, go_on).unwrap();
+        let mut now = Span::USUAL.first_day * DAY + 2_000 * DAY;
+        let begin = Instant::now();
+        calendar
+            .alarms(Timestamp::from_seconds(now), 10, &berlin)
+            .unwrap();
+        let first = begin.elapsed();
+        let row = timed(|_| {
+            now += 600;
+            calendar
+                .alarms(Timestamp::from_seconds(now), 10, &berlin)
+                .unwrap()
+                .len()
+        });
+        tell(&format!("the next 10 alarms of {count} records"), row);
+        println!("   the first time, which finds where every series is: {first:.1?}");
+    }
+}
+
+fn date_book() {
+    for count in [100u64, 12_800, 102_400] {
+        let (_dir, store) = store();
+        let calendar = store.calendar().unwrap();
+        let mut ics = Vec::new();
+        write_ics(&mut ics, 9, Span::USUAL, count).unwrap();
+        let go_on = &mut |_: etui::import::ImportEvent<'_>| ControlFlow::Continue(());
+        calendar.import(&*ics, go_on).unwrap();
+        let row = timed(|_| {
+            let mut book = calendar.date_book().unwrap();
+            black_box(book.peek(count / 2).unwrap());
+            book.close().unwrap();
+            1
+        });
+        tell(&format!("date book of {count}: open, peek, close"), row);
+        let ids: Vec<RecordId> = calendar.all().unwrap().iter().map(|(id, _)| id).collect();
+        let mut book = calendar.date_book().unwrap();
+        let per = |begin: Instant| begin.elapsed() / u32::try_from(count).unwrap();
+        for _ in 0..2 {
+            let begin = Instant::now();
+            for id in &ids {
+                black_box(calendar.by_id(*id).unwrap());
+            }
+            let native = per(begin);
+            let begin = Instant::now();
+            for index in 0..count {
+                black_box(book.peek(index).unwrap());
+            }
+            let peek = per(begin);
+            let begin = Instant::now();
+            for index in 0..count {
+                let taken = book.take(index).unwrap();
+                book.release(taken);
+            }
+            let clean = per(begin);
+            println!(
+                "   a record: by_id {native:.1?}, peek {peek:.1?}, take and release {clean:.1?}"
+            );
+        }
+        if count <= 12_800 {
+            let zones = Zones::new();
+            let records: Vec<Record> = (0..count)
+                .map(|i| {
+                    let mut record = book.take(i).unwrap().record().unwrap();
+                    record.set(0, "PRIORITY", "3", &zones).unwrap();
+                    record
+                })
+                .collect();
+            let begin = Instant::now();
+            for (index, record) in (0..).zip(records) {
+                let taken = book.take(index).unwrap();
+                book.release_dirty(taken, record).unwrap();
+            }
+            let dirty = per(begin);
+            let begin = Instant::now();
+            book.sync().unwrap();
+            println!(
+                "   take and release dirty {dirty:.1?} a record, sync {:.1?} a record",
+                per(begin)
+            );
+        }
+    }
+}
