@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use etui::calendar::{Calendar, Record};
+use etui::collection;
 use etui::contacts::{Contacts, Reader};
 use etui::store::Options;
 use etui::{Error, Snapshot, Store};
@@ -102,6 +104,31 @@ impl App {
         let books = names.iter().map(|name| Ok(snapshot.address_book(name)?));
         books.collect()
     }
+}
+
+/// The calendar of this name, or else the first.
+pub fn calendar<'s>(store: &'s Store, name: Option<&str>) -> Result<Calendar<'s>> {
+    Ok(match name {
+        Some(name) => store.calendar_named(name)?,
+        None => store.calendar()?,
+    })
+}
+
+/// The calendar that is named, or else all of them, in one state, with their names.
+pub fn calendars_in<'s>(
+    name: Option<&str>,
+    store: &Store,
+    snapshot: &'s Snapshot<'_>,
+) -> Result<Vec<(String, collection::Reader<'s, Record>)>> {
+    let names = match name {
+        Some(name) => vec![name.to_owned()],
+        None => store.calendars()?,
+    };
+    let calendars = names.into_iter().map(|name| {
+        let reader = snapshot.calendar_named(&name)?;
+        Ok((name, reader))
+    });
+    calendars.collect()
 }
 
 /// Makes the directory of `path` (0700) when there is none.

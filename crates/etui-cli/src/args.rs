@@ -105,6 +105,9 @@ pub enum Command {
     /// Find, show and change contacts
     #[command(subcommand, alias = "contact", after_help = c::contacts::EXAMPLES)]
     Contacts(c::contacts::Command),
+    /// Show what is on, and change it
+    #[command(alias = "cal")]
+    Calendar(c::calendar::Args),
     /// Take contacts out as vCards
     Export(c::export::Args),
     /// Check that the store is whole

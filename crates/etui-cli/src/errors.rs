@@ -3,10 +3,10 @@
 //! ```text
 //! 0  done
 //! 1  failed for a reason of the system's: a file cannot be read or written, or is in the way
-//! 2  not understood: options, filters, names; or more than one contact fits where one is meant
+//! 2  not understood: options, filters, names; or more than one record fits where one is meant
 //! 3  something was refused; the rest went in
-//! 4  nothing found: no such contact, address book, earlier version
-//! 5  the contact was changed meanwhile; nothing was overwritten
+//! 4  nothing found: no such record, collection, earlier version
+//! 5  the record was changed meanwhile; nothing was overwritten
 //! 6  the store cannot be used: none there, not one, too new, read-only, busy, disk full
 //! 7  the store is damaged
 //! ```
@@ -16,6 +16,7 @@ use std::io;
 use std::path::Path;
 
 use etui::Error;
+use etui::calendar::RecordError;
 use etui::contacts::CardError;
 
 /// Why a command did not do what it was asked.
@@ -86,8 +87,9 @@ impl Failure {
                 | Error::Filter(_)
                 | Error::BadLocale { .. }
                 | Error::BadRegion { .. }
-                | Error::Card(CardError::BadProperty(_)) => 2,
-                Error::Card(_) => 3,
+                | Error::Card(CardError::BadProperty(_))
+                | Error::Record(RecordError::BadProperty(_)) => 2,
+                Error::Card(_) | Error::Record(_) => 3,
                 Error::NoCollection { .. }
                 | Error::NoRecord { .. }
                 | Error::NothingToUndo { .. } => 4,
@@ -124,8 +126,9 @@ impl Failure {
                 | Error::Filter(_)
                 | Error::BadLocale { .. }
                 | Error::BadRegion { .. }
-                | Error::Card(CardError::BadProperty(_)) => "usage",
-                Error::Card(_) => "refused",
+                | Error::Card(CardError::BadProperty(_))
+                | Error::Record(RecordError::BadProperty(_)) => "usage",
+                Error::Card(_) | Error::Record(_) => "refused",
                 Error::NoCollection { .. }
                 | Error::NoRecord { .. }
                 | Error::NothingToUndo { .. } => "not_found",
@@ -186,6 +189,12 @@ impl From<Error> for Failure {
 
 impl From<CardError> for Failure {
     fn from(error: CardError) -> Self {
+        Self::Library(error.into())
+    }
+}
+
+impl From<RecordError> for Failure {
+    fn from(error: RecordError) -> Self {
         Self::Library(error.into())
     }
 }

@@ -8,6 +8,7 @@ mod args;
 mod commands;
 mod errors;
 mod output;
+mod times;
 
 use std::process::ExitCode;
 

@@ -22,7 +22,9 @@ const MAX_PROBLEMS: usize = 100;
 pub struct CheckReport {
     /// Live contacts looked at.
     pub contacts: u64,
-    /// Contacts in the trash.
+    /// Live calendar entries looked at.
+    pub entries: u64,
+    /// Records in the trash.
     pub removed: u64,
     /// What is wrong; empty: all is well.
     pub problems: Vec<String>,
@@ -43,9 +45,11 @@ impl CheckReport {
 pub struct Stats {
     /// Address books with their numbers of contacts, the default one first.
     pub address_books: Vec<(String, u64)>,
-    /// Contacts in the trash.
+    /// Calendars with their numbers of entries, the default one first.
+    pub calendars: Vec<(String, u64)>,
+    /// Records in the trash.
     pub removed: u64,
-    /// Bytes of all live vCards.
+    /// Bytes of all live records' texts.
     pub text_bytes: u64,
     /// Bytes of the database file.
     pub file_bytes: u64,
@@ -126,13 +130,14 @@ impl Store {
             let uid = String::from_utf8_lossy(blob(1)?);
             let text = blob(4)?.to_vec();
             let live: bool = row.get(3)?;
-            if live {
-                report.contacts += 1;
-            } else {
-                report.removed += 1;
-            }
             let kind: Option<String> = row.get(7)?;
-            let Some(kind) = kind.as_deref().and_then(Kind::of_stored) else {
+            let kind = kind.as_deref().and_then(Kind::of_stored);
+            match (live, kind) {
+                (false, _) => report.removed += 1,
+                (true, Some(Kind::Calendar)) => report.entries += 1,
+                (true, _) => report.contacts += 1,
+            }
+            let Some(kind) = kind else {
                 report.add(format!("record {id} ({uid}) is in no collection"));
                 continue;
             };
@@ -205,15 +210,20 @@ impl Store {
             let pending =
                 |mark| -> Result<u64> { Ok((latest - meta::number(conn, mark)?).unsigned_abs()) };
             let page = number("PRAGMA page_size")?;
-            let mut books = conn.prepare(
+            let mut named = conn.prepare(
                 "SELECT c.name, (SELECT coalesce(sum(count), 0) FROM list_span s \
                                  WHERE s.collection = c.id) \
-                 FROM collection c WHERE c.kind = 'contacts' ORDER BY c.id",
+                 FROM collection c WHERE c.kind = ?1 ORDER BY c.id",
             )?;
-            let books =
-                books.query_map([], |r| Ok((r.get(0)?, r.get::<_, i64>(1)?.unsigned_abs())))?;
+            let mut counted = |kind: Kind| -> Result<Vec<(String, u64)>> {
+                let all = named.query_map([kind.stored()], |r| {
+                    Ok((r.get(0)?, r.get::<_, i64>(1)?.unsigned_abs()))
+                })?;
+                Ok(all.collect::<rusqlite::Result<_>>()?)
+            };
             Ok(Stats {
-                address_books: books.collect::<rusqlite::Result<_>>()?,
+                address_books: counted(Kind::Contacts)?,
+                calendars: counted(Kind::Calendar)?,
                 removed: number("SELECT count(*) FROM record WHERE removed IS NOT NULL")?,
                 text_bytes: number("SELECT sum(length(text)) FROM record WHERE removed IS NULL")?,
                 file_bytes: page * number("PRAGMA page_count")?,

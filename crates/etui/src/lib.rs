@@ -1,8 +1,9 @@
 //! Personal data kept on the person's own device, in one file: as fast and as durable as the
 //! hardware allows.
 //!
-//! A [`Store`] is one file. It holds address books ([`contacts::Contacts`]) of vCards, kept byte
-//! for byte as they came, and beside them what finding and listing needs.
+//! A [`Store`] is one file. It holds address books ([`contacts::Contacts`]) of vCards and calendars
+//! ([`calendar::Calendar`]) of iCalendar components, kept byte for byte as they came, and beside
+//! them what finding and listing needs.
 //!
 //! ```
 //! use etui::Store;
@@ -31,9 +32,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The rooms: [`store`] opens and closes, [`contacts`] saves and finds, [`import`] reads foreign
-//! files, [`collection`] is what every kind of record shares, [`text`] folds and sorts. How they
-//! stand on each other is drawn in the book (`docs/src/architecture.md`).
+//! The rooms: [`store`] opens and closes; [`contacts`] and [`calendar`] are what a store holds;
+//! [`collection`] saves and reads either, [`filter`] says which records are meant, [`query`] answers
+//! that and [`view`] follows it, each the same for both; [`import`] reads foreign files, [`text`]
+//! folds and sorts. How they stand on each other is drawn in the book
+//! (`docs/src/architecture.md`).
 
 mod backup;
 pub mod calendar;

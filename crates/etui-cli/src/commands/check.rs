@@ -8,18 +8,18 @@ use crate::output::{plural, shown};
 const EXAMPLES: &str = "\
 Examples:
   etui check                       look at everything, change nothing
-  etui check --repair              make lists and search index anew from the contacts
+  etui check --repair              make lists and search index anew from the records
 
 The exit code is 7 when something is wrong, and 3 when the store is whole but something that
 another program wrote through SQLite could not be taken in.";
 
 /// Check that the store is whole
 ///
-/// Looks at the file, at every contact, and at the lists and indexes made from them.
+/// Looks at the file, at every contact and calendar entry, and at the lists and indexes made from them.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Make everything that is derived from the contacts anew
+    /// Make everything that is derived from the records anew
     #[arg(long)]
     repair: bool,
 }
@@ -63,8 +63,12 @@ pub fn run(app: &mut App, args: &Args) -> Result<()> {
             plural(found as u64, "problem")
         ))?;
     }
+    let entries = match report.entries {
+        0 => String::new(),
+        n => format!(", {}", plural(n, "calendar entry")),
+    };
     app.out.say(format!(
-        "{}: {}, {} in the trash.",
+        "{}: {}{entries}, {} in the trash.",
         if report.inbox.is_empty() {
             "All is well"
         } else {

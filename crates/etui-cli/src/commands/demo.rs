@@ -1,13 +1,16 @@
-//! `etui demo`: what a person does with an address book, each with its time.
+//! `etui demo`: what a person does with an address book and a calendar, each with its time.
 
 use std::hint::black_box;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use etui::calendar::time::{Date, Zone};
+use etui::calendar::{Calendar, Occurrence};
 use etui::contacts::{Card, Contacts, Entry, Filter, Page};
 use etui::import::{ImportEvent, ImportReport};
 use etui::{Condition, Error, Kind, Store};
+use etui_testkit::calendars::{self, Span};
 use etui_testkit::{fixtures, people};
 
 use super::import::summary;
@@ -24,7 +27,7 @@ Examples:
 
 Nothing is left behind unless --keep is given. Your own store is not touched.";
 
-/// Show what etui does, on an address book made up for it
+/// Show what etui does, on an address book and a calendar made up for it
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -41,8 +44,13 @@ pub struct Args {
 const SEED: u64 = 7;
 /// The one among them who is looked for, or one before.
 const SOMEBODY: u64 = 4_640;
+/// 6 June 2022, in days since 1970-01-01.
+const SOME_MONDAY: i64 = 19_149;
 /// Fast reads are done this often, and the median is told.
 const RUNS: usize = 9;
+
+/// One calendar entry is made up for so many people.
+const PEOPLE_AN_ENTRY: u64 = 4;
 
 /// Terminals narrower than this get results on lines of their own.
 const ROOMY: usize = 90;
@@ -74,16 +82,26 @@ pub fn run(app: &mut App, args: &Args) -> Result<()> {
     options.merge_substrings = false;
     let store = Store::open_with(&path, &options)?;
     let book = store.contacts()?;
-    let mut demo = Demo { app, book: &book };
+    let calendar = store.calendar()?;
+    let mut demo = Demo {
+        app,
+        book: &book,
+        calendar: &calendar,
+    };
     demo.fill(args.people)?;
     store.merge_index()?;
     demo.find(args.people)?;
     demo.browse()?;
     demo.change(args.people)?;
+    demo.plan(args.people.div_ceil(PEOPLE_AN_ENTRY))?;
     let bytes = store.stats()?.file_bytes;
-    let contacts = book.count()?;
+    let kept = format!(
+        "{} and {}",
+        plural(book.count()?, "contact"),
+        plural(calendar.count()?, "calendar entry")
+    );
     store.close()?;
-    farewell(app, &path, args.keep.is_some(), contacts, bytes)
+    farewell(app, &path, args.keep.is_some(), &kept, bytes)
 }
 
 /// Leaves nothing behind also after Ctrl-C.
@@ -97,34 +115,34 @@ fn remove_when_interrupted(directory: PathBuf) -> Result<()> {
     .map_err(|e| Failure::Other(e.to_string()))
 }
 
-fn farewell(app: &mut App, path: &Path, kept: bool, contacts: u64, bytes: u64) -> Result<()> {
+fn farewell(app: &mut App, path: &Path, is_kept: bool, kept: &str, bytes: u64) -> Result<()> {
     let path = path.display().to_string();
     let path = shown(&path);
     app.out.say("")?;
-    app.out.say(if kept {
+    let size = size(bytes);
+    app.out.say(if is_kept {
         format!(
-            "{} are kept in one file of {}: {path}\nLook around: etui --store {path} contacts list",
-            plural(contacts, "contact"),
-            size(bytes)
+            "{kept} are kept in one file of {size}: {path}\n\
+             Look around: etui --store {path} contacts list"
         )
     } else {
-        format!(
-            "{} were kept in one file of {}, which is gone again.",
-            plural(contacts, "contact"),
-            size(bytes)
-        )
+        format!("{kept} were kept in one file of {size}, which is gone again.")
     })?;
     app.out.say("")?;
     app.out.say("Now your own:")?;
     app.out
         .say("  etui import contacts.vcf      a file that your phone or address book exports")?;
+    app.out
+        .say("  etui import calendar.ics      a file that your calendar exports")?;
     app.out.say("  etui contacts find ann")?;
+    app.out.say("  etui calendar agenda week")?;
     app.out.say("  etui contacts --help")
 }
 
 struct Demo<'a, 's> {
     app: &'a mut App,
     book: &'a Contacts<'s>,
+    calendar: &'a Calendar<'s>,
 }
 
 impl Demo<'_, '_> {
@@ -303,6 +321,43 @@ impl Demo<'_, '_> {
         self.step("bring back", &self.now(&uid)?, time)
     }
 
+    /// Brings in a made-up calendar, and looks at a week of it.
+    fn plan(&mut self, number: u64) -> Result<()> {
+        self.app.out.say("")?;
+        self.heading(&format!(
+            "A calendar of {}",
+            plural(number, "made-up entry")
+        ))?;
+        let mut text = Vec::new();
+        calendars::write_ics(&mut text, SEED, Span::USUAL, number)
+            .map_err(|e| Failure::named_io("made-up entries", e))?;
+        let calendar = self.calendar;
+        let (report, time) =
+            once(|| calendar.import(text.as_slice(), &mut |_| ControlFlow::Continue(())))?;
+        self.step("import a calendar of eleven years", &summary(&report), time)?;
+
+        // The same everywhere, as the data is.
+        let zone = Zone::UTC;
+        let day = Date::from_days(SOME_MONDAY).midnight();
+        let at = |days: i64| zone.to_utc(day.plus_seconds(days * 86_400));
+        let (week, time) = median(|| calendar.between(at(0)..at(7), &zone))?;
+        self.step("what is on from 6 to 12 June 2022", &titles(&week), time)?;
+        let far = at(30_000)..at(30_007);
+        let (week, time) = median(|| calendar.between(far.clone(), &zone))?;
+        self.step(
+            "a week in 2104: what recurs without end",
+            &titles(&week),
+            time,
+        )?;
+        let (alarms, time) = median(|| calendar.alarms(at(0), 10, &zone))?;
+        let first = alarms.first().map_or("none", |alarm| alarm.title.as_str());
+        let text = format!("{}, the first for {first}", count(alarms.len() as u64));
+        self.step("the next 10 alarms", &text, time)?;
+        let (busy, time) = median(|| calendar.free_busy(at(0)..at(7), &zone))?;
+        let text = format!("taken in {}", plural(busy.len() as u64, "block"));
+        self.step("free or busy that week", &text, time)
+    }
+
     /// The contact as it is now, in a few words.
     fn now(&self, uid: &str) -> Result<String> {
         match self.book.get(uid)? {
@@ -328,19 +383,28 @@ fn who(card: &Card) -> String {
     format!("{}, {phone}", card.display_name())
 }
 
-/// `57 found: Anna Meyer, Jan Meyer, ...`
+/// `57: Anna Meyer, Jan Meyer, ...`
 fn names(found: &[Entry]) -> String {
-    let mut some: Vec<&str> = found.iter().map(|e| e.summary.name.as_str()).collect();
+    some_of(
+        found.iter().map(|e| e.summary.name.as_str()).collect(),
+        "nobody",
+    )
+}
+
+/// `12: Jour fixe, Lunch, ...`
+fn titles(found: &[Occurrence]) -> String {
+    some_of(found.iter().map(|o| o.title.as_str()).collect(), "nothing")
+}
+
+/// How many there are, and the first two; `nobody` for none.
+fn some_of(all: Vec<&str>, nobody: &str) -> String {
+    let mut some = all.clone();
     some.dedup();
     some.truncate(2);
-    let more = if found.len() > some.len() {
-        ", …"
-    } else {
-        ""
-    };
-    match found {
-        [] => "nobody".to_owned(),
-        _ => format!("{}: {}{more}", count(found.len() as u64), some.join(", ")),
+    let more = if all.len() > some.len() { ", …" } else { "" };
+    match all.len() {
+        0 => nobody.to_owned(),
+        n => format!("{}: {}{more}", count(n as u64), some.join(", ")),
     }
 }
 

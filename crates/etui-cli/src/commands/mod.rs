@@ -1,6 +1,7 @@
 //! A file per command: its arguments, its help, what it does.
 
 pub mod backup;
+pub mod calendar;
 pub mod check;
 pub mod completions;
 pub mod contacts;
@@ -16,6 +17,7 @@ pub mod restore;
 pub mod stats;
 
 mod file;
+mod records;
 
 use crate::app::App;
 use crate::args::Command;
@@ -27,6 +29,7 @@ pub fn run(app: &mut App, command: Command) -> Result<()> {
         Command::Demo(args) => demo::run(app, &args),
         Command::Init(args) => init::run(app, &args),
         Command::Import(args) => import::run(app, &args),
+        Command::Calendar(args) => calendar::run(app, args),
         Command::Contacts(command) => contacts::run(app, command),
         Command::Export(args) => export::run(app, &args),
         Command::Check(args) => check::run(app, &args),

@@ -29,8 +29,12 @@ pub fn run(app: &mut App, _args: &Args) -> Result<()> {
         let text = format!("{}: {}", shown(name), plural(*contacts, "contact"));
         rows.push(("Address book", text));
     }
+    for (name, entries) in &stats.calendars {
+        let text = format!("{}: {}", shown(name), plural(*entries, "entry"));
+        rows.push(("Calendar", text));
+    }
     rows.push(("In the trash", count(stats.removed)));
-    rows.push(("vCards", size(stats.text_bytes)));
+    rows.push(("Texts", size(stats.text_bytes)));
     rows.push((
         "File",
         format!(

@@ -13,6 +13,7 @@ use std::borrow::Cow;
 use std::io::{BufWriter, IsTerminal, Stdout, Write};
 use std::process::ExitCode;
 
+use etui::calendar::time::Zone;
 use serde::Serialize;
 
 pub use progress::Progress;
@@ -32,6 +33,8 @@ pub enum Style {
     Dim,
     /// What went wrong.
     Red,
+    /// What does not hold any more.
+    Struck,
 }
 
 /// Where output goes.
@@ -41,6 +44,8 @@ pub struct Out {
     pub json: bool,
     /// Whether standard output is a terminal.
     pub terminal: bool,
+    /// The zone whose clock times are shown by; the computer's without.
+    pub zone: Option<Zone>,
     quiet: bool,
     colour: bool,
     colour_errors: bool,
@@ -63,10 +68,16 @@ impl Out {
             stdout: BufWriter::with_capacity(64 << 10, std::io::stdout()),
             json: global.json,
             terminal,
+            zone: None,
             quiet: global.quiet,
             colour: wanted(terminal),
             colour_errors: wanted(std::io::stderr().is_terminal()),
         }
+    }
+
+    /// The zone whose clock times are shown by.
+    pub fn zone(&self) -> Zone {
+        self.zone.clone().unwrap_or_else(Zone::system)
     }
 
     /// Whether colour is used.
@@ -176,6 +187,38 @@ impl Out {
     }
 }
 
+/// Hands on to standard output what is written to it.
+pub struct ToOut<'a> {
+    out: &'a mut Out,
+    failure: Option<Failure>,
+}
+
+impl<'a> ToOut<'a> {
+    /// To this.
+    pub fn new(out: &'a mut Out) -> Self {
+        Self { out, failure: None }
+    }
+
+    /// Why something could not be written.
+    pub fn failure(self) -> Option<Failure> {
+        self.failure
+    }
+}
+
+impl Write for ToOut<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.out.bytes(bytes).map_err(|e| {
+            self.failure = Some(e);
+            std::io::Error::other("standard output")
+        })?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
 /// Writes `{"error": {"kind": ..., "message": ...}}` to standard error.
 pub fn json_error(failure: &Failure) {
     let error = json::ErrorObject::of(failure);
@@ -211,6 +254,7 @@ fn paint(colour: bool, style: Style, text: &str) -> Cow<'_, str> {
         Style::Bold => 1,
         Style::Dim => 2,
         Style::Red => 31,
+        Style::Struck => 9,
     };
     Cow::Owned(format!("\x1b[{code}m{text}\x1b[0m"))
 }

@@ -15,10 +15,13 @@ pub fn count(n: u64) -> String {
     out
 }
 
-/// `1 contact`, `12,800 contacts`.
+/// `1 contact`, `12,800 contacts`, `3 entries`.
 pub fn plural(n: u64, thing: &str) -> String {
-    let s = if n == 1 { "" } else { "s" };
-    format!("{} {thing}{s}", count(n))
+    match (n, thing.strip_suffix("try")) {
+        (1, _) => format!("1 {thing}"),
+        (n, Some(stem)) => format!("{} {stem}tries", count(n)),
+        (n, None) => format!("{} {thing}s", count(n)),
+    }
 }
 
 /// `512 bytes`, `2.1 kB`, `13 MB`.
@@ -69,6 +72,8 @@ mod tests {
         assert_eq!(count(12_800), "12,800");
         assert_eq!(count(1_234_567), "1,234,567");
         assert_eq!(plural(1, "contact"), "1 contact");
+        assert_eq!(plural(0, "contact"), "0 contacts");
+        assert_eq!(plural(12_800, "entry"), "12,800 entries");
         assert_eq!(size(1), "1 byte");
         assert_eq!(size(2_140), "2.1 kB");
         assert_eq!(size(999_900), "1.0 MB");

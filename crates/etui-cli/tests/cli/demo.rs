@@ -45,11 +45,20 @@ fn the_demo_says_what_it_does() {
       TIME  remove                                            in the trash
       TIME  bring back                                        Pierre Durand, +33199007742
 
-    289 contacts were kept in one file of 520 kB, which is gone again.
+    A calendar of 50 made-up entries
+      TIME  import a calendar of eleven years                 50 added (16 kB)
+      TIME  what is on from 6 to 12 June 2022                 1: Visita with Grace
+      TIME  a week in 2104: what recurs without end           2: Train with project Nordlicht, Visita with Grace
+      TIME  the next 10 alarms                                10, the first for Visita with Grace
+      TIME  free or busy that week                            taken in 1 block
+
+    289 contacts and 50 calendar entries were kept in one file of 573 kB, which is gone again.
 
     Now your own:
       etui import contacts.vcf      a file that your phone or address book exports
+      etui import calendar.ics      a file that your calendar exports
       etui contacts find ann
+      etui calendar agenda week
       etui contacts --help
     $ ls -A; ls tmp
     people.vcf
@@ -61,20 +70,22 @@ fn the_demo_says_what_it_does() {
 fn it_can_be_kept() {
     let place = Place::new();
     session!(place, [
-        "etui demo --people 20 --keep demo.etui | tail -8 | sed 's/of [0-9]* kB/of SIZE/'",
+        "etui demo --people 20 --keep demo.etui | tail -10 | sed 's/of [0-9]* kB/of SIZE/'",
         "etui --store demo.etui contacts find name:an* --limit 1",
         "etui demo --people 20 --keep demo.etui",
         "etui --json demo --people 1 | head -1 | cut -d, -f1,2",
         "etui demo --people 0",
     ], @r#"
-    $ etui demo --people 20 --keep demo.etui | tail -8 | sed 's/of [0-9]* kB/of SIZE/'
+    $ etui demo --people 20 --keep demo.etui | tail -10 | sed 's/of [0-9]* kB/of SIZE/'
 
-    109 contacts are kept in one file of SIZE: demo.etui
+    109 contacts and 5 calendar entries are kept in one file of SIZE: demo.etui
     Look around: etui --store demo.etui contacts list
 
     Now your own:
       etui import contacts.vcf      a file that your phone or address book exports
+      etui import calendar.ics      a file that your calendar exports
       etui contacts find ann
+      etui calendar agenda week
       etui contacts --help
     $ etui --store demo.etui contacts find name:an* --limit 1
      #  Name                 Organisation          Phone             E-mail

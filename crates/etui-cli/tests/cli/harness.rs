@@ -62,6 +62,7 @@ impl Place {
             .env("HOME", self.dir.path())
             .env("TMPDIR", self.path("tmp"))
             .env("LANG", "C.UTF-8")
+            .env("TZ", "Europe/Berlin")
             .current_dir(self.dir.path());
         command
     }

@@ -16,6 +16,7 @@ fn help_teaches() {
       init         Make a store
       import       Bring in vCard files
       contacts     Find, show and change contacts
+      calendar     Show what is on, and change it
       export       Take contacts out as vCards
       check        Check that the store is whole
       backup       Copy the store, while it is in use
@@ -250,6 +251,7 @@ fn mistyped_commands_get_a_hint() {
       init         Make a store
       import       Bring in vCard files
       contacts     Find, show and change contacts
+      calendar     Show what is on, and change it
       export       Take contacts out as vCards
       check        Check that the store is whole
       backup       Copy the store, while it is in use
@@ -306,7 +308,7 @@ fn manual_pages_and_completions() {
     .SH NAME
     $ etui man pages && ls pages | tr '\n' ' '
     Wrote the manual pages to pages
-    etui-backup.1 etui-check.1 etui-completions.1 etui-contacts-add.1 etui-contacts-books.1 etui-contacts-edit.1 etui-contacts-find.1 etui-contacts-list.1 etui-contacts-remove.1 etui-contacts-restore.1 etui-contacts-show.1 etui-contacts-watch.1 etui-contacts.1 etui-demo.1 etui-export.1 etui-generate.1 etui-import.1 etui-init.1 etui-lab.1 etui-man.1 etui-recover.1 etui-restore.1 etui-stats.1 etui.1 
+    etui-backup.1 etui-calendar-add.1 etui-calendar-agenda.1 etui-calendar-alarms.1 etui-calendar-calendars.1 etui-calendar-edit.1 etui-calendar-find.1 etui-calendar-freebusy.1 etui-calendar-list.1 etui-calendar-remove.1 etui-calendar-restore.1 etui-calendar-show.1 etui-calendar-watch.1 etui-calendar.1 etui-check.1 etui-completions.1 etui-contacts-add.1 etui-contacts-books.1 etui-contacts-edit.1 etui-contacts-find.1 etui-contacts-list.1 etui-contacts-remove.1 etui-contacts-restore.1 etui-contacts-show.1 etui-contacts-watch.1 etui-contacts.1 etui-demo.1 etui-export.1 etui-generate.1 etui-import.1 etui-init.1 etui-lab.1 etui-man.1 etui-recover.1 etui-restore.1 etui-stats.1 etui.1 
     $ etui completions fish | grep -c contacts > n; test $(cat n) -gt 10
     $ etui completions zsh | head -1
     #compdef etui

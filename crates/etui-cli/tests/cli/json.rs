@@ -74,24 +74,26 @@ fn stores_and_files() {
     $ etui --json init --locale de-DE
     {"path":"~/.local/share/etui/personal.etui","locale":"de-DE","region":"DE"}
     $ etui --json import people.vcf
-    {"added":4,"changed":0,"unchanged":0,"refused":0,"files":[{"file":"people.vcf","bytes":590,"added":4,"changed":0,"unchanged":0,"refused":0,"refusals":[]}]}
+    {"added":4,"changed":0,"unchanged":0,"refused":0,"files":[{"file":"people.vcf","holds":"contacts","bytes":590,"added":4,"changed":0,"unchanged":0,"refused":0,"refusals":[],"warned":0,"warnings":[]}]}
     $ (cat people.vcf; echo more) | etui --json import -
-    {"added":0,"changed":0,"unchanged":4,"refused":1,"files":[{"file":"-","bytes":595,"added":0,"changed":0,"unchanged":4,"refused":1,"refusals":[{"line":33,"last_line":33,"reason":"this text belongs to no record; remove it, or put BEGIN and END lines around it","excerpt":"more"}]}]}
+    {"added":0,"changed":0,"unchanged":4,"refused":1,"files":[{"file":"-","holds":"contacts","bytes":595,"added":0,"changed":0,"unchanged":4,"refused":1,"refusals":[{"line":33,"last_line":33,"reason":"this text belongs to no record; remove it, or put BEGIN and END lines around it","excerpt":"more"}],"warned":0,"warnings":[]}]}
     {"error":{"kind":"refused","message":"1 piece was refused; the rest went in"}}
     [exit 3]
     $ etui --json check
-    {"clean":true,"repaired":false,"contacts":4,"removed":0,"problems":[],"inbox":[]}
+    {"clean":true,"repaired":false,"contacts":4,"entries":0,"removed":0,"problems":[],"inbox":[]}
     $ etui --json stats | tr ',' '\n' | grep -v bytes
     {"path":"~/.local/share/etui/personal.etui"
     "address_books":[{"name":"Contacts"
     "contacts":4}]
+    "calendars":[{"name":"Calendar"
+    "entries":0}]
     "removed":0
     "changes":4
     "pending_terms":0
     "pending_grams":0
     "locale":"de-DE"
     "region":"DE"
-    "schema_version":2}
+    "schema_version":3}
     $ etui --json backup copy.etui | sed 's/:[0-9]*}/:N}/'
     {"path":"copy.etui","bytes":N}
     $ etui --json restore copy.etui --to other.etui | sed 's/:[0-9]*}/:N}/'

@@ -4,6 +4,7 @@
 
 mod harness;
 
+mod calendar;
 mod contacts;
 mod demo;
 mod editor;

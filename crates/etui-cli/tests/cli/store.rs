@@ -150,12 +150,14 @@ fn check_tells_what_is_wrong() {
     $ etui stats | grep -v -e vCards -e File
     Store           ~/.local/share/etui/personal.etui
     Address book    Contacts: 4 contacts
+    Calendar        Calendar: 0 entries
     In the trash    0
+    Texts           590 bytes
     Changes so far  4
     Index           up to date
     Sorted for      und
     Region          none
-    Schema version  2
+    Schema version  3
     ");
     let store = place.path(".local/share/etui/personal.etui");
     let mut bytes = std::fs::read(&store).unwrap();
@@ -212,7 +214,7 @@ fn a_redo_log_is_asked_for_and_recovered() {
     $ etui contacts find ann --count
     1
     $ etui --vfs etui stats | grep -A9 Schema
-    Schema version  2
+    Schema version  3
     Redo log        4.2 MB
     $ etui recover; etui recover --json
     ~/.local/share/etui/personal.etui: nothing was left to do

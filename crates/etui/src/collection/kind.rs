@@ -110,50 +110,50 @@ pub trait Record: Sized + Send {
     /// The kind of collection that it belongs to.
     const KIND: Kind;
 
-    #[doc(hidden)]
     /// Reads one as it is stored; the text is kept byte for byte. `shared` is the row of what it
     /// shares with others.
+    #[doc(hidden)]
     fn stored(conn: &Connection, text: Vec<u8>, shared: Option<i64>) -> Result<Self>;
 
-    #[doc(hidden)]
     /// Its text.
+    #[doc(hidden)]
     fn text(&self) -> &[u8];
 
-    #[doc(hidden)]
     /// The UID that it has itself.
+    #[doc(hidden)]
     fn uid(&self) -> Option<&str>;
 
-    #[doc(hidden)]
     /// Its UID, or the identity that its content gives it.
+    #[doc(hidden)]
     fn identity(&self) -> Cow<'_, str>;
 
-    #[doc(hidden)]
     /// What one is called in a sentence.
+    #[doc(hidden)]
     fn called(&self) -> &'static str {
         Self::KIND.record()
     }
 
-    #[doc(hidden)]
     /// Whether several records of one UID can be one: a calendar's, of which each says something
     /// of another instance.
+    #[doc(hidden)]
     const JOINS: bool = false;
 
-    #[doc(hidden)]
     /// Takes in what another one with its UID says, and tells of each part of that what became of
     /// it.
+    #[doc(hidden)]
     fn join(&mut self, other: Self) -> Vec<Joined> {
         let _ = other;
         vec![Joined::Refused]
     }
 
-    #[doc(hidden)]
     /// Of how many parts it is.
+    #[doc(hidden)]
     fn parts(&self) -> usize {
         1
     }
 
-    #[doc(hidden)]
     /// Derives what is stored beside the text.
+    #[doc(hidden)]
     fn derive(&self, with: &Deriving<'_>) -> Derived;
 }
 

@@ -1,4 +1,8 @@
-//! What all collections share: identity, ETags, the change log, the trash.
+//! What all collections share: the handle, identity, ETags, the change log, the trash.
+//!
+//! [`Collection`] is one of a store's, [`Reader`] the same in one state; what their records are is
+//! a type parameter ([`Record`]). Finding in them (`query`) and following them (`view`) is built on
+//! top.
 //!
 //! A collection is a set of records of one kind under one name (an address book, a calendar). What
 //! a record is, and what is derived from it, is its kind's business (`contacts`, `calendar`); here

@@ -1,8 +1,12 @@
 //! Contacts: address books of vCards, saved, found, listed.
 //!
 //! [`Contacts`] is one address book of a [`Store`](crate::Store); [`Reader`] reads it from one state
-//! ([`Store::snapshot`](crate::Store::snapshot)). Records are [`Card`]s; what a list shows of them without reading them
-//! is an [`Entry`]. [`Filter`] says which are meant.
+//! ([`Store::snapshot`](crate::Store::snapshot)). Records are [`Card`]s; what a list shows of them
+//! without reading them is an [`Entry`]. [`Filter`] says which are meant.
+//!
+//! Here is what contacts alone have: cards, what is derived of them (`keys`), the fields that are
+//! asked for ([`Field`]) and shown ([`Column`]), letters. The verbs are those of every
+//! [`Collection`].
 
 mod card;
 mod filter;

@@ -33,20 +33,20 @@ pub trait FieldSet: Copy + fmt::Debug + Eq + Send + Sync + 'static {
     type Strength: Copy + fmt::Debug + Eq + Send + Sync;
     /// The fields of phone numbers by what equality they ask for, each with its name.
     const PHONES: &'static [(&'static str, Self, Self::Strength)];
-    #[doc(hidden)]
     /// The fields of one search key each.
+    #[doc(hidden)]
     const KEYS: &'static [(Key, Self)];
 
-    #[doc(hidden)]
     /// The search keys that the field's values are under.
+    #[doc(hidden)]
     fn keys(self) -> KeySet;
 
-    #[doc(hidden)]
     /// The comparison of the field with a text.
+    #[doc(hidden)]
     fn compare(self, how: Match, text: &str, region: Option<Region>) -> Matcher;
 
-    #[doc(hidden)]
     /// The comparison with a phone number.
+    #[doc(hidden)]
     fn same_phone(number: &str, strength: Self::Strength, region: Option<Region>) -> Matcher;
 }
 

@@ -22,8 +22,8 @@ pub trait ColumnSet: Copy + fmt::Debug + Eq + Send + Sync + 'static {
     const SORTS: &'static [(&'static str, Sort)];
     /// How many of the columns are the summary's.
     const SUMMARY: u32;
-    #[doc(hidden)]
     /// How they are had.
+    #[doc(hidden)]
     const OF_SUMMARY: OfSummary;
 
     /// Its place in [`Self::NAMES`].
@@ -32,9 +32,9 @@ pub trait ColumnSet: Copy + fmt::Debug + Eq + Send + Sync + 'static {
     /// Whether it may have several values.
     fn is_many(self) -> bool;
 
-    #[doc(hidden)]
     /// The values that are read from the record's text, of a row that was begun. A text that
     /// cannot be read has none.
+    #[doc(hidden)]
     fn of_text(columns: Columns<Self>, text: &[u8], table: &mut Table);
 }
 
@@ -204,15 +204,17 @@ impl<C: ColumnSet> FromIterator<C> for Columns<C> {
     }
 }
 
-/// What rows show, for whoever fills them: he need not know the kind of record.
+/// Puts the values of some columns, a bit each, that are read from a record's text to a row.
+type PushText = fn(u16, &[u8], &mut Table);
+
+/// What rows show, for what fills them whatever the kind of record.
 pub(super) struct Shape {
     /// If anything of the summary is shown.
     summary: Option<PushSummary>,
     pub(super) uid: bool,
     pub(super) etag: bool,
-    /// What puts the values that are read from a record's text to a row, if any are shown, and
-    /// which of the columns it is asked for.
-    of_text: Option<(fn(u16, &[u8], &mut Table), u16)>,
+    /// If anything of the text is shown, and which columns that are.
+    of_text: Option<(PushText, u16)>,
 }
 
 impl Shape {
@@ -220,8 +222,7 @@ impl Shape {
     pub(super) fn of<C: ColumnSet>(columns: Columns<C>) -> Self {
         let (uid, etag) = (1 << C::SUMMARY, 1 << (C::SUMMARY + 1));
         let summary = Columns::<C>::SUMMARY.bits;
-        let of_text: fn(u16, &[u8], &mut Table) =
-            |bits, text, table| C::of_text(Columns::of_bits(bits), text, table);
+        let of_text: PushText = |bits, text, table| C::of_text(Columns::of_bits(bits), text, table);
         let text = columns.bits & !(summary | uid | etag);
         Self {
             summary: (columns.bits & summary != 0).then(|| match C::OF_SUMMARY {

@@ -39,8 +39,8 @@ pub trait Listed: Record {
     /// What its lists show without reading the text.
     type Summary: Clone + fmt::Debug + PartialEq + Eq;
 
-    #[doc(hidden)]
     /// Reads summaries as they are stored, and may remember what it met in one for the next.
+    #[doc(hidden)]
     fn summaries() -> impl FnMut(&[u8]) -> Self::Summary;
 }
 

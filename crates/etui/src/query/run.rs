@@ -2,11 +2,11 @@
 //!
 //! | way | cost grows with |
 //! |---|---|
-//! | the list ([`Way::List`]) | the page |
-//! | gathering ([`Way::Gather`]) | the candidates, each of which is read: a few thousand at most |
-//! | walking ([`Way::Walk`]) | the page, if matches are dense; tried for so long and no longer |
-//! | a set ([`Way::Set`]) | the candidates, a nanosecond or so each, and the list up to the end of the page, some nanoseconds an entry |
-//! | the index ([`Way::Index`]) | the page |
+//! | the list (`Way::List`) | the page |
+//! | gathering (`Way::Gather`) | the candidates, each of which is read: a few thousand at most |
+//! | walking (`Way::Walk`) | the page, if matches are dense; tried for so long and no longer |
+//! | a set (`Way::Set`) | the candidates, a nanosecond or so each, and the list up to the end of the page, some nanoseconds an entry |
+//! | the index (`Way::Index`) | the page |
 
 mod index;
 mod list;
@@ -19,8 +19,6 @@ use rusqlite::{Connection, OptionalExtension};
 use super::columns::Shape;
 use super::page::Page;
 use super::plan::Plan;
-#[cfg(doc)]
-use super::plan::Way;
 use super::rows::Table;
 use super::{Cursor, Part, Sort, sets};
 use crate::collection;
@@ -29,8 +27,8 @@ use crate::filter::Matcher;
 use crate::index::pending::Marks;
 use crate::store::Store;
 
-/// Most candidates that are gathered at once, in an collection of `records`. Reading one costs
-/// about as much as passing [`PASSED_AT_COST`] in the list, of which matches spread evenly need
+/// Most candidates that are gathered at once, in a collection of `records`. Reading one costs
+/// about as much as passing `set::PASSED_AT_COST` in the list, of which matches spread evenly need
 /// `50 * records / candidates`: both cost the same at about this many.
 fn most_gathered(records: u64) -> usize {
     usize::try_from(records.isqrt().clamp(256, 4_096)).unwrap_or(4_096)
@@ -39,7 +37,7 @@ fn most_gathered(records: u64) -> usize {
 /// Candidates whose sets take so much memory that the allocator would keep it.
 const MANY: u64 = 65_536;
 
-/// Contacts compared along the list before other ways are tried.
+/// Records compared along the list before other ways are tried.
 fn most_walked(records: u64) -> u64 {
     (records / 128).clamp(16, 256)
 }
@@ -141,12 +139,12 @@ impl Run<'_> {
                 ids.retain(|id| !pending.all.contains(id));
             }
             let exact = sets::look_of(matcher).is_some_and(|(_, exact)| exact);
-            return self.gather(matcher, &ids, &pending, exact);
+            return self.gather(&ids, &pending, exact);
         }
-        if self.walk(matcher, most_walked(records))? {
+        if self.walk(most_walked(records))? {
             return Ok(());
         }
-        self.by_set(matcher, &pending, records)
+        self.by_set(&pending, records)
     }
 
     /// Whether the page is full.

@@ -1,7 +1,6 @@
 //! `etui contacts add`: a new contact.
 
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use etui::Condition;
 use etui::Error;
@@ -9,6 +8,7 @@ use etui::contacts::{Card, NewProperty};
 
 use super::property::Assignment;
 use crate::app::App;
+use crate::commands::records::change;
 use crate::errors::{Failure, Result};
 use crate::output::json::DoneObject;
 use crate::output::one_line;
@@ -53,7 +53,7 @@ pub struct Args {
 /// Adds it.
 pub fn run(app: &mut App, args: &Args) -> Result<()> {
     let card = match (&args.file, &args.name) {
-        (Some(file), _) => read(file)?,
+        (Some(file), _) => Card::parse(change::read(file)?)?,
         (None, Some(name)) => make(name, args)?,
         (None, None) => {
             return Err(Failure::usage(
@@ -117,18 +117,4 @@ fn make(name: &str, args: &Args) -> Result<Card> {
         }
     }
     Ok(card)
-}
-
-/// Reads one vCard.
-pub fn read(file: &Path) -> Result<Card> {
-    let text = if file == Path::new("-") {
-        let mut text = Vec::new();
-        std::io::stdin()
-            .read_to_end(&mut text)
-            .map_err(|e| Failure::named_io("standard input", e))?;
-        text
-    } else {
-        std::fs::read(file).map_err(|e| Failure::io(file, e))?
-    };
-    Ok(Card::parse(text)?)
 }

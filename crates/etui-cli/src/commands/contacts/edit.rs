@@ -2,15 +2,13 @@
 
 use std::path::PathBuf;
 
-use etui::contacts::{Card, Contact, Contacts};
-use etui::{Condition, ETag, Outcome, Saved};
+use etui::contacts::{Card, Contact};
 
-use super::property::{Assignment, Removal};
-use super::{add, editor, explain_conflict, resolve};
+use super::property::{Assignment, removal};
 use crate::app::App;
+use crate::commands::records::property::Removal;
+use crate::commands::records::{change, resolve};
 use crate::errors::{Failure, Result};
-use crate::output::json::DoneObject;
-use crate::output::one_line;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -38,7 +36,7 @@ pub struct Args {
     #[arg(long, value_name = "PROP=VALUE")]
     add: Vec<Assignment>,
     /// Remove a property, all of that name or the one with that value
-    #[arg(long, value_name = "PROP[=VALUE]")]
+    #[arg(long, value_name = "PROP[=VALUE]", value_parser = removal)]
     remove: Vec<Removal>,
     /// Replace the vCard by the one in this file; `-` is standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = ["set", "add", "remove"])]
@@ -53,59 +51,15 @@ pub fn run(app: &mut App, args: &Args) -> Result<()> {
     let store = app.open_to_write()?;
     let book = app.book(&store)?;
     let mut contact = resolve(&book, &args.id)?;
-    if let Some(etag) = &args.if_match {
-        contact.etag = etag
-            .parse::<ETag>()
-            .map_err(|e| Failure::usage(format!("--if-match {etag}: {e}")))?;
-    }
+    change::expect(&mut contact, args.if_match.as_deref())?;
     let by_options = !(args.set.is_empty() && args.add.is_empty() && args.remove.is_empty());
-    let (card, saved) = if let Some(file) = &args.from {
-        let card = add::read(file)?;
-        if let Some(odd) = odd_line(card.text(), &contact.text) {
-            return Err(Failure::Refused(odd));
-        }
-        let card = same_contact(&contact, card)?;
-        let saved =
-            save(&book, &card, &contact).map_err(|e| explain_conflict(e, &args.id, None))?;
-        (card, saved)
-    } else if by_options {
-        let card = changed(&contact, args)?;
-        let saved =
-            save(&book, &card, &contact).map_err(|e| explain_conflict(e, &args.id, None))?;
-        (card, saved)
-    } else {
-        match in_editor(app, &book, &contact, &args.id)? {
-            Some(done) => done,
-            None => {
-                let etag = contact.etag;
-                let unchanged = Saved {
-                    id: contact.id,
-                    etag,
-                    outcome: Outcome::Unchanged,
-                };
-                (contact.card()?, unchanged)
-            }
-        }
+    let (card, saved) = match &args.from {
+        Some(file) => change::from_file(&book, &contact, &args.id, file)?,
+        None if by_options => change::save(&book, &contact, &args.id, changed(&contact, args)?)?,
+        None => change::in_editor(app, &book, &contact, &args.id)?,
     };
     store.close()?;
-    let name = card.display_name();
-    if app.out.json {
-        return app
-            .out
-            .object(&DoneObject::saved(&saved, &contact.uid, &name));
-    }
-    let name = one_line(&name);
-    match saved.outcome {
-        Outcome::Unchanged => app.out.say(format!("Nothing changed: {} {name}", saved.id)),
-        _ => app.out.say(format!(
-            "Changed {}: {name} (undo: etui contacts restore {})",
-            saved.id, saved.id
-        )),
-    }
-}
-
-fn save(book: &Contacts<'_>, card: &Card, contact: &Contact) -> etui::Result<Saved> {
-    book.save_if(card, Condition::IfMatch(contact.etag))
+    change::tell(app, &contact, &card, &saved)
 }
 
 /// The card with the options' changes.
@@ -138,100 +92,5 @@ fn changed(contact: &Contact, args: &Args) -> Result<Card> {
     for Assignment(property) in &args.add {
         card.add(property)?;
     }
-    same_contact(contact, card)
-}
-
-/// Makes sure that a changed card is still the same contact's.
-fn same_contact(contact: &Contact, mut card: Card) -> Result<Card> {
-    if card.text() == contact.text {
-        return Ok(card);
-    }
-    let had_uid = contact.card().is_ok_and(|c| c.uid().is_some());
-    match card.uid() {
-        Some(uid) if uid == contact.uid => Ok(card),
-        // Its identity came from its content, which is another one now; it is written down.
-        None if !had_uid => {
-            card.set("UID", &contact.uid)?;
-            Ok(card)
-        }
-        found => Err(Failure::Refused(format!(
-            "the UID is what the contact is known by, and cannot change: it is {}, the text has {}. \
-             For another contact: etui contacts add FILE",
-            contact.uid,
-            found.unwrap_or("none")
-        ))),
-    }
-}
-
-/// Lets the person edit the vCard; `None` when nothing was changed.
-fn in_editor(
-    app: &mut App,
-    book: &Contacts<'_>,
-    contact: &Contact,
-    id: &str,
-) -> Result<Option<(Card, Saved)>> {
-    let text = editor::readable(&contact.text);
-    if text.as_ref() != contact.text {
-        app.out
-            .note("this vCard is in an old charset; when it is changed it becomes UTF-8");
-    }
-    let Some(edited) = editor::edit(&text)? else {
-        return Ok(None);
-    };
-    let parsed = match (
-        Card::parse(edited.bytes.clone()),
-        odd_line(&edited.bytes, &text),
-    ) {
-        (_, Some(odd)) => Err(Failure::Refused(odd)),
-        (Ok(card), None) => same_contact(contact, card),
-        (Err(error), None) => Err(error.into()),
-    };
-    let card = match parsed {
-        Ok(card) => card,
-        Err(failure) => {
-            let file = edited.keep()?;
-            return Err(Failure::Refused(format!(
-                "{failure}\nNothing was changed. Your text is kept in {file}; to go on:\n  \
-                 $EDITOR {file}\n  etui contacts edit {id} --from {file} --if-match {}",
-                contact.etag
-            )));
-        }
-    };
-    match save(book, &card, contact) {
-        Ok(saved) => Ok(Some((card, saved))),
-        Err(error) => {
-            let file = edited.keep()?;
-            Err(explain_conflict(error, id, Some(&file)))
-        }
-    }
-}
-
-/// The first line that cannot stand in a vCard and was not there before, in words.
-///
-/// Reading is lenient and passes over such lines, but what a person just typed is meant.
-fn odd_line(text: &[u8], before: &[u8]) -> Option<String> {
-    let (text, before) = (
-        String::from_utf8_lossy(text),
-        String::from_utf8_lossy(before),
-    );
-    // In 2.1 the lines of quoted-printable and base64 values look like this.
-    if before.contains("VERSION:2.1") {
-        return None;
-    }
-    let odd = |line: &str| {
-        !line.trim().is_empty() && !line.starts_with([' ', '\t']) && !line.contains(':')
-    };
-    let known: Vec<&str> = before.lines().filter(|l| odd(l)).collect();
-    text.lines()
-        .enumerate()
-        .find(|(_, line)| odd(line) && !known.contains(line))
-        .map(|(number, line)| {
-            let start: String = line.chars().take(40).collect();
-            format!(
-                "line {}: \"{}\" has no colon; a line of a vCard is NAME:VALUE, a line that goes \
-                 on begins with a space",
-                number + 1,
-                one_line(&start)
-            )
-        })
+    Ok(card)
 }

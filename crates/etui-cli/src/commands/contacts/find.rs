@@ -1,12 +1,10 @@
 //! `etui contacts find`: who is meant.
 
-use etui::contacts::{Columns, Contacts, Filter, Query};
+use etui::contacts::Card;
 
-use super::query::QueryArgs;
-use super::{filter, nothing_found};
 use crate::app::App;
+use crate::commands::records::find::{FindArgs, find};
 use crate::errors::Result;
-use crate::output::json::{CountObject, PlanObject};
 
 const HELP: &str = "\
 A word is looked for in names, organisations, e-mail addresses and phone numbers, and may go on:
@@ -47,67 +45,12 @@ The exit code is 4 when nobody is found, but for --count and --explain, which ha
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub struct Args {
-    /// What to look for; words are joined by spaces
-    #[arg(required = true, value_name = "FILTER")]
-    filter: Vec<String>,
     #[command(flatten)]
-    query: QueryArgs,
-    /// Tell only how many there are
-    #[arg(
-        long,
-        conflicts_with_all = ["fields", "sort", "limit", "all", "at", "after", "explain"]
-    )]
-    count: bool,
-    /// Tell how the answer is found, and what is read for it, instead of the answer
-    #[arg(long)]
-    explain: bool,
+    find: FindArgs<Card>,
 }
 
 /// Finds them.
 pub fn run(app: &mut App, args: &Args) -> Result<()> {
-    let filter = filter(&args.filter)?;
-    let query = args.query.query(filter.clone(), app.out.terminal)?;
     let store = app.open_to_read()?;
-    let book = app.book(&store)?;
-    if args.count {
-        let count = how_many(&book, filter)?;
-        return match app.out.json {
-            true => app.out.object(&CountObject { count }),
-            false => app.out.line(count.to_string()),
-        };
-    }
-    if args.explain {
-        let plan = book.explain(&query)?;
-        return match app.out.json {
-            true => app.out.object(&PlanObject::of(&plan)),
-            false => app.out.line(plan.to_string()),
-        };
-    }
-    let rows = book.query(&query)?;
-    if rows.is_empty() && !anybody(&book, filter.clone())? {
-        return Err(nothing_found(&args.filter));
-    }
-    args.query.write(&mut app.out, &rows)?;
-    if app.out.terminal && !app.out.json {
-        let all = how_many(&book, filter)?;
-        args.query.tell_more(app, &rows, all)?;
-    }
-    Ok(())
-}
-
-/// How many contacts `filter` means.
-pub fn how_many(book: &Contacts<'_>, filter: Filter) -> Result<u64> {
-    Ok(match filter {
-        Filter::All => book.count()?,
-        filter => {
-            let query = Query::new(filter).columns(Columns::NONE);
-            book.query(&query)?.len() as u64
-        }
-    })
-}
-
-/// Whether `filter` means anybody: an empty page may lie behind the last of them.
-fn anybody(book: &Contacts<'_>, filter: Filter) -> Result<bool> {
-    let query = Query::new(filter).columns(Columns::NONE).limit(1);
-    Ok(!book.query(&query)?.is_empty())
+    find(app, &app.book(&store)?, &args.find)
 }

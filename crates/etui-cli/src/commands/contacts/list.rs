@@ -2,11 +2,11 @@
 
 use std::io::IsTerminal;
 
-use etui::contacts::Filter;
+use etui::contacts::{Card, Filter};
 
 use super::pager;
-use super::query::QueryArgs;
 use crate::app::App;
+use crate::commands::records::query::QueryArgs;
 use crate::errors::Result;
 use crate::output::Table;
 use crate::output::json::LetterObject;
@@ -41,7 +41,7 @@ Page after page, complete also while others add and remove contacts:
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     #[command(flatten)]
-    query: QueryArgs,
+    query: QueryArgs<Card>,
     /// Tell at which position of the list the names of each letter begin
     #[arg(
         long,

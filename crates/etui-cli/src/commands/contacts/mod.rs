@@ -3,25 +3,25 @@
 mod add;
 mod books;
 mod edit;
-mod editor;
 mod find;
 mod list;
 mod pager;
 mod property;
-mod query;
 mod remove;
 mod restore;
 mod show;
 mod watch;
 
 use clap::Subcommand;
-use etui::contacts::{Contact, Contacts, Entry, Filter};
-use etui::{Error, RecordId};
+use etui::RecordId;
+use etui::contacts::{Card, Column, Contacts, Row, Summary, Typed};
 
+use super::records::Spoken;
+use super::records::change::line_without_colon;
 use crate::app::App;
 use crate::errors::{Failure, Result};
-use crate::output::json::EntryObject;
-use crate::output::{Out, Table, shown};
+use crate::output::json::ContactSummaryObject;
+use crate::output::{Out, Table};
 
 /// Shown under the help of `etui contacts`.
 pub const EXAMPLES: &str = "\
@@ -75,128 +75,117 @@ pub fn run(app: &mut App, command: Command) -> Result<()> {
     }
 }
 
-/// The filter that words on the command line make; none: all contacts.
-pub fn filter(words: &[String]) -> Result<Filter> {
-    Ok(words.join(" ").parse()?)
-}
+impl Spoken for Card {
+    const ONE: &'static str = "contact";
+    const MANY: &'static str = "contacts";
+    const NOBODY: &'static str = "nobody";
+    const COMMAND: &'static str = "contacts";
+    const ANOTHER: &'static str = "etui contacts add FILE";
+    const FORMAT: &'static str = "vCard";
+    const SUFFIX: &'static str = ".vcf";
+    const HEADINGS: &'static [&'static str] = &["Name", "Organisation", "Phone", "E-mail"];
+    const BY_NUMBER: &'static str = "to look for a phone number: etui contacts find phone:{}";
+    const ORDERS: &'static str =
+        "Order: by name, as they were added, or as they are found, the quickest; -: from the end";
+    const TEXT: Column = Column::Card;
 
-/// Nobody fits the filter that these words make.
-pub fn nothing_found(words: &[String]) -> Failure {
-    Failure::NotFound(format!("nobody found for: {}", words.join(" ").trim()))
-}
+    type Object<'a> = ContactSummaryObject<'a>;
 
-/// The contact with this number or UID.
-fn resolve(book: &Contacts<'_>, id: &str) -> Result<Contact> {
-    match lookup(book, id)? {
-        Some(contact) => Ok(contact),
-        None if in_trash(book, id)?.is_some() => Err(Failure::NotFound(format!(
-            "contact {id} was removed; bring it back with `etui contacts restore {id}`"
-        ))),
-        None => Err(missing(id)),
+    fn parse(text: Vec<u8>) -> Result<Self> {
+        Ok(Card::parse(text)?)
     }
-}
 
-fn lookup(book: &Contacts<'_>, id: &str) -> Result<Option<Contact>> {
-    if let Some(number) = number(id)
-        && let Some(contact) = book.by_id(number)?
-    {
-        return Ok(Some(contact));
+    fn parse_for(text: Vec<u8>, _: &Contacts<'_>, _: RecordId) -> Result<Self> {
+        Self::parse(text).map_err(Failure::from)
     }
-    Ok(book.get(id)?)
-}
 
-/// The contacts that `ids` mean, each of them once.
-fn each_once(ids: &[String], find: impl Fn(&str) -> Result<Contact>) -> Result<Vec<Contact>> {
-    let mut seen = std::collections::HashSet::new();
-    let mut all = Vec::with_capacity(ids.len());
-    for id in ids {
-        let contact = find(id)?;
-        if seen.insert(contact.id) {
-            all.push(contact);
+    fn bytes(&self) -> &[u8] {
+        self.text()
+    }
+
+    fn own_uid(&self) -> Option<&str> {
+        self.uid()
+    }
+
+    fn set_uid(&mut self, uid: &str) -> Result<()> {
+        Ok(self.set("UID", uid)?)
+    }
+
+    fn title(&self) -> String {
+        self.display_name()
+    }
+
+    fn odd_line(text: &[u8], before: &[u8]) -> Option<String> {
+        // In 2.1 the lines of quoted-printable and base64 values look like this.
+        let is_old = String::from_utf8_lossy(before).contains("VERSION:2.1");
+        match is_old {
+            true => None,
+            false => line_without_colon("a vCard", text, before),
         }
     }
-    Ok(all)
-}
 
-/// A removed contact with this number or UID.
-fn in_trash(book: &Contacts<'_>, id: &str) -> Result<Option<Contact>> {
-    let number = number(id);
-    let mut trash = book.trash()?;
-    let place = trash
-        .iter()
-        .position(|c| Some(c.id) == number)
-        .or_else(|| trash.iter().position(|c| c.uid == id));
-    Ok(place.map(|i| trash.swap_remove(i)))
-}
-
-fn number(id: &str) -> Option<RecordId> {
-    let digits = id.strip_prefix('#').unwrap_or(id);
-    let plain = digits.bytes().all(|b| b.is_ascii_digit());
-    plain.then(|| digits.parse().ok().map(RecordId)).flatten()
-}
-
-fn missing(id: &str) -> Failure {
-    Failure::NotFound(if number(id).is_some() {
-        format!(
-            "there is no contact number {id}; to look for a phone number: \
-                 etui contacts find phone:{id}"
-        )
-    } else {
-        format!("there is no contact with the UID {id}; `etui contacts find` tells the numbers")
-    })
-}
-
-/// The name to show of a contact, whatever its vCard is.
-fn name_of(contact: &Contact) -> String {
-    let name = contact.card().map(|c| c.display_name()).unwrap_or_default();
-    if name.is_empty() {
-        "(no name)".to_owned()
-    } else {
-        name
-    }
-}
-
-/// Writes a list, as a table or as JSON.
-fn write_entries(out: &mut Out, entries: &[Entry]) -> Result<()> {
-    if out.json {
-        for entry in entries {
-            out.object(&EntryObject::of(entry))?;
+    fn summary(&self) -> Summary {
+        let first = |all: Vec<Typed>| all.into_iter().next().map_or_else(String::new, |t| t.value);
+        Summary {
+            name: match self.display_name() {
+                name if name.is_empty() => Self::unreadable().name,
+                name => name,
+            },
+            organization: self.organization().map(|o| o.name).unwrap_or_default(),
+            phone: first(self.phones()),
+            email: first(self.emails()),
         }
-        return Ok(());
     }
-    let mut table = Table::new(&["#", "Name", "Organisation", "Phone", "E-mail"]);
-    for entry in entries {
-        let s = &entry.summary;
-        table.row([
-            entry.id.to_string().as_str(),
-            &s.name,
-            &s.organization,
-            &s.phone,
-            &s.email,
-        ]);
-    }
-    table.write(out)
-}
 
-/// Says what to do about a contact that was changed by somebody else at the same time.
-fn explain_conflict(error: Error, id: &str, kept: Option<&str>) -> Failure {
-    match (error, kept) {
-        (Error::Conflict { .. }, kept) => {
-            let mut text = format!(
-                "contact {} was changed meanwhile; nothing was overwritten. \
-                 See what it is now: etui contacts show {}",
-                shown(id),
-                shown(id)
-            );
-            if let Some(file) = kept {
-                text.push_str(&format!(
-                    "\nYour text is kept in {file}; when it holds both changes: \
-                     etui contacts edit {id} --from {file}"
-                ));
-            }
-            Failure::Conflict(text)
+    fn summary_of(row: &Row<'_>) -> Summary {
+        Summary {
+            name: row.name().to_owned(),
+            organization: row.get(Column::Organization).to_owned(),
+            phone: row.get(Column::Phone).to_owned(),
+            email: row.get(Column::Email).to_owned(),
         }
-        (other, None) => other.into(),
-        (other, Some(file)) => Failure::Other(format!("{other}\nYour text is kept in {file}")),
+    }
+
+    fn unreadable() -> Summary {
+        Summary {
+            name: "(no name)".to_owned(),
+            ..Summary::default()
+        }
+    }
+
+    fn name(summary: &Summary) -> &str {
+        &summary.name
+    }
+
+    fn object<'a>(summary: &'a Summary, _: &Out) -> ContactSummaryObject<'a> {
+        summary.into()
+    }
+
+    fn row(id: RecordId, s: &Summary, table: &mut Table, _: &Out) {
+        let id = id.to_string();
+        table.row([&id, &s.name, &s.organization, &s.phone, &s.email].map(String::as_str));
+    }
+
+    fn heading(column: Column) -> &'static str {
+        match column {
+            Column::Name => "Name",
+            Column::Organization => "Organisation",
+            Column::Phone => "Phone",
+            Column::Email => "E-mail",
+            Column::Uid => "UID",
+            Column::ETag => "ETag",
+            Column::Family => "Family name",
+            Column::Given => "Given names",
+            Column::Nicknames => "Nicknames",
+            Column::Phones => "Phones",
+            Column::Emails => "E-mails",
+            Column::Categories => "Categories",
+            Column::Note => "Note",
+            Column::Card => "vCard",
+        }
+    }
+
+    fn text_of<'r>(row: &Row<'r>) -> &'r [u8] {
+        row.card()
     }
 }

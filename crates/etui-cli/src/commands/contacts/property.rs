@@ -1,11 +1,14 @@
 //! Properties as they are written on the command line: `PROP=VALUE`, `PROP:TYPE,TYPE=VALUE`.
 
+use std::convert::Infallible;
 use std::str::FromStr;
 
 use etui::contacts::NewProperty;
 
+use crate::commands::records::property::{Removal, Words, property_name};
+
 /// Words that people know, and the vCard's.
-const WORDS: &[(&str, &str)] = &[
+const WORDS: Words = &[
     ("name", "FN"),
     ("phone", "TEL"),
     ("tel", "TEL"),
@@ -17,14 +20,6 @@ const WORDS: &[(&str, &str)] = &[
     ("nick", "NICKNAME"),
     ("category", "CATEGORIES"),
 ];
-
-/// The vCard's name of a property.
-fn property_name(word: &str) -> String {
-    WORDS
-        .iter()
-        .find(|(known, _)| known.eq_ignore_ascii_case(word))
-        .map_or_else(|| word.to_ascii_uppercase(), |(_, name)| (*name).to_owned())
-}
 
 /// `PROP=VALUE` or `PROP:TYPE,TYPE=VALUE`.
 #[derive(Debug, Clone)]
@@ -39,7 +34,7 @@ impl FromStr for Assignment {
         };
         let (name, types) = property.split_once(':').unwrap_or((property, ""));
         Ok(Self(NewProperty {
-            name: property_name(name.trim()),
+            name: property_name(name, WORDS),
             types: types
                 .split(',')
                 .map(|t| t.trim().to_owned())
@@ -50,28 +45,9 @@ impl FromStr for Assignment {
     }
 }
 
-/// `PROP` or `PROP=VALUE`.
-#[derive(Debug, Clone)]
-pub struct Removal {
-    /// The property's name.
-    pub name: String,
-    /// Only with this value.
-    pub value: Option<String>,
-}
-
-impl FromStr for Removal {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (name, value) = match text.split_once('=') {
-            Some((name, value)) => (name, Some(value.to_owned())),
-            None => (text, None),
-        };
-        Ok(Self {
-            name: property_name(name.trim()),
-            value,
-        })
-    }
+/// What `--remove` names.
+pub fn removal(text: &str) -> Result<Removal, Infallible> {
+    Ok(Removal::of(text, WORDS))
 }
 
 #[cfg(test)]
@@ -85,6 +61,6 @@ mod tests {
         assert_eq!(p.types, ["work", "cell"]);
         assert_eq!("x-hobby=a".parse::<Assignment>().unwrap().0.name, "X-HOBBY");
         assert!("phone".parse::<Assignment>().is_err());
-        assert_eq!("note".parse::<Removal>().unwrap().value, None);
+        assert_eq!(removal("note").unwrap().value, None);
     }
 }

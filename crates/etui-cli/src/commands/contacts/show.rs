@@ -1,12 +1,13 @@
 //! `etui contacts show`: all about a contact.
 
-use etui::contacts::{Card, Contact, Contacts, Photo, Typed};
+use etui::contacts::{Card, Contact, Photo, Typed};
 
-use super::{filter, lookup, number, resolve, write_entries};
 use crate::app::App;
-use crate::errors::{Failure, Result};
+use crate::commands::records::described::Described;
+use crate::commands::records::find::meant;
+use crate::errors::Result;
 use crate::output::json::{ContactObject, date};
-use crate::output::{Out, Style, count, one_line, shown, size};
+use crate::output::{Out, size};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -50,41 +51,6 @@ pub fn run(app: &mut App, args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// The contacts with these numbers or UIDs, or the one that they mean as a filter.
-fn meant(out: &mut Out, book: &Contacts<'_>, which: &[String]) -> Result<Vec<Contact>> {
-    if which.iter().all(|w| number(w).is_some()) {
-        return which.iter().map(|w| resolve(book, w)).collect();
-    }
-    let all = which
-        .iter()
-        .map(|w| lookup(book, w))
-        .collect::<Result<Option<Vec<_>>>>()?;
-    if let Some(all) = all {
-        return Ok(all);
-    }
-    let filter = filter(which)?;
-    let found = book.find(&filter)?;
-    match found.as_slice() {
-        [] => Err(super::nothing_found(which)),
-        [one] => Ok(book.by_id(one.id)?.into_iter().collect()),
-        several => {
-            const SHOWN: usize = 20;
-            if !out.json {
-                write_entries(out, &several[..several.len().min(SHOWN)])?;
-            }
-            Err(Failure::usage(format!(
-                "{} contacts fit{}; which one? etui contacts show NUMBER",
-                count(several.len() as u64),
-                if several.len() > SHOWN {
-                    ", here are the first"
-                } else {
-                    ""
-                }
-            )))
-        }
-    }
-}
-
 /// The properties that have rows of their own.
 const KNOWN: &[&str] = &[
     "FN",
@@ -101,56 +67,28 @@ const KNOWN: &[&str] = &[
     "UID",
 ];
 
-/// A contact's name and all that is known of it, with labels; why not, if its vCard cannot be
-/// read.
-pub(super) fn described(contact: &Contact) -> DescribedContact {
+/// A contact's name and all that is known of it; why not, if its vCard cannot be read.
+pub(super) fn described(contact: &Contact) -> std::result::Result<Described, String> {
     let card = contact
         .card()
         .map_err(|error| format!("Contact {} cannot be read: {error}", contact.id))?;
-    let name = one_line(&card.display_name()).into_owned();
-    Ok((name, rows(&card, contact)))
+    let mut about = Described::new(&card.display_name());
+    describe(&card, contact, &mut about);
+    Ok(about)
 }
-
-/// See [`described`].
-pub(super) type DescribedContact = std::result::Result<(String, Vec<(String, String)>), String>;
 
 fn show(out: &mut Out, contact: &Contact) -> Result<()> {
-    let (name, rows) = match described(contact) {
-        Ok(described) => described,
+    match described(contact) {
+        Ok(about) => about.write(out),
         Err(problem) => {
             out.line(problem)?;
-            return out.bytes(&contact.text);
-        }
-    };
-    let name = out.styled(Style::Bold, &name).into_owned();
-    out.line(name)?;
-    let width = rows
-        .iter()
-        .map(|(label, _)| label.chars().count())
-        .max()
-        .unwrap_or(0);
-    for (label, value) in rows {
-        let pad = width - label.chars().count();
-        let label = out.styled(Style::Dim, &label).into_owned();
-        // Further lines of a value stand under its first.
-        for (i, line) in value.lines().enumerate() {
-            let line = shown(line);
-            match i {
-                0 => out.line(format!("  {label}{:pad$}  {line}", ""))?,
-                _ => out.line(format!("  {:width$}  {line}", ""))?,
-            }
+            out.bytes(&contact.text)
         }
     }
-    Ok(())
 }
 
-fn rows(card: &Card, contact: &Contact) -> Vec<(String, String)> {
-    let mut rows: Vec<(String, String)> = Vec::new();
-    let mut row = |label: &str, value: String| {
-        if !value.trim().is_empty() {
-            rows.push((shown(label).into_owned(), value));
-        }
-    };
+fn describe(card: &Card, contact: &Contact, about: &mut Described) {
+    let mut row = |label: &str, value: String| about.row(label, value);
     row("Nickname", card.nicknames().join(", "));
     for organization in card.organizations() {
         let mut parts = vec![organization.name];
@@ -203,7 +141,6 @@ fn rows(card: &Card, contact: &Contact) -> Vec<(String, String)> {
     row("UID", contact.uid.clone());
     row("ETag", contact.etag.to_string());
     row("#", contact.id.to_string());
-    rows
 }
 
 fn typed(value: Typed) -> String {

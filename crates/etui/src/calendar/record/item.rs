@@ -56,7 +56,9 @@ impl Status {
         found.map_or("", |(name, _)| name)
     }
 
-    fn named(text: &str) -> Option<Self> {
+    /// The status of this name, in any case.
+    #[must_use]
+    pub fn named(text: &str) -> Option<Self> {
         let found = Self::ALL.iter().find(|(n, _)| n.eq_ignore_ascii_case(text));
         found.map(|(_, status)| *status)
     }

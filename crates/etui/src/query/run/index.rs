@@ -119,13 +119,8 @@ impl<'q> Run<'q> {
     }
 
     /// Candidates, each read, compared unless the index is exact, and sorted.
-    pub(super) fn gather(
-        &mut self,
-        matcher: &Matcher,
-        ids: &[i64],
-        pending: &Pending,
-        exact: bool,
-    ) -> Result<()> {
+    pub(super) fn gather(&mut self, ids: &[i64], pending: &Pending, exact: bool) -> Result<()> {
+        let matcher = self.matcher;
         self.plan.way = Way::Gather;
         self.plan.candidates = ids.len() as u64;
         self.plan.exact = exact;

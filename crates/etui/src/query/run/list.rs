@@ -8,10 +8,10 @@ use super::super::{Cursor, Sort};
 use super::{Meant, Run};
 use crate::collection::list;
 use crate::error::Result;
-use crate::filter::Matcher;
 
 /// Beyond every place in a list: no name that takes part in the order has so many bytes of
-/// weights, not even of U+FFFF, which has the highest (0xff 0xff).
+/// weights, not even of U+FFFF, which has the highest (0xff 0xff); what else lists are ordered by
+/// is shorter.
 const BEYOND_ALL: [u8; 512] = [0xff; 512];
 
 impl Run<'_> {
@@ -62,7 +62,7 @@ impl Run<'_> {
     }
 
     /// Along the list from the block that holds `from`; entries up to `after` are left out.
-    pub(super) fn along_from(
+    fn along_from(
         &mut self,
         from: &[u8],
         mut after: Option<&Cursor>,
@@ -157,7 +157,8 @@ impl Run<'_> {
 
     /// Along the list, comparing each record, for `most` records. Tells whether that filled the
     /// page, or the list was at its end; if not, nothing is kept of it.
-    pub(super) fn walk(&mut self, matcher: &Matcher, most: u64) -> Result<bool> {
+    pub(super) fn walk(&mut self, most: u64) -> Result<bool> {
+        let matcher = self.matcher;
         let in_list_order = self.part.sort.is_list();
         if !in_list_order || self.part.limit.saturating_add(self.part.offset) > most {
             return Ok(false);

@@ -7,7 +7,6 @@ use super::super::sets::{Bounds, Met, Set};
 use super::index::AT_ONCE;
 use super::{Meant, Pending, Run, most_gathered};
 use crate::error::Result;
-use crate::filter::Matcher;
 use crate::index::postings::Ids;
 
 /// Places in the list that are passed at the cost of reading one record by its number.
@@ -17,18 +16,14 @@ const PASSED_AT_COST: u64 = 48;
 /// costs: more of them cost more than the rest of a list of a million.
 const MOST_GATHERED_LATE: u64 = 8_192;
 
-/// Contacts compared along the list for a page before all that is left to compare is compared in
+/// Records compared along the list for a page before all that is left to compare is compared in
 /// the order of the file, which costs a fifth of it each.
 const MOST_COMPARED: u64 = 4_096;
 
 impl Run<'_> {
     /// What the index says of the whole filter; where that is not enough, records are compared.
-    pub(super) fn by_set(
-        &mut self,
-        matcher: &Matcher,
-        pending: &Pending,
-        records: u64,
-    ) -> Result<()> {
+    pub(super) fn by_set(&mut self, pending: &Pending, records: u64) -> Result<()> {
+        let matcher = self.matcher;
         let bounds = Bounds::of(matcher, self.conn)?;
         self.plan.way = Way::Set;
         self.plan.exact = matches!(bounds, Bounds::Exact(_));
@@ -46,7 +41,7 @@ impl Run<'_> {
         };
         if few <= most_gathered(records) as u64 {
             // The conditions together leave few, though none of them did.
-            return self.gather(matcher, &settled(candidates), pending, maybe.is_none());
+            return self.gather(&settled(candidates), pending, maybe.is_none());
         }
         for &id in &pending.all {
             sure.remove(id);
@@ -58,20 +53,20 @@ impl Run<'_> {
             sure.insert(id);
         }
         if !self.part.sort.is_list() {
-            return self.by_set_and_number(matcher, &sure, maybe.as_ref());
+            return self.by_set_and_number(&sure, maybe.as_ref());
         }
         if self.part.limit != u64::MAX {
             let patience = match few <= MOST_GATHERED_LATE {
                 true => PASSED_AT_COST.saturating_mul(few),
                 false => u64::MAX,
             };
-            if self.met(matcher, &sure, maybe.as_ref(), patience)? {
+            if self.met(&sure, maybe.as_ref(), patience)? {
                 return Ok(());
             }
         }
         if few <= MOST_GATHERED_LATE {
             let ids = settled(maybe.as_ref().unwrap_or(&sure));
-            return self.gather(matcher, &ids, pending, maybe.is_none());
+            return self.gather(&ids, pending, maybe.is_none());
         }
         // All there is to compare is compared in the order of the file, where neighbours share a
         // page, and not in the list's.
@@ -87,21 +82,15 @@ impl Run<'_> {
             })?;
             maybe = None;
         }
-        self.along_set(matcher, &sure, maybe.as_ref(), u64::MAX, u64::MAX)?;
+        self.along_set(&sure, maybe.as_ref(), u64::MAX, u64::MAX)?;
         Ok(())
     }
 
     /// The page met along the list, unless that takes more than `patience` places or too many
     /// comparisons. Tells whether that filled the page, or the list was at its end; if not,
     /// nothing is kept of it.
-    pub(super) fn met(
-        &mut self,
-        matcher: &Matcher,
-        sure: &Set,
-        maybe: Option<&Set>,
-        patience: u64,
-    ) -> Result<bool> {
-        if self.along_set(matcher, sure, maybe, patience, MOST_COMPARED)? {
+    fn met(&mut self, sure: &Set, maybe: Option<&Set>, patience: u64) -> Result<bool> {
+        if self.along_set(sure, maybe, patience, MOST_COMPARED)? {
             return Ok(true);
         }
         self.page.clear();
@@ -111,14 +100,14 @@ impl Run<'_> {
 
     /// Along the list, showing those in `sure`, or in `maybe` and matches, for `patience` places
     /// and as many comparisons as `most_compared` says. Tells whether that was enough.
-    pub(super) fn along_set(
+    fn along_set(
         &mut self,
-        matcher: &Matcher,
         sure: &Set,
         maybe: Option<&Set>,
         patience: u64,
         most_compared: u64,
     ) -> Result<bool> {
+        let matcher = self.matcher;
         let mut read = Records::new(self.conn, self.collection);
         let (mut sure, mut maybe) = (Met::new(sure), maybe.map(Met::new));
         let mut compared = 0;
@@ -145,12 +134,8 @@ impl Run<'_> {
     }
 
     /// By number, those in `sure`, or in `maybe` and matches.
-    pub(super) fn by_set_and_number(
-        &mut self,
-        matcher: &Matcher,
-        sure: &Set,
-        maybe: Option<&Set>,
-    ) -> Result<()> {
+    fn by_set_and_number(&mut self, sure: &Set, maybe: Option<&Set>) -> Result<()> {
+        let matcher = self.matcher;
         let mut read = Records::new(self.conn, self.collection);
         let mut compared = 0;
         let mut meant = |id: i64| -> Result<Option<bool>> {
@@ -178,7 +163,7 @@ impl Run<'_> {
     }
 
     /// The records of a set by their number, those that are `meant`.
-    pub(super) fn of_set(&mut self, ids: &Ids, meant: &mut Meant<'_>) -> Result<()> {
+    fn of_set(&mut self, ids: &Ids, meant: &mut Meant<'_>) -> Result<()> {
         let back = self.part.sort == Sort::AddedReversed;
         let after = self.part.after.as_ref().map(|after| after.id);
         let is_behind = |id| after.is_none_or(|after| if back { id < after } else { id > after });

@@ -21,9 +21,9 @@ use etui::contacts::{Column, Contacts, Filter, Query};
 
 use self::state::{Line, Pager, Want};
 use self::terminal::{Event, Terminal};
-use super::find::how_many;
 use super::show::described;
 use crate::app::App;
+use crate::commands::records::find::how_many;
 use crate::errors::Result;
 use crate::output::{one_line, shown};
 
@@ -79,13 +79,16 @@ fn answer(pager: &mut Pager, book: &Contacts<'_>) -> Result<()> {
             }
             Want::Count(filter) => pager.counted(how_many(book, filter)?),
             Want::Letters => pager.letters(book.letters()?),
-            Want::Contact(id) => pager.contact(book.by_id(id)?.map(|contact| {
-                described(&contact).unwrap_or_else(|problem| {
-                    let text = String::from_utf8_lossy(&contact.text);
-                    let lines = text.lines().map(|line| (String::new(), shown(line).into()));
-                    (shown(&problem).into(), lines.collect())
-                })
-            })),
+            Want::Contact(id) => {
+                pager.contact(book.by_id(id)?.map(|contact| match described(&contact) {
+                    Ok(about) => (about.name, about.rows),
+                    Err(problem) => {
+                        let text = String::from_utf8_lossy(&contact.text);
+                        let lines = text.lines().map(|line| (String::new(), shown(line).into()));
+                        (shown(&problem).into(), lines.collect())
+                    }
+                }))
+            }
         }
     }
     Ok(())

@@ -1,13 +1,13 @@
 //! Which part of a list is shown, in which order, with which fields: what `list` and `find` have
 //! in common.
 
-use std::str::FromStr;
-
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use etui::contacts::{Column, Columns, Cursor, Filter, Query, Row, Rows, Sort};
+use etui::filter::Filter;
+use etui::query::{ColumnSet, Columns, Cursor, Query, Row, Rows, Sort};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;
 
+use super::{Spoken, headings};
 use crate::app::App;
 use crate::errors::{Failure, Result};
 use crate::output::json::EntryObject;
@@ -18,18 +18,22 @@ const SCREENFUL: u64 = 50;
 
 /// Which part of a list, in which order, showing what.
 #[derive(Debug, clap::Args)]
-pub struct QueryArgs {
-    /// Show these fields: id, name, org, phone, email, uid, etag, family, given, nick, phones,
-    /// emails, categories, note, card
-    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
-    fields: Vec<Field>,
-    /// Order: by name, as they were added, or as they are found, the quickest; -: from the end
+pub struct QueryArgs<R: Spoken> {
+    #[arg(
+        long,
+        value_name = "NAME,...",
+        value_delimiter = ',',
+        value_parser = field::<R>,
+        help = show_these::<R>()
+    )]
+    fields: Vec<Field<R::Column>>,
     #[arg(
         long,
         value_name = "ORDER",
-        default_value = "name",
+        default_value = R::Column::SORTS[0].0,
         allow_hyphen_values = true,
-        value_parser = orders()
+        value_parser = orders::<R::Column>(),
+        help = R::ORDERS
     )]
     sort: Sort,
     /// Show this many [default: 50 on a terminal, else all]
@@ -46,87 +50,89 @@ pub struct QueryArgs {
     after: Option<Cursor>,
 }
 
-fn orders() -> impl TypedValueParser<Value = Sort> {
-    PossibleValuesParser::new(Column::SORTS.iter().map(|(name, _)| *name))
-        .try_map(|name| Sort::named::<Column>(&name))
+fn show_these<R: Spoken>() -> String {
+    let known = R::Column::NAMES.iter().map(|(name, _)| *name);
+    format!(
+        "Show these fields: id, {}",
+        known.collect::<Vec<_>>().join(", ")
+    )
+}
+
+fn orders<C: ColumnSet>() -> impl TypedValueParser<Value = Sort> {
+    PossibleValuesParser::new(C::SORTS.iter().map(|(name, _)| *name))
+        .try_map(|name| Sort::named::<C>(&name))
 }
 
 /// What `--fields` may name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Field {
+enum Field<C> {
     /// The number in the store, which every row has.
     Id,
-    Column(Column),
+    Column(C),
 }
 
-impl Field {
+impl<C: ColumnSet> Field<C> {
     fn name(self) -> &'static str {
         match self {
             Self::Id => "id",
-            Self::Column(column) => column.name(),
+            Self::Column(column) => C::NAMES[usize::from(column.number())].0,
         }
     }
 
-    fn heading(self) -> &'static str {
+    fn heading<R: Spoken<Column = C>>(self) -> &'static str {
         match self {
             Self::Id => "#",
-            Self::Column(column) => match column {
-                Column::Name => "Name",
-                Column::Organization => "Organisation",
-                Column::Phone => "Phone",
-                Column::Email => "E-mail",
-                Column::Uid => "UID",
-                Column::ETag => "ETag",
-                Column::Family => "Family name",
-                Column::Given => "Given names",
-                Column::Nicknames => "Nicknames",
-                Column::Phones => "Phones",
-                Column::Emails => "E-mails",
-                Column::Categories => "Categories",
-                Column::Note => "Note",
-                Column::Card => "vCard",
-            },
+            Self::Column(column) => R::heading(column),
         }
     }
 
     /// The value as a cell of a table.
-    fn text(self, row: &Row<'_>) -> String {
+    fn text<R: Spoken<Column = C>>(self, row: &Row<'_, C>, out: &Out) -> String {
         match self {
             Self::Id => row.id().to_string(),
-            Self::Column(Column::Card) => String::from_utf8_lossy(row.card()).into_owned(),
-            Self::Column(column) => row.all(column).collect::<Vec<_>>().join(", "),
+            Self::Column(column) if column == R::TEXT => {
+                String::from_utf8_lossy(R::text_of(row)).into_owned()
+            }
+            Self::Column(column) => {
+                let values = row.all(column).map(|value| R::cell(column, value, out));
+                values.collect::<Vec<_>>().join(", ")
+            }
         }
     }
 
-    fn json(self, row: &Row<'_>) -> Value {
+    fn json<R: Spoken<Column = C>>(self, row: &Row<'_, C>, out: &Out) -> Value {
         match self {
             Self::Id => row.id().0.into(),
-            Self::Column(Column::Card) => String::from_utf8_lossy(row.card()).into(),
+            Self::Column(column) if column == R::TEXT => {
+                String::from_utf8_lossy(R::text_of(row)).into()
+            }
             Self::Column(column) if column.is_many() => row.all(column).collect(),
-            Self::Column(column) => row.get(column).into(),
+            Self::Column(column) => R::value(column, row.get(column), out),
         }
     }
 }
 
-impl FromStr for Field {
-    type Err = String;
-
-    fn from_str(text: &str) -> std::result::Result<Self, String> {
-        match text {
-            "id" => Ok(Self::Id),
-            "vcard" => Ok(Self::Column(Column::Card)),
-            name => name.parse().map(Self::Column).map_err(|_| {
-                let known: Vec<_> = Column::NAMES.iter().map(|(name, _)| *name).collect();
-                format!(
-                    "there is no field \"{name}\" to show; fields are id, {}",
-                    known.join(", ")
-                )
-            }),
-        }
+/// The field of this name, or of the text's other name.
+fn field<R: Spoken>(text: &str) -> std::result::Result<Field<R::Column>, String> {
+    match text {
+        "id" => return Ok(Field::Id),
+        text if text == R::FORMAT.to_ascii_lowercase() => return Ok(Field::Column(R::TEXT)),
+        _ => {}
     }
+    let known = R::Column::NAMES;
+    let found = known.iter().find(|(name, _)| *name == text);
+    found
+        .map(|(_, column)| Field::Column(*column))
+        .ok_or_else(|| {
+            let known: Vec<_> = known.iter().map(|(name, _)| *name).collect();
+            format!(
+                "there is no field \"{text}\" to show; fields are id, {}",
+                known.join(", ")
+            )
+        })
 }
 
-impl QueryArgs {
+impl<R: Spoken> QueryArgs<R> {
     /// Whether nothing of it was asked for.
     pub fn is_plain(&self) -> bool {
         self.fields.is_empty()
@@ -138,7 +144,7 @@ impl QueryArgs {
     }
 
     /// The query of those that `filter` means.
-    pub fn query(&self, filter: Filter, terminal: bool) -> Result<Query> {
+    pub fn query(&self, filter: Filter<R::Field>, terminal: bool) -> Result<Query<R::Column>> {
         let mut query = Query::new(filter).sort(self.sort).offset(self.at);
         match (self.limit, self.all || !terminal) {
             (Some(limit), _) => query = query.limit(limit),
@@ -158,19 +164,19 @@ impl QueryArgs {
                 Field::Id => None,
                 Field::Column(column) => Some(*column),
             });
-            query = query.columns(columns.collect::<Columns>());
+            query = query.columns(columns.collect::<Columns<_>>());
         }
         Ok(query)
     }
 
-    /// Whether the answer is vCards and nothing else.
-    fn is_of_cards(&self) -> bool {
-        self.fields() == [Field::Column(Column::Card)]
+    /// Whether the answer is the records' texts and nothing else.
+    fn is_of_texts(&self) -> bool {
+        self.fields() == [Field::Column(R::TEXT)]
     }
 
     /// The fields asked for, each once.
-    fn fields(&self) -> Vec<Field> {
-        let mut fields: Vec<Field> = Vec::new();
+    fn fields(&self) -> Vec<Field<R::Column>> {
+        let mut fields: Vec<Field<_>> = Vec::new();
         for field in &self.fields {
             if !fields.contains(field) {
                 fields.push(*field);
@@ -179,38 +185,34 @@ impl QueryArgs {
         fields
     }
 
-    /// Writes the answer: the vCards, a table, or JSON.
-    pub fn write(&self, out: &mut Out, rows: &Rows) -> Result<()> {
+    /// Writes the answer: the texts, a table, or JSON.
+    pub fn write(&self, out: &mut Out, rows: &Rows<R::Column>) -> Result<()> {
         if out.json {
             return self.write_json(out, rows);
         }
-        if self.is_of_cards() {
-            return rows.iter().try_for_each(|row| out.bytes(row.card()));
+        if self.is_of_texts() {
+            return rows.iter().try_for_each(|row| out.bytes(R::text_of(&row)));
         }
-        let usual = [
-            Field::Id,
-            Field::Column(Column::Name),
-            Field::Column(Column::Organization),
-            Field::Column(Column::Phone),
-            Field::Column(Column::Email),
-        ];
-        let asked = self.fields();
-        let fields = match asked.as_slice() {
-            [] => &usual,
-            asked => asked,
-        };
-        let headings: Vec<_> = fields.iter().map(|field| field.heading()).collect();
+        let fields = self.fields();
+        if fields.is_empty() {
+            let mut table = Table::new(&headings::<R>());
+            for row in rows.iter() {
+                R::row(row.id(), &R::summary_of(&row), &mut table, out);
+            }
+            return table.write(out);
+        }
+        let headings: Vec<_> = fields.iter().map(|field| field.heading::<R>()).collect();
         let numbers = fields.iter().position(|field| *field == Field::Id);
         let mut table = Table::with_numbers(&headings, numbers);
         for row in rows.iter() {
-            let cells: Vec<_> = fields.iter().map(|field| field.text(&row)).collect();
+            let cells: Vec<_> = fields.iter().map(|f| f.text::<R>(&row, out)).collect();
             table.row(cells.iter().map(String::as_str));
         }
         table.write(out)
     }
 
     /// An object a row. Where a page was asked for, the last one tells where the next begins.
-    fn write_json(&self, out: &mut Out, rows: &Rows) -> Result<()> {
+    fn write_json(&self, out: &mut Out, rows: &Rows<R::Column>) -> Result<()> {
         let fields = self.fields();
         let last = rows.len().saturating_sub(1);
         for (i, row) in rows.iter().enumerate() {
@@ -219,26 +221,26 @@ impl QueryArgs {
                 false => None,
             });
             if fields.is_empty() {
-                out.object(&EntryObject {
+                let summary = R::summary_of(&row);
+                let object = EntryObject {
                     id: row.id().0,
-                    name: row.name(),
-                    organization: row.get(Column::Organization),
-                    phone: row.get(Column::Phone),
-                    email: row.get(Column::Email),
+                    summary: R::object(&summary, out),
                     next,
-                })?;
+                };
+                out.object(&object)?;
                 continue;
             }
-            let fields = &fields;
-            out.object(&RowObject { row, fields, next })?;
+            let values = fields.iter().map(|f| (f.name(), f.json::<R>(&row, out)));
+            let values = values.collect();
+            out.object(&RowObject { values, next })?;
         }
         Ok(())
     }
 
     /// Tells on a terminal how much of `all` was shown, and how to see more.
-    pub fn tell_more(&self, app: &mut App, rows: &Rows, all: u64) -> Result<()> {
+    pub fn tell_more(&self, app: &mut App, rows: &Rows<R::Column>, all: u64) -> Result<()> {
         let shown = rows.len() as u64;
-        if !app.out.terminal || shown >= all || self.is_of_cards() {
+        if !app.out.terminal || shown >= all || self.is_of_texts() {
             return Ok(());
         }
         let text = match (&self.after, shown) {
@@ -269,40 +271,21 @@ impl QueryArgs {
     }
 }
 
-/// A contact with the fields asked for, in the order asked.
-struct RowObject<'r> {
-    row: Row<'r>,
-    fields: &'r [Field],
+/// A record with the fields asked for, in the order asked.
+struct RowObject {
+    values: Vec<(&'static str, Value)>,
     next: Option<Option<String>>,
 }
 
-impl Serialize for RowObject<'_> {
+impl Serialize for RowObject {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         let mut object = serializer.serialize_map(None)?;
-        for field in self.fields {
-            object.serialize_entry(field.name(), &field.json(&self.row))?;
+        for (name, value) in &self.values {
+            object.serialize_entry(name, value)?;
         }
         if let Some(next) = &self.next {
             object.serialize_entry("next", next)?;
         }
         object.end()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use clap::Args;
-
-    use super::*;
-
-    #[test]
-    fn the_help_names_every_field() {
-        let mut command = QueryArgs::augment_args(clap::Command::new("list"));
-        let help = command.render_long_help().to_string();
-        let words: Vec<_> = help.split([' ', ',', '\n']).collect();
-        for (name, column) in Column::NAMES {
-            assert!(words.contains(name), "{name}: {help}");
-            assert_eq!(name.parse(), Ok(Field::Column(*column)));
-        }
     }
 }

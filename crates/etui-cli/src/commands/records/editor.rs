@@ -27,7 +27,7 @@ impl Edited {
     }
 }
 
-/// A vCard as an editor can show it: UTF-8.
+/// A record's text as an editor can show it: UTF-8.
 pub fn readable(text: &[u8]) -> Cow<'_, [u8]> {
     if std::str::from_utf8(text).is_ok() && !text.contains(&0) {
         return Cow::Borrowed(text);
@@ -38,13 +38,13 @@ pub fn readable(text: &[u8]) -> Cow<'_, [u8]> {
     }
 }
 
-/// Opens the editor on `text`, in a file that only its owner may read; `None` when the text was
-/// left as it was.
-pub fn edit(text: &[u8]) -> Result<Option<Edited>> {
+/// Opens the editor on `text`, in a file that only its owner may read and whose name ends with
+/// `suffix`; `None` when the text was left as it was.
+pub fn edit(text: &[u8], suffix: &str) -> Result<Option<Edited>> {
     let failed = |e| Failure::named_io("the file to edit", e);
     let mut file = tempfile::Builder::new()
         .prefix("etui-edit-")
-        .suffix(".vcf")
+        .suffix(suffix)
         .tempfile()
         .map_err(failed)?;
     file.write_all(text)

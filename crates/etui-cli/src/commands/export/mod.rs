@@ -1,4 +1,4 @@
-//! `etui export`: takes contacts out as vCards.
+//! `etui export`: takes contacts out as vCards, or a calendar as iCalendar (`calendar`).
 //!
 //! ```text
 //! record [CRLF, if the record lacks a line end] record ... record
@@ -8,6 +8,8 @@
 //! byte order, a byte order mark goes first and they go out as they are; else those are written
 //! as UTF-8.
 
+mod calendar;
+
 use std::borrow::Cow;
 use std::io::Write;
 use std::path::PathBuf;
@@ -16,6 +18,8 @@ use etui::contacts::{Card, Filter, Reader};
 use etui::{Error, RecordId};
 
 use super::file::NewFile;
+use super::records::filter;
+use super::records::find::nothing_found;
 use crate::app::App;
 use crate::errors::{Failure, Result};
 use crate::output::json::ContactObject;
@@ -28,9 +32,13 @@ Examples:
   etui export --vcard-version 4.0 | less     everything, as vCard 4.0
   etui export --json | jq .emails            everything, as JSON
 
-A file that is written (-o) can be read only by you. Filters: see `etui contacts find --help`.";
+  etui export --calendar Calendar -o all.ics         a calendar, byte for byte as it came in
+  etui export --calendar Work kind:todo -o todo.ics  its to-dos
 
-/// Take contacts out as vCards
+A file that is written (-o) can be read only by you. Filters: see `etui contacts find --help` and
+`etui calendar find --help`.";
+
+/// Take contacts out as vCards, or a calendar
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -40,6 +48,9 @@ pub struct Args {
     /// The file to write [default: standard output]
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// A calendar of this name, instead of contacts
+    #[arg(long, value_name = "NAME", conflicts_with = "vcard_version")]
+    calendar: Option<String>,
     /// Byte for byte as they came, or all in vCard 4.0 (RFC 6350)
     #[arg(long, value_name = "VERSION", default_value = "as-is")]
     vcard_version: Version,
@@ -71,8 +82,11 @@ impl Sink<'_> {
     }
 }
 
-/// Writes the contacts.
+/// Writes them.
 pub fn run(app: &mut App, args: &Args) -> Result<()> {
+    if let Some(name) = &args.calendar {
+        return calendar::run(app, args, name);
+    }
     let store = app.open_to_read()?;
     let snapshot = store.snapshot()?;
     let meant = Selection::new(app.books_in(&store, &snapshot)?, &args.filter)?;
@@ -170,7 +184,7 @@ struct Selection<'s>(Vec<(Reader<'s>, Meant)>);
 
 impl<'s> Selection<'s> {
     fn new(books: Vec<Reader<'s>>, words: &[String]) -> Result<Self> {
-        let filter = super::contacts::filter(words)?;
+        let filter = filter::<Card>(words)?;
         let mut parts = Vec::new();
         for book in books {
             let meant = Meant::new(&book, &filter)?;
@@ -180,7 +194,7 @@ impl<'s> Selection<'s> {
             .iter()
             .all(|(_, m)| matches!(m, Meant::These(ids) if ids.is_empty()))
         {
-            return Err(super::contacts::nothing_found(words));
+            return Err(nothing_found::<Card>(words));
         }
         Ok(Self(parts))
     }

@@ -3,14 +3,19 @@
 //! Fields are never left out: what there is none of is `null` or an empty list. New fields may
 //! come, none goes or changes its meaning.
 
+pub mod calendar;
+
 use std::collections::BTreeMap;
 
-use etui::contacts::{Card, CardError, Contact, Date, Entry, Photo, Plan, Typed, ViewChange, Way};
+use etui::contacts::{Card, CardError, Contact, Date, Photo, Summary, Typed};
 use etui::import::{ImportReport, Refused};
+use etui::query::{Plan, Way};
 use etui::text::phone::{PhoneNumber, Region};
-use etui::{ChangeKind, CheckReport, Outcome, Saved, Stats, Token, VfsCounters};
+use etui::view::ViewChange;
+use etui::{ChangeKind, CheckReport, Kind, Outcome, RecordId, Saved, Stats, Token, VfsCounters};
 use serde::Serialize;
 
+use self::calendar::CalendarObject;
 use crate::errors::Failure;
 
 /// `{"error": {...}}`, on standard error.
@@ -40,11 +45,33 @@ impl ErrorObject {
     }
 }
 
-/// A line of `contacts list` and `contacts find`.
+/// A line of `list` and `find`.
 #[derive(Debug, Serialize)]
-pub struct EntryObject<'a> {
+pub struct EntryObject<S> {
     /// Number in the store.
     pub id: i64,
+    /// What the list shows of it.
+    #[serde(flatten)]
+    pub summary: S,
+    /// Where a page was asked for: on its last line the place where the next one begins.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<Option<String>>,
+}
+
+impl<S> EntryObject<S> {
+    /// The object for a list's entry that is no page's.
+    pub fn new(id: RecordId, summary: S) -> Self {
+        Self {
+            id: id.0,
+            summary,
+            next: None,
+        }
+    }
+}
+
+/// What a list shows of a contact.
+#[derive(Debug, Serialize)]
+pub struct ContactSummaryObject<'a> {
     /// The name to show.
     pub name: &'a str,
     /// The first organisation.
@@ -53,29 +80,23 @@ pub struct EntryObject<'a> {
     pub phone: &'a str,
     /// The first e-mail address.
     pub email: &'a str,
-    /// Where a page was asked for: on its last line the place where the next one begins.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub next: Option<Option<String>>,
 }
 
-impl<'a> EntryObject<'a> {
-    /// The object for a list's entry.
-    pub fn of(entry: &'a Entry) -> Self {
+impl<'a> From<&'a Summary> for ContactSummaryObject<'a> {
+    fn from(summary: &'a Summary) -> Self {
         Self {
-            id: entry.id.0,
-            name: &entry.summary.name,
-            organization: &entry.summary.organization,
-            phone: &entry.summary.phone,
-            email: &entry.summary.email,
-            next: None,
+            name: &summary.name,
+            organization: &summary.organization,
+            phone: &summary.phone,
+            email: &summary.email,
         }
     }
 }
 
-/// The answer of `contacts find --count`.
+/// The answer of `find --count`.
 #[derive(Debug, Serialize)]
 pub struct CountObject {
-    /// How many contacts there are.
+    /// How many there are.
     pub count: u64,
 }
 
@@ -88,7 +109,7 @@ pub struct LetterObject<'a> {
     pub position: u64,
 }
 
-/// The answer of `contacts find --explain`.
+/// The answer of `find --explain`.
 #[derive(Debug, Serialize)]
 pub struct PlanObject<'a> {
     /// The filter in its full text form.
@@ -96,8 +117,12 @@ pub struct PlanObject<'a> {
     /// How contacts were found: `list`, `gather`, `walk`, `set` or `index`.
     way: &'static str,
     /// Contacts in the address book.
-    contacts: u64,
-    /// Contacts that the index gave.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    contacts: Option<u64>,
+    /// Entries in the calendar.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    entries: Option<u64>,
+    /// Records that the index gave.
     candidates: u64,
     /// Whether the index gives nothing but what matches.
     exact: bool,
@@ -112,8 +137,8 @@ pub struct PlanObject<'a> {
 }
 
 impl<'a> PlanObject<'a> {
-    /// The object for a plan.
-    pub fn of(plan: &'a Plan) -> Self {
+    /// The object for a plan over a collection of this kind.
+    pub fn of(plan: &'a Plan, kind: Kind) -> Self {
         Self {
             filter: &plan.filter,
             way: match plan.way {
@@ -123,7 +148,8 @@ impl<'a> PlanObject<'a> {
                 Way::Set => "set",
                 Way::Index => "index",
             },
-            contacts: plan.records,
+            contacts: (kind == Kind::Contacts).then_some(plan.records),
+            entries: (kind == Kind::Calendar).then_some(plan.records),
             candidates: plan.candidates,
             exact: plan.exact,
             pending: plan.pending,
@@ -134,9 +160,9 @@ impl<'a> PlanObject<'a> {
     }
 }
 
-/// A line of `contacts watch`: a change.
+/// A line of `watch`: a change.
 #[derive(Debug, Serialize)]
-pub struct ViewChangeObject<'a> {
+pub struct ViewChangeObject<'a, S> {
     /// `added`, `changed` or `removed`.
     event: &'static str,
     /// Number of the change.
@@ -145,21 +171,16 @@ pub struct ViewChangeObject<'a> {
     id: i64,
     /// UID.
     uid: &'a str,
-    /// The name to show.
-    name: &'a str,
-    /// The first organisation.
-    organization: &'a str,
-    /// The first phone number, as written.
-    phone: &'a str,
-    /// The first e-mail address.
-    email: &'a str,
+    /// What the list shows of it.
+    #[serde(flatten)]
+    summary: S,
     /// Fields whose searchable values were changed.
     fields: Vec<&'static str>,
 }
 
-impl<'a> ViewChangeObject<'a> {
+impl<'a, S> ViewChangeObject<'a, S> {
     /// The object for a change in these fields.
-    pub fn of(change: &'a ViewChange, fields: Vec<&'static str>) -> Self {
+    pub fn of<T, F>(change: &'a ViewChange<T, F>, summary: S, fields: Vec<&'static str>) -> Self {
         Self {
             event: match change.kind {
                 ChangeKind::Added => "added",
@@ -169,35 +190,32 @@ impl<'a> ViewChangeObject<'a> {
             number: change.number,
             id: change.id.0,
             uid: &change.uid,
-            name: &change.summary.name,
-            organization: &change.summary.organization,
-            phone: &change.summary.phone,
-            email: &change.summary.email,
+            summary,
             fields,
         }
     }
 }
 
-/// A line of `contacts watch --initial`: one that was there.
+/// A line of `watch --initial`: one that was there.
 #[derive(Debug, Serialize)]
-pub struct ViewEntryObject<'a> {
+pub struct ViewEntryObject<S> {
     /// `present`.
     event: &'static str,
     #[serde(flatten)]
-    entry: EntryObject<'a>,
+    entry: EntryObject<S>,
 }
 
-impl<'a> ViewEntryObject<'a> {
+impl<S> ViewEntryObject<S> {
     /// The object for a list's entry.
-    pub fn of(entry: &'a Entry) -> Self {
+    pub fn new(id: RecordId, summary: S) -> Self {
         Self {
             event: "present",
-            entry: EntryObject::of(entry),
+            entry: EntryObject::new(id, summary),
         }
     }
 }
 
-/// A line of `contacts watch`: what was changed until now is not known.
+/// A line of `watch`: what was changed until now is not known.
 #[derive(Debug, Serialize)]
 pub struct ResetObject {
     /// `reset`.
@@ -210,7 +228,7 @@ impl Default for ResetObject {
     }
 }
 
-/// A line of `contacts watch`, the last of each batch.
+/// A line of `watch`, the last of each batch.
 #[derive(Debug, Serialize)]
 pub struct TokenObject {
     /// `token`.
@@ -474,11 +492,11 @@ impl<'a> DoneObject<'a> {
 /// `import`.
 #[derive(Debug, Default, Serialize)]
 pub struct ImportObject {
-    /// New contacts.
+    /// New records.
     pub added: u64,
-    /// Contacts with other content now.
+    /// Records with other content now.
     pub changed: u64,
-    /// Contacts with the content they had.
+    /// Records with the content they had.
     pub unchanged: u64,
     /// Pieces that did not go in.
     pub refused: u64,
@@ -490,6 +508,8 @@ pub struct ImportObject {
 #[derive(Debug, Serialize)]
 pub struct FileObject {
     file: String,
+    /// `contacts` or `calendar`.
+    holds: &'static str,
     bytes: u64,
     added: u64,
     changed: u64,
@@ -497,6 +517,10 @@ pub struct FileObject {
     refused: u64,
     /// The first thousand of what was refused.
     refusals: Vec<RefusedObject>,
+    /// Records that went in of which something was not understood.
+    warned: u64,
+    /// The first thousand of them.
+    warnings: Vec<RefusedObject>,
 }
 
 #[derive(Debug, Serialize)]
@@ -509,7 +533,7 @@ struct RefusedObject {
 
 impl ImportObject {
     /// Counts a file in.
-    pub fn add(&mut self, file: &str, report: ImportReport) {
+    pub fn add(&mut self, file: &str, holds: Kind, report: ImportReport) {
         self.added += report.added;
         self.changed += report.changed;
         self.unchanged += report.unchanged;
@@ -522,12 +546,18 @@ impl ImportObject {
         };
         self.files.push(FileObject {
             file: file.to_owned(),
+            holds: match holds {
+                Kind::Calendar => "calendar",
+                _ => "contacts",
+            },
             bytes: report.bytes,
             added: report.added,
             changed: report.changed,
             unchanged: report.unchanged,
             refused: report.refused,
             refusals: report.refusals.into_iter().map(refused).collect(),
+            warned: report.warned,
+            warnings: report.warnings.into_iter().map(refused).collect(),
         });
     }
 }
@@ -572,7 +602,9 @@ pub struct CheckObject {
     pub repaired: bool,
     /// Contacts looked at.
     pub contacts: u64,
-    /// Contacts in the trash.
+    /// Calendar entries looked at.
+    pub entries: u64,
+    /// Records in the trash.
     pub removed: u64,
     /// What is wrong.
     pub problems: Vec<String>,
@@ -587,6 +619,7 @@ impl CheckObject {
             clean: report.is_clean(),
             repaired,
             contacts: report.contacts,
+            entries: report.entries,
             removed: report.removed,
             problems: report.problems.clone(),
             inbox: report.inbox.clone(),
@@ -608,6 +641,7 @@ pub struct BookObject<'a> {
 pub struct StatsObject<'a> {
     path: String,
     address_books: Vec<BookObject<'a>>,
+    calendars: Vec<CalendarObject<'a>>,
     removed: u64,
     text_bytes: u64,
     file_bytes: u64,
@@ -634,6 +668,14 @@ impl<'a> StatsObject<'a> {
                 .map(|(name, contacts)| BookObject {
                     name,
                     contacts: *contacts,
+                })
+                .collect(),
+            calendars: stats
+                .calendars
+                .iter()
+                .map(|(name, entries)| CalendarObject {
+                    name,
+                    entries: *entries,
                 })
                 .collect(),
             removed: stats.removed,

@@ -1,0 +1,216 @@
+//! `etui calendar freebusy`: when time is taken.
+
+use etui::ETag;
+use etui::calendar::Busy;
+use etui::calendar::time::{Date, DateTime, Timestamp};
+
+use super::when::{SpanArgs, here};
+use crate::app::{App, calendars_in};
+use crate::errors::Result;
+use crate::output::json::calendar::BusyObject;
+use crate::output::{Out, Style};
+use crate::times::{Here, Span, clock, day};
+
+const EXAMPLES: &str = "\
+Examples:
+  etui calendar freebusy                     today and the six days after it
+  etui calendar freebusy --from monday --to friday
+  etui calendar freebusy tomorrow --json
+  etui calendar freebusy month --ics > busy.ics      to give away: no titles, no places
+
+Time is taken by events that are not cancelled and not marked as free (TRANSP:TRANSPARENT).";
+
+/// Show when time is taken
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    #[command(flatten)]
+    span: SpanArgs,
+    /// Write it as iCalendar (VFREEBUSY)
+    #[arg(long, conflicts_with = "json")]
+    ics: bool,
+}
+
+/// Shows it.
+pub fn run(app: &mut App, calendar: Option<&str>, args: &Args) -> Result<()> {
+    let here = here(&app.out);
+    let span = args.span.span(&here)?;
+    let store = app.open_to_read()?;
+    let snapshot = store.snapshot()?;
+    let mut all = Vec::new();
+    for (_, reader) in calendars_in(calendar, &store, &snapshot)? {
+        all.extend(reader.free_busy(span.during.clone(), &here.zone)?);
+    }
+    let all = together(all);
+    if args.ics {
+        let now = Timestamp::from(std::time::SystemTime::now());
+        return app.out.bytes(as_ics(&all, &span, now).as_bytes());
+    }
+    if app.out.json {
+        return all
+            .iter()
+            .try_for_each(|busy| app.out.object(&BusyObject::of(busy, &here.zone)));
+    }
+    write(&mut app.out, &all, &span, &here)
+}
+
+/// What several calendars say, in order and none twice; what is settled in one of them is settled.
+fn together(mut all: Vec<Busy>) -> Vec<Busy> {
+    // Each moment where something begins or ends, and by how much that changes what is going on.
+    let mut edges: Vec<(Timestamp, [i64; 2])> = Vec::with_capacity(2 * all.len());
+    for busy in all.drain(..) {
+        let (begin, end) = match busy.tentative {
+            true => ([0, 1], [0, -1]),
+            false => ([1, 0], [-1, 0]),
+        };
+        edges.extend([(busy.during.start, begin), (busy.during.end, end)]);
+    }
+    edges.sort_unstable_by_key(|(at, _)| *at);
+    let (mut settled, mut tentative) = (0, 0);
+    for (i, (at, [s, t])) in edges.iter().enumerate() {
+        settled += s;
+        tentative += t;
+        let Some((next, _)) = edges.get(i + 1).filter(|(next, _)| next > at) else {
+            continue;
+        };
+        if settled + tentative == 0 {
+            continue;
+        }
+        let is_tentative = settled == 0;
+        match all.last_mut() {
+            Some(last) if last.during.end == *at && last.tentative == is_tentative => {
+                last.during.end = *next;
+            }
+            _ => all.push(Busy {
+                during: *at..*next,
+                tentative: is_tentative,
+            }),
+        }
+    }
+    all
+}
+
+fn write(out: &mut Out, all: &[Busy], span: &Span, here: &Here) -> Result<()> {
+    if all.is_empty() {
+        return out.say(match span.first == span.last {
+            true => format!("Free on {}.", day(span.first)),
+            false => format!("Free from {} to {}.", day(span.first), day(span.last)),
+        });
+    }
+    let mut before = None;
+    for busy in all {
+        let start = here.zone.to_local(busy.during.start);
+        let end = here.zone.to_local(busy.during.end);
+        for (date, from, to) in by_day(start, end) {
+            let heading = match before.replace(date) == Some(date) {
+                true => String::new(),
+                false => day(date),
+            };
+            let time = match (from == date.midnight(), to.date() > date) {
+                (true, true) => "all day".to_owned(),
+                (false, true) => format!("{}-24:00", clock(from)),
+                (_, false) => format!("{}-{}", clock(from), clock(to)),
+            };
+            let heading = format!("{heading:<15}");
+            let heading = out.styled(Style::Bold, &heading).into_owned();
+            let mark = match busy.tentative {
+                true => out.styled(Style::Dim, "  tentative").into_owned(),
+                false => String::new(),
+            };
+            out.line(format!("{heading}  {time}{mark}"))?;
+        }
+    }
+    Ok(())
+}
+
+/// The days of a time, each with the part of it that is on it.
+fn by_day(start: DateTime, end: DateTime) -> impl Iterator<Item = (Date, DateTime, DateTime)> {
+    let mut next = Some(start);
+    std::iter::from_fn(move || {
+        let from = next.filter(|from| *from < end)?;
+        let date = from.date();
+        let midnight = match date {
+            Date::MAX => end,
+            date => date.plus_days(1).midnight(),
+        };
+        next = Some(midnight);
+        Some((date, from, midnight.min(end)))
+    })
+}
+
+/// A calendar object with one `VFREEBUSY` (RFC 5545 §3.6.4).
+fn as_ics(all: &[Busy], span: &Span, now: Timestamp) -> String {
+    let mut body = String::new();
+    let mut line = |text: String| {
+        body.push_str(&text);
+        body.push_str("\r\n");
+    };
+    line(format!("DTSTART:{}", span.during.start));
+    line(format!("DTEND:{}", span.during.end));
+    for busy in all {
+        let kind = match busy.tentative {
+            true => "BUSY-TENTATIVE",
+            false => "BUSY",
+        };
+        let (start, end) = (busy.during.start, busy.during.end);
+        line(format!("FREEBUSY;FBTYPE={kind}:{start}/{end}"));
+    }
+    // The same answer to the same question is the same object.
+    let uid = ETag::of(body.as_bytes());
+    format!(
+        "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//etui//etui//EN\r\nMETHOD:PUBLISH\r\n\
+         BEGIN:VFREEBUSY\r\nUID:etui-{uid}\r\nDTSTAMP:{now}\r\n{body}END:VFREEBUSY\r\n\
+         END:VCALENDAR\r\n"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn busy((start, end, tentative): (i64, i64, bool)) -> Busy {
+        let at = Timestamp::from_seconds;
+        Busy {
+            during: at(start)..at(end),
+            tentative,
+        }
+    }
+
+    #[test]
+    fn calendars_are_laid_over_each_other() {
+        let all = [
+            (1, 4, true),
+            (2, 3, false),
+            (3, 5, true),
+            (5, 6, false),
+            (9, 9, false),
+        ];
+        let expected = [(1, 2, true), (2, 3, false), (3, 5, true), (5, 6, false)];
+        let all = together(all.map(busy).to_vec());
+        assert_eq!(all, expected.map(busy));
+    }
+
+    proptest! {
+        #[test]
+        fn every_second_is_as_in_the_parts(
+            parts in prop::collection::vec((0i64..30, 1i64..10, any::<bool>()), 0..9),
+        ) {
+            let parts: Vec<Busy> =
+                parts.into_iter().map(|(s, n, t)| busy((s, s + n, t))).collect();
+            let all = together(parts.clone());
+            let is_at = |all: &[Busy], second, tentative| {
+                let at = Timestamp::from_seconds(second);
+                all.iter().any(|b| b.during.contains(&at) && b.tentative == tentative)
+            };
+            for second in 0..40 {
+                let settled = is_at(&parts, second, false);
+                prop_assert_eq!(is_at(&all, second, false), settled);
+                let tentative = is_at(&parts, second, true) && !settled;
+                prop_assert_eq!(is_at(&all, second, true), tentative);
+            }
+            prop_assert!(all.windows(2).all(|w| w[0].during.end <= w[1].during.start));
+        }
+    }
+}

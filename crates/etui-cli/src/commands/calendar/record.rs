@@ -1,0 +1,208 @@
+//! Calendar records, as the prompt speaks of them.
+
+use etui::RecordId;
+use etui::Store;
+use etui::calendar::ics::{Kind, Piece, Reader};
+use etui::calendar::time::{self, Time};
+use etui::calendar::zones::Zones;
+use etui::calendar::{Calendar, Column, Record, Row, Status, Summary};
+use etui::collection::Stored;
+use serde_json::Value;
+
+use crate::app::calendar;
+use crate::commands::records::change::line_without_colon;
+use crate::commands::records::{Spoken, is_known, resolve};
+use crate::errors::{Failure, Result};
+use crate::output::json::calendar::CalendarSummaryObject;
+use crate::output::{Out, Table};
+use crate::times::{iso, short};
+
+impl Spoken for Record {
+    const ONE: &'static str = "entry";
+    const MANY: &'static str = "entries";
+    const NOBODY: &'static str = "nothing";
+    const COMMAND: &'static str = "calendar";
+    const ANOTHER: &'static str = "etui import FILE";
+    const FORMAT: &'static str = "iCalendar";
+    const SUFFIX: &'static str = ".ics";
+    const HEADINGS: &'static [&'static str] = &["Start", "Title", "Place"];
+    const BY_NUMBER: &'static str = "`etui calendar list` tells the numbers";
+    const ORDERS: &'static str =
+        "Order: by start, as they were added, or as they are found, the quickest; -: from the end";
+    const TEXT: Column = Column::Record;
+
+    type Object<'a> = CalendarSummaryObject<'a>;
+
+    fn parse(text: Vec<u8>) -> Result<Self> {
+        Ok(Record::parse(components(text)?, &Zones::new())?)
+    }
+
+    fn parse_for(text: Vec<u8>, all: &Calendar<'_>, id: RecordId) -> Result<Self> {
+        Ok(Record::parse(components(text)?, &all.zones(id)?)?)
+    }
+
+    fn bytes(&self) -> &[u8] {
+        self.text()
+    }
+
+    fn own_uid(&self) -> Option<&str> {
+        self.uid()
+    }
+
+    fn set_uid(&mut self, uid: &str) -> Result<()> {
+        let at = self.main_at();
+        Ok(self.set(at, "UID", uid, &Zones::new())?)
+    }
+
+    fn title(&self) -> String {
+        self.main().summary.clone().unwrap_or_default()
+    }
+
+    fn odd_line(text: &[u8], before: &[u8]) -> Option<String> {
+        line_without_colon("iCalendar", text, before)
+    }
+
+    fn summary(&self) -> Summary {
+        let main = self.main();
+        let mut summary = Summary::default();
+        summary.kind = main.kind;
+        summary.title = main.summary.clone().unwrap_or_default();
+        summary.place = main.location.clone().unwrap_or_default();
+        summary.start = main.start.clone().or_else(|| main.due.clone());
+        summary.end = main.end.clone().or_else(|| main.due.clone());
+        summary.status = main.status;
+        summary
+    }
+
+    fn summary_of(row: &Row<'_>) -> Summary {
+        let mut summary = Summary::default();
+        summary.kind =
+            Kind::named(format!("V{}", row.get(Column::Kind)).as_bytes()).unwrap_or(Kind::Event);
+        summary.title = row.title().to_owned();
+        summary.place = row.get(Column::Place).to_owned();
+        summary.start = time(row.get(Column::Start));
+        summary.end = time(row.get(Column::End));
+        summary.status = Status::named(row.get(Column::Status));
+        summary
+    }
+
+    fn unreadable() -> Summary {
+        Summary::default()
+    }
+
+    fn name(summary: &Summary) -> &str {
+        &summary.title
+    }
+
+    fn object<'a>(summary: &'a Summary, out: &Out) -> CalendarSummaryObject<'a> {
+        CalendarSummaryObject::of(summary, &out.zone())
+    }
+
+    fn row(id: RecordId, summary: &Summary, table: &mut Table, out: &Out) {
+        let start = summary.start.as_ref();
+        let start = start.map_or_else(String::new, |time| short(time, &out.zone()));
+        let title = match summary.title.as_str() {
+            "" => "(no title)",
+            title => title,
+        };
+        table.row([id.to_string().as_str(), &start, title, &summary.place]);
+    }
+
+    fn heading(column: Column) -> &'static str {
+        match column {
+            Column::Title => "Title",
+            Column::Place => "Place",
+            Column::Start => "Start",
+            Column::End => "End",
+            Column::Kind => "Kind",
+            Column::Status => "Status",
+            Column::Uid => "UID",
+            Column::ETag => "ETag",
+            Column::Notes => "Notes",
+            Column::Categories => "Categories",
+            Column::Organizer => "Organiser",
+            Column::Attendees => "Attendees",
+            Column::Url => "Web",
+            Column::Record => "iCalendar",
+        }
+    }
+
+    fn text_of<'r>(row: &Row<'r>) -> &'r [u8] {
+        row.record()
+    }
+
+    fn cell(column: Column, value: &str, out: &Out) -> String {
+        match (column, time(value)) {
+            (Column::Start | Column::End, Some(time)) => short(&time, &out.zone()),
+            (Column::Status, _) => value.to_ascii_lowercase(),
+            _ => value.to_owned(),
+        }
+    }
+
+    fn value(column: Column, value: &str, out: &Out) -> Value {
+        match (column, time(value)) {
+            (Column::Start | Column::End, Some(time)) => iso(&time, &out.zone()).into(),
+            (Column::Start | Column::End | Column::Status, _) if value.is_empty() => Value::Null,
+            (Column::Status, _) => value.to_ascii_lowercase().into(),
+            _ => value.into(),
+        }
+    }
+}
+
+/// A time as rows have it: as iCalendar writes it, and its zone behind it.
+fn time(text: &str) -> Option<Time> {
+    let (value, zone) = match text.split_once(' ') {
+        Some((value, zone)) => (value, Zones::new().resolve(zone)),
+        None => (text, None),
+    };
+    let value: time::Value = value.parse().ok()?;
+    Some(value.in_zone(zone.as_ref()))
+}
+
+/// The components of a text: it, or those of the calendar object that it is.
+fn components(text: Vec<u8>) -> Result<Vec<u8>> {
+    let mut components = Vec::new();
+    let mut is_object = false;
+    for piece in Reader::new(text.as_slice()) {
+        match piece.map_err(|e| Failure::named_io("the entry", e))? {
+            Piece::Component(component) => components.extend(component.bytes),
+            Piece::Frame(_) => is_object = true,
+            Piece::Refused(refusal) if is_object => {
+                return Err(Failure::Refused(format!(
+                    "line {}: {}",
+                    refusal.line, refusal.reason
+                )));
+            }
+            Piece::Zone(_) | Piece::Refused(_) => {}
+        }
+    }
+    Ok(if is_object { components } else { text })
+}
+
+/// The record with this number or UID, read.
+pub fn read(calendar: &Calendar<'_>, id: &str) -> Result<(Stored<Record>, Record)> {
+    let stored = resolve(calendar, id)?;
+    let uid = stored.uid.clone();
+    calendar
+        .record(&uid)?
+        .ok_or_else(|| Failure::NotFound(format!("entry {id} was removed meanwhile")))
+}
+
+/// The calendar of this name, or else the one that knows the first of these, or the first.
+pub fn holding<'s>(store: &'s Store, name: Option<&str>, ids: &[String]) -> Result<Calendar<'s>> {
+    if let (None, Some(id)) = (name, ids.first()) {
+        for name in store.calendars()? {
+            let calendar = store.calendar_named(&name)?;
+            if is_known(&calendar, id)? {
+                return Ok(calendar);
+            }
+        }
+    }
+    calendar(store, name)
+}
+
+/// When a record's main component is, for a line about it.
+pub fn start_of(record: &Record) -> Option<&Time> {
+    let main = record.main();
+    main.start.as_ref().or(main.due.as_ref())
+}

@@ -1,0 +1,315 @@
+//! `etui calendar show`: all about an entry.
+
+use etui::calendar::ics::Kind;
+use etui::calendar::recurrence::{End, Timing};
+use etui::calendar::time::{Duration, Time, Zone};
+use etui::calendar::{Alarm, Class, Item, Person, Record, Trigger};
+use etui::collection::Stored;
+
+use super::record::{holding, read};
+use super::when::here;
+use crate::app::App;
+use crate::commands::records::described::Described;
+use crate::commands::records::find::meant;
+use crate::errors::Result;
+use crate::output::json::calendar::{RecordObject, kind, status};
+use crate::output::{Out, plural, size};
+use crate::times::{Here, day, range, short, spoken_length, spoken_rule};
+
+const EXAMPLES: &str = "\
+Examples:
+  etui calendar show 17
+  etui calendar show dentist                 if only one entry fits
+  etui calendar show 17 --ics                the iCalendar text, byte for byte
+  etui calendar show 17 --json
+  etui calendar show 17 --zone America/New_York
+
+Times are shown as they are written, and by the clock here (or in --zone) where that differs.
+When several fit they are listed, and the exit code is 2.";
+
+/// Years ahead in which the next time of an entry is looked for.
+const YEARS_AHEAD: i64 = 10;
+/// Changed times that are shown.
+const MOST_CHANGES: usize = 10;
+
+/// Show all about an entry
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Numbers, UIDs, or a filter (see `etui calendar find --help`)
+    #[arg(required = true, value_name = "ID|FILTER")]
+    which: Vec<String>,
+    /// Write the iCalendar text as it came
+    #[arg(long, conflicts_with = "json")]
+    ics: bool,
+}
+
+/// Shows it.
+pub fn run(app: &mut App, name: Option<&str>, args: &Args) -> Result<()> {
+    let here = here(&app.out);
+    let store = app.open_to_read()?;
+    let calendar = holding(&store, name, &args.which)?;
+    let all = meant(&mut app.out, &calendar, &args.which)?;
+    if args.ics {
+        return all
+            .iter()
+            .try_for_each(|stored| app.out.bytes(&stored.text));
+    }
+    let all = all.iter().map(|stored| read(&calendar, &stored.uid));
+    for (i, (stored, record)) in all.collect::<Result<Vec<_>>>()?.iter().enumerate() {
+        if app.out.json {
+            app.out
+                .object(&RecordObject::of(stored, record, &here.zone))?;
+            continue;
+        }
+        if i > 0 {
+            app.out.line("")?;
+        }
+        show(&mut app.out, stored, record, &here)?;
+    }
+    Ok(())
+}
+
+fn show(out: &mut Out, stored: &Stored<Record>, record: &Record, here: &Here) -> Result<()> {
+    let main = record.main();
+    let mut about = Described::new(match main.summary.as_deref() {
+        Some(summary) => summary,
+        None => "(no title)",
+    });
+    when(main, here, &mut about);
+    recurrence(record, here, &mut about);
+    about.row("Where", main.location.clone().unwrap_or_default());
+    if let Some(state) = main.status {
+        about.row("Status", status(state).replace('-', " "));
+    }
+    if let Some(percent) = main.percent {
+        about.row("Progress", format!("{percent} %"));
+    }
+    if let Some(time) = &main.completed {
+        about.row("Completed", short(time, &here.zone));
+    }
+    if let Some(priority) = main.priority {
+        about.row("Priority", format!("{priority} of 9, 1 being the highest"));
+    }
+    about.row(
+        "Visible to",
+        match main.class {
+            Class::Public => "",
+            Class::Private => "the owner",
+            Class::Confidential => "a few",
+        },
+    );
+    if main.transparent {
+        about.row("Time", "not taken: shown as free");
+    }
+    about.row("Categories", main.categories.join(", "));
+    for alarm in &main.alarms {
+        about.row("Alarm", alarm_in_words(alarm, here));
+    }
+    if let Some(person) = &main.organizer {
+        about.row("Organiser", person_in_words(person));
+    }
+    for person in &main.attendees {
+        about.row("Attendee", person_in_words(person));
+    }
+    about.row("Web", main.url.clone().unwrap_or_default());
+    about.row("Notes", main.description.clone().unwrap_or_default());
+    let components = record.items().len();
+    let mut text = format!("{}, {}", kind(main.kind), size(stored.text.len() as u64));
+    if components > 1 {
+        text.push_str(&format!(", {}", plural(components as u64, "component")));
+    }
+    about.row("iCalendar", text);
+    about.row("UID", stored.uid.clone());
+    about.row("ETag", stored.etag.to_string());
+    about.row("#", stored.id.to_string());
+    about.write(out)
+}
+
+/// When it is, on its own clock and on the one here.
+fn when(item: &Item, here: &Here, about: &mut Described) {
+    if let Some(start) = &item.start {
+        let end = end_of(item, start);
+        about.row("When", in_zone(start, &end, &here.zone));
+        if let Time::Zoned(_, zone) = start
+            && *zone != here.zone
+            && zone.name() != here.zone.name()
+        {
+            about.row("Here", here_of(start, &end, here));
+        } else if matches!(start, Time::Utc(_)) && here.zone != Zone::UTC {
+            about.row("Here", here_of(start, &end, here));
+        }
+    }
+    if let Some(due) = &item.due {
+        let text = in_zone(due, due, &here.zone);
+        about.row("Due", text.trim_end_matches(", all day"));
+    }
+}
+
+/// From when to when, and in which zone, if that is not the one here.
+fn in_zone(start: &Time, end: &Time, here: &Zone) -> String {
+    let text = range(start, end);
+    match start {
+        Time::Date(_) => text,
+        Time::Floating(_) => format!("{text} (wherever one is)"),
+        Time::Utc(_) => format!("{text} (UTC)"),
+        Time::Zoned(_, zone) if zone.name() == here.name() => text,
+        Time::Zoned(_, zone) => format!("{text} ({})", zone.name()),
+    }
+}
+
+fn here_of(start: &Time, end: &Time, here: &Here) -> String {
+    let local = |time: &Time| Time::Floating(here.zone.to_local(time.at(&here.zone)));
+    format!(
+        "{} ({})",
+        range(&local(start), &local(end)),
+        here.zone.name()
+    )
+}
+
+/// When a component ends that starts then.
+fn end_of(item: &Item, start: &Time) -> Time {
+    match item.timing.as_ref().map(|t| &t.end) {
+        Some(End::At(end)) if item.kind != Kind::Todo => in_same_zone(end, start),
+        Some(End::After(length)) => moved(start, *length),
+        _ if start.is_date() => moved(start, Duration::from_days(1)),
+        _ => start.clone(),
+    }
+}
+
+/// An end on the clock of the start.
+fn in_same_zone(end: &Time, start: &Time) -> Time {
+    match (end, start) {
+        (Time::Date(_) | Time::Floating(_), _) | (_, Time::Date(_) | Time::Floating(_)) => {
+            end.clone()
+        }
+        (end, Time::Utc(_)) => Time::Utc(end.at(&Zone::UTC)),
+        (end, Time::Zoned(_, zone)) => Time::Zoned(zone.to_local(end.at(zone)), zone.clone()),
+    }
+}
+
+/// A time so much later, on its own clock.
+pub(super) fn moved(time: &Time, by: Duration) -> Time {
+    let wall = time.wall().plus_seconds(by.nominal_seconds());
+    match time {
+        Time::Date(_) => Time::Date(wall.date()),
+        Time::Floating(_) => Time::Floating(wall),
+        Time::Zoned(_, zone) => Time::Zoned(wall, zone.clone()),
+        Time::Utc(at) => Time::Utc(at.plus_seconds(by.nominal_seconds())),
+    }
+}
+
+/// How it recurs, with its exceptions, and when it is next.
+fn recurrence(record: &Record, here: &Here, about: &mut Described) {
+    let Some(timing) = &record.main().timing else {
+        return;
+    };
+    if record.main().recurs() {
+        about.row("Repeats", repeats(record, timing, here));
+        let now = here.zone.to_utc(here.now);
+        let ahead = now..now.plus_seconds(YEARS_AHEAD * 366 * 86_400);
+        let series = record.series();
+        let next = series
+            .between(ahead, &here.zone)
+            .find(|i| i.during.start >= now);
+        about.row(
+            "Next",
+            match next {
+                Some(next) => in_zone(&next.start, &next.end, &here.zone),
+                None => format!("none in the next {YEARS_AHEAD} years"),
+            },
+        );
+    }
+    let changes = record.items().filter(|item| item.is_override());
+    for item in changes.take(MOST_CHANGES) {
+        about.row("Changed", changed(item, here));
+    }
+}
+
+fn repeats(record: &Record, timing: &Timing, here: &Here) -> String {
+    let zone = timing.start.zone().unwrap_or(&here.zone);
+    let rules: Vec<_> = timing.rules.iter().map(|r| spoken_rule(r, zone)).collect();
+    let mut text = rules.join("; and ");
+    let mut part = |n: usize, one: &str| {
+        if n > 0 {
+            let comma = if text.is_empty() { "" } else { ", " };
+            text.push_str(&format!("{comma}{}", plural(n as u64, one)));
+        }
+    };
+    part(timing.dates.len(), "further date");
+    part(timing.except_rules.len(), "rule of exceptions");
+    part(timing.except_dates.len(), "exception");
+    let changed = record.items().filter(|i| i.is_override()).count();
+    if changed > 0 {
+        text.push_str(&format!(", {changed} changed"));
+    }
+    text
+}
+
+/// An instance that is not as the rule has it.
+fn changed(item: &Item, here: &Here) -> String {
+    let replaces = item.timing.as_ref().and_then(|t| t.replaces.as_ref());
+    let Some(replaces) = replaces else {
+        return String::new();
+    };
+    let place = day(replaces.id.wall().date());
+    let mut text = match &item.start {
+        Some(start) => {
+            let end = end_of(item, start);
+            format!("{place}: now {}", in_zone(start, &end, &here.zone))
+        }
+        None => place,
+    };
+    if replaces.and_future {
+        text.push_str(", and all behind it");
+    }
+    if let Some(state) = item.status {
+        text.push_str(&format!(", {}", status(state).replace('-', " ")));
+    }
+    if let Some(summary) = &item.summary {
+        text.push_str(&format!(": {summary}"));
+    }
+    text
+}
+
+fn alarm_in_words(alarm: &Alarm, here: &Here) -> String {
+    let relative =
+        |length: Duration, of: &str| match (length == Duration::ZERO, length.is_negative()) {
+            (true, _) => format!("at the {of}"),
+            (_, true) => format!("{} before the {of}", spoken_length(length)),
+            (_, false) => format!("{} after the {of}", spoken_length(length)),
+        };
+    let mut text = match alarm.trigger {
+        Trigger::Start(length) => relative(length, "start"),
+        Trigger::End(length) => relative(length, "end"),
+        Trigger::At(at) => short(&Time::Utc(at), &here.zone),
+    };
+    if let (Some(every), true) = (alarm.every, alarm.repeat > 0) {
+        text.push_str(&format!(
+            ", then {} more every {}",
+            alarm.repeat,
+            spoken_length(every)
+        ));
+    }
+    if alarm.acknowledged.is_some() {
+        text.push_str(", seen");
+    }
+    text
+}
+
+fn person_in_words(person: &Person) -> String {
+    let mut text = match &person.name {
+        Some(name) => format!("{name} <{}>", person.address),
+        None => person.address.clone(),
+    };
+    let words = [&person.role, &person.answer];
+    let words: Vec<_> = words
+        .into_iter()
+        .flatten()
+        .map(|word| word.to_ascii_lowercase().replace('-', " "))
+        .collect();
+    if !words.is_empty() {
+        text.push_str(&format!("  ({})", words.join(", ")));
+    }
+    text
+}

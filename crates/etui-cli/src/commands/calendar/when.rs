@@ -1,0 +1,36 @@
+//! The options that say from when to when.
+
+use crate::errors::{Failure, Result};
+use crate::output::Out;
+use crate::times::{Here, Span, SpanWords};
+
+/// Where and when the person is.
+pub fn here(out: &Out) -> Here {
+    Here::now(out.zone())
+}
+
+/// From when to when.
+#[derive(Debug, clap::Args)]
+pub struct SpanArgs {
+    /// today, tomorrow, week, month, a weekday, a day (2026-12-24) or a month (2026-12)
+    #[arg(value_name = "WHEN", conflicts_with_all = ["from", "to"])]
+    what: Option<String>,
+    /// From this day or time on, such as monday, +3d, 2026-12-24, "tomorrow 9:00" [default: today]
+    #[arg(long, value_name = "WHEN", allow_hyphen_values = true)]
+    from: Option<String>,
+    /// Until then; a day is part of it [default: seven days in all]
+    #[arg(long, value_name = "WHEN", allow_hyphen_values = true)]
+    to: Option<String>,
+}
+
+impl SpanArgs {
+    /// The span that is meant.
+    pub fn span(&self, here: &Here) -> Result<Span> {
+        let words = SpanWords {
+            what: self.what.as_deref(),
+            from: self.from.as_deref(),
+            to: self.to.as_deref(),
+        };
+        Span::of(words, here).map_err(Failure::usage)
+    }
+}

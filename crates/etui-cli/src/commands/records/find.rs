@@ -1,0 +1,154 @@
+//! Which records a filter means: listed, counted, or how they are found.
+
+use etui::collection::{Collection, Stored};
+use etui::filter::Filter;
+use etui::query::{Columns, Query};
+
+use super::query::QueryArgs;
+use super::{Spoken, filter, headings, lookup, number, resolve};
+use crate::app::App;
+use crate::errors::{Failure, Result};
+use crate::output::json::{CountObject, EntryObject, PlanObject};
+use crate::output::{Out, Table, count};
+
+/// Whom to find, and what to tell of them.
+#[derive(Debug, clap::Args)]
+pub struct FindArgs<R: Spoken> {
+    /// What to look for; words are joined by spaces
+    #[arg(required = true, value_name = "FILTER")]
+    filter: Vec<String>,
+    #[command(flatten)]
+    query: QueryArgs<R>,
+    /// Tell only how many there are
+    #[arg(
+        long,
+        conflicts_with_all = ["fields", "sort", "limit", "all", "at", "after", "explain"]
+    )]
+    count: bool,
+    /// Tell how the answer is found, and what is read for it, instead of the answer
+    #[arg(long)]
+    explain: bool,
+}
+
+/// Finds them.
+pub fn find<R: Spoken>(app: &mut App, all: &Collection<'_, R>, args: &FindArgs<R>) -> Result<()> {
+    let filter = filter::<R>(&args.filter)?;
+    let query = args.query.query(filter.clone(), app.out.terminal)?;
+    if args.count {
+        let count = how_many(all, filter)?;
+        return match app.out.json {
+            true => app.out.object(&CountObject { count }),
+            false => app.out.line(count.to_string()),
+        };
+    }
+    if args.explain {
+        let plan = all.explain(&query)?;
+        return match app.out.json {
+            true => app.out.object(&PlanObject::of(&plan, R::KIND)),
+            false => app.out.line(plan.to_string()),
+        };
+    }
+    let rows = all.query(&query)?;
+    if rows.is_empty() && !is_any(all, filter.clone())? {
+        return Err(nothing_found::<R>(&args.filter));
+    }
+    args.query.write(&mut app.out, &rows)?;
+    if app.out.terminal && !app.out.json {
+        let all = how_many(all, filter)?;
+        args.query.tell_more(app, &rows, all)?;
+    }
+    Ok(())
+}
+
+/// Nothing fits the filter that these words make.
+pub fn nothing_found<R: Spoken>(words: &[String]) -> Failure {
+    Failure::NotFound(format!(
+        "{} found for: {}",
+        R::NOBODY,
+        words.join(" ").trim()
+    ))
+}
+
+/// How many records `filter` means.
+pub fn how_many<R: Spoken>(all: &Collection<'_, R>, filter: Filter<R::Field>) -> Result<u64> {
+    Ok(match filter {
+        Filter::All => all.count()?,
+        filter => {
+            let query = Query::new(filter).columns(Columns::NONE);
+            all.query(&query)?.len() as u64
+        }
+    })
+}
+
+/// Whether `filter` means any: an empty page may lie behind the last of them.
+fn is_any<R: Spoken>(all: &Collection<'_, R>, filter: Filter<R::Field>) -> Result<bool> {
+    let query = Query::new(filter).columns(Columns::NONE).limit(1);
+    Ok(!all.query(&query)?.is_empty())
+}
+
+/// The records with these numbers or UIDs, or the one that they mean as a filter.
+pub fn meant<R: Spoken>(
+    out: &mut Out,
+    all: &Collection<'_, R>,
+    which: &[String],
+) -> Result<Vec<Stored<R>>> {
+    if which.iter().all(|w| number(w).is_some()) {
+        return which.iter().map(|w| resolve(all, w)).collect();
+    }
+    let known = which.iter().map(|w| lookup(all, w));
+    if let Some(known) = known.collect::<Result<Option<Vec<_>>>>()? {
+        return Ok(known);
+    }
+    let one = the_one(out, all, which)?;
+    Ok(all.by_id(one)?.into_iter().collect())
+}
+
+/// The number of the one record that the words mean as a filter; several are listed.
+fn the_one<R: Spoken>(
+    out: &mut Out,
+    all: &Collection<'_, R>,
+    words: &[String],
+) -> Result<etui::RecordId> {
+    const SHOWN: usize = 20;
+    let found = all.find(&filter::<R>(words)?)?;
+    match found.as_slice() {
+        [] => Err(nothing_found::<R>(words)),
+        [one] => Ok(one.id),
+        several => {
+            let shown = &several[..several.len().min(SHOWN)];
+            if !out.json {
+                let mut table = Table::new(&headings::<R>());
+                for entry in shown {
+                    R::row(entry.id, &entry.summary, &mut table, out);
+                }
+                table.write(out)?;
+            }
+            Err(Failure::usage(format!(
+                "{} {} fit{}; which one? etui {} show NUMBER",
+                count(several.len() as u64),
+                R::MANY,
+                if several.len() > SHOWN {
+                    ", here are the first"
+                } else {
+                    ""
+                },
+                R::COMMAND
+            )))
+        }
+    }
+}
+
+/// Writes a line about a record, in a table or as JSON.
+pub fn write_entry<R: Spoken>(
+    id: etui::RecordId,
+    summary: &R::Summary,
+    table: &mut Table,
+    out: &mut Out,
+) -> Result<()> {
+    if out.json {
+        let object = EntryObject::new(id, R::object(summary, out));
+        return out.object(&object);
+    }
+    R::row(id, summary, table, out);
+    Ok(())
+}

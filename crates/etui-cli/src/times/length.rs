@@ -1,0 +1,134 @@
+//! How long something is, in words.
+//!
+//! ```text
+//! length := ( n unit )+ | H:MM | an RFC 5545 duration: PT1H30M
+//! unit   := "w" | "d" | "h" | "m"          or the word: weeks, days, hours, minutes
+//! ```
+
+use etui::calendar::time::Duration;
+
+/// What `text` means; never negative.
+pub fn length(text: &str) -> Result<Duration, String> {
+    let lower = text.trim().to_ascii_lowercase();
+    read(&lower)
+        .filter(|length| !length.is_negative())
+        .ok_or_else(|| "not a length of time; write 45m, 1h30m, 2h, 3d or 1w".to_owned())
+}
+
+fn read(text: &str) -> Option<Duration> {
+    if text.starts_with('p') {
+        return text.parse().ok();
+    }
+    if let Some((hours, minutes)) = text.split_once(':') {
+        let minutes = Some(minutes).filter(|m| m.len() == 2)?;
+        return assembled(0, number(hours)?, number(minutes).filter(|m| *m < 60)?);
+    }
+    let (mut days, mut hours, mut minutes) = (0u64, 0u64, 0u64);
+    let mut rest = text;
+    if rest.is_empty() {
+        return None;
+    }
+    while !rest.is_empty() {
+        let behind = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+        let n = number(&rest[..rest.len() - behind.len()])?;
+        let behind = behind.trim_start();
+        let next = behind.trim_start_matches(|c: char| c.is_ascii_alphabetic());
+        let (sum, by) = match &behind[..behind.len() - next.len()] {
+            "w" | "week" | "weeks" => (&mut days, 7),
+            "d" | "day" | "days" => (&mut days, 1),
+            "h" | "hour" | "hours" => (&mut hours, 1),
+            "m" | "min" | "minute" | "minutes" => (&mut minutes, 1),
+            _ => return None,
+        };
+        *sum = sum.checked_add(n.checked_mul(by)?)?;
+        rest = next.trim_start();
+    }
+    assembled(days, hours, minutes)
+}
+
+/// Digits; the library bounds what a duration can be.
+fn number(text: &str) -> Option<u64> {
+    let plain = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    plain.then(|| text.parse().ok()).flatten()
+}
+
+fn assembled(days: u64, hours: u64, minutes: u64) -> Option<Duration> {
+    format!("P{days}DT{hours}H{minutes}M").parse().ok()
+}
+
+/// `1 hour 30 minutes`; backwards is not told.
+pub fn spoken(length: Duration) -> String {
+    let days = length.days().unsigned_abs();
+    let seconds = length.seconds().unsigned_abs();
+    let mut parts = Vec::new();
+    let mut part = |n: u64, unit: &str| match n {
+        0 => {}
+        1 => parts.push(format!("1 {unit}")),
+        n => parts.push(format!("{n} {unit}s")),
+    };
+    match days.is_multiple_of(7) {
+        true => part(days / 7, "week"),
+        false => part(days, "day"),
+    }
+    part(seconds / 3_600, "hour");
+    part(seconds / 60 % 60, "minute");
+    part(seconds % 60, "second");
+    match parts.is_empty() {
+        true => "no time".to_owned(),
+        false => parts.join(" "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn read_and_spoken() {
+        for (text, written, words) in [
+            ("45m", "PT45M", "45 minutes"),
+            ("1h30m", "PT1H30M", "1 hour 30 minutes"),
+            ("1:30", "PT1H30M", "1 hour 30 minutes"),
+            ("90 min", "PT1H30M", "1 hour 30 minutes"),
+            ("1 Day 12 hours", "P1DT12H", "1 day 12 hours"),
+            ("2w", "P2W", "2 weeks"),
+            ("0m", "PT0S", "no time"),
+            ("PT10S", "PT10S", "10 seconds"),
+        ] {
+            let read = length(text).unwrap();
+            assert_eq!(read.to_string(), written, "{text}");
+            assert_eq!(spoken(read), words, "{text}");
+        }
+        for text in [
+            "",
+            "1",
+            "m",
+            "-1m",
+            "1x",
+            "1h30",
+            "1:5",
+            "1:60",
+            "-PT1M",
+            "99999999999999999999d",
+            "1mo",
+        ] {
+            assert!(length(text).is_err(), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_or_refused(text in "\\PC{0,20}") {
+            let _ = length(&text);
+        }
+
+        #[test]
+        fn what_is_spoken_is_read(days in 0i64..10_000, minutes in 1i64..1_440) {
+            let meant: Duration = format!("P{days}DT{minutes}M").parse().unwrap();
+            prop_assert_eq!(length(&spoken(meant)), Ok(meant));
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! Times as people type them and as people read them. Pure: what "now" is, is told.
+//!
+//! - `words`: `tomorrow 9:00`, `+3d`, `monday` become a day or a time;
+//! - `span`: `week`, `2026-12`, `--from` and `--to` become the days from one to another;
+//! - `length`: `1h30m` becomes a duration, and durations words;
+//! - `repeat`: `every 2 weeks on mon, thu` becomes a rule;
+//! - `rule`: rules become such words again;
+//! - `show`: days and times as they are shown.
+
+mod length;
+mod repeat;
+mod rule;
+mod show;
+mod span;
+mod words;
+
+pub use length::{length, spoken as spoken_length};
+pub use repeat::repeat;
+pub use rule::spoken as spoken_rule;
+pub use show::{clock, day, iso, iso_instant, long_day, range, short};
+pub use span::{Span, Words as SpanWords};
+pub use words::{ends, when};
+
+use etui::calendar::time::{DateTime, Timestamp, Value, Zone};
+use etui::calendar::zones::Zones;
+
+/// Where and when somebody asks.
+#[derive(Debug, Clone)]
+pub struct Here {
+    /// The zone whose clock is looked at.
+    pub zone: Zone,
+    /// What it shows.
+    pub now: DateTime,
+}
+
+impl Here {
+    /// Now, in this zone.
+    pub fn now(zone: Zone) -> Self {
+        let now = zone.to_local(Timestamp::from(std::time::SystemTime::now()));
+        Self { zone, now }
+    }
+}
+
+/// The instant that a day or time means in a zone; of a day its beginning.
+pub fn instant(value: Value, zone: &Zone) -> Timestamp {
+    match value {
+        Value::Utc(time) => Zone::UTC.to_utc(time),
+        value => zone.to_utc(value.wall()),
+    }
+}
+
+/// The zone of a name, as `--zone` takes it.
+pub fn zone(name: &str) -> Result<Zone, String> {
+    Zones::new().resolve(name.trim()).ok_or_else(|| {
+        "there is no such time zone; they are named like Europe/Berlin, or UTC".to_owned()
+    })
+}

@@ -1,0 +1,361 @@
+//! How something recurs, in words.
+//!
+//! ```text
+//! repeat := rule of RFC 5545 (FREQ=...)
+//!         | how-often clause*
+//! how-often := "daily" | "weekly" | "monthly" | "yearly" | "weekdays"
+//!            | "every" [ n | "other" ] ( "hour" | "day" | "week" | "month" | "year" )[s]
+//!            | "every" weekday ( "," weekday )*
+//! clause := "on" item ( "," item )*  | "in" month ( "," month )*
+//!         | "until" day | [ "for" ] n "times"
+//! item   := weekday | nth weekday | nth [ "day" ]          mon, 2nd tue, last fri, 15, last day
+//! nth    := n [ "st" | "nd" | "rd" | "th" ] [ "last" ] | "first" ... "fifth" | "last"
+//! ```
+//!
+//! `the` and `of` may stand anywhere, `and` for a comma.
+
+use etui::calendar::recurrence::{Day, Frequency, Rule};
+use etui::calendar::time::{DateTime, Weekday};
+
+use super::when;
+use super::words::{month, weekday};
+
+/// The rule that `text` means when a clock shows `now`.
+pub fn repeat(text: &str, now: DateTime) -> Result<Rule, String> {
+    let is_rule = |c: &&str| {
+        text.trim_start()
+            .get(..c.len())
+            .is_some_and(|t| t.eq_ignore_ascii_case(c))
+    };
+    if ["FREQ", "RRULE"].iter().any(|c| is_rule(&c)) || text.contains(';') {
+        return text.parse::<Rule>().map_err(|e| e.to_string());
+    }
+    let lower = text.to_ascii_lowercase().replace(',', " , ");
+    let words = lower
+        .split_whitespace()
+        .filter(|w| !matches!(*w, "the" | "of" | "for"))
+        .map(|w| if w == "and" { "," } else { w });
+    Words {
+        words: words.collect(),
+        at: 0,
+    }
+    .rule(now)
+}
+
+struct Words<'t> {
+    words: Vec<&'t str>,
+    at: usize,
+}
+
+/// What a word in a list is.
+#[derive(Clone, Copy)]
+enum List {
+    Days,
+    Months,
+}
+
+impl<'t> Words<'t> {
+    fn next(&mut self) -> Option<&'t str> {
+        let word = self.words.get(self.at).copied();
+        self.at += usize::from(word.is_some());
+        word
+    }
+
+    fn peek(&self) -> Option<&'t str> {
+        self.words.get(self.at).copied()
+    }
+
+    fn skip(&mut self, words: &[&str]) -> bool {
+        let is_one = self.peek().is_some_and(|word| words.contains(&word));
+        self.at += usize::from(is_one);
+        is_one
+    }
+
+    fn rule(mut self, now: DateTime) -> Result<Rule, String> {
+        let (mut rule, mut list) = self.how_often()?;
+        while let Some(word) = self.next() {
+            match word {
+                "," => {}
+                "on" | "in" if matches!(self.peek(), None | Some(",")) => return Err(unclear("")),
+                "on" => list = Some(List::Days),
+                "in" => list = Some(List::Months),
+                "until" => {
+                    let day = self.next().ok_or("a day is missing behind \"until\"")?;
+                    let end = when(day, now).map_err(|e| format!("until {day}: {e}"))?;
+                    rule.until = Some(end);
+                    list = None;
+                }
+                word if self.skip(&["times", "time"]) => {
+                    let count = word.parse().ok().filter(|n| *n > 0);
+                    rule.count = Some(count.ok_or_else(|| unclear(word))?);
+                    list = None;
+                }
+                word => match list {
+                    Some(List::Days) => self.day(word, &mut rule)?,
+                    Some(List::Months) => rule
+                        .by_month
+                        .push(month(word).ok_or_else(|| unclear(word))?),
+                    None => return Err(unclear(word)),
+                },
+            }
+        }
+        Ok(rule)
+    }
+
+    fn how_often(&mut self) -> Result<(Rule, Option<List>), String> {
+        let word = self.next().unwrap_or_default();
+        let frequency = match word {
+            "daily" => Frequency::Daily,
+            "weekly" => Frequency::Weekly,
+            "monthly" => Frequency::Monthly,
+            "yearly" | "annually" => Frequency::Yearly,
+            "weekdays" => {
+                let mut rule = Rule::every(Frequency::Weekly);
+                let days = Weekday::ALL
+                    .into_iter()
+                    .filter(|d| !matches!(d, Weekday::Saturday | Weekday::Sunday));
+                rule.by_day = days.map(|weekday| Day { nth: 0, weekday }).collect();
+                return Ok((rule, None));
+            }
+            "every" => return self.every(),
+            _ => return Err(unclear(word)),
+        };
+        Ok((Rule::every(frequency), None))
+    }
+
+    fn every(&mut self) -> Result<(Rule, Option<List>), String> {
+        let word = self.next().unwrap_or_default();
+        let (interval, unit) = match (word, word.parse::<u32>()) {
+            ("other", _) => (2, self.next().unwrap_or_default()),
+            (_, Ok(n)) if n > 0 => (n, self.next().unwrap_or_default()),
+            _ => (1, word),
+        };
+        let frequency = match unit.strip_suffix('s').unwrap_or(unit) {
+            "second" => Frequency::Secondly,
+            "minute" => Frequency::Minutely,
+            "hour" => Frequency::Hourly,
+            "day" => Frequency::Daily,
+            "week" => Frequency::Weekly,
+            "month" => Frequency::Monthly,
+            "year" => Frequency::Yearly,
+            _ if day_of_week(unit).is_some() => {
+                let mut rule = Rule::every(Frequency::Weekly);
+                rule.interval = interval;
+                self.day(unit, &mut rule)?;
+                return Ok((rule, Some(List::Days)));
+            }
+            _ => return Err(unclear(unit)),
+        };
+        let mut rule = Rule::every(frequency);
+        rule.interval = interval;
+        Ok((rule, None))
+    }
+
+    /// A day in a list; `word` is its first word.
+    fn day(&mut self, word: &str, rule: &mut Rule) -> Result<(), String> {
+        if let Some(weekday) = day_of_week(word) {
+            rule.by_day.push(Day { nth: 0, weekday });
+            return Ok(());
+        }
+        let mut nth = ordinal(word).ok_or_else(|| unclear(word))?;
+        if nth > 0 && self.skip(&["last"]) {
+            nth = -nth;
+        }
+        if let Some(weekday) = self.peek().and_then(day_of_week) {
+            self.at += 1;
+            let most = if rule.frequency == Frequency::Yearly {
+                53
+            } else {
+                5
+            };
+            let fits = matches!(rule.frequency, Frequency::Monthly | Frequency::Yearly);
+            if !fits || nth.abs() > most {
+                return Err(format!(
+                    "{word} {}: only months and years have such days",
+                    super::words::name_of_weekday(weekday)
+                ));
+            }
+            rule.by_day.push(Day { nth, weekday });
+            return Ok(());
+        }
+        self.skip(&["day"]);
+        if nth.abs() > 31 {
+            return Err(format!("{word}: a month has 31 days at most"));
+        }
+        rule.by_month_day.push(nth);
+        Ok(())
+    }
+}
+
+/// The weekday of a name, also of several: `mondays`.
+fn day_of_week(word: &str) -> Option<Weekday> {
+    weekday(word).or_else(|| weekday(word.strip_suffix('s')?))
+}
+
+/// 1 is the first, -1 the last.
+fn ordinal(word: &str) -> Option<i8> {
+    const WORDS: [(&str, i8); 6] = [
+        ("first", 1),
+        ("second", 2),
+        ("third", 3),
+        ("fourth", 4),
+        ("fifth", 5),
+        ("last", -1),
+    ];
+    if let Some((_, n)) = WORDS.iter().find(|(known, _)| *known == word) {
+        return Some(*n);
+    }
+    let digits = ["st", "nd", "rd", "th"]
+        .iter()
+        .find_map(|suffix| word.strip_suffix(suffix))
+        .unwrap_or(word);
+    let plain = digits.bytes().all(|b| b.is_ascii_digit());
+    plain
+        .then(|| digits.parse().ok().filter(|n| *n > 0))
+        .flatten()
+}
+
+fn unclear(word: &str) -> String {
+    let what = match word {
+        "" => "something is missing".to_owned(),
+        word => format!("\"{word}\" is not understood here"),
+    };
+    format!(
+        "{what}; write daily, weekly on mon, thu, every 2 weeks until 2027-06-30, \
+         monthly on the 15th, monthly on the last fri, yearly, daily 10 times, or a rule like \
+         FREQ=WEEKLY;BYDAY=MO"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use etui::calendar::time::{Date, Value, Zone};
+    use proptest::prelude::*;
+
+    use super::super::spoken_rule;
+    use super::*;
+
+    /// A Saturday.
+    fn now() -> DateTime {
+        DateTime::new(2026, 11, 21, 14, 5, 30).unwrap()
+    }
+
+    #[test]
+    fn words_and_rules() {
+        for (text, rule) in [
+            ("daily", "FREQ=DAILY"),
+            ("every day 10 times", "FREQ=DAILY;COUNT=10"),
+            ("daily for 10 times", "FREQ=DAILY;COUNT=10"),
+            ("weekly on mon,thu", "FREQ=WEEKLY;BYDAY=MO,TH"),
+            ("Weekly on Mondays and Thursdays", "FREQ=WEEKLY;BYDAY=MO,TH"),
+            (
+                "every mon, wed until fri",
+                "FREQ=WEEKLY;UNTIL=20261127;BYDAY=MO,WE",
+            ),
+            ("every other week", "FREQ=WEEKLY;INTERVAL=2"),
+            (
+                "every 3 months on the 1st and the last day",
+                "FREQ=MONTHLY;INTERVAL=3;BYMONTHDAY=1,-1",
+            ),
+            ("weekdays", "FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR"),
+            ("monthly on the second tuesday", "FREQ=MONTHLY;BYDAY=2TU"),
+            ("monthly on the 2nd last fri", "FREQ=MONTHLY;BYDAY=-2FR"),
+            (
+                "monthly on 15 until 2027-06-30",
+                "FREQ=MONTHLY;UNTIL=20270630;BYMONTHDAY=15",
+            ),
+            (
+                "yearly in nov on the fourth thu",
+                "FREQ=YEARLY;BYDAY=4TH;BYMONTH=11",
+            ),
+            ("every 2 hours", "FREQ=HOURLY;INTERVAL=2"),
+            ("freq=daily;count=3", "FREQ=DAILY;COUNT=3"),
+            ("RRULE:FREQ=DAILY", "FREQ=DAILY"),
+        ] {
+            assert_eq!(repeat(text, now()).unwrap().to_string(), rule, "{text}");
+        }
+        for text in [
+            "",
+            "every",
+            "often",
+            "every 0 days",
+            "every -1 days",
+            "weekly mon",
+            "weekly on",
+            "weekly on the 2nd mon",
+            "monthly on the 32nd",
+            "monthly on the 6th mon",
+            "daily until",
+            "daily until soon",
+            "daily 0 times",
+            "daily x times",
+            "yearly in smarch",
+            "FREQ=OFTEN",
+            "weekly on mon until 2027-01-01 fri",
+        ] {
+            assert!(repeat(text, now()).is_err(), "{text}");
+        }
+    }
+
+    fn days() -> impl Strategy<Value = Vec<Day>> {
+        let day = (0usize..7).prop_map(|i| Day {
+            nth: 0,
+            weekday: Weekday::ALL[i],
+        });
+        prop::collection::vec(day, 0..4)
+    }
+
+    fn nth_days() -> impl Strategy<Value = Vec<Day>> {
+        let nth = prop_oneof![1i8..=5, -5i8..=-1];
+        let day = (nth, 0usize..7).prop_map(|(nth, i)| Day {
+            nth,
+            weekday: Weekday::ALL[i],
+        });
+        prop::collection::vec(day, 1..4)
+    }
+
+    fn rules() -> impl Strategy<Value = Rule> {
+        let month_days = prop::collection::vec(prop_oneof![1i8..=31, -31i8..=-1], 1..4);
+        let which = prop_oneof![
+            (Just(Frequency::Daily), days(), Just(Vec::new())),
+            (Just(Frequency::Weekly), days(), Just(Vec::new())),
+            (Just(Frequency::Monthly), nth_days(), Just(Vec::new())),
+            (Just(Frequency::Monthly), Just(Vec::new()), month_days),
+            (Just(Frequency::Yearly), nth_days(), Just(Vec::new())),
+        ];
+        let months = prop::collection::vec(1u8..=12, 0..3);
+        let until = prop::option::of(Date::MIN.days()..=Date::MAX.days());
+        (which, 1u32..9, months, prop::option::of(1u32..99), until).prop_map(
+            |((frequency, by_day, by_month_day), interval, by_month, count, until)| Rule {
+                interval,
+                by_day,
+                by_month_day,
+                by_month,
+                count,
+                until: until.map(|days| Value::Date(Date::from_days(days.into()))),
+                ..Rule::every(frequency)
+            },
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_spoken_is_understood(rule in rules()) {
+            let words = spoken_rule(&rule, &Zone::UTC);
+            prop_assert_eq!(repeat(&words, now()), Ok(rule), "{}", words);
+        }
+
+        #[test]
+        fn any_text_is_read_or_refused(text in "\\PC{0,30}") {
+            let _ = repeat(&text, now());
+        }
+
+        #[test]
+        fn shapes_alike_are_read_or_refused(
+            text in "((every|other|[0-9]{1,4}|weeks|mon|on|in|nov|last|2nd|until|times|daily|,) ?){0,9}"
+        ) {
+            let _ = repeat(&text, now());
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Days and times as they are shown.
+
+use etui::calendar::time::{Date, DateTime, Time, Timestamp, Zone};
+
+use super::words::{name_of_month, name_of_weekday};
+
+/// `Mon 23 Nov 2026`
+pub fn day(date: Date) -> String {
+    let (year, month, day) = date.ymd();
+    let weekday = &name_of_weekday(date.weekday())[..3];
+    let month = &name_of_month(month)[..3];
+    format!("{weekday} {day} {month} {year}")
+}
+
+/// `Monday, 23 November 2026`
+pub fn long_day(date: Date) -> String {
+    let (year, month, day) = date.ymd();
+    let weekday = name_of_weekday(date.weekday());
+    format!("{weekday}, {day} {} {year}", name_of_month(month))
+}
+
+/// `09:30`
+pub fn clock(time: DateTime) -> String {
+    match time.hms() {
+        (hour, minute, 0) => format!("{hour:02}:{minute:02}"),
+        (hour, minute, second) => format!("{hour:02}:{minute:02}:{second:02}"),
+    }
+}
+
+/// From one time to another, each on its own clock: `Mon 23 Nov 2026, 09:00-09:45`. Of days the
+/// end is the day behind the last.
+pub fn range(start: &Time, end: &Time) -> String {
+    let (from, to) = (start.wall(), end.wall());
+    if start.is_date() {
+        let last = match end.is_date() && to > from {
+            true => to.date().plus_days(-1),
+            false => from.date(),
+        };
+        return match last > from.date() {
+            true => format!("{} to {}, all day", day(from.date()), day(last)),
+            false => format!("{}, all day", day(from.date())),
+        };
+    }
+    let first = format!("{}, {}", day(from.date()), clock(from));
+    if from == to {
+        return first;
+    }
+    match from.date() == to.date() {
+        true => format!("{first}-{}", clock(to)),
+        false => format!("{first} to {}, {}", day(to.date()), clock(to)),
+    }
+}
+
+/// `2026-11-23 09:00` by the clock of `viewer`, for a column of a table; a day is a day anywhere.
+pub fn short(time: &Time, viewer: &Zone) -> String {
+    match time {
+        Time::Date(date) => iso_day(*date),
+        other => {
+            let local = viewer.to_local(other.at(viewer));
+            format!("{} {}", iso_day(local.date()), clock(local))
+        }
+    }
+}
+
+/// A time as ISO 8601 has it, in the zone it is looked at from; a day is a day anywhere.
+pub fn iso(time: &Time, viewer: &Zone) -> String {
+    match time {
+        Time::Date(date) => iso_day(*date),
+        other => iso_instant(other.at(viewer), viewer),
+    }
+}
+
+/// `2026-11-23`
+pub fn iso_day(date: Date) -> String {
+    let (year, month, day) = date.ymd();
+    format!("{year:04}-{month:02}-{day:02}")
+}
+
+/// `2026-11-23T09:00:00+01:00`
+pub fn iso_instant(at: Timestamp, zone: &Zone) -> String {
+    let offset = zone.offset(at);
+    let local = zone.to_local(at);
+    let (hour, minute, second) = local.hms();
+    let date = iso_day(local.date());
+    let (sign, minutes) = match offset < 0 {
+        true => ('-', offset.unsigned_abs() / 60),
+        false => ('+', offset.unsigned_abs() / 60),
+    };
+    format!(
+        "{date}T{hour:02}:{minute:02}:{second:02}{sign}{:02}:{:02}",
+        minutes / 60,
+        minutes % 60
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn days_and_times() {
+        let monday = Date::new(2026, 11, 23).unwrap();
+        assert_eq!(day(monday), "Mon 23 Nov 2026");
+        assert_eq!(long_day(monday), "Monday, 23 November 2026");
+        let berlin = Zone::named("Europe/Berlin").unwrap();
+        let nine = monday.at(9, 0, 0).unwrap();
+        assert_eq!(clock(nine), "09:00");
+        let time = Time::Zoned(nine, berlin.clone());
+        assert_eq!(iso(&time, &berlin), "2026-11-23T09:00:00+01:00");
+        let new_york = Zone::named("America/New_York").unwrap();
+        assert_eq!(iso(&time, &new_york), "2026-11-23T03:00:00-05:00");
+        assert_eq!(iso(&Time::Date(monday), &new_york), "2026-11-23");
+    }
+
+    #[test]
+    fn ranges() {
+        let monday = Date::new(2026, 11, 23).unwrap();
+        let at = |day: i64, hour| Time::Floating(monday.plus_days(day).at(hour, 0, 0).unwrap());
+        let date = |day| Time::Date(monday.plus_days(day));
+        assert_eq!(range(&at(0, 9), &at(0, 10)), "Mon 23 Nov 2026, 09:00-10:00");
+        assert_eq!(range(&at(0, 9), &at(0, 9)), "Mon 23 Nov 2026, 09:00");
+        assert_eq!(
+            range(&at(0, 22), &at(1, 6)),
+            "Mon 23 Nov 2026, 22:00 to Tue 24 Nov 2026, 06:00"
+        );
+        assert_eq!(range(&date(0), &date(1)), "Mon 23 Nov 2026, all day");
+        assert_eq!(range(&date(0), &date(0)), "Mon 23 Nov 2026, all day");
+        assert_eq!(
+            range(&date(0), &date(3)),
+            "Mon 23 Nov 2026 to Wed 25 Nov 2026, all day"
+        );
+    }
+}
