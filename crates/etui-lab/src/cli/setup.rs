@@ -66,12 +66,17 @@ const PACKAGES: &[Package] = &[
     package(
         "evolution-data-server",
         Shown::File("/usr/libexec/evolution-source-registry"),
-        "the peer of `phonebook`",
+        "the peer of `phonebook` and `calendar`",
     ),
     package(
         "libebook1.2-dev",
         Shown::File("/usr/include/evolution-data-server/libebook/libebook.h"),
         "driving Evolution Data Server",
+    ),
+    package(
+        "libecal2.0-dev",
+        Shown::File("/usr/include/evolution-data-server/libecal/libecal.h"),
+        "driving Evolution Data Server's calendar",
     ),
     package("dbus", Shown::Tool("dbus-daemon"), "a private session bus"),
     package("gcc", Shown::Tool("cc"), "driving Evolution Data Server"),

@@ -2,12 +2,14 @@
 //! list below.
 
 mod app_start;
+mod calendar;
 mod counters;
 mod datebook;
 mod journal_matrix;
 mod media_sync;
 mod phonebook;
 mod polling;
+mod shelf;
 
 use crate::Experiment;
 
@@ -19,6 +21,7 @@ pub fn all() -> Vec<&'static dyn Experiment> {
         &polling::Polling,
         &datebook::Datebook,
         &phonebook::Phonebook,
+        &calendar::Calendars,
         &app_start::AppStart,
         &counters::Counters,
     ]

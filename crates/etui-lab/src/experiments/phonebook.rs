@@ -1,9 +1,7 @@
 //! Study 4: Evolution Data Server's address book.
 //!
-//! - [`books`]: the works, as each product does them;
+//! - [`books`]: the works beyond those of every [`shelf`](super::shelf), as each product does them;
 //! - [`queries`]: what is searched for, in each product's words;
-//! - [`through`]: arms whose SQLite goes through the VFS `etui`;
-//! - [`trace`]: what a save writes, watched from outside;
 //! - [`show`]: what the results mean.
 
 mod books;
@@ -11,27 +9,28 @@ mod queries;
 mod show;
 #[cfg(test)]
 mod tests;
-mod through;
-mod trace;
 
 use std::fs;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use etui::Durability;
+use etui::contacts::Card;
 use etui_testkit::people::{Version, person};
 use etui_vfs::Vfs;
 
-use self::books::{BATCH, Book, EdsBook, Etui, PlainBook};
-use self::trace::Trace;
+use self::books::{Book, PlainBook};
+use super::shelf::Shelf as _;
+use super::shelf::eds::EdsShelf;
+use super::shelf::etui::{EtuiShelf, options};
+use super::shelf::{self, fill, record, rounds, through};
 use crate::error::Error;
-use crate::measure::process::Memory;
 use crate::peers::eds::{self, Answer, Session, Setup, Way};
 use crate::peers::plain::{Parts, Plain, Rows};
 use crate::stacks::HERE;
 use crate::{
     About, Arm, Case, Experiment, Found, Group, Lab, Meter, NotRun, Parameter, Plan, Presentation,
-    Results, Role, Settings, Study, redo, stats,
+    Results, Role, Settings, Study, redo,
 };
 
 /// The experiment.
@@ -41,8 +40,6 @@ pub struct Phonebook;
 const SEED: u64 = 4;
 /// Contacts on a screen, and fetched at once.
 const SCREEN: u64 = 50;
-/// A work that takes longer is not repeated within a run.
-const LONG: Duration = Duration::from_millis(150);
 /// The name of the server's book.
 const BOOK: &str = "lab";
 
@@ -102,7 +99,7 @@ impl Experiment for Phonebook {
 
     fn plan(&self, lab: &Lab) -> Result<Plan, Error> {
         let mut plan = Plan::default();
-        let eds = eds::available();
+        let eds = eds::available(eds::Server::AddressBook);
         if let Err(reason) = &eds {
             plan.not_run.push(NotRun {
                 what: "arms of Evolution Data Server".to_owned(),
@@ -176,14 +173,12 @@ impl Experiment for Phonebook {
             .collect();
         fs::write(&file, text).map_err(|e| Error::file(&file, e))?;
         if group.arms.iter().any(|arm| is_product(arm, "eds")) {
-            eds::build(dir)?;
+            eds::build(eds::Server::AddressBook, dir)?;
         }
         // A store that etui filled: where the rows of plain SQLite come from.
-        let mut book = Etui::new(
-            &dir.join("filled.etui"),
-            Durability::Deferred,
-            books::cards(&file)?,
-        )?;
+        let cards = books::cards(&file)?;
+        let options = options(Durability::Deferred);
+        let mut book = EtuiShelf::new(&dir.join("filled.etui"), options, cards)?;
         fill(&mut book, count)?;
         book.merge()?;
         book.close()?;
@@ -276,11 +271,8 @@ fn empty_book(case: &Case, meter: &Meter, vfs: Option<&str>) -> Result<Box<dyn B
                 Durability::Full
             };
             let path = meter.dir().join("book.etui");
-            Ok(Box::new(Etui::new(
-                &path,
-                durability,
-                books::cards(&cards)?,
-            )?))
+            let cards = books::cards(&cards)?;
+            Ok(Box::new(EtuiShelf::new(&path, options(durability), cards)?))
         }
         "plain" => {
             let path = meter.dir().join("book.db");
@@ -294,9 +286,8 @@ fn empty_book(case: &Case, meter: &Meter, vfs: Option<&str>) -> Result<Box<dyn B
         _ => {
             let (way, setup) = eds_settings(settings)?;
             let session = session(case, meter, "eds")?;
-            let mut book = EdsBook::new(session, BOOK, way, Some(&cards))?;
-            book.create(setup)?;
-            book.open()?;
+            let mut book = EdsShelf::open(session, Some(&create(setup)), &connect(way))?;
+            book.load(&cards)?;
             Ok(Box::new(book))
         }
     }
@@ -314,44 +305,22 @@ fn eds_settings(settings: &Settings) -> Result<(Way, Setup), Error> {
     Ok((way, setup))
 }
 
+/// The client's command that makes the book.
+fn create(setup: Setup) -> [&'static str; 3] {
+    ["create", BOOK, setup.word()]
+}
+
+/// The client's command that opens it.
+fn connect(way: Way) -> [&'static str; 3] {
+    ["connect", BOOK, way.word()]
+}
+
 fn session(case: &Case, meter: &Meter, name: &str) -> Result<Session, Error> {
-    eds::available().map_err(Error::not_run)?;
-    let built = eds::build(meter.shared())?;
+    eds::available(eds::Server::AddressBook).map_err(Error::not_run)?;
+    let built = eds::build(eds::Server::AddressBook, meter.shared())?;
     let dir = meter.dir().join(name);
     fs::create_dir_all(&dir).map_err(|e| Error::file(&dir, e))?;
     Session::start(&dir, &built, case.settings.is("durable"))
-}
-
-/// Fills a book in batches; the time of all of them.
-fn fill(book: &mut dyn Book, count: u64) -> Result<f64, Error> {
-    let mut ns = 0.0;
-    for from in (0..count).step_by(BATCH as usize) {
-        let answer = book.batch(from, (count - from).min(BATCH))?;
-        ns += answer.ns.iter().sum::<f64>();
-    }
-    Ok(ns)
-}
-
-/// Does a work several times, fewer if it takes long; all times in one answer, the rest of the
-/// last.
-fn rounds(times: u64, mut work: impl FnMut() -> Result<Answer, Error>) -> Result<Answer, Error> {
-    let begun = Instant::now();
-    let mut answer = work()?;
-    for _ in 1..times {
-        if begun.elapsed() > LONG {
-            break;
-        }
-        let next = work()?;
-        answer.ns.extend(next.ns);
-    }
-    Ok(answer)
-}
-
-/// Records a work's time: the median of its calls.
-fn record(meter: &mut Meter, name: &str, answer: &Answer) {
-    if let (false, Some(median)) = (meter.counts(), stats::median(&answer.ns)) {
-        meter.record(&format!("{name}/wall_ns"), median);
-    }
 }
 
 /// Everything but memory: fills a book, reads it in every way, saves into it singly.
@@ -360,33 +329,9 @@ fn book(case: &Case, meter: &mut Meter) -> Result<(), Error> {
     let vfs = through::of(&case.settings)?;
     let mut book = empty_book(case, meter, vfs.as_ref().map(Vfs::name))?;
 
-    let filled = fill(book.as_mut(), case.size)?;
-    if !meter.counts() {
-        meter.record("fill/wall_ns", filled);
-    }
+    shelf::fill_and_record(meter, book.as_mut(), case.size)?;
     reads(case, meter, book.as_mut())?;
-
-    if meter.counts() {
-        let watched = Trace::attach(book.writer()?, &meter.dir().join("trace"), meter.dir());
-        match &vfs {
-            Some(vfs) => through::saves(meter, vfs, book.as_mut(), case.size, saves)?,
-            None => drop(book.singles(case.size, saves)?),
-        }
-        if let Some(watched) = watched {
-            let written = watched.end()?;
-            let each = |count: u64| count as f64 / saves as f64;
-            meter.record("save_one/file_writes", each(written.writes));
-            meter.record("save_one/file_write_bytes", each(written.bytes));
-            meter.record("save_one/flushes", each(written.flushes));
-        }
-    } else {
-        let saved = book.singles(case.size, saves)?;
-        record(meter, "save_one", &saved);
-        let mean = saved.ns.iter().sum::<f64>() / saved.ns.len().max(1) as f64;
-        meter.record("save_one_mean/wall_ns", mean);
-    }
-    meter.answer(book.all()?.count.to_le_bytes());
-    Ok(())
+    shelf::save_singly(meter, book.as_mut(), vfs.as_ref(), case.size, saves)
 }
 
 /// Reads a book in every way. For the answer alone, and each once, in a counted run and by arms
@@ -401,27 +346,15 @@ fn reads(case: &Case, meter: &mut Meter, book: &mut dyn Book) -> Result<(), Erro
         }
     };
 
-    let names = rounds(few, || book.names())?;
-    record(meter, "names", &names);
-    meter.answer(names.count.to_le_bytes());
-    meter.answer(&names.digest);
-    let all = rounds(few, || book.all())?;
-    record(meter, "all", &all);
-    meter.answer(all.count.to_le_bytes());
-    let partial = rounds(few, || book.partial())?;
-    record(meter, "partial", &partial);
-    meter.answer(partial.count.to_le_bytes());
-
     // Spread over the book.
     let uids: Vec<String> = (0..SCREEN.min(case.size))
         .map(|n| person(SEED, n * 37 % case.size).uid)
         .collect();
-    let one = book.get(few, &uids)?;
-    record(meter, "get", &one);
-    meter.answer(&one.digest);
-    let at_once = book.many(many, &uids)?;
-    record(meter, "get_many", &at_once);
-    meter.answer(&at_once.digest);
+    shelf::read(meter, book, &uids, (few, many), timed)?;
+    let partial = rounds(few, || book.partial())?;
+    record(meter, "partial", &partial);
+    meter.answer(partial.count.to_le_bytes());
+
     let screen = book.screen(many, SCREEN)?;
     record(meter, "screen", &screen);
     meter.answer(screen.count.to_le_bytes());
@@ -445,14 +378,7 @@ fn reads(case: &Case, meter: &mut Meter, book: &mut dyn Book) -> Result<(), Erro
         }
     }
 
-    let (mut opened, mut closed) = (Answer::default(), Answer::default());
-    for _ in 0..some {
-        closed.ns.extend(book.close()?.ns);
-        opened.ns.extend(book.open()?.ns);
-    }
-    record(meter, "open", &opened);
-    record(meter, "close", &closed);
-    Ok(())
+    shelf::reopen(meter, book, some, timed)
 }
 
 /// Made durable or deferred, an arm reads as the one that it is a variant of.
@@ -465,26 +391,11 @@ fn reads_are_its_own(settings: &Settings) -> bool {
 fn memory(case: &Case, meter: &mut Meter) -> Result<(), Error> {
     let vfs = through::of(&case.settings)?;
     let vfs = vfs.as_ref().map(Vfs::name);
-    let mut empty = opened(case, meter, false, vfs)?;
-    empty.screen(1, SCREEN)?;
-    empty.hold()?;
-    let before = used(empty.as_ref())?;
-    empty.close()?;
-    drop(empty);
-    let mut book = opened(case, meter, true, vfs)?;
-    book.screen(1, SCREEN)?;
-    let opened = used(book.as_ref())?;
-    book.hold()?;
-    let held = used(book.as_ref())?;
-    for (label, memory) in [("empty", before), ("opened", opened), ("held", held)] {
-        for (measure, value) in memory.measures() {
-            meter.record(&format!("{label}/{measure}"), value);
-        }
-    }
-    let names = book.names()?;
-    meter.answer(names.count.to_le_bytes());
-    meter.answer(&names.digest);
-    Ok(())
+    shelf::memory(
+        meter,
+        |meter, filled| opened(case, meter, filled, vfs),
+        |book| book.screen(1, SCREEN),
+    )
 }
 
 /// The arm's book in processes that did not fill it: empty or filled, and open.
@@ -503,36 +414,24 @@ fn opened(
             fs::copy(&from, &path).map_err(|e| Error::file(&path, e))?;
         }
         return Ok(match product {
-            "etui" => Box::new(Etui::new(&path, Durability::Full, Vec::new())?),
+            "etui" => {
+                let options = options(Durability::Full);
+                Box::new(EtuiShelf::<Card>::new(&path, options, Vec::new())?)
+            }
             _ => Box::new(PlainBook::new(&path, Rows::default(), 0, vfs)?),
         });
     }
     let (way, setup) = eds_settings(&case.settings)?;
     if filled {
         fs::create_dir_all(&path).map_err(|e| Error::file(&path, e))?;
-        let built = eds::build(meter.shared())?;
+        let built = eds::build(eds::Server::AddressBook, meter.shared())?;
         let cards = meter.shared().join("cards.vcf");
-        eds::fill(&path, &built, BOOK, setup, &cards)?;
+        eds::fill_book(&path, &built, BOOK, setup, &cards)?;
     }
-    let mut book = EdsBook::new(session(case, meter, name)?, BOOK, way, None)?;
-    if !filled {
-        book.create(setup)?;
-    }
-    book.open()?;
-    Ok(Box::new(book))
-}
-
-/// The memory of a book's processes together.
-fn used(book: &dyn Book) -> Result<Memory, Error> {
-    let mut sum = Memory::default();
-    for pid in book.processes() {
-        let memory = Memory::of(pid)?;
-        sum.rss += memory.rss;
-        sum.pss += memory.pss;
-        sum.vms += memory.vms;
-        sum.private_dirty += memory.private_dirty;
-    }
-    Ok(sum)
+    let create = create(setup);
+    let create: Option<&[&str]> = (!filled).then_some(&create);
+    let session = session(case, meter, name)?;
+    Ok(Box::new(EdsShelf::open(session, create, &connect(way))?))
 }
 
 /// The fill and single saves by plain SQLite, an index more in each arm.

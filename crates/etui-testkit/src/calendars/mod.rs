@@ -161,9 +161,22 @@ impl Iterator for Calendars {
 ///
 /// What `out` reports.
 pub fn write_ics(out: &mut impl Write, seed: u64, span: Span, count: u64) -> io::Result<u64> {
+    let count = usize::try_from(count).unwrap_or(usize::MAX);
+    write_entries(out, Calendars::over(seed, span).take(count))
+}
+
+/// Writes entries as one calendar object with the zones they use and returns its length in bytes.
+///
+/// # Errors
+///
+/// What `out` reports.
+pub fn write_entries(
+    out: &mut impl Write,
+    entries: impl IntoIterator<Item = Entry>,
+) -> io::Result<u64> {
     out.write_all(write::HEAD.as_bytes())?;
     let mut length = write::HEAD.len() + write::TAIL.len();
-    for entry in Calendars::over(seed, span).take(usize::try_from(count).unwrap_or(usize::MAX)) {
+    for entry in entries {
         out.write_all(entry.text.as_bytes())?;
         length += entry.text.len();
     }

@@ -130,7 +130,7 @@ impl Experiment for AppStart {
                 });
             }
         }
-        let server = eds::available();
+        let server = eds::available(eds::Server::AddressBook);
         if let Err(reason) = &server {
             plan.not_run.push(NotRun {
                 what: "first screen of Evolution Data Server".to_owned(),

@@ -97,8 +97,8 @@ pub(super) fn furnish(group: &Group, dir: &Path) -> Result<(), Error> {
         let (session, cards) = (dir.join(EDS), dir.join("cards.vcf"));
         fs::create_dir(&session).map_err(|e| Error::file(&session, e))?;
         write(&cards, &texts.concat())?;
-        let built = eds::build(dir)?;
-        eds::fill(&session, &built, BOOK, eds::Setup::Shipped, &cards)?;
+        let built = eds::build(eds::Server::AddressBook, dir)?;
+        eds::fill_book(&session, &built, BOOK, eds::Setup::Shipped, &cards)?;
     }
     // What is not on the device yet cannot be put out of memory.
     rustix::fs::sync();
@@ -152,7 +152,7 @@ fn program(meter: &mut Meter, how: &[&str], expected: &str) -> Result<(), Error>
 
 /// Starts the server's client: first in a new session, which starts the server, then again.
 fn server(meter: &mut Meter, way: eds::Way, count: u64) -> Result<(), Error> {
-    let built = eds::build(meter.shared())?;
+    let built = eds::build(eds::Server::AddressBook, meter.shared())?;
     let session = eds::Session::start(&meter.shared().join(EDS), &built, false)?;
     for (phase, cold) in [("cold", true), ("warm", false)] {
         let database = session.database(BOOK);

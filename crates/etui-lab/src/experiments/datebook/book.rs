@@ -1,13 +1,95 @@
 //! What every date book here can do ([`Book`]), and how their databases are opened.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use rusqlite::Connection;
 
+use super::record::Appointment;
 use crate::Error;
 
-/// An open date book of packed records by position.
+/// The form in which a date book shows its records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// The old one.
+    Packed,
+    /// The new one, a text.
+    Text,
+}
+
+impl Form {
+    /// The appointment that a record says.
+    pub(super) fn read(self, record: &[u8]) -> Result<Appointment, Error> {
+        match self {
+            Self::Packed => Appointment::unpack(record),
+            Self::Text => match std::str::from_utf8(record) {
+                Ok(text) => Appointment::from_text(text),
+                Err(_) => Err(Error::other("an appointment's text is not UTF-8")),
+            },
+        }
+    }
+
+    /// The record of an appointment at a position.
+    pub(super) fn write(self, appointment: &Appointment, position: u64) -> Result<Vec<u8>, Error> {
+        Ok(match self {
+            Self::Packed => appointment.pack(),
+            Self::Text => appointment.to_text(row(position)? + 1).into_bytes(),
+        })
+    }
+
+    /// A record in the old form, in which all are compared.
+    pub(super) fn packed(self, record: &[u8]) -> Result<Cow<'_, [u8]>, Error> {
+        Ok(match self {
+            Self::Packed => Cow::Borrowed(record),
+            Self::Text => Cow::Owned(self.read(record)?.pack()),
+        })
+    }
+}
+
+/// The records that a test saw, one behind the other: kept while the clock runs, and compared
+/// when it has stopped.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Seen {
+    /// Room for so many, in memory already.
+    pub(super) fn with_room(records: usize) -> Self {
+        let mut seen = Self {
+            bytes: vec![1; records * 512],
+            ends: vec![1; records],
+        };
+        seen.bytes.clear();
+        seen.ends.clear();
+        seen
+    }
+
+    /// One more.
+    pub(super) fn push(&mut self, record: &[u8]) {
+        self.bytes.extend_from_slice(record);
+        self.ends.push(self.bytes.len());
+    }
+
+    /// All of them.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        let mut from = 0;
+        self.ends.iter().filter_map(move |end| {
+            let record = self.bytes.get(from..*end);
+            from = *end;
+            record
+        })
+    }
+}
+
+/// An open date book, records by position.
 pub(super) trait Book {
+    /// The form of its records.
+    fn form(&self) -> Form {
+        Form::Packed
+    }
+
     /// Looks at a record without taking it ("query").
     fn peek(&mut self, position: u64, look: &mut dyn FnMut(&[u8])) -> Result<(), Error>;
 
@@ -89,6 +171,11 @@ pub(super) fn create(path: &Path, schema: &str) -> Result<Connection, Error> {
 /// Closes a new database, leaving one file.
 pub(super) fn settle(db: Connection) -> Result<(), Error> {
     db.close().map_err(|(_, e)| e.into())
+}
+
+/// There is no such record.
+pub(super) fn missing(position: u64) -> Error {
+    Error::other(format!("no record at position {position}"))
 }
 
 /// A position as SQLite's integer.

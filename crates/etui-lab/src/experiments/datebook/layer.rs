@@ -105,8 +105,7 @@ impl Layer {
                 .optional()?;
             let steps = statement.get_status(StatementStatus::VmStep);
             statement.reset_status(StatementStatus::VmStep);
-            let found =
-                found.ok_or_else(|| Error::other(format!("no record at position {position}")))?;
+            let found = found.ok_or_else(|| book::missing(position))?;
             Ok::<_, Error>((found, steps))
         };
         let (found, steps) = if self.cures.index {

@@ -1,6 +1,8 @@
 //! `datebook`: a date book of 6,800 records, alone and behind a compatibility layer (study 3).
 
+mod aims;
 mod book;
+mod etui;
 mod layer;
 mod plain;
 mod present;
@@ -10,10 +12,9 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use self::book::Book;
+use self::book::{Book, Form, Seen};
 use self::layer::{Cures, Layer};
 use self::plain::Plain;
-use self::record::Appointment;
 use crate::{
     About, Arm, Case, Error, Experiment, Found, Group, Lab, Meter, NotRun, Parameter, Pass, Plan,
     Presentation, Results, Role, Settings, Study, stacks,
@@ -27,6 +28,8 @@ const CLEAN_CLOSE: &str = "close only what changed";
 const GROUPED: &str = "one transaction";
 const CURED: &str = "layer, all cures";
 const PLAIN: &str = "plain SQLite";
+const NATIVE: &str = "etui native";
+const VIEW: &str = "etui date book";
 
 /// The most records that a run may count off to find positions; 100 million take seconds.
 const MOST_COUNTED_OFF: u64 = 400_000_000;
@@ -103,30 +106,24 @@ impl Test {
     }
 
     /// Does the test with an open book; each record seen goes to `seen`.
-    fn process(
-        self,
-        book: &mut dyn Book,
-        positions: &[u64],
-        seen: &mut blake3::Hasher,
-    ) -> Result<(), Error> {
+    fn process(self, book: &mut dyn Book, positions: &[u64], seen: &mut Seen) -> Result<(), Error> {
+        let form = book.form();
         for &position in positions {
             match self {
                 Test::Nothing | Test::QueryOne | Test::QueryAll => {
-                    book.peek(position, &mut |record| {
-                        seen.update(record);
-                    })?;
+                    book.peek(position, &mut |record| seen.push(record))?;
                 }
                 Test::GetOneClean | Test::GetAllClean => {
                     let record = book.take(position)?;
-                    seen.update(&record);
+                    seen.push(&record);
                     book.release(position, record, false)?;
                 }
                 Test::GetOneDirty | Test::GetAllDirty | Test::SyncEach => {
                     let record = book.take(position)?;
-                    seen.update(&record);
-                    let mut changed = Appointment::unpack(&record)?;
+                    seen.push(&record);
+                    let mut changed = form.read(&record)?;
                     changed.touch();
-                    book.release(position, changed.pack(), true)?;
+                    book.release(position, form.write(&changed, position)?, true)?;
                     if self == Test::SyncEach {
                         book.sync(position)?;
                     }
@@ -155,6 +152,9 @@ fn arms(every_cure: bool, syncs: u64) -> Vec<Arm> {
         .with("grouped", true);
     arms.push(Arm::new(CURED, Role::AllCures, all));
     arms.push(Arm::new(PLAIN, Role::Peer, settings().with("plain", true)));
+    for (name, way) in [(NATIVE, "native"), (VIEW, "view")] {
+        arms.push(Arm::new(name, Role::Etui, settings().with("etui", way)));
+    }
     arms
 }
 
@@ -182,7 +182,11 @@ impl Experiment for Datebook {
                 with what was changed and not synced; all that is done between open, sync and \
                 close is one transaction. Plain SQLite keeps the packed records by position, which is the key, \
                 and uses one transaction likewise. \
-                All: WAL, synchronous=FULL for syncs, the database flushed at close; the layer as \
+                etui's records are the texts themselves, so its programs read and change texts, \
+                where the others' unpack and pack; natively by pages of its list and one batch of \
+                what was changed, and through its date-book view, record by record. What was seen \
+                is compared after the clock has stopped. Of etui's close the first part makes the \
+                changes durable, the second closes the store. All: WAL, synchronous=FULL for syncs, the database flushed at close; the layer as \
                 found writes back at close with NORMAL, as waiting for every record would be \
                 slower than what the study saw. `Sync after each` does so many records as the \
                 parameter says, spread evenly over the list, and its times are for those; nothing \
@@ -251,75 +255,59 @@ impl Experiment for Datebook {
                 }
             }
         }
-        plan.not_run.push(NotRun {
-            what: "arm etui".to_owned(),
-            reason: "the calendar arrives with a later version".to_owned(),
-        });
         Ok(plan)
     }
 
     fn furnish(&self, group: &Group, dir: &Path) -> Result<(), Error> {
         layer::make(&dir.join("layer.db"), group.size)?;
-        plain::make(&dir.join("plain.db"), group.size)
+        plain::make(&dir.join("plain.db"), group.size)?;
+        etui::make(&dir.join("datebook.etui"), group.size)
     }
 
     fn run(&self, case: &Case, meter: &mut Meter) -> Result<(), Error> {
         let test = Test::named(&case.work)?;
-        let plain = case.settings.is("plain");
-        let cures = Cures {
-            index: case.settings.is("index"),
-            clean_close: case.settings.is("clean-close"),
-            grouped: case.settings.is("grouped"),
-        };
+        let product = Product::of(&case.settings);
         let positions = test.positions(case.size, case.settings.number("syncs")?);
-
-        let made = meter.shared().join(match plain {
-            true => "plain.db",
-            false => "layer.db",
-        });
+        let mut work = Work {
+            test,
+            seen: Seen::with_room(positions.len()),
+            positions,
+            spent: Duration::ZERO,
+            processing: Duration::ZERO,
+        };
         let file = meter.dir().join("datebook.db");
-        copy(&made, &file)?;
-
-        let mut total = Duration::ZERO;
-        let mut book = meter.phase("open", || {
-            timed(&mut total, || {
-                Ok::<Box<dyn Book>, Error>(match plain {
-                    true => Box::new(Plain::open(&file)?),
-                    false => Box::new(Layer::open(&file, cures)?),
-                })
-            })
-        })?;
-        let mut seen = blake3::Hasher::new();
-        let mut processing = Duration::ZERO;
-        meter.phase("process", || {
-            timed(&mut processing, || {
-                test.process(&mut *book, &positions, &mut seen)
-            })
-        })?;
-        let processed = book.counts();
-        let counts = meter.phase("close", || timed(&mut total, || book.close()))?;
-        total += processing;
-
-        for (phase, counts) in [("process", processed), ("close", counts.since(&processed))] {
-            meter.record(&format!("{phase}/vm_steps"), counts.steps as f64);
-            meter.record(&format!("{phase}/conversions"), counts.conversions as f64);
-        }
-        if meter.pass() == Pass::Timed {
-            meter.record("total/wall_ns", total.as_nanos() as f64);
-            if test == Test::SyncEach {
-                let each = processing.as_nanos() as f64 / positions.len().max(1) as f64;
-                meter.record("sync/wall_ns", each);
+        copy(&meter.shared().join(product.made()), &file)?;
+        let form = match product {
+            Product::Plain => work.run(meter, || Ok(Box::new(Plain::open(&file)?)))?,
+            Product::Layer(cures) => {
+                work.run(meter, || Ok(Box::new(Layer::open(&file, cures)?)))?
             }
-        }
+            Product::Etui { view } => {
+                etui::settle(&file)?;
+                flush(&file)?;
+                work.run_etui(meter, &file, view)?
+            }
+        };
+        work.record(meter);
 
+        let mut seen = blake3::Hasher::new();
+        for record in work.seen.iter() {
+            seen.update(&form.packed(record)?);
+        }
         meter.answer(seen.finalize().as_bytes());
         let mut left = blake3::Hasher::new();
-        let each = |record: &[u8]| {
-            left.update(record);
+        let mut wrong = None;
+        let each = |record: &[u8]| match form.packed(record) {
+            Ok(packed) => drop(left.update(&packed)),
+            Err(error) => wrong = Some(error),
         };
-        match plain {
-            true => plain::contents(&file, each)?,
-            false => layer::contents(&file, each)?,
+        match product {
+            Product::Plain => plain::contents(&file, each)?,
+            Product::Layer(_) => layer::contents(&file, each)?,
+            Product::Etui { .. } => etui::contents(&file, each)?,
+        }
+        if let Some(error) = wrong {
+            return Err(error);
         }
         meter.answer(left.finalize().as_bytes());
         Ok(())
@@ -330,11 +318,116 @@ impl Experiment for Datebook {
     }
 }
 
+/// What an arm is.
+#[derive(Debug, Clone, Copy)]
+enum Product {
+    Layer(Cures),
+    Plain,
+    Etui { view: bool },
+}
+
+impl Product {
+    fn of(settings: &Settings) -> Self {
+        match settings.text("etui") {
+            Ok(way) => Self::Etui {
+                view: way == "view",
+            },
+            Err(_) if settings.is("plain") => Self::Plain,
+            Err(_) => Self::Layer(Cures {
+                index: settings.is("index"),
+                clean_close: settings.is("clean-close"),
+                grouped: settings.is("grouped"),
+            }),
+        }
+    }
+
+    /// The date book that was furnished for it.
+    fn made(self) -> &'static str {
+        match self {
+            Self::Layer(_) => "layer.db",
+            Self::Plain => "plain.db",
+            Self::Etui { .. } => "datebook.etui",
+        }
+    }
+}
+
+/// One test while it is done.
+struct Work {
+    test: Test,
+    positions: Vec<u64>,
+    seen: Seen,
+    /// The time of all phases, and of the second alone.
+    spent: Duration,
+    processing: Duration,
+}
+
+impl Work {
+    /// Opens, processes and closes; the form of the records that were seen.
+    fn run<'b>(
+        &mut self,
+        meter: &mut Meter,
+        open: impl FnOnce() -> Result<Box<dyn Book + 'b>, Error>,
+    ) -> Result<Form, Error> {
+        let mut book = meter.phase("open", || timed(&mut self.spent, open))?;
+        let form = book.form();
+        meter.phase("process", || {
+            timed(&mut self.processing, || {
+                self.test
+                    .process(&mut *book, &self.positions, &mut self.seen)
+            })
+        })?;
+        let processed = book.counts();
+        let counts = meter.phase("close", || timed(&mut self.spent, || book.close()))?;
+        if form == Form::Packed {
+            for (phase, counts) in [("process", processed), ("close", counts.since(&processed))] {
+                meter.record(&format!("{phase}/vm_steps"), counts.steps as f64);
+                meter.record(&format!("{phase}/conversions"), counts.conversions as f64);
+            }
+        }
+        Ok(form)
+    }
+
+    /// The same with a store around the book: closing it is a phase of its own, whose time is
+    /// the close's, too.
+    fn run_etui(&mut self, meter: &mut Meter, file: &Path, view: bool) -> Result<Form, Error> {
+        let store = meter.phase("open", || timed(&mut self.spent, || etui::open(file)))?;
+        let calendar = meter.phase("open", || timed(&mut self.spent, || Ok(store.calendar()?)))?;
+        let form = self.run(meter, || {
+            Ok(match view {
+                true => Box::new(etui::Viewed::new(calendar.date_book()?)),
+                false => Box::new(etui::Native::new(&calendar)),
+            })
+        })?;
+        drop(calendar);
+        let mut closing = Duration::ZERO;
+        meter.phase("store", || timed(&mut closing, || Ok(store.close()?)))?;
+        self.spent += closing;
+        if meter.pass() == Pass::Timed {
+            meter.record("close/wall_ns", closing.as_nanos() as f64);
+        }
+        Ok(form)
+    }
+
+    fn record(&self, meter: &mut Meter) {
+        if meter.pass() != Pass::Timed {
+            return;
+        }
+        let total = self.spent + self.processing;
+        meter.record("total/wall_ns", total.as_nanos() as f64);
+        if self.test == Test::SyncEach {
+            let each = self.processing.as_nanos() as f64 / self.positions.len().max(1) as f64;
+            meter.record("sync/wall_ns", each);
+        }
+    }
+}
+
 fn group(test: Test, stack: &str, size: u64, syncs: u64, lab: &Lab, every_cure: bool) -> Group {
     let counted_off = test.counted_off(size, syncs);
     let mut arms = arms(every_cure, syncs);
     if counted_off > MOST_COUNTED_OFF {
-        arms.retain(|arm| arm.settings.is("index") || arm.settings.is("plain"));
+        let counts_off =
+            |arm: &Arm| matches!(Product::of(&arm.settings), Product::Layer(c) if !c.index);
+        arms.retain(|arm| !counts_off(arm));
     }
     Group {
         work: test.name().to_owned(),
@@ -349,8 +442,10 @@ fn group(test: Test, stack: &str, size: u64, syncs: u64, lab: &Lab, every_cure: 
             (false, _) => 2,
         },
         counted: false,
-        // Which flushes a sync asks for.
-        syscalls: test == Test::SyncEach && stack == stacks::HERE,
+        // Which flushes syncs and closes ask for.
+        syscalls: stack == stacks::HERE
+            && (test == Test::SyncEach
+                || (test == Test::GetAllDirty && size == lab.value("records"))),
         instructions: false,
         arms,
         seconds: 0.1 + counted_off as f64 * 1.5e-8,
@@ -368,9 +463,13 @@ fn timed<T>(time: &mut Duration, work: impl FnOnce() -> T) -> T {
 /// Copies a database and flushes the copy, so that no sync of the test pays for it.
 fn copy(from: &Path, to: &Path) -> Result<(), Error> {
     fs::copy(from, to).map_err(|e| Error::file(from, e))?;
-    File::open(to)
-        .and_then(|file| file.sync_all())
-        .map_err(|e| Error::file(to, e))
+    flush(to)
+}
+
+fn flush(file: &Path) -> Result<(), Error> {
+    File::open(file)
+        .and_then(|open| open.sync_all())
+        .map_err(|e| Error::file(file, e))
 }
 
 /// The study's own figures; a tick is 1/60 s.

@@ -1,23 +1,26 @@
 //! What the results of `datebook` come to.
 
-use super::{BY_INDEX, CLEAN_CLOSE, CURED, FOUND, GROUPED, NAME, PLAIN, Test};
+use super::{BY_INDEX, CLEAN_CLOSE, CURED, FOUND, GROUPED, NAME, NATIVE, PLAIN, Test, VIEW, aims};
 use crate::report::numbers::{self, whole};
 use crate::{
     Better, Cell, Chart, ChartKind, Column, GroupKey, Presentation, Results, Role, Row, Series,
     Shown, Table, Unit, Verdict, stacks,
 };
 
-const ARMS: [(&str, Role); 6] = [
+const ARMS: [(&str, Role); 8] = [
     (FOUND, Role::AsFound),
     (BY_INDEX, Role::Cure),
     (CLEAN_CLOSE, Role::Cure),
     (GROUPED, Role::Cure),
     (CURED, Role::AllCures),
     (PLAIN, Role::Peer),
+    (NATIVE, Role::Etui),
+    (VIEW, Role::Etui),
 ];
 
-const CLOSE: &str = "close/wall_ns";
-const TOTAL: &str = "total/wall_ns";
+pub(super) const OPEN: &str = "open/wall_ns";
+pub(super) const CLOSE: &str = "close/wall_ns";
+pub(super) const TOTAL: &str = "total/wall_ns";
 const SYNC: &str = "sync/wall_ns";
 
 /// Tables, curves and the verdict.
@@ -25,8 +28,11 @@ pub(super) fn present(results: &Results) -> Presentation {
     let asked = Asked::of(results);
     let size = asked.base;
     let phases = |stack| phases(&asked, stack);
+    let mut verdict = verdict(&Figures::of(&asked), size);
+    verdict.notes.extend(aims::notes(&asked));
     let tables = [
         cures(&asked),
+        aims::study(&asked),
         phases(stacks::HERE),
         phases(stacks::RAM),
         syncs(&asked),
@@ -55,18 +61,18 @@ pub(super) fn present(results: &Results) -> Presentation {
         .into_iter()
         .filter(|chart| chart.series.iter().any(|series| series.points.len() > 1))
         .collect(),
-        verdict: verdict(&Figures::of(&asked), size),
+        verdict,
         not_run: Vec::new(),
     }
 }
 
 /// The results, and the sizes that were asked for.
-struct Asked<'a> {
-    results: &'a Results,
+pub(super) struct Asked<'a> {
+    pub(super) results: &'a Results,
     /// The size of the full set of tests.
-    base: u64,
+    pub(super) base: u64,
     /// All sizes in rising order.
-    sizes: Vec<u64>,
+    pub(super) sizes: Vec<u64>,
 }
 
 impl<'a> Asked<'a> {
@@ -94,12 +100,19 @@ impl<'a> Asked<'a> {
         self.results.cell(&group, arm, measure, Some(against))
     }
 
-    fn median(&self, test: Test, stack: &str, size: u64, arm: &str, measure: &str) -> Option<f64> {
+    pub(super) fn median(
+        &self,
+        test: Test,
+        stack: &str,
+        size: u64,
+        arm: &str,
+        measure: &str,
+    ) -> Option<f64> {
         self.results.median(&key(test, stack, size), arm, measure)
     }
 
     /// How often one sync flushes, if system calls were traced.
-    fn flushes(&self, stack: &str, arm: &str) -> Option<f64> {
+    pub(super) fn flushes(&self, stack: &str, arm: &str) -> Option<f64> {
         let group = key(Test::SyncEach, stack, self.base);
         let syncs = self.results.setting(&group, arm, "syncs")?.as_u64()?;
         let flushes = self.results.median(&group, arm, "process/flush_calls")?;
@@ -115,7 +128,7 @@ impl<'a> Asked<'a> {
     }
 }
 
-fn key(test: Test, stack: &str, size: u64) -> GroupKey {
+pub(super) fn key(test: Test, stack: &str, size: u64) -> GroupKey {
     GroupKey {
         work: test.name().to_owned(),
         stack: stack.to_owned(),
@@ -123,7 +136,7 @@ fn key(test: Test, stack: &str, size: u64) -> GroupKey {
     }
 }
 
-fn place(stack: &str) -> &str {
+pub(super) fn place(stack: &str) -> &str {
     match stack {
         stacks::HERE => "the current directory's file system",
         stacks::RAM => "a RAM disk",
@@ -182,8 +195,10 @@ fn phases(asked: &Asked<'_>, stack: &str) -> Table {
             (FOUND, Role::AsFound),
             (CURED, Role::AllCures),
             (PLAIN, Role::Peer),
+            (NATIVE, Role::Etui),
+            (VIEW, Role::Etui),
         ] {
-            let cells: Vec<Cell> = ["open/wall_ns", "process/wall_ns", CLOSE, TOTAL]
+            let cells: Vec<Cell> = [OPEN, "process/wall_ns", CLOSE, TOTAL]
                 .iter()
                 .map(|measure| asked.cell(test, stack, arm, measure, PLAIN))
                 .collect();

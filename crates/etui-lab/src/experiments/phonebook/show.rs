@@ -1,12 +1,9 @@
 //! What the results mean: tables, curves, verdict, and why a row is lost.
 
-use std::collections::BTreeMap;
-
-use super::{BOOK_WORK, INDEX_REDO_WORK, INDEX_WORK, MEMORY_WORK, queries, through};
-use crate::Role;
-use crate::present::{
-    Better, Cell, Chart, ChartKind, Column, Presentation, Row, Series, Shown, Table, Unit, Verdict,
-};
+use super::super::shelf::show::{View, Wanted, saves, time};
+use super::super::shelf::through;
+use super::{BOOK_WORK, INDEX_REDO_WORK, INDEX_WORK, MEMORY_WORK, queries};
+use crate::present::{Cell, Column, Presentation, Row, Shown, Table, Unit, Verdict};
 use crate::report::numbers::{one, whole};
 use crate::results::{GroupKey, Results};
 
@@ -24,65 +21,40 @@ pub const DEFERRED: &str = "etui, deferred";
 /// One frame of a list that moves at 60 frames a second.
 const FRAME_NS: f64 = 1e9 / 60.0;
 
-/// A column: its heading, its measure, and what the figure is divided by.
-struct Wanted {
-    title: &'static str,
-    measure: String,
-    per: f64,
-}
-
-fn wanted(title: &'static str, measure: &str) -> Wanted {
-    Wanted {
-        title,
-        measure: measure.to_owned(),
-        per: 1.0,
-    }
-}
-
-fn time(title: &'static str, work: &str) -> Wanted {
-    wanted(title, &format!("{work}/wall_ns"))
-}
-
-/// A part of the presentation while it is made.
-struct View<'r> {
-    results: &'r Results,
-    /// What is lost: to which arm, why, and what with how much of etui's figure.
-    losses: BTreeMap<(String, &'static str), Vec<String>>,
-}
-
 /// What the results mean.
 pub fn present(results: &Results) -> Presentation {
-    let mut view = View {
-        results,
-        losses: BTreeMap::new(),
-    };
+    let mut view = View::new(results, ETUI, why);
     let mut shown = Presentation::default();
     let groups = results.groups();
     let of = |work: &'static str| groups.iter().filter(move |group| group.work == work);
     let largest = of(BOOK_WORK).max_by_key(|group| group.size);
     if let Some(group) = largest {
-        shown.tables.extend(view.tables(group));
-        shown.tables.push(view.durability(group));
-        let counted = through::counted(results, group);
+        shown.tables.extend(tables(&mut view, group));
+        shown.tables.push(durability(&view, group));
+        let counted = through::counted(results, group, PLAIN_REDO, "contacts");
         shown
             .tables
             .extend((!counted.rows.is_empty()).then_some(counted));
     }
     if let Some(group) = of(MEMORY_WORK).max_by_key(|group| group.size) {
-        shown.tables.push(view.memory(group));
+        shown
+            .tables
+            .push(view.memory(group, "a contact", "contacts"));
     }
     for work in [INDEX_WORK, INDEX_REDO_WORK] {
         if let Some(group) = of(work).max_by_key(|group| group.size) {
-            shown.tables.push(view.indexes(group));
+            shown.tables.push(indexes(results, group));
         }
     }
     let curve: Vec<&GroupKey> = of(BOOK_WORK).collect();
     shown.charts = CURVES
         .iter()
-        .map(|(work, title, per_contact)| view.chart(&curve, work, title, *per_contact))
+        .map(|(work, title, per_contact)| {
+            view.chart(&curve, work, title, "contacts in the book", *per_contact)
+        })
         .collect();
     if let Some(group) = largest {
-        shown.verdict = view.verdict(group);
+        shown.verdict = verdict(&mut view, group);
     }
     shown
 }
@@ -99,39 +71,28 @@ const CURVES: [(&str, &str, bool); 8] = [
     ("phone_equal", "Same phone number", false),
 ];
 
-impl View<'_> {
-    fn tables(&mut self, group: &GroupKey) -> Vec<Table> {
-        let size = group.size;
-        let contacts = whole(size);
-        let mut fill = time("in batches, each", "fill");
-        fill.per = size.max(1) as f64;
-        let saves = [
-            time("one", "save_one"),
-            time("one, mean", "save_one_mean"),
-            fill,
-            wanted("file bytes", "save_one/file_write_bytes"),
-            wanted("file writes", "save_one/file_writes"),
-            wanted("flushes", "save_one/flushes"),
-        ];
-        let fetches = [
-            time("every vCard", "all"),
-            time("and its name", "names"),
-            time("names alone", "partial"),
-            time("one by UID", "get"),
-            time("50 by UID", "get_many"),
-            time("first 50 by name", "screen"),
-            time("open", "open"),
-            time("close", "close"),
-        ];
-        let mut tables = vec![
-            self.table(
+fn tables(view: &mut View<'_>, group: &GroupKey) -> Vec<Table> {
+    let size = group.size;
+    let contacts = whole(size);
+    let fetches = [
+        time("every vCard", "all"),
+        time("and its name", "names"),
+        time("names alone", "partial"),
+        time("one by UID", "get"),
+        time("50 by UID", "get_many"),
+        time("first 50 by name", "screen"),
+        time("open", "open"),
+        time("close", "close"),
+    ];
+    let mut tables = vec![
+            view.table(
                 group,
                 format!("Saving into {contacts} contacts"),
                 "Flushes are those before the save returns. Counted in a pass of their own by a \
                  tracer, where one could watch the process.",
-                &saves,
+                &saves(size),
             ),
-            self.table(
+            view.table(
                 group,
                 format!("Fetching from {contacts} contacts"),
                 "Names alone: UID and name of each; the server by a view that asks for them. 50 by UID: a batch call, for the server a query that \
@@ -139,271 +100,132 @@ impl View<'_> {
                 &fetches,
             ),
         ];
-        let own = self.table(
-            group,
-            format!("What a list asks for, among {contacts} contacts"),
-            "Asked of etui alone. In list order: name, organisation, phone and e-mail of all, of \
+    let own = view.table(
+        group,
+        format!("What a list asks for, among {contacts} contacts"),
+        "Asked of etui alone. In list order: name, organisation, phone and e-mail of all, of \
              50 from any position on, where a contact stands, where each letter begins. As found: \
              the first 50 with a name that begins so, with an e-mail address of a domain.",
-            &[
-                time("whole list", "list_whole"),
-                time("50 at a position", "list_at"),
-                time("position of one", "list_position"),
-                time("letters", "list_letters"),
-                time("50 of a name", "page_name_prefix"),
-                time("50 of a domain", "page_email_suffix"),
-            ],
-        );
-        if !own.rows.is_empty() {
-            tables.push(own);
-        }
-        for (what, prefix) in [("Name", "name"), ("E-mail", "email"), ("Phone", "phone")] {
-            let queries: Vec<_> = queries::all()
-                .into_iter()
-                .filter(|query| query.name.starts_with(prefix) && size <= query.largest)
-                .collect();
-            let mut columns: Vec<Wanted> = queries
-                .iter()
-                .map(|query| time(query.title, query.name))
-                .collect();
-            let hits = |name: &str| {
-                self.results
-                    .median(group, ETUI, &format!("{name}/hits"))
-                    .map_or("?".to_owned(), |hits| format!("{hits:.0}"))
-            };
-            let hits: Vec<String> = queries
-                .iter()
-                .map(|query| format!("{}: {}", query.title, hits(query.name)))
-                .collect();
-            let caption = format!(
-                "The contacts that are meant, with their vCards. Hits: {}.",
-                hits.join(", ")
-            );
-            let title = format!("{what} queries among {contacts} contacts");
-            tables.push(self.table(group, title, &caption, &columns));
-            for column in &mut columns {
-                column.measure = column.measure.replace('/', "_which/");
-            }
-            let title = format!("{what} queries among {contacts} contacts: which ones");
-            let caption = "The UIDs of the contacts that are meant, without their vCards.";
-            tables.push(self.table(group, title, caption, &columns));
-        }
-        tables
+        &[
+            time("whole list", "list_whole"),
+            time("50 at a position", "list_at"),
+            time("position of one", "list_position"),
+            time("letters", "list_letters"),
+            time("50 of a name", "page_name_prefix"),
+            time("50 of a domain", "page_email_suffix"),
+        ],
+    );
+    if !own.rows.is_empty() {
+        tables.push(own);
     }
-
-    /// Arms down, measures across; each against etui.
-    fn table(
-        &mut self,
-        group: &GroupKey,
-        title: String,
-        caption: &str,
-        columns: &[Wanted],
-    ) -> Table {
-        let mut rows = Vec::new();
-        for (arm, role) in self.results.arms(group) {
-            let cells: Vec<Cell> = columns
-                .iter()
-                .map(|column| self.cell(group, &arm, role, column))
-                .collect();
-            // An arm that does not do this work of its own is not shown.
-            if cells.iter().any(|cell| cell.value.is_some()) {
-                let label = arm;
-                rows.push(Row { label, role, cells });
-            }
-        }
-        let column = |column: &Wanted| {
-            let (unit, _) = crate::measure::about(&column.measure);
-            Column::new(column.title, unit, Better::Less)
-        };
-        Table {
-            columns: columns.iter().map(column).collect(),
-            title,
-            caption: caption.to_owned(),
-            rows,
-        }
-    }
-
-    fn cell(&mut self, group: &GroupKey, arm: &str, role: Role, column: &Wanted) -> Cell {
-        let mut cell = self.results.cell(group, arm, &column.measure, Some(ETUI));
-        cell.value = cell.value.map(|value| value / column.per);
-        cell.range = cell
-            .range
-            .map(|(low, high)| (low / column.per, high / column.per));
-        if cell.value.is_none() {
-            cell.note = "-".to_owned();
-        }
-        let better = cell.ratio.is_some_and(|ratio| ratio < 1.0);
-        if role != Role::Etui && better {
-            cell.lost = true;
-            let what = if column.measure.contains("_which") {
-                format!("{} (which ones)", column.title)
-            } else {
-                column.title.to_owned()
-            };
-            self.lose(arm, &column.measure, &what, cell.ratio);
-        }
-        cell
-    }
-
-    fn lose(&mut self, arm: &str, measure: &str, what: &str, ratio: Option<f64>) {
-        let what = format!("{what} {:.2}", ratio.unwrap_or(1.0));
-        self.losses
-            .entry((arm.to_owned(), why(measure, arm)))
-            .or_default()
-            .push(what);
-    }
-
-    /// The three comparisons of durability: the server against etui.
-    fn durability(&mut self, group: &GroupKey) -> Table {
-        let pairs = [
-            (
-                "not durable at return: EDS as shipped / etui deferred",
-                DBUS,
-                DEFERRED,
-            ),
-            ("durable at return: EDS made durable / etui", DURABLE, ETUI),
-            (
-                "headline: EDS as shipped (not durable) / etui (durable)",
-                DBUS,
-                ETUI,
-            ),
-        ];
-        let measures = ["save_one", "save_one_mean", "fill"];
-        let rows = pairs.iter().map(|(label, arm, against)| Row {
-            label: (*label).to_owned(),
-            role: Role::AsFound,
-            cells: measures
-                .iter()
-                .map(|measure| {
-                    let measure = format!("{measure}/wall_ns");
-                    let ratio = self.results.ratio(group, arm, against, &measure);
-                    Cell {
-                        range: ratio.map(|ratio| (ratio.low, ratio.high)),
-                        lost: ratio.is_some_and(|ratio| ratio.median < 1.0),
-                        ..Cell::of(ratio.map(|ratio| ratio.median))
-                    }
-                })
-                .collect(),
-        });
-        Table {
-            title: format!(
-                "The same durability: saving into {} contacts, EDS over D-Bus as so many times \
-                 etui",
-                whole(group.size)
-            ),
-            caption: "Above 1 etui is faster.".to_owned(),
-            rows: rows.collect(),
-            columns: ["one", "one, mean", "in batches"]
-                .map(|title| Column::new(title, Unit::Ratio, Better::More))
-                .to_vec(),
-        }
-    }
-
-    fn memory(&mut self, group: &GroupKey) -> Table {
-        let size = group.size.max(1) as f64;
-        let kinds = ["rss", "pss", "vms", "private_dirty"];
-        let heads = ["RSS", "PSS", "VMS", "private dirty"];
-        let figure = |arm: &str, label: &str, kind: &str| {
-            self.results
-                .median(group, arm, &format!("{label}/{kind}_bytes"))
-        };
-        let each = |arm: &str, kind: &str| {
-            let more = figure(arm, "held", kind)? - figure(arm, "empty", kind)?;
-            Some(more.max(0.0) / size)
-        };
-        let mut rows = Vec::new();
-        for (arm, role) in self.results.arms(group) {
-            let mut cells = Vec::new();
-            for (kind, head) in kinds.iter().zip(heads) {
-                let (own, etui) = (each(&arm, kind), each(ETUI, kind));
-                let ratio = own
-                    .zip(etui)
-                    .filter(|(_, etui)| *etui > 0.0 && arm != ETUI)
-                    .map(|(own, etui)| own / etui);
-                let lost = role != Role::Etui && ratio.is_some_and(|ratio| ratio < 1.0);
-                if lost {
-                    self.lose(&arm, kind, &format!("memory of a contact, {head}"), ratio);
-                }
-                cells.push(Cell {
-                    ratio,
-                    lost,
-                    ..Cell::of(own)
-                });
-            }
-            for label in ["empty", "opened", "held"] {
-                cells.push(Cell::of(figure(&arm, label, "rss")));
-            }
-            let label = arm;
-            rows.push(Row { label, role, cells });
-        }
-        let columns = ["each, RSS", "each, PSS", "each, VMS", "each, private dirty"]
+    for (what, prefix) in [("Name", "name"), ("E-mail", "email"), ("Phone", "phone")] {
+        let queries: Vec<_> = queries::all()
             .into_iter()
-            .chain(["empty, RSS", "opened, RSS", "all held, RSS"]);
-        Table {
-            title: format!("Memory with {} contacts", whole(group.size)),
-            caption: "Each: all processes (client, server, list of sources) with every contact \
-                      fetched, parsed and kept, less the same with an empty book, for one \
-                      contact. In-process arms: the laboratory's own process."
-                .to_owned(),
-            columns: columns.map(Column::bytes).collect(),
-            rows,
-        }
-    }
-
-    fn indexes(&self, group: &GroupKey) -> Table {
-        let saves = self
-            .results
-            .arms(group)
-            .first()
-            .and_then(|(arm, _)| self.results.setting(group, arm, "saves")?.as_f64())
-            .unwrap_or(1.0)
-            .max(1.0);
-        let size = group.size.max(1) as f64;
-        // Checkpoints come in some saves only, and are not the index's.
-        let (of_one, bytes) = match group.work == INDEX_REDO_WORK {
-            true => ("log bytes of one", "saves/vfs_log_write_bytes"),
-            false => ("bytes of one", "saves/called_write_bytes"),
+            .filter(|query| query.name.starts_with(prefix) && size <= query.largest)
+            .collect();
+        let mut columns: Vec<Wanted> = queries
+            .iter()
+            .map(|query| time(query.title, query.name))
+            .collect();
+        let hits = |name: &str| {
+            view.results
+                .median(group, ETUI, &format!("{name}/hits"))
+                .map_or("?".to_owned(), |hits| format!("{hits:.0}"))
         };
-        let measures = [
-            ("fill/wall_ns", size),
-            ("save_one/wall_ns", 1.0),
-            ("fill/called_write_bytes", size),
-            (bytes, saves),
-            ("fill/pages", 1.0),
-        ];
-        let mut before: [Option<f64>; 5] = [None; 5];
-        let mut rows = Vec::new();
-        for (arm, role) in self.results.arms(group) {
-            let mut cells = Vec::new();
-            for ((measure, per), before) in measures.iter().zip(&mut before) {
-                let value = self
-                    .results
-                    .median(group, &arm, measure)
-                    .map(|value| value / per);
-                cells.push(Cell::of(value));
-                let added = value.zip(*before).map(|(value, before)| value - before);
-                cells.push(Cell::of(added));
-                *before = value;
-            }
-            rows.push(Row {
-                label: arm,
-                role,
-                cells,
-            });
+        let hits: Vec<String> = queries
+            .iter()
+            .map(|query| format!("{}: {}", query.title, hits(query.name)))
+            .collect();
+        let caption = format!(
+            "The contacts that are meant, with their vCards. Hits: {}.",
+            hits.join(", ")
+        );
+        let title = format!("{what} queries among {contacts} contacts");
+        tables.push(view.table(group, title, &caption, &columns));
+        for column in &mut columns {
+            column.measure = column.measure.replace('/', "_which/");
         }
-        let columns = [
-            Column::time("in a batch, each"),
-            Column::time("added"),
-            Column::time("one"),
-            Column::time("added"),
-            Column::bytes("batch bytes, each"),
-            Column::bytes("added"),
-            Column::bytes(of_one),
-            Column::bytes("added"),
-            Column::count("pages"),
-            Column::count("added"),
-        ];
-        Table {
+        let title = format!("{what} queries among {contacts} contacts: which ones");
+        let caption = "The UIDs of the contacts that are meant, without their vCards.";
+        tables.push(view.table(group, title, caption, &columns));
+    }
+    tables
+}
+
+/// The three comparisons of durability: the server against etui.
+fn durability(view: &View<'_>, group: &GroupKey) -> Table {
+    let title = format!(
+        "The same durability: saving into {} contacts, EDS over D-Bus as so many times etui",
+        whole(group.size)
+    );
+    let pairs = [
+        [
+            "not durable at return: EDS as shipped / etui deferred",
+            DBUS,
+            DEFERRED,
+        ],
+        ["durable at return: EDS made durable / etui", DURABLE, ETUI],
+        [
+            "headline: EDS as shipped (not durable) / etui (durable)",
+            DBUS,
+            ETUI,
+        ],
+    ];
+    view.durability(group, title, pairs)
+}
+
+fn indexes(results: &Results, group: &GroupKey) -> Table {
+    let saves = results
+        .arms(group)
+        .first()
+        .and_then(|(arm, _)| results.setting(group, arm, "saves")?.as_f64())
+        .unwrap_or(1.0)
+        .max(1.0);
+    let size = group.size.max(1) as f64;
+    // Checkpoints come in some saves only, and are not the index's.
+    let (of_one, bytes) = match group.work == INDEX_REDO_WORK {
+        true => ("log bytes of one", "saves/vfs_log_write_bytes"),
+        false => ("bytes of one", "saves/called_write_bytes"),
+    };
+    let measures = [
+        ("fill/wall_ns", size),
+        ("save_one/wall_ns", 1.0),
+        ("fill/called_write_bytes", size),
+        (bytes, saves),
+        ("fill/pages", 1.0),
+    ];
+    let mut before: [Option<f64>; 5] = [None; 5];
+    let mut rows = Vec::new();
+    for (arm, role) in results.arms(group) {
+        let mut cells = Vec::new();
+        for ((measure, per), before) in measures.iter().zip(&mut before) {
+            let value = results
+                .median(group, &arm, measure)
+                .map(|value| value / per);
+            cells.push(Cell::of(value));
+            let added = value.zip(*before).map(|(value, before)| value - before);
+            cells.push(Cell::of(added));
+            *before = value;
+        }
+        rows.push(Row {
+            label: arm,
+            role,
+            cells,
+        });
+    }
+    let columns = [
+        Column::time("in a batch, each"),
+        Column::time("added"),
+        Column::time("one"),
+        Column::time("added"),
+        Column::bytes("batch bytes, each"),
+        Column::bytes("added"),
+        Column::bytes(of_one),
+        Column::bytes("added"),
+        Column::count("pages"),
+        Column::count("added"),
+    ];
+    Table {
             title: format!(
                 "What each index costs a save, at {} contacts{}",
                 whole(group.size),
@@ -419,125 +241,84 @@ impl View<'_> {
             columns: columns.to_vec(),
             rows,
         }
-    }
+}
 
-    fn chart(&self, groups: &[&GroupKey], work: &str, title: &str, per_contact: bool) -> Chart {
-        let mut series: Vec<Series> = Vec::new();
-        for group in groups {
-            for (arm, role) in self.results.arms(group) {
-                let measure = format!("{work}/wall_ns");
-                let Some(ns) = self.results.median(group, &arm, &measure) else {
-                    continue;
-                };
-                let size = group.size as f64;
-                let y = if per_contact { ns / size.max(1.0) } else { ns };
-                match series.iter_mut().find(|series| series.name == arm) {
-                    Some(series) => series.points.push((size, y)),
-                    None => series.push(Series {
-                        name: arm,
-                        role,
-                        points: vec![(size, y)],
-                    }),
-                }
-            }
-        }
-        for series in &mut series {
-            series.points.sort_by(|a, b| a.0.total_cmp(&b.0));
-        }
-        Chart {
-            title: title.to_owned(),
-            kind: ChartKind::Growth,
-            x: "contacts in the book".to_owned(),
-            y: "time".to_owned(),
-            unit: Unit::Nanoseconds,
-            labels: Vec::new(),
-            series,
-        }
-    }
-
-    fn verdict(&mut self, group: &GroupKey) -> Verdict {
-        let median =
-            |arm: &str, work: &str| self.results.median(group, arm, &format!("{work}/wall_ns"));
-        let ratio = |arm: &str, against: &str, work: &str| {
-            self.results
-                .ratio(group, arm, against, &format!("{work}/wall_ns"))
-                .map(|ratio| ratio.median)
-        };
-        let mut verdict = Verdict::default();
-        let figures = (
-            median(DBUS, "get"),
-            median(DIRECT, "get"),
-            median(ETUI, "get"),
-            median(ETUI, "save_one"),
-            median(DBUS, "save_one"),
-            ratio(DURABLE, ETUI, "save_one"),
-        );
-        let (Some(dbus), Some(direct), Some(etui), Some(save), Some(shipped), Some(durable)) =
-            figures
-        else {
-            "Too little was run to compare: the arms of Evolution Data Server are missing."
-                .clone_into(&mut verdict.sentence);
-            return verdict;
-        };
-        verdict.sentence = format!(
-            "At {} contacts one by UID takes {} over D-Bus, {} direct and {} in etui; a save \
+fn verdict(view: &mut View<'_>, group: &GroupKey) -> Verdict {
+    let median =
+        |arm: &str, work: &str| view.results.median(group, arm, &format!("{work}/wall_ns"));
+    let ratio = |arm: &str, against: &str, work: &str| {
+        view.results
+            .ratio(group, arm, against, &format!("{work}/wall_ns"))
+            .map(|ratio| ratio.median)
+    };
+    let mut verdict = Verdict::default();
+    let figures = (
+        median(DBUS, "get"),
+        median(DIRECT, "get"),
+        median(ETUI, "get"),
+        median(ETUI, "save_one"),
+        median(DBUS, "save_one"),
+        ratio(DURABLE, ETUI, "save_one"),
+    );
+    let (Some(dbus), Some(direct), Some(etui), Some(save), Some(shipped), Some(durable)) = figures
+    else {
+        "Too little was run to compare: the arms of Evolution Data Server are missing."
+            .clone_into(&mut verdict.sentence);
+        return verdict;
+    };
+    verdict.sentence = format!(
+        "At {} contacts one by UID takes {} over D-Bus, {} direct and {} in etui; a save \
              takes {} over D-Bus as shipped (not durable), {} in etui (durable), and {durable:.1} \
              times etui's time when the server is made durable.",
-            whole(group.size),
-            words(dbus),
-            words(direct),
-            words(etui),
-            words(shipped),
-            words(save),
-        );
-        // The study's own findings, one by one.
-        let findings = [
-            (
-                "direct access fetches by UID in less than half of D-Bus's time",
-                Some(direct / dbus < 0.5),
-            ),
-            (
-                "direct access answers queries in under 60 % of D-Bus's time",
-                ratio(DIRECT, DBUS, "email_suffix").map(|ratio| ratio < 0.6),
-            ),
-            (
-                "as shipped no index serves a phone number: an index makes it at least twice as \
+        whole(group.size),
+        words(dbus),
+        words(direct),
+        words(etui),
+        words(shipped),
+        words(save),
+    );
+    // The study's own findings, one by one.
+    let findings = [
+        (
+            "direct access fetches by UID in less than half of D-Bus's time",
+            Some(direct / dbus < 0.5),
+        ),
+        (
+            "direct access answers queries in under 60 % of D-Bus's time",
+            ratio(DIRECT, DBUS, "email_suffix").map(|ratio| ratio < 0.6),
+        ),
+        (
+            "as shipped no index serves a phone number: an index makes it at least twice as \
                  fast",
-                ratio(DBUS, TUNED, "phone_equal").map(|ratio| ratio > 2.0),
-            ),
-            (
-                "50 by UID need a query; through it they miss the 16.7 ms of a frame",
-                median(DBUS, "get_many").map(|ns| ns > FRAME_NS),
-            ),
-            (
-                "indexes slow down saving in batches",
-                ratio(TUNED, DBUS, "fill").map(|ratio| ratio > 1.0),
-            ),
-        ];
-        let known = findings.iter().filter_map(|(_, shows)| *shows);
-        let (all, any) = (known.clone().all(|shows| shows), known.clone().any(|s| s));
-        verdict.shown = match (all, any) {
-            _ if known.count() == 0 => Shown::Open,
-            (true, _) => Shown::Yes,
-            (_, true) => Shown::Partly,
-            _ => Shown::No,
+            ratio(DBUS, TUNED, "phone_equal").map(|ratio| ratio > 2.0),
+        ),
+        (
+            "50 by UID need a query; through it they miss the 16.7 ms of a frame",
+            median(DBUS, "get_many").map(|ns| ns > FRAME_NS),
+        ),
+        (
+            "indexes slow down saving in batches",
+            ratio(TUNED, DBUS, "fill").map(|ratio| ratio > 1.0),
+        ),
+    ];
+    let known = findings.iter().filter_map(|(_, shows)| *shows);
+    let (all, any) = (known.clone().all(|shows| shows), known.clone().any(|s| s));
+    verdict.shown = match (all, any) {
+        _ if known.count() == 0 => Shown::Open,
+        (true, _) => Shown::Yes,
+        (_, true) => Shown::Partly,
+        _ => Shown::No,
+    };
+    for (finding, shows) in findings {
+        let word = match shows {
+            Some(true) => "Shows",
+            Some(false) => "No longer shows",
+            None => "Not measured",
         };
-        for (finding, shows) in findings {
-            let word = match shows {
-                Some(true) => "Shows",
-                Some(false) => "No longer shows",
-                None => "Not measured",
-            };
-            verdict.notes.push(format!("{word}: {finding}."));
-        }
-        for ((arm, why), what) in std::mem::take(&mut self.losses) {
-            verdict.notes.push(format!(
-                "Lost to {arm} (as a part of etui's): {}. Why: {why}.",
-                what.join(", ")
-            ));
-        }
-        verdict
+        verdict.notes.push(format!("{word}: {finding}."));
     }
+    verdict.notes.extend(view.losses());
+    verdict
 }
 
 fn words(ns: f64) -> String {

@@ -4,56 +4,10 @@
 
 use std::collections::BTreeMap;
 
+use super::super::shelf::trial::run_all;
 use super::*;
+use crate::Shown;
 use crate::experiment::Pass;
-use crate::results::{Line, Run};
-use crate::{Place, Shown};
-
-/// Runs every arm of a plan once, in this process, and checks that the answers of a group
-/// agree.
-fn run_all(plan: &Plan, passes: &[Pass]) -> Vec<Line> {
-    let mut lines = Vec::new();
-    for group in &plan.groups {
-        let shared = tempfile::tempdir().unwrap();
-        Phonebook.furnish(group, shared.path()).unwrap();
-        let mut answers: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        for (arm, pass) in group
-            .arms
-            .iter()
-            .flat_map(|arm| passes.iter().map(move |pass| (arm, *pass)))
-        {
-            let dir = tempfile::tempdir().unwrap();
-            let place = Place {
-                dir: dir.path().to_owned(),
-                shared: shared.path().to_owned(),
-                devices: Vec::new(),
-                traced: false,
-            };
-            let case = group.case("phonebook", arm, pass, 0);
-            let mut meter = Meter::new(place, pass);
-            if let Err(error) = Phonebook.run(&case, &mut meter) {
-                panic!("{} of {}: {error}", case.arm, case.work);
-            }
-            let (measures, answer) = meter.finish();
-            answers
-                .entry(answer.clone())
-                .or_default()
-                .push(arm.name.clone());
-            lines.push(Line::Run(Run {
-                case,
-                answer,
-                measures,
-            }));
-        }
-        assert_eq!(
-            answers.len(),
-            1,
-            "the answers of `{}` differ: {answers:#?}",
-            group.work
-        );
-    }
-    lines
-}
 
 fn plan(sizes: &[u64]) -> Plan {
     let set = BTreeMap::from([
@@ -66,11 +20,11 @@ fn plan(sizes: &[u64]) -> Plan {
 
 #[test]
 fn all_arms_give_the_same_answer() {
-    if let Err(reason) = eds::available() {
+    if let Err(reason) = eds::available(eds::Server::AddressBook) {
         println!("skipped for Evolution Data Server: {reason}");
     }
     let plan = plan(&[50]);
-    let lines = run_all(&plan, &[Pass::Timed, Pass::Counted]);
+    let lines = run_all(&Phonebook, &plan, &[Pass::Timed, Pass::Counted]);
     let results = Results::of("phonebook", &lines);
     let shown = Phonebook.present(&results);
     assert!(shown.tables.iter().all(|table| !table.rows.is_empty()));
@@ -82,7 +36,7 @@ fn all_arms_give_the_same_answer() {
     assert_eq!(redo("saves/vfs_log_flushes"), 6.0);
     let written = redo("save_one/vfs_median_block_bytes");
     assert!((4_096.0..40_960.0).contains(&written), "{written}");
-    if eds::available().is_ok() {
+    if eds::available(eds::Server::AddressBook).is_ok() {
         assert_ne!(shown.verdict.shown, Shown::Open);
         let group = results.groups().into_iter().next().unwrap();
         let flushes = |arm: &str| results.median(&group, arm, "save_one/flushes");
@@ -103,20 +57,26 @@ fn partial_results_are_shown() {
         group.arms.retain(|arm| is_product(arm, "etui"));
     }
     plan.groups.retain(|group| !group.arms.is_empty());
-    let shown = Phonebook.present(&Results::of("phonebook", &run_all(&plan, &[Pass::Timed])));
+    let shown = Phonebook.present(&Results::of(
+        "phonebook",
+        &run_all(&Phonebook, &plan, &[Pass::Timed]),
+    ));
     assert_eq!(shown.verdict.shown, Shown::Open);
     assert!(!shown.verdict.sentence.is_empty());
 }
 
 #[test]
 fn a_session_leaves_nothing() {
-    if let Err(reason) = eds::available() {
+    if let Err(reason) = eds::available(eds::Server::AddressBook) {
         println!("skipped: {reason}");
         return;
     }
     let dir = tempfile::tempdir().unwrap();
-    let built = eds::build(dir.path()).unwrap();
-    assert!(eds::build(dir.path()).is_ok(), "compiled already");
+    let built = eds::build(eds::Server::AddressBook, dir.path()).unwrap();
+    assert!(
+        eds::build(eds::Server::AddressBook, dir.path()).is_ok(),
+        "compiled already"
+    );
     let home = dir.path().join("home");
     fs::create_dir(&home).unwrap();
     let cards = dir.path().join("cards.vcf");
@@ -124,7 +84,7 @@ fn a_session_leaves_nothing() {
         .map(|index| person(SEED, index).to_vcard(Version::V3))
         .collect();
     fs::write(&cards, text).unwrap();
-    eds::fill(&home, &built, BOOK, Setup::Shipped, &cards).unwrap();
+    eds::fill_book(&home, &built, BOOK, Setup::Shipped, &cards).unwrap();
     let session = Session::start(&home, &built, false).unwrap();
     let cold = eds::first_screen(&session, BOOK, Way::Dbus, SCREEN).unwrap();
     let warm = eds::first_screen(&session, BOOK, Way::Dbus, SCREEN).unwrap();

@@ -1,4 +1,5 @@
-//! [`Client`]: commands to the client program and its answers. `client.c` lists them.
+//! [`Client`]: commands to a client program and its answers. `contacts.c` and `calendar.c` list
+//! them.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -19,10 +20,10 @@ pub struct Answer {
     /// Each call's time, nanoseconds.
     #[serde(default)]
     pub ns: Vec<f64>,
-    /// How many contacts.
+    /// How many records.
     #[serde(default)]
     pub count: u64,
-    /// [`digest`] over their UIDs and names; empty if none was made.
+    /// [`digest`] over their UIDs and names or titles; empty if none was made.
     #[serde(default)]
     pub digest: String,
 }
@@ -34,7 +35,8 @@ enum Said {
     Answer(Answer),
 }
 
-/// FNV-1a (64 bits) over the lines "UID, tab, name, newline", sorted, as `client.c` has it.
+/// FNV-1a (64 bits) over the lines "UID, tab, name, newline", sorted, as
+/// `common.c` has it.
 pub fn digest<'a>(contacts: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
     let mut lines: Vec<String> = contacts
         .into_iter()
@@ -124,13 +126,13 @@ impl Client {
         }
     }
 
-    /// Reads a file of vCards, to be saved from; their number.
-    pub fn load(&mut self, cards: &Path) -> Result<u64, Error> {
-        let path = cards.to_string_lossy();
+    /// Reads a file of records, to be saved from; their number.
+    pub fn load(&mut self, file: &Path) -> Result<u64, Error> {
+        let path = file.to_string_lossy();
         Ok(self.ask(&["load", &path])?.count)
     }
 
-    /// Saves some of the loaded contacts in one call.
+    /// Saves some of the loaded records at once.
     pub fn batch(&mut self, from: u64, count: u64) -> Result<Answer, Error> {
         self.ask(&["batch", &from.to_string(), &count.to_string()])
     }

@@ -1,13 +1,17 @@
-//! Evolution Data Server's address book, driven by a small client of ours in a session of its
-//! own.
+//! Evolution Data Server's address book and calendar, driven by small clients of ours in a
+//! session of their own.
 //!
-//! - [`build`] compiles the client (`client.c`) and what makes the server durable (`durable.c`);
+//! - [`Server`] is which of the two;
+//! - [`build`] compiles its client (`contacts.c` or `calendar.c`, each behind `common.c`) and what
+//!   makes the server durable (`durable.c`);
 //! - [`Session`] is a private D-Bus with the server's processes, in a directory of its own;
 //! - [`Client`] gives commands to the client and reads its answers;
 //! - [`first_screen`] is a program's way from its start to its first page of contacts.
 
 mod client;
 mod session;
+#[cfg(test)]
+mod tests;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,19 +24,62 @@ pub use session::Session;
 use crate::error::Error;
 use crate::machine;
 
-const CLIENT: &str = include_str!("client.c");
 const DURABLE: &str = include_str!("durable.c");
 
 /// The services that a private session can start, where the distribution puts them.
 const SERVICES: &str = "/usr/share/dbus-1/services";
-const SERVICE_NAMES: [&str; 2] = [
-    "org.gnome.evolution.dataserver.AddressBook10",
-    "org.gnome.evolution.dataserver.Sources5",
-];
+const SOURCES: &str = "org.gnome.evolution.dataserver.Sources5";
+
+/// How many records are given to the server at once.
+pub const BATCH: u64 = 3_200;
+
+/// One of its two servers that keep records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Server {
+    /// Contacts.
+    AddressBook,
+    /// Events.
+    Calendar,
+}
+
+impl Server {
+    /// The services of a session: its own, and the list of sources.
+    fn services(self) -> [&'static str; 2] {
+        let own = match self {
+            Self::AddressBook => "org.gnome.evolution.dataserver.AddressBook10",
+            Self::Calendar => "org.gnome.evolution.dataserver.Calendar8",
+        };
+        [own, SOURCES]
+    }
+
+    /// The name of its process, as far as the kernel keeps it.
+    fn process(self) -> &'static str {
+        match self {
+            Self::AddressBook => "evolution-addre",
+            Self::Calendar => "evolution-calen",
+        }
+    }
+
+    /// The library that its client is made with, as `pkg-config` knows it.
+    fn library(self) -> &'static str {
+        match self {
+            Self::AddressBook => "libebook-1.2",
+            Self::Calendar => "libecal-2.0",
+        }
+    }
+
+    fn client(self) -> &'static str {
+        match self {
+            Self::AddressBook => concat!(include_str!("common.c"), include_str!("contacts.c")),
+            Self::Calendar => concat!(include_str!("common.c"), include_str!("calendar.c")),
+        }
+    }
+}
 
 /// The client and the library that makes the server durable, compiled.
 #[derive(Debug, Clone)]
 pub struct Built {
+    server: Server,
     client: PathBuf,
     durable: PathBuf,
 }
@@ -75,32 +122,33 @@ impl Way {
     }
 }
 
-/// Whether the server can be driven here; if not, why not and what would help.
-pub fn available() -> Result<(), String> {
+/// Whether a server can be driven here; if not, why not and what would help.
+pub fn available(server: Server) -> Result<(), String> {
     let help = "`etui lab setup`";
     for tool in ["cc", "pkg-config", "dbus-daemon"] {
         if machine::find_tool(tool).is_none() {
             return Err(format!("there is no `{tool}`: {help}"));
         }
     }
-    for name in SERVICE_NAMES {
+    for name in server.services() {
         let service = Path::new(SERVICES).join(format!("{name}.service"));
         if !service.is_file() {
             return Err(format!("{} is missing: {help}", service.display()));
         }
     }
-    match version() {
+    match version(server) {
         Some(_) => Ok(()),
         None => Err(format!(
-            "the development files of libebook are missing: {help}"
+            "the development files of {} are missing: {help}",
+            server.library()
         )),
     }
 }
 
 /// The version that is installed.
-pub fn version() -> Option<String> {
+fn version(server: Server) -> Option<String> {
     let out = Command::new("pkg-config")
-        .args(["--modversion", "libebook-1.2"])
+        .args(["--modversion", server.library()])
         .output()
         .ok()?;
     let version = String::from_utf8(out.stdout).ok()?.trim().to_owned();
@@ -109,11 +157,12 @@ pub fn version() -> Option<String> {
 
 /// Compiles the client and the library into a directory; what is there already and was made
 /// from the same source is taken as it is.
-pub fn build(cache: &Path) -> Result<Built, Error> {
-    let flags = output(Command::new("pkg-config").args(["--cflags", "--libs", "libebook-1.2"]))?;
+pub fn build(server: Server, cache: &Path) -> Result<Built, Error> {
+    let flags = output(Command::new("pkg-config").args(["--cflags", "--libs", server.library()]))?;
     let flags: Vec<&str> = flags.split_whitespace().collect();
     Ok(Built {
-        client: compile(cache, "eds-client", CLIENT, &flags)?,
+        server,
+        client: compile(cache, "eds-client", server.client(), &flags)?,
         durable: compile(cache, "eds-durable", DURABLE, &["-shared", "-fPIC", "-ldl"])?,
     })
 }
@@ -168,25 +217,33 @@ fn command_line(command: &Command) -> String {
         .join(" ")
 }
 
-/// Makes a book and fills it from a file of vCards, in a session that ends again. The directory
-/// then holds a book that any session in it finds.
-pub fn fill(
+/// Makes a book or calendar by these commands, the last of which opens it, and fills it from a
+/// file, in a session that ends again. Any session in the directory then finds it.
+pub fn fill(dir: &Path, built: &Built, commands: &[&[&str]], file: &Path) -> Result<(), Error> {
+    let session = Session::start(dir, built, false)?;
+    let mut client = session.client()?;
+    for command in commands {
+        client.ask(command)?;
+    }
+    let loaded = client.load(file)?;
+    for from in (0..loaded).step_by(BATCH as usize) {
+        client.batch(from, (loaded - from).min(BATCH))?;
+    }
+    client.ask(&["close"])?;
+    Ok(())
+}
+
+/// [`fill`] for an address book.
+pub fn fill_book(
     dir: &Path,
     built: &Built,
     book: &str,
     setup: Setup,
     cards: &Path,
 ) -> Result<(), Error> {
-    let session = Session::start(dir, built, false)?;
-    let mut client = session.client()?;
-    client.ask(&["create", book, setup.word()])?;
-    client.ask(&["connect", book, Way::Dbus.word()])?;
-    let loaded = client.load(cards)?;
-    for from in (0..loaded).step_by(3_200) {
-        client.batch(from, (loaded - from).min(3_200))?;
-    }
-    client.ask(&["close"])?;
-    Ok(())
+    let create: &[&str] = &["create", book, setup.word()];
+    let connect: &[&str] = &["connect", book, Way::Dbus.word()];
+    fill(dir, built, &[create, connect], cards)
 }
 
 /// From the start of a program to its first contacts.

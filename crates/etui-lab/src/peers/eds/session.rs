@@ -1,6 +1,6 @@
 //! [`Session`]: a D-Bus of its own with the server's processes, in a directory of its own.
 //!
-//! The bus knows two services only, the address book and the list of sources, so that nothing
+//! The bus knows two services only, the server and the list of sources, so that nothing
 //! of the person's desktop is started or touched. Everything the server writes is under the
 //! session's directory. Its processes are found again by a variable in their environment
 //! (`ETUI_LAB_SESSION`) and killed when the session is dropped. If this process is killed
@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::{Built, Client, SERVICE_NAMES, SERVICES};
+use super::{Built, Client, SERVICES};
 use crate::error::Error;
 use crate::machine;
 
@@ -41,7 +41,7 @@ pub struct Session {
 
 impl Session {
     /// Starts a session in a directory: an empty one, or one that a session was in before,
-    /// whose books it then has. `durable`: the server syncs before it answers (`durable.c`).
+    /// whose books and calendars it then has. `durable`: the server syncs before it answers (`durable.c`).
     pub fn start(dir: &Path, built: &Built, durable: bool) -> Result<Self, Error> {
         let number = STARTED.fetch_add(1, Ordering::Relaxed);
         let mark = format!("{}-{number}", std::process::id());
@@ -52,7 +52,7 @@ impl Session {
         let run = dir.join("run");
         let private = std::os::unix::fs::PermissionsExt::from_mode(0o700);
         fs::set_permissions(&run, private).map_err(|e| Error::file(&run, e))?;
-        for name in SERVICE_NAMES {
+        for name in built.server.services() {
             service(dir, name)?;
         }
         let config = dir.join("session.conf");
@@ -114,20 +114,20 @@ impl Session {
         Client::start(command)
     }
 
-    /// The server's processes as far as they run: the address book's, and the list of sources'.
+    /// The server's processes as far as they run: its own, and the list of sources'.
     pub fn servers(&self) -> Vec<u32> {
-        ["evolution-addre", "evolution-sourc"]
+        [self.built.server.process(), "evolution-sourc"]
             .iter()
             .flat_map(|name| self.named(name))
             .collect()
     }
 
-    /// The process that keeps the books.
+    /// The process that keeps the records.
     pub fn factory(&self) -> Result<u32, Error> {
         // A subprocess, where the server is built to have them, comes after its parent.
-        self.named("evolution-addre")
+        self.named(self.built.server.process())
             .pop()
-            .ok_or_else(|| Error::other("the address book's server does not run"))
+            .ok_or_else(|| Error::other("the server does not run"))
     }
 
     fn named(&self, name: &str) -> Vec<u32> {

@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use etui_vfs::Vfs;
 
-use super::books::Book;
-use super::show::PLAIN_REDO;
+use super::Shelf;
 use crate::error::Error;
 use crate::present::{Cell, Column, Row, Table};
 use crate::report::numbers::whole;
@@ -15,8 +14,7 @@ use crate::{Meter, Role, Settings, redo, stats};
 /// Bytes in a block of the redo log.
 const BLOCK: f64 = 4096.0;
 
-/// The VFS of an arm that asks for it. A store can be opened through it like plain SQLite once it
-/// takes the name of a VFS.
+/// The VFS of an arm of plain SQLite that asks for it.
 pub fn of(settings: &Settings) -> Result<Option<Vfs>, Error> {
     match settings.is("redo") {
         true => Ok(Some(redo::register(redo::options(), Duration::ZERO)?)),
@@ -24,11 +22,11 @@ pub fn of(settings: &Settings) -> Result<Option<Vfs>, Error> {
     }
 }
 
-/// Saves contacts singly; records what the VFS counted of all, and what a save took of the log.
+/// Saves records singly; records what the VFS counted of all, and what a save took of the log.
 pub fn saves(
     meter: &mut Meter,
     vfs: &Vfs,
-    book: &mut dyn Book,
+    shelf: &mut dyn Shelf,
     from: u64,
     count: u64,
 ) -> Result<(), Error> {
@@ -36,7 +34,7 @@ pub fn saves(
     let mut blocks = Vec::new();
     for at in from..from + count {
         let earlier = vfs.counters();
-        book.singles(at, 1)?;
+        shelf.singles(at, 1)?;
         blocks.push(vfs.counters().since(&earlier).blocks as f64 * BLOCK);
     }
     redo::record(meter, "saves", &vfs.counters().since(&before));
@@ -46,8 +44,8 @@ pub fn saves(
     Ok(())
 }
 
-/// What the VFS counted of a save.
-pub fn counted(results: &Results, group: &GroupKey) -> Table {
+/// What the VFS counted of an arm's saves into so many records.
+pub fn counted(results: &Results, group: &GroupKey, arm: &str, records: &str) -> Table {
     const SHOWN: [(&str, &str); 8] = [
         ("pages compared", "saves/vfs_pages_compared"),
         ("pages whole", "saves/vfs_pages_whole"),
@@ -59,11 +57,11 @@ pub fn counted(results: &Results, group: &GroupKey) -> Table {
         ("database flushes", "saves/vfs_database_flushes"),
     ];
     let saves = results
-        .setting(group, PLAIN_REDO, "saves")
+        .setting(group, arm, "saves")
         .and_then(|saves| saves.as_f64())
         .unwrap_or(1.0)
         .max(1.0);
-    let figure = |measure: &str| results.median(group, PLAIN_REDO, measure);
+    let figure = |measure: &str| results.median(group, arm, measure);
     let Some(median) = figure("save_one/vfs_median_block_bytes") else {
         return Table::default();
     };
@@ -80,7 +78,7 @@ pub fn counted(results: &Results, group: &GroupKey) -> Table {
     }
     Table {
         title: format!(
-            "What the VFS etui counted of a save into {} contacts",
+            "What the VFS etui counted of a save into {} {records}",
             whole(group.size)
         ),
         caption: "Means but for the first; what checkpoints wrote meanwhile is in the database's \
@@ -88,7 +86,7 @@ pub fn counted(results: &Results, group: &GroupKey) -> Table {
             .to_owned(),
         columns,
         rows: vec![Row {
-            label: PLAIN_REDO.to_owned(),
+            label: arm.to_owned(),
             role: Role::Peer,
             cells,
         }],

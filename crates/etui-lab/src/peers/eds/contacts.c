@@ -1,8 +1,4 @@
-/* A client of Evolution Data Server's address book that obeys commands on its standard input,
- * one a line, words parted by tabs, and answers each by one line of JSON:
- *
- *   {"ns": [...], "count": n, "digest": "..."}     what it took (CLOCK_MONOTONIC), what came back
- *   {"error": "..."}
+/* A client of Evolution Data Server's address book. Its commands:
  *
  *   create BOOK TYPE        makes a book; TYPE: shipped (no summary setup) or tuned (all indexes)
  *   connect BOOK WAY        WAY: dbus, or direct (reads go to the database in this process)
@@ -21,125 +17,54 @@
  *   start BOOK WAY COUNT    connect and screen in one, as an application begins
  *   close                   leaves the book
  *
- * The digest is FNV-1a (64 bits) over the lines "UID <tab> name <newline>", sorted by UID. It is
- * made after the clock has stopped. */
+ * The digest is over the lines "UID <tab> name <newline>". */
 
-#include <errno.h>
 #include <libebook/libebook.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
 /* As e_book_query_any_field_contains ("") has it. */
 #define EVERYTHING "(contains \"x-evolution-any-field\" \"\")"
 
-static ESourceRegistry *registry;
 static EBookClient *book;
 static GPtrArray *loaded;
 static GSList *held;
 
-static gint64
-now_ns (void)
-{
-	struct timespec t;
-	clock_gettime (CLOCK_MONOTONIC, &t);
-	return (gint64) t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
-/* What a command gives back. */
-typedef struct {
-	GArray *ns;
-	gint64 count;
-	gchar *digest;
-} Answer;
-
 static void
-took (Answer *answer, gint64 begun)
+answer_contacts (Answer *answer, GSList *contacts)
 {
-	gint64 ns = now_ns () - begun;
-	g_array_append_val (answer->ns, ns);
-}
-
-static gint
-compare_lines (gconstpointer a, gconstpointer b)
-{
-	return strcmp (*(gchar *const *) a, *(gchar *const *) b);
-}
-
-static gchar *
-digest_of_lines (GPtrArray *lines)
-{
-	guint64 hash = 0xcbf29ce484222325u;
-	guint i;
-
-	g_ptr_array_sort (lines, compare_lines);
-	for (i = 0; i < lines->len; i++) {
-		const guchar *c = g_ptr_array_index (lines, i);
-		for (; *c; c++)
-			hash = (hash ^ *c) * 0x100000001b3u;
-	}
-	g_ptr_array_free (lines, TRUE);
-	return g_strdup_printf ("%016" G_GINT64_MODIFIER "x", hash);
-}
-
-static gchar *
-digest_of (GSList *contacts)
-{
-	GPtrArray *lines = g_ptr_array_new_with_free_func (g_free);
+	GPtrArray *lines = new_lines ();
 	GSList *at;
 
 	for (at = contacts; at; at = at->next) {
 		gchar *uid = e_contact_get (at->data, E_CONTACT_UID);
 		gchar *name = e_contact_get (at->data, E_CONTACT_FULL_NAME);
-		g_ptr_array_add (lines, g_strdup_printf ("%s\t%s\n", uid ? uid : "", name ? name : ""));
+		add_line (lines, uid, name);
 		g_free (uid);
 		g_free (name);
 	}
-	return digest_of_lines (lines);
+	answer->count = lines->len;
+	answer_lines (answer, lines);
 }
 
 /* The same of UIDs alone. */
-static gchar *
-digest_of_uids (GSList *uids)
+static void
+answer_uids (Answer *answer, GSList *uids)
 {
-	GPtrArray *lines = g_ptr_array_new_with_free_func (g_free);
+	GPtrArray *lines = new_lines ();
 	GSList *at;
 
 	for (at = uids; at; at = at->next)
-		g_ptr_array_add (lines, g_strdup_printf ("%s\t\n", (const gchar *) at->data));
-	return digest_of_lines (lines);
-}
-
-static void
-answer_contacts (Answer *answer, GSList *contacts)
-{
-	answer->count = g_slist_length (contacts);
-	g_free (answer->digest);
-	answer->digest = digest_of (contacts);
-}
-
-static gboolean
-need_registry (GError **error)
-{
-	if (!registry)
-		registry = e_source_registry_new_sync (NULL, error);
-	return registry != NULL;
+		add_line (lines, at->data, NULL);
+	answer->count = lines->len;
+	answer_lines (answer, lines);
 }
 
 static gboolean
 create (const gchar *uid, gboolean tuned, GError **error)
 {
-	ESource *source = e_source_new_with_uid (uid, NULL, error);
-	ESourceBackend *backend;
-	gboolean done;
+	ESource *source = new_source (uid, E_SOURCE_EXTENSION_ADDRESS_BOOK, error);
 
 	if (!source)
 		return FALSE;
-	e_source_set_display_name (source, uid);
-	e_source_set_parent (source, "local-stub");
-	backend = e_source_get_extension (source, E_SOURCE_EXTENSION_ADDRESS_BOOK);
-	e_source_backend_set_backend_name (backend, "local");
 	if (tuned) {
 		ESourceBackendSummarySetup *setup =
 			e_source_get_extension (source, E_SOURCE_EXTENSION_BACKEND_SUMMARY_SETUP);
@@ -163,38 +88,17 @@ create (const gchar *uid, gboolean tuned, GError **error)
 			E_CONTACT_TEL, E_BOOK_INDEX_PHONE,
 			0);
 	}
-	done = need_registry (error) && e_source_registry_commit_source_sync (registry, source, NULL, error);
-	g_object_unref (source);
-	return done;
-}
-
-/* The registry tells of a new book by a signal; waits for it at most 10 s. */
-static ESource *
-find_source (const gchar *uid)
-{
-	gint64 until = now_ns () + (gint64) 10 * 1000000000;
-	ESource *source;
-
-	while (!(source = e_source_registry_ref_source (registry, uid)) && now_ns () < until) {
-		if (!g_main_context_iteration (NULL, FALSE))
-			g_usleep (1000);
-	}
-	return source;
+	return commit_source (source, error);
 }
 
 static gboolean
 join (const gchar *uid, const gchar *way, GError **error)
 {
-	ESource *source;
+	ESource *source = find_source (uid, error);
 	EClient *client;
 
-	if (!need_registry (error))
+	if (!source)
 		return FALSE;
-	source = find_source (uid);
-	if (!source) {
-		g_set_error (error, G_FILE_ERROR, G_FILE_ERROR_NOENT, "there is no book %s", uid);
-		return FALSE;
-	}
 	/* -1: do not wait for a server behind the backend; a local book has none. */
 	if (g_str_equal (way, "direct"))
 		client = e_book_client_connect_direct_sync (registry, source, (guint32) -1, NULL, error);
@@ -244,10 +148,8 @@ save (guint from, guint count, gboolean singly, Answer *answer, GError **error)
 	gint64 begun;
 	gboolean done = TRUE;
 
-	if (!loaded || from + count > loaded->len) {
-		g_set_error (error, G_FILE_ERROR, G_FILE_ERROR_INVAL, "fewer contacts are loaded");
-		return FALSE;
-	}
+	if (!loaded || from + count > loaded->len)
+		return refuse (error, "fewer contacts are loaded");
 	answer->count = count;
 	if (singly) {
 		for (i = 0; i < count && done; i++) {
@@ -353,9 +255,7 @@ find_uids (guint times, const gchar *sexp, Answer *answer, GError **error)
 			return FALSE;
 		took (answer, begun);
 	}
-	answer->count = g_slist_length (uids);
-	g_free (answer->digest);
-	answer->digest = digest_of_uids (uids);
+	answer_uids (answer, uids);
 	g_slist_free_full (uids, g_free);
 	return TRUE;
 }
@@ -473,31 +373,22 @@ screen (guint times, guint count, Answer *answer, GError **error)
 	return TRUE;
 }
 
-/* Gone is the book when the last reference is: what waits in the main context holds some. */
 static gboolean
-leave (Answer *answer, GError **error)
+close_book (Answer *answer, GError **error)
 {
-	GWeakRef left;
-	GObject *still;
-	gint64 begun;
+	EClient *client = E_CLIENT (book);
 
 	g_slist_free_full (held, g_object_unref);
 	held = NULL;
-	g_weak_ref_init (&left, book);
-	begun = now_ns ();
-	g_clear_object (&book);
-	while ((still = g_weak_ref_get (&left))) {
-		g_object_unref (still);
-		if (now_ns () - begun > (gint64) 10 * 1000000000) {
-			g_set_error (error, G_FILE_ERROR, G_FILE_ERROR_FAILED, "the book is still in use");
-			break;
-		}
-		if (!g_main_context_iteration (NULL, FALSE))
-			g_usleep (20);
-	}
-	took (answer, begun);
-	g_weak_ref_clear (&left);
-	return *error == NULL;
+	book = NULL;
+	return leave (client, answer, error);
+}
+
+static void
+ensure_types (void)
+{
+	g_type_ensure (E_TYPE_SOURCE_ADDRESS_BOOK);
+	g_type_ensure (E_TYPE_SOURCE_BACKEND_SUMMARY_SETUP);
 }
 
 static gboolean
@@ -528,10 +419,8 @@ obey (gchar **words, Answer *answer, GError **error)
 	}
 	if (n == 2 && g_str_equal (words[0], "load"))
 		return load (words[1], answer, error);
-	if (!book) {
-		g_set_error (error, G_FILE_ERROR, G_FILE_ERROR_INVAL, "no book is open");
-		return FALSE;
-	}
+	if (!book)
+		return refuse (error, "no book is open");
 	if (n == 3 && g_str_equal (words[0], "save"))
 		return save (atoi (words[1]), atoi (words[2]), TRUE, answer, error);
 	if (n == 3 && g_str_equal (words[0], "batch"))
@@ -555,56 +444,7 @@ obey (gchar **words, Answer *answer, GError **error)
 	if (n == 3 && g_str_equal (words[0], "screen"))
 		return screen (atoi (words[1]), atoi (words[2]), answer, error);
 	if (n == 1 && g_str_equal (words[0], "close"))
-		return leave (answer, error);
+		return close_book (answer, error);
 	g_set_error (error, G_FILE_ERROR, G_FILE_ERROR_INVAL, "unknown command %s", words[0]);
 	return FALSE;
-}
-
-static void
-tell (const Answer *answer, const GError *error)
-{
-	guint i;
-
-	if (error) {
-		gchar *message = g_strdelimit (g_strdup (error->message), "\"\\\n\r\t", ' ');
-		printf ("{\"error\": \"%s\"}\n", message);
-		g_free (message);
-	} else {
-		printf ("{\"ns\": [");
-		for (i = 0; i < answer->ns->len; i++)
-			printf ("%s%" G_GINT64_FORMAT, i ? ", " : "", g_array_index (answer->ns, gint64, i));
-		printf ("], \"count\": %" G_GINT64_FORMAT ", \"digest\": \"%s\"}\n",
-			answer->count, answer->digest ? answer->digest : "");
-	}
-	fflush (stdout);
-}
-
-int
-main (void)
-{
-	gchar *line = NULL;
-	size_t space = 0;
-	ssize_t length;
-
-	/* Extensions of a source are found by their registered types. */
-	g_type_ensure (E_TYPE_SOURCE_ADDRESS_BOOK);
-	g_type_ensure (E_TYPE_SOURCE_BACKEND_SUMMARY_SETUP);
-	while ((length = getline (&line, &space, stdin)) > 0) {
-		Answer answer = { g_array_new (FALSE, FALSE, sizeof (gint64)), 0, NULL };
-		GError *error = NULL;
-		gchar **words;
-
-		if (line[length - 1] == '\n')
-			line[length - 1] = '\0';
-		words = g_strsplit (line, "\t", -1);
-		if (!obey (words, &answer, &error) && !error)
-			g_set_error (&error, G_FILE_ERROR, G_FILE_ERROR_FAILED, "%s failed", words[0]);
-		tell (&answer, error);
-		g_clear_error (&error);
-		g_strfreev (words);
-		g_array_free (answer.ns, TRUE);
-		g_free (answer.digest);
-	}
-	free (line);
-	return 0;
 }

@@ -1,0 +1,111 @@
+//! The events of the experiment, and what is asked for.
+
+use std::ops::Range;
+use std::path::Path;
+
+use etui::calendar::Record;
+use etui::calendar::time::Timestamp;
+use etui_testkit::calendars::{Calendars, Entry, Shape, Span, write_entries};
+
+use super::super::shelf::etui::Kept;
+use crate::error::Error;
+
+/// The calendar that is used.
+const SEED: u64 = 6;
+/// 2022-07-04, a Monday in the middle of the usual years, three minutes past four: in no zone does
+/// an event begin or end within two hours of it. So it does not matter on which side of a range
+/// its ends are, nor that the server takes a range's end by the clock of what recurs.
+const MONDAY: i64 = 19_177 * DAY + 4 * 3_600 + 180;
+/// Seconds of a day.
+pub const DAY: i64 = 86_400;
+
+/// Events without end. Left out of the usual mix are to-dos and journal entries, for which the
+/// server has stores of another kind, and rules that may not make their own start: whether that
+/// counts is each product's own.
+pub fn events() -> impl Iterator<Item = Entry> {
+    Calendars::over(SEED, Span::USUAL).filter(|entry| {
+        !matches!(entry.shape, Shape::Todo | Shape::Journal)
+            && !entry.text.contains("BYDAY=-1")
+            && !entry.text.contains("BYDAY=MO,WE,FR")
+    })
+}
+
+/// UIDs of so many of the first events, spread over them.
+pub fn uids(events: u64, count: u64) -> Vec<String> {
+    let wanted: Vec<u64> = (0..count.min(events)).map(|n| n * 37 % events).collect();
+    let all: Vec<String> = self::events()
+        .take(events as usize)
+        .map(|entry| entry.uid)
+        .collect();
+    let at = |n: &u64| all.get(*n as usize).cloned();
+    wanted.iter().filter_map(at).collect()
+}
+
+/// Writes events to a file.
+pub fn write(path: &Path, entries: impl IntoIterator<Item = Entry>) -> Result<(), Error> {
+    let failed = |e| Error::file(path, e);
+    let mut out = std::io::BufWriter::new(std::fs::File::create(path).map_err(failed)?);
+    write_entries(&mut out, entries).map_err(failed)?;
+    std::io::Write::flush(&mut out).map_err(failed)
+}
+
+/// Events as records.
+pub fn records(entries: impl Iterator<Item = Entry>) -> Result<Vec<Record>, Error> {
+    entries
+        .map(|entry| Record::parsed(entry.text.as_bytes()))
+        .collect()
+}
+
+/// A range of time that is asked for.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    /// Its name in the results.
+    pub name: &'static str,
+    /// From when until when, in seconds since 1970.
+    pub range: Range<i64>,
+}
+
+impl Asked {
+    fn days(name: &'static str, days: i64) -> Self {
+        Self {
+            name,
+            range: MONDAY..MONDAY + days * DAY,
+        }
+    }
+
+    /// The range as instants.
+    pub fn instants(&self) -> Range<Timestamp> {
+        instants(&self.range)
+    }
+}
+
+/// A range as instants.
+pub fn instants(range: &Range<i64>) -> Range<Timestamp> {
+    Timestamp::from_seconds(range.start)..Timestamp::from_seconds(range.end)
+}
+
+/// The ranges.
+pub fn ranges() -> [Asked; 2] {
+    [Asked::days("week", 7), Asked::days("year", 365)]
+}
+
+/// A text that titles are searched for.
+#[derive(Debug, Clone, Copy)]
+pub struct Search {
+    /// Its name in the results.
+    pub name: &'static str,
+    /// The text: letters without marks only, on which all products agree.
+    pub text: &'static str,
+}
+
+/// The searches: a word of some titles, and a part of words.
+pub const SEARCHES: [Search; 2] = [
+    Search {
+        name: "title_word",
+        text: "dentist",
+    },
+    Search {
+        name: "title_part",
+        text: "ear",
+    },
+];

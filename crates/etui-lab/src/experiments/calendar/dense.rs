@@ -1,0 +1,155 @@
+//! Ranges in years of dense data, with and without events that recur without end: a week in the
+//! middle of the data, and weeks spread over the hundred years before and after one day.
+
+use std::collections::HashMap;
+use std::fs;
+use std::ops::Range;
+use std::path::Path;
+
+use etui::Durability;
+use etui::calendar::Record;
+use etui::calendar::time::Zone;
+use etui_testkit::calendars::{Calendars, Span};
+
+use super::super::shelf::etui::{EtuiShelf, options};
+use super::super::shelf::timed;
+use super::data::{self, DAY, instants};
+use super::plain::{self, PlainCalendar};
+use super::{FILLED_ETUI, FILLED_PLAIN, show, works};
+use crate::error::Error;
+use crate::{Arm, Case, Lab, Meter, Role, Settings, stats};
+
+/// The calendars that are used.
+const DENSE_SEED: u64 = 40;
+const ENDLESS_SEED: u64 = 41;
+/// 2026-11-21, three minutes past seven: the middle of the weeks that are asked for.
+const TODAY: i64 = 20_778 * DAY + 7 * 3_600 + 180;
+/// Days of a hundred years.
+const CENTURY: i64 = 36_525;
+/// How often the week in the middle is asked for.
+const TIMES: u64 = 50;
+/// How often each of the other weeks is asked for.
+const FEW: u64 = 3;
+
+/// The arms.
+pub fn arms(lab: &Lab, endless: u64) -> Vec<Arm> {
+    let settings = |product: &str| {
+        Settings::new()
+            .with("product", product)
+            .with("daily", lab.value("daily"))
+            .with("endless", endless)
+            .with("weeks", lab.value("weeks"))
+    };
+    vec![
+        Arm::new(show::PLAIN, Role::Peer, settings("plain")),
+        Arm::new(show::ETUI, Role::Etui, settings("etui")),
+    ]
+}
+
+fn span(years: u64) -> Span {
+    Span::years(u32::try_from(years).unwrap_or(u32::MAX))
+}
+
+/// The records: so many a day over the years, and those without end.
+fn records(years: u64, settings: &Settings) -> Result<Vec<Record>, Error> {
+    let span = span(years);
+    let count = u64::from(span.days).saturating_mul(settings.number("daily")?);
+    let of = |per_thousand: u32| Span {
+        endless: Some(per_thousand),
+        ..span
+    };
+    let dense = Calendars::over(DENSE_SEED, of(0)).take(count as usize);
+    let endless = Calendars::over(ENDLESS_SEED, of(1_000));
+    let endless = endless.take(settings.number("endless")? as usize);
+    data::records(dense.chain(endless))
+}
+
+/// Fills the stores that the runs copy.
+pub fn furnish(years: u64, settings: &Settings, dir: &Path) -> Result<(), Error> {
+    super::fill_stores(dir, records(years, settings)?)
+}
+
+/// The week in the middle of the data.
+fn middle(years: u64) -> Range<i64> {
+    let span = span(years);
+    let day = span.first_day + i64::from(span.days) / 2;
+    // 1970-01-01 was a Thursday; three minutes past seven, as the others.
+    let monday = (day - (day + 3).rem_euclid(7)) * DAY + TODAY.rem_euclid(DAY);
+    monday..monday + 7 * DAY
+}
+
+/// Weeks spread evenly over a hundred years before and after today.
+fn weeks(count: u64) -> impl Iterator<Item = Range<i64>> {
+    let count = i64::try_from(count.max(2)).unwrap_or(i64::MAX);
+    (0..count).map(move |n| {
+        let day = 2 * CENTURY * n / (count - 1) - CENTURY;
+        let start = TODAY + day * DAY;
+        start..start + 7 * DAY
+    })
+}
+
+/// Asks for the weeks, by either product.
+pub fn run(case: &Case, meter: &mut Meter) -> Result<(), Error> {
+    let path = meter.dir().join("calendar");
+    let etui = super::is_product(&case.settings, "etui");
+    let from = meter
+        .shared()
+        .join(if etui { FILLED_ETUI } else { FILLED_PLAIN });
+    fs::copy(&from, &path).map_err(|e| Error::file(&path, e))?;
+    let weeks = weeks(case.settings.number("weeks")?);
+    if etui {
+        let shelf = EtuiShelf::<Record>::new(&path, options(Durability::Full), Vec::new())?;
+        let calendar = shelf.collection()?;
+        let mut known = HashMap::new();
+        ask(case.size, weeks, meter, |times, week| {
+            let range = instants(week);
+            let (ns, found) = timed(times, || Ok(calendar.between(range.clone(), &Zone::UTC)?))?;
+            Ok((ns, works::named(&calendar, &found, &mut known)?))
+        })
+    } else {
+        let shelf = PlainCalendar::new(&path, Vec::new(), None)?;
+        ask(case.size, weeks, meter, |times, week| {
+            let (ns, found) = timed(times, || shelf.between(week))?;
+            Ok((ns, plain::pairs(found)))
+        })
+    }
+}
+
+/// Times and what happens.
+type Week = (Vec<f64>, Vec<(String, String)>);
+
+fn ask(
+    years: u64,
+    weeks: impl Iterator<Item = Range<i64>>,
+    meter: &mut Meter,
+    mut week: impl FnMut(u64, &Range<i64>) -> Result<Week, Error>,
+) -> Result<(), Error> {
+    let (ns, found) = week(TIMES, &middle(years))?;
+    if let Some(median) = stats::median(&ns) {
+        meter.record("middle/wall_ns", median);
+    }
+    meter.record("middle/hits", found.len() as f64);
+    answer(meter, found);
+    let (mut medians, mut hits) = (Vec::new(), 0_usize);
+    for range in weeks {
+        let (ns, found) = week(FEW, &range)?;
+        medians.extend(stats::median(&ns));
+        hits = hits.max(found.len());
+        answer(meter, found);
+    }
+    if let Some(median) = stats::median(&medians) {
+        meter.record("anywhere/wall_ns", median);
+    }
+    let worst = medians.iter().copied().fold(0.0, f64::max);
+    meter.record("worst/wall_ns", worst);
+    meter.record("anywhere/hits", hits as f64);
+    Ok(())
+}
+
+fn answer(meter: &mut Meter, mut found: Vec<(String, String)>) {
+    found.sort_unstable();
+    for (uid, when) in found {
+        meter.answer(uid);
+        meter.answer(when);
+    }
+}

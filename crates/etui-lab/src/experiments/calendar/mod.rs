@@ -1,0 +1,423 @@
+//! A calendar: Evolution Data Server's, plain SQLite and etui.
+//!
+//! - [`data`]: the events, and what is asked for;
+//! - [`works`]: the works beyond those of every [`shelf`](super::shelf), as each product does them;
+//! - [`plain`]: plain SQLite with a straightforward schema;
+//! - [`dense`]: ranges in years of dense data, and in what recurs without end;
+//! - [`show`]: what the results mean.
+
+mod data;
+mod dense;
+mod plain;
+mod show;
+#[cfg(test)]
+mod tests;
+mod works;
+
+use std::fs;
+use std::path::Path;
+
+use etui::calendar::Record;
+use etui::{Durability, Vfs};
+
+use self::plain::{PlainCalendar, Row};
+use self::works::Calendar;
+use super::shelf::eds::EdsShelf;
+use super::shelf::etui::{EtuiShelf, options};
+use super::shelf::{self, Shelf as _, fill, record, rounds, through};
+use crate::error::Error;
+use crate::peers::eds::{self, Server, Session};
+use crate::stacks::HERE;
+use crate::{
+    About, Arm, Case, Experiment, Group, Lab, Meter, NotRun, Parameter, Plan, Presentation,
+    Results, Role, Settings,
+};
+
+/// The experiment.
+pub struct Calendars;
+
+const NAME: &str = "calendar";
+/// Events fetched at once.
+const SCREEN: u64 = 50;
+/// The client's commands that make the server's calendar and open it.
+const CREATE: [&str; 2] = ["create", "lab"];
+const CONNECT: [&str; 2] = ["connect", "lab"];
+
+/// The works of this experiment.
+const CALENDAR_WORK: &str = "calendar";
+const MEMORY_WORK: &str = "memory";
+const DENSE_WORK: &str = "dense years";
+const ENDLESS_WORK: &str = "dense years, events without end";
+
+/// What a group's runs share: the events as a file, and filled stores.
+const EVENTS: &str = "events.ics";
+const FILLED_ETUI: &str = "filled.etui";
+const FILLED_PLAIN: &str = "filled.plain";
+
+impl Experiment for Calendars {
+    fn about(&self) -> About {
+        About {
+            name: NAME,
+            title: "Calendars: behind a server, by plain SQLite, in process",
+            study: None,
+            question: "What does it cost to save and fetch events, and to know what happens in a \
+                       week or a year, in a small calendar, in a large one, and in one that goes \
+                       on for decades?",
+            method: "A calendar is filled in batches of 3,200, read in every way, and saved into \
+                     singly; some hundredths of the events have changed instances. Evolution Data \
+                     Server runs in a private session (its own D-Bus and directories) and is \
+                     driven by a small C client through libecal, which keeps the time of each \
+                     call; a changed instance can only be received, in a second call. Its \
+                     calendars are read through D-Bus alone. As shipped it is not durable when a \
+                     save returns: it keeps a calendar in memory and writes the whole of it to \
+                     one text file when it is idle afterwards. Made durable, a small preloaded \
+                     library has that done at once, the file and its directory flushed, before \
+                     the reply. Plain SQLite has a row for each record with an index on its first \
+                     start and one on its last end; what recurs is parsed and expanded by etui's \
+                     own rules when a range is asked for; it is there twice, by itself and, \
+                     unmodified, through etui's VFS. So is etui, durable, deferred, and on its \
+                     VFS. Dense years: so many events a day over so many years, without and with \
+                     a thousand events that recur without end; a week in the middle of the data, \
+                     and weeks spread over the hundred years before and after one day.",
+            same_answer: "After the fill every arm names all events: UIDs and titles must be the \
+                          same set. So must the 50 fetched by UID one by one and at once, each \
+                          time that something happens in a range (UID, start and end), the events \
+                          of a range and of a search, and the number of events after the saves. \
+                          Ranges end where no event begins or ends, times are seen from UTC, and \
+                          left out are rules that do not make their own start, for there products \
+                          mean different things.",
+            found: &[],
+            parameters: &[
+                Parameter {
+                    name: "sizes",
+                    about: "events in the calendar",
+                    quick: &[100, 1_600, 10_000],
+                    full: &[100, 1_600, 10_000, 12_800],
+                },
+                Parameter {
+                    name: "saves",
+                    about: "events saved singly into the filled calendar",
+                    quick: &[40],
+                    full: &[100],
+                },
+                Parameter {
+                    name: "years",
+                    about: "years of dense data",
+                    quick: &[1, 10, 40],
+                    full: &[1, 10, 40],
+                },
+                Parameter {
+                    name: "daily",
+                    about: "events a day in dense data",
+                    quick: &[5],
+                    full: &[5],
+                },
+                Parameter {
+                    name: "endless",
+                    about: "events that recur without end, beside dense data",
+                    quick: &[1_000],
+                    full: &[1_000],
+                },
+                Parameter {
+                    name: "weeks",
+                    about: "weeks asked for within a hundred years",
+                    quick: &[100],
+                    full: &[200],
+                },
+            ],
+        }
+    }
+
+    fn plan(&self, lab: &Lab) -> Result<Plan, Error> {
+        let mut plan = Plan::default();
+        let eds = eds::available(Server::Calendar);
+        if let Err(reason) = &eds {
+            plan.not_run.push(NotRun {
+                what: "arms of Evolution Data Server".to_owned(),
+                reason: reason.clone(),
+            });
+        }
+        let saves = lab.value("saves");
+        let mut arms = arms(saves);
+        arms.retain(|arm| eds.is_ok() || !is_product(&arm.settings, "eds"));
+        let group = |work: &str, size: u64| Group {
+            work: work.to_owned(),
+            stack: HERE.to_owned(),
+            size,
+            repetitions: if lab.quick() { 3 } else { 5 },
+            seconds: 1.0 + size as f64 / 2_000.0,
+            arms: arms.clone(),
+            ..Group::default()
+        };
+        let mut sizes = lab.values("sizes").to_vec();
+        sizes.sort_unstable();
+        for size in &sizes {
+            plan.groups.push(Group {
+                counted: Some(size) == sizes.last(),
+                ..group(CALENDAR_WORK, *size)
+            });
+        }
+        if let Some(largest) = sizes.last() {
+            let mut memory = group(MEMORY_WORK, *largest);
+            memory.repetitions = 1;
+            memory.arms.retain(|arm| reads_are_its_own(&arm.settings));
+            plan.groups.push(memory);
+        }
+        for (work, endless) in [(DENSE_WORK, 0), (ENDLESS_WORK, lab.value("endless"))] {
+            for years in lab.values("years") {
+                plan.groups.push(Group {
+                    arms: dense::arms(lab, endless),
+                    seconds: 1.0 + *years as f64 / 4.0,
+                    ..group(work, *years)
+                });
+            }
+        }
+        Ok(plan)
+    }
+
+    fn furnish(&self, group: &Group, dir: &Path) -> Result<(), Error> {
+        let Some(arm) = group.arms.first() else {
+            return Ok(());
+        };
+        if is_dense(&group.work) {
+            return dense::furnish(group.size, &arm.settings, dir);
+        }
+        let saves = match group.work.as_str() {
+            MEMORY_WORK => 0,
+            _ => arm.settings.number("saves")?,
+        };
+        let count = (group.size + saves) as usize;
+        data::write(&dir.join(EVENTS), data::events().take(count))?;
+        if group
+            .arms
+            .iter()
+            .any(|arm| is_product(&arm.settings, "eds"))
+        {
+            eds::build(Server::Calendar, dir)?;
+        }
+        match group.work.as_str() {
+            MEMORY_WORK => fill_stores(dir, data::records(data::events().take(count))?),
+            _ => Ok(()),
+        }
+    }
+
+    fn run(&self, case: &Case, meter: &mut Meter) -> Result<(), Error> {
+        match case.work.as_str() {
+            CALENDAR_WORK => calendar(case, meter),
+            MEMORY_WORK => memory(case, meter),
+            work if is_dense(work) => dense::run(case, meter),
+            other => Err(Error::other(format!("calendar knows no work `{other}`"))),
+        }
+    }
+
+    fn present(&self, results: &Results) -> Presentation {
+        show::present(results)
+    }
+}
+
+fn is_dense(work: &str) -> bool {
+    matches!(work, DENSE_WORK | ENDLESS_WORK)
+}
+
+fn is_product(settings: &Settings, name: &str) -> bool {
+    settings
+        .text("product")
+        .is_ok_and(|product| product == name)
+}
+
+/// Made durable, deferred or on another VFS, an arm reads as the one that it is a variant of.
+fn reads_are_its_own(settings: &Settings) -> bool {
+    !settings.is("durable") && !settings.is("deferred") && !settings.is("etui-vfs")
+}
+
+/// The arms, as found first.
+fn arms(saves: u64) -> Vec<Arm> {
+    let own = |product: &str| {
+        Settings::new()
+            .with("product", product)
+            .with("saves", saves)
+    };
+    vec![
+        Arm::new(show::SHIPPED, Role::AsFound, own("eds")),
+        Arm::new(show::DURABLE, Role::Peer, own("eds").with("durable", true)),
+        Arm::new(show::PLAIN, Role::Peer, own("plain")),
+        Arm::new(
+            show::PLAIN_REDO,
+            Role::Peer,
+            own("plain").with("redo", true),
+        ),
+        Arm::new(show::ETUI, Role::Etui, own("etui")),
+        Arm::new(
+            show::DEFERRED,
+            Role::Etui,
+            own("etui").with("deferred", true),
+        ),
+        Arm::new(
+            show::ETUI_REDO,
+            Role::Etui,
+            own("etui").with("etui-vfs", true),
+        ),
+    ]
+}
+
+/// Fills a store of etui's and a database with the same records.
+fn fill_stores(dir: &Path, records: Vec<Record>) -> Result<(), Error> {
+    let rows: Vec<Row> = records.iter().map(Row::of).collect();
+    let count = rows.len() as u64;
+    let mut etui = EtuiShelf::new(
+        &dir.join(FILLED_ETUI),
+        options(Durability::Deferred),
+        records,
+    )?;
+    fill(&mut etui, count)?;
+    etui.merge()?;
+    etui.close()?;
+    let mut plain = PlainCalendar::new(&dir.join(FILLED_PLAIN), rows, None)?;
+    fill(&mut plain, count)?;
+    plain.close()?;
+    Ok(())
+}
+
+fn session(case: &Case, meter: &Meter, name: &str) -> Result<Session, Error> {
+    eds::available(Server::Calendar).map_err(Error::not_run)?;
+    let built = eds::build(Server::Calendar, meter.shared())?;
+    let dir = meter.dir().join(name);
+    fs::create_dir_all(&dir).map_err(|e| Error::file(&dir, e))?;
+    Session::start(&dir, &built, case.settings.is("durable"))
+}
+
+/// The arm's calendar, empty and open; through a VFS, if it is plain SQLite's and one is named.
+fn empty(case: &Case, meter: &Meter, vfs: Option<&str>) -> Result<Box<dyn Calendar>, Error> {
+    let settings = &case.settings;
+    let count = (case.size + settings.number("saves")?) as usize;
+    let records = || data::records(data::events().take(count));
+    Ok(match settings.text("product")? {
+        "etui" => {
+            let mut options = options(match settings.is("deferred") {
+                true => Durability::Deferred,
+                false => Durability::Full,
+            });
+            if settings.is("etui-vfs") {
+                options.vfs = Vfs::Etui;
+            }
+            let path = meter.dir().join("calendar.etui");
+            Box::new(EtuiShelf::new(&path, options, records()?)?)
+        }
+        "plain" => {
+            let rows = records()?.iter().map(Row::of).collect();
+            Box::new(PlainCalendar::new(
+                &meter.dir().join("calendar.db"),
+                rows,
+                vfs,
+            )?)
+        }
+        _ => {
+            let session = session(case, meter, "eds")?;
+            let mut eds = EdsShelf::open(session, Some(&CREATE), &CONNECT)?;
+            eds.load(&meter.shared().join(EVENTS))?;
+            Box::new(eds)
+        }
+    })
+}
+
+/// Everything but memory and dense years: fills a calendar, reads it in every way, saves into it
+/// singly.
+fn calendar(case: &Case, meter: &mut Meter) -> Result<(), Error> {
+    let vfs = through::of(&case.settings)?;
+    let mut calendar = empty(case, meter, vfs.as_ref().map(etui_vfs::Vfs::name))?;
+    shelf::fill_and_record(meter, calendar.as_mut(), case.size)?;
+    reads(case, meter, calendar.as_mut())?;
+    let saves = case.settings.number("saves")?;
+    shelf::save_singly(meter, calendar.as_mut(), vfs.as_ref(), case.size, saves)
+}
+
+/// Reads a calendar in every way. For the answer alone, and each once, in a counted run and by
+/// arms that differ in their saves.
+fn reads(case: &Case, meter: &mut Meter, calendar: &mut dyn Calendar) -> Result<(), Error> {
+    let timed = !meter.counts() && reads_are_its_own(&case.settings);
+    let times = |times: u64| if timed { times } else { 1 };
+    let (few, some, many) = (times(3), times(5), times(10));
+    let record = |meter: &mut Meter, name: &str, found: &eds::Answer| {
+        if timed {
+            record(meter, name, found);
+        }
+        meter.answer(found.count.to_le_bytes());
+        meter.answer(&found.digest);
+        if meter.counts() {
+            meter.record(&format!("{name}/hits"), found.count as f64);
+        }
+    };
+    let uids = data::uids(case.size, SCREEN);
+    shelf::read(meter, calendar, &uids, (few, many), timed)?;
+    for asked in data::ranges() {
+        let found = rounds(many, || calendar.instances(1, &asked))?;
+        record(meter, asked.name, &found);
+        let found = rounds(some, || calendar.events(1, &asked))?;
+        record(meter, &format!("{}_events", asked.name), &found);
+    }
+    for search in data::SEARCHES {
+        let found = rounds(many, || calendar.search(1, &search))?;
+        record(meter, search.name, &found);
+    }
+    if timed {
+        for (name, answer) in calendar.own(many, &data::ranges()[0])? {
+            shelf::record(meter, name, &answer);
+        }
+    }
+    shelf::reopen(meter, calendar, some, timed)
+}
+
+/// Memory of all processes with an empty calendar, with the filled one opened, and with every
+/// event fetched, its title read, and kept.
+fn memory(case: &Case, meter: &mut Meter) -> Result<(), Error> {
+    let vfs = through::of(&case.settings)?;
+    let vfs = vfs.as_ref().map(etui_vfs::Vfs::name);
+    let week = &data::ranges()[0];
+    shelf::memory(
+        meter,
+        |meter, filled| opened(case, meter, filled, vfs),
+        |calendar| calendar.instances(1, week),
+    )
+}
+
+/// The arm's calendar in processes that did not fill it: empty or filled, and open.
+fn opened(
+    case: &Case,
+    meter: &Meter,
+    filled: bool,
+    vfs: Option<&str>,
+) -> Result<Box<dyn Calendar>, Error> {
+    let name = if filled { "filled" } else { "empty" };
+    let path = meter.dir().join(name);
+    let copy = |from: &str| match filled {
+        true => {
+            let from = meter.shared().join(from);
+            fs::copy(&from, &path)
+                .map(drop)
+                .map_err(|e| Error::file(&path, e))
+        }
+        false => Ok(()),
+    };
+    Ok(match case.settings.text("product")? {
+        "etui" => {
+            copy(FILLED_ETUI)?;
+            let options = options(Durability::Full);
+            Box::new(EtuiShelf::<Record>::new(&path, options, Vec::new())?)
+        }
+        "plain" => {
+            copy(FILLED_PLAIN)?;
+            Box::new(PlainCalendar::new(&path, Vec::new(), vfs)?)
+        }
+        _ => {
+            if filled {
+                fs::create_dir_all(&path).map_err(|e| Error::file(&path, e))?;
+                let built = eds::build(Server::Calendar, meter.shared())?;
+                let events = meter.shared().join(EVENTS);
+                eds::fill(&path, &built, &[&CREATE, &CONNECT], &events)?;
+            }
+            let create: Option<&[&str]> = (!filled).then_some(&CREATE);
+            let session = session(case, meter, name)?;
+            Box::new(EdsShelf::open(session, create, &CONNECT)?)
+        }
+    })
+}

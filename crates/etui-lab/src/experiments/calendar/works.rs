@@ -1,0 +1,161 @@
+//! [`Calendar`]: what the experiment asks of a calendar beyond a [`Shelf`], as each product does
+//! it.
+
+use std::collections::HashMap;
+
+use etui::calendar::time::{Timestamp, Zone};
+use etui::calendar::zones::Zones;
+use etui::calendar::{Column, Field, Filter, Occurrence, Query, Record};
+use etui::collection::Collection;
+use etui::filter::Match;
+use etui::query::Sort;
+use etui::{RecordId, Store};
+
+use super::super::shelf::eds::EdsShelf;
+use super::super::shelf::etui::{EtuiShelf, Kept};
+use super::super::shelf::{Shelf, answer, answer_pairs, each, timed};
+use super::data::{Asked, DAY, Search};
+use crate::error::Error;
+use crate::peers::eds::Answer;
+
+/// Alarms that are asked for at once.
+const ALARMS: usize = 10;
+
+/// A calendar that is open. Times are seen from UTC.
+pub trait Calendar: Shelf {
+    /// What happens in a range: each time of each event; digest of UIDs and times.
+    fn instances(&mut self, times: u64, asked: &Asked) -> Result<Answer, Error>;
+    /// The events that happen in a range, whole; digest of their UIDs.
+    fn events(&mut self, times: u64, asked: &Asked) -> Result<Answer, Error>;
+    /// The events with a text in their titles; digest of their UIDs.
+    fn search(&mut self, times: u64, search: &Search) -> Result<Answer, Error>;
+    /// What the product alone is asked for, by name.
+    fn own(&mut self, _times: u64, _asked: &Asked) -> Result<Vec<(&'static str, Answer)>, Error> {
+        Ok(Vec::new())
+    }
+}
+
+impl Kept for Record {
+    fn of(store: &Store) -> Result<Collection<'_, Self>, Error> {
+        Ok(store.calendar()?)
+    }
+
+    fn parsed(text: &[u8]) -> Result<Self, Error> {
+        Record::parse(text, &Zones::new())
+            .map_err(|e| Error::other(format!("an event that came back: {e}")))
+    }
+
+    fn name(&self) -> String {
+        self.main().summary.clone().unwrap_or_default()
+    }
+}
+
+/// The digest's words for a time from when until when.
+pub fn when(start: Timestamp, end: Timestamp) -> String {
+    format!("{}-{}", start.seconds(), end.seconds())
+}
+
+/// UIDs and times of what came.
+pub fn named(
+    calendar: &Collection<'_, Record>,
+    found: &[Occurrence],
+    known: &mut HashMap<RecordId, String>,
+) -> Result<Vec<(String, String)>, Error> {
+    let mut pairs = Vec::with_capacity(found.len());
+    for one in found {
+        let uid = match known.get(&one.record) {
+            Some(uid) => uid.clone(),
+            None => {
+                let stored = calendar.by_id(one.record)?;
+                let uid = stored
+                    .ok_or_else(|| Error::other("what happens is in no record"))?
+                    .uid;
+                known.insert(one.record, uid.clone());
+                uid
+            }
+        };
+        pairs.push((uid, when(one.during.start, one.during.end)));
+    }
+    Ok(pairs)
+}
+
+impl Calendar for EtuiShelf<Record> {
+    fn instances(&mut self, times: u64, asked: &Asked) -> Result<Answer, Error> {
+        let calendar = self.collection()?;
+        let (ns, found) = timed(
+            times,
+            || Ok(calendar.between(asked.instants(), &Zone::UTC)?),
+        )?;
+        let pairs = named(&calendar, &found, &mut HashMap::new())?;
+        Ok(answer_pairs(ns, &pairs))
+    }
+
+    fn events(&mut self, times: u64, asked: &Asked) -> Result<Answer, Error> {
+        let calendar = self.collection()?;
+        let (ns, found) = timed(times, || {
+            let found = calendar.between(asked.instants(), &Zone::UTC)?;
+            let mut ids: Vec<RecordId> = found.iter().map(|one| one.record).collect();
+            ids.sort_unstable();
+            ids.dedup();
+            let mut events = Vec::with_capacity(ids.len());
+            for id in ids {
+                events.extend(calendar.by_id(id)?);
+            }
+            Ok(events)
+        })?;
+        Ok(answer(
+            ns,
+            found.iter().map(|event| (event.uid.as_str(), "")),
+        ))
+    }
+
+    fn search(&mut self, times: u64, search: &Search) -> Result<Answer, Error> {
+        let calendar = self.collection()?;
+        let filter = Filter::text(Field::Title, Match::Contains, search.text);
+        let wanted = Query::new(filter).sort(Sort::Found).columns(Column::Uid);
+        let (ns, rows) = timed(times, || Ok(calendar.query(&wanted)?))?;
+        Ok(answer(
+            ns,
+            rows.iter().map(|row| (row.get(Column::Uid), "")),
+        ))
+    }
+
+    fn own(&mut self, times: u64, asked: &Asked) -> Result<Vec<(&'static str, Answer)>, Error> {
+        let calendar = self.collection()?;
+        let range = asked.instants();
+        // Another day each time.
+        let day = |n: u64| range.start.plus_seconds(n as i64 * DAY);
+        let alarms = each(times, |n| {
+            Ok(calendar.alarms(day(n), ALARMS, &Zone::UTC)?.len() as u64)
+        })?;
+        let busy = each(times, |_| {
+            Ok(calendar.free_busy(range.clone(), &Zone::UTC)?.len() as u64)
+        })?;
+        let agenda = each(times, |n| {
+            let found = calendar.between(day(n)..day(n + 1), &Zone::UTC)?;
+            Ok(found.len() as u64)
+        })?;
+        Ok(vec![("alarms", alarms), ("busy", busy), ("day", agenda)])
+    }
+}
+
+impl Calendar for EdsShelf {
+    fn instances(&mut self, times: u64, asked: &Asked) -> Result<Answer, Error> {
+        let (from, to) = (asked.range.start.to_string(), asked.range.end.to_string());
+        self.ask(&["instances", &times.to_string(), &from, &to])
+    }
+
+    fn events(&mut self, times: u64, asked: &Asked) -> Result<Answer, Error> {
+        let range = asked.instants();
+        let sexp = format!(
+            "(occur-in-time-range? (make-time \"{}\") (make-time \"{}\"))",
+            range.start, range.end
+        );
+        self.ask(&["uids", &times.to_string(), &sexp])
+    }
+
+    fn search(&mut self, times: u64, search: &Search) -> Result<Answer, Error> {
+        let sexp = format!("(contains? \"summary\" \"{}\")", search.text);
+        self.ask(&["uids", &times.to_string(), &sexp])
+    }
+}

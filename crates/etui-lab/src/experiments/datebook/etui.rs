@@ -1,0 +1,207 @@
+//! etui's arms: the calendar's own records, iCalendar texts, through the calendar's interface and
+//! through its date-book view ([`DateBook`]).
+
+use std::path::Path;
+
+use etui::calendar::datebook::{DateBook, Taken};
+use etui::calendar::zones::Zones;
+use etui::calendar::{Calendar, Column, Query, Record, Rows};
+use etui::{Durability, Store};
+
+use super::super::shelf::etui::{Kept, options};
+use super::book::{self, Book, Counts, Form};
+use super::record::Appointment;
+use crate::Error;
+
+/// Records given to a store at once.
+const BATCH: usize = 3_200;
+/// Records that the native arm fetches at once when it goes through the list.
+const PAGE: u64 = 256;
+
+/// Makes a store with so many records.
+pub(super) fn make(path: &Path, records: u64) -> Result<(), Error> {
+    let store = Store::open_with(path, &options(Durability::Deferred))?;
+    let calendar = store.calendar()?;
+    let made: Vec<Record> = (0..records)
+        .map(|index| Record::parsed(&Form::Text.write(&Appointment::made(index), index)?))
+        .collect::<Result<_, Error>>()?;
+    for some in made.chunks(BATCH) {
+        calendar.save_many(some)?;
+    }
+    drop(calendar);
+    store.merge_index()?;
+    Ok(store.close()?)
+}
+
+/// Has a store that was copied notice that it is a copy, which costs its first commit a page.
+pub(super) fn settle(path: &Path) -> Result<(), Error> {
+    let store = open(path)?;
+    let calendar = store.calendar()?;
+    let first = calendar.query(&page(0, 1))?;
+    if let Some(first) = first.get(0) {
+        calendar.save(&Record::parsed(first.record())?)?;
+    }
+    drop(calendar);
+    Ok(store.close()?)
+}
+
+/// Opens a store.
+pub(super) fn open(path: &Path) -> Result<Store, Error> {
+    Ok(Store::open_with(path, &options(Durability::Full))?)
+}
+
+/// Every record in order: what the store holds in the end.
+pub(super) fn contents(path: &Path, mut each: impl FnMut(&[u8])) -> Result<(), Error> {
+    let store = open(path)?;
+    let calendar = store.calendar()?;
+    for row in calendar.query(&page(0, u64::MAX))?.iter() {
+        each(row.record());
+    }
+    drop(calendar);
+    Ok(store.close()?)
+}
+
+/// Texts in the list's order, from a position.
+fn page(position: u64, limit: u64) -> Query {
+    Query::all()
+        .columns(Column::Record)
+        .offset(position)
+        .limit(limit)
+}
+
+/// The calendar as a program uses it: pages of the list, and changes that are saved together.
+pub(super) struct Native<'c> {
+    calendar: &'c Calendar<'c>,
+    /// What was fetched, and from which position on.
+    fetched: Option<(u64, Rows)>,
+    changed: Vec<Record>,
+}
+
+impl<'c> Native<'c> {
+    pub(super) fn new(calendar: &'c Calendar<'c>) -> Self {
+        Self {
+            calendar,
+            fetched: None,
+            changed: Vec::new(),
+        }
+    }
+
+    /// The text at a position: one alone, or a page if it is the next.
+    fn at(&mut self, position: u64) -> Result<&[u8], Error> {
+        let until = |(from, rows): &(u64, Rows)| from + rows.len() as u64;
+        let there = |fetched: &(u64, Rows)| (fetched.0..until(fetched)).contains(&position);
+        if !self.fetched.as_ref().is_some_and(there) {
+            let goes_on = self.fetched.as_ref().map_or(0, until) == position;
+            let limit = if goes_on { PAGE } else { 1 };
+            let rows = self.calendar.query(&page(position, limit))?;
+            self.fetched = Some((position, rows));
+        }
+        self.fetched
+            .as_ref()
+            .and_then(|(from, rows)| rows.get((position - from) as usize))
+            .map(|row| row.record())
+            .ok_or_else(|| book::missing(position))
+    }
+
+    fn save(&mut self) -> Result<(), Error> {
+        if !self.changed.is_empty() {
+            self.calendar.save_many(&self.changed)?;
+            self.changed.clear();
+        }
+        Ok(())
+    }
+}
+
+impl Book for Native<'_> {
+    fn form(&self) -> Form {
+        Form::Text
+    }
+
+    fn peek(&mut self, position: u64, look: &mut dyn FnMut(&[u8])) -> Result<(), Error> {
+        look(self.at(position)?);
+        Ok(())
+    }
+
+    fn take(&mut self, position: u64) -> Result<Vec<u8>, Error> {
+        Ok(self.at(position)?.to_vec())
+    }
+
+    fn release(&mut self, _position: u64, record: Vec<u8>, changed: bool) -> Result<(), Error> {
+        if changed {
+            self.changed.push(parsed(record)?);
+        }
+        Ok(())
+    }
+
+    fn sync(&mut self, _position: u64) -> Result<(), Error> {
+        self.save()
+    }
+
+    fn close(mut self: Box<Self>) -> Result<Counts, Error> {
+        self.save()?;
+        Ok(Counts::default())
+    }
+
+    fn counts(&self) -> Counts {
+        Counts::default()
+    }
+}
+
+/// The date-book view.
+pub(super) struct Viewed<'c> {
+    book: DateBook<'c>,
+    taken: Option<Taken<'c>>,
+}
+
+impl<'c> Viewed<'c> {
+    pub(super) fn new(book: DateBook<'c>) -> Self {
+        Self { book, taken: None }
+    }
+}
+
+impl Book for Viewed<'_> {
+    fn form(&self) -> Form {
+        Form::Text
+    }
+
+    fn peek(&mut self, position: u64, look: &mut dyn FnMut(&[u8])) -> Result<(), Error> {
+        let record = self.book.peek(position)?;
+        look(&record.ok_or_else(|| book::missing(position))?.text);
+        Ok(())
+    }
+
+    fn take(&mut self, position: u64) -> Result<Vec<u8>, Error> {
+        let taken = self.book.take(position)?;
+        let text = taken.stored().text.clone();
+        self.taken = Some(taken);
+        Ok(text)
+    }
+
+    fn release(&mut self, position: u64, record: Vec<u8>, changed: bool) -> Result<(), Error> {
+        let taken = self.taken.take().ok_or_else(|| book::missing(position))?;
+        match changed {
+            true => self.book.release_dirty(taken, parsed(record)?)?,
+            false => self.book.release(taken),
+        }
+        Ok(())
+    }
+
+    fn sync(&mut self, _position: u64) -> Result<(), Error> {
+        self.book.sync()?;
+        Ok(())
+    }
+
+    fn close(self: Box<Self>) -> Result<Counts, Error> {
+        self.book.close()?;
+        Ok(Counts::default())
+    }
+
+    fn counts(&self) -> Counts {
+        Counts::default()
+    }
+}
+
+fn parsed(record: Vec<u8>) -> Result<Record, Error> {
+    Record::parse(record, &Zones::new())
+        .map_err(|e| Error::other(format!("a changed appointment: {e}")))
+}

@@ -1,0 +1,106 @@
+//! Evolution Data Server's book or calendar, through our client.
+
+use std::path::Path;
+
+use super::Shelf;
+use crate::error::Error;
+use crate::peers::eds::{Answer, Client, Session};
+
+/// A book or calendar of a session.
+pub struct EdsShelf {
+    // Before the session: fields are dropped in this order.
+    client: Client,
+    session: Session,
+    connect: Vec<String>,
+}
+
+impl EdsShelf {
+    /// One that the command `connect` opens; made by `create` first, if that is given.
+    pub fn open(
+        session: Session,
+        create: Option<&[&str]>,
+        connect: &[&str],
+    ) -> Result<Self, Error> {
+        let mut client = session.client()?;
+        if let Some(create) = create {
+            client.ask(create)?;
+        }
+        client.ask(connect)?;
+        Ok(Self {
+            client,
+            session,
+            connect: connect.iter().map(|&word| word.to_owned()).collect(),
+        })
+    }
+
+    /// Reads the file of records to be saved.
+    pub fn load(&mut self, file: &Path) -> Result<(), Error> {
+        self.client.load(file)?;
+        Ok(())
+    }
+
+    /// Gives the client a command.
+    pub fn ask(&mut self, words: &[&str]) -> Result<Answer, Error> {
+        self.client.ask(words)
+    }
+
+    fn listed(&mut self, command: &str, times: u64, uids: &[String]) -> Result<Answer, Error> {
+        let times = times.to_string();
+        let words: Vec<&str> = [command, &times]
+            .into_iter()
+            .chain(uids.iter().map(String::as_str))
+            .collect();
+        self.client.ask(&words)
+    }
+}
+
+impl Shelf for EdsShelf {
+    fn batch(&mut self, from: u64, count: u64) -> Result<Answer, Error> {
+        self.client.batch(from, count)
+    }
+
+    fn singles(&mut self, from: u64, count: u64) -> Result<Answer, Error> {
+        self.client
+            .ask(&["save", &from.to_string(), &count.to_string()])
+    }
+
+    fn all(&mut self) -> Result<Answer, Error> {
+        self.client.ask(&["all"])
+    }
+
+    fn names(&mut self) -> Result<Answer, Error> {
+        self.client.ask(&["names"])
+    }
+
+    fn get(&mut self, times: u64, uids: &[String]) -> Result<Answer, Error> {
+        self.listed("get", times, uids)
+    }
+
+    fn many(&mut self, times: u64, uids: &[String]) -> Result<Answer, Error> {
+        self.listed("many", times, uids)
+    }
+
+    fn close(&mut self) -> Result<Answer, Error> {
+        self.client.ask(&["close"])
+    }
+
+    fn open(&mut self) -> Result<Answer, Error> {
+        let words: Vec<&str> = self.connect.iter().map(String::as_str).collect();
+        self.client.ask(&words)
+    }
+
+    fn hold(&mut self) -> Result<(), Error> {
+        self.client.ask(&["hold"])?;
+        Ok(())
+    }
+
+    fn processes(&self) -> Vec<u32> {
+        let mut pids = self.session.servers();
+        pids.push(self.client.pid());
+        pids
+    }
+
+    fn writer(&self) -> Result<u32, Error> {
+        self.session.factory()
+    }
+}

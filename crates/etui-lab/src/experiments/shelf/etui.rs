@@ -1,0 +1,185 @@
+//! A store of etui's, in this process: the works that are the same for records of any kind.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use etui::collection::{Collection, Record};
+use etui::{Durability, Options, Store};
+
+use super::{Shelf, answer_pairs, counted, since, timed};
+use crate::error::Error;
+use crate::peers::eds::Answer;
+
+/// Records of one kind, as an experiment sees them.
+pub trait Kept: Record {
+    /// The collection of a store that holds them.
+    fn of(store: &Store) -> Result<Collection<'_, Self>, Error>;
+
+    /// One that came back.
+    fn parsed(text: &[u8]) -> Result<Self, Error>;
+
+    /// What it is called.
+    fn name(&self) -> String;
+}
+
+/// UIDs and names of texts.
+pub fn named<R: Kept>(texts: &[impl AsRef<[u8]>]) -> Result<Vec<(String, String)>, Error> {
+    texts
+        .iter()
+        .map(|text| {
+            let record = R::parsed(text.as_ref())?;
+            Ok((record.identity().into_owned(), record.name()))
+        })
+        .collect()
+}
+
+/// Records, parsed and with their names, to be kept.
+pub fn kept<'t, R: Kept>(texts: impl Iterator<Item = &'t [u8]>) -> Result<Vec<(R, String)>, Error> {
+    texts
+        .map(|text| {
+            let record = R::parsed(text)?;
+            let name = record.name();
+            Ok((record, name))
+        })
+        .collect()
+}
+
+/// The options of etui's arms; independent of the person's environment.
+pub fn options(durability: Durability) -> Options {
+    let mut options = Options::default();
+    options.durability = durability;
+    options.locale = Some("en".into());
+    options.region = Some("US".into());
+    options
+}
+
+/// A store.
+pub struct EtuiShelf<R> {
+    path: PathBuf,
+    options: Options,
+    store: Option<Store>,
+    records: Vec<R>,
+    held: Vec<(R, String)>,
+}
+
+impl<R: Kept> EtuiShelf<R> {
+    /// A store, made if there is none, and the records to be saved into it.
+    pub fn new(path: &Path, options: Options, records: Vec<R>) -> Result<Self, Error> {
+        let mut shelf = Self {
+            path: path.to_owned(),
+            options,
+            store: None,
+            records,
+            held: Vec::new(),
+        };
+        shelf.open()?;
+        Ok(shelf)
+    }
+
+    /// Brings the substring index up to date.
+    pub fn merge(&self) -> Result<(), Error> {
+        Ok(self.store()?.merge_index()?)
+    }
+
+    /// The collection.
+    pub fn collection(&self) -> Result<Collection<'_, R>, Error> {
+        R::of(self.store()?)
+    }
+
+    fn store(&self) -> Result<&Store, Error> {
+        self.store
+            .as_ref()
+            .ok_or_else(|| Error::other("the store is closed"))
+    }
+
+    fn some(&self, from: u64, count: u64) -> &[R] {
+        let (from, count) = (from as usize, count as usize);
+        self.records.get(from..from + count).unwrap_or(&[])
+    }
+}
+
+impl<R: Kept> Shelf for EtuiShelf<R> {
+    fn batch(&mut self, from: u64, count: u64) -> Result<Answer, Error> {
+        let collection = self.collection()?;
+        let (ns, saved) = timed(1, || Ok(collection.save_many(self.some(from, count))?))?;
+        Ok(counted(ns, saved.len() as u64))
+    }
+
+    fn singles(&mut self, from: u64, count: u64) -> Result<Answer, Error> {
+        let collection = self.collection()?;
+        let mut ns = Vec::new();
+        for record in self.some(from, count) {
+            ns.extend(timed(1, || Ok(collection.save(record)?))?.0);
+        }
+        Ok(counted(ns, count))
+    }
+
+    fn all(&mut self) -> Result<Answer, Error> {
+        let collection = self.collection()?;
+        let (ns, texts) = timed(1, || Ok(collection.all()?))?;
+        Ok(counted(ns, texts.len() as u64))
+    }
+
+    fn names(&mut self) -> Result<Answer, Error> {
+        let collection = self.collection()?;
+        let (ns, (_texts, named)) = timed(1, || {
+            let texts = collection.all()?;
+            let parts: Vec<&[u8]> = texts.iter().map(|(_, text)| text).collect();
+            let named = named::<R>(&parts)?;
+            Ok((texts, named))
+        })?;
+        Ok(answer_pairs(ns, &named))
+    }
+
+    fn get(&mut self, times: u64, uids: &[String]) -> Result<Answer, Error> {
+        let collection = self.collection()?;
+        let mut ns = Vec::new();
+        let mut texts = Vec::new();
+        for uid in uids {
+            let (took, record) = timed(times, || Ok(collection.get(uid)?))?;
+            ns.extend(took);
+            texts.extend(record.map(|record| record.text));
+        }
+        Ok(answer_pairs(ns, &named::<R>(&texts)?))
+    }
+
+    fn many(&mut self, times: u64, uids: &[String]) -> Result<Answer, Error> {
+        let collection = self.collection()?;
+        let (ns, found) = timed(times, || Ok(collection.get_many(uids)?))?;
+        let texts: Vec<_> = found.into_iter().flatten().map(|r| r.text).collect();
+        Ok(answer_pairs(ns, &named::<R>(&texts)?))
+    }
+
+    fn close(&mut self) -> Result<Answer, Error> {
+        self.held.clear();
+        let store = self.store.take();
+        let begun = Instant::now();
+        if let Some(store) = store {
+            store.close()?;
+        }
+        Ok(since(begun))
+    }
+
+    fn open(&mut self) -> Result<Answer, Error> {
+        let begun = Instant::now();
+        let store = Store::open_with(&self.path, &self.options)?;
+        R::of(&store)?;
+        let took = since(begun);
+        self.store = Some(store);
+        Ok(took)
+    }
+
+    fn hold(&mut self) -> Result<(), Error> {
+        let texts = self.collection()?.all()?;
+        self.held = kept(texts.iter().map(|(_, text)| text))?;
+        Ok(())
+    }
+
+    fn processes(&self) -> Vec<u32> {
+        vec![std::process::id()]
+    }
+
+    fn writer(&self) -> Result<u32, Error> {
+        Ok(std::process::id())
+    }
+}

@@ -1,0 +1,54 @@
+//! For tests: every arm of a plan, run in this process.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::collections::BTreeMap;
+
+use crate::experiment::Pass;
+use crate::results::{Line, Run};
+use crate::{Experiment, Meter, Place, Plan};
+
+/// Runs every arm of a plan once in each pass and checks that the answers of a group agree.
+pub fn run_all(experiment: &dyn Experiment, plan: &Plan, passes: &[Pass]) -> Vec<Line> {
+    let mut lines = Vec::new();
+    for group in &plan.groups {
+        let shared = tempfile::tempdir().unwrap();
+        experiment.furnish(group, shared.path()).unwrap();
+        let mut answers: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for (arm, pass) in group
+            .arms
+            .iter()
+            .flat_map(|arm| passes.iter().map(move |pass| (arm, *pass)))
+        {
+            let dir = tempfile::tempdir().unwrap();
+            let place = Place {
+                dir: dir.path().to_owned(),
+                shared: shared.path().to_owned(),
+                devices: Vec::new(),
+                traced: false,
+            };
+            let case = group.case(experiment.about().name, arm, pass, 0);
+            let mut meter = Meter::new(place, pass);
+            if let Err(error) = experiment.run(&case, &mut meter) {
+                panic!("{} of {}: {error}", case.arm, case.work);
+            }
+            let (measures, answer) = meter.finish();
+            answers
+                .entry(answer.clone())
+                .or_default()
+                .push(arm.name.clone());
+            lines.push(Line::Run(Run {
+                case,
+                answer,
+                measures,
+            }));
+        }
+        assert_eq!(
+            answers.len(),
+            1,
+            "the answers of `{}` differ: {answers:#?}",
+            group.work
+        );
+    }
+    lines
+}

@@ -1,0 +1,108 @@
+//! The real server's calendar, beside what our own recurrence says.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::fs::{self, File};
+
+use etui::calendar::Record;
+use etui::calendar::time::{Timestamp, Zone};
+use etui::calendar::zones::Zones;
+use etui_testkit::calendars::{Calendars, Shape, Span, write_entries};
+
+use super::*;
+
+const CALENDAR: &str = "lab";
+
+#[test]
+fn a_calendar_is_filled_read_and_asked() {
+    if let Err(reason) = available(Server::Calendar) {
+        println!("skipped: {reason}");
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let entries: Vec<_> = Calendars::over(6, Span::USUAL)
+        .filter(|entry| !matches!(entry.shape, Shape::Todo | Shape::Journal))
+        // Whether a start that the rule does not make counts is each product's own.
+        .filter(|entry| !entry.text.contains("MONTHLY;BYDAY=-1"))
+        .take(300)
+        .collect();
+    assert!(entries.iter().any(|entry| entry.overrides > 0));
+    let file = dir.path().join("events.ics");
+    write_entries(&mut File::create(&file).unwrap(), entries.iter().cloned()).unwrap();
+    let records: Vec<Record> = entries
+        .iter()
+        .map(|entry| Record::parse(entry.text.as_str(), &Zones::new()).unwrap())
+        .collect();
+    let title = |record: &Record| record.main().summary.clone().unwrap_or_default();
+    let expected = |some: &[Record]| {
+        let named: Vec<_> = some.iter().map(|r| (r.identity(), title(r))).collect();
+        digest(named.iter().map(|(uid, title)| (&**uid, title.as_str())))
+    };
+
+    let built = build(Server::Calendar, dir.path()).unwrap();
+    for durable in [false, true] {
+        let home = dir.path().join(format!("home-{durable}"));
+        fs::create_dir(&home).unwrap();
+        let session = Session::start(&home, &built, durable).unwrap();
+        let mut client = session.client().unwrap();
+        assert!(client.ask(&["all"]).is_err(), "nothing is open");
+        client.ask(&["create", CALENDAR]).unwrap();
+        client.ask(&["connect", CALENDAR]).unwrap();
+        assert_eq!(client.load(&file).unwrap(), 300);
+        client.batch(0, 250).unwrap();
+        let saved = client.ask(&["save", "250", "50"]).unwrap();
+        assert_eq!(saved.ns.len(), 50);
+        let kept = home.join("data/evolution/calendar/lab/calendar.ics");
+        if durable {
+            let text = fs::read_to_string(&kept).unwrap();
+            assert!(
+                text.contains(&*records[299].identity()),
+                "written before the reply"
+            );
+        }
+
+        let names = client.ask(&["names"]).unwrap();
+        assert_eq!((names.count, names.digest), (300, expected(&records)));
+        assert_eq!(client.ask(&["all"]).unwrap().count, 300);
+        let some: Vec<Record> = records.iter().step_by(7).cloned().collect();
+        for command in ["get", "many"] {
+            let mut words = vec![command.to_owned(), "2".to_owned()];
+            words.extend(some.iter().map(|r| r.identity().into_owned()));
+            let words: Vec<&str> = words.iter().map(String::as_str).collect();
+            assert_eq!(
+                client.ask(&words).unwrap().digest,
+                expected(&some),
+                "{command}"
+            );
+        }
+
+        // Three minutes past four: nothing begins or ends about then.
+        let monday = 20_605 * 86_400 + 4 * 3_600 + 180;
+        for days in [7, 365] {
+            let (from, to) = (monday, monday + days * 86_400);
+            let range = Timestamp::from_seconds(from)..Timestamp::from_seconds(to);
+            let mut lines = Vec::new();
+            for record in &records {
+                for instance in record.series().between(range.clone(), &Zone::UTC) {
+                    let (start, end) = (instance.during.start, instance.during.end);
+                    let when = format!("{}-{}", start.seconds(), end.seconds());
+                    lines.push((record.identity().into_owned(), when));
+                }
+            }
+            let (from, to) = (from.to_string(), to.to_string());
+            let asked = client.ask(&["instances", "1", &from, &to]).unwrap();
+            let pairs = lines
+                .iter()
+                .map(|(uid, when)| (uid.as_str(), when.as_str()));
+            assert_eq!(
+                (asked.count, asked.digest),
+                (lines.len() as u64, digest(pairs))
+            );
+            assert!(asked.count > 5);
+        }
+        client.ask(&["close"]).unwrap();
+        assert!(client.ask(&["connect", CALENDAR]).is_ok());
+        drop(client);
+        drop(session);
+    }
+}
