@@ -27,7 +27,7 @@ pub fn repeat(text: &str, now: DateTime) -> Result<Rule, String> {
             .get(..c.len())
             .is_some_and(|t| t.eq_ignore_ascii_case(c))
     };
-    if ["FREQ", "RRULE"].iter().any(|c| is_rule(&c)) || text.contains(';') {
+    if ["FREQ", "RRULE"].iter().any(is_rule) || text.contains(';') {
         return text.parse::<Rule>().map_err(|e| e.to_string());
     }
     let lower = text.to_ascii_lowercase().replace(',', " , ");

@@ -114,10 +114,9 @@ fn first_instance(timing: &Timing) -> Option<Instance> {
         ..Timing::once(timing.start.clone())
     };
     let series = Series::new(&[alone]);
-    let first = series
+    series
         .between(Timestamp::MIN..Timestamp::MAX, &Zone::UTC)
-        .next();
-    first
+        .next()
 }
 
 /// The row of a record that the list does not tell of; `first` if it happens once.

@@ -23,11 +23,13 @@ use crate::text::varint;
 #[derive(Debug, Default)]
 pub(crate) struct Object(Mutex<State>);
 
+/// An object's text and the texts of its zones, once it is all read.
+type Texts = (Vec<u8>, Arc<Vec<Vec<u8>>>);
+
 #[derive(Debug, Default)]
 struct State {
     row: Option<i64>,
-    /// Its text and the texts of its zones, once it is all read.
-    texts: Option<(Vec<u8>, Arc<Vec<Vec<u8>>>)>,
+    texts: Option<Texts>,
     /// The row is there and its text is not.
     is_promised: bool,
 }

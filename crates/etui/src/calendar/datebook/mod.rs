@@ -26,7 +26,8 @@
 //! - **Order**: record i is the i-th of the list, by when it begins. The order is that of one state
 //!   of the store. It stays while a date book works on it, also when a dirty release changed when a
 //!   record begins, and is looked at anew after a sync, after anything that this process saved, and,
-//!   for what other programs saved, at the latest when it is a second old.
+//!   for what other programs saved, when it is a hundredth of a second old. Who takes a record sees
+//!   what any date book synced before.
 //! - **Taking** is exclusive: among all date books of all programs (`taken`). A program that dies
 //!   lets go of what it took.
 //! - **Releasing clean** costs nothing. **Releasing dirty** is seen by this date book and by all that
@@ -56,8 +57,9 @@ use crate::error::{Error, Result};
 pub use shared::{Conflict, Synced};
 pub use taken::Taken;
 
-/// How old the state may be that the order is of.
-const AGE: Duration = Duration::from_secs(1);
+/// How old the state may be that is looked at. What another program changed in so short a time
+/// before a record was taken is noticed by the sync, like any change by other means.
+const AGE: Duration = Duration::from_millis(10);
 
 impl<'s> Calendar<'s> {
     /// Opens the calendar as a date book.
@@ -89,6 +91,8 @@ struct State {
     generation: u64,
     /// The store's latest change.
     latest: i64,
+    /// The latest change by a date book, as far as was told before.
+    told: i64,
     since: Instant,
     /// A part of the list: the position of its first entry, and the entries.
     first: u64,
@@ -144,11 +148,12 @@ impl<'s> DateBook<'s> {
             });
         }
         let hold = store.date_books.take(store, id.0)?;
-        // As it is now, not in the state that the order is of: another program may have changed
-        // it, and let it go, since then.
-        let collection = self.calendar.id();
-        let found = store.engine.read(|conn| find(conn, collection, id.0))?;
-        match self.with_dirty(id.0, found) {
+        // It was locked after what others did to it was told of.
+        let told = store.date_books.latest();
+        if self.state.as_ref().is_some_and(|s| s.told != told) {
+            self.let_go();
+        }
+        match self.stored(id.0)? {
             Some(stored) => Ok(Taken::new(hold, stored, self.calendar.again())),
             None => Err(Error::NoRecord {
                 kind: crate::Kind::Calendar,
@@ -232,13 +237,14 @@ impl<'s> DateBook<'s> {
         let store = self.calendar.store();
         let explain = |e| store.engine.explain(e);
         let generation = store.generation();
+        let told = || store.date_books.latest();
         let mut state = match self.state.take() {
             None => {
                 let connection = store.engine.take()?;
-                State::begin(connection, generation).map_err(explain)?
+                State::begin(connection, generation, told()).map_err(explain)?
             }
             Some(state) if state.generation == generation && state.since.elapsed() < AGE => state,
-            Some(state) => state.renew(generation).map_err(explain)?,
+            Some(state) => state.renew(generation, told()).map_err(explain)?,
         };
         let result = work(&mut state).map_err(explain);
         self.state = Some(state);
@@ -266,13 +272,14 @@ impl Drop for DateBook<'_> {
 }
 
 impl State {
-    fn begin(connection: Connection, generation: u64) -> Result<Self> {
+    fn begin(connection: Connection, generation: u64, told: i64) -> Result<Self> {
         connection.prepare_cached("BEGIN")?.execute([])?;
         let latest = changes::latest(&connection)?;
         Ok(Self {
             connection,
             generation,
             latest,
+            told,
             since: Instant::now(),
             first: 0,
             ids: Vec::new(),
@@ -280,9 +287,9 @@ impl State {
     }
 
     /// The state as it is now; what is known of the list stays if nothing changed.
-    fn renew(self, generation: u64) -> Result<Self> {
+    fn renew(self, generation: u64, told: i64) -> Result<Self> {
         self.connection.prepare_cached("ROLLBACK")?.execute([])?;
-        let new = Self::begin(self.connection, generation)?;
+        let new = Self::begin(self.connection, generation, told)?;
         Ok(match new.latest == self.latest {
             true => Self {
                 first: self.first,

@@ -8,7 +8,7 @@ use super::taken::{Locks, Taken};
 use crate::calendar::record::Record;
 use crate::collection::records::Writing;
 use crate::collection::shelf::Prepared;
-use crate::collection::{Condition, Derived, Deriving, ETag, Record as _, RecordId, meta};
+use crate::collection::{Condition, Derived, Deriving, ETag, Record as _, RecordId, changes, meta};
 use crate::engine::Size;
 use crate::error::{Error, Result};
 use crate::store::Store;
@@ -71,6 +71,11 @@ struct Dirty {
 impl DateBooks {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The latest change that a date book of any process committed, as far as is known.
+    pub(super) fn latest(&self) -> i64 {
+        self.state().locks.as_ref().map_or(0, Locks::latest)
     }
 
     /// Takes a record for one holder.
@@ -170,7 +175,7 @@ impl DateBooks {
             false => Size::Upkeep,
         };
         let order = store.order()?;
-        let (mut saved, mut conflicts) = (0, Vec::new());
+        let (mut saved, mut conflicts, mut latest) = (0, Vec::new(), 0);
         store.write_of(size, |conn| {
             if dirty.is_empty() {
                 // What was committed before is flushed with this.
@@ -192,9 +197,15 @@ impl DateBooks {
                     }
                 }
                 Ok(())
-            })
+            })?;
+            latest = changes::latest(conn)?;
+            Ok(())
         })?;
         let mut state = self.state();
+        // Before the locks are let go of.
+        if let Some(locks) = state.locks.as_ref().filter(|_| latest > 0) {
+            locks.tell(latest);
+        }
         for (record, committed) in dirty {
             match state.dirty.get_mut(&record) {
                 // It was taken and released again meanwhile.

@@ -2,8 +2,13 @@
 //!
 //! Within a process a set tells who has what. Between processes a lock does, of one byte of the file
 //! `NAME-taken` beside the store, at the record's number (an open file description lock, which the
-//! kernel lets go of when the process ends, however it does). The file is empty; it is there while
-//! date books are in use (`engine::companion`).
+//! kernel lets go of when the process ends, however it does). The file is there while date books
+//! are in use (`engine::companion`). It holds the number of the latest change that a date book
+//! committed, so that whoever takes a record sees what was released before:
+//!
+//! ```text
+//! NAME-taken := latest:i64le | nothing       nothing was committed since it was made
+//! ```
 
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -79,6 +84,21 @@ impl Locks {
     pub(super) fn free(&self, record: i64) {
         // It may fail for nothing but a file that is gone, with which the lock went.
         let _ = self.lock(record, libc::F_UNLCK as libc::c_short);
+    }
+
+    /// The latest change that a date book committed, as far as the file tells.
+    pub(super) fn latest(&self) -> i64 {
+        let mut bytes = [0; 8];
+        match rustix::io::pread(&self.file, &mut bytes, 0) {
+            Ok(8) => i64::from_le_bytes(bytes),
+            _ => 0,
+        }
+    }
+
+    /// Tells the others of a change.
+    pub(super) fn tell(&self, latest: i64) {
+        // If it fails, what they see is a hundredth of a second old.
+        let _ = rustix::io::pwrite(&self.file, &latest.to_le_bytes(), 0);
     }
 
     fn lock(&self, record: i64, kind: libc::c_short) -> Result<bool> {
