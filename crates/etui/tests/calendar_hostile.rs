@@ -78,7 +78,7 @@ fn attack(body: &str) -> (ImportReport, usize) {
 }
 
 fn days() -> impl Iterator<Item = Date> {
-    let first = Date::new(2000, 1, 1).unwrap();
+    let first = Date::new(2020, 1, 1).unwrap();
     (0..).map(move |n| first.plus_days(n))
 }
 
@@ -97,7 +97,7 @@ fn rules_that_fire_every_second() {
     assert_eq!(every("19700101T000000Z", "\r\nEXRULE:FREQ=SECONDLY"), 0);
     assert_eq!(every("19700101T000000Z", ";COUNT=4294967295"), 100);
     assert_eq!(every("19700101T000000Z", ";BYMONTH=2;BYMONTHDAY=30"), 0);
-    let many: String = (0..200)
+    let many: String = (0..20)
         .map(|n| {
             event(
                 &n.to_string(),
@@ -141,9 +141,10 @@ fn alarms_that_are_repeated_for_ever() {
             alarm(":-PT1M", "ACKNOWLEDGED:99991231T000000Z\r\n"),
         ] {
             attack(&event("1", &format!("{start}\r\n{alarm}")));
-            let seen = format!("X-MOZ-LASTACK:99990101T000000Z\r\n{start}\r\n{alarm}");
-            attack(&event("1", &seen));
         }
+        let seen = "X-MOZ-LASTACK:99990101T000000Z";
+        let alarm = alarm(":-PT1M", often);
+        attack(&event("1", &format!("{seen}\r\n{start}\r\n{alarm}")));
     }
     let many: Vec<String> = (0..5_000)
         .map(|n| alarm(&format!(":-PT{n}M"), often))
@@ -164,7 +165,7 @@ fn thousands_of_changed_instances() {
             let lines = format!("RECURRENCE-ID{range}:{day}T000000Z\r\nDTSTART:{day}T010000Z");
             event("1", &format!("{lines}\r\nSUMMARY:On {day}\r\nDURATION:P1D"))
         };
-        days().take(10_000).map(change).collect()
+        days().take(4_000).map(change).collect()
     };
     let (report, occurrences) = attack(&format!("{main}{}", changes("").concat()));
     assert_eq!((report.added, occurrences), (1, 8));
@@ -186,17 +187,17 @@ fn thousands_of_changed_instances() {
 #[test]
 fn thousands_of_dates() {
     let from = week(2026).start;
-    let exceptions: String = (0..50_000)
+    let exceptions: String = (0..20_000)
         .map(|n| format!("EXDATE:{}\r\n", from.plus_seconds(n)))
         .collect();
     attack(&event(
         "1",
         &format!("{exceptions}DTSTART:20200101T000000Z\r\nRRULE:FREQ=SECONDLY"),
     ));
-    let periods: String = (0..50_000)
+    let periods: String = (0..20_000)
         .map(|n| {
             let start = Timestamp::from_seconds(n);
-            format!("RDATE;VALUE=PERIOD:{start}/P{n}D\r\n")
+            format!("RDATE;VALUE=PERIOD:{start}/P2{n:05}D\r\n")
         })
         .collect();
     let (_, occurrences) = attack(&event("1", &format!("{periods}DTSTART:20000101T000000Z")));

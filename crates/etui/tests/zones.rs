@@ -4,13 +4,14 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use etui::calendar::Record;
 use etui::calendar::recurrence::Instance;
 use etui::calendar::time::{Timestamp, Value, Zone};
 use etui::calendar::zones::{Definition, Zones};
+use etui::{Options, Store};
 
 fn zone(name: &str) -> Zone {
     Zone::named(name).expect(name)
@@ -216,32 +217,102 @@ fn zone_file(hours: i32) -> Vec<u8> {
     file
 }
 
-const OTHER_DATABASE: &str = "ETUI_TEST_OTHER_DATABASE";
+const ROLE: &str = "ETUI_TEST_ROLE";
+const STORE: &str = "ETUI_TEST_STORE";
 
-/// Asks this program again, with another database of zones.
-fn with_database(directory: &Path) -> String {
+/// A database of zones in which Berlin is so many hours ahead of UTC.
+fn database(hours: i32) -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir(dir.path().join("Europe")).unwrap();
+    fs::write(dir.path().join("Europe/Berlin"), zone_file(hours)).unwrap();
+    dir
+}
+
+/// Runs this program again, with another database of zones; what it tells.
+fn with_database(hours: i32, role: &str, store: &Path) -> Vec<String> {
+    let database = database(hours);
     let output = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "asked_with_another_database", "--nocapture"])
-        .env("TZDIR", directory)
-        .env(OTHER_DATABASE, "1")
+        .args(["--exact", "with_another_database", "--nocapture"])
+        .env("TZDIR", database.path())
+        .env(ROLE, role)
+        .env(STORE, store)
         .output()
         .unwrap();
-    assert!(output.status.success(), "{output:?}");
     let text = String::from_utf8(output.stdout).unwrap();
-    let line = text.lines().find_map(|l| l.strip_prefix("starts "));
-    line.expect(&text).to_owned()
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{text}{errors}");
+    let told = text.lines().filter_map(|l| l.strip_prefix('@'));
+    told.map(str::to_owned).collect()
 }
 
 const IN_BERLIN: &str = "DTSTART;TZID=Europe/Berlin:20260701T100000";
 
+/// Records of which one is found by the list, the others as a series.
+const STORED: [(&str, &str); 4] = [
+    ("once", "DURATION:PT1H"),
+    ("alarm", "BEGIN:VALARM\r\nTRIGGER:-PT30M\r\nEND:VALARM"),
+    ("yearly", "RRULE:FREQ=YEARLY;COUNT=3"),
+    ("long", "DURATION:P3D"),
+];
+
+fn open(path: &Path) -> Store {
+    let mut options = Options::default();
+    options.locale = Some("en".into());
+    Store::open_with(path, &options).unwrap()
+}
+
 #[test]
-fn the_system_s_database_says_when_an_event_is() {
-    let dir = tempfile::tempdir().unwrap();
-    fs::create_dir(dir.path().join("Europe")).unwrap();
-    for (hours, start) in [(1, "20260701T090000Z"), (9, "20260701T010000Z")] {
-        fs::write(dir.path().join("Europe/Berlin"), zone_file(hours)).unwrap();
-        assert_eq!(with_database(dir.path()), start);
+fn with_another_database() {
+    let Ok(role) = std::env::var(ROLE) else {
+        return;
+    };
+    let path = PathBuf::from(std::env::var_os(STORE).unwrap());
+    if role == "start" {
+        let record = event(IN_BERLIN, &Zones::new());
+        println!("\n@{}", instances(&record, &Zone::UTC)[0].during.start);
+        return;
     }
+    let store = open(&path);
+    let calendar = store.calendar().unwrap();
+    if role == "save" {
+        for (uid, lines) in STORED {
+            let text =
+                format!("BEGIN:VEVENT\r\nUID:{uid}\r\n{IN_BERLIN}\r\n{lines}\r\nEND:VEVENT\r\n");
+            calendar
+                .save(&Record::parse(text, &Zones::new()).unwrap())
+                .unwrap();
+        }
+        return;
+    }
+    // Hour by hour: where each of them begins.
+    let mut at = at("20260629T000000");
+    let until = at.plus_seconds(5 * 86_400);
+    let mut told = String::new();
+    while at < until {
+        let hour = at..at.plus_seconds(3_600);
+        for found in calendar.between(hour.clone(), &Zone::UTC).unwrap() {
+            if hour.contains(&found.during.start) {
+                let uid = calendar.by_id(found.record).unwrap().unwrap().uid;
+                told.push_str(&format!("\n@{uid} {}", found.during.start));
+            }
+        }
+        at = hour.end;
+    }
+    let due = calendar.alarms(start_of_year(), 1, &Zone::UTC).unwrap();
+    println!("{told}\n@due {}", due[0].at);
+    let report = store.check().unwrap();
+    assert!(report.is_clean(), "{:?}", report.problems);
+}
+
+fn start_of_year() -> Timestamp {
+    at("20260101T000000")
+}
+
+#[test]
+fn the_systems_database_says_when_an_event_is() {
+    let none = Path::new("");
+    assert_eq!(with_database(1, "start", none), ["20260701T090000Z"]);
+    assert_eq!(with_database(9, "start", none), ["20260701T010000Z"]);
     // The file's own definition does not count, whatever it says.
     let mut zones = Zones::new();
     zones.define(&definition("Europe/Berlin", "+0900"));
@@ -251,14 +322,94 @@ fn the_system_s_database_says_when_an_event_is() {
     assert_eq!(start, at("20260701T080000"));
 }
 
+/// What was saved by the rules of one database is found by those of another, at its new instant
+/// and nowhere else.
 #[test]
-fn asked_with_another_database() {
-    if std::env::var_os(OTHER_DATABASE).is_none() {
-        return;
+fn a_store_follows_the_database() {
+    for (before, after) in [(1, 2), (2, 1), (0, 14), (12, -12), (-12, 12)] {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("personal.etui");
+        with_database(before, "save", &path);
+        for hours in [before, after, before] {
+            let start = at("20260701T100000").plus_seconds(-3_600 * i64::from(hours));
+            let mut expected: Vec<String> = STORED
+                .iter()
+                .map(|(uid, _)| format!("{uid} {start}"))
+                .collect();
+            expected.push(format!("due {}", start.plus_seconds(-1_800)));
+            let mut told = with_database(hours, "ask", &path);
+            told.sort();
+            expected.sort();
+            assert_eq!(told, expected, "{before} {hours}");
+        }
     }
-    let record = event(IN_BERLIN, &Zones::new());
-    println!(
-        "\nstarts {}",
-        instances(&record, &Zone::UTC)[0].during.start
+}
+
+/// A store's ranges with days, floating times and changes of the clocks, by who asks.
+#[test]
+fn a_range_has_what_happens_in_it_for_who_asks() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(&dir.path().join("personal.etui"));
+    let calendar = store.calendar().unwrap();
+    for (uid, lines) in [
+        ("day", "DTSTART;VALUE=DATE:20260329"),
+        (
+            "days",
+            "DTSTART;VALUE=DATE:20260301\r\nDTEND;VALUE=DATE:20260401",
+        ),
+        (
+            "birthday",
+            "DTSTART;VALUE=DATE:19800329\r\nRRULE:FREQ=YEARLY",
+        ),
+        ("floating", "DTSTART:20260329T023000\r\nDURATION:PT1H"),
+        (
+            "zoned",
+            "DTSTART;TZID=America/New_York:20260328T233000\r\nDURATION:PT1H",
+        ),
+    ] {
+        let text = format!("BEGIN:VEVENT\r\nUID:{uid}\r\n{lines}\r\nEND:VEVENT\r\n");
+        calendar
+            .save(&Record::parse(text, &Zones::new()).unwrap())
+            .unwrap();
+    }
+    let uids = |from: &str, to: &str, viewer: &str| {
+        let found = calendar.between(at(from)..at(to), &zone(viewer)).unwrap();
+        let uid = |o: &etui::calendar::Occurrence| calendar.by_id(o.record).unwrap().unwrap().uid;
+        let mut uids: Vec<String> = found.iter().map(uid).collect();
+        uids.sort();
+        uids.join(" ")
+    };
+    let all = "birthday day days floating zoned";
+    // Berlin's day of 23 hours, to the second.
+    assert_eq!(
+        uids("20260328T230000", "20260329T220000", "Europe/Berlin"),
+        all
+    );
+    assert_eq!(
+        uids("20260328T220000", "20260328T230000", "Europe/Berlin"),
+        "days"
+    );
+    assert_eq!(
+        uids("20260329T220000", "20260329T230000", "Europe/Berlin"),
+        "days"
+    );
+    // The missing half past two is 1:30 in UTC.
+    assert_eq!(
+        uids("20260329T013000", "20260329T013001", "Europe/Berlin"),
+        "birthday day days floating"
+    );
+    // The day of another place.
+    let in_auckland = "birthday day days floating";
+    assert_eq!(
+        uids("20260328T110000", "20260329T033000", "Pacific/Auckland"),
+        in_auckland
+    );
+    assert_eq!(
+        uids("20260329T110000", "20260329T120000", "Pacific/Auckland"),
+        "days"
+    );
+    assert_eq!(
+        uids("20260329T100000", "20260330T100000", "Pacific/Pago_Pago"),
+        "birthday day days floating"
     );
 }

@@ -22,12 +22,8 @@ use super::words::{month, weekday};
 
 /// The rule that `text` means when a clock shows `now`.
 pub fn repeat(text: &str, now: DateTime) -> Result<Rule, String> {
-    let is_rule = |c: &&str| {
-        text.trim_start()
-            .get(..c.len())
-            .is_some_and(|t| t.eq_ignore_ascii_case(c))
-    };
-    if ["FREQ", "RRULE"].iter().any(is_rule) || text.contains(';') {
+    let start = text.trim_start().to_ascii_uppercase();
+    if start.starts_with("FREQ") || start.starts_with("RRULE") || text.contains(';') {
         return text.parse::<Rule>().map_err(|e| e.to_string());
     }
     let lower = text.to_ascii_lowercase().replace(',', " , ");

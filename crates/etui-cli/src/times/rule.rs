@@ -100,7 +100,8 @@ fn end(until: Value, zone: &Zone) -> String {
     }
 }
 
-fn is_end_of_day(time: DateTime) -> bool {
+/// Whether it is the last minute of its day.
+pub fn is_end_of_day(time: DateTime) -> bool {
     matches!(time.hms(), (23, 59, _))
 }
 

@@ -486,7 +486,7 @@ fn what_cannot_be_added() {
 #[test]
 fn changes_by_options() {
     let place = with_calendar();
-    let tell = "etui calendar show fixe --ics | grep -e DTSTART -e DTEND -e DURATION -e RRULE -e SEQ -e SUMM | head -6; etui -q calendar restore fixe";
+    let tell = "etui calendar show fixe --ics | grep -e DTSTART -e DTEND -e DURATION -e RRULE -e SEQ -e SUMM -e EXD -e -ID | head -8; etui calendar agenda 2027-03 | grep -e fixe -e Early | head -4; etui -q calendar restore fixe";
     session!(place, [
         "etui calendar edit fixe --start '2027-03-08 10:00' --title Early",
         tell,
@@ -507,31 +507,49 @@ fn changes_by_options() {
     ], @r"
     $ etui calendar edit fixe --start '2027-03-08 10:00' --title Early
     Changed 1: Early (undo: etui calendar restore 1)
-    $ etui calendar show fixe --ics | grep -e DTSTART -e DTEND -e DURATION -e RRULE -e SEQ -e SUMM | head -6; etui -q calendar restore fixe
+    $ etui calendar show fixe --ics | grep -e DTSTART -e DTEND -e DURATION -e RRULE -e SEQ -e SUMM -e EXD -e -ID | head -8; etui calendar agenda 2027-03 | grep -e fixe -e Early | head -4; etui -q calendar restore fixe
     DTSTART;TZID=Europe/Berlin:20270308T100000\r
     DTEND;TZID=Europe/Berlin:20270308T104500\r
-    RRULE:FREQ=WEEKLY;BYDAY=MO,TH;UNTIL=20270701T215959Z\r
+    RRULE:FREQ=WEEKLY;UNTIL=20270701T215959Z;BYDAY=MO,TH\r
     SUMMARY:Early\r
+    EXDATE;TZID=Europe/Berlin:20270315T100000\r
     SEQUENCE:1\r
+    RECURRENCE-ID;TZID=Europe/Berlin:20270311T100000\r
     DTSTART;TZID=Europe/Berlin:20270311T110000\r
+      10:00-10:45  Early ↻  Room 4  #1
+      11:00-11:45  Jour fixe, later ↻  #1
+      10:00-10:45  Early ↻  Room 4  #1
+      10:00-10:45  Early ↻  Room 4  #1
     $ etui calendar edit fixe --duration 2h --repeat daily
     Changed 1: Jour fixe (undo: etui calendar restore 1)
-    $ etui calendar show fixe --ics | grep -e DTSTART -e DTEND -e DURATION -e RRULE -e SEQ -e SUMM | head -6; etui -q calendar restore fixe
+    $ etui calendar show fixe --ics | grep -e DTSTART -e DTEND -e DURATION -e RRULE -e SEQ -e SUMM -e EXD -e -ID | head -8; etui calendar agenda 2027-03 | grep -e fixe -e Early | head -4; etui -q calendar restore fixe
     DTSTART;TZID=Europe/Berlin:20270308T090000\r
     RRULE:FREQ=DAILY\r
+    EXDATE;TZID=Europe/Berlin:20270315T090000\r
     SUMMARY:Jour fixe\r
     DURATION:PT2H\r
     SEQUENCE:1\r
+    RECURRENCE-ID;TZID=Europe/Berlin:20270311T090000\r
     DTSTART;TZID=Europe/Berlin:20270311T110000\r
+      09:00-11:00  Jour fixe ↻  Room 4  #1
+      09:00-11:00  Jour fixe ↻  Room 4  #1
+      09:00-11:00  Jour fixe ↻  Room 4  #1
+      11:00-11:45  Jour fixe, later ↻  #1
     $ etui calendar edit fixe --all-day
     Changed 1: Jour fixe (undo: etui calendar restore 1)
-    $ etui calendar show fixe --ics | grep -e DTSTART -e DTEND -e DURATION -e RRULE -e SEQ -e SUMM | head -6; etui -q calendar restore fixe
+    $ etui calendar show fixe --ics | grep -e DTSTART -e DTEND -e DURATION -e RRULE -e SEQ -e SUMM -e EXD -e -ID | head -8; etui calendar agenda 2027-03 | grep -e fixe -e Early | head -4; etui -q calendar restore fixe
     DTSTART;VALUE=DATE:20270308\r
     RRULE:FREQ=WEEKLY;UNTIL=20270701;BYDAY=MO,TH\r
     SUMMARY:Jour fixe\r
+    EXDATE;VALUE=DATE:20270315\r
     DURATION:P1D\r
     SEQUENCE:1\r
+    RECURRENCE-ID;VALUE=DATE:20270311\r
     DTSTART;TZID=Europe/Berlin:20270311T110000\r
+          all day  Jour fixe ↻  Room 4  #1
+      11:00-11:45  Jour fixe, later ↻  #1
+          all day  Jour fixe ↻  Room 4  #1
+          all day  Jour fixe ↻  Room 4  #1
     $ etui calendar edit fixe --repeat never --set status=CANCELLED --remove category
     Changed 1: Jour fixe (undo: etui calendar restore 1)
     $ etui calendar agenda 2027-03-08

@@ -1,4 +1,4 @@
-//! `contacts list` on a terminal: keys typed into a pseudo-terminal, what comes out of it.
+//! `contacts list` and `calendar list` on a terminal: keys typed into a pseudo-terminal, what comes out of it.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
@@ -17,7 +17,7 @@ use crate::harness::Place;
 /// Longest that anything may take.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A terminal with `etui contacts list` on it.
+/// A terminal with a list on it.
 struct Typist {
     /// The side of the person.
     master: OwnedFd,
@@ -30,7 +30,11 @@ struct Typist {
 }
 
 impl Typist {
-    fn at(place: &Place, (columns, rows): (u16, u16), args: &[&str]) -> Self {
+    fn at(place: &Place, size: (u16, u16), args: &[&str]) -> Self {
+        Self::on(place, size, &[&["contacts", "list"], args].concat())
+    }
+
+    fn on(place: &Place, (columns, rows): (u16, u16), args: &[&str]) -> Self {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&master).unwrap();
         unlockpt(&master).unwrap();
@@ -45,7 +49,6 @@ impl Typist {
             from: 0,
             child: place
                 .command("etui")
-                .args(["contacts", "list"])
                 .args(args)
                 .stdin({
                     tcsetwinsize(&master, size(columns, rows)).unwrap();
@@ -180,6 +183,34 @@ fn a_long_list_shows_a_page_at_once() {
     let pid = Pid::from_child(&typist.child);
     kill_process(pid, Signal::WINCH).unwrap();
     typist.sees("of more than 28");
+    typist.types("\x03");
+    assert_eq!(typist.ends().code(), Some(0));
+}
+
+#[test]
+fn a_calendar_by_years() {
+    let place = Place::new();
+    place.run("etui init --locale en; etui generate --calendar 300 --years 8 | etui import -");
+    let mut typist = Typist::on(&place, (80, 12), &["calendar", "list"]);
+    // It is opened at today, where all of them lie before but those without a time.
+    typist.sees("297 of 300");
+    typist.types("\x1b[H");
+    typist.sees("1 of 300");
+    typist.sees("2017-01-");
+    typist.types("\x1b[C");
+    typist.sees("2018-01-");
+    typist.types("\x07");
+    typist.sees("Go to: 2017 2018 2019 2020 2021 2022 2023 2024");
+    typist.types("3");
+    typist.sees("2023-01-");
+    typist.types("kind:todo");
+    typist.sees("kind:todo");
+    typist.sees("1 of ");
+    typist.types("\r");
+    typist.sees("iCalendar");
+    typist.sees("UID");
+    typist.types("x");
+    typist.sees("1 of ");
     typist.types("\x03");
     assert_eq!(typist.ends().code(), Some(0));
 }

@@ -51,6 +51,7 @@ pub use alarms::DueAlarm;
 pub use busy::Busy;
 pub use component::TimingWarning;
 pub use filter::{Field, Filter};
+pub(crate) use moment::is_near;
 pub use query::{Column, Columns, Entry, Query, Row, Rows};
 pub use range::Occurrence;
 pub use record::{

@@ -99,6 +99,18 @@ pub(super) fn place(seconds: i64) -> Vec<u8> {
         .collect()
 }
 
+/// Whether two places are so near to each other as the same time may be by other rules of its zone.
+pub(crate) fn is_near(one: &[u8], other: &[u8]) -> bool {
+    let seconds = |place: &[u8]| {
+        let digit = |sum, byte: &u8| sum << 7 | i64::from(byte & 0x7f);
+        (place.len() == 6).then(|| place.iter().fold(0i64, digit))
+    };
+    match (seconds(one), seconds(other)) {
+        (Some(one), Some(other)) => (one - other).abs() <= REACH,
+        _ => one == other,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -144,5 +156,7 @@ mod tests {
         assert!(ordered.windows(2).all(|w| at(w[0]) < at(w[1])));
         assert!(at(253_402_300_799).as_slice() < UNDATED);
         assert!(ordered.iter().all(|s| at(*s).iter().all(|b| *b != 0)));
+        assert!(is_near(&at(0), &at(REACH)) && !is_near(&at(-1), &at(REACH)));
+        assert!(is_near(UNDATED, UNDATED) && !is_near(UNDATED, &at(0)));
     }
 }

@@ -17,10 +17,10 @@ mod kind;
 pub(crate) mod list;
 pub(crate) mod meta;
 pub(crate) mod names;
+pub(crate) mod prepared;
 mod read;
 pub(crate) mod records;
 pub(crate) mod shared;
-pub(crate) mod shelf;
 pub(crate) mod times;
 mod write;
 

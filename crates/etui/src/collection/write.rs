@@ -4,9 +4,9 @@ use rusqlite::Connection;
 
 use super::handle::Collection;
 use super::kind::Record;
+use super::prepared::Prepared;
 use super::records::{self, Writing};
 use super::shared::Provenance;
-use super::shelf::Prepared;
 use super::{Condition, Saved};
 use crate::engine::Size;
 use crate::error::{Error, Result};

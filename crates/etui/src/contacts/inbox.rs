@@ -8,8 +8,8 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension};
 
 use super::card::Card;
+use crate::collection::prepared::Prepared;
 use crate::collection::records::{self, Writing};
-use crate::collection::shelf::Prepared;
 use crate::collection::{Condition, Deriving, Kind, names};
 use crate::error::{Error, Result};
 

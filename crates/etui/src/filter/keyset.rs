@@ -31,9 +31,12 @@ impl KeySet {
 
     /// Each of them, in the order of their numbers.
     pub(super) fn iter(self) -> impl Iterator<Item = Key> {
-        (0..32)
-            .filter(move |n| self.0 >> n & 1 == 1)
-            .filter_map(Key::from_u8)
+        let mut rest = self.0;
+        std::iter::from_fn(move || {
+            let number = rest.trailing_zeros();
+            rest &= rest.wrapping_sub(1);
+            Key::from_u8(number as u8)
+        })
     }
 
     /// Those whose terms have the words of these: a word of the display name is under another

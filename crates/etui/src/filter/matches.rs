@@ -182,15 +182,10 @@ impl Words {
     }
 
     fn look(&self) -> Found {
-        let kinds: Vec<u8> = self
-            .keys
-            .of_words()
-            .iter()
-            .filter_map(terms::kind)
-            .collect();
+        let kinds = || self.keys.of_words().iter().filter_map(terms::kind);
         let needle = self.finder.needle();
-        let term = |word: &[u8]| any(kinds.iter().map(|&k| Look::Term(terms::term(k, word))));
-        let prefix = |word: &[u8]| any(kinds.iter().map(|&k| Look::Prefix(terms::term(k, word))));
+        let term = |word: &[u8]| any(kinds().map(|k| Look::Term(terms::term(k, word))));
+        let prefix = |word: &[u8]| any(kinds().map(|k| Look::Prefix(terms::term(k, word))));
         // A cut term stands for every word that begins like it.
         let whole = |word: &[u8]| word.len() < terms::MAX_TERM;
         // "a b ": words, the first of them with its beginning if a space stands before it, the
@@ -250,7 +245,7 @@ impl Words {
             (Some(_), Some(last)) if !last.is_empty() => prefix(last),
             (first, last) => {
                 let part = first.or(last).unwrap_or_default();
-                any(kinds.iter().map(|&k| Look::Inside(k, part.to_vec())))
+                any(kinds().map(|k| Look::Inside(k, part.to_vec())))
             }
         };
         Found { look, exact: false }

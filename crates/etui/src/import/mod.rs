@@ -107,7 +107,8 @@ impl Contacts<'_> {
     /// ([`ImportEvent::Saved`]) is kept.
     ///
     /// # Errors
-    /// [`Error::Stopped`], reading `input` ([`Error::Io`]), or whatever writing reports.
+    /// [`Error::Stopped`](crate::Error::Stopped), reading `input`
+    /// ([`Error::Io`](crate::Error::Io)), or whatever writing reports.
     pub fn import(
         &self,
         input: impl Read,

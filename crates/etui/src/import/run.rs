@@ -14,9 +14,9 @@ use super::seen::Seen;
 use super::stream::record_excerpt;
 use super::{ImportEvent, ImportReport, Refused};
 use crate::collection::fill::{Fill, Filled};
+use crate::collection::prepared::Prepared;
 use crate::collection::records;
 use crate::collection::shared::{Objects, Provenance};
-use crate::collection::shelf::Prepared;
 use crate::collection::{Collection, Condition, Derived, ETag, Joined, Outcome, Record};
 use crate::error::{Error, Result};
 

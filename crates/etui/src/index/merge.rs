@@ -326,7 +326,7 @@ mod tests {
             let order = store.order().unwrap();
             let card = card(uid, name);
             let with = store.deriving().unwrap();
-            let one = crate::collection::shelf::Prepared::new(&card, &with);
+            let one = crate::collection::prepared::Prepared::new(&card, &with);
             let put = |conn: &Connection| {
                 crate::collection::records::Writing::run(conn, order, |writing| {
                     one.put(conn, writing, 1, crate::collection::Condition::Always)

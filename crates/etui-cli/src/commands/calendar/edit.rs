@@ -2,15 +2,14 @@
 
 use std::path::PathBuf;
 
-use etui::calendar::time::{Duration, Time, Timestamp};
-use etui::calendar::zones::Zones;
+use etui::calendar::time::{Time, Timestamp};
 use etui::calendar::{Calendar, Record};
 use etui::collection::Stored;
 
 use super::property::{Assignment, assignment, removal};
 use super::record::{holding, read};
-use super::show::moved;
-use super::timed::{Ends, TimeArgs, end_of_rule};
+use super::retime::retime;
+use super::timed::TimeArgs;
 use super::when::here;
 use crate::app::App;
 use crate::commands::records::property::Removal;
@@ -29,7 +28,8 @@ Examples:
   etui calendar edit 17 --from meeting.ics               replace the whole text
 
 Removals are done first. All other lines of the text stay as they are. Of an entry that recurs, all
-times are changed; those that have a change of their own keep it. For a single one use the editor.
+times are moved, but for those that have a change of their own; the weekdays that its rule names
+stay. For a single one use the editor.
 `etui calendar restore 17` undoes it. WHEN and HOW: see `etui calendar add --help`.";
 
 /// Change an entry
@@ -145,112 +145,10 @@ fn changed(
     Ok(record)
 }
 
-/// Gives it another time.
-fn retime(
-    record: &mut Record,
-    at: usize,
-    args: &TimeArgs,
-    here: &Here,
-    zones: &Zones,
-) -> Result<()> {
-    let before = record.main().clone();
-    let start = match (args.starts(here)?, &before.start) {
-        (Some(start), _) => Some(start),
-        (None, Some(Time::Zoned(wall, _))) if args.all_day => Some(Time::Date(wall.date())),
-        (None, Some(start)) if args.all_day => Some(Time::Date(start.wall().date())),
-        (None, start) => start.clone(),
-    };
-    if let (Some(start), true) = (&start, start != before.start) {
-        record.set_time(at, "DTSTART", start, zones)?;
-    }
-    let ends = match &start {
-        Some(start) => match args.ends(start, here)? {
-            None => kept_end(&before.start, &before.end, start),
-            said => said,
-        },
-        None if args.end.is_some() || args.duration.is_some() => {
-            return Err(Failure::usage(
-                "it has no start; give it one with --start, or say when it is due: --due",
-            ));
-        }
-        None => None,
-    };
-    match ends {
-        Some(Ends::At(end)) => {
-            record.remove(at, "DURATION", None, zones)?;
-            record.set_time(at, "DTEND", &end, zones)?;
-        }
-        Some(Ends::After(length)) => {
-            record.remove(at, "DTEND", None, zones)?;
-            record.set(at, "DURATION", &length.to_string(), zones)?;
-        }
-        None => {}
-    }
-    if let Some(due) = args.due(here)? {
-        record.remove(at, "DURATION", None, zones)?;
-        record.set_time(at, "DUE", &due, zones)?;
-    }
-    match (&args.repeat, &start) {
-        (Some(never), _) if never.eq_ignore_ascii_case("never") => {
-            // Without a recurrence there is nothing for other components to change.
-            let text = record.texts().nth(at).unwrap_or_default().to_vec();
-            *record = Record::parse(text, zones)?;
-            for name in ["RRULE", "RDATE", "EXDATE", "EXRULE"] {
-                record.remove(0, name, None, zones)?;
-            }
-        }
-        (Some(_), Some(start)) => {
-            if let Some(rule) = args.rule(start, here)? {
-                record.set(at, "RRULE", &rule.to_string(), zones)?;
-            }
-        }
-        (Some(_), None) => return Err(Failure::usage("--repeat needs a --start")),
-        (None, Some(start)) if before.all_day != start.is_date() => {
-            // How a rule says its end depends on what the start is.
-            let rules = before.timing.map(|t| t.rules).unwrap_or_default();
-            if let [rule] = rules.as_slice()
-                && let Some(until) = rule.until
-            {
-                let mut rule = rule.clone();
-                rule.until = Some(end_of_rule(until, start));
-                record.set(at, "RRULE", &rule.to_string(), zones)?;
-            }
-        }
-        (None, _) => {}
-    }
-    Ok(())
-}
-
 /// Where and when it is for whoever changes the entry: in its own zone, unless another is said.
 fn zone_of(app: &App, record: &Record) -> Here {
     match record.main().start.as_ref().and_then(Time::zone) {
         Some(zone) if app.out.zone.is_none() => Here::now(zone.clone()),
         _ => here(&app.out),
     }
-}
-
-/// The end that leaves an entry as long as it was, by the clock, when it starts at another time.
-fn kept_end(before: &Option<Time>, end: &Option<Time>, start: &Time) -> Option<Ends> {
-    let (before, end) = (before.as_ref()?, end.as_ref()?);
-    if before == start {
-        return None;
-    }
-    if before.is_date() != start.is_date() {
-        return Some(Ends::After(TimeArgs::usual_length(start)));
-    }
-    let length = match (before, end) {
-        (Time::Zoned(wall, zone), Time::Zoned(other, its)) if zone == its => {
-            other.seconds() - wall.seconds()
-        }
-        (Time::Date(_) | Time::Floating(_), end) => end.wall().seconds() - before.wall().seconds(),
-        (before, end) => {
-            let zone = before
-                .zone()
-                .cloned()
-                .unwrap_or(etui::calendar::time::Zone::UTC);
-            end.at(&zone).seconds() - before.at(&zone).seconds()
-        }
-    };
-    let end = moved(start, Duration::from_seconds(length));
-    Some(Ends::At(end))
 }

@@ -13,7 +13,7 @@ use crate::commands::records::described::Described;
 use crate::commands::records::find::meant;
 use crate::errors::Result;
 use crate::output::json::calendar::{RecordObject, kind, status};
-use crate::output::{Out, plural, size};
+use crate::output::{plural, size};
 use crate::times::{Here, day, range, short, spoken_length, spoken_rule};
 
 const EXAMPLES: &str = "\
@@ -65,12 +65,13 @@ pub fn run(app: &mut App, name: Option<&str>, args: &Args) -> Result<()> {
         if i > 0 {
             app.out.line("")?;
         }
-        show(&mut app.out, stored, record, &here)?;
+        described(stored, record, &here).write(&mut app.out)?;
     }
     Ok(())
 }
 
-fn show(out: &mut Out, stored: &Stored<Record>, record: &Record, here: &Here) -> Result<()> {
+/// All about an entry.
+pub(super) fn described(stored: &Stored<Record>, record: &Record, here: &Here) -> Described {
     let main = record.main();
     let mut about = Described::new(match main.summary.as_deref() {
         Some(summary) => summary,
@@ -123,7 +124,7 @@ fn show(out: &mut Out, stored: &Stored<Record>, record: &Record, here: &Here) ->
     about.row("UID", stored.uid.clone());
     about.row("ETag", stored.etag.to_string());
     about.row("#", stored.id.to_string());
-    about.write(out)
+    about
 }
 
 /// When it is, on its own clock and on the one here.

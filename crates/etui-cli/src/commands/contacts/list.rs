@@ -1,11 +1,9 @@
 //! `etui contacts list`: everybody, in the order of the store's locale.
 
-use std::io::IsTerminal;
-
 use etui::contacts::{Card, Filter};
 
-use super::pager;
 use crate::app::App;
+use crate::commands::records::pager;
 use crate::commands::records::query::QueryArgs;
 use crate::errors::Result;
 use crate::output::Table;
@@ -67,17 +65,12 @@ pub fn run(app: &mut App, args: &Args) -> Result<()> {
             .say("No contacts yet. Bring some in: etui import contacts.vcf");
     }
     let plain = args.no_pager || app.out.json || !args.query.is_plain();
-    if !plain && app.out.terminal && std::io::stdin().is_terminal() && has_cursor() {
+    if !plain && pager::is_possible(&app.out) {
         return pager::run(app, &book);
     }
     let rows = book.query(&args.query.query(Filter::All, app.out.terminal)?)?;
     args.query.write(&mut app.out, &rows)?;
     args.query.tell_more(app, &rows, all)
-}
-
-/// Whether the terminal can do more than write lines.
-fn has_cursor() -> bool {
-    std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
 fn letters(app: &mut App, letters: &[etui::contacts::Letter]) -> Result<()> {

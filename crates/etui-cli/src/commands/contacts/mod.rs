@@ -5,7 +5,7 @@ mod books;
 mod edit;
 mod find;
 mod list;
-mod pager;
+mod paged;
 mod property;
 mod remove;
 mod restore;

@@ -6,6 +6,7 @@ pub mod change;
 pub mod described;
 pub mod editor;
 pub mod find;
+pub mod pager;
 pub mod property;
 pub mod query;
 pub mod remove;

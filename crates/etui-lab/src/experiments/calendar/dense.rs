@@ -125,7 +125,8 @@ fn ask(
     mut week: impl FnMut(u64, &Range<i64>) -> Result<Week, Error>,
 ) -> Result<(), Error> {
     let (ns, found) = week(TIMES, &middle(years))?;
-    if let Some(median) = stats::median(&ns) {
+    if let (Some(first), Some(median)) = (ns.first(), stats::median(&ns)) {
+        meter.record("first/wall_ns", *first);
         meter.record("middle/wall_ns", median);
     }
     meter.record("middle/hits", found.len() as f64);

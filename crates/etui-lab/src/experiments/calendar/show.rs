@@ -209,7 +209,8 @@ fn dense(view: &mut View<'_>, group: &GroupKey) -> Table {
         setting("daily"),
     );
     let caption = format!(
-        "In the middle of the data, and the median and the slowest of {} weeks spread over the \
+        "In the middle of the data, where the first time is that of a process that was just \
+         started, and the median and the slowest of {} weeks spread over the \
          hundred years before and after one day; of the same week three times the median.",
         setting("weeks"),
     );
@@ -219,6 +220,7 @@ fn dense(view: &mut View<'_>, group: &GroupKey) -> Table {
         &caption,
         &[
             time("in the middle", "middle"),
+            time("the first time", "first"),
             wanted("happen there", "middle/hits"),
             time("anywhere", "anywhere"),
             time("slowest", "worst"),

@@ -93,6 +93,11 @@ pub(super) trait Book {
     /// Looks at a record without taking it ("query").
     fn peek(&mut self, position: u64, look: &mut dyn FnMut(&[u8])) -> Result<(), Error>;
 
+    /// Looks at so many records from the first on.
+    fn peek_all(&mut self, records: u64, look: &mut dyn FnMut(&[u8])) -> Result<(), Error> {
+        (0..records).try_for_each(|position| self.peek(position, look))
+    }
+
     /// Takes a record ("get").
     fn take(&mut self, position: u64) -> Result<Vec<u8>, Error>;
 

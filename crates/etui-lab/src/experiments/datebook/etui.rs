@@ -5,8 +5,8 @@ use std::path::Path;
 
 use etui::calendar::datebook::{DateBook, Taken};
 use etui::calendar::zones::Zones;
-use etui::calendar::{Calendar, Column, Query, Record, Rows};
-use etui::{Durability, Store};
+use etui::calendar::{Calendar, Column, Columns, Query, Record};
+use etui::{Durability, RecordId, Store, Vfs};
 
 use super::super::shelf::etui::{Kept, options};
 use super::book::{self, Book, Counts, Form};
@@ -15,7 +15,7 @@ use crate::Error;
 
 /// Records given to a store at once.
 const BATCH: usize = 3_200;
-/// Records that the native arm fetches at once when it goes through the list.
+/// Numbers that the native arm asks for at once when it goes through the list.
 const PAGE: u64 = 256;
 
 /// Makes a store with so many records.
@@ -35,7 +35,7 @@ pub(super) fn make(path: &Path, records: u64) -> Result<(), Error> {
 
 /// Has a store that was copied notice that it is a copy, which costs its first commit a page.
 pub(super) fn settle(path: &Path) -> Result<(), Error> {
-    let store = open(path)?;
+    let store = open(path, Vfs::System)?;
     let calendar = store.calendar()?;
     let first = calendar.query(&page(0, 1))?;
     if let Some(first) = first.get(0) {
@@ -46,13 +46,15 @@ pub(super) fn settle(path: &Path) -> Result<(), Error> {
 }
 
 /// Opens a store.
-pub(super) fn open(path: &Path) -> Result<Store, Error> {
-    Ok(Store::open_with(path, &options(Durability::Full))?)
+pub(super) fn open(path: &Path, vfs: Vfs) -> Result<Store, Error> {
+    let mut options = options(Durability::Full);
+    options.vfs = vfs;
+    Ok(Store::open_with(path, &options)?)
 }
 
 /// Every record in order: what the store holds in the end.
 pub(super) fn contents(path: &Path, mut each: impl FnMut(&[u8])) -> Result<(), Error> {
-    let store = open(path)?;
+    let store = open(path, Vfs::System)?;
     let calendar = store.calendar()?;
     for row in calendar.query(&page(0, u64::MAX))?.iter() {
         each(row.record());
@@ -69,11 +71,12 @@ fn page(position: u64, limit: u64) -> Query {
         .limit(limit)
 }
 
-/// The calendar as a program uses it: pages of the list, and changes that are saved together.
+/// The calendar as a program uses it: one walk to look at all records, each record by its number
+/// to work on it, and changes that are saved together.
 pub(super) struct Native<'c> {
     calendar: &'c Calendar<'c>,
-    /// What was fetched, and from which position on.
-    fetched: Option<(u64, Rows)>,
+    /// Numbers of records in the list's order, and the position of the first of them.
+    listed: (u64, Vec<RecordId>),
     changed: Vec<Record>,
 }
 
@@ -81,26 +84,27 @@ impl<'c> Native<'c> {
     pub(super) fn new(calendar: &'c Calendar<'c>) -> Self {
         Self {
             calendar,
-            fetched: None,
+            listed: (0, Vec::new()),
             changed: Vec::new(),
         }
     }
 
-    /// The text at a position: one alone, or a page if it is the next.
-    fn at(&mut self, position: u64) -> Result<&[u8], Error> {
-        let until = |(from, rows): &(u64, Rows)| from + rows.len() as u64;
-        let there = |fetched: &(u64, Rows)| (fetched.0..until(fetched)).contains(&position);
-        if !self.fetched.as_ref().is_some_and(there) {
-            let goes_on = self.fetched.as_ref().map_or(0, until) == position;
+    /// The number of the record at a position: asked for alone, or with those behind it if it is
+    /// the next.
+    fn number(&mut self, position: u64) -> Result<RecordId, Error> {
+        let (from, listed) = &self.listed;
+        let until = from + listed.len() as u64;
+        if !(*from..until).contains(&position) {
+            let goes_on = until == position && position > 0;
             let limit = if goes_on { PAGE } else { 1 };
-            let rows = self.calendar.query(&page(position, limit))?;
-            self.fetched = Some((position, rows));
+            let rows = self
+                .calendar
+                .query(&page(position, limit).columns(Columns::NONE))?;
+            self.listed = (position, rows.ids().to_vec());
         }
-        self.fetched
-            .as_ref()
-            .and_then(|(from, rows)| rows.get((position - from) as usize))
-            .map(|row| row.record())
-            .ok_or_else(|| book::missing(position))
+        let (from, listed) = &self.listed;
+        let number = listed.get((position - from) as usize).copied();
+        number.ok_or_else(|| book::missing(position))
     }
 
     fn save(&mut self) -> Result<(), Error> {
@@ -118,12 +122,23 @@ impl Book for Native<'_> {
     }
 
     fn peek(&mut self, position: u64, look: &mut dyn FnMut(&[u8])) -> Result<(), Error> {
-        look(self.at(position)?);
+        let rows = self.calendar.query(&page(position, 1))?;
+        look(rows.get(0).ok_or_else(|| book::missing(position))?.record());
+        Ok(())
+    }
+
+    fn peek_all(&mut self, _records: u64, look: &mut dyn FnMut(&[u8])) -> Result<(), Error> {
+        self.calendar.for_each(|_, text| {
+            look(text);
+            Ok(())
+        })?;
         Ok(())
     }
 
     fn take(&mut self, position: u64) -> Result<Vec<u8>, Error> {
-        Ok(self.at(position)?.to_vec())
+        let number = self.number(position)?;
+        let record = self.calendar.by_id(number)?;
+        Ok(record.ok_or_else(|| book::missing(position))?.text)
     }
 
     fn release(&mut self, _position: u64, record: Vec<u8>, changed: bool) -> Result<(), Error> {

@@ -12,6 +12,8 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use ::etui::Vfs;
+
 use self::book::{Book, Form, Seen};
 use self::layer::{Cures, Layer};
 use self::plain::Plain;
@@ -30,6 +32,7 @@ const CURED: &str = "layer, all cures";
 const PLAIN: &str = "plain SQLite";
 const NATIVE: &str = "etui native";
 const VIEW: &str = "etui date book";
+const VIEW_REDO: &str = "etui date book, on etui-vfs";
 
 /// The most records that a run may count off to find positions; 100 million take seconds.
 const MOST_COUNTED_OFF: u64 = 400_000_000;
@@ -108,6 +111,9 @@ impl Test {
     /// Does the test with an open book; each record seen goes to `seen`.
     fn process(self, book: &mut dyn Book, positions: &[u64], seen: &mut Seen) -> Result<(), Error> {
         let form = book.form();
+        if self == Test::QueryAll {
+            return book.peek_all(positions.len() as u64, &mut |record| seen.push(record));
+        }
         for &position in positions {
             match self {
                 Test::Nothing | Test::QueryOne | Test::QueryAll => {
@@ -152,7 +158,7 @@ fn arms(every_cure: bool, syncs: u64) -> Vec<Arm> {
         .with("grouped", true);
     arms.push(Arm::new(CURED, Role::AllCures, all));
     arms.push(Arm::new(PLAIN, Role::Peer, settings().with("plain", true)));
-    for (name, way) in [(NATIVE, "native"), (VIEW, "view")] {
+    for (name, way) in [(NATIVE, "native"), (VIEW, "view"), (VIEW_REDO, "view-redo")] {
         arms.push(Arm::new(name, Role::Etui, settings().with("etui", way)));
     }
     arms
@@ -183,9 +189,11 @@ impl Experiment for Datebook {
                 close is one transaction. Plain SQLite keeps the packed records by position, which is the key, \
                 and uses one transaction likewise. \
                 etui's records are the texts themselves, so its programs read and change texts, \
-                where the others' unpack and pack; natively by pages of its list and one batch of \
-                what was changed, and through its date-book view, record by record. What was seen \
-                is compared after the clock has stopped. Of etui's close the first part makes the \
+                where the others' unpack and pack; natively by one walk to look \
+                at all (in the order of adding, which is the list's here), record by record by \
+                number to take them, and one batch of what was changed; through its date-book \
+                view, record by record, also with the store on etui's VFS. What was seen is \
+                compared after the clock has stopped. Of etui's close the first part makes the \
                 changes durable, the second closes the store. All: WAL, synchronous=FULL for syncs, the database flushed at close; the layer as \
                 found writes back at close with NORMAL, as waiting for every record would be \
                 slower than what the study saw. `Sync after each` does so many records as the \
@@ -282,10 +290,10 @@ impl Experiment for Datebook {
             Product::Layer(cures) => {
                 work.run(meter, || Ok(Box::new(Layer::open(&file, cures)?)))?
             }
-            Product::Etui { view } => {
+            Product::Etui { view, vfs } => {
                 etui::settle(&file)?;
                 flush(&file)?;
-                work.run_etui(meter, &file, view)?
+                work.run_etui(meter, &file, view, vfs)?
             }
         };
         work.record(meter);
@@ -323,14 +331,18 @@ impl Experiment for Datebook {
 enum Product {
     Layer(Cures),
     Plain,
-    Etui { view: bool },
+    Etui { view: bool, vfs: Vfs },
 }
 
 impl Product {
     fn of(settings: &Settings) -> Self {
         match settings.text("etui") {
             Ok(way) => Self::Etui {
-                view: way == "view",
+                view: way != "native",
+                vfs: match way {
+                    "view-redo" => Vfs::Etui,
+                    _ => Vfs::System,
+                },
             },
             Err(_) if settings.is("plain") => Self::Plain,
             Err(_) => Self::Layer(Cures {
@@ -389,8 +401,14 @@ impl Work {
 
     /// The same with a store around the book: closing it is a phase of its own, whose time is
     /// the close's, too.
-    fn run_etui(&mut self, meter: &mut Meter, file: &Path, view: bool) -> Result<Form, Error> {
-        let store = meter.phase("open", || timed(&mut self.spent, || etui::open(file)))?;
+    fn run_etui(
+        &mut self,
+        meter: &mut Meter,
+        file: &Path,
+        view: bool,
+        vfs: Vfs,
+    ) -> Result<Form, Error> {
+        let store = meter.phase("open", || timed(&mut self.spent, || etui::open(file, vfs)))?;
         let calendar = meter.phase("open", || timed(&mut self.spent, || Ok(store.calendar()?)))?;
         let form = self.run(meter, || {
             Ok(match view {

@@ -1,13 +1,15 @@
 //! What the results of `datebook` come to.
 
-use super::{BY_INDEX, CLEAN_CLOSE, CURED, FOUND, GROUPED, NAME, NATIVE, PLAIN, Test, VIEW, aims};
+use super::{
+    BY_INDEX, CLEAN_CLOSE, CURED, FOUND, GROUPED, NAME, NATIVE, PLAIN, Test, VIEW, VIEW_REDO, aims,
+};
 use crate::report::numbers::{self, whole};
 use crate::{
     Better, Cell, Chart, ChartKind, Column, GroupKey, Presentation, Results, Role, Row, Series,
     Shown, Table, Unit, Verdict, stacks,
 };
 
-const ARMS: [(&str, Role); 8] = [
+const ARMS: [(&str, Role); 9] = [
     (FOUND, Role::AsFound),
     (BY_INDEX, Role::Cure),
     (CLEAN_CLOSE, Role::Cure),
@@ -16,6 +18,7 @@ const ARMS: [(&str, Role); 8] = [
     (PLAIN, Role::Peer),
     (NATIVE, Role::Etui),
     (VIEW, Role::Etui),
+    (VIEW_REDO, Role::Etui),
 ];
 
 pub(super) const OPEN: &str = "open/wall_ns";
@@ -197,6 +200,7 @@ fn phases(asked: &Asked<'_>, stack: &str) -> Table {
             (PLAIN, Role::Peer),
             (NATIVE, Role::Etui),
             (VIEW, Role::Etui),
+            (VIEW_REDO, Role::Etui),
         ] {
             let cells: Vec<Cell> = [OPEN, "process/wall_ns", CLOSE, TOTAL]
                 .iter()

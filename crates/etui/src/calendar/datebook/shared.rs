@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::taken::{Locks, Taken};
 use crate::calendar::record::Record;
+use crate::collection::prepared::Prepared;
 use crate::collection::records::Writing;
-use crate::collection::shelf::Prepared;
 use crate::collection::{Condition, Derived, Deriving, ETag, Record as _, RecordId, changes, meta};
 use crate::engine::Size;
 use crate::error::{Error, Result};

@@ -5,11 +5,13 @@
 use std::time::Duration;
 
 use etui::RecordId;
-use etui::contacts::Letter;
+use etui::contacts::{Card, Field};
 
-use super::super::state::{Key, Want};
+use super::super::state::{Key, Landmark, Want};
 use super::*;
 use crate::output::one_line;
+
+type Pager = super::Pager<Field>;
 
 const PEOPLE: &[[&str; 4]] = &[
     [
@@ -41,29 +43,26 @@ fn answer(pager: &mut Pager, people: &[[&str; 4]]) {
                 let clean = |text: &str| one_line(text).into_owned();
                 let lines = people.iter().zip(1..).map(|(p, id)| Line {
                     id: RecordId(id),
-                    name: clean(p[0]),
-                    organization: clean(p[1]),
-                    phone: clean(p[2]),
-                    email: clean(p[3]),
+                    cells: p.iter().map(|cell| clean(cell)).collect(),
                 });
                 let total = people.len() as u64;
                 pager.page(lines.collect(), Some(total), Duration::from_micros(250));
             }
             Want::Count(_) => pager.counted(people.len() as u64),
-            Want::Letters => {
-                let letter = |label: &str, position| Letter {
+            Want::Landmarks => {
+                let letter = |label: &str, position| Landmark {
                     label: label.to_owned(),
                     position,
                 };
-                pager.letters(vec![letter("A", 0), letter("B", 1), letter("Z", 1)]);
+                pager.landmarks(vec![letter("A", 0), letter("B", 1), letter("Z", 1)]);
             }
-            Want::Contact(_) => {
+            Want::About(_) => {
                 let row = |label: &str, value: &str| (label.to_owned(), value.to_owned());
                 let rows = vec![
                     row("Organisation", "Example GmbH, Sales"),
                     row("Note", "likes tea, no milk\nand cake\x1b[2J"),
                 ];
-                pager.contact(Some(("Anna Müller".to_owned(), rows)));
+                pager.about(Some(("Anna Müller".to_owned(), rows)));
             }
         }
     }
@@ -71,7 +70,7 @@ fn answer(pager: &mut Pager, people: &[[&str; 4]]) {
 
 /// The screen as a terminal shows it; a wide character takes two cells.
 fn text(pager: &Pager) -> String {
-    let screen = screen(pager);
+    let screen = screen::<Card>(pager);
     assert_eq!(screen.lines.len(), pager.rows());
     let mut out = String::new();
     for line in &screen.lines {
@@ -169,7 +168,7 @@ fn what_is_typed_stands_above() {
 
     1 of 1   Enter: show   Esc: whole list
     ");
-    assert_eq!(screen(&pager).cursor, Some(11));
+    assert_eq!(screen::<Card>(&pager).cursor, Some(11));
     pager.key(Key::Char('('));
     insta::assert_snapshot!(text(&pager), @"
     Search: mül(
@@ -243,13 +242,13 @@ fn every_size_will_do() {
     for columns in 1..130 {
         for rows in 1..8 {
             let mut pager = pager((columns, rows), PEOPLE);
-            screen(&pager);
+            screen::<Card>(&pager);
             pager.key(Key::Enter);
             answer(&mut pager, PEOPLE);
-            screen(&pager);
+            screen::<Card>(&pager);
             pager.key(Key::Escape);
             pager.key(Key::Char('é'));
-            screen(&pager);
+            screen::<Card>(&pager);
         }
     }
 }

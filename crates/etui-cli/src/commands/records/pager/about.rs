@@ -1,4 +1,4 @@
-//! [`Contact`]: all about one contact, in lines of a width, that may be more than the screen has.
+//! [`About`]: all about one record, in lines of a width, that may be more than the screen has.
 
 use unicode_width::UnicodeWidthChar;
 
@@ -9,9 +9,9 @@ use crate::output::shown;
 /// On a narrower terminal, values stand behind their labels and not in a column of their own.
 const NARROW: usize = 48;
 
-/// All about a contact.
+/// All about a record.
 #[derive(Debug)]
-pub struct Contact {
+pub struct About {
     name: String,
     /// What is known of it, with labels.
     rows: Vec<(String, String)>,
@@ -19,7 +19,7 @@ pub struct Contact {
     top: usize,
 }
 
-impl Contact {
+impl About {
     /// With this name and these labels and values.
     pub fn new(name: String, rows: Vec<(String, String)>) -> Self {
         Self { name, rows, top: 0 }
@@ -137,12 +137,12 @@ mod tests {
         let rows = (0..9)
             .map(|n| ("Phone".to_owned(), n.to_string()))
             .collect();
-        let mut contact = Contact::new("Ada".to_owned(), rows);
-        assert!(!contact.scroll(&Key::Down, (80, 10)));
-        assert!(contact.scroll(&Key::End, (80, 4)));
-        assert_eq!(contact.top, 6);
-        assert!(contact.scroll(&Key::Down, (80, 4)));
-        assert_eq!(contact.top, 6);
-        assert!(!contact.scroll(&Key::Char('x'), (80, 4)));
+        let mut about = About::new("Ada".to_owned(), rows);
+        assert!(!about.scroll(&Key::Down, (80, 10)));
+        assert!(about.scroll(&Key::End, (80, 4)));
+        assert_eq!(about.top, 6);
+        assert!(about.scroll(&Key::Down, (80, 4)));
+        assert_eq!(about.top, 6);
+        assert!(!about.scroll(&Key::Char('x'), (80, 4)));
     }
 }

@@ -4,9 +4,9 @@
 use std::time::Duration;
 
 use etui::RecordId;
-use etui::contacts::{Filter, Letter};
+use etui::filter::{FieldSet, Filter};
 
-use super::contact::Contact;
+use super::about::About;
 
 /// What a person does.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,43 +29,49 @@ pub enum Key {
     DropWord,
     /// Removes all that was typed.
     DropAll,
-    /// Asks for a letter to go to.
+    /// Asks for a landmark to go to.
     Jump,
     Quit,
     /// One that means nothing here.
     Other,
 }
 
-/// A contact in the list; its texts are fit for a terminal.
+/// A record in the list; its texts are fit for a terminal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {
     pub id: RecordId,
-    pub name: String,
-    pub organization: String,
-    pub phone: String,
-    pub email: String,
+    /// What is shown of it, by columns.
+    pub cells: Vec<String>,
+}
+
+/// A place of the list that has a name: a letter, a year.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Landmark {
+    pub label: String,
+    /// The position of the first record from there on.
+    pub position: u64,
 }
 
 /// What the pager wants to know.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Want {
+pub enum Want<F: FieldSet> {
     /// Answered by [`Pager::page`].
     Page {
-        filter: Filter,
+        filter: Filter<F>,
         offset: u64,
         limit: u64,
     },
     /// How many those are. Answered by [`Pager::counted`].
-    Count(Filter),
-    /// Answered by [`Pager::letters`].
-    Letters,
-    /// Answered by [`Pager::contact`].
-    Contact(RecordId),
+    Count(Filter<F>),
+    /// Answered by [`Pager::landmarks`].
+    Landmarks,
+    /// Answered by [`Pager::about`].
+    About(RecordId),
 }
 
-/// What is done as soon as it is known where the letters are.
+/// What is done as soon as it is known where the landmarks are.
 #[derive(Debug, Clone, Copy)]
-enum LetterMove {
+enum LandmarkMove {
     Before,
     Next,
     Show,
@@ -75,16 +81,16 @@ enum LetterMove {
 #[derive(Debug)]
 pub enum Mode {
     List,
-    /// The list, and the letters to choose from.
-    Jump(Vec<Letter>),
-    Contact(Contact),
+    /// The list, and the landmarks to choose from.
+    Jump(Vec<Landmark>),
+    About(About),
 }
 
 /// The list on a terminal.
 #[derive(Debug)]
-pub struct Pager {
-    /// The address book's name.
-    pub book: String,
+pub struct Pager<F: FieldSet> {
+    /// The name of the address book or calendar.
+    pub name: String,
     /// What was typed to be searched for.
     pub text: String,
     /// Whether what is typed is searched for, whatever it is.
@@ -93,7 +99,7 @@ pub struct Pager {
     pub problem: Option<String>,
     /// What is to be told once.
     pub message: Option<String>,
-    /// The contacts shown.
+    /// The records shown.
     pub lines: Vec<Line>,
     /// The position of the first of them.
     pub top: u64,
@@ -108,21 +114,21 @@ pub struct Pager {
     pub mode: Mode,
     columns: usize,
     rows: usize,
-    filter: Filter,
+    filter: Filter<F>,
     /// Where the list stood before the search.
     before: (u64, u64),
     stale: bool,
     to_end: bool,
-    letter_move: Option<LetterMove>,
+    landmark_move: Option<LandmarkMove>,
     opens: Option<RecordId>,
     done: bool,
 }
 
-impl Pager {
+impl<F: FieldSet> Pager<F> {
     /// At the beginning of the list, on a terminal of so many columns and rows.
-    pub fn new(book: &str, (columns, rows): (usize, usize)) -> Self {
+    pub fn new(name: &str, (columns, rows): (usize, usize)) -> Self {
         Self {
-            book: book.to_owned(),
+            name: name.to_owned(),
             text: String::new(),
             searching: false,
             problem: None,
@@ -140,7 +146,7 @@ impl Pager {
             before: (0, 0),
             stale: true,
             to_end: false,
-            letter_move: None,
+            landmark_move: None,
             opens: None,
             done: false,
         }
@@ -161,8 +167,8 @@ impl Pager {
         self.rows.saturating_sub(2).max(1)
     }
 
-    /// Columns and rows for all about a contact.
-    pub fn contact_size(&self) -> (usize, usize) {
+    /// Columns and rows for all about a record.
+    pub fn about_size(&self) -> (usize, usize) {
         (self.columns, self.rows.saturating_sub(1).max(1))
     }
 
@@ -177,7 +183,7 @@ impl Pager {
     }
 
     /// What it wants to know next; `None`: it can be shown.
-    pub fn want(&self) -> Option<Want> {
+    pub fn want(&self) -> Option<Want<F>> {
         if self.stale {
             return Some(Want::Page {
                 filter: self.filter.clone(),
@@ -186,23 +192,23 @@ impl Pager {
                 limit: self.height() as u64 + 1,
             });
         }
-        if self.letter_move.is_some() {
-            return Some(Want::Letters);
+        if self.landmark_move.is_some() {
+            return Some(Want::Landmarks);
         }
         if self.to_end {
             return Some(Want::Count(self.filter.clone()));
         }
-        self.opens.map(Want::Contact)
+        self.opens.map(Want::About)
     }
 
     /// Whether what it wants must be known before this key: what is typed next does not need to
     /// wait for what was found so far, but what a key means depends on what is shown.
     pub fn must_know_before(&self, key: &Key) -> bool {
         let is_typing = matches!(key, Key::Char(_) | Key::Text(_) | Key::Backspace);
-        !is_typing || self.letter_move.is_some() || self.opens.is_some()
+        !is_typing || self.landmark_move.is_some() || self.opens.is_some()
     }
 
-    /// The contacts from position `top` on, how many there are if that is known, and how long it
+    /// The records from position `top` on, how many there are if that is known, and how long it
     /// took.
     pub fn page(&mut self, mut lines: Vec<Line>, total: Option<u64>, took: Duration) {
         self.stale = false;
@@ -231,23 +237,23 @@ impl Pager {
         self.selected = self.selected.clamp(self.top, end.max(self.top + 1) - 1);
     }
 
-    /// How many contacts the search finds.
+    /// How many records the search finds.
     pub fn counted(&mut self, total: u64) {
         self.total = Some(total);
         self.to_end = false;
         self.choose(total.saturating_sub(1));
     }
 
-    /// Where the letters are.
-    pub fn letters(&mut self, letters: Vec<Letter>) {
-        let mut positions = letters.iter().map(|letter| letter.position);
-        match self.letter_move.take() {
-            Some(LetterMove::Show) => self.mode = Mode::Jump(letters),
-            Some(LetterMove::Next) => {
+    /// Where the landmarks are.
+    pub fn landmarks(&mut self, marks: Vec<Landmark>) {
+        let mut positions = marks.iter().map(|mark| mark.position);
+        match self.landmark_move.take() {
+            Some(LandmarkMove::Show) => self.mode = Mode::Jump(marks),
+            Some(LandmarkMove::Next) => {
                 let next = positions.find(|p| *p > self.selected);
                 self.lead(next.unwrap_or(u64::MAX));
             }
-            Some(LetterMove::Before) => {
+            Some(LandmarkMove::Before) => {
                 let before = positions.take_while(|p| *p < self.selected).last();
                 self.lead(before.unwrap_or(0));
             }
@@ -255,12 +261,12 @@ impl Pager {
         }
     }
 
-    /// All about the contact that is chosen: its name, and what is known with labels. `None`: it
+    /// All about the record that is chosen: its name, and what is known with labels. `None`: it
     /// is not there any more.
-    pub fn contact(&mut self, described: Option<(String, Vec<(String, String)>)>) {
+    pub fn about(&mut self, described: Option<(String, Vec<(String, String)>)>) {
         self.opens = None;
         match described {
-            Some((name, rows)) => self.mode = Mode::Contact(Contact::new(name, rows)),
+            Some((name, rows)) => self.mode = Mode::About(About::new(name, rows)),
             None => {
                 self.message = Some("It was removed meanwhile.".to_owned());
                 self.stale = true;
@@ -282,16 +288,16 @@ impl Pager {
             self.done = true;
             return;
         }
-        let size = self.contact_size();
+        let size = self.about_size();
         match &mut self.mode {
             Mode::List => self.list_key(key),
-            Mode::Jump(letters) => {
-                let letters = std::mem::take(letters);
+            Mode::Jump(marks) => {
+                let marks = std::mem::take(marks);
                 self.mode = Mode::List;
-                self.jump_key(&key, &letters);
+                self.jump_key(&key, &marks);
             }
-            Mode::Contact(contact) => {
-                if !contact.scroll(&key, size) {
+            Mode::About(about) => {
+                if !about.scroll(&key, size) {
                     self.mode = Mode::List;
                     // Time may have passed.
                     self.stale = true;
@@ -325,11 +331,11 @@ impl Pager {
                 Some(total) => self.choose(total.saturating_sub(1)),
                 None => self.to_end = true,
             },
-            Key::Left if !self.is_search() => self.letter_move = Some(LetterMove::Before),
-            Key::Right if !self.is_search() => self.letter_move = Some(LetterMove::Next),
+            Key::Left if !self.is_search() => self.landmark_move = Some(LandmarkMove::Before),
+            Key::Right if !self.is_search() => self.landmark_move = Some(LandmarkMove::Next),
             Key::Jump => {
                 self.end_search();
-                self.letter_move = Some(LetterMove::Show);
+                self.landmark_move = Some(LandmarkMove::Show);
             }
             Key::Enter => {
                 let at = usize::try_from(self.selected - self.top).ok();
@@ -350,15 +356,18 @@ impl Pager {
         }
     }
 
-    /// In the list of letters: goes to the one typed; other keys lead back.
-    fn jump_key(&mut self, key: &Key, letters: &[Letter]) {
+    /// In the list of landmarks: goes to the one that begins with what is typed, or else ends so;
+    /// other keys lead back.
+    fn jump_key(&mut self, key: &Key, marks: &[Landmark]) {
         match key {
             Key::Char(typed) => {
                 let typed = typed.to_uppercase().to_string();
-                let begins = |l: &&Letter| l.label.to_uppercase().starts_with(&typed);
-                match letters.iter().find(begins) {
-                    Some(letter) => self.lead(letter.position),
-                    None => self.message = Some(format!("There is no letter {typed}.")),
+                let begins = |m: &&Landmark| m.label.to_uppercase().starts_with(&typed);
+                let ends = |m: &&Landmark| m.label.to_uppercase().ends_with(&typed);
+                let mark = marks.iter().find(begins);
+                match mark.or_else(|| marks.iter().find(ends)) {
+                    Some(mark) => self.lead(mark.position),
+                    None => self.message = Some(format!("There is no {typed} to go to.")),
                 }
             }
             Key::Left | Key::Right => self.list_key(key.clone()),
@@ -388,7 +397,7 @@ impl Pager {
     /// Looks for what is typed now; nothing: the list as it stood before.
     fn search(&mut self) {
         self.problem = None;
-        let filter = match self.text.parse::<Filter>() {
+        let filter = match self.text.parse::<Filter<F>>() {
             Ok(filter) => filter,
             Err(error) => {
                 self.problem = Some(error.problem);
@@ -432,7 +441,7 @@ impl Pager {
         self.top = top;
     }
 
-    /// Chooses the contact at this position, and shows it.
+    /// Chooses the record at this position, and shows it.
     fn choose(&mut self, position: u64) {
         let height = self.height() as u64;
         self.selected = position.min(self.last());
@@ -440,8 +449,8 @@ impl Pager {
         self.turn(self.top.clamp(lowest, self.selected));
     }
 
-    /// Chooses the contact at this position, and shows it as the first.
-    fn lead(&mut self, position: u64) {
+    /// Chooses the record at this position, and shows it as the first.
+    pub fn lead(&mut self, position: u64) {
         self.turn(position.min(self.last()));
         self.choose(position);
     }

@@ -2,7 +2,12 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+use etui::contacts::Field;
+
 use super::*;
+
+type Pager = super::Pager<Field>;
+type Want = super::Want<Field>;
 
 /// Plays the address book: names of so many contacts; a filter finds every tenth.
 fn answer(pager: &mut Pager, contacts: u64) -> Vec<Want> {
@@ -20,26 +25,23 @@ fn answer(pager: &mut Pager, contacts: u64) -> Vec<Want> {
                 let end = there.min(offset + limit);
                 let lines = (*offset..end).map(|n| Line {
                     id: RecordId(n as i64),
-                    name: format!("Name {n}"),
-                    organization: String::new(),
-                    phone: String::new(),
-                    email: String::new(),
+                    cells: vec![format!("Name {n}")],
                 });
                 let total = is_all.then_some(contacts);
                 pager.page(lines.collect(), total, Duration::from_micros(100));
             }
             Want::Count(_) => pager.counted(contacts / 10),
-            Want::Letters => pager.letters(letters()),
-            Want::Contact(id) => pager.contact(Some((format!("Name {}", id.0), Vec::new()))),
+            Want::Landmarks => pager.landmarks(letters()),
+            Want::About(id) => pager.about(Some((format!("Name {}", id.0), Vec::new()))),
         }
         wants.push(want);
     }
     wants
 }
 
-fn letters() -> Vec<Letter> {
+fn letters() -> Vec<Landmark> {
     [("A", 2), ("B", 40), ("C", 40), ("Ö", 70)]
-        .map(|(label, position)| Letter {
+        .map(|(label, position)| Landmark {
             label: label.to_owned(),
             position,
         })
@@ -169,7 +171,7 @@ fn what_cannot_be_searched_for_yet_leaves_the_list() {
 fn letters_lead_to_their_names() {
     let mut pager = pager(100);
     let wants = press(&mut pager, 100, &[Key::Jump]);
-    assert_eq!(wants, [Want::Letters]);
+    assert_eq!(wants, [Want::Landmarks]);
     assert!(matches!(pager.mode, Mode::Jump(_)));
     press(&mut pager, 100, &[Key::Char('b')]);
     assert_eq!(place(&pager), (40, 40, Some(100)));
@@ -182,7 +184,7 @@ fn letters_lead_to_their_names() {
     press(&mut pager, 100, &[Key::Left]);
     assert_eq!(place(&pager), (0, 0, Some(100)));
     press(&mut pager, 100, &[Key::Jump, Key::Char('z')]);
-    assert_eq!(pager.message.as_deref(), Some("There is no letter Z."));
+    assert_eq!(pager.message.as_deref(), Some("There is no Z to go to."));
     press(&mut pager, 100, &[Key::Jump, Key::Escape]);
     assert!(matches!(pager.mode, Mode::List));
     // From a search, too.
@@ -196,14 +198,14 @@ fn letters_lead_to_their_names() {
 fn a_contact_is_shown_until_a_key() {
     let mut pager = pager(100);
     let wants = press(&mut pager, 100, &[Key::Down, Key::Enter]);
-    assert_eq!(wants, [Want::Contact(RecordId(1))]);
-    assert!(matches!(pager.mode, Mode::Contact(_)));
+    assert_eq!(wants, [Want::About(RecordId(1))]);
+    assert!(matches!(pager.mode, Mode::About(_)));
     press(&mut pager, 100, &[Key::Char('q')]);
     assert!(matches!(pager.mode, Mode::List));
     assert!(!pager.is_done());
 
     pager.key(Key::Enter);
-    pager.contact(None);
+    pager.about(None);
     assert!(pager.message.is_some());
     press(&mut pager, 100, &[Key::Enter, Key::Quit]);
     assert!(pager.is_done());

@@ -2,13 +2,14 @@
 //!
 //! ```text
 //! Search: mül                          what is typed, or whose list it is
-//! >Anna Müller        0171 39200 02    the contacts; > is the chosen one
+//! >Anna Müller        0171 39200 02    the records; > is the chosen one
 //!  Jörg Müllermann
 //! 1 of 2   0.3 ms   Enter: show        where one is, what keys do
 //! ```
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
+use super::Paged;
 use super::state::{Line, Mode, Pager};
 use crate::output::{count, cut, duration};
 
@@ -18,7 +19,7 @@ pub enum Style {
     Plain,
     Bold,
     Dim,
-    /// The chosen contact.
+    /// The chosen record.
     Reverse,
 }
 
@@ -58,14 +59,14 @@ pub struct Screen {
 }
 
 /// What is to be seen.
-pub fn screen(pager: &Pager) -> Screen {
+pub fn screen<R: Paged>(pager: &Pager<R::Field>) -> Screen {
     let (columns, rows) = (pager.columns(), pager.rows());
     let mut screen = Screen::default();
-    if let Mode::Contact(contact) = &pager.mode {
-        let size = pager.contact_size();
-        screen.lines = contact.shown(size);
+    if let Mode::About(about) = &pager.mode {
+        let size = pager.about_size();
+        screen.lines = about.shown(size);
         screen.lines.resize(size.1, Vec::new());
-        let hint = match contact.fits(size) {
+        let hint = match about.fits(size) {
             true => "Any key: back",
             false => "Up, down: more   Any other key: back",
         };
@@ -75,17 +76,19 @@ pub fn screen(pager: &Pager) -> Screen {
         screen.lines.truncate(rows);
         return screen;
     }
-    let (title, cursor) = title(pager);
+    let (title, cursor) = title::<R>(pager);
     screen.cursor = cursor;
     screen.lines.push(title);
     let chosen = usize::try_from(pager.selected.saturating_sub(pager.top)).ok();
-    for (i, contact) in pager.lines.iter().enumerate() {
-        screen.lines.push(line(contact, columns, chosen == Some(i)));
+    for (i, record) in pager.lines.iter().enumerate() {
+        screen
+            .lines
+            .push(line::<R>(record, columns, chosen == Some(i)));
     }
     if pager.lines.is_empty() {
         let text = match pager.is_search() {
-            true => "Nobody is found.",
-            false => "No contacts.",
+            true => R::NONE_FOUND,
+            false => R::NONE,
         };
         screen.lines.push(vec![Span::cut(
             1,
@@ -95,16 +98,16 @@ pub fn screen(pager: &Pager) -> Screen {
         )]);
     }
     screen.lines.resize(pager.height() + 1, Vec::new());
-    screen.lines.push(status(pager));
+    screen.lines.push(status::<R>(pager));
     screen.lines.truncate(rows);
     screen
 }
 
-fn title(pager: &Pager) -> (Vec<Span>, Option<usize>) {
+fn title<R: Paged>(pager: &Pager<R::Field>) -> (Vec<Span>, Option<usize>) {
     let columns = pager.columns();
     if !pager.searching {
-        let mut spans = vec![Span::cut(0, &pager.book, columns, Style::Bold)];
-        let column = pager.book.width() + 3;
+        let mut spans = vec![Span::cut(0, &pager.name, columns, Style::Bold)];
+        let column = pager.name.width() + 3;
         let hint = "type to search";
         if column + hint.width() <= columns {
             spans.push(Span::new(column, hint, Style::Dim));
@@ -132,44 +135,17 @@ fn title(pager: &Pager) -> (Vec<Span>, Option<usize>) {
     (spans, Some(label.len() + text.width()))
 }
 
-/// Columns of a phone number.
-const PHONE: usize = 18;
 /// Between two columns.
-const GAP: usize = 2;
+pub const GAP: usize = 2;
 
-/// A contact in the list; the wider the terminal, the more of it.
-fn line(contact: &Line, columns: usize, chosen: bool) -> Vec<Span> {
+/// A record in the list; the wider the terminal, the more of it.
+fn line<R: Paged>(record: &Line, columns: usize, chosen: bool) -> Vec<Span> {
     let style = match chosen {
         true => Style::Reverse,
         false => Style::Plain,
     };
     let room = columns.saturating_sub(1);
-    let shared = |gaps: usize| room.saturating_sub(PHONE + gaps * GAP);
-    let name = match contact.name.is_empty() {
-        true => "(no name)",
-        false => &contact.name,
-    };
-    let cells: Vec<(&str, usize)> = match room {
-        0..38 => vec![(name, room)],
-        38..72 => vec![(name, shared(1)), (&contact.phone, PHONE)],
-        72..96 => {
-            let width = (shared(2) * 2 / 5).max(22);
-            vec![
-                (name, width),
-                (&contact.phone, PHONE),
-                (&contact.email, shared(2) - width),
-            ]
-        }
-        _ => {
-            let width = (shared(3) * 3 / 10).min(40);
-            vec![
-                (name, width),
-                (&contact.organization, width),
-                (&contact.phone, PHONE),
-                (&contact.email, shared(3) - 2 * width),
-            ]
-        }
-    };
+    let cells = R::layout(&record.cells, room);
     // The whole row, so that the chosen one is marked from end to end.
     let mut spans = Vec::new();
     match chosen {
@@ -186,15 +162,15 @@ fn line(contact: &Line, columns: usize, chosen: bool) -> Vec<Span> {
     spans
 }
 
-fn status(pager: &Pager) -> Vec<Span> {
+fn status<R: Paged>(pager: &Pager<R::Field>) -> Vec<Span> {
     let columns = pager.columns();
-    if let Mode::Jump(letters) = &pager.mode {
+    if let Mode::Jump(marks) = &pager.mode {
         let mut text = "Go to:".to_owned();
-        for (i, letter) in letters.iter().enumerate() {
-            let next = letters.get(i + 1).map(|l| l.position).or(pager.total);
-            if next.is_none_or(|next| next > letter.position) {
+        for (i, mark) in marks.iter().enumerate() {
+            let next = marks.get(i + 1).map(|m| m.position).or(pager.total);
+            if next.is_none_or(|next| next > mark.position) {
                 text.push(' ');
-                text.push_str(&letter.label);
+                text.push_str(&mark.label);
             }
         }
         return vec![Span::cut(0, &text, columns, Style::Plain)];
@@ -217,7 +193,7 @@ fn status(pager: &Pager) -> Vec<Span> {
         (true, true) => &["Esc: whole list", "Ctrl-C: quit"],
         (true, false) => &["Enter: show", "Esc: whole list", "Ctrl-C: quit"],
         (false, true) => &["q: quit"],
-        (false, false) => &["Enter: show", "q: quit", "Ctrl-G M: go to M"],
+        (false, false) => &["Enter: show", "q: quit", R::JUMP],
     };
     let took = duration(pager.took);
     for text in keys.iter().copied().chain([took.as_str()]) {

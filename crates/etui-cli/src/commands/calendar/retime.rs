@@ -1,0 +1,190 @@
+//! An entry gets another time.
+
+use etui::calendar::Record;
+use etui::calendar::time::{Duration, Time, Value, Zone};
+use etui::calendar::zones::Zones;
+
+use super::show::moved;
+use super::timed::{Ends, TimeArgs, end_of_rule};
+use crate::errors::{Failure, Result};
+use crate::times::{Here, is_end_of_day};
+
+/// Gives its component `at` the time that the options say; what names times of its recurrence goes
+/// along.
+pub fn retime(
+    record: &mut Record,
+    at: usize,
+    args: &TimeArgs,
+    here: &Here,
+    zones: &Zones,
+) -> Result<()> {
+    let before = record.main().clone();
+    let start = match (args.starts(here)?, &before.start) {
+        (Some(start), _) => Some(start),
+        (None, Some(Time::Zoned(wall, _))) if args.all_day => Some(Time::Date(wall.date())),
+        (None, Some(start)) if args.all_day => Some(Time::Date(start.wall().date())),
+        (None, start) => start.clone(),
+    };
+    if let (Some(start), true) = (&start, start != before.start) {
+        if let Some(before) = &before.start {
+            carry(record, at, before, start, zones)?;
+        }
+        record.set_time(at, "DTSTART", start, zones)?;
+    }
+    let ends = match &start {
+        Some(start) => match args.ends(start, here)? {
+            None => kept_end(&before.start, &before.end, start),
+            said => said,
+        },
+        None if args.end.is_some() || args.duration.is_some() => {
+            return Err(Failure::usage(
+                "it has no start; give it one with --start, or say when it is due: --due",
+            ));
+        }
+        None => None,
+    };
+    match ends {
+        Some(Ends::At(end)) => {
+            record.remove(at, "DURATION", None, zones)?;
+            record.set_time(at, "DTEND", &end, zones)?;
+        }
+        Some(Ends::After(length)) => {
+            record.remove(at, "DTEND", None, zones)?;
+            record.set(at, "DURATION", &length.to_string(), zones)?;
+        }
+        None => {}
+    }
+    if let Some(due) = args.due(here)? {
+        record.remove(at, "DURATION", None, zones)?;
+        record.set_time(at, "DUE", &due, zones)?;
+    }
+    match (&args.repeat, &start) {
+        (Some(never), _) if never.eq_ignore_ascii_case("never") => {
+            // Without a recurrence there is nothing for other components to change.
+            let text = record.texts().nth(at).unwrap_or_default().to_vec();
+            *record = Record::parse(text, zones)?;
+            for name in ["RRULE", "RDATE", "EXDATE", "EXRULE"] {
+                record.remove(0, name, None, zones)?;
+            }
+        }
+        (Some(_), Some(start)) => {
+            if let Some(rule) = args.rule(start, here)? {
+                record.set(at, "RRULE", &rule.to_string(), zones)?;
+            }
+        }
+        (Some(_), None) => return Err(Failure::usage("--repeat needs a --start")),
+        (None, _) => {}
+    }
+    Ok(())
+}
+
+/// Moves what names times of a recurrence by as much as its start is moved: times left out, times
+/// changed, and the rule's end, if that is a time.
+fn carry(record: &mut Record, at: usize, before: &Time, start: &Time, zones: &Zones) -> Result<()> {
+    let Some(timing) = record.main().timing.clone() else {
+        return Ok(());
+    };
+    let out: Vec<Time> = timing
+        .except_dates
+        .iter()
+        .map(|time| carried(time, before, start))
+        .collect();
+    if let Some(first) = out.first() {
+        record.remove(at, "EXDATE", None, zones)?;
+        record.set_time(at, "EXDATE", first, zones)?;
+        let values: Vec<String> = out.iter().map(|time| value_like(first, time)).collect();
+        record.set(at, "EXDATE", &values.join(","), zones)?;
+    }
+    let changes: Vec<(usize, Time)> = record
+        .items()
+        .enumerate()
+        .filter_map(|(i, item)| {
+            let replaces = item.timing.as_ref()?.replaces.as_ref()?;
+            Some((i, carried(&replaces.id, before, start)))
+        })
+        .collect();
+    for (i, id) in changes {
+        record.set_time(i, "RECURRENCE-ID", &id, zones)?;
+    }
+    if let [rule] = timing.rules.as_slice()
+        && let Some(until) = rule.until
+    {
+        let mut rule = rule.clone();
+        rule.until = Some(carried_end(until, before, start));
+        record.set(at, "RRULE", &rule.to_string(), zones)?;
+    }
+    Ok(())
+}
+
+/// A time of what started at `before`, now that it starts at `start`.
+fn carried(time: &Time, before: &Time, start: &Time) -> Time {
+    let wall = match (time, before.zone()) {
+        (Time::Zoned(..) | Time::Utc(_), Some(zone)) => zone.to_local(time.at(zone)),
+        _ => time.wall(),
+    };
+    let by = start.wall().seconds() - before.wall().seconds();
+    let wall = match time.is_date() && !start.is_date() {
+        // A day left out is the time on that day.
+        true => wall
+            .date()
+            .midnight()
+            .plus_seconds(start.wall().seconds() - start.wall().date().midnight().seconds()),
+        false => wall.plus_seconds(by),
+    };
+    match start {
+        Time::Date(_) => Time::Date(wall.date()),
+        Time::Floating(_) => Time::Floating(wall),
+        Time::Zoned(_, zone) => Time::Zoned(wall, zone.clone()),
+        Time::Utc(_) => Time::Utc(Zone::UTC.to_utc(wall)),
+    }
+}
+
+/// The value of a time beside `first` in one property.
+fn value_like(first: &Time, time: &Time) -> String {
+    match first {
+        // In UTC also where the zone's name is not written.
+        Time::Zoned(_, zone) if *zone == Zone::UTC => time.at(zone).to_string(),
+        _ => time.value().to_string(),
+    }
+}
+
+/// The end of a rule: the end of a day stays, a time goes along.
+fn carried_end(until: Value, before: &Time, start: &Time) -> Value {
+    let zone = before.zone().cloned().unwrap_or(Zone::UTC);
+    let local = match until {
+        Value::Utc(time) => zone.to_local(Zone::UTC.to_utc(time)),
+        Value::Local(time) => time,
+        Value::Date(_) => return end_of_rule(until, start),
+    };
+    if before.is_date() || is_end_of_day(local) {
+        return end_of_rule(Value::Date(local.date()), start);
+    }
+    let by = start.wall().seconds() - before.wall().seconds();
+    end_of_rule(Value::Local(local.plus_seconds(by)), start)
+}
+
+/// The end that leaves an entry as long as it was, by the clock, when it starts at another time.
+fn kept_end(before: &Option<Time>, end: &Option<Time>, start: &Time) -> Option<Ends> {
+    let (before, end) = (before.as_ref()?, end.as_ref()?);
+    if before == start {
+        return None;
+    }
+    if before.is_date() != start.is_date() {
+        return Some(Ends::After(TimeArgs::usual_length(start)));
+    }
+    let length = match (before, end) {
+        (Time::Zoned(wall, zone), Time::Zoned(other, its)) if zone == its => {
+            other.seconds() - wall.seconds()
+        }
+        (Time::Date(_) | Time::Floating(_), end) => end.wall().seconds() - before.wall().seconds(),
+        (before, end) => {
+            let zone = before
+                .zone()
+                .cloned()
+                .unwrap_or(etui::calendar::time::Zone::UTC);
+            end.at(&zone).seconds() - before.at(&zone).seconds()
+        }
+    };
+    let end = moved(start, Duration::from_seconds(length));
+    Some(Ends::At(end))
+}
