@@ -8,6 +8,7 @@ use rusqlite::types::ToSql;
 use crate::calendar::is_near;
 use crate::collection::keys::{Key, Keys};
 use crate::collection::list::block::Block;
+use crate::collection::times;
 use crate::collection::{ETag, Kind, changes, list, meta};
 use crate::error::Result;
 use crate::index::pending::Marks;
@@ -85,6 +86,7 @@ impl Store {
             schema(conn, &mut report)?;
             if report.is_clean() {
                 self.check_records(conn, &mut report)?;
+                shared_texts(conn, &mut report)?;
                 if self.is_derived_now(conn)? {
                     lists(conn, &mut report)?;
                 }
@@ -114,10 +116,11 @@ impl Store {
         let zones = RefCell::default();
         let mut statement = conn.prepare(
             "SELECT r.id, r.uid, r.etag, r.removed IS NULL, r.text, r.keys, r.sort, \
-                        c.kind, r.summary, r.shared \
+                        c.kind, r.summary, r.shared, r.collection \
                  FROM record r LEFT JOIN collection c ON c.id = r.collection",
         )?;
         let mut rows = statement.query([])?;
+        let mut of_times = [0, 0];
         while let Some(row) = rows.next()? {
             let blob = |column| -> Result<&[u8]> {
                 Ok(row
@@ -162,10 +165,25 @@ impl Store {
                              text says"
                         ));
                     }
+                    let times = match live {
+                        true => &derived.times,
+                        false => continue,
+                    };
+                    let (agree, rows) = times::agree(conn, row.get(10)?, id, blob(5)?, times)?;
+                    of_times = [of_times[0] + rows[0], of_times[1] + rows[1]];
+                    if !agree {
+                        report.add(format!(
+                            "{what} {id} ({uid}): when it happens, or is to be told of, is not kept \
+                             as its text says"
+                        ));
+                    }
                 }
                 Ok(_) => {}
                 Err(e) => report.add(format!("{what} {id} ({uid}): {e}")),
             }
+        }
+        if current && report.is_clean() && times::counts(conn)? != of_times {
+            report.add("times are kept of records that are not there".to_owned());
         }
         Ok(())
     }
@@ -289,6 +307,33 @@ fn sqlite_check(conn: &Connection, report: &mut CheckReport) -> Result<()> {
                 break;
             }
         }
+    }
+    Ok(())
+}
+
+/// What records share must be there, and be what its hash says.
+fn shared_texts(conn: &Connection, report: &mut CheckReport) -> Result<()> {
+    let mut statement = conn.prepare("SELECT id, hash, text FROM shared")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let text = row.get_ref(2)?.as_bytes_or_null().ok().flatten();
+        if ETag::of(text.unwrap_or_default()).0 != row.get_ref(1)?.as_bytes().unwrap_or_default() {
+            let id: i64 = row.get(0)?;
+            report.add(format!(
+                "calendar object {id}: its text is not what its hash says"
+            ));
+        }
+    }
+    let missing: i64 = conn.query_row(
+        "SELECT count(*) FROM record \
+         WHERE shared IS NOT NULL AND shared NOT IN (SELECT id FROM shared)",
+        [],
+        |r| r.get(0),
+    )?;
+    if missing > 0 {
+        report.add(format!(
+            "the calendar objects of {missing} records are not there"
+        ));
     }
     Ok(())
 }

@@ -45,10 +45,11 @@ fn help_teaches() {
       -q, --quiet         Say nothing but what was asked for
 
     Examples:
-      etui demo                          see what it does, on an address book made up for you
+      etui demo                          see what it does, on data made up for you
       etui import contacts.vcf           bring in your own contacts
       etui contacts find ann             who was Ann again?
       etui contacts show 17              all about contact number 17
+      etui calendar agenda week          what is on this week
       etui export -o contacts.vcf        take everything out again, byte for byte
 
     Exit codes: 0 done, 1 failed, 2 not understood, 3 something was refused, 4 nothing found,
@@ -280,10 +281,11 @@ fn mistyped_commands_get_a_hint() {
       -q, --quiet         Say nothing but what was asked for
 
     Examples:
-      etui demo                          see what it does, on an address book made up for you
+      etui demo                          see what it does, on data made up for you
       etui import contacts.vcf           bring in your own contacts
       etui contacts find ann             who was Ann again?
       etui contacts show 17              all about contact number 17
+      etui calendar agenda week          what is on this week
       etui export -o contacts.vcf        take everything out again, byte for byte
 
     Exit codes: 0 done, 1 failed, 2 not understood, 3 something was refused, 4 nothing found,

@@ -28,7 +28,7 @@
 
 use std::ops::Range;
 
-use rusqlite::Connection;
+use rusqlite::{Connection, OptionalExtension};
 
 use super::keys::{Key, KeyWriter, Keys};
 use crate::error::Result;
@@ -151,6 +151,53 @@ pub(crate) fn remove(conn: &Connection, collection: i64, record: i64, keys: &[u8
         }
     }
     Ok(())
+}
+
+/// Whether the rows that a record's stored keys lead to say what is derived of it now; and how many
+/// rows those are. Where an instant lies may be others' to say: the rules of its zone.
+pub(crate) fn agree(
+    conn: &Connection,
+    collection: i64,
+    record: i64,
+    keys: &[u8],
+    now: &Times,
+) -> Result<(bool, [i64; 2])> {
+    let mut series = conn.prepare_cached(
+        "SELECT times FROM series \
+         WHERE collection = ?1 AND class = ?2 AND first = ?3 AND record = ?4",
+    )?;
+    let mut alarm = conn.prepare_cached(
+        "SELECT what FROM alarm \
+         WHERE collection = ?1 AND floating = ?2 AND at = ?3 AND record = ?4",
+    )?;
+    let (mut all, mut due) = (Vec::new(), Vec::new());
+    for (key, value) in Keys(keys) {
+        match (key, value) {
+            (Key::Series, place) => {
+                let (class, first) = place.split_at_checked(8).unwrap_or_default();
+                let row = (collection, moment(class), moment(first), record);
+                all.push(series.query_row(row, |r| r.get(0)).optional()?);
+            }
+            (Key::Alarm, [floating, at @ ..]) => {
+                let row = (collection, floating, moment(at), record);
+                due.push(alarm.query_row(row, |r| r.get(0)).optional()?);
+            }
+            _ => {}
+        }
+    }
+    let counts = [all.len() as i64, due.len() as i64];
+    let texts: Vec<Option<Vec<u8>>> = now.series.iter().map(|s| Some(s.times.clone())).collect();
+    let whats: Vec<Option<Vec<u8>>> = now.alarms.iter().map(|a| Some(a.what.clone())).collect();
+    Ok((all == texts && due == whats, counts))
+}
+
+/// How many rows there are in all.
+pub(crate) fn counts(conn: &Connection) -> Result<[i64; 2]> {
+    Ok(conn.query_row(
+        "SELECT (SELECT count(*) FROM series), (SELECT count(*) FROM alarm)",
+        [],
+        |r| Ok([r.get(0)?, r.get(1)?]),
+    )?)
 }
 
 /// Calls `visit` with the record and times of each series that may have to do with a range.

@@ -46,7 +46,12 @@ ID is the number in the first column of lists, or a UID.";
 #[command(after_help = EXAMPLES, arg_required_else_help = true)]
 pub struct Args {
     /// The calendar [default: the first one; for agenda, freebusy and alarms: all of them]
-    #[arg(long, global = true, value_name = "NAME", help_heading = "Options")]
+    #[arg(
+        long,
+        global = true,
+        value_name = "NAME",
+        help_heading = "Options of calendar commands"
+    )]
     calendar: Option<String>,
     /// Read and show times in this zone, such as Europe/Berlin [default: this computer's]
     #[arg(
@@ -54,7 +59,7 @@ pub struct Args {
         global = true,
         value_name = "ZONE",
         value_parser = times::zone,
-        help_heading = "Options"
+        help_heading = "Options of calendar commands"
     )]
     zone: Option<Zone>,
     #[command(subcommand)]

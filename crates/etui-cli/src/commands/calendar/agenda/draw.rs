@@ -205,7 +205,7 @@ mod tests {
         fn no_line_is_wider_than_the_terminal(
             title in "\\PC{0,60}",
             place in "\\PC{0,60}",
-            room in 36usize..120,
+            room in 0usize..120,
             recurs: bool,
             tentative: bool,
         ) {
@@ -213,7 +213,8 @@ mod tests {
             one.recurs = recurs;
             one.mark = if tentative { Mark::Tentative } else { Mark::Sure };
             let line = text(Part::Whole(at(0, 9), at(0, 10)), &one, Some(room));
-            prop_assert!(line.width() <= room, "{} in {room}", line.width());
+            // Less is no room for a time and the marks.
+            prop_assert!(room < 36 || line.width() <= room, "{} in {room}", line.width());
         }
     }
 }

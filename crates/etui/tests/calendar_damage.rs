@@ -1,0 +1,149 @@
+//! A calendar whose rows another program, or a failing disk, has changed: every question is
+//! answered or fails with an error, nothing panics, and making everything anew mends what is
+//! derived.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod support;
+
+use std::fs;
+use std::ops::ControlFlow;
+
+use etui::Store;
+use etui::calendar::time::{Date, Timestamp, Zone};
+use etui_testkit::calendars::Calendars;
+use etui_testkit::fixtures::icalendar::ALL;
+use etui_testkit::rng::SplitMix64;
+use rusqlite::Connection;
+use rusqlite::types::Value;
+use support::{clean, directory};
+
+/// Columns of what a calendar keeps, and how its rows are told apart.
+const COLUMNS: [(&str, &str, &str); 17] = [
+    ("record", "id", "text"),
+    ("record", "id", "summary"),
+    ("record", "id", "sort"),
+    ("record", "id", "keys"),
+    ("record", "id", "shared"),
+    ("record", "id", "places"),
+    ("shared", "id", "text"),
+    ("shared", "id", "hash"),
+    ("series", "record", "class"),
+    ("series", "record", "first"),
+    ("series", "record", "until"),
+    ("series", "record", "alarm"),
+    ("series", "record", "due"),
+    ("series", "record", "times"),
+    ("alarm", "record", "at"),
+    ("alarm", "record", "what"),
+    ("list_block", "id", "entries"),
+];
+
+fn changed(value: Value, rng: &mut SplitMix64) -> Value {
+    let whole = [i64::MIN, -1, 0, 1, 1 << 40, i64::MAX];
+    match value {
+        Value::Blob(mut bytes) => {
+            match rng.below(4) {
+                0 => bytes.truncate(rng.below(bytes.len() as u32 + 1) as usize),
+                1 => bytes = (0..rng.below(40)).map(|_| rng.next_u64() as u8).collect(),
+                _ => {
+                    for _ in 0..=rng.below(4) {
+                        let at = rng.below(bytes.len().max(1) as u32) as usize;
+                        if let Some(byte) = bytes.get_mut(at) {
+                            *byte = rng.next_u64() as u8;
+                        }
+                    }
+                }
+            }
+            Value::Blob(bytes)
+        }
+        Value::Null => Value::Null,
+        _ => Value::Integer(whole[rng.below(whole.len() as u32) as usize]),
+    }
+}
+
+/// Asks everything; errors are fine.
+fn ask(store: &Store) {
+    let calendar = store.calendar().unwrap();
+    let berlin = Zone::named("Europe/Berlin").unwrap();
+    let day = |y| Zone::UTC.to_utc(Date::new(y, 3, 1).unwrap().midnight());
+    for range in [day(2026)..day(2027), Timestamp::MIN..Timestamp::MAX] {
+        let _ = calendar.between_at_most(range, &berlin, 200);
+    }
+    let _ = calendar.free_busy(day(2026)..day(2027), &berlin);
+    let _ = calendar.alarms(day(2026), 20, &berlin);
+    let _ = calendar.alarms(Timestamp::MIN, 20, &berlin);
+    let _ = calendar.export(&mut Vec::new());
+    let _ = calendar.all().map(|all| all.iter().count());
+    for entry in Calendars::new(9).take(5) {
+        let _ = calendar.record(&entry.uid);
+    }
+    if let Ok(mut book) = calendar.date_book() {
+        for index in 0..10 {
+            let _ = book.peek(index);
+            if let Ok(taken) = book.take(index) {
+                let _ = taken.record();
+                book.release(taken);
+            }
+        }
+        let _ = book.close();
+    }
+    let _ = calendar.import(ALL[0].bytes, &mut |_| ControlFlow::Continue(()));
+    let _ = store.check();
+}
+
+#[test]
+fn changed_rows_are_answered_or_refused() {
+    let (_dir, source) = directory();
+    let store = Store::open(&source).unwrap();
+    let calendar = store.calendar().unwrap();
+    for fixture in ALL {
+        calendar
+            .import(fixture.bytes, &mut |_| ControlFlow::Continue(()))
+            .unwrap();
+    }
+    let mut some = Vec::new();
+    etui_testkit::calendars::write_ics(&mut some, 9, etui_testkit::calendars::Span::USUAL, 60)
+        .unwrap();
+    calendar
+        .import(&some[..], &mut |_| ControlFlow::Continue(()))
+        .unwrap();
+    clean(&store);
+    store.close().unwrap();
+    let mut rng = SplitMix64::new(77);
+    for round in 0..60 {
+        let (_dir, path) = directory();
+        fs::copy(&source, &path).unwrap();
+        let (table, key, column) = COLUMNS[rng.below(COLUMNS.len() as u32) as usize];
+        let conn = Connection::open(&path).unwrap();
+        let mut really = false;
+        for _ in 0..3 {
+            let pick =
+                format!("SELECT {key}, {column} FROM {table} ORDER BY {key} LIMIT 1 OFFSET ?1");
+            let count: u32 = conn
+                .query_row(&format!("SELECT count(*) FROM {table}"), [], |r| r.get(0))
+                .unwrap();
+            let row = conn.query_row(&pick, [rng.below(count)], |r| {
+                Ok((r.get::<_, i64>(0)?, r.get::<_, Value>(1)?))
+            });
+            let (id, value) = row.unwrap();
+            let update = format!("UPDATE OR IGNORE {table} SET {column} = ?2 WHERE {key} = ?1");
+            let new = changed(value.clone(), &mut rng);
+            really |= conn.execute(&update, (id, &new)).unwrap() > 0 && new != value;
+        }
+        conn.close().unwrap();
+        println!("round {round}: {table}.{column}");
+        let store = Store::open(&path).unwrap();
+        ask(&store);
+        // What is changed is told of. Where an instant lies is its zone's to say, and what is due
+        // next is moved on; places are an order that nothing else tells.
+        let moves = ["sort", "alarm", "due", "until", "places"].contains(&column);
+        let is_seen = !store.check().unwrap().is_clean();
+        assert!(is_seen || moves || !really, "{table}.{column}");
+        // What is derived from whole texts is made anew.
+        if !["text", "hash", "shared", "places"].contains(&column) {
+            store.repair().unwrap();
+            clean(&store);
+        }
+    }
+}
