@@ -47,6 +47,7 @@ mod engine;
 mod error;
 pub mod filter;
 pub mod import;
+mod inbox;
 mod index;
 mod notify;
 pub mod query;

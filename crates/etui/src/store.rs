@@ -284,6 +284,7 @@ impl Store {
     /// # Errors
     /// [`Error::NoCollection`] when the store has none; whatever reading reports.
     pub fn calendar(&self) -> Result<Calendar<'_>> {
+        self.drain_inbox()?;
         let calendar = self
             .engine
             .read(|conn| names::first(conn, Kind::Calendar))?;
@@ -295,6 +296,7 @@ impl Store {
     /// # Errors
     /// [`Error::NoCollection`], with the names there are.
     pub fn calendar_named(&self, name: &str) -> Result<Calendar<'_>> {
+        self.drain_inbox()?;
         let calendar = self
             .engine
             .read(|conn| names::named(conn, Kind::Calendar, name))?;
@@ -541,7 +543,7 @@ impl Store {
         meta::set(conn, meta::DERIVATION, derivation(order))
     }
 
-    /// Takes in what other programs wrote through the view `contact`.
+    /// Takes in what other programs wrote through the views `contact` and `calendar_record`.
     pub(crate) fn drain_inbox(&self) -> Result<()> {
         if self.is_read_only() {
             return Ok(());
@@ -552,7 +554,7 @@ impl Store {
                 .query_row([], |r| r.get::<_, bool>(0))?)
         })?;
         if waiting {
-            self.write(|conn| crate::contacts::inbox::drain(conn, &self.deriving()?))?;
+            self.write(|conn| crate::inbox::drain(conn, &self.deriving()?))?;
         }
         Ok(())
     }

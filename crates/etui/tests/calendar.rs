@@ -421,3 +421,95 @@ fn busy_times_are_joined() {
         ]
     );
 }
+
+#[test]
+fn a_record_with_zones_of_its_own_keeps_them() {
+    let (_dir, path) = directory();
+    let zone = "BEGIN:VTIMEZONE\r\nTZID:Ours\r\nBEGIN:STANDARD\r\nDTSTART:19700101T000000\r\n\
+        TZOFFSETFROM:+0330\r\nTZOFFSETTO:+0330\r\nEND:STANDARD\r\nEND:VTIMEZONE\r\n";
+    let mut zones = Zones::new();
+    zones.define(&etui::calendar::zones::Definition::parse(zone.as_bytes()));
+    let text = "BEGIN:VEVENT\r\nUID:a\r\nSUMMARY:a\r\n\
+        DTSTART;TZID=Ours:20260101T100000\r\nEND:VEVENT\r\n";
+    let store = Store::open(&path).unwrap();
+    let calendar = store.calendar().unwrap();
+    calendar
+        .save(&Record::parse(text, &zones).unwrap())
+        .unwrap();
+    store.repair().unwrap();
+    let day = at("20260101T000000Z")..at("20260102T000000Z");
+    let found = told(&calendar.between(day.clone(), &Zone::UTC).unwrap());
+    assert_eq!(found, ["20260101T063000Z 20260101T063000Z a"]);
+    let (stored, mut record) = calendar.record("a").unwrap().unwrap();
+    let zones = calendar.zones(stored.id).unwrap();
+    record.set(0, "LOCATION", "there", &zones).unwrap();
+    calendar.save(&record).unwrap();
+    let mut out = Vec::new();
+    calendar.export(&mut out).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    assert_eq!(text.matches("BEGIN:VTIMEZONE").count(), 1, "{text}");
+    let other = store.create_calendar("Other").unwrap();
+    assert_eq!(import(&other, text.as_bytes()).warned, 0);
+    assert_eq!(told(&other.between(day, &Zone::UTC).unwrap()), found);
+    clean(&store);
+}
+
+#[test]
+fn plain_sqlite_reads_and_writes_calendars() {
+    let (_dir, path) = directory();
+    let store = Store::open(&path).unwrap();
+    let calendar = store.calendar().unwrap();
+    for uid in ["edit", "rename", "remove"] {
+        let lines = "DTSTART:20260105T090000Z\r\nRRULE:FREQ=DAILY\r\n";
+        calendar.save(&event(uid, lines)).unwrap();
+    }
+    store.create_calendar("Work").unwrap();
+    store.close().unwrap();
+
+    let conn = rusqlite::Connection::open(&path).unwrap();
+    let count = "SELECT count(*) FROM calendar_record WHERE calendar = 'Calendar'";
+    let count: i64 = conn.query_row(count, [], |r| r.get(0)).unwrap();
+    assert_eq!(count, 3);
+    let text = |uid: &str, day: &str| {
+        let lines = format!("DTSTART:{day}T090000Z\r\n");
+        event(uid, &lines).into_text()
+    };
+    let update = "UPDATE calendar_record SET ics = ?2 WHERE uid = ?1";
+    conn.execute(update, ("edit", text("edit", "20260106")))
+        .unwrap();
+    conn.execute(update, ("rename", text("renamed", "20260107")))
+        .unwrap();
+    conn.execute("DELETE FROM calendar_record WHERE uid = 'remove'", ())
+        .unwrap();
+    let insert = "INSERT INTO calendar_record (calendar, ics) VALUES (?1, ?2)";
+    let object = ALL.iter().find(|f| f.name == "google.ics").unwrap();
+    conn.execute(insert, ("Work", object.bytes)).unwrap();
+    conn.execute(insert, ("Work", "no calendar")).unwrap();
+    let error = conn.execute(insert, ("None", "x")).unwrap_err();
+    assert!(
+        error.to_string().contains("no calendar of this name"),
+        "{error}"
+    );
+    conn.close().map_err(|(_, e)| e).unwrap();
+
+    let store = Store::open(&path).unwrap();
+    let calendar = store.calendar().unwrap();
+    let range = at("20260101T000000Z")..at("20270101T000000Z");
+    let found = told(&calendar.between(range, &Zone::UTC).unwrap());
+    assert_eq!(
+        found,
+        [
+            "20260106T090000Z 20260106T090000Z edit",
+            "20260107T090000Z 20260107T090000Z renamed"
+        ]
+    );
+    let work = store.calendar_named("Work").unwrap();
+    let other = store.create_calendar("Other").unwrap();
+    assert_eq!(import(&other, object.bytes).good(), work.count().unwrap());
+    let mut out = Vec::new();
+    work.export(&mut out).unwrap();
+    assert!(out == object.bytes);
+    let report = store.check().unwrap();
+    assert!(report.is_clean(), "{:?}", report.problems);
+    assert_eq!(report.inbox.len(), 1, "{:?}", report.inbox);
+}

@@ -13,7 +13,7 @@ use etui::calendar::ics::{
 };
 use etui::calendar::time::{Date, Zone};
 use etui::calendar::zones::{Definition, Zones};
-use etui::calendar::{Added, Record, RecordError};
+use etui::calendar::{Joined, Record, RecordError};
 use etui_testkit::calendars::{self, Calendars, Shape, Span};
 use etui_testkit::fixtures::icalendar::ALL;
 use proptest::collection::vec;
@@ -103,11 +103,10 @@ impl Kept {
             }
             let of_uid = |r: &&mut (Record, _)| r.0.uid() == group.uid.as_deref();
             let (record, places) = kept.records.iter_mut().find(of_uid).unwrap();
-            for component in &group.components {
-                assert_eq!(record.add(component, &zones), Ok(Added::New));
-                places.push(place(component));
-            }
-            assert!(record.holds(&group.components));
+            let more = Record::parse(group.text(), &zones).unwrap();
+            let joined = record.join(more);
+            assert!(joined.iter().all(|j| *j == Joined::Taken));
+            places.extend(group.components.iter().map(place));
         }
         kept
     }

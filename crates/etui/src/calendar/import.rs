@@ -240,7 +240,11 @@ impl<R: Read> Source for Objects<R> {
             Ok(record) => {
                 let warnings = record.items().flat_map(|i| &i.warnings);
                 let warnings = warnings.map(ToString::to_string).collect();
-                let from = Provenance { object, places };
+                let from = Provenance {
+                    object,
+                    places,
+                    is_made: false,
+                };
                 let item = Item::new(record, line, last_line);
                 Ok(item.from(Some(from)).warnings(warnings))
             }
@@ -251,5 +255,32 @@ impl<R: Read> Source for Objects<R> {
                 excerpt,
             }),
         }
+    }
+}
+
+/// The records in a text by itself: whole calendar objects, or the components of one UID. Why there
+/// is something in it that cannot be kept, if there is.
+pub(crate) fn items(text: Vec<u8>) -> std::result::Result<Vec<Item<Record>>, String> {
+    let begin = text.trim_ascii_start().get(..15).unwrap_or_default();
+    if !begin.eq_ignore_ascii_case(b"BEGIN:VCALENDAR") {
+        let record = Record::parse(text, &Zones::new()).map_err(|e| e.to_string())?;
+        return Ok(vec![Item::new(record, 1, 1)]);
+    }
+    let mut source = Objects::new(&*text);
+    let mut items: Vec<Item<Record>> = Vec::new();
+    while let Some(portion) = source.next().map_err(|e| e.to_string())? {
+        let item = Objects::<&[u8]>::read(portion)
+            .map_err(|refused| format!("line {}: {}", refused.line, refused.reason))?;
+        let uid = item.record.identity();
+        if items.iter().any(|known| known.record.identity() == uid) {
+            return Err(format!(
+                "components with the UID {uid} stand apart: put them one behind the other"
+            ));
+        }
+        items.push(item);
+    }
+    match items.is_empty() {
+        true => Err("a calendar without an event, to-do or journal entry".to_owned()),
+        false => Ok(items),
     }
 }

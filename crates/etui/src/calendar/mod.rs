@@ -35,7 +35,7 @@ mod derive;
 mod export;
 mod filter;
 pub mod ics;
-mod import;
+pub(crate) mod import;
 pub(crate) mod known;
 mod moment;
 pub(crate) mod objects;
@@ -54,10 +54,10 @@ pub use filter::{Field, Filter};
 pub(crate) use moment::is_near;
 pub use query::{Column, Columns, Entry, Query, Row, Rows};
 pub use range::Occurrence;
-pub use record::{
-    Action, Added, Alarm, Class, Draft, Item, Person, Record, RecordError, Status, Trigger,
-};
+pub use record::{Action, Alarm, Class, Draft, Item, Person, Record, RecordError, Status, Trigger};
 pub use summary::Summary;
+
+pub use crate::collection::Joined;
 
 use crate::collection::{self, Collection};
 use crate::view;

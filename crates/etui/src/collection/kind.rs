@@ -5,6 +5,7 @@ use std::fmt;
 
 use rusqlite::Connection;
 
+use super::shared::Provenance;
 use super::times::Times;
 use crate::error::Result;
 use crate::text::order::Order;
@@ -144,6 +145,12 @@ pub trait Record: Sized + Send {
     fn join(&mut self, other: Self) -> Vec<Joined> {
         let _ = other;
         vec![Joined::Refused]
+    }
+
+    /// What of it is shared with others, if it came from nowhere.
+    #[doc(hidden)]
+    fn provenance(&self) -> Option<Provenance> {
+        None
     }
 
     /// Of how many parts it is.

@@ -29,8 +29,8 @@ use std::str::FromStr;
 
 pub use changes::{Change, ChangeKind, Changes, Token};
 pub use handle::Collection;
-pub(crate) use kind::{Derived, Deriving, Joined, Origin};
-pub use kind::{Kind, Record};
+pub(crate) use kind::{Derived, Deriving, Origin};
+pub use kind::{Joined, Kind, Record};
 pub use read::{Page, Reader, Stored, Texts};
 
 /// The version of a record's content: the first 16 bytes of BLAKE3 over its text.

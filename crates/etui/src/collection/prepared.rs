@@ -16,6 +16,8 @@ pub(crate) struct Prepared<'r> {
     text: &'r [u8],
     derived: Cow<'r, Derived>,
     from: Option<&'r Provenance>,
+    /// Where it comes from by itself.
+    made: Option<Provenance>,
 }
 
 impl<'r> Prepared<'r> {
@@ -31,6 +33,7 @@ impl<'r> Prepared<'r> {
             text: record.text(),
             derived: Cow::Owned(derived),
             from: None,
+            made: record.provenance(),
         }
     }
 
@@ -41,6 +44,7 @@ impl<'r> Prepared<'r> {
             text,
             derived: Cow::Borrowed(derived),
             from: None,
+            made: None,
         }
     }
 
@@ -76,7 +80,7 @@ impl<'r> Prepared<'r> {
             sort: &self.derived.sort,
             summary: &self.derived.summary,
             times: &self.derived.times,
-            from: self.from,
+            from: self.from.or(self.made.as_ref()),
         }
     }
 

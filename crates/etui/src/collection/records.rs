@@ -225,8 +225,10 @@ fn replace(
     ))?;
     if let Some(from) = new.from {
         let origin = from.origin(conn)?;
-        conn.prepare_cached("UPDATE record SET shared = ?2, places = ?3 WHERE id = ?1")?
-            .execute((found.id, origin.shared, origin.places))?;
+        conn.prepare_cached(
+            "UPDATE record SET shared = ?2, places = ?3 WHERE id = ?1 AND (shared IS NULL OR ?4)",
+        )?
+        .execute((found.id, origin.shared, origin.places, !from.is_made))?;
     }
     if !found.removed {
         times::remove(conn, collection, found.id, &keys)?;

@@ -96,14 +96,28 @@ impl Object {
 
 /// Where a record on its way in came from.
 #[derive(Debug, Clone)]
-pub(crate) struct Provenance {
+pub struct Provenance {
     /// The object.
     pub(crate) object: Arc<Object>,
     /// Its components' numbers there; `u32::MAX`: it was not there.
     pub(crate) places: Vec<u32>,
+    /// It came from nowhere: the object was made for the zones it needs. One that it came from
+    /// before stays.
+    pub(crate) is_made: bool,
 }
 
 impl Provenance {
+    /// Of a record of `components` components, from an object made for it.
+    pub(crate) fn made(frame: Vec<u8>, zones: Vec<Vec<u8>>, components: usize) -> Self {
+        let object = Object::default();
+        object.end(frame, Arc::new(zones));
+        Self {
+            object: Arc::new(object),
+            places: vec![u32::MAX; components],
+            is_made: true,
+        }
+    }
+
     /// Whether both came from the same object.
     pub(crate) fn is_same_object(&self, other: &Self) -> bool {
         let row = |p: &Self| p.object.state().row;
@@ -130,6 +144,7 @@ impl Provenance {
         Self {
             object: Arc::new(Object::known(shared)),
             places: all,
+            is_made: false,
         }
     }
 }

@@ -10,7 +10,6 @@
 
 mod card;
 mod filter;
-pub(crate) mod inbox;
 pub(crate) mod keys;
 mod letters;
 mod query;

@@ -110,13 +110,13 @@ struct Run<'a, 's, R> {
 
 /// A record of the input.
 pub(crate) struct Item<R> {
-    pub(super) record: R,
+    pub(crate) record: R,
     /// A record with its UID came before.
     pub(super) repeated: bool,
     pub(super) line: u64,
     pub(super) last_line: u64,
     /// Where it came from, if that is kept.
-    pub(super) from: Option<Provenance>,
+    pub(crate) from: Option<Provenance>,
     /// What of it was not understood.
     warnings: Vec<String>,
 }

@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn a_gram_is_three_characters() {
-        assert_eq!(grams(" a"), []);
+        assert!(grams(" a").is_empty());
         assert_eq!(grams(" anna ").len(), 4);
         assert_eq!(grams("山田太")[0], (0x5c71 << 42) | (0x7530 << 21) | 0x592a);
         assert!(grams("\u{10ffff}\u{10ffff}\u{10ffff}")[0] > 0);

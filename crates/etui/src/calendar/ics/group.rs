@@ -7,13 +7,8 @@
 //! ```
 //!
 //! Only the components of one UID are held at a time, and a number for each UID met. Who imports
-//! saves a group as a record, and adds one that `continues` to the record saved before
-//! ([`Record::add`](crate::calendar::Record::add)).
-//!
-//! An import that comes a second time meets such records whole: the first group is less than what
-//! is stored. So that nothing changes, a group that the stored record has all components of
-//! ([`Record::holds`](crate::calendar::Record::holds)) and more is not saved over it before the
-//! end of the input tells that nothing follows.
+//! saves a group as a record, and joins one that `continues` to the record of its UID
+//! ([`Record::join`](crate::calendar::Record::join)).
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};

@@ -5,7 +5,7 @@ use super::component_time;
 use crate::calendar::TimingWarning;
 use crate::calendar::ics::{Head, Kind};
 use crate::calendar::recurrence::Timing;
-use crate::calendar::time::{Duration, Time};
+use crate::calendar::time::{Duration, Time, Zone};
 use crate::calendar::zones::Zones;
 use crate::import::lines::{ContentLine, ContentLines, Edge};
 use crate::import::values::{list, param, unescape, value_of};
@@ -144,6 +144,8 @@ pub struct Item {
     pub warnings: Vec<TimingWarning>,
     /// Its alarms; those without a time that is understood are left out.
     pub alarms: Vec<Alarm>,
+    /// The zones that it knows by their file's definitions alone, by `TZID`.
+    pub(in crate::calendar) own_zones: Vec<(String, Zone)>,
     /// The `TZID`s it uses, each once.
     pub tzids: Vec<String>,
 }
@@ -238,6 +240,7 @@ impl Item {
             timing,
             warnings,
             alarms: Vec::new(),
+            own_zones: Vec::new(),
             tzids: Vec::new(),
         }
     }
@@ -247,6 +250,9 @@ impl Item {
             && self.tzids.len() < MOST_ZONES
             && !self.tzids.contains(&tzid)
         {
+            if let Some(zone) = zones.own(&tzid) {
+                self.own_zones.push((tzid.clone(), zone.clone()));
+            }
             self.tzids.push(tzid);
         }
         // Group names are vCard's, not iCalendar's.

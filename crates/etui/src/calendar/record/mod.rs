@@ -33,11 +33,13 @@ use rusqlite::Connection;
 
 use super::component::time_of as component_time;
 use super::derive::{derive, name_of};
-use super::ics::{Kind, MAX_COMPONENT, RawComponent};
+use super::ics::{Frame, Kind, MAX_COMPONENT};
 use super::objects::ZonesOf;
 use super::recurrence::{Series, Timing};
-use super::zones::Zones;
-use crate::collection::{self, Derived, Deriving, Joined};
+use super::time::{Date, Zone};
+use super::zones::{Definition, Zones};
+use crate::collection::shared::Provenance;
+use crate::collection::{self, Derived, Deriving, ETag, Joined};
 use crate::import::clean::{as_utf8, utf16};
 use crate::import::edit::ending;
 use crate::import::lines::{Edge, delimiter, is_blank};
@@ -104,17 +106,6 @@ fn place_of(kind: Kind, replaces: Option<&str>) -> u64 {
     hasher.finish()
 }
 
-/// What became of a component that came to a record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Added {
-    /// It is the record's last now.
-    New,
-    /// The record had it, byte for byte.
-    Repeated,
-    /// The record has another one for the same instance, and keeps it.
-    Refused,
-}
-
 impl PartialEq for Record {
     fn eq(&self, other: &Self) -> bool {
         self.text == other.text
@@ -148,11 +139,36 @@ impl collection::Record for Record {
     }
 
     fn join(&mut self, other: Self) -> Vec<Joined> {
-        self.take_in(other)
+        self.join(other)
     }
 
     fn parts(&self) -> usize {
         self.components.len()
+    }
+
+    fn provenance(&self) -> Option<Provenance> {
+        let items = || self.components.iter().map(|c| &c.item);
+        let mut zones: Vec<&(String, Zone)> = Vec::new();
+        for own in items().flat_map(|i| &i.own_zones) {
+            if !zones.iter().any(|(tzid, _)| *tzid == own.0) {
+                zones.push(own);
+            }
+        }
+        if zones.is_empty() {
+            return None;
+        }
+        let starts = items().filter_map(|i| i.start.as_ref());
+        let since = starts.map(|t| t.wall().date()).min();
+        let since = since.unwrap_or(Date::MAX).plus_days(-366);
+        let define = |(tzid, zone): &(String, Zone)| {
+            let name = tzid.clone();
+            let definition = Definition::of(zone, since);
+            Definition { name, ..definition }.to_text()
+        };
+        let texts: Vec<Vec<u8>> = zones.into_iter().map(define).collect();
+        let frame = Frame::plain().with_zones(texts.iter().map(|t| ETag::of(t)));
+        let frame = frame.as_bytes().to_vec();
+        Some(Provenance::made(frame, texts, self.components.len()))
     }
 
     fn derive(&self, with: &Deriving<'_>) -> Derived {
@@ -276,12 +292,14 @@ impl Record {
     }
 
     /// Puts the components of another record with its UID behind its own, as far as it has none in
-    /// their place; tells what became of each.
-    pub(crate) fn take_in(&mut self, other: Self) -> Vec<Joined> {
+    /// their place; tells what became of each. Of another UID, or in another encoding, all are
+    /// refused.
+    pub fn join(&mut self, other: Self) -> Vec<Joined> {
         if self.text == other.text {
             return vec![Joined::Known; other.components.len()];
         }
-        if self.uid().is_none() || self.uid() != other.uid() {
+        let differ = utf16(&self.text) != utf16(&other.text);
+        if self.uid().is_none() || self.uid() != other.uid() || differ {
             return vec![Joined::Refused; other.components.len()];
         }
         let mut outcomes = Vec::with_capacity(other.components.len());
@@ -312,37 +330,6 @@ impl Record {
             });
         }
         outcomes
-    }
-
-    /// Whether all these components are the record's, byte for byte.
-    #[must_use]
-    pub fn holds(&self, components: &[RawComponent]) -> bool {
-        let mine: std::collections::HashSet<&[u8]> = self.texts().collect();
-        components.iter().all(|c| mine.contains(&*c.bytes))
-    }
-
-    /// Puts a component with the record's UID behind the others.
-    ///
-    /// # Errors
-    /// [`RecordError`]: another UID or none, too large.
-    pub fn add(&mut self, component: &RawComponent, zones: &Zones) -> Result<Added, RecordError> {
-        let same = self
-            .components
-            .iter()
-            .find(|c| c.item.kind == component.kind && c.replaces == component.replaces);
-        if let Some(same) = same {
-            return Ok(match self.text[same.span.clone()] == *component.bytes {
-                true => Added::Repeated,
-                false => Added::Refused,
-            });
-        }
-        let mut text = self.text.clone();
-        if !matches!(text.last(), Some(b'\n' | b'\r' | 0)) {
-            text.extend_from_slice(ending(&text));
-        }
-        text.extend_from_slice(&component.bytes);
-        *self = Self::parse(text, zones)?;
-        Ok(Added::New)
     }
 }
 

@@ -14,16 +14,6 @@ fn event(body: &str) -> String {
     format!("BEGIN:VEVENT\r\nUID:1\r\n{body}END:VEVENT\r\n")
 }
 
-fn raw(text: &str) -> RawComponent {
-    let input = format!("BEGIN:VCALENDAR\r\n{text}END:VCALENDAR\r\n");
-    crate::calendar::ics::Reader::new(input.as_bytes())
-        .find_map(|piece| match piece.unwrap() {
-            crate::calendar::ics::Piece::Component(component) => Some(component),
-            _ => None,
-        })
-        .unwrap()
-}
-
 #[test]
 fn what_is_no_record_is_refused() {
     let no = |text: &str| Record::parse(text, &Zones::new()).unwrap_err();
@@ -227,18 +217,16 @@ fn other_encodings_are_kept_until_they_are_changed() {
 fn components_come_to_a_record() {
     let zones = Zones::new();
     let mut record = parse(event("DTSTART:20260701T090000Z\r\nRRULE:FREQ=DAILY\r\n").trim_end());
-    let change = raw(&event(
-        "RECURRENCE-ID:20260702T090000Z\r\nDTSTART:20260702T100000Z\r\n",
-    ));
-    assert!(!record.holds(std::slice::from_ref(&change)));
-    assert_eq!(record.add(&change, &zones), Ok(Added::New));
-    assert_eq!(record.add(&change, &zones), Ok(Added::Repeated));
-    assert!(record.holds(std::slice::from_ref(&change)));
-    let other = raw(&event("RECURRENCE-ID:20260702T090000Z\r\n"));
-    assert_eq!(record.add(&other, &zones), Ok(Added::Refused));
+    let change = event("RECURRENCE-ID:20260702T090000Z\r\nDTSTART:20260702T100000Z\r\n");
+    assert_eq!(record.join(parse(&change)), [Joined::Taken]);
+    assert_eq!(record.join(parse(&change)), [Joined::Known]);
+    let other = event("RECURRENCE-ID:20260702T090000Z\r\n");
+    assert_eq!(record.join(parse(&other)), [Joined::Refused]);
     assert_eq!(record.items().len(), 2);
-    let stranger = raw("BEGIN:VEVENT\r\nUID:2\r\nRECURRENCE-ID:20260703\r\nEND:VEVENT\r\n");
-    assert_eq!(record.add(&stranger, &zones), Err(RecordError::Several));
+    let again = Record::parse(record.text(), &zones).unwrap();
+    assert!(again.items().eq(record.items()));
+    let stranger = "BEGIN:VEVENT\r\nUID:2\r\nRECURRENCE-ID:20260703\r\nEND:VEVENT\r\n";
+    assert_eq!(record.join(parse(stranger)), [Joined::Refused]);
 }
 
 #[test]

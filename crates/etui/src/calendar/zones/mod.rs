@@ -54,6 +54,11 @@ impl Zones {
         }
     }
 
+    /// What `tzid` means by a definition alone, and by nothing else.
+    pub(crate) fn own(&self, tzid: &str) -> Option<&Zone> {
+        self.known.get(unquoted(tzid))
+    }
+
     /// What `tzid` means; `None` if nobody knows: its times are floating.
     #[must_use]
     pub fn resolve(&self, tzid: &str) -> Option<Zone> {

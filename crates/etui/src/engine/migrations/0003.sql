@@ -38,3 +38,32 @@ CREATE TABLE alarm (
 
 INSERT OR IGNORE INTO collection (kind, name)
 SELECT 'calendar', 'Calendar' FROM meta WHERE key = 'store_id';
+
+-- Calendars for plain SQLite, as address books have it: what is written waits in the inbox.
+
+ALTER TABLE inbox ADD COLUMN kind TEXT NOT NULL DEFAULT 'contacts';
+
+CREATE VIEW calendar_record (calendar, uid, ics) AS
+    SELECT c.name, r.uid, r.text
+    FROM record r JOIN collection c ON c.id = r.collection
+    WHERE c.kind = 'calendar' AND r.removed IS NULL;
+
+CREATE TRIGGER calendar_insert INSTEAD OF INSERT ON calendar_record BEGIN
+    SELECT raise(ABORT, 'the column ics is missing') WHERE NEW.ics IS NULL;
+    SELECT raise(ABORT, 'there is no calendar of this name') WHERE NOT EXISTS
+        (SELECT 1 FROM collection
+         WHERE kind = 'calendar' AND name = coalesce(NEW.calendar, 'Calendar'));
+    INSERT INTO inbox (kind, book, uid, vcard)
+    VALUES ('calendar', coalesce(NEW.calendar, 'Calendar'), NULL, CAST(NEW.ics AS BLOB));
+END;
+
+CREATE TRIGGER calendar_update INSTEAD OF UPDATE ON calendar_record BEGIN
+    SELECT raise(ABORT, 'only the ics of a record can be changed; its uid is in it')
+        WHERE NEW.calendar IS NOT OLD.calendar OR NEW.uid IS NOT OLD.uid OR NEW.ics IS NULL;
+    INSERT INTO inbox (kind, book, uid, vcard)
+    VALUES ('calendar', NEW.calendar, OLD.uid, CAST(NEW.ics AS BLOB));
+END;
+
+CREATE TRIGGER calendar_delete INSTEAD OF DELETE ON calendar_record BEGIN
+    INSERT INTO inbox (kind, book, uid, vcard) VALUES ('calendar', OLD.calendar, OLD.uid, NULL);
+END;

@@ -1,0 +1,151 @@
+//! What other programs wrote through the views `contact` and `calendar_record`, with plain SQLite
+//! and no parser.
+//!
+//! The views' triggers put every INSERT, UPDATE and DELETE into the table `inbox`; it is taken in
+//! when a program next opens a collection. What cannot be kept stays in the inbox, where
+//! `etui check` tells of it.
+//!
+//! A calendar's entry is the components of one UID, or whole calendar objects.
+
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, OptionalExtension};
+
+use crate::calendar;
+use crate::collection::prepared::Prepared;
+use crate::collection::records::{self, Writing};
+use crate::collection::{Condition, Deriving, Kind, Record, names};
+use crate::contacts::Card;
+use crate::error::{Error, Result};
+use crate::import::run::Item;
+
+/// Takes in all that can be; inside a write transaction.
+pub(crate) fn drain(conn: &Connection, with: &Deriving<'_>) -> Result<()> {
+    Writing::run(conn, with.order, |writing| {
+        let mut last = 0;
+        while let Some(entry) = next(conn, last)? {
+            last = entry.id;
+            match take_in(conn, writing, with, &entry)? {
+                Ok(()) => conn.execute("DELETE FROM inbox WHERE id = ?1", [entry.id])?,
+                Err(problem) => {
+                    tracing::warn!(entry.id, problem, "left in the inbox");
+                    conn.execute(
+                        "UPDATE inbox SET problem = ?2 WHERE id = ?1",
+                        (entry.id, problem),
+                    )?
+                }
+            };
+        }
+        Ok(())
+    })
+}
+
+/// What somebody wrote.
+struct Entry {
+    id: i64,
+    kind: Option<Kind>,
+    /// The collection's name.
+    name: String,
+    /// Remove this one first.
+    uid: Option<String>,
+    /// Then save this.
+    text: Option<Vec<u8>>,
+}
+
+fn next(conn: &Connection, last: i64) -> Result<Option<Entry>> {
+    Ok(conn
+        .prepare_cached(
+            "SELECT id, kind, book, uid, vcard FROM inbox WHERE id > ?1 AND problem IS NULL \
+             ORDER BY id LIMIT 1",
+        )?
+        .query_row([last], |r| {
+            let uid = Some(r.get_ref(3)?).filter(|v| *v != ValueRef::Null);
+            Ok(Entry {
+                id: r.get(0)?,
+                kind: Kind::of_stored(&text(r.get_ref(1)?)),
+                name: text(r.get_ref(2)?),
+                uid: uid.map(text),
+                text: r.get(4)?,
+            })
+        })
+        .optional()?)
+}
+
+/// Text that another program wrote, which need not be UTF-8.
+fn text(value: ValueRef<'_>) -> String {
+    String::from_utf8_lossy(value.as_bytes().unwrap_or_default()).into_owned()
+}
+
+/// Takes in an entry, or tells why it cannot be.
+fn take_in(
+    conn: &Connection,
+    writing: &mut Writing<'_>,
+    with: &Deriving<'_>,
+    entry: &Entry,
+) -> Result<std::result::Result<(), String>> {
+    let Some(kind) = entry.kind else {
+        return Ok(Err(
+            "it is for no kind of collection that is known".to_owned()
+        ));
+    };
+    let collection = match names::named(conn, kind, &entry.name) {
+        Ok(named) => named.id,
+        Err(error @ Error::NoCollection { .. }) => return Ok(Err(error.to_string())),
+        Err(e) => return Err(e),
+    };
+    let bytes = entry.text.clone();
+    let mut put = Put {
+        conn,
+        writing,
+        with,
+        collection,
+        uid: entry.uid.as_deref(),
+        saved: Vec::new(),
+    };
+    match kind {
+        Kind::Contacts => {
+            let card = bytes.map(Card::parse).transpose();
+            match card {
+                Ok(card) => put.all(card.map(|c| Item::new(c, 1, 1)))?,
+                Err(error) => return Ok(Err(Error::from(error).to_string())),
+            }
+        }
+        Kind::Calendar => match bytes.map(calendar::import::items).transpose() {
+            Ok(items) => put.all(items.unwrap_or_default())?,
+            Err(problem) => return Ok(Err(problem)),
+        },
+    }
+    let saved = put.saved;
+    // An UPDATE that gave the record another UID is a removal of the one it was.
+    if let Some(uid) = entry.uid.as_ref().filter(|uid| !saved.contains(uid)) {
+        records::remove(conn, writing, collection, uid, Condition::Always)?;
+    }
+    Ok(Ok(()))
+}
+
+/// Saves the records of an entry.
+struct Put<'p, 'o> {
+    conn: &'p Connection,
+    writing: &'p mut Writing<'o>,
+    with: &'p Deriving<'p>,
+    collection: i64,
+    /// The record that the entry is about.
+    uid: Option<&'p str>,
+    /// The UIDs of what was saved.
+    saved: Vec<String>,
+}
+
+impl Put<'_, '_> {
+    fn all<R: Record>(&mut self, items: impl IntoIterator<Item = Item<R>>) -> Result<()> {
+        for item in items {
+            let mut one = Prepared::new(&item.record, self.with).from(item.from.as_ref());
+            if let Some(uid) = self.uid
+                && item.record.uid().is_none()
+            {
+                one = one.known_as(uid);
+            }
+            one.put(self.conn, self.writing, self.collection, Condition::Always)?;
+            self.saved.push(one.uid().to_owned());
+        }
+        Ok(())
+    }
+}
