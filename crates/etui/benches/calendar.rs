@@ -203,13 +203,30 @@ fn date_book() {
             }
             let peek = per(begin);
             let begin = Instant::now();
+            calendar
+                .for_each(|_, text| {
+                    black_box(text);
+                    Ok(())
+                })
+                .unwrap();
+            let all = per(begin);
+            let begin = Instant::now();
+            for index in 0..count {
+                book.look(index, |_, text| {
+                    black_box(text);
+                })
+                .unwrap();
+            }
+            let look = per(begin);
+            let begin = Instant::now();
             for index in 0..count {
                 let taken = book.take(index).unwrap();
                 book.release(taken);
             }
             let clean = per(begin);
             println!(
-                "   a record: by_id {native:.1?}, peek {peek:.1?}, take and release {clean:.1?}"
+                "   a record: for_each {all:.1?}, look {look:.1?}; by_id {native:.1?}, \
+                 peek {peek:.1?}, take and release {clean:.1?}"
             );
         }
         if count <= 12_800 {

@@ -60,6 +60,13 @@ fn records_are_numbered_in_the_order_of_time() {
         assert_eq!(stored.id, entries[usize::try_from(index).unwrap()].id);
     }
     assert_eq!(book.peek(300).unwrap(), None);
+    // Looking is peeking, in any order too.
+    for index in (0..300).chain([7, 5, 6, 150, 299, 298]) {
+        let seen = book.look(index, |id, text| (id, text.to_vec())).unwrap();
+        let stored = book.peek(index).unwrap().unwrap();
+        assert_eq!(seen, Some((stored.id, stored.text)));
+    }
+    assert_eq!(book.look(300, |_, _| ()).unwrap(), None);
     assert!(matches!(
         book.take(300),
         Err(Error::NoIndex {
@@ -90,6 +97,9 @@ fn a_dirty_release_is_seen_at_once_and_durable_after_a_sync() {
         book.release_dirty(taken, record).unwrap();
         assert_eq!(title(&mut book, index), format!("New {index}"));
         assert_eq!(title(&mut beside, index), format!("New {index}"));
+        let new = format!("New {index}");
+        let looked = book.look(index, |_, t| String::from_utf8_lossy(t).contains(&new));
+        assert_eq!(looked.unwrap(), Some(true));
     }
     // Another program sees nothing of it,
     assert_eq!(other.token().unwrap(), before);

@@ -335,6 +335,17 @@ fn why(measure: &str, arm: &str) -> &'static str {
             "open" | "close" => {
                 "etui also checks the file's marks, whether it is a copy, and its order"
             }
+            "rss" | "pss" | "vms" | "private_dirty" => {
+                "not known: the events that are kept are the same"
+            }
+            "first" => {
+                "not profiled: a process's first range opens a connection of its own and reads \
+                 what recurs, which is kept"
+            }
+            "week_events" | "year_events" => {
+                "one statement hands out the texts with the times; etui looks up each record by \
+                 its number"
+            }
             _ => "one statement made by hand for this question, over one table",
         };
     }
@@ -342,9 +353,8 @@ fn why(measure: &str, arm: &str) -> &'static str {
         _ if saving && arm == SHIPPED => {
             "it is not durable when the save returns: its file is written after the reply"
         }
-        "close" | "open" => {
-            "the server keeps the calendar in memory; a client only joins and leaves"
-        }
+        _ if saving => "it writes its whole file at once: few writes, of many bytes",
+        "close" => "the client only leaves; what the server does then is not waited for",
         "vms" => {
             "address space is reserved in large pieces before it is used, so that it hardly grows \
              with the events"

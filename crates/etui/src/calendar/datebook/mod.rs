@@ -43,7 +43,7 @@ mod purge;
 pub(crate) mod shared;
 mod taken;
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OptionalExtension};
@@ -60,6 +60,9 @@ pub use taken::Taken;
 /// How old the state may be that is looked at. What another program changed in so short a time
 /// before a record was taken is noticed by the sync, like any change by other means.
 const AGE: Duration = Duration::from_millis(10);
+
+/// Bytes that are read along at the most.
+const MOST_AHEAD: usize = 256 << 10;
 
 impl<'s> Calendar<'s> {
     /// Opens the calendar as a date book.
@@ -97,6 +100,9 @@ struct State {
     /// A part of the list: the position of its first entry, and the entries.
     first: u64,
     ids: Vec<i64>,
+    /// Texts that were read along, and the position that was looked at last.
+    ahead: Ahead,
+    looked: Option<u64>,
 }
 
 impl<'s> DateBook<'s> {
@@ -118,6 +124,38 @@ impl<'s> DateBook<'s> {
             Some(id) => self.stored(id),
             None => Ok(None),
         }
+    }
+
+    /// Calls `visit` with the number and the text of record `index`, without taking it; `None` beyond
+    /// the last. Going through records in their order costs about as much as
+    /// [`Calendar::for_each`](Calendar::for_each): those that follow are read along.
+    ///
+    /// # Errors
+    /// Whatever reading reports.
+    pub fn look<T>(
+        &mut self,
+        index: u64,
+        visit: impl FnOnce(RecordId, &[u8]) -> T,
+    ) -> Result<Option<T>> {
+        let collection = self.calendar.id();
+        let books = &self.calendar.store().date_books;
+        self.reading(|state| {
+            let Some(id) = state.id_at(collection, index)? else {
+                return Ok(None);
+            };
+            if let Some(text) = books.dirty(id) {
+                return Ok(Some(visit(RecordId(id), &text)));
+            }
+            if !state.ahead.has(id) {
+                state.read_along(collection, index)?;
+            }
+            // So many bytes came before it that it was not reached.
+            if !state.ahead.has(id) {
+                state.read(collection, &[(id, id)])?;
+            }
+            state.looked = Some(index);
+            Ok(state.ahead.get(id).map(|text| visit(RecordId(id), text)))
+        })
     }
 
     /// Takes record `index`: until it is released, nobody else can.
@@ -283,6 +321,8 @@ impl State {
             since: Instant::now(),
             first: 0,
             ids: Vec::new(),
+            ahead: Ahead::default(),
+            looked: None,
         })
     }
 
@@ -294,6 +334,8 @@ impl State {
             true => Self {
                 first: self.first,
                 ids: self.ids,
+                ahead: self.ahead,
+                looked: self.looked,
                 ..new
             },
             false => new,
@@ -308,6 +350,7 @@ impl State {
         if let Some(id) = known(self) {
             return Ok(Some(id));
         }
+        self.ahead.clear();
         let Some((first, at)) = list::start_at(&self.connection, collection, index)? else {
             return Ok(None);
         };
@@ -330,6 +373,84 @@ fn find(conn: &Connection, collection: i64, id: i64) -> Result<Option<Stored<Rec
         )?
         .query_row((id, collection), Stored::from_row)
         .optional()?)
+}
+
+/// Texts of some records.
+#[derive(Default)]
+struct Ahead {
+    bytes: Vec<u8>,
+    /// Each record's number, and where its text is; by number.
+    places: Vec<(i64, Range<usize>)>,
+}
+
+impl Ahead {
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.places.clear();
+    }
+
+    fn push(&mut self, id: i64, text: &[u8]) {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(text);
+        self.places.push((id, start..self.bytes.len()));
+    }
+
+    fn find(&self, id: i64) -> Option<usize> {
+        self.places.binary_search_by_key(&id, |place| place.0).ok()
+    }
+
+    fn has(&self, id: i64) -> bool {
+        self.find(id).is_some()
+    }
+
+    fn get(&self, id: i64) -> Option<&[u8]> {
+        let (_, place) = self.places.get(self.find(id)?)?;
+        self.bytes.get(place.clone())
+    }
+}
+
+impl State {
+    /// Reads the text of a record; if the one before it was looked at, also of those that follow.
+    fn read_along(&mut self, collection: i64, index: u64) -> Result<()> {
+        let at = usize::try_from(index.saturating_sub(self.first)).unwrap_or(usize::MAX);
+        let rest = self.ids.get(at..).unwrap_or_default();
+        let count = match index.checked_sub(1) == self.looked {
+            true => rest.len(),
+            false => 1,
+        };
+        let mut ids = rest[..count].to_vec();
+        ids.sort_unstable();
+        let (Some(&first), Some(&last)) = (ids.first(), ids.last()) else {
+            return Ok(());
+        };
+        // Neighbours in the file are read in its order.
+        let are_near = (last - first) / 4 < ids.len() as i64;
+        let ranges: Vec<(i64, i64)> = match are_near {
+            true => vec![(first, last)],
+            false => ids.into_iter().map(|id| (id, id)).collect(),
+        };
+        self.read(collection, &ranges)
+    }
+
+    /// Reads the texts of the records in these ranges of numbers, as far as they are wanted.
+    fn read(&mut self, collection: i64, ranges: &[(i64, i64)]) -> Result<()> {
+        self.ahead.clear();
+        let mut statement = self.connection.prepare_cached(
+            "SELECT id, text FROM record NOT INDEXED \
+             WHERE id BETWEEN ?1 AND ?2 AND collection = ?3 AND removed IS NULL ORDER BY id",
+        )?;
+        for (first, last) in ranges {
+            let mut rows = statement.query((first, last, collection))?;
+            while let Some(row) = rows.next()? {
+                let text = row.get_ref(1)?.as_blob().unwrap_or_default();
+                self.ahead.push(row.get(0)?, text);
+                if self.ahead.bytes.len() > MOST_AHEAD {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Reads a record as it was taken.
