@@ -24,6 +24,16 @@ pub struct Stored<R> {
 }
 
 impl<R: Record> Stored<R> {
+    pub(crate) fn new(id: RecordId, uid: String, etag: ETag, text: Vec<u8>) -> Self {
+        Self {
+            id,
+            uid,
+            etag,
+            text,
+            kind: PhantomData,
+        }
+    }
+
     pub(crate) fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
         Ok(Self {
             id: RecordId(row.get(0)?),

@@ -54,6 +54,8 @@ use super::record::Record;
 use crate::collection::{ETag, RecordId, Stored, changes, list};
 use crate::error::{Error, Result};
 
+use shared::Hold;
+
 pub use shared::{Conflict, Synced};
 pub use taken::Taken;
 
@@ -74,7 +76,7 @@ impl<'s> Calendar<'s> {
         self.store().date_books.opened();
         Ok(DateBook {
             calendar: self.again(),
-            state: None,
+            state: State::default(),
             is_closed: false,
         })
     }
@@ -83,24 +85,24 @@ impl<'s> Calendar<'s> {
 /// A calendar as an ordered, numbered database of records.
 pub struct DateBook<'s> {
     calendar: Calendar<'s>,
-    state: Option<State>,
+    state: State,
     is_closed: bool,
 }
 
-/// One state of the store, in a read transaction.
+/// What is known of the calendar, in one state of the store.
+#[derive(Default)]
 struct State {
-    connection: Connection,
     /// What this process had saved by then.
     generation: u64,
     /// The store's latest change.
     latest: i64,
     /// The latest change by a date book, as far as was told before.
     told: i64,
-    since: Instant,
+    since: Option<Instant>,
     /// A part of the list: the position of its first entry, and the entries.
     first: u64,
     ids: Vec<i64>,
-    /// Texts that were read along, and the position that was looked at last.
+    /// Records that were read along, and the position that was looked at last.
     ahead: Ahead,
     looked: Option<u64>,
 }
@@ -112,7 +114,7 @@ impl<'s> DateBook<'s> {
     /// Whatever reading reports.
     pub fn count(&mut self) -> Result<u64> {
         let collection = self.calendar.id();
-        self.reading(|state| list::count(&state.connection, collection))
+        self.reading(|conn, _| list::count(conn, collection))
     }
 
     /// Looks at record `index` without taking it; `None` beyond the last.
@@ -120,10 +122,7 @@ impl<'s> DateBook<'s> {
     /// # Errors
     /// Whatever reading reports.
     pub fn peek(&mut self, index: u64) -> Result<Option<Stored<Record>>> {
-        match self.id_at(index)? {
-            Some(id) => self.stored(id),
-            None => Ok(None),
-        }
+        self.at(index, |id, uid, text, etag| stored(id, uid, text, etag))
     }
 
     /// Calls `visit` with the number and the text of record `index`, without taking it; `None` beyond
@@ -137,25 +136,7 @@ impl<'s> DateBook<'s> {
         index: u64,
         visit: impl FnOnce(RecordId, &[u8]) -> T,
     ) -> Result<Option<T>> {
-        let collection = self.calendar.id();
-        let books = &self.calendar.store().date_books;
-        self.reading(|state| {
-            let Some(id) = state.id_at(collection, index)? else {
-                return Ok(None);
-            };
-            if let Some(text) = books.dirty(id) {
-                return Ok(Some(visit(RecordId(id), &text)));
-            }
-            if !state.ahead.has(id) {
-                state.read_along(collection, index)?;
-            }
-            // So many bytes came before it that it was not reached.
-            if !state.ahead.has(id) {
-                state.read(collection, &[(id, id)])?;
-            }
-            state.looked = Some(index);
-            Ok(state.ahead.get(id).map(|text| visit(RecordId(id), text)))
-        })
+        self.at(index, |id, _, text, _| visit(RecordId(id), text))
     }
 
     /// Takes record `index`: until it is released, nobody else can.
@@ -164,12 +145,20 @@ impl<'s> DateBook<'s> {
     /// [`Error::Taken`] when somebody has it; [`Error::NoIndex`] beyond the last record;
     /// [`Error::ReadOnly`]; whatever reading reports.
     pub fn take(&mut self, index: u64) -> Result<Taken<'s>> {
-        match self.id_at(index)? {
-            Some(id) => self.take_id(RecordId(id)),
-            None => Err(Error::NoIndex {
+        let Some((hold, id)) = self.hold_at(index)? else {
+            return Err(Error::NoIndex {
                 index,
                 count: self.count()?,
-            }),
+            });
+        };
+        // It was locked after what others did to it was told of.
+        if self.state.told != self.calendar.store().date_books.latest() {
+            self.state.since = None;
+        }
+        match self.at(index, |id, uid, text, etag| stored(id, uid, text, etag))? {
+            Some(found) if found.id.0 == id => Ok(Taken::new(hold, found, self.calendar.again())),
+            // The order has changed.
+            _ => self.taken(hold, id),
         }
     }
 
@@ -179,20 +168,50 @@ impl<'s> DateBook<'s> {
     /// [`Error::Taken`] when somebody has it; [`Error::NoRecord`] when it is gone;
     /// [`Error::ReadOnly`]; whatever reading reports.
     pub fn take_id(&mut self, id: RecordId) -> Result<Taken<'s>> {
+        let hold = self.hold(id.0)?;
+        self.taken(hold, id.0)
+    }
+
+    fn hold_at(&mut self, index: u64) -> Result<Option<(Hold<'s>, i64)>> {
+        match self.at(index, |id, _, _, _| id)? {
+            Some(id) => Ok(Some((self.hold(id)?, id))),
+            None => Ok(None),
+        }
+    }
+
+    fn hold(&self, id: i64) -> Result<Hold<'s>> {
         let store = self.calendar.store();
         if store.is_read_only() {
             return Err(Error::ReadOnly {
                 path: store.path().to_owned(),
             });
         }
-        let hold = store.date_books.take(store, id.0)?;
-        // It was locked after what others did to it was told of.
-        let told = store.date_books.latest();
-        if self.state.as_ref().is_some_and(|s| s.told != told) {
-            self.let_go();
-        }
-        match self.stored(id.0)? {
-            Some(stored) => Ok(Taken::new(hold, stored, self.calendar.again())),
+        store.date_books.take(store, id)
+    }
+
+    /// The record that is held, as it is now.
+    fn taken(&mut self, hold: Hold<'s>, id: i64) -> Result<Taken<'s>> {
+        let store = self.calendar.store();
+        let collection = self.calendar.id();
+        // What waits is looked for first: once it is committed, the store has it.
+        let dirty = store.date_books.dirty(id);
+        let found = store.engine.read(|conn| {
+            Ok(conn
+                .prepare_cached(
+                    "SELECT id, uid, etag, text FROM record \
+                     WHERE id = ?1 AND collection = ?2 AND removed IS NULL",
+                )?
+                .query_row((id, collection), Stored::from_row)
+                .optional()?)
+        })?;
+        match found {
+            Some(mut found) => {
+                if let Some(text) = dirty {
+                    found.etag = ETag::of(&text);
+                    found.text = text;
+                }
+                Ok(Taken::new(hold, found, self.calendar.again()))
+            }
             None => Err(Error::NoRecord {
                 kind: crate::Kind::Calendar,
                 uid: format!("(number {id})"),
@@ -220,9 +239,7 @@ impl<'s> DateBook<'s> {
         }
         let store = self.calendar.store();
         let with = store.deriving()?;
-        store
-            .date_books
-            .release_dirty(self.calendar.id(), taken, record, &with);
+        store.date_books.release_dirty(taken, record, &with);
         Ok(())
     }
 
@@ -231,7 +248,6 @@ impl<'s> DateBook<'s> {
     /// # Errors
     /// Whatever writing reports; the changes then still wait for a sync.
     pub fn sync(&mut self) -> Result<Synced> {
-        self.let_go();
         let store = self.calendar.store();
         store.date_books.sync(store)
     }
@@ -247,204 +263,192 @@ impl<'s> DateBook<'s> {
         Ok(synced)
     }
 
-    /// The number of the record at a position.
-    fn id_at(&mut self, index: u64) -> Result<Option<i64>> {
+    /// Calls `visit` with number, UID, text and ETag of the record at a position.
+    fn at<T>(
+        &mut self,
+        index: u64,
+        visit: impl FnOnce(i64, &str, &[u8], ETag) -> T,
+    ) -> Result<Option<T>> {
         let collection = self.calendar.id();
-        self.reading(|state| state.id_at(collection, index))
-    }
-
-    /// The record with a number, with what was released dirty.
-    fn stored(&mut self, id: i64) -> Result<Option<Stored<Record>>> {
-        let collection = self.calendar.id();
-        let found = self.reading(|state| find(&state.connection, collection, id))?;
-        Ok(self.with_dirty(id, found))
-    }
-
-    fn with_dirty(&self, id: i64, found: Option<Stored<Record>>) -> Option<Stored<Record>> {
-        let dirty = self.calendar.store().date_books.dirty(id);
-        let mut found = found?;
-        if let Some(text) = dirty {
-            found.etag = ETag::of(&text);
-            found.text = text;
-        }
-        Some(found)
-    }
-
-    /// Reads from a state that is new enough.
-    fn reading<T>(&mut self, work: impl FnOnce(&mut State) -> Result<T>) -> Result<T> {
         let store = self.calendar.store();
-        let explain = |e| store.engine.explain(e);
-        let generation = store.generation();
-        let told = || store.date_books.latest();
-        let mut state = match self.state.take() {
-            None => {
-                let connection = store.engine.take()?;
-                State::begin(connection, generation, told()).map_err(explain)?
+        loop {
+            if !self.is_new_enough() || self.state.known(index).is_none() {
+                self.reading(|conn, state| state.read(conn, collection, index))?;
             }
-            Some(state) if state.generation == generation && state.since.elapsed() < AGE => state,
-            Some(state) => state.renew(generation, told()).map_err(explain)?,
-        };
-        let result = work(&mut state).map_err(explain);
-        self.state = Some(state);
-        result
+            let Some(place) = self.state.known(index) else {
+                return Ok(None);
+            };
+            let (id, uid, text, etag) = self.state.ahead.get(place);
+            let dirty = store.date_books.dirty(id);
+            // What waited may have been committed since it was read.
+            if dirty.is_none() && self.state.generation != store.generation() {
+                continue;
+            }
+            self.state.looked = Some(index);
+            return Ok(Some(match dirty {
+                Some(dirty) => visit(id, uid, &dirty, ETag::of(&dirty)),
+                None => visit(id, uid, text, etag),
+            }));
+        }
     }
 
-    /// Ends the read transaction, which would keep the log from being folded back.
-    fn let_go(&mut self) {
-        if let Some(state) = self.state.take() {
-            self.calendar.store().engine.give_back(state.connection);
-        }
+    /// Whether what is known is to be taken as it is.
+    fn is_new_enough(&self) -> bool {
+        let store = self.calendar.store();
+        let is_young = |since: Instant| since.elapsed() < AGE;
+        self.state.since.is_some_and(is_young) && self.state.generation == store.generation()
+    }
+
+    /// Reads in one state of the store, and forgets what is not of it.
+    fn reading<T>(&mut self, work: impl FnOnce(&Connection, &mut State) -> Result<T>) -> Result<T> {
+        let store = self.calendar.store();
+        let (generation, told) = (store.generation(), store.date_books.latest());
+        let state = &mut self.state;
+        store.engine.read_transaction(|conn| {
+            let latest = changes::latest(conn)?;
+            if state.latest != latest {
+                *state = State::default();
+            }
+            state.latest = latest;
+            state.generation = generation;
+            state.told = told;
+            state.since = Some(Instant::now());
+            work(conn, state)
+        })
     }
 }
 
 impl Drop for DateBook<'_> {
     fn drop(&mut self) {
-        if !self.is_closed
-            && let Err(error) = self.sync()
-        {
-            tracing::warn!(%error, "a date book was not synced");
+        let books = &self.calendar.store().date_books;
+        if !self.is_closed {
+            match books.sync(self.calendar.store()) {
+                // For who asks next; else it would be lost without a word.
+                Ok(synced) => {
+                    for conflict in &synced.conflicts {
+                        tracing::warn!(uid = conflict.uid, "others changed it: not overwritten");
+                    }
+                    books.put_back(synced);
+                }
+                Err(error) => tracing::warn!(%error, "a date book was not synced"),
+            }
         }
-        self.let_go();
-        self.calendar.store().date_books.closed();
+        books.closed();
     }
 }
 
 impl State {
-    fn begin(connection: Connection, generation: u64, told: i64) -> Result<Self> {
-        connection.prepare_cached("BEGIN")?.execute([])?;
-        let latest = changes::latest(&connection)?;
-        Ok(Self {
-            connection,
-            generation,
-            latest,
-            told,
-            since: Instant::now(),
-            first: 0,
-            ids: Vec::new(),
-            ahead: Ahead::default(),
-            looked: None,
-        })
+    /// Where the record at a position is among those that were read along.
+    fn known(&self, index: u64) -> Option<usize> {
+        let behind = usize::try_from(index.checked_sub(self.first)?).ok()?;
+        self.ahead.find(*self.ids.get(behind)?)
     }
 
-    /// The state as it is now; what is known of the list stays if nothing changed.
-    fn renew(self, generation: u64, told: i64) -> Result<Self> {
-        self.connection.prepare_cached("ROLLBACK")?.execute([])?;
-        let new = Self::begin(self.connection, generation, told)?;
-        Ok(match new.latest == self.latest {
-            true => Self {
-                first: self.first,
-                ids: self.ids,
-                ahead: self.ahead,
-                looked: self.looked,
-                ..new
-            },
-            false => new,
-        })
-    }
-
-    fn id_at(&mut self, collection: i64, index: u64) -> Result<Option<i64>> {
-        let known = |state: &Self| {
-            let behind = index.checked_sub(state.first)?;
-            state.ids.get(usize::try_from(behind).ok()?).copied()
+    /// Reads the record at a position; if the one before it was looked at, also those that follow.
+    fn read(&mut self, conn: &Connection, collection: i64, index: u64) -> Result<()> {
+        let behind = |state: &Self| {
+            let behind = usize::try_from(index.checked_sub(state.first)?).ok()?;
+            (behind < state.ids.len()).then_some(behind)
         };
-        if let Some(id) = known(self) {
-            return Ok(Some(id));
-        }
-        self.ahead.clear();
-        let Some((first, at)) = list::start_at(&self.connection, collection, index)? else {
-            return Ok(None);
+        let at = match behind(self) {
+            Some(at) => at,
+            None => {
+                self.ids.clear();
+                let Some((first, at)) = list::start_at(conn, collection, index)? else {
+                    return Ok(());
+                };
+                self.first = index.saturating_sub(at as u64);
+                let ids = &mut self.ids;
+                list::walk(conn, collection, &first, false, |block| {
+                    ids.extend(block.ids());
+                    Ok(ControlFlow::Break(()))
+                })?;
+                at
+            }
         };
-        self.ids.clear();
-        self.first = index.saturating_sub(at as u64);
-        let ids = &mut self.ids;
-        list::walk(&self.connection, collection, &first, false, |block| {
-            ids.extend(block.ids());
-            Ok(ControlFlow::Break(()))
-        })?;
-        Ok(known(self))
-    }
-}
-
-fn find(conn: &Connection, collection: i64, id: i64) -> Result<Option<Stored<Record>>> {
-    Ok(conn
-        .prepare_cached(
-            "SELECT id, uid, etag, text FROM record \
-             WHERE id = ?1 AND collection = ?2 AND removed IS NULL",
-        )?
-        .query_row((id, collection), Stored::from_row)
-        .optional()?)
-}
-
-/// Texts of some records.
-#[derive(Default)]
-struct Ahead {
-    bytes: Vec<u8>,
-    /// Each record's number, and where its text is; by number.
-    places: Vec<(i64, Range<usize>)>,
-}
-
-impl Ahead {
-    fn clear(&mut self) {
-        self.bytes.clear();
-        self.places.clear();
-    }
-
-    fn push(&mut self, id: i64, text: &[u8]) {
-        let start = self.bytes.len();
-        self.bytes.extend_from_slice(text);
-        self.places.push((id, start..self.bytes.len()));
-    }
-
-    fn find(&self, id: i64) -> Option<usize> {
-        self.places.binary_search_by_key(&id, |place| place.0).ok()
-    }
-
-    fn has(&self, id: i64) -> bool {
-        self.find(id).is_some()
-    }
-
-    fn get(&self, id: i64) -> Option<&[u8]> {
-        let (_, place) = self.places.get(self.find(id)?)?;
-        self.bytes.get(place.clone())
-    }
-}
-
-impl State {
-    /// Reads the text of a record; if the one before it was looked at, also of those that follow.
-    fn read_along(&mut self, collection: i64, index: u64) -> Result<()> {
-        let at = usize::try_from(index.saturating_sub(self.first)).unwrap_or(usize::MAX);
         let rest = self.ids.get(at..).unwrap_or_default();
+        let Some(&id) = rest.first() else {
+            return Ok(());
+        };
         let count = match index.checked_sub(1) == self.looked {
             true => rest.len(),
             false => 1,
         };
         let mut ids = rest[..count].to_vec();
         ids.sort_unstable();
-        let (Some(&first), Some(&last)) = (ids.first(), ids.last()) else {
-            return Ok(());
-        };
+        let (first, last) = (ids[0], ids[count - 1]);
         // Neighbours in the file are read in its order.
         let are_near = (last - first) / 4 < ids.len() as i64;
         let ranges: Vec<(i64, i64)> = match are_near {
             true => vec![(first, last)],
             false => ids.into_iter().map(|id| (id, id)).collect(),
         };
-        self.read(collection, &ranges)
+        self.ahead.read(conn, collection, &ranges)?;
+        if self.ahead.find(id).is_none() {
+            // So many bytes came before it that it was not reached.
+            self.ahead.read(conn, collection, &[(id, id)])?;
+        }
+        Ok(())
+    }
+}
+
+fn stored(id: i64, uid: &str, text: &[u8], etag: ETag) -> Stored<Record> {
+    Stored::new(RecordId(id), uid.to_owned(), etag, text.to_vec())
+}
+
+/// Some records.
+#[derive(Default)]
+struct Ahead {
+    bytes: Vec<u8>,
+    /// By number.
+    records: Vec<Place>,
+}
+
+/// Where a record is in memory: its UID, and behind that its text.
+struct Place {
+    id: i64,
+    etag: ETag,
+    uid: Range<usize>,
+    text: Range<usize>,
+}
+
+impl Ahead {
+    fn find(&self, id: i64) -> Option<usize> {
+        self.records.binary_search_by_key(&id, |r| r.id).ok()
     }
 
-    /// Reads the texts of the records in these ranges of numbers, as far as they are wanted.
-    fn read(&mut self, collection: i64, ranges: &[(i64, i64)]) -> Result<()> {
-        self.ahead.clear();
-        let mut statement = self.connection.prepare_cached(
-            "SELECT id, text FROM record NOT INDEXED \
+    /// Number, UID, text and ETag.
+    fn get(&self, at: usize) -> (i64, &str, &[u8], ETag) {
+        let record = &self.records[at];
+        let uid = std::str::from_utf8(&self.bytes[record.uid.clone()]).unwrap_or_default();
+        let text = &self.bytes[record.text.clone()];
+        (record.id, uid, text, record.etag)
+    }
+
+    /// Reads the records in these ranges of numbers, as far as there is room.
+    fn read(&mut self, conn: &Connection, collection: i64, ranges: &[(i64, i64)]) -> Result<()> {
+        self.bytes.clear();
+        self.records.clear();
+        let mut statement = conn.prepare_cached(
+            "SELECT id, etag, uid, text FROM record NOT INDEXED \
              WHERE id BETWEEN ?1 AND ?2 AND collection = ?3 AND removed IS NULL ORDER BY id",
         )?;
         for (first, last) in ranges {
             let mut rows = statement.query((first, last, collection))?;
             while let Some(row) = rows.next()? {
-                let text = row.get_ref(1)?.as_blob().unwrap_or_default();
-                self.ahead.push(row.get(0)?, text);
-                if self.ahead.bytes.len() > MOST_AHEAD {
+                let start = self.bytes.len();
+                self.bytes
+                    .extend_from_slice(row.get_ref(2)?.as_bytes().unwrap_or_default());
+                let middle = self.bytes.len();
+                self.bytes
+                    .extend_from_slice(row.get_ref(3)?.as_blob().unwrap_or_default());
+                self.records.push(Place {
+                    id: row.get(0)?,
+                    etag: row.get(1)?,
+                    uid: start..middle,
+                    text: middle..self.bytes.len(),
+                });
+                if self.bytes.len() > MOST_AHEAD {
                     return Ok(());
                 }
             }

@@ -8,6 +8,7 @@ use super::taken::{Locks, Taken};
 use crate::calendar::record::Record;
 use crate::collection::prepared::Prepared;
 use crate::collection::records::Writing;
+use crate::collection::shared::Provenance;
 use crate::collection::{Condition, Derived, Deriving, ETag, Record as _, RecordId, changes, meta};
 use crate::engine::Size;
 use crate::error::{Error, Result};
@@ -66,6 +67,8 @@ struct Dirty {
     before: ETag,
     text: Vec<u8>,
     derived: Derived,
+    /// The zones that it brings along.
+    made: Option<Provenance>,
 }
 
 impl DateBooks {
@@ -114,15 +117,10 @@ impl DateBooks {
     }
 
     /// Keeps what a record is to be, to be seen from now on.
-    pub(super) fn release_dirty(
-        &self,
-        collection: i64,
-        taken: Taken<'_>,
-        record: Record,
-        with: &Deriving<'_>,
-    ) {
+    pub(super) fn release_dirty(&self, taken: Taken<'_>, record: Record, with: &Deriving<'_>) {
         let derived = record.derive(with);
-        let (hold, stored) = taken.into_parts();
+        let made = record.provenance();
+        let (hold, stored, collection) = taken.into_parts();
         let mut state = self.state();
         let before = state
             .dirty
@@ -136,6 +134,7 @@ impl DateBooks {
                 before,
                 text: record.into_text(),
                 derived,
+                made,
             }),
         );
         self.waits.store(true, Ordering::Release);
@@ -184,7 +183,8 @@ impl DateBooks {
             }
             Writing::run(conn, order, |writing| {
                 for (&record, dirty) in &dirty {
-                    let one = Prepared::stored(&dirty.uid, &dirty.text, &dirty.derived);
+                    let one = Prepared::stored(&dirty.uid, &dirty.text, &dirty.derived)
+                        .from(dirty.made.as_ref());
                     let condition = Condition::IfMatch(dirty.before);
                     match one.put(conn, writing, dirty.collection, condition) {
                         Ok(_) => saved += 1,
@@ -215,6 +215,7 @@ impl DateBooks {
                         uid: now.uid.clone(),
                         text: now.text.clone(),
                         derived: now.derived.clone(),
+                        made: now.made.clone(),
                         collection: now.collection,
                     });
                 }

@@ -55,8 +55,9 @@ impl<'s> Taken<'s> {
         super::read(&self.calendar, &self.stored)
     }
 
-    pub(super) fn into_parts(self) -> (Hold<'s>, Stored<Record>) {
-        (self.hold, self.stored)
+    /// Who holds it, what it was, and the number of its calendar.
+    pub(super) fn into_parts(self) -> (Hold<'s>, Stored<Record>, i64) {
+        (self.hold, self.stored, self.calendar.id())
     }
 }
 
