@@ -11,6 +11,7 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::calendar;
+use crate::calendar::objects::ZonesOf;
 use crate::collection::prepared::Prepared;
 use crate::collection::records::{self, Writing};
 use crate::collection::{Condition, Deriving, Kind, Record, names};
@@ -109,10 +110,20 @@ fn take_in(
                 Err(error) => return Ok(Err(Error::from(error).to_string())),
             }
         }
-        Kind::Calendar => match bytes.map(calendar::import::items).transpose() {
-            Ok(items) => put.all(items.unwrap_or_default())?,
-            Err(problem) => return Ok(Err(problem)),
-        },
+        Kind::Calendar => {
+            // Those of the object that the record came in.
+            let stored = entry.uid.as_ref();
+            let stored = stored.map(|uid| records::stored(conn, collection, uid));
+            let row = stored.transpose()?.flatten().and_then(|(_, row, _)| row);
+            let zones = ZonesOf::default().get(conn, row)?;
+            match bytes
+                .map(|text| calendar::import::items(text, &zones))
+                .transpose()
+            {
+                Ok(items) => put.all(items.unwrap_or_default())?,
+                Err(problem) => return Ok(Err(problem)),
+            }
+        }
     }
     let saved = put.saved;
     // An UPDATE that gave the record another UID is a removal of the one it was.

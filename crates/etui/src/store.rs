@@ -101,6 +101,8 @@ pub struct Store {
     pub(crate) pending: Pending,
     pub(crate) known_series: KnownSeries,
     pub(crate) date_books: DateBooks,
+    /// A collection is being filled by this process.
+    filling: AtomicBool,
     /// Counts what this process committed.
     generation: AtomicU64,
     merged: Seen,
@@ -177,6 +179,7 @@ impl Store {
             pending: Pending::default(),
             known_series: KnownSeries::default(),
             date_books: DateBooks::default(),
+            filling: AtomicBool::new(false),
             generation: AtomicU64::new(0),
             merged: Seen::default(),
         };
@@ -328,7 +331,7 @@ impl Store {
     /// # Errors
     /// Whatever beginning a read transaction reports.
     pub fn snapshot(&self) -> Result<Snapshot<'_>> {
-        self.settle()?;
+        self.settle();
         self.drain_inbox()?;
         self.ensure_order()?;
         Snapshot::begin(self)
@@ -447,8 +450,31 @@ impl Store {
     }
 
     /// Commits what date books of this process released dirty, so that it is seen.
-    pub(crate) fn settle(&self) -> Result<()> {
-        self.date_books.settle(self)
+    ///
+    /// While this process fills a collection it is put off: nobody else can write then. What waits
+    /// stays with the date books if it cannot be committed now.
+    pub(crate) fn settle(&self) {
+        if self.filling.load(Ordering::Acquire) {
+            return;
+        }
+        if let Err(error) = self.date_books.settle(self) {
+            tracing::warn!(%error, "what was released dirty is not committed yet");
+        }
+    }
+
+    /// Runs `work`, a long transaction that fills a collection.
+    pub(crate) fn filling<T>(&self, work: impl FnOnce() -> T) -> T {
+        /// Also when `work` panics.
+        struct Until<'a>(&'a AtomicBool);
+        impl Drop for Until<'_> {
+            fn drop(&mut self) {
+                self.0.store(false, Ordering::Release);
+            }
+        }
+        self.settle();
+        self.filling.store(true, Ordering::Release);
+        let _until = Until(&self.filling);
+        work()
     }
 
     /// Merges what is due, unless another thread is about it.

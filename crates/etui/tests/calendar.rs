@@ -513,3 +513,93 @@ fn plain_sqlite_reads_and_writes_calendars() {
     assert!(report.is_clean(), "{:?}", report.problems);
     assert_eq!(report.inbox.len(), 1, "{:?}", report.inbox);
 }
+
+#[test]
+fn a_new_event_leaves_the_object_of_the_others_as_it_is() {
+    let (_dir, path) = directory();
+    let store = Store::open(&path).unwrap();
+    let calendar = store.calendar().unwrap();
+    let ics = "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:theirs\r\nX-WR-CALNAME:Home\r\n\
+        BEGIN:VEVENT\r\nUID:a\r\nDTSTART:20260101T100000Z\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n";
+    import(&calendar, ics.as_bytes());
+    let nine = Date::new(2026, 11, 23).unwrap().at(9, 0, 0).unwrap();
+    let draft = Draft::event("New").start(Time::Zoned(nine, zone("Europe/Berlin")));
+    calendar.save(&draft.make(&Zones::new()).unwrap()).unwrap();
+    // An edit brings a zone into a record that came in an object without it.
+    let (_, mut record) = calendar.record("a").unwrap().unwrap();
+    let moved = Time::Zoned(nine, zone("America/New_York"));
+    record
+        .set_time(0, "DTSTART", &moved, &Zones::new())
+        .unwrap();
+    calendar.save(&record).unwrap();
+    let mut out = Vec::new();
+    calendar.export(&mut out).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    assert!(
+        text.contains("PRODID:theirs\r\nX-WR-CALNAME:Home\r\n"),
+        "{text}"
+    );
+    assert_eq!(text.matches("BEGIN:VCALENDAR").count(), 1, "{text}");
+    for zone in ["Europe/Berlin", "America/New_York"] {
+        assert_eq!(
+            text.matches(&format!("\nTZID:{zone}\r\n")).count(),
+            1,
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn alarms_are_told_each_by_what_it_does_and_where_one_is() {
+    let (_dir, path) = directory();
+    let store = Store::open(&path).unwrap();
+    let calendar = store.calendar().unwrap();
+    let alarm = |lines: &str| format!("BEGIN:VALARM\r\n{lines}END:VALARM\r\n");
+    let two = [
+        "DTSTART:20260105T090000Z\r\n".to_owned(),
+        alarm("ACTION:EMAIL\r\nTRIGGER:-PT15M\r\n"),
+        alarm("ACTION:DISPLAY\r\nTRIGGER:-PT15M\r\n"),
+    ];
+    calendar.save(&event("two", &two.concat())).unwrap();
+    let from = at("20260101T000000Z");
+    let due = calendar.alarms(from, 9, &Zone::UTC).unwrap();
+    assert_eq!(
+        due.iter().map(|d| d.at).collect::<Vec<_>>(),
+        [at("20260105T084500Z"); 2]
+    );
+    calendar.remove("two").unwrap();
+
+    // Of a to-do without a time.
+    let todo = format!(
+        "BEGIN:VTODO\r\nUID:todo\r\nSUMMARY:todo\r\n{}END:VTODO\r\n",
+        alarm("TRIGGER;VALUE=DATE-TIME:20260107T120000Z\r\n")
+    );
+    calendar
+        .save(&Record::parse(todo, &Zones::new()).unwrap())
+        .unwrap();
+    let due = calendar.alarms(from, 9, &Zone::UTC).unwrap();
+    assert_eq!(
+        (due.len(), due[0].at, &*due[0].title),
+        (1, at("20260107T120000Z"), "todo")
+    );
+    calendar.remove("todo").unwrap();
+
+    // At a floating time, acknowledged at nine in the morning on the American west coast: there
+    // the afternoon's is still to come.
+    let day = [
+        "DTSTART:20260105T090000\r\nX-MOZ-LASTACK:20260105T170100Z\r\n".to_owned(),
+        alarm("TRIGGER:PT0S\r\n"),
+        alarm("TRIGGER:PT7H\r\n"),
+    ];
+    calendar.save(&event("day", &day.concat())).unwrap();
+    let due = calendar
+        .alarms(from, 9, &zone("America/Los_Angeles"))
+        .unwrap();
+    assert_eq!(
+        due.iter().map(|d| d.at).collect::<Vec<_>>(),
+        [at("20260106T000000Z")]
+    );
+    let due = calendar.alarms(from, 9, &zone("Europe/Berlin")).unwrap();
+    assert!(due.is_empty(), "{due:?}");
+    clean(&store);
+}

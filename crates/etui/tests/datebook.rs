@@ -276,3 +276,72 @@ fn what_is_over_is_purged() {
     calendar.restore("0").unwrap();
     clean(&store);
 }
+
+#[test]
+fn an_open_date_book_keeps_nobody_from_the_log() {
+    let (_dir, path) = directory();
+    let store = Store::open(&path).unwrap();
+    let calendar = store.calendar().unwrap();
+    fill(&calendar, 100);
+    let mut book = calendar.date_book().unwrap();
+    book.peek(5).unwrap();
+    let wal = path.with_file_name("personal.etui-wal");
+    let mut largest = 0;
+    for n in 0..2_000 {
+        calendar
+            .save(&event(n % 100, &format!("PRIORITY:{}\r\n", n % 9)))
+            .unwrap();
+        largest = largest.max(std::fs::metadata(&wal).unwrap().len());
+    }
+    assert!(largest < 16 << 20, "the log grew to {largest} bytes");
+}
+
+#[test]
+fn an_import_may_be_watched_with_dirty_records_waiting() {
+    use std::ops::ControlFlow;
+    let (_dir, path) = directory();
+    let store = Store::open(&path).unwrap();
+    let calendar = store.calendar().unwrap();
+    fill(&calendar, 3);
+    let mut ics = Vec::new();
+    let span = etui_testkit::calendars::Span::USUAL;
+    etui_testkit::calendars::write_ics(&mut ics, 1, span, 5_000).unwrap();
+    let mut book = calendar.date_book().unwrap();
+    let mut released = false;
+    let report = calendar
+        .import(&*ics, &mut |_| {
+            if !std::mem::replace(&mut released, true) {
+                let taken = book.take(0).unwrap();
+                let record = renamed(&taken, "Meanwhile");
+                book.release_dirty(taken, record).unwrap();
+            }
+            assert!(calendar.count().unwrap() >= 3);
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+    assert!(report.good() > 4_000);
+    assert_eq!(book.close().unwrap().conflicts, []);
+    assert!(
+        String::from_utf8_lossy(&calendar.get("0").unwrap().unwrap().text).contains("Meanwhile")
+    );
+    clean(&store);
+}
+
+#[test]
+fn conflicts_of_a_dropped_date_book_are_told_by_the_next() {
+    let (_dir, path) = directory();
+    let store = Store::open(&path).unwrap();
+    let other = Store::open(&path).unwrap();
+    let calendar = store.calendar().unwrap();
+    fill(&calendar, 3);
+    let mut stays = calendar.date_book().unwrap();
+    let mut goes = calendar.date_book().unwrap();
+    let taken = goes.take(1).unwrap();
+    let record = renamed(&taken, "Mine");
+    goes.release_dirty(taken, record).unwrap();
+    other.calendar().unwrap().remove("1").unwrap();
+    drop(goes);
+    let synced = stays.sync().unwrap();
+    assert_eq!(synced.conflicts.len(), 1);
+    assert_eq!(synced.conflicts[0].uid, "1");
+}

@@ -32,7 +32,7 @@ pub fn run(app: &mut App, args: &Args) -> Result<()> {
         app.open_to_read()?
     };
     let mut report = store.check()?;
-    let found = report.problems.len();
+    let found = report.problems.len() + report.outdated.len();
     if args.repair {
         store.repair()?;
         report = store.check()?;
@@ -40,11 +40,16 @@ pub fn run(app: &mut App, args: &Args) -> Result<()> {
     if app.out.json {
         app.out.object(&CheckObject::of(&report, args.repair))?;
     } else {
-        for problem in report.problems.iter().chain(&report.inbox) {
+        for problem in report
+            .problems
+            .iter()
+            .chain(&report.outdated)
+            .chain(&report.inbox)
+        {
             app.out.line(shown(problem))?;
         }
     }
-    let left = report.problems.len();
+    let left = report.problems.len() + report.outdated.len();
     if left > 0 {
         return Err(Failure::Damaged(format!(
             "{}: {} found; {}",

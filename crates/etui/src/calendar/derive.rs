@@ -32,11 +32,11 @@ pub(super) fn derive(record: &Record, _: &Deriving<'_>) -> Derived {
     let once = first.as_ref().filter(|_| is_simple).filter(|i| is_short(i));
     let mut times = Times::default();
     match (once, main.timing.is_some() || record.items().len() > 1) {
-        (Some(instance), _) => times.alarms = due::of_instance(main, instance),
+        (Some(instance), _) => times.alarms = due::of_item(main, Some(instance)),
         (None, true) => {
             times.series = Some(series(record, first.as_ref().filter(|_| is_simple)));
         }
-        (None, false) => {}
+        (None, false) => times.alarms = due::of_item(main, None),
     }
     let (start, end) = match first {
         Some(first) => (Some(first.start), Some(first.end)),
@@ -55,8 +55,9 @@ pub(super) fn derive(record: &Record, _: &Deriving<'_>) -> Derived {
         end,
     };
     let mut keys = KeyWriter::default();
-    search_keys(record, &mut keys);
+    // First: what stands in tables must be told, however much is to be searched.
     times.push(&mut keys);
+    search_keys(record, &mut keys);
     Derived {
         keys: keys.into_keys(),
         sort: moment::sort(summary.start.as_ref()),

@@ -107,7 +107,10 @@ impl Reader<'_, Record> {
         self.told(|| {
             let mut export = Export::default();
             self.gather(records, &mut export)?;
-            let rows: Vec<i64> = export.objects.keys().copied().collect();
+            // New records stand in the first object that there is.
+            let mut rows: Vec<i64> = export.objects.keys().copied().collect();
+            let has_others = rows.len() > 1;
+            rows.retain(|row| *row != NEW || !has_others);
             let mut frames = Vec::with_capacity(rows.len().max(1));
             for &row in &rows {
                 let frame = match row {
@@ -131,8 +134,12 @@ impl Reader<'_, Record> {
                 }],
                 false => merge(&frames, tzid),
             };
-            for object in &merged {
-                self.object(out, object, &rows, &export, &names)?;
+            for (at, object) in merged.iter().enumerate() {
+                let new = match at == 0 && has_others {
+                    true => export.objects.get(&NEW).map_or(&[][..], Vec::as_slice),
+                    false => &[],
+                };
+                self.object(out, object, (&rows, new), &export, &names)?;
             }
             Ok(export.records)
         })
@@ -142,7 +149,7 @@ impl Reader<'_, Record> {
     fn gather(&self, records: Option<&[RecordId]>, export: &mut Export) -> Result<()> {
         let wanted: Option<HashSet<i64>> = records.map(|all| all.iter().map(|id| id.0).collect());
         let mut statement = self.conn.prepare_cached(
-            "SELECT id, shared, places, text FROM record NOT INDEXED \
+            "SELECT id, shared, places, text, changed <> id FROM record NOT INDEXED \
              WHERE collection = ?1 AND removed IS NULL ORDER BY id",
         )?;
         let mut rows = statement.query([self.collection])?;
@@ -161,6 +168,9 @@ impl Reader<'_, Record> {
             for (at, number) in (0..).zip(numbers) {
                 all.push((number, id, at));
             }
+            if row.get(4)? {
+                export.changed.insert(id);
+            }
             export.records += 1;
         }
         for places in export.objects.values_mut() {
@@ -173,16 +183,14 @@ impl Reader<'_, Record> {
         &self,
         out: &mut dyn Write,
         object: &Merged,
-        rows: &[i64],
+        (rows, new): (&[i64], &[Place]),
         export: &Export,
         names: &HashMap<ETag, String>,
     ) -> Result<()> {
         // Numbers of each source lie behind those of the one before; new components behind all.
         let mut places: Vec<Place> = Vec::new();
-        let mut sources: Vec<Option<i64>> = Vec::new();
         for &(at, add) in &object.sources {
             let row = rows.get(at).copied().unwrap_or(NEW);
-            sources.push(Some(row).filter(|row| *row != NEW));
             for &(number, id, place) in export.objects.get(&row).into_iter().flatten() {
                 let number = match number {
                     u32::MAX => u32::MAX,
@@ -191,13 +199,14 @@ impl Reader<'_, Record> {
                 places.push((number, id, place));
             }
         }
+        places.extend_from_slice(new);
         places.sort_by_key(|p| p.0);
         let defined: HashSet<&str> = object
             .frame
             .zones()
             .filter_map(|hash| names.get(&hash).map(String::as_str))
             .collect();
-        let added = self.missing_zones(&places, &defined)?;
+        let added = self.missing_zones(&places, export, &defined)?;
         let frame = match added.is_empty() {
             true => object.frame.clone(),
             false => object.frame.with_zones(added.iter().map(|z| ETag::of(z))),
@@ -240,16 +249,22 @@ impl Reader<'_, Record> {
             .query_row([id], |r| r.get(0))?)
     }
 
-    /// Definitions of the zones that new components name, and that their object does not have.
-    fn missing_zones(&self, places: &[Place], defined: &HashSet<&str>) -> Result<Vec<Vec<u8>>> {
+    /// Definitions of the zones that new and changed records name, and that their object does not
+    /// have.
+    fn missing_zones(
+        &self,
+        places: &[Place],
+        export: &Export,
+        defined: &HashSet<&str>,
+    ) -> Result<Vec<Vec<u8>>> {
         let mut missing: BTreeMap<String, (super::time::Zone, Date)> = BTreeMap::new();
         let mut zones = ZonesOf::default();
-        let mut last = None;
+        let mut seen = HashSet::new();
         for &(number, id, _) in places {
-            if number != u32::MAX || last == Some(id) {
+            let is_new = number == u32::MAX || export.changed.contains(&id);
+            if !is_new || !seen.insert(id) {
                 continue;
             }
-            last = Some(id);
             let (text, row) = self
                 .conn
                 .prepare_cached("SELECT text, shared FROM record WHERE id = ?1")?
@@ -294,4 +309,6 @@ struct Export {
     records: u64,
     /// The components of each object, in order.
     objects: BTreeMap<i64, Vec<Place>>,
+    /// Records that were changed since they came in.
+    changed: HashSet<i64>,
 }

@@ -258,12 +258,15 @@ impl<R: Read> Source for Objects<R> {
     }
 }
 
-/// The records in a text by itself: whole calendar objects, or the components of one UID. Why there
-/// is something in it that cannot be kept, if there is.
-pub(crate) fn items(text: Vec<u8>) -> std::result::Result<Vec<Item<Record>>, String> {
+/// The records in a text by itself: whole calendar objects, or the components of one UID, with the
+/// zones that they may name. Why there is something in it that cannot be kept, if there is.
+pub(crate) fn items(
+    text: Vec<u8>,
+    zones: &Zones,
+) -> std::result::Result<Vec<Item<Record>>, String> {
     let begin = text.trim_ascii_start().get(..15).unwrap_or_default();
     if !begin.eq_ignore_ascii_case(b"BEGIN:VCALENDAR") {
-        let record = Record::parse(text, &Zones::new()).map_err(|e| e.to_string())?;
+        let record = Record::parse(text, zones).map_err(|e| e.to_string())?;
         return Ok(vec![Item::new(record, 1, 1)]);
     }
     let mut source = Objects::new(&*text);

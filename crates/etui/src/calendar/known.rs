@@ -11,9 +11,9 @@ use super::recurrence::{Replaces, Series};
 use super::time::{Time, Timestamp};
 use super::zones::{Definition, Zones};
 
-/// Series that are kept; of more, those asked for last.
+/// Series that are kept.
 const MOST: usize = 4_096;
-/// Bytes of their rows, all together.
+/// Bytes of what is made of them, about.
 const MOST_BYTES: usize = 8 << 20;
 
 /// What a row of `series` says.
@@ -118,28 +118,51 @@ pub(crate) struct KnownSeries(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
-    all: HashMap<i64, Option<Arc<Known>>>,
-    /// Bytes of the rows that were read for them.
+    /// Each with what it weighs.
+    all: HashMap<i64, (usize, Arc<Known>)>,
+    /// Bytes of all of them.
     bytes: usize,
+}
+
+impl State {
+    fn forget(&mut self, record: i64) {
+        if let Some((weight, _)) = self.all.remove(&record) {
+            self.bytes -= weight;
+        }
+    }
 }
 
 impl KnownSeries {
     /// What the row of a record says; `None` if nothing that is understood.
     pub(super) fn get(&self, record: i64, times: &[u8]) -> Option<Arc<Known>> {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = state.all.get(&record) {
-            let known = known.as_ref();
-            if known.is_some_and(|k| *k.times == *times) {
-                return known.cloned();
-            }
+        if let Some((_, known)) = state.all.get(&record)
+            && *known.times == *times
+        {
+            return Some(Arc::clone(known));
         }
-        let known = Known::read(times).map(Arc::new);
-        state.bytes += times.len();
-        if state.all.len() >= MOST || state.bytes > MOST_BYTES {
-            state.all.clear();
-            state.bytes = times.len();
+        let known = Arc::new(Known::read(times)?);
+        let weight = weight(times);
+        state.forget(record);
+        // Whichever: of more series than are kept, those asked for in turn are not all missed so.
+        while state.all.len() >= MOST || state.bytes + weight > MOST_BYTES {
+            let Some(&other) = state.all.keys().next() else {
+                break;
+            };
+            state.forget(other);
         }
-        state.all.insert(record, known.clone());
-        known
+        state.bytes += weight;
+        state.all.insert(record, (weight, Arc::clone(&known)));
+        Some(known)
     }
+}
+
+/// About how many bytes are made of a row: a zone of its own has a table of its changes.
+fn weight(times: &[u8]) -> usize {
+    let zone = if times.starts_with(b"BEGIN:VTIMEZONE") {
+        16 << 10
+    } else {
+        0
+    };
+    4 * times.len() + 600 + zone
 }

@@ -3,7 +3,7 @@
 
 use std::marker::PhantomData;
 
-use super::kind::Record;
+use super::kind::{Kind, Record};
 use super::names::Named;
 use super::read::{Reader, Stored, Texts};
 use super::{Changes, RecordId, Token};
@@ -38,6 +38,13 @@ impl<'s, R: Record> Collection<'s, R> {
         self.store
     }
 
+    /// Has what a date book released dirty be seen.
+    pub(crate) fn settle(&self) {
+        if R::KIND == Kind::Calendar {
+            self.store.settle();
+        }
+    }
+
     /// Another handle of it.
     pub(crate) fn again(&self) -> Self {
         Self::new(self.store, self.named.clone())
@@ -50,7 +57,7 @@ impl<'s, R: Record> Collection<'s, R> {
 
     /// Reads from one state.
     pub(crate) fn read<T>(&self, work: impl FnOnce(&Reader<'_, R>) -> Result<T>) -> Result<T> {
-        self.store.settle()?;
+        self.settle();
         self.store
             .engine
             .read_transaction(|conn| work(&Reader::new(self.store, conn, self.named.id)))
@@ -70,7 +77,7 @@ impl<'s, R: Record> Collection<'s, R> {
     /// # Errors
     /// Whatever reading reports.
     pub fn get(&self, uid: &str) -> Result<Option<Stored<R>>> {
-        self.store.settle()?;
+        self.settle();
         // One statement sees one state; it needs no transaction around it.
         self.store
             .engine

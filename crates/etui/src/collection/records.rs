@@ -187,9 +187,14 @@ pub(crate) fn insert(
 /// Whether the record is this one: a damaged text has the ETag of the one that was saved, and the
 /// same text in another object may mean another time.
 pub(crate) fn is_same(conn: &Connection, id: i64, new: &Incoming<'_>) -> Result<bool> {
-    Ok(conn
-        .prepare_cached("SELECT text = ?2 AND sort = ?3 AND keys = ?4 FROM record WHERE id = ?1")?
-        .query_row((id, new.text, new.sort, new.keys), |r| r.get(0))?)
+    let (collection, is_same): (i64, bool) = conn
+        .prepare_cached(
+            "SELECT collection, text = ?2 AND sort = ?3 AND keys = ?4 FROM record WHERE id = ?1",
+        )?
+        .query_row((id, new.text, new.sort, new.keys), |r| {
+            Ok((r.get(0)?, r.get(1)?))
+        })?;
+    Ok(is_same && times::is_same(conn, collection, id, new.times)?)
 }
 
 fn replace(

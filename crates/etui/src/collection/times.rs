@@ -128,6 +128,35 @@ pub(crate) fn put(conn: &Connection, collection: i64, record: i64, times: &Times
     Ok(())
 }
 
+/// Whether the lines that say when are these.
+pub(crate) fn is_same(
+    conn: &Connection,
+    collection: i64,
+    record: i64,
+    times: &Times,
+) -> Result<bool> {
+    let Some(series) = &times.series else {
+        return Ok(true);
+    };
+    let found: Option<bool> = conn
+        .prepare_cached(
+            "SELECT times = ?5 FROM series \
+             WHERE collection = ?1 AND class = ?2 AND first = ?3 AND record = ?4",
+        )?
+        .query_row(
+            (
+                collection,
+                series.class(),
+                series.first,
+                record,
+                &series.times,
+            ),
+            |r| r.get(0),
+        )
+        .optional()?;
+    Ok(found.unwrap_or(false))
+}
+
 /// Takes out what the keys of a record tell.
 pub(crate) fn remove(conn: &Connection, collection: i64, record: i64, keys: &[u8]) -> Result<()> {
     for (key, value) in Keys(keys) {

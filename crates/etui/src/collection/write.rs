@@ -202,12 +202,12 @@ impl<R: Record> Collection<'_, R> {
     }
 
     /// A write transaction that puts and removes records.
-    fn write<T>(
+    pub(crate) fn write<T>(
         &self,
         size: Size,
         work: impl FnOnce(&Connection, &mut Writing<'_>) -> Result<T>,
     ) -> Result<T> {
-        self.store().settle()?;
+        self.settle();
         let order = self.store().order()?;
         self.store().write_of(size, |conn| {
             Writing::run(conn, order, |writing| work(conn, writing))

@@ -166,7 +166,9 @@ impl<R: Record> Run<'_, '_, R> {
     /// Saves the batch when it is full before this item. What is to be joined stays together.
     fn take(&mut self, item: Item<R>) -> Result<()> {
         let is_full = self.batch.len() >= BATCH_RECORDS || self.batch_bytes >= BATCH_BYTES;
-        if is_full && !(R::JOINS && item.repeated) {
+        let last = self.batch.last().map(|last| last.record.identity());
+        let is_joined = R::JOINS && last.is_some_and(|uid| uid == item.record.identity());
+        if is_full && !is_joined {
             self.save()?;
         }
         self.batch_bytes += self.keep(item);
@@ -275,75 +277,77 @@ impl<R: Record> Run<'_, '_, R> {
         let store = self.collection.store();
         let with = &store.deriving()?;
         let mut aside = Aside::beside(store.path())?;
-        let added = store.write(|conn| {
-            let fill = Fill::begin(conn, store.path(), self.collection.id(), with.order)?;
-            let mut filling = Filling {
-                conn,
-                fill,
-                objects: Objects::default(),
-                aside: &mut aside,
-                added: 0,
-                unchanged: 0,
-            };
-            for item in ahead {
-                let derived = item.record.derive(with);
-                filling.add(&item, derived)?;
-            }
-            // Parsing and deriving takes about as long as the rest, so another thread does it.
-            std::thread::scope(|scope| -> Result<()> {
-                let (to_read, pieces) = sync_channel::<Vec<S::Piece>>(IN_FLIGHT);
-                let (to_fill, found) = sync_channel::<Vec<(Found<R>, Derived)>>(IN_FLIGHT);
-                scope.spawn(move || {
-                    for pieces in pieces {
-                        let derive = |piece| {
-                            let found = S::read(piece);
-                            let derived = match &found {
-                                Ok(item) => item.record.derive(with),
-                                Err(_) => Derived::default(),
-                            };
-                            (found, derived)
-                        };
-                        // Nobody takes it: the import was stopped.
-                        if to_fill
-                            .send(pieces.into_iter().map(derive).collect())
-                            .is_err()
-                        {
-                            return;
-                        }
-                    }
-                });
-                let mut to_read = Some(to_read);
-                let mut in_flight = 0;
-                loop {
-                    while let Some(to) = to_read.take_if(|_| in_flight < IN_FLIGHT) {
-                        let pieces = self.some_pieces(source)?;
-                        if !pieces.is_empty() && to.send(pieces).is_ok() {
-                            in_flight += 1;
-                            to_read = Some(to);
-                        }
-                    }
-                    let Ok(found) = found.recv() else {
-                        break;
-                    };
-                    in_flight -= 1;
-                    for (found, derived) in found {
-                        match found {
-                            Ok(mut item) => {
-                                self.notice(&mut item)?;
-                                filling.add(&item, derived)?;
-                            }
-                            Err(refused) => self.refuse(refused)?,
-                        }
-                    }
-                    self.tell(filling.added + filling.unchanged)?;
+        let added = store.filling(|| {
+            store.write(|conn| {
+                let fill = Fill::begin(conn, store.path(), self.collection.id(), with.order)?;
+                let mut filling = Filling {
+                    conn,
+                    fill,
+                    objects: Objects::default(),
+                    aside: &mut aside,
+                    added: 0,
+                    unchanged: 0,
+                };
+                for item in ahead {
+                    let derived = item.record.derive(with);
+                    filling.add(&item, derived)?;
                 }
-                Ok(())
-            })?;
-            filling.objects.keep_promises(conn)?;
-            filling
-                .fill
-                .finish(&mut || stop_if((self.on_event)(ImportEvent::Indexing)))?;
-            Ok((filling.added, filling.unchanged))
+                // Parsing and deriving takes about as long as the rest, so another thread does it.
+                std::thread::scope(|scope| -> Result<()> {
+                    let (to_read, pieces) = sync_channel::<Vec<S::Piece>>(IN_FLIGHT);
+                    let (to_fill, found) = sync_channel::<Vec<(Found<R>, Derived)>>(IN_FLIGHT);
+                    scope.spawn(move || {
+                        for pieces in pieces {
+                            let derive = |piece| {
+                                let found = S::read(piece);
+                                let derived = match &found {
+                                    Ok(item) => item.record.derive(with),
+                                    Err(_) => Derived::default(),
+                                };
+                                (found, derived)
+                            };
+                            // Nobody takes it: the import was stopped.
+                            if to_fill
+                                .send(pieces.into_iter().map(derive).collect())
+                                .is_err()
+                            {
+                                return;
+                            }
+                        }
+                    });
+                    let mut to_read = Some(to_read);
+                    let mut in_flight = 0;
+                    loop {
+                        while let Some(to) = to_read.take_if(|_| in_flight < IN_FLIGHT) {
+                            let pieces = self.some_pieces(source)?;
+                            if !pieces.is_empty() && to.send(pieces).is_ok() {
+                                in_flight += 1;
+                                to_read = Some(to);
+                            }
+                        }
+                        let Ok(found) = found.recv() else {
+                            break;
+                        };
+                        in_flight -= 1;
+                        for (found, derived) in found {
+                            match found {
+                                Ok(mut item) => {
+                                    self.notice(&mut item)?;
+                                    filling.add(&item, derived)?;
+                                }
+                                Err(refused) => self.refuse(refused)?,
+                            }
+                        }
+                        self.tell(filling.added + filling.unchanged)?;
+                    }
+                    Ok(())
+                })?;
+                filling.objects.keep_promises(conn)?;
+                filling
+                    .fill
+                    .finish(&mut || stop_if((self.on_event)(ImportEvent::Indexing)))?;
+                Ok((filling.added, filling.unchanged))
+            })
         })?;
         (self.report.added, self.report.unchanged) = added;
         store.engine.release_memory();

@@ -387,7 +387,7 @@ impl CheckObject {
             contacts: report.contacts,
             entries: report.entries,
             removed: report.removed,
-            problems: report.problems.clone(),
+            problems: [&report.problems[..], &report.outdated[..]].concat(),
             inbox: report.inbox.clone(),
         }
     }

@@ -180,9 +180,8 @@ impl Book for Viewed<'_> {
     }
 
     fn peek(&mut self, position: u64, look: &mut dyn FnMut(&[u8])) -> Result<(), Error> {
-        let record = self.book.peek(position)?;
-        look(&record.ok_or_else(|| book::missing(position))?.text);
-        Ok(())
+        let looked = self.book.look(position, |_, text| look(text))?;
+        looked.ok_or_else(|| book::missing(position))
     }
 
     fn take(&mut self, position: u64) -> Result<Vec<u8>, Error> {

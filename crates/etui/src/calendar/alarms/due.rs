@@ -1,13 +1,16 @@
 //! [`Due`]: when an alarm is due, in a form that is stored.
 //!
 //! ```text
-//! due := base (`moment`) after:zigzag varint action:u8        `after` seconds after `base`
+//! due := base (`moment`) after:zigzag varint action:u8 [done:zigzag varint]
+//!                                                 `after` seconds after `base`; done: acknowledged
+//!                                                 up to then (Unix s), if 0x80 is in `action`
+//! what := due+                                    several of one record at one moment
 //! ```
 //!
 //! Where it stands in an index (`at`) is the instant, as it was known when it was stored; of one
 //! whose base is a floating time it is the local time, wherever one is.
 
-use crate::calendar::moment::{self, Named};
+use crate::calendar::moment::{self, Named, REACH};
 use crate::calendar::record::{Action, Alarm, Item, Trigger};
 use crate::calendar::recurrence::Instance;
 use crate::calendar::time::{Duration, Time, Timestamp, Zone};
@@ -17,12 +20,20 @@ use crate::text::varint;
 /// Alarms of one record that happens once that are told of, each repetition counted.
 const MOST: usize = 256;
 
+/// In the byte of the action: it was acknowledged.
+const DONE: u8 = 0x80;
+
+/// Bytes of one row at the most.
+const MOST_BYTES: usize = 1_000;
+
 /// When an alarm is due, exactly, and what it does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::calendar) struct Due {
     base: Time,
     after: i64,
     pub(super) action: Action,
+    /// Up to when it was acknowledged.
+    done: Option<Timestamp>,
 }
 
 impl Due {
@@ -40,6 +51,7 @@ impl Due {
             base: base.clone(),
             after: after.saturating_add(more),
             action,
+            done: None,
         })
     }
 
@@ -63,19 +75,35 @@ impl Due {
         moment::push(&mut out, &self.base);
         varint::push(&mut out, varint::zigzag(self.after));
         let action = Self::ACTIONS.iter().position(|a| *a == self.action);
-        out.push(action.unwrap_or(0) as u8);
+        let flag = if self.done.is_some() { DONE } else { 0 };
+        out.push(action.unwrap_or(0) as u8 | flag);
+        if let Some(done) = self.done {
+            varint::push(&mut out, varint::zigzag(done.seconds()));
+        }
         out
     }
 
-    pub(super) fn decode(mut bytes: &[u8], zones: &mut Named) -> Option<Self> {
-        let base = moment::take(&mut bytes, zones)?;
-        let after = varint::unzigzag(varint::take(&mut bytes)?);
-        let action = *Self::ACTIONS.get(usize::from(*bytes.first()?))?;
+    /// Takes one from the front of `bytes`.
+    pub(super) fn take(bytes: &mut &[u8], zones: &mut Named) -> Option<Self> {
+        let base = moment::take(bytes, zones)?;
+        let after = varint::unzigzag(varint::take(bytes)?);
+        let (&action, rest) = bytes.split_first()?;
+        *bytes = rest;
+        let done = match action & DONE {
+            0 => None,
+            _ => Some(varint::unzigzag(varint::take(bytes)?)),
+        };
         Some(Self {
             base,
             after,
-            action,
+            action: *Self::ACTIONS.get(usize::from(action & !DONE))?,
+            done: done.map(Timestamp::from_seconds),
         })
+    }
+
+    /// Whether it was acknowledged, seen from a zone.
+    pub(super) fn is_done(&self, viewer: &Zone) -> bool {
+        self.done.is_some_and(|done| self.at(viewer) <= done)
     }
 }
 
@@ -89,24 +117,40 @@ fn plus_days(time: &Time, by: Duration) -> Time {
     }
 }
 
-/// The alarms of what happens once, each moment once.
-pub(in crate::calendar) fn of_instance(item: &Item, instance: &Instance) -> Vec<times::Alarm> {
+/// The alarms of what happens once, or, without a time, those at an instant; each moment has one
+/// row.
+pub(in crate::calendar) fn of_item(item: &Item, instance: Option<&Instance>) -> Vec<times::Alarm> {
     let mut rows: Vec<times::Alarm> = Vec::new();
+    // Of what has no time, alarms that go along with it are at no time.
+    let nowhere = Time::Utc(Timestamp::from_seconds(0));
+    let (start, end) = instance.map_or((&nowhere, &nowhere), |i| (&i.start, &i.end));
     for alarm in &item.alarms {
+        if instance.is_none() && !matches!(alarm.trigger, Trigger::At(_)) {
+            continue;
+        }
         let done = item.acknowledged.as_ref().map(|t| t.at(&Zone::UTC));
         let done = done.max(alarm.acknowledged);
-        for due in Due::each(alarm, &instance.start, &instance.end) {
-            if rows.len() >= MOST {
-                return rows;
-            }
+        for due in Due::each(alarm, start, end) {
+            let due = Due { done, ..due };
             let (floating, at) = (due.is_floating(), due.place());
-            let is_known = rows.iter().any(|r| r.at == at && r.floating == floating);
-            if !is_known && done.is_none_or(|done| at > done.seconds()) {
-                rows.push(times::Alarm {
+            // Whether a floating one was acknowledged depends on where one is.
+            let reach = if floating { REACH } else { 0 };
+            if done.is_some_and(|done| at.saturating_add(reach) <= done.seconds()) {
+                continue;
+            }
+            let count = rows.len();
+            let known = rows
+                .iter_mut()
+                .find(|r| r.at == at && r.floating == floating);
+            match known {
+                Some(row) if row.what.len() < MOST_BYTES => row.what.extend(due.encode()),
+                Some(_) => {}
+                None if count >= MOST => return rows,
+                None => rows.push(times::Alarm {
                     floating,
                     at,
                     what: due.encode(),
-                });
+                }),
             }
         }
     }

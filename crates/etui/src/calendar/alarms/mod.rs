@@ -64,6 +64,10 @@ struct Row {
     place: i64,
     class: i64,
     first: i64,
+    /// Whether its alarms depend on where one is.
+    floats: bool,
+    /// What it was asked by: it may be another one by now.
+    times: Vec<u8>,
 }
 
 /// Rows whose alarm lies behind, and their next ones.
@@ -161,18 +165,20 @@ impl Reader<'_, Record> {
                     break;
                 }
             }
-            let what = row.get_ref(2)?.as_blob().unwrap_or_default();
-            let Some(due) = Due::decode(what, &mut zones) else {
-                continue;
-            };
-            found.push(DueAlarm {
-                record: RecordId(row.get(1)?),
-                component: 0,
-                at: due.at(viewer),
-                start: None,
-                title: String::new(),
-                action: due.action,
-            });
+            let mut what = row.get_ref(2)?.as_blob().unwrap_or_default();
+            while let Some(due) = Due::take(&mut what, &mut zones) {
+                if due.is_done(viewer) {
+                    continue;
+                }
+                found.push(DueAlarm {
+                    record: RecordId(row.get(1)?),
+                    component: 0,
+                    at: due.at(viewer),
+                    start: None,
+                    title: String::new(),
+                    action: due.action,
+                });
+            }
         }
         Ok(())
     }
@@ -198,7 +204,7 @@ impl Reader<'_, Record> {
                 break;
             }
             let due = row.get_ref(2)?.as_blob_or_null().ok().flatten();
-            let due = due.and_then(|due| Due::decode(due, &mut zones));
+            let due = due.and_then(|mut due| Due::take(&mut due, &mut zones));
             let next = due.as_ref().map(|due| due.at(viewer));
             if next.is_some_and(|next| next >= found.after && last.is_some_and(|l| next > l)) {
                 continue;
@@ -215,6 +221,8 @@ impl Reader<'_, Record> {
                     place,
                     class: row.get(3)?,
                     first: row.get(4)?,
+                    floats: known.components.iter().any(|c| c.start.zone().is_none()),
+                    times: times.to_vec(),
                 };
                 stale.push((row, all.first().map(|(_, due)| due.clone())));
             }
@@ -316,7 +324,8 @@ fn move_on(
 ) -> Result<()> {
     let mut statement = conn.prepare_cached(
         "UPDATE series SET floating = ?6, alarm = ?7, due = ?8 \
-         WHERE collection = ?1 AND class = ?2 AND first = ?3 AND record = ?4 AND alarm = ?5",
+         WHERE collection = ?1 AND class = ?2 AND first = ?3 AND record = ?4 AND alarm = ?5 \
+           AND times = ?9",
     )?;
     for (row, due) in stale {
         statement.execute((
@@ -325,9 +334,10 @@ fn move_on(
             row.first,
             row.record,
             row.place,
-            due.as_ref().is_some_and(Due::is_floating),
+            due.as_ref().map_or(row.floats, Due::is_floating),
             due.as_ref().map(Due::place),
             due.as_ref().map(Due::encode),
+            &row.times,
         ))?;
     }
     for floating in [false, true] {

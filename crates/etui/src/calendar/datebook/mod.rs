@@ -122,7 +122,7 @@ impl<'s> DateBook<'s> {
     /// # Errors
     /// Whatever reading reports.
     pub fn peek(&mut self, index: u64) -> Result<Option<Stored<Record>>> {
-        self.at(index, |id, uid, text, etag| stored(id, uid, text, etag))
+        self.at(index, stored)
     }
 
     /// Calls `visit` with the number and the text of record `index`, without taking it; `None` beyond
@@ -155,7 +155,7 @@ impl<'s> DateBook<'s> {
         if self.state.told != self.calendar.store().date_books.latest() {
             self.state.since = None;
         }
-        match self.at(index, |id, uid, text, etag| stored(id, uid, text, etag))? {
+        match self.at(index, stored)? {
             Some(found) if found.id.0 == id => Ok(Taken::new(hold, found, self.calendar.again())),
             // The order has changed.
             _ => self.taken(hold, id),

@@ -10,8 +10,9 @@ use crate::calendar::moment::{self, Named, REACH};
 use crate::calendar::record::{Record, Status};
 use crate::calendar::summary::Stored;
 use crate::calendar::time::{Timestamp, Zone};
-use crate::collection::{Reader, list};
-use crate::error::Result;
+use crate::collection::{Condition, ETag, Reader, list, records};
+use crate::engine::Size;
+use crate::error::{Error, Result};
 
 /// Records removed in one transaction.
 const AT_ONCE: usize = 1_000;
@@ -35,25 +36,37 @@ impl DateBook<'_> {
         let mut removed = 0;
         for some in over.chunks(AT_ONCE) {
             let mut holds = Vec::with_capacity(some.len());
-            let mut uids = Vec::with_capacity(some.len());
-            for (id, uid) in some {
-                match store.date_books.take(store, *id) {
+            let mut free = Vec::with_capacity(some.len());
+            for over in some {
+                match store.date_books.take(store, over.id) {
                     Ok(hold) => holds.push(hold),
-                    Err(crate::Error::Taken { .. }) => continue,
+                    Err(Error::Taken { .. }) => continue,
                     Err(e) => return Err(e),
                 }
-                uids.push(uid.as_str());
+                free.push(over);
             }
-            let gone = self.calendar.remove_many(&uids)?;
-            removed += gone.into_iter().filter(|gone| *gone).count() as u64;
+            let collection = self.calendar.id();
+            removed += self.calendar.write(Size::Large, |conn, writing| {
+                let mut removed = 0;
+                for Over { uid, etag, .. } in &free {
+                    let unchanged = Condition::IfMatch(*etag);
+                    match records::remove(conn, writing, collection, uid, unchanged) {
+                        Ok(gone) => removed += u64::from(gone),
+                        // Somebody changed it since it was found to be over.
+                        Err(Error::Conflict { .. }) => {}
+                        Err(e) => return Err(e),
+                    }
+                }
+                Ok(removed)
+            })?;
         }
         Ok(removed)
     }
 }
 
 impl Reader<'_, Record> {
-    /// Numbers and UIDs of the records that are over.
-    fn over(&self, before: Timestamp, viewer: &Zone) -> Result<Vec<(i64, String)>> {
+    /// The records that are over.
+    fn over(&self, before: Timestamp, viewer: &Zone) -> Result<Vec<Over>> {
         self.told(|| {
             let mut found = Vec::new();
             let mut zones = Named::default();
@@ -93,18 +106,30 @@ impl Reader<'_, Record> {
                     found.push(record);
                 }
             }
-            let mut uid = self
+            let mut about = self
                 .conn
-                .prepare_cached("SELECT uid FROM record WHERE id = ?1")?;
+                .prepare_cached("SELECT uid, etag FROM record WHERE id = ?1")?;
             let mut named = Vec::with_capacity(found.len());
             for id in found {
-                if let Some(uid) = uid.query_row([id], |r| r.get(0)).optional()? {
-                    named.push((id, uid));
-                }
+                let over = about.query_row([id], |r| {
+                    Ok(Over {
+                        id,
+                        uid: r.get(0)?,
+                        etag: r.get(1)?,
+                    })
+                });
+                named.extend(over.optional()?);
             }
             Ok(named)
         })
     }
+}
+
+/// A record that is over.
+struct Over {
+    id: i64,
+    uid: String,
+    etag: ETag,
 }
 
 /// Whether it is something that is still to be done.
