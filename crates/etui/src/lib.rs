@@ -60,6 +60,8 @@ pub use check::{CheckReport, Stats};
 pub use collection::{
     Change, ChangeKind, Changes, Condition, ETag, Kind, Outcome, RecordId, Saved, Token,
 };
+#[doc(hidden)]
+pub use engine::use_vfs;
 pub use engine::{Durability, Memory, Recovered, Vfs, recover};
 pub use error::{Error, Result};
 pub use etui_vfs::Counters as VfsCounters;

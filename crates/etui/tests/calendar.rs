@@ -5,16 +5,17 @@
 
 mod support;
 
-use std::ops::{ControlFlow, Range};
+use std::ops::ControlFlow;
 
 use etui::calendar::time::{Date, Time, Timestamp, Zone};
 use etui::calendar::zones::Zones;
-use etui::calendar::{Busy, Calendar, Draft, DueAlarm, Occurrence, Record, Trigger};
+use etui::calendar::{Busy, Calendar, Draft, DueAlarm, Record};
 use etui::import::ImportReport;
-use etui::{Condition, Outcome, RecordId, Store};
+use etui::{Condition, Outcome, Store};
 use etui_testkit::calendars::{self, Calendars, Span};
 use etui_testkit::fixtures::icalendar::ALL;
 
+use support::calendar::{naive, naive_alarms, told, told_alarms};
 use support::{clean, directory};
 
 fn zone(name: &str) -> Zone {
@@ -35,37 +36,6 @@ fn import(calendar: &Calendar<'_>, bytes: &[u8]) -> ImportReport {
 fn event(uid: &str, lines: &str) -> Record {
     let text = format!("BEGIN:VEVENT\r\nUID:{uid}\r\nSUMMARY:{uid}\r\n{lines}END:VEVENT\r\n");
     Record::parse(text, &Zones::new()).unwrap()
-}
-
-/// When and of what title.
-fn told(all: &[Occurrence]) -> Vec<String> {
-    let tell = |o: &Occurrence| format!("{} {} {}", o.during.start, o.during.end, o.title);
-    all.iter().map(tell).collect()
-}
-
-/// What all records of a calendar say of a range, each asked by itself.
-fn naive(calendar: &Calendar<'_>, range: &Range<Timestamp>, viewer: &Zone) -> Vec<String> {
-    let mut all = Vec::new();
-    for (uid, id) in uids(calendar) {
-        let (_, record) = calendar.record(&uid).unwrap().unwrap();
-        let items: Vec<_> = record.items().filter(|i| i.timing.is_some()).collect();
-        for instance in record.series().between(range.clone(), viewer) {
-            let title = items[instance.component]
-                .summary
-                .clone()
-                .unwrap_or_default();
-            let Range { start, end } = instance.during;
-            all.push((start, end, id, format!("{start} {end} {title}")));
-        }
-    }
-    all.sort_by_key(|(start, end, id, _)| (*start, *end, *id));
-    all.into_iter().map(|(.., text)| text).collect()
-}
-
-fn uids(calendar: &Calendar<'_>) -> Vec<(String, RecordId)> {
-    let ids: Vec<RecordId> = calendar.all().unwrap().iter().map(|(id, _)| id).collect();
-    let stored = |id| calendar.by_id(id).unwrap().unwrap();
-    ids.into_iter().map(|id| (stored(id).uid, id)).collect()
 }
 
 #[test]
@@ -139,60 +109,6 @@ fn a_change_moves_a_record_in_time_and_a_removal_takes_it_out() {
     let absent = calendar.save_if(&event("a", once), Condition::IfAbsent);
     assert!(absent.is_err());
     clean(&store);
-}
-
-/// Every alarm due in a time, by going through everything.
-fn naive_alarms(calendar: &Calendar<'_>, range: &Range<Timestamp>, viewer: &Zone) -> Vec<String> {
-    let mut all = Vec::new();
-    for (uid, _) in uids(calendar) {
-        let (_, record) = calendar.record(&uid).unwrap().unwrap();
-        let items: Vec<_> = record.items().filter(|i| i.timing.is_some()).collect();
-        let wide = range.start.plus_seconds(-60 * 86_400)..range.end.plus_seconds(60 * 86_400);
-        let mut of_record = Vec::new();
-        for instance in record.series().between(wide, viewer) {
-            let item = items[instance.component];
-            for alarm in &item.alarms {
-                if !matches!(alarm.trigger, Trigger::At(_)) {
-                    of_record.extend(
-                        alarm
-                            .due(&instance.start, &instance.end, viewer)
-                            .map(|due| (due, item)),
-                    );
-                }
-            }
-        }
-        for item in &items {
-            for alarm in &item.alarms {
-                if let Trigger::At(due) = alarm.trigger {
-                    of_record.push((due, item));
-                }
-            }
-        }
-        of_record.retain(|(due, item)| {
-            let done = item.acknowledged.as_ref().map(|t| t.at(viewer));
-            range.contains(due) && done.is_none_or(|done| *due > done)
-        });
-        all.extend(of_record.into_iter().map(|(due, item)| {
-            (
-                due,
-                format!("{due} {}", item.summary.clone().unwrap_or_default()),
-            )
-        }));
-    }
-    all.sort();
-    all.dedup();
-    all.into_iter().map(|(_, text)| text).collect()
-}
-
-fn told_alarms(all: &[DueAlarm], range: &Range<Timestamp>) -> Vec<String> {
-    let mut all: Vec<(Timestamp, String)> = all
-        .iter()
-        .filter(|due| range.contains(&due.at))
-        .map(|due| (due.at, format!("{} {}", due.at, due.title)))
-        .collect();
-    all.sort();
-    all.dedup();
-    all.into_iter().map(|(_, text)| text).collect()
 }
 
 #[test]

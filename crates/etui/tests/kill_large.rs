@@ -12,8 +12,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use etui::Store;
+use etui::collection::Collection;
 use etui::contacts::Page;
+use etui::query::Listed;
+use etui::{Kind, Store};
+use etui_testkit::calendars::{Span, write_ics};
 use etui_testkit::people::People;
 use etui_testkit::rng::SplitMix64;
 
@@ -74,38 +77,64 @@ fn nothing_is_left(directory: &Path) {
     }
 }
 
-/// The store is whole, whoever looks; gives back how many contacts it has.
+/// The store is whole, whoever looks; gives back how many records it has.
 fn whole(path: &Path, what: &str) -> u64 {
     let store = Store::open(path).unwrap();
     let report = store.check().unwrap();
     assert!(report.is_clean(), "{what}: {:?}", report.problems);
-    let mut all = 0;
+    let (mut contacts, mut entries) = (0, 0);
     for name in store.address_books().unwrap() {
-        let book = store.address_book(&name).unwrap();
-        let count = book.count().unwrap();
-        let listed = book.list(Page::ALL).unwrap().len() as u64;
-        assert_eq!(listed, count, "{what}: {name}");
-        all += count;
+        contacts += counted(&store.address_book(&name).unwrap(), what);
     }
-    assert_eq!(all, report.contacts, "{what}");
+    for name in store.calendars().unwrap() {
+        entries += counted(&store.calendar_named(&name).unwrap(), what);
+    }
+    assert_eq!((contacts, entries), (report.contacts, report.entries));
     store.close().unwrap();
-    all
+    contacts + entries
 }
 
-fn import(store: &Store, count: usize, seed: u64) {
-    let all: String = People::new(seed).take(count).collect();
-    store
-        .contacts()
-        .unwrap()
-        .import(all.as_bytes(), &mut |_| ControlFlow::Continue(()))
-        .unwrap();
+fn counted<R: Listed>(records: &Collection<'_, R>, what: &str) -> u64 {
+    let count = records.count().unwrap();
+    let listed = records.list(Page::ALL).unwrap().len() as u64;
+    assert_eq!(listed, count, "{what}: {}", records.name());
+    count
+}
+
+fn import(kind: Kind, store: &Store, count: usize, seed: u64) {
+    let report = match kind {
+        Kind::Calendar => {
+            let mut all = Vec::new();
+            write_ics(&mut all, seed, Span::USUAL, count as u64).unwrap();
+            store
+                .calendar()
+                .unwrap()
+                .import(&all[..], &mut |_| ControlFlow::Continue(()))
+        }
+        _ => {
+            let all: String = People::new(seed).take(count).collect();
+            store
+                .contacts()
+                .unwrap()
+                .import(all.as_bytes(), &mut |_| ControlFlow::Continue(()))
+        }
+    };
+    assert_eq!(report.unwrap().refused, 0);
 }
 
 /// A child.
 #[test]
 fn imports_until_killed() {
     if let Some(path) = child_store() {
-        import(&Store::open(path).unwrap(), IMPORTED, 2);
+        import(Kind::Contacts, &Store::open(path).unwrap(), IMPORTED, 2);
+    }
+}
+
+/// A child.
+#[test]
+fn imports_a_calendar_until_killed() {
+    if let Some(path) = child_store() {
+        import(Kind::Calendar, &Store::open(path).unwrap(), IMPORTED, 2);
     }
 }
 
@@ -120,6 +149,15 @@ fn migrates_until_killed() {
 
 #[test]
 fn a_large_import_that_is_killed_is_in_as_a_whole_or_not_at_all() {
+    is_in_or_not(Kind::Contacts, "imports_until_killed");
+}
+
+#[test]
+fn a_large_calendar_whose_import_is_killed_is_in_as_a_whole_or_not_at_all() {
+    is_in_or_not(Kind::Calendar, "imports_a_calendar_until_killed");
+}
+
+fn is_in_or_not(kind: Kind, work: &str) {
     let mut rng = SplitMix64::new(seed());
     for before in [0, BEFORE] {
         let mut took = None;
@@ -128,26 +166,26 @@ fn a_large_import_that_is_killed_is_in_as_a_whole_or_not_at_all() {
             let dir = tempfile::tempdir().unwrap();
             let path = dir.path().join("s.etui");
             let store = Store::open(&path).unwrap();
-            import(&store, before, 1);
+            import(kind, &store, before, 1);
             store.close().unwrap();
             let Some(took) = took else {
-                took = Some(run("imports_until_killed", &path, None));
+                took = Some(run(work, &path, None));
                 assert_eq!(whole(&path, "not killed"), (before + IMPORTED) as u64);
                 continue;
             };
             let life = took * rng.below(1_100) / 1_000;
-            run("imports_until_killed", &path, Some(life));
+            run(work, &path, Some(life));
             nothing_is_left(dir.path());
             let what = format!("round {round}, {before} before, killed after {life:?}");
             let count = whole(&path, &what) as usize;
             assert!(
                 count == before || count == before + IMPORTED,
-                "{what}: {count} contacts"
+                "{what}: {count} records"
             );
             complete += u32::from(count > before);
             // What was cut off can be done again.
             if round == 1 {
-                run("imports_until_killed", &path, None);
+                run(work, &path, None);
                 assert_eq!(whole(&path, &what), (before + IMPORTED) as u64);
             }
         }

@@ -15,4 +15,5 @@ mod run;
 mod shrink;
 mod steps;
 mod stock;
+mod store;
 mod threads;

@@ -27,7 +27,7 @@ use rusqlite::Connection;
 use crate::error::{Error, Result};
 
 pub(crate) use group::{Done, Size};
-pub use vfs::{Recovered, Vfs, recover};
+pub use vfs::{Recovered, Vfs, recover, use_vfs};
 
 pub(crate) use open::{OpenMode, refuse_stray_log, sync_directory, with_suffix};
 

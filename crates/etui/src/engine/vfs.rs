@@ -25,9 +25,17 @@ pub enum Vfs {
 /// The name by which SQLite knows etui's VFS in this process.
 const NAME: &str = "etui";
 
+static VFS: OnceLock<std::result::Result<etui_vfs::Vfs, String>> = OnceLock::new();
+
+/// Has the stores of this process use another VFS than etui's over the system's files: the crash
+/// laboratory's. `false`: they use one already.
+#[doc(hidden)]
+pub fn use_vfs(vfs: etui_vfs::Vfs) -> bool {
+    VFS.set(Ok(vfs)).is_ok()
+}
+
 /// etui's VFS, registered when it is first asked for.
 pub(crate) fn registered() -> Result<&'static etui_vfs::Vfs> {
-    static VFS: OnceLock<std::result::Result<etui_vfs::Vfs, String>> = OnceLock::new();
     let vfs = VFS.get_or_init(|| {
         let options = etui_vfs::Options::default();
         etui_vfs::register(NAME, options).map_err(|e| e.to_string())

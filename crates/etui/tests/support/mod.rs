@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each test file takes some of it")]
 
+pub mod calendar;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 

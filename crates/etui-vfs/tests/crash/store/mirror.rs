@@ -1,0 +1,188 @@
+//! [`Mirror`]: the system's files, of which some directories are followed on a laboratory's disk.
+//!
+//! A store looks at its file by other ways than its VFS, too, so it cannot be on a disk in memory.
+//! Here its files are real; what the VFS does to them is done to the disk as well, which remembers
+//! it. Nothing is really flushed.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use etui_testkit::disk::{Content, Disk, Files, Image};
+use etui_vfs::device::{Access, File, HostFile, Lock, Platform, Role, system};
+
+#[derive(Debug)]
+pub struct Mirror {
+    below: Arc<dyn Platform>,
+    followed: Mutex<BTreeMap<PathBuf, Followed>>,
+}
+
+#[derive(Debug, Clone)]
+struct Followed {
+    disk: Disk,
+    /// Whose flushes are forgotten.
+    unflushed: Option<Role>,
+}
+
+impl Mirror {
+    pub fn new() -> Self {
+        Self {
+            below: system().unwrap(),
+            followed: Mutex::default(),
+        }
+    }
+
+    /// Follows a directory, whose files are durable as they are now.
+    pub fn follow(&self, directory: &Path, unflushed: Option<Role>) -> Disk {
+        let mut files = Files::default();
+        for (number, entry) in (0..).zip(fs::read_dir(directory).unwrap()) {
+            let path = entry.unwrap().path();
+            let mut content = Content::default();
+            content.write_at(&fs::read(&path).unwrap(), 0);
+            files.names.insert(path, number);
+            files.contents.insert(number, content);
+        }
+        let disk = Disk::from_files(files);
+        let followed = Followed {
+            disk: disk.clone(),
+            unflushed,
+        };
+        self.all().insert(directory.to_owned(), followed);
+        disk
+    }
+
+    fn all(&self) -> MutexGuard<'_, BTreeMap<PathBuf, Followed>> {
+        self.followed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn followed(&self, path: &Path) -> Option<Followed> {
+        self.all().get(path.parent()?).cloned()
+    }
+}
+
+/// Writes what a power cut left into an empty directory.
+pub fn write_out(image: &Image<'_>, directory: &Path) {
+    for (path, file) in &image.files.names {
+        let content = image.files.contents.get(file);
+        let bytes = content.map(Content::to_vec).unwrap_or_default();
+        fs::write(directory.join(path.file_name().unwrap()), bytes).unwrap();
+    }
+}
+
+impl Platform for Mirror {
+    fn open(&self, path: Option<&Path>, role: Role, access: Access) -> io::Result<Box<dyn File>> {
+        let below = self.below.open(path, role, access)?;
+        let noted = match path.and_then(|path| Some((path, self.followed(path)?))) {
+            Some((path, followed)) => Some(Noted {
+                file: followed.disk.open(Some(path), role, access)?,
+                flushes: followed.unflushed != Some(role),
+            }),
+            None => None,
+        };
+        Ok(Box::new(Both { below, noted }))
+    }
+
+    fn exists(&self, path: &Path) -> io::Result<bool> {
+        self.below.exists(path)
+    }
+
+    fn remove(&self, path: &Path, durably: bool) -> io::Result<()> {
+        self.below.remove(path, false)?;
+        match self.followed(path) {
+            Some(followed) => followed.disk.remove(path, durably),
+            None => Ok(()),
+        }
+    }
+
+    fn sync_directory_of(&self, path: &Path) -> io::Result<()> {
+        match self.followed(path) {
+            Some(followed) => followed.disk.sync_directory_of(path),
+            None => Ok(()),
+        }
+    }
+
+    fn identity(&self, path: &Path) -> io::Result<Option<(u64, u64)>> {
+        self.below.identity(path)
+    }
+
+    fn settle_wal(&self, path: &Path) -> io::Result<()> {
+        self.below.settle_wal(path)
+    }
+
+    fn holder(&self, path: &Path) -> Option<u32> {
+        self.below.holder(path)
+    }
+}
+
+/// A file, and the same on the disk.
+#[derive(Debug)]
+struct Both {
+    below: Box<dyn File>,
+    noted: Option<Noted>,
+}
+
+#[derive(Debug)]
+struct Noted {
+    file: Box<dyn File>,
+    flushes: bool,
+}
+
+impl Both {
+    /// SQLite's own VFS may have made the file longer, when it was told how long it will be.
+    fn note_length(&self) -> io::Result<()> {
+        if let Some(noted) = &self.noted {
+            let len = self.below.len()?;
+            if noted.file.len()? != len {
+                noted.file.set_len(len)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl File for Both {
+    fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+        self.below.read_at(bytes, offset)
+    }
+
+    fn read_alone(&mut self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+        self.below.read_alone(bytes, offset)
+    }
+
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        self.note_length()?;
+        self.below.write_at(bytes, offset)?;
+        match &self.noted {
+            Some(noted) => noted.file.write_at(bytes, offset),
+            None => Ok(()),
+        }
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        self.below.len()
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        self.note_length()?;
+        self.below.set_len(len)?;
+        self.note_length()
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.note_length()?;
+        match &self.noted {
+            Some(noted) if noted.flushes => noted.file.sync(),
+            _ => Ok(()),
+        }
+    }
+
+    fn lock(&self, lock: Lock) -> io::Result<bool> {
+        self.below.lock(lock)
+    }
+
+    fn host(&mut self) -> Option<&mut HostFile> {
+        self.below.host()
+    }
+}

@@ -1,0 +1,159 @@
+//! Children that write, tell of it, and are killed.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant, SystemTime};
+
+use etui::{Durability, Options, Store, Vfs};
+use etui_testkit::rng::SplitMix64;
+
+const STORE: &str = "ETUI_TEST_KILL_STORE";
+const SEED: &str = "ETUI_TEST_KILL_SEED";
+/// Set if the child writes by etui's redo log.
+const REDO: &str = "ETUI_TEST_KILL_REDO";
+/// The first word of a child.
+const START: &str = "start";
+
+/// How often a test kills.
+pub fn kills() -> u64 {
+    match std::env::var("ETUI_KILLS") {
+        Ok(kills) => kills.parse().expect("ETUI_KILLS is a number"),
+        Err(_) if std::env::var_os("ETUI_TEST_LONG").is_some() => 200,
+        Err(_) => 20,
+    }
+}
+
+/// The seed of a test: another one each time, or the one that was asked for.
+pub fn seed() -> u64 {
+    let now = SystemTime::UNIX_EPOCH.elapsed().unwrap();
+    let seed = std::env::var(SEED).map_or(now.as_secs() % 1_000_000, |s| s.parse().unwrap());
+    println!("seed {seed} ({SEED}={seed} repeats it)");
+    seed
+}
+
+/// What a child was started for.
+pub struct Task {
+    path: PathBuf,
+    pub seed: u64,
+    vfs: Vfs,
+}
+
+impl Task {
+    /// `None` in a process that is no child.
+    pub fn given() -> Option<Self> {
+        let path = std::env::var_os(STORE)?.into();
+        let seed = std::env::var(SEED).unwrap().parse().unwrap();
+        let vfs = match std::env::var_os(REDO) {
+            Some(_) => Vfs::Etui,
+            None => Vfs::System,
+        };
+        Some(Self { path, seed, vfs })
+    }
+
+    /// Tells that it begins, and opens the store.
+    pub fn begin(&self, rng: &mut SplitMix64) -> Store {
+        let mut options = Options::default();
+        if rng.chance(500) {
+            options.durability = Durability::Deferred;
+        }
+        options.vfs = self.vfs;
+        tell(START);
+        Store::open_with(&self.path, &options).unwrap()
+    }
+
+    /// Numbers that no other child has.
+    pub fn versions(&self) -> impl Iterator<Item = u64> + use<> {
+        self.seed * 1_000_000..
+    }
+}
+
+/// Tells the parent of something.
+pub fn tell(what: &str) {
+    // The test runner may have left a line unfinished.
+    let mut out = std::io::stdout().lock();
+    out.write_all(format!("\n@{what}\n").as_bytes()).unwrap();
+    out.flush().unwrap();
+}
+
+/// Waits until the parent says that it goes on.
+pub fn wait() {
+    let mut line = String::new();
+    std::io::stdin().read_line(&mut line).unwrap();
+    assert_eq!(line, "\n");
+}
+
+/// A child that runs.
+pub struct Running {
+    child: Child,
+    words: Receiver<String>,
+    input: ChildStdin,
+}
+
+impl Running {
+    /// Runs the test `work` as a child, which has begun when this returns.
+    pub fn start(work: &str, store: &Path, vfs: Vfs, seed: u64) -> Self {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        if vfs == Vfs::Etui {
+            command.env(REDO, "1");
+        }
+        let mut child = command
+            .args(["--exact", work, "--nocapture"])
+            .env(STORE, store)
+            .env(SEED, seed.to_string())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let input = child.stdin.take().unwrap();
+        let out = BufReader::new(child.stdout.take().unwrap());
+        let (sender, words) = channel();
+        // It is read on whatever the parent does: a full pipe would hold the child.
+        std::thread::spawn(move || {
+            let mut out = out;
+            let mut line = String::new();
+            while out.read_line(&mut line).is_ok_and(|read| read > 0) {
+                // What was cut off was not told.
+                if let Some(word) = line.strip_suffix('\n').and_then(|l| l.strip_prefix('@')) {
+                    let _ = sender.send(word.to_owned());
+                }
+                line.clear();
+            }
+        });
+        let first = words.recv().expect("the child did not begin");
+        assert_eq!(first, START);
+        Self {
+            child,
+            words,
+            input,
+        }
+    }
+
+    /// What it tells next, if it does until then.
+    pub fn hear(&self, until: Instant) -> Option<String> {
+        // Not what waits to be heard since.
+        let left = until.checked_duration_since(Instant::now())?;
+        self.words.recv_timeout(left).ok()
+    }
+
+    /// Lets a child go on that waits.
+    pub fn go_on(&mut self) {
+        // It may be dead.
+        let _ = self.input.write_all(b"\n");
+    }
+
+    /// Kills it, and gives back what it had told that was not heard yet.
+    pub fn kill(mut self) -> Vec<String> {
+        self.child.kill().unwrap();
+        let status = self.child.wait().unwrap();
+        let told: Vec<_> = self.words.iter().collect();
+        assert_eq!(status.code(), None, "the child ended by itself: {told:?}");
+        told
+    }
+}
+
+/// A random time to live.
+pub fn life(rng: &mut SplitMix64) -> Duration {
+    Duration::from_millis(rng.below(151).into())
+}

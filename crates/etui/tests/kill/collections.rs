@@ -1,0 +1,129 @@
+//! Collections that are saved to, removed from and restored.
+
+use std::time::{Duration, Instant};
+
+use etui::calendar::Record;
+use etui::contacts::Card;
+use etui::{Options, Store, Vfs};
+use etui_testkit::rng::SplitMix64;
+
+use crate::child::{Running, Task, kills, life, seed, tell};
+use crate::kinds::Written;
+use crate::steps::{Model, Step, contents, differing};
+
+/// The child: writes until it is killed.
+fn write_until_killed<R: Written>() {
+    let Some(task) = Task::given() else {
+        return;
+    };
+    let mut rng = SplitMix64::new(task.seed);
+    let store = task.begin(&mut rng);
+    let mut versions = task.versions();
+    loop {
+        let step = Step::random(&mut rng, &mut versions);
+        tell(&step.write());
+        step.run(&R::of(&store));
+        tell("done");
+    }
+}
+
+#[test]
+fn contacts_are_written_until_killed() {
+    write_until_killed::<Card>();
+}
+
+#[test]
+fn calendars_are_written_until_killed() {
+    write_until_killed::<Record>();
+}
+
+#[test]
+fn acknowledged_contacts_survive_a_kill_at_any_moment() {
+    survives_kills::<Card>(Vfs::System);
+}
+
+/// What was killed is opened with etui's VFS or without it: either takes up what the log holds.
+#[test]
+fn acknowledged_contacts_in_a_redo_log_survive_a_kill_at_any_moment() {
+    survives_kills::<Card>(Vfs::Etui);
+}
+
+#[test]
+fn acknowledged_calendars_survive_a_kill_at_any_moment() {
+    survives_kills::<Record>(Vfs::System);
+}
+
+#[test]
+fn acknowledged_calendars_in_a_redo_log_survive_a_kill_at_any_moment() {
+    survives_kills::<Record>(Vfs::Etui);
+}
+
+fn survives_kills<R: Written>(vfs: Vfs) {
+    let seed = seed();
+    let mut rng = SplitMix64::new(seed);
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("personal.etui");
+    let mut model = Model::default();
+    let (mut acknowledged, mut kept, mut compared) = (0, 0, 0);
+    let mut slowest = Duration::ZERO;
+    for round in 0..kills() {
+        let life = life(&mut rng);
+        let running = Running::start(R::CHILD, &path, vfs, seed * 1_000 + round);
+        std::thread::sleep(life);
+        let mut begun: Option<Step> = None;
+        for line in running.kill() {
+            if line == "done" {
+                model.apply(&begun.take().unwrap());
+                acknowledged += 1;
+            } else {
+                assert_eq!(begun, None);
+                begun = Some(Step::read(&line));
+            }
+        }
+
+        // Whoever comes next may be a program that only reads.
+        let mut options = Options::default();
+        options.read_only = round % 2 == 1 && acknowledged > 0;
+        if round % 4 < 2 {
+            options.vfs = vfs;
+        }
+        let asked = Instant::now();
+        let store = Store::open_with(&path, &options).unwrap();
+        slowest = slowest.max(asked.elapsed());
+        let found = contents(&R::of(&store));
+        let mut with_last = model.clone();
+        if let Some(step) = &begun {
+            with_last.apply(step);
+        }
+        if found != model.contents::<R>() {
+            assert!(
+                found == with_last.contents::<R>(),
+                "round {round}, seed {seed}, killed after {life:?}: {:?} differ from what was \
+                 acknowledged, {:?} from that and the last step, {begun:?}",
+                differing(&found, &model.contents::<R>()),
+                differing(&found, &with_last.contents::<R>()),
+            );
+            model = with_last;
+            kept += 1;
+        }
+        let report = store.check().unwrap();
+        assert!(
+            report.is_clean(),
+            "round {round}, seed {seed}: {:?}",
+            report.problems
+        );
+        assert_eq!(R::counted(&report), found[0].len() as u64);
+        assert_eq!(R::of(&store).count().unwrap(), R::counted(&report));
+        compared += R::compare(&R::of(&store), seed + round);
+        store.close().unwrap();
+    }
+    println!(
+        "{acknowledged} steps acknowledged, {kept} kept that were not, {} kills, {compared} finds \
+         compared, opened in at most {slowest:?}",
+        kills()
+    );
+    assert!(
+        acknowledged > kills() && compared > 0,
+        "the kills came too early to say anything"
+    );
+}

@@ -1,0 +1,474 @@
+//! Date books: killed between taking and releasing, between releasing and syncing, within a sync.
+//! What was synced is there, what was not is as it was, and everything can be taken at once.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use etui::calendar::datebook::{DateBook, Taken};
+use etui::calendar::{Calendar, Record};
+use etui::{Error, Options, Store, Vfs};
+use etui_testkit::rng::SplitMix64;
+
+use crate::child::{Running, Task, kills, life, seed, tell, wait};
+use crate::kinds::{Written, name, number};
+use crate::steps::contents;
+use crate::support::names;
+
+/// Records in the date book; none is added or removed.
+const RECORDS: u32 = 40;
+/// At most so many are held at once.
+const HELD: usize = 6;
+
+const CHILD: &str = "datebook::a_date_book_is_used_until_killed";
+
+/// What a child does, and tells before it does it (`Clean` and `Dirty`) or when it was done
+/// (`Taken`): these write nothing to the store. `Sync`, `Look` and `Save` do, are told of before,
+/// and followed by `Done`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Word {
+    Taken(u32),
+    Clean(u32),
+    Dirty(u32, u64),
+    Sync,
+    /// Reads the calendar by other means than the date book.
+    Look,
+    /// Saves a record by other means.
+    Save(u32, u64),
+    Done,
+    /// Waits for the parent.
+    Hold,
+}
+
+impl Word {
+    fn write(self) -> String {
+        match self {
+            Self::Taken(uid) => format!("taken {uid}"),
+            Self::Clean(uid) => format!("clean {uid}"),
+            Self::Dirty(uid, version) => format!("dirty {uid} {version}"),
+            Self::Sync => "sync".to_owned(),
+            Self::Look => "look".to_owned(),
+            Self::Save(uid, version) => format!("save {uid} {version}"),
+            Self::Done => "done".to_owned(),
+            Self::Hold => "hold".to_owned(),
+        }
+    }
+
+    fn read(line: &str) -> Self {
+        let words: Vec<_> = line.split(' ').collect();
+        let uid = |text: &str| text.parse::<u32>().unwrap();
+        let version = |text: &str| text.parse::<u64>().unwrap();
+        match words[..] {
+            ["taken", u] => Self::Taken(uid(u)),
+            ["clean", u] => Self::Clean(uid(u)),
+            ["dirty", u, v] => Self::Dirty(uid(u), version(v)),
+            ["sync"] => Self::Sync,
+            ["look"] => Self::Look,
+            ["save", u, v] => Self::Save(uid(u), version(v)),
+            ["done"] => Self::Done,
+            ["hold"] => Self::Hold,
+            _ => panic!("no such word: {line}"),
+        }
+    }
+}
+
+/// The records' versions.
+type Versions = BTreeMap<u32, u64>;
+
+/// What is known of a store that a date book works on.
+#[derive(Debug, Clone, Default)]
+struct Model {
+    /// What is in the store.
+    committed: Versions,
+    /// What was released dirty since.
+    dirty: Versions,
+    held: BTreeSet<u32>,
+    /// What may be under way.
+    begun: Option<Word>,
+    /// Records that were committed since the last sync.
+    saved: u64,
+}
+
+impl Model {
+    fn hear(&mut self, word: Word) {
+        match word {
+            Word::Taken(uid) => assert!(self.held.insert(uid)),
+            Word::Clean(uid) => assert!(self.held.remove(&uid)),
+            Word::Dirty(uid, version) => {
+                assert!(self.held.remove(&uid));
+                self.dirty.insert(uid, version);
+            }
+            Word::Sync | Word::Look | Word::Save(..) => assert_eq!(self.begun.replace(word), None),
+            Word::Done => self.done(),
+            Word::Hold => {}
+        }
+    }
+
+    /// What was under way is done.
+    fn done(&mut self) {
+        let begun = self.begun.take().unwrap();
+        self.saved += self.dirty.len() as u64;
+        self.committed.append(&mut self.dirty);
+        match begun {
+            Word::Sync => self.saved = 0,
+            Word::Save(uid, version) => {
+                self.committed.insert(uid, version);
+            }
+            _ => {}
+        }
+    }
+
+    /// What the store may hold after a kill: each commit is there or it is not.
+    fn possible(&self) -> Vec<Versions> {
+        let mut all = vec![self.committed.clone()];
+        if let Some(begun) = self.begun {
+            let mut now = self.committed.clone();
+            now.extend(&self.dirty);
+            all.push(now.clone());
+            if let Word::Save(uid, version) = begun {
+                now.insert(uid, version);
+                all.push(now);
+            }
+        }
+        all
+    }
+
+    /// What the process itself sees of a record.
+    fn seen(&self, uid: u32) -> Option<String> {
+        let version = self.dirty.get(&uid).or(self.committed.get(&uid))?;
+        Some(Record::content(uid, *version))
+    }
+}
+
+fn texts(versions: &Versions) -> BTreeMap<String, Vec<u8>> {
+    let text = |(&uid, &version)| (name(uid), Record::content(uid, version).into_bytes());
+    versions.iter().map(text).collect()
+}
+
+/// What is in the calendar; nothing is in its trash.
+fn live(calendar: &Calendar<'_>) -> BTreeMap<String, Vec<u8>> {
+    let [live, removed] = contents(calendar);
+    assert!(removed.is_empty());
+    live
+}
+
+/// A child at work.
+struct Worker<'s> {
+    rng: SplitMix64,
+    calendar: Calendar<'s>,
+    book: DateBook<'s>,
+    held: Vec<Taken<'s>>,
+    model: Model,
+}
+
+impl Worker<'_> {
+    fn tell(&mut self, word: Word) {
+        self.model.hear(word);
+        tell(&word.write());
+    }
+
+    /// One of those that are held.
+    fn any_held(&mut self) -> usize {
+        self.rng.below(self.held.len() as u32) as usize
+    }
+
+    /// Takes a record by its place or by its number.
+    fn take(&mut self) {
+        let place = u64::from(self.rng.below(RECORDS));
+        let stored = self.book.peek(place).unwrap().unwrap();
+        let taken = match self.rng.chance(500) {
+            true => self.book.take(place),
+            false => self.book.take_id(stored.id),
+        };
+        match taken {
+            Ok(taken) => {
+                let uid = number(&taken.stored().uid);
+                if let Some(text) = self.model.seen(uid) {
+                    assert_eq!(String::from_utf8_lossy(&taken.stored().text), text);
+                }
+                self.held.push(taken);
+                self.tell(Word::Taken(uid));
+            }
+            Err(Error::Taken { record }) => {
+                assert!(self.held.iter().any(|t| t.stored().id == record));
+            }
+            Err(e) => panic!("{e}"),
+        }
+    }
+
+    fn release(&mut self, version: Option<u64>) {
+        let at = self.any_held();
+        let taken = self.held.swap_remove(at);
+        let uid = number(&taken.stored().uid);
+        match version {
+            None => {
+                self.tell(Word::Clean(uid));
+                self.book.release(taken);
+            }
+            Some(version) => {
+                self.tell(Word::Dirty(uid, version));
+                let record = Record::make(uid, version);
+                self.book.release_dirty(taken, record).unwrap();
+            }
+        }
+    }
+
+    /// Syncs, or closes the date book, which does so, and opens it again.
+    fn sync(&mut self) {
+        let expected = self.model.saved + self.model.dirty.len() as u64;
+        self.tell(Word::Sync);
+        let synced = match self.rng.below(3) {
+            0 => {
+                let new = self.calendar.date_book().unwrap();
+                let old = std::mem::replace(&mut self.book, new);
+                old.close().unwrap()
+            }
+            _ => self.book.sync().unwrap(),
+        };
+        assert_eq!((synced.saved, synced.conflicts.len()), (expected, 0));
+        self.tell(Word::Done);
+    }
+
+    fn look(&mut self) {
+        let uid = self.rng.below(RECORDS);
+        self.tell(Word::Look);
+        let found = self.calendar.get(&name(uid)).unwrap().unwrap();
+        if let Some(text) = self.model.seen(uid) {
+            assert_eq!(String::from_utf8_lossy(&found.text), text);
+        }
+        self.tell(Word::Done);
+    }
+
+    fn save(&mut self, version: u64) {
+        let uid = self.rng.below(RECORDS);
+        // What is taken and changed by other means as well is a conflict.
+        if self.model.held.contains(&uid) {
+            return;
+        }
+        self.tell(Word::Save(uid, version));
+        self.calendar.save(&Record::make(uid, version)).unwrap();
+        self.tell(Word::Done);
+    }
+}
+
+/// The child.
+#[test]
+fn a_date_book_is_used_until_killed() {
+    let Some(task) = Task::given() else {
+        return;
+    };
+    let mut rng = SplitMix64::new(task.seed);
+    let store = task.begin(&mut rng);
+    let calendar = store.calendar().unwrap();
+    let mut worker = Worker {
+        rng,
+        book: calendar.date_book().unwrap(),
+        calendar,
+        held: Vec::new(),
+        model: Model::default(),
+    };
+    for version in task.versions() {
+        match worker.rng.below(100) {
+            0..45 if worker.held.len() < HELD => worker.take(),
+            45..60 if !worker.held.is_empty() => worker.release(None),
+            60..88 if !worker.held.is_empty() => worker.release(Some(version)),
+            88..93 => worker.sync(),
+            93..95 => worker.look(),
+            95..97 => worker.save(version),
+            97 => {
+                worker.tell(Word::Hold);
+                wait();
+            }
+            _ => {}
+        }
+    }
+}
+
+/// While the child holds what it took, nobody else gets it, nor what it has not synced yet; nobody
+/// else sees that either.
+fn nobody_else_takes(path: &Path, vfs: Vfs, model: &Model) {
+    let mut options = Options::default();
+    options.vfs = vfs;
+    let store = Store::open_with(path, &options);
+    // A redo log is one process's.
+    if vfs == Vfs::Etui {
+        assert!(matches!(store, Err(Error::Refused { .. })));
+        return;
+    }
+    let store = store.unwrap();
+    let calendar = store.calendar().unwrap();
+    assert_eq!(live(&calendar), texts(&model.committed));
+    let mut book = calendar.date_book().unwrap();
+    let mut free = Vec::new();
+    for place in 0..u64::from(RECORDS) {
+        let stored = book.peek(place).unwrap().unwrap();
+        let uid = number(&stored.uid);
+        let is_theirs = model.held.contains(&uid) || model.dirty.contains_key(&uid);
+        match book.take(place) {
+            Ok(taken) => {
+                assert!(!is_theirs, "{uid} is the child's: {model:?}");
+                free.push(taken);
+            }
+            Err(Error::Taken { record }) => {
+                assert!(is_theirs, "{uid} is nobody's: {model:?}");
+                assert_eq!(record, stored.id);
+            }
+            Err(e) => panic!("{e}"),
+        }
+    }
+    drop(free);
+    assert_eq!(book.close().unwrap().saved, 0);
+    store.close().unwrap();
+}
+
+/// Everything can be taken, changed and synced.
+fn everything_is_free(store: &Store, model: &mut Model, version: u64) {
+    let calendar = store.calendar().unwrap();
+    let mut book = calendar.date_book().unwrap();
+    assert_eq!(book.count().unwrap(), u64::from(RECORDS));
+    let all: Vec<_> = (0..u64::from(RECORDS))
+        .map(|place| book.take(place).unwrap())
+        .collect();
+    for (place, taken) in (0..).zip(all) {
+        let uid = number(&taken.stored().uid);
+        match place == version % u64::from(RECORDS) {
+            true => {
+                let record = Record::make(uid, version);
+                book.release_dirty(taken, record).unwrap();
+                model.committed.insert(uid, version);
+            }
+            false => book.release(taken),
+        }
+    }
+    assert_eq!(book.close().unwrap().saved, 1);
+}
+
+#[test]
+fn what_a_date_book_synced_survives_a_kill_and_what_it_took_is_free() {
+    survives_kills(Vfs::System);
+}
+
+#[test]
+fn what_a_date_book_synced_to_a_redo_log_survives_a_kill_and_what_it_took_is_free() {
+    survives_kills(Vfs::Etui);
+}
+
+fn survives_kills(vfs: Vfs) {
+    let seed = seed();
+    let mut rng = SplitMix64::new(seed);
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("personal.etui");
+    let beside = dir.path().join("personal.etui-taken");
+    let mut model = Model {
+        committed: (0..RECORDS).map(|uid| (uid, u64::from(uid))).collect(),
+        ..Model::default()
+    };
+    let store = Store::open(&path).unwrap();
+    let all = model.committed.iter();
+    let all: Vec<_> = all.map(|(&u, &v)| Record::make(u, v)).collect();
+    store.calendar().unwrap().save_many(&all).unwrap();
+    store.close().unwrap();
+
+    let mut seen = Seen::default();
+    for round in 0..kills() {
+        let life = life(&mut rng);
+        let mut running = Running::start(CHILD, &path, vfs, seed * 1_000 + round);
+        let mut end = Instant::now() + life;
+        // Some are killed as they wait, holding what they hold.
+        let waits = rng.chance(300);
+        let mut looks = 0;
+        while let Some(line) = running.hear(end) {
+            let word = Word::read(&line);
+            model.hear(word);
+            seen.syncs += u64::from(word == Word::Sync);
+            if word == Word::Hold {
+                let asked = Instant::now();
+                // To be refused takes long.
+                if vfs == Vfs::System || looks == 0 {
+                    nobody_else_takes(&path, vfs, &model);
+                    looks += 1;
+                }
+                if waits {
+                    break;
+                }
+                end += asked.elapsed();
+                running.go_on();
+            }
+        }
+        seen.looks += looks;
+        for line in running.kill() {
+            let word = Word::read(&line);
+            model.hear(word);
+            seen.syncs += u64::from(word == Word::Sync);
+        }
+        let what = format!("round {round}, seed {seed}, killed after {life:?}");
+        seen.held += model.held.len();
+        seen.dirty += model.dirty.len();
+        seen.under_way += u64::from(model.begun.is_some());
+
+        // Whatever is in the file of what is taken, it does no harm.
+        match rng.below(4) {
+            0 => std::fs::write(&beside, rng.next_u64().to_le_bytes()).unwrap(),
+            1 => std::fs::write(&beside, [7; 3]).unwrap(),
+            _ => {}
+        }
+        let mut options = Options::default();
+        options.read_only = round % 2 == 1;
+        if round % 4 < 2 {
+            options.vfs = vfs;
+        }
+        let asked = Instant::now();
+        let mut store = Store::open_with(&path, &options).unwrap();
+        let found = live(&store.calendar().unwrap());
+        seen.slowest = seen.slowest.max(asked.elapsed());
+        let possible = model.possible();
+        let is = possible.iter().position(|state| texts(state) == found);
+        let Some(is) = is else {
+            let committed = texts(&model.committed);
+            let other = found
+                .iter()
+                .filter(|(uid, text)| committed.get(*uid) != Some(text));
+            let other: Vec<_> = other.map(|(uid, _)| uid).collect();
+            panic!("{what}: {other:?} are as they may not be: {model:?}");
+        };
+        seen.kept += u64::from(is > 0);
+        model = Model {
+            committed: possible[is].clone(),
+            ..Model::default()
+        };
+        let report = store.check().unwrap();
+        assert!(report.is_clean(), "{what}: {:?}", report.problems);
+        seen.compared += Record::compare(&store.calendar().unwrap(), seed + round);
+        if options.read_only {
+            store.close().unwrap();
+            options.read_only = false;
+            store = Store::open_with(&path, &options).unwrap();
+        }
+        everything_is_free(&store, &mut model, (1 << 60) + round);
+        store.close().unwrap();
+        assert!(!beside.exists(), "{what}: {:?}", names(dir.path()));
+    }
+    println!("{} kills: {seen:?}", kills());
+    assert!(
+        seen.syncs > kills() && seen.looks > 0 && seen.held > 0 && seen.dirty > 0,
+        "the kills came too early to say anything: {seen:?}"
+    );
+}
+
+/// What was met.
+#[derive(Debug, Default)]
+struct Seen {
+    syncs: u64,
+    /// How often a child was looked at as it waited.
+    looks: u64,
+    /// Records that were held, and that were not synced, when their program was killed.
+    held: usize,
+    dirty: usize,
+    /// Kills while something was written, and of them with that kept.
+    under_way: u64,
+    kept: u64,
+    /// Occurrences and alarms that were compared with the records.
+    compared: usize,
+    /// From opening a store to having read it.
+    slowest: Duration,
+}

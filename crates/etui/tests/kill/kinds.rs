@@ -1,0 +1,124 @@
+//! [`Written`]: the kinds of records that are written, each of its versions with another content.
+
+use std::ops::Range;
+
+use etui::calendar::time::{Timestamp, Zone};
+use etui::calendar::zones::Zones;
+use etui::calendar::{Calendar, Record};
+use etui::collection::{self, Collection};
+use etui::contacts::{Card, Contacts, Page};
+use etui::{CheckReport, Store};
+use etui_testkit::calendars::{Span, entry};
+use etui_testkit::people::{Version, person};
+
+use crate::support::calendar::{naive, naive_alarms, told, told_alarms};
+
+/// Of which seed the contents are.
+const CONTENTS: u64 = 11;
+/// When it is that the calendar's records happen.
+const YEARS: u32 = 2;
+const DAY: i64 = 86_400;
+
+/// A kind of record.
+pub trait Written: collection::Record {
+    /// The child that writes such records.
+    const CHILD: &'static str;
+
+    /// The collection that it writes to.
+    fn of(store: &Store) -> Collection<'_, Self>;
+
+    /// What a version of a record says.
+    fn content(uid: u32, version: u64) -> String;
+
+    fn make(uid: u32, version: u64) -> Self;
+
+    /// How many of the kind were looked at.
+    fn counted(report: &CheckReport) -> u64;
+
+    /// Compares what is found otherwise with what the records say; `draw` decides on what. Tells
+    /// how much it was.
+    fn compare(collection: &Collection<'_, Self>, draw: u64) -> usize;
+}
+
+pub fn name(uid: u32) -> String {
+    format!("record-{uid}")
+}
+
+/// The number that a UID has.
+pub fn number(name: &str) -> u32 {
+    name.strip_prefix("record-").unwrap().parse().unwrap()
+}
+
+impl Written for Card {
+    const CHILD: &'static str = "collections::contacts_are_written_until_killed";
+
+    fn of(store: &Store) -> Contacts<'_> {
+        store.contacts().unwrap()
+    }
+
+    fn content(uid: u32, version: u64) -> String {
+        let mut person = person(CONTENTS, version);
+        person.uid = name(uid);
+        // In 4.0 it would be written as a URN.
+        person.version = Version::V3;
+        person.to_text()
+    }
+
+    fn make(uid: u32, version: u64) -> Self {
+        Self::parse(Self::content(uid, version)).unwrap()
+    }
+
+    fn counted(report: &CheckReport) -> u64 {
+        report.contacts
+    }
+
+    /// The list.
+    fn compare(contacts: &Contacts<'_>, _: u64) -> usize {
+        let listed = contacts.list(Page::ALL).unwrap().len();
+        assert_eq!(listed as u64, contacts.count().unwrap());
+        listed
+    }
+}
+
+impl Written for Record {
+    const CHILD: &'static str = "collections::calendars_are_written_until_killed";
+
+    fn of(store: &Store) -> Calendar<'_> {
+        store.calendar().unwrap()
+    }
+
+    /// One that happens once, recurs, with alarms or none, a to-do: as it comes.
+    fn content(uid: u32, version: u64) -> String {
+        let entry = entry(CONTENTS, Span::years(YEARS), version);
+        entry.text.replace(&entry.uid, &name(uid))
+    }
+
+    fn make(uid: u32, version: u64) -> Self {
+        Self::parse(Self::content(uid, version), &Zones::new()).unwrap()
+    }
+
+    fn counted(report: &CheckReport) -> u64 {
+        report.entries
+    }
+
+    /// What happens in a time, and which alarms are due.
+    fn compare(calendar: &Calendar<'_>, draw: u64) -> usize {
+        let viewer = Zone::named("Europe/Berlin").unwrap();
+        let days = i64::try_from(draw * 37 % u64::from(YEARS * 365)).unwrap();
+        let start = Timestamp::from_seconds((Span::years(YEARS).first_day + days) * DAY);
+        let range: Range<Timestamp> = start..start.plus_seconds(9 * DAY);
+        let found = calendar.between(range.clone(), &viewer).unwrap();
+        assert_eq!(
+            told(&found),
+            naive(calendar, &range, &viewer),
+            "from {start}"
+        );
+        let alarms = calendar.alarms(start, 2_000, &viewer).unwrap();
+        assert_eq!(
+            told_alarms(&alarms, &range),
+            naive_alarms(calendar, &range, &viewer),
+            "alarms from {start}"
+        );
+        found.len() + alarms.len()
+    }
+}
