@@ -10,7 +10,7 @@ use etui::{Error, Snapshot, Store};
 
 use crate::args::{Global, Vfs};
 use crate::errors::{Failure, Result};
-use crate::output::Out;
+use crate::output::{Out, quoted};
 
 /// What every command has at hand.
 pub struct App {
@@ -83,6 +83,11 @@ impl App {
         Ok(Store::open_with(&path, options)?)
     }
 
+    /// The name of the address book, if one was said.
+    pub fn book_name(&self) -> Option<&str> {
+        self.book.as_deref()
+    }
+
     /// The address book that is meant.
     pub fn book<'s>(&self, store: &'s Store) -> Result<Contacts<'s>> {
         Ok(match &self.book {
@@ -111,6 +116,19 @@ pub fn calendar<'s>(store: &'s Store, name: Option<&str>) -> Result<Calendar<'s>
     Ok(match name {
         Some(name) => store.calendar_named(name)?,
         None => store.calendar()?,
+    })
+}
+
+/// The calendar of this name, or else the first, for something new; says how one is made.
+pub fn calendar_to_fill<'s>(store: &'s Store, name: Option<&str>) -> Result<Calendar<'s>> {
+    calendar(store, name).map_err(|failure| match (&failure, name) {
+        (Failure::Library(error @ Error::NoCollection { .. }), Some(name)) => {
+            Failure::NotFound(format!(
+                "{error}; make it: etui calendar calendars --create {}",
+                quoted(name)
+            ))
+        }
+        _ => failure,
     })
 }
 

@@ -6,6 +6,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::commands as c;
@@ -13,7 +14,7 @@ use crate::commands as c;
 const EXAMPLES: &str = "\
 Examples:
   etui demo                          see what it does, on data made up for you
-  etui import contacts.vcf           bring in your own contacts
+  etui import contacts.vcf           bring in your own contacts, and calendars (.ics)
   etui contacts find ann             who was Ann again?
   etui contacts show 17              all about contact number 17
   etui calendar agenda week          what is on this week
@@ -97,19 +98,19 @@ pub enum When {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Show what etui does, on an address book made up for it
+    /// Show what etui does, on an address book and a calendar made up for it
     Demo(c::demo::Args),
     /// Make a store
     Init(c::init::Args),
-    /// Bring in vCard files
+    /// Bring in files of contacts and calendars
     Import(c::import::Args),
     /// Find, show and change contacts
     #[command(subcommand, alias = "contact", after_help = c::contacts::EXAMPLES)]
     Contacts(c::contacts::Command),
-    /// Show what is on, and change it
+    /// Show what is on, find and change it
     #[command(alias = "cal")]
     Calendar(c::calendar::Args),
-    /// Take contacts out as vCards
+    /// Take contacts out as vCards, or calendars as iCalendar
     Export(c::export::Args),
     /// Check that the store is whole
     Check(c::check::Args),
@@ -121,7 +122,7 @@ pub enum Command {
     Recover(c::recover::Args),
     /// Tell figures about the store
     Stats(c::stats::Args),
-    /// Make up an address book, to try things with
+    /// Make up an address book or a calendar, to try things with
     Generate(c::generate::Args),
     /// Repeat the studies that etui is built from, on this machine
     Lab(c::lab::Args),
@@ -141,19 +142,50 @@ pub fn parse() -> Result<Cli, ExitCode> {
     let parsed = definition()
         .try_get_matches_from(for_lab(with_filters(std::env::args_os())))
         .and_then(|matches| Cli::from_arg_matches(&matches));
-    parsed.map_err(|error| {
+    parsed.map_err(|mut error| {
+        point_elsewhere(&mut error);
         let wants_json = std::env::args_os().any(|a| a == "--json");
         if wants_json && error.use_stderr() {
             let text = error.render().to_string();
             let text = text.strip_prefix("error: ").unwrap_or(&text);
             let failure = crate::errors::Failure::usage(text.trim_end());
             crate::output::json_error(&failure);
+        } else if error.kind() == ErrorKind::MissingSubcommand
+            && let Some(help) = help()
+        {
+            eprint!("{help}");
         } else {
             // Nobody reads on when the pipe is closed.
             let _ = error.print();
         }
         ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
     })
+}
+
+/// Says where what was looked for under a wrong command is.
+fn point_elsewhere(error: &mut clap::Error) {
+    let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidSubcommand) else {
+        return;
+    };
+    let tip = match name.as_str() {
+        "import" => "files are brought in by `etui import FILE`",
+        "export" => "`etui export` takes contacts out, `etui export --calendars` calendars",
+        "agenda" | "today" | "week" | "month" | "tomorrow" => {
+            "what is on is told by `etui calendar agenda`"
+        }
+        _ => return,
+    };
+    let tips = ContextValue::StyledStrs(vec![tip.into()]);
+    error.remove(ContextKind::SuggestedSubcommand);
+    error.insert(ContextKind::Suggested, tips);
+}
+
+/// The help of the command that lacks one: what clap shows only where no variable of the
+/// environment stands for an option.
+fn help() -> Option<clap::builder::StyledStr> {
+    let args = std::env::args_os().chain(["--help".into()]);
+    let shown = definition().try_get_matches_from(args).err()?;
+    (shown.kind() == ErrorKind::DisplayHelp).then(|| shown.render())
 }
 
 /// Ends our own options after `etui lab`: the laboratory has options of its own, some of the same

@@ -33,13 +33,13 @@ pub enum Failure {
     },
     /// Whoever reads the output has had enough. Not an error.
     ClosedPipe,
-    /// Not understood, or not clear which contact is meant.
+    /// Not understood, or not clear which record is meant.
     Usage(String),
     /// Nothing found.
     NotFound(String),
     /// Something was refused.
     Refused(String),
-    /// The contact was changed meanwhile.
+    /// The record was changed meanwhile.
     Conflict(String),
     /// The store is damaged.
     Damaged(String),

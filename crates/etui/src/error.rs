@@ -124,7 +124,7 @@ pub enum Error {
     /// A store was to be made where the log of another lies; opening it would mix or lose what
     /// the log holds.
     #[error(
-        "{}: the log of a store lies here without its store, and may hold contacts. Put the \
+        "{}: the log of a store lies here without its store, and may hold data. Put the \
          store it belongs to back beside it, or move the log away together with that store",
         path.display()
     )]
@@ -188,17 +188,17 @@ pub enum Error {
         /// The UID asked for.
         uid: String,
     },
-    /// A card was to be saved as one record, but has the UID of another.
-    #[error("the card has the UID \"{found}\", and was to be saved as \"{uid}\"")]
+    /// A text was to be saved as one record, but has the UID of another.
+    #[error("the text has the UID \"{found}\", and was to be saved as \"{uid}\"")]
     OtherUid {
         /// The record it was to be.
         uid: String,
-        /// The card's own UID.
+        /// The text's own UID.
         found: String,
     },
     /// A conditional write found another ETag (or a record where none should be).
     #[error(
-        "the contact \"{uid}\" was changed meanwhile (expected {}, found {}); read it again, \
+        "the record \"{uid}\" was changed meanwhile (expected {}, found {}); read it again, \
          apply the change to what it is now",
         show_etag(.expected), show_etag(.found)
     )]

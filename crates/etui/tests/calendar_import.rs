@@ -190,6 +190,32 @@ fn what_goes_out_of_one_calendar_comes_into_another() {
     assert_eq!(components(&again), components(&out));
 }
 
+/// The last line of a file may have no end; what is written behind it begins a line of its own.
+#[test]
+fn objects_without_a_last_line_end_stay_apart() {
+    let (_dir, path) = directory();
+    let store = Store::open(&path).unwrap();
+    let calendar = store.calendar().unwrap();
+    for method in ["PUBLISH", "REQUEST"] {
+        let file = format!(
+            "BEGIN:VCALENDAR\nMETHOD:{method}\nBEGIN:VEVENT\nUID:{method}\n\
+             DTSTART:20270308T080000Z\nEND:VEVENT\nEND:VCALENDAR"
+        );
+        assert_eq!(import(&calendar, file.as_bytes()).added, 1);
+    }
+    let mut out = Vec::new();
+    calendar.export(&mut out).unwrap();
+    assert!(out.ends_with(b"\nEND:VCALENDAR"));
+    let again = store.create_calendar("Again").unwrap();
+    let report = import(&again, &out);
+    assert_eq!(
+        (report.added, report.refused),
+        (2, 0),
+        "{:?}",
+        report.refusals
+    );
+}
+
 /// A change to one instance changes its record, and nothing else.
 #[test]
 fn a_changed_file_changes_what_changed() {

@@ -85,7 +85,7 @@ pub fn run(app: &mut App, args: &Args) -> Result<()> {
     if !report.inbox.is_empty() {
         return Err(Failure::Refused(format!(
             "{} that another program wrote could not be taken in",
-            plural(report.inbox.len() as u64, "vCard")
+            plural(report.inbox.len() as u64, "record")
         )));
     }
     Ok(())

@@ -10,10 +10,10 @@ use etui::contacts::Contacts;
 use etui::import::{ImportEvent, ImportReport};
 use etui::{Error, Kind};
 
-use crate::app::{App, calendar};
+use crate::app::{App, calendar_to_fill};
 use crate::errors::{Failure, Result};
 use crate::output::json::ImportObject;
-use crate::output::{Out, Progress, count, one_line, plural, shown, size};
+use crate::output::{Out, Progress, count, one_line, plural, quoted, shown, size};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -112,9 +112,25 @@ pub fn run(app: &mut App, args: &Args) -> Result<()> {
             .then(|| app.book(&store))
             .transpose()?,
         calendar: is_any(&sources, Kind::Calendar)
-            .then(|| calendar(&store, args.calendar.as_deref()))
+            .then(|| calendar_to_fill(&store, args.calendar.as_deref()))
             .transpose()?,
     };
+    let book = app.book_name().map(str::to_owned);
+    for (option, name, is_used, none) in [
+        (
+            "--calendar",
+            &args.calendar,
+            into.calendar.is_some(),
+            "no calendar was",
+        ),
+        ("--book", &book, into.book.is_some(), "no contacts were"),
+    ] {
+        if let (Some(name), false) = (name, is_used) {
+            let name = quoted(name);
+            app.out
+                .note(&format!("{option} {name} is not used: {none} given"));
+        }
+    }
     let mut all = ImportObject::default();
     let several = sources.len() > 1;
     for source in sources {

@@ -13,11 +13,12 @@ Examples:
   etui --store work.etui init                in a file of your choice
   etui init --locale sv-SE --region SE       Swedish order, Swedish phone numbers
 
-`etui import` and `etui contacts add` make a store as well when there is none.";
+`etui import`, `etui contacts add` and `etui calendar add` make a store as well when there is none.";
 
 /// Make a store
 ///
-/// It is one file, readable only by you: your address books and all that finding needs.
+/// It is one file, readable only by you: your address books, your calendars and all that finding
+/// needs.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -69,5 +70,5 @@ pub fn run(app: &mut App, args: &Args) -> Result<()> {
             None => "no region completes national phone numbers".to_owned(),
         }
     ))?;
-    app.out.say("Next: etui import contacts.vcf")
+    app.out.say("Next: etui import contacts.vcf calendar.ics")
 }

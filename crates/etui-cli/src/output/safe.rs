@@ -42,6 +42,15 @@ pub fn one_line(text: &str) -> Cow<'_, str> {
     shown(text)
 }
 
+/// A name as it is typed in a command: in quotes if the shell would not take it for one word.
+pub fn quoted(name: &str) -> Cow<'_, str> {
+    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '+');
+    match !name.is_empty() && name.chars().all(is_plain) && !name.starts_with('-') {
+        true => Cow::Borrowed(name),
+        false => Cow::Owned(format!("'{}'", shown(name).replace('\'', "'\\''"))),
+    }
+}
+
 /// The same with its line breaks left in.
 pub fn lines(text: &str) -> Cow<'_, str> {
     escaped(text, |c| c == '\n')
@@ -65,6 +74,14 @@ mod tests {
         assert_eq!(one_line("a\r\nb\tc\x07"), "a b c\\u{7}");
         assert_eq!(lines("a\nb\r"), "a\nb\\u{d}");
         assert_eq!(visible("a\r\n\tb\x1b"), "a\r\n\tb\\u{1b}");
+    }
+
+    #[test]
+    fn names_with_blanks_are_quoted() {
+        assert_eq!(quoted("Büro-2"), "Büro-2");
+        assert_eq!(quoted("My work"), "'My work'");
+        assert_eq!(quoted("Ann's"), "'Ann'\\''s'");
+        assert_eq!(quoted(""), "''");
     }
 
     #[test]

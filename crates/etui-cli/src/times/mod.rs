@@ -19,7 +19,7 @@ pub use repeat::repeat;
 pub use rule::{is_end_of_day, spoken as spoken_rule};
 pub use show::{clock, day, iso, iso_instant, long_day, range, short};
 pub use span::{Span, Words as SpanWords};
-pub use words::{ends, when};
+pub use words::{ends, when, when_on};
 
 use etui::calendar::time::{DateTime, Timestamp, Value, Zone};
 use etui::calendar::zones::Zones;

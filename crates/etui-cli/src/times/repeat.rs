@@ -105,15 +105,13 @@ impl<'t> Words<'t> {
             "weekly" => Frequency::Weekly,
             "monthly" => Frequency::Monthly,
             "yearly" | "annually" => Frequency::Yearly,
-            "weekdays" => {
-                let mut rule = Rule::every(Frequency::Weekly);
-                let days = Weekday::ALL
-                    .into_iter()
-                    .filter(|d| !matches!(d, Weekday::Saturday | Weekday::Sunday));
-                rule.by_day = days.map(|weekday| Day { nth: 0, weekday }).collect();
-                return Ok((rule, None));
-            }
+            "weekdays" => return Ok((weekdays(), None)),
             "every" => return self.every(),
+            _ if day_of_week(word).is_some() => {
+                let mut rule = Rule::every(Frequency::Weekly);
+                self.day(word, &mut rule)?;
+                return Ok((rule, Some(List::Days)));
+            }
             _ => return Err(unclear(word)),
         };
         Ok((Rule::every(frequency), None))
@@ -134,6 +132,7 @@ impl<'t> Words<'t> {
             "week" => Frequency::Weekly,
             "month" => Frequency::Monthly,
             "year" => Frequency::Yearly,
+            "weekday" if interval == 1 => return Ok((weekdays(), None)),
             _ if day_of_week(unit).is_some() => {
                 let mut rule = Rule::every(Frequency::Weekly);
                 rule.interval = interval;
@@ -181,6 +180,16 @@ impl<'t> Words<'t> {
         rule.by_month_day.push(nth);
         Ok(())
     }
+}
+
+/// Mondays to Fridays.
+fn weekdays() -> Rule {
+    let mut rule = Rule::every(Frequency::Weekly);
+    let days = Weekday::ALL
+        .into_iter()
+        .filter(|d| !matches!(d, Weekday::Saturday | Weekday::Sunday));
+    rule.by_day = days.map(|weekday| Day { nth: 0, weekday }).collect();
+    rule
 }
 
 /// The weekday of a name, also of several: `mondays`.
@@ -255,6 +264,8 @@ mod tests {
                 "FREQ=MONTHLY;INTERVAL=3;BYMONTHDAY=1,-1",
             ),
             ("weekdays", "FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR"),
+            ("every weekday", "FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR"),
+            ("mondays and thursdays", "FREQ=WEEKLY;BYDAY=MO,TH"),
             ("monthly on the second tuesday", "FREQ=MONTHLY;BYDAY=2TU"),
             ("monthly on the 2nd last fri", "FREQ=MONTHLY;BYDAY=-2FR"),
             (
@@ -278,6 +289,7 @@ mod tests {
             "every 0 days",
             "every -1 days",
             "weekly mon",
+            "every 2 weekdays",
             "weekly on",
             "weekly on the 2nd mon",
             "monthly on the 32nd",

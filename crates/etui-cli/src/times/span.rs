@@ -13,7 +13,7 @@ const USUAL_DAYS: i64 = 7;
 /// How a span was asked for.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Words<'t> {
-    /// `today`, `tomorrow`, `week`, `month`, `2026-12`, or a day.
+    /// `today`, `tomorrow`, `week`, `next month`, `year`, `2026-12`, `2026`, or a day.
     pub what: Option<&'t str>,
     /// Its beginning.
     pub from: Option<&'t str>,
@@ -76,36 +76,62 @@ impl Span {
 fn named(what: &str, now: DateTime) -> Result<(Date, Date), String> {
     let today = now.date();
     let lower = what.trim().to_ascii_lowercase();
-    let month = |date: Date| {
-        let first = date.plus_days(1 - i64::from(date.ymd().2));
-        let last = match plus_months(first, 1) {
-            next if next > first => next.plus_days(-1),
-            _ => Date::MAX,
-        };
-        (first, last)
+    let (by, unit) = match lower.split_once(char::is_whitespace) {
+        Some(("this", unit)) => (0, unit.trim_start()),
+        Some(("next", unit)) => (1, unit.trim_start()),
+        Some(("last", unit)) => (-1, unit.trim_start()),
+        _ => (0, lower.as_str()),
     };
-    match lower.as_str() {
+    match unit {
         "week" => {
-            let first = today.plus_days(-i64::from(today.weekday().index()));
-            return Ok((first, first.plus_days(6)));
+            let monday = today.plus_days(7 * by - i64::from(today.weekday().index()));
+            return Ok((monday, monday.plus_days(6)));
         }
-        "month" => return Ok(month(today)),
+        "month" => return Ok(months(plus_months(first_of_month(today), by), 1)),
+        "year" => {
+            let (year, ..) = today.ymd();
+            let january = Date::new(year, 1, 1).unwrap_or(today);
+            return Ok(months(plus_months(january, 12 * by), 12));
+        }
         _ => {}
     }
-    if let Some((year, number)) = lower.split_once('-')
-        && let (4, 2) = (year.len(), number.len())
-        && let (Ok(year), Ok(number)) = (year.parse(), number.parse())
-        && let Some(first) = Date::new(year, number, 1)
+    let first_and_count = match lower.split_once('-') {
+        Some((year, month)) => number(year, 4).zip(number(month, 2)).zip(Some(1)),
+        None => number(&lower, 4).zip(Some(1)).zip(Some(12)),
+    };
+    if let Some(((year, month), count)) = first_and_count
+        && let Some(first) = i32::try_from(year)
+            .ok()
+            .and_then(|y| Date::new(y, month, 1))
     {
-        return Ok(month(first));
+        return Ok(months(first, count));
     }
     match when(what, now) {
         Ok(Value::Date(day)) => Ok((day, day)),
         _ => Err(format!(
-            "\"{what}\" is no day; write today, tomorrow, week, month, monday, 2026-12-24 or \
-             2026-12, or say --from and --to"
+            "\"{what}\" is no day; write today, tomorrow, week, next week, month, year, monday, \
+             2026-12-24, 2026-12 or 2026, or say --from and --to"
         )),
     }
+}
+
+fn first_of_month(date: Date) -> Date {
+    date.plus_days(1 - i64::from(date.ymd().2))
+}
+
+/// So many months, from the first day of one on.
+fn months(first: Date, count: i64) -> (Date, Date) {
+    let last = plus_months(first, count - 1);
+    match plus_months(last, 1) {
+        next if next > last => (first, next.plus_days(-1)),
+        _ => (first, Date::MAX),
+    }
+}
+
+/// A number of so many digits.
+fn number(text: &str, digits: usize) -> Option<u32> {
+    let is_plain = text.len() == digits && text.bytes().all(|b| b.is_ascii_digit());
+    is_plain.then(|| text.parse().ok()).flatten()
 }
 
 #[cfg(test)]
@@ -176,6 +202,25 @@ mod tests {
             None,
             "20261122T230000Z 20261123T230000Z 20261123 20261123",
         );
+        for (what, days) in [
+            ("this week", "20261116 20261122"),
+            ("next week", "20261123 20261129"),
+            ("Last week", "20261109 20261115"),
+            ("next month", "20261201 20261231"),
+            ("last month", "20261001 20261031"),
+            ("year", "20260101 20261231"),
+            ("next year", "20270101 20271231"),
+            ("2028", "20280101 20281231"),
+            ("9999", "99990101 99991231"),
+        ] {
+            let (first, last) = named(what, here().now).unwrap();
+            assert_eq!(format!("{first} {last}"), days, "{what}");
+        }
+        for what in [
+            "next", "next day", "weeks", "2026-", "2026-1", "-12", "20266", "0000", "",
+        ] {
+            assert!(named(what, here().now).is_err(), "{what}");
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! A day or a time in words.
 //!
 //! ```text
-//! when  := "now" | clock | day [ ("T" | " " | " at ") clock [ "Z" ] ] | step
+//! when  := "now" | clock | day [ ("T" | " " | " at ") ( clock | H[H] ) [ "Z" ] ] | step
 //! day   := "today" | "tomorrow" | "yesterday" | weekday | YYYY-MM-DD | YYYYMMDD
 //! step  := ("+" | "-") n ( "d" | "w" | "mo" | "y" )      a day, so far from today
 //!        | ("+" | "-") n ( "m" | "h" )                   a time, so far from now
@@ -42,11 +42,21 @@ const MONTHS: [&str; 12] = [
 /// What `text` means when a clock shows `now`.
 pub fn when(text: &str, now: DateTime) -> Result<Value, String> {
     let lower = text.trim().to_ascii_lowercase();
-    read(&lower, now).ok_or_else(|| {
-        "not a day or time; write 2026-12-24, 2026-12-24T18:30, 18:30, today, tomorrow, monday, \
-         +3d, or a day and a time: \"tomorrow 9:00\""
-            .to_owned()
-    })
+    read(&lower, now).ok_or_else(unclear)
+}
+
+fn unclear() -> String {
+    "not a day or time; write 2026-12-24, 2026-12-24T18:30, 18:30, today, tomorrow, monday, \
+     +3d, or a day and a time: \"tomorrow 9:00\""
+        .to_owned()
+}
+
+/// What `text` means where a clock alone is of `day`.
+pub fn when_on(text: &str, day: Date, now: DateTime) -> Result<Value, String> {
+    match clock(&text.trim().to_ascii_lowercase()) {
+        Some(time) => on(day, time).map(Value::Local).ok_or_else(unclear),
+        None => when(text, now),
+    }
 }
 
 /// When something ends that starts at `start`: a clock alone is that day's or, if that is before
@@ -87,12 +97,16 @@ fn read(text: &str, now: DateTime) -> Option<Value> {
         .or_else(|| text.split_once('t').filter(|(date, _)| is_iso(date)))?;
     let time = time.strip_prefix("at ").unwrap_or(time).trim_start();
     let date = day(date, today)?;
+    // Behind a day an hour is one also without minutes.
+    let hour = |time| {
+        number(time)
+            .filter(|hour| *hour < 24)
+            .map(|hour| (hour, 0, 0))
+    };
+    let read = |time| clock(time).or_else(|| packed(time)).or_else(|| hour(time));
     match time.strip_suffix('z').filter(|_| is_digit_end(time)) {
-        Some(time) => Some(Value::Utc(on(date, clock(time).or_else(|| packed(time))?)?)),
-        None => Some(Value::Local(on(
-            date,
-            clock(time).or_else(|| packed(time))?,
-        )?)),
+        Some(time) => Some(Value::Utc(on(date, read(time)?)?)),
+        None => Some(Value::Local(on(date, read(time)?)?)),
     }
 }
 
@@ -314,6 +328,8 @@ mod tests {
         is("noon", "20261121T120000");
         is("tomorrow 9:00", "20261122T090000");
         is("tomorrow at 7pm", "20261122T190000");
+        is("tomorrow at 8", "20261122T080000");
+        is("mon 18", "20261123T180000");
         is("mon 10:15", "20261123T101500");
         is("2026-12-24 18:30", "20261224T183000");
         is("2026-12-24T18:30", "20261224T183000");
@@ -324,6 +340,16 @@ mod tests {
         is("+90m", "20261121T153530");
         is("+2h", "20261121T160530");
         is("+3d 8:00", "20261124T080000");
+    }
+
+    #[test]
+    fn a_clock_alone_is_of_a_day() {
+        let day = Date::new(2026, 11, 2).unwrap();
+        let on_day = |text| when_on(text, day, now()).unwrap().to_string();
+        assert_eq!(on_day("9:15"), "20261102T091500");
+        assert_eq!(on_day("Noon"), "20261102T120000");
+        assert_eq!(on_day("tomorrow 9:15"), "20261122T091500");
+        assert!(when_on("soon", day, now()).is_err());
     }
 
     #[test]
@@ -345,6 +371,7 @@ mod tests {
             "2026-12-24T",
             "2026-12-24T25:00",
             "tomorrow soon",
+            "tomorrow 24",
             "+",
             "+3",
             "+3x",

@@ -118,7 +118,7 @@ fn days_that_are_not_understood() {
         "etui calendar agenda today --store none.etui",
     ], @r#"
     $ etui calendar agenda someday
-    error: "someday" is no day; write today, tomorrow, week, month, monday, 2026-12-24 or 2026-12, or say --from and --to
+    error: "someday" is no day; write today, tomorrow, week, next week, month, year, monday, 2026-12-24, 2026-12 or 2026, or say --from and --to
     [exit 2]
     $ etui calendar agenda --from someday
     error: --from someday: not a day or time; write 2026-12-24, 2026-12-24T18:30, 18:30, today, tomorrow, monday, +3d, or a day and a time: "tomorrow 9:00"
@@ -132,9 +132,9 @@ fn days_that_are_not_understood() {
     For more information, try '--help'.
     [exit 2]
     $ etui calendar agenda today --from tomorrow
-    error: the argument '[WHEN]' cannot be used with '--from <WHEN>'
+    error: the argument '[WHEN]...' cannot be used with '--from <WHEN>'
 
-    Usage: etui calendar agenda <WHEN>
+    Usage: etui calendar agenda <WHEN>...
 
     For more information, try '--help'.
     [exit 2]
@@ -174,7 +174,7 @@ fn show_tells_everything() {
     Jour fixe
       When        Mon 8 Mar 2027, 09:00-09:45
       Repeats     every week on Mon, Thu until 2027-07-01, 1 exception, 1 changed
-      Changed     Thu 11 Mar 2027: now Thu 11 Mar 2027, 11:00-11:45: Jour fixe, later
+      Changed     Thu 11 Mar 2027: now 11:00-11:45: Jour fixe, later
       Where       Room 4
       Categories  Work
       Alarm       10 minutes before the start
@@ -208,7 +208,7 @@ fn show_tells_everything() {
       Priority   1 of 9, 1 being the highest
       Notes      not again, please
                  really
-      iCalendar  todo, 130 bytes
+      iCalendar  to-do, 130 bytes
       UID        tax
       ETag       11d287a4ffbc17b2fe7552884f315dda
       #          6
@@ -270,9 +270,9 @@ fn lists_are_in_order_and_findable() {
     #  Start             End               Title                Status     Kind
     1  2027-03-08 09:00  2027-03-08 09:45  Jour fixe                       event
     2  2027-03-09 22:00  2027-03-10 06:00  Night shift                     event
-    3  2027-03-10        2027-03-13        Fair                            event
+    3  2027-03-10        2027-03-12        Fair                            event
     4  2027-03-10 21:00  2027-03-10 21:30  Call with 山田 太郎  tentative  event
-    6  2027-03-12        2027-03-13        Tax return                      todo
+    6  2027-03-12        2027-03-12        Tax return                      todo
     5  2027-03-12 13:00  2027-03-12 14:00  Eve [31mTrouble2J    cancelled  event
     $ etui calendar find leipzig
     #  Start       Title  Place
@@ -583,6 +583,84 @@ fn changes_by_options() {
 }
 
 #[test]
+fn what_is_typed_is_meant() {
+    let place = with_calendar();
+    session!(place, [
+        "etui calendar edit fixe --start 9:15; etui calendar show fixe | head -2",
+        "etui calendar edit eve --start 14:30; etui calendar show eve | head -2",
+        "etui calendar edit fixe --set repeat=often",
+        "etui calendar edit fixe --set status=maybe",
+        "EDITOR='sed -i s/^DTSTART.*/DTSTART:tomorrow/' etui calendar edit night; rm tmp/*",
+        "etui calendar add X --start 'mon 9' --set repeat=often",
+        "etui calendar add X --start 'mon 9' --duration -1h",
+        "etui calendar add '' --start '2027-03-08 9' --repeat mondays | head -1; etui calendar remove 9",
+        "etui calendar undo 9",
+        "etui calendar import week.ics",
+        "etui agenda",
+        "export ETUI_STORE=x.etui; etui calendar 2>&1 | head -1",
+        "etui export",
+    ], @r#"
+    $ etui calendar edit fixe --start 9:15; etui calendar show fixe | head -2
+    Changed 1: Jour fixe (undo: etui calendar restore 1)
+    Jour fixe
+      When        Mon 8 Mar 2027, 09:15-10:00
+    $ etui calendar edit eve --start 14:30; etui calendar show eve | head -2
+    Changed 5: Eve [31mTrouble2J (undo: etui calendar restore 5)
+    Eve [31mTrouble2J
+      When       Fri 12 Mar 2027, 14:30-15:30
+    $ etui calendar edit fixe --set repeat=often
+    error: RRULE: in the recurrence rule, at character 1: "often" has no "="
+    [exit 2]
+    $ etui calendar edit fixe --set status=maybe
+    error: invalid value 'status=maybe' for '--set <PROP=VALUE>': "maybe" is no status; there are tentative, confirmed and cancelled for events, needs-action, in-process, completed and cancelled for to-dos, draft and final for journal entries
+
+    For more information, try '--help'.
+    [exit 2]
+    $ EDITOR='sed -i s/^DTSTART.*/DTSTART:tomorrow/' etui calendar edit night; rm tmp/*
+    error: DTSTART: "tomorrow" is no date or time: write 19970714 or 19970714T133000
+    Nothing was changed. Your text is kept in ~/tmp/etui-edit-XXXXXX.ics; to go on:
+      $EDITOR ~/tmp/etui-edit-XXXXXX.ics
+      etui calendar edit night --from ~/tmp/etui-edit-XXXXXX.ics --if-match 9b7a57579d3f7c5651e4b3e33a6a4819
+    $ etui calendar add X --start 'mon 9' --set repeat=often
+    error: RRULE: in the recurrence rule, at character 1: "often" has no "="
+    [exit 2]
+    $ etui calendar add X --start 'mon 9' --duration -1h
+    error: invalid value '-1h' for '--duration <LENGTH>': not a length of time; write 45m, 1h30m, 2h, 3d or 1w
+
+    For more information, try '--help'.
+    [exit 2]
+    $ etui calendar add '' --start '2027-03-08 9' --repeat mondays | head -1; etui calendar remove 9
+    Added 9: (no title), 2027-03-08 09:00
+    Removed 9: (no title)
+    Bring back: etui calendar restore 9
+    $ etui calendar undo 9
+    Brought back 9: (no title)
+    $ etui calendar import week.ics
+    error: unrecognized subcommand 'import'
+
+      tip: files are brought in by `etui import FILE`
+
+    Usage: etui calendar [OPTIONS] <COMMAND>
+
+    For more information, try '--help'.
+    [exit 2]
+    $ etui agenda
+    error: unrecognized subcommand 'agenda'
+
+      tip: what is on is told by `etui calendar agenda`
+
+    Usage: etui [OPTIONS] <COMMAND>
+
+    For more information, try '--help'.
+    [exit 2]
+    $ export ETUI_STORE=x.etui; etui calendar 2>&1 | head -1
+    Show what is on, find and change it
+    $ etui export
+    There are no contacts; calendars: etui export --calendars
+    "#);
+}
+
+#[test]
 fn removed_and_brought_back() {
     let place = with_calendar();
     session!(place, [
@@ -665,6 +743,8 @@ fn files_of_both_kinds() {
         "etui import people.vcf week.ics",
         "cat week.ics | etui import -",
         "etui import --calendar Home week.ics",
+        "etui import --calendar 'My work' people.vcf -q; etui import --calendar 'My work' people.vcf",
+        "etui import --book Friends week.ics",
         "(cat week.ics; echo lost) | etui import - --json",
         "etui export --calendar Calendar | cmp - week.ics && echo same",
         "etui export --calendar Calendar kind:todo -o todo.ics; cat todo.ics",
@@ -681,8 +761,14 @@ fn files_of_both_kinds() {
     $ cat week.ics | etui import -
     -: 0 added, 6 unchanged (1.4 kB)
     $ etui import --calendar Home week.ics
-    error: there is no calendar named "Home" (there are: Calendar)
+    error: there is no calendar named "Home" (there are: Calendar); make it: etui calendar calendars --create Home
     [exit 4]
+    $ etui import --calendar 'My work' people.vcf -q; etui import --calendar 'My work' people.vcf
+    --calendar 'My work' is not used: no calendar was given
+    people.vcf: 0 added, 4 unchanged (590 bytes)
+    $ etui import --book Friends week.ics
+    --book Friends is not used: no contacts were given
+    week.ics: 0 added, 6 unchanged (1.4 kB)
     $ (cat week.ics; echo lost) | etui import - --json
     {"added":0,"changed":0,"unchanged":6,"refused":1,"files":[{"file":"-","holds":"calendar","bytes":1375,"added":0,"changed":0,"unchanged":6,"refused":1,"refusals":[{"line":63,"last_line":63,"reason":"this text belongs to no record; remove it, or put BEGIN and END lines around it","excerpt":"lost"}],"warned":0,"warnings":[]}]}
     {"error":{"kind":"refused","message":"1 piece was refused; the rest went in"}}
@@ -716,6 +802,70 @@ fn files_of_both_kinds() {
     $ etui generate --calendar 20 -o made.ics && etui import made.ics
     Wrote 20 made-up entries to made.ics (6.5 kB)
     made.ics: 20 added (6.5 kB)
+    "#);
+}
+
+#[test]
+fn all_calendars_go_out_in_one_file() {
+    let place = with_calendar();
+    session!(place, [
+        "etui export --calendars | cmp - week.ics && echo same",
+        "etui -q calendar calendars --create Work; etui export --calendars | cmp - week.ics && echo same",
+        "printf 'BEGIN:VCALENDAR\nBEGIN:VTODO\nUID:ink\nSUMMARY:Ink\nEND:VTODO\nEND:VCALENDAR' > work.ics; \
+         etui import --calendar Work work.ics",
+        "etui export --calendars -o all.ics; cat week.ics work.ics | cmp - all.ics && echo same",
+        "etui export --calendars kind:todo | grep -c BEGIN:VTODO",
+        "etui export --calendars kind:todo --json | cut -c 1-20",
+        "etui export --calendars nowhere",
+        "etui export --calendars --calendar Work",
+        "etui export --calendars --book Contacts",
+        "etui calendar show ink | grep Calendar",
+        "etui --store empty.etui -q init; etui --store empty.etui export --calendars",
+    ], @r#"
+    $ etui export --calendars | cmp - week.ics && echo same
+    same
+    $ etui -q calendar calendars --create Work; etui export --calendars | cmp - week.ics && echo same
+    same
+    $ printf 'BEGIN:VCALENDAR
+    BEGIN:VTODO
+    UID:ink
+    SUMMARY:Ink
+    END:VTODO
+    END:VCALENDAR' > work.ics; etui import --calendar Work work.ics
+    work.ics: 1 added (71 bytes)
+    $ etui export --calendars -o all.ics; cat week.ics work.ics | cmp - all.ics && echo same
+    Wrote 7 entries to all.ics
+    same
+    $ etui export --calendars kind:todo | grep -c BEGIN:VTODO
+    2
+    $ etui export --calendars kind:todo --json | cut -c 1-20
+    {"id":6,"uid":"tax",
+    {"id":7,"uid":"ink",
+    $ etui export --calendars nowhere
+    error: nothing found for: nowhere
+    [exit 4]
+    $ etui export --calendars --calendar Work
+    error: the argument '--calendars' cannot be used with '--calendar <NAME>'
+
+    Usage: etui export --calendars [FILTER]...
+
+    For more information, try '--help'.
+    [exit 2]
+    $ etui export --calendars --book Contacts
+    error: the argument '--calendars' cannot be used with '--book <NAME>'
+
+    Usage: etui export --calendars [FILTER]...
+
+    For more information, try '--help'.
+    [exit 2]
+    $ etui calendar show ink | grep Calendar
+      Calendar   Work
+      iCalendar  to-do, 42 bytes
+    $ etui --store empty.etui -q init; etui --store empty.etui export --calendars
+    BEGIN:VCALENDAR\r
+    VERSION:2.0\r
+    PRODID:-//etui//etui//EN\r
+    END:VCALENDAR\r
     "#);
 }
 

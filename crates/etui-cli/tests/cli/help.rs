@@ -12,18 +12,18 @@ fn help_teaches() {
     Usage: etui [OPTIONS] <COMMAND>
 
     Commands:
-      demo         Show what etui does, on an address book made up for it
+      demo         Show what etui does, on an address book and a calendar made up for it
       init         Make a store
-      import       Bring in vCard files
+      import       Bring in files of contacts and calendars
       contacts     Find, show and change contacts
-      calendar     Show what is on, and change it
-      export       Take contacts out as vCards
+      calendar     Show what is on, find and change it
+      export       Take contacts out as vCards, or calendars as iCalendar
       check        Check that the store is whole
       backup       Copy the store, while it is in use
       restore      Bring back a backup
       recover      Make a database that was left with a redo log an ordinary one
       stats        Tell figures about the store
-      generate     Make up an address book, to try things with
+      generate     Make up an address book or a calendar, to try things with
       lab          Repeat the studies that etui is built from, on this machine
       completions  Write a completion script for a shell
       man          Write the manual pages
@@ -46,7 +46,7 @@ fn help_teaches() {
 
     Examples:
       etui demo                          see what it does, on data made up for you
-      etui import contacts.vcf           bring in your own contacts
+      etui import contacts.vcf           bring in your own contacts, and calendars (.ics)
       etui contacts find ann             who was Ann again?
       etui contacts show 17              all about contact number 17
       etui calendar agenda week          what is on this week
@@ -248,18 +248,18 @@ fn mistyped_commands_get_a_hint() {
     Usage: etui [OPTIONS] <COMMAND>
 
     Commands:
-      demo         Show what etui does, on an address book made up for it
+      demo         Show what etui does, on an address book and a calendar made up for it
       init         Make a store
-      import       Bring in vCard files
+      import       Bring in files of contacts and calendars
       contacts     Find, show and change contacts
-      calendar     Show what is on, and change it
-      export       Take contacts out as vCards
+      calendar     Show what is on, find and change it
+      export       Take contacts out as vCards, or calendars as iCalendar
       check        Check that the store is whole
       backup       Copy the store, while it is in use
       restore      Bring back a backup
       recover      Make a database that was left with a redo log an ordinary one
       stats        Tell figures about the store
-      generate     Make up an address book, to try things with
+      generate     Make up an address book or a calendar, to try things with
       lab          Repeat the studies that etui is built from, on this machine
       completions  Write a completion script for a shell
       man          Write the manual pages
@@ -282,7 +282,7 @@ fn mistyped_commands_get_a_hint() {
 
     Examples:
       etui demo                          see what it does, on data made up for you
-      etui import contacts.vcf           bring in your own contacts
+      etui import contacts.vcf           bring in your own contacts, and calendars (.ics)
       etui contacts find ann             who was Ann again?
       etui contacts show 17              all about contact number 17
       etui calendar agenda week          what is on this week

@@ -21,7 +21,7 @@ fn init_makes_one_store() {
     $ etui init --locale sv-SE
     Made a store: ~/.local/share/etui/personal.etui
     Lists are sorted for sv-SE; phone numbers without a country belong to SE.
-    Next: etui import contacts.vcf
+    Next: etui import contacts.vcf calendar.ics
     $ etui init
     error: ~/.local/share/etui/personal.etui: exists already, and was left as it is; choose another path
     [exit 1]
@@ -33,7 +33,7 @@ fn init_makes_one_store() {
     $ ETUI_STORE=sub/other.etui etui init --region GB
     Made a store: sub/other.etui
     Lists are sorted for und; phone numbers without a country belong to GB.
-    Next: etui import contacts.vcf
+    Next: etui import contacts.vcf calendar.ics
     $ etui --store bad.etui init --locale '?'; ls bad.etui
     error: "?" is not a locale; write it like `de`, `en-US` or `sv-SE`
     ls: cannot access 'bad.etui': No such file or directory

@@ -134,12 +134,17 @@ impl Reader<'_, Record> {
                 }],
                 false => merge(&frames, tzid),
             };
+            let mut open_line = false;
             for (at, object) in merged.iter().enumerate() {
+                // The last line of a file may have no end.
+                if open_line {
+                    out.write_all(b"\r\n").map_err(failed)?;
+                }
                 let new = match at == 0 && has_others {
                     true => export.objects.get(&NEW).map_or(&[][..], Vec::as_slice),
                     false => &[],
                 };
-                self.object(out, object, (&rows, new), &export, &names)?;
+                open_line = self.object(out, object, (&rows, new), &export, &names)?;
             }
             Ok(export.records)
         })
@@ -179,6 +184,7 @@ impl Reader<'_, Record> {
         Ok(())
     }
 
+    /// Writes one object; tells whether its last line has no end.
     fn object(
         &self,
         out: &mut dyn Write,
@@ -186,7 +192,7 @@ impl Reader<'_, Record> {
         (rows, new): (&[i64], &[Place]),
         export: &Export,
         names: &HashMap<ETag, String>,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         // Numbers of each source lie behind those of the one before; new components behind all.
         let mut places: Vec<Place> = Vec::new();
         for &(at, add) in &object.sources {
@@ -218,7 +224,6 @@ impl Reader<'_, Record> {
             let text = shared::by_hash(self.conn, *hash).map_err(io::Error::other)?;
             Ok(text.unwrap_or_default())
         };
-        let failed = |error: io::Error| Error::io(Path::new("the output"), error);
         let mut writer = ObjectWriter::new(out, &frame, zone);
         // Components of one record may stand apart, with others between.
         let (mut read, mut bytes) = (HashMap::new(), 0);
@@ -238,8 +243,7 @@ impl Reader<'_, Record> {
                 writer.component(number, component).map_err(failed)?;
             }
         }
-        writer.finish().map_err(failed)?;
-        Ok(())
+        writer.rest().map_err(failed)
     }
 
     fn text_of(&self, id: i64) -> Result<Vec<u8>> {
@@ -295,6 +299,10 @@ impl Reader<'_, Record> {
         };
         Ok(missing.into_iter().map(define).collect())
     }
+}
+
+fn failed(error: io::Error) -> Error {
+    Error::io(Path::new("the output"), error)
 }
 
 /// Records that are held while they are written, and bytes of them.

@@ -1,6 +1,6 @@
 //! Files that stand beside a store while programs use them together, and go with the last.
 //!
-//! Such a file is empty and stays so. Each user holds a shared `flock` on it; the last one removes
+//! Such a file says little or nothing. Each user holds a shared `flock` on it; the last one removes
 //! it: the one that gets the exclusive lock while the file is still the one at the path. Whoever
 //! came between and opened the file that was about to be removed finds, once it has the lock, that
 //! the path leads elsewhere, and begins again. A file that a killed user left behind does no harm,

@@ -6,11 +6,11 @@ use etui::calendar::{Draft, Record};
 use etui::{Condition, Error};
 
 use super::property::{Assignment, assignment};
-use super::record::start_of;
+use super::record::{start_of, understood};
 use super::timed::{Ends, TimeArgs};
 use super::when::here;
-use crate::app::{App, calendar};
-use crate::commands::records::Spoken;
+use crate::app::{App, calendar_to_fill};
+use crate::commands::records::{Spoken, named};
 use crate::errors::{Failure, Result};
 use crate::output::json::DoneObject;
 use crate::output::{one_line, shown};
@@ -50,7 +50,7 @@ pub struct Args {
     #[arg(long, value_name = "NAME")]
     category: Vec<String>,
     /// Remind so long before the start (before it is due, without a start): 10m, 1d, 0m
-    #[arg(long, value_name = "LENGTH", value_parser = length)]
+    #[arg(long, value_name = "LENGTH", value_parser = length, allow_hyphen_values = true)]
     alarm: Vec<Duration>,
     /// A to-do, also without --due
     #[arg(long)]
@@ -65,7 +65,7 @@ pub fn run(app: &mut App, name: Option<&str>, args: &Args) -> Result<()> {
     let here = here(&app.out);
     let record = make(args, &here)?;
     let store = app.open_or_create(&app.options())?;
-    let calendar = calendar(&store, name)?;
+    let calendar = calendar_to_fill(&store, name)?;
     let uid = record.identity().into_owned();
     let saved = match calendar.save_if(&record, Condition::IfAbsent) {
         Err(Error::Conflict { uid, .. }) => {
@@ -81,6 +81,7 @@ pub fn run(app: &mut App, name: Option<&str>, args: &Args) -> Result<()> {
     if app.out.json {
         return app.out.object(&DoneObject::saved(&saved, &uid, &title));
     }
+    let title = named::<Record>(title);
     let when = start_of(&record).map_or_else(String::new, |start| {
         format!(", {}", short(start, &here.zone))
     });
@@ -96,7 +97,8 @@ fn make(args: &Args, here: &Here) -> Result<Record> {
         true => Draft::todo(&args.title),
         false => Draft::event(&args.title),
     };
-    let (start, due) = (time.starts(here)?, time.due(here)?);
+    let today = here.now.date();
+    let (start, due) = (time.starts(today, here)?, time.due(today, here)?);
     match (&start, &due) {
         (None, None) if !is_todo => {
             return Err(Failure::usage(
@@ -160,5 +162,6 @@ fn make(args: &Args, here: &Here) -> Result<Record> {
     for Assignment { name, value } in &args.set {
         record.set(0, name, value, &zones)?;
     }
+    understood(&record, None)?;
     Ok(record)
 }

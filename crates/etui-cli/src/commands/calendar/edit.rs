@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use etui::calendar::time::{Time, Timestamp};
+use etui::calendar::time::{Time, Timestamp, Zone};
 use etui::calendar::{Calendar, Record};
 use etui::collection::Stored;
 
 use super::property::{Assignment, assignment, removal};
-use super::record::{holding, read};
+use super::record::{holding, read, understood};
 use super::retime::retime;
 use super::timed::TimeArgs;
 use super::when::here;
@@ -21,6 +21,7 @@ const EXAMPLES: &str = "\
 Examples:
   etui calendar edit 17                                  in your editor ($VISUAL, $EDITOR)
   etui calendar edit 17 --start \"tue 10:00\"              it stays as long as it is
+  etui calendar edit 17 --start 10:00                    on its own day
   etui calendar edit 17 --duration 90m --place \"Room 5\"
   etui calendar edit 17 --repeat \"weekly until 2027-06-30\"
   etui calendar edit 17 --repeat never
@@ -29,7 +30,7 @@ Examples:
 
 Removals are done first. All other lines of the text stay as they are. Of an entry that recurs, all
 times are moved, but for those that have a change of their own; the weekdays that its rule names
-stay. For a single one use the editor.
+stay. For a single one, and for alarms, use the editor.
 `etui calendar restore 17` undoes it. WHEN and HOW: see `etui calendar add --help`.";
 
 /// Change an entry
@@ -106,7 +107,8 @@ fn changed(
     args: &Args,
 ) -> Result<Record> {
     let zones = calendar.zones(stored.id)?;
-    let (_, mut record) = read(calendar, &stored.uid)?;
+    let (_, before) = read(calendar, &stored.uid)?;
+    let mut record = before.clone();
     let at = record.main_at();
     for removal in &args.remove {
         if record.remove(at, &removal.name, removal.value.as_deref(), &zones)? == 0 {
@@ -142,13 +144,14 @@ fn changed(
     }
     let now = Timestamp::from(std::time::SystemTime::now()).to_string();
     record.set(record.main_at(), "LAST-MODIFIED", &now, &zones)?;
+    understood(&record, Some(&before))?;
     Ok(record)
 }
 
 /// Where and when it is for whoever changes the entry: in its own zone, unless another is said.
 fn zone_of(app: &App, record: &Record) -> Here {
     match record.main().start.as_ref().and_then(Time::zone) {
-        Some(zone) if app.out.zone.is_none() => Here::now(zone.clone()),
+        Some(zone) if app.out.zone.is_none() && *zone != Zone::UTC => Here::now(zone.clone()),
         _ => here(&app.out),
     }
 }

@@ -39,6 +39,10 @@ Examples:
   etui calendar restore 17                   undo the latest change, whatever it was
   etui calendar freebusy --from monday --to friday
 
+Files of calendars:
+  etui import calendar.ics                   bring in a calendar, as any program exports it
+  etui export --calendars -o calendar.ics    take all out again, byte for byte
+
 ID is the number in the first column of lists, or a UID.";
 
 /// Which calendar, and what to do with it.
@@ -82,9 +86,10 @@ enum Command {
     /// Change an entry
     Edit(edit::Args),
     /// Remove entries
-    #[command(visible_alias = "rm")]
+    #[command(visible_alias = "rm", alias = "delete")]
     Remove(remove::Args),
     /// Undo an entry's latest change, also a removal
+    #[command(alias = "undo")]
     Restore(restore::Args),
     /// Show when time is taken
     #[command(visible_alias = "busy")]

@@ -83,7 +83,7 @@ impl Paged for Record {
     ) -> std::result::Result<Described, String> {
         let record = calendar.record(&stored.uid).map_err(|e| e.to_string())?;
         let (stored, record) = record.ok_or("It was removed meanwhile.")?;
-        Ok(described(&stored, &record, &here(out)))
+        Ok(described(&stored, &record, None, &here(out)))
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::convert::Infallible;
 
+use etui::calendar::Status;
+
 use crate::commands::records::property::{Removal, Words, property_name};
 
 /// Words that people know, and iCalendar's.
@@ -34,6 +36,11 @@ pub fn assignment(text: &str) -> Result<Assignment, String> {
             "{name} has options of its own: --start, --end, --duration, --due"
         )),
         "RECURRENCE-ID" => Err("which time of an entry is meant cannot be changed".to_owned()),
+        "STATUS" if Status::named(value).is_none() => Err(format!(
+            "\"{value}\" is no status; there are tentative, confirmed and cancelled for events, \
+             needs-action, in-process, completed and cancelled for to-dos, draft and final for \
+             journal entries"
+        )),
         _ => Ok(Assignment {
             name,
             value: value.to_owned(),
@@ -61,6 +68,7 @@ mod tests {
         assert_eq!(assignment("x-seat=12").unwrap().name, "X-SEAT");
         assert!(assignment("place").is_err());
         assert!(assignment("dtstart=20260101").is_err());
+        assert!(assignment("status=cancelled").is_ok() && assignment("status=maybe").is_err());
         assert_eq!(removal("notes").unwrap().name, "DESCRIPTION");
     }
 }

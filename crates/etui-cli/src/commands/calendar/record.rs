@@ -24,6 +24,7 @@ impl Spoken for Record {
     const COMMAND: &'static str = "calendar";
     const ANOTHER: &'static str = "etui import FILE";
     const FORMAT: &'static str = "iCalendar";
+    const UNNAMED: &'static str = "(no title)";
     const SUFFIX: &'static str = ".ics";
     const HEADINGS: &'static [&'static str] = &["Start", "Title", "Place"];
     const BY_NUMBER: &'static str = "`etui calendar list` tells the numbers";
@@ -59,7 +60,11 @@ impl Spoken for Record {
     }
 
     fn odd_line(text: &[u8], before: &[u8]) -> Option<String> {
-        line_without_colon("iCalendar", text, before)
+        line_without_colon("iCalendar", text, before).or_else(|| {
+            let [text, before] =
+                [text, before].map(|text| <Self as Spoken>::parse(text.to_vec()).ok());
+            not_understood(&text?, before.as_ref())
+        })
     }
 
     fn summary(&self) -> Summary {
@@ -102,7 +107,7 @@ impl Spoken for Record {
         let start = summary.start.as_ref();
         let start = start.map_or_else(String::new, |time| short(time, &out.zone()));
         let title = match summary.title.as_str() {
-            "" => "(no title)",
+            "" => Self::UNNAMED,
             title => title,
         };
         table.row([id.to_string().as_str(), &start, title, &summary.place]);
@@ -133,6 +138,10 @@ impl Spoken for Record {
 
     fn cell(column: Column, value: &str, out: &Out) -> String {
         match (column, time(value)) {
+            // People mean the last day; iCalendar the one behind it.
+            (Column::End, Some(Time::Date(day))) => {
+                short(&Time::Date(day.plus_days(-1)), &out.zone())
+            }
             (Column::Start | Column::End, Some(time)) => short(&time, &out.zone()),
             (Column::Status, _) => value.to_ascii_lowercase(),
             _ => value.to_owned(),
@@ -177,6 +186,31 @@ fn components(text: Vec<u8>) -> Result<Vec<u8>> {
         }
     }
     Ok(if is_object { components } else { text })
+}
+
+/// What a record says of its times that is not understood, and that it did not say before.
+fn not_understood(record: &Record, before: Option<&Record>) -> Option<String> {
+    let known: Vec<_> = before
+        .into_iter()
+        .flat_map(Record::items)
+        .flat_map(|item| &item.warnings)
+        .collect();
+    let mut all = record.items().flat_map(|item| &item.warnings);
+    let text = all.find(|warning| !known.contains(warning))?.to_string();
+    // Behind it stands what reading makes of it.
+    Some(
+        text.rsplit_once("; ")
+            .map_or(&*text, |(what, _)| what)
+            .to_owned(),
+    )
+}
+
+/// Makes sure that what was typed is understood.
+pub fn understood(record: &Record, before: Option<&Record>) -> Result<()> {
+    match not_understood(record, before) {
+        Some(what) => Err(Failure::usage(what)),
+        None => Ok(()),
+    }
 }
 
 /// The record with this number or UID, read.

@@ -19,7 +19,12 @@ pub fn retime(
     zones: &Zones,
 ) -> Result<()> {
     let before = record.main().clone();
-    let start = match (args.starts(here)?, &before.start) {
+    let day_of = |time: &Option<Time>| match time {
+        Some(Time::Date(day)) => *day,
+        Some(time) => here.zone.to_local(time.at(&here.zone)).date(),
+        None => here.now.date(),
+    };
+    let start = match (args.starts(day_of(&before.start), here)?, &before.start) {
         (Some(start), _) => Some(start),
         (None, Some(Time::Zoned(wall, _))) if args.all_day => Some(Time::Date(wall.date())),
         (None, Some(start)) if args.all_day => Some(Time::Date(start.wall().date())),
@@ -54,7 +59,7 @@ pub fn retime(
         }
         None => {}
     }
-    if let Some(due) = args.due(here)? {
+    if let Some(due) = args.due(day_of(&before.due), here)? {
         record.remove(at, "DURATION", None, zones)?;
         record.set_time(at, "DUE", &due, zones)?;
     }

@@ -3,7 +3,7 @@
 use etui::calendar::ics::Kind;
 use etui::calendar::recurrence::{End, Timing};
 use etui::calendar::time::{Duration, Time, Zone};
-use etui::calendar::{Alarm, Class, Item, Person, Record, Trigger};
+use etui::calendar::{Alarm, Class, Item, Person, Record, Status, Trigger};
 use etui::collection::Stored;
 
 use super::record::{holding, read};
@@ -11,8 +11,9 @@ use super::when::here;
 use crate::app::App;
 use crate::commands::records::described::Described;
 use crate::commands::records::find::meant;
+use crate::commands::records::{Spoken, named};
 use crate::errors::Result;
-use crate::output::json::calendar::{RecordObject, kind, status};
+use crate::output::json::calendar::{RecordObject, status};
 use crate::output::{plural, size};
 use crate::times::{Here, day, range, short, spoken_length, spoken_rule};
 
@@ -55,6 +56,7 @@ pub fn run(app: &mut App, name: Option<&str>, args: &Args) -> Result<()> {
             .iter()
             .try_for_each(|stored| app.out.bytes(&stored.text));
     }
+    let name = (store.calendars()?.len() > 1).then(|| calendar.name());
     let all = all.iter().map(|stored| read(&calendar, &stored.uid));
     for (i, (stored, record)) in all.collect::<Result<Vec<_>>>()?.iter().enumerate() {
         if app.out.json {
@@ -65,18 +67,20 @@ pub fn run(app: &mut App, name: Option<&str>, args: &Args) -> Result<()> {
         if i > 0 {
             app.out.line("")?;
         }
-        described(stored, record, &here).write(&mut app.out)?;
+        described(stored, record, name, &here).write(&mut app.out)?;
     }
     Ok(())
 }
 
-/// All about an entry.
-pub(super) fn described(stored: &Stored<Record>, record: &Record, here: &Here) -> Described {
+/// All about an entry; with the calendar it is in, if that is to be told.
+pub(super) fn described(
+    stored: &Stored<Record>,
+    record: &Record,
+    calendar: Option<&str>,
+    here: &Here,
+) -> Described {
     let main = record.main();
-    let mut about = Described::new(match main.summary.as_deref() {
-        Some(summary) => summary,
-        None => "(no title)",
-    });
+    let mut about = Described::new(&named::<Record>(record.title()));
     when(main, here, &mut about);
     recurrence(record, here, &mut about);
     about.row("Where", main.location.clone().unwrap_or_default());
@@ -116,10 +120,16 @@ pub(super) fn described(stored: &Stored<Record>, record: &Record, here: &Here) -
     about.row("Web", main.url.clone().unwrap_or_default());
     about.row("Notes", main.description.clone().unwrap_or_default());
     let components = record.items().len();
-    let mut text = format!("{}, {}", kind(main.kind), size(stored.text.len() as u64));
+    let kind = match main.kind {
+        Kind::Event => "event",
+        Kind::Todo => "to-do",
+        Kind::Journal => "journal entry",
+    };
+    let mut text = format!("{kind}, {}", size(stored.text.len() as u64));
     if components > 1 {
         text.push_str(&format!(", {}", plural(components as u64, "component")));
     }
+    about.row("Calendar", calendar.unwrap_or_default());
     about.row("iCalendar", text);
     about.row("UID", stored.uid.clone());
     about.row("ETag", stored.etag.to_string());
@@ -257,14 +267,17 @@ fn changed(item: &Item, here: &Here) -> String {
     let mut text = match &item.start {
         Some(start) => {
             let end = end_of(item, start);
-            format!("{place}: now {}", in_zone(start, &end, &here.zone))
+            let now = in_zone(start, &end, &here.zone);
+            // The day once is enough.
+            let same = format!("{place}, ");
+            format!("{place}: now {}", now.strip_prefix(&same).unwrap_or(&now))
         }
         None => place,
     };
     if replaces.and_future {
         text.push_str(", and all behind it");
     }
-    if let Some(state) = item.status {
+    if let Some(state) = item.status.filter(|state| *state != Status::Confirmed) {
         text.push_str(&format!(", {}", status(state).replace('-', " ")));
     }
     if let Some(summary) = &item.summary {
@@ -307,7 +320,15 @@ fn person_in_words(person: &Person) -> String {
     let words: Vec<_> = words
         .into_iter()
         .flatten()
-        .map(|word| word.to_ascii_lowercase().replace('-', " "))
+        .map(|word| word.to_ascii_lowercase())
+        .filter_map(|word| match word.as_str() {
+            // What nothing is said of, too (RFC 5545 §3.2.16).
+            "req-participant" => None,
+            "opt-participant" => Some("optional".to_owned()),
+            "non-participant" => Some("to know of it".to_owned()),
+            "needs-action" => Some("no answer yet".to_owned()),
+            _ => Some(word.replace('-', " ")),
+        })
         .collect();
     if !words.is_empty() {
         text.push_str(&format!("  ({})", words.join(", ")));

@@ -1,10 +1,10 @@
 //! The options that say when an entry is, and what they mean together.
 
 use etui::calendar::recurrence::Rule;
-use etui::calendar::time::{Duration, Time, Value, Zone};
+use etui::calendar::time::{Date, Duration, Time, Value, Zone};
 
 use crate::errors::{Failure, Result};
-use crate::times::{Here, ends, length, repeat, when};
+use crate::times::{Here, ends, length, repeat, when_on};
 
 /// Length of an event of which nothing is said.
 const USUAL_SECONDS: i64 = 3_600;
@@ -24,7 +24,7 @@ pub struct TimeArgs {
     )]
     pub end: Option<String>,
     /// How long it is: 45m, 1h30m, 2d
-    #[arg(long, value_name = "LENGTH", value_parser = length)]
+    #[arg(long, value_name = "LENGTH", value_parser = length, allow_hyphen_values = true)]
     pub duration: Option<Duration>,
     /// Whole days, whatever times are given
     #[arg(long)]
@@ -56,21 +56,21 @@ impl TimeArgs {
             && !self.all_day
     }
 
-    /// When it starts.
-    pub fn starts(&self, here: &Here) -> Result<Option<Time>> {
+    /// When it starts; a clock alone is of `day`.
+    pub fn starts(&self, day: Date, here: &Here) -> Result<Option<Time>> {
         let Some(text) = &self.start else {
             return Ok(None);
         };
-        let value = said("--start", text, when(text, here.now))?;
+        let value = said("--start", text, when_on(text, day, here.now))?;
         Ok(Some(self.time(value, here)))
     }
 
-    /// When it is due.
-    pub fn due(&self, here: &Here) -> Result<Option<Time>> {
+    /// When it is due; a clock alone is of `day`.
+    pub fn due(&self, day: Date, here: &Here) -> Result<Option<Time>> {
         let Some(text) = &self.due else {
             return Ok(None);
         };
-        let value = said("--due", text, when(text, here.now))?;
+        let value = said("--due", text, when_on(text, day, here.now))?;
         Ok(Some(self.time(value, here)))
     }
 
@@ -187,7 +187,7 @@ mod tests {
         let args = TimeArgs::from_arg_matches(&matches).unwrap();
         let here = here();
         let told = |args: &TimeArgs| -> Result<String> {
-            let start = args.starts(&here)?.unwrap();
+            let start = args.starts(here.now.date(), &here)?.unwrap();
             let mut text = start.value().to_string();
             match args.ends(&start, &here)? {
                 Some(Ends::At(end)) => text.push_str(&format!(" to {}", end.value())),

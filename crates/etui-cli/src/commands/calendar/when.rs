@@ -12,9 +12,10 @@ pub fn here(out: &Out) -> Here {
 /// From when to when.
 #[derive(Debug, clap::Args)]
 pub struct SpanArgs {
-    /// today, tomorrow, week, month, a weekday, a day (2026-12-24) or a month (2026-12)
+    /// today, tomorrow, a weekday, week, month or year (also next week, last month), 2026-12-24,
+    /// 2026-12 or 2026
     #[arg(value_name = "WHEN", conflicts_with_all = ["from", "to"])]
-    what: Option<String>,
+    what: Vec<String>,
     /// From this day or time on, such as monday, +3d, 2026-12-24, "tomorrow 9:00" [default: today]
     #[arg(long, value_name = "WHEN", allow_hyphen_values = true)]
     from: Option<String>,
@@ -26,8 +27,9 @@ pub struct SpanArgs {
 impl SpanArgs {
     /// The span that is meant.
     pub fn span(&self, here: &Here) -> Result<Span> {
+        let what = self.what.join(" ");
         let words = SpanWords {
-            what: self.what.as_deref(),
+            what: (!self.what.is_empty()).then_some(what.as_str()),
             from: self.from.as_deref(),
             to: self.to.as_deref(),
         };

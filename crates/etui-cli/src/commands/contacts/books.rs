@@ -3,7 +3,7 @@
 use crate::app::App;
 use crate::errors::Result;
 use crate::output::json::BookObject;
-use crate::output::{Table, count, one_line};
+use crate::output::{Table, count, one_line, quoted};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -29,9 +29,10 @@ pub fn run(app: &mut App, args: &Args) -> Result<()> {
         if app.out.json {
             return app.out.object(&BookObject { name, contacts: 0 });
         }
-        let name = one_line(name);
         return app.out.say(format!(
-            "Made an address book: {name} (use it with --book {name})"
+            "Made an address book: {} (use it with --book {})",
+            one_line(name),
+            quoted(name)
         ));
     }
     let store = app.open_to_read()?;

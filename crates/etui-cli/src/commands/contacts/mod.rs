@@ -50,9 +50,10 @@ pub enum Command {
     /// Change a contact
     Edit(edit::Args),
     /// Remove contacts
-    #[command(visible_alias = "rm")]
+    #[command(visible_alias = "rm", alias = "delete")]
     Remove(remove::Args),
     /// Undo a contact's latest change, also a removal
+    #[command(alias = "undo")]
     Restore(restore::Args),
     /// Tell of changes as they happen
     Watch(watch::Args),
@@ -82,6 +83,7 @@ impl Spoken for Card {
     const COMMAND: &'static str = "contacts";
     const ANOTHER: &'static str = "etui contacts add FILE";
     const FORMAT: &'static str = "vCard";
+    const UNNAMED: &'static str = "(no name)";
     const SUFFIX: &'static str = ".vcf";
     const HEADINGS: &'static [&'static str] = &["Name", "Organisation", "Phone", "E-mail"];
     const BY_NUMBER: &'static str = "to look for a phone number: etui contacts find phone:{}";
@@ -148,7 +150,7 @@ impl Spoken for Card {
 
     fn unreadable() -> Summary {
         Summary {
-            name: "(no name)".to_owned(),
+            name: Self::UNNAMED.to_owned(),
             ..Summary::default()
         }
     }

@@ -1,10 +1,12 @@
-//! A calendar goes out as iCalendar.
+//! Calendars go out as iCalendar: one, or all of them, one behind the other.
+
+use std::io::{self, Write};
 
 use etui::RecordId;
 use etui::calendar::{Filter, Reader, Record};
 
 use super::Args;
-use crate::app::App;
+use crate::app::{App, calendars_in};
 use crate::commands::file::NewFile;
 use crate::commands::records::filter;
 use crate::commands::records::find::nothing_found;
@@ -12,40 +14,54 @@ use crate::errors::{Failure, Result};
 use crate::output::json::calendar::RecordObject;
 use crate::output::{ToOut, plural, shown};
 
-/// Writes the calendar of this name.
-pub fn run(app: &mut App, args: &Args, name: &str) -> Result<()> {
-    let filter = filter::<Record>(&args.filter)?;
+/// What goes out of a calendar; `None`: all of it.
+type Meant = Option<Vec<RecordId>>;
+
+/// Writes the calendar of this name, or else all calendars.
+pub fn run(app: &mut App, args: &Args, name: Option<&str>) -> Result<()> {
     let store = app.open_to_read()?;
     let snapshot = store.snapshot()?;
-    let calendar = snapshot.calendar_named(name)?;
-    let meant = match filter {
-        Filter::All => None,
-        filter => {
-            let found = calendar.find(&filter)?;
-            if found.is_empty() {
-                return Err(nothing_found::<Record>(&args.filter));
-            }
-            Some(found.into_iter().map(|e| e.id).collect::<Vec<_>>())
+    let mut all = Vec::new();
+    for (_, calendar) in calendars_in(name, &store, &snapshot)? {
+        let meant = meant(&calendar, &args.filter)?;
+        all.push((calendar, meant));
+    }
+    // An empty calendar is an object without records, but only where nothing else goes out.
+    let mut some = Vec::new();
+    for (calendar, meant) in &all {
+        let count = match meant {
+            Some(ids) => ids.len() as u64,
+            None => calendar.count()?,
+        };
+        if count > 0 {
+            some.push((calendar, meant));
         }
-    };
+    }
+    match (some.is_empty(), all.first()) {
+        (true, Some((calendar, None))) => some.push((calendar, &None)),
+        (true, _) => return Err(nothing_found::<Record>(&args.filter)),
+        (false, _) => {}
+    }
     if app.out.json {
         if args.output.is_some() {
             return Err(Failure::usage(
                 "--json writes JSON to standard output; leave out --output",
             ));
         }
-        return write_objects(app, &calendar, meant);
+        return some
+            .into_iter()
+            .try_for_each(|(calendar, meant)| write_objects(app, calendar, meant));
     }
     let Some(path) = &args.output else {
         let mut to = ToOut::new(&mut app.out);
-        let written = calendar.export(&mut to, meant.as_deref());
+        let written = write(&mut to, &some);
         return match to.failure() {
             Some(failure) => Err(failure),
-            None => written.map(|_| ()).map_err(Failure::from),
+            None => written.map(|_| ()),
         };
     };
     let mut file = NewFile::begin(path, args.force)?;
-    let written = calendar.export(&mut file, meant.as_deref())?;
+    let written = write(&mut file, &some)?;
     file.finish()?;
     app.out.say(format!(
         "Wrote {} to {}",
@@ -54,20 +70,66 @@ pub fn run(app: &mut App, args: &Args, name: &str) -> Result<()> {
     ))
 }
 
-fn write_objects(app: &mut App, calendar: &Reader<'_>, meant: Option<Vec<RecordId>>) -> Result<()> {
+/// What the filter's words mean in a calendar.
+fn meant(calendar: &Reader<'_>, words: &[String]) -> Result<Meant> {
+    Ok(match filter::<Record>(words)? {
+        Filter::All => None,
+        filter => {
+            let found = calendar.find(&filter)?;
+            Some(found.into_iter().map(|e| e.id).collect())
+        }
+    })
+}
+
+/// Writes calendars; tells how many entries they have together.
+fn write(out: &mut dyn Write, all: &[(&Reader<'_>, &Meant)]) -> Result<u64> {
+    let mut out = Lines { out, last: b'\n' };
+    let mut written = 0;
+    for (calendar, meant) in all {
+        // Byte for byte may mean that the last line has no end.
+        if out.last != b'\n' {
+            out.write_all(b"\r\n")
+                .map_err(|e| Failure::named_io("the output", e))?;
+        }
+        written += calendar.export(&mut out, meant.as_deref())?;
+    }
+    Ok(written)
+}
+
+/// Notes what was written last.
+struct Lines<'w> {
+    out: &'w mut dyn Write,
+    last: u8,
+}
+
+impl Write for Lines<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.out.write(bytes)?;
+        if let Some(&last) = bytes[..written].last() {
+            self.last = last;
+        }
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+fn write_objects(app: &mut App, calendar: &Reader<'_>, meant: &Meant) -> Result<()> {
+    let mut all = Vec::new();
     let ids = match meant {
         Some(ids) => ids,
         None => {
-            let mut ids = Vec::new();
             calendar.for_each(|id, _| {
-                ids.push(id);
+                all.push(id);
                 Ok(())
             })?;
-            ids
+            &all
         }
     };
     let zone = app.out.zone();
-    for id in ids {
+    for &id in ids {
         let Some(stored) = calendar.by_id(id)? else {
             continue;
         };

@@ -1,4 +1,4 @@
-//! `etui export`: takes contacts out as vCards, or a calendar as iCalendar (`calendar`).
+//! `etui export`: takes contacts out as vCards, or calendars as iCalendar (`calendar`).
 //!
 //! ```text
 //! record [CRLF, if the record lacks a line end] record ... record
@@ -32,13 +32,14 @@ Examples:
   etui export --vcard-version 4.0 | less     everything, as vCard 4.0
   etui export --json | jq .emails            everything, as JSON
 
-  etui export --calendar Calendar -o all.ics         a calendar, byte for byte as it came in
-  etui export --calendar Work kind:todo -o todo.ics  its to-dos
+  etui export --calendars -o calendar.ics            all calendars, byte for byte as they came in
+  etui export --calendar Work -o work.ics            one of them
+  etui export --calendars kind:todo -o todo.ics      the to-dos of all
 
 A file that is written (-o) can be read only by you. Filters: see `etui contacts find --help` and
 `etui calendar find --help`.";
 
-/// Take contacts out as vCards, or a calendar
+/// Take contacts out as vCards, or calendars as iCalendar
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -48,8 +49,11 @@ pub struct Args {
     /// The file to write [default: standard output]
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// A calendar of this name, instead of contacts
-    #[arg(long, value_name = "NAME", conflicts_with = "vcard_version")]
+    /// All calendars, instead of contacts
+    #[arg(long, conflicts_with_all = ["calendar", "vcard_version", "book"])]
+    calendars: bool,
+    /// The calendar of this name, instead of contacts
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["vcard_version", "book"])]
     calendar: Option<String>,
     /// Byte for byte as they came, or all in vCard 4.0 (RFC 6350)
     #[arg(long, value_name = "VERSION", default_value = "as-is")]
@@ -84,8 +88,8 @@ impl Sink<'_> {
 
 /// Writes them.
 pub fn run(app: &mut App, args: &Args) -> Result<()> {
-    if let Some(name) = &args.calendar {
-        return calendar::run(app, args, name);
+    if args.calendars || args.calendar.is_some() {
+        return calendar::run(app, args, args.calendar.as_deref());
     }
     let store = app.open_to_read()?;
     let snapshot = store.snapshot()?;
@@ -164,10 +168,17 @@ pub fn run(app: &mut App, args: &Args) -> Result<()> {
             plural(recoded, "contact")
         ));
     }
-    match note {
-        Some(note) => app.out.say(note),
-        None => Ok(()),
+    if let Some(note) = note {
+        app.out.say(note)?;
     }
+    if written == 0 {
+        let entries: u64 = store.stats()?.calendars.iter().map(|(_, n)| n).sum();
+        if entries > 0 {
+            app.out
+                .note("There are no contacts; calendars: etui export --calendars");
+        }
+    }
+    Ok(())
 }
 
 /// A card written otherwise than it came, with the identity that its own text gives it as its

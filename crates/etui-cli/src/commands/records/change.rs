@@ -6,7 +6,7 @@ use std::path::Path;
 use etui::collection::{Collection, Stored};
 use etui::{Condition, ETag, Outcome, Saved};
 
-use super::{Spoken, editor, explain_conflict};
+use super::{Spoken, editor, explain_conflict, named};
 use crate::app::App;
 use crate::errors::{Failure, Result};
 use crate::output::json::DoneObject;
@@ -142,6 +142,7 @@ pub fn tell<R: Spoken>(app: &mut App, record: &Stored<R>, new: &R, saved: &Saved
             .out
             .object(&DoneObject::saved(saved, &record.uid, &name));
     }
+    let name = named::<R>(name);
     let name = one_line(&name);
     match saved.outcome {
         Outcome::Unchanged => app.out.say(format!("Nothing changed: {} {name}", saved.id)),

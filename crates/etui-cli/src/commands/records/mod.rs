@@ -39,6 +39,8 @@ pub trait Spoken: Listed<Column: ColumnSet<Field = Self::Field>> + Clone + Debug
     const ANOTHER: &'static str;
     /// The kind of its text: `vCard`.
     const FORMAT: &'static str;
+    /// What stands for a name where there is none: `(no name)`.
+    const UNNAMED: &'static str;
     /// What the name of a file of such text ends with: `.vcf`.
     const SUFFIX: &'static str;
     /// Headings of a list, the number aside.
@@ -185,10 +187,15 @@ fn missing<R: Spoken>(id: &str) -> Failure {
 /// The name to show of a record, whatever its text is.
 pub fn name_of<R: Spoken>(record: &Stored<R>) -> String {
     let title = R::parse(record.text.clone()).map(|r| r.title());
-    title
-        .ok()
-        .filter(|title| !title.is_empty())
-        .unwrap_or_else(|| "(no name)".to_owned())
+    named::<R>(title.unwrap_or_default())
+}
+
+/// A name, or what stands for it.
+pub fn named<R: Spoken>(name: String) -> String {
+    match name.is_empty() {
+        true => R::UNNAMED.to_owned(),
+        false => name,
+    }
 }
 
 /// Says what to do about a record that was changed by somebody else at the same time.

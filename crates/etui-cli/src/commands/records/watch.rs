@@ -129,7 +129,7 @@ fn write_entry<R: Spoken>(app: &mut App, entry: &Entry<R::Summary>) -> Result<()
         let object = ViewEntryObject::new(entry.id, summary);
         return app.out.object(&object);
     }
-    write_line(app, '=', entry.id.0, R::name(&entry.summary), "")
+    write_line::<R>(app, '=', entry.id.0, R::name(&entry.summary), "")
 }
 
 fn write_change<R: Spoken>(app: &mut App, change: &ViewChange<R::Summary, R::Field>) -> Result<()> {
@@ -145,7 +145,7 @@ fn write_change<R: Spoken>(app: &mut App, change: &ViewChange<R::Summary, R::Fie
         ChangeKind::Changed if fields.is_empty() => ('~', ": details".to_owned()),
         ChangeKind::Changed => ('~', format!(": {}", fields.join(", "))),
     };
-    write_line(app, sign, change.id.0, R::name(&change.summary), &what)
+    write_line::<R>(app, sign, change.id.0, R::name(&change.summary), &what)
 }
 
 fn write_reset(app: &mut App) -> Result<()> {
@@ -165,9 +165,9 @@ fn write_token<R: Spoken>(app: &mut App, view: &View<'_, R>) -> Result<()> {
     }
 }
 
-fn write_line(app: &mut App, sign: char, id: i64, name: &str, what: &str) -> Result<()> {
+fn write_line<R: Spoken>(app: &mut App, sign: char, id: i64, name: &str, what: &str) -> Result<()> {
     let name = match name {
-        "" => "(no name)".into(),
+        "" => R::UNNAMED.into(),
         name => one_line(name),
     };
     let time = app.out.styled(Style::Dim, &time()).into_owned();

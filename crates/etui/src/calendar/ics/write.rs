@@ -83,10 +83,16 @@ impl<'f, W: Write, Z: FnMut(&ETag) -> io::Result<Vec<u8>>> ObjectWriter<'f, W, Z
     /// # Errors
     /// What the output or the zone's source report.
     pub fn finish(mut self) -> io::Result<W> {
+        self.rest()?;
+        Ok(self.out)
+    }
+
+    /// Writes what is left of the frame; tells whether its last line has no end.
+    pub(in crate::calendar) fn rest(&mut self) -> io::Result<bool> {
         while let Some(segment) = self.next_segment() {
             self.segment(segment)?;
         }
-        Ok(self.out)
+        Ok(self.open_line)
     }
 
     fn next_segment(&mut self) -> Option<Segment<'f>> {

@@ -20,7 +20,8 @@ Examples:
   etui calendar agenda                       today and the six days after it
   etui calendar agenda tomorrow
   etui calendar agenda week                  this week, from Monday on
-  etui calendar agenda 2026-12               a month
+  etui calendar agenda next month
+  etui calendar agenda 2026-12               a month (2026: a year)
   etui calendar agenda --from monday --to friday
   etui calendar agenda --from -7d --to yesterday
   etui calendar agenda --calendar Work --zone America/New_York
