@@ -12,9 +12,9 @@ use super::time::{Time, Timestamp};
 use super::zones::{Definition, Zones};
 
 /// Series that are kept.
-const MOST: usize = 4_096;
+const MOST: usize = 16_384;
 /// Bytes of what is made of them, about.
-const MOST_BYTES: usize = 8 << 20;
+const MOST_BYTES: usize = 16 << 20;
 
 /// What a row of `series` says.
 #[derive(Debug)]
@@ -116,19 +116,25 @@ impl Component {
 #[derive(Debug, Default)]
 pub(crate) struct KnownSeries(Mutex<State>);
 
+/// Two generations: when the younger is full it becomes the older one, and what nobody asked for
+/// since the last time goes.
 #[derive(Debug, Default)]
 struct State {
-    /// Each with what it weighs.
-    all: HashMap<i64, (usize, Arc<Known>)>,
-    /// Bytes of all of them.
+    young: HashMap<i64, Arc<Known>>,
+    old: HashMap<i64, Arc<Known>>,
+    /// What the young ones weigh.
     bytes: usize,
 }
 
 impl State {
-    fn forget(&mut self, record: i64) {
-        if let Some((weight, _)) = self.all.remove(&record) {
-            self.bytes -= weight;
+    fn keep(&mut self, record: i64, known: &Arc<Known>) {
+        let weight = weight(&known.times);
+        if self.young.len() >= MOST / 2 || self.bytes + weight > MOST_BYTES / 2 {
+            self.old = std::mem::take(&mut self.young);
+            self.bytes = 0;
         }
+        self.bytes += weight;
+        self.young.insert(record, Arc::clone(known));
     }
 }
 
@@ -136,23 +142,15 @@ impl KnownSeries {
     /// What the row of a record says; `None` if nothing that is understood.
     pub(super) fn get(&self, record: i64, times: &[u8]) -> Option<Arc<Known>> {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, known)) = state.all.get(&record)
-            && *known.times == *times
-        {
+        let is_it = |known: &&Arc<Known>| *known.times == *times;
+        if let Some(known) = state.young.get(&record).filter(is_it) {
             return Some(Arc::clone(known));
         }
-        let known = Arc::new(Known::read(times)?);
-        let weight = weight(times);
-        state.forget(record);
-        // Whichever: of more series than are kept, those asked for in turn are not all missed so.
-        while state.all.len() >= MOST || state.bytes + weight > MOST_BYTES {
-            let Some(&other) = state.all.keys().next() else {
-                break;
-            };
-            state.forget(other);
-        }
-        state.bytes += weight;
-        state.all.insert(record, (weight, Arc::clone(&known)));
+        let known = match state.old.remove(&record).filter(|known| is_it(&known)) {
+            Some(known) => known,
+            None => Arc::new(Known::read(times)?),
+        };
+        state.keep(record, &known);
         Some(known)
     }
 }
