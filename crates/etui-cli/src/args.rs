@@ -14,7 +14,8 @@ use crate::commands as c;
 const EXAMPLES: &str = "\
 Examples:
   etui demo                          see what it does, on data made up for you
-  etui import contacts.vcf           bring in your own contacts, and calendars (.ics)
+  etui import contacts.vcf           bring in your own contacts
+  etui import calendar.ics           ... and calendars
   etui contacts find ann             who was Ann again?
   etui contacts show 17              all about contact number 17
   etui calendar agenda week          what is on this week

@@ -703,6 +703,7 @@ fn several_calendars() {
         "etui calendar agenda 2027-03-08",
         "etui calendar agenda 2027-03-08 --calendar Work",
         "etui calendar show 7 | head -2",
+        "etui calendar find meeting",
         "etui calendar calendars",
         "etui calendar calendars --json",
         "etui calendar calendars --create Work",
@@ -722,6 +723,9 @@ fn several_calendars() {
     $ etui calendar show 7 | head -2
     Meeting
       When       Mon 8 Mar 2027, 14:00-15:00
+    $ etui calendar find meeting
+    error: nothing found for: meeting (looked at: Calendar; others: --calendar Work)
+    [exit 4]
     $ etui calendar calendars
     Entries  Calendar
           6  Calendar

@@ -46,7 +46,8 @@ fn help_teaches() {
 
     Examples:
       etui demo                          see what it does, on data made up for you
-      etui import contacts.vcf           bring in your own contacts, and calendars (.ics)
+      etui import contacts.vcf           bring in your own contacts
+      etui import calendar.ics           ... and calendars
       etui contacts find ann             who was Ann again?
       etui contacts show 17              all about contact number 17
       etui calendar agenda week          what is on this week
@@ -282,7 +283,8 @@ fn mistyped_commands_get_a_hint() {
 
     Examples:
       etui demo                          see what it does, on data made up for you
-      etui import contacts.vcf           bring in your own contacts, and calendars (.ics)
+      etui import contacts.vcf           bring in your own contacts
+      etui import calendar.ics           ... and calendars
       etui contacts find ann             who was Ann again?
       etui contacts show 17              all about contact number 17
       etui calendar agenda week          what is on this week

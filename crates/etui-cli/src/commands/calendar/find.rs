@@ -4,7 +4,8 @@ use etui::calendar::Record;
 
 use crate::app::{App, calendar};
 use crate::commands::records::find::{FindArgs, find};
-use crate::errors::Result;
+use crate::errors::{Failure, Result};
+use crate::output::quoted;
 
 const HELP: &str = "\
 A word is looked for in titles, places and notes, and may go on: `dent` finds Dentist. Case and
@@ -43,5 +44,24 @@ pub struct Args {
 /// Finds them.
 pub fn run(app: &mut App, name: Option<&str>, args: &Args) -> Result<()> {
     let store = app.open_to_read()?;
-    find(app, &calendar(&store, name)?, &args.find)
+    let calendar = calendar(&store, name)?;
+    find(app, &calendar, &args.find).map_err(|failure| match failure {
+        Failure::NotFound(what) if name.is_none() => {
+            let names = store.calendars().unwrap_or_default();
+            let others: Vec<_> = names
+                .iter()
+                .filter(|other| *other != calendar.name())
+                .map(|other| format!("--calendar {}", quoted(other)))
+                .collect();
+            Failure::NotFound(match others.is_empty() {
+                true => what,
+                false => format!(
+                    "{what} (looked at: {}; others: {})",
+                    calendar.name(),
+                    others.join(", ")
+                ),
+            })
+        }
+        other => other,
+    })
 }

@@ -31,17 +31,17 @@ const EXAMPLES: &str = "\
 Examples:
   etui calendar agenda                       today and the six days after it
   etui calendar agenda month                 this month
-  etui calendar add \"Jour fixe\" --start \"monday 9:00\" --duration 45m --repeat weekly
+  etui calendar add \"Jour fixe\" --start \"monday 9:00\" --repeat weekly
   etui calendar find dentist                 titles, places and notes
   etui calendar show 17                      all about number 17
   etui calendar edit 17 --start \"2026-12-01 10:00\"
   etui calendar remove 17
-  etui calendar restore 17                   undo the latest change, whatever it was
+  etui calendar restore 17                   undo its latest change
   etui calendar freebusy --from monday --to friday
 
 Files of calendars:
-  etui import calendar.ics                   bring in a calendar, as any program exports it
-  etui export --calendars -o calendar.ics    take all out again, byte for byte
+  etui import calendar.ics                   bring in what any program exports
+  etui export --calendars -o all.ics         take all out again, byte for byte
 
 ID is the number in the first column of lists, or a UID.";
 

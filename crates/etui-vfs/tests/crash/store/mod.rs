@@ -449,6 +449,7 @@ fn stores_with_contacts_calendars_and_date_books_survive() {
     if let Err(wrong) = result {
         panic!("{wrong}");
     }
+    assert!(tally.syncs > 0, "too few images to say anything");
 }
 
 /// The test has teeth: a store over a device that forgets a flush is caught.

@@ -27,7 +27,7 @@ Examples:
   etui calendar agenda --calendar Work --zone America/New_York
   etui calendar agenda month --json | jq -r .title
 
-  ↻ recurs   [ ] to be done   [x] done   09:00-... goes on the next day   #17 its number
+  ↻ recurs   [ ] to do   [x] done   09:00-... goes on the next day   #17 number
 
 Days and times without a zone are the same everywhere; all others are shown by the clock here, or
 in --zone.";
