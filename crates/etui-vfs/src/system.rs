@@ -16,6 +16,7 @@ use libsqlite3_sys as ffi;
 use rustix::fs::{IFlags, OFlags};
 
 use crate::device::{Access, File, Lock, Platform, Role};
+use crate::fork;
 use crate::host::Host;
 
 /// The most that is written at once: SQLite's VFS takes fewer than 2^17 bytes.
@@ -240,9 +241,20 @@ impl Platform for System {
     }
 }
 
-/// The redo log's file.
+/// The redo log's file, and how many forks lay behind the process that opened it.
 #[derive(Debug)]
-struct LogFile(SystemFile);
+struct LogFile(SystemFile, u64);
+
+impl Drop for LogFile {
+    /// Gives up the lock itself: a program that another thread is starting has a copy of the
+    /// descriptor for a moment, and the lock with it, which would be another process's to who opens
+    /// the log next. A child's copy of its parent's log keeps it.
+    fn drop(&mut self) {
+        if self.1 == fork::forks() {
+            let _ = self.0.unlock();
+        }
+    }
+}
 
 impl LogFile {
     fn open(path: &Path, access: Access) -> io::Result<Self> {
@@ -257,7 +269,7 @@ impl LogFile {
         if access.create && file.metadata()?.len() == 0 {
             keep_in_place(&file, path)?;
         }
-        Ok(Self(file))
+        Ok(Self(file, fork::forks()))
     }
 }
 

@@ -322,25 +322,26 @@ fn nobody_else_takes(path: &Path, vfs: Vfs, model: &Model) {
 }
 
 /// Everything can be taken, changed and synced.
-fn everything_is_free(store: &Store, model: &mut Model, version: u64) {
-    let calendar = store.calendar().unwrap();
-    let mut book = calendar.date_book().unwrap();
-    assert_eq!(book.count().unwrap(), u64::from(RECORDS));
-    let all: Vec<_> = (0..u64::from(RECORDS))
-        .map(|place| book.take(place).unwrap())
+fn everything_is_free(store: &Store, model: &mut Model, version: u64) -> etui::Result<()> {
+    let calendar = store.calendar()?;
+    let mut book = calendar.date_book()?;
+    assert_eq!(book.count()?, u64::from(RECORDS));
+    let all: etui::Result<Vec<_>> = (0..u64::from(RECORDS))
+        .map(|place| book.take(place))
         .collect();
-    for (place, taken) in (0..).zip(all) {
+    for (place, taken) in (0..).zip(all?) {
         let uid = number(&taken.stored().uid);
         match place == version % u64::from(RECORDS) {
             true => {
                 let record = Record::make(uid, version);
-                book.release_dirty(taken, record).unwrap();
+                book.release_dirty(taken, record)?;
                 model.committed.insert(uid, version);
             }
             false => book.release(taken),
         }
     }
-    assert_eq!(book.close().unwrap().saved, 1);
+    assert_eq!(book.close()?.saved, 1);
+    Ok(())
 }
 
 #[test]
@@ -444,7 +445,14 @@ fn survives_kills(vfs: Vfs) {
             options.read_only = false;
             store = Store::open_with(&path, &options).unwrap();
         }
-        everything_is_free(&store, &mut model, (1 << 60) + round);
+        let asked = Instant::now();
+        if let Err(e) = everything_is_free(&store, &mut model, (1 << 60) + round) {
+            panic!(
+                "{what}, on {:?}, after {:?}: {e:?}",
+                options.vfs,
+                asked.elapsed()
+            );
+        }
         store.close().unwrap();
         assert!(!beside.exists(), "{what}: {:?}", names(dir.path()));
     }
