@@ -33,9 +33,10 @@
 //! - **Releasing clean** costs nothing. **Releasing dirty** is seen by this date book and by all that
 //!   reads the calendar in this process at once. Views and other programs see it when it is synced.
 //! - **Sync** makes all dirty releases of the calendar durable in one commit; closing syncs. What
-//!   was not synced may be lost in a crash, and only that: the records are then as they were. If
-//!   the calendar is also read, or saved to, by other means in this process, what was released until
-//!   then is committed for that, to be seen, and is flushed with the sync.
+//!   was not synced may be lost in a crash, and only that. If the calendar is also read, or saved to,
+//!   by other means in this process, what was released until then is committed for that, to be seen
+//!   (by other programs, too), and is flushed with the sync. While this process runs a large import
+//!   it is not: other means see it afterwards.
 //! - A record that another program changed by other means while it was taken or not yet synced is
 //!   not overwritten: the sync tells of it ([`Synced::conflicts`]), and the other's change stays.
 

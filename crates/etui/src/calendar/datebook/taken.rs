@@ -10,7 +10,7 @@
 //! NAME-taken := latest:i64le | nothing       nothing was committed since it was made
 //! ```
 
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use nix::errno::Errno;
@@ -113,10 +113,7 @@ impl Locks {
         match fcntl(&self.file, FcntlArg::F_OFD_SETLK(&lock)) {
             Ok(_) => Ok(true),
             Err(Errno::EAGAIN | Errno::EACCES) => Ok(false),
-            Err(e) => {
-                tracing::debug!(fd = self.file.as_raw_fd(), "a lock failed");
-                Err(Error::io(&self.path, e.into()))
-            }
+            Err(e) => Err(Error::io(&self.path, e.into())),
         }
     }
 }
