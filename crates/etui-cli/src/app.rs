@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use etui::calendar::{Calendar, Record};
+use etui::calendar::Calendar;
 use etui::collection;
 use etui::contacts::{Contacts, Reader};
 use etui::store::Options;
@@ -90,10 +90,7 @@ impl App {
 
     /// The address book that is meant.
     pub fn book<'s>(&self, store: &'s Store) -> Result<Contacts<'s>> {
-        Ok(match &self.book {
-            Some(name) => store.address_book(name)?,
-            None => store.contacts()?,
-        })
+        Ok(store.collection(self.book_name())?)
     }
 
     /// The address book that is named, or else all of them, in one state.
@@ -102,21 +99,14 @@ impl App {
         store: &Store,
         snapshot: &'s Snapshot<'_>,
     ) -> Result<Vec<Reader<'s>>> {
-        let names = match &self.book {
-            Some(name) => vec![name.clone()],
-            None => store.address_books()?,
-        };
-        let books = names.iter().map(|name| Ok(snapshot.address_book(name)?));
-        books.collect()
+        let books = all_in(self.book_name(), store, snapshot)?;
+        Ok(books.into_iter().map(|(_, book)| book).collect())
     }
 }
 
 /// The calendar of this name, or else the first.
 pub fn calendar<'s>(store: &'s Store, name: Option<&str>) -> Result<Calendar<'s>> {
-    Ok(match name {
-        Some(name) => store.calendar_named(name)?,
-        None => store.calendar()?,
-    })
+    Ok(store.collection(name)?)
 }
 
 /// The calendar of this name, or else the first, for something new; says how one is made.
@@ -132,21 +122,21 @@ pub fn calendar_to_fill<'s>(store: &'s Store, name: Option<&str>) -> Result<Cale
     })
 }
 
-/// The calendar that is named, or else all of them, in one state, with their names.
-pub fn calendars_in<'s>(
+/// The collection that is named, or else all of its kind, in one state, with their names.
+pub fn all_in<'s, R: collection::Record>(
     name: Option<&str>,
     store: &Store,
     snapshot: &'s Snapshot<'_>,
-) -> Result<Vec<(String, collection::Reader<'s, Record>)>> {
+) -> Result<Vec<(String, collection::Reader<'s, R>)>> {
     let names = match name {
         Some(name) => vec![name.to_owned()],
-        None => store.calendars()?,
+        None => store.collections::<R>()?,
     };
-    let calendars = names.into_iter().map(|name| {
-        let reader = snapshot.calendar_named(&name)?;
+    let all = names.into_iter().map(|name| {
+        let reader = snapshot.collection(Some(&name))?;
         Ok((name, reader))
     });
-    calendars.collect()
+    all.collect()
 }
 
 /// Makes the directory of `path` (0700) when there is none.

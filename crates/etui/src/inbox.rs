@@ -88,7 +88,7 @@ fn take_in(
             "it is for no kind of collection that is known".to_owned()
         ));
     };
-    let collection = match names::named(conn, kind, &entry.name) {
+    let collection = match names::one(conn, kind, Some(&entry.name)) {
         Ok(named) => named.id,
         Err(error @ Error::NoCollection { .. }) => return Ok(Err(error.to_string())),
         Err(e) => return Err(e),

@@ -42,6 +42,7 @@ mod backup;
 pub mod calendar;
 mod check;
 pub mod collection;
+mod collections;
 pub mod contacts;
 mod engine;
 mod error;

@@ -1,11 +1,10 @@
 //! [`Snapshot`]: many reads from one state.
 
-use crate::calendar::Record;
-use crate::collection::{Kind, Reader, names};
-use crate::contacts;
+use crate::collection::{Reader, Record, names};
 use crate::engine::Lease;
 use crate::error::Result;
 use crate::store::Store;
+use crate::{calendar, contacts};
 
 /// One state of a store. Writes of others, and of this program, are not seen in it.
 ///
@@ -26,43 +25,45 @@ impl<'s> Snapshot<'s> {
         Ok(Self { store, lease })
     }
 
-    /// The default address book.
-    ///
-    /// # Errors
-    /// [`crate::Error::NoCollection`] when there is none.
-    pub fn contacts(&self) -> Result<contacts::Reader<'_>> {
-        let book =
-            names::first(&self.lease, Kind::Contacts).map_err(|e| self.store.engine.explain(e))?;
-        Ok(Reader::new(self.store, &self.lease, book.id))
-    }
-
-    /// The default calendar.
-    ///
-    /// # Errors
-    /// [`crate::Error::NoCollection`] when there is none.
-    pub fn calendar(&self) -> Result<Reader<'_, Record>> {
-        let calendar =
-            names::first(&self.lease, Kind::Calendar).map_err(|e| self.store.engine.explain(e))?;
-        Ok(Reader::new(self.store, &self.lease, calendar.id))
-    }
-
-    /// The calendar of this name.
+    /// A collection: that of this name, or, without a name, the default one of its kind.
     ///
     /// # Errors
     /// [`crate::Error::NoCollection`], with the names there are.
-    pub fn calendar_named(&self, name: &str) -> Result<Reader<'_, Record>> {
-        let calendar = names::named(&self.lease, Kind::Calendar, name)
-            .map_err(|e| self.store.engine.explain(e))?;
-        Ok(Reader::new(self.store, &self.lease, calendar.id))
+    pub fn collection<R: Record>(&self, name: Option<&str>) -> Result<Reader<'_, R>> {
+        let found =
+            names::one(&self.lease, R::KIND, name).map_err(|e| self.store.engine.explain(e))?;
+        Ok(Reader::new(self.store, &self.lease, found.id))
+    }
+
+    /// The default address book.
+    ///
+    /// # Errors
+    /// As [`Self::collection`].
+    pub fn contacts(&self) -> Result<contacts::Reader<'_>> {
+        self.collection(None)
     }
 
     /// The address book of this name.
     ///
     /// # Errors
-    /// [`crate::Error::NoCollection`], with the names there are.
+    /// As [`Self::collection`].
     pub fn address_book(&self, name: &str) -> Result<contacts::Reader<'_>> {
-        let book = names::named(&self.lease, Kind::Contacts, name)
-            .map_err(|e| self.store.engine.explain(e))?;
-        Ok(Reader::new(self.store, &self.lease, book.id))
+        self.collection(Some(name))
+    }
+
+    /// The default calendar.
+    ///
+    /// # Errors
+    /// As [`Self::collection`].
+    pub fn calendar(&self) -> Result<calendar::Reader<'_>> {
+        self.collection(None)
+    }
+
+    /// The calendar of this name.
+    ///
+    /// # Errors
+    /// As [`Self::collection`].
+    pub fn calendar_named(&self, name: &str) -> Result<calendar::Reader<'_>> {
+        self.collection(Some(name))
     }
 }

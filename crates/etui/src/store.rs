@@ -8,12 +8,11 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
-use crate::calendar::Calendar;
 use crate::calendar::datebook::shared::DateBooks;
 use crate::calendar::known::KnownSeries;
 use crate::calendar::objects::ZonesOf;
 use crate::collection::{self, Derived, Deriving, Kind, Record, Token, changes, meta, names};
-use crate::contacts::{Card, Contacts};
+use crate::contacts::Card;
 use crate::engine::{Durability, Engine, Memory, OpenMode, Settings, Size, Vfs, schema, vfs};
 use crate::error::{Error, Result};
 use crate::index::merge::{Due, Seen, merge};
@@ -236,94 +235,6 @@ impl Store {
     #[must_use]
     pub fn is_read_only(&self) -> bool {
         self.engine.is_read_only()
-    }
-
-    /// The default address book: the first one.
-    ///
-    /// # Errors
-    /// [`Error::NoCollection`] when the store has none; whatever reading reports.
-    pub fn contacts(&self) -> Result<Contacts<'_>> {
-        self.drain_inbox()?;
-        let book = self
-            .engine
-            .read(|conn| names::first(conn, Kind::Contacts))?;
-        Ok(Contacts::new(self, book))
-    }
-
-    /// The address book of this name.
-    ///
-    /// # Errors
-    /// [`Error::NoCollection`], with the names there are.
-    pub fn address_book(&self, name: &str) -> Result<Contacts<'_>> {
-        self.drain_inbox()?;
-        let book = self
-            .engine
-            .read(|conn| names::named(conn, Kind::Contacts, name))?;
-        Ok(Contacts::new(self, book))
-    }
-
-    /// Creates an address book.
-    ///
-    /// # Errors
-    /// [`Error::CollectionExists`], [`Error::BadName`].
-    pub fn create_address_book(&self, name: &str) -> Result<Contacts<'_>> {
-        let book = self.write_of(Size::Small, |conn| {
-            names::create(conn, Kind::Contacts, name)
-        })?;
-        Ok(Contacts::new(self, book))
-    }
-
-    /// The names of the address books, the default one first.
-    ///
-    /// # Errors
-    /// Whatever reading reports.
-    pub fn address_books(&self) -> Result<Vec<String>> {
-        let books = self.engine.read(|conn| names::all(conn, Kind::Contacts))?;
-        Ok(books.into_iter().map(|b| b.name).collect())
-    }
-
-    /// The default calendar: the first one.
-    ///
-    /// # Errors
-    /// [`Error::NoCollection`] when the store has none; whatever reading reports.
-    pub fn calendar(&self) -> Result<Calendar<'_>> {
-        self.drain_inbox()?;
-        let calendar = self
-            .engine
-            .read(|conn| names::first(conn, Kind::Calendar))?;
-        Ok(Calendar::new(self, calendar))
-    }
-
-    /// The calendar of this name.
-    ///
-    /// # Errors
-    /// [`Error::NoCollection`], with the names there are.
-    pub fn calendar_named(&self, name: &str) -> Result<Calendar<'_>> {
-        self.drain_inbox()?;
-        let calendar = self
-            .engine
-            .read(|conn| names::named(conn, Kind::Calendar, name))?;
-        Ok(Calendar::new(self, calendar))
-    }
-
-    /// Creates a calendar.
-    ///
-    /// # Errors
-    /// [`Error::CollectionExists`], [`Error::BadName`].
-    pub fn create_calendar(&self, name: &str) -> Result<Calendar<'_>> {
-        let calendar = self.write_of(Size::Small, |conn| {
-            names::create(conn, Kind::Calendar, name)
-        })?;
-        Ok(Calendar::new(self, calendar))
-    }
-
-    /// The names of the calendars, the default one first.
-    ///
-    /// # Errors
-    /// Whatever reading reports.
-    pub fn calendars(&self) -> Result<Vec<String>> {
-        let all = self.engine.read(|conn| names::all(conn, Kind::Calendar))?;
-        Ok(all.into_iter().map(|c| c.name).collect())
     }
 
     /// One state of the store, to read many things from.

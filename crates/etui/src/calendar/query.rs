@@ -137,8 +137,10 @@ impl Listed for Record {
 
 impl ColumnSet for Column {
     type Field = Field;
+    type Parsed = Record;
     const NAMES: &'static [(&'static str, Self)] = Self::NAMES;
     const SORTS: &'static [(&'static str, Sort)] = Self::SORTS;
+    const TEXT: Self = Self::Record;
     const SUMMARY: u32 = 6;
     const OF_SUMMARY: OfSummary = OfSummary::Read(read_summary);
 
@@ -150,32 +152,25 @@ impl ColumnSet for Column {
         self.is_many()
     }
 
-    fn of_text(columns: Columns, text: &[u8], table: &mut Table) {
-        let parsed = match columns == Columns::from(Column::Record) {
-            true => None,
-            // Nothing of these is in a zone.
-            false => Record::parse(text, &Zones::new()).ok(),
+    fn parse(text: &[u8]) -> Option<Record> {
+        // Nothing of these columns is in a zone.
+        Record::parse(text, &Zones::new()).ok()
+    }
+
+    fn push(self, record: &Record, table: &mut Table) {
+        let main = record.main();
+        let optional = |text: &Option<String>, table: &mut Table| {
+            table.push(text.as_deref().unwrap_or_default().as_bytes());
         };
-        let main = parsed.as_ref().map(Record::main);
-        for column in columns.iter() {
-            match (column, main) {
-                (Column::Record, _) => table.push(text),
-                (_, None) => table.push(&[]),
-                (Column::Categories, Some(main)) => table.push_many(&main.categories),
-                (Column::Attendees, Some(main)) => {
-                    table.push_many(main.attendees.iter().map(|p| &p.address));
-                }
-                (Column::Organizer, Some(main)) => {
-                    let organizer = main.organizer.as_ref().map(|p| &p.address);
-                    table.push(organizer.map_or(&[], |a| a.as_bytes()));
-                }
-                (Column::Url, Some(main)) => {
-                    table.push(main.url.as_deref().unwrap_or_default().as_bytes());
-                }
-                (_, Some(main)) => {
-                    table.push(main.description.as_deref().unwrap_or_default().as_bytes());
-                }
+        match self {
+            Self::Categories => table.push_many(&main.categories),
+            Self::Attendees => table.push_many(main.attendees.iter().map(|p| &p.address)),
+            Self::Organizer => {
+                let organizer = main.organizer.as_ref().map(|p| &p.address);
+                table.push(organizer.map_or(&[], |a| a.as_bytes()));
             }
+            Self::Url => optional(&main.url, table),
+            _ => optional(&main.description, table),
         }
     }
 }

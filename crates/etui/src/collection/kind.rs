@@ -46,7 +46,8 @@ impl Kind {
     }
 
     /// What a collection of this kind is called, with its article.
-    pub(crate) fn one(self) -> &'static str {
+    #[must_use]
+    pub fn one(self) -> &'static str {
         match self {
             Self::Contacts => "an address book",
             Self::Calendar => "a calendar",

@@ -1,6 +1,6 @@
-//! Collections by kind and name: address books.
+//! Collections by kind and name, as the schema has them.
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 
 use super::Kind;
 use crate::error::{Error, Result};
@@ -25,33 +25,18 @@ pub(crate) fn all(conn: &Connection, kind: Kind) -> Result<Vec<Named>> {
     Ok(found.collect::<rusqlite::Result<_>>()?)
 }
 
-/// The default one: the first.
-pub(crate) fn first(conn: &Connection, kind: Kind) -> Result<Named> {
-    let first = all(conn, kind)?.into_iter().next();
-    first.ok_or_else(|| Error::NoCollection {
-        kind,
-        name: kind.default_name().to_owned(),
-        known: Vec::new(),
-    })
-}
-
-/// The one of this name.
-pub(crate) fn named(conn: &Connection, kind: Kind, name: &str) -> Result<Named> {
-    let id = conn
-        .prepare_cached("SELECT id FROM collection WHERE kind = ?1 AND name = ?2")?
-        .query_row((kind.stored(), name), |r| r.get(0))
-        .optional()?;
-    match id {
-        Some(id) => Ok(Named {
-            id,
-            name: name.to_owned(),
-        }),
-        None => Err(Error::NoCollection {
-            kind,
-            name: name.to_owned(),
-            known: all(conn, kind)?.into_iter().map(|c| c.name).collect(),
-        }),
+/// The one of this name; without a name the default one, which is the first.
+pub(crate) fn one(conn: &Connection, kind: Kind, name: Option<&str>) -> Result<Named> {
+    let all = all(conn, kind)?;
+    let is_it = |found: &&Named| name.is_none_or(|name| found.name == name);
+    if let Some(found) = all.iter().find(is_it) {
+        return Ok(found.clone());
     }
+    Err(Error::NoCollection {
+        kind,
+        name: name.unwrap_or(kind.default_name()).to_owned(),
+        known: all.into_iter().map(|c| c.name).collect(),
+    })
 }
 
 /// Makes one.

@@ -135,8 +135,10 @@ impl Listed for Card {
 
 impl ColumnSet for Column {
     type Field = Field;
+    type Parsed = Card;
     const NAMES: &'static [(&'static str, Self)] = Self::NAMES;
     const SORTS: &'static [(&'static str, Sort)] = Self::SORTS;
+    const TEXT: Self = Self::Card;
     const SUMMARY: u32 = 4;
     const OF_SUMMARY: OfSummary = OfSummary::Values;
 
@@ -148,28 +150,24 @@ impl ColumnSet for Column {
         self.is_many()
     }
 
-    fn of_text(columns: Columns, text: &[u8], table: &mut Table) {
-        let parsed = match columns == Columns::from(Column::Card) {
-            true => None,
-            false => Card::parse(text.to_vec()).ok(),
-        };
+    fn parse(text: &[u8]) -> Option<Card> {
+        Card::parse(text.to_vec()).ok()
+    }
+
+    fn push(self, card: &Card, table: &mut Table) {
         let typed = |all: Vec<Typed>| all.into_iter().map(|t| t.value);
-        for column in columns.iter() {
-            match (column, &parsed) {
-                (Column::Card, _) => table.push(text),
-                (_, None) => table.push(&[]),
-                (Column::Family, Some(card)) => table.push(card.name().family.as_bytes()),
-                (Column::Given, Some(card)) => {
-                    let name = card.name();
-                    let given = format!("{} {}", name.given, name.additional);
-                    table.push(given.trim().as_bytes());
-                }
-                (Column::Nicknames, Some(card)) => table.push_many(card.nicknames()),
-                (Column::Phones, Some(card)) => table.push_many(typed(card.phones())),
-                (Column::Emails, Some(card)) => table.push_many(typed(card.emails())),
-                (Column::Categories, Some(card)) => table.push_many(card.categories()),
-                (_, Some(card)) => table.push(card.note().unwrap_or_default().as_bytes()),
+        match self {
+            Self::Family => table.push(card.name().family.as_bytes()),
+            Self::Given => {
+                let name = card.name();
+                let given = format!("{} {}", name.given, name.additional);
+                table.push(given.trim().as_bytes());
             }
+            Self::Nicknames => table.push_many(card.nicknames()),
+            Self::Phones => table.push_many(typed(card.phones())),
+            Self::Emails => table.push_many(typed(card.emails())),
+            Self::Categories => table.push_many(card.categories()),
+            _ => table.push(card.note().unwrap_or_default().as_bytes()),
         }
     }
 }

@@ -20,6 +20,8 @@ pub trait ColumnSet: Copy + fmt::Debug + Eq + Send + Sync + 'static {
     const NAMES: &'static [(&'static str, Self)];
     /// Every order with its name in text.
     const SORTS: &'static [(&'static str, Sort)];
+    /// The record's text as it came.
+    const TEXT: Self;
     /// How many of the columns are the summary's.
     const SUMMARY: u32;
     /// How they are had.
@@ -32,10 +34,17 @@ pub trait ColumnSet: Copy + fmt::Debug + Eq + Send + Sync + 'static {
     /// Whether it may have several values.
     fn is_many(self) -> bool;
 
-    /// The values that are read from the record's text, of a row that was begun. A text that
-    /// cannot be read has none.
+    /// A record, read for the columns that need it.
     #[doc(hidden)]
-    fn of_text(columns: Columns<Self>, text: &[u8], table: &mut Table);
+    type Parsed;
+
+    /// Reads a record's text; one that cannot be read has no values.
+    #[doc(hidden)]
+    fn parse(text: &[u8]) -> Option<Self::Parsed>;
+
+    /// Puts the value that is read from a record to a row that was begun.
+    #[doc(hidden)]
+    fn push(self, record: &Self::Parsed, table: &mut Table);
 }
 
 /// What a kind's stored summary is to rows.
@@ -207,6 +216,20 @@ impl<C: ColumnSet> FromIterator<C> for Columns<C> {
 /// Puts the values of some columns, a bit each, that are read from a record's text to a row.
 type PushText = fn(u16, &[u8], &mut Table);
 
+/// The values of these columns, each from a record's text.
+fn of_text<C: ColumnSet>(bits: u16, text: &[u8], table: &mut Table) {
+    let columns = Columns::<C>::of_bits(bits);
+    let is_parsed = columns != Columns::from(C::TEXT);
+    let record = is_parsed.then(|| C::parse(text)).flatten();
+    for column in columns.iter() {
+        match &record {
+            _ if column == C::TEXT => table.push(text),
+            Some(record) => column.push(record, table),
+            None => table.push(&[]),
+        }
+    }
+}
+
 /// What rows show, for what fills them whatever the kind of record.
 pub(super) struct Shape {
     /// If anything of the summary is shown.
@@ -222,7 +245,6 @@ impl Shape {
     pub(super) fn of<C: ColumnSet>(columns: Columns<C>) -> Self {
         let (uid, etag) = (1 << C::SUMMARY, 1 << (C::SUMMARY + 1));
         let summary = Columns::<C>::SUMMARY.bits;
-        let of_text: PushText = |bits, text, table| C::of_text(Columns::of_bits(bits), text, table);
         let text = columns.bits & !(summary | uid | etag);
         Self {
             summary: (columns.bits & summary != 0).then(|| match C::OF_SUMMARY {
@@ -231,7 +253,7 @@ impl Shape {
             }),
             uid: columns.bits & uid != 0,
             etag: columns.bits & etag != 0,
-            of_text: (text != 0).then_some((of_text, text)),
+            of_text: (text != 0).then_some((of_text::<C>, text)),
         }
     }
 

@@ -161,6 +161,12 @@ impl<'r, C: ColumnSet> Row<'r, C> {
         }
     }
 
+    /// The record's text, byte for byte as it came; empty when it was not asked for.
+    #[must_use]
+    pub fn text(&self) -> &'r [u8] {
+        self.bytes(C::TEXT)
+    }
+
     /// The value of `column` as it stands in the row.
     pub(crate) fn bytes(&self, column: C) -> &'r [u8] {
         self.rows.value(self.index, column)

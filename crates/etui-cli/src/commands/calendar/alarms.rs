@@ -4,7 +4,7 @@ use etui::calendar::DueAlarm;
 use etui::calendar::time::Value;
 
 use super::when::here;
-use crate::app::{App, calendars_in};
+use crate::app::{App, all_in};
 use crate::errors::{Failure, Result};
 use crate::output::Table;
 use crate::output::json::calendar::DueAlarmObject;
@@ -43,7 +43,7 @@ pub fn run(app: &mut App, name: Option<&str>, args: &Args) -> Result<()> {
     let store = app.open_to_read()?;
     let snapshot = store.snapshot()?;
     let mut all: Vec<(String, DueAlarm)> = Vec::new();
-    for (name, reader) in calendars_in(name, &store, &snapshot)? {
+    for (name, reader) in all_in(name, &store, &snapshot)? {
         let due = reader.alarms(from, args.next, &here.zone)?;
         all.extend(due.into_iter().map(|alarm| (name.clone(), alarm)));
     }

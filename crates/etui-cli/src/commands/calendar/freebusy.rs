@@ -5,7 +5,7 @@ use etui::calendar::Busy;
 use etui::calendar::time::{Date, DateTime, Timestamp};
 
 use super::when::{SpanArgs, here};
-use crate::app::{App, calendars_in};
+use crate::app::{App, all_in};
 use crate::errors::Result;
 use crate::output::json::calendar::BusyObject;
 use crate::output::{Out, Style};
@@ -38,7 +38,7 @@ pub fn run(app: &mut App, calendar: Option<&str>, args: &Args) -> Result<()> {
     let store = app.open_to_read()?;
     let snapshot = store.snapshot()?;
     let mut all = Vec::new();
-    for (_, reader) in calendars_in(calendar, &store, &snapshot)? {
+    for (_, reader) in all_in(calendar, &store, &snapshot)? {
         all.extend(reader.free_busy(span.during.clone(), &here.zone)?);
     }
     let all = together(all);

@@ -7,13 +7,14 @@ use etui::calendar::time::{self, Time};
 use etui::calendar::zones::Zones;
 use etui::calendar::{Calendar, Column, Record, Row, Status, Summary};
 use etui::collection::Stored;
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::app::calendar;
 use crate::commands::records::change::line_without_colon;
 use crate::commands::records::{Spoken, is_known, resolve};
 use crate::errors::{Failure, Result};
-use crate::output::json::calendar::CalendarSummaryObject;
+use crate::output::json::calendar::{CalendarObject, CalendarSummaryObject};
 use crate::output::{Out, Table};
 use crate::times::{iso, short};
 
@@ -30,7 +31,8 @@ impl Spoken for Record {
     const BY_NUMBER: &'static str = "`etui calendar list` tells the numbers";
     const ORDERS: &'static str =
         "Order: by start, as they were added, or as they are found, the quickest; -: from the end";
-    const TEXT: Column = Column::Record;
+    const HOLDER_OPTION: &'static str = "--calendar";
+    const HOLDER_HEADINGS: &'static [&'static str] = &["Entries", "Calendar"];
 
     type Object<'a> = CalendarSummaryObject<'a>;
 
@@ -103,6 +105,13 @@ impl Spoken for Record {
         CalendarSummaryObject::of(summary, &out.zone())
     }
 
+    fn holder(name: &str, count: u64) -> impl Serialize {
+        CalendarObject {
+            name,
+            entries: count,
+        }
+    }
+
     fn row(id: RecordId, summary: &Summary, table: &mut Table, out: &Out) {
         let start = summary.start.as_ref();
         let start = start.map_or_else(String::new, |time| short(time, &out.zone()));
@@ -130,10 +139,6 @@ impl Spoken for Record {
             Column::Url => "Web",
             Column::Record => "iCalendar",
         }
-    }
-
-    fn text_of<'r>(row: &Row<'r>) -> &'r [u8] {
-        row.record()
     }
 
     fn cell(column: Column, value: &str, out: &Out) -> String {

@@ -1,9 +1,10 @@
 //! `etui contacts books`: address books.
 
+use etui::contacts::Card;
+
 use crate::app::App;
+use crate::commands::records::holders::{create, list};
 use crate::errors::Result;
-use crate::output::json::BookObject;
-use crate::output::{Table, count, one_line, quoted};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -22,34 +23,8 @@ pub struct Args {
 
 /// Lists them, or makes one.
 pub fn run(app: &mut App, args: &Args) -> Result<()> {
-    if let Some(name) = &args.create {
-        let store = app.open_to_write()?;
-        store.create_address_book(name)?;
-        store.close()?;
-        if app.out.json {
-            return app.out.object(&BookObject { name, contacts: 0 });
-        }
-        return app.out.say(format!(
-            "Made an address book: {} (use it with --book {})",
-            one_line(name),
-            quoted(name)
-        ));
+    match &args.create {
+        Some(name) => create::<Card>(app, name),
+        None => list::<Card>(app),
     }
-    let store = app.open_to_read()?;
-    let mut table = Table::new(&["Contacts", "Address book"]);
-    for name in store.address_books()? {
-        let contacts = store.address_book(&name)?.count()?;
-        if app.out.json {
-            app.out.object(&BookObject {
-                name: &name,
-                contacts,
-            })?;
-        } else {
-            table.row([count(contacts).as_str(), &name]);
-        }
-    }
-    if app.out.json {
-        return Ok(());
-    }
-    table.write(&mut app.out)
 }

@@ -15,12 +15,13 @@ mod watch;
 use clap::Subcommand;
 use etui::RecordId;
 use etui::contacts::{Card, Column, Contacts, Row, Summary, Typed};
+use serde::Serialize;
 
 use super::records::Spoken;
 use super::records::change::line_without_colon;
 use crate::app::App;
 use crate::errors::{Failure, Result};
-use crate::output::json::ContactSummaryObject;
+use crate::output::json::{BookObject, ContactSummaryObject};
 use crate::output::{Out, Table};
 
 /// Shown under the help of `etui contacts`.
@@ -89,7 +90,8 @@ impl Spoken for Card {
     const BY_NUMBER: &'static str = "to look for a phone number: etui contacts find phone:{}";
     const ORDERS: &'static str =
         "Order: by name, as they were added, or as they are found, the quickest; -: from the end";
-    const TEXT: Column = Column::Card;
+    const HOLDER_OPTION: &'static str = "--book";
+    const HOLDER_HEADINGS: &'static [&'static str] = &["Contacts", "Address book"];
 
     type Object<'a> = ContactSummaryObject<'a>;
 
@@ -163,6 +165,13 @@ impl Spoken for Card {
         summary.into()
     }
 
+    fn holder(name: &str, count: u64) -> impl Serialize {
+        BookObject {
+            name,
+            contacts: count,
+        }
+    }
+
     fn row(id: RecordId, s: &Summary, table: &mut Table, _: &Out) {
         let id = id.to_string();
         table.row([&id, &s.name, &s.organization, &s.phone, &s.email].map(String::as_str));
@@ -185,9 +194,5 @@ impl Spoken for Card {
             Column::Note => "Note",
             Column::Card => "vCard",
         }
-    }
-
-    fn text_of<'r>(row: &Row<'r>) -> &'r [u8] {
-        row.card()
     }
 }

@@ -6,7 +6,7 @@ use etui::RecordId;
 use etui::calendar::{Filter, Reader, Record};
 
 use super::Args;
-use crate::app::{App, calendars_in};
+use crate::app::{App, all_in};
 use crate::commands::file::NewFile;
 use crate::commands::records::filter;
 use crate::commands::records::find::nothing_found;
@@ -22,7 +22,7 @@ pub fn run(app: &mut App, args: &Args, name: Option<&str>) -> Result<()> {
     let store = app.open_to_read()?;
     let snapshot = store.snapshot()?;
     let mut all = Vec::new();
-    for (_, calendar) in calendars_in(name, &store, &snapshot)? {
+    for (_, calendar) in all_in(name, &store, &snapshot)? {
         let meant = meant(&calendar, &args.filter)?;
         all.push((calendar, meant));
     }

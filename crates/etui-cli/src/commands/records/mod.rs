@@ -6,6 +6,7 @@ pub mod change;
 pub mod described;
 pub mod editor;
 pub mod find;
+pub mod holders;
 pub mod pager;
 pub mod property;
 pub mod query;
@@ -49,8 +50,10 @@ pub trait Spoken: Listed<Column: ColumnSet<Field = Self::Field>> + Clone + Debug
     const BY_NUMBER: &'static str;
     /// The help of `--sort`.
     const ORDERS: &'static str;
-    /// The column of the text as it came.
-    const TEXT: Self::Column;
+    /// The option that says in which collection.
+    const HOLDER_OPTION: &'static str;
+    /// Headings of a list of collections: how many records, and the name.
+    const HOLDER_HEADINGS: &'static [&'static str];
 
     /// What a list shows of one, for JSON.
     type Object<'a>: Serialize;
@@ -81,13 +84,13 @@ pub trait Spoken: Listed<Column: ColumnSet<Field = Self::Field>> + Clone + Debug
     fn name(summary: &Self::Summary) -> &str;
     /// A summary for JSON.
     fn object<'a>(summary: &'a Self::Summary, out: &Out) -> Self::Object<'a>;
+    /// A collection of this name with so many of them, for JSON.
+    fn holder(name: &str, count: u64) -> impl Serialize;
     /// A summary as a row under [`Self::HEADINGS`].
     fn row(id: RecordId, summary: &Self::Summary, table: &mut Table, out: &Out);
 
     /// The heading of a column.
     fn heading(column: Self::Column) -> &'static str;
-    /// The text of a row, as it came.
-    fn text_of<'r>(row: &Row<'r, Self::Column>) -> &'r [u8];
     /// A value as a cell of a table.
     fn cell(_column: Self::Column, value: &str, _out: &Out) -> String {
         value.to_owned()

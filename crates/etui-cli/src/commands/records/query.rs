@@ -90,8 +90,8 @@ impl<C: ColumnSet> Field<C> {
     fn text<R: Spoken<Column = C>>(self, row: &Row<'_, C>, out: &Out) -> String {
         match self {
             Self::Id => row.id().to_string(),
-            Self::Column(column) if column == R::TEXT => {
-                String::from_utf8_lossy(R::text_of(row)).into_owned()
+            Self::Column(column) if column == R::Column::TEXT => {
+                String::from_utf8_lossy(row.text()).into_owned()
             }
             Self::Column(column) => {
                 let values = row.all(column).map(|value| R::cell(column, value, out));
@@ -103,8 +103,8 @@ impl<C: ColumnSet> Field<C> {
     fn json<R: Spoken<Column = C>>(self, row: &Row<'_, C>, out: &Out) -> Value {
         match self {
             Self::Id => row.id().0.into(),
-            Self::Column(column) if column == R::TEXT => {
-                String::from_utf8_lossy(R::text_of(row)).into()
+            Self::Column(column) if column == R::Column::TEXT => {
+                String::from_utf8_lossy(row.text()).into()
             }
             Self::Column(column) if column.is_many() => row.all(column).collect(),
             Self::Column(column) => R::value(column, row.get(column), out),
@@ -116,7 +116,9 @@ impl<C: ColumnSet> Field<C> {
 fn field<R: Spoken>(text: &str) -> std::result::Result<Field<R::Column>, String> {
     match text {
         "id" => return Ok(Field::Id),
-        text if text == R::FORMAT.to_ascii_lowercase() => return Ok(Field::Column(R::TEXT)),
+        text if text == R::FORMAT.to_ascii_lowercase() => {
+            return Ok(Field::Column(R::Column::TEXT));
+        }
         _ => {}
     }
     let known = R::Column::NAMES;
@@ -171,7 +173,7 @@ impl<R: Spoken> QueryArgs<R> {
 
     /// Whether the answer is the records' texts and nothing else.
     fn is_of_texts(&self) -> bool {
-        self.fields() == [Field::Column(R::TEXT)]
+        self.fields() == [Field::Column(R::Column::TEXT)]
     }
 
     /// The fields asked for, each once.
@@ -191,7 +193,7 @@ impl<R: Spoken> QueryArgs<R> {
             return self.write_json(out, rows);
         }
         if self.is_of_texts() {
-            return rows.iter().try_for_each(|row| out.bytes(R::text_of(&row)));
+            return rows.iter().try_for_each(|row| out.bytes(row.text()));
         }
         let fields = self.fields();
         if fields.is_empty() {

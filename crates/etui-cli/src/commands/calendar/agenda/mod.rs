@@ -9,7 +9,7 @@ use etui::calendar::{Occurrence, Status};
 
 use self::days::{Days, Entry, Mark};
 use super::when::{SpanArgs, here};
-use crate::app::{App, calendars_in};
+use crate::app::{App, all_in};
 use crate::errors::Result;
 use crate::output::json::calendar::OccurrenceObject;
 use crate::output::{Out, Style, count};
@@ -52,7 +52,7 @@ pub fn run(app: &mut App, calendar: Option<&str>, args: &Args) -> Result<()> {
     let span = args.span.span(&here)?;
     let store = app.open_to_read()?;
     let snapshot = store.snapshot()?;
-    let calendars = calendars_in(calendar, &store, &snapshot)?;
+    let calendars = all_in(calendar, &store, &snapshot)?;
     let mut found: Vec<(&str, Occurrence)> = Vec::new();
     for (name, reader) in &calendars {
         let most = args.limit.saturating_add(1);
