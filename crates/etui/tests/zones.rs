@@ -413,3 +413,91 @@ fn a_range_has_what_happens_in_it_for_who_asks() {
         "birthday day days floating"
     );
 }
+
+/// What a store with one event says of when it is.
+fn stored(calendar: &etui::calendar::Calendar<'_>) -> String {
+    let all = calendar
+        .between(Timestamp::MIN..Timestamp::MAX, &Zone::UTC)
+        .unwrap();
+    let all: Vec<_> = all.iter().map(|o| o.during.start.to_string()).collect();
+    all.join(" ")
+}
+
+/// A file with an event in a zone of its own.
+fn file(offset: &str, title: &str) -> Vec<u8> {
+    let zone = definition("Our Town", offset).to_text();
+    let mut text = b"BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//test//EN\r\n".to_vec();
+    text.extend_from_slice(&zone);
+    text.extend_from_slice(
+        format!(
+            "BEGIN:VEVENT\r\nUID:1\r\nSUMMARY:{title}\r\n\
+             DTSTART;TZID=Our Town:20260701T100000\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"
+        )
+        .as_bytes(),
+    );
+    text
+}
+
+#[test]
+fn what_is_undone_is_in_the_zone_it_was_in() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(&dir.path().join("personal.etui"));
+    let calendar = store.calendar().unwrap();
+    let go_on = &mut |_: etui::import::ImportEvent<'_>| std::ops::ControlFlow::Continue(());
+    calendar.import(&*file("+0100", "A"), go_on).unwrap();
+    assert_eq!(stored(&calendar), "20260701T090000Z");
+    calendar.import(&*file("+0500", "B"), go_on).unwrap();
+    assert_eq!(stored(&calendar), "20260701T050000Z");
+    for expected in ["20260701T090000Z", "20260701T050000Z", "20260701T090000Z"] {
+        calendar.restore("1").unwrap();
+        assert_eq!(stored(&calendar), expected);
+        assert!(store.check().unwrap().is_clean());
+    }
+    let mut out = Vec::new();
+    calendar.export(&mut out).unwrap();
+    assert_eq!(
+        String::from_utf8_lossy(&out),
+        String::from_utf8_lossy(&file("+0100", "A"))
+    );
+}
+
+#[test]
+fn an_edit_in_a_zone_that_its_object_has_not_brings_that_zone_along() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(&dir.path().join("personal.etui"));
+    let calendar = store.calendar().unwrap();
+    let go_on = &mut |_: etui::import::ImportEvent<'_>| std::ops::ControlFlow::Continue(());
+    calendar.import(&*file("+0100", "A"), go_on).unwrap();
+
+    // By the zone of its object it stays in that object.
+    let (found, mut record) = calendar.record("1").unwrap().unwrap();
+    let zones = calendar.zones(found.id).unwrap();
+    record.set(0, "LOCATION", "Hall", &zones).unwrap();
+    calendar.save(&record).unwrap();
+    let mut out = Vec::new();
+    calendar.export(&mut out).unwrap();
+    assert!(String::from_utf8_lossy(&out).contains("PRODID:-//test//EN"));
+    assert_eq!(stored(&calendar), "20260701T090000Z");
+
+    // One of the same name with other rules, and one that it does not have.
+    for (name, offset, expected) in [
+        ("Our Town", "+0500", "20260701T050000Z"),
+        ("Your Town", "+0300", "20260701T070000Z"),
+    ] {
+        let mut zones = Zones::new();
+        zones.define(&definition(name, offset));
+        let edited = event(&format!("DTSTART;TZID={name}:20260701T100000"), &zones);
+        calendar.save(&edited).unwrap();
+        assert_eq!(stored(&calendar), expected);
+        let report = store.check().unwrap();
+        assert!(report.is_clean(), "{:?}", report.problems);
+        let mut out = Vec::new();
+        calendar.export(&mut out).unwrap();
+        let other = open(&dir.path().join(format!("{name}.etui")));
+        other.calendar().unwrap().import(&*out, go_on).unwrap();
+        assert_eq!(stored(&other.calendar().unwrap()), expected);
+    }
+    // Undone: back to the first town's later rules.
+    calendar.restore("1").unwrap();
+    assert_eq!(stored(&calendar), "20260701T050000Z");
+}

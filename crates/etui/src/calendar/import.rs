@@ -243,7 +243,7 @@ impl<R: Read> Source for Objects<R> {
                 let from = Provenance {
                     object,
                     places,
-                    is_made: false,
+                    made: None,
                 };
                 let item = Item::new(record, line, last_line);
                 Ok(item.from(Some(from)).warnings(warnings))

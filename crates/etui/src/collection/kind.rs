@@ -98,8 +98,8 @@ pub struct Derived {
 /// Where a record came from: the calendar object it stood in, and where its components did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Origin {
-    /// The object's row in `shared`.
-    pub(crate) shared: i64,
+    /// The object's row in `shared`; `None`: it came in none.
+    pub(crate) shared: Option<i64>,
     /// The components' numbers in it (`calendar::ics`), each as a varint.
     pub(crate) places: Vec<u8>,
 }

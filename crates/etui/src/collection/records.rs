@@ -204,11 +204,15 @@ fn replace(
     etag: ETag,
     new: &Incoming<'_>,
 ) -> Result<()> {
-    let (collection, sort, summary, keys): (i64, Vec<u8>, Vec<u8>, Vec<u8>) = conn
-        .prepare_cached("SELECT collection, sort, summary, keys FROM record WHERE id = ?1")?
+    let (collection, sort, summary, keys, shared): (i64, Vec<u8>, Vec<u8>, Vec<u8>, _) = conn
+        .prepare_cached("SELECT collection, sort, summary, keys, shared FROM record WHERE id = ?1")?
         .query_row([found.id], |r| {
-            Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?))
+            Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?, r.get(4)?))
         })?;
+    let origin = match new.from {
+        Some(from) if !from.leaves(conn, shared)? => Some(from.origin(conn)?),
+        _ => None,
+    };
     let kind = if found.removed {
         changes::RESTORED
     } else {
@@ -228,12 +232,17 @@ fn replace(
         new.keys,
         new.text,
     ))?;
-    if let Some(from) = new.from {
-        let origin = from.origin(conn)?;
-        conn.prepare_cached(
-            "UPDATE record SET shared = ?2, places = ?3 WHERE id = ?1 AND (shared IS NULL OR ?4)",
-        )?
-        .execute((found.id, origin.shared, origin.places, !from.is_made))?;
+    if let Some(origin) = origin {
+        if origin.shared != shared {
+            conn.prepare_cached(
+                "UPDATE change SET (shared, places) = \
+                 (SELECT shared, coalesce(places, x'') FROM record WHERE id = ?2) \
+                 WHERE number = ?1",
+            )?
+            .execute((number, found.id))?;
+        }
+        conn.prepare_cached("UPDATE record SET shared = ?2, places = ?3 WHERE id = ?1")?
+            .execute((found.id, origin.shared, origin.places))?;
     }
     if !found.removed {
         times::remove(conn, collection, found.id, &keys)?;
@@ -292,26 +301,23 @@ pub(crate) fn remove(
     Ok(true)
 }
 
-/// The text that a restore brings back, and the row of what it shares with others: of a removed
-/// record its own text, of a live one the one before its latest edit. `None`: nothing is
-/// remembered.
-pub(crate) fn former(
-    conn: &Connection,
-    collection: i64,
-    uid: &str,
-) -> Result<Option<(Vec<u8>, Option<i64>)>> {
+/// What a restore brings back: of a removed record its own text, of a live one the one before its
+/// latest edit; and where that came from, and stood there. `None`: nothing is remembered.
+pub(crate) fn former(conn: &Connection, collection: i64, uid: &str) -> Result<Option<Stored>> {
     let Some(found) = find(conn, collection, uid)? else {
         return Ok(None);
     };
     let sql = if found.removed {
-        "SELECT text, shared FROM record WHERE id = ?1"
+        "SELECT text, shared, coalesce(places, x'') FROM record WHERE id = ?1"
     } else {
-        "SELECT c.text, r.shared FROM record r JOIN change c ON c.number = r.changed \
+        "SELECT c.text, iif(c.places IS NULL, r.shared, c.shared), \
+         coalesce(c.places, r.places, x'') \
+         FROM record r JOIN change c ON c.number = r.changed \
          WHERE r.id = ?1 AND c.text IS NOT NULL"
     };
     Ok(conn
         .prepare_cached(sql)?
-        .query_row([found.id], |r| Ok((r.get(0)?, r.get(1)?)))
+        .query_row([found.id], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))
         .optional()?)
 }
 

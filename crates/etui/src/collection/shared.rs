@@ -4,6 +4,7 @@
 //! shared       id -> hash, text          an object's frame (`calendar::ics::Frame`), or a VTIMEZONE
 //! record       shared, places            the row of its frame; its components' numbers there
 //! places    := varint*                   of each component in turn; made later: none
+//! change       shared, places            the same before the change, if that was another object
 //! ```
 //!
 //! Texts are shared by content: two objects with the same frame have one row. Of an object that is
@@ -11,6 +12,7 @@
 //! in at the end of the same transaction.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rusqlite::{Connection, OptionalExtension};
@@ -28,6 +30,8 @@ type Texts = (Vec<u8>, Arc<Vec<Vec<u8>>>);
 
 #[derive(Debug, Default)]
 struct State {
+    /// It is none: what came from it came in no object.
+    is_none: bool,
     row: Option<i64>,
     texts: Option<Texts>,
     /// The row is there and its text is not.
@@ -35,10 +39,11 @@ struct State {
 }
 
 impl Object {
-    /// One that is in the store.
-    pub(crate) fn known(row: i64) -> Self {
+    /// One that is in the store; `None`: no object.
+    pub(crate) fn known(row: Option<i64>) -> Self {
         let state = State {
-            row: Some(row),
+            is_none: row.is_none(),
+            row,
             ..State::default()
         };
         Self(Mutex::new(state))
@@ -53,11 +58,11 @@ impl Object {
         self.state().texts = Some((frame, zones));
     }
 
-    /// Its row, made if need be; inside a write transaction.
-    pub(crate) fn row(&self, conn: &Connection) -> Result<i64> {
+    /// Its row, made if need be; inside a write transaction. `None`: it is none.
+    pub(crate) fn row(&self, conn: &Connection) -> Result<Option<i64>> {
         let mut state = self.state();
-        if let Some(row) = state.row {
-            return Ok(row);
+        if state.is_none || state.row.is_some() {
+            return Ok(state.row);
         }
         let row = match &state.texts {
             Some((frame, zones)) => {
@@ -74,7 +79,7 @@ impl Object {
             }
         };
         state.row = Some(row);
-        Ok(row)
+        Ok(state.row)
     }
 
     /// Puts in the text of a row that was made before it was known.
@@ -101,20 +106,38 @@ pub struct Provenance {
     pub(crate) object: Arc<Object>,
     /// Its components' numbers there; `u32::MAX`: it was not there.
     pub(crate) places: Vec<u32>,
-    /// It came from nowhere: the object was made for the zones it needs. One that it came from
-    /// before stays.
-    pub(crate) is_made: bool,
+    /// It came from nowhere: the object was made for the zones it needs. `None`: it was not.
+    pub(crate) made: Option<Made>,
+}
+
+/// Tells of an object that was made for a record whether another one, in this row of `shared`, says
+/// the same of its zones: then that one, from which the record came before, stays.
+#[derive(Clone)]
+pub(crate) struct Made(Arc<Says>);
+
+type Says = dyn Fn(&Connection, i64) -> Result<bool> + Send + Sync;
+
+impl fmt::Debug for Made {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Made")
+    }
 }
 
 impl Provenance {
-    /// Of a record of `components` components, from an object made for it.
-    pub(crate) fn made(frame: Vec<u8>, zones: Vec<Vec<u8>>, components: usize) -> Self {
+    /// Of a record of `components` components, from an object made for it; `says` tells of another
+    /// one whether it says the same.
+    pub(crate) fn made(
+        frame: Vec<u8>,
+        zones: Vec<Vec<u8>>,
+        components: usize,
+        says: impl Fn(&Connection, i64) -> Result<bool> + Send + Sync + 'static,
+    ) -> Self {
         let object = Object::default();
         object.end(frame, Arc::new(zones));
         Self {
             object: Arc::new(object),
             places: vec![u32::MAX; components],
-            is_made: true,
+            made: Some(Made(Arc::new(says))),
         }
     }
 
@@ -137,14 +160,22 @@ impl Provenance {
         })
     }
 
+    /// Whether the object in this row, from which the record came before, is to stay.
+    pub(crate) fn leaves(&self, conn: &Connection, shared: Option<i64>) -> Result<bool> {
+        match (&self.made, shared) {
+            (Some(Made(says)), Some(row)) => says(conn, row),
+            _ => Ok(false),
+        }
+    }
+
     /// The record of `components` components that is stored with this origin.
-    pub(crate) fn stored(shared: i64, places: &[u8], components: usize) -> Self {
+    pub(crate) fn stored(shared: Option<i64>, places: &[u8], components: usize) -> Self {
         let mut all = numbers(places);
         all.resize(components, u32::MAX);
         Self {
             object: Arc::new(Object::known(shared)),
             places: all,
-            is_made: false,
+            made: None,
         }
     }
 }

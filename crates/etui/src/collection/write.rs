@@ -188,12 +188,15 @@ impl<R: Record> Collection<'_, R> {
         self.write(Size::of(uids.len(), 0), |conn, writing| {
             uids.iter()
                 .map(|&uid| {
-                    let Some((text, shared)) = records::former(conn, self.id(), uid)? else {
+                    let Some(former) = records::former(conn, self.id(), uid)? else {
                         return Ok(None);
                     };
+                    let (text, shared, places) = former;
                     let record = R::stored(conn, text, shared)?;
+                    let from = Provenance::stored(shared, &places, record.parts());
                     // The record keeps its identity, also where that came from the text before.
                     let one = Prepared::new(&record, &with).known_as(uid);
+                    let one = one.from(Some(&from));
                     one.put(conn, writing, self.id(), Condition::Always)
                         .map(Some)
                 })

@@ -46,10 +46,11 @@ impl<R: Record> Aside<R> {
             true => self.hasher.hash_one(item.record.identity().as_bytes()),
             false => 0,
         };
+        let origin = origin.and_then(|o| Some((o.shared?, &o.places)));
         let mut from = vec![u8::from(origin.is_some())];
-        if let Some(origin) = origin {
-            varint::push(&mut from, origin.shared.cast_unsigned());
-            varint::push_bytes(&mut from, &origin.places);
+        if let Some((shared, places)) = origin {
+            varint::push(&mut from, shared.cast_unsigned());
+            varint::push_bytes(&mut from, places);
         }
         self.items.push(
             &[uid.to_be_bytes(), self.count.to_be_bytes()].concat(),
@@ -87,7 +88,7 @@ impl<R: Record> Aside<R> {
                 .read(|conn| R::stored(conn, text, origin.map(|o| o.0)))?;
             let from = origin.map(|(shared, places)| {
                 let components = record.parts();
-                Provenance::stored(shared, places, components)
+                Provenance::stored(Some(shared), places, components)
             });
             let mut item = Item::new(record, number(1), number(9)).from(from);
             item.repeated = value[0] == 1;

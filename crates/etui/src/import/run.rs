@@ -265,7 +265,7 @@ impl<R: Record> Run<'_, '_, R> {
         let Some((record, shared, places)) = stored else {
             return Ok(item);
         };
-        let from = shared.map(|row| Provenance::stored(row, &places, record.parts()));
+        let from = shared.map(|row| Provenance::stored(Some(row), &places, record.parts()));
         let mut whole = Item::new(record, item.line, item.last_line).from(from);
         self.join_to(&mut whole, item)?;
         Ok(whole)

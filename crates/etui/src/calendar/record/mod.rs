@@ -34,7 +34,7 @@ use rusqlite::Connection;
 use super::component::time_of as component_time;
 use super::derive::{derive, name_of};
 use super::ics::{Frame, Kind, MAX_COMPONENT};
-use super::objects::ZonesOf;
+use super::objects::{self, ZonesOf};
 use super::recurrence::{Series, Timing};
 use super::time::{Date, Zone};
 use super::zones::{Definition, Zones};
@@ -160,15 +160,26 @@ impl collection::Record for Record {
         let starts = items().filter_map(|i| i.start.as_ref());
         let since = starts.map(|t| t.wall().date()).min();
         let since = since.unwrap_or(Date::MAX).plus_days(-366);
-        let define = |(tzid, zone): &(String, Zone)| {
+        let define = move |(tzid, zone): &(String, Zone)| {
             let name = tzid.clone();
             let definition = Definition::of(zone, since);
             Definition { name, ..definition }.to_text()
         };
-        let texts: Vec<Vec<u8>> = zones.into_iter().map(define).collect();
+        let texts: Vec<Vec<u8>> = zones.iter().copied().map(define).collect();
         let frame = Frame::plain().with_zones(texts.iter().map(|t| ETag::of(t)));
         let frame = frame.as_bytes().to_vec();
-        Some(Provenance::made(frame, texts, self.components.len()))
+        let own: Vec<(String, Vec<u8>)> = std::iter::zip(zones, &texts)
+            .map(|((tzid, _), text)| (tzid.clone(), text.clone()))
+            .collect();
+        let says = move |conn: &Connection, row| {
+            let theirs = objects::zones(conn, row)?;
+            Ok(own.iter().all(|(tzid, text)| {
+                let zone = theirs.own(tzid).cloned();
+                zone.is_some_and(|zone| define(&(tzid.clone(), zone)) == *text)
+            }))
+        };
+        let parts = self.components.len();
+        Some(Provenance::made(frame, texts, parts, says))
     }
 
     fn derive(&self, with: &Deriving<'_>) -> Derived {

@@ -12,6 +12,9 @@ CREATE INDEX shared_hash ON shared (hash);
 ALTER TABLE record ADD COLUMN shared INTEGER;   -- the calendar object it came in; NULL: none
 ALTER TABLE record ADD COLUMN places BLOB;      -- where its components stand there
 
+ALTER TABLE change ADD COLUMN shared INTEGER;   -- both before the change, if that put it into
+ALTER TABLE change ADD COLUMN places BLOB;      -- another object (places NULL: it did not)
+
 CREATE TABLE series (
     collection INTEGER NOT NULL,
     class      INTEGER NOT NULL,       -- how long it lasts from first to until
