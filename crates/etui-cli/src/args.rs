@@ -110,7 +110,7 @@ pub enum Command {
     Contacts(c::contacts::Command),
     /// Show what is on, find and change it
     #[command(alias = "cal")]
-    Calendar(c::calendar::Args),
+    Calendar(Box<c::calendar::Args>),
     /// Take contacts out as vCards, or calendars as iCalendar
     Export(c::export::Args),
     /// Check that the store is whole

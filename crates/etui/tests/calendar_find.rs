@@ -362,7 +362,7 @@ fn fields_have_their_names() {
             ("kind:todo", &["Pay the hall"]),
             ("kind:journal or kind:todo", &["Pay the hall", "Notes"]),
             ("kind:event -fair", &["Concert, with dinner"]),
-            ("kind:ev", &[]),
+            ("kind:ev* -fair", &["Concert, with dinner"]),
         ] {
             assert_eq!(titles(&found(text)), expected, "{text}");
         }

@@ -29,7 +29,7 @@ pub fn run(app: &mut App, command: Command) -> Result<()> {
         Command::Demo(args) => demo::run(app, &args),
         Command::Init(args) => init::run(app, &args),
         Command::Import(args) => import::run(app, &args),
-        Command::Calendar(args) => calendar::run(app, args),
+        Command::Calendar(args) => calendar::run(app, *args),
         Command::Contacts(command) => contacts::run(app, command),
         Command::Export(args) => export::run(app, &args),
         Command::Check(args) => check::run(app, &args),

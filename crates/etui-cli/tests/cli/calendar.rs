@@ -583,6 +583,50 @@ fn changes_by_options() {
 }
 
 #[test]
+fn alarms_by_options() {
+    let place = with_calendar();
+    let tell = "etui calendar show fixe --ics | grep -A4 BEGIN:VALARM";
+    session!(place, [
+        "etui calendar edit fixe --alarm 10m --alarm 1d",
+        tell,
+        "etui calendar edit fixe --alarm none",
+        tell,
+        "etui calendar edit fixe --alarm none --alarm 1h",
+        "etui calendar edit fixe --alarm soon",
+        "etui -q calendar add Ideas --todo; etui calendar edit 9 --alarm 1h",
+    ], @r"
+    $ etui calendar edit fixe --alarm 10m --alarm 1d
+    Changed 1: Jour fixe (undo: etui calendar restore 1)
+    $ etui calendar show fixe --ics | grep -A4 BEGIN:VALARM
+    BEGIN:VALARM\r
+    ACTION:DISPLAY\r
+    DESCRIPTION:Jour fixe\r
+    TRIGGER:-PT10M\r
+    END:VALARM\r
+    BEGIN:VALARM\r
+    ACTION:DISPLAY\r
+    DESCRIPTION:Jour fixe\r
+    TRIGGER:-P1D\r
+    END:VALARM\r
+    $ etui calendar edit fixe --alarm none
+    Changed 1: Jour fixe (undo: etui calendar restore 1)
+    $ etui calendar show fixe --ics | grep -A4 BEGIN:VALARM
+    [exit 1]
+    $ etui calendar edit fixe --alarm none --alarm 1h
+    error: --alarm none goes with no other --alarm
+    [exit 2]
+    $ etui calendar edit fixe --alarm soon
+    error: invalid value 'soon' for '--alarm <LENGTH>': not a length of time; write 45m, 1h30m, 2h, 3d or 1w, or none
+
+    For more information, try '--help'.
+    [exit 2]
+    $ etui -q calendar add Ideas --todo; etui calendar edit 9 --alarm 1h
+    error: it has no start; give it one with --start, or say when it is due: --due
+    [exit 2]
+    ");
+}
+
+#[test]
 fn what_is_typed_is_meant() {
     let place = with_calendar();
     session!(place, [

@@ -69,6 +69,13 @@ impl FieldSet for Field {
         (Key::Component, Self::Kind),
     ];
 
+    fn values(self) -> &'static [&'static str] {
+        match self {
+            Self::Kind => &["event", "todo", "journal"],
+            _ => &[],
+        }
+    }
+
     fn keys(self) -> KeySet {
         match self {
             Self::Any => KeySet::of(Key::Title)
@@ -130,5 +137,27 @@ impl Filter {
     #[must_use]
     pub fn kind(kind: Kind) -> Self {
         Self::text(Field::Kind, Match::Words, name_of(kind))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn a_kind_is_one_of_three() {
+        let told = |text: &str| text.parse::<Filter>().map_err(|e| e.to_string());
+        let kinds = [Kind::Event, Kind::Todo, Kind::Journal];
+        for (kind, name) in std::iter::zip(kinds, Field::Kind.values()) {
+            assert_eq!(*name, name_of(kind));
+            assert_eq!(told(&format!("KIND:{name}")), Ok(Filter::kind(kind)));
+        }
+        assert!(told("kind=Event").is_ok() && told("kind:ev*").is_ok());
+        assert_eq!(
+            told("fair kind:task").unwrap_err(),
+            "in the filter, at character 11: there is no kind \"task\"; there are event, todo, \
+             journal"
+        );
     }
 }

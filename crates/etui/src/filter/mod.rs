@@ -37,6 +37,12 @@ pub trait FieldSet: Copy + fmt::Debug + Eq + Send + Sync + 'static {
     #[doc(hidden)]
     const KEYS: &'static [(Key, Self)];
 
+    /// The only values of the field; none: it may have any.
+    #[doc(hidden)]
+    fn values(self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// The search keys that the field's values are under.
     #[doc(hidden)]
     fn keys(self) -> KeySet;

@@ -17,7 +17,7 @@
 
 use std::str::FromStr;
 
-use super::{FieldSet, Filter, Match};
+use super::{FieldSet, Filter, Match, name_of};
 
 /// A filter's text could not be understood.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -245,6 +245,14 @@ impl<'a> Parser<'a> {
             (_, false, false) if what.is_none() && !quoted => Match::Prefix,
             (_, false, false) => Match::Words,
         };
+        if let (Some(What::Text(field)), Match::Words | Match::Whole) = (&what, how) {
+            let only = field.values();
+            if !only.is_empty() && !only.iter().any(|one| one.eq_ignore_ascii_case(&text)) {
+                self.at = start;
+                let (name, only) = (name_of(*field), only.join(", "));
+                return Err(self.error(format!("there is no {name} \"{text}\"; there are {only}")));
+            }
+        }
         Ok(match what {
             Some(What::Phone(_, strength)) if matches!(how, Match::Words | Match::Whole) => {
                 Filter::PhoneEquals {

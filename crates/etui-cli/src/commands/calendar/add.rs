@@ -7,7 +7,7 @@ use etui::{Condition, Error};
 
 use super::property::{Assignment, assignment};
 use super::record::{start_of, understood};
-use super::timed::{Ends, TimeArgs};
+use super::timed::{Ends, TimeArgs, before_start};
 use super::when::here;
 use crate::app::{App, calendar_to_fill};
 use crate::commands::records::{Spoken, named};
@@ -154,8 +154,7 @@ fn make(args: &Args, here: &Here) -> Result<Record> {
         draft = draft.category(category);
     }
     for before in &args.alarm {
-        let back = format!("-{before}").parse::<Duration>();
-        draft = draft.alarm(back.map_err(|e| Failure::usage(e.to_string()))?);
+        draft = draft.alarm(before_start(*before)?);
     }
     let zones = Zones::new();
     let mut record = draft.make(&zones)?;

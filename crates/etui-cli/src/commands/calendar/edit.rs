@@ -2,20 +2,20 @@
 
 use std::path::PathBuf;
 
-use etui::calendar::time::{Time, Timestamp, Zone};
+use etui::calendar::time::{Duration, Time, Timestamp, Zone};
 use etui::calendar::{Calendar, Record};
 use etui::collection::Stored;
 
 use super::property::{Assignment, assignment, removal};
 use super::record::{holding, read, understood};
-use super::retime::retime;
-use super::timed::TimeArgs;
+use super::retime::{NO_START, retime};
+use super::timed::{TimeArgs, before_start};
 use super::when::here;
 use crate::app::App;
 use crate::commands::records::property::Removal;
 use crate::commands::records::{change, resolve};
 use crate::errors::{Failure, Result};
-use crate::times::Here;
+use crate::times::{Here, length};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -25,12 +25,14 @@ Examples:
   etui calendar edit 17 --duration 90m --place \"Room 5\"
   etui calendar edit 17 --repeat \"weekly until 2027-06-30\"
   etui calendar edit 17 --repeat never
+  etui calendar edit 17 --alarm 10m --alarm 1d           these alarms, and no others
+  etui calendar edit 17 --alarm none
   etui calendar edit 17 --set status=CANCELLED --remove notes
   etui calendar edit 17 --from meeting.ics               replace the whole text
 
 Removals are done first. All other lines of the text stay as they are. Of an entry that recurs, all
 times are moved, but for those that have a change of their own; the weekdays that its rule names
-stay. For a single one, and for alarms, use the editor.
+stay. For a single one use the editor.
 `etui calendar restore 17` undoes it. WHEN and HOW: see `etui calendar add --help`.";
 
 /// Change an entry
@@ -51,6 +53,9 @@ pub struct Args {
     /// More about it
     #[arg(long, value_name = "TEXT")]
     notes: Option<String>,
+    /// Remind so long before the start, in place of all its alarms: 10m, 1d, 0m, or none
+    #[arg(long, value_name = "LENGTH", value_parser = alarm)]
+    alarm: Vec<Option<Duration>>,
     /// Change a property, or add it
     #[arg(long, value_name = "PROP=VALUE", value_parser = assignment)]
     set: Vec<Assignment>,
@@ -59,7 +64,7 @@ pub struct Args {
     remove: Vec<Removal>,
     /// Replace the text by the one in this file; `-` is standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = [
-        "title", "start", "end", "duration", "all_day", "due", "repeat", "place", "notes", "set",
+        "title", "start", "end", "duration", "all_day", "due", "repeat", "place", "notes", "alarm", "set",
         "remove",
     ])]
     from: Option<PathBuf>,
@@ -72,7 +77,10 @@ impl Args {
     fn is_by_options(&self) -> bool {
         let texts = [&self.title, &self.place, &self.notes];
         texts.iter().any(|text| text.is_some())
-            || !(self.time.is_empty() && self.set.is_empty() && self.remove.is_empty())
+            || !(self.time.is_empty()
+                && self.alarm.is_empty()
+                && self.set.is_empty()
+                && self.remove.is_empty())
     }
 }
 
@@ -97,6 +105,16 @@ pub fn run(app: &mut App, name: Option<&str>, args: &Args) -> Result<()> {
     };
     store.close()?;
     change::tell(app, &stored, &record, &saved)
+}
+
+/// A length of time, or none.
+fn alarm(text: &str) -> std::result::Result<Option<Duration>, String> {
+    match text {
+        "none" => Ok(None),
+        text => length(text)
+            .map(Some)
+            .map_err(|error| format!("{error}, or none")),
+    }
 }
 
 /// The record with the options' changes.
@@ -141,6 +159,19 @@ fn changed(
         let at = record.main_at();
         let sequence = record.main().sequence.saturating_add(1);
         record.set(at, "SEQUENCE", &sequence.to_string(), &zones)?;
+    }
+    if !args.alarm.is_empty() {
+        let at = record.main_at();
+        let main = record.main();
+        let before: Vec<Duration> = args.alarm.iter().copied().flatten().collect();
+        if before.len() != args.alarm.len() && args.alarm.len() > 1 {
+            return Err(Failure::usage("--alarm none goes with no other --alarm"));
+        }
+        if !before.is_empty() && main.start.is_none() && main.due.is_none() {
+            return Err(Failure::usage(NO_START));
+        }
+        let after = before.into_iter().map(before_start);
+        record.set_alarms(at, &after.collect::<Result<Vec<_>>>()?, &zones)?;
     }
     let now = Timestamp::from(std::time::SystemTime::now()).to_string();
     record.set(record.main_at(), "LAST-MODIFIED", &now, &zones)?;

@@ -9,6 +9,10 @@ use super::timed::{Ends, TimeArgs, end_of_rule};
 use crate::errors::{Failure, Result};
 use crate::times::{Here, is_end_of_day};
 
+/// Of an entry that has no time, and needs one.
+pub const NO_START: &str =
+    "it has no start; give it one with --start, or say when it is due: --due";
+
 /// Gives its component `at` the time that the options say; what names times of its recurrence goes
 /// along.
 pub fn retime(
@@ -42,9 +46,7 @@ pub fn retime(
             said => said,
         },
         None if args.end.is_some() || args.duration.is_some() => {
-            return Err(Failure::usage(
-                "it has no start; give it one with --start, or say when it is due: --due",
-            ));
+            return Err(Failure::usage(NO_START));
         }
         None => None,
     };

@@ -165,6 +165,12 @@ pub fn end_of_rule(until: Value, start: &Time) -> Value {
     }
 }
 
+/// So long before the start, as an alarm says it.
+pub fn before_start(length: Duration) -> Result<Duration> {
+    let back = format!("-{length}").parse();
+    back.map_err(|_| Failure::usage(format!("--alarm {length}: too long")))
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]

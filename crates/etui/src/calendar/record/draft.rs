@@ -195,13 +195,21 @@ impl Draft {
         }
         let summary = self.texts.first().map_or("", |(_, summary)| summary);
         for after in &self.alarms {
-            line("BEGIN:VALARM");
-            line("ACTION:DISPLAY");
-            line(&format!("DESCRIPTION:{}", escaped("DESCRIPTION", summary)));
-            line(&format!("TRIGGER:{after}"));
-            line("END:VALARM");
+            out.extend_from_slice(&alarm(*after, summary, b"\r\n"));
         }
-        line(&format!("END:{}", self.kind));
+        out.extend_from_slice(&fold(&format!("END:{}", self.kind), b"\r\n"));
         Ok(Record::parse(out, zones)?)
     }
+}
+
+/// An alarm that shows `summary`, so long after the start.
+pub(super) fn alarm(after: Duration, summary: &str, ending: &[u8]) -> Vec<u8> {
+    let lines = [
+        "BEGIN:VALARM",
+        "ACTION:DISPLAY",
+        &format!("DESCRIPTION:{}", escaped("DESCRIPTION", summary)),
+        &format!("TRIGGER:{after}"),
+        "END:VALARM",
+    ];
+    lines.iter().flat_map(|line| fold(line, ending)).collect()
 }

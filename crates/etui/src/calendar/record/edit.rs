@@ -2,14 +2,15 @@
 
 use std::ops::Range;
 
+use super::draft::alarm;
 use super::{Record, RecordError};
-use crate::calendar::time::{Time, Zone};
+use crate::calendar::time::{Duration, Time, Zone};
 use crate::calendar::zones::Zones;
 use crate::import::clean::as_utf8;
 use crate::import::edit::{
     ending, fold, head_without, is_one_of, is_property_name, own_lines, splice, without,
 };
-use crate::import::lines::{ContentLine, Edge};
+use crate::import::lines::{ContentLine, ContentLines, Edge};
 use crate::import::values::{escape, unescape, value_of};
 
 /// Properties whose value is no text: nothing in it is escaped (RFC 5545 §3.8).
@@ -119,6 +120,39 @@ impl Record {
         Ok(spans.len())
     }
 
+    /// Sets a component's alarms: those it has go, and of these each shows its summary, so long
+    /// after it starts (before, if less than nothing).
+    ///
+    /// # Errors
+    /// As [`Record::set`].
+    pub fn set_alarms(
+        &mut self,
+        at: usize,
+        after: &[Duration],
+        zones: &Zones,
+    ) -> Result<(), RecordError> {
+        let (text, span) = self.editable(at, zones)?;
+        let component = &text[span.clone()];
+        let ending = ending(component);
+        let summary = self.components[at].item.summary.as_deref();
+        let new: Vec<u8> = after
+            .iter()
+            .flat_map(|after| alarm(*after, summary.unwrap_or_default(), ending))
+            .collect();
+        let old = nested(component, b"VALARM");
+        let place = match old.first() {
+            Some(first) => first.start,
+            None => own_lines(component, None)
+                .find(|line| matches!(line.delimiter(), Some((Edge::End, _))))
+                .map_or(component.len(), |line| line.span.start),
+        };
+        // What goes stands behind the place.
+        let changed = splice(&without(component, &old), place..place, &new);
+        let changed = [&text[..span.start], &changed, &text[span.end..]].concat();
+        *self = Self::parse(changed, zones)?;
+        Ok(())
+    }
+
     /// Sets a property; of the parameters it has, `drop` go and `params` come.
     fn put(
         &mut self,
@@ -163,6 +197,31 @@ impl Record {
         let span = component.ok_or(RecordError::NoComponent(at))?;
         Ok((text.into_owned(), span))
     }
+}
+
+/// Where the components of a name that a component has stand in it, in order.
+fn nested(component: &[u8], name: &[u8]) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    let mut depth = 0usize;
+    let mut begun = None;
+    for line in ContentLines::new(component) {
+        match line.delimiter() {
+            Some((Edge::Begin, this)) => {
+                depth += 1;
+                if depth == 2 && this.eq_ignore_ascii_case(name) {
+                    begun = Some(line.span.start);
+                }
+            }
+            Some((Edge::End, _)) => {
+                depth = depth.saturating_sub(1);
+                if depth == 1 {
+                    found.extend(begun.take().map(|start| start..line.span.end));
+                }
+            }
+            None => {}
+        }
+    }
+    found
 }
 
 /// Where a component's own properties end: before the first component in it, or its END.

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use super::*;
-use crate::calendar::time::{Date, Time, Timestamp, Zone};
+use crate::calendar::time::{Date, Duration, Time, Timestamp, Zone};
 use crate::calendar::zones::Zones;
 
 fn parse(text: &str) -> Record {
@@ -179,6 +179,41 @@ fn only_the_line_meant_changes() {
         .set(0, "RRULE", "FREQ=DAILY\r\nEND:VEVENT", &zones)
         .unwrap();
     assert_eq!(record.items().len(), 1);
+}
+
+#[test]
+fn alarms_are_replaced_and_all_else_stays() {
+    let text = |alarms: &str| {
+        event(&format!(
+            "SUMMARY:Talk\r\n{alarms}BEGIN:X-NOTE\r\nBEGIN:VALARM\r\nEND:VALARM\r\n\
+             END:X-NOTE\r\n"
+        ))
+    };
+    let old = "BEGIN:VALARM\r\nACTION:AUDIO\r\nTRIGGER:-PT1H\r\nEND:VALARM\r\n";
+    let new = |trigger: &str| {
+        format!(
+            "BEGIN:VALARM\r\nACTION:DISPLAY\r\nDESCRIPTION:Talk\r\nTRIGGER:{trigger}\r\n\
+             END:VALARM\r\n"
+        )
+    };
+    let durations = ["-PT10M", "-P1D"].map(|d| d.parse::<Duration>().unwrap());
+    let zones = Zones::new();
+    let mut record = parse(&text(&format!("{old}{old}")));
+    record.set_alarms(0, &durations, &zones).unwrap();
+    let both = text(&format!("{}{}", new("-PT10M"), new("-P1D")));
+    assert_eq!(String::from_utf8_lossy(record.text()), both);
+    let triggers: Vec<_> = record.main().alarms.iter().map(|a| a.trigger).collect();
+    assert_eq!(triggers, durations.map(Trigger::Start));
+    record.set_alarms(0, &[], &zones).unwrap();
+    assert_eq!(String::from_utf8_lossy(record.text()), text(""));
+    // Where there was none it comes last, also of a text that lacks its last line end.
+    let mut record = parse("BEGIN:VTODO\nUID:1\nSUMMARY:Talk\nEND:VTODO");
+    record.set_alarms(0, &durations[..1], &zones).unwrap();
+    let alarm = new("-PT10M").replace("\r\n", "\n");
+    let expected = format!("BEGIN:VTODO\nUID:1\nSUMMARY:Talk\n{alarm}END:VTODO");
+    assert_eq!(String::from_utf8_lossy(record.text()), expected);
+    let no = record.set_alarms(1, &[], &zones);
+    assert_eq!(no, Err(RecordError::NoComponent(1)));
 }
 
 #[test]
