@@ -501,3 +501,61 @@ fn an_edit_in_a_zone_that_its_object_has_not_brings_that_zone_along() {
     calendar.restore("1").unwrap();
     assert_eq!(stored(&calendar), "20260701T050000Z");
 }
+
+#[test]
+fn components_of_two_objects_keep_the_zones_of_both() {
+    let object = |town: &str, offset: &str, lines: &str| {
+        let zone = definition(town, offset).to_text();
+        let zone = String::from_utf8(zone).unwrap();
+        format!(
+            "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//test//EN\r\n{zone}BEGIN:VEVENT\r\n\
+             UID:1\r\n{lines}\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"
+        )
+    };
+    let first = object(
+        "Our Town",
+        "+0100",
+        "DTSTART;TZID=Our Town:20260701T100000\r\nRRULE:FREQ=DAILY;COUNT=2",
+    );
+    let moved = |town: &str, offset: &str| {
+        object(
+            town,
+            offset,
+            &format!("RECURRENCE-ID:20260702T090000Z\r\nDTSTART;TZID={town}:20260702T120000"),
+        )
+    };
+    for (second, refused, expected) in [
+        (
+            moved("Your Town", "+0300"),
+            0,
+            "20260701T090000Z 20260702T090000Z",
+        ),
+        (
+            moved("Our Town", "+0100"),
+            0,
+            "20260701T090000Z 20260702T110000Z",
+        ),
+        // One record has one zone of a name: that is told.
+        (
+            moved("Our Town", "+0500"),
+            1,
+            "20260701T090000Z 20260702T090000Z",
+        ),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let store = open(&dir.path().join("personal.etui"));
+        let calendar = store.calendar().unwrap();
+        let go_on = &mut |_: etui::import::ImportEvent<'_>| std::ops::ControlFlow::Continue(());
+        let both = format!("{first}{second}");
+        let report = calendar.import(both.as_bytes(), go_on).unwrap();
+        assert_eq!(report.refused, refused);
+        assert_eq!(stored(&calendar), expected);
+        let check = store.check().unwrap();
+        assert!(check.is_clean(), "{:?}", check.problems);
+        // As it is read from what is stored.
+        let (_, record) = calendar.record("1").unwrap().unwrap();
+        let read: Vec<_> = instances(&record, &Zone::UTC);
+        let read: Vec<_> = read.iter().map(|i| i.during.start.to_string()).collect();
+        assert_eq!(read.join(" "), expected);
+    }
+}

@@ -141,6 +141,12 @@ impl Provenance {
         }
     }
 
+    /// How many zones are defined in an object that was made.
+    pub(crate) fn zones(&self) -> usize {
+        let texts = &self.object.state().texts;
+        texts.as_ref().map_or(0, |(_, zones)| zones.len())
+    }
+
     /// Whether both came from the same object.
     pub(crate) fn is_same_object(&self, other: &Self) -> bool {
         let row = |p: &Self| p.object.state().row;

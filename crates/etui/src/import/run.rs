@@ -226,6 +226,8 @@ impl<R: Record> Run<'_, '_, R> {
     /// Puts what `other` says to an earlier item.
     fn join_to(&mut self, item: &mut Item<R>, other: Item<R>) -> Result<()> {
         let excerpt = record_excerpt(other.record.text());
+        let zones = |record: &R| record.provenance().map_or(0, |own| own.zones());
+        let zones_before = zones(&item.record);
         let outcomes = item.record.join(other.record);
         let mut refused = false;
         for (at, outcome) in outcomes.iter().enumerate() {
@@ -240,6 +242,14 @@ impl<R: Record> Run<'_, '_, R> {
                 Joined::Known => {}
                 Joined::Refused => refused = true,
             }
+        }
+        let is_same_object = match (&item.from, &other.from) {
+            (Some(from), Some(other)) => from.is_same_object(other),
+            _ => false,
+        };
+        if !is_same_object && zones(&item.record) > zones_before {
+            // In a zone that its object does not have: it takes all its zones along.
+            item.from = item.record.provenance();
         }
         if refused {
             self.refuse(Refused {

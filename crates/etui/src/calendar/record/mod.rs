@@ -304,7 +304,7 @@ impl Record {
 
     /// Puts the components of another record with its UID behind its own, as far as it has none in
     /// their place; tells what became of each. Of another UID, or in another encoding, all are
-    /// refused.
+    /// refused, and those in a zone of a file's own that is another one here by the same name.
     pub fn join(&mut self, other: Self) -> Vec<Joined> {
         if self.text == other.text {
             return vec![Joined::Known; other.components.len()];
@@ -321,7 +321,13 @@ impl Record {
                     && c.item.kind == component.item.kind
                     && c.replaces == component.replaces
             };
+            // One record has one zone of a name.
+            let differs = |(tzid, zone): &(String, Zone)| {
+                let mut all = self.components.iter().flat_map(|c| &c.item.own_zones);
+                all.any(|(own, known)| own == tzid && known != zone)
+            };
             outcomes.push(match self.components.iter().find(in_its_place) {
+                None if component.item.own_zones.iter().any(differs) => Joined::Refused,
                 Some(known) if self.text[known.span.clone()] == *bytes => Joined::Known,
                 Some(_) => Joined::Refused,
                 None if self.text.len() + bytes.len() + 4 > MAX_COMPONENT => Joined::Refused,
