@@ -310,7 +310,6 @@ const OBJECTS: &[&str] = &[
     "record",
     "record_uid",
     "series",
-    "series_alarm",
     "shared",
     "shared_hash",
     "term",

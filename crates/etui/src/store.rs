@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
+use crate::calendar::alarms::AlarmsAhead;
 use crate::calendar::datebook::shared::DateBooks;
 use crate::calendar::known::KnownSeries;
 use crate::calendar::objects::ZonesOf;
@@ -99,6 +100,7 @@ pub struct Store {
     merging: Mutex<()>,
     pub(crate) pending: Pending,
     pub(crate) known_series: KnownSeries,
+    pub(crate) alarms_ahead: AlarmsAhead,
     pub(crate) date_books: DateBooks,
     /// A collection is being filled by this process.
     filling: AtomicBool,
@@ -177,6 +179,7 @@ impl Store {
             merging: Mutex::new(()),
             pending: Pending::default(),
             known_series: KnownSeries::default(),
+            alarms_ahead: AlarmsAhead::default(),
             date_books: DateBooks::default(),
             filling: AtomicBool::new(false),
             generation: AtomicU64::new(0),

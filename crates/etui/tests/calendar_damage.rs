@@ -19,7 +19,7 @@ use rusqlite::types::Value;
 use support::{clean, directory};
 
 /// Columns of what a calendar keeps, and how its rows are told apart.
-const COLUMNS: [(&str, &str, &str); 17] = [
+const COLUMNS: [(&str, &str, &str); 16] = [
     ("record", "id", "text"),
     ("record", "id", "summary"),
     ("record", "id", "sort"),
@@ -32,7 +32,6 @@ const COLUMNS: [(&str, &str, &str); 17] = [
     ("series", "record", "first"),
     ("series", "record", "until"),
     ("series", "record", "alarm"),
-    ("series", "record", "due"),
     ("series", "record", "times"),
     ("alarm", "record", "at"),
     ("alarm", "record", "what"),

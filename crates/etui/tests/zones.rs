@@ -274,6 +274,33 @@ fn with_another_database() {
     }
     let store = open(&path);
     let calendar = store.calendar().unwrap();
+    if role == "save alarms" {
+        for hour in 0..24 {
+            for (uid, rule) in [("once", ""), ("daily", "RRULE:FREQ=DAILY\r\n")] {
+                let text = format!(
+                    "BEGIN:VEVENT\r\nUID:{uid} {hour}\r\n\
+                     DTSTART;TZID=Europe/Berlin:20240401T{hour:02}3000\r\n{rule}\
+                     BEGIN:VALARM\r\nTRIGGER:-PT30M\r\nEND:VALARM\r\nEND:VEVENT\r\n"
+                );
+                calendar
+                    .save(&Record::parse(text, &Zones::new()).unwrap())
+                    .unwrap();
+            }
+        }
+        return;
+    }
+    if role == "alarms" {
+        // Hour by hour, the first ones again when the latter were told of and rows were moved.
+        for hour in (0..72).chain(0..24) {
+            let after = at("20240331T000000").plus_seconds(hour * 3_600 - 900);
+            let told = calendar.alarms(after, 3, &Zone::UTC).unwrap();
+            let told: Vec<_> = told.iter().map(|due| due.at.to_string()).collect();
+            println!("\n@{after} {}", told.join(" "));
+        }
+        let report = store.check().unwrap();
+        assert!(report.is_clean(), "{:?}", report.problems);
+        return;
+    }
     if role == "save" {
         for (uid, lines) in STORED {
             let text =
@@ -341,6 +368,35 @@ fn a_store_follows_the_database() {
             told.sort();
             expected.sort();
             assert_eq!(told, expected, "{before} {hours}");
+        }
+    }
+}
+
+/// Alarms that were placed, and moved on, by the rules of one database are due by those of another.
+#[test]
+fn alarms_follow_the_database() {
+    for (before, after) in [(1, 2), (2, 1), (12, -12), (-12, 12)] {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("personal.etui");
+        with_database(before, "save alarms", &path);
+        for hours in [before, after, before, after] {
+            // Every full hour one from a day on; in the first day twice as many.
+            let first = at("20240401T000000").plus_seconds(-3_600 * i64::from(hours));
+            let due = |n: i64| {
+                let n = if n < 48 { n / 2 } else { n - 24 };
+                first.plus_seconds(n * 3_600)
+            };
+            let expected: Vec<String> = (0..72)
+                .chain(0..24)
+                .map(|hour| {
+                    let since = at("20240331T000000").plus_seconds(hour * 3_600 - 900);
+                    let next = (0..).map(due).filter(|at| *at >= since).take(3);
+                    let next: Vec<_> = next.map(|at| at.to_string()).collect();
+                    format!("{since} {}", next.join(" "))
+                })
+                .collect();
+            let told = with_database(hours, "alarms", &path);
+            assert_eq!(told, expected, "{before} {after} {hours}");
         }
     }
 }

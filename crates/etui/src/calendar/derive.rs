@@ -38,6 +38,9 @@ pub(super) fn derive(record: &Record, _: &Deriving<'_>) -> Derived {
         }
         (None, false) => times.alarms = due::of_item(main, None),
     }
+    if let Some(first) = first.as_ref().filter(|_| !times.alarms.is_empty()) {
+        times.rules = due::rules(first);
+    }
     let (start, end) = match first {
         Some(first) => (Some(first.start), Some(first.end)),
         None => (main.start.clone(), None),

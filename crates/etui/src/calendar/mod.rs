@@ -27,7 +27,7 @@
 //! assert_eq!(starts, ["20261123T080000Z", "20261126T080000Z"]);
 //! ```
 
-mod alarms;
+pub(crate) mod alarms;
 mod busy;
 mod component;
 pub mod datebook;

@@ -19,10 +19,17 @@ pub(crate) const TERM_MARK: &str = "term_mark";
 pub(crate) const GRAM_MARK: &str = "gram_mark";
 /// Counts the syncs that had nothing else to write.
 pub(crate) const SYNCS: &str = "syncs";
-/// Up to this moment (Unix seconds) the alarms of `series` were moved on.
+/// Keys of what is said of alarms begin with this.
+pub(crate) const ALARMS: &str = "alarm_";
+/// And none of them is behind this.
+pub(crate) const BEHIND_ALARMS: &str = "alarm`";
+/// Up to this moment (Unix seconds) the alarms of series were moved on.
 pub(crate) const ALARM_MARK: &str = "alarm_mark";
 /// The same of those at floating times, as local time.
-pub(crate) const FLOATING_ALARM_MARK: &str = "floating_alarm_mark";
+pub(crate) const FLOATING_ALARM_MARK: &str = "alarm_mark_floating";
+/// With the name of a zone behind it: a digest of the rules by which alarms in it were placed; 0:
+/// of several.
+pub(crate) const ALARM_RULES: &str = "alarm_rules ";
 /// Changes up to this number may be missing from `change`.
 pub(crate) const LOG_FLOOR: &str = "log_floor";
 

@@ -13,7 +13,7 @@
 //! inbox       id  -> what others wrote through the views `contact`, `calendar_record`
 //! shared      id  -> what calendar records share    frames of the objects they came in, zones
 //! series      (collection, class, first, record)    what recurs or is long (`collection::times`)
-//! alarm       (collection, floating, at, record)    what is to be told of, and when
+//! alarm       (collection, kind, at, record)        what is to be told of, and when
 //! ```
 //!
 //! One new contact, or an event that happens once, touches four B-trees: `record`, `record_uid`,

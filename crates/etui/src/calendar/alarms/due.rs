@@ -7,7 +7,7 @@
 //! what := due+                                    several of one record at one moment
 //! ```
 //!
-//! Where it stands in an index (`at`) is the instant, as it was known when it was stored; of one
+//! Where it stands in the table (`at`) is the instant, as it was known when it was stored; of one
 //! whose base is a floating time it is the local time, wherever one is.
 
 use crate::calendar::moment::{self, Named, REACH};
@@ -65,7 +65,12 @@ impl Due {
         self.base.at(viewer).plus_seconds(self.after)
     }
 
-    /// Where it stands in an index.
+    /// By which rules that was found, if they may change.
+    pub(super) fn rules(&self) -> Option<times::Rules> {
+        rules_of(&self.base)
+    }
+
+    /// Where it stands in the table.
     pub(super) fn place(&self) -> i64 {
         self.at(&Zone::UTC).seconds()
     }
@@ -115,6 +120,18 @@ fn plus_days(time: &Time, by: Duration) -> Time {
         Time::Zoned(_, zone) => Time::Zoned(wall, zone.clone()),
         Time::Utc(_) => Time::Utc(Zone::UTC.to_utc(wall)),
     }
+}
+
+fn rules_of(time: &Time) -> Option<times::Rules> {
+    let zone = time.zone().filter(|zone| zone.is_named())?;
+    Some((zone.name().to_owned(), zone.rules()?))
+}
+
+/// By which rules the alarms of what happens once are placed.
+pub(in crate::calendar) fn rules(instance: &Instance) -> Vec<times::Rules> {
+    let (start, end) = (rules_of(&instance.start), rules_of(&instance.end));
+    let end = end.filter(|end| start.as_ref() != Some(end));
+    start.into_iter().chain(end).collect()
 }
 
 /// The alarms of what happens once, or, without a time, those at an instant; each moment has one

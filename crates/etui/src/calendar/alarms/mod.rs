@@ -1,45 +1,44 @@
 //! The alarms that are due next.
 //!
-//! Alarms of what happens once stand in the table `alarm`, in the order in which they are due. Of
-//! what recurs the table `series` has the next alarm, in an index in that order; which alarm is the
-//! next, time decides:
+//! They stand in the table `alarm`, in the order in which they are due: those of what happens once
+//! each by itself, of what recurs the next one. Which that is, time decides:
 //!
 //! ```text
-//!  series   a bound --- told of --- told of --- next      never asked: no alarm is due before
-//!           told of --- told of --- next                  its alarm lies behind: asked, and moved
-//!                                     |
-//!           ---------------- now -----+----------> time
+//!  a series' row   never asked ----- told of ----- told of ----- next     no alarm is due before
+//!                  told of ------ next                           |        its row: asked, moved on
+//!                                  |                             |
+//!                  -------------- now -------------------------------> time
 //! ```
 //!
-//! Series whose alarm lies behind the moment asked for are asked for their next one; when there are
+//! Series whose row lies behind the moment asked for are asked for their next alarm; when there are
 //! some, what is found is stored. So asking costs its answer, and what became due since it was last
-//! asked. `alarm_mark` in `meta` is the last moment up to which they were moved, of floating
-//! times `floating_alarm_mark`, a local time; who asks for an earlier one has every series asked.
+//! asked; what was found is kept in memory ([`Ahead`]) while no record changes.
+//!
+//! `meta` has up to when rows were moved on, of floating times as local time; who asks for an
+//! earlier moment has every series asked. It also has digests of the rules of zones by which rows
+//! were placed: only if they are others now rows must be looked for around the place where they
+//! should stand.
 
+mod ahead;
 pub(super) mod due;
 mod series;
 
+use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 
 use super::Calendar;
-use super::moment::Named;
 use super::record::{Action, Record};
-use super::summary::Stored;
 use super::time::{Time, Timestamp, Zone};
-use crate::collection::{Reader, RecordId, meta};
+use crate::collection::times;
+use crate::collection::{Reader, RecordId, changes, meta};
 use crate::engine::Size;
 use crate::error::Result;
-use due::Due;
-use series::due_of;
+use ahead::{Ahead, Move, placed};
 
-/// Seconds by which an alarm may be due earlier or later than it is stored: by a change of its
-/// zone's rules, or of the viewer's clocks.
-const RULES_CHANGE: i64 = 3_600;
-
-/// What lies behind is moved on when there is so much of it.
-const STALE: usize = 16;
+/// Calendars whose next alarms are kept in memory.
+const MOST: usize = 8;
 
 /// An alarm that is due.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,39 +57,29 @@ pub struct DueAlarm {
     pub action: Action,
 }
 
-/// A row of `series`, and where its alarm stands.
-struct Row {
-    record: i64,
-    place: i64,
-    class: i64,
-    first: i64,
-    /// Whether its alarms depend on where one is.
-    floats: bool,
-    /// What it was asked by: it may be another one by now.
-    times: Vec<u8>,
-}
-
-/// Rows whose alarm lies behind, and their next ones.
-type Stale = Vec<(Row, Option<Due>)>;
-
 impl Calendar<'_> {
     /// The first `limit` alarms that are due at `after` or later. See [`Reader::alarms`].
     ///
     /// # Errors
     /// Whatever reading reports.
     pub fn alarms(&self, after: Timestamp, limit: usize, viewer: &Zone) -> Result<Vec<DueAlarm>> {
-        let (due, stale) = self.read_ordered(|r| r.alarms_and_stale(after, limit, viewer))?;
-        let is_past = after <= Timestamp::from(SystemTime::now());
-        if stale.len() >= STALE && is_past && !self.store().is_read_only() {
-            let collection = self.id();
-            let moved = self.store().write_of(Size::Upkeep, |conn| {
-                move_on(conn, collection, after, viewer, &stale)
-            });
-            // They are moved the next time.
-            if let Err(error) = moved {
-                tracing::warn!(%error, "alarms were not moved on");
+        let (due, mut ahead) = self.read_ordered(|r| r.alarms_ahead(after, limit, viewer))?;
+        if ahead.is_behind()
+            && after <= Timestamp::from(SystemTime::now())
+            && !self.store().is_read_only()
+        {
+            let moves = ahead.moves();
+            let moved = self
+                .store()
+                .write_of(Size::Upkeep, |conn| move_on(conn, &ahead, after, &moves));
+            match moved {
+                Ok(Some(state)) => ahead.moved(state, &moves),
+                Ok(None) => {}
+                // They are moved the next time.
+                Err(error) => tracing::warn!(%error, "alarms were not moved on"),
             }
         }
+        self.store().alarms_ahead.keep(ahead);
         Ok(due)
     }
 }
@@ -104,246 +93,118 @@ impl Reader<'_, Record> {
     /// # Errors
     /// Whatever reading reports.
     pub fn alarms(&self, after: Timestamp, limit: usize, viewer: &Zone) -> Result<Vec<DueAlarm>> {
-        Ok(self.alarms_and_stale(after, limit, viewer)?.0)
+        let (due, ahead) = self.alarms_ahead(after, limit, viewer)?;
+        self.store.alarms_ahead.keep(ahead);
+        Ok(due)
     }
 
-    fn alarms_and_stale(
+    fn alarms_ahead(
         &self,
         after: Timestamp,
         limit: usize,
         viewer: &Zone,
-    ) -> Result<(Vec<DueAlarm>, Stale)> {
+    ) -> Result<(Vec<DueAlarm>, Ahead)> {
         self.told(|| {
-            let mut found = Found {
-                after,
-                limit,
-                all: Vec::new(),
-            };
-            let mut stale = Stale::new();
-            if limit > 0 {
-                self.once_due(false, viewer, &mut found)?;
-                self.once_due(true, viewer, &mut found)?;
-                for floating in [false, true] {
-                    let mark = meta::number(self.conn, mark(floating))?;
-                    match placed(after, floating, viewer) < mark {
-                        true => self.every_series_due(floating, viewer, &mut found)?,
-                        false => self.series_due(floating, viewer, &mut found, &mut stale)?,
-                    }
-                }
-            }
-            found.cut();
-            for due in &mut found.all {
-                if due.start.is_none() {
-                    self.tell(due)?;
-                }
-            }
-            Ok((found.all, stale))
+            let state = State::read(self.conn)?;
+            let kept = &self.store.alarms_ahead;
+            let kept = kept.take(self.collection, &state, after, viewer);
+            let mut ahead =
+                kept.unwrap_or_else(|| Ahead::new(self.collection, state, after, viewer.clone()));
+            let due = ahead.first(self, after, limit)?;
+            Ok((due, ahead))
         })
     }
+}
 
-    /// Alarms of what happens once.
-    fn once_due(&self, floating: bool, viewer: &Zone, found: &mut Found) -> Result<()> {
-        let stored = |at| placed(at, floating, viewer);
-        let from = stored(found.after).saturating_sub(RULES_CHANGE);
-        let mut statement = self.conn.prepare_cached(
-            "SELECT at, record, what FROM alarm \
-             WHERE collection = ?1 AND floating = ?2 AND at >= ?3 ORDER BY at",
-        )?;
-        let mut rows = statement.query((self.collection, floating, from))?;
-        let mut zones = Named::default();
-        let mut since_cut = 0;
+/// What the rows of the alarms depend on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct State {
+    /// The number of the latest change.
+    latest: i64,
+    /// Up to when rows of series were moved on; of floating times as local time.
+    marks: [i64; 2],
+    /// Whether the zones have the rules by which rows were placed.
+    is_exact: bool,
+}
+
+impl State {
+    fn read(conn: &Connection) -> Result<Self> {
+        let mut state = Self {
+            latest: changes::latest(conn)?,
+            marks: [0; 2],
+            is_exact: true,
+        };
+        let mut statement =
+            conn.prepare_cached("SELECT key, value FROM meta WHERE key >= ?1 AND key < ?2")?;
+        let mut rows = statement.query([meta::ALARMS, meta::BEHIND_ALARMS])?;
         while let Some(row) = rows.next()? {
-            let at: i64 = row.get(0)?;
-            if found.is_full() {
-                if since_cut == 0 {
-                    found.cut();
-                    since_cut = found.limit;
-                }
-                since_cut -= 1;
-                let last = found.last().map_or(i64::MAX, stored);
-                if at > last.saturating_add(RULES_CHANGE) {
-                    break;
+            let key = row.get_ref(0)?.as_str().unwrap_or_default();
+            let value: i64 = row.get(1)?;
+            match key {
+                meta::ALARM_MARK => state.marks[0] = value,
+                meta::FLOATING_ALARM_MARK => state.marks[1] = value,
+                _ => {
+                    let zone = key.strip_prefix(meta::ALARM_RULES).and_then(Zone::named);
+                    state.is_exact &= zone.and_then(|zone| zone.rules()) == Some(value);
                 }
             }
-            let mut what = row.get_ref(2)?.as_blob().unwrap_or_default();
-            while let Some(due) = Due::take(&mut what, &mut zones) {
-                if due.is_done(viewer) {
-                    continue;
-                }
-                found.push(DueAlarm {
-                    record: RecordId(row.get(1)?),
-                    component: 0,
-                    at: due.at(viewer),
-                    start: None,
-                    title: String::new(),
-                    action: due.action,
-                });
-            }
         }
-        Ok(())
-    }
-
-    /// Alarms of what recurs: of every series whose next alarm may be among the first.
-    fn series_due(
-        &self,
-        floating: bool,
-        viewer: &Zone,
-        found: &mut Found,
-        stale: &mut Stale,
-    ) -> Result<()> {
-        let mut statement = self.conn.prepare_cached(
-            "SELECT record, alarm, due, class, first, times FROM series \
-             WHERE collection = ?1 AND floating = ?2 AND alarm IS NOT NULL ORDER BY alarm",
-        )?;
-        let mut rows = statement.query((self.collection, floating))?;
-        let mut zones = Named::default();
-        while let Some(row) = rows.next()? {
-            let (record, place): (i64, i64) = (row.get(0)?, row.get(1)?);
-            let last = found.last();
-            if last.is_some_and(|last| place > placed(last, floating, viewer) + RULES_CHANGE) {
-                break;
-            }
-            let due = row.get_ref(2)?.as_blob_or_null().ok().flatten();
-            let due = due.and_then(|mut due| Due::take(&mut due, &mut zones));
-            let next = due.as_ref().map(|due| due.at(viewer));
-            if next.is_some_and(|next| next >= found.after && last.is_some_and(|l| next > l)) {
-                continue;
-            }
-            let times = row.get_ref(5)?.as_blob().unwrap_or_default();
-            let Some(known) = self.store.known_series.get(record, times) else {
-                continue;
-            };
-            let (all, is_whole) = due_of(&known, record, found.after, found.limit, viewer);
-            let is_behind = next.is_none_or(|next| next < found.after);
-            if is_behind && is_whole && !known.is_mixed() {
-                let row = Row {
-                    record,
-                    place,
-                    class: row.get(3)?,
-                    first: row.get(4)?,
-                    floats: known.components.iter().any(|c| c.start.zone().is_none()),
-                    times: times.to_vec(),
-                };
-                stale.push((row, all.first().map(|(_, due)| due.clone())));
-            }
-            found.take(all);
-        }
-        Ok(())
-    }
-
-    /// The same for a moment before which what is stored of the next alarms was moved on.
-    fn every_series_due(&self, floating: bool, viewer: &Zone, found: &mut Found) -> Result<()> {
-        let mut statement = self.conn.prepare_cached(
-            "SELECT record, times FROM series WHERE collection = ?1 AND floating = ?2",
-        )?;
-        let mut rows = statement.query((self.collection, floating))?;
-        while let Some(row) = rows.next()? {
-            let record: i64 = row.get(0)?;
-            let times = row.get_ref(1)?.as_blob().unwrap_or_default();
-            if let Some(known) = self.store.known_series.get(record, times) {
-                let (all, _) = due_of(&known, record, found.after, found.limit, viewer);
-                found.take(all);
-            }
-        }
-        Ok(())
-    }
-
-    /// Completes what is told of an alarm of what happens once.
-    fn tell(&self, due: &mut DueAlarm) -> Result<()> {
-        let summary: Option<Vec<u8>> = self
-            .conn
-            .prepare_cached("SELECT summary FROM record WHERE id = ?1")?
-            .query_row([due.record.0], |r| r.get(0))
-            .optional()?;
-        let summary = summary.unwrap_or_default();
-        let stored = Stored::read(&summary, &mut Named::default());
-        due.title = stored.title();
-        due.start = stored.start;
-        Ok(())
+        Ok(state)
     }
 }
 
-/// The key of `meta` that says up to when alarms were moved on.
-fn mark(floating: bool) -> &'static str {
-    match floating {
-        true => meta::FLOATING_ALARM_MARK,
-        false => meta::ALARM_MARK,
-    }
-}
-
-/// Where what is due at an instant stands in an index.
-fn placed(at: Timestamp, floating: bool, viewer: &Zone) -> i64 {
-    match floating {
-        true => viewer.to_local(at).seconds(),
-        false => at.seconds(),
-    }
-}
-
-/// The alarms found so far.
-struct Found {
-    after: Timestamp,
-    limit: usize,
-    all: Vec<DueAlarm>,
-}
-
-impl Found {
-    fn push(&mut self, due: DueAlarm) {
-        if due.at >= self.after {
-            self.all.push(due);
-        }
-    }
-
-    fn take(&mut self, all: Vec<(DueAlarm, Due)>) {
-        self.all.extend(all.into_iter().map(|(told, _)| told));
-        self.cut();
-    }
-
-    fn is_full(&self) -> bool {
-        self.all.len() >= self.limit
-    }
-
-    /// Keeps the first ones.
-    fn cut(&mut self) {
-        self.all.sort_by_key(|due| (due.at, due.record));
-        self.all.truncate(self.limit);
-    }
-
-    /// When the last of those that are wanted is due, after a cut; `None`: there are not so many.
-    fn last(&self) -> Option<Timestamp> {
-        Some(self.all.get(..self.limit)?.last()?.at)
-    }
-}
-
-/// Stores what the next alarms are now.
+/// Stores where the next alarms stand now. `None`: a record was changed since they were found.
 fn move_on(
     conn: &Connection,
-    collection: i64,
+    ahead: &Ahead,
     to: Timestamp,
-    viewer: &Zone,
-    stale: &Stale,
-) -> Result<()> {
-    let mut statement = conn.prepare_cached(
-        "UPDATE series SET floating = ?6, alarm = ?7, due = ?8 \
-         WHERE collection = ?1 AND class = ?2 AND first = ?3 AND record = ?4 AND alarm = ?5 \
-           AND times = ?9",
-    )?;
-    for (row, due) in stale {
-        statement.execute((
-            collection,
-            row.class,
-            row.first,
-            row.record,
-            row.place,
-            due.as_ref().map_or(row.floats, Due::is_floating),
-            due.as_ref().map(Due::place),
-            due.as_ref().map(Due::encode),
-            &row.times,
-        ))?;
+    moves: &[Move],
+) -> Result<Option<State>> {
+    if !ahead.is_of(changes::latest(conn)?) {
+        return Ok(None);
     }
-    for floating in [false, true] {
-        let moved = meta::number(conn, mark(floating))?;
-        let to = placed(to, floating, viewer);
-        meta::set(conn, mark(floating), moved.max(to))?;
+    let mut rules: Vec<&times::Rules> = Vec::new();
+    for moved in moves {
+        times::move_alarm(conn, ahead.collection, moved.place, moved.from, moved.to)?;
+        rules.extend(moved.rules.as_ref().filter(|r| !rules.contains(r)));
     }
-    Ok(())
+    for rules in rules {
+        times::placed_by(conn, rules)?;
+    }
+    for (key, floating) in [(meta::ALARM_MARK, false), (meta::FLOATING_ALARM_MARK, true)] {
+        let moved = meta::number(conn, key)?;
+        meta::set(conn, key, moved.max(placed(to, floating, &ahead.viewer)))?;
+    }
+    State::read(conn).map(Some)
+}
+
+/// What is known of the next alarms of a store's calendars.
+#[derive(Default)]
+pub(crate) struct AlarmsAhead(Mutex<Vec<Ahead>>);
+
+impl AlarmsAhead {
+    /// What is known of a calendar's, if it holds for this question.
+    fn take(
+        &self,
+        collection: i64,
+        state: &State,
+        after: Timestamp,
+        viewer: &Zone,
+    ) -> Option<Ahead> {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let holds = |a: &Ahead| a.collection == collection && a.holds(state, after, viewer);
+        let found = all.iter().position(holds)?;
+        Some(all.swap_remove(found))
+    }
+
+    /// Keeps it for the next question.
+    fn keep(&self, mut ahead: Ahead) {
+        ahead.is_new = false;
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|a| a.collection != ahead.collection);
+        if ahead.is_small() {
+            all.truncate(MOST - 1);
+            all.insert(0, ahead);
+        }
+    }
 }

@@ -1,38 +1,49 @@
 //! The next alarms of one series.
 
-use super::DueAlarm;
 use super::due::Due;
 use crate::calendar::known::{Component, Known};
 use crate::calendar::moment::REACH;
 use crate::calendar::record::{Alarm, Trigger};
 use crate::calendar::time::{Time, Timestamp, Zone};
-use crate::collection::RecordId;
 
 /// Instances of one series that are gone through for its next alarms: of what fires every second,
 /// and was acknowledged for years ahead, there would be no end.
 const MOST_INSTANCES: usize = 1 << 18;
 
+/// An alarm of a series.
+pub(super) struct Upcoming {
+    pub(super) at: Timestamp,
+    /// Which of the components that are known has it.
+    pub(super) component: usize,
+    /// The start of the instance.
+    pub(super) start: Time,
+    pub(super) due: Due,
+}
+
 /// The first `limit` alarms of a series that are due at `after` or later, and whether they are
 /// those for certain.
 pub(super) fn due_of(
     known: &Known,
-    record: i64,
     after: Timestamp,
     limit: usize,
     viewer: &Zone,
-) -> (Vec<(DueAlarm, Due)>, bool) {
+) -> (Vec<Upcoming>, bool) {
     let mut asked = Asked {
-        record: RecordId(record),
         viewer,
         after,
         limit,
         all: Vec::new(),
         is_whole: true,
     };
-    for component in &known.components {
+    for (place, component) in known.components.iter().enumerate() {
         for alarm in &component.alarms {
             if let Trigger::At(_) = alarm.trigger {
-                asked.take(component, alarm, &component.start, &component.start);
+                asked.take(
+                    place,
+                    component,
+                    alarm,
+                    (&component.start, &component.start),
+                );
             }
         }
     }
@@ -91,33 +102,35 @@ impl Reach {
 
 /// Alarms of one series, as they are found.
 struct Asked<'v> {
-    record: RecordId,
     viewer: &'v Zone,
     after: Timestamp,
     limit: usize,
-    all: Vec<(DueAlarm, Due)>,
+    all: Vec<Upcoming>,
     /// No more instances than are gone through.
     is_whole: bool,
 }
 
 impl Asked<'_> {
     /// Takes in what of an alarm is still to be told of.
-    fn take(&mut self, component: &Component, alarm: &Alarm, start: &Time, end: &Time) {
+    fn take(
+        &mut self,
+        place: usize,
+        component: &Component,
+        alarm: &Alarm,
+        (start, end): (&Time, &Time),
+    ) {
         let done = component.acknowledged.max(alarm.acknowledged);
         for due in Due::each(alarm, start, end) {
             let at = due.at(self.viewer);
             if at < self.after || done.is_some_and(|done| at <= done) {
                 continue;
             }
-            let told = DueAlarm {
-                record: self.record,
-                component: component.place,
+            self.all.push(Upcoming {
                 at,
-                start: Some(start.clone()),
-                title: component.title.clone(),
-                action: alarm.action,
-            };
-            self.all.push((told, due));
+                component: place,
+                start: start.clone(),
+                due,
+            });
         }
     }
 
@@ -146,7 +159,8 @@ impl Asked<'_> {
             };
             for alarm in &component.alarms {
                 if !matches!(alarm.trigger, Trigger::At(_)) {
-                    self.take(component, alarm, &instance.start, &instance.end);
+                    let times = (&instance.start, &instance.end);
+                    self.take(instance.component, component, alarm, times);
                 }
             }
             let most = match full_at {
@@ -155,13 +169,13 @@ impl Asked<'_> {
             };
             if self.all.len() >= most {
                 self.cut();
-                full_at = self.all.last().map(|(told, _)| told.at);
+                full_at = self.all.last().map(|last| last.at);
             }
         }
     }
 
     fn cut(&mut self) {
-        self.all.sort_by_key(|(told, _)| told.at);
+        self.all.sort_by_key(|upcoming| upcoming.at);
         self.all.truncate(self.limit);
     }
 }

@@ -9,7 +9,7 @@
 //! twice the first is meant (RFC 5545 §3.3.5).
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use jiff::tz::{AmbiguousOffset, TimeZone};
 
@@ -31,6 +31,15 @@ struct Defined {
     name: String,
     table: Transitions,
 }
+
+/// Digests of the rules of zones that were asked for.
+static RULES: Mutex<Vec<(TimeZone, i64)>> = Mutex::new(Vec::new());
+
+/// Digests that are kept.
+const MOST_RULES: usize = 64;
+
+/// Changes behind this (2101-01-01) follow a rule that those before show.
+const LAST_CHANGE: i64 = 4_133_980_800;
 
 /// What a local time is in a zone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,6 +103,24 @@ impl Zone {
         }
     }
 
+    /// A digest of its rules as the database has them now, never 0; `None`: they never change.
+    pub(crate) fn rules(&self) -> Option<i64> {
+        let Kind::Iana(zone) = &self.0 else {
+            return None;
+        };
+        let mut known = RULES.lock().unwrap_or_else(PoisonError::into_inner);
+        // By content: a database that was replaced while the program runs is read anew.
+        if let Some((_, digest)) = known.iter().find(|(known, _)| known == zone) {
+            return Some(*digest);
+        }
+        let digest = digest(zone);
+        if known.len() >= MOST_RULES {
+            known.clear();
+        }
+        known.push((zone.clone(), digest));
+        Some(digest)
+    }
+
     /// Seconds that local time is ahead of UTC at an instant.
     #[must_use]
     pub fn offset(&self, at: Timestamp) -> i32 {
@@ -143,6 +170,22 @@ impl Zone {
             skipped,
         }
     }
+}
+
+fn digest(zone: &TimeZone) -> i64 {
+    let first = jiff::Timestamp::MIN;
+    let changes = zone.following(first).map(|c| (c.timestamp(), c.offset()));
+    let mut hasher = blake3::Hasher::new();
+    for (at, offset) in std::iter::once((first, zone.to_offset(first))).chain(changes) {
+        if at.as_second() > LAST_CHANGE {
+            break;
+        }
+        hasher.update(&at.as_second().to_le_bytes());
+        hasher.update(&offset.seconds().to_le_bytes());
+    }
+    let mut digest = [0; 8];
+    digest.copy_from_slice(&hasher.finalize().as_bytes()[..8]);
+    i64::from_le_bytes(digest) | 1
 }
 
 fn civil(wall: DateTime) -> jiff::civil::DateTime {

@@ -15,28 +15,30 @@ ALTER TABLE record ADD COLUMN places BLOB;      -- where its components stand th
 ALTER TABLE change ADD COLUMN shared INTEGER;   -- both before the change, if that put it into
 ALTER TABLE change ADD COLUMN places BLOB;      -- another object (places NULL: it did not)
 
+-- What recurs, or is long: class is how long it lasts from first to until (Unix s; for ever:
+-- 2^63-1). Its next alarm stands at the moment alarm in the table of that name; NULL: it has none.
+-- times: the record's lines that say when.
 CREATE TABLE series (
-    collection INTEGER NOT NULL,
-    class      INTEGER NOT NULL,       -- how long it lasts from first to until
-    first      INTEGER NOT NULL,       -- nothing of it is earlier (Unix s)
-    record     INTEGER NOT NULL,
-    until      INTEGER NOT NULL,       -- nothing of it is later (Unix s); for ever: 2^63-1
-    floating   INTEGER NOT NULL,       -- 1: alarm is local time, wherever one is
-    alarm      INTEGER,                -- its next alarm (Unix s), or none is earlier; NULL: none
-    due        BLOB,                   -- the same exactly; NULL: not known yet
-    times      BLOB NOT NULL,          -- the record's lines that say when
+    collection INTEGER,
+    class      INTEGER,
+    first      INTEGER,
+    record     INTEGER,
+    until      INTEGER NOT NULL,
+    alarm      INTEGER,
+    times      BLOB NOT NULL,
     PRIMARY KEY (collection, class, first, record)
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX series_alarm ON series (collection, floating, alarm) WHERE alarm IS NOT NULL;
-
+-- Alarms: of what happens once when they are due (at, Unix s), and in what the same exactly; of a
+-- series when one may be due next, and in what where the series stands. kind 0: happens once;
+-- 2: of a series; 1, 3: the same, at is local time, wherever one is.
 CREATE TABLE alarm (
-    collection INTEGER NOT NULL,
-    floating   INTEGER NOT NULL,       -- 1: at is local time, wherever one is
-    at         INTEGER NOT NULL,       -- when it is due (Unix s)
-    record     INTEGER NOT NULL,
-    what       BLOB NOT NULL,          -- the same exactly, and what to do
-    PRIMARY KEY (collection, floating, at, record)
+    collection INTEGER,
+    kind       INTEGER,
+    at         INTEGER,
+    record     INTEGER,
+    what       BLOB NOT NULL,
+    PRIMARY KEY (collection, kind, at, record)
 ) STRICT, WITHOUT ROWID;
 
 INSERT OR IGNORE INTO collection (kind, name)

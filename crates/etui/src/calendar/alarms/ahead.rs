@@ -1,0 +1,548 @@
+//! [`Ahead`]: what is known of the alarms of a calendar that are due next.
+//!
+//! The rows of `alarm` are four streams, each in the order of time: of what happens once and of
+//! series, at moments of all the world and at local times. They are read a batch at a time, as far
+//! as the answer needs:
+//!
+//! ```text
+//!            read: in `next`                not read
+//! stream 0   x  x    x   x x                  . .   .
+//! stream 1      x                x            .
+//! stream 2   ? ?  x ? x  ?                 . . . . . .
+//! stream 3        x         ?                    .
+//! ---------+----------------------------------------------> time
+//!        after              an alarm is the next one if nothing that is not read may be due before
+//! ```
+//!
+//! Of a series (`?`) nothing is made before its row is the next; then it is asked for two alarms,
+//! and for more if those are told of.
+
+use std::cmp::Reverse;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BinaryHeap, HashMap};
+use std::ops::Bound;
+use std::sync::Arc;
+
+use rusqlite::OptionalExtension;
+
+use super::due::Due;
+use super::series::{Upcoming, due_of};
+use super::{DueAlarm, State};
+use crate::calendar::known::Known;
+use crate::calendar::moment::{Named, REACH};
+use crate::calendar::record::{Action, Record, Trigger};
+use crate::calendar::summary::Stored;
+use crate::calendar::time::{DateTime, Time, Timestamp, Zone};
+use crate::collection::times::{self, NEVER, OF_SERIES};
+use crate::collection::{Reader, RecordId};
+use crate::error::Result;
+
+/// Seconds by which a local time may be earlier or later than the clocks of today say.
+const CLOCK_CHANGE: i64 = 3_600;
+
+/// Rows that are read at once.
+const BATCH: usize = 32;
+
+/// So many rows behind the moment asked for are moved on when they were just read.
+const BEHIND: usize = 16;
+
+/// And so many where they are known already, so that they cost nothing until then.
+const BEHIND_KNOWN: usize = 96;
+
+/// A series is asked for two alarms, and then for so many times more.
+const MORE: usize = 8;
+
+/// What is kept for the next question at the most: alarms and series, and bytes of series.
+const MOST: usize = 4_096;
+const MOST_BYTES: usize = 1 << 20;
+
+/// When something is due, or may be due at the earliest; the record; and a number that tells it
+/// from others.
+type Key = (Timestamp, i64, u32);
+
+/// What is known of a calendar's next alarms.
+pub(super) struct Ahead {
+    pub(super) collection: i64,
+    /// What was read depends on it.
+    state: State,
+    pub(super) viewer: Zone,
+    /// The moment that was asked for last.
+    after: Timestamp,
+    streams: [Stream; 4],
+    /// What was read, by when it is due.
+    next: BTreeMap<Key, Next>,
+    count: u32,
+    /// Series whose rows were read.
+    series: HashMap<i64, Series>,
+    /// Bytes of those that are held.
+    bytes: usize,
+    /// Of how many series the row is to be moved on.
+    behind: usize,
+    /// Whether it was made for this question.
+    pub(super) is_new: bool,
+    /// Whether every series told of all it was asked for.
+    is_whole: bool,
+}
+
+/// Rows of one kind.
+struct Stream {
+    kind: i64,
+    /// Moment and record of the last row that was read.
+    last: (i64, i64),
+    /// No row behind it is due before.
+    bound: (Timestamp, i64),
+    is_done: bool,
+    /// Whether all must be asked: rows were moved beyond the moment asked for.
+    is_every: bool,
+    /// Seconds by which alarms may be due earlier or later than their row stands.
+    slack: i64,
+}
+
+/// What is next.
+enum Next {
+    /// An alarm of what happens once.
+    Once {
+        action: Action,
+        /// Start and title, when they were told.
+        told: Option<(Option<Time>, String)>,
+    },
+    /// A series' alarm, or one to be asked.
+    OfSeries,
+}
+
+/// A series whose row was read.
+struct Series {
+    /// Class and first.
+    place: (i64, i64),
+    /// Where its row of `alarm` stands.
+    from: times::At,
+    known: Option<Arc<Known>>,
+    was_asked: bool,
+    /// Its alarms from the moment asked for on.
+    upcoming: Vec<Upcoming>,
+    /// Whether these are all.
+    is_all: bool,
+    /// Whether its row may be moved.
+    may_move: bool,
+    floats: bool,
+    is_behind: bool,
+}
+
+/// A row to be moved.
+pub(super) struct Move {
+    record: i64,
+    pub(super) place: times::Place,
+    pub(super) from: times::At,
+    pub(super) to: times::At,
+    /// By which rules it was placed.
+    pub(super) rules: Option<times::Rules>,
+}
+
+/// Where what is due at an instant stands in a stream.
+pub(super) fn placed(at: Timestamp, floating: bool, viewer: &Zone) -> i64 {
+    match floating {
+        true => viewer.to_local(at).seconds(),
+        false => at.seconds(),
+    }
+}
+
+impl Ahead {
+    pub(super) fn new(collection: i64, state: State, after: Timestamp, viewer: Zone) -> Self {
+        let stream = |kind: i64| {
+            let floating = kind % 2 == 1;
+            let slack = match (floating, state.is_exact) {
+                (true, _) => CLOCK_CHANGE,
+                (false, true) => 0,
+                (false, false) => REACH,
+            };
+            let place = placed(after, floating, &viewer);
+            let first = match kind {
+                OF_SERIES.. => i64::MIN,
+                _ => place.saturating_sub(slack),
+            };
+            Stream {
+                kind,
+                last: (first, i64::MIN),
+                bound: (Timestamp::MIN, i64::MIN),
+                is_done: false,
+                is_every: kind >= OF_SERIES && place < state.marks[usize::from(floating)],
+                slack,
+            }
+        };
+        Self {
+            collection,
+            streams: [0, 1, 2, 3].map(stream),
+            state,
+            viewer,
+            after,
+            next: BTreeMap::new(),
+            count: 0,
+            series: HashMap::new(),
+            bytes: 0,
+            behind: 0,
+            is_new: true,
+            is_whole: true,
+        }
+    }
+
+    /// Whether it can answer another question.
+    pub(super) fn holds(&self, state: &State, after: Timestamp, viewer: &Zone) -> bool {
+        self.state == *state && self.after <= after && self.viewer == *viewer
+    }
+
+    /// Whether it was found in the state behind the change of this number.
+    pub(super) fn is_of(&self, latest: i64) -> bool {
+        self.state.latest == latest
+    }
+
+    /// Whether it is worth its memory, and holds for later moments.
+    pub(super) fn is_small(&self) -> bool {
+        self.is_whole && self.next.len() + self.series.len() <= MOST
+    }
+
+    /// The first `limit` alarms.
+    pub(super) fn first(
+        &mut self,
+        reader: &Reader<'_, Record>,
+        after: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<DueAlarm>> {
+        self.after = after;
+        let mut found = Vec::with_capacity(limit.min(64));
+        // Alarms of series behind their next ones.
+        let mut later: BinaryHeap<Reverse<(Timestamp, i64, usize)>> = BinaryHeap::new();
+        let mut told = None;
+        while found.len() < limit {
+            let behind = told.map_or(Bound::Unbounded, Bound::Excluded);
+            let mut ahead = self.next.range((behind, Bound::Unbounded));
+            let next = ahead.next().map(|(key, _)| *key);
+            let more = later.peek().map(|Reverse((at, record, _))| (*at, *record));
+            let next_place = next.map(|(at, record, _)| (at, record));
+            let first = next_place.into_iter().chain(more).min();
+            if let Some(stream) = self.unread_before(first) {
+                self.read(reader, stream)?;
+                continue;
+            }
+            let (of, record) = match (next, later.peek()) {
+                (None, None) => break,
+                (Some(key), _) if next_place == first => {
+                    if !self.is_ready(reader, key)? {
+                        continue;
+                    }
+                    told = Some(key);
+                    if let Some(due) = self.once(reader, key)? {
+                        found.push(due);
+                        continue;
+                    }
+                    (0, key.1)
+                }
+                (_, Some(Reverse((_, record, of)))) => {
+                    let item = (*of, *record);
+                    later.pop();
+                    item
+                }
+                (Some(_), None) => break,
+            };
+            found.extend(self.of_series(reader, record, of)?);
+            if found.len() < limit
+                && let Some(at) = self.alarm_at(reader, record, of + 1)?
+            {
+                later.push(Reverse((at, record, of + 1)));
+            }
+        }
+        Ok(found)
+    }
+
+    /// A stream with rows that are not read and may be due before this.
+    fn unread_before(&self, first: Option<(Timestamp, i64)>) -> Option<usize> {
+        let streams = self.streams.iter().enumerate().filter(|(_, s)| !s.is_done);
+        let (n, stream) = streams.min_by_key(|(_, s)| s.bound)?;
+        first.is_none_or(|first| stream.bound < first).then_some(n)
+    }
+
+    /// Reads a batch of rows.
+    fn read(&mut self, reader: &Reader<'_, Record>, n: usize) -> Result<()> {
+        let Some(stream) = self.streams.get(n) else {
+            return Ok(());
+        };
+        let (rows, last, kind) = ((self.collection, stream.kind), stream.last, stream.kind);
+        let (slack, is_every) = (stream.slack, stream.is_every);
+        let to = if is_every { NEVER } else { NEVER - 1 };
+        let mut zones = Named::default();
+        let mut behind = last;
+        let count =
+            times::alarms_behind(reader.conn, rows, last, to, BATCH, |at, record, what| {
+                behind = (at, record);
+                match kind {
+                    OF_SERIES.. => {
+                        let bound = match is_every {
+                            true => Timestamp::MIN,
+                            false => self.earliest(kind, at, slack),
+                        };
+                        let place = times::series_of(what);
+                        self.take_series(record, place, (kind, at), bound);
+                    }
+                    _ => self.take_once(record, what, &mut zones),
+                }
+            })?;
+        let earliest = self.earliest(kind, behind.0, slack);
+        if let Some(stream) = self.streams.get_mut(n) {
+            stream.last = behind;
+            stream.is_done = count < BATCH;
+            stream.bound = match (is_every, slack) {
+                (true, _) => (Timestamp::MIN, i64::MIN),
+                (false, 0) => (earliest, behind.1),
+                (false, _) => (earliest, i64::MIN),
+            };
+        }
+        Ok(())
+    }
+
+    /// No alarm whose row stands there is due before.
+    fn earliest(&self, kind: i64, at: i64, slack: i64) -> Timestamp {
+        let at = match kind % 2 {
+            0 => Timestamp::from_seconds(at),
+            _ => self.viewer.to_utc(DateTime::from_seconds(at)),
+        };
+        at.plus_seconds(-slack)
+    }
+
+    fn insert(&mut self, at: Timestamp, record: i64, next: Next) {
+        self.count = self.count.wrapping_add(1);
+        self.next.insert((at, record, self.count), next);
+    }
+
+    fn take_once(&mut self, record: i64, mut what: &[u8], zones: &mut Named) {
+        while let Some(due) = Due::take(&mut what, zones) {
+            let at = due.at(&self.viewer);
+            if at >= self.after && !due.is_done(&self.viewer) {
+                let action = due.action;
+                self.insert(at, record, Next::Once { action, told: None });
+            }
+        }
+    }
+
+    fn take_series(&mut self, record: i64, place: (i64, i64), from: times::At, bound: Timestamp) {
+        let series = Series {
+            place,
+            from,
+            known: None,
+            was_asked: false,
+            upcoming: Vec::new(),
+            is_all: false,
+            may_move: false,
+            floats: false,
+            is_behind: false,
+        };
+        // Another process may have moved the row of one that was read before.
+        if let std::collections::hash_map::Entry::Vacant(vacant) = self.series.entry(record) {
+            vacant.insert(series);
+            self.insert(bound, record, Next::OfSeries);
+        }
+    }
+
+    /// Whether what is next is an alarm that is due now or later; else it is asked, or goes.
+    fn is_ready(&mut self, reader: &Reader<'_, Record>, key: Key) -> Result<bool> {
+        let (at, record, _) = key;
+        let Entry::Occupied(next) = self.next.entry(key) else {
+            return Ok(false);
+        };
+        let was_asked = |s: &Series| s.was_asked;
+        match next.get() {
+            Next::Once { .. } if at >= self.after => return Ok(true),
+            Next::OfSeries
+                if at >= self.after && self.series.get(&record).is_some_and(was_asked) =>
+            {
+                return Ok(true);
+            }
+            _ => {}
+        }
+        if let Next::OfSeries = next.remove()
+            && let Some(at) = self.pass(reader, record)?
+        {
+            self.insert(at, record, Next::OfSeries);
+        }
+        Ok(false)
+    }
+
+    /// An alarm of what happens once.
+    fn once(&mut self, reader: &Reader<'_, Record>, key: Key) -> Result<Option<DueAlarm>> {
+        let Some(Next::Once { action, told }) = self.next.get_mut(&key) else {
+            return Ok(None);
+        };
+        let (start, title) = match told {
+            Some(told) => told.clone(),
+            None => told.insert(tell(reader, key.1)?).clone(),
+        };
+        Ok(Some(DueAlarm {
+            record: RecordId(key.1),
+            component: 0,
+            at: key.0,
+            start,
+            title,
+            action: *action,
+        }))
+    }
+
+    /// An alarm of a series.
+    fn of_series(
+        &mut self,
+        reader: &Reader<'_, Record>,
+        record: i64,
+        of: usize,
+    ) -> Result<Option<DueAlarm>> {
+        let known = self.known(reader, record)?;
+        let upcoming = self.series.get(&record).and_then(|s| s.upcoming.get(of));
+        let (Some(known), Some(upcoming)) = (known, upcoming) else {
+            return Ok(None);
+        };
+        let component = known.components.get(upcoming.component);
+        Ok(component.map(|component| DueAlarm {
+            record: RecordId(record),
+            component: component.place,
+            at: upcoming.at,
+            start: Some(upcoming.start.clone()),
+            title: component.title.to_string(),
+            action: upcoming.due.action,
+        }))
+    }
+
+    /// When an alarm of a series is due; it is asked for more if need be.
+    fn alarm_at(
+        &mut self,
+        reader: &Reader<'_, Record>,
+        record: i64,
+        of: usize,
+    ) -> Result<Option<Timestamp>> {
+        let is_known = |s: &Series| s.is_all || of < s.upcoming.len();
+        if !self.series.get(&record).is_some_and(is_known) {
+            self.ask(reader, record, of.saturating_mul(MORE))?;
+        }
+        let series = self.series.get(&record);
+        Ok(series.and_then(|s| Some(s.upcoming.get(of)?.at)))
+    }
+
+    /// Leaves out what was due before the moment asked for; when the next alarm of the series is
+    /// due.
+    fn pass(&mut self, reader: &Reader<'_, Record>, record: i64) -> Result<Option<Timestamp>> {
+        let after = self.after;
+        let Some(series) = self.series.get_mut(&record) else {
+            return Ok(None);
+        };
+        let passed = series.upcoming.partition_point(|u| u.at < after);
+        series.upcoming.drain(..passed);
+        if series.upcoming.is_empty() && !(series.was_asked && series.is_all) {
+            self.ask(reader, record, 2)?;
+        }
+        let Some(series) = self.series.get_mut(&record) else {
+            return Ok(None);
+        };
+        let floating = series.from.0 % 2 == 1;
+        if series.may_move
+            && !series.is_behind
+            && series.from.1 < placed(after, floating, &self.viewer)
+        {
+            series.is_behind = true;
+            self.behind += 1;
+        }
+        Ok(series.upcoming.first().map(|u| u.at))
+    }
+
+    /// Asks a series for its first alarms.
+    fn ask(&mut self, reader: &Reader<'_, Record>, record: i64, count: usize) -> Result<()> {
+        let known = self.known(reader, record)?;
+        let Some(series) = self.series.get_mut(&record) else {
+            return Ok(());
+        };
+        series.was_asked = true;
+        let Some(known) = known else {
+            // A row that leads nowhere.
+            series.is_all = true;
+            return Ok(());
+        };
+        let (upcoming, is_whole) = due_of(&known, self.after, count, &self.viewer);
+        series.is_all = upcoming.len() < count;
+        series.upcoming = upcoming;
+        series.may_move = is_whole && !known.is_mixed();
+        series.floats = known.components.iter().any(|c| {
+            let along = |alarm| !matches!(alarm, &Trigger::At(_));
+            c.start.zone().is_none() && c.alarms.iter().any(|a| along(&a.trigger))
+        });
+        self.is_whole &= is_whole;
+        Ok(())
+    }
+
+    /// What a series' row says.
+    fn known(&mut self, reader: &Reader<'_, Record>, record: i64) -> Result<Option<Arc<Known>>> {
+        let Some(series) = self.series.get_mut(&record) else {
+            return Ok(None);
+        };
+        if let Some(known) = &series.known {
+            return Ok(Some(Arc::clone(known)));
+        }
+        let (class, first) = series.place;
+        let mut bytes = 0;
+        let place = (class, first, record);
+        let known = times::of_series(reader.conn, self.collection, place, |times| {
+            bytes = times.len();
+            reader.store.known_series.get(record, times)
+        })?;
+        if self.bytes + bytes <= MOST_BYTES {
+            self.bytes += bytes;
+            series.known = known.clone();
+        }
+        Ok(known)
+    }
+
+    /// Whether so many rows lie behind that it is worth moving them.
+    pub(super) fn is_behind(&self) -> bool {
+        self.behind >= if self.is_new { BEHIND } else { BEHIND_KNOWN }
+    }
+
+    /// The rows that lie behind, and where they belong.
+    pub(super) fn moves(&self) -> Vec<Move> {
+        let behind = self.series.iter().filter(|(_, series)| series.is_behind);
+        let mut moves: Vec<Move> = behind
+            .map(|(record, series)| {
+                let next = series.upcoming.first().map(|u| &u.due);
+                let floats = next.map_or(series.floats, Due::is_floating);
+                Move {
+                    record: *record,
+                    place: (series.place.0, series.place.1, *record),
+                    from: series.from,
+                    to: (
+                        OF_SERIES + i64::from(floats),
+                        next.map_or(NEVER, Due::place),
+                    ),
+                    rules: next.and_then(Due::rules),
+                }
+            })
+            .collect();
+        moves.sort_by_key(|moved| moved.place);
+        moves
+    }
+
+    /// The rows were moved.
+    pub(super) fn moved(&mut self, state: State, moves: &[Move]) {
+        self.state = state;
+        self.behind = 0;
+        for moved in moves {
+            if let Some(series) = self.series.get_mut(&moved.record) {
+                series.from = moved.to;
+                series.is_behind = false;
+            }
+        }
+    }
+}
+
+/// Start and title of what happens once.
+fn tell(reader: &Reader<'_, Record>, record: i64) -> Result<(Option<Time>, String)> {
+    let summary: Option<Vec<u8>> = reader
+        .conn
+        .prepare_cached("SELECT summary FROM record WHERE id = ?1")?
+        .query_row([record], |r| r.get(0))
+        .optional()?;
+    let summary = summary.unwrap_or_default();
+    let stored = Stored::read(&summary, &mut Named::default());
+    Ok((stored.start.clone(), stored.title()))
+}

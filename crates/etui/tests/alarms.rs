@@ -1,0 +1,228 @@
+//! The next alarms are those that the records say, whatever was asked for or changed before; and
+//! what is kept of them goes with their records.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod support;
+
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use etui::calendar::time::{Timestamp, Zone};
+use etui::calendar::zones::Zones;
+use etui::calendar::{Calendar, Record, Trigger};
+use etui::{RecordId, Store};
+use etui_testkit::calendars::{self, Span};
+use etui_testkit::rng::SplitMix64;
+use support::calendar::uids;
+use support::{clean, directory};
+
+const DAY: i64 = 86_400;
+/// Days that are looked ahead by what the answers are compared with.
+const AHEAD: i64 = 12;
+
+fn zone(name: &str) -> Zone {
+    Zone::named(name).expect(name)
+}
+
+fn event(uid: &str, lines: &str) -> Record {
+    let text = format!("BEGIN:VEVENT\r\nUID:{uid}\r\nSUMMARY:The {uid}\r\n{lines}END:VEVENT\r\n");
+    Record::parse(text, &Zones::new()).unwrap()
+}
+
+type Due = (Timestamp, RecordId, String);
+
+/// Every alarm from a moment on, by going through all records.
+fn naive(calendar: &Calendar<'_>, after: Timestamp, viewer: &Zone) -> Vec<Due> {
+    let until = after.plus_seconds(AHEAD * DAY);
+    let mut all = Vec::new();
+    for (uid, id) in uids(calendar) {
+        let (_, record) = calendar.record(&uid).unwrap().unwrap();
+        let items: Vec<_> = record.items().filter(|i| i.timing.is_some()).collect();
+        let mut take = |item: &etui::calendar::Item, alarm: &etui::calendar::Alarm, due| {
+            let done = item.acknowledged.as_ref().map(|t| t.at(viewer));
+            let done = done.max(alarm.acknowledged);
+            if (after..until).contains(&due) && done.is_none_or(|done| due > done) {
+                all.push((due, id, item.summary.clone().unwrap_or_default()));
+            }
+        };
+        let wide = after.plus_seconds(-40 * DAY)..until.plus_seconds(40 * DAY);
+        for instance in record.series().between(wide, viewer) {
+            let item = items[instance.component];
+            for alarm in &item.alarms {
+                if !matches!(alarm.trigger, Trigger::At(_)) {
+                    for due in alarm.due(&instance.start, &instance.end, viewer) {
+                        take(item, alarm, due);
+                    }
+                }
+            }
+        }
+        for item in &items {
+            for alarm in &item.alarms {
+                if let Trigger::At(due) = alarm.trigger {
+                    take(item, alarm, due);
+                }
+            }
+        }
+    }
+    all.sort();
+    all
+}
+
+fn compare(calendar: &Calendar<'_>, after: Timestamp, limit: usize, viewer: &Zone) {
+    let mut expected = naive(calendar, after, viewer);
+    let until = after.plus_seconds(AHEAD * DAY);
+    let found = calendar.alarms(after, limit, viewer).unwrap();
+    assert!(found.len() <= limit);
+    let found: Vec<Due> = found
+        .into_iter()
+        .map(|due| (due.at, due.record, due.title))
+        .filter(|(at, ..)| *at < until)
+        .collect();
+    // Titles of one record and moment are in the order of its components.
+    let times = |all: &[Due]| all.iter().map(|d| (d.0, d.1)).collect::<Vec<_>>();
+    let is_all = expected.len() <= limit;
+    expected.truncate(limit);
+    assert_eq!(
+        times(&found),
+        times(&expected),
+        "{after} {limit} {viewer:?}"
+    );
+    let mut sorted = found.clone();
+    sorted.sort();
+    assert!(!is_all || sorted == expected, "{after} {limit} {viewer:?}");
+}
+
+/// Records of all kinds, and more that are due often, at local times, or at both.
+fn filled(path: &Path, seed: u64) -> Store {
+    let store = Store::open(path).unwrap();
+    let calendar = store.calendar().unwrap();
+    let mut ics = Vec::new();
+    calendars::write_ics(&mut ics, seed, Span::years(1), 100).unwrap();
+    let go_on = &mut |_: etui::import::ImportEvent<'_>| ControlFlow::Continue(());
+    calendar.import(&*ics, go_on).unwrap();
+    for n in 0..45 {
+        let start = match n % 3 {
+            0 => format!(
+                "DTSTART;TZID=Europe/Berlin:202301{:02}T{:02}3000",
+                n % 28 + 1,
+                n % 24
+            ),
+            1 => format!("DTSTART:202301{:02}T{:02}1500", n % 28 + 1, n % 24),
+            _ => format!("DTSTART;VALUE=DATE:202301{:02}", n % 28 + 1),
+        };
+        let rule = ["DAILY", "WEEKLY", "MONTHLY", "DAILY;COUNT=400"][n % 4];
+        let more = match n % 5 {
+            0 => {
+                "BEGIN:VALARM\r\nTRIGGER;RELATED=END:PT26H\r\nREPEAT:2\r\nDURATION:PT5H\r\nEND:VALARM\r\n"
+            }
+            1 => "BEGIN:VALARM\r\nTRIGGER;VALUE=DATE-TIME:20240715T101500Z\r\nEND:VALARM\r\n",
+            _ => "",
+        };
+        let lines = format!(
+            "{start}\r\nRRULE:FREQ={rule}\r\nBEGIN:VALARM\r\nTRIGGER:-PT{}M\r\nEND:VALARM\r\n{more}",
+            n * 7
+        );
+        calendar.save(&event(&format!("more {n}"), &lines)).unwrap();
+    }
+    store
+}
+
+#[test]
+fn whatever_was_asked_and_changed_before() {
+    let zones = [
+        "Europe/Berlin",
+        "UTC",
+        "Pacific/Auckland",
+        "America/New_York",
+    ]
+    .map(zone);
+    for seed in 1..=4 {
+        let (_dir, path) = directory();
+        let store = filled(&path, seed);
+        let other = Store::open(&path).unwrap();
+        let calendars = [&store, &other].map(|s| s.calendar().unwrap());
+        let mut rng = SplitMix64::new(seed);
+        // The nights in which clocks change are on the way.
+        let mut now = Timestamp::from_seconds(1_711_000_000 + i64::from(rng.below(100_000)));
+        for _ in 0..60 {
+            let calendar = &calendars[usize::from(rng.below(4) == 0)];
+            let uid = format!("more {}", rng.below(45));
+            match rng.below(12) {
+                0 => {
+                    let _ = calendar.remove(&uid);
+                }
+                1 => {
+                    let _ = calendar.restore(&uid);
+                }
+                2 => {
+                    let lines = format!(
+                        "DTSTART:20240{}10T101500Z\r\nRRULE:FREQ=DAILY\r\n\
+                         BEGIN:VALARM\r\nTRIGGER:-PT{}M\r\nEND:VALARM\r\n",
+                        rng.below(8) + 1,
+                        rng.below(90)
+                    );
+                    calendar.save(&event(&uid, &lines)).unwrap();
+                }
+                3 => now = now.plus_seconds(-i64::from(rng.below(40)) * DAY),
+                4 => now = now.plus_seconds(i64::from(rng.below(40)) * DAY),
+                _ => now = now.plus_seconds(i64::from(rng.below(9_000))),
+            }
+            let viewer = match rng.below(3) {
+                0 => &zones[rng.below(4) as usize],
+                _ => &zones[0],
+            };
+            let limit = [1, 3, 10, 60][rng.below(4) as usize];
+            compare(calendar, now, limit, viewer);
+        }
+        clean(&store);
+    }
+}
+
+#[test]
+fn rows_of_alarms_go_with_their_records() {
+    let (_dir, path) = directory();
+    let store = filled(&path, 9);
+    let calendar = store.calendar().unwrap();
+    let berlin = zone("Europe/Berlin");
+    // Moved on more than once, some to their end.
+    for day in [0, 1, 200, 2_000] {
+        let after = Timestamp::from_seconds(1_680_000_000 + day * DAY);
+        for later in 0..3 {
+            calendar
+                .alarms(after.plus_seconds(later * 7_200), 10, &berlin)
+                .unwrap();
+        }
+        clean(&store);
+    }
+    let count = |table: &str| -> i64 {
+        let conn = rusqlite::Connection::open(&path).unwrap();
+        conn.query_row(&format!("SELECT count(*) FROM {table}"), [], |r| r.get(0))
+            .unwrap()
+    };
+    assert!(count("alarm WHERE kind >= 2") > 45);
+    assert!(count("alarm WHERE kind = 3 AND at < 9223372036854775807") > 5);
+    let all = uids(&calendar);
+    let (former, latter) = all.split_at(all.len() / 2);
+    for (uid, _) in former {
+        calendar
+            .save(&event(uid, "DTSTART:20240510T101500Z\r\n"))
+            .unwrap();
+    }
+    clean(&store);
+    for (uid, _) in former.iter().chain(latter) {
+        calendar.remove(uid).unwrap();
+    }
+    assert_eq!((count("series"), count("alarm")), (0, 0));
+    clean(&store);
+    for (uid, _) in latter {
+        calendar.restore(uid).unwrap();
+    }
+    clean(&store);
+    compare(
+        &calendar,
+        Timestamp::from_seconds(1_690_000_000),
+        40,
+        &berlin,
+    );
+}
