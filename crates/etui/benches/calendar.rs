@@ -1,15 +1,16 @@
 //! Calendars: ranges, alarms and the date book, as an application asks for them.
 //!
-//! `cargo bench -p etui --bench calendar`
+//! `cargo bench -p etui --bench calendar [-- ranges|alarms|date_book]`
 //!
 //! Times are medians of a call, its transaction included; every range is another one, drawn by a
-//! fixed seed. Warm: the file is in the page cache and every series was asked for before.
+//! fixed seed. Warm: the file is in the page cache and every series was asked for before. The
+//! slowest of 100 weeks is that with the longest median of five calls.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 #![allow(missing_docs)]
 
 use std::hint::black_box;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::time::{Duration, Instant};
 
 use etui::calendar::time::{Timestamp, Zone};
@@ -24,13 +25,36 @@ const DAY: i64 = 86_400;
 const A_DAY: u32 = 10;
 /// Calls that are timed.
 const TIMED: usize = 400;
+/// Weeks of which the slowest is told, and how often each is asked for.
+const WEEKS: usize = 100;
+const EACH: usize = 5;
+/// Days in a hundred years, and the day in their middle: 2026-11-21.
+const CENTURY: i64 = 36_525;
+const TODAY: i64 = 20_778;
 
 fn main() {
+    let parts = [
+        ("ranges", ranges as fn()),
+        ("alarms", alarms),
+        ("date_book", date_book),
+    ];
+    let wanted: Vec<String> = std::env::args().skip(1).collect();
+    let is_wanted = |name: &str| {
+        let mut names = wanted.iter().filter(|w| !w.starts_with('-')).peekable();
+        names.peek().is_none() || names.any(|w| w == name)
+    };
+    for (_, part) in parts.iter().filter(|(name, _)| is_wanted(name)) {
+        part();
+        println!();
+    }
+}
+
+fn ranges() {
     println!(
         "{:<58} {:>10} {:>10} {:>8}",
         "one call", "median", "p95", "answer"
     );
-    let mut weeks = Vec::new();
+    let mut medians = Vec::new();
     for years in [1, 10, 40] {
         let (_dir, store) = store();
         let calendar = store.calendar().unwrap();
@@ -41,15 +65,15 @@ fn main() {
         fill(&calendar, span, u64::from(years * 365 * A_DAY), |s| {
             s != Shape::Recurring
         });
-        let row = ranges(&calendar, span.first_day, i64::from(span.days) - 7, 7);
-        weeks.push(row.0);
+        let row = weeks_of(&calendar, span.first_day, i64::from(span.days) - 7);
+        medians.push(row.0);
         tell(
             &format!("a week of {years} years, {A_DAY} events a day"),
             row,
         );
     }
-    let base = weeks[1].as_secs_f64();
-    let of_base: Vec<_> = weeks
+    let base = medians[1].as_secs_f64();
+    let of_base: Vec<_> = medians
         .iter()
         .map(|w| format!("{:.2}", w.as_secs_f64() / base))
         .collect();
@@ -70,20 +94,17 @@ fn main() {
             ..Span::years(1)
         };
         fill(&calendar, endless, 1_000, |_| true);
-        let row = ranges(&calendar, span.first_day, i64::from(span.days) - 7, 7);
+        let row = weeks_of(&calendar, span.first_day, i64::from(span.days) - 7);
         tell(
             &format!("the same of {years} years with 1,000 unending series"),
             row,
         );
-        let today = 20_778;
-        let row = ranges(&calendar, today - 36_525, 2 * 36_525, 7);
+        let row = weeks_of(&calendar, TODAY - CENTURY, 2 * CENTURY);
         tell("   a week within 100 years of today", row);
+        let (time, answer) = slowest(&calendar, TODAY - CENTURY, 2 * CENTURY);
+        let what = format!("   the slowest of {WEEKS} such weeks");
+        println!("{what:<58} {time:>10.1?} {:>10} {answer:>8}", "");
     }
-    println!();
-
-    alarms();
-    println!();
-    date_book();
 }
 
 fn store() -> (tempfile::TempDir, Store) {
@@ -124,22 +145,50 @@ fn timed(mut call: impl FnMut(usize) -> usize) -> Row {
     )
 }
 
-fn ranges(calendar: &Calendar<'_>, first_day: i64, days: i64, length: i64) -> Row {
-    let berlin = Zone::named("Europe/Berlin").unwrap();
+/// Weeks that begin on one of so many days, drawn at random; whatever they hold was asked for once.
+fn weeks(
+    calendar: &Calendar<'_>,
+    first_day: i64,
+    days: i64,
+) -> impl Iterator<Item = Range<Timestamp>> {
+    let at = |day: i64| Timestamp::from_seconds(day * DAY);
+    let all = at(first_day)..at(first_day + days);
+    calendar.between_at_most(all, &berlin(), 1).unwrap();
     let mut rng = SplitMix64::new(5);
-    // Whatever was saved is asked for once.
-    let all =
-        |from: i64, to: i64| Timestamp::from_seconds(from * DAY)..Timestamp::from_seconds(to * DAY);
-    calendar
-        .between(all(first_day, first_day + days), &berlin)
-        .unwrap();
-    timed(|_| {
+    std::iter::repeat_with(move || {
         let day = first_day + i64::try_from(rng.next_u64() % days.unsigned_abs()).unwrap();
-        calendar
-            .between(all(day, day + length), &berlin)
-            .unwrap()
-            .len()
+        at(day)..at(day + 7)
     })
+}
+
+fn weeks_of(calendar: &Calendar<'_>, first_day: i64, days: i64) -> Row {
+    let berlin = berlin();
+    let mut weeks = weeks(calendar, first_day, days);
+    timed(|_| {
+        let week = weeks.next().unwrap();
+        calendar.between(week, &berlin).unwrap().len()
+    })
+}
+
+/// The time of the slowest week, and how much is in it.
+fn slowest(calendar: &Calendar<'_>, first_day: i64, days: i64) -> (Duration, usize) {
+    let berlin = berlin();
+    let ask = |week: &Range<Timestamp>| {
+        let begin = Instant::now();
+        let answer = black_box(calendar.between(week.clone(), &berlin).unwrap());
+        (begin.elapsed(), answer.len())
+    };
+    let median = |week: Range<Timestamp>| {
+        let mut asked: Vec<_> = (0..EACH).map(|_| ask(&week)).collect();
+        asked.sort();
+        asked[EACH / 2]
+    };
+    let weeks = weeks(calendar, first_day, days);
+    weeks.take(WEEKS).map(median).max().unwrap()
+}
+
+fn berlin() -> Zone {
+    Zone::named("Europe/Berlin").unwrap()
 }
 
 fn tell(what: &str, (median, tail, answer): Row) {
@@ -147,7 +196,7 @@ fn tell(what: &str, (median, tail, answer): Row) {
 }
 
 fn alarms() {
-    let berlin = Zone::named("Europe/Berlin").unwrap();
+    let berlin = berlin();
     for count in [1_600, 12_800, 102_400] {
         let (_dir, store) = store();
         let calendar = store.calendar().unwrap();

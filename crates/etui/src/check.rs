@@ -216,6 +216,7 @@ impl Store {
     /// Whatever writing reports.
     pub fn repair(&self) -> Result<()> {
         self.write(|conn| self.rederive(conn))?;
+        self.known_series.forget();
         self.rebuild_index()
     }
 

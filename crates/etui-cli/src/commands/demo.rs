@@ -393,7 +393,7 @@ fn names(found: &[Entry]) -> String {
 
 /// `12: Jour fixe, Lunch, ...`
 fn titles(found: &[Occurrence]) -> String {
-    some_of(found.iter().map(|o| o.title.as_str()).collect(), "nothing")
+    some_of(found.iter().map(|o| &*o.title).collect(), "nothing")
 }
 
 /// How many there are, and the first two; `nobody` for none.

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::Calendar;
+use super::range::{Told, takes_time};
 use super::record::{Record, Status};
 use super::time::{Timestamp, Zone};
 use crate::collection::Reader;
@@ -44,16 +45,18 @@ impl Reader<'_, Record> {
             if range.start >= range.end {
                 return Ok(());
             }
-            let mut once = Vec::new();
-            self.once(&range, viewer, &mut once)?;
-            for occurrence in once.iter().filter(|o| o.is_busy()) {
-                take(&occurrence.during, occurrence.status);
-            }
-            self.each_series(&range, |_, known| {
-                for instance in known.series.between(range.clone(), viewer) {
-                    let component = known.components.get(instance.component);
-                    if let Some(c) = component.filter(|c| c.takes_time()) {
-                        take(&instance.during, c.status);
+            self.each(&range, viewer, |_, told| match told {
+                Told::Once(stored, during) => {
+                    if takes_time(stored.kind(), stored.is_transparent(), stored.status) {
+                        take(&during, stored.status);
+                    }
+                }
+                Told::Series(known) => {
+                    for instance in known.series.between(range.clone(), viewer) {
+                        let component = known.components.get(instance.component);
+                        if let Some(c) = component.filter(|c| c.takes_time()) {
+                            take(&instance.during, c.status);
+                        }
                     }
                 }
             })

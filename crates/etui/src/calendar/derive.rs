@@ -7,6 +7,8 @@
 //! ```text
 //! times := VTIMEZONE* component+      iCalendar; of each component times, title, place, status,
 //!                                     TRANSP and alarms; zones that have no name elsewhere
+//!        | 1:u8 summary               of what happens once (`once`); its alarms stand in `alarm`,
+//!                                     as those of what is told by the list
 //! ```
 
 use std::collections::HashSet;
@@ -14,6 +16,7 @@ use std::collections::HashSet;
 use super::alarms::due;
 use super::ics::Kind;
 use super::moment;
+use super::once;
 use super::record::{Action, Alarm, Item, Record, Trigger};
 use super::record::{escaped, written};
 use super::recurrence::{End, Extra, Instance, Series, Timing};
@@ -26,37 +29,7 @@ use crate::collection::{Derived, Deriving};
 
 /// Derives what is stored of `record`.
 pub(super) fn derive(record: &Record, _: &Deriving<'_>) -> Derived {
-    let main = record.main();
-    let first = main.timing.as_ref().and_then(first_instance);
-    let is_simple = record.items().len() == 1 && main.timing.as_ref().is_none_or(is_once);
-    let once = first.as_ref().filter(|_| is_simple).filter(|i| is_short(i));
-    let mut times = Times::default();
-    match (once, main.timing.is_some() || record.items().len() > 1) {
-        (Some(instance), _) => times.alarms = due::of_item(main, Some(instance)),
-        (None, true) => {
-            times.series = Some(series(record, first.as_ref().filter(|_| is_simple)));
-        }
-        (None, false) => times.alarms = due::of_item(main, None),
-    }
-    if let Some(first) = first.as_ref().filter(|_| !times.alarms.is_empty()) {
-        times.rules = due::rules(first);
-    }
-    let (start, end) = match first {
-        Some(first) => (Some(first.start), Some(first.end)),
-        None => (main.start.clone(), None),
-    };
-    let summary = Summary {
-        kind: main.kind,
-        title: main.summary.clone().unwrap_or_default(),
-        place: main.location.clone().unwrap_or_default(),
-        recurs: record.items().any(Item::recurs),
-        alarms: record.items().any(|i| !i.alarms.is_empty()),
-        status: main.status,
-        transparent: main.transparent,
-        in_series: times.series.is_some(),
-        start,
-        end,
-    };
+    let (summary, times) = said(record);
     let mut keys = KeyWriter::default();
     // First: what stands in tables must be told, however much is to be searched.
     times.push(&mut keys);
@@ -67,6 +40,41 @@ pub(super) fn derive(record: &Record, _: &Deriving<'_>) -> Derived {
         summary: summary.encode(),
         times,
     }
+}
+
+/// What the list shows of a record, and its rows in the tables of times.
+pub(super) fn said(record: &Record) -> (Summary, Times) {
+    let main = record.main();
+    let first = main.timing.as_ref().and_then(first_instance);
+    let is_simple = record.items().len() == 1 && main.timing.as_ref().is_none_or(is_once);
+    let once = first.as_ref().filter(|_| is_simple).filter(|i| is_short(i));
+    let has_time = main.timing.is_some() || record.items().len() > 1;
+    let summary = Summary {
+        kind: main.kind,
+        title: main.summary.clone().unwrap_or_default(),
+        place: main.location.clone().unwrap_or_default(),
+        recurs: record.items().any(Item::recurs),
+        alarms: record.items().any(|i| !i.alarms.is_empty()),
+        status: main.status,
+        transparent: main.transparent,
+        in_series: once.is_none() && has_time,
+        start: match &first {
+            Some(first) => Some(first.start.clone()),
+            None => main.start.clone(),
+        },
+        end: first.as_ref().map(|first| first.end.clone()),
+    };
+    let mut times = match summary.in_series {
+        true => in_series(record, first.as_ref().filter(|_| is_simple), &summary),
+        false => Times {
+            alarms: due::of_item(main, once),
+            ..Times::default()
+        },
+    };
+    if let Some(first) = first.as_ref().filter(|_| !times.alarms.is_empty()) {
+        times.rules = due::rules(first);
+    }
+    (summary, times)
 }
 
 fn search_keys(record: &Record, keys: &mut KeyWriter) {
@@ -123,9 +131,9 @@ fn first_instance(timing: &Timing) -> Option<Instance> {
         .next()
 }
 
-/// The row of a record that the list does not tell of; `first` if it happens once.
-fn series(record: &Record, once: Option<&Instance>) -> times::Series {
-    let (first, until) = match once {
+/// The row of a record that the list does not tell of; `single` if it happens once.
+fn in_series(record: &Record, single: Option<&Instance>, summary: &Summary) -> Times {
+    let (first, until) = match single {
         // From wherever it is looked at.
         Some(instance) => (
             instance
@@ -143,15 +151,29 @@ fn series(record: &Record, once: Option<&Instance>) -> times::Series {
             }
         }
     };
-    times::Series {
+    let timing = record.main().timing.as_ref();
+    if let Some(instance) = single.filter(|i| timing.is_some_and(|t| once::is_told(t, i))) {
+        return Times {
+            series: Some(times::Series {
+                first,
+                until,
+                alarm: None,
+                times: once::encode(summary),
+            }),
+            alarms: due::of_item(record.main(), Some(instance)),
+            ..Times::default()
+        };
+    }
+    let alarms = record.items().flat_map(|i| &i.alarms);
+    let series = times::Series {
         first,
         until,
-        alarm: record
-            .items()
-            .flat_map(|i| &i.alarms)
-            .map(|alarm| earliest(alarm, first))
-            .min(),
+        alarm: alarms.map(|alarm| earliest(alarm, first)).min(),
         times: times_of(record),
+    };
+    Times {
+        series: Some(series),
+        ..Times::default()
     }
 }
 
@@ -166,7 +188,7 @@ fn earliest(alarm: &Alarm, first: i64) -> i64 {
 }
 
 /// The lines of a record that say when.
-fn times_of(record: &Record) -> Vec<u8> {
+pub(super) fn times_of(record: &Record) -> Vec<u8> {
     let mut lines = Lines::default();
     record.items().for_each(|item| lines.component(item));
     let starts = record.items().filter_map(|i| i.start.as_ref());

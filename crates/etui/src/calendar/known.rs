@@ -2,14 +2,22 @@
 //! asking it for a week.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use rusqlite::Connection;
+
+use super::endless::Endless;
 use super::ics::Kind;
+use super::moment::Named;
+use super::once;
 use super::range::takes_time;
 use super::record::{Alarm, Item, Record, Status, Trigger};
-use super::recurrence::{Replaces, Series};
+use super::recurrence::{End, Replaces, Series, Timing};
+use super::summary::Stored;
 use super::time::{Time, Timestamp};
 use super::zones::{Definition, Zones};
+use crate::error::Result;
 
 /// Series that are kept.
 const MOST: usize = 16_384;
@@ -34,8 +42,8 @@ pub(super) struct Component {
     /// Its place in the record.
     pub(super) place: usize,
     pub(super) kind: Kind,
-    pub(super) title: String,
-    pub(super) location: String,
+    pub(super) title: Arc<str>,
+    pub(super) location: Arc<str>,
     pub(super) status: Option<Status>,
     pub(super) transparent: bool,
     pub(super) start: Time,
@@ -47,7 +55,10 @@ pub(super) struct Component {
 
 impl Known {
     /// Reads the text of a row; `None` if it is none that this library wrote.
-    fn read(times: &[u8]) -> Option<Self> {
+    pub(super) fn read(times: &[u8]) -> Option<Self> {
+        if let Some(stored) = once::read(times, &mut Named::default()) {
+            return Self::once(times, &stored);
+        }
         let mut zones = Zones::new();
         let mut rest = times;
         const END: &[u8] = b"END:VTIMEZONE\r\n";
@@ -66,6 +77,32 @@ impl Known {
             components: components
                 .filter_map(|(place, item)| Component::new(place, item))
                 .collect(),
+        })
+    }
+
+    /// What happens once.
+    fn once(times: &[u8], stored: &Stored<'_>) -> Option<Self> {
+        let start = stored.start.clone()?;
+        let timing = Timing {
+            end: End::At(stored.end.clone()?),
+            ..Timing::once(start.clone())
+        };
+        Some(Self {
+            times: times.into(),
+            series: Series::new(&[timing]),
+            recurs: false,
+            components: vec![Component {
+                place: 0,
+                kind: stored.kind(),
+                title: stored.title().into(),
+                location: stored.place().into(),
+                status: stored.status,
+                transparent: stored.is_transparent(),
+                start,
+                replaces: None,
+                alarms: Vec::new(),
+                acknowledged: None,
+            }],
         })
     }
 
@@ -97,8 +134,8 @@ impl Component {
         Some(Self {
             place,
             kind: item.kind,
-            title: item.summary.clone().unwrap_or_default(),
-            location: item.location.clone().unwrap_or_default(),
+            title: item.summary.as_deref().map(Arc::from).unwrap_or_default(),
+            location: item.location.as_deref().map(Arc::from).unwrap_or_default(),
             status: item.status,
             transparent: item.transparent,
             start: timing.start.clone(),
@@ -114,7 +151,10 @@ impl Component {
 
 /// The series of a store that were asked for.
 #[derive(Debug, Default)]
-pub(crate) struct KnownSeries(Mutex<State>);
+pub(crate) struct KnownSeries {
+    made: Mutex<State>,
+    endless: Endless,
+}
 
 /// Two generations: when the younger is full it becomes the older one, and what nobody asked for
 /// since the last time goes.
@@ -141,7 +181,7 @@ impl State {
 impl KnownSeries {
     /// What the row of a record says; `None` if nothing that is understood.
     pub(super) fn get(&self, record: i64, times: &[u8]) -> Option<Arc<Known>> {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         let is_it = |known: &&Arc<Known>| *known.times == *times;
         if let Some(known) = state.young.get(&record).filter(is_it) {
             return Some(Arc::clone(known));
@@ -153,10 +193,27 @@ impl KnownSeries {
         state.keep(record, &known);
         Some(known)
     }
+
+    /// Calls `visit` with each series of a calendar that goes on for ever and may have to do with
+    /// a range.
+    pub(super) fn endless(
+        &self,
+        conn: &Connection,
+        collection: i64,
+        range: &Range<i64>,
+        visit: impl FnMut(i64, &Known),
+    ) -> Result<()> {
+        self.endless.each(self, conn, collection, range, visit)
+    }
+
+    /// Forgets what is not compared with its row each time: rows changed, and no record did.
+    pub(crate) fn forget(&self) {
+        self.endless.forget();
+    }
 }
 
 /// About how many bytes are made of a row: a zone of its own has a table of its changes.
-fn weight(times: &[u8]) -> usize {
+pub(super) fn weight(times: &[u8]) -> usize {
     let zone = if times.starts_with(b"BEGIN:VTIMEZONE") {
         16 << 10
     } else {

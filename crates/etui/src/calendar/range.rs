@@ -4,17 +4,20 @@
 //!
 //! - the list, from a day (nothing that is told by it alone lasts longer) and the reach of the
 //!   earth's zones before the range to that reach behind it;
-//! - the rows of `series` that are not over before the range and begin before its end, each of
-//!   which is asked for its instances in the range, wherever that lies.
+//! - the rows of `series` that are not over before the range and begin before its end. What happens
+//!   once is told by its row; what recurs is asked for its instances in the range, wherever that
+//!   lies.
 //!
 //! Instants are made from what clocks show and the zones as they are known now.
 
 use std::ops::{ControlFlow, Range};
+use std::sync::Arc;
 
 use super::Calendar;
 use super::ics::Kind;
 use super::known::Known;
 use super::moment::{self, Named, REACH};
+use super::once;
 use super::record::{Record, Status};
 use super::summary::Stored;
 use super::time::{Time, Timestamp, Zone};
@@ -41,9 +44,9 @@ pub struct Occurrence {
     /// The same as instants, seen from the zone that was asked for.
     pub during: Range<Timestamp>,
     /// Its title; empty when it has none.
-    pub title: String,
+    pub title: Arc<str>,
     /// Where; empty when nothing is said of that.
-    pub place: String,
+    pub place: Arc<str>,
     /// How far it has come.
     pub status: Option<Status>,
     /// Whether it takes up no time.
@@ -122,53 +125,61 @@ impl Reader<'_, Record> {
         }
         self.told(|| {
             let mut found = Vec::new();
-            self.once(&range, viewer, &mut found)?;
-            self.of_series(&range, viewer, limit, &mut found)?;
-            // They are large: the keys are sorted, and each is moved once.
-            found.sort_by_cached_key(|o| (o.during.start, o.during.end, o.record, o.component));
-            found.truncate(limit);
-            Ok(found)
+            self.each(&range, viewer, |record, told| match told {
+                Told::Once(stored, during) => found.extend(once_of(record, stored, during)),
+                Told::Series(known) => series_of(record, known, &range, viewer, limit, &mut found),
+            })?;
+            Ok(in_order(found, limit))
         })
     }
 
-    /// What the list tells of.
-    pub(super) fn once(
+    /// All that may have to do with a range.
+    pub(super) fn each(
         &self,
         range: &Range<Timestamp>,
         viewer: &Zone,
-        found: &mut Vec<Occurrence>,
+        mut visit: impl FnMut(i64, Told<'_>),
+    ) -> Result<()> {
+        let mut zones = Named::default();
+        self.each_listed(range, &mut zones, |record, stored| {
+            if let Some(during) = during(&stored, range, viewer) {
+                visit(record, Told::Once(stored, during));
+            }
+        })?;
+        let bounds = range.start.seconds()..range.end.seconds();
+        times::within(self.conn, self.collection, &bounds, |record, times| {
+            if let Some(stored) = once::read(times, &mut zones) {
+                if let Some(during) = during(&stored, range, viewer) {
+                    visit(record, Told::Once(stored, during));
+                }
+            } else if let Some(known) = self.store.known_series.get(record, times) {
+                visit(record, Told::Series(&known));
+            }
+        })?;
+        let known = &self.store.known_series;
+        known.endless(self.conn, self.collection, &bounds, |record, known| {
+            visit(record, Told::Series(known));
+        })
+    }
+
+    /// What the list tells of, and may have to do with a range.
+    fn each_listed(
+        &self,
+        range: &Range<Timestamp>,
+        zones: &mut Named,
+        mut visit: impl FnMut(i64, Stored<'_>),
     ) -> Result<()> {
         let from = moment::place(range.start.seconds().saturating_sub(SHORT + REACH));
         let to = moment::place(range.end.seconds().saturating_add(REACH));
-        let mut zones = Named::default();
         let first = list::place(&from, 0);
         list::walk(self.conn, self.collection, &first, false, |block| {
             let begin = block.before(&from, i64::MIN);
             let end = block.before(&to, i64::MIN);
             let entries = block.ids().zip(block.summaries());
             for (id, summary) in entries.take(end).skip(begin) {
-                let stored = Stored::read(summary, &mut zones);
-                if stored.in_series() {
-                    continue;
-                }
-                let (Some(start), Some(last)) = (&stored.start, &stored.end) else {
-                    continue;
-                };
-                let during = start.at(viewer)..last.at(viewer);
-                if touches(&during, range) {
-                    found.push(Occurrence {
-                        record: RecordId(id),
-                        kind: stored.kind(),
-                        component: 0,
-                        instance: None,
-                        start: start.clone(),
-                        end: last.clone(),
-                        during,
-                        title: stored.title(),
-                        place: stored.place(),
-                        status: stored.status,
-                        transparent: stored.is_transparent(),
-                    });
+                let stored = Stored::read(summary, zones);
+                if !stored.in_series() {
+                    visit(id, stored);
                 }
             }
             Ok(match end < block.len() {
@@ -177,49 +188,105 @@ impl Reader<'_, Record> {
             })
         })
     }
+}
 
-    /// What recurs, or is long.
-    fn of_series(
-        &self,
-        range: &Range<Timestamp>,
-        viewer: &Zone,
-        limit: usize,
-        found: &mut Vec<Occurrence>,
-    ) -> Result<()> {
-        self.each_series(range, |record, known| {
-            for instance in known.series.between(range.clone(), viewer).take(limit) {
-                let Some(component) = known.components.get(instance.component) else {
-                    continue;
-                };
-                found.push(Occurrence {
-                    record: RecordId(record),
-                    kind: component.kind,
-                    component: component.place,
-                    instance: known.recurs.then_some(instance.id),
-                    start: instance.start,
-                    end: instance.end,
-                    during: instance.during,
-                    title: component.title.clone(),
-                    place: component.location.clone(),
-                    status: component.status,
-                    transparent: component.transparent,
-                });
-            }
-        })
+/// The first `limit` by their start. They are large: their places are sorted, and each is moved
+/// once.
+fn in_order(found: Vec<Occurrence>, limit: usize) -> Vec<Occurrence> {
+    // Start and place in one number.
+    let start = |o: &Occurrence| (o.during.start.seconds() - Timestamp::MIN.seconds()) as u128;
+    let mut places: Vec<u128> = (found.iter().zip(0..))
+        .map(|(o, place): (_, u128)| start(o) << 64 | place)
+        .collect();
+    places.sort_unstable();
+    let key = |place: &u128| {
+        let o = found.get(*place as u64 as usize);
+        o.map(|o| (o.during.end, o.record, o.component))
+    };
+    for together in places.chunk_by_mut(|a, b| a >> 64 == b >> 64) {
+        if together.len() > 1 {
+            together.sort_by_key(key);
+        }
     }
+    places.truncate(limit);
+    let mut found: Vec<Option<Occurrence>> = found.into_iter().map(Some).collect();
+    let take = |place: u128| found.get_mut(place as u64 as usize)?.take();
+    let mut all = Vec::with_capacity(places.len());
+    all.extend(places.into_iter().filter_map(take));
+    all
+}
 
-    /// The series that may have to do with a range.
-    pub(super) fn each_series(
-        &self,
-        range: &Range<Timestamp>,
-        mut visit: impl FnMut(i64, &Known),
-    ) -> Result<()> {
-        let bounds = range.start.seconds()..range.end.seconds();
-        times::within(self.conn, self.collection, bounds, |record, times| {
-            if let Some(known) = self.store.known_series.get(record, times) {
-                visit(record, &known);
-            }
-        })
+/// What may have to do with a range.
+pub(super) enum Told<'a> {
+    /// It happens once, then, in the range.
+    Once(Stored<'a>, Range<Timestamp>),
+    /// To be asked for its instances.
+    Series(&'a Known),
+}
+
+/// When something that happens once is in a range.
+pub(super) fn during(
+    stored: &Stored<'_>,
+    range: &Range<Timestamp>,
+    viewer: &Zone,
+) -> Option<Range<Timestamp>> {
+    let during = stored.start.as_ref()?.at(viewer)..stored.end.as_ref()?.at(viewer);
+    touches(&during, range).then_some(during)
+}
+
+fn once_of(record: i64, stored: Stored<'_>, during: Range<Timestamp>) -> Option<Occurrence> {
+    Some(Occurrence {
+        record: RecordId(record),
+        kind: stored.kind(),
+        component: 0,
+        instance: None,
+        during,
+        title: shared(stored.title),
+        place: shared(stored.place),
+        status: stored.status,
+        transparent: stored.is_transparent(),
+        start: stored.start?,
+        end: stored.end?,
+    })
+}
+
+fn shared(text: &[u8]) -> Arc<str> {
+    match text {
+        [] => Arc::default(),
+        text => Arc::from(String::from_utf8_lossy(text)),
+    }
+}
+
+fn series_of(
+    record: i64,
+    known: &Known,
+    range: &Range<Timestamp>,
+    viewer: &Zone,
+    limit: usize,
+    found: &mut Vec<Occurrence>,
+) {
+    // Not `take`: it would move the instances' state, which is large.
+    let mut instances = known.series.between(range.clone(), viewer);
+    for _ in 0..limit {
+        let Some(instance) = instances.next() else {
+            return;
+        };
+        let Some(component) = known.components.get(instance.component) else {
+            continue;
+        };
+        found.push(Occurrence {
+            record: RecordId(record),
+            kind: component.kind,
+            component: component.place,
+            instance: known.recurs.then_some(instance.id),
+            start: instance.start,
+            end: instance.end,
+            during: instance.during,
+            title: Arc::clone(&component.title),
+            place: Arc::clone(&component.location),
+            status: component.status,
+            transparent: component.transparent,
+        });
     }
 }
 

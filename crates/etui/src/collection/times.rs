@@ -37,7 +37,8 @@
 //! Where an alarm stands was found by the rules of its zone. `meta` has for each such zone a digest
 //! of those rules, so that it is known when they are others now.
 
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
+use std::sync::LazyLock;
 
 use rusqlite::{Connection, OptionalExtension};
 
@@ -50,6 +51,9 @@ pub(crate) const SHORT: i64 = 86_400;
 
 /// How long a series of a class lasts at the most, in days; those of the last class for ever.
 const CLASSES: [i64; 11] = [2, 4, 8, 16, 32, 128, 512, 2_048, 8_192, 65_536, 524_288];
+
+/// The class of what lasts longer.
+const LAST_CLASS: i64 = CLASSES.len() as i64;
 
 /// The kind of a series' alarm at a moment of all the world; the next one: as local time.
 pub(crate) const OF_SERIES: i64 = 2;
@@ -104,8 +108,8 @@ impl Series {
     fn class(&self) -> i64 {
         let length = self.until.saturating_sub(self.first);
         let fits = |days: &i64| length <= days * 86_400;
-        let class = CLASSES.iter().position(fits).unwrap_or(CLASSES.len());
-        i64::try_from(class).unwrap_or(0)
+        let class = CLASSES.iter().position(fits);
+        class.map_or(LAST_CLASS, |class| class as i64)
     }
 
     /// Class and first, as keys and alarms tell them.
@@ -305,25 +309,66 @@ pub(crate) fn counts(conn: &Connection) -> Result<[i64; 2]> {
     )?)
 }
 
-/// Calls `visit` with the record and times of each series that may have to do with a range.
+/// Calls `visit` with the record and times of each series that may have to do with a range, but
+/// for those of the last class ([`unending`]).
 pub(crate) fn within(
     conn: &Connection,
     collection: i64,
-    range: Range<i64>,
+    range: &Range<i64>,
     mut visit: impl FnMut(i64, &[u8]),
 ) -> Result<()> {
+    static WITHIN: LazyLock<String> = LazyLock::new(|| {
+        let lengths = CLASSES.iter().map(|days| days * 86_400);
+        let classes: Vec<String> = (0..)
+            .zip(lengths)
+            .map(|(n, length): (i64, i64)| format!("({n}, {length})"))
+            .collect();
+        format!(
+            "WITH c (class, length) AS (VALUES {}) \
+             SELECT s.record, s.times FROM c CROSS JOIN series s \
+             WHERE s.collection = ?1 AND s.class = c.class \
+               AND s.first >= ?2 - c.length AND s.first < ?3 AND s.until >= ?2",
+            classes.join(", ")
+        )
+    });
+    let mut statement = conn.prepare_cached(&WITHIN)?;
+    let mut rows = statement.query((collection, range.start, range.end))?;
+    while let Some(row) = rows.next()? {
+        visit(row.get(0)?, row.get_ref(1)?.as_blob().unwrap_or_default());
+    }
+    Ok(())
+}
+
+/// A series of the last class.
+pub(crate) struct Unending<'r> {
+    pub(crate) record: i64,
+    pub(crate) first: i64,
+    pub(crate) until: i64,
+    pub(crate) times: &'r [u8],
+}
+
+/// Calls `visit` with the series of the last class that begin in a range, in that order.
+pub(crate) fn unending(
+    conn: &Connection,
+    collection: i64,
+    first: Range<i64>,
+    mut visit: impl FnMut(Unending<'_>) -> ControlFlow<()>,
+) -> Result<()> {
     let mut statement = conn.prepare_cached(
-        "SELECT record, times FROM series \
-         WHERE collection = ?1 AND class = ?2 AND first >= ?3 AND first < ?4 AND until >= ?5",
+        "SELECT record, first, until, times FROM series \
+         WHERE collection = ?1 AND class = ?2 AND first >= ?3 AND first < ?4 \
+         ORDER BY first",
     )?;
-    for (class, days) in (0i64..).zip(CLASSES.into_iter().map(Some).chain([None])) {
-        let since = match days {
-            Some(days) => range.start.saturating_sub(days * 86_400),
-            None => i64::MIN,
+    let mut rows = statement.query((collection, LAST_CLASS, first.start, first.end))?;
+    while let Some(row) = rows.next()? {
+        let unending = Unending {
+            record: row.get(0)?,
+            first: row.get(1)?,
+            until: row.get(2)?,
+            times: row.get_ref(3)?.as_blob().unwrap_or_default(),
         };
-        let mut rows = statement.query((collection, class, since, range.end, range.start))?;
-        while let Some(row) = rows.next()? {
-            visit(row.get(0)?, row.get_ref(1)?.as_blob().unwrap_or_default());
+        if visit(unending).is_break() {
+            break;
         }
     }
     Ok(())

@@ -289,20 +289,88 @@ impl<'s> Stream<'s> {
     }
 }
 
-/// Where the instances of a series stand, by their instants, each once.
-pub(super) struct Ids<'s> {
+/// The walks of some rules. Nearly always there is one, which takes no memory of its own.
+struct Streams<'s> {
+    first: Option<Stream<'s>>,
+    others: Vec<Stream<'s>>,
+}
+
+impl<'s> Streams<'s> {
+    fn new(all: &'s [Limited], from: i64, to: i64, zone: &Zone) -> Self {
+        let mut all = all.iter().map(|l| Stream::new(l, from, to, zone));
+        Self {
+            first: all.next(),
+            others: all.collect(),
+        }
+    }
+
+    /// Where they stand.
+    fn heads(&self) -> impl Iterator<Item = i64> {
+        self.first.iter().chain(&self.others).filter_map(|s| s.head)
+    }
+
+    fn pass(&mut self, wall: i64, zone: &Zone) {
+        for stream in self.first.iter_mut().chain(&mut self.others) {
+            stream.pass(wall, zone);
+        }
+    }
+
+    fn end(&mut self) {
+        self.first = None;
+        self.others.clear();
+    }
+}
+
+/// Local times of rules and dates, in order.
+struct Walls<'s> {
     main: &'s Main,
     zone: &'s Zone,
-    rules: Vec<Stream<'s>>,
-    except_rules: Vec<Stream<'s>>,
+    rules: Streams<'s>,
+    /// `EXRULE`, seldom there.
+    except_rules: Option<Box<Streams<'s>>>,
+    /// The next extra.
+    extra: usize,
+}
+
+/// Where the instances of a series stand, by their instants, each once.
+pub(super) struct Ids<'s> {
+    walls: Walls<'s>,
     order: InOrder<Option<usize>>,
     /// From the rules, when extras are joined by instants.
     head: Option<Id>,
-    extra: usize,
     /// Bounds by instants; the second is not included.
     from: i64,
     to: i64,
     passed: Option<i64>,
+}
+
+impl Walls<'_> {
+    /// The next local time of the rules, and of the extras if those are told apart by it.
+    fn next(&mut self) -> Option<(i64, Option<usize>)> {
+        let by_wall = self.main.start.zone().is_none();
+        for _ in 0..MAX_EXCEPTED {
+            let extra = self
+                .main
+                .extras
+                .get(self.extra)
+                .filter(|_| by_wall)
+                .map(|e| e.wall);
+            let rule = self.rules.heads().min();
+            let wall = rule.into_iter().chain(extra).min()?;
+            self.rules.pass(wall, self.zone);
+            if let Some(except_rules) = &mut self.except_rules {
+                except_rules.pass(wall - 1, self.zone);
+            }
+            let of_extra = extra == Some(wall);
+            let index = self.extra;
+            self.extra += usize::from(of_extra);
+            let mut excepted = self.except_rules.iter().flat_map(|r| r.heads());
+            if excepted.all(|head| head != wall) {
+                return Some((wall, of_extra.then_some(index)));
+            }
+        }
+        None
+    }
 }
 
 impl<'s> Ids<'s> {
@@ -316,22 +384,22 @@ impl<'s> Ids<'s> {
         let earlier = offset(from).min(offset(from.saturating_sub(SLACK)));
         let wall_from = from.saturating_add(earlier);
         let wall_to = to.saturating_add(SLACK);
-        let streams = |all: &'s [Limited]| -> Vec<Stream<'s>> {
-            all.iter()
-                .map(|l| Stream::new(l, wall_from, wall_to, zone))
-                .collect()
-        };
         let by_wall = main.start.zone().is_none();
         let first_key = if by_wall { wall_from } else { from };
         let first_key = first_key.saturating_sub(main.longer_extras);
-        let mut ids = Self {
+        let streams = |all: &'s [Limited]| Streams::new(all, wall_from, wall_to, zone);
+        let walls = Walls {
             main,
             zone,
             rules: streams(&main.rules),
-            except_rules: streams(&main.except_rules),
+            except_rules: (!main.except_rules.is_empty())
+                .then(|| Box::new(streams(&main.except_rules))),
+            extra: main.extras.partition_point(|e| e.key < first_key),
+        };
+        let mut ids = Self {
+            walls,
             order: InOrder::new(),
             head: None,
-            extra: main.extras.partition_point(|e| e.key < first_key),
             from,
             to,
             passed: None,
@@ -342,61 +410,30 @@ impl<'s> Ids<'s> {
         ids
     }
 
-    /// The next local time of the rules, and of the extras if those are told apart by it.
-    fn next_wall(&mut self) -> Option<(i64, Option<usize>)> {
-        let by_wall = self.main.start.zone().is_none();
-        for _ in 0..MAX_EXCEPTED {
-            let extra = self
-                .main
-                .extras
-                .get(self.extra)
-                .filter(|_| by_wall)
-                .map(|e| e.wall);
-            let heads = self.rules.iter().filter_map(|r| r.head);
-            let wall = heads.chain(extra).min()?;
-            let rule = self.rules.iter().any(|r| r.head == Some(wall));
-            for stream in &mut self.rules {
-                stream.pass(wall, self.zone);
-            }
-            for stream in &mut self.except_rules {
-                stream.pass(wall - 1, self.zone);
-            }
-            let of_extra = extra == Some(wall);
-            let index = self.extra;
-            self.extra += usize::from(of_extra);
-            let excepted = self.except_rules.iter().any(|r| r.head == Some(wall));
-            if !excepted && (rule || of_extra) {
-                return Some((wall, of_extra.then_some(index)));
-            }
-        }
-        None
-    }
-
     fn next_of_rules(&mut self) -> Option<Id> {
-        let mut order = std::mem::replace(&mut self.order, InOrder::new());
-        let placed = order.next(|| {
-            let (wall, item) = self.next_wall()?;
-            let resolved = self.zone.resolve(DateTime::from_seconds(wall));
+        let walls = &mut self.walls;
+        let placed = self.order.next(|| {
+            let (wall, item) = walls.next()?;
+            let resolved = walls.zone.resolve(DateTime::from_seconds(wall));
             Some(Placed {
                 at: resolved.at.seconds(),
                 wall,
                 skipped: resolved.skipped,
                 item,
             })
-        });
-        self.order = order;
-        placed.map(|p| Id {
-            wall: p.wall,
-            at: p.at,
-            extra: p.item,
+        })?;
+        Some(Id {
+            wall: placed.wall,
+            at: placed.at,
+            extra: placed.item,
         })
     }
 
     fn step(&mut self) -> Option<Id> {
-        if self.main.start.zone().is_none() {
+        if self.walls.main.start.zone().is_none() {
             return self.next_of_rules();
         }
-        let extra = self.main.extras.get(self.extra);
+        let extra = self.walls.main.extras.get(self.walls.extra);
         match (self.head, extra) {
             (Some(head), extra) if extra.is_none_or(|e| head.at < e.key) => {
                 self.head = self.next_of_rules();
@@ -406,9 +443,9 @@ impl<'s> Ids<'s> {
                 let id = Id {
                     wall: extra.wall,
                     at: extra.key,
-                    extra: Some(self.extra),
+                    extra: Some(self.walls.extra),
                 };
-                self.extra += 1;
+                self.walls.extra += 1;
                 Some(id)
             }
             (head, None) => head,
@@ -424,16 +461,19 @@ impl Iterator for Ids<'_> {
             let id = self.step()?;
             if id.at >= self.to {
                 // Nothing behind it comes earlier: not even what the clocks skip.
-                self.rules.clear();
-                self.extra = self.main.extras.len();
+                self.walls.rules.end();
+                self.walls.extra = self.walls.main.extras.len();
                 self.head = None;
                 self.order = InOrder::new();
                 return None;
             }
-            let key = self.main.key_of(id);
+            let key = self.walls.main.key_of(id);
             let again = self.passed == Some(key);
             self.passed = Some(key);
-            if !again && (id.at >= self.from || id.extra.is_some()) && !self.main.is_excepted(id) {
+            if !again
+                && (id.at >= self.from || id.extra.is_some())
+                && !self.walls.main.is_excepted(id)
+            {
                 return Some(id);
             }
         }

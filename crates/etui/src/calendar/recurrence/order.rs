@@ -39,6 +39,14 @@ impl<T> InOrder<T> {
         &mut self,
         mut pull: impl FnMut() -> Option<Placed<T>>,
     ) -> Option<Placed<T>> {
+        if self.late.is_empty() && self.ahead.is_none() && !self.over {
+            // Nothing is held back: nearly always.
+            match pull() {
+                None => self.over = true,
+                Some(placed) if placed.skipped => self.late.push_back(placed),
+                placed => return placed,
+            }
+        }
         while self.ahead.is_none() && !self.over && !self.is_settled() {
             match pull() {
                 None => self.over = true,

@@ -8,7 +8,7 @@
 
 use std::ops::Range;
 
-use super::ids::{Id, Ids, Main};
+use super::ids::{Ids, Main};
 use super::order::{InOrder, Placed};
 use super::timing::{Length, SLACK, Timing, like};
 use crate::calendar::time::{DateTime, Time, Timestamp, Zone};
@@ -196,7 +196,12 @@ pub struct Instances<'s> {
     series: &'s Series,
     viewer: &'s Zone,
     range: Range<Timestamp>,
-    stretches: Vec<(Stretch<'s>, Option<Instance>)>,
+    /// Those that go along with no change.
+    plain: Option<Stretch<'s>>,
+    /// The next of them, where others may come before it.
+    head: Option<Instance>,
+    /// Those that go along with one, and the next of each.
+    changed: Vec<(Stretch<'s>, Option<Instance>)>,
     /// Those that changes make, backwards by start.
     single: Vec<Instance>,
 }
@@ -206,10 +211,15 @@ struct Stretch<'s> {
     main: &'s Main,
     ids: Ids<'s>,
     /// The change they go along with.
-    along: Option<&'s Change>,
-    order: InOrder<Instance>,
+    along: Option<Along<'s>>,
     /// Keys of the first and behind the last.
     keys: Range<i64>,
+}
+
+/// A change with which instances go along, and those on their way.
+struct Along<'s> {
+    change: &'s Change,
+    order: Box<InOrder<Instance>>,
 }
 
 impl<'s> Instances<'s> {
@@ -218,7 +228,9 @@ impl<'s> Instances<'s> {
             series,
             viewer,
             range,
-            stretches: Vec::with_capacity(series.futures.len() + 1),
+            plain: None,
+            head: None,
+            changed: Vec::new(),
             single: Vec::new(),
         };
         if instances.range.start >= instances.range.end {
@@ -226,16 +238,19 @@ impl<'s> Instances<'s> {
         }
         instances.find_singles();
         if let Some(main) = &series.main {
-            let futures: Vec<&Change> = series
-                .futures
-                .iter()
-                .filter_map(|i| series.changes.get(*i))
-                .collect();
-            let first = futures.first().map_or(i64::MAX, |c| c.key);
-            instances.add_stretch(main, None, i64::MIN..first);
-            for (i, change) in futures.iter().enumerate() {
-                let end = futures.get(i + 1).map_or(i64::MAX, |c| c.key);
-                instances.add_stretch(main, Some(change), change.key..end);
+            let futures = || series.futures.iter().filter_map(|i| series.changes.get(*i));
+            let first = futures().next().map_or(i64::MAX, |c| c.key);
+            instances.plain = instances.stretch(main, None, i64::MIN..first);
+            let ends = futures().skip(1).map(|c| c.key).chain([i64::MAX]);
+            for (change, end) in futures().zip(ends) {
+                if let Some(mut stretch) = instances.stretch(main, Some(change), change.key..end)
+                    && let Some(first) = stretch.next(series, viewer, &instances.range)
+                {
+                    instances.changed.push((stretch, Some(first)));
+                }
+            }
+            if !instances.is_plain() {
+                instances.head = instances.next_plain();
             }
         }
         instances
@@ -267,7 +282,23 @@ impl<'s> Instances<'s> {
             .sort_by_key(|i| std::cmp::Reverse((i.during.start, i.component)));
     }
 
-    fn add_stretch(&mut self, main: &'s Main, along: Option<&'s Change>, keys: Range<i64>) {
+    /// Whether nothing changes an instance in the range: nearly always.
+    fn is_plain(&self) -> bool {
+        self.single.is_empty() && self.changed.is_empty()
+    }
+
+    fn next_plain(&mut self) -> Option<Instance> {
+        let stretch = self.plain.as_mut()?;
+        stretch.next(self.series, self.viewer, &self.range)
+    }
+
+    /// A stretch, if there may be anything of it in the range.
+    fn stretch(
+        &self,
+        main: &'s Main,
+        along: Option<&'s Change>,
+        keys: Range<i64>,
+    ) -> Option<Stretch<'s>> {
         let (most, early, late) = match along {
             None => (main.most(), 0, 0),
             // Moved by the clock: by as much as that differs from exact seconds.
@@ -288,19 +319,17 @@ impl<'s> Instances<'s> {
         let from = from.max(keys.start.saturating_sub(SLACK));
         let to = to.min(keys.end.saturating_add(SLACK));
         if from >= to {
-            return;
+            return None;
         }
-        let mut stretch = Stretch {
+        Some(Stretch {
             main,
             ids: Ids::new(main, self.viewer, from, to),
-            along,
-            order: InOrder::new(),
+            along: along.map(|change| Along {
+                change,
+                order: Box::new(InOrder::new()),
+            }),
             keys,
-        };
-        let first = stretch.next(self.series, self.viewer, &self.range);
-        if first.is_some() {
-            self.stretches.push((stretch, first));
-        }
+        })
     }
 }
 
@@ -322,41 +351,32 @@ impl Stretch<'_> {
         }
     }
 
-    fn next_id(&mut self, series: &Series) -> Option<Id> {
-        loop {
-            let id = self.ids.next()?;
-            let key = self.main.key_of(id);
-            if self.keys.contains(&key) && series.replaced.binary_search(&key).is_err() {
-                return Some(id);
-            }
-        }
-    }
-
     fn next_in_order(&mut self, series: &Series, viewer: &Zone) -> Option<Instance> {
-        let Some(change) = self.along else {
-            let id = self.next_id(series)?;
-            let start = self.main.time_of(id);
+        let (main, ids) = (self.main, &mut self.ids);
+        let mut next_id = || {
+            ids.find(|id| {
+                let key = main.key_of(*id);
+                self.keys.contains(&key) && series.replaced.binary_search(&key).is_err()
+            })
+        };
+        let Some(Along { change, order }) = &mut self.along else {
+            let id = next_id()?;
+            let start = main.time_of(id);
             let at = Timestamp::from_seconds(id.at);
-            let zone = self.main.zone(viewer);
-            let (end, until) = self.main.length_of(id).end(&start, at, zone);
+            let zone = main.zone(viewer);
+            let (end, until) = main.length_of(id).end(&start, at, zone);
             return Some(Instance {
-                component: self.main.component,
+                component: main.component,
                 id: start.clone(),
                 start,
                 end,
                 during: at..until,
             });
         };
-        let mut order = std::mem::replace(&mut self.order, InOrder::new());
         let placed = order.next(|| {
-            let id = self.next_id(series)?;
-            let time = self.main.time_of(id);
-            let clock = own_clock(
-                &change.start,
-                self.main.start.zone().is_some(),
-                id.at,
-                id.wall,
-            );
+            let id = next_id()?;
+            let time = main.time_of(id);
+            let clock = own_clock(&change.start, main.start.zone().is_some(), id.at, id.wall);
             let start = like(
                 &change.start,
                 DateTime::from_seconds(clock.saturating_add(change.shift)),
@@ -377,7 +397,6 @@ impl Stretch<'_> {
                 },
             })
         });
-        self.order = order;
         placed.map(|p| p.item)
     }
 }
@@ -386,17 +405,24 @@ impl Iterator for Instances<'_> {
     type Item = Instance;
 
     fn next(&mut self) -> Option<Instance> {
+        if self.is_plain() {
+            return self.head.take().or_else(|| self.next_plain());
+        }
         let order = |i: &Instance| (i.during.start, i.component);
-        let first = self
-            .stretches
-            .iter()
-            .enumerate()
-            .filter_map(|(n, (_, head))| Some((order(head.as_ref()?), n)))
-            .min();
         let single = self.single.last().map(order);
+        let heads = self.changed.iter().map(|(_, head)| head);
+        let first = std::iter::once(&self.head)
+            .chain(heads)
+            .enumerate()
+            .filter_map(|(n, head)| Some((order(head.as_ref()?), n)))
+            .min();
         match (first, single) {
             (Some((first, n)), single) if single.is_none_or(|s| first <= s) => {
-                let (stretch, head) = self.stretches.get_mut(n)?;
+                let Some(n) = n.checked_sub(1) else {
+                    let next = self.next_plain();
+                    return std::mem::replace(&mut self.head, next);
+                };
+                let (stretch, head) = self.changed.get_mut(n)?;
                 let next = stretch.next(self.series, self.viewer, &self.range);
                 std::mem::replace(head, next)
             }

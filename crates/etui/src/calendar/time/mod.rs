@@ -18,6 +18,7 @@
 
 mod civil;
 mod duration;
+mod named;
 mod table;
 mod value;
 mod zone;

@@ -96,8 +96,8 @@ fn entry(occurrence: &Occurrence, calendar: Option<&str>, zone: &Zone) -> Entry 
         starts: wall(&occurrence.start, occurrence.during.start),
         ends: wall(&occurrence.end, occurrence.during.end),
         all_day,
-        title: occurrence.title.clone(),
-        place: occurrence.place.clone(),
+        title: occurrence.title.to_string(),
+        place: occurrence.place.to_string(),
         calendar: calendar.map(str::to_owned),
         recurs: occurrence.instance.is_some(),
         mark: match occurrence.status {
