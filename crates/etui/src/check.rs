@@ -304,6 +304,7 @@ const OBJECTS: &[&str] = &[
     "contact_update",
     "gram",
     "inbox",
+    "inbox_insert",
     "list_block",
     "list_order",
     "list_span",
@@ -312,7 +313,6 @@ const OBJECTS: &[&str] = &[
     "record_uid",
     "series",
     "shared",
-    "shared_hash",
     "term",
 ];
 

@@ -44,36 +44,49 @@ pub(crate) fn drain(conn: &Connection, with: &Deriving<'_>) -> Result<()> {
 struct Entry {
     id: i64,
     kind: Option<Kind>,
-    /// The collection's name.
-    name: String,
-    /// Remove this one first.
+    /// The collection's name; `None`: the first of its kind.
+    name: Option<String>,
+    /// What an UPDATE is of.
     uid: Option<String>,
-    /// Then save this.
+    /// What a DELETE is of.
+    removed: Option<String>,
+    /// What is to be saved.
     text: Option<Vec<u8>>,
 }
 
 fn next(conn: &Connection, last: i64) -> Result<Option<Entry>> {
     Ok(conn
         .prepare_cached(
-            "SELECT id, kind, book, uid, vcard FROM inbox WHERE id > ?1 AND problem IS NULL \
-             ORDER BY id LIMIT 1",
+            "SELECT id, kind, book, uid, removed, text FROM inbox \
+             WHERE id > ?1 AND problem IS NULL ORDER BY id LIMIT 1",
         )?
         .query_row([last], |r| {
-            let uid = Some(r.get_ref(3)?).filter(|v| *v != ValueRef::Null);
+            let text = |at| Ok::<_, rusqlite::Error>(bytes(r.get_ref(at)?).map(lossy));
             Ok(Entry {
                 id: r.get(0)?,
-                kind: Kind::of_stored(&text(r.get_ref(1)?)),
-                name: text(r.get_ref(2)?),
-                uid: uid.map(text),
-                text: r.get(4)?,
+                kind: text(1)?.and_then(|kind| Kind::of_stored(&kind)),
+                name: text(2)?,
+                uid: text(3)?,
+                removed: text(4)?,
+                text: bytes(r.get_ref(5)?),
             })
         })
         .optional()?)
 }
 
-/// Text that another program wrote, which need not be UTF-8.
-fn text(value: ValueRef<'_>) -> String {
-    String::from_utf8_lossy(value.as_bytes().unwrap_or_default()).into_owned()
+/// What another program wrote, of whatever type.
+fn bytes(value: ValueRef<'_>) -> Option<Vec<u8>> {
+    match value {
+        ValueRef::Null => None,
+        ValueRef::Integer(number) => Some(number.to_string().into_bytes()),
+        ValueRef::Real(number) => Some(number.to_string().into_bytes()),
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => Some(bytes.to_owned()),
+    }
+}
+
+/// As text; it need not be UTF-8.
+fn lossy(bytes: Vec<u8>) -> String {
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// Takes in an entry, or tells why it cannot be.
@@ -88,7 +101,7 @@ fn take_in(
             "it is for no kind of collection that is known".to_owned()
         ));
     };
-    let collection = match names::one(conn, kind, Some(&entry.name)) {
+    let collection = match names::one(conn, kind, entry.name.as_deref()) {
         Ok(named) => named.id,
         Err(error @ Error::NoCollection { .. }) => return Ok(Err(error.to_string())),
         Err(e) => return Err(e),
@@ -127,7 +140,8 @@ fn take_in(
     }
     let saved = put.saved;
     // An UPDATE that gave the record another UID is a removal of the one it was.
-    if let Some(uid) = entry.uid.as_ref().filter(|uid| !saved.contains(uid)) {
+    let was = entry.uid.as_ref().filter(|uid| !saved.contains(uid));
+    if let Some(uid) = entry.removed.as_ref().or(was) {
         records::remove(conn, writing, collection, uid, Condition::Always)?;
     }
     Ok(Ok(()))

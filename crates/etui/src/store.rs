@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError, RwLock, TryLockError};
+use std::sync::{Mutex, OnceLock, TryLockError};
 use std::time::Duration;
 
 use rusqlite::Connection;
@@ -12,6 +12,7 @@ use crate::calendar::alarms::AlarmsAhead;
 use crate::calendar::datebook::shared::DateBooks;
 use crate::calendar::known::KnownSeries;
 use crate::calendar::objects::ZonesOf;
+use crate::collection::meta::Facts;
 use crate::collection::{self, Derived, Deriving, Kind, Record, Token, changes, meta, names};
 use crate::contacts::Card;
 use crate::engine::{Durability, Engine, Memory, OpenMode, Settings, Size, Vfs, schema, vfs};
@@ -92,7 +93,8 @@ pub struct Store {
     pub(crate) engine: Engine,
     pub(crate) notifier: Notifier,
     options: Options,
-    locale: RwLock<LocaleSettings>,
+    /// What the store said of itself when it was opened.
+    facts: Facts,
     order: OnceLock<Order>,
     copy_checked: AtomicBool,
     order_checked: AtomicBool,
@@ -107,12 +109,6 @@ pub struct Store {
     /// Counts what this process committed.
     generation: AtomicU64,
     merged: Seen,
-}
-
-/// What the store says of its locale.
-#[derive(Debug, Clone, Default)]
-struct LocaleSettings {
-    region: Option<Region>,
 }
 
 impl Store {
@@ -146,9 +142,8 @@ impl Store {
             });
         }
         // Before anything is created that a mistake would leave behind.
-        if let Some(locale) = &options.locale {
-            Order::new(locale)?;
-        }
+        let asked = options.locale.as_ref().map(|locale| Order::new(locale));
+        let asked = asked.transpose()?;
         if let Some(region) = &options.region
             && Region::parse(region).is_none()
         {
@@ -168,11 +163,11 @@ impl Store {
             vfs: options.vfs,
         };
         let (engine, created) = Engine::open(path, mode, settings)?;
-        let store = Self {
+        let mut store = Self {
             engine,
+            facts: Facts::default(),
             notifier: Notifier::new(path),
             options: options.clone(),
-            locale: RwLock::default(),
             order: OnceLock::new(),
             copy_checked: AtomicBool::new(false),
             order_checked: AtomicBool::new(false),
@@ -185,16 +180,18 @@ impl Store {
             generation: AtomicU64::new(0),
             merged: Seen::default(),
         };
-        let founded = !created
-            && store
-                .engine
-                .read(|c| meta::get::<i64>(c, meta::STORE_ID))?
-                .is_some();
-        if !founded {
-            store.found()?;
+        if !created {
+            store.facts = store.engine.read(meta::facts)?;
         }
-        let region: Option<String> = store.engine.read(|c| meta::get(c, meta::REGION))?;
-        store.set_region(region.as_deref().and_then(Region::parse));
+        if !store.facts.is_founded {
+            store.found()?;
+            store.facts = store.engine.read(meta::facts)?;
+        }
+        if store.facts.locale == options.locale
+            && let Some(order) = asked
+        {
+            store.order = OnceLock::from(order);
+        }
         Ok(store)
     }
 
@@ -281,24 +278,18 @@ impl Store {
     /// # Errors
     /// Whatever reading reports.
     pub fn locale(&self) -> Result<String> {
-        let locale = self.engine.read(|c| meta::get(c, meta::LOCALE))?;
+        // It stays what it was made with.
+        let locale = match &self.facts.locale {
+            Some(locale) => Some(locale.clone()),
+            None => self.engine.read(|c| meta::get(c, meta::LOCALE))?,
+        };
         Ok(locale.unwrap_or_else(|| "und".to_owned()))
     }
 
     /// The region that completes national phone numbers.
     #[must_use]
     pub fn region(&self) -> Option<Region> {
-        self.locale
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .region
-    }
-
-    fn set_region(&self, region: Option<Region>) {
-        self.locale
-            .write()
-            .unwrap_or_else(PoisonError::into_inner)
-            .region = region;
+        self.facts.region.as_deref().and_then(Region::parse)
     }
 
     /// The order of the store's lists.
@@ -426,9 +417,7 @@ impl Store {
         if self.order_checked.load(Ordering::Relaxed) {
             return Ok(());
         }
-        // Its locale is read by a connection of its own.
-        self.order()?;
-        if !self.engine.read(|c| self.is_derived_now(c))? {
+        if self.facts.derivation.as_deref() != Some(&derivation(self.order()?)) {
             if !self.is_read_only() {
                 self.engine.write(|conn| {
                     // Others may have done it while this waited.
@@ -490,8 +479,8 @@ impl Store {
         }
         let waiting = self.engine.read(|conn| {
             Ok(conn
-                .prepare_cached("SELECT EXISTS (SELECT 1 FROM inbox WHERE problem IS NULL)")?
-                .query_row([], |r| r.get::<_, bool>(0))?)
+                .prepare_cached("SELECT 1 FROM inbox WHERE problem IS NULL")?
+                .exists([])?)
         })?;
         if waiting {
             self.write(|conn| crate::inbox::drain(conn, &self.deriving()?))?;

@@ -401,11 +401,32 @@ fn plain_sqlite_reads_and_writes_calendars() {
     let object = ALL.iter().find(|f| f.name == "google.ics").unwrap();
     conn.execute(insert, ("Work", object.bytes)).unwrap();
     conn.execute(insert, ("Work", "no calendar")).unwrap();
-    let error = conn.execute(insert, ("None", "x")).unwrap_err();
-    assert!(
-        error.to_string().contains("no calendar of this name"),
-        "{error}"
-    );
+    for (statement, reason) in [
+        (
+            "INSERT INTO calendar_record (calendar, ics) VALUES ('None', 'x')",
+            "calendar of this name",
+        ),
+        (
+            "INSERT INTO calendar_record (calendar) VALUES ('Work')",
+            "the text is missing",
+        ),
+        (
+            "UPDATE calendar_record SET ics = NULL",
+            "the text is missing",
+        ),
+        (
+            "UPDATE calendar_record SET calendar = 'Work', ics = 'x'",
+            "cannot move",
+        ),
+        (
+            "UPDATE calendar_record SET calendar = 'Work'",
+            "cannot modify",
+        ),
+        ("UPDATE calendar_record SET uid = 'x'", "cannot modify"),
+    ] {
+        let error = conn.execute(statement, []).unwrap_err();
+        assert!(error.to_string().contains(reason), "{statement}: {error}");
+    }
     conn.close().map_err(|(_, e)| e).unwrap();
 
     let store = Store::open(&path).unwrap();

@@ -276,10 +276,26 @@ fn what_plain_sqlite_writes_is_taken_in() {
         .unwrap();
     conn.execute(insert, ("Contacts", "not a vCard at all"))
         .unwrap();
-    let error = conn
-        .execute(insert, ("No Such Book", vcard("lost", "Lost")))
-        .unwrap_err();
-    assert!(error.to_string().contains("no address book"), "{error}");
+    for (statement, reason) in [
+        (
+            "INSERT INTO contact (book, vcard) VALUES ('No Such Book', 'x')",
+            "no address book",
+        ),
+        (
+            "INSERT INTO contact (book) VALUES ('Work')",
+            "the text is missing",
+        ),
+        ("UPDATE contact SET vcard = NULL", "the text is missing"),
+        (
+            "UPDATE contact SET book = 'Work', vcard = 'x' WHERE book = 'Contacts'",
+            "cannot move",
+        ),
+        ("UPDATE contact SET book = 'Work'", "cannot modify"),
+        ("UPDATE contact SET uid = 'x'", "cannot modify"),
+    ] {
+        let error = conn.execute(statement, []).unwrap_err();
+        assert!(error.to_string().contains(reason), "{statement}: {error}");
+    }
     let update = "UPDATE contact SET vcard = ?2 WHERE uid = ?1";
     conn.execute(update, ("edit", vcard("edit", "After")))
         .unwrap();

@@ -121,7 +121,12 @@ impl<'s, R: Record> Collection<'s, R> {
     /// # Errors
     /// Whatever reading reports.
     pub fn count(&self) -> Result<u64> {
-        self.read_ordered(|r| r.count())
+        self.store.ensure_order()?;
+        self.settle();
+        // One statement sees one state.
+        self.store
+            .engine
+            .read(|conn| Reader::<R>::new(self.store, conn, self.named.id).count())
     }
 
     /// At which position of the list a record stands. See [`Reader::position`].

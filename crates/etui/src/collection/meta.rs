@@ -33,6 +33,34 @@ pub(crate) const ALARM_RULES: &str = "alarm_rules ";
 /// Changes up to this number may be missing from `change`.
 pub(crate) const LOG_FLOOR: &str = "log_floor";
 
+/// What a program asks at opening, in one statement.
+#[derive(Debug, Default)]
+pub(crate) struct Facts {
+    /// It has its identity.
+    pub(crate) is_founded: bool,
+    pub(crate) locale: Option<String>,
+    pub(crate) region: Option<String>,
+    pub(crate) derivation: Option<String>,
+}
+
+pub(crate) fn facts(conn: &Connection) -> Result<Facts> {
+    let mut facts = Facts::default();
+    let mut all = conn.prepare("SELECT key, value FROM meta")?;
+    let mut rows = all.query([])?;
+    while let Some(row) = rows.next()? {
+        // A value of another type is damage, which whoever needs it finds.
+        let text = || row.get(1).ok();
+        match row.get_ref(0)?.as_str().unwrap_or_default() {
+            STORE_ID => facts.is_founded = true,
+            LOCALE => facts.locale = text(),
+            REGION => facts.region = text(),
+            DERIVATION => facts.derivation = text(),
+            _ => {}
+        }
+    }
+    Ok(facts)
+}
+
 pub(crate) fn get<T: FromSql>(conn: &Connection, key: &str) -> Result<Option<T>> {
     Ok(conn
         .prepare_cached("SELECT value FROM meta WHERE key = ?1")?

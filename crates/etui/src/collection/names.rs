@@ -14,15 +14,18 @@ pub(crate) struct Named {
 
 /// All of a kind, the default one first.
 pub(crate) fn all(conn: &Connection, kind: Kind) -> Result<Vec<Named>> {
-    let mut statement =
-        conn.prepare_cached("SELECT id, name FROM collection WHERE kind = ?1 ORDER BY id")?;
-    let found = statement.query_map([kind.stored()], |r| {
-        Ok(Named {
-            id: r.get(0)?,
-            name: r.get(1)?,
-        })
-    })?;
-    Ok(found.collect::<rusqlite::Result<_>>()?)
+    // There are few: to pass them all costs less than to plan anything else.
+    let mut statement = conn.prepare_cached("SELECT id, name, kind FROM collection NOT INDEXED")?;
+    let mut rows = statement.query([])?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        if row.get_ref(2)?.as_str() == Ok(kind.stored()) {
+            let (id, name) = (row.get(0)?, row.get(1)?);
+            found.push(Named { id, name });
+        }
+    }
+    found.sort_unstable_by_key(|named| named.id);
+    Ok(found)
 }
 
 /// The one of this name; without a name the default one, which is the first.

@@ -9,7 +9,8 @@
 //!
 //! Texts are shared by content: two objects with the same frame have one row. Of an object that is
 //! so large that its records go in before its end was read, the row is made first and its text put
-//! in at the end of the same transaction.
+//! in at the end of the same transaction. Any other text is found by its row's number, which is the
+//! beginning of its hash.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -73,8 +74,11 @@ impl Object {
             }
             None => {
                 state.is_promised = true;
-                conn.prepare_cached("INSERT INTO shared (hash, text) VALUES (x'', x'')")?
-                    .execute([])?;
+                conn.prepare_cached(
+                    "INSERT INTO shared (id, hash, text) \
+                     SELECT min(coalesce(min(id), 0), 0) - 1, x'', x'' FROM shared",
+                )?
+                .execute([])?;
                 conn.last_insert_rowid()
             }
         };
@@ -193,19 +197,27 @@ pub(crate) fn numbers(mut places: &[u8]) -> Vec<u32> {
         .collect()
 }
 
+/// Where a text with this hash is looked for first: its first 47 bits, which SQLite keeps in six
+/// bytes. The next rows follow, up to one that is not there.
+fn number(hash: ETag) -> i64 {
+    let first = hash.0.iter().take(6);
+    first.fold(0, |number, &byte| number << 8 | i64::from(byte)) >> 1
+}
+
 /// The row of a text, put in if there is none.
 fn put(conn: &Connection, text: &[u8]) -> Result<i64> {
     let hash = ETag::of(text);
-    let found = conn
-        .prepare_cached("SELECT id FROM shared WHERE hash = ?1 AND text = ?2")?
-        .query_row((hash, text), |r| r.get(0))
-        .optional()?;
-    if let Some(found) = found {
-        return Ok(found);
+    let mut row = number(hash);
+    let mut is_it = conn.prepare_cached("SELECT text = ?2 FROM shared WHERE id = ?1")?;
+    while let Some(found) = is_it.query_row((row, text), |r| r.get(0)).optional()? {
+        if found {
+            return Ok(row);
+        }
+        row += 1;
     }
-    conn.prepare_cached("INSERT INTO shared (hash, text) VALUES (?1, ?2)")?
-        .execute((hash, text))?;
-    Ok(conn.last_insert_rowid())
+    conn.prepare_cached("INSERT INTO shared (id, hash, text) VALUES (?1, ?2, ?3)")?
+        .execute((row, hash, text))?;
+    Ok(row)
 }
 
 /// The text of a row.
@@ -216,12 +228,17 @@ pub(crate) fn text(conn: &Connection, row: i64) -> Result<Option<Vec<u8>>> {
         .optional()?)
 }
 
-/// The text with this hash.
+/// The text with this hash, which was known when its row was made.
 pub(crate) fn by_hash(conn: &Connection, hash: ETag) -> Result<Option<Vec<u8>>> {
-    Ok(conn
-        .prepare_cached("SELECT text FROM shared WHERE hash = ?1")?
-        .query_row([hash], |r| r.get(0))
-        .optional()?)
+    let mut is_it = conn.prepare_cached("SELECT hash = ?2 FROM shared WHERE id = ?1")?;
+    let mut row = number(hash);
+    while let Some(found) = is_it.query_row((row, hash), |r| r.get(0)).optional()? {
+        if found {
+            return text(conn, row);
+        }
+        row += 1;
+    }
+    Ok(None)
 }
 
 /// Objects that items of an import came from, each once.
@@ -241,5 +258,46 @@ impl Objects {
     /// All of them are read to their ends now.
     pub(crate) fn keep_promises(&self, conn: &Connection) -> Result<()> {
         self.0.values().try_for_each(|o| o.keep_promise(conn))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::engine::schema;
+
+    #[test]
+    fn a_number_that_another_text_has_is_passed_over() {
+        let conn = Connection::open_in_memory().unwrap();
+        schema::migrate(&conn, 0).unwrap();
+        let hash = ETag::of(b"mine");
+        let first = number(hash);
+        assert!((0..1 << 47).contains(&first));
+        for row in [first, first + 1] {
+            let insert = "INSERT INTO shared (id, hash, text) VALUES (?1, x'', x'')";
+            conn.execute(insert, [row]).unwrap();
+        }
+        assert_eq!(by_hash(&conn, hash).unwrap(), None);
+        for _ in 0..2 {
+            assert_eq!(put(&conn, b"mine").unwrap(), first + 2);
+        }
+        assert_eq!(by_hash(&conn, hash).unwrap().unwrap(), b"mine");
+    }
+
+    #[test]
+    fn texts_that_are_not_known_yet_take_numbers_below_zero() {
+        let conn = Connection::open_in_memory().unwrap();
+        schema::migrate(&conn, 0).unwrap();
+        put(&conn, b"known").unwrap();
+        let objects = [Object::default(), Object::default()];
+        for (object, row) in objects.iter().zip([-1, -2]) {
+            assert_eq!(object.row(&conn).unwrap(), Some(row));
+        }
+        for (object, row) in objects.iter().zip([-1, -2]) {
+            object.end(b"frame".to_vec(), Arc::default());
+            object.keep_promise(&conn).unwrap();
+            assert_eq!(text(&conn, row).unwrap().unwrap(), b"frame");
+        }
     }
 }

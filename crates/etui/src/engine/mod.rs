@@ -267,6 +267,7 @@ impl Engine {
         };
         self.readers.fetch_sub(1, Ordering::Relaxed);
         set_cache(&connection, writer_share(self.settings.memory_budget))?;
+        open::prepare_to_write(&connection, &self.settings)?;
         // The lock is waited for when a transaction begins; inside of one there is nobody else.
         connection.busy_timeout(Duration::ZERO)?;
         Ok(connection)

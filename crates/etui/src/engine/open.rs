@@ -72,9 +72,11 @@ pub(super) fn open(path: &Path, mode: OpenMode, settings: &Settings) -> Result<O
                     path: path.to_owned(),
                 });
             }
+            prepare_to_write(&connection, settings)?;
             migrate(&connection, path)?
         }
         schema::Kind::Empty if mode == OpenMode::ReadWrite => {
+            prepare_to_write(&connection, settings)?;
             switch_to_wal(&connection, settings)?;
             let created = migrate(&connection, path)?;
             sync_directory(path)?;
@@ -189,21 +191,22 @@ pub(super) fn connect(
     set_cache(&connection, cache)?;
     connection.pragma_update(None, "mmap_size", MAPPED)?;
     // Functions with side effects have no business in this schema; a foreign file may not call any.
-    connection.pragma_update(None, "trusted_schema", false)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
     if mode != OpenMode::ReadWrite {
         connection.pragma_update(None, "query_only", true)?;
-    } else {
-        connection.pragma_update(
-            None,
-            "synchronous",
-            match settings.durability {
-                super::Durability::Full => "FULL",
-                super::Durability::Deferred => "NORMAL",
-            },
-        )?;
-        connection.pragma_update(None, "journal_size_limit", WAL_RESTS_AT)?;
     }
     Ok(connection)
+}
+
+/// Has a connection commit as the store's level says; most only read.
+pub(super) fn prepare_to_write(connection: &Connection, settings: &Settings) -> Result<()> {
+    let level = match settings.durability {
+        super::Durability::Full => "FULL",
+        super::Durability::Deferred => "NORMAL",
+    };
+    connection.pragma_update(None, "synchronous", level)?;
+    connection.pragma_update(None, "journal_size_limit", WAL_RESTS_AT)?;
+    Ok(())
 }
 
 /// Reading a WAL database needs its shared-memory file; where that can neither be found nor made

@@ -74,6 +74,10 @@ pub(crate) enum Kind {
 /// # Errors
 /// Whatever SQLite reports, e.g. that this is no database.
 pub(crate) fn kind(conn: &Connection) -> Result<Kind> {
+    // Both marks are never taken back: where both are seen, it does not matter when.
+    if let Some(version) = store_version(conn)? {
+        return Ok(Kind::Store(version));
+    }
     if !conn.is_autocommit() {
         return kind_in_transaction(conn);
     }
@@ -83,14 +87,20 @@ pub(crate) fn kind(conn: &Connection) -> Result<Kind> {
     kind
 }
 
+fn mark(conn: &Connection, name: &str) -> Result<i64> {
+    Ok(conn.query_row(&format!("PRAGMA {name}"), [], |r| r.get(0))?)
+}
+
+fn store_version(conn: &Connection) -> Result<Option<i64>> {
+    let version = mark(conn, "user_version")?;
+    Ok((version > 0 && mark(conn, "application_id")? == APPLICATION_ID).then_some(version))
+}
+
 fn kind_in_transaction(conn: &Connection) -> Result<Kind> {
-    let read = |name: &str| -> rusqlite::Result<i64> {
-        conn.query_row(&format!("PRAGMA {name}"), [], |r| r.get(0))
-    };
-    let (application, version) = (read("application_id")?, read("user_version")?);
-    if application == APPLICATION_ID && version > 0 {
+    if let Some(version) = store_version(conn)? {
         return Ok(Kind::Store(version));
     }
+    let (application, version) = (mark(conn, "application_id")?, mark(conn, "user_version")?);
     let tables: i64 = conn.query_row("SELECT count(*) FROM sqlite_schema", [], |r| r.get(0))?;
     Ok(if application == 0 && version == 0 && tables == 0 {
         Kind::Empty

@@ -5,42 +5,55 @@ CREATE TABLE meta (
     value ANY NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+--   kind  'contacts'
 CREATE TABLE collection (
     id   INTEGER PRIMARY KEY,
-    kind TEXT NOT NULL,            -- 'contacts'
+    kind TEXT NOT NULL,
     name TEXT NOT NULL,
     UNIQUE (kind, name)
 ) STRICT;
 
+--   id       number of the change that created it
+--   changed  number of its latest change
+--   removed  when it was removed (Unix ms); NULL: live
+--   etag     first 16 bytes of BLAKE3(text)
+--   sort     its key in list
+--   keys     folded values that filters compare
+--   text     the vCard, byte for byte as it came
 CREATE TABLE record (
-    id         INTEGER PRIMARY KEY,    -- number of the change that created it
+    id         INTEGER PRIMARY KEY,
     collection INTEGER NOT NULL,
-    changed    INTEGER NOT NULL,       -- number of its latest change
-    removed    INTEGER,                -- when it was removed (Unix ms); NULL: live
+    changed    INTEGER NOT NULL,
+    removed    INTEGER,
     uid        TEXT NOT NULL,
-    etag       BLOB NOT NULL,          -- first 16 bytes of BLAKE3(text)
-    sort       BLOB NOT NULL,          -- its key in list
-    keys       BLOB NOT NULL,          -- folded values that filters compare
-    text       BLOB NOT NULL           -- the vCard, byte for byte as it came
+    etag       BLOB NOT NULL,
+    sort       BLOB NOT NULL,
+    keys       BLOB NOT NULL,
+    text       BLOB NOT NULL
 ) STRICT;
 
 CREATE UNIQUE INDEX record_uid ON record (collection, uid);
 
+--   summary  name, organisation, phone, e-mail
 CREATE TABLE list (
     collection INTEGER NOT NULL,
     sort       BLOB NOT NULL,
     id         INTEGER NOT NULL,
-    summary    BLOB NOT NULL,          -- name, organisation, phone, e-mail
+    summary    BLOB NOT NULL,
     PRIMARY KEY (collection, sort, id)
 ) STRICT, WITHOUT ROWID;
 
+--   at    Unix ms
+--   kind  1 edited, 2 removed, 3 restored
+--   keys  keys before (NULL: was not live)
+--   text  text before (NULL: unchanged by this change)
 CREATE TABLE change (
     number INTEGER PRIMARY KEY,
     record INTEGER NOT NULL,
-    at     INTEGER NOT NULL,           -- Unix ms
-    kind   INTEGER NOT NULL,           -- 1 edited, 2 removed, 3 restored
-    keys   BLOB,                       -- keys before (NULL: was not live)
-    text   BLOB                        -- text before (NULL: unchanged by this change)
+    at     INTEGER NOT NULL,
+    kind   INTEGER NOT NULL,
+    keys   BLOB,
+    text   BLOB
 ) STRICT;
 
 CREATE TABLE term (
@@ -56,12 +69,15 @@ CREATE TABLE gram (
     PRIMARY KEY (gram, first)
 ) STRICT, WITHOUT ROWID;
 
+--   uid      remove this one first (NULL: none)
+--   vcard    then save this (NULL: nothing)
+--   problem  why it was not taken in (NULL: not tried yet)
 CREATE TABLE inbox (
     id      INTEGER PRIMARY KEY,
     book    TEXT NOT NULL,
-    uid     TEXT,                      -- remove this one first (NULL: none)
-    vcard   BLOB,                      -- then save this (NULL: nothing)
-    problem TEXT                       -- why it was not taken in (NULL: not tried yet)
+    uid     TEXT,
+    vcard   BLOB,
+    problem TEXT
 ) STRICT;
 
 CREATE VIEW contact (book, uid, vcard) AS

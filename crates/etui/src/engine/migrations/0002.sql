@@ -4,20 +4,24 @@
 
 DROP TABLE list;
 
+--   first  no entry of the block stands before this place
 CREATE TABLE list_block (
     id         INTEGER PRIMARY KEY,
     collection INTEGER NOT NULL,
-    first      BLOB NOT NULL,          -- no entry of the block stands before this place
+    first      BLOB NOT NULL,
     entries    BLOB NOT NULL
 ) STRICT;
 
 CREATE UNIQUE INDEX list_order ON list_block (collection, first);
 
+--   first   where its first block begins
+--   count   entries of all its blocks
+--   blocks  entries of each of its blocks
 CREATE TABLE list_span (
     collection INTEGER NOT NULL,
-    first      BLOB NOT NULL,          -- where its first block begins
-    count      INTEGER NOT NULL,       -- entries of all its blocks
-    blocks     BLOB NOT NULL,          -- entries of each of its blocks
+    first      BLOB NOT NULL,
+    count      INTEGER NOT NULL,
+    blocks     BLOB NOT NULL,
     PRIMARY KEY (collection, first)
 ) STRICT, WITHOUT ROWID;
 
@@ -39,17 +43,25 @@ DROP VIEW contact;
 DROP INDEX record_uid;
 ALTER TABLE record RENAME TO record_before;
 
+--   id       number of the change that created it
+--   changed  number of its latest change
+--   removed  when it was removed (Unix ms); NULL: live
+--   etag     first 16 bytes of BLAKE3(text)
+--   sort     its key in the list
+--   summary  name, organisation, phone, e-mail
+--   keys     folded values that filters compare
+--   text     the vCard, byte for byte as it came
 CREATE TABLE record (
-    id         INTEGER PRIMARY KEY,    -- number of the change that created it
+    id         INTEGER PRIMARY KEY,
     collection INTEGER NOT NULL,
-    changed    INTEGER NOT NULL,       -- number of its latest change
-    removed    INTEGER,                -- when it was removed (Unix ms); NULL: live
+    changed    INTEGER NOT NULL,
+    removed    INTEGER,
     uid        TEXT NOT NULL,
-    etag       BLOB NOT NULL,          -- first 16 bytes of BLAKE3(text)
-    sort       BLOB NOT NULL,          -- its key in the list
-    summary    BLOB NOT NULL,          -- name, organisation, phone, e-mail
-    keys       BLOB NOT NULL,          -- folded values that filters compare
-    text       BLOB NOT NULL           -- the vCard, byte for byte as it came
+    etag       BLOB NOT NULL,
+    sort       BLOB NOT NULL,
+    summary    BLOB NOT NULL,
+    keys       BLOB NOT NULL,
+    text       BLOB NOT NULL
 ) STRICT;
 
 INSERT INTO record (id, collection, changed, removed, uid, etag, sort, summary, keys, text)

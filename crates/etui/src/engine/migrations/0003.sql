@@ -1,13 +1,15 @@
 -- Version 3: calendars. What their records share, and when things happen that happen often, or
 -- for long, or are to be told of. Address books are as they were.
 
+--   id    the first 47 bits of the hash, or the next number that is free; below 0: of a text that
+--         was not known yet when its row was made
+--   hash  first 16 bytes of BLAKE3(text)
+--   text  a calendar object without its records, or a VTIMEZONE
 CREATE TABLE shared (
     id   INTEGER PRIMARY KEY,
-    hash BLOB NOT NULL,                -- first 16 bytes of BLAKE3(text)
-    text BLOB NOT NULL                 -- a calendar object without its records, or a VTIMEZONE
+    hash BLOB NOT NULL,
+    text BLOB NOT NULL
 ) STRICT;
-
-CREATE INDEX shared_hash ON shared (hash);
 
 ALTER TABLE record ADD COLUMN shared INTEGER;   -- the calendar object it came in; NULL: none
 ALTER TABLE record ADD COLUMN places BLOB;      -- where its components stand there
@@ -44,31 +46,72 @@ CREATE TABLE alarm (
 INSERT OR IGNORE INTO collection (kind, name)
 SELECT 'calendar', 'Calendar' FROM meta WHERE key = 'store_id';
 
--- Calendars for plain SQLite, as address books have it: what is written waits in the inbox.
+-- What plain SQLite writes through the views, for both kinds. All of the schema is parsed whenever
+-- a program opens the store: what the triggers have in common stands once, with the table, and
+-- comments stand outside of the statements.
 
-ALTER TABLE inbox ADD COLUMN kind TEXT NOT NULL DEFAULT 'contacts';
+DROP VIEW contact;
+ALTER TABLE inbox RENAME TO inbox_before;
 
-CREATE VIEW calendar_record (calendar, uid, ics) AS
-    SELECT c.name, r.uid, r.text
-    FROM record r JOIN collection c ON c.id = r.collection
-    WHERE c.kind = 'calendar' AND r.removed IS NULL;
+--   book     NULL: the first of its kind
+--   was      the book's name before an UPDATE
+--   uid      what an UPDATE is of
+--   removed  what a DELETE is of
+--   problem  why it was not taken in (NULL: not tried yet)
+CREATE TABLE inbox (
+    id      INTEGER PRIMARY KEY,
+    kind    TEXT NOT NULL,
+    book    TEXT,
+    was     TEXT CONSTRAINT "an UPDATE cannot move a record" CHECK (was = book),
+    uid     TEXT,
+    removed TEXT,
+    text    ANY,
+    problem TEXT,
+    CONSTRAINT "the text is missing" CHECK (text NOT NULL OR removed NOT NULL)
+) STRICT;
 
-CREATE TRIGGER calendar_insert INSTEAD OF INSERT ON calendar_record BEGIN
-    SELECT raise(ABORT, 'the column ics is missing') WHERE NEW.ics IS NULL;
-    SELECT raise(ABORT, 'there is no calendar of this name') WHERE NOT EXISTS
-        (SELECT 1 FROM collection
-         WHERE kind = 'calendar' AND name = coalesce(NEW.calendar, 'Calendar'));
-    INSERT INTO inbox (kind, book, uid, vcard)
-    VALUES ('calendar', coalesce(NEW.calendar, 'Calendar'), NULL, CAST(NEW.ics AS BLOB));
+INSERT INTO inbox (id, kind, book, uid, removed, text, problem)
+SELECT id, 'contacts', book, iif(vcard IS NULL, NULL, uid), iif(vcard IS NULL, uid, NULL),
+    vcard, problem
+FROM inbox_before WHERE vcard NOT NULL OR uid NOT NULL ORDER BY id;
+
+DROP TABLE inbox_before;
+
+CREATE TRIGGER inbox_insert BEFORE INSERT ON inbox
+WHEN NEW.book NOT IN (SELECT name FROM collection WHERE kind = NEW.kind) BEGIN
+    SELECT raise(ABORT, 'there is no address book or calendar of this name');
 END;
 
-CREATE TRIGGER calendar_update INSTEAD OF UPDATE ON calendar_record BEGIN
-    SELECT raise(ABORT, 'only the ics of a record can be changed; its uid is in it')
-        WHERE NEW.calendar IS NOT OLD.calendar OR NEW.uid IS NOT OLD.uid OR NEW.ics IS NULL;
-    INSERT INTO inbox (kind, book, uid, vcard)
-    VALUES ('calendar', NEW.calendar, OLD.uid, CAST(NEW.ics AS BLOB));
+CREATE VIEW contact AS
+    SELECT name book, uid, text vcard FROM record JOIN collection ON collection.id = collection
+    WHERE kind = 'contacts' AND removed IS NULL;
+
+CREATE TRIGGER contact_insert INSTEAD OF INSERT ON contact BEGIN
+    INSERT INTO inbox (kind, book, text) VALUES ('contacts', NEW.book, NEW.vcard);
+END;
+
+CREATE TRIGGER contact_update INSTEAD OF UPDATE OF vcard ON contact BEGIN
+    INSERT INTO inbox (kind, book, was, uid, text)
+    VALUES ('contacts', NEW.book, OLD.book, OLD.uid, NEW.vcard);
+END;
+
+CREATE TRIGGER contact_delete INSTEAD OF DELETE ON contact BEGIN
+    INSERT INTO inbox (kind, book, removed) VALUES ('contacts', OLD.book, OLD.uid);
+END;
+
+CREATE VIEW calendar_record AS
+    SELECT name calendar, uid, text ics FROM record JOIN collection ON collection.id = collection
+    WHERE kind = 'calendar' AND removed IS NULL;
+
+CREATE TRIGGER calendar_insert INSTEAD OF INSERT ON calendar_record BEGIN
+    INSERT INTO inbox (kind, book, text) VALUES ('calendar', NEW.calendar, NEW.ics);
+END;
+
+CREATE TRIGGER calendar_update INSTEAD OF UPDATE OF ics ON calendar_record BEGIN
+    INSERT INTO inbox (kind, book, was, uid, text)
+    VALUES ('calendar', NEW.calendar, OLD.calendar, OLD.uid, NEW.ics);
 END;
 
 CREATE TRIGGER calendar_delete INSTEAD OF DELETE ON calendar_record BEGIN
-    INSERT INTO inbox (kind, book, uid, vcard) VALUES ('calendar', OLD.calendar, OLD.uid, NULL);
+    INSERT INTO inbox (kind, book, removed) VALUES ('calendar', OLD.calendar, OLD.uid);
 END;
