@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use etui::calendar::time::{Timestamp, Zone};
 use etui::calendar::zones::Zones;
-use etui::calendar::{Calendar, Record};
+use etui::calendar::{Calendar, Column, Query, Record};
 use etui::{RecordId, Store};
 use etui_testkit::calendars::{Calendars, Shape, Span, write_ics};
 use etui_testkit::rng::SplitMix64;
@@ -268,14 +268,20 @@ fn date_book() {
             }
             let look = per(begin);
             let begin = Instant::now();
+            let texts = calendar.query(&Query::all().columns(Column::Record));
+            for row in texts.unwrap().iter() {
+                black_box(row.record());
+            }
+            let listed = per(begin);
+            let begin = Instant::now();
             for index in 0..count {
                 let taken = book.take(index).unwrap();
                 book.release(taken);
             }
             let clean = per(begin);
             println!(
-                "   a record: for_each {all:.1?}, look {look:.1?}; by_id {native:.1?}, \
-                 peek {peek:.1?}, take and release {clean:.1?}"
+                "   a record: for_each {all:.1?}, query in the list's order {listed:.1?}, look \
+                 {look:.1?}; by_id {native:.1?}, peek {peek:.1?}, take and release {clean:.1?}"
             );
         }
         if count <= 12_800 {

@@ -4,10 +4,13 @@
 
 mod support;
 
+use std::fs;
+use std::path::Path;
+
 use etui::calendar::datebook::DateBook;
 use etui::calendar::time::{Timestamp, Zone};
 use etui::calendar::zones::Zones;
-use etui::calendar::{Calendar, Record};
+use etui::calendar::{Calendar, Column, Query, Record};
 use etui::{Error, Store};
 
 use support::{clean, directory};
@@ -344,4 +347,102 @@ fn conflicts_of_a_dropped_date_book_are_told_by_the_next() {
     let synced = stays.sync().unwrap();
     assert_eq!(synced.conflicts.len(), 1);
     assert_eq!(synced.conflicts[0].uid, "1");
+}
+
+/// Texts in the list's order.
+fn texts(calendar: &Calendar<'_>) -> Vec<Vec<u8>> {
+    let all = Query::all().columns(Column::Record);
+    let rows = calendar.query(&all).unwrap();
+    rows.iter().map(|row| row.record().to_vec()).collect()
+}
+
+/// Numbers that follow the list in parts and are scattered in others, and texts of which few fit
+/// into what is read along.
+#[test]
+fn records_are_read_along_whatever_their_numbers_and_sizes() {
+    let (_dir, path) = directory();
+    let store = Store::open(&path).unwrap();
+    let calendar = store.calendar().unwrap();
+    let long = format!("DESCRIPTION:{}\r\n", "long ".repeat(9_000));
+    let all: Vec<_> = (0..500)
+        .map(|n| match n % 60 {
+            59 => event(n, &long),
+            _ => event(n, ""),
+        })
+        .collect();
+    calendar.save_many(&all).unwrap();
+    let texts = texts(&calendar);
+    let same = |index: u64, text: &[u8]| texts[usize::try_from(index).unwrap()] == text;
+    let count = texts.len() as u64;
+    let mut book = calendar.date_book().unwrap();
+    let ways: [Vec<u64>; 4] = [
+        (0..count).collect(),
+        (0..count).rev().collect(),
+        (0..count).step_by(7).collect(),
+        (0..count).flat_map(|i| [i, count - 1 - i]).collect(),
+    ];
+    for way in &ways {
+        for &index in way {
+            let looked = book.look(index, |_, text| same(index, text)).unwrap();
+            assert_eq!(looked, Some(true), "{index}");
+        }
+    }
+    for way in &ways {
+        for &index in way {
+            let peeked = book.peek(index).unwrap().unwrap();
+            let stored = calendar.get(&peeked.uid).unwrap().unwrap();
+            assert!(same(index, &peeked.text), "{index}");
+            assert_eq!(peeked, stored);
+        }
+    }
+    assert_eq!(book.look(count, |_, _| ()).unwrap(), None);
+}
+
+/// All changes of a day are one commit in the log, which the close brings to the file. A program
+/// that is killed between leaves both.
+#[test]
+fn a_large_sync_leaves_the_checkpoint_to_the_close() {
+    const COUNT: usize = 1_500;
+    let (dir, path) = directory();
+    let log = |path: &Path| path.with_extension("etui-wal");
+    let note = format!("DESCRIPTION:{}\r\n", "a note ".repeat(220));
+    let store = Store::open(&path).unwrap();
+    let calendar = store.calendar().unwrap();
+    let all: Vec<_> = (0..COUNT).map(|n| event(n, &note)).collect();
+    calendar.save_many(&all).unwrap();
+    drop(calendar);
+    store.merge_index().unwrap();
+    store.close().unwrap();
+
+    let store = Store::open(&path).unwrap();
+    let calendar = store.calendar().unwrap();
+    let before = fs::read(&path).unwrap();
+    let mut book = calendar.date_book().unwrap();
+    for index in 0..COUNT as u64 {
+        let taken = book.take(index).unwrap();
+        let record = renamed(&taken, "New");
+        book.release_dirty(taken, record).unwrap();
+    }
+    assert_eq!(book.sync().unwrap().saved, COUNT as u64);
+    // More than SQLite would leave in the log by itself, and no more than it rests at.
+    let logged = fs::metadata(log(&path)).unwrap().len();
+    assert!((4_200_000..8 << 20).contains(&logged), "{logged}");
+    assert!(fs::read(&path).unwrap() == before, "the file was written");
+
+    let killed = dir.path().join("killed.etui");
+    fs::copy(&path, &killed).unwrap();
+    fs::copy(log(&path), log(&killed)).unwrap();
+    book.close().unwrap();
+    drop(calendar);
+    store.close().unwrap();
+    assert!(!log(&path).exists());
+    for path in [&path, &killed] {
+        let store = Store::open(path).unwrap();
+        let texts = texts(&store.calendar().unwrap());
+        let new = texts
+            .iter()
+            .filter(|t| String::from_utf8_lossy(t).contains("SUMMARY:New"));
+        assert_eq!(new.count(), COUNT);
+        clean(&store);
+    }
 }

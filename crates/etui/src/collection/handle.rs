@@ -97,7 +97,11 @@ impl<'s, R: Record> Collection<'s, R> {
     /// # Errors
     /// Whatever reading reports.
     pub fn by_id(&self, id: RecordId) -> Result<Option<Stored<R>>> {
-        self.read(|r| r.by_id(id))
+        self.settle();
+        // One statement, as for `get`.
+        self.store
+            .engine
+            .read(|conn| Reader::new(self.store, conn, self.named.id).by_id(id))
     }
 
     /// The texts of all records. See [`Reader::all`].

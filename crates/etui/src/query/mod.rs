@@ -9,7 +9,7 @@
 mod columns;
 mod page;
 mod plan;
-mod records;
+pub(crate) mod records;
 mod rows;
 mod run;
 mod sets;

@@ -1,4 +1,4 @@
-//! Records as a query reads them: by their numbers, one or several at a time, to be compared, and
+//! Records as queries and date books read them: by their numbers, one or several at a time, to be compared, and
 //! gathered to be sorted.
 
 use std::fmt::Write as _;
@@ -9,7 +9,7 @@ use crate::error::Result;
 
 /// Live records of a collection, read by number. Starting a statement costs as much as finding
 /// a record, so one statement finds several, in the order in which they are asked for.
-pub(super) struct ByNumber<'c> {
+pub(crate) struct ByNumber<'c> {
     conn: &'c Connection,
     collection: i64,
     columns: &'static str,
@@ -22,7 +22,7 @@ const TAKES: [usize; 3] = [1, 6, 32];
 
 impl<'c> ByNumber<'c> {
     /// `columns` are what is read of `r`, the record, behind its id.
-    pub(super) fn new(conn: &'c Connection, collection: i64, columns: &'static str) -> Self {
+    pub(crate) fn new(conn: &'c Connection, collection: i64, columns: &'static str) -> Self {
         Self {
             conn,
             collection,
@@ -32,7 +32,7 @@ impl<'c> ByNumber<'c> {
     }
 
     /// Calls `see` with the row of each, those excepted that are gone or of another collection.
-    pub(super) fn each(
+    pub(crate) fn each(
         &mut self,
         ids: &[i64],
         mut see: impl FnMut(&Row<'_>) -> Result<()>,

@@ -194,7 +194,7 @@ impl Experiment for Datebook {
                 number to take them, and one batch of what was changed; through its date-book \
                 view, record by record, also with the store on etui's VFS. What was seen is \
                 compared after the clock has stopped. Of etui's close the first part makes the \
-                changes durable, the second closes the store. All: WAL, synchronous=FULL for syncs, the database flushed at close; the layer as \
+                changes durable, the second closes the store; flushes are counted of each. All: WAL, synchronous=FULL for syncs, the database flushed at close; the layer as \
                 found writes back at close with NORMAL, as waiting for every record would be \
                 slower than what the study saw. `Sync after each` does so many records as the \
                 parameter says, spread evenly over the list, and its times are for those; nothing \

@@ -115,11 +115,17 @@ impl<'a> Asked<'a> {
     }
 
     /// How often one sync flushes, if system calls were traced.
-    pub(super) fn flushes(&self, stack: &str, arm: &str) -> Option<f64> {
+    fn flushes(&self, stack: &str, arm: &str) -> Option<f64> {
+        let group = key(Test::SyncEach, stack, self.base);
+        let flushes = self.results.median(&group, arm, "process/flush_calls")?;
+        Some(flushes / self.syncs(stack, arm)? as f64)
+    }
+
+    /// How many syncs the test with one after each change does.
+    pub(super) fn syncs(&self, stack: &str, arm: &str) -> Option<u64> {
         let group = key(Test::SyncEach, stack, self.base);
         let syncs = self.results.setting(&group, arm, "syncs")?.as_u64()?;
-        let flushes = self.results.median(&group, arm, "process/flush_calls")?;
-        Some(flushes / syncs.min(self.base).max(1) as f64)
+        Some(syncs.min(self.base).max(1))
     }
 
     /// Whether an arm was run in the full set of tests on a stack.

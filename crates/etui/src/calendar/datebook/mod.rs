@@ -40,11 +40,11 @@
 //! - A record that another program changed by other means while it was taken or not yet synced is
 //!   not overwritten: the sync tells of it ([`Synced::conflicts`]), and the other's change stays.
 
+mod ahead;
 mod purge;
 pub(crate) mod shared;
 mod taken;
 
-use std::ops::{ControlFlow, Range};
 use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OptionalExtension};
@@ -55,6 +55,7 @@ use super::record::Record;
 use crate::collection::{ETag, RecordId, Stored, changes, list};
 use crate::error::{Error, Result};
 
+use ahead::State;
 use shared::Hold;
 
 pub use shared::{Conflict, Synced};
@@ -63,9 +64,6 @@ pub use taken::Taken;
 /// How old the state may be that is looked at. What another program changed in so short a time
 /// before a record was taken is noticed by the sync, like any change by other means.
 const AGE: Duration = Duration::from_millis(10);
-
-/// Bytes that are read along at the most.
-const MOST_AHEAD: usize = 256 << 10;
 
 impl<'s> Calendar<'s> {
     /// Opens the calendar as a date book.
@@ -90,24 +88,6 @@ pub struct DateBook<'s> {
     is_closed: bool,
 }
 
-/// What is known of the calendar, in one state of the store.
-#[derive(Default)]
-struct State {
-    /// What this process had saved by then.
-    generation: u64,
-    /// The store's latest change.
-    latest: i64,
-    /// The latest change by a date book, as far as was told before.
-    told: i64,
-    since: Option<Instant>,
-    /// A part of the list: the position of its first entry, and the entries.
-    first: u64,
-    ids: Vec<i64>,
-    /// Records that were read along, and the position that was looked at last.
-    ahead: Ahead,
-    looked: Option<u64>,
-}
-
 impl<'s> DateBook<'s> {
     /// How many records there are.
     ///
@@ -123,11 +103,13 @@ impl<'s> DateBook<'s> {
     /// # Errors
     /// Whatever reading reports.
     pub fn peek(&mut self, index: u64) -> Result<Option<Stored<Record>>> {
+        self.state.want_whole();
         self.at(index, stored)
     }
 
     /// Calls `visit` with the number and the text of record `index`, without taking it; `None` beyond
-    /// the last. Going through records in their order costs about as much as
+    /// the last. Going through records in their order costs about as much as a query for their texts
+    /// in that order, and where they follow each other in the file, as
     /// [`Calendar::for_each`](Calendar::for_each): those that follow are read along.
     ///
     /// # Errors
@@ -146,6 +128,7 @@ impl<'s> DateBook<'s> {
     /// [`Error::Taken`] when somebody has it; [`Error::NoIndex`] beyond the last record;
     /// [`Error::ReadOnly`]; whatever reading reports.
     pub fn take(&mut self, index: u64) -> Result<Taken<'s>> {
+        self.state.want_whole();
         let Some((hold, id)) = self.hold_at(index)? else {
             return Err(Error::NoIndex {
                 index,
@@ -264,7 +247,8 @@ impl<'s> DateBook<'s> {
         Ok(synced)
     }
 
-    /// Calls `visit` with number, UID, text and ETag of the record at a position.
+    /// Calls `visit` with number, UID, text and ETag of the record at a position; UID and ETag as far
+    /// as the state was told that they are wanted.
     fn at<T>(
         &mut self,
         index: u64,
@@ -273,19 +257,26 @@ impl<'s> DateBook<'s> {
         let collection = self.calendar.id();
         let store = self.calendar.store();
         loop {
-            if !self.is_new_enough() || self.state.known(index).is_none() {
-                self.reading(|conn, state| state.read(conn, collection, index))?;
+            let mut known = self.state.known(index);
+            if known.is_none() || !self.is_new_enough() {
+                known = self.reading(|conn, state| {
+                    // It is still there if nothing was changed since it was read.
+                    if state.known(index).is_none() {
+                        state.read(conn, collection, index)?;
+                    }
+                    Ok(state.known(index))
+                })?;
             }
-            let Some(place) = self.state.known(index) else {
+            let Some(place) = known else {
                 return Ok(None);
             };
-            let (id, uid, text, etag) = self.state.ahead.get(place);
+            self.state.looked = Some(index);
+            let (id, uid, text, etag) = self.state.get(place);
             let dirty = store.date_books.dirty(id);
             // What waited may have been committed since it was read.
             if dirty.is_none() && self.state.generation != store.generation() {
                 continue;
             }
-            self.state.looked = Some(index);
             return Ok(Some(match dirty {
                 Some(dirty) => visit(id, uid, &dirty, ETag::of(&dirty)),
                 None => visit(id, uid, text, etag),
@@ -308,7 +299,7 @@ impl<'s> DateBook<'s> {
         store.engine.read_transaction(|conn| {
             let latest = changes::latest(conn)?;
             if state.latest != latest {
-                *state = State::default();
+                state.forget();
             }
             state.latest = latest;
             state.generation = generation;
@@ -338,124 +329,8 @@ impl Drop for DateBook<'_> {
     }
 }
 
-impl State {
-    /// Where the record at a position is among those that were read along.
-    fn known(&self, index: u64) -> Option<usize> {
-        let behind = usize::try_from(index.checked_sub(self.first)?).ok()?;
-        self.ahead.find(*self.ids.get(behind)?)
-    }
-
-    /// Reads the record at a position; if the one before it was looked at, also those that follow.
-    fn read(&mut self, conn: &Connection, collection: i64, index: u64) -> Result<()> {
-        let behind = |state: &Self| {
-            let behind = usize::try_from(index.checked_sub(state.first)?).ok()?;
-            (behind < state.ids.len()).then_some(behind)
-        };
-        let at = match behind(self) {
-            Some(at) => at,
-            None => {
-                self.ids.clear();
-                let Some((first, at)) = list::start_at(conn, collection, index)? else {
-                    return Ok(());
-                };
-                self.first = index.saturating_sub(at as u64);
-                let ids = &mut self.ids;
-                list::walk(conn, collection, &first, false, |block| {
-                    ids.extend(block.ids());
-                    Ok(ControlFlow::Break(()))
-                })?;
-                at
-            }
-        };
-        let rest = self.ids.get(at..).unwrap_or_default();
-        let Some(&id) = rest.first() else {
-            return Ok(());
-        };
-        let count = match index.checked_sub(1) == self.looked {
-            true => rest.len(),
-            false => 1,
-        };
-        let mut ids = rest[..count].to_vec();
-        ids.sort_unstable();
-        let (first, last) = (ids[0], ids[count - 1]);
-        // Neighbours in the file are read in its order.
-        let are_near = (last - first) / 4 < ids.len() as i64;
-        let ranges: Vec<(i64, i64)> = match are_near {
-            true => vec![(first, last)],
-            false => ids.into_iter().map(|id| (id, id)).collect(),
-        };
-        self.ahead.read(conn, collection, &ranges)?;
-        if self.ahead.find(id).is_none() {
-            // So many bytes came before it that it was not reached.
-            self.ahead.read(conn, collection, &[(id, id)])?;
-        }
-        Ok(())
-    }
-}
-
 fn stored(id: i64, uid: &str, text: &[u8], etag: ETag) -> Stored<Record> {
     Stored::new(RecordId(id), uid.to_owned(), etag, text.to_vec())
-}
-
-/// Some records.
-#[derive(Default)]
-struct Ahead {
-    bytes: Vec<u8>,
-    /// By number.
-    records: Vec<Place>,
-}
-
-/// Where a record is in memory: its UID, and behind that its text.
-struct Place {
-    id: i64,
-    etag: ETag,
-    uid: Range<usize>,
-    text: Range<usize>,
-}
-
-impl Ahead {
-    fn find(&self, id: i64) -> Option<usize> {
-        self.records.binary_search_by_key(&id, |r| r.id).ok()
-    }
-
-    /// Number, UID, text and ETag.
-    fn get(&self, at: usize) -> (i64, &str, &[u8], ETag) {
-        let record = &self.records[at];
-        let uid = std::str::from_utf8(&self.bytes[record.uid.clone()]).unwrap_or_default();
-        let text = &self.bytes[record.text.clone()];
-        (record.id, uid, text, record.etag)
-    }
-
-    /// Reads the records in these ranges of numbers, as far as there is room.
-    fn read(&mut self, conn: &Connection, collection: i64, ranges: &[(i64, i64)]) -> Result<()> {
-        self.bytes.clear();
-        self.records.clear();
-        let mut statement = conn.prepare_cached(
-            "SELECT id, etag, uid, text FROM record NOT INDEXED \
-             WHERE id BETWEEN ?1 AND ?2 AND collection = ?3 AND removed IS NULL ORDER BY id",
-        )?;
-        for (first, last) in ranges {
-            let mut rows = statement.query((first, last, collection))?;
-            while let Some(row) = rows.next()? {
-                let start = self.bytes.len();
-                self.bytes
-                    .extend_from_slice(row.get_ref(2)?.as_bytes().unwrap_or_default());
-                let middle = self.bytes.len();
-                self.bytes
-                    .extend_from_slice(row.get_ref(3)?.as_blob().unwrap_or_default());
-                self.records.push(Place {
-                    id: row.get(0)?,
-                    etag: row.get(1)?,
-                    uid: start..middle,
-                    text: middle..self.bytes.len(),
-                });
-                if self.bytes.len() > MOST_AHEAD {
-                    return Ok(());
-                }
-            }
-        }
-        Ok(())
-    }
 }
 
 /// Reads a record as it was taken.
