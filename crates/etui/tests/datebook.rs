@@ -402,7 +402,7 @@ fn records_are_read_along_whatever_their_numbers_and_sizes() {
 /// that is killed between leaves both.
 #[test]
 fn a_large_sync_leaves_the_checkpoint_to_the_close() {
-    const COUNT: usize = 1_500;
+    const COUNT: usize = 700;
     let (dir, path) = directory();
     let log = |path: &Path| path.with_extension("etui-wal");
     let note = format!("DESCRIPTION:{}\r\n", "a note ".repeat(220));
