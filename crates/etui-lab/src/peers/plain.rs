@@ -13,8 +13,7 @@ use crate::error::Error;
 
 /// The settings that a store has.
 const SETTINGS: &str = "PRAGMA synchronous = FULL; PRAGMA cache_size = -4096; \
-     PRAGMA mmap_size = 1073741824; PRAGMA journal_size_limit = 8388608; \
-     PRAGMA wal_autocheckpoint = 2000";
+     PRAGMA mmap_size = 1073741824; PRAGMA journal_size_limit = 8388608";
 
 /// The schema. Terms are rows of their own, words of all fields under one kind.
 const SCHEMA: &str = "

@@ -133,7 +133,7 @@ pub fn plain(path: &Path) -> Connection {
     let conn = Connection::open(path).expect("opening");
     conn.execute_batch(
         "PRAGMA synchronous = FULL; PRAGMA cache_size = -4096; PRAGMA mmap_size = 1073741824; \
-         PRAGMA journal_size_limit = 8388608; PRAGMA wal_autocheckpoint = 2000",
+         PRAGMA journal_size_limit = 8388608",
     )
     .expect("pragmas");
     conn

@@ -48,6 +48,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode, ffi};
 
+use super::open::{CHECKPOINT_AT, CHECKPOINT_PUT_OFF_TO};
 use super::{Durability, lock};
 use crate::error::{Error, Result};
 
@@ -85,6 +86,15 @@ impl Size {
     }
 }
 
+/// See [`Writer::put_off_checkpoint`].
+pub(super) struct PutOff<'w>(&'w AtomicUsize);
+
+impl Drop for PutOff<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 /// The connection that writes, and who is waiting for it.
 pub(super) struct Writer {
     durability: Durability,
@@ -92,6 +102,8 @@ pub(super) struct Writer {
     busy_timeout: Duration,
     /// Threads on their way to the baton; each of them takes it.
     waiting: AtomicUsize,
+    /// Those who have the checkpoint put off.
+    putting_off: AtomicUsize,
     baton: Mutex<Baton>,
 }
 
@@ -101,6 +113,8 @@ struct Baton {
     connection: Option<Connection>,
     /// Whether it commits without a flush.
     is_unflushed: bool,
+    /// Whether its commits put the checkpoint off.
+    puts_off: bool,
     /// The transaction that is open while nobody holds the baton.
     group: Option<Group>,
     /// Members of the last commit, and threads that waited while it ran.
@@ -145,6 +159,7 @@ impl Writer {
             durability,
             busy_timeout,
             waiting: AtomicUsize::new(0),
+            putting_off: AtomicUsize::new(0),
             baton: Mutex::default(),
         }
     }
@@ -155,6 +170,12 @@ impl Writer {
 
     pub(super) fn take_connection(&self) -> Option<Connection> {
         lock(&self.baton).connection.take()
+    }
+
+    /// Until it is dropped commits put the checkpoint off.
+    pub(super) fn put_off_checkpoint(&self) -> PutOff<'_> {
+        self.putting_off.fetch_add(1, Ordering::Relaxed);
+        PutOff(&self.putting_off)
     }
 
     /// Runs `work` on the connection while no transaction is open. `None`: one is, or nothing was
@@ -193,6 +214,7 @@ impl Writer {
             None => match connect() {
                 Ok(c) => {
                     baton.is_unflushed = self.durability == Durability::Deferred;
+                    baton.puts_off = false;
                     c
                 }
                 Err(e) => return Done::without(Ok(Err(e))),
@@ -206,6 +228,16 @@ impl Writer {
                 return Done::without(Ok(Err(e.into())));
             }
             baton.is_unflushed = is_upkeep;
+        }
+        let puts_off = self.putting_off.load(Ordering::Relaxed) > 0;
+        if baton.puts_off != puts_off {
+            let pages = match puts_off {
+                true => CHECKPOINT_PUT_OFF_TO,
+                false => CHECKPOINT_AT,
+            };
+            // Should it fail, the log is brought to the file at another time.
+            let _ = connection.pragma_update(None, "wal_autocheckpoint", pages);
+            baton.puts_off = puts_off;
         }
         let connection = &*baton.connection.insert(connection);
         let (own, group) = match found {

@@ -134,6 +134,13 @@ impl Engine {
         }
     }
 
+    /// Runs `work`, whose commits leave the log in its place while that is not too large: a later
+    /// commit, or the close, brings it to the file.
+    pub(crate) fn with_checkpoint_put_off<T>(&self, work: impl FnOnce() -> T) -> T {
+        let _put_off = self.writer.put_off_checkpoint();
+        work()
+    }
+
     /// Gives back what the page caches hold, after work that filled them, and what is free.
     pub(crate) fn release_memory(&self) {
         let shrink = |c: &Connection| {

@@ -33,10 +33,11 @@ pub(super) struct Opened {
 const HEADER: u64 = 512;
 /// The WAL's resting size: larger ones are truncated to it when they start over.
 const WAL_RESTS_AT: i64 = 8 << 20;
-/// Frames of so many pages are a checkpoint's; as many as a resting WAL has room for. What was
-/// committed since the last one waits in the WAL, and whoever closes the store last brings at most
-/// so much to the file.
-const CHECKPOINT_AT: i64 = 2_000;
+/// The commit that brings the WAL to so many pages brings them to the file.
+pub(super) const CHECKPOINT_AT: i64 = 1_000;
+/// The same while that is put off: as many as a resting WAL has room for, so that whoever closes the
+/// store last brings at most so much to the file.
+pub(super) const CHECKPOINT_PUT_OFF_TO: i64 = 2_000;
 /// Bytes of the file that are read through a memory map (shared between processes, no copy).
 const MAPPED: i64 = 1 << 30;
 /// Prepared statements kept by a connection; all of this library's fit.
@@ -210,7 +211,6 @@ pub(super) fn prepare_to_write(connection: &Connection, settings: &Settings) -> 
     };
     connection.pragma_update(None, "synchronous", level)?;
     connection.pragma_update(None, "journal_size_limit", WAL_RESTS_AT)?;
-    connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_AT)?;
     Ok(())
 }
 

@@ -23,8 +23,7 @@ use crate::peers::eds::Answer;
 
 /// The settings that a store of etui's has.
 const SETTINGS: &str = "PRAGMA synchronous = FULL; PRAGMA cache_size = -4096; \
-     PRAGMA mmap_size = 1073741824; PRAGMA journal_size_limit = 8388608; \
-     PRAGMA wal_autocheckpoint = 2000";
+     PRAGMA mmap_size = 1073741824; PRAGMA journal_size_limit = 8388608";
 
 const SCHEMA: &str = "
     PRAGMA journal_mode = WAL;

@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use rusqlite::Connection;
+
 use super::taken::{Locks, Taken};
 use crate::calendar::record::Record;
 use crate::collection::prepared::Prepared;
@@ -175,7 +177,7 @@ impl DateBooks {
         };
         let order = store.order()?;
         let (mut saved, mut conflicts, mut latest) = (0, Vec::new(), 0);
-        store.write_of(size, |conn| {
+        let work = |conn: &Connection| {
             if dirty.is_empty() {
                 // What was committed before is flushed with this.
                 let syncs = meta::number(conn, meta::SYNCS)?;
@@ -200,7 +202,10 @@ impl DateBooks {
             })?;
             latest = changes::latest(conn)?;
             Ok(())
-        })?;
+        };
+        // A day's changes are flushed once; the file has them at the close, or by a later commit.
+        let put_off = || store.write_of(size, work);
+        store.engine.with_checkpoint_put_off(put_off)?;
         let mut state = self.state();
         // Before the locks are let go of.
         if let Some(locks) = state.locks.as_ref().filter(|_| latest > 0) {
