@@ -94,12 +94,8 @@ impl App {
     }
 
     /// The address book that is named, or else all of them, in one state.
-    pub fn books_in<'s>(
-        &self,
-        store: &Store,
-        snapshot: &'s Snapshot<'_>,
-    ) -> Result<Vec<Reader<'s>>> {
-        let books = all_in(self.book_name(), store, snapshot)?;
+    pub fn books_in<'s>(&self, snapshot: &'s Snapshot<'_>) -> Result<Vec<Reader<'s>>> {
+        let books = all_in(self.book_name(), snapshot)?;
         Ok(books.into_iter().map(|(_, book)| book).collect())
     }
 }
@@ -125,12 +121,11 @@ pub fn calendar_to_fill<'s>(store: &'s Store, name: Option<&str>) -> Result<Cale
 /// The collection that is named, or else all of its kind, in one state, with their names.
 pub fn all_in<'s, R: collection::Record>(
     name: Option<&str>,
-    store: &Store,
     snapshot: &'s Snapshot<'_>,
 ) -> Result<Vec<(String, collection::Reader<'s, R>)>> {
     let names = match name {
         Some(name) => vec![name.to_owned()],
-        None => store.collections::<R>()?,
+        None => snapshot.collections::<R>()?,
     };
     let all = names.into_iter().map(|name| {
         let reader = snapshot.collection(Some(&name))?;

@@ -217,6 +217,7 @@ impl Store {
     pub fn repair(&self) -> Result<()> {
         self.write(|conn| self.rederive(conn))?;
         self.known_series.forget();
+        self.alarms_ahead.forget();
         self.rebuild_index()
     }
 

@@ -35,6 +35,15 @@ impl<'s> Snapshot<'s> {
         Ok(Reader::new(self.store, &self.lease, found.id))
     }
 
+    /// The names of the collections of a kind, the default one first.
+    ///
+    /// # Errors
+    /// Whatever reading reports.
+    pub fn collections<R: Record>(&self) -> Result<Vec<String>> {
+        let all = names::all(&self.lease, R::KIND).map_err(|e| self.store.engine.explain(e))?;
+        Ok(all.into_iter().map(|c| c.name).collect())
+    }
+
     /// The default address book.
     ///
     /// # Errors

@@ -226,3 +226,29 @@ fn rows_of_alarms_go_with_their_records() {
         &berlin,
     );
 }
+
+#[test]
+fn what_is_repaired_is_told_at_once() {
+    let (_dir, path) = directory();
+    let store = filled(&path, 11);
+    let calendar = store.calendar().unwrap();
+    let berlin = zone("Europe/Berlin");
+    let after = Timestamp::from_seconds(1_690_000_000);
+    compare(&calendar, after, 10, &berlin);
+    let lose = |what: &str| {
+        let conn = rusqlite::Connection::open(&path).unwrap();
+        let lost = conn.execute(&format!("DELETE FROM alarm WHERE {what}"), ());
+        assert!(lost.unwrap() > 5, "{what}");
+    };
+    for what in ["kind >= 2", "kind < 2"] {
+        lose(what);
+        store.repair().unwrap();
+        clean(&store);
+        compare(&calendar, after, 10, &berlin);
+        // What was kept in memory is not the damaged table's either.
+        lose(what);
+        let _ = calendar.alarms(after.plus_seconds(-900_000), 10, &berlin);
+        store.repair().unwrap();
+        compare(&calendar, after.plus_seconds(-900_000), 10, &berlin);
+    }
+}

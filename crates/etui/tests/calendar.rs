@@ -419,6 +419,10 @@ fn plain_sqlite_reads_and_writes_calendars() {
             "cannot move",
         ),
         (
+            "UPDATE calendar_record SET calendar = NULL, ics = 'x'",
+            "cannot move",
+        ),
+        (
             "UPDATE calendar_record SET calendar = 'Work'",
             "cannot modify",
         ),

@@ -290,6 +290,10 @@ fn what_plain_sqlite_writes_is_taken_in() {
             "UPDATE contact SET book = 'Work', vcard = 'x' WHERE book = 'Contacts'",
             "cannot move",
         ),
+        (
+            "UPDATE contact SET book = NULL, vcard = 'x' WHERE book = 'Work'",
+            "cannot move",
+        ),
         ("UPDATE contact SET book = 'Work'", "cannot modify"),
         ("UPDATE contact SET uid = 'x'", "cannot modify"),
     ] {

@@ -311,6 +311,29 @@ fn a_store_of_version_2_opens() {
     }
 }
 
+/// Views of somebody's own are over what they were over.
+#[test]
+fn a_view_of_ones_own_stays() {
+    for name in ["v1.etui", "v2.etui"] {
+        let (_dir, path) = copy_of(name);
+        let conn = Connection::open(&path).unwrap();
+        conn.execute_batch("CREATE VIEW mine AS SELECT uid, vcard FROM contact ORDER BY uid")
+            .unwrap();
+        let count = |conn: &Connection| -> i64 {
+            conn.query_row("SELECT count(vcard) FROM mine", [], |r| r.get(0))
+                .unwrap()
+        };
+        let before = count(&conn);
+        assert!(before > 10);
+        conn.close().unwrap();
+        let store = Store::open(&path).unwrap();
+        clean(&store);
+        store.close().unwrap();
+        let conn = Connection::open(&path).unwrap();
+        assert_eq!(count(&conn), before, "{name}");
+    }
+}
+
 /// Opening to read changes nothing, so a store that would have to be migrated is refused.
 #[test]
 fn only_reading_does_not_migrate() {

@@ -51,6 +51,17 @@ pub(crate) const VERSION: i64 = MIGRATIONS.len() as i64;
 /// Whatever SQLite reports; the caller rolls back.
 pub(crate) fn migrate(conn: &Connection, from: i64) -> Result<()> {
     let done = usize::try_from(from).unwrap_or(0);
+    if done == MIGRATIONS.len() {
+        return Ok(());
+    }
+    // A table can be renamed although a view of somebody's own is over one that is made anew here.
+    conn.pragma_update(None, "legacy_alter_table", true)?;
+    let run = steps(conn, done);
+    conn.pragma_update(None, "legacy_alter_table", false)?;
+    run
+}
+
+fn steps(conn: &Connection, done: usize) -> Result<()> {
     for (step, sql) in MIGRATIONS.iter().enumerate().skip(done) {
         tracing::info!(from = step, to = step + 1, "migrating the schema");
         conn.execute_batch(sql)?;

@@ -43,7 +43,7 @@ pub fn run(app: &mut App, name: Option<&str>, args: &Args) -> Result<()> {
     let store = app.open_to_read()?;
     let snapshot = store.snapshot()?;
     let mut all: Vec<(String, DueAlarm)> = Vec::new();
-    for (name, reader) in all_in(name, &store, &snapshot)? {
+    for (name, reader) in all_in(name, &snapshot)? {
         let due = reader.alarms(from, args.next, &here.zone)?;
         all.extend(due.into_iter().map(|alarm| (name.clone(), alarm)));
     }

@@ -38,7 +38,7 @@ pub fn run(app: &mut App, calendar: Option<&str>, args: &Args) -> Result<()> {
     let store = app.open_to_read()?;
     let snapshot = store.snapshot()?;
     let mut all = Vec::new();
-    for (_, reader) in all_in(calendar, &store, &snapshot)? {
+    for (_, reader) in all_in(calendar, &snapshot)? {
         all.extend(reader.free_busy(span.during.clone(), &here.zone)?);
     }
     let all = together(all);

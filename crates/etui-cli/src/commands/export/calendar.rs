@@ -22,7 +22,7 @@ pub fn run(app: &mut App, args: &Args, name: Option<&str>) -> Result<()> {
     let store = app.open_to_read()?;
     let snapshot = store.snapshot()?;
     let mut all = Vec::new();
-    for (_, calendar) in all_in(name, &store, &snapshot)? {
+    for (_, calendar) in all_in(name, &snapshot)? {
         let meant = meant(&calendar, &args.filter)?;
         all.push((calendar, meant));
     }

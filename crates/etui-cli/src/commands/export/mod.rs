@@ -93,7 +93,7 @@ pub fn run(app: &mut App, args: &Args) -> Result<()> {
     }
     let store = app.open_to_read()?;
     let snapshot = store.snapshot()?;
-    let meant = Selection::new(app.books_in(&store, &snapshot)?, &args.filter)?;
+    let meant = Selection::new(app.books_in(&snapshot)?, &args.filter)?;
     if app.out.json {
         if args.output.is_some() || args.vcard_version != Version::AsIs {
             return Err(Failure::usage(

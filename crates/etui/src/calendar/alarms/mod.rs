@@ -197,6 +197,12 @@ impl AlarmsAhead {
         Some(all.swap_remove(found))
     }
 
+    /// Forgets them: rows changed, and no record did.
+    pub(crate) fn forget(&self) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.clear();
+    }
+
     /// Keeps it for the next question.
     fn keep(&self, mut ahead: Ahead) {
         ahead.is_new = false;

@@ -62,7 +62,7 @@ CREATE TABLE inbox (
     id      INTEGER PRIMARY KEY,
     kind    TEXT NOT NULL,
     book    TEXT,
-    was     TEXT CONSTRAINT "an UPDATE cannot move a record" CHECK (was = book),
+    was     TEXT CONSTRAINT "an UPDATE cannot move a record" CHECK (was IS NULL OR was IS book),
     uid     TEXT,
     removed TEXT,
     text    ANY,

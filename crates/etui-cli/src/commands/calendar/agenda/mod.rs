@@ -52,7 +52,7 @@ pub fn run(app: &mut App, calendar: Option<&str>, args: &Args) -> Result<()> {
     let span = args.span.span(&here)?;
     let store = app.open_to_read()?;
     let snapshot = store.snapshot()?;
-    let calendars = all_in(calendar, &store, &snapshot)?;
+    let calendars = all_in(calendar, &snapshot)?;
     let mut found: Vec<(&str, Occurrence)> = Vec::new();
     for (name, reader) in &calendars {
         let most = args.limit.saturating_add(1);
