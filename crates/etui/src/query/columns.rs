@@ -219,8 +219,10 @@ type PushText = fn(u16, &[u8], &mut Table);
 /// The values of these columns, each from a record's text.
 fn of_text<C: ColumnSet>(bits: u16, text: &[u8], table: &mut Table) {
     let columns = Columns::<C>::of_bits(bits);
-    let is_parsed = columns != Columns::from(C::TEXT);
-    let record = is_parsed.then(|| C::parse(text)).flatten();
+    if columns == Columns::from(C::TEXT) {
+        return table.push(text);
+    }
+    let record = C::parse(text);
     for column in columns.iter() {
         match &record {
             _ if column == C::TEXT => table.push(text),
