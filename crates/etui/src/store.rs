@@ -469,6 +469,8 @@ impl Store {
         if collection::derive::all(conn, &with, derive)? || unindexed {
             crate::index::rebuild(conn, self.path())?;
         }
+        let anew = meta::number(conn, meta::DERIVED_ANEW)?;
+        meta::set(conn, meta::DERIVED_ANEW, anew.wrapping_add(1))?;
         meta::set(conn, meta::DERIVATION, derivation(order))
     }
 

@@ -110,3 +110,37 @@ fn more_go_on_for_ever_than_are_kept() {
     agrees(&calendar, FIRST_DAY + 2_793);
     agrees(&calendar, FIRST_DAY + 2_600);
 }
+
+#[test]
+fn what_another_program_repairs_is_seen() {
+    let (_dir, path) = directory();
+    let store = Store::open(&path).unwrap();
+    let calendar = store.calendar().unwrap();
+    calendar
+        .save(&series("daily", FIRST_DAY, "FREQ=DAILY"))
+        .unwrap();
+    agrees(&calendar, FIRST_DAY + 5);
+    let conn = rusqlite::Connection::open(&path).unwrap();
+    assert_eq!(conn.execute("DELETE FROM series", ()).unwrap(), 1);
+    let other = Store::open(&path).unwrap();
+    let lost = other.calendar().unwrap();
+    let lost = lost.between(week(FIRST_DAY + 5), &Zone::UTC).unwrap();
+    assert_eq!(lost, []);
+    Store::open(&path).unwrap().repair().unwrap();
+    for store in [&store, &other] {
+        agrees(&store.calendar().unwrap(), FIRST_DAY + 5);
+    }
+}
+
+#[test]
+fn what_has_only_exceptions_never_happens() {
+    let (_dir, path) = directory();
+    let store = Store::open(&path).unwrap();
+    let calendar = store.calendar().unwrap();
+    let text = "BEGIN:VEVENT\r\nUID:1\r\nDTSTART:20260106T090000\r\nEXRULE:FREQ=DAILY\r\n\
+        END:VEVENT\r\n";
+    calendar
+        .save(&Record::parse(text, &Zones::new()).unwrap())
+        .unwrap();
+    agrees(&calendar, FIRST_DAY);
+}

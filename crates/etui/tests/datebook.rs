@@ -446,3 +446,34 @@ fn a_large_sync_leaves_the_checkpoint_to_the_close() {
         clean(&store);
     }
 }
+
+/// What a sync that failed leaves is what the next one writes.
+#[test]
+fn a_sync_that_failed_is_repeated_whole() {
+    let (_dir, path) = directory();
+    let store = Store::open(&path).unwrap();
+    let calendar = store.calendar().unwrap();
+    fill(&calendar, 2);
+    let mut zones = Zones::new();
+    let town = "BEGIN:VTIMEZONE\r\nTZID:Our Town\r\nBEGIN:STANDARD\r\nDTSTART:19700101T000000\r\n\
+        TZOFFSETFROM:+0300\r\nTZOFFSETTO:+0300\r\nEND:STANDARD\r\nEND:VTIMEZONE\r\n";
+    zones.define(&etui::calendar::zones::Definition::parse(town.as_bytes()));
+    let text = "BEGIN:VEVENT\r\nUID:0\r\nDTSTART;TZID=Our Town:20260101T090000\r\nEND:VEVENT\r\n";
+    let mut book = calendar.date_book().unwrap();
+    let taken = book.take(0).unwrap();
+    book.release_dirty(taken, Record::parse(text, &zones).unwrap())
+        .unwrap();
+    let conn = rusqlite::Connection::open(&path).unwrap();
+    conn.execute_batch(
+        "CREATE TRIGGER full AFTER UPDATE ON record BEGIN SELECT raise(ABORT, 'no room'); END",
+    )
+    .unwrap();
+    let error = book.sync().unwrap_err();
+    assert!(error.to_string().contains("no room"), "{error}");
+    conn.execute_batch("DROP TRIGGER full").unwrap();
+    assert_eq!(book.sync().unwrap().saved, 1);
+    let (_, record) = calendar.record("0").unwrap().unwrap();
+    let start = record.main().start.clone().unwrap();
+    assert_eq!(start.at(&Zone::UTC).to_string(), "20260101T060000Z");
+    clean(&store);
+}

@@ -615,3 +615,52 @@ fn components_of_two_objects_keep_the_zones_of_both() {
         assert_eq!(read.join(" "), expected);
     }
 }
+
+/// What a store says of its one event is what the event says, read as it is stored.
+fn agrees(store: &Store) -> String {
+    let calendar = store.calendar().unwrap();
+    let told = stored(&calendar);
+    let (_, record) = calendar.record("1").unwrap().unwrap();
+    let read = instances(&record, &Zone::UTC);
+    let read: Vec<_> = read.iter().map(|i| i.during.start.to_string()).collect();
+    assert_eq!(read.join(" "), told);
+    let report = store.check().unwrap();
+    assert!(
+        report.is_clean(),
+        "{:?} {:?}",
+        report.problems,
+        report.outdated
+    );
+    told
+}
+
+#[test]
+fn a_name_means_the_same_in_all_of_a_record() {
+    let defined = String::from_utf8(file("+0100", "A")).unwrap();
+    let undefined = "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//test//EN\r\nBEGIN:VEVENT\r\n\
+        UID:1\r\nRECURRENCE-ID;TZID=Our Town:20260702T100000\r\n\
+        DTSTART;TZID=Our Town:20260702T120000\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n";
+    let go_on = &mut |_: etui::import::ImportEvent<'_>| std::ops::ControlFlow::Continue(());
+    // Defined in one object and in the other not: they cannot be one record, and that is told.
+    for both in [
+        format!("{defined}{undefined}"),
+        format!("{undefined}{defined}"),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let store = open(&dir.path().join("personal.etui"));
+        let calendar = store.calendar().unwrap();
+        assert_eq!(calendar.import(both.as_bytes(), go_on).unwrap().refused, 1);
+        agrees(&store);
+    }
+    // Saved over it without its zone: floating from then on, and not the object's.
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(&dir.path().join("personal.etui"));
+    let calendar = store.calendar().unwrap();
+    calendar.import(defined.as_bytes(), go_on).unwrap();
+    assert_eq!(agrees(&store), "20260701T090000Z");
+    let edited = event("DTSTART;TZID=Our Town:20260702T100000", &Zones::new());
+    calendar.save(&edited).unwrap();
+    assert_eq!(agrees(&store), "20260702T100000Z");
+    calendar.restore("1").unwrap();
+    assert_eq!(agrees(&store), "20260701T090000Z");
+}

@@ -107,6 +107,7 @@ pub(super) fn name_of(kind: Kind) -> &'static str {
 fn is_once(timing: &Timing) -> bool {
     timing.rules.is_empty()
         && timing.dates.is_empty()
+        && timing.except_rules.is_empty()
         && timing.except_dates.is_empty()
         && timing.replaces.is_none()
 }

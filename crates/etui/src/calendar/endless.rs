@@ -2,7 +2,7 @@
 //!
 //! Each of them is in nearly every range behind its beginning, so that each range would read all of
 //! them anew. They are kept, made ready, in the order in which they begin, for one state of the
-//! store, told by the number of its latest change:
+//! store, told by the number of its latest change and how often all was derived anew:
 //!
 //! ```text
 //! by first   [ s  s  s  s  s  s  s | s  s  s ...
@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rusqlite::Connection;
 
 use super::known::{self, Known, KnownSeries};
-use crate::collection::{changes, times};
+use crate::collection::{changes, meta, times};
 use crate::error::Result;
 
 /// Series that are kept of a calendar, and bytes of what is made of them, about.
@@ -32,8 +32,8 @@ pub(super) struct Endless(Mutex<Vec<Kept>>);
 #[derive(Debug, Default)]
 struct Kept {
     collection: i64,
-    /// The state it is of.
-    latest: i64,
+    /// The state it is of: how often everything was derived anew, and the latest change.
+    state: (i64, i64),
     /// All that begin before are there.
     upto: i64,
     is_full: bool,
@@ -85,7 +85,10 @@ impl Endless {
         collection: i64,
         end: i64,
     ) -> Result<(Arc<Vec<Entry>>, i64)> {
-        let latest = changes::latest(conn)?;
+        let state = (
+            meta::number(conn, meta::DERIVED_ANEW)?,
+            changes::latest(conn)?,
+        );
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let place = match all.iter().position(|kept| kept.collection == collection) {
             Some(place) => place,
@@ -93,19 +96,19 @@ impl Endless {
                 if all.len() >= MOST_CALENDARS {
                     all.remove(0);
                 }
-                all.push(Kept::new(collection, latest));
+                all.push(Kept::new(collection, state));
                 all.len() - 1
             }
         };
         let Some(kept) = all.get_mut(place) else {
             return Ok((Arc::default(), i64::MIN));
         };
-        if kept.latest > latest {
+        if kept.state > state {
             // Who looks at an older state reads it.
             return Ok((Arc::default(), i64::MIN));
         }
-        if kept.latest < latest {
-            *kept = Kept::new(collection, latest);
+        if kept.state < state {
+            *kept = Kept::new(collection, state);
         }
         if kept.upto < end && !kept.is_full {
             kept.grow(series, conn, end)?;
@@ -121,10 +124,10 @@ impl Endless {
 }
 
 impl Kept {
-    fn new(collection: i64, latest: i64) -> Self {
+    fn new(collection: i64, state: (i64, i64)) -> Self {
         Self {
             collection,
-            latest,
+            state,
             upto: i64::MIN,
             ..Self::default()
         }

@@ -30,6 +30,9 @@ pub(crate) const FLOATING_ALARM_MARK: &str = "alarm_mark_floating";
 /// With the name of a zone behind it: a digest of the rules by which alarms in it were placed; 0:
 /// of several.
 pub(crate) const ALARM_RULES: &str = "alarm_rules ";
+/// How often everything was derived anew, which no change tells of; read with what is said of
+/// alarms.
+pub(crate) const DERIVED_ANEW: &str = "alarm_derived_anew";
 /// Changes up to this number may be missing from `change`.
 pub(crate) const LOG_FLOOR: &str = "log_floor";
 

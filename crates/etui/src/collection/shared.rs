@@ -59,6 +59,15 @@ impl Object {
         self.state().texts = Some((frame, zones));
     }
 
+    /// Its row is looked for anew.
+    fn forget_row(&self) {
+        let mut state = self.state();
+        if state.texts.is_some() {
+            state.row = None;
+            state.is_promised = false;
+        }
+    }
+
     /// Its row, made if need be; inside a write transaction. `None`: it is none.
     pub(crate) fn row(&self, conn: &Connection) -> Result<Option<i64>> {
         let mut state = self.state();
@@ -145,12 +154,6 @@ impl Provenance {
         }
     }
 
-    /// How many zones are defined in an object that was made.
-    pub(crate) fn zones(&self) -> usize {
-        let texts = &self.object.state().texts;
-        texts.as_ref().map_or(0, |(_, zones)| zones.len())
-    }
-
     /// Whether both came from the same object.
     pub(crate) fn is_same_object(&self, other: &Self) -> bool {
         let row = |p: &Self| p.object.state().row;
@@ -163,6 +166,10 @@ impl Provenance {
         let mut places = Vec::new();
         for &place in &self.places {
             varint::push(&mut places, place.into());
+        }
+        if self.made.is_some() {
+            // A transaction before this one may have failed.
+            self.object.forget_row();
         }
         Ok(Origin {
             shared: self.object.row(conn)?,

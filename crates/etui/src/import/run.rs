@@ -226,8 +226,7 @@ impl<R: Record> Run<'_, '_, R> {
     /// Puts what `other` says to an earlier item.
     fn join_to(&mut self, item: &mut Item<R>, other: Item<R>) -> Result<()> {
         let excerpt = record_excerpt(other.record.text());
-        let zones = |record: &R| record.provenance().map_or(0, |own| own.zones());
-        let zones_before = zones(&item.record);
+        let needs_zones = other.record.provenance().is_some();
         let outcomes = item.record.join(other.record);
         let mut refused = false;
         for (at, outcome) in outcomes.iter().enumerate() {
@@ -247,8 +246,9 @@ impl<R: Record> Run<'_, '_, R> {
             (Some(from), Some(other)) => from.is_same_object(other),
             _ => false,
         };
-        if !is_same_object && zones(&item.record) > zones_before {
-            // In a zone that its object does not have: it takes all its zones along.
+        let is_joined = outcomes.contains(&Joined::Taken);
+        if is_joined && needs_zones && !is_same_object {
+            // In zones of another object, which it takes along.
             item.from = item.record.provenance();
         }
         if refused {

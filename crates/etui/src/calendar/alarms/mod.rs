@@ -123,6 +123,8 @@ struct State {
     latest: i64,
     /// Up to when rows of series were moved on; of floating times as local time.
     marks: [i64; 2],
+    /// How often everything was derived anew.
+    derived_anew: i64,
     /// Whether the zones have the rules by which rows were placed.
     is_exact: bool,
 }
@@ -131,6 +133,7 @@ impl State {
     fn read(conn: &Connection) -> Result<Self> {
         let mut state = Self {
             latest: changes::latest(conn)?,
+            derived_anew: 0,
             marks: [0; 2],
             is_exact: true,
         };
@@ -143,6 +146,7 @@ impl State {
             match key {
                 meta::ALARM_MARK => state.marks[0] = value,
                 meta::FLOATING_ALARM_MARK => state.marks[1] = value,
+                meta::DERIVED_ANEW => state.derived_anew = value,
                 _ => {
                     let zone = key.strip_prefix(meta::ALARM_RULES).and_then(Zone::named);
                     state.is_exact &= zone.and_then(|zone| zone.rules()) == Some(value);

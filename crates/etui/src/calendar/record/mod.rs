@@ -154,7 +154,9 @@ impl collection::Record for Record {
                 zones.push(own);
             }
         }
-        if zones.is_empty() {
+        // Nobody knows these here; another object may.
+        let unknown = self.unknown_zones();
+        if zones.is_empty() && unknown.is_empty() {
             return None;
         }
         let starts = items().filter_map(|i| i.start.as_ref());
@@ -173,10 +175,12 @@ impl collection::Record for Record {
             .collect();
         let says = move |conn: &Connection, row| {
             let theirs = objects::zones(conn, row)?;
-            Ok(own.iter().all(|(tzid, text)| {
+            let is_same = |(tzid, text): &(String, Vec<u8>)| {
                 let zone = theirs.own(tzid).cloned();
                 zone.is_some_and(|zone| define(&(tzid.clone(), zone)) == *text)
-            }))
+            };
+            let knows = |tzid: &String| theirs.own(tzid).is_some();
+            Ok(own.iter().all(is_same) && !unknown.iter().any(knows))
         };
         let parts = self.components.len();
         Some(Provenance::made(frame, texts, parts, says))
@@ -251,6 +255,18 @@ impl Record {
         }
     }
 
+    /// The `TZID`s that nobody knows: their times are floating.
+    fn unknown_zones(&self) -> Vec<String> {
+        let nobodys = |item: &Item, tzid: &String| {
+            !item.own_zones.iter().any(|(own, _)| own == tzid)
+                && Zones::default().resolve(tzid).is_none()
+        };
+        let all = self.components.iter().map(|c| &c.item);
+        all.flat_map(|item| item.tzids.iter().filter(move |tzid| nobodys(item, tzid)))
+            .cloned()
+            .collect()
+    }
+
     /// What its components say, in their order.
     pub fn items(&self) -> impl ExactSizeIterator<Item = &Item> {
         self.components.iter().map(|c| &c.item)
@@ -321,13 +337,18 @@ impl Record {
                     && c.item.kind == component.item.kind
                     && c.replaces == component.replaces
             };
-            // One record has one zone of a name.
-            let differs = |(tzid, zone): &(String, Zone)| {
-                let mut all = self.components.iter().flat_map(|c| &c.item.own_zones);
-                all.any(|(own, known)| own == tzid && known != zone)
+            // One record has one zone of a name, or none that is known.
+            let meaning = |item: &Item, tzid: &String| {
+                let own = item.own_zones.iter().find(|(own, _)| own == tzid);
+                own.map(|(_, zone)| zone.clone())
+            };
+            let differs = |tzid: &String| {
+                let mut all = self.components.iter().map(|c| &c.item);
+                let new = meaning(&component.item, tzid);
+                all.any(|item| item.tzids.contains(tzid) && meaning(item, tzid) != new)
             };
             outcomes.push(match self.components.iter().find(in_its_place) {
-                None if component.item.own_zones.iter().any(differs) => Joined::Refused,
+                None if component.item.tzids.iter().any(differs) => Joined::Refused,
                 Some(known) if self.text[known.span.clone()] == *bytes => Joined::Known,
                 Some(_) => Joined::Refused,
                 None if self.text.len() + bytes.len() + 4 > MAX_COMPONENT => Joined::Refused,
