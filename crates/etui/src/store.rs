@@ -327,19 +327,9 @@ impl Store {
         let mut done = self.engine.write_of(
             size,
             |conn| Due::after(conn, self.options.merge_substrings, &self.merged),
-            |conn| {
-                if !self.copy_checked.load(Ordering::Relaxed) {
-                    self.notice_copy(conn)?;
-                }
-                work(conn)
-            },
+            |conn| self.work_on(conn, work),
         );
-        self.generation.fetch_add(1, Ordering::Release);
-        // One thread of each group comes here, after the others were told.
-        if done.committed {
-            self.copy_checked.store(true, Ordering::Relaxed);
-            self.notifier.committed();
-        }
+        self.was_written(done.committed);
         // What was saved is saved: a merge that fails (a full disk) is tried again with the next.
         if let Some(due) = done.at_commit.take()
             && let Err(error) = due.and_then(|due| self.merge_due(due))
@@ -347,6 +337,41 @@ impl Store {
             tracing::warn!(%error, "the index was not brought up to date");
         }
         done.result()
+    }
+
+    /// A write transaction for what rearranges rows and can as well be done another time. It waits
+    /// for nobody, and nothing follows it: `None` if somebody writes, here or in another process,
+    /// be it this thread.
+    pub(crate) fn try_upkeep<T>(
+        &self,
+        work: impl FnOnce(&Connection) -> Result<T>,
+    ) -> Result<Option<T>> {
+        let done = self.engine.try_upkeep(|conn| self.work_on(conn, work));
+        let Some(done) = done else {
+            return Ok(None);
+        };
+        self.was_written(done.committed);
+        done.result().map(Some)
+    }
+
+    fn work_on<T>(
+        &self,
+        conn: &Connection,
+        work: impl FnOnce(&Connection) -> Result<T>,
+    ) -> Result<T> {
+        if !self.copy_checked.load(Ordering::Relaxed) {
+            self.notice_copy(conn)?;
+        }
+        work(conn)
+    }
+
+    /// One thread of each group has `committed`, after the others were told.
+    fn was_written(&self, committed: bool) {
+        self.generation.fetch_add(1, Ordering::Release);
+        if committed {
+            self.copy_checked.store(true, Ordering::Relaxed);
+            self.notifier.committed();
+        }
     }
 
     /// What this process committed so far.

@@ -7,6 +7,7 @@ mod support;
 
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::time::{Duration, Instant, SystemTime};
 
 use etui::calendar::time::{Timestamp, Zone};
 use etui::calendar::zones::Zones;
@@ -114,7 +115,7 @@ fn filled(path: &Path, seed: u64) -> Store {
         let rule = ["DAILY", "WEEKLY", "MONTHLY", "DAILY;COUNT=400"][n % 4];
         let more = match n % 5 {
             0 => {
-                "BEGIN:VALARM\r\nTRIGGER;RELATED=END:PT26H\r\nREPEAT:2\r\nDURATION:PT5H\r\nEND:VALARM\r\n"
+                "BEGIN:VALARM\r\nTRIGGER;RElate()D=END:PT26H\r\nREPEAT:2\r\nDURATION:PT5H\r\nEND:VALARM\r\n"
             }
             1 => "BEGIN:VALARM\r\nTRIGGER;VALUE=DATE-TIME:20240715T101500Z\r\nEND:VALARM\r\n",
             _ => "",
@@ -251,4 +252,141 @@ fn what_is_repaired_is_told_at_once() {
         store.repair().unwrap();
         compare(&calendar, after.plus_seconds(-900_000), 10, &berlin);
     }
+}
+
+/// Series whose rows lie behind `late`.
+fn behind(calendar: &Calendar<'_>, count: usize) {
+    for n in 0..count {
+        let lines = format!(
+            "DTSTART:20230101T09{:02}{:02}Z\r\nRRULE:FREQ=DAILY\r\n\
+             BEGIN:VALARM\r\nTRIGGER:-PT5M\r\nEND:VALARM\r\n",
+            n / 60,
+            n % 60
+        );
+        calendar
+            .save(&event(&format!("behind {n}"), &lines))
+            .unwrap();
+    }
+}
+
+fn late() -> Timestamp {
+    Timestamp::from_seconds(1_715_000_000)
+}
+
+fn number(path: &Path, sql: &str) -> i64 {
+    let conn = rusqlite::Connection::open(path).unwrap();
+    conn.query_row(sql, [], |r| r.get(0)).unwrap()
+}
+
+/// Rows that lie behind `late`.
+fn rows_behind(path: &Path) -> i64 {
+    let late = late().seconds();
+    number(
+        path,
+        &format!("SELECT count(*) FROM alarm WHERE kind >= 2 AND at < {late}"),
+    )
+}
+
+#[test]
+fn who_asks_does_not_wait_for_another_process() {
+    let (_dir, path) = directory();
+    let store = Store::open(&path).unwrap();
+    let calendar = store.calendar().unwrap();
+    behind(&calendar, 120);
+    let other = rusqlite::Connection::open(&path).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let began = Instant::now();
+    for later in 0..3 {
+        compare(&calendar, late().plus_seconds(later), 3, &Zone::UTC);
+    }
+    assert!(began.elapsed() < Duration::from_secs(20));
+    assert_eq!(rows_behind(&path), 120);
+    // It is not tried again at once, but later.
+    other.execute_batch("ROLLBACK").unwrap();
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while rows_behind(&path) > 0 && Instant::now() < deadline {
+        calendar.alarms(late(), 120, &Zone::UTC).unwrap();
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert_eq!(rows_behind(&path), 0);
+    compare(&calendar, late(), 3, &Zone::UTC);
+    clean(&store);
+}
+
+#[test]
+fn who_asks_while_importing_gets_an_answer() {
+    let (_dir, path) = directory();
+    let store = Store::open(&path).unwrap();
+    let calendar = store.calendar().unwrap();
+    behind(&calendar, 20);
+    let mut ics = String::from("BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:x\r\n");
+    for n in 0..6_000 {
+        ics +=
+            &format!("BEGIN:VEVENT\r\nUID:new {n}\r\nDTSTART:20260101T090000Z\r\nEND:VEVENT\r\n");
+    }
+    ics += "END:VCALENDAR\r\n";
+    let mut asked = 0;
+    let mut ask = |_: etui::import::ImportEvent<'_>| {
+        if asked < 5 {
+            asked += 1;
+            compare(&calendar, late().plus_seconds(asked), 3, &Zone::UTC);
+            // From another thread, too.
+            std::thread::scope(|scope| {
+                let ask = || store.calendar().unwrap().alarms(late(), 3, &Zone::UTC);
+                assert_eq!(scope.spawn(ask).join().unwrap().unwrap().len(), 3);
+            });
+        }
+        ControlFlow::Continue(())
+    };
+    let report = calendar.import(ics.as_bytes(), &mut ask).unwrap();
+    assert_eq!((report.added, asked), (6_000, 5));
+    compare(&calendar, late(), 3, &Zone::UTC);
+    assert_eq!(rows_behind(&path), 0);
+    clean(&store);
+}
+
+/// Rows that a clock moved on which was years ahead are moved back.
+#[test]
+fn a_clock_that_was_ahead_does_not_slow_down_for_years() {
+    const MARK: &str = "SELECT min(value) FROM meta WHERE key LIKE 'alarm_mark%'";
+    let (_dir, path) = directory();
+    let store = filled(&path, 5);
+    let calendar = store.calendar().unwrap();
+    behind(&calendar, 20);
+    let berlin = zone("Europe/Berlin");
+    calendar.alarms(late(), 100, &berlin).unwrap();
+    let conn = rusqlite::Connection::open(&path).unwrap();
+    let ahead = 2_220_000_000_i64;
+    for sql in [
+        "UPDATE alarm SET at = max(at, ?1) WHERE kind >= 2",
+        "UPDATE series SET alarm = max(alarm, ?1)",
+        "UPDATE meta SET value = ?1 WHERE key LIKE 'alarm_mark%'",
+    ] {
+        assert!(conn.execute(sql, [ahead]).unwrap() > 0);
+    }
+    drop(conn);
+    drop(store);
+    let store = Store::open(&path).unwrap();
+    let calendar = store.calendar().unwrap();
+    assert_eq!(number(&path, MARK), ahead);
+    compare(&calendar, late(), 10, &berlin);
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    let now = now.unwrap().as_secs().cast_signed();
+    assert!(number(&path, MARK) <= now + DAY);
+    let near = format!(
+        "SELECT count(*) FROM alarm WHERE kind >= 2 AND at < {}",
+        late().plus_seconds(40 * DAY).seconds()
+    );
+    assert!(number(&path, &near) > 40);
+    for later in [0, 5_000, 3 * DAY, DAY] {
+        compare(&calendar, late().plus_seconds(later), 10, &berlin);
+        let other = Store::open(&path).unwrap();
+        compare(
+            &other.calendar().unwrap(),
+            late().plus_seconds(later),
+            30,
+            &Zone::UTC,
+        );
+    }
+    clean(&store);
 }

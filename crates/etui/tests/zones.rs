@@ -289,6 +289,62 @@ fn with_another_database() {
         }
         return;
     }
+    if role == "save parts" {
+        // Instances at instants, of which one was moved to a time in Berlin.
+        for n in 0..20 {
+            let alarm = "BEGIN:VALARM\r\nTRIGGER:-PT5M\r\nEND:VALARM\r\nEND:VEVENT\r\n";
+            let text = format!(
+                "BEGIN:VEVENT\r\nUID:series {n}\r\nSUMMARY:Series\r\nDTSTART:20230101T100000Z\r\n\
+                 RRULE:FREQ=DAILY\r\n{alarm}\
+                 BEGIN:VEVENT\r\nUID:series {n}\r\nSUMMARY:Moved\r\nRECURRENCE-ID:20240601T100000Z\r\n\
+                 DTSTART;TZID=Europe/Berlin:20240510T113000\r\n{alarm}"
+            );
+            calendar
+                .save(&Record::parse(text, &Zones::new()).unwrap())
+                .unwrap();
+        }
+        let other = "DTSTART:20240510T094500Z\r\nBEGIN:VALARM\r\nTRIGGER:PT0S\r\nEND:VALARM";
+        calendar.save(&event(other, &Zones::new())).unwrap();
+        // Their rows go to the series' next alarms, which are at instants.
+        let due = calendar.alarms(at("20240509T110000"), 1, &Zone::UTC);
+        assert_eq!(due.unwrap()[0].at, at("20240510T094500"));
+        return;
+    }
+    if role == "save ended" {
+        for n in 0..20 {
+            let text = format!(
+                "BEGIN:VEVENT\r\nUID:{n}\r\nDTSTART;TZID=Europe/Berlin:20240501T100000\r\n\
+                 RRULE:FREQ=DAILY;COUNT=3\r\n\
+                 BEGIN:VALARM\r\nTRIGGER:-PT5M\r\nEND:VALARM\r\nEND:VEVENT\r\n"
+            );
+            calendar
+                .save(&Record::parse(text, &Zones::new()).unwrap())
+                .unwrap();
+        }
+        let due = calendar.alarms(at("20240502T090000"), 1, &Zone::UTC);
+        assert_eq!(due.unwrap()[0].at, at("20240503T085500"));
+        return;
+    }
+    if role == "ended" || role == "long ended" {
+        let after = match role.as_str() {
+            "ended" => at("20240503T090000"),
+            _ => at("20240505T090000"),
+        };
+        let due = calendar.alarms(after, 20, &Zone::UTC).unwrap();
+        let first = due.first().map(|due| due.at.to_string());
+        println!("\n@{} {}", due.len(), first.unwrap_or_default());
+        assert!(store.check().unwrap().is_clean());
+        return;
+    }
+    if role == "alarms of parts" {
+        let due = calendar
+            .alarms(at("20240510T090000"), 41, &Zone::UTC)
+            .unwrap();
+        for n in [0, 20, 40] {
+            println!("\n@{} {}", due[n].at, due[n].title);
+        }
+        return;
+    }
     if role == "alarms" {
         // Hour by hour, the first ones again when the latter were told of and rows were moved.
         for hour in (0..72).chain(0..24) {
@@ -399,6 +455,49 @@ fn alarms_follow_the_database() {
             assert_eq!(told, expected, "{before} {after} {hours}");
         }
     }
+}
+
+/// A series' next alarm may be another component's by other rules.
+#[test]
+fn alarms_of_one_component_follow_the_database_before_anothers() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("personal.etui");
+    with_database(1, "save parts", &path);
+    let moved_first = [
+        "20240510T092500Z Moved",
+        "20240510T094500Z A",
+        "20240510T095500Z Series",
+    ];
+    let moved_last = [
+        "20240510T094500Z A",
+        "20240510T095500Z Series",
+        "20240510T102500Z Moved",
+    ];
+    assert_eq!(with_database(2, "alarms of parts", &path), moved_first);
+    assert_eq!(with_database(1, "alarms of parts", &path), moved_last);
+    assert_eq!(with_database(2, "alarms of parts", &path), moved_first);
+}
+
+/// What ended by the rules of one database has not ended yet by those of another.
+#[test]
+fn alarms_of_what_ended_follow_the_database() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("personal.etui");
+    with_database(1, "save ended", &path);
+    assert_eq!(with_database(1, "ended", &path), ["0 "]);
+    let late = ["20 20240503T095500Z"];
+    assert_eq!(with_database(0, "ended", &path), late);
+    assert_eq!(with_database(1, "ended", &path), ["0 "]);
+    // Nobody asks a series for ever.
+    let over = || {
+        let conn = rusqlite::Connection::open(&path).unwrap();
+        let sql = "SELECT count(*) FROM series WHERE alarm = 9223372036854775807";
+        conn.query_row(sql, [], |r| r.get::<_, i64>(0)).unwrap()
+    };
+    assert_eq!(over(), 0);
+    with_database(1, "long ended", &path);
+    assert_eq!(over(), 20);
+    assert_eq!(with_database(0, "ended", &path), late);
 }
 
 /// A store's ranges with days, floating times and changes of the clocks, by who asks.

@@ -42,7 +42,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -200,7 +200,45 @@ impl Writer {
         at_commit: impl Fn(&Connection) -> A,
         work: impl FnOnce(&Connection) -> Result<T>,
     ) -> Done<T, A> {
-        let mut baton = self.take_baton();
+        let baton = self.take_baton();
+        self.run_with(baton, size, self.busy_timeout, connect, at_commit, work)
+    }
+
+    /// Runs `work` as upkeep if that can begin at once. `None`: somebody writes, in this process
+    /// (it may be this very thread) or in another one, or a group is open; nothing was done.
+    pub(super) fn try_upkeep<T>(
+        &self,
+        connect: impl FnOnce() -> Result<Connection>,
+        work: impl FnOnce(&Connection) -> Result<T>,
+    ) -> Option<Done<T, ()>> {
+        let baton = match self.baton.try_lock() {
+            Ok(baton) => baton,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return None,
+        };
+        // Its last member is answerable for it, and those who wait are about to join it.
+        if baton.group.is_some() {
+            return None;
+        }
+        let done = self.run_with(baton, Size::Upkeep, Duration::ZERO, connect, |_| (), work);
+        match &done.own {
+            Ok(Err(Error::Sqlite(e))) if e.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => {
+                None
+            }
+            _ => Some(done),
+        }
+    }
+
+    /// Runs `work` as the one who holds the baton.
+    fn run_with<'w, T, A>(
+        &'w self,
+        mut baton: MutexGuard<'w, Baton>,
+        size: Size,
+        busy_timeout: Duration,
+        connect: impl FnOnce() -> Result<Connection>,
+        at_commit: impl Fn(&Connection) -> A,
+        work: impl FnOnce(&Connection) -> Result<T>,
+    ) -> Done<T, A> {
         let mut found = baton.group.take();
         if size != Size::Small
             && let Some(group) = found.take()
@@ -241,7 +279,7 @@ impl Writer {
         }
         let connection = &*baton.connection.insert(connection);
         let (own, group) = match found {
-            None => match begin(connection, self.busy_timeout, work) {
+            None => match begin(connection, busy_timeout, work) {
                 own @ Ok(Ok(_)) => (own, None),
                 own => return Done::without(own),
             },
@@ -584,11 +622,11 @@ impl Shared {
             Wait::ForOutcome => self
                 .told
                 .wait_while(guard, unknown)
-                .unwrap_or_else(std::sync::PoisonError::into_inner),
+                .unwrap_or_else(PoisonError::into_inner),
             Wait::ForCompany(time) => {
                 self.told
                     .wait_timeout_while(guard, time, unknown)
-                    .unwrap_or_else(std::sync::PoisonError::into_inner)
+                    .unwrap_or_else(PoisonError::into_inner)
                     .0
             }
         };

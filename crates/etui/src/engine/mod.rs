@@ -266,6 +266,20 @@ impl Engine {
         done
     }
 
+    /// The same for upkeep that can as well be done another time: `None` if it would have to wait
+    /// for anybody.
+    pub(crate) fn try_upkeep<T>(
+        &self,
+        work: impl FnOnce(&Connection) -> Result<T>,
+    ) -> Option<Done<T, ()>> {
+        if self.is_read_only() {
+            return None;
+        }
+        let mut done = self.writer.try_upkeep(|| self.connect_to_write(), work)?;
+        done.own = done.own.map(|result| result.map_err(|e| self.explain(e)));
+        Some(done)
+    }
+
     /// The connection that writes: an idle one, with the writer's share of the cache.
     fn connect_to_write(&self) -> Result<Connection> {
         let connection = match self.idle_connection() {

@@ -22,6 +22,7 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BinaryHeap, HashMap};
 use std::ops::Bound;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use rusqlite::OptionalExtension;
 
@@ -52,6 +53,12 @@ const BEHIND_KNOWN: usize = 96;
 /// A series is asked for two alarms, and then for so many times more.
 const MORE: usize = 8;
 
+/// How long rows are left where they are when somebody wrote, if not many more fall behind.
+const PUT_OFF: Duration = Duration::from_secs(1);
+
+/// Alarms that a series is asked for at first, and that are kept if it was asked for many.
+const FIRST: usize = 2;
+
 /// What is kept for the next question at the most: alarms and series, and bytes of series.
 const MOST: usize = 4_096;
 const MOST_BYTES: usize = 1 << 20;
@@ -76,10 +83,16 @@ pub(super) struct Ahead {
     series: HashMap<i64, Series>,
     /// Bytes of those that are held.
     bytes: usize,
+    /// Alarms that series told of and that are held.
+    upcoming: usize,
+    /// The zones of the series that were asked, if others say their rules.
+    zones: Vec<Zone>,
     /// Of how many series the row is to be moved on.
     behind: usize,
+    /// How many there were when they could not be moved, and when that was.
+    put_off: Option<(usize, Instant)>,
     /// Whether it was made for this question.
-    pub(super) is_new: bool,
+    is_new: bool,
     /// Whether every series told of all it was asked for.
     is_whole: bool,
 }
@@ -134,8 +147,6 @@ pub(super) struct Move {
     pub(super) place: times::Place,
     pub(super) from: times::At,
     pub(super) to: times::At,
-    /// By which rules it was placed.
-    pub(super) rules: Option<times::Rules>,
 }
 
 /// Where what is due at an instant stands in a stream.
@@ -179,7 +190,10 @@ impl Ahead {
             count: 0,
             series: HashMap::new(),
             bytes: 0,
+            upcoming: 0,
+            zones: Vec::new(),
             behind: 0,
+            put_off: None,
             is_new: true,
             is_whole: true,
         }
@@ -431,8 +445,9 @@ impl Ahead {
         };
         let passed = series.upcoming.partition_point(|u| u.at < after);
         series.upcoming.drain(..passed);
+        self.upcoming -= passed;
         if series.upcoming.is_empty() && !(series.was_asked && series.is_all) {
-            self.ask(reader, record, 2)?;
+            self.ask(reader, record, FIRST)?;
         }
         let Some(series) = self.series.get_mut(&record) else {
             return Ok(None);
@@ -462,8 +477,21 @@ impl Ahead {
         };
         let (upcoming, is_whole) = due_of(&known, self.after, count, &self.viewer);
         series.is_all = upcoming.len() < count;
+        let is_over = upcoming.is_empty();
+        self.upcoming = self.upcoming - series.upcoming.len() + upcoming.len();
         series.upcoming = upcoming;
+        for zone in known.series.zones() {
+            if !self.zones.contains(zone) {
+                self.zones.push(zone.clone());
+            }
+        }
         series.may_move = is_whole && !known.is_mixed();
+        // By other rules what ended just now may not have ended yet.
+        if is_over && series.from.1 < NEVER && !known.series.zones().is_empty() {
+            let since = self.after.plus_seconds(-REACH);
+            let (late, _) = due_of(&known, since, 1, &self.viewer);
+            series.may_move &= late.is_empty();
+        }
         series.floats = known.components.iter().any(|c| {
             let along = |alarm| !matches!(alarm, &Trigger::At(_));
             c.start.zone().is_none() && c.alarms.iter().any(|a| along(&a.trigger))
@@ -494,15 +522,75 @@ impl Ahead {
         Ok(known)
     }
 
+    /// Keeps what a later question is likely to need.
+    pub(super) fn trim(&mut self) {
+        self.is_new = false;
+        // So many are there only if some were asked for many.
+        if self.is_small() && self.upcoming > FIRST * MOST {
+            for series in self.series.values_mut() {
+                if series.upcoming.len() > FIRST {
+                    series.upcoming.truncate(FIRST);
+                    series.upcoming.shrink_to_fit();
+                    series.is_all = false;
+                }
+            }
+            self.upcoming = self.series.values().map(|s| s.upcoming.len()).sum();
+        }
+    }
+
+    /// Alarms of series that it holds.
+    #[cfg(test)]
+    pub(super) fn held(&self) -> usize {
+        let held = self.series.values().map(|s| s.upcoming.len()).sum();
+        assert_eq!(self.upcoming, held);
+        held
+    }
+
+    /// Whether rows are to be moved, if the time is right.
+    pub(super) fn is_worth_moving(&self) -> bool {
+        let is_put_off =
+            |(behind, at): (usize, Instant)| self.behind <= 2 * behind && at.elapsed() < PUT_OFF;
+        (self.is_behind() || self.asks_every()) && !self.put_off.is_some_and(is_put_off)
+    }
+
     /// Whether so many rows lie behind that it is worth moving them.
     pub(super) fn is_behind(&self) -> bool {
         self.behind >= if self.is_new { BEHIND } else { BEHIND_KNOWN }
     }
 
-    /// The rows that lie behind, and where they belong.
-    pub(super) fn moves(&self) -> Vec<Move> {
-        let behind = self.series.iter().filter(|(_, series)| series.is_behind);
-        let mut moves: Vec<Move> = behind
+    /// Whether every series has to be asked, and the rows of all were read.
+    fn asks_every(&self) -> bool {
+        let mut of_series = self.streams.iter().filter(|s| s.kind >= OF_SERIES);
+        of_series.all(|s| s.is_every && s.is_done)
+    }
+
+    /// Whether rows were moved on to a time that is not yet, by a clock that was ahead, and all of
+    /// them can be moved back.
+    pub(super) fn is_marked_behind(&self, now: Timestamp) -> bool {
+        let [mark, _] = self.state.marks;
+        mark > now.plus_seconds(REACH).seconds()
+            && self.asks_every()
+            && self.is_whole
+            && self.series.values().all(|s| s.was_asked)
+    }
+
+    /// The rows are to be moved later.
+    pub(super) fn put_off(&mut self) {
+        self.put_off = Some((self.behind, Instant::now()));
+    }
+
+    /// The rules that say when the series that were asked are. By others any component's alarm may
+    /// be the next one.
+    pub(super) fn rules(&self) -> impl Iterator<Item = times::Rules> {
+        let rules = |zone: &Zone| Some((zone.name().to_owned(), zone.rules()?));
+        self.zones.iter().filter_map(rules)
+    }
+
+    /// The rows that lie behind, or all that may be moved, and where they belong.
+    pub(super) fn moves(&self, all: bool) -> Vec<Move> {
+        let to_move = |s: &Series| s.is_behind || (all && s.may_move);
+        let to_move = self.series.iter().filter(|(_, s)| to_move(s));
+        let mut moves: Vec<Move> = to_move
             .map(|(record, series)| {
                 let next = series.upcoming.first().map(|u| &u.due);
                 let floats = next.map_or(series.floats, Due::is_floating);
@@ -514,9 +602,9 @@ impl Ahead {
                         OF_SERIES + i64::from(floats),
                         next.map_or(NEVER, Due::place),
                     ),
-                    rules: next.and_then(Due::rules),
                 }
             })
+            .filter(|moved| moved.from != moved.to)
             .collect();
         moves.sort_by_key(|moved| moved.place);
         moves
@@ -526,10 +614,13 @@ impl Ahead {
     pub(super) fn moved(&mut self, state: State, moves: &[Move]) {
         self.state = state;
         self.behind = 0;
+        self.put_off = None;
+        for series in self.series.values_mut() {
+            series.is_behind = false;
+        }
         for moved in moves {
             if let Some(series) = self.series.get_mut(&moved.record) {
                 series.from = moved.to;
-                series.is_behind = false;
             }
         }
     }

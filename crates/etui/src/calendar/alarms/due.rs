@@ -65,11 +65,6 @@ impl Due {
         self.base.at(viewer).plus_seconds(self.after)
     }
 
-    /// By which rules that was found, if they may change.
-    pub(super) fn rules(&self) -> Option<times::Rules> {
-        rules_of(&self.base)
-    }
-
     /// Where it stands in the table.
     pub(super) fn place(&self) -> i64 {
         self.at(&Zone::UTC).seconds()

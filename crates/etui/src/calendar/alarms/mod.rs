@@ -12,12 +12,13 @@
 //!
 //! Series whose row lies behind the moment asked for are asked for their next alarm; when there are
 //! some, what is found is stored. So asking costs its answer, and what became due since it was last
-//! asked; what was found is kept in memory ([`Ahead`]) while no record changes.
+//! asked; what was found is kept in memory ([`Ahead`]) while no record changes. Who asks waits for
+//! nobody: while somebody writes nothing is stored.
 //!
 //! `meta` has up to when rows were moved on, of floating times as local time; who asks for an
-//! earlier moment has every series asked. It also has digests of the rules of zones by which rows
-//! were placed: only if they are others now rows must be looked for around the place where they
-//! should stand.
+//! earlier moment has every series asked. If that is because the clock was ahead, rows are moved
+//! back. It also has digests of the rules of all zones that say when the alarms of rows are due:
+//! only if they are others now rows must be looked for around the place where they should stand.
 
 mod ahead;
 pub(super) mod due;
@@ -33,7 +34,6 @@ use super::record::{Action, Record};
 use super::time::{Time, Timestamp, Zone};
 use crate::collection::times;
 use crate::collection::{Reader, RecordId, changes, meta};
-use crate::engine::Size;
 use crate::error::Result;
 use ahead::{Ahead, Move, placed};
 
@@ -64,24 +64,48 @@ impl Calendar<'_> {
     /// Whatever reading reports.
     pub fn alarms(&self, after: Timestamp, limit: usize, viewer: &Zone) -> Result<Vec<DueAlarm>> {
         let (due, mut ahead) = self.read_ordered(|r| r.alarms_ahead(after, limit, viewer))?;
-        if ahead.is_behind()
-            && after <= Timestamp::from(SystemTime::now())
-            && !self.store().is_read_only()
-        {
-            let moves = ahead.moves();
-            let moved = self
-                .store()
-                .write_of(Size::Upkeep, |conn| move_on(conn, &ahead, after, &moves));
-            match moved {
-                Ok(Some(state)) => ahead.moved(state, &moves),
-                Ok(None) => {}
-                // They are moved the next time.
-                Err(error) => tracing::warn!(%error, "alarms were not moved on"),
-            }
+        if !self.store().is_read_only() && ahead.is_worth_moving() {
+            self.move_on(&mut ahead, after, SystemTime::now().into());
         }
         self.store().alarms_ahead.keep(ahead);
         Ok(due)
     }
+
+    /// Moves rows to where they belong, if nobody writes at the moment.
+    fn move_on(&self, ahead: &mut Ahead, after: Timestamp, now: Timestamp) {
+        let clock_was_ahead = ahead.is_marked_behind(now);
+        if after > now || !(ahead.is_behind() || clock_was_ahead) {
+            return;
+        }
+        let to = match clock_was_ahead {
+            true => To::Back(now),
+            false => To::On(after),
+        };
+        let moved = self.store().try_upkeep(|conn| {
+            let moves = ahead.moves(clock_was_ahead);
+            let state = move_rows(conn, ahead, to, &moves)?;
+            Ok(state.map(|state| (state, moves)))
+        });
+        match moved {
+            Ok(Some(Some((state, moves)))) => ahead.moved(state, &moves),
+            // A record was changed: this is not asked again.
+            Ok(Some(None)) => {}
+            Ok(None) => ahead.put_off(),
+            Err(error) => {
+                tracing::warn!(%error, "alarms were not moved on");
+                ahead.put_off();
+            }
+        }
+    }
+}
+
+/// Up to when the alarms of series are moved.
+#[derive(Debug, Clone, Copy)]
+enum To {
+    /// What is due before was asked for.
+    On(Timestamp),
+    /// All rows are moved to what is due next; another process may have moved some up to now.
+    Back(Timestamp),
 }
 
 impl Reader<'_, Record> {
@@ -158,26 +182,22 @@ impl State {
 }
 
 /// Stores where the next alarms stand now. `None`: a record was changed since they were found.
-fn move_on(
-    conn: &Connection,
-    ahead: &Ahead,
-    to: Timestamp,
-    moves: &[Move],
-) -> Result<Option<State>> {
+fn move_rows(conn: &Connection, ahead: &Ahead, to: To, moves: &[Move]) -> Result<Option<State>> {
     if !ahead.is_of(changes::latest(conn)?) {
         return Ok(None);
     }
-    let mut rules: Vec<&times::Rules> = Vec::new();
     for moved in moves {
         times::move_alarm(conn, ahead.collection, moved.place, moved.from, moved.to)?;
-        rules.extend(moved.rules.as_ref().filter(|r| !rules.contains(r)));
     }
-    for rules in rules {
-        times::placed_by(conn, rules)?;
+    for rules in ahead.rules() {
+        times::placed_by(conn, &rules)?;
     }
     for (key, floating) in [(meta::ALARM_MARK, false), (meta::FLOATING_ALARM_MARK, true)] {
-        let moved = meta::number(conn, key)?;
-        meta::set(conn, key, moved.max(placed(to, floating, &ahead.viewer)))?;
+        let mark = match to {
+            To::On(to) => placed(to, floating, &ahead.viewer).max(meta::number(conn, key)?),
+            To::Back(to) => placed(to, floating, &ahead.viewer),
+        };
+        meta::set(conn, key, mark)?;
     }
     State::read(conn).map(Some)
 }
@@ -209,7 +229,7 @@ impl AlarmsAhead {
 
     /// Keeps it for the next question.
     fn keep(&self, mut ahead: Ahead) {
-        ahead.is_new = false;
+        ahead.trim();
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.retain(|a| a.collection != ahead.collection);
         if ahead.is_small() {
@@ -218,3 +238,6 @@ impl AlarmsAhead {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -51,6 +51,8 @@ pub struct Series {
     replaced: Vec<i64>,
     /// Indices of the changes with `THISANDFUTURE`, by key.
     futures: Vec<usize>,
+    /// The named zones that say when its instances are, but for UTC.
+    zones: Vec<Zone>,
 }
 
 /// A component with a `RECURRENCE-ID`.
@@ -83,7 +85,13 @@ impl Series {
             most_of_changes: 0,
             replaced: Vec::new(),
             futures: Vec::new(),
+            zones: Vec::new(),
         };
+        for zone in components.iter().flat_map(Timing::zones) {
+            if zone.is_named() && *zone != Zone::UTC && !series.zones.contains(zone) {
+                series.zones.push(zone.clone());
+            }
+        }
         for (component, timing) in components.iter().enumerate() {
             if series
                 .main
@@ -145,6 +153,11 @@ impl Series {
     #[must_use]
     pub fn is_endless(&self) -> bool {
         self.main.as_ref().is_some_and(Main::is_endless)
+    }
+
+    /// The zones that say when its instances are and whose rules are others' to change.
+    pub(crate) fn zones(&self) -> &[Zone] {
+        &self.zones
     }
 
     /// Seconds that no instance is longer than.

@@ -316,6 +316,46 @@ fn upkeep_alone_commits_without_a_flush() {
     }
 }
 
+/// Upkeep that waits for nobody: not for this thread's own work, an open group, or another process.
+#[test]
+fn upkeep_that_would_wait_is_not_begun() {
+    let fixture = Fixture::new();
+    let writer = Writer::new(Durability::Full, Duration::from_secs(600));
+    let connection = lock(&fixture.writer.baton).connection.take();
+    lock(&writer.baton).connection = connection;
+    let attempt = |n| {
+        let done = writer.try_upkeep(|| panic!("there is a connection"), insert(n));
+        done.map(|done| {
+            assert!(done.committed);
+            done.result().unwrap()
+        })
+    };
+    assert_eq!(attempt(1), Some(1));
+    let own = writer.run(
+        Size::Large,
+        || panic!("there is a connection"),
+        |_| (),
+        |conn| {
+            assert_eq!(attempt(2), None);
+            insert(3)(conn)
+        },
+    );
+    assert_eq!(own.result().unwrap(), 3);
+
+    lock(&writer.baton).group = Some(Group::new());
+    assert_eq!(attempt(4), None);
+    assert!(lock(&writer.baton).group.take().is_some(), "it stays open");
+
+    let other = Connection::open(fixture._dir.path().join("db")).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    assert_eq!(attempt(5), None);
+    other.execute_batch("ROLLBACK").unwrap();
+    assert_eq!(attempt(6), Some(6));
+
+    lock(&fixture.writer.baton).connection = lock(&writer.baton).connection.take();
+    assert_eq!(fixture.numbers(), [1, 3, 6]);
+}
+
 #[test]
 fn company_that_does_not_come_is_not_waited_for_long() {
     let fixture = Fixture::new();
