@@ -1,5 +1,5 @@
-//! Records as queries and date books read them: by their numbers, one or several at a time, to be compared, and
-//! gathered to be sorted.
+//! Records as queries and date books read them: by their numbers, one or several at a time, to be
+//! compared, and gathered to be sorted.
 
 use std::fmt::Write as _;
 
