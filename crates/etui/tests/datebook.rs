@@ -398,6 +398,48 @@ fn records_are_read_along_whatever_their_numbers_and_sizes() {
     assert_eq!(book.look(count, |_, _| ()).unwrap(), None);
 }
 
+/// A list that tells of a record that is not there does not show others in its place.
+#[test]
+fn a_record_that_is_missing_moves_no_other() {
+    let (_dir, path) = directory();
+    let store = Store::open(&path).unwrap();
+    let calendar = store.calendar().unwrap();
+    // In one day, so that numbers follow the list.
+    let all: Vec<_> = (0..200)
+        .map(|n| {
+            let (hour, minute) = (n / 60, n % 60);
+            let text = format!(
+                "BEGIN:VEVENT\r\nUID:{n}\r\nDTSTART:20260505T{hour:02}{minute:02}00Z\r\n\
+                 END:VEVENT\r\n"
+            );
+            Record::parse(text, &Zones::new()).unwrap()
+        })
+        .collect();
+    calendar.save_many(&all).unwrap();
+    let entries: Vec<_> = (0..200)
+        .map(|n| calendar.get(&n.to_string()).unwrap().unwrap())
+        .collect();
+    drop(calendar);
+    store.close().unwrap();
+    let conn = rusqlite::Connection::open(&path).unwrap();
+    let gone = [50, 51, 150, 199];
+    for index in gone {
+        let id = entries[index].id.0;
+        conn.execute("DELETE FROM record WHERE id = ?1", [id])
+            .unwrap();
+    }
+    drop(conn);
+
+    let store = Store::open(&path).unwrap();
+    let calendar = store.calendar().unwrap();
+    let mut book = calendar.date_book().unwrap();
+    for (index, entry) in entries.iter().enumerate() {
+        let seen = book.look(index as u64, |id, text| (id, text.to_vec()));
+        let expected = (!gone.contains(&index)).then(|| (entry.id, entry.text.clone()));
+        assert_eq!(seen.unwrap(), expected, "{index}");
+    }
+}
+
 /// All changes of a day are one commit in the log, which the close brings to the file. A program
 /// that is killed between leaves both.
 #[test]

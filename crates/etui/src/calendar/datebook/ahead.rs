@@ -6,25 +6,27 @@
 //! other are read as they stand in the file, others many to a statement.
 
 use std::ops::{ControlFlow, Range};
-use std::time::Instant;
 
 use rusqlite::{Connection, Row};
 
-use crate::collection::{ETag, list};
+use crate::calendar::record::Record;
+use crate::collection::{ETag, RecordId, Stored, list};
 use crate::error::Result;
 use crate::query::records::ByNumber;
+
+use super::clock::Moment;
 
 /// Bytes that are read along at the most.
 const MOST_BYTES: usize = 128 << 10;
 /// Records that are read along at the least, once somebody goes on, and at the most.
 const LEAST: usize = 8;
 const MOST: usize = 1_024;
-/// So many numbers that nearly follow each other are read as a range.
+/// So many numbers that follow each other are read as a range.
 const RANGE: usize = 8;
-/// How far apart such numbers may be: what lies between them is read for nothing.
-const GAP: i64 = 2;
 /// How many records are asked for before it is looked how many bytes they have.
 const SOME: usize = 32;
+/// How many times as many entries of the list are read along as records.
+const LISTED: usize = 4;
 
 /// What is known of the calendar, in one state of the store.
 #[derive(Default)]
@@ -35,7 +37,8 @@ pub(super) struct State {
     pub(super) latest: i64,
     /// The latest change by a date book, as far as was told before.
     pub(super) told: i64,
-    pub(super) since: Option<Instant>,
+    /// When it is to be looked whether it is still that state.
+    pub(super) until: Option<Moment>,
     /// The position that was looked at last.
     pub(super) looked: Option<u64>,
     /// A part of the list: the position of its first entry, and the entries.
@@ -68,9 +71,8 @@ impl State {
         self.ahead.find(id)
     }
 
-    /// Number, UID, text and ETag of a record that was read along; without UID and ETag if these
-    /// were not wanted.
-    pub(super) fn get(&self, known: usize) -> (i64, &str, &[u8], ETag) {
+    /// A record that was read along.
+    pub(super) fn get(&self, known: usize) -> Seen<'_> {
         self.ahead.get(known)
     }
 
@@ -118,7 +120,11 @@ impl State {
             return Ok(None);
         };
         self.first = index.saturating_sub(at as u64);
-        let (ids, wanted) = (&mut self.ids, at + self.along);
+        let further = match self.along {
+            1 => 1,
+            along => LISTED * along,
+        };
+        let (ids, wanted) = (&mut self.ids, at + further);
         list::walk(conn, collection, &first, false, |block| {
             ids.extend(block.ids());
             Ok(match ids.len() < wanted {
@@ -127,6 +133,22 @@ impl State {
             })
         })?;
         Ok(self.listed(index))
+    }
+}
+
+/// A record as it is shown; UID and ETag only if they were wanted.
+#[derive(Clone, Copy)]
+pub(super) struct Seen<'a> {
+    pub(super) id: i64,
+    pub(super) etag: ETag,
+    pub(super) text: &'a [u8],
+    pub(super) uid: &'a [u8],
+}
+
+impl Seen<'_> {
+    pub(super) fn stored(self) -> Stored<Record> {
+        let uid = String::from_utf8_lossy(self.uid).into_owned();
+        Stored::new(RecordId(self.id), uid, self.etag, self.text.to_vec())
     }
 }
 
@@ -168,16 +190,19 @@ impl Ahead {
         Some(found)
     }
 
-    fn get(&self, at: usize) -> (i64, &str, &[u8], ETag) {
-        let record = &self.records[at];
-        let uid = &self.bytes[record.text.end..record.end];
-        let uid = std::str::from_utf8(uid).unwrap_or_default();
-        (
-            record.id,
-            uid,
-            &self.bytes[record.text.clone()],
-            record.etag,
-        )
+    fn get(&self, at: usize) -> Seen<'_> {
+        let Place {
+            id,
+            etag,
+            text,
+            end,
+        } = &self.records[at];
+        Seen {
+            id: *id,
+            etag: *etag,
+            text: &self.bytes[text.clone()],
+            uid: &self.bytes[text.end..*end],
+        }
     }
 
     /// How many records there is room for, if they are like these.
@@ -188,15 +213,17 @@ impl Ahead {
     /// Reads the records with these numbers, which ascend, as far as there is room.
     fn read(&mut self, conn: &Connection, collection: i64, ids: &[i64]) -> Result<()> {
         self.clear();
+        if ids.len() > 1 {
+            // Once: what grows by doubling takes memory twice.
+            self.bytes.reserve(MOST_BYTES + MOST_BYTES / 8);
+            self.records.reserve(ids.len());
+        }
         let mut scattered = Vec::new();
-        for near in ids.chunk_by(|a, b| b - a <= GAP) {
-            match near {
-                [first, .., last] if near.len() >= RANGE => {
-                    self.read_range(conn, collection, *first, *last)?;
-                }
-                // One by itself needs no statement of its own.
-                [only] if ids.len() == 1 => self.read_range(conn, collection, *only, *only)?,
-                _ => scattered.extend_from_slice(near),
+        for range in ids.chunk_by(|a, b| b - a == 1) {
+            // One by itself needs no statement of its own.
+            let is_one = range.len() >= RANGE || ids.len() == 1;
+            if !(is_one && self.read_range(conn, range)?) {
+                scattered.extend_from_slice(range);
             }
         }
         let columns = match self.is_whole {
@@ -208,32 +235,49 @@ impl Ahead {
             if self.is_full() {
                 break;
             }
-            by_number.each(some, |row| self.push(row))?;
+            by_number.each(some, |row| self.push(row.get(0)?, row))?;
         }
         // Either kind ascends.
         self.records.sort_by_key(|r| r.id);
         Ok(())
     }
 
-    /// Reads the records from one number to another.
-    fn read_range(&mut self, conn: &Connection, collection: i64, from: i64, to: i64) -> Result<()> {
+    /// Reads the records with these numbers, which follow each other, as far as there is room;
+    /// `false`, and none is read, if some of them are not there.
+    fn read_range(&mut self, conn: &Connection, ids: &[i64]) -> Result<bool> {
+        let (records, bytes) = (self.records.len(), self.bytes.len());
+        let is_read = self.push_range(conn, ids)?;
+        if !is_read {
+            self.records.truncate(records);
+            self.bytes.truncate(bytes);
+        }
+        Ok(is_read)
+    }
+
+    /// The same, but what is not to be read may have been. The records are listed, so that they are
+    /// live and the collection's; and as many rows as numbers tell that all are there, so that only
+    /// the last one's number is read, which takes half as long as a text.
+    fn push_range(&mut self, conn: &Connection, ids: &[i64]) -> Result<bool> {
         let mut statement = conn.prepare_cached(match self.is_whole {
             true => {
                 "SELECT id, text, uid, etag FROM record NOT INDEXED \
-                 WHERE id BETWEEN ?1 AND ?2 AND collection = ?3 AND removed IS NULL ORDER BY id"
+                 WHERE id BETWEEN ?1 AND ?2 ORDER BY id"
             }
             false => {
-                "SELECT id, text FROM record NOT INDEXED \
-                 WHERE id BETWEEN ?1 AND ?2 AND collection = ?3 AND removed IS NULL ORDER BY id"
+                "SELECT id, text FROM record NOT INDEXED WHERE id BETWEEN ?1 AND ?2 ORDER BY id"
             }
         })?;
-        let mut rows = statement.query((from, to, collection))?;
-        while !self.is_full()
-            && let Some(row) = rows.next()?
-        {
-            self.push(row)?;
+        let mut rows = statement.query((ids.first(), ids.last()))?;
+        for id in ids {
+            let Some(row) = rows.next()? else {
+                return Ok(false);
+            };
+            self.push(*id, row)?;
+            if self.is_full() || Some(id) == ids.last() {
+                return Ok(row.get::<_, i64>(0)? == *id);
+            }
         }
-        Ok(())
+        Ok(true)
     }
 
     fn is_full(&self) -> bool {
@@ -241,7 +285,7 @@ impl Ahead {
     }
 
     /// Keeps a record, if there is room.
-    fn push(&mut self, row: &Row<'_>) -> Result<()> {
+    fn push(&mut self, id: i64, row: &Row<'_>) -> Result<()> {
         if self.is_full() {
             return Ok(());
         }
@@ -256,7 +300,7 @@ impl Ahead {
             etag = row.get(3)?;
         }
         self.records.push(Place {
-            id: row.get_ref(0)?.as_i64().unwrap_or_default(),
+            id,
             etag,
             text,
             end: self.bytes.len(),

@@ -26,8 +26,8 @@
 //! - **Order**: record i is the i-th of the list, by when it begins. The order is that of one state
 //!   of the store. It stays while a date book works on it, also when a dirty release changed when a
 //!   record begins, and is looked at anew after a sync, after anything that this process saved, and,
-//!   for what other programs saved, when it is a hundredth of a second old. Who takes a record sees
-//!   what any date book synced before.
+//!   for what other programs saved, when it is some hundredths of a second old. Who takes a record
+//!   sees what any date book synced before.
 //! - **Taking** is exclusive: among all date books of all programs (`taken`). A program that dies
 //!   lets go of what it took.
 //! - **Releasing clean** costs nothing. **Releasing dirty** is seen by this date book and by all that
@@ -41,11 +41,12 @@
 //!   not overwritten: the sync tells of it ([`Synced::conflicts`]), and the other's change stays.
 
 mod ahead;
+mod clock;
 mod purge;
 pub(crate) mod shared;
 mod taken;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension};
 
@@ -55,7 +56,8 @@ use super::record::Record;
 use crate::collection::{ETag, RecordId, Stored, changes, list};
 use crate::error::{Error, Result};
 
-use ahead::State;
+use ahead::{Seen, State};
+use clock::Moment;
 use shared::Hold;
 
 pub use shared::{Conflict, Synced};
@@ -104,7 +106,7 @@ impl<'s> DateBook<'s> {
     /// Whatever reading reports.
     pub fn peek(&mut self, index: u64) -> Result<Option<Stored<Record>>> {
         self.state.want_whole();
-        self.at(index, stored)
+        self.at(index, |seen| seen.stored())
     }
 
     /// Calls `visit` with the number and the text of record `index`, without taking it; `None` beyond
@@ -119,7 +121,7 @@ impl<'s> DateBook<'s> {
         index: u64,
         visit: impl FnOnce(RecordId, &[u8]) -> T,
     ) -> Result<Option<T>> {
-        self.at(index, |id, _, text, _| visit(RecordId(id), text))
+        self.at(index, |seen| visit(RecordId(seen.id), seen.text))
     }
 
     /// Takes record `index`: until it is released, nobody else can.
@@ -137,9 +139,9 @@ impl<'s> DateBook<'s> {
         };
         // It was locked after what others did to it was told of.
         if self.state.told != self.calendar.store().date_books.latest() {
-            self.state.since = None;
+            self.state.until = None;
         }
-        match self.at(index, stored)? {
+        match self.at(index, |seen| seen.stored())? {
             Some(found) if found.id.0 == id => Ok(Taken::new(hold, found, self.calendar.again())),
             // The order has changed.
             _ => self.taken(hold, id),
@@ -157,7 +159,7 @@ impl<'s> DateBook<'s> {
     }
 
     fn hold_at(&mut self, index: u64) -> Result<Option<(Hold<'s>, i64)>> {
-        match self.at(index, |id, _, _, _| id)? {
+        match self.at(index, |seen| seen.id)? {
             Some(id) => Ok(Some((self.hold(id)?, id))),
             None => Ok(None),
         }
@@ -247,13 +249,9 @@ impl<'s> DateBook<'s> {
         Ok(synced)
     }
 
-    /// Calls `visit` with number, UID, text and ETag of the record at a position; UID and ETag as far
-    /// as the state was told that they are wanted.
-    fn at<T>(
-        &mut self,
-        index: u64,
-        visit: impl FnOnce(i64, &str, &[u8], ETag) -> T,
-    ) -> Result<Option<T>> {
+    /// Calls `visit` with the record at a position; with its UID and ETag if the state was told that
+    /// they are wanted.
+    fn at<T>(&mut self, index: u64, visit: impl FnOnce(Seen<'_>) -> T) -> Result<Option<T>> {
         let collection = self.calendar.id();
         let store = self.calendar.store();
         loop {
@@ -271,15 +269,19 @@ impl<'s> DateBook<'s> {
                 return Ok(None);
             };
             self.state.looked = Some(index);
-            let (id, uid, text, etag) = self.state.get(place);
-            let dirty = store.date_books.dirty(id);
+            let seen = self.state.get(place);
+            let dirty = store.date_books.dirty(seen.id);
             // What waited may have been committed since it was read.
             if dirty.is_none() && self.state.generation != store.generation() {
                 continue;
             }
             return Ok(Some(match dirty {
-                Some(dirty) => visit(id, uid, &dirty, ETag::of(&dirty)),
-                None => visit(id, uid, text, etag),
+                Some(dirty) => visit(Seen {
+                    etag: ETag::of(&dirty),
+                    text: &dirty,
+                    ..seen
+                }),
+                None => visit(seen),
             }));
         }
     }
@@ -287,8 +289,11 @@ impl<'s> DateBook<'s> {
     /// Whether what is known is to be taken as it is.
     fn is_new_enough(&self) -> bool {
         let store = self.calendar.store();
-        let is_young = |since: Instant| since.elapsed() < AGE;
-        self.state.since.is_some_and(is_young) && self.state.generation == store.generation()
+        self.state.generation == store.generation()
+            && self
+                .state
+                .until
+                .is_some_and(|until| Moment::now().is_some_and(|now| now < until))
     }
 
     /// Reads in one state of the store, and forgets what is not of it.
@@ -304,7 +309,7 @@ impl<'s> DateBook<'s> {
             state.latest = latest;
             state.generation = generation;
             state.told = told;
-            state.since = Some(Instant::now());
+            state.until = Moment::now().map(|now| now.after(AGE));
             work(conn, state)
         })
     }
@@ -327,10 +332,6 @@ impl Drop for DateBook<'_> {
         }
         books.closed();
     }
-}
-
-fn stored(id: i64, uid: &str, text: &[u8], etag: ETag) -> Stored<Record> {
-    Stored::new(RecordId(id), uid.to_owned(), etag, text.to_vec())
 }
 
 /// Reads a record as it was taken.

@@ -111,6 +111,7 @@ impl DateBooks {
     }
 
     /// The text of a record that was released dirty.
+    #[inline]
     pub(super) fn dirty(&self, record: i64) -> Option<Vec<u8>> {
         match self.waits.load(Ordering::Acquire) {
             true => self.state().dirty.get(&record).map(|d| d.text.clone()),

@@ -98,7 +98,7 @@ impl Locks {
 
     /// Tells the others of a change.
     pub(super) fn tell(&self, latest: i64) {
-        // If it fails, what they see is a hundredth of a second old.
+        // If it fails, what they see is some hundredths of a second old.
         let _ = rustix::io::pwrite(&self.file, &latest.to_le_bytes(), 0);
     }
 
