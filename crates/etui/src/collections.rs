@@ -15,9 +15,11 @@ impl Store {
     /// # Errors
     /// [`Error::NoCollection`](crate::Error::NoCollection), with the names there are.
     pub fn collection<R: Record>(&self, name: Option<&str>) -> Result<Collection<'_, R>> {
-        self.drain_inbox()?;
-        let found = self.engine.read(|conn| names::one(conn, R::KIND, name))?;
-        Ok(Collection::new(self, found))
+        let (all, waits) = self.engine.read(|conn| names::look(conn, R::KIND))?;
+        if waits {
+            self.take_inbox_in()?;
+        }
+        Ok(Collection::new(self, names::of(all, R::KIND, name)?))
     }
 
     /// Creates a collection.

@@ -162,10 +162,10 @@ impl Store {
             busy_timeout: options.busy_timeout,
             vfs: options.vfs,
         };
-        let (engine, created) = Engine::open(path, mode, settings)?;
+        let (engine, facts) = Engine::open(path, mode, settings, meta::facts)?;
         let mut store = Self {
             engine,
-            facts: Facts::default(),
+            facts: facts.unwrap_or_default(),
             notifier: Notifier::new(path),
             options: options.clone(),
             order: OnceLock::new(),
@@ -180,9 +180,6 @@ impl Store {
             generation: AtomicU64::new(0),
             merged: Seen::default(),
         };
-        if !created {
-            store.facts = store.engine.read(meta::facts)?;
-        }
         if !store.facts.is_founded {
             store.found()?;
             store.facts = store.engine.read(meta::facts)?;
@@ -509,10 +506,18 @@ impl Store {
                 .prepare_cached("SELECT 1 FROM inbox WHERE problem IS NULL")?
                 .exists([])?)
         })?;
-        if waiting {
-            self.write(|conn| crate::inbox::drain(conn, &self.deriving()?))?;
+        match waiting {
+            true => self.take_inbox_in(),
+            false => Ok(()),
         }
-        Ok(())
+    }
+
+    /// The same where something was found to wait; nothing if this store is only read.
+    pub(crate) fn take_inbox_in(&self) -> Result<()> {
+        if self.is_read_only() {
+            return Ok(());
+        }
+        self.write(|conn| crate::inbox::drain(conn, &self.deriving()?))
     }
 
     /// Closes the store. The last program to close it leaves one plain file; closing a store

@@ -14,23 +14,37 @@ pub(crate) struct Named {
 
 /// All of a kind, the default one first.
 pub(crate) fn all(conn: &Connection, kind: Kind) -> Result<Vec<Named>> {
+    Ok(look(conn, kind)?.0)
+}
+
+/// All of a kind, and whether something waits in the inbox: a program that opens a store asks for
+/// both, and a statement of its own would cost it a read transaction and some more parsing.
+pub(crate) fn look(conn: &Connection, kind: Kind) -> Result<(Vec<Named>, bool)> {
     // There are few: to pass them all costs less than to plan anything else.
-    let mut statement = conn.prepare_cached("SELECT id, name, kind FROM collection NOT INDEXED")?;
+    let mut statement = conn.prepare_cached(
+        "SELECT id, name, kind, EXISTS (SELECT 1 FROM inbox WHERE problem IS NULL) \
+         FROM collection NOT INDEXED",
+    )?;
     let mut rows = statement.query([])?;
-    let mut found = Vec::new();
+    let (mut found, mut waits) = (Vec::new(), false);
     while let Some(row) = rows.next()? {
+        waits = row.get(3)?;
         if row.get_ref(2)?.as_str() == Ok(kind.stored()) {
             let (id, name) = (row.get(0)?, row.get(1)?);
             found.push(Named { id, name });
         }
     }
     found.sort_unstable_by_key(|named| named.id);
-    Ok(found)
+    Ok((found, waits))
 }
 
 /// The one of this name; without a name the default one, which is the first.
 pub(crate) fn one(conn: &Connection, kind: Kind, name: Option<&str>) -> Result<Named> {
-    let all = all(conn, kind)?;
+    of(all(conn, kind)?, kind, name)
+}
+
+/// The same, of all of the kind.
+pub(crate) fn of(all: Vec<Named>, kind: Kind, name: Option<&str>) -> Result<Named> {
     let is_it = |found: &&Named| name.is_none_or(|name| found.name == name);
     if let Some(found) = all.iter().find(is_it) {
         return Ok(found.clone());

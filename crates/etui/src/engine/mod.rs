@@ -91,10 +91,15 @@ pub struct Memory {
 }
 
 impl Engine {
-    /// Opens the store at `path`, creating or migrating it as `mode` allows, and tells whether it
-    /// was created just now.
-    pub(crate) fn open(path: &Path, mode: OpenMode, settings: Settings) -> Result<(Self, bool)> {
-        let opened = open::open(path, mode, &settings).or_else(|e| {
+    /// Opens the store at `path`, creating or migrating it as `mode` allows, and asks it what is
+    /// to be known of it. `None`: it was created just now.
+    pub(crate) fn open<T>(
+        path: &Path,
+        mode: OpenMode,
+        settings: Settings,
+        ask: impl Fn(&Connection) -> Result<T>,
+    ) -> Result<(Self, Option<T>)> {
+        let opened = open::open(path, mode, &settings, &ask).or_else(|e| {
             let refused = match settings.vfs {
                 Vfs::Etui => vfs::refusal(path),
                 Vfs::System => None,
@@ -103,7 +108,7 @@ impl Engine {
                 (Some(refused), _) => Err(refused),
                 // What plain SQLite takes a store for that a killed program left with a redo log.
                 (None, Error::NotADatabase { .. }) if vfs::recover_if_left(path)? => {
-                    let opened = open::open(path, mode, &settings);
+                    let opened = open::open(path, mode, &settings, &ask);
                     opened.map_err(|e| e.about(path, settings.busy_timeout))
                 }
                 (None, e) => Err(e),
@@ -118,7 +123,11 @@ impl Engine {
             settings,
             readers: AtomicUsize::new(1),
         };
-        Ok((engine, opened.created))
+        let said = match opened.said {
+            None if !opened.created => Some(engine.read(ask)?),
+            said => said,
+        };
+        Ok((engine, said))
     }
 
     /// Keeps the log from growing for as long as readers come before others go. For now and then:

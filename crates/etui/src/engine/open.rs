@@ -23,10 +23,12 @@ pub(crate) enum OpenMode {
     Immutable,
 }
 
-pub(super) struct Opened {
+pub(super) struct Opened<T> {
     pub(super) connection: Connection,
     pub(super) mode: OpenMode,
     pub(super) created: bool,
+    /// What was asked of it; `None`: it was created or migrated just now.
+    pub(super) said: Option<T>,
 }
 
 /// Bytes of the shortest database: the least page size.
@@ -43,8 +45,15 @@ const MAPPED: i64 = 1 << 30;
 /// Prepared statements kept by a connection; all of this library's fit.
 const STATEMENTS: usize = 96;
 
-/// Opens the file, creating or migrating the store when it is opened to write.
-pub(super) fn open(path: &Path, mode: OpenMode, settings: &Settings) -> Result<Opened> {
+/// Opens the file, creating or migrating the store when it is opened to write. What is asked of a
+/// store as it should be is read in the state in which its marks were seen: each read transaction
+/// costs system calls.
+pub(super) fn open<T>(
+    path: &Path,
+    mode: OpenMode,
+    settings: &Settings,
+    ask: impl FnOnce(&Connection) -> Result<T>,
+) -> Result<Opened<T>> {
     let cache = super::reader_share(settings.memory_budget);
     match std::fs::metadata(path) {
         Err(_) if mode == OpenMode::ReadWrite => {
@@ -60,15 +69,29 @@ pub(super) fn open(path: &Path, mode: OpenMode, settings: &Settings) -> Result<O
         _ => {}
     }
     let (connection, mode) = match mode {
-        OpenMode::ReadWrite => (connect(path, mode, settings, cache)?, mode),
+        OpenMode::ReadWrite => (connect_only(path, mode, settings)?, mode),
         _ if !path.exists() => {
             return Err(Error::NoStore {
                 path: path.to_owned(),
             });
         }
-        _ => connect_to_read(path, settings, cache)?,
+        _ => connect_to_read(path, settings)?,
     };
+    let said = schema::in_store(&connection, |conn| {
+        set_cache(conn, cache)?;
+        ask(conn)
+    })?;
+    if said.is_some() {
+        return Ok(Opened {
+            connection,
+            mode,
+            created: false,
+            said,
+        });
+    }
+    set_cache(&connection, cache)?;
     let created = match schema::kind(&connection)? {
+        // Another program has made it one since.
         schema::Kind::Store(version) if version == schema::VERSION => false,
         schema::Kind::Store(version) => {
             schema::refuse_newer(path, version)?;
@@ -97,6 +120,7 @@ pub(super) fn open(path: &Path, mode: OpenMode, settings: &Settings) -> Result<O
         connection,
         mode,
         created,
+        said: None,
     })
 }
 
@@ -158,6 +182,13 @@ pub(super) fn connect(
     settings: &Settings,
     cache: usize,
 ) -> Result<Connection> {
+    let connection = connect_only(path, mode, settings)?;
+    set_cache(&connection, cache)?;
+    Ok(connection)
+}
+
+/// The same without reading anything of the file but its first bytes; the cache is not bounded yet.
+fn connect_only(path: &Path, mode: OpenMode, settings: &Settings) -> Result<Connection> {
     let access = match mode {
         OpenMode::ReadWrite | OpenMode::ReadOnly => OpenFlags::SQLITE_OPEN_READ_WRITE,
         OpenMode::ReadOnlyFile => OpenFlags::SQLITE_OPEN_READ_ONLY,
@@ -193,7 +224,6 @@ pub(super) fn connect(
     // that this schema has no use for: each look into the index would be compiled again.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
-    set_cache(&connection, cache)?;
     connection.pragma_update(None, "mmap_size", MAPPED)?;
     // Functions with side effects have no business in this schema; a foreign file may not call any.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
@@ -216,13 +246,9 @@ pub(super) fn prepare_to_write(connection: &Connection, settings: &Settings) -> 
 
 /// Reading a WAL database needs its shared-memory file; where that can neither be found nor made
 /// (a read-only medium), nobody writes, and the file is read as it is.
-fn connect_to_read(
-    path: &Path,
-    settings: &Settings,
-    cache: usize,
-) -> Result<(Connection, OpenMode)> {
+fn connect_to_read(path: &Path, settings: &Settings) -> Result<(Connection, OpenMode)> {
     let attempt = |mode| {
-        let connection = connect(path, mode, settings, cache)?;
+        let connection = connect_only(path, mode, settings)?;
         schema::kind(&connection)?;
         Ok((connection, mode))
     };

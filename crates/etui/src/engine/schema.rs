@@ -98,6 +98,28 @@ pub(crate) fn kind(conn: &Connection) -> Result<Kind> {
     kind
 }
 
+/// Asks a store of this library's version, in the state in which its marks are seen. `None`: it
+/// is anything else.
+///
+/// # Errors
+/// Whatever SQLite reports, e.g. that this is no database, and what `ask` returns.
+pub(crate) fn in_store<T>(
+    conn: &Connection,
+    ask: impl FnOnce(&Connection) -> Result<T>,
+) -> Result<Option<T>> {
+    // A statement that was not gone through to its end holds a read transaction.
+    let mut version = conn.prepare("PRAGMA user_version")?;
+    let mut rows = version.query([])?;
+    let is_it = match rows.next()? {
+        Some(row) => row.get::<_, i64>(0)? == VERSION,
+        None => false,
+    };
+    match is_it && mark(conn, "application_id")? == APPLICATION_ID {
+        true => ask(conn).map(Some),
+        false => Ok(None),
+    }
+}
+
 fn mark(conn: &Connection, name: &str) -> Result<i64> {
     Ok(conn.query_row(&format!("PRAGMA {name}"), [], |r| r.get(0))?)
 }
