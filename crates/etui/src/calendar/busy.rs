@@ -1,10 +1,11 @@
 //! Free/busy: when time is taken (RFC 5545 §3.6.4).
 
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 
 use super::Calendar;
 use super::range::{Told, takes_time};
 use super::record::{Record, Status};
+use super::recurrence::Window;
 use super::time::{Timestamp, Zone};
 use crate::collection::Reader;
 use crate::error::Result;
@@ -45,6 +46,7 @@ impl Reader<'_, Record> {
             if range.start >= range.end {
                 return Ok(());
             }
+            let mut window = Window::new(range.clone(), viewer);
             self.each(&range, viewer, |_, told| match told {
                 Told::Once(stored, during) => {
                     if takes_time(stored.kind(), stored.is_transparent(), stored.status) {
@@ -52,12 +54,13 @@ impl Reader<'_, Record> {
                     }
                 }
                 Told::Series(known) => {
-                    for instance in known.series.between(range.clone(), viewer) {
+                    known.series.each(&mut window, |instance| {
                         let component = known.components.get(instance.component);
                         if let Some(c) = component.filter(|c| c.takes_time()) {
                             take(&instance.during, c.status);
                         }
-                    }
+                        ControlFlow::Continue(())
+                    });
                 }
             })
         })?;

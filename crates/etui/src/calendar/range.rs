@@ -19,6 +19,7 @@ use super::known::Known;
 use super::moment::{self, Named, REACH};
 use super::once;
 use super::record::{Record, Status};
+use super::recurrence::Window;
 use super::summary::Stored;
 use super::time::{Time, Timestamp, Zone};
 use crate::collection::times::{self, SHORT};
@@ -125,9 +126,10 @@ impl Reader<'_, Record> {
         }
         self.told(|| {
             let mut found = Vec::new();
+            let mut window = Window::new(range.clone(), viewer);
             self.each(&range, viewer, |record, told| match told {
                 Told::Once(stored, during) => found.extend(once_of(record, stored, during)),
-                Told::Series(known) => series_of(record, known, &range, viewer, limit, &mut found),
+                Told::Series(known) => series_of(record, known, &mut window, limit, &mut found),
             })?;
             Ok(in_order(found, limit))
         })
@@ -192,28 +194,33 @@ impl Reader<'_, Record> {
 
 /// The first `limit` by their start. They are large: their places are sorted, and each is moved
 /// once.
-fn in_order(found: Vec<Occurrence>, limit: usize) -> Vec<Occurrence> {
-    // Start and place in one number.
-    let start = |o: &Occurrence| (o.during.start.seconds() - Timestamp::MIN.seconds()) as u128;
-    let mut places: Vec<u128> = (found.iter().zip(0..))
-        .map(|(o, place): (_, u128)| start(o) << 64 | place)
+fn in_order(mut found: Vec<Occurrence>, limit: usize) -> Vec<Occurrence> {
+    // Start, end and place in one number: 39 bits for the seconds of all years.
+    let seconds = |at: Timestamp| (at.seconds() - Timestamp::MIN.seconds()) as u128;
+    let mut order: Vec<u128> = (found.iter().zip(0..))
+        .map(|(o, place)| seconds(o.during.start) << 89 | seconds(o.during.end) << 50 | place)
         .collect();
-    places.sort_unstable();
-    let key = |place: &u128| {
-        let o = found.get(*place as u64 as usize);
-        o.map(|o| (o.during.end, o.record, o.component))
-    };
-    for together in places.chunk_by_mut(|a, b| a >> 64 == b >> 64) {
+    order.sort_unstable();
+    let place = |key: u128| (key & ((1 << 50) - 1)) as usize;
+    for together in order.chunk_by_mut(|a, b| a >> 50 == b >> 50) {
         if together.len() > 1 {
-            together.sort_by_key(key);
+            together.sort_by_key(|key| found.get(place(*key)).map(|o| (o.record, o.component)));
         }
     }
-    places.truncate(limit);
-    let mut found: Vec<Option<Occurrence>> = found.into_iter().map(Some).collect();
-    let take = |place: u128| found.get_mut(place as u64 as usize)?.take();
-    let mut all = Vec::with_capacity(places.len());
-    all.extend(places.into_iter().filter_map(take));
-    all
+    let mut places: Vec<usize> = order.into_iter().map(place).collect();
+    for first in 0..places.len() {
+        // A ring of those that go each to the next one's place.
+        let mut to = first;
+        while let Some(from) = places.get_mut(to).map(|from| std::mem::replace(from, to)) {
+            if from == first {
+                break;
+            }
+            found.swap(to, from);
+            to = from;
+        }
+    }
+    found.truncate(limit);
+    found
 }
 
 /// What may have to do with a range.
@@ -260,34 +267,33 @@ fn shared(text: &[u8]) -> Arc<str> {
 fn series_of(
     record: i64,
     known: &Known,
-    range: &Range<Timestamp>,
-    viewer: &Zone,
+    window: &mut Window<'_>,
     limit: usize,
     found: &mut Vec<Occurrence>,
 ) {
-    // Not `take`: it would move the instances' state, which is large.
-    let mut instances = known.series.between(range.clone(), viewer);
-    for _ in 0..limit {
-        let Some(instance) = instances.next() else {
-            return;
-        };
-        let Some(component) = known.components.get(instance.component) else {
-            continue;
-        };
-        found.push(Occurrence {
-            record: RecordId(record),
-            kind: component.kind,
-            component: component.place,
-            instance: known.recurs.then_some(instance.id),
-            start: instance.start,
-            end: instance.end,
-            during: instance.during,
-            title: Arc::clone(&component.title),
-            place: Arc::clone(&component.location),
-            status: component.status,
-            transparent: component.transparent,
-        });
-    }
+    let mut left = limit;
+    known.series.each(window, |instance| {
+        if let Some(component) = known.components.get(instance.component) {
+            found.push(Occurrence {
+                record: RecordId(record),
+                kind: component.kind,
+                component: component.place,
+                instance: known.recurs.then_some(instance.id),
+                start: instance.start,
+                end: instance.end,
+                during: instance.during,
+                title: Arc::clone(&component.title),
+                place: Arc::clone(&component.location),
+                status: component.status,
+                transparent: component.transparent,
+            });
+        }
+        left -= 1;
+        match left {
+            0 => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        }
+    });
 }
 
 /// Whether something has to do with a range of time.

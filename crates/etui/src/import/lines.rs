@@ -480,7 +480,9 @@ impl<'a> ContentLine<'a> {
     /// Whether the property's name is `name`, in any case.
     pub fn name_is(&self, name: &str) -> bool {
         self.name.eq_ignore_ascii_case(name.as_bytes())
-            || (memchr2(b'\n', b'\r', self.name).is_some()
+            // With a fold in it, it is longer.
+            || (self.name.len() > name.len()
+                && memchr2(b'\n', b'\r', self.name).is_some()
                 && unfold(self.name, false).eq_ignore_ascii_case(name.as_bytes()))
     }
 

@@ -103,7 +103,12 @@ impl Parts {
 
     /// The times of a period.
     pub(super) fn times(self) -> Times {
+        let only = match (&*self.hours, &*self.minutes, &*self.seconds) {
+            ([hour], [minute], [second]) => Some(hour * HOUR + minute * MINUTE + second),
+            _ => None,
+        };
         Times {
+            only,
             hours: self.hours,
             minutes: self.minutes,
             seconds: self.seconds,
@@ -116,6 +121,8 @@ impl Parts {
 /// a rule of 500 bytes can have all 86,400 of a day.
 #[derive(Debug)]
 pub(super) struct Times {
+    /// The one that there is: nearly always.
+    only: Option<i64>,
     hours: Vec<i64>,
     minutes: Vec<i64>,
     seconds: Vec<i64>,
@@ -124,6 +131,11 @@ pub(super) struct Times {
 }
 
 impl Times {
+    /// The only one.
+    pub(super) fn only(&self) -> Option<i64> {
+        self.only
+    }
+
     pub(super) fn len(&self) -> usize {
         match &self.kept {
             Some(kept) => kept.len(),
@@ -144,6 +156,11 @@ impl Times {
     /// Keeps the times at these places.
     pub(super) fn keep(&mut self, places: &[i64]) {
         let kept = places.iter().filter_map(|i| self.get(*i as usize));
-        self.kept = Some(kept.collect());
+        let kept: Vec<i64> = kept.collect();
+        self.only = match &*kept {
+            [only] => Some(*only),
+            _ => None,
+        };
+        self.kept = Some(kept);
     }
 }

@@ -152,7 +152,7 @@ impl DayFilter {
     }
 
     /// The allowed days of a month, bit n being the day n + 1; `first` is its first day.
-    fn month(&self, year: i32, month: u32, first: i32) -> u32 {
+    pub(super) fn month(&self, year: i32, month: u32, first: i32) -> u32 {
         if self.months & (1 << month) == 0 {
             return 0;
         }

@@ -44,6 +44,7 @@ mod series;
 mod steps;
 mod timing;
 mod walk;
+mod window;
 
 pub use parse::RuleError;
 pub use plan::{MAX_COUNTED, Plan};
@@ -51,3 +52,5 @@ pub use rule::{Day, Frequency, Rule};
 pub use series::{Instance, Instances, Series};
 pub use timing::{End, Extra, Replaces, Timing};
 pub use walk::Walk;
+
+pub(crate) use window::Window;

@@ -179,12 +179,13 @@ impl Plan {
     /// Its occurrences, in order and each once, from `from` to `to`, both included.
     #[must_use]
     pub fn walk(&self, from: DateTime, to: DateTime) -> Walk<'_> {
-        let to = to.seconds().min(self.until);
-        let to = match self.last_by_count(to) {
-            Some(last) => to.min(last),
-            None => to,
-        };
-        Walk::new(self, from.seconds(), to)
+        Walk::new(self, from.seconds(), self.end(to.seconds()))
+    }
+
+    /// A time behind which it has no occurrence, `to` at the latest.
+    pub(super) fn end(&self, to: i64) -> i64 {
+        let to = to.min(self.until);
+        self.last_by_count(to).map_or(to, |last| to.min(last))
     }
 
     /// Its last occurrence; `None` if it has none or no end.

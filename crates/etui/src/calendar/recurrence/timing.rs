@@ -1,7 +1,7 @@
 //! [`Timing`]: what a component says of its time; what instances are made from.
 
 use super::Rule;
-use crate::calendar::time::{DateTime, Duration, Time, Timestamp, Zone};
+use crate::calendar::time::{Clocks, DateTime, Duration, Time, Timestamp, Zone};
 
 /// Seconds by which lengths in days may differ from 24 hours each, offsets from UTC being less
 /// than a day.
@@ -145,8 +145,14 @@ impl Length {
     }
 
     /// The end of an instance that starts at `start`, which is the instant `at` in the zone
-    /// `zone` (the viewer's for days and floating times).
-    pub(super) fn end(&self, start: &Time, at: Timestamp, zone: &Zone) -> (Time, Timestamp) {
+    /// `zone` (the viewer's for days and floating times), of which `clocks` are.
+    pub(super) fn end(
+        &self,
+        start: &Time,
+        at: Timestamp,
+        zone: &Zone,
+        clocks: &impl Clocks,
+    ) -> (Time, Timestamp) {
         match self {
             Self::Nominal {
                 days: 0,
@@ -156,21 +162,27 @@ impl Length {
             Self::Nominal { days, seconds } => {
                 let wall = start.wall().plus_seconds(days * 86_400);
                 let moved = like(start, wall);
-                let until = if *days == 0 { at } else { zone.to_utc(wall) };
+                let until = if *days == 0 {
+                    at
+                } else {
+                    clocks.resolve(wall).at
+                };
                 if *seconds == 0 {
                     return (moved, until.max(at));
                 }
                 let until = until.plus_seconds(*seconds);
-                (like(start, zone.to_local(until)), until.max(at))
+                (like(start, clocks.to_local(until)), until.max(at))
             }
             Self::Wall(seconds) => {
                 let wall = start.wall().plus_seconds(*seconds);
-                (like(start, wall), zone.to_utc(wall).max(at))
+                (like(start, wall), clocks.resolve(wall).at.max(at))
             }
             Self::Exact(seconds, to) => {
                 let until = at.plus_seconds(*seconds);
-                let end = if *to == Zone::UTC {
+                let end = if to.is(&Zone::UTC) {
                     Time::Utc(until)
+                } else if to.is(zone) {
+                    Time::Zoned(clocks.to_local(until), to.clone())
                 } else {
                     Time::Zoned(to.to_local(until), to.clone())
                 };

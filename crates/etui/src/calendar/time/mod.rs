@@ -19,6 +19,7 @@
 mod civil;
 mod duration;
 mod named;
+mod near;
 mod table;
 mod value;
 mod zone;
@@ -32,3 +33,4 @@ pub use zone::{Resolved, Zone};
 pub(crate) use civil::{
     DAY, HOUR, MINUTE, days_of, first_weekday, month_length, year_length, ymd_of,
 };
+pub(crate) use near::{Clocks, Near};
