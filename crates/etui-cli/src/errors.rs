@@ -89,8 +89,9 @@ impl Failure {
                 | Error::BadRegion { .. }
                 | Error::Card(CardError::BadProperty(_))
                 | Error::Record(RecordError::BadProperty(_)) => 2,
-                Error::Card(_) | Error::Record(_) => 3,
+                Error::Card(_) | Error::Record(_) | Error::LastCollection { .. } => 3,
                 Error::NoCollection { .. }
+                | Error::NoRemovedCollection { .. }
                 | Error::NoRecord { .. }
                 | Error::NothingToUndo { .. } => 4,
                 Error::Conflict { .. } | Error::OtherUid { .. } => 5,
@@ -128,8 +129,9 @@ impl Failure {
                 | Error::BadRegion { .. }
                 | Error::Card(CardError::BadProperty(_))
                 | Error::Record(RecordError::BadProperty(_)) => "usage",
-                Error::Card(_) | Error::Record(_) => "refused",
+                Error::Card(_) | Error::Record(_) | Error::LastCollection { .. } => "refused",
                 Error::NoCollection { .. }
+                | Error::NoRemovedCollection { .. }
                 | Error::NoRecord { .. }
                 | Error::NothingToUndo { .. } => "not_found",
                 Error::Conflict { .. } | Error::OtherUid { .. } => "conflict",

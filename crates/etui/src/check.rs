@@ -244,7 +244,7 @@ impl Store {
             let mut named = conn.prepare(
                 "SELECT c.name, (SELECT coalesce(sum(count), 0) FROM list_span s \
                                  WHERE s.collection = c.id) \
-                 FROM collection c WHERE c.kind = ?1 ORDER BY c.id",
+                 FROM collection c WHERE c.kind = ?1 AND c.removed = 0 ORDER BY c.id",
             )?;
             let mut counted = |kind: Kind| -> Result<Vec<(String, u64)>> {
                 let all = named.query_map([kind.stored()], |r| {

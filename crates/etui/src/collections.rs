@@ -1,7 +1,12 @@
-//! The collections of a store: found, made, named. What is an address book's or a calendar's by
-//! name is the same of its kind.
+//! The collections of a store: found, made, renamed, removed, brought back. What is an address
+//! book's or a calendar's by name is the same of its kind.
+
+use rusqlite::Connection;
 
 use crate::calendar::{self, Calendar};
+use crate::collection::names::Removed;
+use crate::collection::records::{Writing, remove_all, removed_at};
+use crate::collection::write::bring_back;
 use crate::collection::{Collection, Record, names};
 use crate::contacts::{Card, Contacts};
 use crate::engine::Size;
@@ -41,6 +46,63 @@ impl Store {
         Ok(all.into_iter().map(|c| c.name).collect())
     }
 
+    /// Gives a collection another name. Handles, views and tokens of it stay good.
+    ///
+    /// # Errors
+    /// [`Error::NoCollection`](crate::Error::NoCollection),
+    /// [`Error::CollectionExists`](crate::Error::CollectionExists),
+    /// [`Error::BadName`](crate::Error::BadName).
+    pub fn rename_collection<R: Record>(&self, name: &str, to: &str) -> Result<Collection<'_, R>> {
+        let renamed = self.after_inbox(|conn| names::rename(conn, R::KIND, name, to))?;
+        Ok(Collection::new(self, renamed))
+    }
+
+    /// Removes a collection with all its records, in one transaction, and tells how many there
+    /// were. For 30 days it can be brought back.
+    ///
+    /// Views of it tell of every record that is gone; who has a handle of it still, reads no records
+    /// and cannot save any. If it was the default one, the next of its kind is that from now on.
+    ///
+    /// # Errors
+    /// [`Error::NoCollection`](crate::Error::NoCollection);
+    /// [`Error::LastCollection`](crate::Error::LastCollection): a store has one of each kind.
+    pub fn remove_collection<R: Record>(&self, name: &str) -> Result<u64> {
+        let order = self.order()?;
+        self.after_inbox(|conn| {
+            let Removed { id, at } = names::remove(conn, R::KIND, name)?;
+            Writing::run(conn, order, |writing| remove_all(conn, writing, id, at))
+        })
+    }
+
+    /// Brings back the collection of this name that was removed last, with the records that were
+    /// removed with it, and tells how many those are.
+    ///
+    /// # Errors
+    /// [`Error::NoRemovedCollection`](crate::Error::NoRemovedCollection);
+    /// [`Error::CollectionExists`](crate::Error::CollectionExists): rename that one first.
+    pub fn restore_collection<R: Record>(&self, name: &str) -> Result<u64> {
+        let with = self.deriving()?;
+        self.write(|conn| {
+            let Removed { id, at } = names::restore(conn, R::KIND, name)?;
+            let uids = removed_at(conn, id, at)?;
+            Writing::run(conn, with.order, |writing| {
+                uids.iter()
+                    .try_for_each(|uid| bring_back::<R>(conn, writing, &with, id, uid).map(|_| ()))
+            })?;
+            Ok(uids.len() as u64)
+        })
+    }
+
+    /// A write transaction for which all is there that was saved by name before.
+    fn after_inbox<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        self.settle();
+        let with = self.deriving()?;
+        self.write(|conn| {
+            crate::inbox::drain(conn, &with)?;
+            work(conn)
+        })
+    }
+
     /// The default address book: the first one.
     ///
     /// # Errors
@@ -63,6 +125,30 @@ impl Store {
     /// As [`Store::create_collection`].
     pub fn create_address_book(&self, name: &str) -> Result<Contacts<'_>> {
         self.create_collection(name)
+    }
+
+    /// Gives an address book another name.
+    ///
+    /// # Errors
+    /// As [`Store::rename_collection`].
+    pub fn rename_address_book(&self, name: &str, to: &str) -> Result<Contacts<'_>> {
+        self.rename_collection(name, to)
+    }
+
+    /// Removes an address book with all its contacts; see [`Store::remove_collection`].
+    ///
+    /// # Errors
+    /// As [`Store::remove_collection`].
+    pub fn remove_address_book(&self, name: &str) -> Result<u64> {
+        self.remove_collection::<Card>(name)
+    }
+
+    /// Brings back an address book that was removed.
+    ///
+    /// # Errors
+    /// As [`Store::restore_collection`].
+    pub fn restore_address_book(&self, name: &str) -> Result<u64> {
+        self.restore_collection::<Card>(name)
     }
 
     /// The names of the address books, the default one first.
@@ -95,6 +181,30 @@ impl Store {
     /// As [`Store::create_collection`].
     pub fn create_calendar(&self, name: &str) -> Result<Calendar<'_>> {
         self.create_collection(name)
+    }
+
+    /// Gives a calendar another name.
+    ///
+    /// # Errors
+    /// As [`Store::rename_collection`].
+    pub fn rename_calendar(&self, name: &str, to: &str) -> Result<Calendar<'_>> {
+        self.rename_collection(name, to)
+    }
+
+    /// Removes a calendar with all its entries; see [`Store::remove_collection`].
+    ///
+    /// # Errors
+    /// As [`Store::remove_collection`].
+    pub fn remove_calendar(&self, name: &str) -> Result<u64> {
+        self.remove_collection::<calendar::Record>(name)
+    }
+
+    /// Brings back a calendar that was removed.
+    ///
+    /// # Errors
+    /// As [`Store::restore_collection`].
+    pub fn restore_calendar(&self, name: &str) -> Result<u64> {
+        self.restore_collection::<calendar::Record>(name)
     }
 
     /// The names of the calendars, the default one first.

@@ -150,6 +150,24 @@ pub enum Error {
         /// The name.
         name: String,
     },
+    /// The only collection of its kind cannot be removed.
+    #[error("\"{name}\" is the only {kind}, and stays; make another one first, or rename it")]
+    LastCollection {
+        /// What it is.
+        kind: Kind,
+        /// Its name.
+        name: String,
+    },
+    /// No collection of this kind and name was removed, or not within the last 30 days.
+    #[error("no {kind} named \"{name}\" was removed{}", removed(known))]
+    NoRemovedCollection {
+        /// What was asked for.
+        kind: Kind,
+        /// The name asked for.
+        name: String,
+        /// The names of those that were.
+        known: Vec<String>,
+    },
     /// A name that cannot be given to a collection.
     #[error("\"{name}\" cannot be the name of {}: use 1 to 200 characters, no line breaks", kind.one())]
     BadName {
@@ -237,6 +255,13 @@ pub enum Error {
     /// Anything else that SQLite reported.
     #[error("the database reported: {0}")]
     Sqlite(#[from] rusqlite::Error),
+}
+
+fn removed(known: &[String]) -> String {
+    match known {
+        [] => String::new(),
+        known => format!(" (these were: {})", known.join(", ")),
+    }
 }
 
 fn show_etag(etag: &Option<ETag>) -> String {

@@ -10,7 +10,7 @@ mod support;
 use std::ops::{ControlFlow, Range};
 
 use etui::calendar::Calendar;
-use etui::calendar::time::{Date, Timestamp, Zone};
+use etui::calendar::time::{Date, Timestamp, Value, Zone};
 use etui::import::ImportReport;
 use etui::{Options, Store};
 use support::{clean, directory};
@@ -119,6 +119,114 @@ fn free_busy_of_every_second_is_one_range() {
     let busy = calendar.free_busy(week(2026), &Zone::UTC).unwrap();
     assert_eq!(busy.len(), 1);
     assert_eq!(busy[0].during, week(2026));
+}
+
+/// What is taken without a break is told from its rule: walking these would take years.
+#[test]
+fn free_busy_of_every_second_costs_nothing_in_a_thousand_years() {
+    let (_dir, path) = directory();
+    let store = Store::open(&path).unwrap();
+    let at = |text: &str| match text.parse().unwrap() {
+        Value::Utc(wall) => Zone::UTC.to_utc(wall),
+        other => panic!("{other:?}"),
+    };
+    let years = at("19000101T000000Z")..at("29000101T000000Z");
+    let all = years.end;
+    let start = at("20200101T000000Z");
+    for (n, (lines, from, to)) in [
+        (
+            "DTSTART:20200101T000000Z\r\nDURATION:PT1S\r\nRRULE:FREQ=SECONDLY",
+            start,
+            all,
+        ),
+        (
+            "DTSTART:20200101T000000Z\r\nDURATION:P9999D\r\nRRULE:FREQ=SECONDLY",
+            start,
+            all,
+        ),
+        (
+            "DTSTART:20200101T000000Z\r\nDURATION:PT1M\r\nRRULE:FREQ=MINUTELY;COUNT=4294967295",
+            start,
+            all,
+        ),
+        (
+            "DTSTART:20200101T000000Z\r\nDURATION:PT61S\r\n\
+             RRULE:FREQ=SECONDLY;INTERVAL=60;UNTIL=28000101T000000Z",
+            start,
+            at("28000101T000000Z").plus_seconds(61),
+        ),
+        (
+            "DTSTART;TZID=Europe/Berlin:20200101T010000\r\nDURATION:P9D\r\nRRULE:FREQ=SECONDLY",
+            start,
+            all,
+        ),
+        (
+            "DTSTART:20200101T000000\r\nDURATION:P9D\r\nRRULE:FREQ=SECONDLY",
+            start,
+            all,
+        ),
+        ("DTSTART:20200101T000000Z\r\nRRULE:FREQ=SECONDLY", all, all),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let calendar = store.create_calendar(&n.to_string()).unwrap();
+        import(&calendar, &object(&event("1", lines)));
+        let busy = calendar.free_busy(years.clone(), &Zone::UTC).unwrap();
+        let expected: Vec<_> = (from < to).then_some(from..to).into_iter().collect();
+        let found: Vec<_> = busy.into_iter().map(|b| b.during).collect();
+        assert_eq!(found, expected, "{lines}");
+    }
+}
+
+/// What is told from the rule is what its instances make.
+#[test]
+fn free_busy_is_what_the_instances_make() {
+    let (_dir, path) = directory();
+    let store = Store::open(&path).unwrap();
+    let mut number = 0;
+    for zone in ["Z", ";TZID=America/New_York", ""] {
+        for rule in [
+            "HOURLY;INTERVAL=5",
+            "MINUTELY;INTERVAL=90;COUNT=20",
+            "HOURLY;UNTIL=20260312",
+        ] {
+            for more in [
+                "",
+                "\r\nEXDATE:20260308T063000Z",
+                "\r\nRDATE:20260301T063000Z",
+            ] {
+                for length in ["PT59M", "PT1H", "PT90M", "PT7H", "P8D"] {
+                    let (parameter, z) = match zone {
+                        "Z" => ("", "Z"),
+                        zone => (zone, ""),
+                    };
+                    let lines = format!(
+                        "DTSTART{parameter}:20260307T003000{z}\r\nDURATION:{length}\r\n\
+                         RRULE:FREQ={rule}{more}"
+                    );
+                    number += 1;
+                    let calendar = store.create_calendar(&number.to_string()).unwrap();
+                    import(&calendar, &object(&event("1", &lines)));
+                    let range = week(2026).start.plus_seconds(61 * 86_400)
+                        ..week(2026).end.plus_seconds(75 * 86_400);
+                    let viewer = Zone::named("America/New_York").unwrap();
+                    let busy = calendar.free_busy(range.clone(), &viewer).unwrap();
+                    let mut naive: Vec<std::ops::Range<Timestamp>> = Vec::new();
+                    for o in calendar.between(range.clone(), &viewer).unwrap() {
+                        let (start, end) =
+                            (o.during.start.max(range.start), o.during.end.min(range.end));
+                        match naive.last_mut() {
+                            Some(last) if start <= last.end => last.end = last.end.max(end),
+                            _ => naive.push(start..end),
+                        }
+                    }
+                    let busy: Vec<_> = busy.into_iter().map(|b| b.during).collect();
+                    assert_eq!(busy, naive, "{lines}");
+                }
+            }
+        }
+    }
 }
 
 #[test]

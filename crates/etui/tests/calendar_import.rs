@@ -257,3 +257,42 @@ fn a_large_calendar_goes_in_as_a_whole_and_again_changes_nothing() {
     assert_eq!(store.token().unwrap(), before);
     clean(&store);
 }
+
+/// What an import brings of a record in two places is one record, however far apart they are and
+/// whatever was there before.
+#[test]
+fn a_record_that_is_joined_later_counts_once() {
+    let event = |uid: &str, more: &str| {
+        format!("BEGIN:VEVENT\r\nUID:{uid}\r\nDTSTART:20270308T080000Z\r\n{more}\r\nEND:VEVENT\r\n")
+    };
+    let object = |events: &str| format!("BEGIN:VCALENDAR\r\n{events}END:VCALENDAR\r\n");
+    let moved = "RECURRENCE-ID:20270309T080000Z\r\nSUMMARY:Moved";
+    let plain = event("a", "RRULE:FREQ=DAILY");
+    for between in [1_500, 5_000] {
+        let others: String = (0..between)
+            .map(|n| object(&event(&n.to_string(), "SUMMARY:Other")))
+            .collect();
+        let file = format!(
+            "{}{others}{}{}",
+            object(&plain),
+            object(&event("a", moved)),
+            object(&plain)
+        );
+        let (_dir, path) = directory();
+        let store = Store::open(&path).unwrap();
+        let count = |calendar: &Calendar<'_>| {
+            let report = import(calendar, file.as_bytes());
+            assert_eq!(report.refused, 0);
+            (report.added, report.changed, report.unchanged)
+        };
+        let calendar = store.calendar().unwrap();
+        assert_eq!(count(&calendar), (between + 1, 0, 0));
+        assert_eq!(calendar.count().unwrap(), between + 1);
+        assert_eq!(count(&calendar), (0, 0, between + 1));
+
+        let known = store.create_calendar("Known").unwrap();
+        assert_eq!(import(&known, object(&plain).as_bytes()).added, 1);
+        assert_eq!(count(&known), (between, 1, 0));
+        assert_eq!(count(&known), (0, 0, between + 1));
+    }
+}

@@ -153,6 +153,22 @@ impl Out {
         let _ = writeln!(std::io::stderr(), "{text}");
     }
 
+    /// Whether there is somebody to ask.
+    pub fn can_ask(&self) -> bool {
+        self.terminal && !self.json && std::io::stdin().is_terminal()
+    }
+
+    /// Asks a question; whether the answer is yes.
+    pub fn ask(&mut self, question: &str) -> Result<bool> {
+        self.write(format!("{question} [y/N] ").as_bytes())?;
+        self.flush()?;
+        let mut answer = String::new();
+        std::io::stdin()
+            .read_line(&mut answer)
+            .map_err(|e| Failure::named_io("standard input", e))?;
+        Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+    }
+
     /// Whether a progress bar is wanted.
     pub fn shows_progress(&self) -> bool {
         !self.quiet && std::io::stderr().is_terminal()

@@ -43,6 +43,18 @@ impl Table {
         );
     }
 
+    /// Adds a column behind the others; of each row the last cell is its, by [`Self::cell`].
+    pub fn column(&mut self, heading: &'static str) {
+        self.headings.push(heading);
+    }
+
+    /// Adds a cell to the last row.
+    pub fn cell(&mut self, text: &str) {
+        if let Some(row) = self.rows.last_mut() {
+            row.push(one_line(text).into_owned());
+        }
+    }
+
     /// Writes it. On a terminal what is too wide is cut and ends in `…`; elsewhere nothing is.
     pub fn write(&self, out: &mut Out) -> Result<()> {
         let widths = self.widths(out.width());

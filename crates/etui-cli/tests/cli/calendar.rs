@@ -290,14 +290,14 @@ fn lists_are_in_order_and_findable() {
     $ etui calendar find kind:event --count
     5
     $ etui calendar find tax --json
-    {"id":6,"kind":"todo","title":"Tax return","place":"","start":"2027-03-12","end":"2027-03-13","all_day":true,"status":null}
+    {"id":6,"kind":"todo","title":"Tax return","place":"","start":"2027-03-12","end":"2027-03-13","all_day":true,"status":null,"calendar":"Calendar"}
     $ etui calendar find tax --fields uid,start,kind,record --json
     {"uid":"tax","start":"2027-03-12","kind":"todo","record":"BEGIN:VTODO\r\nUID:tax\r\nDUE;VALUE=DATE:20270312\r\nSUMMARY:Tax return\r\nPRIORITY:1\r\nDESCRIPTION:not again\\, please\\nreally\r\nEND:VTODO\r\n"}
     $ etui calendar find 'name:x'
     error: in the filter, at character 1: there is no field "name"; fields are any, summary, title, place, location, notes, description, category, kind (quote a text with ":")
     [exit 2]
     $ etui calendar list --limit 1 --json | sed 's/1\.[0-9a-f]*/PLACE/'
-    {"id":1,"kind":"event","title":"Jour fixe","place":"Room 4","start":"2027-03-08T09:00:00+01:00","end":"2027-03-08T09:45:00+01:00","all_day":false,"status":null,"next":"PLACE"}
+    {"id":1,"kind":"event","title":"Jour fixe","place":"Room 4","start":"2027-03-08T09:00:00+01:00","end":"2027-03-08T09:45:00+01:00","all_day":false,"status":null,"calendar":"Calendar","next":"PLACE"}
     $ etui calendar find category:work --explain | head -2
     filter      category:"work"
     way         few candidates from the index, gathered and sorted
@@ -748,6 +748,12 @@ fn several_calendars() {
         "etui calendar agenda 2027-03-08 --calendar Work",
         "etui calendar show 7 | head -2",
         "etui calendar find meeting",
+        "etui calendar find meeting --calendar Calendar",
+        "etui calendar find '*' --limit 2 --sort -added --json",
+        "etui calendar find '*' --count",
+        "etui calendar list --sort -start --limit 3",
+        "etui calendar list --calendar Work",
+        "etui calendar find 'title:meet*' --explain | head -4",
         "etui calendar calendars",
         "etui calendar calendars --json",
         "etui calendar calendars --create Work",
@@ -768,8 +774,29 @@ fn several_calendars() {
     Meeting
       When       Mon 8 Mar 2027, 14:00-15:00
     $ etui calendar find meeting
-    error: nothing found for: meeting (looked at: Calendar; others: --calendar Work)
+    #  Start             Title    Place  Calendar
+    7  2027-03-08 14:00  Meeting         Work
+    $ etui calendar find meeting --calendar Calendar
+    error: nothing found for: meeting
     [exit 4]
+    $ etui calendar find '*' --limit 2 --sort -added --json
+    {"id":7,"kind":"event","title":"Meeting","place":"","start":"2027-03-08T14:00:00+01:00","end":"2027-03-08T15:00:00+01:00","all_day":false,"status":null,"calendar":"Work","next":null}
+    {"id":6,"kind":"todo","title":"Tax return","place":"","start":"2027-03-12","end":"2027-03-13","all_day":true,"status":null,"calendar":"Calendar","next":"6.81ee9994d980"}
+    $ etui calendar find '*' --count
+    7
+    $ etui calendar list --sort -start --limit 3
+    #  Start             Title                Place  Calendar
+    5  2027-03-12 13:00  Eve [31mTrouble2J           Calendar
+    6  2027-03-12        Tax return                  Calendar
+    4  2027-03-10 21:00  Call with 山田 太郎         Calendar
+    $ etui calendar list --calendar Work
+    #  Start             Title    Place
+    7  2027-03-08 14:00  Meeting
+    $ etui calendar find 'title:meet*' --explain | head -4
+    Calendar:
+    filter      summary:"meet"*
+    way         few candidates from the index, gathered and sorted
+    candidates  0 (the index is exact here)
     $ etui calendar calendars
     Entries  Calendar
           6  Calendar
@@ -780,6 +807,73 @@ fn several_calendars() {
     $ etui calendar calendars --create Work
     error: a calendar named "Work" exists already
     [exit 1]
+    "#);
+}
+
+#[test]
+fn calendars_are_renamed_removed_and_brought_back() {
+    let place = with_calendar();
+    session!(place, [
+        "etui calendar calendars --remove Calendar --yes",
+        "etui calendar calendars --create Work",
+        "etui calendar calendars --rename Work 'Old job'",
+        "etui calendar calendars --rename 'Old job' Calendar",
+        "etui calendar calendars --remove 'Old job'",
+        "etui calendar calendars --remove Calendar",
+        "etui calendar calendars --remove Calendar --json",
+        "etui calendar calendars --restore 'Old job'",
+        "etui calendar calendars --remove Calendar -y",
+        "etui calendar calendars",
+        "etui calendar show 1",
+        "etui calendar calendars --restore Cal",
+        "etui calendar calendars --restore Calendar --json",
+        "etui calendar calendars --rename Calendar",
+        "etui check",
+    ], @r#"
+    $ etui calendar calendars --remove Calendar --yes
+    error: "Calendar" is the only calendar, and stays; make another one first, or rename it
+    [exit 3]
+    $ etui calendar calendars --create Work
+    Made a calendar: Work (use it with --calendar Work)
+    $ etui calendar calendars --rename Work 'Old job'
+    Renamed the calendar Work: it is Old job now
+    $ etui calendar calendars --rename 'Old job' Calendar
+    error: a calendar named "Calendar" exists already
+    [exit 1]
+    $ etui calendar calendars --remove 'Old job'
+    Removed the calendar Old job: 0 entries
+    Bring back, within 30 days: etui calendar calendars --restore 'Old job'
+    $ etui calendar calendars --remove Calendar
+    error: the calendar Calendar is not empty: 6 entries; to remove it all the same, add --yes
+    [exit 2]
+    $ etui calendar calendars --remove Calendar --json
+    {"error":{"kind":"usage","message":"the calendar Calendar is not empty: 6 entries; to remove it all the same, add --yes"}}
+    [exit 2]
+    $ etui calendar calendars --restore 'Old job'
+    Brought back the calendar Old job: 0 entries
+    $ etui calendar calendars --remove Calendar -y
+    Removed the calendar Calendar: 6 entries
+    Bring back, within 30 days: etui calendar calendars --restore Calendar
+    $ etui calendar calendars
+    Entries  Calendar
+          0  Old job
+    $ etui calendar show 1
+    error: there is no entry number 1; `etui calendar list` tells the numbers
+    [exit 4]
+    $ etui calendar calendars --restore Cal
+    error: no calendar named "Cal" was removed (these were: Calendar)
+    [exit 4]
+    $ etui calendar calendars --restore Calendar --json
+    {"name":"Calendar","entries":6}
+    $ etui calendar calendars --rename Calendar
+    error: 2 values required for '--rename <OLD> <NEW>' but 1 was provided
+
+    Usage: etui calendar calendars [OPTIONS]
+
+    For more information, try '--help'.
+    [exit 2]
+    $ etui check
+    All is well: 0 contacts, 6 calendar entries, 0 in the trash.
     "#);
 }
 

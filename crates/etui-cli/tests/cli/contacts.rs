@@ -400,3 +400,36 @@ fn address_books_are_apart() {
     [exit 4]
     "#);
 }
+
+#[test]
+fn address_books_are_renamed_removed_and_brought_back() {
+    let place = Place::with_people();
+    session!(place, [
+        "etui contacts books --create Work --json",
+        "etui contacts books --rename Contacts Home --json",
+        "etui contacts books --remove Home",
+        "etui contacts books --remove Home --yes",
+        "etui contacts list",
+        "etui contacts books --restore Home",
+        "etui contacts books",
+    ], @r#"
+    $ etui contacts books --create Work --json
+    {"name":"Work","contacts":0}
+    $ etui contacts books --rename Contacts Home --json
+    {"name":"Home","contacts":4}
+    $ etui contacts books --remove Home
+    error: the address book Home is not empty: 4 contacts; to remove it all the same, add --yes
+    [exit 2]
+    $ etui contacts books --remove Home --yes
+    Removed the address book Home: 4 contacts
+    Bring back, within 30 days: etui contacts books --restore Home
+    $ etui contacts list
+    No contacts yet. Bring some in: etui import contacts.vcf
+    $ etui contacts books --restore Home
+    Brought back the address book Home: 4 contacts
+    $ etui contacts books
+    Contacts  Address book
+           4  Home
+           0  Work
+    "#);
+}

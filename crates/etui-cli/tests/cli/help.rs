@@ -71,7 +71,7 @@ fn help_teaches() {
       remove   Remove contacts [alias: rm]
       restore  Undo a contact's latest change, also a removal
       watch    Tell of changes as they happen
-      books    List address books, or make one
+      books    List address books; make, rename, remove one
 
     Options:
       -h, --help  Print help

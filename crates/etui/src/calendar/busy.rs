@@ -54,6 +54,16 @@ impl Reader<'_, Record> {
                     }
                 }
                 Told::Series(known) => {
+                    if known.series.longest() == 0 {
+                        return;
+                    }
+                    if let Some((component, during)) = known.series.unbroken(viewer) {
+                        let component = known.components.get(component);
+                        if let Some(c) = component.filter(|c| c.takes_time()) {
+                            take(&during, c.status);
+                        }
+                        return;
+                    }
                     known.series.each(&mut window, |instance| {
                         let component = known.components.get(instance.component);
                         if let Some(c) = component.filter(|c| c.takes_time()) {

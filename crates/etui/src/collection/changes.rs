@@ -10,7 +10,7 @@ use std::str::FromStr;
 
 use rusqlite::{Connection, OptionalExtension};
 
-use super::{RecordId, meta};
+use super::{RecordId, meta, names};
 use crate::error::Result;
 
 /// Changes are kept at least this long, and removed contacts and earlier versions with them.
@@ -226,7 +226,8 @@ pub(crate) fn trim(conn: &Connection, now: i64, merged: i64, keep: i64) -> Resul
     .execute([floor])?;
     conn.prepare_cached("DELETE FROM change WHERE number <= ?1")?
         .execute([floor])?;
-    meta::set(conn, meta::LOG_FLOOR, floor)
+    meta::set(conn, meta::LOG_FLOOR, floor)?;
+    names::trim(conn, now)
 }
 
 #[cfg(test)]

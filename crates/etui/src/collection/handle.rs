@@ -26,7 +26,7 @@ impl<'s, R: Record> Collection<'s, R> {
         }
     }
 
-    /// Its name.
+    /// Its name, when this was made.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.named.name
@@ -48,6 +48,11 @@ impl<'s, R: Record> Collection<'s, R> {
     /// Another handle of it.
     pub(crate) fn again(&self) -> Self {
         Self::new(self.store, self.named.clone())
+    }
+
+    /// What it is known by.
+    pub(crate) fn named(&self) -> &Named {
+        &self.named
     }
 
     /// Its number in the store.

@@ -22,7 +22,7 @@ mod read;
 pub(crate) mod records;
 pub(crate) mod shared;
 pub(crate) mod times;
-mod write;
+pub(crate) mod write;
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,8 +1,12 @@
 //! Collections by kind and name, as the schema has them.
+//!
+//! A collection that was removed keeps its row, and with it its number, for as long as its records
+//! can be brought back: a number that was given anew would have handles, views and date books of the
+//! one before look at the other.
 
 use rusqlite::Connection;
 
-use super::Kind;
+use super::{Kind, changes, now_ms};
 use crate::error::{Error, Result};
 
 /// A collection of one kind.
@@ -20,22 +24,34 @@ pub(crate) fn all(conn: &Connection, kind: Kind) -> Result<Vec<Named>> {
 /// All of a kind, and whether something waits in the inbox: a program that opens a store asks for
 /// both, and a statement of its own would cost it a read transaction and some more parsing.
 pub(crate) fn look(conn: &Connection, kind: Kind) -> Result<(Vec<Named>, bool)> {
+    let mut found = Vec::new();
+    let waits = each(conn, kind, |named, removed| {
+        if removed == 0 {
+            found.push(named);
+        }
+    })?;
+    found.sort_unstable_by_key(|named| named.id);
+    Ok((found, waits))
+}
+
+/// Calls `visit` with each of a kind and when it was removed, 0: it was not; and tells whether
+/// something waits in the inbox.
+fn each(conn: &Connection, kind: Kind, mut visit: impl FnMut(Named, i64)) -> Result<bool> {
     // There are few: to pass them all costs less than to plan anything else.
     let mut statement = conn.prepare_cached(
-        "SELECT id, name, kind, EXISTS (SELECT 1 FROM inbox WHERE problem IS NULL) \
+        "SELECT id, name, kind, removed, EXISTS (SELECT 1 FROM inbox WHERE problem IS NULL) \
          FROM collection NOT INDEXED",
     )?;
     let mut rows = statement.query([])?;
-    let (mut found, mut waits) = (Vec::new(), false);
+    let mut waits = false;
     while let Some(row) = rows.next()? {
-        waits = row.get(3)?;
+        waits = row.get(4)?;
         if row.get_ref(2)?.as_str() == Ok(kind.stored()) {
             let (id, name) = (row.get(0)?, row.get(1)?);
-            found.push(Named { id, name });
+            visit(Named { id, name }, row.get(3)?);
         }
     }
-    found.sort_unstable_by_key(|named| named.id);
-    Ok((found, waits))
+    Ok(waits)
 }
 
 /// The one of this name; without a name the default one, which is the first.
@@ -56,29 +72,139 @@ pub(crate) fn of(all: Vec<Named>, kind: Kind, name: Option<&str>) -> Result<Name
     })
 }
 
+/// Sees to it that there is this one still: whoever has a handle of it need not know.
+pub(crate) fn expect(conn: &Connection, kind: Kind, named: &Named) -> Result<()> {
+    let is_there = conn
+        .prepare_cached("SELECT 1 FROM collection WHERE id = ?1 AND removed = 0")?
+        .exists([named.id])?;
+    match is_there {
+        true => Ok(()),
+        false => Err(Error::NoCollection {
+            kind,
+            name: named.name.clone(),
+            known: all(conn, kind)?.into_iter().map(|c| c.name).collect(),
+        }),
+    }
+}
+
 /// Makes one.
 pub(crate) fn create(conn: &Connection, kind: Kind, name: &str) -> Result<Named> {
-    let fits = (1..=200).contains(&name.chars().count())
-        && !name.chars().any(char::is_control)
-        && name.trim() == name;
-    if !fits {
-        return Err(Error::BadName {
-            kind,
-            name: name.to_owned(),
-        });
-    }
+    fit(kind, name)?;
     let made = conn.execute(
         "INSERT OR IGNORE INTO collection (kind, name) VALUES (?1, ?2)",
         (kind.stored(), name),
     )?;
-    if made == 0 {
-        return Err(Error::CollectionExists {
-            kind,
-            name: name.to_owned(),
-        });
-    }
+    free(kind, name, made)?;
     Ok(Named {
         id: conn.last_insert_rowid(),
         name: name.to_owned(),
     })
+}
+
+/// Gives one another name.
+pub(crate) fn rename(conn: &Connection, kind: Kind, name: &str, to: &str) -> Result<Named> {
+    let Named { id, .. } = one(conn, kind, Some(name))?;
+    fit(kind, to)?;
+    let renamed = conn.execute(
+        "UPDATE OR IGNORE collection SET name = ?2 WHERE id = ?1",
+        (id, to),
+    )?;
+    free(kind, to, renamed)?;
+    Ok(Named {
+        id,
+        name: to.to_owned(),
+    })
+}
+
+/// Whether this can be a name.
+fn fit(kind: Kind, name: &str) -> Result<()> {
+    let fits = (1..=200).contains(&name.chars().count())
+        && !name.chars().any(char::is_control)
+        && name.trim() == name;
+    match fits {
+        true => Ok(()),
+        false => Err(Error::BadName {
+            kind,
+            name: name.to_owned(),
+        }),
+    }
+}
+
+/// Whether a name was free, by how many rows have it now that did not.
+fn free(kind: Kind, name: &str, rows: usize) -> Result<()> {
+    match rows {
+        0 => Err(Error::CollectionExists {
+            kind,
+            name: name.to_owned(),
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// One that is removed, and when: its records are removed at the same moment, and none was before.
+pub(crate) struct Removed {
+    pub(crate) id: i64,
+    pub(crate) at: i64,
+}
+
+/// Removes one, unless it is the last of its kind. Its records are left to be removed.
+pub(crate) fn remove(conn: &Connection, kind: Kind, name: &str) -> Result<Removed> {
+    let Named { id, .. } = one(conn, kind, Some(name))?;
+    if all(conn, kind)?.len() == 1 {
+        return Err(Error::LastCollection {
+            kind,
+            name: name.to_owned(),
+        });
+    }
+    let last: i64 = conn.query_row(
+        "SELECT max((SELECT max(removed) FROM collection), \
+                    (SELECT coalesce(max(removed), 0) FROM record WHERE collection = ?1))",
+        [id],
+        |r| r.get(0),
+    )?;
+    let at = now_ms().max(last.saturating_add(1));
+    conn.execute("UPDATE collection SET removed = ?2 WHERE id = ?1", (id, at))?;
+    Ok(Removed { id, at })
+}
+
+/// Brings back the one of this name that was removed last. Its records are left to be.
+pub(crate) fn restore(conn: &Connection, kind: Kind, name: &str) -> Result<Removed> {
+    let mut gone: Vec<(i64, Named)> = Vec::new();
+    each(conn, kind, |named, removed| {
+        if removed != 0 {
+            gone.push((removed, named));
+        }
+    })?;
+    gone.sort_unstable_by_key(|(at, _)| *at);
+    let Some((at, found)) = gone.iter().rev().find(|(_, named)| named.name == name) else {
+        let mut known: Vec<String> = gone.into_iter().map(|(_, named)| named.name).collect();
+        known.sort_unstable();
+        known.dedup();
+        return Err(Error::NoRemovedCollection {
+            kind,
+            name: name.to_owned(),
+            known,
+        });
+    };
+    let restored = conn.execute(
+        "UPDATE OR IGNORE collection SET removed = 0 WHERE id = ?1",
+        [found.id],
+    )?;
+    free(kind, name, restored)?;
+    Ok(Removed {
+        id: found.id,
+        at: *at,
+    })
+}
+
+/// Forgets those that were removed long ago and have no records any more. The latest one stays: it
+/// carries the numbers.
+pub(crate) fn trim(conn: &Connection, now: i64) -> Result<()> {
+    conn.prepare_cached(
+        "DELETE FROM collection AS c WHERE removed > 0 AND removed < ?1 \
+         AND id < (SELECT max(id) FROM collection) \
+         AND NOT EXISTS (SELECT 1 FROM record r WHERE r.collection = c.id)",
+    )?
+    .execute([now - changes::KEPT_MS])?;
+    Ok(())
 }

@@ -290,15 +290,50 @@ pub(crate) fn remove(
     let Some(found) = found.filter(|f| !f.removed) else {
         return Ok(false);
     };
-    let number = log(conn, writing, found.id, changes::REMOVED, false)?;
+    to_trash(conn, writing, collection, found.id, now_ms())?;
+    Ok(true)
+}
+
+fn to_trash(
+    conn: &Connection,
+    writing: &mut Writing<'_>,
+    collection: i64,
+    id: i64,
+    at: i64,
+) -> Result<()> {
+    let number = log(conn, writing, id, changes::REMOVED, false)?;
     let (sort, keys): (Vec<u8>, Vec<u8>) = conn
         .prepare_cached(
             "UPDATE record SET changed = ?2, removed = ?3 WHERE id = ?1 RETURNING sort, keys",
         )?
-        .query_row((found.id, number, now_ms()), |r| Ok((r.get(0)?, r.get(1)?)))?;
-    times::remove(conn, collection, found.id, &keys)?;
-    writing.list_remove(conn, collection, found.id, &sort)?;
-    Ok(true)
+        .query_row((id, number, at), |r| Ok((r.get(0)?, r.get(1)?)))?;
+    times::remove(conn, collection, id, &keys)?;
+    writing.list_remove(conn, collection, id, &sort)
+}
+
+/// Moves all live records of a collection to the trash. How many there were.
+pub(crate) fn remove_all(
+    conn: &Connection,
+    writing: &mut Writing<'_>,
+    collection: i64,
+    at: i64,
+) -> Result<u64> {
+    let ids: Vec<i64> = conn
+        .prepare("SELECT id FROM record WHERE collection = ?1 AND removed IS NULL ORDER BY id")?
+        .query_map([collection], |r| r.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    for &id in &ids {
+        to_trash(conn, writing, collection, id, at)?;
+    }
+    Ok(ids.len() as u64)
+}
+
+/// The UIDs of a collection's records that were removed at this very moment.
+pub(crate) fn removed_at(conn: &Connection, collection: i64, at: i64) -> Result<Vec<String>> {
+    let mut statement =
+        conn.prepare("SELECT uid FROM record WHERE collection = ?1 AND removed = ?2 ORDER BY id")?;
+    let uids = statement.query_map((collection, at), |r| r.get(0))?;
+    Ok(uids.collect::<rusqlite::Result<_>>()?)
 }
 
 /// What a restore brings back: of a removed record its own text, of a live one the one before its

@@ -7,7 +7,7 @@ use super::kind::Record;
 use super::prepared::Prepared;
 use super::records::{self, Writing};
 use super::shared::Provenance;
-use super::{Condition, Saved};
+use super::{Condition, Deriving, Saved, names};
 use crate::engine::Size;
 use crate::error::{Error, Result};
 
@@ -187,19 +187,7 @@ impl<R: Record> Collection<'_, R> {
         let uids: Vec<&str> = uids.iter().map(AsRef::as_ref).collect();
         self.write(Size::of(uids.len(), 0), |conn, writing| {
             uids.iter()
-                .map(|&uid| {
-                    let Some(former) = records::former(conn, self.id(), uid)? else {
-                        return Ok(None);
-                    };
-                    let (text, shared, places) = former;
-                    let record = R::stored(conn, text, shared)?;
-                    let from = Provenance::stored(shared, &places, record.parts());
-                    // The record keeps its identity, also where that came from the text before.
-                    let one = Prepared::new(&record, &with).known_as(uid);
-                    let one = one.from(Some(&from));
-                    one.put(conn, writing, self.id(), Condition::Always)
-                        .map(Some)
-                })
+                .map(|uid| bring_back::<R>(conn, writing, &with, self.id(), uid))
                 .collect()
         })
     }
@@ -213,7 +201,28 @@ impl<R: Record> Collection<'_, R> {
         self.settle();
         let order = self.store().order()?;
         self.store().write_of(size, |conn| {
+            names::expect(conn, R::KIND, self.named())?;
             Writing::run(conn, order, |writing| work(conn, writing))
         })
     }
+}
+
+/// Undoes a record's latest change; `None` where there is nothing to bring back.
+pub(crate) fn bring_back<R: Record>(
+    conn: &Connection,
+    writing: &mut Writing<'_>,
+    with: &Deriving<'_>,
+    collection: i64,
+    uid: &str,
+) -> Result<Option<Saved>> {
+    let Some((text, shared, places)) = records::former(conn, collection, uid)? else {
+        return Ok(None);
+    };
+    let record = R::stored(conn, text, shared)?;
+    let from = Provenance::stored(shared, &places, record.parts());
+    // The record keeps its identity, also where that came from the text before.
+    let one = Prepared::new(&record, with).known_as(uid);
+    let one = one.from(Some(&from));
+    one.put(conn, writing, collection, Condition::Always)
+        .map(Some)
 }

@@ -15,9 +15,9 @@ use super::stream::record_excerpt;
 use super::{ImportEvent, ImportReport, Refused};
 use crate::collection::fill::{Fill, Filled};
 use crate::collection::prepared::Prepared;
-use crate::collection::records;
 use crate::collection::shared::{Objects, Provenance};
 use crate::collection::{Collection, Condition, Derived, ETag, Joined, Outcome, Record};
+use crate::collection::{names, records};
 use crate::error::{Error, Result};
 
 /// Records in one transaction at the most, and bytes of their text, of a small import.
@@ -64,6 +64,7 @@ pub(crate) fn run<S: Source>(
         collection,
         report: ImportReport::default(),
         seen: Seen::default(),
+        unchanged: Seen::default(),
         hasher: RandomState::new(),
         batch: Vec::new(),
         batch_bytes: 0,
@@ -102,6 +103,8 @@ struct Run<'a, 's, R> {
     report: ImportReport,
     /// The UIDs met, so that a second record of a UID is noticed.
     seen: Seen,
+    /// Those of records that can be joined and that were counted as unchanged so far.
+    unchanged: Seen,
     hasher: RandomState,
     batch: Vec<Item<R>>,
     batch_bytes: usize,
@@ -184,7 +187,7 @@ impl<R: Record> Run<'_, '_, R> {
 
     /// Sees to it that a second record of a UID is noticed, and that its warnings are told.
     fn notice(&mut self, item: &mut Item<R>) -> Result<()> {
-        let uid = self.hasher.hash_one(item.record.identity().as_bytes());
+        let uid = self.hash(item);
         item.repeated = !self.seen.insert(uid);
         for reason in std::mem::take(&mut item.warnings) {
             self.warn(Refused {
@@ -195,6 +198,39 @@ impl<R: Record> Run<'_, '_, R> {
             })?;
         }
         Ok(())
+    }
+
+    fn hash(&self, item: &Item<R>) -> u64 {
+        self.hasher.hash_one(item.record.identity().as_bytes())
+    }
+
+    /// Counts what became of an item. One that was `joined` to what an earlier one of this import
+    /// left in the store is counted with that.
+    fn count(&mut self, item: &Item<R>, outcome: Outcome, joined: bool) {
+        if joined {
+            let uid = self.hash(item);
+            if outcome == Outcome::Changed && self.unchanged.remove(uid) {
+                self.report.unchanged -= 1;
+                self.report.changed += 1;
+            }
+            return;
+        }
+        match outcome {
+            Outcome::Added => self.report.added += 1,
+            Outcome::Changed => self.report.changed += 1,
+            Outcome::Unchanged => {
+                self.report.unchanged += 1;
+                self.may_change(item);
+            }
+        }
+    }
+
+    /// Remembers an item that is counted as unchanged.
+    fn may_change(&mut self, item: &Item<R>) {
+        if R::JOINS {
+            let uid = self.hash(item);
+            self.unchanged.insert(uid);
+        }
     }
 
     /// Joins repeated items, as far as their kind can be joined, to the first with their UID.
@@ -289,6 +325,7 @@ impl<R: Record> Run<'_, '_, R> {
         let mut aside = Aside::beside(store.path())?;
         let added = store.filling(|| {
             store.write(|conn| {
+                names::expect(conn, R::KIND, self.collection.named())?;
                 let fill = Fill::begin(conn, store.path(), self.collection.id(), with.order)?;
                 let mut filling = Filling {
                     conn,
@@ -300,7 +337,9 @@ impl<R: Record> Run<'_, '_, R> {
                 };
                 for item in ahead {
                     let derived = item.record.derive(with);
-                    filling.add(&item, derived)?;
+                    if filling.add(&item, derived)? == Some(Filled::Unchanged) {
+                        self.may_change(&item);
+                    }
                 }
                 // Parsing and deriving takes about as long as the rest, so another thread does it.
                 std::thread::scope(|scope| -> Result<()> {
@@ -343,7 +382,9 @@ impl<R: Record> Run<'_, '_, R> {
                             match found {
                                 Ok(mut item) => {
                                     self.notice(&mut item)?;
-                                    filling.add(&item, derived)?;
+                                    if filling.add(&item, derived)? == Some(Filled::Unchanged) {
+                                        self.may_change(&item);
+                                    }
                                 }
                                 Err(refused) => self.refuse(refused)?,
                             }
@@ -411,6 +452,7 @@ impl<R: Record> Run<'_, '_, R> {
         let batch = std::mem::take(&mut self.batch);
         self.batch_bytes = 0;
         let mut batch = self.join(batch)?;
+        let joined: Vec<bool> = batch.iter().map(|i| R::JOINS && i.repeated).collect();
         if R::JOINS {
             batch = batch
                 .into_iter()
@@ -424,13 +466,9 @@ impl<R: Record> Run<'_, '_, R> {
             .iter()
             .map(|i| (&i.record, i.condition(), i.from.as_ref()));
         let results = self.collection.save_found(records)?;
-        for (item, result) in batch.iter().zip(results) {
+        for ((item, joined), result) in batch.iter().zip(joined).zip(results) {
             match result {
-                Ok(saved) => match saved.outcome {
-                    Outcome::Added => self.report.added += 1,
-                    Outcome::Changed => self.report.changed += 1,
-                    Outcome::Unchanged => self.report.unchanged += 1,
-                },
+                Ok(saved) => self.count(item, saved.outcome, joined),
                 Err(_) => self.refuse(Refused {
                     line: item.line,
                     last_line: item.last_line,
@@ -456,12 +494,15 @@ struct Filling<'c, 'a, R> {
 }
 
 impl<R: Record> Filling<'_, '_, R> {
-    fn add(&mut self, item: &Item<R>, derived: Derived) -> Result<()> {
+    /// What became of it; `None`: it was put aside, as one that is repeated.
+    fn add(&mut self, item: &Item<R>, derived: Derived) -> Result<Option<Filled>> {
         if item.repeated {
-            return self.put_aside(item);
+            self.put_aside(item)?;
+            return Ok(None);
         }
         let one = Prepared::derived(&item.record, derived).from(item.from.as_ref());
-        match self.fill.add(&one.incoming())? {
+        let filled = self.fill.add(&one.incoming())?;
+        match filled {
             Filled::Added => {
                 self.added += 1;
                 self.note(item);
@@ -469,7 +510,7 @@ impl<R: Record> Filling<'_, '_, R> {
             Filled::Unchanged => self.unchanged += 1,
             Filled::Known => self.put_aside(item)?,
         }
-        Ok(())
+        Ok(Some(filled))
     }
 
     fn put_aside(&mut self, item: &Item<R>) -> Result<()> {

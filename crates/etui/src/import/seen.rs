@@ -13,4 +13,9 @@ impl Seen {
         // The upper bits choose; tables use others of a hash of their own.
         self.0[(hash >> 59) as usize].insert(hash)
     }
+
+    /// Forgets one; tells whether it was met.
+    pub(crate) fn remove(&mut self, hash: u64) -> bool {
+        self.0[(hash >> 59) as usize].remove(&hash)
+    }
 }

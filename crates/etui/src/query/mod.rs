@@ -6,6 +6,7 @@
 //! its filters and what its lists show make it [`Listed`]. Answering (`run`) knows records by
 //! their keys, places in the list and numbers, whatever their kind.
 
+mod across;
 mod columns;
 mod page;
 mod plan;
@@ -22,6 +23,7 @@ use crate::error::Result;
 use crate::filter::{FieldSet, Filter, Matcher};
 use columns::Shape;
 
+pub use across::{Across, across};
 pub use columns::{BadColumn, ColumnSet, Columns};
 pub(crate) use columns::{OfSummary, ReadSummary, column_set_in_text};
 pub use plan::{Plan, Way};

@@ -123,6 +123,11 @@ impl<C: ColumnSet> Rows<C> {
         self.next.as_ref()
     }
 
+    /// The values of a row, as they stand in it.
+    pub(super) fn stored(&self, row: usize) -> &[u8] {
+        self.table.row(row)
+    }
+
     fn value(&self, row: usize, column: C) -> &[u8] {
         let mut rest = self.table.row(row);
         let Some(place) = self.columns.place(column) else {

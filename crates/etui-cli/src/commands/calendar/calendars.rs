@@ -3,28 +3,30 @@
 use etui::calendar::Record;
 
 use crate::app::App;
-use crate::commands::records::holders::{create, list};
+use crate::commands::records::holders::HolderArgs;
 use crate::errors::Result;
 
 const EXAMPLES: &str = "\
 Examples:
   etui calendar calendars
   etui calendar calendars --create Work
-  etui import --calendar Work work.ics";
+  etui import --calendar Work work.ics
+  etui calendar calendars --rename Work \"Old job\"
+  etui calendar calendars --remove \"Old job\"
+  etui calendar calendars --restore \"Old job\"
 
-/// List calendars, or make one
+The first one is used where none is named; when it is removed, the next one is. The last one stays.
+Removed calendars come back with the entries that were removed with them.";
+
+/// List calendars; make, rename, remove one
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Make a calendar of this name
-    #[arg(long, value_name = "NAME")]
-    create: Option<String>,
+    #[command(flatten)]
+    holders: HolderArgs<Record>,
 }
 
-/// Lists them, or makes one.
+/// Lists them, or does what was asked with one.
 pub fn run(app: &mut App, args: &Args) -> Result<()> {
-    match &args.create {
-        Some(name) => create::<Record>(app, name),
-        None => list::<Record>(app),
-    }
+    args.holders.run(app)
 }

@@ -2,10 +2,9 @@
 
 use etui::calendar::Record;
 
-use crate::app::{App, calendar};
+use crate::app::{App, all_in};
 use crate::commands::records::find::{FindArgs, find};
-use crate::errors::{Failure, Result};
-use crate::output::quoted;
+use crate::errors::Result;
 
 const HELP: &str = "\
 A word is looked for in titles, places and notes, and may go on: `dent` finds Dentist. Case and
@@ -17,6 +16,8 @@ accents do not matter.
   (a or b) -c           in groups            place:*soft*         contains
   *                     all                  title=lunch          is the whole value
   place:*               has any              place:\"City Hall\"    several words
+
+All calendars are looked at, or the one of --calendar.
 
 Fields: title, place, notes, category, kind (event, todo, journal), any.
 
@@ -44,24 +45,6 @@ pub struct Args {
 /// Finds them.
 pub fn run(app: &mut App, name: Option<&str>, args: &Args) -> Result<()> {
     let store = app.open_to_read()?;
-    let calendar = calendar(&store, name)?;
-    find(app, &calendar, &args.find).map_err(|failure| match failure {
-        Failure::NotFound(what) if name.is_none() => {
-            let names = store.calendars().unwrap_or_default();
-            let others: Vec<_> = names
-                .iter()
-                .filter(|other| *other != calendar.name())
-                .map(|other| format!("--calendar {}", quoted(other)))
-                .collect();
-            Failure::NotFound(match others.is_empty() {
-                true => what,
-                false => format!(
-                    "{what} (looked at: {}; others: {})",
-                    calendar.name(),
-                    others.join(", ")
-                ),
-            })
-        }
-        other => other,
-    })
+    let snapshot = store.snapshot()?;
+    find(app, &all_in(name, &snapshot)?, &args.find)
 }

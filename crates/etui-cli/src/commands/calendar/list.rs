@@ -1,17 +1,18 @@
 //! `etui calendar list`: every entry once, by when it starts.
 
-use etui::calendar::{Filter, Record};
+use etui::calendar::Record;
 
-use crate::app::{App, calendar};
+use crate::app::{App, all_in, calendar};
 use crate::commands::records::pager;
-use crate::commands::records::query::QueryArgs;
+use crate::commands::records::query::{QueryArgs, count_all};
 use crate::errors::Result;
 
 const EXAMPLES: &str = "\
 An entry that recurs stands where it starts first; `etui calendar agenda` shows all its times.
 Entries without a time stand at the end.
 
-On a terminal this is a list to look around in, opened at today:
+All calendars are listed together, or the one of --calendar. On a terminal one calendar is a list to
+look around in, opened at today:
   letters and digits    search as you type, with all that `etui calendar find` understands
   / and then anything   the same, also for what begins with q
   Esc                   back to the whole list
@@ -47,18 +48,23 @@ pub struct Args {
 /// Lists them.
 pub fn run(app: &mut App, name: Option<&str>, args: &Args) -> Result<()> {
     let store = app.open_to_read()?;
-    let calendar = calendar(&store, name)?;
-    let all = calendar.count()?;
-    if all == 0 && !app.out.json {
+    let snapshot = store.snapshot()?;
+    let asked = all_in::<Record>(name, &snapshot)?;
+    if count_all(&asked)? == 0 && !app.out.json {
         return app
             .out
             .say("No entries yet. Bring some in: etui import calendar.ics");
     }
     let plain = args.no_pager || app.out.json || !args.query.is_plain();
     if !plain && pager::is_possible(&app.out) {
-        return pager::run(app, &calendar);
+        if let [(name, _)] = asked.as_slice() {
+            let calendar = calendar(&store, Some(name))?;
+            drop(asked);
+            drop(snapshot);
+            return pager::run(app, &calendar);
+        }
+        app.out
+            .note("To look around in one of the calendars: etui calendar list --calendar NAME");
     }
-    let rows = calendar.query(&args.query.query(Filter::All, app.out.terminal)?)?;
-    args.query.write(&mut app.out, &rows)?;
-    args.query.tell_more(app, &rows, all)
+    args.query.list(app, &asked)
 }

@@ -49,7 +49,7 @@ ID is the number in the first column of lists, or a UID.";
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, arg_required_else_help = true)]
 pub struct Args {
-    /// The calendar [default: the first one; for agenda, freebusy and alarms: all of them]
+    /// The calendar [default: the first one; for agenda, list, find, freebusy and alarms: all of them]
     #[arg(
         long,
         global = true,
@@ -98,7 +98,7 @@ enum Command {
     Alarms(alarms::Args),
     /// Tell of changes as they happen
     Watch(watch::Args),
-    /// List calendars, or make one
+    /// List calendars; make, rename, remove one
     Calendars(calendars::Args),
 }
 

@@ -32,6 +32,8 @@ impl Spoken for Record {
     const ORDERS: &'static str =
         "Order: by start, as they were added, or as they are found, the quickest; -: from the end";
     const HOLDER_OPTION: &'static str = "--calendar";
+    const HOLDER_FIELD: Option<&'static str> = Some("calendar");
+    const HOLDERS: &'static str = "calendars";
     const HOLDER_HEADINGS: &'static [&'static str] = &["Entries", "Calendar"];
 
     type Object<'a> = CalendarSummaryObject<'a>;

@@ -3,28 +3,30 @@
 use etui::contacts::Card;
 
 use crate::app::App;
-use crate::commands::records::holders::{create, list};
+use crate::commands::records::holders::HolderArgs;
 use crate::errors::Result;
 
 const EXAMPLES: &str = "\
 Examples:
   etui contacts books
   etui contacts books --create Work
-  etui --book Work import colleagues.vcf";
+  etui --book Work import colleagues.vcf
+  etui contacts books --rename Work \"Old job\"
+  etui contacts books --remove \"Old job\"
+  etui contacts books --restore \"Old job\"
 
-/// List address books, or make one
+The first one is used where none is named; when it is removed, the next one is. The last one stays.
+Removed address books come back with the contacts that were removed with them.";
+
+/// List address books; make, rename, remove one
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Make an address book of this name
-    #[arg(long, value_name = "NAME")]
-    create: Option<String>,
+    #[command(flatten)]
+    holders: HolderArgs<Card>,
 }
 
-/// Lists them, or makes one.
+/// Lists them, or does what was asked with one.
 pub fn run(app: &mut App, args: &Args) -> Result<()> {
-    match &args.create {
-        Some(name) => create::<Card>(app, name),
-        None => list::<Card>(app),
-    }
+    args.holders.run(app)
 }

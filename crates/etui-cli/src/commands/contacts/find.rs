@@ -52,5 +52,7 @@ pub struct Args {
 /// Finds them.
 pub fn run(app: &mut App, args: &Args) -> Result<()> {
     let store = app.open_to_read()?;
-    find(app, &app.book(&store)?, &args.find)
+    let snapshot = store.snapshot()?;
+    let book = snapshot.collection(app.book_name())?;
+    find(app, &[(String::new(), book)], &args.find)
 }

@@ -1,6 +1,6 @@
 //! `etui contacts list`: everybody, in the order of the store's locale.
 
-use etui::contacts::{Card, Filter};
+use etui::contacts::Card;
 
 use crate::app::App;
 use crate::commands::records::pager;
@@ -68,9 +68,9 @@ pub fn run(app: &mut App, args: &Args) -> Result<()> {
     if !plain && pager::is_possible(&app.out) {
         return pager::run(app, &book);
     }
-    let rows = book.query(&args.query.query(Filter::All, app.out.terminal)?)?;
-    args.query.write(&mut app.out, &rows)?;
-    args.query.tell_more(app, &rows, all)
+    let snapshot = store.snapshot()?;
+    let asked = [(String::new(), snapshot.collection(app.book_name())?)];
+    args.query.list(app, &asked)
 }
 
 fn letters(app: &mut App, letters: &[etui::contacts::Letter]) -> Result<()> {

@@ -58,7 +58,7 @@ pub enum Command {
     Restore(restore::Args),
     /// Tell of changes as they happen
     Watch(watch::Args),
-    /// List address books, or make one
+    /// List address books; make, rename, remove one
     Books(books::Args),
 }
 
@@ -91,6 +91,8 @@ impl Spoken for Card {
     const ORDERS: &'static str =
         "Order: by name, as they were added, or as they are found, the quickest; -: from the end";
     const HOLDER_OPTION: &'static str = "--book";
+    const HOLDER_FIELD: Option<&'static str> = None;
+    const HOLDERS: &'static str = "books";
     const HOLDER_HEADINGS: &'static [&'static str] = &["Contacts", "Address book"];
 
     type Object<'a> = ContactSummaryObject<'a>;

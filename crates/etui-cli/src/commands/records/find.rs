@@ -1,15 +1,15 @@
 //! Which records a filter means: listed, counted, or how they are found.
 
-use etui::collection::{Collection, Stored};
+use etui::collection::{Collection, Reader, Stored};
 use etui::filter::Filter;
 use etui::query::{Columns, Query};
 
-use super::query::QueryArgs;
+use super::query::{Asked, QueryArgs};
 use super::{Spoken, filter, headings, lookup, number, resolve};
 use crate::app::App;
 use crate::errors::{Failure, Result};
 use crate::output::json::{CountObject, EntryObject, PlanObject};
-use crate::output::{Out, Table, count};
+use crate::output::{Out, Table, count, one_line};
 
 /// Whom to find, and what to tell of them.
 #[derive(Debug, clap::Args)]
@@ -31,31 +31,40 @@ pub struct FindArgs<R: Spoken> {
 }
 
 /// Finds them.
-pub fn find<R: Spoken>(app: &mut App, all: &Collection<'_, R>, args: &FindArgs<R>) -> Result<()> {
+pub fn find<R: Spoken>(app: &mut App, asked: &Asked<'_, R>, args: &FindArgs<R>) -> Result<()> {
     let filter = filter::<R>(&args.filter)?;
     let query = args.query.query(filter.clone(), app.out.terminal)?;
+    let how_many = || {
+        let each = asked.iter().map(|(_, reader)| how_many(reader, &filter));
+        each.sum::<Result<u64>>()
+    };
     if args.count {
-        let count = how_many(all, filter)?;
+        let count = how_many()?;
         return match app.out.json {
             true => app.out.object(&CountObject { count }),
             false => app.out.line(count.to_string()),
         };
     }
     if args.explain {
-        let plan = all.explain(&query)?;
-        return match app.out.json {
-            true => app.out.object(&PlanObject::of(&plan, R::KIND)),
-            false => app.out.line(plan.to_string()),
-        };
+        return asked.iter().try_for_each(|(name, reader)| {
+            let plan = reader.explain(&query)?;
+            if app.out.json {
+                return app.out.object(&PlanObject::of(&plan, R::KIND));
+            }
+            if asked.len() > 1 {
+                app.out.line(format!("{}:", one_line(name)))?;
+            }
+            app.out.line(plan.to_string())
+        });
     }
-    let rows = all.query(&query)?;
-    if rows.is_empty() && !is_any(all, filter.clone())? {
+    let answer = args.query.ask(asked, &query)?;
+    // An empty page may lie behind the last of them.
+    if answer.rows.is_empty() && how_many()? == 0 {
         return Err(nothing_found::<R>(&args.filter));
     }
-    args.query.write(&mut app.out, &rows)?;
+    args.query.write(&mut app.out, asked, &answer)?;
     if app.out.terminal && !app.out.json {
-        let all = how_many(all, filter)?;
-        args.query.tell_more(app, &rows, all)?;
+        args.query.tell_more(app, &answer.rows, how_many()?)?;
     }
     Ok(())
 }
@@ -70,20 +79,14 @@ pub fn nothing_found<R: Spoken>(words: &[String]) -> Failure {
 }
 
 /// How many records `filter` means.
-pub fn how_many<R: Spoken>(all: &Collection<'_, R>, filter: Filter<R::Field>) -> Result<u64> {
+pub fn how_many<R: Spoken>(all: &Reader<'_, R>, filter: &Filter<R::Field>) -> Result<u64> {
     Ok(match filter {
         Filter::All => all.count()?,
         filter => {
-            let query = Query::new(filter).columns(Columns::NONE);
+            let query = Query::new(filter.clone()).columns(Columns::NONE);
             all.query(&query)?.len() as u64
         }
     })
-}
-
-/// Whether `filter` means any: an empty page may lie behind the last of them.
-fn is_any<R: Spoken>(all: &Collection<'_, R>, filter: Filter<R::Field>) -> Result<bool> {
-    let query = Query::new(filter).columns(Columns::NONE).limit(1);
-    Ok(!all.query(&query)?.is_empty())
 }
 
 /// The records with these numbers or UIDs, or the one that they mean as a filter.

@@ -52,6 +52,10 @@ pub trait Spoken: Listed<Column: ColumnSet<Field = Self::Field>> + Clone + Debug
     const ORDERS: &'static str;
     /// The option that says in which collection.
     const HOLDER_OPTION: &'static str;
+    /// What the JSON of a row calls the collection that it is in; `None`: one is asked at a time.
+    const HOLDER_FIELD: Option<&'static str>;
+    /// The command about collections, behind [`Self::COMMAND`].
+    const HOLDERS: &'static str;
     /// Headings of a list of collections: how many records, and the name.
     const HOLDER_HEADINGS: &'static [&'static str];
 

@@ -2,16 +2,20 @@
 //! in common.
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use etui::collection::Reader;
 use etui::filter::Filter;
-use etui::query::{ColumnSet, Columns, Cursor, Query, Row, Rows, Sort};
+use etui::query::{Across, ColumnSet, Columns, Cursor, Query, Row, Rows, Sort, across};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;
 
 use super::{Spoken, headings};
 use crate::app::App;
 use crate::errors::{Failure, Result};
-use crate::output::json::EntryObject;
+use crate::output::json::{EntryObject, Holder};
 use crate::output::{Out, Style, Table, count};
+
+/// Collections that are asked together, in one state, with their names.
+pub type Asked<'s, R> = [(String, Reader<'s, R>)];
 
 /// Rows shown on a terminal unless told otherwise.
 const SCREENFUL: u64 = 50;
@@ -48,6 +52,12 @@ pub struct QueryArgs<R: Spoken> {
     /// From this place on: `next` of an answer with --json and --limit
     #[arg(long, value_name = "PLACE")]
     after: Option<Cursor>,
+}
+
+/// How many records they have together.
+pub fn count_all<R: Spoken>(asked: &Asked<'_, R>) -> Result<u64> {
+    let each = asked.iter().map(|(_, reader)| Ok(reader.count()?));
+    each.sum()
 }
 
 fn show_these<R: Spoken>() -> String {
@@ -187,10 +197,31 @@ impl<R: Spoken> QueryArgs<R> {
         fields
     }
 
+    /// The answer of all of them together.
+    pub fn ask(&self, asked: &Asked<'_, R>, query: &Query<R::Column>) -> Result<Across<R::Column>> {
+        Ok(across(asked.iter().map(|(_, reader)| reader), query)?)
+    }
+
+    /// Lists the records of all of them together.
+    pub fn list(&self, app: &mut App, asked: &Asked<'_, R>) -> Result<()> {
+        let query = self.query(Filter::All, app.out.terminal)?;
+        let answer = self.ask(asked, &query)?;
+        self.write(&mut app.out, asked, &answer)?;
+        self.tell_more(app, &answer.rows, count_all(asked)?)
+    }
+
     /// Writes the answer: the texts, a table, or JSON.
-    pub fn write(&self, out: &mut Out, rows: &Rows<R::Column>) -> Result<()> {
+    pub fn write(
+        &self,
+        out: &mut Out,
+        asked: &Asked<'_, R>,
+        answer: &Across<R::Column>,
+    ) -> Result<()> {
+        let rows = &answer.rows;
+        let holders = answer.of.iter();
+        let holders = holders.map(|&of| asked.get(of).map_or("", |(name, _)| name.as_str()));
         if out.json {
-            return self.write_json(out, rows);
+            return self.write_json(out, rows, holders);
         }
         if self.is_of_texts() {
             return rows.iter().try_for_each(|row| out.bytes(row.text()));
@@ -198,8 +229,14 @@ impl<R: Spoken> QueryArgs<R> {
         let fields = self.fields();
         if fields.is_empty() {
             let mut table = Table::new(&headings::<R>());
-            for row in rows.iter() {
+            if asked.len() > 1 {
+                table.column(R::HOLDER_HEADINGS.last().unwrap_or(&""));
+            }
+            for (row, holder) in rows.iter().zip(holders) {
                 R::row(row.id(), &R::summary_of(&row), &mut table, out);
+                if asked.len() > 1 {
+                    table.cell(holder);
+                }
             }
             return table.write(out);
         }
@@ -214,10 +251,15 @@ impl<R: Spoken> QueryArgs<R> {
     }
 
     /// An object a row. Where a page was asked for, the last one tells where the next begins.
-    fn write_json(&self, out: &mut Out, rows: &Rows<R::Column>) -> Result<()> {
+    fn write_json<'h>(
+        &self,
+        out: &mut Out,
+        rows: &Rows<R::Column>,
+        holders: impl Iterator<Item = &'h str>,
+    ) -> Result<()> {
         let fields = self.fields();
         let last = rows.len().saturating_sub(1);
-        for (i, row) in rows.iter().enumerate() {
+        for ((i, row), holder) in rows.iter().enumerate().zip(holders) {
             let next = self.limit.map(|_| match i == last {
                 true => rows.next().map(ToString::to_string),
                 false => None,
@@ -227,6 +269,7 @@ impl<R: Spoken> QueryArgs<R> {
                 let object = EntryObject {
                     id: row.id().0,
                     summary: R::object(&summary, out),
+                    holder: R::HOLDER_FIELD.map(|field| Holder(field, holder)),
                     next,
                 };
                 out.object(&object)?;

@@ -13,6 +13,7 @@ use etui::query::{Plan, Way};
 use etui::view::ViewChange;
 use etui::{ChangeKind, CheckReport, Kind, Outcome, RecordId, Saved, Stats, Token, VfsCounters};
 use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
 
 use self::calendar::CalendarObject;
 pub use self::contact::{ContactObject, ContactSummaryObject, date};
@@ -47,23 +48,39 @@ impl ErrorObject {
 
 /// A line of `list` and `find`.
 #[derive(Debug, Serialize)]
-pub struct EntryObject<S> {
+pub struct EntryObject<'a, S> {
     /// Number in the store.
     pub id: i64,
     /// What the list shows of it.
     #[serde(flatten)]
     pub summary: S,
+    /// The collection that it is in, where several are asked together.
+    #[serde(flatten)]
+    pub holder: Option<Holder<'a>>,
     /// Where a page was asked for: on its last line the place where the next one begins.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<Option<String>>,
 }
 
-impl<S> EntryObject<S> {
+/// What a collection is called, and its name.
+#[derive(Debug)]
+pub struct Holder<'a>(pub &'static str, pub &'a str);
+
+impl Serialize for Holder<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        let mut object = serializer.serialize_map(Some(1))?;
+        object.serialize_entry(self.0, self.1)?;
+        object.end()
+    }
+}
+
+impl<S> EntryObject<'_, S> {
     /// The object for a list's entry that is no page's.
     pub fn new(id: RecordId, summary: S) -> Self {
         Self {
             id: id.0,
             summary,
+            holder: None,
             next: None,
         }
     }
@@ -178,7 +195,7 @@ pub struct ViewEntryObject<S> {
     /// `present`.
     event: &'static str,
     #[serde(flatten)]
-    entry: EntryObject<S>,
+    entry: EntryObject<'static, S>,
 }
 
 impl<S> ViewEntryObject<S> {

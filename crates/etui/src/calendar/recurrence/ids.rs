@@ -4,6 +4,8 @@
 //! Rules walk in local time. Their union, less `EXRULE`, becomes instants ([`InOrder`]), is
 //! joined by `RDATE`, and loses `EXDATE`.
 
+use std::ops::Range;
+
 use super::order::{InOrder, Placed};
 use super::plan::Plan;
 use super::timing::{Length, SLACK, Timing};
@@ -230,6 +232,43 @@ impl Main {
             .filter_map(|r| r.plan.last())
             .map(DateTime::seconds);
         last.chain(self.extras.last().map(|e| e.wall)).max()
+    }
+
+    /// From the first start to the last end, where each instance lasts until the next begins: told
+    /// from the rule, without a walk. `None`: it is not so, or not known without one.
+    pub(super) fn unbroken(&self, viewer: &Zone) -> Option<Range<i64>> {
+        let ([rule], [first]) = (self.rules.as_slice(), self.extras.as_slice()) else {
+            return None;
+        };
+        let excepts = !self.except_rules.is_empty()
+            || !self.except_keys.is_empty()
+            || !self.except_days.is_empty();
+        let step = rule.plan.step()?;
+        if excepts || rule.plan.never || !rule.plan.has(self.start.wall()) {
+            return None;
+        }
+        let length = self.length.in_utc();
+        let zone = self.zone(viewer);
+        if *zone != Zone::UTC {
+            // Changes of the clock move what is next to each other apart, by less than this; and
+            // where that ends is theirs to say.
+            let is_long = length.saturating_sub(2 * SLACK) >= step;
+            let start = self.start.at(zone).seconds();
+            return (is_long && rule.plan.is_endless()).then_some(start..i64::MAX);
+        }
+        if length < step {
+            return None;
+        }
+        let end = match (rule.plan.is_endless(), rule.until) {
+            (true, _) => i64::MAX,
+            (false, until) => {
+                let last = rule.plan.last()?.seconds();
+                let last = until.map_or(last, |(until, _)| last.min(until.seconds()));
+                let steps = last.checked_sub(first.wall)?.div_euclid(step);
+                first.wall + steps * step + length
+            }
+        };
+        Some(first.wall..end)
     }
 
     /// A local time that no instance begins before.

@@ -215,6 +215,20 @@ impl Plan {
         self.until == end && self.last_by_count(end).is_none_or(|last| last >= end)
     }
 
+    /// Seconds from each occurrence to the next, where they are always as many, and below a day.
+    pub(super) fn step(&self) -> Option<i64> {
+        match &self.shape {
+            Shape::Clock {
+                unit,
+                times,
+                limits,
+            } if times.len() == 1 && limits.allows_all() && self.days.allows_all() => {
+                Some(unit * self.interval)
+            }
+            _ => None,
+        }
+    }
+
     /// Whether `time` is an occurrence, `COUNT` aside.
     pub(super) fn has(&self, time: DateTime) -> bool {
         let at = time.seconds();
@@ -243,17 +257,12 @@ impl Plan {
             return nothing;
         }
         let end = DateTime::MAX.seconds();
+        if let Some(step) = self.step() {
+            let first = Walk::new(self, self.start, end).next()?.seconds();
+            return Some(first.saturating_add(step.saturating_mul(others)));
+        }
         match &self.shape {
-            Shape::Clock {
-                unit,
-                times,
-                limits,
-            } => {
-                if self.days.allows_all() && limits.allows_all() && times.len() == 1 {
-                    let first = Walk::new(self, self.start, end).next()?.seconds();
-                    let step = (unit * self.interval).saturating_mul(others);
-                    return Some(first.saturating_add(step));
-                }
+            Shape::Clock { .. } => {
                 if count > MAX_COUNTED {
                     return None;
                 }

@@ -186,6 +186,16 @@ impl Series {
         main.max(self.most_of_changes)
     }
 
+    /// When it takes up time without a break, told without its instances, and the component that
+    /// says so; `None`: ask for them ([`Self::between`]). What happens every second would be asked
+    /// for each of them.
+    pub(crate) fn unbroken(&self, viewer: &Zone) -> Option<(usize, Range<Timestamp>)> {
+        let main = self.main.as_ref().filter(|_| self.changes.is_empty())?;
+        let Range { start, end } = main.unbroken(viewer)?;
+        let end = Timestamp::from_seconds(end).min(Timestamp::MAX);
+        Some((main.component, Timestamp::from_seconds(start)..end))
+    }
+
     /// Instants that no instance, seen from any zone, begins before or lasts beyond; the second
     /// is [`Timestamp::MAX`] if there is no end.
     #[must_use]

@@ -144,6 +144,14 @@ impl Length {
         }
     }
 
+    /// Seconds that every instance is long, where neither a clock nor a calendar says it: in UTC.
+    pub(super) fn in_utc(&self) -> i64 {
+        match self {
+            Self::Nominal { days, seconds } => days * 86_400 + seconds,
+            Self::Wall(seconds) | Self::Exact(seconds, _) => *seconds,
+        }
+    }
+
     /// The end of an instance that starts at `start`, which is the instant `at` in the zone
     /// `zone` (the viewer's for days and floating times), of which `clocks` are.
     pub(super) fn end(

@@ -20,7 +20,7 @@ use std::time::Instant;
 
 use etui::collection::{Collection, Stored};
 use etui::filter::Filter;
-use etui::query::Query;
+use etui::query::{Columns, Query};
 
 pub use self::state::Landmark;
 use self::state::{Line, Pager, Want};
@@ -28,7 +28,6 @@ use self::terminal::{Event, Terminal};
 pub use self::view::GAP;
 use super::Spoken;
 use super::described::Described;
-use super::find::how_many;
 use crate::app::App;
 use crate::errors::Result;
 use crate::output::{Out, one_line, shown};
@@ -119,7 +118,11 @@ fn answer<R: Paged>(pager: &mut Pager<R::Field>, all: &Collection<'_, R>, out: &
                 });
                 pager.page(lines.collect(), total, took);
             }
-            Want::Count(filter) => pager.counted(how_many(all, filter)?),
+            Want::Count(Filter::All) => pager.counted(all.count()?),
+            Want::Count(filter) => {
+                let found = all.query(&Query::new(filter).columns(Columns::NONE))?;
+                pager.counted(found.len() as u64);
+            }
             Want::Landmarks => pager.landmarks(R::landmarks(all, out)?),
             Want::About(id) => {
                 pager.about(

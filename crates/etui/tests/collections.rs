@@ -1,0 +1,340 @@
+//! Collections of either kind: renamed, removed with what is in them, brought back.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod support;
+
+use std::path::PathBuf;
+use std::time::SystemTime;
+
+use etui::calendar::time::{Timestamp, Zone};
+use etui::calendar::zones::Zones;
+use etui::calendar::{self, Draft};
+use etui::collection::Collection;
+use etui::contacts::{Card, Column};
+use etui::filter::Filter;
+use etui::query::{Listed, Query, Rows, Sort, across};
+use etui::view::ViewChanges;
+use etui::{ChangeKind, Changes, Error, Store};
+use support::{card, directory, german};
+
+fn store() -> (tempfile::TempDir, PathBuf, Store) {
+    let (dir, path) = directory();
+    let store = Store::open_with(&path, &german()).unwrap();
+    (dir, path, store)
+}
+
+/// An event that recurs for ever, with an alarm.
+fn event(uid: &str, title: &str) -> calendar::Record {
+    let text = format!(
+        "BEGIN:VEVENT\r\nUID:{uid}\r\nSUMMARY:{title}\r\nDTSTART:20200101T090000Z\r\n\
+         DTEND:20200101T100000Z\r\nRRULE:FREQ=DAILY\r\nBEGIN:VALARM\r\nACTION:DISPLAY\r\n\
+         TRIGGER:-PT5M\r\nEND:VALARM\r\nEND:VEVENT\r\n"
+    );
+    calendar::Record::parse(text, &Zones::new()).unwrap()
+}
+
+/// What both kinds are asked.
+trait Both: Listed + 'static {
+    fn one(uid: &str, title: &str) -> Self;
+}
+
+impl Both for Card {
+    fn one(uid: &str, title: &str) -> Self {
+        card(uid, title)
+    }
+}
+
+impl Both for calendar::Record {
+    fn one(uid: &str, title: &str) -> Self {
+        event(uid, title)
+    }
+}
+
+fn found<R: Both>(all: &Collection<'_, R>) -> usize {
+    all.find(&Filter::All).unwrap().len()
+}
+
+/// Several collections answer as one would that has all of their records.
+#[test]
+fn several_answer_as_one() {
+    let (_dir, _path, store) = store();
+    let one = store.create_address_book("All").unwrap();
+    let parts = ["Contacts", "B", "C"];
+    for name in &parts[1..] {
+        store.create_address_book(name).unwrap();
+    }
+    for (i, card) in support::people(5, 90).iter().enumerate() {
+        one.save(card).unwrap();
+        let part = store.address_book(parts[i % 3]).unwrap();
+        part.save(card).unwrap();
+    }
+    let snapshot = store.snapshot().unwrap();
+    let readers: Vec<_> = parts
+        .iter()
+        .map(|name| snapshot.address_book(name).unwrap())
+        .collect();
+    let uids = |rows: &Rows<Column>| -> Vec<String> {
+        rows.iter().map(|r| r.get(Column::Uid).to_owned()).collect()
+    };
+    let sorts = [
+        Sort::List,
+        Sort::ListReversed,
+        Sort::Added,
+        Sort::AddedReversed,
+    ];
+    for filter in ["", "an*", "email:*", "nobody-at-all"] {
+        for sort in sorts {
+            let all = Query::new(filter.parse().unwrap()).sort(sort);
+            let all = all.columns(Column::Uid);
+            let expected = uids(&one.query(&all).unwrap());
+            let found = across(&readers, &all).unwrap();
+            assert_eq!(uids(&found.rows), expected, "{filter} {sort:?}");
+            for (row, &of) in found.rows.iter().zip(&found.of) {
+                let uid = row.get(Column::Uid);
+                assert!(readers[of].get(uid).unwrap().is_some());
+            }
+            let part = across(&readers, &all.clone().offset(7).limit(5)).unwrap();
+            let some = expected.iter().skip(7).take(5);
+            assert!(uids(&part.rows).iter().eq(some), "{filter} {sort:?}");
+            // Page after page.
+            let mut paged = Vec::new();
+            let mut next = None;
+            loop {
+                let mut page = all.clone().limit(11);
+                if let Some(next) = next {
+                    page = page.after(next);
+                }
+                let rows = across(&readers, &page).unwrap().rows;
+                paged.extend(uids(&rows));
+                next = rows.next().cloned();
+                if next.is_none() {
+                    break;
+                }
+            }
+            assert_eq!(paged, expected, "{filter} {sort:?}");
+        }
+        let found = Query::new(filter.parse().unwrap()).sort(Sort::Found);
+        let expected = one.query(&found).unwrap().len();
+        let rows = across(&readers, &found).unwrap().rows;
+        assert_eq!((rows.len(), rows.next()), (expected, None));
+    }
+}
+
+fn renaming<R: Both>() {
+    let (_dir, path, store) = store();
+    let first = store.collections::<R>().unwrap().remove(0);
+    let work = store.create_collection::<R>("Work").unwrap();
+    work.save(&R::one("a", "A")).unwrap();
+    let mut view = work.view(&Filter::All).unwrap();
+
+    let rename = |from: &str, to: &str| store.rename_collection::<R>(from, to).map(|_| ());
+    assert!(matches!(
+        rename("None", "X"),
+        Err(Error::NoCollection { .. })
+    ));
+    assert!(matches!(rename("Work", " "), Err(Error::BadName { .. })));
+    assert!(matches!(
+        rename("Work", &first),
+        Err(Error::CollectionExists { .. })
+    ));
+    rename("Work", "Work").unwrap();
+    let job = store.rename_collection::<R>("Work", "Job").unwrap();
+    assert_eq!(job.name(), "Job");
+    assert_eq!(
+        store.collections::<R>().unwrap(),
+        [first.clone(), "Job".into()]
+    );
+    // Handles and views are of the collection, not of its name.
+    work.save(&R::one("b", "B")).unwrap();
+    assert_eq!(job.count().unwrap(), 2);
+    assert!(matches!(view.changes(), Ok(ViewChanges::Since(all)) if all.len() == 1));
+
+    drop(view);
+    store.close().unwrap();
+    let store = Store::open(&path).unwrap();
+    assert_eq!(
+        store.collection::<R>(Some("Job")).unwrap().count().unwrap(),
+        2
+    );
+    assert!(store.check().unwrap().is_clean());
+}
+
+#[test]
+fn a_collection_is_renamed() {
+    renaming::<Card>();
+    renaming::<calendar::Record>();
+}
+
+fn removing<R: Both>() {
+    let (_dir, path, store) = store();
+    let first = store.collections::<R>().unwrap().remove(0);
+    let home = store.collection::<R>(None).unwrap();
+    home.save(&R::one("a", "At home")).unwrap();
+    let work = store.create_collection::<R>("Work").unwrap();
+    for uid in ["a", "b", "c"] {
+        work.save(&R::one(uid, "At work")).unwrap();
+    }
+    work.remove("c").unwrap();
+    let before = store.token().unwrap();
+    let mut view = work.view(&Filter::All).unwrap();
+
+    assert_eq!(store.remove_collection::<R>("Work").unwrap(), 2);
+    assert_eq!(store.collections::<R>().unwrap(), [first.as_str()]);
+    assert!(matches!(
+        store.collection::<R>(Some("Work")),
+        Err(Error::NoCollection { .. })
+    ));
+    // Who looks at it still sees it go, and cannot save what nobody would find.
+    let ViewChanges::Since(gone) = view.changes().unwrap() else {
+        panic!("nothing was lost");
+    };
+    assert_eq!(gone.len(), 2);
+    assert!(gone.iter().all(|c| c.kind == ChangeKind::Removed));
+    let Changes::Since(gone) = work.changes_since(&before).unwrap() else {
+        panic!("nothing was lost");
+    };
+    assert!(gone.iter().all(|c| c.kind == ChangeKind::Removed));
+    assert_eq!((work.count().unwrap(), found(&work)), (0, 0));
+    for refused in [
+        work.save(&R::one("d", "Lost")).map(|_| ()),
+        work.restore("a").map(|_| ()),
+        work.remove("a"),
+    ] {
+        assert!(matches!(refused, Err(Error::NoCollection { .. })));
+    }
+    assert_eq!(found(&home), 1);
+    assert!(store.check().unwrap().is_clean());
+
+    // Its name is free; what has it now is another one.
+    let second = store.create_collection::<R>("Work").unwrap();
+    second.save(&R::one("z", "Else")).unwrap();
+    assert_eq!(second.trash().unwrap().len(), 0);
+    assert_eq!(work.count().unwrap(), 0);
+    assert!(view.changes().unwrap().is_empty());
+    assert!(matches!(
+        store.restore_collection::<R>("Work"),
+        Err(Error::CollectionExists { .. })
+    ));
+    assert!(matches!(
+        store.restore_collection::<R>("Never"),
+        Err(Error::NoRemovedCollection { known, .. }) if known == ["Work"]
+    ));
+    store.rename_collection::<R>("Work", "Other").unwrap();
+
+    // With it comes what was removed with it, and nothing else.
+    assert_eq!(store.restore_collection::<R>("Work").unwrap(), 2);
+    assert_eq!(
+        store.collections::<R>().unwrap(),
+        [first.as_str(), "Work", "Other"]
+    );
+    assert_eq!((work.count().unwrap(), found(&work)), (2, 2));
+    assert_eq!(work.trash().unwrap().len(), 1);
+    work.save(&R::one("d", "Kept")).unwrap();
+    assert!(store.check().unwrap().is_clean());
+
+    // An empty one, and of the same name another time; the last one stays.
+    store.create_collection::<R>("Empty").unwrap();
+    assert_eq!(store.remove_collection::<R>("Empty").unwrap(), 0);
+    store.create_collection::<R>("Empty").unwrap();
+    assert_eq!(store.remove_collection::<R>("Empty").unwrap(), 0);
+    assert_eq!(store.restore_collection::<R>("Empty").unwrap(), 0);
+    for name in ["Empty", "Work", "Other"] {
+        store.remove_collection::<R>(name).unwrap();
+    }
+    assert!(matches!(
+        store.remove_collection::<R>(&first),
+        Err(Error::LastCollection { .. })
+    ));
+    // The default one is the first that is left.
+    store.create_collection::<R>("Next").unwrap();
+    store.remove_collection::<R>(&first).unwrap();
+    assert_eq!(store.collection::<R>(None).unwrap().name(), "Next");
+    drop(view);
+    store.close().unwrap();
+    let store = Store::open(&path).unwrap();
+    assert_eq!(store.collections::<R>().unwrap(), ["Next"]);
+    assert!(store.check().unwrap().is_clean());
+}
+
+#[test]
+fn a_collection_is_removed_with_its_records_and_brought_back() {
+    removing::<Card>();
+    removing::<calendar::Record>();
+}
+
+#[test]
+fn what_is_removed_with_a_calendar_neither_happens_nor_rings() {
+    let (_dir, _path, store) = store();
+    let work = store.create_calendar("Work").unwrap();
+    work.save(&event("a", "Daily")).unwrap();
+    let now: Timestamp = SystemTime::now().into();
+    let week = now..now.plus_seconds(7 * 86_400);
+    let told = || {
+        let between = work.between(week.clone(), &Zone::UTC).unwrap().len();
+        let alarms = work.alarms(now, 3, &Zone::UTC).unwrap().len();
+        (between, alarms)
+    };
+    let before = told();
+    assert_eq!(before.1, 3);
+    store.remove_calendar("Work").unwrap();
+    assert_eq!(told(), (0, 0));
+    store.restore_calendar("Work").unwrap();
+    assert_eq!(told(), before);
+}
+
+#[test]
+fn what_waits_in_the_inbox_goes_along() {
+    let (_dir, path, store) = store();
+    store.create_address_book("Work").unwrap();
+    let plain = rusqlite::Connection::open(&path).unwrap();
+    let insert = "INSERT INTO contact (book, vcard) VALUES ('Work', ?1)";
+    let add = |uid: &str| plain.execute(insert, [support::vcard(uid, "X")]);
+    add("a").unwrap();
+    let job = store.rename_address_book("Work", "Job").unwrap();
+    assert_eq!(job.count().unwrap(), 1);
+    store.rename_address_book("Job", "Work").unwrap();
+    add("b").unwrap();
+    assert_eq!(store.remove_address_book("Work").unwrap(), 2);
+    assert!(add("c").is_err(), "there is none of this name");
+    assert_eq!(store.restore_address_book("Work").unwrap(), 2);
+    assert!(store.check().unwrap().inbox.is_empty());
+}
+
+#[test]
+fn a_date_book_is_told_that_its_calendar_went() {
+    let (_dir, path, store) = store();
+    let work = store.create_calendar("Work").unwrap();
+    let draft = Draft::event("Dentist").uid("1");
+    work.save(&draft.make(&Zones::new()).unwrap()).unwrap();
+    let mut book = work.date_book().unwrap();
+    let taken = book.take(0).unwrap();
+
+    let other = Store::open(&path).unwrap();
+    assert_eq!(other.remove_calendar("Work").unwrap(), 1);
+    let mut record = taken.record().unwrap();
+    record.set(0, "SUMMARY", "Later", &Zones::new()).unwrap();
+    book.release_dirty(taken, record).unwrap();
+    let synced = book.sync().unwrap();
+    assert_eq!((synced.saved, synced.conflicts.len()), (0, 1));
+    assert_eq!(book.count().unwrap(), 0);
+    book.close().unwrap();
+    assert!(store.check().unwrap().is_clean());
+}
+
+#[test]
+fn an_import_does_not_fill_what_was_removed() {
+    let (_dir, _path, store) = store();
+    let work = store.create_address_book("Work").unwrap();
+    store.remove_address_book("Work").unwrap();
+    for count in [1, 5_000] {
+        let input: String = (0..count)
+            .map(|n| support::vcard(&n.to_string(), "X"))
+            .collect();
+        let done = work.import(input.as_bytes(), &mut |_| {
+            std::ops::ControlFlow::Continue(())
+        });
+        assert!(matches!(done, Err(Error::NoCollection { .. })));
+    }
+    assert!(store.check().unwrap().is_clean());
+}
