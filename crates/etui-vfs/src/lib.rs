@@ -3,7 +3,6 @@
 //! - [`register`]: a VFS whose commits cost one block and one flush, by a redo log of what
 //!   changed; [`recover`] makes a database that a program left with one an ordinary one again;
 //! - [`device`]: the seam between that and files;
-//! - [`sparing`]: SQLite's own VFS without the flushes that a new log does not need;
 //! - [`shim`]: a VFS above SQLite's own that counts, keeps a log, and cures what studies found;
 //! - [`map`]: mappings of a file that can be measured without handing out references;
 //! - `ring` (a feature): reads and writes through `io_uring`, with interrupts, spinning or polled;
@@ -35,8 +34,6 @@ mod redo;
 pub mod ring;
 #[cfg(feature = "bundled")]
 pub mod shim;
-#[cfg(feature = "bundled")]
-mod sparing;
 mod store;
 mod system;
 mod vfs;
@@ -52,8 +49,6 @@ pub use error::Error;
 pub use memory::{give_back, memory_statistics, memory_used};
 #[doc(hidden)]
 pub use mutation::Mutation;
-#[cfg(feature = "bundled")]
-pub use sparing::{Spared, spared, sparing};
 #[cfg(feature = "mutations")]
 #[doc(hidden)]
 pub use vfs::register_broken;

@@ -52,12 +52,6 @@ pub struct Options {
     pub merge_substrings: bool,
     /// What stands between SQLite and the store's files.
     pub vfs: Vfs,
-    /// Whether closing leaves the log's file beside the store, emptied, so that the first save of
-    /// the next session has no new name to flush: one flush for two, for one more at a close after
-    /// changes. If not, a store at rest is one file. The empty file may be left behind when the
-    /// store is copied or moved; whoever closes the store without this removes it. On etui's VFS it
-    /// has no effect.
-    pub keep_log: bool,
 }
 
 impl Default for Options {
@@ -72,7 +66,6 @@ impl Default for Options {
             region: None,
             merge_substrings: true,
             vfs: Vfs::default(),
-            keep_log: false,
         }
     }
 }
@@ -168,7 +161,6 @@ impl Store {
             memory_budget: options.memory_budget,
             busy_timeout: options.busy_timeout,
             vfs: options.vfs,
-            keep_log: options.keep_log,
         };
         let (engine, facts) = Engine::open(path, mode, settings, meta::facts)?;
         let mut store = Self {

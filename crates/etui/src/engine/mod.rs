@@ -4,9 +4,8 @@
 //! lies above asks for a connection to read ([`Engine::read`]) or a write transaction
 //! ([`Engine::write`]).
 //!
-//! A store is in SQLite's WAL mode, on SQLite's own VFS (less the flushes that a new log does not
-//! need: `etui_vfs::sparing`) or on etui's ([`vfs`]): `synchronous=FULL` makes a commit durable
-//! when it returns, `NORMAL` leaves the last moments to the operating system and never corrupts
+//! A store is in SQLite's WAL mode, on SQLite's own VFS or on etui's ([`vfs`]): `synchronous=FULL` makes a commit durable when it
+//! returns, `NORMAL` leaves the last moments to the operating system and never corrupts
 //! (<https://sqlite.org/wal.html>, "Performance Considerations").
 
 pub(crate) mod companion;
@@ -50,7 +49,6 @@ pub(crate) struct Settings {
     pub(crate) memory_budget: usize,
     pub(crate) busy_timeout: Duration,
     pub(crate) vfs: Vfs,
-    pub(crate) keep_log: bool,
 }
 
 /// Connections that are kept open to read. Whoever needs one more gets it, with a cache of next

@@ -201,11 +201,7 @@ fn connect_only(path: &Path, mode: OpenMode, settings: &Settings) -> Result<Conn
                 let vfs = super::vfs::registered()?;
                 Connection::open_with_flags_and_vfs(path, flags, vfs.name())?
             }
-            // What they share with SQLite's own is all that is in a file.
-            Vfs::System => match etui_vfs::sparing(settings.keep_log) {
-                Some(name) => Connection::open_with_flags_and_vfs(path, flags, name)?,
-                None => Connection::open_with_flags(path, flags)?,
-            },
+            Vfs::System => Connection::open_with_flags(path, flags)?,
         })
     };
     let connection = match mode {
@@ -229,10 +225,6 @@ fn connect_only(path: &Path, mode: OpenMode, settings: &Settings) -> Result<Conn
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     connection.pragma_update(None, "mmap_size", MAPPED)?;
-    if settings.keep_log {
-        // Else whoever closes last without having written leaves it as long as it was.
-        connection.pragma_update(None, "journal_size_limit", WAL_RESTS_AT)?;
-    }
     // Functions with side effects have no business in this schema; a foreign file may not call any.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
     if mode != OpenMode::ReadWrite {

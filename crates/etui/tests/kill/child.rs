@@ -59,7 +59,6 @@ impl Task {
             options.durability = Durability::Deferred;
         }
         options.vfs = self.vfs;
-        options.keep_log = rng.chance(300);
         tell(START);
         Store::open_with(&self.path, &options).unwrap()
     }

@@ -1,7 +1,7 @@
 //! etui's arms beside the study's own figures, and what they are meant to reach.
 
 use super::present::{Asked, CLOSE, OPEN, TOTAL, key, place};
-use super::{NATIVE, Test, VIEW, VIEW_KEPT, VIEW_REDO};
+use super::{NATIVE, Test, VIEW, VIEW_REDO};
 use crate::report::numbers::{one, whole};
 use crate::{Cell, Column, Role, Row, Table, Unit, stacks};
 
@@ -71,7 +71,7 @@ const STUDY: [(&str, [Option<[f64; 3]>; 8]); 3] = [
 pub(super) fn study(asked: &Asked<'_>) -> Table {
     let mut rows = Vec::new();
     for (at, test) in Test::ALL.into_iter().enumerate() {
-        let ours: Vec<Row> = [NATIVE, VIEW, VIEW_KEPT, VIEW_REDO]
+        let ours: Vec<Row> = [NATIVE, VIEW, VIEW_REDO]
             .into_iter()
             .map(|arm| Row {
                 label: format!("{}: {arm}", test.name()),
@@ -123,7 +123,7 @@ pub(super) fn study(asked: &Asked<'_>) -> Table {
 /// What etui's arms are meant to reach, and whether they do.
 pub(super) fn notes(asked: &Asked<'_>) -> Vec<String> {
     let mut notes = Vec::new();
-    for arm in [NATIVE, VIEW, VIEW_KEPT, VIEW_REDO] {
+    for arm in [NATIVE, VIEW, VIEW_REDO] {
         notes.extend(at_rest(asked, arm));
         notes.extend(flushes(asked, arm));
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 use etui::calendar::datebook::{DateBook, Taken};
 use etui::calendar::zones::Zones;
 use etui::calendar::{Calendar, Column, Columns, Query, Record};
-use etui::{Durability, Options, RecordId, Store, Vfs};
+use etui::{Durability, RecordId, Store, Vfs};
 
 use super::super::shelf::etui::{Kept, options};
 use super::book::{self, Book, Counts, Form};
@@ -33,10 +33,9 @@ pub(super) fn make(path: &Path, records: u64) -> Result<(), Error> {
     Ok(store.close()?)
 }
 
-/// Has a store that was copied notice that it is a copy, which costs its first commit a page;
-/// `keep_log`: it leaves its log.
-pub(super) fn settle(path: &Path, keep_log: bool) -> Result<(), Error> {
-    let store = Store::open_with(path, &opening(Vfs::System, keep_log))?;
+/// Has a store that was copied notice that it is a copy, which costs its first commit a page.
+pub(super) fn settle(path: &Path) -> Result<(), Error> {
+    let store = open(path, Vfs::System)?;
     let calendar = store.calendar()?;
     let first = calendar.query(&page(0, 1))?;
     if let Some(first) = first.get(0) {
@@ -46,17 +45,16 @@ pub(super) fn settle(path: &Path, keep_log: bool) -> Result<(), Error> {
     Ok(store.close()?)
 }
 
-/// How a store is opened.
-pub(super) fn opening(vfs: Vfs, keep_log: bool) -> Options {
+/// Opens a store.
+pub(super) fn open(path: &Path, vfs: Vfs) -> Result<Store, Error> {
     let mut options = options(Durability::Full);
     options.vfs = vfs;
-    options.keep_log = keep_log;
-    options
+    Ok(Store::open_with(path, &options)?)
 }
 
 /// Every record in order: what the store holds in the end.
 pub(super) fn contents(path: &Path, mut each: impl FnMut(&[u8])) -> Result<(), Error> {
-    let store = Store::open_with(path, &opening(Vfs::System, false))?;
+    let store = open(path, Vfs::System)?;
     let calendar = store.calendar()?;
     for row in calendar.query(&page(0, u64::MAX))?.iter() {
         each(row.record());

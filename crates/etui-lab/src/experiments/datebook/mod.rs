@@ -12,7 +12,7 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use ::etui::{Options, Store, Vfs};
+use ::etui::Vfs;
 
 use self::book::{Book, Form, Seen};
 use self::layer::{Cures, Layer};
@@ -32,7 +32,6 @@ const CURED: &str = "layer, all cures";
 const PLAIN: &str = "plain SQLite";
 const NATIVE: &str = "etui native";
 const VIEW: &str = "etui date book";
-const VIEW_KEPT: &str = "etui date book, log kept";
 const VIEW_REDO: &str = "etui date book, on etui-vfs";
 
 /// The most records that a run may count off to find positions; 100 million take seconds.
@@ -159,12 +158,7 @@ fn arms(every_cure: bool, syncs: u64) -> Vec<Arm> {
         .with("grouped", true);
     arms.push(Arm::new(CURED, Role::AllCures, all));
     arms.push(Arm::new(PLAIN, Role::Peer, settings().with("plain", true)));
-    for (name, way) in [
-        (NATIVE, "native"),
-        (VIEW, "view"),
-        (VIEW_KEPT, "view-kept"),
-        (VIEW_REDO, "view-redo"),
-    ] {
+    for (name, way) in [(NATIVE, "native"), (VIEW, "view"), (VIEW_REDO, "view-redo")] {
         arms.push(Arm::new(name, Role::Etui, settings().with("etui", way)));
     }
     arms
@@ -198,9 +192,7 @@ impl Experiment for Datebook {
                 where the others' unpack and pack; natively by one walk to look \
                 at all (in the order of adding, which is the list's here), record by record by \
                 number to take them, and one batch of what was changed; through its date-book \
-                view, record by record, also with the log kept (the session before left it beside \
-                the store, emptied, so that this one makes no new file), and with the store on \
-                etui's VFS. What was seen is \
+                view, record by record, also with the store on etui's VFS. What was seen is \
                 compared after the clock has stopped. Of etui's close the first part makes the \
                 changes durable, the second closes the store; flushes are counted of each. All: WAL, synchronous=FULL for syncs, the database flushed at close; the layer as \
                 found writes back at close with NORMAL, as waiting for every record would be \
@@ -298,14 +290,10 @@ impl Experiment for Datebook {
             Product::Layer(cures) => {
                 work.run(meter, || Ok(Box::new(Layer::open(&file, cures)?)))?
             }
-            Product::Etui {
-                view,
-                vfs,
-                keep_log,
-            } => {
-                etui::settle(&file, keep_log)?;
+            Product::Etui { view, vfs } => {
+                etui::settle(&file)?;
                 flush(&file)?;
-                work.run_etui(meter, &file, view, &etui::opening(vfs, keep_log))?
+                work.run_etui(meter, &file, view, vfs)?
             }
         };
         work.record(meter);
@@ -343,11 +331,7 @@ impl Experiment for Datebook {
 enum Product {
     Layer(Cures),
     Plain,
-    Etui {
-        view: bool,
-        vfs: Vfs,
-        keep_log: bool,
-    },
+    Etui { view: bool, vfs: Vfs },
 }
 
 impl Product {
@@ -359,7 +343,6 @@ impl Product {
                     "view-redo" => Vfs::Etui,
                     _ => Vfs::System,
                 },
-                keep_log: way == "view-kept",
             },
             Err(_) if settings.is("plain") => Self::Plain,
             Err(_) => Self::Layer(Cures {
@@ -423,10 +406,9 @@ impl Work {
         meter: &mut Meter,
         file: &Path,
         view: bool,
-        options: &Options,
+        vfs: Vfs,
     ) -> Result<Form, Error> {
-        let open = || Ok(Store::open_with(file, options)?);
-        let store = meter.phase("open", || timed(&mut self.spent, open))?;
+        let store = meter.phase("open", || timed(&mut self.spent, || etui::open(file, vfs)))?;
         let calendar = meter.phase("open", || timed(&mut self.spent, || Ok(store.calendar()?)))?;
         let form = self.run(meter, || {
             Ok(match view {
