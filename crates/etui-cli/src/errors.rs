@@ -37,6 +37,8 @@ pub enum Failure {
     Usage(String),
     /// Nothing found.
     NotFound(String),
+    /// Something is in the way.
+    Exists(String),
     /// Something was refused.
     Refused(String),
     /// The record was changed meanwhile.
@@ -81,7 +83,7 @@ impl Failure {
             Self::NotFound(_) => 4,
             Self::Conflict(_) => 5,
             Self::Damaged(_) => 7,
-            Self::Io { .. } | Self::Other(_) => 1,
+            Self::Io { .. } | Self::Exists(_) | Self::Other(_) => 1,
             Self::Library(error) => match error {
                 Error::BadName { .. }
                 | Error::Filter(_)
@@ -116,6 +118,7 @@ impl Failure {
         match self {
             Self::ClosedPipe => "closed_pipe",
             Self::Usage(_) => "usage",
+            Self::Exists(_) => "exists",
             Self::Refused(_) => "refused",
             Self::NotFound(_) => "not_found",
             Self::Conflict(_) => "conflict",
@@ -166,6 +169,7 @@ impl fmt::Display for Failure {
             Self::ClosedPipe => f.write_str("the output was closed"),
             Self::Usage(message)
             | Self::NotFound(message)
+            | Self::Exists(message)
             | Self::Refused(message)
             | Self::Conflict(message)
             | Self::Damaged(message)

@@ -120,7 +120,7 @@ impl Store {
         let zones = RefCell::default();
         let mut statement = conn.prepare(
             "SELECT r.id, r.uid, r.etag, r.removed IS NULL, r.text, r.keys, r.sort, \
-                        c.kind, r.summary, r.shared, r.collection \
+                        c.kind, r.summary, r.shared, r.collection, c.removed \
                  FROM record r LEFT JOIN collection c ON c.id = r.collection",
         )?;
         let mut rows = statement.query([])?;
@@ -150,6 +150,11 @@ impl Store {
                 continue;
             };
             let what = kind.record();
+            if live && row.get::<_, i64>(11)? != 0 {
+                report.add(format!(
+                    "{what} {id} ({uid}) is not removed, but its {kind} is"
+                ));
+            }
             if std::str::from_utf8(blob(1)?).is_err() {
                 report.add(format!("{what} {id} ({uid}): its UID is not text"));
             }

@@ -70,7 +70,12 @@ impl Store {
         let order = self.order()?;
         self.after_inbox(|conn| {
             let Removed { id, at } = names::remove(conn, R::KIND, name)?;
-            Writing::run(conn, order, |writing| remove_all(conn, writing, id, at))
+            let removed = Writing::run(conn, order, |writing| remove_all(conn, writing, id, at))?;
+            let first = names::one(conn, R::KIND, None)?.id;
+            if id < first {
+                names::meant_anew(conn, first)?;
+            }
+            Ok(removed)
         })
     }
 
@@ -89,6 +94,7 @@ impl Store {
                 uids.iter()
                     .try_for_each(|uid| bring_back::<R>(conn, writing, &with, id, uid).map(|_| ()))
             })?;
+            names::meant_anew(conn, id)?;
             Ok(uids.len() as u64)
         })
     }

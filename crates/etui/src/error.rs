@@ -169,7 +169,8 @@ pub enum Error {
         known: Vec<String>,
     },
     /// A name that cannot be given to a collection.
-    #[error("\"{name}\" cannot be the name of {}: use 1 to 200 characters, no line breaks", kind.one())]
+    #[error("\"{name}\" cannot be the name of {}: use 1 to 200 characters, no line breaks or \
+             other control characters, and no blanks at the ends", kind.one())]
     BadName {
         /// What it was for.
         kind: Kind,

@@ -263,6 +263,80 @@ fn a_collection_is_removed_with_its_records_and_brought_back() {
     removing::<calendar::Record>();
 }
 
+/// Who keeps a token and a name, or no name, is told when another collection goes by it.
+fn following_by_name<R: Both>() {
+    let (_dir, _path, store) = store();
+    let save = |name: Option<&str>, uid: &str| {
+        let all = store.collection::<R>(name).unwrap();
+        all.save(&R::one(uid, "X")).unwrap();
+    };
+    let starts_over = |name: Option<&str>, token| {
+        let all = store.collection::<R>(name).unwrap();
+        let over = all.changes_since(&token).unwrap() == Changes::Resynchronise;
+        let mut view = all.view_since(&Filter::All, token).unwrap();
+        let reset = view.changes().unwrap() == ViewChanges::Reset;
+        assert_eq!(over, reset);
+        over
+    };
+    let first = store.collections::<R>().unwrap().remove(0);
+    store.create_collection::<R>("Work").unwrap();
+    save(None, "a");
+    save(Some("Work"), "b");
+
+    // Another one of the name.
+    let before = store.token().unwrap();
+    let work = store.collection::<R>(Some("Work")).unwrap();
+    let mut view = work.view(&Filter::All).unwrap();
+    store.remove_collection::<R>("Work").unwrap();
+    store.create_collection::<R>("Work").unwrap();
+    assert!(starts_over(Some("Work"), before));
+    let now = store.token().unwrap();
+    save(Some("Work"), "c");
+    assert!(!starts_over(Some("Work"), now));
+    assert!(!starts_over(None, before));
+
+    // The one before, back again; who looks at it all the time misses nothing.
+    store.rename_collection::<R>("Work", "Other").unwrap();
+    store.restore_collection::<R>("Work").unwrap();
+    assert!(starts_over(Some("Work"), now));
+    assert!(matches!(view.changes(), Ok(ViewChanges::Since(all)) if all.is_empty()));
+    save(Some("Work"), "d");
+    assert!(matches!(view.changes(), Ok(ViewChanges::Since(all)) if all.len() == 1));
+
+    // Another default one, and the first again.
+    let before = store.token().unwrap();
+    store.remove_collection::<R>(&first).unwrap();
+    assert!(starts_over(None, before));
+    let between = store.token().unwrap();
+    assert!(!starts_over(None, between));
+    assert!(!starts_over(Some("Other"), before));
+    store.restore_collection::<R>(&first).unwrap();
+    assert!(starts_over(None, between));
+}
+
+#[test]
+fn a_token_from_before_a_collection_was_meant_starts_over() {
+    following_by_name::<Card>();
+    following_by_name::<calendar::Record>();
+}
+
+#[test]
+fn a_live_record_in_a_removed_collection_is_told_of() {
+    let (_dir, path, store) = store();
+    let work = store.create_address_book("Work").unwrap();
+    work.save(&card("a", "A")).unwrap();
+    let plain = rusqlite::Connection::open(&path).unwrap();
+    let hide = "UPDATE collection SET removed = 1 WHERE name = 'Work'";
+    plain.execute(hide, []).unwrap();
+    let report = store.check().unwrap();
+    assert!(
+        report
+            .problems
+            .iter()
+            .any(|p| p.contains("but its address book is"))
+    );
+}
+
 #[test]
 fn what_is_removed_with_a_calendar_neither_happens_nor_rings() {
     let (_dir, _path, store) = store();

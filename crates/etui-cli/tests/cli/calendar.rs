@@ -748,12 +748,18 @@ fn several_calendars() {
         "etui calendar agenda 2027-03-08 --calendar Work",
         "etui calendar show 7 | head -2",
         "etui calendar find meeting",
+        "etui calendar show meeting | head -2",
+        "etui calendar show meeting or tax",
+        "etui calendar show meeting --calendar Calendar",
+        "etui calendar remove 1 7",
         "etui calendar find meeting --calendar Calendar",
         "etui calendar find '*' --limit 2 --sort -added --json",
         "etui calendar find '*' --count",
         "etui calendar list --sort -start --limit 3",
         "etui calendar list --calendar Work",
         "etui calendar find 'title:meet*' --explain | head -4",
+        "etui calendar find 'title:meet*' --explain --json",
+        "etui calendar find '*' --at 6 --limit 1 --explain | grep answer",
         "etui calendar calendars",
         "etui calendar calendars --json",
         "etui calendar calendars --create Work",
@@ -776,6 +782,21 @@ fn several_calendars() {
     $ etui calendar find meeting
     #  Start             Title    Place  Calendar
     7  2027-03-08 14:00  Meeting         Work
+    $ etui calendar show meeting | head -2
+    Meeting
+      When       Mon 8 Mar 2027, 14:00-15:00
+    $ etui calendar show meeting or tax
+    #  Start             Title       Place  Calendar
+    7  2027-03-08 14:00  Meeting            Work
+    6  2027-03-12        Tax return         Calendar
+    error: 2 entries fit; which one? etui calendar show NUMBER
+    [exit 2]
+    $ etui calendar show meeting --calendar Calendar
+    error: nothing found for: meeting
+    [exit 4]
+    $ etui calendar remove 1 7
+    error: 1 is in Calendar, and 7 in Work; name those of one calendar at a time
+    [exit 2]
     $ etui calendar find meeting --calendar Calendar
     error: nothing found for: meeting
     [exit 4]
@@ -797,6 +818,12 @@ fn several_calendars() {
     filter      summary:"meet"*
     way         few candidates from the index, gathered and sorted
     candidates  0 (the index is exact here)
+    $ etui calendar find 'title:meet*' --explain --json
+    {"filter":"summary:\"meet\"*","way":"gather","entries":6,"candidates":0,"exact":true,"pending":1,"compared":1,"passed":0,"rows":0,"calendar":"Calendar"}
+    {"filter":"summary:\"meet\"*","way":"gather","entries":1,"candidates":0,"exact":true,"pending":1,"compared":1,"passed":0,"rows":1,"calendar":"Work"}
+    $ etui calendar find '*' --at 6 --limit 1 --explain | grep answer
+    answer      6
+    answer      1
     $ etui calendar calendars
     Entries  Calendar
           6  Calendar
@@ -820,12 +847,15 @@ fn calendars_are_renamed_removed_and_brought_back() {
         "etui calendar calendars --rename 'Old job' Calendar",
         "etui calendar calendars --remove 'Old job'",
         "etui calendar calendars --remove Calendar",
-        "etui calendar calendars --remove Calendar --json",
         "etui calendar calendars --restore 'Old job'",
+        "etui calendar calendars --remove Calendar --json",
         "etui calendar calendars --remove Calendar -y",
         "etui calendar calendars",
         "etui calendar show 1",
         "etui calendar calendars --restore Cal",
+        "etui calendar calendars --create Calendar",
+        "etui calendar calendars --restore Calendar",
+        "etui calendar calendars --rename Calendar Second",
         "etui calendar calendars --restore Calendar --json",
         "etui calendar calendars --rename Calendar",
         "etui check",
@@ -844,13 +874,13 @@ fn calendars_are_renamed_removed_and_brought_back() {
     Removed the calendar Old job: 0 entries
     Bring back, within 30 days: etui calendar calendars --restore 'Old job'
     $ etui calendar calendars --remove Calendar
-    error: the calendar Calendar is not empty: 6 entries; to remove it all the same, add --yes
-    [exit 2]
+    error: "Calendar" is the only calendar, and stays; make another one first, or rename it
+    [exit 3]
+    $ etui calendar calendars --restore 'Old job'
+    Brought back the calendar Old job: 0 entries
     $ etui calendar calendars --remove Calendar --json
     {"error":{"kind":"usage","message":"the calendar Calendar is not empty: 6 entries; to remove it all the same, add --yes"}}
     [exit 2]
-    $ etui calendar calendars --restore 'Old job'
-    Brought back the calendar Old job: 0 entries
     $ etui calendar calendars --remove Calendar -y
     Removed the calendar Calendar: 6 entries
     Bring back, within 30 days: etui calendar calendars --restore Calendar
@@ -863,6 +893,13 @@ fn calendars_are_renamed_removed_and_brought_back() {
     $ etui calendar calendars --restore Cal
     error: no calendar named "Cal" was removed (these were: Calendar)
     [exit 4]
+    $ etui calendar calendars --create Calendar
+    Made a calendar: Calendar (use it with --calendar Calendar)
+    $ etui calendar calendars --restore Calendar
+    error: a calendar named "Calendar" exists already; give that one another name first: etui calendar calendars --rename Calendar NAME
+    [exit 1]
+    $ etui calendar calendars --rename Calendar Second
+    Renamed the calendar Calendar: it is Second now
     $ etui calendar calendars --restore Calendar --json
     {"name":"Calendar","entries":6}
     $ etui calendar calendars --rename Calendar

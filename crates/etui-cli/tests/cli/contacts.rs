@@ -385,7 +385,7 @@ fn address_books_are_apart() {
     error: an address book named "Work" exists already
     [exit 1]
     $ etui contacts books --create ''
-    error: "" cannot be the name of an address book: use 1 to 200 characters, no line breaks
+    error: "" cannot be the name of an address book: use 1 to 200 characters, no line breaks or other control characters, and no blanks at the ends
     [exit 2]
     $ etui --book Work contacts list
     No contacts yet. Bring some in: etui import contacts.vcf
@@ -405,6 +405,7 @@ fn address_books_are_apart() {
 fn address_books_are_renamed_removed_and_brought_back() {
     let place = Place::with_people();
     session!(place, [
+        "etui contacts books --remove Contacts",
         "etui contacts books --create Work --json",
         "etui contacts books --rename Contacts Home --json",
         "etui contacts books --remove Home",
@@ -413,6 +414,9 @@ fn address_books_are_renamed_removed_and_brought_back() {
         "etui contacts books --restore Home",
         "etui contacts books",
     ], @r#"
+    $ etui contacts books --remove Contacts
+    error: "Contacts" is the only address book, and stays; make another one first, or rename it
+    [exit 3]
     $ etui contacts books --create Work --json
     {"name":"Work","contacts":0}
     $ etui contacts books --rename Contacts Home --json

@@ -101,7 +101,8 @@ pub struct Change {
 pub enum Changes {
     /// Every record changed since then, once each, in the order of their latest changes.
     Since(Vec<Change>),
-    /// The token is of another store or incarnation, or older than the log is kept: read all.
+    /// The token is of another store or incarnation, older than the log is kept, or from before
+    /// this collection was made, brought back or became the default one: read all.
     Resynchronise,
 }
 
@@ -135,7 +136,9 @@ pub(crate) fn reaches_back(conn: &Connection, token: &Token, now: &Token) -> Res
 
 /// What was changed in `collection` since `token`. Run it in a read transaction.
 pub(crate) fn since(conn: &Connection, collection: i64, token: &Token) -> Result<Changes> {
-    if !reaches_back(conn, token, &self::token(conn)?)? {
+    if !reaches_back(conn, token, &self::token(conn)?)?
+        || token.number < names::meant_since(conn, collection)?
+    {
         return Ok(Changes::Resynchronise);
     }
     let mut all = Vec::new();
@@ -288,6 +291,49 @@ mod tests {
         trim(now_ms() + KEPT_MS + 60_000);
         assert_eq!(contacts.trash().unwrap().len(), 0);
         assert!(contacts.restore("b").is_err());
+        assert!(store.check().unwrap().is_clean());
+    }
+
+    /// A removed collection is forgotten after its last record; its number is not given again.
+    #[test]
+    fn removed_collections_are_forgotten_with_their_records() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = crate::Store::open(dir.path().join("s.etui")).unwrap();
+        let card = crate::contacts::Card::parse("BEGIN:VCARD\nFN:A\nEND:VCARD\n").unwrap();
+        let contacts = store.contacts().unwrap();
+        for name in ["Empty", "Full"] {
+            store.create_address_book(name).unwrap();
+        }
+        let full = store.address_book("Full").unwrap();
+        let number = full.id();
+        full.save(&card).unwrap();
+        store.remove_address_book("Empty").unwrap();
+        store.remove_address_book("Full").unwrap();
+        // The latest change stays.
+        contacts.save(&card).unwrap();
+        contacts.remove(&card.identity()).unwrap();
+        store.merge_index().unwrap();
+        let trim = |at| {
+            let trim = |conn: &Connection| trim(conn, at, latest(conn)?, 1);
+            store.engine.write(trim).unwrap();
+        };
+
+        trim(now_ms() + KEPT_MS - 60_000);
+        for (name, records) in [("Empty", 0), ("Full", 1)] {
+            assert_eq!(store.restore_address_book(name).unwrap(), records);
+            store.remove_address_book(name).unwrap();
+        }
+        contacts.restore(&card.identity()).unwrap();
+        store.merge_index().unwrap();
+        trim(now_ms() + KEPT_MS + 60_000);
+        assert!(store.restore_address_book("Empty").is_err());
+        assert_eq!(
+            store.restore_address_book("Full").unwrap(),
+            0,
+            "carries the numbers"
+        );
+        store.remove_address_book("Full").unwrap();
+        assert!(store.create_address_book("New").unwrap().id() > number);
         assert!(store.check().unwrap().is_clean());
     }
 

@@ -4,7 +4,7 @@
 //! can be brought back: a number that was given anew would have handles, views and date books of the
 //! one before look at the other.
 
-use rusqlite::Connection;
+use rusqlite::{Connection, OptionalExtension};
 
 use super::{Kind, changes, now_ms};
 use crate::error::{Error, Result};
@@ -91,8 +91,8 @@ pub(crate) fn expect(conn: &Connection, kind: Kind, named: &Named) -> Result<()>
 pub(crate) fn create(conn: &Connection, kind: Kind, name: &str) -> Result<Named> {
     fit(kind, name)?;
     let made = conn.execute(
-        "INSERT OR IGNORE INTO collection (kind, name) VALUES (?1, ?2)",
-        (kind.stored(), name),
+        "INSERT OR IGNORE INTO collection (kind, name, since) VALUES (?1, ?2, ?3)",
+        (kind.stored(), name, changes::latest(conn)?),
     )?;
     free(kind, name, made)?;
     Ok(Named {
@@ -195,6 +195,24 @@ pub(crate) fn restore(conn: &Connection, kind: Kind, name: &str) -> Result<Remov
         id: found.id,
         at: *at,
     })
+}
+
+/// From now on this one is meant where another one may have been, by its name or by none.
+pub(crate) fn meant_anew(conn: &Connection, id: i64) -> Result<()> {
+    conn.execute(
+        "UPDATE collection SET since = ?2 WHERE id = ?1",
+        (id, changes::latest(conn)?),
+    )?;
+    Ok(())
+}
+
+/// The number of the latest change when it began to be meant.
+pub(crate) fn meant_since(conn: &Connection, id: i64) -> Result<i64> {
+    let since = conn
+        .prepare_cached("SELECT since FROM collection WHERE id = ?1")?
+        .query_row([id], |r| r.get(0))
+        .optional()?;
+    Ok(since.unwrap_or_default())
 }
 
 /// Forgets those that were removed long ago and have no records any more. The latest one stays: it

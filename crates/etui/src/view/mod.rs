@@ -12,7 +12,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::collection::{ChangeKind, Collection, Page, Reader, RecordId, Token, changes};
+use crate::collection::{ChangeKind, Collection, Page, Reader, RecordId, Token, changes, names};
 use crate::error::{Error, Result};
 use crate::filter::{Filter, Matcher};
 use crate::notify::{Interest, Subscription};
@@ -95,6 +95,13 @@ pub struct View<'s, R: Listed> {
     subscription: Arc<Subscription>,
 }
 
+/// The token of no store.
+const NOWHERE: Token = Token {
+    store: 0,
+    incarnation: 0,
+    number: 0,
+};
+
 struct ByKeys(Arc<Matcher>);
 
 impl Interest for ByKeys {
@@ -109,12 +116,7 @@ impl<'s, R: Listed> Collection<'s, R> {
     /// # Errors
     /// Whatever reading, or starting a thread, reports.
     pub fn view(&self, filter: &Filter<R::Field>) -> Result<View<'s, R>> {
-        let nowhere = Token {
-            store: 0,
-            incarnation: 0,
-            number: 0,
-        };
-        let view = self.view_since(filter, nowhere)?;
+        let view = self.view_from(filter, NOWHERE)?;
         let reading = view.subscription.begin();
         let now = self.store().token()?;
         reading.finish(now);
@@ -122,11 +124,22 @@ impl<'s, R: Listed> Collection<'s, R> {
     }
 
     /// Follows what `filter` means, from the moment of `token` on: a token of the store's, or the
-    /// last one of a view before ([`View::token`]).
+    /// last one of a view before ([`View::token`]). If this collection was made, brought back or
+    /// became the default one since, it begins with [`ViewChanges::Reset`].
     ///
     /// # Errors
     /// Whatever reading, or starting a thread, reports.
     pub fn view_since(&self, filter: &Filter<R::Field>, token: Token) -> Result<View<'s, R>> {
+        let since = self
+            .store()
+            .engine
+            .read(|conn| names::meant_since(conn, self.id()))?;
+        // Who kept it may have followed another collection, which was meant then.
+        let from = if token.number < since { NOWHERE } else { token };
+        self.view_from(filter, from)
+    }
+
+    fn view_from(&self, filter: &Filter<R::Field>, token: Token) -> Result<View<'s, R>> {
         self.store().ensure_order()?;
         let matcher = Arc::new(Matcher::new(filter, self.store().region()));
         let interest = Box::new(ByKeys(Arc::clone(&matcher)));

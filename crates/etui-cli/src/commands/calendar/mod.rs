@@ -49,7 +49,7 @@ ID is the number in the first column of lists, or a UID.";
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, arg_required_else_help = true)]
 pub struct Args {
-    /// The calendar [default: the first one; for agenda, list, find, freebusy and alarms: all of them]
+    /// The calendar [default: the first one; for agenda, list, find, show, freebusy and alarms: all]
     #[arg(
         long,
         global = true,

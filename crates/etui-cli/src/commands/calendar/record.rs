@@ -15,7 +15,7 @@ use crate::commands::records::change::line_without_colon;
 use crate::commands::records::{Spoken, is_known, resolve};
 use crate::errors::{Failure, Result};
 use crate::output::json::calendar::{CalendarObject, CalendarSummaryObject};
-use crate::output::{Out, Table};
+use crate::output::{Out, Table, one_line, shown};
 use crate::times::{iso, short};
 
 impl Spoken for Record {
@@ -229,17 +229,40 @@ pub fn read(calendar: &Calendar<'_>, id: &str) -> Result<(Stored<Record>, Record
         .ok_or_else(|| Failure::NotFound(format!("entry {id} was removed meanwhile")))
 }
 
-/// The calendar of this name, or else the one that knows the first of these, or the first.
+/// The calendar of this name, or else the one that knows the first of these, or the first. Lists
+/// show several together; what is in several cannot be meant at once.
 pub fn holding<'s>(store: &'s Store, name: Option<&str>, ids: &[String]) -> Result<Calendar<'s>> {
-    if let (None, Some(id)) = (name, ids.first()) {
-        for name in store.calendars()? {
-            let calendar = store.calendar_named(&name)?;
-            if is_known(&calendar, id)? {
-                return Ok(calendar);
-            }
+    let (None, Some((first, others))) = (name, ids.split_first()) else {
+        return calendar(store, name);
+    };
+    let Some(holding) = knowing(store, first)? else {
+        return calendar(store, name);
+    };
+    for id in others {
+        if !is_known(&holding, id)?
+            && let Some(other) = knowing(store, id)?
+        {
+            return Err(Failure::usage(format!(
+                "{} is in {}, and {} in {}; name those of one calendar at a time",
+                shown(first),
+                one_line(holding.name()),
+                shown(id),
+                one_line(other.name())
+            )));
         }
     }
-    calendar(store, name)
+    Ok(holding)
+}
+
+/// The first calendar that knows this number or UID.
+fn knowing<'s>(store: &'s Store, id: &str) -> Result<Option<Calendar<'s>>> {
+    for name in store.calendars()? {
+        let calendar = store.calendar_named(&name)?;
+        if is_known(&calendar, id)? {
+            return Ok(Some(calendar));
+        }
+    }
+    Ok(None)
 }
 
 /// When a record's main component is, for a line about it.

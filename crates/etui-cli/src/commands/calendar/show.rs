@@ -8,9 +8,9 @@ use etui::collection::Stored;
 
 use super::record::{holding, read};
 use super::when::here;
-use crate::app::App;
+use crate::app::{App, all_in};
 use crate::commands::records::described::Described;
-use crate::commands::records::find::meant;
+use crate::commands::records::find::{known, the_one};
 use crate::commands::records::{Spoken, named};
 use crate::errors::Result;
 use crate::output::json::calendar::{RecordObject, status};
@@ -26,7 +26,8 @@ Examples:
   etui calendar show 17 --zone America/New_York
 
 Times are shown as they are written, and by the clock here (or in --zone) where that differs.
-When several fit they are listed, and the exit code is 2.";
+All calendars are looked at, or the one of --calendar. When several entries fit they are listed, and
+the exit code is 2.";
 
 /// Years ahead in which the next time of an entry is looked for.
 const YEARS_AHEAD: i64 = 10;
@@ -49,8 +50,18 @@ pub struct Args {
 pub fn run(app: &mut App, name: Option<&str>, args: &Args) -> Result<()> {
     let here = here(&app.out);
     let store = app.open_to_read()?;
-    let calendar = holding(&store, name, &args.which)?;
-    let all = meant(&mut app.out, &calendar, &args.which)?;
+    let mut calendar = holding(&store, name, &args.which)?;
+    let all = match known(&calendar, &args.which)? {
+        Some(all) => all,
+        None => {
+            let snapshot = store.snapshot()?;
+            let asked = all_in::<Record>(name, &snapshot)?;
+            let (of, one) = the_one(&mut app.out, &asked, &args.which)?;
+            let name = asked.get(of).map(|(name, _)| name.as_str());
+            calendar = store.collection(name)?;
+            calendar.by_id(one)?.into_iter().collect()
+        }
+    };
     if args.ics {
         return all
             .iter()

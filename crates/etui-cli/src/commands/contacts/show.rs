@@ -4,7 +4,7 @@ use etui::contacts::{Card, Contact, Photo, Typed};
 
 use crate::app::App;
 use crate::commands::records::described::Described;
-use crate::commands::records::find::meant;
+use crate::commands::records::find::{known, the_one};
 use crate::errors::Result;
 use crate::output::json::{ContactObject, date};
 use crate::output::{Out, size};
@@ -34,7 +34,16 @@ pub struct Args {
 pub fn run(app: &mut App, args: &Args) -> Result<()> {
     let store = app.open_to_read()?;
     let book = app.book(&store)?;
-    let contacts = meant(&mut app.out, &book, &args.which)?;
+    let contacts = match known(&book, &args.which)? {
+        Some(contacts) => contacts,
+        None => {
+            let snapshot = store.snapshot()?;
+            let reader = snapshot.collection::<Card>(app.book_name())?;
+            let asked = [(String::new(), reader)];
+            let (_, one) = the_one(&mut app.out, &asked, &args.which)?;
+            book.by_id(one)?.into_iter().collect()
+        }
+    };
     for (i, contact) in contacts.iter().enumerate() {
         if args.vcard {
             app.out.bytes(&contact.text)?;

@@ -1,14 +1,15 @@
 //! Which records a filter means: listed, counted, or how they are found.
 
+use etui::RecordId;
 use etui::collection::{Collection, Reader, Stored};
 use etui::filter::Filter;
-use etui::query::{Columns, Query};
+use etui::query::{Across, Columns, Query, across};
 
 use super::query::{Asked, QueryArgs};
 use super::{Spoken, filter, headings, lookup, number, resolve};
 use crate::app::App;
 use crate::errors::{Failure, Result};
-use crate::output::json::{CountObject, EntryObject, PlanObject};
+use crate::output::json::{CountObject, EntryObject, Holder, PlanObject};
 use crate::output::{Out, Table, count, one_line};
 
 /// Whom to find, and what to tell of them.
@@ -46,10 +47,12 @@ pub fn find<R: Spoken>(app: &mut App, asked: &Asked<'_, R>, args: &FindArgs<R>) 
         };
     }
     if args.explain {
+        let query = args.query.of_each(query, asked.len(), app.out.terminal);
         return asked.iter().try_for_each(|(name, reader)| {
             let plan = reader.explain(&query)?;
             if app.out.json {
-                return app.out.object(&PlanObject::of(&plan, R::KIND));
+                let holder = R::HOLDER_FIELD.map(|field| Holder(field, name));
+                return app.out.object(&PlanObject::of(&plan, R::KIND, holder));
             }
             if asked.len() > 1 {
                 app.out.line(format!("{}:", one_line(name)))?;
@@ -89,40 +92,42 @@ pub fn how_many<R: Spoken>(all: &Reader<'_, R>, filter: &Filter<R::Field>) -> Re
     })
 }
 
-/// The records with these numbers or UIDs, or the one that they mean as a filter.
-pub fn meant<R: Spoken>(
-    out: &mut Out,
+/// The records with these numbers or UIDs; `None`: the words are a filter.
+pub fn known<R: Spoken>(
     all: &Collection<'_, R>,
     which: &[String],
-) -> Result<Vec<Stored<R>>> {
+) -> Result<Option<Vec<Stored<R>>>> {
     if which.iter().all(|w| number(w).is_some()) {
-        return which.iter().map(|w| resolve(all, w)).collect();
+        let found: Result<_> = which.iter().map(|w| resolve(all, w)).collect();
+        return found.map(Some);
     }
-    let known = which.iter().map(|w| lookup(all, w));
-    if let Some(known) = known.collect::<Result<Option<Vec<_>>>>()? {
-        return Ok(known);
-    }
-    let one = the_one(out, all, which)?;
-    Ok(all.by_id(one)?.into_iter().collect())
+    which.iter().map(|w| lookup(all, w)).collect()
 }
 
-/// The number of the one record that the words mean as a filter; several are listed.
-fn the_one<R: Spoken>(
+/// The one record that the words mean as a filter, and which of the collections has it; several
+/// are listed.
+pub fn the_one<R: Spoken>(
     out: &mut Out,
-    all: &Collection<'_, R>,
+    asked: &Asked<'_, R>,
     words: &[String],
-) -> Result<etui::RecordId> {
+) -> Result<(usize, RecordId)> {
     const SHOWN: usize = 20;
-    let found = all.find(&filter::<R>(words)?)?;
-    match found.as_slice() {
-        [] => Err(nothing_found::<R>(words)),
-        [one] => Ok(one.id),
-        several => {
-            let shown = &several[..several.len().min(SHOWN)];
+    let query = Query::new(filter::<R>(words)?);
+    let Across { rows, of } = across(asked.iter().map(|(_, reader)| reader), &query)?;
+    match (rows.ids(), of.as_slice()) {
+        ([], _) => Err(nothing_found::<R>(words)),
+        ([one], [of]) => Ok((*of, *one)),
+        (several, _) => {
             if !out.json {
                 let mut table = Table::new(&headings::<R>());
-                for entry in shown {
-                    R::row(entry.id, &entry.summary, &mut table, out);
+                if asked.len() > 1 {
+                    table.column(R::HOLDER_HEADINGS.last().unwrap_or(&""));
+                }
+                for (row, &of) in rows.iter().zip(&of).take(SHOWN) {
+                    R::row(row.id(), &R::summary_of(&row), &mut table, out);
+                    if asked.len() > 1 {
+                        table.cell(asked.get(of).map_or("", |(name, _)| name));
+                    }
                 }
                 table.write(out)?;
             }

@@ -2,6 +2,8 @@
 
 use std::marker::PhantomData;
 
+use etui::Error;
+
 use super::Spoken;
 use crate::app::App;
 use crate::errors::{Failure, Result};
@@ -98,6 +100,13 @@ fn rename<R: Spoken>(app: &mut App, old: &str, new: &str) -> Result<()> {
 fn remove<R: Spoken>(app: &mut App, name: &str, without_asking: bool) -> Result<()> {
     let store = app.open_to_write()?;
     let inside = store.collection::<R>(Some(name))?.count()?;
+    if store.collections::<R>()?.len() == 1 {
+        // Nobody is asked, or told of --yes, for what cannot be.
+        return Err(Failure::Library(Error::LastCollection {
+            kind: R::KIND,
+            name: name.to_owned(),
+        }));
+    }
     if inside > 0 && !without_asking {
         let what = format!(
             "{} {} is not empty: {}",
@@ -132,7 +141,19 @@ fn remove<R: Spoken>(app: &mut App, name: &str, without_asking: bool) -> Result<
 
 fn restore<R: Spoken>(app: &mut App, name: &str) -> Result<()> {
     let store = app.open_to_write()?;
-    let records = store.restore_collection::<R>(name)?;
+    let restored = store.restore_collection::<R>(name);
+    if let Err(Error::CollectionExists { .. }) = restored {
+        return Err(Failure::Exists(format!(
+            "{} named \"{}\" exists already; give that one another name first: \
+             etui {} {} --rename {} NAME",
+            R::KIND.one(),
+            one_line(name),
+            R::COMMAND,
+            R::HOLDERS,
+            quoted(name)
+        )));
+    }
+    let records = restored?;
     store.close()?;
     if app.out.json {
         return app.out.object(&R::holder(name, records));

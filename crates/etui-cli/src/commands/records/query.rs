@@ -158,10 +158,8 @@ impl<R: Spoken> QueryArgs<R> {
     /// The query of those that `filter` means.
     pub fn query(&self, filter: Filter<R::Field>, terminal: bool) -> Result<Query<R::Column>> {
         let mut query = Query::new(filter).sort(self.sort).offset(self.at);
-        match (self.limit, self.all || !terminal) {
-            (Some(limit), _) => query = query.limit(limit),
-            (None, true) => {}
-            (None, false) => query = query.limit(SCREENFUL),
+        if let Some(limit) = self.shown(terminal) {
+            query = query.limit(limit);
         }
         if let Some(after) = &self.after {
             if self.sort == Sort::Found {
@@ -179,6 +177,26 @@ impl<R: Spoken> QueryArgs<R> {
             query = query.columns(columns.collect::<Columns<_>>());
         }
         Ok(query)
+    }
+
+    /// What each of so many collections is asked for the answer of all together.
+    pub fn of_each(
+        &self,
+        query: Query<R::Column>,
+        collections: usize,
+        terminal: bool,
+    ) -> Query<R::Column> {
+        match (collections, self.shown(terminal)) {
+            (0 | 1, _) => query,
+            (_, Some(limit)) => query.offset(0).limit(self.at.saturating_add(limit)),
+            (_, None) => query.offset(0),
+        }
+    }
+
+    /// How many are shown at the most.
+    fn shown(&self, terminal: bool) -> Option<u64> {
+        let screenful = (terminal && !self.all).then_some(SCREENFUL);
+        self.limit.or(screenful)
     }
 
     /// Whether the answer is the records' texts and nothing else.

@@ -127,11 +127,14 @@ pub struct PlanObject<'a> {
     passed: u64,
     /// Contacts in the answer.
     rows: u64,
+    /// The collection, where several are asked together.
+    #[serde(flatten)]
+    holder: Option<Holder<'a>>,
 }
 
 impl<'a> PlanObject<'a> {
     /// The object for a plan over a collection of this kind.
-    pub fn of(plan: &'a Plan, kind: Kind) -> Self {
+    pub fn of(plan: &'a Plan, kind: Kind, holder: Option<Holder<'a>>) -> Self {
         Self {
             filter: &plan.filter,
             way: match plan.way {
@@ -149,6 +152,7 @@ impl<'a> PlanObject<'a> {
             compared: plan.compared,
             passed: plan.passed,
             rows: plan.rows,
+            holder,
         }
     }
 }

@@ -55,11 +55,13 @@ ALTER TABLE collection RENAME TO collection_before;
 
 --   kind     'contacts', 'calendar'
 --   removed  when it was removed (Unix ms); 0: it was not
+--   since    number of the latest change when it was made, brought back, or became the default one
 CREATE TABLE collection (
     id      INTEGER PRIMARY KEY,
     kind    TEXT NOT NULL,
     name    TEXT NOT NULL,
     removed INTEGER NOT NULL DEFAULT 0,
+    since   INTEGER NOT NULL DEFAULT 0,
     UNIQUE (kind, name, removed)
 ) STRICT;
 
