@@ -9,9 +9,9 @@ mod support;
 use std::ops::Range;
 
 use etui::Store;
-use etui::calendar::time::{Date, Timestamp, Zone};
+use etui::calendar::time::{Date, DateTime, Timestamp, Zone};
 use etui::calendar::zones::Zones;
-use etui::calendar::{Calendar, Record};
+use etui::calendar::{Busy, Calendar, Occurrence, Record, Status};
 use etui_testkit::rng::SplitMix64;
 
 use support::calendar::{naive, told};
@@ -112,6 +112,35 @@ fn more_go_on_for_ever_than_are_kept() {
 }
 
 #[test]
+fn the_first_of_a_range_are_the_first_of_all() {
+    let (_dir, path) = directory();
+    let store = Store::open(&path).unwrap();
+    // One is moved to where another begins, and ends before that; and two days that are one, as one
+    // of them is left out.
+    let moved = "BEGIN:VEVENT\r\nUID:1\r\nDTSTART:20260105T090000Z\r\nDURATION:PT2H\r\n\
+                 RRULE:FREQ=DAILY\r\nEND:VEVENT\r\n\
+                 BEGIN:VEVENT\r\nUID:1\r\nRECURRENCE-ID:20260107T090000Z\r\n\
+                 DTSTART:20260106T090000Z\r\nDURATION:PT1H\r\nEND:VEVENT\r\n";
+    let days = "BEGIN:VEVENT\r\nUID:1\r\nDTSTART;VALUE=DATE:20111201\r\n\
+                RRULE:FREQ=DAILY\r\nEND:VEVENT\r\n";
+    for (text, viewer, day) in [
+        (moved, "UTC", FIRST_DAY + 3),
+        (days, "Pacific/Apia", 15_335),
+    ] {
+        let calendar = store.create_calendar(viewer).unwrap();
+        let record = Record::parse(text.to_owned(), &Zones::new()).unwrap();
+        calendar.save(&record).unwrap();
+        let viewer = Zone::named(viewer).unwrap();
+        let all = told(&calendar.between(week(day), &viewer).unwrap());
+        assert!(all.len() > 5);
+        for limit in 0..=all.len() {
+            let first = calendar.between_at_most(week(day), &viewer, limit);
+            assert_eq!(told(&first.unwrap()), all[..limit], "{viewer:?} {limit}");
+        }
+    }
+}
+
+#[test]
 fn what_another_program_repairs_is_seen() {
     let (_dir, path) = directory();
     let store = Store::open(&path).unwrap();
@@ -143,4 +172,179 @@ fn what_has_only_exceptions_never_happens() {
         .save(&Record::parse(text, &Zones::new()).unwrap())
         .unwrap();
     agrees(&calendar, FIRST_DAY);
+}
+
+/// A line of a time: of a day, floating, in a zone or UTC.
+fn line(name: &str, kind: u32, seconds: i64) -> String {
+    let time = DateTime::from_seconds(seconds);
+    match kind {
+        0 => format!("{name};VALUE=DATE:{}\r\n", time.date()),
+        1 => format!("{name}:{time}\r\n"),
+        2 => format!("{name}:{time}Z\r\n"),
+        3 => format!("{name};TZID=America/Havana:{time}\r\n"),
+        _ => format!("{name};TZID=Europe/Berlin:{time}\r\n"),
+    }
+}
+
+/// Something that recurs, with changes and what takes no time or may.
+fn anything(rng: &mut SplitMix64, uid: &str) -> String {
+    // Hours without a break, but for what changes them.
+    let unbroken = rng.chance(300);
+    let kind = if unbroken { 2 } else { rng.below(5) };
+    let start =
+        (FIRST_DAY + 75 + i64::from(rng.below(15))) * DAY + i64::from(rng.below(48)) * 1_800;
+    let more = |rng: &mut SplitMix64| {
+        let mut lines = format!("SUMMARY:{}\r\n", rng.below(1_000));
+        lines += rng.pick(&[
+            "",
+            "",
+            "STATUS:TENTATIVE\r\n",
+            "STATUS:CANCELLED\r\n",
+            "STATUS:CONFIRMED\r\n",
+        ]);
+        lines += rng.pick(&["", "", "", "TRANSP:TRANSPARENT\r\n"]);
+        let length = rng.pick(&[
+            "PT0S", "PT30M", "PT1H", "PT7H", "P1D", "P1DT1H", "P9D", "P40D",
+        ]);
+        match rng.below(8) {
+            _ if unbroken => lines += "DURATION:PT1H\r\n",
+            0 => {}
+            1 => lines += "DURATION:-PT1H\r\n",
+            _ => lines += &format!("DURATION:{length}\r\n"),
+        }
+        lines
+    };
+    let rule = rng.pick(&[
+        "DAILY",
+        "DAILY;INTERVAL=3;COUNT=9",
+        "WEEKLY;BYDAY=MO,WE,SU",
+        "MONTHLY;BYDAY=-1SU",
+        "HOURLY",
+        "HOURLY;INTERVAL=7;COUNT=30",
+        "MINUTELY;INTERVAL=90",
+        "DAILY;UNTIL=20260329",
+        "HOURLY;UNTIL=20260329T010000Z",
+    ]);
+    let rule = match rule {
+        _ if unbroken => rng.pick(&["HOURLY", "HOURLY;COUNT=300", "MINUTELY;INTERVAL=60"]),
+        rule if rule.ends_with('Z') && kind < 2 => &rule[..rule.len() - 1],
+        rule => rule,
+    };
+    let type_of = if rng.chance(100) { "VTODO" } else { "VEVENT" };
+    let mut text = format!(
+        "BEGIN:{type_of}\r\nUID:{uid}\r\n{}",
+        line("DTSTART", kind, start)
+    );
+    text += &more(rng);
+    text += &format!("RRULE:FREQ={rule}\r\n");
+    let near = |rng: &mut SplitMix64| start + i64::from(rng.below(12)) * DAY;
+    let changed = rng.chance(500);
+    if changed && rng.chance(500) {
+        let at = near(rng);
+        let kind = if rng.chance(300) { 0 } else { kind };
+        text += &line("EXDATE", kind, at);
+    }
+    text += &format!("END:{type_of}\r\n");
+    for _ in 0..if changed { rng.below(3) } else { 0 } {
+        let at = near(rng);
+        text += &format!("BEGIN:{type_of}\r\nUID:{uid}\r\n");
+        text += &line("RECURRENCE-ID", kind, at);
+        let moved = at + (i64::from(rng.below(5)) - 2) * 43_200;
+        text += &line("DTSTART", kind, moved);
+        text += &more(rng);
+        text += &format!("END:{type_of}\r\n");
+    }
+    text
+}
+
+/// When time is taken, told for each time between two at which that may change.
+fn naive_busy(all: &[Occurrence], range: &Range<Timestamp>) -> Vec<Busy> {
+    let within = |at: Timestamp| at.max(range.start).min(range.end);
+    let mut edges = vec![range.start, range.end];
+    edges.extend(
+        all.iter()
+            .flat_map(|o| [within(o.during.start), within(o.during.end)]),
+    );
+    edges.sort();
+    edges.dedup();
+    let mut busy: Vec<Busy> = Vec::new();
+    for edges in edges.windows(2) {
+        let during = edges[0]..edges[1];
+        let taken = all
+            .iter()
+            .filter(|o| o.is_busy() && o.during.start < during.end && o.during.end > during.start);
+        let mut tentative = None;
+        for o in taken {
+            let is_tentative = o.status == Some(Status::Tentative);
+            tentative = Some(is_tentative && tentative != Some(false));
+        }
+        let Some(tentative) = tentative else {
+            continue;
+        };
+        match busy.last_mut() {
+            Some(last) if last.during.end == during.start && last.tentative == tentative => {
+                last.during.end = during.end;
+            }
+            _ => busy.push(Busy { during, tentative }),
+        }
+    }
+    busy
+}
+
+#[test]
+fn ranges_of_anything_tell_what_each_record_says() {
+    let (_dir, path) = directory();
+    let store = Store::open(&path).unwrap();
+    let mut rng = SplitMix64::new(5);
+    let (mut found, mut taken) = (0, 0);
+    for n in 0..40 {
+        let calendar = store.create_calendar(&n.to_string()).unwrap();
+        let texts: Vec<String> = (0..1 + rng.below(4))
+            .map(|n| anything(&mut rng, &n.to_string()))
+            .collect();
+        let read = |text: &String| Record::parse(text.clone(), &Zones::new()).unwrap();
+        let records: Vec<Record> = texts.iter().map(read).collect();
+        calendar.save_many(&records).unwrap();
+        for _ in 0..15 {
+            let viewer = rng.pick(&[
+                "UTC",
+                "Europe/Berlin",
+                "America/Havana",
+                "Pacific/Kiritimati",
+            ]);
+            let viewer = Zone::named(viewer).unwrap();
+            let from = (FIRST_DAY + 70 + i64::from(rng.below(40))) * DAY;
+            let from = Timestamp::from_seconds(from + i64::from(rng.below(48)) * 1_800);
+            let length = if rng.chance(200) {
+                1
+            } else {
+                i64::from(rng.below(200)) * 1_800
+            };
+            let range = from..from.plus_seconds(length);
+            let all = calendar.between(range.clone(), &viewer).unwrap();
+            let naive = naive(&calendar, &range, &viewer);
+            let mut sorted = naive.clone();
+            sorted.sort();
+            let mut seen = told(&all);
+            seen.sort();
+            assert_eq!(seen, sorted, "{range:?} {viewer:?}");
+            for limit in [1, 2, 5, rng.below(100) as usize] {
+                let first = calendar.between_at_most(range.clone(), &viewer, limit);
+                assert_eq!(
+                    first.unwrap(),
+                    all[..limit.min(all.len())],
+                    "{range:?} {limit}"
+                );
+            }
+            let busy = calendar.free_busy(range.clone(), &viewer).unwrap();
+            assert_eq!(
+                busy,
+                naive_busy(&all, &range),
+                "{range:?} {viewer:?} {texts:#?}"
+            );
+            found += all.len();
+            taken += busy.len();
+        }
+    }
+    assert!(found > 2_000 && taken > 200, "{found} {taken}");
 }

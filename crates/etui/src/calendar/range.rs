@@ -100,7 +100,8 @@ impl Calendar<'_> {
 impl Reader<'_, Record> {
     /// What happens in `range`, by when it starts: also what began before and lasts into it. What
     /// has no length counts where it starts (RFC 4791 §9.9). Days and floating times are where
-    /// they are in the zone `viewer`.
+    /// they are in the zone `viewer`. Of what starts together, what ends first comes first; what
+    /// also ends together is in the order of the records' numbers, then of their components.
     ///
     /// A rule that fires every second has as many occurrences as the range has seconds; to bound
     /// them, ask for so many at the most.
@@ -111,7 +112,7 @@ impl Reader<'_, Record> {
         self.between_at_most(range, viewer, usize::MAX)
     }
 
-    /// The first `limit` of what happens in `range`.
+    /// The first `limit` of what happens in `range`, in the order of [`between`](Self::between).
     ///
     /// # Errors
     /// Whatever reading reports.
@@ -271,8 +272,14 @@ fn series_of(
     limit: usize,
     found: &mut Vec<Occurrence>,
 ) {
-    let mut left = limit;
+    let (mut left, mut latest) = (limit, Timestamp::MIN);
     known.series.each(window, |instance| {
+        // Of those that begin at one time a later one may end first.
+        if left == 0 && instance.during.start > latest {
+            return ControlFlow::Break(());
+        }
+        latest = instance.during.start;
+        left = left.saturating_sub(1);
         if let Some(component) = known.components.get(instance.component) {
             found.push(Occurrence {
                 record: RecordId(record),
@@ -288,11 +295,7 @@ fn series_of(
                 transparent: component.transparent,
             });
         }
-        left -= 1;
-        match left {
-            0 => ControlFlow::Break(()),
-            _ => ControlFlow::Continue(()),
-        }
+        ControlFlow::Continue(())
     });
 }
 

@@ -10,7 +10,7 @@ use super::order::{InOrder, Placed};
 use super::plan::Plan;
 use super::timing::{Length, SLACK, Timing};
 use super::walk::Walk;
-use crate::calendar::time::{DateTime, Time, Timestamp, Value, Zone};
+use crate::calendar::time::{DateTime, Resolved, Time, Timestamp, Value, Zone};
 
 /// Steps that a leap costs about as much as.
 const STEPS: usize = 8;
@@ -253,7 +253,15 @@ impl Main {
             // Changes of the clock move what is next to each other apart, by less than this; and
             // where that ends is theirs to say.
             let is_long = length.saturating_sub(2 * SLACK) >= step;
-            let start = self.start.at(zone).seconds();
+            let wall = self.start.wall();
+            let Resolved { mut at, skipped } = zone.resolve(wall);
+            if skipped {
+                // What follows a gap may come before what is in it.
+                let next = |n| zone.resolve(wall.plus_seconds(n * step));
+                let behind = (1..=SLACK / step).map(next).find(|next| !next.skipped);
+                at = behind.map_or(at, |next| next.at.min(at));
+            }
+            let start = at.seconds();
             return (is_long && rule.plan.is_endless()).then_some(start..i64::MAX);
         }
         if length < step {
@@ -264,7 +272,8 @@ impl Main {
             (false, until) => {
                 let last = rule.plan.last()?.seconds();
                 let last = until.map_or(last, |(until, _)| last.min(until.seconds()));
-                let steps = last.checked_sub(first.wall)?.div_euclid(step);
+                // The start is an instance, also behind `UNTIL`.
+                let steps = last.checked_sub(first.wall)?.max(0).div_euclid(step);
                 first.wall + steps * step + length
             }
         };

@@ -34,6 +34,8 @@
 
 mod clock;
 mod days;
+#[cfg(test)]
+mod differ;
 mod ids;
 mod order;
 mod parse;

@@ -42,7 +42,7 @@ struct Month {
 }
 
 /// What alone makes the instances of a series in a window.
-struct Alone<'s> {
+pub(super) struct Alone<'s> {
     main: &'s Main,
     plan: &'s Plan,
     /// The instant behind which it makes none.
@@ -98,7 +98,7 @@ impl<'v> Window<'v> {
         }
     }
 
-    fn near(&mut self, zone: &Zone) -> Option<Near> {
+    pub(super) fn near(&mut self, zone: &Zone) -> Option<Near> {
         if let Some((_, near)) = self.zones.iter().find(|(known, _)| known.is(zone)) {
             return *near;
         }
@@ -163,7 +163,7 @@ impl Series {
 
     /// What makes its instances in a window, if that is one rule of days at one time of day, which
     /// the clocks do not skip there.
-    fn in_window(&self, window: &mut Window<'_>) -> Option<Alone<'_>> {
+    pub(super) fn in_window(&self, window: &mut Window<'_>) -> Option<Alone<'_>> {
         if window.months.is_empty() {
             return None;
         }
