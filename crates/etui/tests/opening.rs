@@ -1,0 +1,87 @@
+//! What opening does where the store is in use, or is not as it should be, and that it leaves
+//! nothing locked behind.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod support;
+
+use std::path::Path;
+use std::time::Duration;
+
+use etui::{Error, Options, Store};
+use rusqlite::Connection;
+use support::{directory, filled};
+
+fn hasty() -> Options {
+    let mut options = Options::default();
+    options.busy_timeout = Duration::from_millis(50);
+    options
+}
+
+/// Why it is neither opened to read nor to write.
+fn refused(path: &Path) -> Error {
+    let mut reading = hasty();
+    (reading.read_only, reading.create) = (true, false);
+    assert!(Store::open_with(path, &reading).is_err());
+    Store::open_with(path, &hasty()).err().unwrap()
+}
+
+/// Nobody else has it open or reads from it.
+fn is_left_alone(path: &Path) {
+    let conn = Connection::open(path).unwrap();
+    conn.busy_timeout(Duration::ZERO).unwrap();
+    conn.execute_batch("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT")
+        .unwrap();
+}
+
+#[test]
+fn a_store_that_another_program_has_to_itself_is_busy() {
+    let (_dir, path) = directory();
+    filled(&path, 3);
+    let other = Connection::open(&path).unwrap();
+    other
+        .execute_batch("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT")
+        .unwrap();
+    assert!(matches!(refused(&path), Error::Busy { .. }));
+    drop(other);
+    let store = Store::open_with(&path, &hasty()).unwrap();
+    assert_eq!(store.contacts().unwrap().count().unwrap(), 3);
+}
+
+#[test]
+fn a_store_of_a_newer_version_or_without_its_tables_is_refused_and_left_alone() {
+    let (_dir, path) = directory();
+    filled(&path, 3);
+    let change = |sql: &str| Connection::open(&path).unwrap().execute_batch(sql).unwrap();
+    change("PRAGMA user_version = 1000");
+    assert!(matches!(refused(&path), Error::Newer { found: 1000, .. }));
+    is_left_alone(&path);
+    change("PRAGMA user_version = 3; ALTER TABLE meta RENAME TO mate");
+    refused(&path);
+    is_left_alone(&path);
+    change("ALTER TABLE mate RENAME TO meta; PRAGMA application_id = 5");
+    assert!(matches!(refused(&path), Error::NotAStore { .. }));
+    is_left_alone(&path);
+    change("PRAGMA application_id = 0x65747569");
+    let store = Store::open_with(&path, &hasty()).unwrap();
+    assert_eq!(store.contacts().unwrap().count().unwrap(), 3);
+    store.close().unwrap();
+    is_left_alone(&path);
+}
+
+#[test]
+fn an_open_store_reads_what_others_save_and_keeps_no_state_of_its_opening() {
+    let (_dir, path) = directory();
+    filled(&path, 3);
+    let early = Store::open_with(&path, &hasty()).unwrap();
+    let other = Store::open_with(&path, &hasty()).unwrap();
+    let contacts = other.contacts().unwrap();
+    contacts.save(&support::card("new", "New")).unwrap();
+    assert_eq!(early.contacts().unwrap().count().unwrap(), 4);
+    // A reader that had kept its state would not let all of the log be finished and cut.
+    let plain = Connection::open(&path).unwrap();
+    let busy: i64 = plain
+        .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |r| r.get(0))
+        .unwrap();
+    assert_eq!(busy, 0);
+}
