@@ -120,7 +120,7 @@ impl Store {
         let zones = RefCell::default();
         let mut statement = conn.prepare(
             "SELECT r.id, r.uid, r.etag, r.removed IS NULL, r.text, r.keys, r.sort, \
-                        c.kind, r.summary, r.shared, r.collection, c.removed \
+                        c.kind, r.summary, r.shared, r.collection \
                  FROM record r LEFT JOIN collection c ON c.id = r.collection",
         )?;
         let mut rows = statement.query([])?;
@@ -139,7 +139,8 @@ impl Store {
             let text = blob(4)?.to_vec();
             let live: bool = row.get(3)?;
             let kind: Option<String> = row.get(7)?;
-            let kind = kind.as_deref().and_then(Kind::of_stored);
+            let kind = kind.as_deref().and_then(Kind::of_collection);
+            let (kind, is_gone) = (kind.map(|k| k.0), kind.is_some_and(|k| k.1 != 0));
             match (live, kind) {
                 (false, _) => report.removed += 1,
                 (true, Some(Kind::Calendar)) => report.entries += 1,
@@ -150,7 +151,7 @@ impl Store {
                 continue;
             };
             let what = kind.record();
-            if live && row.get::<_, i64>(11)? != 0 {
+            if live && is_gone {
                 report.add(format!(
                     "{what} {id} ({uid}) is not removed, but its {kind} is"
                 ));
@@ -249,7 +250,7 @@ impl Store {
             let mut named = conn.prepare(
                 "SELECT c.name, (SELECT coalesce(sum(count), 0) FROM list_span s \
                                  WHERE s.collection = c.id) \
-                 FROM collection c WHERE c.kind = ?1 AND c.removed = 0 ORDER BY c.id",
+                 FROM collection c WHERE c.kind = ?1 ORDER BY c.id",
             )?;
             let mut counted = |kind: Kind| -> Result<Vec<(String, u64)>> {
                 let all = named.query_map([kind.stored()], |r| {

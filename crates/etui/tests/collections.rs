@@ -326,7 +326,7 @@ fn a_live_record_in_a_removed_collection_is_told_of() {
     let work = store.create_address_book("Work").unwrap();
     work.save(&card("a", "A")).unwrap();
     let plain = rusqlite::Connection::open(&path).unwrap();
-    let hide = "UPDATE collection SET removed = 1 WHERE name = 'Work'";
+    let hide = "UPDATE collection SET kind = 'contacts removed 1' WHERE name = 'Work'";
     plain.execute(hide, []).unwrap();
     let report = store.check().unwrap();
     assert!(

@@ -58,8 +58,8 @@ pub(crate) fn all(
         for found in page {
             last = found.id;
             // What another program wrote and cannot be read sorts first.
-            let kind = found.kind.as_deref().and_then(Kind::of_stored);
-            let derived = match kind.map(|kind| derive(kind, found.text, found.shared)) {
+            let kind = found.kind.as_deref().and_then(Kind::of_collection);
+            let derived = match kind.map(|(kind, _)| derive(kind, found.text, found.shared)) {
                 Some(Ok(derived)) => derived,
                 _ => Derived::default(),
             };

@@ -11,6 +11,9 @@ use crate::error::Result;
 use crate::text::order::Order;
 use crate::text::phone::Region;
 
+/// What is behind the kind of a collection that was removed.
+const REMOVED: &str = " removed ";
+
 /// What a collection holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -30,11 +33,26 @@ impl Kind {
         }
     }
 
+    /// All of them.
+    pub(crate) const ALL: [Self; 2] = [Self::Contacts, Self::Calendar];
+
     /// The kind of this name in the schema.
     pub(crate) fn of_stored(name: &str) -> Option<Self> {
-        [Self::Contacts, Self::Calendar]
-            .into_iter()
-            .find(|k| k.stored() == name)
+        Self::ALL.into_iter().find(|k| k.stored() == name)
+    }
+
+    /// The same of a collection that was removed then (Unix ms); see [`super::names`].
+    pub(crate) fn stored_removed(self, at: i64) -> String {
+        format!("{}{REMOVED}{at}", self.stored())
+    }
+
+    /// What the row of a collection says: its kind, and when it was removed; 0: it was not.
+    pub(crate) fn of_collection(stored: &str) -> Option<(Self, i64)> {
+        if let Some(kind) = Self::of_stored(stored) {
+            return Some((kind, 0));
+        }
+        let (kind, at) = stored.split_once(REMOVED)?;
+        Some((Self::of_stored(kind)?, at.parse().ok()?))
     }
 
     /// The name of the collection of this kind that a new store has.

@@ -33,6 +33,9 @@ pub(crate) const ALARM_RULES: &str = "alarm_rules ";
 /// How often everything was derived anew, which no change tells of; read with what is said of
 /// alarms.
 pub(crate) const DERIVED_ANEW: &str = "alarm_derived_anew";
+/// With the number of a collection behind it: the number of the latest change when it was made,
+/// brought back, or became the default one.
+pub(crate) const MEANT_SINCE: &str = "meant_since ";
 /// Changes up to this number may be missing from `change`.
 pub(crate) const LOG_FLOOR: &str = "log_floor";
 
@@ -74,6 +77,12 @@ pub(crate) fn get<T: FromSql>(conn: &Connection, key: &str) -> Result<Option<T>>
 pub(crate) fn set(conn: &Connection, key: &str, value: impl ToSql) -> Result<()> {
     conn.prepare_cached("INSERT OR REPLACE INTO meta (key, value) VALUES (?1, ?2)")?
         .execute((key, value))?;
+    Ok(())
+}
+
+pub(crate) fn unset(conn: &Connection, key: &str) -> Result<()> {
+    conn.prepare_cached("DELETE FROM meta WHERE key = ?1")?
+        .execute([key])?;
     Ok(())
 }
 

@@ -2,11 +2,17 @@
 //!
 //! A collection that was removed keeps its row, and with it its number, for as long as its records
 //! can be brought back: a number that was given anew would have handles, views and date books of the
-//! one before look at the other.
+//! one before look at the other. It is of another kind then, so that its name is free, and whoever
+//! looks for one of its kind does not find it:
+//!
+//! ```text
+//! kind := contacts | calendar                       one that is there
+//!       | (contacts | calendar) " removed " at      one that was removed; at: when, in Unix ms
+//! ```
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 
-use super::{Kind, changes, now_ms};
+use super::{Kind, changes, meta, now_ms};
 use crate::error::{Error, Result};
 
 /// A collection of one kind.
@@ -39,16 +45,18 @@ pub(crate) fn look(conn: &Connection, kind: Kind) -> Result<(Vec<Named>, bool)> 
 fn each(conn: &Connection, kind: Kind, mut visit: impl FnMut(Named, i64)) -> Result<bool> {
     // There are few: to pass them all costs less than to plan anything else.
     let mut statement = conn.prepare_cached(
-        "SELECT id, name, kind, removed, EXISTS (SELECT 1 FROM inbox WHERE problem IS NULL) \
+        "SELECT id, name, kind, EXISTS (SELECT 1 FROM inbox WHERE problem IS NULL) \
          FROM collection NOT INDEXED",
     )?;
     let mut rows = statement.query([])?;
     let mut waits = false;
     while let Some(row) = rows.next()? {
-        waits = row.get(4)?;
-        if row.get_ref(2)?.as_str() == Ok(kind.stored()) {
+        waits = row.get(3)?;
+        if let Some((found, removed)) = Kind::of_collection(row.get_ref(2)?.as_str().unwrap_or(""))
+            && found == kind
+        {
             let (id, name) = (row.get(0)?, row.get(1)?);
-            visit(Named { id, name }, row.get(3)?);
+            visit(Named { id, name }, removed);
         }
     }
     Ok(waits)
@@ -75,8 +83,8 @@ pub(crate) fn of(all: Vec<Named>, kind: Kind, name: Option<&str>) -> Result<Name
 /// Sees to it that there is this one still: whoever has a handle of it need not know.
 pub(crate) fn expect(conn: &Connection, kind: Kind, named: &Named) -> Result<()> {
     let is_there = conn
-        .prepare_cached("SELECT 1 FROM collection WHERE id = ?1 AND removed = 0")?
-        .exists([named.id])?;
+        .prepare_cached("SELECT 1 FROM collection WHERE id = ?1 AND kind = ?2")?
+        .exists((named.id, kind.stored()))?;
     match is_there {
         true => Ok(()),
         false => Err(Error::NoCollection {
@@ -91,12 +99,14 @@ pub(crate) fn expect(conn: &Connection, kind: Kind, named: &Named) -> Result<()>
 pub(crate) fn create(conn: &Connection, kind: Kind, name: &str) -> Result<Named> {
     fit(kind, name)?;
     let made = conn.execute(
-        "INSERT OR IGNORE INTO collection (kind, name, since) VALUES (?1, ?2, ?3)",
-        (kind.stored(), name, changes::latest(conn)?),
+        "INSERT OR IGNORE INTO collection (kind, name) VALUES (?1, ?2)",
+        (kind.stored(), name),
     )?;
     free(kind, name, made)?;
+    let id = conn.last_insert_rowid();
+    meant_anew(conn, id)?;
     Ok(Named {
-        id: conn.last_insert_rowid(),
+        id,
         name: name.to_owned(),
     })
 }
@@ -156,14 +166,17 @@ pub(crate) fn remove(conn: &Connection, kind: Kind, name: &str) -> Result<Remove
             name: name.to_owned(),
         });
     }
-    let last: i64 = conn.query_row(
-        "SELECT max((SELECT max(removed) FROM collection), \
-                    (SELECT coalesce(max(removed), 0) FROM record WHERE collection = ?1))",
+    let mut last = conn.query_row(
+        "SELECT coalesce(max(removed), 0) FROM record WHERE collection = ?1",
         [id],
         |r| r.get(0),
     )?;
+    each(conn, kind, |_, removed| last = removed.max(last))?;
     let at = now_ms().max(last.saturating_add(1));
-    conn.execute("UPDATE collection SET removed = ?2 WHERE id = ?1", (id, at))?;
+    conn.execute(
+        "UPDATE collection SET kind = ?2 WHERE id = ?1",
+        (id, kind.stored_removed(at)),
+    )?;
     Ok(Removed { id, at })
 }
 
@@ -187,8 +200,8 @@ pub(crate) fn restore(conn: &Connection, kind: Kind, name: &str) -> Result<Remov
         });
     };
     let restored = conn.execute(
-        "UPDATE OR IGNORE collection SET removed = 0 WHERE id = ?1",
-        [found.id],
+        "UPDATE OR IGNORE collection SET kind = ?2 WHERE id = ?1",
+        (found.id, kind.stored()),
     )?;
     free(kind, name, restored)?;
     Ok(Removed {
@@ -199,30 +212,42 @@ pub(crate) fn restore(conn: &Connection, kind: Kind, name: &str) -> Result<Remov
 
 /// From now on this one is meant where another one may have been, by its name or by none.
 pub(crate) fn meant_anew(conn: &Connection, id: i64) -> Result<()> {
-    conn.execute(
-        "UPDATE collection SET since = ?2 WHERE id = ?1",
-        (id, changes::latest(conn)?),
-    )?;
-    Ok(())
+    // Tokens from before any change are told everything anyway.
+    match changes::latest(conn)? {
+        0 => Ok(()),
+        latest => meta::set(conn, &since_key(id), latest),
+    }
 }
 
 /// The number of the latest change when it began to be meant.
 pub(crate) fn meant_since(conn: &Connection, id: i64) -> Result<i64> {
-    let since = conn
-        .prepare_cached("SELECT since FROM collection WHERE id = ?1")?
-        .query_row([id], |r| r.get(0))
-        .optional()?;
-    Ok(since.unwrap_or_default())
+    meta::number(conn, &since_key(id))
+}
+
+fn since_key(id: i64) -> String {
+    format!("{}{id}", meta::MEANT_SINCE)
 }
 
 /// Forgets those that were removed long ago and have no records any more. The latest one stays: it
 /// carries the numbers.
 pub(crate) fn trim(conn: &Connection, now: i64) -> Result<()> {
-    conn.prepare_cached(
-        "DELETE FROM collection AS c WHERE removed > 0 AND removed < ?1 \
-         AND id < (SELECT max(id) FROM collection) \
-         AND NOT EXISTS (SELECT 1 FROM record r WHERE r.collection = c.id)",
-    )?
-    .execute([now - changes::KEPT_MS])?;
+    let mut gone = Vec::new();
+    for kind in Kind::ALL {
+        each(conn, kind, |named, removed| {
+            if removed != 0 && removed < now - changes::KEPT_MS {
+                gone.push(named.id);
+            }
+        })?;
+    }
+    for id in gone {
+        let forgotten = conn.execute(
+            "DELETE FROM collection WHERE id = ?1 AND id < (SELECT max(id) FROM collection) \
+             AND NOT EXISTS (SELECT 1 FROM record WHERE collection = ?1)",
+            [id],
+        )?;
+        if forgotten > 0 {
+            meta::unset(conn, &since_key(id))?;
+        }
+    }
     Ok(())
 }

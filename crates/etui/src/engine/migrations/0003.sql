@@ -43,34 +43,14 @@ CREATE TABLE alarm (
     PRIMARY KEY (collection, kind, at, record)
 ) STRICT, WITHOUT ROWID;
 
+INSERT OR IGNORE INTO collection (kind, name)
+SELECT 'calendar', 'Calendar' FROM meta WHERE key = 'store_id';
+
 -- What plain SQLite writes through the views, for both kinds. All of the schema is parsed whenever
 -- a program opens the store: what the triggers have in common stands once, with the table, and
 -- comments stand outside of the statements.
 
 DROP VIEW contact;
-
--- Collections can be removed; a name is free again then.
-
-ALTER TABLE collection RENAME TO collection_before;
-
---   kind     'contacts', 'calendar'
---   removed  when it was removed (Unix ms); 0: it was not
---   since    number of the latest change when it was made, brought back, or became the default one
-CREATE TABLE collection (
-    id      INTEGER PRIMARY KEY,
-    kind    TEXT NOT NULL,
-    name    TEXT NOT NULL,
-    removed INTEGER NOT NULL DEFAULT 0,
-    since   INTEGER NOT NULL DEFAULT 0,
-    UNIQUE (kind, name, removed)
-) STRICT;
-
-INSERT INTO collection (id, kind, name) SELECT id, kind, name FROM collection_before ORDER BY id;
-DROP TABLE collection_before;
-
-INSERT OR IGNORE INTO collection (kind, name)
-SELECT 'calendar', 'Calendar' FROM meta WHERE key = 'store_id';
-
 ALTER TABLE inbox RENAME TO inbox_before;
 
 --   book     NULL: the first of its kind
@@ -98,13 +78,13 @@ FROM inbox_before WHERE vcard NOT NULL OR uid NOT NULL ORDER BY id;
 DROP TABLE inbox_before;
 
 CREATE TRIGGER inbox_insert BEFORE INSERT ON inbox
-WHEN NEW.book NOT IN (SELECT name FROM collection WHERE kind = NEW.kind AND removed = 0) BEGIN
+WHEN NEW.book NOT IN (SELECT name FROM collection WHERE kind = NEW.kind) BEGIN
     SELECT raise(ABORT, 'there is no address book or calendar of this name');
 END;
 
 CREATE VIEW contact AS
-    SELECT name book, uid, text vcard FROM record r JOIN collection c ON c.id = collection
-    WHERE kind = 'contacts' AND r.removed IS NULL;
+    SELECT name book, uid, text vcard FROM record JOIN collection ON collection.id = collection
+    WHERE kind = 'contacts' AND removed IS NULL;
 
 CREATE TRIGGER contact_insert INSTEAD OF INSERT ON contact BEGIN
     INSERT INTO inbox (kind, book, text) VALUES ('contacts', NEW.book, NEW.vcard);
@@ -120,8 +100,8 @@ CREATE TRIGGER contact_delete INSTEAD OF DELETE ON contact BEGIN
 END;
 
 CREATE VIEW calendar_record AS
-    SELECT name calendar, uid, text ics FROM record r JOIN collection c ON c.id = collection
-    WHERE kind = 'calendar' AND r.removed IS NULL;
+    SELECT name calendar, uid, text ics FROM record JOIN collection ON collection.id = collection
+    WHERE kind = 'calendar' AND removed IS NULL;
 
 CREATE TRIGGER calendar_insert INSTEAD OF INSERT ON calendar_record BEGIN
     INSERT INTO inbox (kind, book, text) VALUES ('calendar', NEW.calendar, NEW.ics);
