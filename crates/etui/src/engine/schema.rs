@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! meta        key -> value                          store id, incarnation, locale, marks
-//! collection  id  -> kind, name, removed, since     address books, calendars
+//! collection  id  -> kind, name                     address books, calendars
 //! record      id  -> the record: text as it came, and what is derived from it
 //! record_uid  (collection, uid) -> id
 //! list_block  id -> entries; list_order by place    live records in list order (`collection::list`)

@@ -221,8 +221,8 @@ impl Ahead {
         let mut scattered = Vec::new();
         for range in ids.chunk_by(|a, b| b - a == 1) {
             // One by itself needs no statement of its own.
-            let is_one = range.len() >= RANGE || ids.len() == 1;
-            if !(is_one && self.read_range(conn, range)?) {
+            let is_range = range.len() >= RANGE || ids.len() == 1;
+            if !(is_range && self.read_range(conn, range)?) {
                 scattered.extend_from_slice(range);
             }
         }
