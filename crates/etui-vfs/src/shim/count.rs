@@ -2,6 +2,8 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use super::ShimOptions;
+
 /// What SQLite uses a file for, by the flags it opens it with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum FileKind {
@@ -167,14 +169,16 @@ struct Counted {
 #[derive(Debug)]
 pub(super) struct Count {
     counted: Mutex<Counted>,
+    counting: bool,
     keep_log: bool,
 }
 
 impl Count {
-    pub fn new(keep_log: bool) -> Self {
+    pub fn new(options: &ShimOptions) -> Self {
         Self {
             counted: Mutex::default(),
-            keep_log,
+            counting: !options.uncounted,
+            keep_log: options.log,
         }
     }
 
@@ -187,6 +191,9 @@ impl Count {
         length: u64,
         count: impl FnOnce(&mut FileCounters),
     ) {
+        if !self.counting {
+            return;
+        }
         let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
         count(counted.counters.of_mut(kind));
         if self.keep_log {

@@ -10,6 +10,7 @@ use libsqlite3_sys as ffi;
 use super::SyncCall;
 use super::count::{FileKind, Operation};
 use super::real::{Code, Real};
+use super::rest::{HEADER, Rest};
 use super::vfs::Shared;
 use crate::pending::Pending;
 use crate::ranges::Ranges;
@@ -34,8 +35,13 @@ pub(super) struct File {
     lock: c_int,
     pending: Option<Pending>,
     windows: Option<Windows>,
-    /// A database's open journal and a journal's database, if the journal keeps writes back.
+    /// A database's open journal, if that keeps writes back, or its log, if that is kept; and the
+    /// database of such a one.
     partner: *mut File,
+    /// Of a log that is kept.
+    rest: Option<Rest>,
+    /// Of a database: its last connection is closing it, so its wal-index is of no more use.
+    last: bool,
 }
 
 /// What is known of a file when it is opened.
@@ -46,6 +52,7 @@ pub(super) struct Opened {
     pub shared: &'static Shared,
     pub new_in: Option<PathBuf>,
     pub descriptor: Option<RawFd>,
+    pub rest: Option<Rest>,
 }
 
 /// Syncs a directory as the unix VFS does: one that cannot be synced is no error.
@@ -63,6 +70,7 @@ impl File {
             shared,
             new_in,
             descriptor,
+            rest,
         } = opened;
         let database = kind == FileKind::Database;
         let options = &shared.options;
@@ -80,10 +88,13 @@ impl File {
             pending: (database && options.coalesce.is_some()).then(Pending::default),
             windows: options.buffer.filter(|_| database).map(Windows::new),
             partner: ptr::null_mut(),
+            rest,
+            last: false,
         }
     }
 
-    /// Has a journal keep its writes back, to be given out before those of its database.
+    /// Has a journal keep its writes back, to be given out before those of its database, and a
+    /// database know its log, if that is kept.
     ///
     /// # Safety
     ///
@@ -91,8 +102,10 @@ impl File {
     pub unsafe fn pair(journal: *mut File, database: *mut File) {
         // SAFETY: both are open, and SQLite uses them from this thread alone at this moment.
         let (journal_file, database_file) = unsafe { (&mut *journal, &mut *database) };
-        if database_file.pending.is_some() && database_file.partner.is_null() {
-            journal_file.pending = Some(Pending::default());
+        let is_journal = journal_file.kind == FileKind::Journal;
+        let keeps_back = is_journal && database_file.pending.is_some();
+        if (keeps_back || journal_file.rest.is_some()) && database_file.partner.is_null() {
+            journal_file.pending = keeps_back.then(Pending::default);
             journal_file.partner = database;
             database_file.partner = journal;
         }
@@ -235,6 +248,9 @@ impl File {
     }
 
     pub fn write(&mut self, data: &[u8], offset: u64) -> Result<(), Code> {
+        if let Some(rest) = &mut self.rest {
+            rest.before_write(&self.real, offset, data.len());
+        }
         self.learn_page_size(offset, data);
         let bound = self.shared.options.coalesce.unwrap_or(0);
         let Some(pending) = &self.pending else {
@@ -261,6 +277,9 @@ impl File {
         }
         if let Some(windows) = &mut self.windows {
             windows.forget(offset, end);
+        }
+        if self.shared.options.uncounted {
+            return self.real.write(data, offset, |_, _| ());
         }
         let (kind, count, page_size) = (self.kind, &self.shared.count, self.page_size);
         let (written, last_end) = (&mut self.written, &mut self.last_write_end);
@@ -296,6 +315,9 @@ impl File {
 
     /// Sets the size of the file.
     fn set_size(&mut self, size: u64) -> Result<(), Code> {
+        if self.shared.options.uncounted && self.windows.is_none() {
+            return self.real.truncate(size);
+        }
         let before = self.real.size()?;
         self.real.truncate(size)?;
         if let Some(windows) = &mut self.windows {
@@ -341,14 +363,58 @@ impl File {
     }
 
     pub fn truncate(&mut self, size: u64) -> Result<(), Code> {
+        if let Some(rest) = &mut self.rest {
+            rest.take_spare();
+        }
         if let Some(pending) = &mut self.pending {
             pending.truncate(size);
         }
         self.write_back()?;
+        // All of a log that is cut back to nothing is in the database, and nobody reads it.
+        if size == 0
+            && let Some(rest) = self.rest.take()
+        {
+            let laid = self.lay_to_rest(&rest);
+            self.rest = Some(rest);
+            return laid;
+        }
         self.set_size(self.stepped(size))
     }
 
+    /// Lays the database's log to rest if this is its last connection, which asks whether the log is
+    /// to stay when it has brought all of it to the database. Whether it is to stay.
+    fn keep_log(&mut self) -> bool {
+        // Only such a connection has this lock when it asks.
+        if self.lock != ffi::SQLITE_LOCK_EXCLUSIVE || self.partner.is_null() {
+            return false;
+        }
+        // SAFETY: the partner is open (see `close`), another file than this one, and used
+        // from this thread alone.
+        self.last = unsafe { (*self.partner).truncate(0).is_ok() };
+        self.last
+    }
+
+    /// Makes a log one that holds nothing and may be begun without a flush: see [`Rest`].
+    fn lay_to_rest(&mut self, rest: &Rest) -> Result<(), Code> {
+        if rest.is_laid(&self.real)? {
+            return Ok(());
+        }
+        let Some(mark) = rest.mark() else {
+            return self.set_size(0);
+        };
+        self.write_through(&[0; HEADER], 0)?;
+        self.sync(ffi::SQLITE_SYNC_NORMAL)?;
+        // Not before: a valid header with the first of its frames would be played back.
+        if self.real.size()? > rest.most() {
+            self.set_size(rest.most())?;
+        }
+        self.write_through(&mark, 0)
+    }
+
     pub fn sync(&mut self, flags: c_int) -> Result<(), Code> {
+        if self.rest.as_mut().is_some_and(Rest::take_spare) {
+            return Ok(());
+        }
         self.write_back()?;
         match self.shared.options.sync {
             SyncCall::Fdatasync => self.real.sync(flags)?,
@@ -417,6 +483,14 @@ impl File {
         if operation == ffi::SQLITE_FCNTL_NULL_IO {
             self.descriptor = None;
         }
+        if operation == ffi::SQLITE_FCNTL_PERSIST_WAL && self.shared.options.keep_log.is_some() {
+            // SAFETY: the argument of this operation is an int; below 0 it is asked for.
+            let asked = unsafe { &mut *argument.cast::<c_int>() };
+            if *asked < 0 {
+                *asked = c_int::from(self.keep_log());
+                return ffi::SQLITE_OK;
+            }
+        }
         // SAFETY: as the caller promises.
         unsafe { self.real.control(operation, argument) }
     }
@@ -445,6 +519,13 @@ impl File {
             windows.clear();
         }
         self.real.shm_lock(offset, count, flags)
+    }
+
+    /// Gives the wal-index back. Where a log is kept SQLite keeps the wal-index's file, too; the
+    /// last connection has no use for it.
+    pub fn shm_unmap(&mut self, delete: c_int) -> c_int {
+        let delete = c_int::from(delete != 0 || self.last);
+        self.real.shm_unmap(delete)
     }
 
     /// Closes it; afterwards it is of no more use.

@@ -258,7 +258,7 @@ unsafe extern "C" fn shm_barrier(file: *mut ffi::sqlite3_file) {
 
 unsafe extern "C" fn shm_unmap(file: *mut ffi::sqlite3_file, delete: c_int) -> c_int {
     // SAFETY: see above.
-    unsafe { state(file).real().shm_unmap(delete) }
+    unsafe { state(file).shm_unmap(delete) }
 }
 
 unsafe extern "C" fn fetch(

@@ -2,7 +2,7 @@
 //! a log of it ([`Event`]), and can cure what the studies of storage found ([`ShimOptions`]).
 //!
 //! ```text
-//! SQLite  ->  shim: write buffer, read buffer, growth, kind of sync, counters  ->  unix VFS
+//! SQLite -> shim: write buffer, read buffer, growth, kind of sync, kept log, counters -> unix VFS
 //! ```
 //!
 //! Counted is what is asked of the VFS below, so that the effect of a cure shows.
@@ -36,6 +36,7 @@ mod descriptor;
 mod file;
 mod methods;
 mod real;
+mod rest;
 mod vfs;
 
 use std::ffi::CString;
@@ -45,6 +46,7 @@ use crate::Error;
 
 pub use crate::windows::ReadBuffer;
 pub use count::{Counters, Event, FileCounters, FileKind, Operation};
+pub use rest::{KeptLog, is_at_rest};
 
 /// The call behind a sync.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -57,8 +59,10 @@ pub enum SyncCall {
 }
 
 /// What the shim does besides counting. By default nothing.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct ShimOptions {
+    /// Whether nothing is counted, nor logged: for who wants no more than a cure.
+    pub uncounted: bool,
     /// Whether to keep a log of everything; it grows until it is taken.
     pub log: bool,
     /// The call behind a sync.
@@ -73,6 +77,10 @@ pub struct ShimOptions {
     pub coalesce: Option<usize>,
     /// Reads of the database are served from a buffer that is read ahead.
     pub buffer: Option<ReadBuffer>,
+    /// The write-ahead log stays, at rest, when the last connection closes the database, and the
+    /// first commit after that flushes once, where it else flushes the log's header, its name and
+    /// then itself. Resting takes one flush more at the close, if anything was written.
+    pub keep_log: Option<KeptLog>,
     /// Every sync takes so much longer: it returns this long after the real one did. So a fast
     /// disk stands for a slow one, whose flushes are what programs wait for.
     pub sync_delay: Duration,
@@ -93,6 +101,12 @@ impl Shim {
     /// [`SyncCall::Fsync`] replaces the unix VFS's `open` and `fstat` by ones that note the
     /// descriptor and are otherwise the same; register it before other threads use SQLite.
     pub fn register(name: &str, options: ShimOptions) -> Result<Self, Error> {
+        Self::register_above(name, "unix", options)
+    }
+
+    /// The same above another VFS than SQLite's own for files.
+    #[doc(hidden)]
+    pub fn register_above(name: &str, below: &str, options: ShimOptions) -> Result<Self, Error> {
         let c_name = CString::new(name)
             .ok()
             .filter(|name| !name.is_empty())
@@ -101,7 +115,7 @@ impl Shim {
                     "{name:?} cannot be the name of a VFS: no zero bytes"
                 ))
             })?;
-        let shared = vfs::register(c_name, options)?;
+        let shared = vfs::register(c_name, below, options)?;
         let name = name.to_owned();
         Ok(Self { name, shared })
     }

@@ -1,6 +1,7 @@
 //! The VFS itself, as SQLite calls it: opening and deleting are ours, the rest is passed on.
 
 use std::ffi::{CStr, CString, OsStr};
+use std::os::fd::RawFd;
 use std::os::raw::{c_char, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -11,7 +12,8 @@ use libsqlite3_sys as ffi;
 use super::count::{Count, FileKind, Operation};
 use super::file::{File, Opened, sync_directory};
 use super::methods::{HANDLE_BYTES, Handle};
-use super::real::Real;
+use super::real::{Code, Real};
+use super::rest::Rest;
 use super::{ShimOptions, SyncCall, descriptor};
 use crate::Error;
 
@@ -29,20 +31,18 @@ unsafe impl Send for Shared {}
 // SAFETY: as above.
 unsafe impl Sync for Shared {}
 
-/// Registers a VFS above the unix VFS.
-pub(super) fn register(name: CString, options: ShimOptions) -> Result<&'static Shared, Error> {
-    // SAFETY: both are C strings.
-    let (real, taken) = unsafe {
-        (
-            ffi::sqlite3_vfs_find(c"unix".as_ptr()),
-            ffi::sqlite3_vfs_find(name.as_ptr()),
-        )
-    };
+/// Registers a VFS above the one named `below`.
+pub(super) fn register(
+    name: CString,
+    below: &str,
+    options: ShimOptions,
+) -> Result<&'static Shared, Error> {
+    let real = find(below);
+    // SAFETY: it is a C string.
+    let taken = unsafe { ffi::sqlite3_vfs_find(name.as_ptr()) };
     if real.is_null() {
-        return Err(Error::unsupported(
-            "a VFS above SQLite's own",
-            "this SQLite has no VFS named `unix`",
-        ));
+        let reason = format!("this SQLite has no VFS named `{below}`");
+        return Err(Error::unsupported("a VFS above another", reason));
     }
     if !taken.is_null() {
         return Err(Error::Usage(format!(
@@ -59,7 +59,7 @@ pub(super) fn register(name: CString, options: ShimOptions) -> Result<&'static S
     let shared: &'static Shared = Box::leak(Box::new(Shared {
         real,
         options,
-        count: Count::new(options.log),
+        count: Count::new(&options),
     }));
     let vfs = Box::leak(Box::new(ffi::sqlite3_vfs {
         iVersion: below.iVersion.min(3),
@@ -92,15 +92,21 @@ pub(super) fn register(name: CString, options: ShimOptions) -> Result<&'static S
 
 /// Makes a VFS that is registered the default one.
 pub(super) fn make_default(name: &str) -> Result<(), Error> {
-    let missing = || Error::Usage(format!("there is no VFS named {name:?}"));
-    let name = CString::new(name).map_err(|_| missing())?;
-    // SAFETY: the name is a C string.
-    let vfs = unsafe { ffi::sqlite3_vfs_find(name.as_ptr()) };
+    let vfs = find(name);
     if vfs.is_null() {
-        return Err(missing());
+        return Err(Error::Usage(format!("there is no VFS named {name:?}")));
     }
     // SAFETY: it is registered, and those of this crate stay where they are.
     registered(unsafe { ffi::sqlite3_vfs_register(vfs, 1) })
+}
+
+/// The VFS of a name; null: there is none.
+fn find(name: &str) -> *mut ffi::sqlite3_vfs {
+    match CString::new(name) {
+        // SAFETY: the name is a C string.
+        Ok(name) => unsafe { ffi::sqlite3_vfs_find(name.as_ptr()) },
+        Err(_) => ptr::null_mut(),
+    }
 }
 
 fn registered(code: c_int) -> Result<(), Error> {
@@ -124,8 +130,11 @@ unsafe fn shared(vfs: *mut ffi::sqlite3_vfs) -> &'static Shared {
     unsafe { &*(*vfs).pAppData.cast::<Shared>() }
 }
 
-fn directory_of(name: &CStr) -> PathBuf {
-    let path = Path::new(OsStr::from_bytes(name.to_bytes()));
+fn path_of(name: &CStr) -> &Path {
+    Path::new(OsStr::from_bytes(name.to_bytes()))
+}
+
+fn directory_of(path: &Path) -> PathBuf {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
         _ => PathBuf::from("."),
@@ -147,39 +156,30 @@ unsafe extern "C" fn open(
         Handle::blank(file);
         (shared(vfs), Handle::below(file))
     };
-    // SAFETY: the VFS below is registered; a file of its own begins with its methods.
-    let (real_open, below_methods) = unsafe {
-        let methods: *mut *const ffi::sqlite3_io_methods = &raw mut (*below).pMethods;
-        methods.write(ptr::null());
-        ((*shared.real).xOpen, methods)
+    // SAFETY: a name that is not null is a C string.
+    let path = (!name.is_null()).then(|| path_of(unsafe { CStr::from_ptr(name) }));
+    let rest = match (shared.options.keep_log, path) {
+        (Some(kept), Some(path)) if flags & ffi::SQLITE_OPEN_WAL != 0 => {
+            Some(Rest::new(kept, path.to_owned()))
+        }
+        _ => None,
     };
-    let Some(real_open) = real_open else {
-        return ffi::SQLITE_CANTOPEN;
+    // SAFETY: see above.
+    let opened = unsafe {
+        // The name of a log at rest is durable. Opened to be created it would be made so anew.
+        let at_rest = match &rest {
+            Some(rest) => open_at_rest(shared, name, below, flags, out_flags, rest),
+            None => None,
+        };
+        match at_rest {
+            Some(opened) => Ok((opened, flags & !ffi::SQLITE_OPEN_CREATE)),
+            None => open_below(shared, name, below, flags, out_flags).map(|real| (real, flags)),
+        }
     };
-    let (code, descriptor) = descriptor::watch(|| {
-        // SAFETY: see above; `below` has the bytes that the VFS below asked for.
-        unsafe { real_open(shared.real, name, below, flags, out_flags) }
-    });
-    // SAFETY: `below` is as its VFS left it. One with methods is to be closed, even after a
-    // failure (sqlite3.h, xOpen); one without cannot be.
-    let opened = unsafe { !below_methods.read().is_null() };
-    if !opened {
-        return if code == ffi::SQLITE_OK {
-            ffi::SQLITE_CANTOPEN
-        } else {
-            code
-        };
-    }
-    // SAFETY: it is open, and its memory is SQLite's until it is closed.
-    let real = unsafe { Real::new(below) };
-    let blind = shared.options.sync == SyncCall::Fsync && descriptor.is_none();
-    if code != ffi::SQLITE_OK || blind {
-        let closed = real.close();
-        return match code {
-            ffi::SQLITE_OK => closed.err().unwrap_or(ffi::SQLITE_CANTOPEN),
-            code => code,
-        };
-    }
+    let ((real, descriptor), flags) = match opened {
+        Ok(opened) => opened,
+        Err(code) => return code,
+    };
     let kind = if flags & ffi::SQLITE_OPEN_MAIN_DB != 0 {
         FileKind::Database
     } else if flags & ffi::SQLITE_OPEN_MAIN_JOURNAL != 0 {
@@ -190,27 +190,29 @@ unsafe extern "C" fn open(
         FileKind::Other
     };
     // These are the files whose directory the unix VFS syncs (os_unix.c, `isNewJrnl`).
-    let created = flags & ffi::SQLITE_OPEN_CREATE != 0 && !name.is_null();
+    let created = flags & ffi::SQLITE_OPEN_CREATE != 0 && path.is_some();
     let listed =
         ffi::SQLITE_OPEN_MAIN_JOURNAL | ffi::SQLITE_OPEN_SUPER_JOURNAL | ffi::SQLITE_OPEN_WAL;
-    let new_in = (created && flags & listed != 0).then(|| {
-        // SAFETY: a name that is not null is a C string.
-        directory_of(unsafe { CStr::from_ptr(name) })
-    });
+    let new_in = path
+        .filter(|_| created && flags & listed != 0)
+        .map(directory_of);
     let state = File::new(Opened {
         real,
         kind,
         shared,
         new_in,
         descriptor,
+        rest,
     });
     state.count_open();
     // SAFETY: see above.
     let state = unsafe { Handle::fill(file, state) };
-    // Only the pager of the database itself opens the journal to create it, and with a name
-    // that it may be found by.
-    if kind == FileKind::Journal && created && shared.options.coalesce.is_some() {
-        // SAFETY: SQLite gave the name to xOpen for a main journal.
+    // Only the pager of the database itself opens the journal to create it, and the log, and with a
+    // name that it may be found by.
+    let keeps_back = kind == FileKind::Journal && created && shared.options.coalesce.is_some();
+    let keeps_log = kind == FileKind::Wal && shared.options.keep_log.is_some();
+    if (keeps_back || keeps_log) && path.is_some() {
+        // SAFETY: SQLite gave the name to xOpen for a main journal or a log.
         unsafe {
             let database = ffi::sqlite3_database_file_object(name);
             if let Some(database) = Handle::file_if_ours(database)
@@ -221,6 +223,85 @@ unsafe extern "C" fn open(
         }
     }
     ffi::SQLITE_OK
+}
+
+/// Has the VFS below open a file; its descriptor is told where descriptors are watched.
+///
+/// # Safety
+///
+/// The arguments are those of `xOpen`, but for `below`: the part of the memory that the VFS below
+/// asked for.
+unsafe fn open_below(
+    shared: &'static Shared,
+    name: ffi::sqlite3_filename,
+    below: *mut ffi::sqlite3_file,
+    flags: c_int,
+    out_flags: *mut c_int,
+) -> Result<(Real, Option<RawFd>), Code> {
+    // SAFETY: the VFS below is registered; a file of its own begins with its methods.
+    let (open, methods) = unsafe {
+        let methods: *mut *const ffi::sqlite3_io_methods = &raw mut (*below).pMethods;
+        methods.write(ptr::null());
+        ((*shared.real).xOpen, methods)
+    };
+    let open = open.ok_or(ffi::SQLITE_CANTOPEN)?;
+    let (code, descriptor) = descriptor::watch(|| {
+        // SAFETY: as the caller promises.
+        unsafe { open(shared.real, name, below, flags, out_flags) }
+    });
+    // SAFETY: `below` is as its VFS left it. One with methods is to be closed, even after a
+    // failure (sqlite3.h, xOpen); one without cannot be.
+    let opened = unsafe { !methods.read().is_null() };
+    if !opened {
+        return Err(match code {
+            ffi::SQLITE_OK => ffi::SQLITE_CANTOPEN,
+            code => code,
+        });
+    }
+    // SAFETY: it is open, and its memory is SQLite's until it is closed.
+    let real = unsafe { Real::new(below) };
+    let blind = shared.options.sync == SyncCall::Fsync && descriptor.is_none();
+    if code != ffi::SQLITE_OK || blind {
+        let closed = real.close();
+        return Err(match code {
+            ffi::SQLITE_OK => closed.err().unwrap_or(ffi::SQLITE_CANTOPEN),
+            code => code,
+        });
+    }
+    Ok((real, descriptor))
+}
+
+/// Opens a log that is at rest; `None`: there is none, and nothing is open.
+///
+/// # Safety
+///
+/// As for [`open_below`].
+unsafe fn open_at_rest(
+    shared: &'static Shared,
+    name: ffi::sqlite3_filename,
+    below: *mut ffi::sqlite3_file,
+    flags: c_int,
+    out_flags: *mut c_int,
+    rest: &Rest,
+) -> Option<(Real, Option<RawFd>)> {
+    let mut there = 0;
+    // SAFETY: the VFS below is registered, and the name is a C string.
+    let asked = unsafe {
+        (*shared.real).xAccess.map(|access| {
+            access(shared.real, name, ffi::SQLITE_ACCESS_EXISTS, &raw mut there)
+        })
+    };
+    if asked != Some(ffi::SQLITE_OK) || there == 0 {
+        return None;
+    }
+    let flags = flags & !ffi::SQLITE_OPEN_CREATE;
+    // SAFETY: as the caller promises.
+    let opened = unsafe { open_below(shared, name, below, flags, out_flags) }.ok()?;
+    if rest.is_believed(&opened.0) {
+        return Some(opened);
+    }
+    let _ = opened.0.close();
+    None
 }
 
 unsafe extern "C" fn delete(
@@ -246,7 +327,7 @@ unsafe extern "C" fn delete(
             counters.deletes += 1
         });
         if sync_here {
-            sync_directory(&directory_of(c_name));
+            sync_directory(&directory_of(path_of(c_name)));
         }
         if sync {
             count.note(kind, Operation::DirectorySync, 0, 0, |counters| {

@@ -6,6 +6,7 @@ mod check;
 mod commits;
 mod etui;
 mod faults;
+mod kept;
 mod model;
 mod mutations;
 mod past;
