@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use etui_vfs::shim::{ReadBuffer, Shim, ShimOptions, SyncCall};
+use etui_vfs::shim::{KeptLog, ReadBuffer, Shim, ShimOptions, SyncCall};
 use rusqlite::{Connection, OpenFlags, params};
 
 fn cures() -> Vec<(&'static str, ShimOptions)> {
@@ -56,8 +56,16 @@ fn cures() -> Vec<(&'static str, ShimOptions)> {
             },
         ),
         (
+            "kept-log",
+            ShimOptions {
+                keep_log: Some(KeptLog::of_at_most(100_000)),
+                ..none
+            },
+        ),
+        (
             "all",
             ShimOptions {
+                keep_log: Some(KeptLog::of_at_most(1 << 20)),
                 log: true,
                 sync: SyncCall::Fsync,
                 growth_step,

@@ -52,6 +52,13 @@ pub struct Options {
     pub merge_substrings: bool,
     /// What stands between SQLite and the store's files.
     pub vfs: Vfs,
+    /// Whether the log stays beside the store, as `STORE-wal`, when the last program closes it, so
+    /// that the first durable save after opening it again costs one flush, where it else costs three:
+    /// of the log's header, of its name and its own. For programs that are opened, save little and are
+    /// closed. Nothing is in that log: the store is complete without it, as ever. The close after a
+    /// save costs one flush more. If another program without this closes the store last, the log is
+    /// gone until the next close. It changes nothing with [`Vfs::Etui`].
+    pub keep_log: bool,
 }
 
 impl Default for Options {
@@ -66,6 +73,7 @@ impl Default for Options {
             region: None,
             merge_substrings: true,
             vfs: Vfs::default(),
+            keep_log: false,
         }
     }
 }
@@ -161,6 +169,7 @@ impl Store {
             memory_budget: options.memory_budget,
             busy_timeout: options.busy_timeout,
             vfs: options.vfs,
+            keep_log: options.keep_log,
         };
         let (engine, facts) = Engine::open(path, mode, settings, meta::facts)?;
         let mut store = Self {

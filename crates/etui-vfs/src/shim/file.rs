@@ -390,7 +390,9 @@ impl File {
         }
         // SAFETY: the partner is open (see `close`), another file than this one, and used
         // from this thread alone.
-        self.last = unsafe { (*self.partner).truncate(0).is_ok() };
+        let log = unsafe { &mut *self.partner };
+        // A log that nothing was ever written to goes as it came: whoever only reads flushes nothing.
+        self.last = log.size().is_ok_and(|size| size > 0) && log.truncate(0).is_ok();
         self.last
     }
 

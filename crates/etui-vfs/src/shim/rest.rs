@@ -96,7 +96,12 @@ impl Rest {
     /// What the file's header is at rest.
     pub fn mark(&self) -> Option<[u8; HEADER]> {
         let (number, birth) = (self.kept.identity)(&self.path)?;
-        let mut all = [MAGIC.as_slice(), &number.to_le_bytes(), &birth.to_le_bytes()].concat();
+        let mut all = [
+            MAGIC.as_slice(),
+            &number.to_le_bytes(),
+            &birth.to_le_bytes(),
+        ]
+        .concat();
         let mut mark = [0; HEADER];
         mark[..24].copy_from_slice(&all);
         all.extend_from_slice(self.path.as_os_str().as_bytes());

@@ -287,9 +287,9 @@ unsafe fn open_at_rest(
     let mut there = 0;
     // SAFETY: the VFS below is registered, and the name is a C string.
     let asked = unsafe {
-        (*shared.real).xAccess.map(|access| {
-            access(shared.real, name, ffi::SQLITE_ACCESS_EXISTS, &raw mut there)
-        })
+        (*shared.real)
+            .xAccess
+            .map(|access| access(shared.real, name, ffi::SQLITE_ACCESS_EXISTS, &raw mut there))
     };
     if asked != Some(ffi::SQLITE_OK) || there == 0 {
         return None;

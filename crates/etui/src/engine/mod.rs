@@ -49,6 +49,7 @@ pub(crate) struct Settings {
     pub(crate) memory_budget: usize,
     pub(crate) busy_timeout: Duration,
     pub(crate) vfs: Vfs,
+    pub(crate) keep_log: bool,
 }
 
 /// Connections that are kept open to read. Whoever needs one more gets it, with a cache of next

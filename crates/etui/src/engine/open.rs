@@ -34,7 +34,7 @@ pub(super) struct Opened<T> {
 /// Bytes of the shortest database: the least page size.
 const HEADER: u64 = 512;
 /// The WAL's resting size: larger ones are truncated to it when they start over.
-const WAL_RESTS_AT: i64 = 8 << 20;
+const WAL_RESTS_AT: u32 = 8 << 20;
 /// The commit that brings the WAL to so many pages brings them to the file.
 pub(super) const CHECKPOINT_AT: i64 = 1_000;
 /// The same while that is put off: as many as a resting WAL has room for, so that whoever closes the
@@ -129,7 +129,10 @@ pub(crate) fn refuse_stray_log(path: &Path) -> Result<()> {
     for suffix in ["-wal", "-journal"] {
         let log = with_suffix(path, suffix);
         // A store that another program is making has a log too, but is there before it.
-        if std::fs::metadata(&log).is_ok_and(|m| m.len() > 0) && !path.exists() {
+        if std::fs::metadata(&log).is_ok_and(|m| m.len() > 0)
+            && !etui_vfs::shim::is_at_rest(&log)
+            && !path.exists()
+        {
             return Err(Error::StrayLog { path: log });
         }
     }
@@ -199,6 +202,10 @@ fn connect_only(path: &Path, mode: OpenMode, settings: &Settings) -> Result<Conn
         Ok(match settings.vfs {
             Vfs::Etui => {
                 let vfs = super::vfs::registered()?;
+                Connection::open_with_flags_and_vfs(path, flags, vfs.name())?
+            }
+            Vfs::System if settings.keep_log => {
+                let vfs = super::vfs::keeping_log(WAL_RESTS_AT)?;
                 Connection::open_with_flags_and_vfs(path, flags, vfs.name())?
             }
             Vfs::System => Connection::open_with_flags(path, flags)?,
@@ -274,7 +281,9 @@ fn nobody_writes(path: &Path) -> bool {
     let read_only_medium = rustix::fs::statvfs(path)
         .is_ok_and(|fs| fs.f_flag.contains(rustix::fs::StatVfsMountFlags::RDONLY));
     let read_only_file = std::fs::metadata(path).is_ok_and(|m| m.permissions().readonly());
-    let wal_is_empty = std::fs::metadata(with_suffix(path, "-wal")).map_or(true, |m| m.len() == 0);
+    let wal = with_suffix(path, "-wal");
+    let wal_is_empty =
+        std::fs::metadata(&wal).map_or(true, |m| m.len() == 0) || etui_vfs::shim::is_at_rest(&wal);
     (read_only_medium || read_only_file) && wal_is_empty
 }
 

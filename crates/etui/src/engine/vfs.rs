@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use etui_vfs::shim::{KeptLog, Shim, ShimOptions};
 use rusqlite::{Connection, ErrorCode};
 
 use super::open::with_suffix;
@@ -41,6 +42,23 @@ pub(crate) fn registered() -> Result<&'static etui_vfs::Vfs> {
         etui_vfs::register(NAME, options).map_err(|e| e.to_string())
     });
     vfs.as_ref().map_err(|reason| Error::NoVfs {
+        reason: reason.clone(),
+    })
+}
+
+/// SQLite's own, whose log stays at rest, with at most so many bytes, when the store is closed;
+/// registered when it is first asked for.
+pub(super) fn keeping_log(most: u32) -> Result<&'static Shim> {
+    static KEEPING: OnceLock<std::result::Result<Shim, String>> = OnceLock::new();
+    let shim = KEEPING.get_or_init(|| {
+        let options = ShimOptions {
+            uncounted: true,
+            keep_log: Some(KeptLog::of_at_most(most.into())),
+            ..ShimOptions::default()
+        };
+        Shim::register("etui-kept-log", options).map_err(|e| e.to_string())
+    });
+    shim.as_ref().map_err(|reason| Error::NoVfs {
         reason: reason.clone(),
     })
 }

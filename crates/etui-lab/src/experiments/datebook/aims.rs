@@ -1,7 +1,7 @@
 //! etui's arms beside the study's own figures, and what they are meant to reach.
 
 use super::present::{Asked, CLOSE, OPEN, TOTAL, key, place};
-use super::{NATIVE, Test, VIEW, VIEW_REDO};
+use super::{ETUI, NATIVE, Test, VIEW};
 use crate::report::numbers::{one, whole};
 use crate::{Cell, Column, Role, Row, Table, Unit, stacks};
 
@@ -71,9 +71,9 @@ const STUDY: [(&str, [Option<[f64; 3]>; 8]); 3] = [
 pub(super) fn study(asked: &Asked<'_>) -> Table {
     let mut rows = Vec::new();
     for (at, test) in Test::ALL.into_iter().enumerate() {
-        let ours: Vec<Row> = [NATIVE, VIEW, VIEW_REDO]
+        let ours: Vec<Row> = ETUI
             .into_iter()
-            .map(|arm| Row {
+            .map(|(arm, _)| Row {
                 label: format!("{}: {arm}", test.name()),
                 role: Role::Etui,
                 cells: [OPEN, "process/wall_ns", CLOSE, TOTAL]
@@ -123,7 +123,7 @@ pub(super) fn study(asked: &Asked<'_>) -> Table {
 /// What etui's arms are meant to reach, and whether they do.
 pub(super) fn notes(asked: &Asked<'_>) -> Vec<String> {
     let mut notes = Vec::new();
-    for arm in [NATIVE, VIEW, VIEW_REDO] {
+    for (arm, _) in ETUI {
         notes.extend(at_rest(asked, arm));
         notes.extend(flushes(asked, arm));
     }

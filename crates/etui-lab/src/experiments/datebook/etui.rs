@@ -33,9 +33,27 @@ pub(super) fn make(path: &Path, records: u64) -> Result<(), Error> {
     Ok(store.close()?)
 }
 
-/// Has a store that was copied notice that it is a copy, which costs its first commit a page.
-pub(super) fn settle(path: &Path) -> Result<(), Error> {
-    let store = open(path, Vfs::System)?;
+/// What stands below the store.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum On {
+    /// SQLite's own VFS.
+    System,
+    /// The same; the log stays beside the store when it is closed.
+    KeptLog,
+    /// etui's.
+    Redo,
+}
+
+/// Has a store that was copied notice that it is a copy, which costs its first commit a page; and
+/// lays its log to rest, if that is kept.
+pub(super) fn settle(path: &Path, on: On) -> Result<(), Error> {
+    let store = open(
+        path,
+        match on {
+            On::KeptLog => On::KeptLog,
+            On::System | On::Redo => On::System,
+        },
+    )?;
     let calendar = store.calendar()?;
     let first = calendar.query(&page(0, 1))?;
     if let Some(first) = first.get(0) {
@@ -46,15 +64,19 @@ pub(super) fn settle(path: &Path) -> Result<(), Error> {
 }
 
 /// Opens a store.
-pub(super) fn open(path: &Path, vfs: Vfs) -> Result<Store, Error> {
+pub(super) fn open(path: &Path, on: On) -> Result<Store, Error> {
     let mut options = options(Durability::Full);
-    options.vfs = vfs;
+    match on {
+        On::System => {}
+        On::KeptLog => options.keep_log = true,
+        On::Redo => options.vfs = Vfs::Etui,
+    }
     Ok(Store::open_with(path, &options)?)
 }
 
 /// Every record in order: what the store holds in the end.
 pub(super) fn contents(path: &Path, mut each: impl FnMut(&[u8])) -> Result<(), Error> {
-    let store = open(path, Vfs::System)?;
+    let store = open(path, On::System)?;
     let calendar = store.calendar()?;
     for row in calendar.query(&page(0, u64::MAX))?.iter() {
         each(row.record());

@@ -12,8 +12,6 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use ::etui::Vfs;
-
 use self::book::{Book, Form, Seen};
 use self::layer::{Cures, Layer};
 use self::plain::Plain;
@@ -32,7 +30,15 @@ const CURED: &str = "layer, all cures";
 const PLAIN: &str = "plain SQLite";
 const NATIVE: &str = "etui native";
 const VIEW: &str = "etui date book";
+const VIEW_KEPT: &str = "etui date book, log kept";
 const VIEW_REDO: &str = "etui date book, on etui-vfs";
+/// etui's arms, and how they are asked for.
+const ETUI: [(&str, &str); 4] = [
+    (NATIVE, "native"),
+    (VIEW, "view"),
+    (VIEW_KEPT, "view-kept"),
+    (VIEW_REDO, "view-redo"),
+];
 
 /// The most records that a run may count off to find positions; 100 million take seconds.
 const MOST_COUNTED_OFF: u64 = 400_000_000;
@@ -158,7 +164,7 @@ fn arms(every_cure: bool, syncs: u64) -> Vec<Arm> {
         .with("grouped", true);
     arms.push(Arm::new(CURED, Role::AllCures, all));
     arms.push(Arm::new(PLAIN, Role::Peer, settings().with("plain", true)));
-    for (name, way) in [(NATIVE, "native"), (VIEW, "view"), (VIEW_REDO, "view-redo")] {
+    for (name, way) in ETUI {
         arms.push(Arm::new(name, Role::Etui, settings().with("etui", way)));
     }
     arms
@@ -192,7 +198,8 @@ impl Experiment for Datebook {
                 where the others' unpack and pack; natively by one walk to look \
                 at all (in the order of adding, which is the list's here), record by record by \
                 number to take them, and one batch of what was changed; through its date-book \
-                view, record by record, also with the store on etui's VFS. What was seen is \
+                view, record by record, also with the log kept beside the closed store \
+                (Options::keep_log), and with the store on etui's VFS. What was seen is \
                 compared after the clock has stopped. Of etui's close the first part makes the \
                 changes durable, the second closes the store; flushes are counted of each. All: WAL, synchronous=FULL for syncs, the database flushed at close; the layer as \
                 found writes back at close with NORMAL, as waiting for every record would be \
@@ -290,10 +297,10 @@ impl Experiment for Datebook {
             Product::Layer(cures) => {
                 work.run(meter, || Ok(Box::new(Layer::open(&file, cures)?)))?
             }
-            Product::Etui { view, vfs } => {
-                etui::settle(&file)?;
+            Product::Etui { view, on } => {
+                etui::settle(&file, on)?;
                 flush(&file)?;
-                work.run_etui(meter, &file, view, vfs)?
+                work.run_etui(meter, &file, view, on)?
             }
         };
         work.record(meter);
@@ -331,7 +338,7 @@ impl Experiment for Datebook {
 enum Product {
     Layer(Cures),
     Plain,
-    Etui { view: bool, vfs: Vfs },
+    Etui { view: bool, on: etui::On },
 }
 
 impl Product {
@@ -339,9 +346,10 @@ impl Product {
         match settings.text("etui") {
             Ok(way) => Self::Etui {
                 view: way != "native",
-                vfs: match way {
-                    "view-redo" => Vfs::Etui,
-                    _ => Vfs::System,
+                on: match way {
+                    "view-redo" => etui::On::Redo,
+                    "view-kept" => etui::On::KeptLog,
+                    _ => etui::On::System,
                 },
             },
             Err(_) if settings.is("plain") => Self::Plain,
@@ -406,9 +414,9 @@ impl Work {
         meter: &mut Meter,
         file: &Path,
         view: bool,
-        vfs: Vfs,
+        on: etui::On,
     ) -> Result<Form, Error> {
-        let store = meter.phase("open", || timed(&mut self.spent, || etui::open(file, vfs)))?;
+        let store = meter.phase("open", || timed(&mut self.spent, || etui::open(file, on)))?;
         let calendar = meter.phase("open", || timed(&mut self.spent, || Ok(store.calendar()?)))?;
         let form = self.run(meter, || {
             Ok(match view {

@@ -1,7 +1,8 @@
 //! What the results of `datebook` come to.
 
 use super::{
-    BY_INDEX, CLEAN_CLOSE, CURED, FOUND, GROUPED, NAME, NATIVE, PLAIN, Test, VIEW, VIEW_REDO, aims,
+    BY_INDEX, CLEAN_CLOSE, CURED, FOUND, GROUPED, NAME, NATIVE, PLAIN, Test, VIEW, VIEW_KEPT,
+    VIEW_REDO, aims,
 };
 use crate::report::numbers::{self, whole};
 use crate::{
@@ -9,7 +10,7 @@ use crate::{
     Shown, Table, Unit, Verdict, stacks,
 };
 
-const ARMS: [(&str, Role); 9] = [
+const ARMS: [(&str, Role); 10] = [
     (FOUND, Role::AsFound),
     (BY_INDEX, Role::Cure),
     (CLEAN_CLOSE, Role::Cure),
@@ -18,6 +19,7 @@ const ARMS: [(&str, Role); 9] = [
     (PLAIN, Role::Peer),
     (NATIVE, Role::Etui),
     (VIEW, Role::Etui),
+    (VIEW_KEPT, Role::Etui),
     (VIEW_REDO, Role::Etui),
 ];
 
@@ -206,6 +208,7 @@ fn phases(asked: &Asked<'_>, stack: &str) -> Table {
             (PLAIN, Role::Peer),
             (NATIVE, Role::Etui),
             (VIEW, Role::Etui),
+            (VIEW_KEPT, Role::Etui),
             (VIEW_REDO, Role::Etui),
         ] {
             let cells: Vec<Cell> = [OPEN, "process/wall_ns", CLOSE, TOTAL]
