@@ -96,7 +96,7 @@ impl Store {
                 }
                 index(conn, &mut report)?;
                 let mut inbox = conn.prepare(
-                    "SELECT id, problem FROM inbox WHERE problem IS NOT NULL ORDER BY id",
+                    "SELECT rowid, problem FROM inbox WHERE problem IS NOT NULL ORDER BY rowid",
                 )?;
                 let entries = inbox.query_map([], |r| {
                     Ok(format!(

@@ -26,11 +26,11 @@ pub(crate) fn drain(conn: &Connection, with: &Deriving<'_>) -> Result<()> {
         while let Some(entry) = next(conn, last)? {
             last = entry.id;
             match take_in(conn, writing, with, &entry)? {
-                Ok(()) => conn.execute("DELETE FROM inbox WHERE id = ?1", [entry.id])?,
+                Ok(()) => conn.execute("DELETE FROM inbox WHERE rowid = ?1", [entry.id])?,
                 Err(problem) => {
                     tracing::warn!(entry.id, problem, "left in the inbox");
                     conn.execute(
-                        "UPDATE inbox SET problem = ?2 WHERE id = ?1",
+                        "UPDATE inbox SET problem = ?2 WHERE rowid = ?1",
                         (entry.id, problem),
                     )?
                 }
@@ -46,19 +46,17 @@ struct Entry {
     kind: Option<Kind>,
     /// The collection's name; `None`: the first of its kind.
     name: Option<String>,
-    /// What an UPDATE is of.
+    /// What an UPDATE or a DELETE is of.
     uid: Option<String>,
-    /// What a DELETE is of.
-    removed: Option<String>,
-    /// What is to be saved.
+    /// What is to be saved; `None`: nothing, it is a DELETE.
     text: Option<Vec<u8>>,
 }
 
 fn next(conn: &Connection, last: i64) -> Result<Option<Entry>> {
     Ok(conn
         .prepare_cached(
-            "SELECT id, kind, book, uid, removed, text FROM inbox \
-             WHERE id > ?1 AND problem IS NULL ORDER BY id LIMIT 1",
+            "SELECT rowid, kind, book, uid, text FROM inbox \
+             WHERE rowid > ?1 AND problem IS NULL ORDER BY rowid LIMIT 1",
         )?
         .query_row([last], |r| {
             let text = |at| Ok::<_, rusqlite::Error>(bytes(r.get_ref(at)?).map(lossy));
@@ -67,8 +65,7 @@ fn next(conn: &Connection, last: i64) -> Result<Option<Entry>> {
                 kind: text(1)?.and_then(|kind| Kind::of_stored(&kind)),
                 name: text(2)?,
                 uid: text(3)?,
-                removed: text(4)?,
-                text: bytes(r.get_ref(5)?),
+                text: bytes(r.get_ref(4)?),
             })
         })
         .optional()?)
@@ -139,9 +136,8 @@ fn take_in(
         }
     }
     let saved = put.saved;
-    // An UPDATE that gave the record another UID is a removal of the one it was.
-    let was = entry.uid.as_ref().filter(|uid| !saved.contains(uid));
-    if let Some(uid) = entry.removed.as_ref().or(was) {
+    // An UPDATE that gave the record another UID is a removal of the one it was, as a DELETE is.
+    if let Some(uid) = entry.uid.as_ref().filter(|uid| !saved.contains(uid)) {
         records::remove(conn, writing, collection, uid, Condition::Always)?;
     }
     Ok(Ok(()))

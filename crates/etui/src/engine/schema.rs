@@ -10,7 +10,7 @@
 //! change      number -> what a change replaced      edits and removals; additions are in `record`
 //! term        (term, first) -> ids                  words, addresses, numbers -> records
 //! gram        (gram, first) -> ids                  three characters -> records
-//! inbox       id  -> what others wrote through the views `contact`, `calendar_record`
+//! inbox       what others wrote through the views `contact`, `calendar_record`, in order
 //! shared      id  -> what calendar records share    frames of the objects they came in, zones
 //! series      (collection, class, first, record)    what recurs or is long (`collection::times`)
 //! alarm       (collection, kind, at, record)        what is to be told of, and when

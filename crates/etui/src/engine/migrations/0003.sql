@@ -47,39 +47,37 @@ INSERT OR IGNORE INTO collection (kind, name)
 SELECT 'calendar', 'Calendar' FROM meta WHERE key = 'store_id';
 
 -- What plain SQLite writes through the views, for both kinds. All of the schema is parsed whenever
--- a program opens the store: what the triggers have in common stands once, with the table, and
--- comments stand outside of the statements.
+-- a program opens the store: what the triggers have in common stands once, with the table, they are
+-- short, and comments stand outside of the statements.
 
 DROP VIEW contact;
 ALTER TABLE inbox RENAME TO inbox_before;
 
+--   kind     contacts, which need not be said, or calendar
 --   book     NULL: the first of its kind
 --   was      the book's name before an UPDATE
---   uid      what an UPDATE is of
---   removed  what a DELETE is of
+--   uid      what an UPDATE or a DELETE is of
+--   text     NULL: a DELETE
 --   problem  why it was not taken in (NULL: not tried yet)
 CREATE TABLE inbox (
-    id      INTEGER PRIMARY KEY,
-    kind    TEXT NOT NULL,
+    kind    TEXT NOT NULL DEFAULT 'contacts',
     book    TEXT,
     was     TEXT CONSTRAINT "an UPDATE cannot move a record" CHECK (was IS NULL OR was IS book),
     uid     TEXT,
-    removed TEXT,
     text    ANY,
     problem TEXT,
-    CONSTRAINT "the text is missing" CHECK (text NOT NULL OR removed NOT NULL)
+    CONSTRAINT "the text is missing" CHECK (text NOT NULL OR uid NOT NULL AND was IS NULL)
 ) STRICT;
 
-INSERT INTO inbox (id, kind, book, uid, removed, text, problem)
-SELECT id, 'contacts', book, iif(vcard IS NULL, NULL, uid), iif(vcard IS NULL, uid, NULL),
-    vcard, problem
+INSERT INTO inbox (rowid, book, uid, text, problem)
+SELECT id, book, uid, vcard, problem
 FROM inbox_before WHERE vcard NOT NULL OR uid NOT NULL ORDER BY id;
 
 DROP TABLE inbox_before;
 
-CREATE TRIGGER inbox_insert BEFORE INSERT ON inbox
-WHEN NEW.book NOT IN (SELECT name FROM collection WHERE kind = NEW.kind) BEGIN
-    SELECT raise(ABORT, 'there is no address book or calendar of this name');
+CREATE TRIGGER inbox_insert BEFORE INSERT ON inbox BEGIN
+    SELECT raise(ABORT, 'there is no address book or calendar of this name')
+    WHERE NEW.book NOT IN (SELECT name FROM collection WHERE kind = NEW.kind);
 END;
 
 CREATE VIEW contact AS
@@ -87,16 +85,15 @@ CREATE VIEW contact AS
     WHERE kind = 'contacts' AND removed IS NULL;
 
 CREATE TRIGGER contact_insert INSTEAD OF INSERT ON contact BEGIN
-    INSERT INTO inbox (kind, book, text) VALUES ('contacts', NEW.book, NEW.vcard);
+    INSERT INTO inbox (book, text) VALUES (NEW.book, NEW.vcard);
 END;
 
 CREATE TRIGGER contact_update INSTEAD OF UPDATE OF vcard ON contact BEGIN
-    INSERT INTO inbox (kind, book, was, uid, text)
-    VALUES ('contacts', NEW.book, OLD.book, OLD.uid, NEW.vcard);
+    INSERT INTO inbox VALUES ('contacts', NEW.book, OLD.book, OLD.uid, NEW.vcard, NULL);
 END;
 
 CREATE TRIGGER contact_delete INSTEAD OF DELETE ON contact BEGIN
-    INSERT INTO inbox (kind, book, removed) VALUES ('contacts', OLD.book, OLD.uid);
+    INSERT INTO inbox (book, uid) VALUES (OLD.book, OLD.uid);
 END;
 
 CREATE VIEW calendar_record AS
@@ -108,10 +105,9 @@ CREATE TRIGGER calendar_insert INSTEAD OF INSERT ON calendar_record BEGIN
 END;
 
 CREATE TRIGGER calendar_update INSTEAD OF UPDATE OF ics ON calendar_record BEGIN
-    INSERT INTO inbox (kind, book, was, uid, text)
-    VALUES ('calendar', NEW.calendar, OLD.calendar, OLD.uid, NEW.ics);
+    INSERT INTO inbox VALUES ('calendar', NEW.calendar, OLD.calendar, OLD.uid, NEW.ics, NULL);
 END;
 
 CREATE TRIGGER calendar_delete INSTEAD OF DELETE ON calendar_record BEGIN
-    INSERT INTO inbox (kind, book, removed) VALUES ('calendar', OLD.calendar, OLD.uid);
+    INSERT INTO inbox (kind, book, uid) VALUES ('calendar', OLD.calendar, OLD.uid);
 END;
