@@ -1,10 +1,12 @@
 //! The collections of a store: found, made, renamed, removed, brought back. What is an address
 //! book's or a calendar's by name is the same of its kind.
 
+use std::sync::atomic::Ordering;
+
 use rusqlite::Connection;
 
 use crate::calendar::{self, Calendar};
-use crate::collection::names::Removed;
+use crate::collection::names::{Keep, Removed};
 use crate::collection::records::{Writing, remove_all, removed_at};
 use crate::collection::write::bring_back;
 use crate::collection::{Collection, Record, names};
@@ -20,7 +22,12 @@ impl Store {
     /// # Errors
     /// [`Error::NoCollection`](crate::Error::NoCollection), with the names there are.
     pub fn collection<R: Record>(&self, name: Option<&str>) -> Result<Collection<'_, R>> {
-        let (all, waits) = self.engine.read(|conn| names::look(conn, R::KIND))?;
+        // Most programs ask for one, and no more.
+        let keep = match self.collection_asked.swap(true, Ordering::Relaxed) {
+            true => Keep::Statement,
+            false => Keep::Nothing,
+        };
+        let (all, waits) = self.engine.read(|conn| names::look(conn, R::KIND, keep))?;
         if waits {
             self.take_inbox_in()?;
         }

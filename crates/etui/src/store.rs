@@ -106,6 +106,8 @@ pub struct Store {
     order: OnceLock<Order>,
     copy_checked: AtomicBool,
     order_checked: AtomicBool,
+    /// A collection was asked for before.
+    pub(crate) collection_asked: AtomicBool,
     /// Held by the save that brings the index up to date.
     merging: Mutex<()>,
     pub(crate) pending: Pending,
@@ -180,6 +182,7 @@ impl Store {
             order: OnceLock::new(),
             copy_checked: AtomicBool::new(false),
             order_checked: AtomicBool::new(false),
+            collection_asked: AtomicBool::new(false),
             merging: Mutex::new(()),
             pending: Pending::default(),
             known_series: KnownSeries::default(),

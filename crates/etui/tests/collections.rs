@@ -376,6 +376,24 @@ fn what_waits_in_the_inbox_goes_along() {
 }
 
 #[test]
+fn each_handle_is_of_what_is_there_when_it_is_asked_for() {
+    let (_dir, path, store) = store();
+    let other = Store::open(&path).unwrap();
+    let plain = rusqlite::Connection::open(&path).unwrap();
+    let insert = "INSERT INTO calendar_record (calendar, ics) VALUES (?1, ?2)";
+    // The first is found by another statement than the next ones.
+    for (round, name) in ["First", "Second", "Third"].into_iter().enumerate() {
+        other.create_calendar(name).unwrap();
+        let ics = event("new", "X").into_text();
+        plain.execute(insert, (name, ics)).unwrap();
+        let calendar = store.calendar_named(name).unwrap();
+        assert_eq!(calendar.count().unwrap(), 1, "what waited was taken in");
+        assert!(store.calendar_named("None").is_err());
+        assert_eq!(store.calendars().unwrap().len(), round + 2);
+    }
+}
+
+#[test]
 fn a_date_book_is_told_that_its_calendar_went() {
     let (_dir, path, store) = store();
     let work = store.create_calendar("Work").unwrap();

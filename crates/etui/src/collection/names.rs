@@ -10,7 +10,7 @@
 //!       | (contacts | calendar) " removed " at      one that was removed; at: when, in Unix ms
 //! ```
 
-use rusqlite::Connection;
+use rusqlite::{Connection, Statement};
 
 use super::{Kind, changes, meta, now_ms};
 use crate::error::{Error, Result};
@@ -24,30 +24,51 @@ pub(crate) struct Named {
 
 /// All of a kind, the default one first.
 pub(crate) fn all(conn: &Connection, kind: Kind) -> Result<Vec<Named>> {
-    Ok(look(conn, kind)?.0)
+    Ok(look(conn, kind, Keep::Statement)?.0)
+}
+
+/// What stays with the connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Keep {
+    /// The statement: it is prepared but once.
+    Statement,
+    /// Nothing. To prepare a statement that is not kept costs two thirds: SQLite takes its memory
+    /// from what the connection has set aside.
+    Nothing,
 }
 
 /// All of a kind, and whether something waits in the inbox: a program that opens a store asks for
 /// both, and a statement of its own would cost it a read transaction and some more parsing.
-pub(crate) fn look(conn: &Connection, kind: Kind) -> Result<(Vec<Named>, bool)> {
+pub(crate) fn look(conn: &Connection, kind: Kind, keep: Keep) -> Result<(Vec<Named>, bool)> {
     let mut found = Vec::new();
-    let waits = each(conn, kind, |named, removed| {
+    let visit = |named, removed| {
         if removed == 0 {
             found.push(named);
         }
-    })?;
+    };
+    let waits = match keep {
+        Keep::Statement => each(conn, kind, visit)?,
+        Keep::Nothing => each_by(&mut conn.prepare(ALL)?, kind, visit)?,
+    };
     found.sort_unstable_by_key(|named| named.id);
     Ok((found, waits))
 }
 
+/// There are few: to pass them all costs less than to plan anything else.
+const ALL: &str = "SELECT id, name, kind, EXISTS (SELECT 1 FROM inbox WHERE problem IS NULL) \
+    FROM collection NOT INDEXED";
+
 /// Calls `visit` with each of a kind and when it was removed, 0: it was not; and tells whether
 /// something waits in the inbox.
-fn each(conn: &Connection, kind: Kind, mut visit: impl FnMut(Named, i64)) -> Result<bool> {
-    // There are few: to pass them all costs less than to plan anything else.
-    let mut statement = conn.prepare_cached(
-        "SELECT id, name, kind, EXISTS (SELECT 1 FROM inbox WHERE problem IS NULL) \
-         FROM collection NOT INDEXED",
-    )?;
+fn each(conn: &Connection, kind: Kind, visit: impl FnMut(Named, i64)) -> Result<bool> {
+    each_by(&mut *conn.prepare_cached(ALL)?, kind, visit)
+}
+
+fn each_by(
+    statement: &mut Statement<'_>,
+    kind: Kind,
+    mut visit: impl FnMut(Named, i64),
+) -> Result<bool> {
     let mut rows = statement.query([])?;
     let mut waits = false;
     while let Some(row) = rows.next()? {
