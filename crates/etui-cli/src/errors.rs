@@ -96,7 +96,9 @@ impl Failure {
                 | Error::NoRemovedCollection { .. }
                 | Error::NoRecord { .. }
                 | Error::NothingToUndo { .. } => 4,
-                Error::Conflict { .. } | Error::OtherUid { .. } => 5,
+                Error::Conflict { .. }
+                | Error::OtherUid { .. }
+                | Error::CollectionChanged { .. } => 5,
                 Error::NoStore { .. }
                 | Error::Refused { .. }
                 | Error::NoVfs { .. }
@@ -137,7 +139,9 @@ impl Failure {
                 | Error::NoRemovedCollection { .. }
                 | Error::NoRecord { .. }
                 | Error::NothingToUndo { .. } => "not_found",
-                Error::Conflict { .. } | Error::OtherUid { .. } => "conflict",
+                Error::Conflict { .. }
+                | Error::OtherUid { .. }
+                | Error::CollectionChanged { .. } => "conflict",
                 Error::NoStore { .. } => "no_store",
                 Error::Refused { .. } => "refused_by_vfs",
                 Error::NoVfs { .. } => "no_vfs",

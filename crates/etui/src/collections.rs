@@ -2,25 +2,63 @@
 //! book's or a calendar's by name is the same of its kind.
 
 use std::sync::atomic::Ordering;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rusqlite::Connection;
 
 use crate::calendar::{self, Calendar};
-use crate::collection::names::{Keep, Removed};
-use crate::collection::records::{Writing, remove_all, removed_at};
+use crate::collection::changes::KEPT_MS;
+use crate::collection::names::{Keep, Named, Removed};
+use crate::collection::records::{Writing, count_removed_at, remove_all, removed_at};
 use crate::collection::write::bring_back;
-use crate::collection::{Collection, Record, names};
+use crate::collection::{Collection, Kind, Record, names};
 use crate::contacts::{Card, Contacts};
 use crate::engine::Size;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::store::Store;
+
+/// A collection that was removed, and can be brought back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RemovedCollection {
+    /// Its number in the store, which no other one gets.
+    pub id: i64,
+    /// Its name.
+    pub name: String,
+    /// Records that were removed with it, and come back with it.
+    pub records: u64,
+    /// When it was removed, in Unix ms.
+    at: i64,
+}
+
+impl RemovedCollection {
+    /// When it was removed. It can be brought back for as long as its records are in the trash.
+    #[must_use]
+    pub fn removed(&self) -> SystemTime {
+        time(self.at)
+    }
+
+    /// Until when it can be brought back at the least, 30 days after it was removed. It may be
+    /// longer: see the trash.
+    #[must_use]
+    pub fn kept_until(&self) -> SystemTime {
+        time(self.at.saturating_add(KEPT_MS))
+    }
+}
+
+/// The moment so many ms after 1970-01-01T00:00Z; what is before that, or beyond what the system
+/// can tell, is that.
+fn time(ms: i64) -> SystemTime {
+    let since = Duration::from_millis(u64::try_from(ms).unwrap_or(0));
+    UNIX_EPOCH.checked_add(since).unwrap_or(UNIX_EPOCH)
+}
 
 impl Store {
     /// A collection: that of this name, or, without a name, the default one of its kind, which is
     /// the first.
     ///
     /// # Errors
-    /// [`Error::NoCollection`](crate::Error::NoCollection), with the names there are.
+    /// [`Error::NoCollection`], with the names there are.
     pub fn collection<R: Record>(&self, name: Option<&str>) -> Result<Collection<'_, R>> {
         // Most programs ask for one, and no more.
         let keep = match self.collection_asked.swap(true, Ordering::Relaxed) {
@@ -37,8 +75,8 @@ impl Store {
     /// Creates a collection.
     ///
     /// # Errors
-    /// [`Error::CollectionExists`](crate::Error::CollectionExists),
-    /// [`Error::BadName`](crate::Error::BadName).
+    /// [`Error::CollectionExists`],
+    /// [`Error::BadName`].
     pub fn create_collection<R: Record>(&self, name: &str) -> Result<Collection<'_, R>> {
         let made = self.write_of(Size::Small, |conn| names::create(conn, R::KIND, name))?;
         Ok(Collection::new(self, made))
@@ -56,29 +94,69 @@ impl Store {
     /// Gives a collection another name. Handles, views and tokens of it stay good.
     ///
     /// # Errors
-    /// [`Error::NoCollection`](crate::Error::NoCollection),
-    /// [`Error::CollectionExists`](crate::Error::CollectionExists),
-    /// [`Error::BadName`](crate::Error::BadName).
+    /// [`Error::NoCollection`],
+    /// [`Error::CollectionExists`],
+    /// [`Error::BadName`].
     pub fn rename_collection<R: Record>(&self, name: &str, to: &str) -> Result<Collection<'_, R>> {
         let renamed = self.after_inbox(|conn| names::rename(conn, R::KIND, name, to))?;
         Ok(Collection::new(self, renamed))
     }
 
-    /// Removes a collection with all its records, in one transaction, and tells how many there
-    /// were. For 30 days it can be brought back.
+    /// Removes a collection with all its records, in one transaction, and tells what that was. For
+    /// 30 days at the least it can be brought back.
     ///
     /// Views of it tell of every record that is gone; who has a handle of it still, reads no records
     /// and cannot save any. If it was the default one, the next of its kind is that from now on.
     ///
     /// # Errors
-    /// [`Error::NoCollection`](crate::Error::NoCollection);
-    /// [`Error::LastCollection`](crate::Error::LastCollection): a store has one of each kind.
-    pub fn remove_collection<R: Record>(&self, name: &str) -> Result<u64> {
+    /// [`Error::NoCollection`];
+    /// [`Error::LastCollection`]: a store has one of each kind.
+    pub fn remove_collection<R: Record>(&self, name: &str) -> Result<RemovedCollection> {
+        self.remove(R::KIND, name, |_| Ok(()))
+    }
+
+    /// Removes a collection if it still has so many records, and its name: what somebody was asked
+    /// about is what goes.
+    ///
+    /// # Errors
+    /// [`Error::CollectionChanged`]; as [`Store::remove_collection`]. Then nothing was removed.
+    pub fn remove_collection_if<R: Record>(
+        &self,
+        collection: &Collection<'_, R>,
+        records: u64,
+    ) -> Result<RemovedCollection> {
+        let name = collection.name();
+        self.remove(R::KIND, name, |removed| {
+            match removed.id == collection.id() && removed.records == records {
+                true => Ok(()),
+                false => Err(Error::CollectionChanged {
+                    kind: R::KIND,
+                    name: name.to_owned(),
+                    expected: records,
+                    found: removed.records,
+                }),
+            }
+        })
+    }
+
+    /// Removes what has this name, unless `check` objects to that.
+    fn remove(
+        &self,
+        kind: Kind,
+        name: &str,
+        check: impl FnOnce(&RemovedCollection) -> Result<()>,
+    ) -> Result<RemovedCollection> {
         let order = self.order()?;
         self.after_inbox(|conn| {
-            let Removed { id, at } = names::remove(conn, R::KIND, name)?;
-            let removed = Writing::run(conn, order, |writing| remove_all(conn, writing, id, at))?;
-            let first = names::one(conn, R::KIND, None)?.id;
+            let Removed { id, at } = names::remove(conn, kind, name)?;
+            let removed = RemovedCollection {
+                id,
+                name: name.to_owned(),
+                records: Writing::run(conn, order, |writing| remove_all(conn, writing, id, at))?,
+                at,
+            };
+            check(&removed)?;
+            let first = names::one(conn, kind, None)?.id;
             if id < first {
                 names::meant_anew(conn, first)?;
             }
@@ -86,16 +164,66 @@ impl Store {
         })
     }
 
+    /// The collections of a kind that were removed and can be brought back, the latest first. There
+    /// may be several of one name.
+    ///
+    /// # Errors
+    /// Whatever reading reports.
+    pub fn removed_collections<R: Record>(&self) -> Result<Vec<RemovedCollection>> {
+        self.engine.read_transaction(|conn| {
+            let all = names::removed(conn, R::KIND)?;
+            let removed = all.into_iter().map(|(Named { id, name }, at)| {
+                Ok(RemovedCollection {
+                    id,
+                    name,
+                    records: count_removed_at(conn, id, at)?,
+                    at,
+                })
+            });
+            removed.collect()
+        })
+    }
+
     /// Brings back the collection of this name that was removed last, with the records that were
     /// removed with it, and tells how many those are.
     ///
     /// # Errors
-    /// [`Error::NoRemovedCollection`](crate::Error::NoRemovedCollection);
-    /// [`Error::CollectionExists`](crate::Error::CollectionExists): rename that one first.
+    /// [`Error::NoRemovedCollection`];
+    /// [`Error::CollectionExists`]: rename that one first, or see
+    /// [`Store::restore_collection_as`].
     pub fn restore_collection<R: Record>(&self, name: &str) -> Result<u64> {
+        self.bring_back::<R>(name, name, |named, _| named.name == name)
+    }
+
+    /// Brings back this collection that was removed, under this name, and tells how many records
+    /// came with it.
+    ///
+    /// # Errors
+    /// [`Error::NoRemovedCollection`]: it was brought back
+    /// already, or is forgotten;
+    /// [`Error::CollectionExists`],
+    /// [`Error::BadName`].
+    pub fn restore_collection_as<R: Record>(
+        &self,
+        removed: &RemovedCollection,
+        name: &str,
+    ) -> Result<u64> {
+        self.bring_back::<R>(&removed.name, name, |named, at| {
+            (named.id, at) == (removed.id, removed.at)
+        })
+    }
+
+    /// Brings back the latest of which `is_meant` is true, under the name `to`.
+    fn bring_back<R: Record>(
+        &self,
+        name: &str,
+        to: &str,
+        is_meant: impl Fn(&Named, i64) -> bool,
+    ) -> Result<u64> {
         let with = self.deriving()?;
         self.write(|conn| {
-            let Removed { id, at } = names::restore(conn, R::KIND, name)?;
+            let Removed { id, at } = names::latest_removed(conn, R::KIND, name, is_meant)?;
+            names::restore(conn, R::KIND, id, to)?;
             let uids = removed_at(conn, id, at)?;
             Writing::run(conn, with.order, |writing| {
                 uids.iter()
@@ -152,16 +280,32 @@ impl Store {
     ///
     /// # Errors
     /// As [`Store::remove_collection`].
-    pub fn remove_address_book(&self, name: &str) -> Result<u64> {
+    pub fn remove_address_book(&self, name: &str) -> Result<RemovedCollection> {
         self.remove_collection::<Card>(name)
     }
 
-    /// Brings back an address book that was removed.
+    /// The address books that were removed and can be brought back, the latest first.
+    ///
+    /// # Errors
+    /// As [`Store::removed_collections`].
+    pub fn removed_address_books(&self) -> Result<Vec<RemovedCollection>> {
+        self.removed_collections::<Card>()
+    }
+
+    /// Brings back the address book of this name that was removed last.
     ///
     /// # Errors
     /// As [`Store::restore_collection`].
     pub fn restore_address_book(&self, name: &str) -> Result<u64> {
         self.restore_collection::<Card>(name)
+    }
+
+    /// Brings back this address book that was removed, under this name.
+    ///
+    /// # Errors
+    /// As [`Store::restore_collection_as`].
+    pub fn restore_address_book_as(&self, removed: &RemovedCollection, name: &str) -> Result<u64> {
+        self.restore_collection_as::<Card>(removed, name)
     }
 
     /// The names of the address books, the default one first.
@@ -208,16 +352,32 @@ impl Store {
     ///
     /// # Errors
     /// As [`Store::remove_collection`].
-    pub fn remove_calendar(&self, name: &str) -> Result<u64> {
+    pub fn remove_calendar(&self, name: &str) -> Result<RemovedCollection> {
         self.remove_collection::<calendar::Record>(name)
     }
 
-    /// Brings back a calendar that was removed.
+    /// The calendars that were removed and can be brought back, the latest first.
+    ///
+    /// # Errors
+    /// As [`Store::removed_collections`].
+    pub fn removed_calendars(&self) -> Result<Vec<RemovedCollection>> {
+        self.removed_collections::<calendar::Record>()
+    }
+
+    /// Brings back the calendar of this name that was removed last.
     ///
     /// # Errors
     /// As [`Store::restore_collection`].
     pub fn restore_calendar(&self, name: &str) -> Result<u64> {
         self.restore_collection::<calendar::Record>(name)
+    }
+
+    /// Brings back this calendar that was removed, under this name.
+    ///
+    /// # Errors
+    /// As [`Store::restore_collection_as`].
+    pub fn restore_calendar_as(&self, removed: &RemovedCollection, name: &str) -> Result<u64> {
+        self.restore_collection_as::<calendar::Record>(removed, name)
     }
 
     /// The names of the calendars, the default one first.

@@ -158,6 +158,22 @@ pub enum Error {
         /// Its name.
         name: String,
     },
+    /// A collection was to be removed as the caller knew it, and is another one by now: it has
+    /// other records, or its name is another one's.
+    #[error(
+        "the {kind} \"{name}\" was changed meanwhile: it has {} now; nothing was removed",
+        records(*found)
+    )]
+    CollectionChanged {
+        /// What it is.
+        kind: Kind,
+        /// Its name.
+        name: String,
+        /// Records that the caller knew of.
+        expected: u64,
+        /// Records that it has.
+        found: u64,
+    },
     /// No collection of this kind and name was removed, or not within the last 30 days.
     #[error("no {kind} named \"{name}\" was removed{}", removed(known))]
     NoRemovedCollection {
@@ -262,6 +278,13 @@ fn removed(known: &[String]) -> String {
     match known {
         [] => String::new(),
         known => format!(" (these were: {})", known.join(", ")),
+    }
+}
+
+fn records(count: u64) -> String {
+    match count {
+        1 => "1 record".to_owned(),
+        count => format!("{count} records"),
     }
 }
 

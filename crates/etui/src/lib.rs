@@ -61,6 +61,7 @@ pub use check::{CheckReport, Stats};
 pub use collection::{
     Change, ChangeKind, Changes, Condition, ETag, Kind, Outcome, RecordId, Saved, Token,
 };
+pub use collections::RemovedCollection;
 #[doc(hidden)]
 pub use engine::use_vfs;
 pub use engine::{Durability, Memory, Recovered, Vfs, recover};

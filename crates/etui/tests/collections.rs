@@ -5,7 +5,7 @@
 mod support;
 
 use std::path::PathBuf;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use etui::calendar::time::{Timestamp, Zone};
 use etui::calendar::zones::Zones;
@@ -15,7 +15,7 @@ use etui::contacts::{Card, Column};
 use etui::filter::Filter;
 use etui::query::{Listed, Query, Rows, Sort, across};
 use etui::view::ViewChanges;
-use etui::{ChangeKind, Changes, Error, Store};
+use etui::{ChangeKind, Changes, Error, RemovedCollection, Store};
 use support::{card, directory, german};
 
 fn store() -> (tempfile::TempDir, PathBuf, Store) {
@@ -179,7 +179,7 @@ fn removing<R: Both>() {
     let before = store.token().unwrap();
     let mut view = work.view(&Filter::All).unwrap();
 
-    assert_eq!(store.remove_collection::<R>("Work").unwrap(), 2);
+    assert_eq!(store.remove_collection::<R>("Work").unwrap().records, 2);
     assert_eq!(store.collections::<R>().unwrap(), [first.as_str()]);
     assert!(matches!(
         store.collection::<R>(Some("Work")),
@@ -235,9 +235,9 @@ fn removing<R: Both>() {
 
     // An empty one, and of the same name another time; the last one stays.
     store.create_collection::<R>("Empty").unwrap();
-    assert_eq!(store.remove_collection::<R>("Empty").unwrap(), 0);
+    assert_eq!(store.remove_collection::<R>("Empty").unwrap().records, 0);
     store.create_collection::<R>("Empty").unwrap();
-    assert_eq!(store.remove_collection::<R>("Empty").unwrap(), 0);
+    assert_eq!(store.remove_collection::<R>("Empty").unwrap().records, 0);
     assert_eq!(store.restore_collection::<R>("Empty").unwrap(), 0);
     for name in ["Empty", "Work", "Other"] {
         store.remove_collection::<R>(name).unwrap();
@@ -255,6 +255,117 @@ fn removing<R: Both>() {
     let store = Store::open(&path).unwrap();
     assert_eq!(store.collections::<R>().unwrap(), ["Next"]);
     assert!(store.check().unwrap().is_clean());
+}
+
+fn of_one_name<R: Both>() {
+    let (_dir, path, store) = store();
+    let first = store.collections::<R>().unwrap().remove(0);
+    let before = SystemTime::now();
+    for uids in [&["a"][..], &["a", "b"], &[]] {
+        let work = store.create_collection::<R>("Work").unwrap();
+        for uid in uids {
+            work.save(&R::one(uid, "At work")).unwrap();
+        }
+        let removed = store.remove_collection::<R>("Work").unwrap();
+        assert_eq!(store.removed_collections::<R>().unwrap()[0], removed);
+        assert_eq!(removed.name, "Work");
+        assert!(removed.removed() >= before - Duration::from_millis(1));
+        let kept = removed.kept_until().duration_since(removed.removed());
+        assert_eq!(kept.unwrap(), Duration::from_secs(30 * 86_400));
+    }
+    // Those of the other kind are not these.
+    let books = store.removed_address_books().unwrap().len();
+    let calendars = store.removed_calendars().unwrap().len();
+    assert_eq!((books.min(calendars), books.max(calendars)), (0, 3));
+
+    let removed = store.removed_collections::<R>().unwrap();
+    let records = |of: &[RemovedCollection]| of.iter().map(|r| r.records).collect::<Vec<_>>();
+    assert_eq!(records(&removed), [0, 2, 1], "the latest first");
+    let [_, second, third] = removed.as_slice() else {
+        panic!("three were removed");
+    };
+    let restore = |which, to: &str| store.restore_collection_as::<R>(which, to);
+    assert!(matches!(
+        restore(third, &first),
+        Err(Error::CollectionExists { .. })
+    ));
+    assert!(matches!(restore(third, " "), Err(Error::BadName { .. })));
+    assert_eq!(store.removed_collections::<R>().unwrap(), removed);
+    assert_eq!(restore(third, "Job").unwrap(), 1);
+    assert!(matches!(
+        restore(third, "Job again"),
+        Err(Error::NoRemovedCollection { .. })
+    ));
+    assert_eq!(restore(second, "Work").unwrap(), 2);
+    assert_eq!(
+        store.collections::<R>().unwrap(),
+        [first.as_str(), "Job", "Work"],
+        "in the order they were made"
+    );
+    assert_eq!(records(&store.removed_collections::<R>().unwrap()), [0]);
+
+    // Removed another time, it is another removal: what was known of the one before is of no use.
+    let again = store.remove_collection::<R>("Work").unwrap();
+    assert_eq!((again.id, again.records), (second.id, 2));
+    assert!(matches!(
+        restore(second, "Work"),
+        Err(Error::NoRemovedCollection { .. })
+    ));
+    store.close().unwrap();
+    let store = Store::open(&path).unwrap();
+    assert_eq!(store.removed_collections::<R>().unwrap()[0], again);
+    assert_eq!(store.restore_collection::<R>("Work").unwrap(), 2);
+    assert!(store.check().unwrap().is_clean());
+}
+
+#[test]
+fn each_of_several_that_were_removed_can_be_brought_back() {
+    of_one_name::<Card>();
+    of_one_name::<calendar::Record>();
+}
+
+fn removing_what_was_seen<R: Both>() {
+    let (_dir, path, store) = store();
+    let other = Store::open(&path).unwrap();
+    let work = store.create_collection::<R>("Work").unwrap();
+    let theirs = other.collection::<R>(Some("Work")).unwrap();
+    let refused = |known: u64, there: u64| {
+        let told = store.remove_collection_if(&work, known);
+        assert!(
+            matches!(
+                &told,
+                Err(Error::CollectionChanged { name, expected, found, .. })
+                    if name == "Work" && (*expected, *found) == (known, there)
+            ),
+            "{told:?}"
+        );
+        assert_eq!(store.removed_collections::<R>().unwrap(), []);
+        assert_eq!(found(&theirs) as u64, there);
+    };
+    // It is not empty any more.
+    theirs.save(&R::one("a", "A")).unwrap();
+    refused(0, 1);
+    theirs.remove("a").unwrap();
+    refused(1, 0);
+    // Another one has its name, and as many records.
+    other.rename_collection::<R>("Work", "Job").unwrap();
+    assert!(matches!(
+        store.remove_collection_if(&work, 0),
+        Err(Error::NoCollection { .. })
+    ));
+    other.create_collection::<R>("Work").unwrap();
+    refused(0, 0);
+    assert!(store.check().unwrap().is_clean());
+
+    let job = store.collection::<R>(Some("Job")).unwrap();
+    assert_eq!(store.remove_collection_if(&job, 0).unwrap().name, "Job");
+    assert_eq!(other.collections::<R>().unwrap()[1..], ["Work"]);
+}
+
+#[test]
+fn a_collection_that_changed_meanwhile_is_not_removed() {
+    removing_what_was_seen::<Card>();
+    removing_what_was_seen::<calendar::Record>();
 }
 
 #[test]
@@ -369,7 +480,7 @@ fn what_waits_in_the_inbox_goes_along() {
     assert_eq!(job.count().unwrap(), 1);
     store.rename_address_book("Job", "Work").unwrap();
     add("b").unwrap();
-    assert_eq!(store.remove_address_book("Work").unwrap(), 2);
+    assert_eq!(store.remove_address_book("Work").unwrap().records, 2);
     assert!(add("c").is_err(), "there is none of this name");
     assert_eq!(store.restore_address_book("Work").unwrap(), 2);
     assert!(store.check().unwrap().inbox.is_empty());
@@ -403,7 +514,7 @@ fn a_date_book_is_told_that_its_calendar_went() {
     let taken = book.take(0).unwrap();
 
     let other = Store::open(&path).unwrap();
-    assert_eq!(other.remove_calendar("Work").unwrap(), 1);
+    assert_eq!(other.remove_calendar("Work").unwrap().records, 1);
     let mut record = taken.record().unwrap();
     record.set(0, "SUMMARY", "Later", &Zones::new()).unwrap();
     book.release_dirty(taken, record).unwrap();

@@ -252,6 +252,55 @@ fn a_descriptor_is_readable_while_there_is_something_to_read() {
     assert!(readable(&late, PATIENCE));
 }
 
+/// A collection's name, and whether it is there, are nothing that its records tell.
+#[test]
+fn who_follows_a_collection_is_told_of_its_name_and_its_end() {
+    let (_dir, path) = directory();
+    let store = Store::open_with(&path, &quick()).unwrap();
+    let other = Store::open_with(&path, &quick()).unwrap();
+    let work = store.create_address_book("Work").unwrap();
+    let mut view = work.view(&filter("name:ann*")).unwrap();
+    let mut home = store.contacts().unwrap().view(&filter("*")).unwrap();
+    let told = |view: &mut View<'_>| {
+        assert!(readable(view, PATIENCE));
+        let (changes, name) = view.changes_and_name().unwrap();
+        (short(changes), name)
+    };
+    let nothing: Vec<String> = Vec::new();
+    assert_eq!(
+        view.changes_and_name().unwrap().1.as_deref(),
+        Some("Work"),
+        "as it was"
+    );
+
+    other.rename_address_book("Work", "Job").unwrap();
+    assert_eq!(told(&mut view), (nothing.clone(), Some("Job".into())));
+    // Empty, and then with what the filter means, and what it does not.
+    other.remove_address_book("Job").unwrap();
+    assert_eq!(told(&mut view), (nothing.clone(), None));
+    other.restore_address_book("Job").unwrap();
+    assert_eq!(told(&mut view), (nothing.clone(), Some("Job".into())));
+    work.save(&card("b", "Berta")).unwrap();
+    other.remove_address_book("Job").unwrap();
+    assert_eq!(told(&mut view), (nothing.clone(), None));
+    other.restore_address_book("Job").unwrap();
+    assert_eq!(told(&mut view), (nothing, Some("Job".into())));
+    work.save(&card("a", "Anna")).unwrap();
+    assert_eq!(told(&mut view).0, ["+a"]);
+    other.remove_address_book("Job").unwrap();
+    assert!(readable(&view, PATIENCE));
+    assert_eq!(told(&mut view), (vec!["-a".to_owned()], None));
+
+    assert!(
+        !readable(&home, Duration::from_millis(50)),
+        "none of its business"
+    );
+    assert_eq!(
+        home.changes_and_name().unwrap().1.as_deref(),
+        Some("Contacts")
+    );
+}
+
 #[test]
 fn waiting_ends_with_a_change_or_in_time() {
     let (_dir, path) = directory();

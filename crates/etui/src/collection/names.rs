@@ -10,7 +10,11 @@
 //!       | (contacts | calendar) " removed " at      one that was removed; at: when, in Unix ms
 //! ```
 
-use rusqlite::{Connection, Statement};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use rusqlite::types::Value;
+use rusqlite::{Connection, OptionalExtension, Statement};
 
 use super::{Kind, changes, meta, now_ms};
 use crate::error::{Error, Result};
@@ -201,34 +205,66 @@ pub(crate) fn remove(conn: &Connection, kind: Kind, name: &str) -> Result<Remove
     Ok(Removed { id, at })
 }
 
-/// Brings back the one of this name that was removed last. Its records are left to be.
-pub(crate) fn restore(conn: &Connection, kind: Kind, name: &str) -> Result<Removed> {
-    let mut gone: Vec<(i64, Named)> = Vec::new();
+/// Those that were removed and when, the latest first.
+pub(crate) fn removed(conn: &Connection, kind: Kind) -> Result<Vec<(Named, i64)>> {
+    let mut gone = Vec::new();
     each(conn, kind, |named, removed| {
         if removed != 0 {
-            gone.push((removed, named));
+            gone.push((named, removed));
         }
     })?;
-    gone.sort_unstable_by_key(|(at, _)| *at);
-    let Some((at, found)) = gone.iter().rev().find(|(_, named)| named.name == name) else {
-        let mut known: Vec<String> = gone.into_iter().map(|(_, named)| named.name).collect();
-        known.sort_unstable();
-        known.dedup();
-        return Err(Error::NoRemovedCollection {
-            kind,
-            name: name.to_owned(),
-            known,
-        });
-    };
-    let restored = conn.execute(
-        "UPDATE OR IGNORE collection SET kind = ?2 WHERE id = ?1",
-        (found.id, kind.stored()),
-    )?;
-    free(kind, name, restored)?;
-    Ok(Removed {
-        id: found.id,
-        at: *at,
+    gone.sort_unstable_by_key(|(named, at)| Reverse((*at, named.id)));
+    Ok(gone)
+}
+
+/// The latest of those that were removed, of which this is true; `name` is what was asked for.
+pub(crate) fn latest_removed(
+    conn: &Connection,
+    kind: Kind,
+    name: &str,
+    is_meant: impl Fn(&Named, i64) -> bool,
+) -> Result<Removed> {
+    let gone = removed(conn, kind)?;
+    if let Some((Named { id, .. }, at)) = gone.iter().find(|(named, at)| is_meant(named, *at)) {
+        return Ok(Removed { id: *id, at: *at });
+    }
+    let mut known: Vec<String> = gone.into_iter().map(|(named, _)| named.name).collect();
+    known.sort_unstable();
+    known.dedup();
+    Err(Error::NoRemovedCollection {
+        kind,
+        name: name.to_owned(),
+        known,
     })
+}
+
+/// Brings back one that was removed, under this name. Its records are left to be.
+pub(crate) fn restore(conn: &Connection, kind: Kind, id: i64, name: &str) -> Result<()> {
+    fit(kind, name)?;
+    let restored = conn.execute(
+        "UPDATE OR IGNORE collection SET kind = ?2, name = ?3 WHERE id = ?1",
+        (id, kind.stored(), name),
+    )?;
+    free(kind, name, restored)
+}
+
+/// What this one is called now; `None`: it was removed.
+pub(crate) fn name_now(conn: &Connection, kind: Kind, id: i64) -> Result<Option<String>> {
+    Ok(conn
+        .prepare_cached("SELECT name FROM collection WHERE id = ?1 AND kind = ?2")?
+        .query_row((id, kind.stored()), |r| r.get(0))
+        .optional()?)
+}
+
+/// What a collection's row says of it, beside its number: another one once it was renamed, removed
+/// or brought back.
+pub(crate) type Standing = (Value, Value);
+
+/// All there are, by number.
+pub(crate) fn standings(conn: &Connection) -> Result<BTreeMap<i64, Standing>> {
+    let mut statement = conn.prepare_cached("SELECT id, kind, name FROM collection NOT INDEXED")?;
+    let all = statement.query_map([], |r| Ok((r.get(0)?, (r.get(1)?, r.get(2)?))))?;
+    Ok(all.collect::<rusqlite::Result<_>>()?)
 }
 
 /// From now on this one is meant where another one may have been, by its name or by none.

@@ -336,6 +336,14 @@ pub(crate) fn removed_at(conn: &Connection, collection: i64, at: i64) -> Result<
     Ok(uids.collect::<rusqlite::Result<_>>()?)
 }
 
+/// How many those are.
+pub(crate) fn count_removed_at(conn: &Connection, collection: i64, at: i64) -> Result<u64> {
+    let count: i64 = conn
+        .prepare_cached("SELECT count(*) FROM record WHERE collection = ?1 AND removed = ?2")?
+        .query_row((collection, at), |r| r.get(0))?;
+    Ok(count.unsigned_abs())
+}
+
 /// What a restore brings back: of a removed record its own text, of a live one the one before its
 /// latest edit; and where that came from, and stood there. `None`: nothing is remembered.
 pub(crate) fn former(conn: &Connection, collection: i64, uid: &str) -> Result<Option<Stored>> {

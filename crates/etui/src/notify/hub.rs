@@ -4,6 +4,7 @@
 //! and compares keys before and after with every view that was not told yet; one that was told is
 //! left alone until it has read. When nobody is left to compare with, it goes to the end at once.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, channel};
@@ -18,6 +19,7 @@ use super::file::Ear;
 use super::lock;
 use super::sieve::Pairs;
 use super::subscription::Subscription;
+use crate::collection::names::{self, Standing};
 use crate::collection::{Token, changes};
 use crate::engine::read_transaction;
 use crate::error::{Error, Result};
@@ -87,14 +89,14 @@ impl Running {
         let bell = Arc::new(bell);
         shared.stop.store(false, Ordering::SeqCst);
         shared.deaf.store(true, Ordering::SeqCst);
-        let at = read_transaction(&connection, changes::token)?;
+        let comparison = read_transaction(&connection, Comparison::new)?;
         let mut hub = Hub {
             shared: Arc::clone(shared),
             bell: Arc::clone(&bell),
             connection,
             place,
             ear: None,
-            comparison: Comparison::new(at),
+            comparison,
         };
         let path = hub.place.watch.clone();
         let (end, ended) = channel();
@@ -220,18 +222,21 @@ fn timespec(time: Duration) -> Timespec {
 struct Comparison {
     /// Everything up to here was.
     at: Token,
+    /// What the collections were called then, and whether they were there: no change tells of it.
+    collections: BTreeMap<i64, Standing>,
     /// A copy of the views there are, and its generation.
     views: Vec<Arc<Subscription>>,
     generation: u64,
 }
 
 impl Comparison {
-    fn new(at: Token) -> Self {
-        Self {
-            at,
+    fn new(conn: &Connection) -> Result<Self> {
+        Ok(Self {
+            at: changes::token(conn)?,
+            collections: names::standings(conn)?,
             views: Vec::new(),
             generation: 0,
-        }
+        })
     }
 
     fn refresh(&mut self, shared: &Shared) {
@@ -247,10 +252,26 @@ impl Comparison {
         self.views.iter().for_each(|v| v.tell());
     }
 
+    /// Tells the views whose collection was renamed, removed or brought back.
+    fn name(&mut self, conn: &Connection, shared: &Shared) -> Result<()> {
+        let collections = names::standings(conn)?;
+        if collections == self.collections {
+            return Ok(());
+        }
+        self.refresh(shared);
+        let is_other = |id| collections.get(id) != self.collections.get(id);
+        let views = self.views.iter();
+        let concerned = views.filter(|view| is_other(&view.collection));
+        concerned.for_each(|view| view.tell());
+        self.collections = collections;
+        Ok(())
+    }
+
     /// Goes on by one window. To be run in a read transaction.
     fn window(&mut self, conn: &Connection, shared: &Shared) -> Result<bool> {
         // The state is taken here, before anybody is asked whether it was told.
         let now = changes::token(conn)?;
+        self.name(conn, shared)?;
         if !changes::reaches_back(conn, &self.at, &now)? {
             self.at = now;
             self.tell_all(shared);

@@ -176,6 +176,19 @@ impl<R: Listed> View<'_, R> {
         self.read(|_| Ok(())).map(|(changes, ())| changes)
     }
 
+    /// What happened since it was last asked, and what the collection is called in the same state;
+    /// `None`: it was removed. Every record of it is then among the changes.
+    ///
+    /// Another name, and the removal of a collection, make the view's [descriptor](Self::descriptor)
+    /// readable, also where the filter means nothing in it. They do not end [`View::wait`].
+    ///
+    /// # Errors
+    /// Whatever reading reports; the changes are then reported the next time.
+    pub fn changes_and_name(&mut self) -> Result<(Reported<R>, Option<String>)> {
+        let id = self.collection;
+        self.read(|reader| names::name_now(reader.conn, R::KIND, id))
+    }
+
     /// A page of what the filter means, and what happened to what was loaded before, in one
     /// state: load the first screen, show it, and load the rest later.
     ///

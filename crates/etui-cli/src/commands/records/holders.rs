@@ -123,7 +123,7 @@ fn remove<R: Spoken>(app: &mut App, name: &str, without_asking: bool) -> Result<
             return app.out.say("Nothing was removed.");
         }
     }
-    let records = store.remove_collection::<R>(name)?;
+    let records = store.remove_collection::<R>(name)?.records;
     store.close()?;
     if app.out.json {
         return app.out.object(&R::holder(name, records));
