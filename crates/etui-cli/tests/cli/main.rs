@@ -4,6 +4,7 @@
 
 mod harness;
 
+mod books;
 mod calendar;
 mod contacts;
 mod demo;

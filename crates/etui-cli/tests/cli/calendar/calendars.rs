@@ -1,0 +1,314 @@
+//! Several calendars: made, renamed, removed, brought back; in and out of files.
+
+use super::{CALENDAR, with_calendar};
+use crate::harness::{Place, session};
+
+#[test]
+fn several_calendars() {
+    let place = with_calendar();
+    session!(place, [
+        "etui calendar calendars --create Work",
+        "etui calendar add Meeting --start '2027-03-08 14:00' --calendar Work --set uid=m",
+        "etui calendar agenda 2027-03-08",
+        "etui calendar agenda 2027-03-08 --calendar Work",
+        "etui calendar show 7 | head -2",
+        "etui calendar find meeting",
+        "etui calendar show meeting | head -2",
+        "etui calendar show meeting or tax",
+        "etui calendar show meeting --calendar Calendar",
+        "etui calendar remove 1 7",
+        "etui calendar find meeting --calendar Calendar",
+        "etui calendar find '*' --limit 2 --sort -added --json",
+        "etui calendar find '*' --count",
+        "etui calendar list --sort -start --limit 3",
+        "etui calendar list --calendar Work",
+        "etui calendar find 'title:meet*' --explain | head -4",
+        "etui calendar find 'title:meet*' --explain --json",
+        "etui calendar find '*' --at 6 --limit 1 --explain | grep answer",
+        "etui calendar calendars",
+        "etui calendar calendars --json",
+        "etui calendar calendars --create Work",
+    ], @r#"
+    $ etui calendar calendars --create Work
+    Made a calendar: Work (use it with --calendar Work)
+    $ etui calendar add Meeting --start '2027-03-08 14:00' --calendar Work --set uid=m
+    Added 7: Meeting, 2027-03-08 14:00
+    UID m
+    $ etui calendar agenda 2027-03-08
+    Monday, 8 March 2027
+      09:00-09:45  Jour fixe ↻  Room 4 · Calendar  #1
+      14:00-15:00  Meeting  · Work  #7
+    $ etui calendar agenda 2027-03-08 --calendar Work
+    Monday, 8 March 2027
+      14:00-15:00  Meeting  #7
+    $ etui calendar show 7 | head -2
+    Meeting
+      When       Mon 8 Mar 2027, 14:00-15:00
+    $ etui calendar find meeting
+    #  Start             Title    Place  Calendar
+    7  2027-03-08 14:00  Meeting         Work
+    $ etui calendar show meeting | head -2
+    Meeting
+      When       Mon 8 Mar 2027, 14:00-15:00
+    $ etui calendar show meeting or tax
+    #  Start             Title       Place  Calendar
+    7  2027-03-08 14:00  Meeting            Work
+    6  2027-03-12        Tax return         Calendar
+    error: 2 entries fit; which one? etui calendar show NUMBER
+    [exit 2]
+    $ etui calendar show meeting --calendar Calendar
+    error: nothing found for: meeting
+    [exit 4]
+    $ etui calendar remove 1 7
+    error: 1 is in Calendar, and 7 in Work; name those of one calendar at a time
+    [exit 2]
+    $ etui calendar find meeting --calendar Calendar
+    error: nothing found for: meeting
+    [exit 4]
+    $ etui calendar find '*' --limit 2 --sort -added --json
+    {"id":7,"kind":"event","title":"Meeting","place":"","start":"2027-03-08T14:00:00+01:00","end":"2027-03-08T15:00:00+01:00","all_day":false,"status":null,"calendar":"Work","next":null}
+    {"id":6,"kind":"todo","title":"Tax return","place":"","start":"2027-03-12","end":"2027-03-13","all_day":true,"status":null,"calendar":"Calendar","next":"6.81ee9994d980"}
+    $ etui calendar find '*' --count
+    7
+    $ etui calendar list --sort -start --limit 3
+    #  Start             Title                Place  Calendar
+    5  2027-03-12 13:00  Eve [31mTrouble2J           Calendar
+    6  2027-03-12        Tax return                  Calendar
+    4  2027-03-10 21:00  Call with 山田 太郎         Calendar
+    $ etui calendar list --calendar Work
+    #  Start             Title    Place
+    7  2027-03-08 14:00  Meeting
+    $ etui calendar find 'title:meet*' --explain | head -4
+    Calendar:
+    filter      summary:"meet"*
+    way         few candidates from the index, gathered and sorted
+    candidates  0 (the index is exact here)
+    $ etui calendar find 'title:meet*' --explain --json
+    {"filter":"summary:\"meet\"*","way":"gather","entries":6,"candidates":0,"exact":true,"pending":1,"compared":1,"passed":0,"rows":0,"calendar":"Calendar"}
+    {"filter":"summary:\"meet\"*","way":"gather","entries":1,"candidates":0,"exact":true,"pending":1,"compared":1,"passed":0,"rows":1,"calendar":"Work"}
+    $ etui calendar find '*' --at 6 --limit 1 --explain | grep answer
+    answer      6
+    answer      1
+    $ etui calendar calendars
+    Entries  Calendar
+          6  Calendar
+          1  Work
+    $ etui calendar calendars --json
+    {"name":"Calendar","entries":6}
+    {"name":"Work","entries":1}
+    $ etui calendar calendars --create Work
+    error: a calendar named "Work" exists already
+    [exit 1]
+    "#);
+}
+
+#[test]
+fn calendars_are_renamed_removed_and_brought_back() {
+    let place = with_calendar();
+    session!(place, [
+        "etui calendar calendars --remove Calendar --yes",
+        "etui calendar calendars --create Work",
+        "etui calendar calendars --rename Work 'Old job'",
+        "etui calendar calendars --rename 'Old job' Calendar",
+        "etui calendar calendars --remove 'Old job'",
+        "etui calendar calendars --remove Calendar",
+        "etui calendar calendars --restore 'Old job'",
+        "etui calendar calendars --remove Calendar --json",
+        "etui calendar calendars --remove Calendar -y",
+        "etui calendar calendars",
+        "etui calendar show 1",
+        "etui calendar calendars --restore Cal",
+        "etui calendar calendars --create Calendar",
+        "etui calendar calendars --restore Calendar",
+        "etui calendar calendars --rename Calendar Second",
+        "etui calendar calendars --restore Calendar --json",
+        "etui calendar calendars --rename Calendar",
+        "etui check",
+    ], @r#"
+    $ etui calendar calendars --remove Calendar --yes
+    error: "Calendar" is the only calendar, and stays; make another one first, or rename it
+    [exit 3]
+    $ etui calendar calendars --create Work
+    Made a calendar: Work (use it with --calendar Work)
+    $ etui calendar calendars --rename Work 'Old job'
+    Renamed the calendar Work: it is Old job now
+    $ etui calendar calendars --rename 'Old job' Calendar
+    error: a calendar named "Calendar" exists already
+    [exit 1]
+    $ etui calendar calendars --remove 'Old job'
+    Removed the calendar Old job: 0 entries
+    Bring back, within 30 days: etui calendar calendars --restore 'Old job'
+    $ etui calendar calendars --remove Calendar
+    error: "Calendar" is the only calendar, and stays; make another one first, or rename it
+    [exit 3]
+    $ etui calendar calendars --restore 'Old job'
+    Brought back the calendar Old job: 0 entries
+    $ etui calendar calendars --remove Calendar --json
+    {"error":{"kind":"usage","message":"the calendar Calendar is not empty: 6 entries; to remove it all the same, add --yes"}}
+    [exit 2]
+    $ etui calendar calendars --remove Calendar -y
+    Removed the calendar Calendar: 6 entries
+    Bring back, within 30 days: etui calendar calendars --restore Calendar
+    $ etui calendar calendars
+    Entries  Calendar
+          0  Old job
+    $ etui calendar show 1
+    error: there is no entry number 1; `etui calendar list` tells the numbers
+    [exit 4]
+    $ etui calendar calendars --restore Cal
+    error: no calendar named "Cal" was removed (these were: Calendar)
+    [exit 4]
+    $ etui calendar calendars --create Calendar
+    Made a calendar: Calendar (use it with --calendar Calendar)
+    $ etui calendar calendars --restore Calendar
+    error: a calendar named "Calendar" exists already; give that one another name first: etui calendar calendars --rename Calendar NAME
+    [exit 1]
+    $ etui calendar calendars --rename Calendar Second
+    Renamed the calendar Calendar: it is Second now
+    $ etui calendar calendars --restore Calendar --json
+    {"name":"Calendar","entries":6}
+    $ etui calendar calendars --rename Calendar
+    error: 2 values required for '--rename <OLD> <NEW>' but 1 was provided
+
+    Usage: etui calendar calendars [OPTIONS]
+
+    For more information, try '--help'.
+    [exit 2]
+    $ etui check
+    All is well: 0 contacts, 6 calendar entries, 0 in the trash.
+    "#);
+}
+
+#[test]
+fn files_of_both_kinds() {
+    let place = Place::new();
+    std::fs::write(place.path("week.ics"), CALENDAR).unwrap();
+    session!(place, [
+        "etui import people.vcf week.ics",
+        "cat week.ics | etui import -",
+        "etui import --calendar Home week.ics",
+        "etui import --calendar 'My work' people.vcf -q; etui import --calendar 'My work' people.vcf",
+        "etui import --book Friends week.ics",
+        "(cat week.ics; echo lost) | etui import - --json",
+        "etui export --calendar Calendar | cmp - week.ics && echo same",
+        "etui export --calendar Calendar kind:todo -o todo.ics; cat todo.ics",
+        "etui export --calendar Calendar zz",
+        "etui export --calendar Calendar tax --json",
+        "etui check; etui stats | grep -e Cal -e book",
+        "etui generate --calendar 3 --years 2 | grep -c BEGIN:V",
+        "etui generate --calendar 20 -o made.ics && etui import made.ics",
+    ], @r#"
+    $ etui import people.vcf week.ics
+    people.vcf: 4 added (590 bytes)
+    week.ics: 6 added (1.4 kB)
+    Together: 10 added, 0 changed, 0 unchanged, 0 refused
+    $ cat week.ics | etui import -
+    -: 0 added, 6 unchanged (1.4 kB)
+    $ etui import --calendar Home week.ics
+    error: there is no calendar named "Home" (there are: Calendar); make it: etui calendar calendars --create Home
+    [exit 4]
+    $ etui import --calendar 'My work' people.vcf -q; etui import --calendar 'My work' people.vcf
+    --calendar 'My work' is not used: no calendar was given
+    people.vcf: 0 added, 4 unchanged (590 bytes)
+    $ etui import --book Friends week.ics
+    --book Friends is not used: no contacts were given
+    week.ics: 0 added, 6 unchanged (1.4 kB)
+    $ (cat week.ics; echo lost) | etui import - --json
+    {"added":0,"changed":0,"unchanged":6,"refused":1,"files":[{"file":"-","holds":"calendar","bytes":1375,"added":0,"changed":0,"unchanged":6,"refused":1,"refusals":[{"line":63,"last_line":63,"reason":"this text belongs to no record; remove it, or put BEGIN and END lines around it","excerpt":"lost"}],"warned":0,"warnings":[]}]}
+    {"error":{"kind":"refused","message":"1 piece was refused; the rest went in"}}
+    [exit 3]
+    $ etui export --calendar Calendar | cmp - week.ics && echo same
+    same
+    $ etui export --calendar Calendar kind:todo -o todo.ics; cat todo.ics
+    Wrote 1 entry to todo.ics
+    BEGIN:VCALENDAR\r
+    VERSION:2.0\r
+    PRODID:-//example//EN\r
+    BEGIN:VTODO\r
+    UID:tax\r
+    DUE;VALUE=DATE:20270312\r
+    SUMMARY:Tax return\r
+    PRIORITY:1\r
+    DESCRIPTION:not again\, please\nreally\r
+    END:VTODO\r
+    END:VCALENDAR\r
+    $ etui export --calendar Calendar zz
+    error: nothing found for: zz
+    [exit 4]
+    $ etui export --calendar Calendar tax --json
+    {"id":10,"uid":"tax","etag":"11d287a4ffbc17b2fe7552884f315dda","kind":"todo","title":"Tax return","place":null,"notes":"not again, please\nreally","start":null,"end":null,"due":"2027-03-12","duration":null,"all_day":false,"zone":null,"rules":[],"dates":[],"except_dates":[],"instance":null,"and_future":false,"status":null,"class":"public","transparent":false,"categories":[],"priority":1,"percent":null,"completed":null,"url":null,"organizer":null,"attendees":[],"alarms":[],"changes":[]}
+    $ etui check; etui stats | grep -e Cal -e book
+    All is well: 4 contacts, 6 calendar entries, 0 in the trash.
+    Address book    Contacts: 4 contacts
+    Calendar        Calendar: 6 entries
+    $ etui generate --calendar 3 --years 2 | grep -c BEGIN:V
+    7
+    $ etui generate --calendar 20 -o made.ics && etui import made.ics
+    Wrote 20 made-up entries to made.ics (6.5 kB)
+    made.ics: 20 added (6.5 kB)
+    "#);
+}
+
+#[test]
+fn all_calendars_go_out_in_one_file() {
+    let place = with_calendar();
+    session!(place, [
+        "etui export --calendars | cmp - week.ics && echo same",
+        "etui -q calendar calendars --create Work; etui export --calendars | cmp - week.ics && echo same",
+        "printf 'BEGIN:VCALENDAR\nBEGIN:VTODO\nUID:ink\nSUMMARY:Ink\nEND:VTODO\nEND:VCALENDAR' > work.ics; \
+         etui import --calendar Work work.ics",
+        "etui export --calendars -o all.ics; cat week.ics work.ics | cmp - all.ics && echo same",
+        "etui export --calendars kind:todo | grep -c BEGIN:VTODO",
+        "etui export --calendars kind:todo --json | cut -c 1-20",
+        "etui export --calendars nowhere",
+        "etui export --calendars --calendar Work",
+        "etui export --calendars --book Contacts",
+        "etui calendar show ink | grep Calendar",
+        "etui --store empty.etui -q init; etui --store empty.etui export --calendars",
+    ], @r#"
+    $ etui export --calendars | cmp - week.ics && echo same
+    same
+    $ etui -q calendar calendars --create Work; etui export --calendars | cmp - week.ics && echo same
+    same
+    $ printf 'BEGIN:VCALENDAR
+    BEGIN:VTODO
+    UID:ink
+    SUMMARY:Ink
+    END:VTODO
+    END:VCALENDAR' > work.ics; etui import --calendar Work work.ics
+    work.ics: 1 added (71 bytes)
+    $ etui export --calendars -o all.ics; cat week.ics work.ics | cmp - all.ics && echo same
+    Wrote 7 entries to all.ics
+    same
+    $ etui export --calendars kind:todo | grep -c BEGIN:VTODO
+    2
+    $ etui export --calendars kind:todo --json | cut -c 1-20
+    {"id":6,"uid":"tax",
+    {"id":7,"uid":"ink",
+    $ etui export --calendars nowhere
+    error: nothing found for: nowhere
+    [exit 4]
+    $ etui export --calendars --calendar Work
+    error: the argument '--calendars' cannot be used with '--calendar <NAME>'
+
+    Usage: etui export --calendars [FILTER]...
+
+    For more information, try '--help'.
+    [exit 2]
+    $ etui export --calendars --book Contacts
+    error: the argument '--calendars' cannot be used with '--book <NAME>'
+
+    Usage: etui export --calendars [FILTER]...
+
+    For more information, try '--help'.
+    [exit 2]
+    $ etui calendar show ink | grep Calendar
+      Calendar   Work
+      iCalendar  to-do, 42 bytes
+    $ etui --store empty.etui -q init; etui --store empty.etui export --calendars
+    BEGIN:VCALENDAR\r
+    VERSION:2.0\r
+    PRODID:-//etui//etui//EN\r
+    END:VCALENDAR\r
+    "#);
+}
