@@ -10,7 +10,7 @@ use etui::{Error, Snapshot, Store};
 
 use crate::args::{Global, Vfs};
 use crate::errors::{Failure, Result};
-use crate::output::{Out, quoted};
+use crate::output::{Out, operand};
 
 /// What every command has at hand.
 pub struct App {
@@ -110,8 +110,8 @@ pub fn calendar_to_fill<'s>(store: &'s Store, name: Option<&str>) -> Result<Cale
     calendar(store, name).map_err(|failure| match (&failure, name) {
         (Failure::Library(error @ Error::NoCollection { .. }), Some(name)) => {
             Failure::NotFound(format!(
-                "{error}; make it: etui calendar calendars --create {}",
-                quoted(name)
+                "{error}; make it: etui calendar calendars create {}",
+                operand(name)
             ))
         }
         _ => failure,

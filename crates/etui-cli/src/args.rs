@@ -202,16 +202,18 @@ fn for_lab(mut args: Vec<OsString>) -> Vec<OsString> {
 const FILTERING: &[&str] = &["find", "show", "export", "watch"];
 
 /// Puts a space before each `-word` that belongs to a filter, so that it is not taken for options;
-/// filters do not mind spaces. A minus with one letter is left to be an option, and what follows
-/// `--sort` to be an order.
+/// filters do not mind spaces. A minus with one letter is left to be an option, what follows
+/// `--sort` to be an order, and what is behind `--` to be what it is.
 fn with_filters(args: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut filtering = false;
     let mut after_sort = false;
+    let mut after_options = false;
     args.map(|arg| {
+        after_options |= arg == "--";
         filtering |= FILTERING.iter().any(|c| arg == *c);
         let is_order = std::mem::replace(&mut after_sort, arg == "--sort");
         match arg.to_str() {
-            Some(text) if filtering && !is_order && is_minus_word(text) => {
+            Some(text) if filtering && !after_options && !is_order && is_minus_word(text) => {
                 format!(" {text}").into()
             }
             _ => arg,
@@ -234,12 +236,12 @@ mod tests {
     fn minus_words_of_filters_are_no_options() {
         let given = [
             "etui", "-q", "find", "a", "-org:x", "-q", "--limit", "3", "-(b)", "--sort", "-added",
-            "-org", "-5",
+            "-org", "-5", "--", "-org",
         ];
         let made = super::with_filters(given.iter().map(Into::into));
         let expected = [
             "etui", "-q", "find", "a", " -org:x", "-q", "--limit", "3", " -(b)", "--sort",
-            "-added", " -org", " -5",
+            "-added", " -org", " -5", "--", "-org",
         ];
         assert_eq!(made, expected);
         assert_eq!(

@@ -13,7 +13,7 @@ use etui::{Error, Kind};
 use crate::app::{App, calendar_to_fill};
 use crate::errors::{Failure, Result};
 use crate::output::json::ImportObject;
-use crate::output::{Out, Progress, count, one_line, plural, quoted, shown, size};
+use crate::output::{Out, Progress, count, one_line, option, plural, shown, size};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -116,7 +116,7 @@ pub fn run(app: &mut App, args: &Args) -> Result<()> {
             .transpose()?,
     };
     let book = app.book_name().map(str::to_owned);
-    for (option, name, is_used, none) in [
+    for (flag, name, is_used, none) in [
         (
             "--calendar",
             &args.calendar,
@@ -126,9 +126,8 @@ pub fn run(app: &mut App, args: &Args) -> Result<()> {
         ("--book", &book, into.book.is_some(), "no contacts were"),
     ] {
         if let (Some(name), false) = (name, is_used) {
-            let name = quoted(name);
-            app.out
-                .note(&format!("{option} {name} is not used: {none} given"));
+            let given = option(flag, name);
+            app.out.note(&format!("{given} is not used: {none} given"));
         }
     }
     let mut all = ImportObject::default();

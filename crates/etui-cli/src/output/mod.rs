@@ -17,7 +17,7 @@ use etui::calendar::time::Zone;
 use serde::Serialize;
 
 pub use progress::Progress;
-pub use safe::{one_line, quoted, shown};
+pub use safe::{one_line, operand, option, shown};
 pub use table::{Table, cut};
 pub use units::{count, duration, plural, size};
 

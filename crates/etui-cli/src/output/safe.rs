@@ -51,6 +51,20 @@ pub fn quoted(name: &str) -> Cow<'_, str> {
     }
 }
 
+/// The same where no option is meant: behind `--` if it would be taken for one.
+pub fn operand(name: &str) -> String {
+    match name.starts_with('-') {
+        true => format!("-- {}", quoted(name)),
+        false => quoted(name).into_owned(),
+    }
+}
+
+/// The same as the value of an option.
+pub fn option(option: &str, name: &str) -> String {
+    let between = if name.starts_with('-') { '=' } else { ' ' };
+    format!("{option}{between}{}", quoted(name))
+}
+
 /// The same with its line breaks left in.
 pub fn lines(text: &str) -> Cow<'_, str> {
     escaped(text, |c| c == '\n')
@@ -82,6 +96,14 @@ mod tests {
         assert_eq!(quoted("My work"), "'My work'");
         assert_eq!(quoted("Ann's"), "'Ann'\\''s'");
         assert_eq!(quoted(""), "''");
+    }
+
+    #[test]
+    fn names_that_look_like_options_are_none() {
+        assert_eq!(operand("Work"), "Work");
+        assert_eq!(operand("-x"), "-- '-x'");
+        assert_eq!(option("--book", "Work"), "--book Work");
+        assert_eq!(option("--book", "-x"), "--book='-x'");
     }
 
     #[test]

@@ -17,7 +17,7 @@ mod words;
 pub use length::{length, spoken as spoken_length};
 pub use repeat::repeat;
 pub use rule::{is_end_of_day, spoken as spoken_rule};
-pub use show::{clock, day, iso, iso_instant, long_day, range, short};
+pub use show::{clock, day, iso, iso_day, iso_instant, long_day, range, short};
 pub use span::{Span, Words as SpanWords};
 pub use words::{ends, when, when_on};
 

@@ -230,7 +230,7 @@ fn links_and_pipes_are_written_through() {
 fn an_export_without_a_book_takes_all_of_them() {
     let place = Place::new();
     let (text, code) = place.run(
-        "etui import -q people.vcf && etui contacts books -q --create Work && \
+        "etui import -q people.vcf && etui contacts books -q create Work && \
          etui contacts add -q --book Work --name Worker && etui export > all.vcf && \
          etui export --book Work > work.vcf && grep -c FN:Worker all.vcf work.vcf && \
          test $(grep -c BEGIN all.vcf) -gt $(grep -c BEGIN work.vcf)",

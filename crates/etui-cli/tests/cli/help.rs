@@ -71,7 +71,7 @@ fn help_teaches() {
       remove   Remove contacts [alias: rm]
       restore  Undo a contact's latest change, also a removal
       watch    Tell of changes as they happen
-      books    List address books; make, rename, remove one
+      books    List address books; make, rename, remove one, bring one back
 
     Options:
       -h, --help  Print help
@@ -172,6 +172,116 @@ fn help_teaches() {
 }
 
 #[test]
+fn help_on_collections_speaks_of_their_kind() {
+    let place = Place::new();
+    session!(place, [
+        "etui calendar calendars --help | sed -n '/^Commands/,/^$/p; /^Examples/,$p'",
+        "etui contacts books --help | sed -n '/^Commands/,/^$/p; /^Examples/,$p'",
+        "etui contacts books restore --help | sed '/^Options of all/,/^$/d'",
+        "etui calendar calendars removed --help | sed -n '/^Examples/,$p'",
+        "etui calendar calendars remove --help | sed -n '/^Arguments/,/^$/p; /^Options:/,/^$/p; /^Examples/,$p'",
+        "etui calendar calendars list",
+        "etui contacts books --create Work",
+    ], @r#"
+    $ etui calendar calendars --help | sed -n '/^Commands/,/^$/p; /^Examples/,$p'
+    Commands:
+      create   Make a calendar
+      rename   Give a calendar another name
+      remove   Remove a calendar with all that is in it [alias: rm]
+      restore  Bring back a calendar that was removed
+      removed  List what was removed and can be brought back
+
+    Examples:
+      etui calendar calendars                        which there are, and how many entries they have
+      etui calendar calendars create Work
+      etui import --calendar Work work.ics
+      etui calendar calendars rename Work "Old job"
+      etui calendar calendars remove "Old job"
+      etui calendar calendars removed                which can be brought back, and until when
+      etui calendar calendars restore "Old job"
+
+    The first one is used where none is named; when it is removed, the next one is. The last one stays.
+    Removed calendars come back with the entries that were removed with them.
+    $ etui contacts books --help | sed -n '/^Commands/,/^$/p; /^Examples/,$p'
+    Commands:
+      create   Make an address book
+      rename   Give an address book another name
+      remove   Remove an address book with all that is in it [alias: rm]
+      restore  Bring back an address book that was removed
+      removed  List what was removed and can be brought back
+
+    Examples:
+      etui contacts books                            which there are, and how many contacts they have
+      etui contacts books create Work
+      etui --book Work import colleagues.vcf
+      etui contacts books rename Work "Old job"
+      etui contacts books remove "Old job"
+      etui contacts books removed                    which can be brought back, and until when
+      etui contacts books restore "Old job"
+
+    The first one is used where none is named; when it is removed, the next one is. The last one stays.
+    Removed address books come back with the contacts that were removed with them.
+    $ etui contacts books restore --help | sed '/^Options of all/,/^$/d'
+    Bring back an address book that was removed
+
+    Usage: etui contacts books restore [OPTIONS] <NAME|--id <ID>>
+
+    Arguments:
+      [NAME]  Its name; of several, that which was removed last is meant
+
+    Options:
+          --id <ID>   Its number, from the first column of `removed`
+          --as <NEW>  Give it this name
+      -h, --help      Print help
+
+    Examples:
+      etui contacts books restore Work             of several, that which was removed last
+      etui contacts books restore --id 3           by the number that `removed` tells
+      etui contacts books restore Work --as Job    under another name
+
+    It comes back with the contacts that were removed with it; what was removed from it before
+    stays in the trash. If another one has its name by now, one of them needs another name.
+    $ etui calendar calendars removed --help | sed -n '/^Examples/,$p'
+    Examples:
+      etui calendar calendars removed
+      etui calendar calendars restore Work       by its name; of several, that which was removed last
+      etui calendar calendars restore --id 3     by the number in the first column
+
+    The latest comes first. It is kept for 30 days at the least, and as long as its entries are
+    in the trash.
+    $ etui calendar calendars remove --help | sed -n '/^Arguments/,/^$/p; /^Options:/,/^$/p; /^Examples/,$p'
+    Arguments:
+      <NAME>  Its name
+
+    Options:
+      -y, --yes   Remove it without asking, whatever is in it
+      -h, --help  Print help
+
+    Examples:
+      etui calendar calendars remove Work        asks first, unless it is empty
+      etui calendar calendars remove Work --yes
+      etui calendar calendars removed            what was removed, and until when it is kept
+      etui calendar calendars restore Work       bring it back, within 30 days
+
+    If something comes in or goes while it asks, nothing is removed. The last calendar stays.
+    $ etui calendar calendars list
+    error: unrecognized subcommand 'list'
+
+    Usage: etui calendar calendars [OPTIONS] [COMMAND]
+
+    For more information, try '--help'.
+    [exit 2]
+    $ etui contacts books --create Work
+    error: unexpected argument '--create' found
+
+    Usage: etui contacts books [OPTIONS] [COMMAND]
+
+    For more information, try '--help'.
+    [exit 2]
+    "#);
+}
+
+#[test]
 fn every_command_has_examples() {
     let place = Place::new();
     for command in [
@@ -196,6 +306,17 @@ fn every_command_has_examples() {
         "contacts restore",
         "contacts watch",
         "contacts books",
+        "contacts books create",
+        "contacts books rename",
+        "contacts books remove",
+        "contacts books removed",
+        "contacts books restore",
+        "calendar calendars",
+        "calendar calendars create",
+        "calendar calendars rename",
+        "calendar calendars remove",
+        "calendar calendars removed",
+        "calendar calendars restore",
     ] {
         let (text, code) = place.run(&format!("etui {command} --help"));
         assert_eq!(code, Some(0), "{command}");
@@ -312,7 +433,7 @@ fn manual_pages_and_completions() {
     .SH NAME
     $ etui man pages && ls pages | tr '\n' ' '
     Wrote the manual pages to pages
-    etui-backup.1 etui-calendar-add.1 etui-calendar-agenda.1 etui-calendar-alarms.1 etui-calendar-calendars.1 etui-calendar-edit.1 etui-calendar-find.1 etui-calendar-freebusy.1 etui-calendar-list.1 etui-calendar-remove.1 etui-calendar-restore.1 etui-calendar-show.1 etui-calendar-watch.1 etui-calendar.1 etui-check.1 etui-completions.1 etui-contacts-add.1 etui-contacts-books.1 etui-contacts-edit.1 etui-contacts-find.1 etui-contacts-list.1 etui-contacts-remove.1 etui-contacts-restore.1 etui-contacts-show.1 etui-contacts-watch.1 etui-contacts.1 etui-demo.1 etui-export.1 etui-generate.1 etui-import.1 etui-init.1 etui-lab.1 etui-man.1 etui-recover.1 etui-restore.1 etui-stats.1 etui.1 
+    etui-backup.1 etui-calendar-add.1 etui-calendar-agenda.1 etui-calendar-alarms.1 etui-calendar-calendars-create.1 etui-calendar-calendars-remove.1 etui-calendar-calendars-removed.1 etui-calendar-calendars-rename.1 etui-calendar-calendars-restore.1 etui-calendar-calendars.1 etui-calendar-edit.1 etui-calendar-find.1 etui-calendar-freebusy.1 etui-calendar-list.1 etui-calendar-remove.1 etui-calendar-restore.1 etui-calendar-show.1 etui-calendar-watch.1 etui-calendar.1 etui-check.1 etui-completions.1 etui-contacts-add.1 etui-contacts-books-create.1 etui-contacts-books-remove.1 etui-contacts-books-removed.1 etui-contacts-books-rename.1 etui-contacts-books-restore.1 etui-contacts-books.1 etui-contacts-edit.1 etui-contacts-find.1 etui-contacts-list.1 etui-contacts-remove.1 etui-contacts-restore.1 etui-contacts-show.1 etui-contacts-watch.1 etui-contacts.1 etui-demo.1 etui-export.1 etui-generate.1 etui-import.1 etui-init.1 etui-lab.1 etui-man.1 etui-recover.1 etui-restore.1 etui-stats.1 etui.1 
     $ etui completions fish | grep -c contacts > n; test $(cat n) -gt 10
     $ etui completions zsh | head -1
     #compdef etui

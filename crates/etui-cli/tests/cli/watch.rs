@@ -3,7 +3,8 @@
 use crate::harness::{Place, session};
 
 /// Shell functions: `follow ARGS` runs `watch` in the background, and returns when it follows;
-/// `seen TEXT` waits until it told so; `finish` ends it and shows what it told, without the times.
+/// `seen TEXT` waits until it told so; `finish` ends it and shows what it told, without the times;
+/// `ended` waits until it ends by itself, and shows that and why.
 const SHELL: &str = "\
 follow() {
     etui contacts watch \"$@\" > out 2> err & pid=$!
@@ -11,6 +12,10 @@ follow() {
 }
 seen() {
     for i in $(seq 3000); do grep -qF -- \"$1\" out && return; sleep .01; done; echo \"not seen: $1\"
+}
+ended() {
+    wait $pid; echo \"exit $?\"
+    sed -E 's/^[0-9:]{8}Z/TIME/; s/[0-9a-f]{16}[.][0-9a-f]{16}/STORE.COPY/' out err
 }
 finish() {
     kill -${1:-TERM} $pid; wait $pid; echo \"exit $?\"
@@ -112,6 +117,58 @@ fn programs_go_on_where_they_were() {
     Following changes; end with Ctrl-C.
     {"event":"token","token":"TOKEN"}
     {"event":"reset"}
+    "#);
+}
+
+#[test]
+fn a_book_that_is_renamed_or_removed_is_told_of() {
+    let place = with_shell();
+    session!(place, [
+        ". ./sh; follow; \
+         etui -q contacts books rename Contacts Home; seen Home; \
+         etui -q contacts edit bob --set note=x; seen '~ 2'; \
+         etui -q contacts books create Work; \
+         etui -q contacts books remove Home --yes; ended",
+        "etui contacts books restore Home",
+        ". ./sh; follow --json --book Home name:bob; \
+         etui -q contacts books rename Home Contacts; seen Contacts; \
+         etui -q contacts books remove Contacts --yes; ended",
+        ". ./sh; follow name:nobody-at-all; \
+         etui -q contacts books restore Contacts; \
+         etui -q contacts books remove Work; ended",
+        "etui -q contacts books restore Work; etui contacts books",
+    ], @r#"
+    $ . ./sh; follow; etui -q contacts books rename Contacts Home; seen Home; etui -q contacts edit bob --set note=x; seen '~ 2'; etui -q contacts books create Work; etui -q contacts books remove Home --yes; ended
+    exit 4
+    TIME ! The address book Contacts is Home now
+    TIME ~ 2 Bob Öst: note
+    TIME - 1 Anna Müller
+    TIME - 2 Bob Öst
+    TIME - 3 Eve \u{1b}[31mTrouble\u{9b}2J
+    TIME - 4 Norbert Nobody
+    TIME ! The address book Home was removed
+    Following changes; end with Ctrl-C.
+    error: there is nothing to follow any more; bring the address book back: etui contacts books restore Home
+    $ etui contacts books restore Home
+    Brought back the address book Home: 4 contacts
+    $ . ./sh; follow --json --book Home name:bob; etui -q contacts books rename Home Contacts; seen Contacts; etui -q contacts books remove Contacts --yes; ended
+    exit 4
+    {"event":"token","token":"STORE.COPY.13"}
+    {"event":"collection_renamed","from":"Home","name":"Contacts"}
+    {"event":"removed","number":15,"id":2,"uid":"bob","name":"Bob Öst","organization":"","phone":"","email":"bob@example.com","fields":[]}
+    {"event":"token","token":"STORE.COPY.17"}
+    {"event":"collection_removed","name":"Contacts"}
+    Following changes; end with Ctrl-C.
+    {"error":{"kind":"not_found","message":"there is nothing to follow any more; bring the address book back: etui contacts books restore Contacts"}}
+    $ . ./sh; follow name:nobody-at-all; etui -q contacts books restore Contacts; etui -q contacts books remove Work; ended
+    exit 4
+    TIME ! The address book Work was removed
+    Following changes; end with Ctrl-C.
+    error: there is nothing to follow any more; bring the address book back: etui contacts books restore Work
+    $ etui -q contacts books restore Work; etui contacts books
+    Contacts  Address book
+           4  Contacts
+           0  Work
     "#);
 }
 

@@ -8,17 +8,18 @@ use crate::errors::Result;
 
 const EXAMPLES: &str = "\
 Examples:
-  etui calendar calendars
-  etui calendar calendars --create Work
+  etui calendar calendars                        which there are, and how many entries they have
+  etui calendar calendars create Work
   etui import --calendar Work work.ics
-  etui calendar calendars --rename Work \"Old job\"
-  etui calendar calendars --remove \"Old job\"
-  etui calendar calendars --restore \"Old job\"
+  etui calendar calendars rename Work \"Old job\"
+  etui calendar calendars remove \"Old job\"
+  etui calendar calendars removed                which can be brought back, and until when
+  etui calendar calendars restore \"Old job\"
 
 The first one is used where none is named; when it is removed, the next one is. The last one stays.
 Removed calendars come back with the entries that were removed with them.";
 
-/// List calendars; make, rename, remove one
+/// List calendars; make, rename, remove one, bring one back
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {

@@ -98,7 +98,7 @@ enum Command {
     Alarms(alarms::Args),
     /// Tell of changes as they happen
     Watch(watch::Args),
-    /// List calendars; make, rename, remove one
+    /// List calendars; make, rename, remove one, bring one back
     Calendars(calendars::Args),
 }
 

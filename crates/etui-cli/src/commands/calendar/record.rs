@@ -34,7 +34,7 @@ impl Spoken for Record {
     const HOLDER_OPTION: &'static str = "--calendar";
     const HOLDER_FIELD: Option<&'static str> = Some("calendar");
     const HOLDERS: &'static str = "calendars";
-    const HOLDER_HEADINGS: &'static [&'static str] = &["Entries", "Calendar"];
+    const HOLDER_HEADINGS: [&'static str; 2] = ["Entries", "Calendar"];
 
     type Object<'a> = CalendarSummaryObject<'a>;
 

@@ -58,7 +58,7 @@ pub enum Command {
     Restore(restore::Args),
     /// Tell of changes as they happen
     Watch(watch::Args),
-    /// List address books; make, rename, remove one
+    /// List address books; make, rename, remove one, bring one back
     Books(books::Args),
 }
 
@@ -93,7 +93,7 @@ impl Spoken for Card {
     const HOLDER_OPTION: &'static str = "--book";
     const HOLDER_FIELD: Option<&'static str> = None;
     const HOLDERS: &'static str = "books";
-    const HOLDER_HEADINGS: &'static [&'static str] = &["Contacts", "Address book"];
+    const HOLDER_HEADINGS: [&'static str; 2] = ["Contacts", "Address book"];
 
     type Object<'a> = ContactSummaryObject<'a>;
 

@@ -14,11 +14,14 @@ Examples:
   12:30:07Z + 17 Ada Lovelace                is there now, or fits the filter now
   12:30:09Z ~ 17 Ada Lovelace: phone, note   was changed: where
   12:30:10Z - 17 Ada Lovelace                was removed, or fits no longer
+  12:30:12Z ! The address book Work is Job now
 
 Changes by any program are told, once each, in order; several of one contact at the same moment
-are one. It goes on until it is ended (Ctrl-C) or its output is closed. With --json, a line with a
-token follows each batch: a reader that begins again with --since and the last token that it has
-seen misses nothing and is told nothing twice. Tokens are good for 30 days at least. Times are UTC.";
+are one. It goes on until it is ended (Ctrl-C) or its output is closed; also when the address book
+gets another name, which it tells. When the address book is removed, it tells that, and ends with 4.
+With --json, a line with a token follows each batch: a reader that begins again with --since and the
+last token that it has seen misses nothing and is told nothing twice. Tokens are good for 30 days at
+least. Times are UTC.";
 
 /// Tell of changes as they happen
 #[derive(Debug, clap::Args)]

@@ -57,7 +57,7 @@ pub trait Spoken: Listed<Column: ColumnSet<Field = Self::Field>> + Clone + Debug
     /// The command about collections, behind [`Self::COMMAND`].
     const HOLDERS: &'static str;
     /// Headings of a list of collections: how many records, and the name.
-    const HOLDER_HEADINGS: &'static [&'static str];
+    const HOLDER_HEADINGS: [&'static str; 2];
 
     /// What a list shows of one, for JSON.
     type Object<'a>: Serialize;

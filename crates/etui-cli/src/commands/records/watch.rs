@@ -14,8 +14,10 @@ use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use super::{Spoken, filter};
 use crate::app::App;
 use crate::errors::{Failure, Result};
-use crate::output::json::{ResetObject, TokenObject, ViewChangeObject, ViewEntryObject};
-use crate::output::{Style, one_line};
+use crate::output::json::{
+    EndObject, RenamedObject, ResetObject, TokenObject, ViewChangeObject, ViewEntryObject,
+};
+use crate::output::{Style, one_line, operand};
 
 /// Whom it is about, and since when.
 #[derive(Debug, clap::Args)]
@@ -31,7 +33,7 @@ pub struct WatchArgs {
     initial: bool,
 }
 
-/// Tells of changes in a collection until it is asked to end.
+/// Tells of changes in a collection until it is asked to end, or the collection is removed.
 pub fn watch<R: Spoken>(app: &mut App, all: &Collection<'_, R>, args: &WatchArgs) -> Result<()> {
     let filter = filter::<R>(&args.filter)?;
     let stop = stop_when_asked()?;
@@ -42,25 +44,41 @@ pub fn watch<R: Spoken>(app: &mut App, all: &Collection<'_, R>, args: &WatchArgs
     write_token(app, &view)?;
     app.out.flush()?;
     app.out.note("Following changes; end with Ctrl-C.");
-    while wait(&view, &stop)? {
-        match view.changes()? {
-            ViewChanges::Since(changes) if changes.is_empty() => continue,
-            ViewChanges::Since(changes) => {
-                for change in &changes {
-                    write_change::<R>(app, change)?;
-                }
-            }
-            ViewChanges::Reset => {
-                write_reset(app)?;
-                if args.initial {
-                    write_all(app, &mut view)?;
-                }
-            }
+    let mut name = all.name().to_owned();
+    // The first look comes without a wait: the name is from before the view was there.
+    loop {
+        let (changes, now) = view.changes_and_name()?;
+        if !changes.is_empty() {
+            write_changes(app, &mut view, changes, args.initial)?;
+            write_token(app, &view)?;
         }
-        write_token(app, &view)?;
+        match now {
+            None => {
+                write_end::<R>(app, &name)?;
+                return Err(ended::<R>(&name));
+            }
+            Some(now) if now != name => {
+                write_name::<R>(app, &name, &now)?;
+                name = now;
+            }
+            Some(_) => {}
+        }
         app.out.flush()?;
+        if !wait(&view, &stop)? {
+            return Ok(());
+        }
     }
-    Ok(())
+}
+
+/// Why nothing can be followed any more.
+fn ended<R: Spoken>(name: &str) -> Failure {
+    Failure::NotFound(format!(
+        "there is nothing to follow any more; bring the {} back: etui {} {} restore {}",
+        R::KIND,
+        R::COMMAND,
+        R::HOLDERS,
+        operand(name)
+    ))
 }
 
 fn open<'s, R: Spoken>(
@@ -123,6 +141,26 @@ fn write_all<R: Spoken>(app: &mut App, view: &mut View<'_, R>) -> Result<()> {
     Ok(())
 }
 
+fn write_changes<R: Spoken>(
+    app: &mut App,
+    view: &mut View<'_, R>,
+    changes: ViewChanges<R::Summary, R::Field>,
+    with_all: bool,
+) -> Result<()> {
+    match changes {
+        ViewChanges::Since(changes) => changes
+            .iter()
+            .try_for_each(|change| write_change::<R>(app, change)),
+        ViewChanges::Reset => {
+            write_reset(app)?;
+            match with_all {
+                true => write_all(app, view),
+                false => Ok(()),
+            }
+        }
+    }
+}
+
 fn write_entry<R: Spoken>(app: &mut App, entry: &Entry<R::Summary>) -> Result<()> {
     if app.out.json {
         let summary = R::object(&entry.summary, &app.out);
@@ -152,10 +190,31 @@ fn write_reset(app: &mut App) -> Result<()> {
     if app.out.json {
         return app.out.object(&ResetObject::default());
     }
+    write_remark(
+        app,
+        "What was changed until now is not known any more; look at everything anew",
+    )
+}
+
+fn write_name<R: Spoken>(app: &mut App, from: &str, name: &str) -> Result<()> {
+    if app.out.json {
+        return app.out.object(&RenamedObject::new(from, name));
+    }
+    let (from, name) = (one_line(from), one_line(name));
+    write_remark(app, &format!("The {} {from} is {name} now", R::KIND))
+}
+
+fn write_end<R: Spoken>(app: &mut App, name: &str) -> Result<()> {
+    if app.out.json {
+        return app.out.object(&EndObject::new(name));
+    }
+    let name = one_line(name);
+    write_remark(app, &format!("The {} {name} was removed", R::KIND))
+}
+
+fn write_remark(app: &mut App, text: &str) -> Result<()> {
     let time = app.out.styled(Style::Dim, &time()).into_owned();
-    app.out.line(format!(
-        "{time} ! What was changed until now is not known any more; look at everything anew"
-    ))
+    app.out.line(format!("{time} ! {text}"))
 }
 
 fn write_token<R: Spoken>(app: &mut App, view: &View<'_, R>) -> Result<()> {

@@ -8,16 +8,21 @@ mod contact;
 
 use std::collections::BTreeMap;
 
+use etui::calendar::time::Zone;
 use etui::import::{ImportReport, Refused};
 use etui::query::{Plan, Way};
 use etui::view::ViewChange;
-use etui::{ChangeKind, CheckReport, Kind, Outcome, RecordId, Saved, Stats, Token, VfsCounters};
+use etui::{
+    ChangeKind, CheckReport, Kind, Outcome, RecordId, RemovedCollection, Saved, Stats, Token,
+    VfsCounters,
+};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
 use self::calendar::CalendarObject;
 pub use self::contact::{ContactObject, ContactSummaryObject, date};
 use crate::errors::Failure;
+use crate::times::iso_instant;
 
 /// `{"error": {...}}`, on standard error.
 #[derive(Debug, Serialize)]
@@ -225,6 +230,47 @@ impl Default for ResetObject {
     }
 }
 
+/// A line of `watch`: what is followed has another name.
+#[derive(Debug, Serialize)]
+pub struct RenamedObject<'a> {
+    /// `collection_renamed`.
+    event: &'static str,
+    /// The name it had.
+    from: &'a str,
+    /// The name it has.
+    name: &'a str,
+}
+
+impl<'a> RenamedObject<'a> {
+    /// The object for a name in place of another.
+    pub fn new(from: &'a str, name: &'a str) -> Self {
+        Self {
+            event: "collection_renamed",
+            from,
+            name,
+        }
+    }
+}
+
+/// The last line of `watch`: what was followed is removed.
+#[derive(Debug, Serialize)]
+pub struct EndObject<'a> {
+    /// `collection_removed`.
+    event: &'static str,
+    /// Its name.
+    name: &'a str,
+}
+
+impl<'a> EndObject<'a> {
+    /// The object for what had this name.
+    pub fn new(name: &'a str) -> Self {
+        Self {
+            event: "collection_removed",
+            name,
+        }
+    }
+}
+
 /// A line of `watch`, the last of each batch.
 #[derive(Debug, Serialize)]
 pub struct TokenObject {
@@ -421,6 +467,32 @@ pub struct BookObject<'a> {
     pub name: &'a str,
     /// Contacts in it.
     pub contacts: u64,
+}
+
+/// An address book or calendar that was removed.
+#[derive(Debug, Serialize)]
+pub struct RemovedHolderObject<H: Serialize> {
+    /// Its number in the store.
+    id: i64,
+    /// Its name, and what was in it.
+    #[serde(flatten)]
+    holder: H,
+    /// When it was removed.
+    removed: String,
+    /// Until when it can be brought back at the least.
+    kept_until: String,
+}
+
+impl<H: Serialize> RemovedHolderObject<H> {
+    /// The object for one that is `holder` beside, its times seen from `viewer`.
+    pub fn of(removed: &RemovedCollection, holder: H, viewer: &Zone) -> Self {
+        Self {
+            id: removed.id,
+            holder,
+            removed: iso_instant(removed.removed().into(), viewer),
+            kept_until: iso_instant(removed.kept_until().into(), viewer),
+        }
+    }
 }
 
 /// `stats`.

@@ -7,7 +7,7 @@ use crate::harness::{Place, session};
 fn several_calendars() {
     let place = with_calendar();
     session!(place, [
-        "etui calendar calendars --create Work",
+        "etui calendar calendars create Work",
         "etui calendar add Meeting --start '2027-03-08 14:00' --calendar Work --set uid=m",
         "etui calendar agenda 2027-03-08",
         "etui calendar agenda 2027-03-08 --calendar Work",
@@ -27,9 +27,9 @@ fn several_calendars() {
         "etui calendar find '*' --at 6 --limit 1 --explain | grep answer",
         "etui calendar calendars",
         "etui calendar calendars --json",
-        "etui calendar calendars --create Work",
+        "etui calendar calendars create Work",
     ], @r#"
-    $ etui calendar calendars --create Work
+    $ etui calendar calendars create Work
     Made a calendar: Work (use it with --calendar Work)
     $ etui calendar add Meeting --start '2027-03-08 14:00' --calendar Work --set uid=m
     Added 7: Meeting, 2027-03-08 14:00
@@ -96,7 +96,7 @@ fn several_calendars() {
     $ etui calendar calendars --json
     {"name":"Calendar","entries":6}
     {"name":"Work","entries":1}
-    $ etui calendar calendars --create Work
+    $ etui calendar calendars create Work
     error: a calendar named "Work" exists already
     [exit 1]
     "#);
@@ -106,76 +106,281 @@ fn several_calendars() {
 fn calendars_are_renamed_removed_and_brought_back() {
     let place = with_calendar();
     session!(place, [
-        "etui calendar calendars --remove Calendar --yes",
-        "etui calendar calendars --create Work",
-        "etui calendar calendars --rename Work 'Old job'",
-        "etui calendar calendars --rename 'Old job' Calendar",
-        "etui calendar calendars --remove 'Old job'",
-        "etui calendar calendars --remove Calendar",
-        "etui calendar calendars --restore 'Old job'",
-        "etui calendar calendars --remove Calendar --json",
-        "etui calendar calendars --remove Calendar -y",
+        "etui calendar calendars remove Calendar --yes",
+        "etui calendar calendars create Work",
+        "etui calendar calendars rename Work 'Old job'",
+        "etui calendar calendars rename 'Old job' Calendar",
+        "etui calendar calendars remove 'Old job'",
+        "etui calendar calendars remove Calendar",
+        "etui calendar calendars restore 'Old job'",
+        "etui calendar calendars remove Calendar --json",
+        "etui calendar calendars remove Calendar -y",
         "etui calendar calendars",
         "etui calendar show 1",
-        "etui calendar calendars --restore Cal",
-        "etui calendar calendars --create Calendar",
-        "etui calendar calendars --restore Calendar",
-        "etui calendar calendars --rename Calendar Second",
-        "etui calendar calendars --restore Calendar --json",
-        "etui calendar calendars --rename Calendar",
+        "etui calendar calendars restore Cal",
+        "etui calendar calendars create Calendar",
+        "etui calendar calendars restore Calendar",
+        "etui calendar calendars rename Calendar Second",
+        "etui calendar calendars restore Calendar --json",
+        "etui calendar calendars rename Calendar",
         "etui check",
     ], @r#"
-    $ etui calendar calendars --remove Calendar --yes
+    $ etui calendar calendars remove Calendar --yes
     error: "Calendar" is the only calendar, and stays; make another one first, or rename it
     [exit 3]
-    $ etui calendar calendars --create Work
+    $ etui calendar calendars create Work
     Made a calendar: Work (use it with --calendar Work)
-    $ etui calendar calendars --rename Work 'Old job'
+    $ etui calendar calendars rename Work 'Old job'
     Renamed the calendar Work: it is Old job now
-    $ etui calendar calendars --rename 'Old job' Calendar
+    $ etui calendar calendars rename 'Old job' Calendar
     error: a calendar named "Calendar" exists already
     [exit 1]
-    $ etui calendar calendars --remove 'Old job'
+    $ etui calendar calendars remove 'Old job'
     Removed the calendar Old job: 0 entries
-    Bring back, within 30 days: etui calendar calendars --restore 'Old job'
-    $ etui calendar calendars --remove Calendar
+    Bring back, within 30 days: etui calendar calendars restore 'Old job'
+    $ etui calendar calendars remove Calendar
     error: "Calendar" is the only calendar, and stays; make another one first, or rename it
     [exit 3]
-    $ etui calendar calendars --restore 'Old job'
+    $ etui calendar calendars restore 'Old job'
     Brought back the calendar Old job: 0 entries
-    $ etui calendar calendars --remove Calendar --json
+    $ etui calendar calendars remove Calendar --json
     {"error":{"kind":"usage","message":"the calendar Calendar is not empty: 6 entries; to remove it all the same, add --yes"}}
     [exit 2]
-    $ etui calendar calendars --remove Calendar -y
+    $ etui calendar calendars remove Calendar -y
     Removed the calendar Calendar: 6 entries
-    Bring back, within 30 days: etui calendar calendars --restore Calendar
+    Bring back, within 30 days: etui calendar calendars restore Calendar
     $ etui calendar calendars
     Entries  Calendar
           0  Old job
     $ etui calendar show 1
     error: there is no entry number 1; `etui calendar list` tells the numbers
     [exit 4]
-    $ etui calendar calendars --restore Cal
+    $ etui calendar calendars restore Cal
     error: no calendar named "Cal" was removed (these were: Calendar)
     [exit 4]
-    $ etui calendar calendars --create Calendar
+    $ etui calendar calendars create Calendar
     Made a calendar: Calendar (use it with --calendar Calendar)
-    $ etui calendar calendars --restore Calendar
-    error: a calendar named "Calendar" exists already; give that one another name first: etui calendar calendars --rename Calendar NAME
+    $ etui calendar calendars restore Calendar
+    error: a calendar named "Calendar" exists already; bring this one back under another name: etui calendar calendars restore --as NAME Calendar
     [exit 1]
-    $ etui calendar calendars --rename Calendar Second
+    $ etui calendar calendars rename Calendar Second
     Renamed the calendar Calendar: it is Second now
-    $ etui calendar calendars --restore Calendar --json
+    $ etui calendar calendars restore Calendar --json
     {"name":"Calendar","entries":6}
-    $ etui calendar calendars --rename Calendar
-    error: 2 values required for '--rename <OLD> <NEW>' but 1 was provided
+    $ etui calendar calendars rename Calendar
+    error: the following required arguments were not provided:
+      <NEW>
 
-    Usage: etui calendar calendars [OPTIONS]
+    Usage: etui calendar calendars rename <OLD> <NEW>
 
     For more information, try '--help'.
     [exit 2]
     $ etui check
     All is well: 0 contacts, 6 calendar entries, 0 in the trash.
+    "#);
+}
+
+#[test]
+fn of_several_that_were_removed_each_can_be_brought_back() {
+    let place = with_calendar();
+    session!(place, [
+        "etui calendar calendars removed",
+        "etui calendar calendars removed --json",
+        "for title in Tea Ink; do etui -q calendar calendars create Work; \
+         etui -q calendar add $title --todo --calendar Work; \
+         etui calendar calendars remove Work --yes; done",
+        "etui -q calendar calendars create Work; etui calendar calendars remove Work --json | \
+         sed -E 's/20[0-9T:+-]+/TIME/g'",
+        "etui calendar calendars removed | sed -E 's/20[0-9-]+ [0-9:]+/YYYY-MM-DD HH:MM/g'",
+        "etui calendar calendars removed --json | tail -1 | \
+         sed -E 's/.*\"removed\":\"([^\"]*)\",\"kept_until\":\"([^\"]*)\".*/\\1 \\2/' | { read from to; \
+         echo $((($(date -d $to +%s) - $(date -d $from +%s)) / 86400)) days; }",
+        "etui calendar calendars restore Work",
+        "etui calendar calendars restore Work",
+        "etui calendar calendars restore --id 3",
+        "etui calendar calendars restore --id 3 --as 'Two words'",
+        "etui calendar calendars restore --id 3 --as Three",
+        "etui calendar calendars restore Work --as ' '",
+        "etui calendar calendars restore Work --as Work --json",
+        "etui calendar calendars restore Work --as Home --json",
+        "etui calendar calendars restore Work",
+        "etui calendar calendars restore",
+        "etui calendar calendars restore Work --id 3",
+        "etui calendar calendars restore --id three",
+        "etui calendar calendars",
+        "etui calendar find --calendar Home ink; etui check",
+    ], @r#"
+    $ etui calendar calendars removed
+    There is no calendar to bring back.
+    $ etui calendar calendars removed --json
+    $ for title in Tea Ink; do etui -q calendar calendars create Work; etui -q calendar add $title --todo --calendar Work; etui calendar calendars remove Work --yes; done
+    Removed the calendar Work: 1 entry
+    Bring back, within 30 days: etui calendar calendars restore Work
+    Removed the calendar Work: 1 entry
+    Bring back, within 30 days: etui calendar calendars restore Work
+    $ etui -q calendar calendars create Work; etui calendar calendars remove Work --json | sed -E 's/20[0-9T:+-]+/TIME/g'
+    {"id":5,"name":"Work","entries":0,"removed":"TIME","kept_until":"TIME"}
+    $ etui calendar calendars removed | sed -E 's/20[0-9-]+ [0-9:]+/YYYY-MM-DD HH:MM/g'
+    #  Removed           Kept until        Entries  Calendar
+    5  YYYY-MM-DD HH:MM  YYYY-MM-DD HH:MM        0  Work
+    4  YYYY-MM-DD HH:MM  YYYY-MM-DD HH:MM        1  Work
+    3  YYYY-MM-DD HH:MM  YYYY-MM-DD HH:MM        1  Work
+    $ etui calendar calendars removed --json | tail -1 | sed -E 's/.*"removed":"([^"]*)","kept_until":"([^"]*)".*/\1 \2/' | { read from to; echo $((($(date -d $to +%s) - $(date -d $from +%s)) / 86400)) days; }
+    30 days
+    $ etui calendar calendars restore Work
+    Brought back the calendar Work: 0 entries
+    Another one of this name was removed before: etui calendar calendars removed
+    $ etui calendar calendars restore Work
+    error: a calendar named "Work" exists already; bring this one back under another name: etui calendar calendars restore --as NAME Work
+    [exit 1]
+    $ etui calendar calendars restore --id 3
+    error: a calendar named "Work" exists already; bring this one back under another name: etui calendar calendars restore --as NAME --id 3
+    [exit 1]
+    $ etui calendar calendars restore --id 3 --as 'Two words'
+    Brought back the calendar Work as Two words: 1 entry
+    $ etui calendar calendars restore --id 3 --as Three
+    error: no calendar with the number 3 was removed; `etui calendar calendars removed` tells the numbers
+    [exit 4]
+    $ etui calendar calendars restore Work --as ' '
+    error: " " cannot be the name of a calendar: use 1 to 200 characters, no line breaks or other control characters, and no blanks at the ends
+    [exit 2]
+    $ etui calendar calendars restore Work --as Work --json
+    {"error":{"kind":"exists","message":"a calendar named \"Work\" exists already; bring this one back under another name: etui calendar calendars restore --as NAME Work"}}
+    [exit 1]
+    $ etui calendar calendars restore Work --as Home --json
+    {"name":"Home","entries":1}
+    $ etui calendar calendars restore Work
+    error: no calendar named "Work" was removed
+    [exit 4]
+    $ etui calendar calendars restore
+    error: the following required arguments were not provided:
+      <NAME|--id <ID>>
+
+    Usage: etui calendar calendars restore <NAME|--id <ID>>
+
+    For more information, try '--help'.
+    [exit 2]
+    $ etui calendar calendars restore Work --id 3
+    error: the argument '[NAME]' cannot be used with '--id <ID>'
+
+    Usage: etui calendar calendars restore <NAME|--id <ID>>
+
+    For more information, try '--help'.
+    [exit 2]
+    $ etui calendar calendars restore --id three
+    error: invalid value 'three' for '--id <ID>': invalid digit found in string
+
+    For more information, try '--help'.
+    [exit 2]
+    $ etui calendar calendars
+    Entries  Calendar
+          6  Calendar
+          1  Two words
+          1  Home
+          0  Work
+    $ etui calendar find --calendar Home ink; etui check
+    #  Start  Title  Place
+    9         Ink
+    All is well: 0 contacts, 8 calendar entries, 0 in the trash.
+    "#);
+}
+
+#[test]
+fn names_that_look_like_options() {
+    let place = with_calendar();
+    session!(place, [
+        "etui calendar calendars create -x",
+        "etui calendar calendars create -- -x",
+        "etui calendar calendars rename -- -x --yes",
+        "etui calendar calendars rename find -- --json",
+        "etui calendar calendars rename -- --yes -find",
+        "etui calendar add Tea --todo --calendar=-find --set uid=tea",
+        "etui calendar show tea --calendar=-find | head -1",
+        "etui calendar calendars remove -- -find",
+        "etui calendar calendars remove --yes -- -find",
+        "etui calendar calendars restore --as=-y -- -find",
+        "etui calendar calendars remove --json -y -- -y | cut -c 1-33",
+        "etui calendar calendars create -- -y; etui calendar calendars restore -- -y",
+        "etui import --calendar=-z week.ics; etui import --calendar=-z people.vcf",
+        "etui calendar find -- -kind:event",
+    ], @r#"
+    $ etui calendar calendars create -x
+    error: unexpected argument '-x' found
+
+      tip: to pass '-x' as a value, use '-- -x'
+
+    Usage: etui calendar calendars create [OPTIONS] <NAME>
+
+    For more information, try '--help'.
+    [exit 2]
+    $ etui calendar calendars create -- -x
+    Made a calendar: -x (use it with --calendar='-x')
+    $ etui calendar calendars rename -- -x --yes
+    Renamed the calendar -x: it is --yes now
+    $ etui calendar calendars rename find -- --json
+    error: there is no calendar named "find" (there are: Calendar, --yes)
+    [exit 4]
+    $ etui calendar calendars rename -- --yes -find
+    Renamed the calendar --yes: it is -find now
+    $ etui calendar add Tea --todo --calendar=-find --set uid=tea
+    Added 7: Tea
+    UID tea
+    $ etui calendar show tea --calendar=-find | head -1
+    Tea
+    $ etui calendar calendars remove -- -find
+    error: the calendar -find is not empty: 1 entry; to remove it all the same, add --yes
+    [exit 2]
+    $ etui calendar calendars remove --yes -- -find
+    Removed the calendar -find: 1 entry
+    Bring back, within 30 days: etui calendar calendars restore -- '-find'
+    $ etui calendar calendars restore --as=-y -- -find
+    Brought back the calendar -find as -y: 1 entry
+    $ etui calendar calendars remove --json -y -- -y | cut -c 1-33
+    {"id":3,"name":"-y","entries":1,"
+    $ etui calendar calendars create -- -y; etui calendar calendars restore -- -y
+    Made a calendar: -y (use it with --calendar='-y')
+    error: a calendar named "-y" exists already; bring this one back under another name: etui calendar calendars restore --as NAME -- '-y'
+    [exit 1]
+    $ etui import --calendar=-z week.ics; etui import --calendar=-z people.vcf
+    error: there is no calendar named "-z" (there are: Calendar, -y); make it: etui calendar calendars create -- '-z'
+    --calendar='-z' is not used: no calendar was given
+    people.vcf: 4 added (590 bytes)
+    $ etui calendar find -- -kind:event
+    #  Start       Title       Place  Calendar
+    6  2027-03-12  Tax return         Calendar
+    "#);
+}
+
+#[test]
+fn what_is_removed_is_what_was_asked_about() {
+    let place = with_calendar();
+    // Something comes in while the question is open.
+    let asking = |answer: &str, meanwhile: &str| {
+        let (text, code) = place.run(&format!(
+            "export NO_COLOR=1; : > asked; \
+             (until grep -q 'y/N' asked; do sleep .05; done; {meanwhile}; echo {answer}) | \
+             script -qec 'etui calendar calendars remove Calendar' /dev/null > asked; \
+             code=$?; tr -d '\\r' < asked; exit $code"
+        ));
+        format!("{text}[exit {}]\n", code.unwrap_or(-1))
+    };
+    place.run("etui calendar calendars create Work");
+    let told = [
+        asking("y", "etui -q calendar add Ink --todo --calendar Calendar"),
+        asking("n", "true"),
+        asking("y", "true"),
+    ];
+    insta::assert_snapshot!(told.concat(), @r#"
+    The calendar Calendar is not empty: 6 entries. Remove it all? [y/N] y
+    error: the calendar "Calendar" was changed meanwhile: it has 7 records now; nothing was removed
+    [exit 5]
+    The calendar Calendar is not empty: 7 entries. Remove it all? [y/N] n
+    Nothing was removed.
+    [exit 0]
+    The calendar Calendar is not empty: 7 entries. Remove it all? [y/N] y
+    Removed the calendar Calendar: 7 entries
+    Bring back, within 30 days: etui calendar calendars restore Calendar
+    [exit 0]
     "#);
 }
 
@@ -205,7 +410,7 @@ fn files_of_both_kinds() {
     $ cat week.ics | etui import -
     -: 0 added, 6 unchanged (1.4 kB)
     $ etui import --calendar Home week.ics
-    error: there is no calendar named "Home" (there are: Calendar); make it: etui calendar calendars --create Home
+    error: there is no calendar named "Home" (there are: Calendar); make it: etui calendar calendars create Home
     [exit 4]
     $ etui import --calendar 'My work' people.vcf -q; etui import --calendar 'My work' people.vcf
     --calendar 'My work' is not used: no calendar was given
@@ -254,7 +459,7 @@ fn all_calendars_go_out_in_one_file() {
     let place = with_calendar();
     session!(place, [
         "etui export --calendars | cmp - week.ics && echo same",
-        "etui -q calendar calendars --create Work; etui export --calendars | cmp - week.ics && echo same",
+        "etui -q calendar calendars create Work; etui export --calendars | cmp - week.ics && echo same",
         "printf 'BEGIN:VCALENDAR\nBEGIN:VTODO\nUID:ink\nSUMMARY:Ink\nEND:VTODO\nEND:VCALENDAR' > work.ics; \
          etui import --calendar Work work.ics",
         "etui export --calendars -o all.ics; cat week.ics work.ics | cmp - all.ics && echo same",
@@ -268,7 +473,7 @@ fn all_calendars_go_out_in_one_file() {
     ], @r#"
     $ etui export --calendars | cmp - week.ics && echo same
     same
-    $ etui -q calendar calendars --create Work; etui export --calendars | cmp - week.ics && echo same
+    $ etui -q calendar calendars create Work; etui export --calendars | cmp - week.ics && echo same
     same
     $ printf 'BEGIN:VCALENDAR
     BEGIN:VTODO

@@ -1,0 +1,144 @@
+//! Brings back a collection; lists those that can be.
+
+use std::time::SystemTime;
+
+use etui::calendar::time::{Timestamp, Zone};
+use etui::{Error, RemovedCollection};
+
+use super::{command, with};
+use crate::app::App;
+use crate::commands::records::Spoken;
+use crate::errors::{Failure, Result};
+use crate::output::json::RemovedHolderObject;
+use crate::output::{Table, count, one_line, operand};
+use crate::times::{clock, iso_day};
+
+/// Which one, and under what name.
+#[derive(Debug, clap::Args)]
+#[command(group = clap::ArgGroup::new("which").required(true))]
+pub struct Which {
+    /// Its name; of several, that which was removed last is meant
+    #[arg(group = "which")]
+    name: Option<String>,
+    /// Its number, from the first column of `removed`
+    #[arg(long, value_name = "ID", group = "which")]
+    id: Option<i64>,
+    /// Give it this name
+    #[arg(long = "as", value_name = "NEW")]
+    new: Option<String>,
+}
+
+impl Which {
+    /// Whether this one is meant.
+    fn means(&self, removed: &RemovedCollection) -> bool {
+        match (self.id, &self.name) {
+            (Some(id), _) => removed.id == id,
+            (None, Some(name)) => removed.name == *name,
+            (None, None) => false,
+        }
+    }
+
+    /// The failure where none is.
+    fn none<R: Spoken>(&self, all: Vec<RemovedCollection>) -> Failure {
+        if let Some(id) = self.id {
+            return Failure::NotFound(format!(
+                "no {} with the number {id} was removed; `{} removed` tells the numbers",
+                R::KIND,
+                command::<R>()
+            ));
+        }
+        let mut known: Vec<String> = all.into_iter().map(|removed| removed.name).collect();
+        known.sort_unstable();
+        known.dedup();
+        Failure::Library(Error::NoRemovedCollection {
+            kind: R::KIND,
+            name: self.name.clone().unwrap_or_default(),
+            known,
+        })
+    }
+}
+
+/// Brings it back.
+pub fn restore<R: Spoken>(app: &mut App, which: &Which) -> Result<()> {
+    let store = app.open_to_write()?;
+    let mut all = store.removed_collections::<R>()?;
+    let Some(found) = all.iter().position(|removed| which.means(removed)) else {
+        return Err(which.none::<R>(all));
+    };
+    let removed = all.remove(found);
+    let name = which.new.as_ref().unwrap_or(&removed.name);
+    let restored = store.restore_collection_as::<R>(&removed, name);
+    if let Err(Error::CollectionExists { .. }) = restored {
+        return Err(Failure::Exists(format!(
+            "{} named \"{}\" exists already; bring this one back under another name: \
+             {} restore --as NAME {}",
+            R::KIND.one(),
+            one_line(name),
+            command::<R>(),
+            match which.id {
+                Some(id) => format!("--id {id}"),
+                None => operand(&removed.name),
+            }
+        )));
+    }
+    let records = restored?;
+    store.close()?;
+    if app.out.json {
+        return app.out.object(&R::holder(name, records));
+    }
+    let under = match &which.new {
+        Some(new) => format!(" as {}", one_line(new)),
+        None => String::new(),
+    };
+    app.out.say(format!(
+        "Brought back the {} {}{under}: {}",
+        R::KIND,
+        one_line(&removed.name),
+        with::<R>(records)
+    ))?;
+    if which.id.is_none() && all.iter().any(|removed| which.means(removed)) {
+        app.out.say(format!(
+            "Another one of this name was removed before: {} removed",
+            command::<R>()
+        ))?;
+    }
+    Ok(())
+}
+
+/// Lists those that can be brought back.
+pub fn list<R: Spoken>(app: &mut App) -> Result<()> {
+    let store = app.open_to_read()?;
+    let all = store.removed_collections::<R>()?;
+    let zone = app.out.zone();
+    if app.out.json {
+        return all.iter().try_for_each(|removed| {
+            let holder = R::holder(&removed.name, removed.records);
+            let object = RemovedHolderObject::of(removed, holder, &zone);
+            app.out.object(&object)
+        });
+    }
+    if all.is_empty() {
+        return app
+            .out
+            .say(format!("There is no {} to bring back.", R::KIND));
+    }
+    let [records, holder] = R::HOLDER_HEADINGS;
+    let mut table = Table::new(&["#", "Removed", "Kept until", records, holder]);
+    for removed in &all {
+        table.row([
+            removed.id.to_string().as_str(),
+            &minute(removed.removed(), &zone),
+            &minute(removed.kept_until(), &zone),
+            &format!("{:>1$}", count(removed.records), records.len()),
+            &removed.name,
+        ]);
+    }
+    table.write(&mut app.out)
+}
+
+/// `2026-11-23 09:00`, for a column of a table.
+fn minute(time: SystemTime, zone: &Zone) -> String {
+    let seconds = Timestamp::from(time).seconds();
+    let local = zone.to_local(Timestamp::from_seconds(seconds - seconds.rem_euclid(60)));
+    format!("{} {}", iso_day(local.date()), clock(local))
+}
