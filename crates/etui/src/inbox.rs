@@ -103,6 +103,9 @@ fn take_in(
         Err(error @ Error::NoCollection { .. }) => return Ok(Err(error.to_string())),
         Err(e) => return Err(e),
     };
+    if entry.uid.is_none() && entry.text.is_none() {
+        return Ok(Err("it says neither what to save nor what to remove".to_owned()));
+    }
     let bytes = entry.text.clone();
     let mut put = Put {
         conn,
