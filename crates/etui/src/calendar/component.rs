@@ -1,10 +1,13 @@
 //! [`Timing`] from a component's text.
 
+use std::borrow::Cow;
+
+use super::name::Name;
 use super::recurrence::{End, Extra, Replaces, Rule, RuleError, Timing};
 use super::time::{Duration, Time, TimeError, Value, Zone};
 use super::zones::Zones;
 use crate::import::lines::{ContentLine, ContentLines};
-use crate::import::values::value_of as value;
+use crate::import::values::{params_of, value_of as value};
 
 /// Most dates that are taken from `RDATE` and `EXDATE` of one component, and most rules.
 const MAX_DATES: usize = 100_000;
@@ -50,23 +53,28 @@ impl Timing {
     /// Components inside it, such as alarms, are passed over.
     #[must_use]
     pub fn from_component(text: &[u8], zones: &Zones) -> (Option<Self>, Vec<TimingWarning>) {
-        let mut reader = Reader {
-            zones,
-            warnings: Vec::new(),
-        };
-        let timing = reader.timing(text);
-        (timing, reader.warnings)
+        let mut reader = TimeReader::new(zones);
+        for line in ContentLines::new(text) {
+            reader.take(&line, Name::of(&line));
+        }
+        reader.finish()
     }
 }
 
-/// The time that one line gives, with its zone; `None` if it is none.
-pub(super) fn time_of(line: &ContentLine<'_>, zones: &Zones) -> Option<Time> {
-    let warnings = Vec::new();
-    Reader { zones, warnings }.time("", line)
-}
-
-struct Reader<'z> {
+/// Reads the time of one component, line by line.
+pub(super) struct TimeReader<'t, 'z> {
     zones: &'z Zones,
+    /// The `TZID` met last, and what it means: a start and its end are mostly in one zone.
+    last: Option<(&'t str, Option<Zone>)>,
+    depth: usize,
+    start: Option<Time>,
+    due: Option<Time>,
+    duration: Option<Duration>,
+    replaces: Option<Replaces>,
+    rules: Vec<Rule>,
+    except_rules: Vec<Rule>,
+    dates: Vec<Extra>,
+    except_dates: Vec<Time>,
     warnings: Vec<TimingWarning>,
 }
 
@@ -77,59 +85,111 @@ struct Params {
     and_future: bool,
 }
 
-impl Reader<'_> {
-    fn timing(&mut self, text: &[u8]) -> Option<Timing> {
-        let (mut start, mut due, mut duration, mut replaces) = (None, None, None, None);
-        let (mut rules, mut except_rules) = (Vec::new(), Vec::new());
-        let (mut dates, mut except_dates) = (Vec::new(), Vec::new());
-        let mut depth = 0usize;
-        for line in ContentLines::new(text) {
-            if line.name_is("BEGIN") {
-                depth += 1;
-            } else if line.name_is("END") {
-                depth = depth.saturating_sub(1);
-            }
-            if depth > 1 || line.group.is_some() {
-                continue;
-            }
-            if line.name_is("DTSTART") {
-                start = start.or(self.time("DTSTART", &line));
-            } else if line.name_is("DTEND") {
-                due = due.or(self.time("DTEND", &line));
-            } else if line.name_is("DUE") {
-                due = due.or(self.time("DUE", &line));
-            } else if line.name_is("DURATION") {
-                duration = duration.or(self.duration("DURATION", value(&line).as_str()));
-            } else if line.name_is("RECURRENCE-ID") {
-                let and_future = self.params(&line).and_future;
-                let id = self.time("RECURRENCE-ID", &line);
-                replaces = replaces.or(id.map(|id| Replaces { id, and_future }));
-            } else if line.name_is("RRULE") {
-                self.rule("RRULE", &line, &mut rules);
-            } else if line.name_is("EXRULE") {
-                self.rule("EXRULE", &line, &mut except_rules);
-            } else if line.name_is("RDATE") {
-                self.dates("RDATE", &line, &mut dates);
-            } else if line.name_is("EXDATE") {
-                let mut extras = Vec::new();
-                self.dates("EXDATE", &line, &mut extras);
-                except_dates.extend(extras.into_iter().map(|e| e.start));
-            }
+impl<'t, 'z> TimeReader<'t, 'z> {
+    pub(super) fn new(zones: &'z Zones) -> Self {
+        Self {
+            zones,
+            last: None,
+            depth: 0,
+            start: None,
+            due: None,
+            duration: None,
+            replaces: None,
+            rules: Vec::new(),
+            except_rules: Vec::new(),
+            dates: Vec::new(),
+            except_dates: Vec::new(),
+            warnings: Vec::new(),
         }
-        let id = replaces.as_ref().map(|r| r.id.clone());
-        Some(Timing {
-            start: start.or_else(|| due.clone()).or(id)?,
-            end: match (due, duration) {
-                (Some(due), _) => End::At(due),
-                (None, Some(duration)) => End::After(duration),
-                (None, None) => End::Unsaid,
-            },
-            rules,
-            except_rules,
-            dates,
-            except_dates,
-            replaces,
-        })
+    }
+
+    /// Takes in the next line, which has this name; lines of components inside are passed over.
+    /// Tells the time of a start or an end, if it has read it.
+    pub(super) fn take(&mut self, line: &ContentLine<'t>, name: Option<Name>) -> Option<Time> {
+        let name = name?;
+        match name {
+            Name::Begin => self.depth += 1,
+            Name::End => self.depth = self.depth.saturating_sub(1),
+            _ => {}
+        }
+        if self.depth > 1 || line.group.is_some() {
+            return None;
+        }
+        match name {
+            Name::Start => {
+                let start = self.time("DTSTART", line);
+                self.start = self.start.take().or_else(|| start.clone());
+                return start;
+            }
+            Name::EndTime => return self.end("DTEND", line),
+            Name::Due => return self.end("DUE", line),
+            Name::Duration => {
+                let duration = self.duration("DURATION", &value(line));
+                self.duration = self.duration.or(duration);
+            }
+            Name::RecurrenceId => {
+                let Params { zone, and_future } = self.params(line);
+                let id = self.one_time("RECURRENCE-ID", &value(line), zone.as_ref());
+                let replaces = id.map(|id| Replaces { id, and_future });
+                self.replaces = self.replaces.take().or(replaces);
+            }
+            Name::RecurrenceRule => {
+                let rule = self.rule("RRULE", line, self.rules.len());
+                self.rules.extend(rule);
+            }
+            Name::ExceptRule => {
+                let rule = self.rule("EXRULE", line, self.except_rules.len());
+                self.except_rules.extend(rule);
+            }
+            Name::RecurrenceDates => {
+                let mut dates = std::mem::take(&mut self.dates);
+                self.dates("RDATE", line, &mut dates);
+                self.dates = dates;
+            }
+            Name::ExceptDates => {
+                let mut extras = Vec::new();
+                self.dates("EXDATE", line, &mut extras);
+                self.except_dates
+                    .extend(extras.into_iter().map(|e| e.start));
+            }
+            _ => {}
+        }
+        None
+    }
+
+    fn end(&mut self, property: &'static str, line: &ContentLine<'t>) -> Option<Time> {
+        let end = self.time(property, line);
+        self.due = self.due.take().or_else(|| end.clone());
+        end
+    }
+
+    /// What was read, and what could not be taken.
+    pub(super) fn finish(self) -> (Option<Timing>, Vec<TimingWarning>) {
+        let id = self.replaces.as_ref().map(|r| r.id.clone());
+        let start = self.start.or_else(|| self.due.clone()).or(id);
+        let end = match (self.due, self.duration) {
+            (Some(due), _) => End::At(due),
+            (None, Some(duration)) => End::After(duration),
+            (None, None) => End::Unsaid,
+        };
+        let timing = start.map(|start| Timing {
+            start,
+            end,
+            rules: self.rules,
+            except_rules: self.except_rules,
+            dates: self.dates,
+            except_dates: self.except_dates,
+            replaces: self.replaces,
+        });
+        (timing, self.warnings)
+    }
+
+    /// The time that a line gives, with its zone; `None` if it is none, of which nothing is told.
+    pub(super) fn time_of(&mut self, line: &ContentLine<'t>) -> Option<Time> {
+        let told = self.warnings.len();
+        let time = self.time("", line);
+        self.warnings.truncate(told);
+        time
     }
 
     fn warn(&mut self, warning: TimingWarning) {
@@ -138,23 +198,56 @@ impl Reader<'_> {
         }
     }
 
-    fn params(&mut self, line: &ContentLine<'_>) -> Params {
+    fn params(&mut self, line: &ContentLine<'t>) -> Params {
         let mut params = Params::default();
-        let text = line.unfolded_params();
-        for (name, value) in split_params(&String::from_utf8_lossy(&text)) {
-            if name.eq_ignore_ascii_case("TZID") {
-                params.zone = self.zones.resolve(value);
-                if params.zone.is_none() && !value.is_empty() {
-                    self.warn(TimingWarning::UnknownZone(value.chars().take(80).collect()));
+        if line.params.is_empty() {
+            return params;
+        }
+        match params_of(line) {
+            Cow::Borrowed(text) => {
+                for (name, value) in split_params(text) {
+                    self.param(&mut params, name, value, |this| this.zone(value));
                 }
-            } else if name.eq_ignore_ascii_case("RANGE") {
-                params.and_future = value.eq_ignore_ascii_case("THISANDFUTURE");
+            }
+            Cow::Owned(text) => {
+                for (name, value) in split_params(&text) {
+                    self.param(&mut params, name, value, |this| this.zones.resolve(value));
+                }
             }
         }
         params
     }
 
-    fn time(&mut self, property: &'static str, line: &ContentLine<'_>) -> Option<Time> {
+    fn param(
+        &mut self,
+        params: &mut Params,
+        name: &str,
+        value: &str,
+        zone: impl FnOnce(&mut Self) -> Option<Zone>,
+    ) {
+        if name.eq_ignore_ascii_case("TZID") {
+            params.zone = zone(self);
+            if params.zone.is_none() && !value.is_empty() {
+                self.warn(TimingWarning::UnknownZone(value.chars().take(80).collect()));
+            }
+        } else if name.eq_ignore_ascii_case("RANGE") {
+            params.and_future = value.eq_ignore_ascii_case("THISANDFUTURE");
+        }
+    }
+
+    /// The zone that a `TZID` of the text means.
+    fn zone(&mut self, tzid: &'t str) -> Option<Zone> {
+        match &self.last {
+            Some((last, zone)) if *last == tzid => zone.clone(),
+            _ => {
+                let zone = self.zones.resolve(tzid);
+                self.last = Some((tzid, zone.clone()));
+                zone
+            }
+        }
+    }
+
+    fn time(&mut self, property: &'static str, line: &ContentLine<'t>) -> Option<Time> {
         let zone = self.params(line).zone;
         self.one_time(property, &value(line), zone.as_ref())
     }
@@ -184,19 +277,28 @@ impl Reader<'_> {
         }
     }
 
-    fn rule(&mut self, property: &'static str, line: &ContentLine<'_>, rules: &mut Vec<Rule>) {
-        if rules.len() >= MAX_RULES {
+    /// A rule, if there are not too many so far.
+    fn rule(
+        &mut self,
+        property: &'static str,
+        line: &ContentLine<'_>,
+        so_far: usize,
+    ) -> Option<Rule> {
+        if so_far >= MAX_RULES {
             self.warn(TimingWarning::TooMany(property));
-            return;
+            return None;
         }
         match value(line).parse() {
-            Ok(rule) => rules.push(rule),
-            Err(error) => self.warn(TimingWarning::Rule { property, error }),
+            Ok(rule) => Some(rule),
+            Err(error) => {
+                self.warn(TimingWarning::Rule { property, error });
+                None
+            }
         }
     }
 
     /// Dates, times and periods, separated by commas.
-    fn dates(&mut self, property: &'static str, line: &ContentLine<'_>, dates: &mut Vec<Extra>) {
+    fn dates(&mut self, property: &'static str, line: &ContentLine<'t>, dates: &mut Vec<Extra>) {
         let zone = self.params(line).zone;
         for text in value(line).split(',').filter(|t| !t.trim().is_empty()) {
             if dates.len() >= MAX_DATES {

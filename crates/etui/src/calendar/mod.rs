@@ -7,7 +7,8 @@
 //! - [`zones`]: from a `TZID` and a file's `VTIMEZONE` to a zone;
 //! - [`ics`]: records in foreign bytes, and out again;
 //! - `record`: all components with one UID ([`Record`]), read, made and changed;
-//! - `component`: what a component's text says of its time.
+//! - `component`: what a component's text says of its time;
+//! - `name`: the properties whose meaning is known.
 //!
 //! ```
 //! use etui::calendar::recurrence::{Series, Timing};
@@ -39,6 +40,7 @@ pub mod ics;
 pub(crate) mod import;
 pub(crate) mod known;
 mod moment;
+mod name;
 pub(crate) mod objects;
 mod once;
 mod query;

@@ -61,13 +61,20 @@ pub fn clean(record: &[u8]) -> Cow<'_, str> {
 /// The record as bytes of UTF-8 whose lines are those it came with; only one in UTF-16, or with
 /// 8-bit text that is not UTF-8, is made over ([`clean`]).
 pub(crate) fn as_utf8(record: &[u8]) -> Cow<'_, [u8]> {
-    if utf16(record).is_none() && std::str::from_utf8(record).is_ok() {
-        return Cow::Borrowed(record);
-    }
-    match clean(record) {
+    match as_text(record) {
         Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
         Cow::Owned(text) => Cow::Owned(text.into_bytes()),
     }
+}
+
+/// The same as text.
+pub(crate) fn as_text(record: &[u8]) -> Cow<'_, str> {
+    if utf16(record).is_none()
+        && let Ok(text) = std::str::from_utf8(record)
+    {
+        return Cow::Borrowed(text);
+    }
+    clean(record)
 }
 
 /// The encoding of a record in UTF-16.

@@ -45,15 +45,60 @@ pub(super) const HEAD_MAX: usize = 64 * 1024;
 /// of the next line. `None` at the end of `bytes`.
 pub(super) fn physical_line(bytes: &[u8], from: usize) -> Option<(usize, usize)> {
     let rest = bytes.get(from..).filter(|rest| !rest.is_empty())?;
-    let Some(at) = memchr2(b'\n', b'\r', rest) else {
+    let Some(at) = line_end(rest) else {
         return Some((bytes.len(), bytes.len()));
     };
-    let ends = if rest[at..].starts_with(b"\r\n") {
-        2
-    } else {
-        1
-    };
-    Some((from + at, from + at + ends))
+    let is_crlf = rest[at] == b'\r' && rest.get(at + 1) == Some(&b'\n');
+    Some((from + at, from + at + 1 + usize::from(is_crlf)))
+}
+
+/// How far is looked by words: most lines are shorter. To begin a search that is made for long
+/// texts costs more than a line of a record has bytes (`benches/calendar`, `parse`).
+const NEAR: usize = 128;
+
+/// A word of eight bytes that each are 1.
+const ONES: u64 = u64::from_ne_bytes([1; 8]);
+
+/// The high bit of each byte of `word` that is less than `limit`, which is 128 at the most. One
+/// above such a byte may be marked, too; the lowest mark is never wrong.
+fn less(word: u64, limit: u8) -> u64 {
+    word.wrapping_sub(ONES * u64::from(limit)) & !word & (ONES << 7)
+}
+
+/// Where the first CR or LF of `text` stands.
+pub(super) fn line_end(text: &[u8]) -> Option<usize> {
+    let is_end = |byte: &u8| matches!(byte, b'\n' | b'\r');
+    let (words, last) = text[..text.len().min(NEAR)].as_chunks::<8>();
+    for (n, word) in words.iter().enumerate() {
+        // One comparison for both; other controls are rare.
+        if less(u64::from_le_bytes(*word), b'\r' + 1) != 0
+            && let Some(at) = word.iter().position(is_end)
+        {
+            return Some(8 * n + at);
+        }
+    }
+    if text.len() > NEAR {
+        return Some(NEAR + memchr2(b'\n', b'\r', &text[NEAR..])?);
+    }
+    Some(8 * words.len() + last.iter().position(is_end)?)
+}
+
+/// Where the first `A` or `B` of `text` stands, which mostly is near.
+pub(super) fn near<const A: u8, const B: u8>(text: &[u8]) -> Option<usize> {
+    let equal = |word: u64, byte: u8| less(word ^ (ONES * u64::from(byte)), 1);
+    let (words, last) = text[..text.len().min(NEAR)].as_chunks::<8>();
+    for (n, word) in words.iter().enumerate() {
+        let word = u64::from_le_bytes(*word);
+        let marks = equal(word, A) | equal(word, B);
+        if marks != 0 {
+            return Some(8 * n + marks.trailing_zeros() as usize / 8);
+        }
+    }
+    if text.len() > NEAR {
+        return Some(NEAR + memchr2(A, B, &text[NEAR..])?);
+    }
+    let at = last.iter().position(|byte| [A, B].contains(byte))?;
+    Some(8 * words.len() + at)
 }
 
 /// Whether `text` is nothing but spaces and tabs.
@@ -92,6 +137,11 @@ pub(crate) enum Edge {
 /// follows it. vCard 2.1 allows blanks around the colon, RFC 2426 §4 a group
 /// before the name.
 pub(super) fn edge(text: &[u8]) -> Option<(Edge, &[u8])> {
+    let begins = |text: &[u8]| matches!(text.first(), Some(b'B' | b'b' | b'E' | b'e'));
+    // Only a group that stands before it may begin with another letter.
+    if !begins(text) && text[near::<b'.', b':'>(text)?] == b':' {
+        return None;
+    }
     let text = ungrouped(text);
     let (edge, rest) = match text.first()? {
         b'B' | b'b' => (Edge::Begin, strip_ignore_case(text, b"BEGIN")?),
@@ -175,7 +225,7 @@ fn split_group(name: &[u8]) -> (Option<&[u8]>, &[u8]) {
 /// text before.
 fn find_colon(text: &[u8], quoted: &mut bool) -> Option<usize> {
     let mut from = 0;
-    while let Some(at) = memchr2(b':', b'"', &text[from..]) {
+    while let Some(at) = near::<b':', b'"'>(&text[from..]) {
         let at = from + at;
         if text[at] == b'"' {
             *quoted = !*quoted;
@@ -216,21 +266,8 @@ pub(crate) fn params(text: &[u8]) -> impl Iterator<Item = Param<'_>> {
     let mut rest = Some(text).filter(|text| !text.is_empty());
     std::iter::from_fn(move || {
         let text = rest?;
-        let mut quoted = false;
-        let mut equals = None;
-        let mut end = text.len();
-        // Parameters are short: a plain loop beats a search of any kind.
-        for (at, byte) in text.iter().enumerate() {
-            match byte {
-                b'"' => quoted = !quoted,
-                b'=' if equals.is_none() => equals = Some(at),
-                b';' if !quoted => {
-                    end = at;
-                    break;
-                }
-                _ => {}
-            }
-        }
+        let end = param_end(text);
+        let equals = near::<b'=', b'='>(&text[..end]);
         rest = text.get(end + 1..);
         let text = &text[..end];
         let (name, value) = match equals {
@@ -243,6 +280,21 @@ pub(crate) fn params(text: &[u8]) -> impl Iterator<Item = Param<'_>> {
             value,
         })
     })
+}
+
+/// Where the first parameter of `text` ends.
+fn param_end(text: &[u8]) -> usize {
+    match near::<b';', b'"'>(text) {
+        Some(at) if text[at] == b';' => return at,
+        Some(_) => {}
+        None => return text.len(),
+    }
+    let mut quoted = false;
+    let end = text.iter().position(|byte| {
+        quoted ^= *byte == b'"';
+        *byte == b';' && !quoted
+    });
+    end.unwrap_or(text.len())
 }
 
 fn unquote(value: &[u8]) -> &[u8] {
@@ -266,16 +318,18 @@ pub(super) struct Traits {
 }
 
 impl Traits {
-    fn of(head: &[u8]) -> Self {
-        let mut names = head.iter();
-        let name_end = names.position(|&byte| byte == b';').unwrap_or(head.len());
-        let name = trim(&head[..name_end]);
+    /// Those of the text before a colon, whose name ends at `name_end`.
+    fn of(head: &[u8], name_end: usize) -> Self {
+        let name = &head[..name_end];
         let mut traits = Self {
-            agent: matches!(name.last(), Some(b'T' | b't'))
-                && split_group(name).1.eq_ignore_ascii_case(b"AGENT"),
+            agent: matches!(name, [.., b'N' | b'n', b'T' | b't'] | [.., b' ' | b'\t'])
+                && split_group(trim(name)).1.eq_ignore_ascii_case(b"AGENT"),
             ..Self::default()
         };
-        for param in params(head.get(name_end + 1..).unwrap_or_default()) {
+        if name_end == head.len() {
+            return traits;
+        }
+        for param in params(&head[name_end + 1..]) {
             match param.name.first() {
                 Some(b'B' | b'b' | b'E' | b'e' | b'Q' | b'q') => {
                     traits.quoted_printable |= param.is_encoding("QUOTED-PRINTABLE");
@@ -289,6 +343,59 @@ impl Traits {
             }
         }
         traits
+    }
+}
+
+/// Where the parts of a property's first line are.
+#[derive(Clone, Copy, Debug, Default)]
+struct Marks {
+    /// The colon.
+    colon: usize,
+    /// Where the name ends: at the first semicolon, or at the colon.
+    name_end: usize,
+    /// The first dot of the name, behind a group.
+    dot: Option<usize>,
+}
+
+impl Marks {
+    /// Those of `text`; `quoted` tells afterwards whether it ends within quotes.
+    fn of(text: &[u8], quoted: &mut bool) -> Option<Self> {
+        let mut dot = None;
+        // Names are short: a plain loop beats a search of any kind.
+        for (at, byte) in text.iter().enumerate() {
+            match byte {
+                b':' => {
+                    let (colon, name_end) = (at, at);
+                    return Some(Self {
+                        colon,
+                        name_end,
+                        dot,
+                    });
+                }
+                b';' => {
+                    return Some(Self {
+                        colon: at + 1 + find_colon(&text[at + 1..], quoted)?,
+                        name_end: at,
+                        dot,
+                    });
+                }
+                b'.' if dot.is_none() => dot = Some(at),
+                // No name has quotes.
+                b'"' => return find_colon(text, quoted).map(|colon| Self::before(text, colon)),
+                _ => {}
+            }
+        }
+        None
+    }
+
+    /// Those of `text` with this colon.
+    fn before(text: &[u8], colon: usize) -> Self {
+        let name_end = memchr(b';', &text[..colon]).unwrap_or(colon);
+        Self {
+            colon,
+            name_end,
+            dot: memchr(b'.', &text[..name_end]),
+        }
     }
 }
 
@@ -336,8 +443,8 @@ pub(super) struct Follow {
     head: Option<Vec<u8>>,
     /// Whether `head` ends within quotes.
     quoted: bool,
-    /// Where the colon stands in the property's first physical line.
-    colon: Option<usize>,
+    /// The parts of the property's first physical line, if the colon is in it.
+    marks: Option<Marks>,
     traits: Traits,
     /// The line before ended with a soft break.
     soft: bool,
@@ -402,9 +509,11 @@ impl Follow {
         self.begun = true;
         self.head = None;
         self.quoted = false;
-        self.colon = find_colon(text, &mut self.quoted);
-        match self.colon {
-            Some(at) => self.head_is(&text[..at], &text[at + 1..], line),
+        self.marks = Marks::of(text, &mut self.quoted);
+        match self.marks {
+            Some(Marks {
+                colon, name_end, ..
+            }) => self.head_is(&text[..colon], name_end, &text[colon + 1..], line),
             None => {
                 self.traits = Traits::default();
                 self.agent_open = false;
@@ -419,7 +528,8 @@ impl Follow {
         match find_colon(text, &mut self.quoted) {
             Some(at) => {
                 head.extend_from_slice(&text[..at]);
-                self.head_is(&head, &text[at + 1..], line);
+                let name_end = memchr(b';', &head).unwrap_or(head.len());
+                self.head_is(&head, name_end, &text[at + 1..], line);
             }
             None => {
                 head.extend_from_slice(text);
@@ -428,8 +538,8 @@ impl Follow {
         }
     }
 
-    fn head_is(&mut self, head: &[u8], value: &[u8], line: Physical<'_>) {
-        self.traits = Traits::of(head);
+    fn head_is(&mut self, head: &[u8], name_end: usize, value: &[u8], line: Physical<'_>) {
+        self.traits = Traits::of(head, name_end);
         self.agent_open = self.traits.agent && !line.long && is_blank(value);
         self.soft = self.traits.quoted_printable && line.last == Some(b'=');
     }
@@ -444,8 +554,8 @@ impl Follow {
     pub(super) fn is_agent_beginning(&self, text: &[u8], name: &[u8]) -> bool {
         self.traits.agent
             && self
-                .colon
-                .and_then(|at| text.get(at + 1..))
+                .marks
+                .and_then(|marks| text.get(marks.colon + 1..))
                 .is_some_and(|value| begins(trim(value), name))
     }
 }
@@ -471,8 +581,12 @@ pub struct ContentLine<'a> {
     /// text if the line has no colon.
     pub value: Range<usize>,
     record: &'a [u8],
+    /// The same as text, if it is known to be such.
+    text: Option<&'a str>,
     /// Where the name ends.
     label_end: usize,
+    /// Whether it is more than one physical line.
+    is_folded: bool,
     pub(super) traits: Traits,
 }
 
@@ -481,9 +595,14 @@ impl<'a> ContentLine<'a> {
     pub fn name_is(&self, name: &str) -> bool {
         self.name.eq_ignore_ascii_case(name.as_bytes())
             // With a fold in it, it is longer.
-            || (self.name.len() > name.len()
-                && memchr2(b'\n', b'\r', self.name).is_some()
-                && unfold(self.name, false).eq_ignore_ascii_case(name.as_bytes()))
+            || (self.is_folded
+                && self.name.len() > name.len()
+                && self.unfolded_name().eq_ignore_ascii_case(name.as_bytes()))
+    }
+
+    /// The name as one.
+    pub(crate) fn unfolded_name(&self) -> Cow<'a, [u8]> {
+        self.unfold(self.name, false)
     }
 
     /// Whether the value is quoted-printable (vCard 2.1).
@@ -510,13 +629,14 @@ impl<'a> ContentLine<'a> {
 
     /// The edge and the name, if its first physical line is exactly `BEGIN:name` or `END:name`.
     pub(crate) fn delimiter(&self) -> Option<(Edge, &'a [u8])> {
-        delimiter(self.first())
+        let may_be = matches!(self.name.first(), Some(b'B' | b'b' | b'E' | b'e'));
+        may_be.then(|| delimiter(self.first()))?
     }
 
     /// The line as one: without folds, soft breaks and the last line end. The
     /// value stays in the encoding it has.
     pub fn unfolded(&self) -> Cow<'a, [u8]> {
-        let head = unfold(self.slice(self.span.start..self.value.start), false);
+        let head = self.unfold(self.slice(self.span.start..self.value.start), false);
         let value = self.unfolded_value();
         match (head, value) {
             (Cow::Borrowed(_), Cow::Borrowed(_)) => {
@@ -529,17 +649,41 @@ impl<'a> ContentLine<'a> {
     /// The value as one, in the encoding it has.
     pub fn unfolded_value(&self) -> Cow<'a, [u8]> {
         let value = self.slice(self.value.clone());
-        unfold(value, self.traits.quoted_printable)
+        self.unfold(value, self.traits.quoted_printable)
     }
 
     /// The parameters as one.
     pub fn unfolded_params(&self) -> Cow<'a, [u8]> {
-        unfold(self.slice(self.params.clone()), false)
+        self.unfold(self.slice(self.params.clone()), false)
     }
 
     /// The group, its dot and the name as one.
     pub(super) fn unfolded_label(&self) -> Cow<'a, [u8]> {
-        unfold(self.slice(self.span.start..self.label_end), false)
+        self.unfold(self.slice(self.span.start..self.label_end), false)
+    }
+
+    /// A part of it as one.
+    fn unfold(&self, part: &'a [u8], quoted_printable: bool) -> Cow<'a, [u8]> {
+        match self.is_folded {
+            true => unfold(part, quoted_printable),
+            false => Cow::Borrowed(part),
+        }
+    }
+
+    /// The value as text, if it stands so in a record of text ([`ContentLines::of_text`]).
+    pub(super) fn value_text(&self) -> Option<&'a str> {
+        let as_one = !self.is_folded;
+        self.text
+            .filter(|_| as_one)
+            .and_then(|text| text.get(self.value.clone()))
+    }
+
+    /// The parameters likewise.
+    pub(super) fn params_text(&self) -> Option<&'a str> {
+        let as_one = !self.is_folded;
+        self.text
+            .filter(|_| as_one)
+            .and_then(|text| text.get(self.params.clone()))
     }
 
     fn slice(&self, range: Range<usize>) -> &'a [u8] {
@@ -571,6 +715,7 @@ fn unfold(raw: &[u8], quoted_printable: bool) -> Cow<'_, [u8]> {
 #[derive(Debug)]
 pub struct ContentLines<'a> {
     record: &'a [u8],
+    text: Option<&'a str>,
     follow: Follow,
     /// The first physical line of the next logical line, already followed:
     /// where it starts, where its text ends, where the next one starts.
@@ -581,8 +726,18 @@ impl<'a> ContentLines<'a> {
     /// Walks the lines of `record`: bytes in any charset of which ASCII is a
     /// part (UTF-16 has to be decoded before).
     pub fn new(record: &'a [u8]) -> Self {
+        Self::of(record, None)
+    }
+
+    /// The same of a record that is text: no part of it has to be looked at for whether it is.
+    pub(crate) fn of_text(record: &'a str) -> Self {
+        Self::of(record.as_bytes(), Some(record))
+    }
+
+    fn of(record: &'a [u8], text: Option<&'a str>) -> Self {
         let mut lines = Self {
             record,
+            text,
             follow: Follow::default(),
             next: None,
         };
@@ -602,14 +757,16 @@ impl<'a> Iterator for ContentLines<'a> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let (start, first_end, mut end) = self.next.take()?;
-        let mut colon = self.follow.colon;
+        let mut marks = self.follow.marks;
         let mut text_end = first_end;
+        let mut is_folded = false;
         let mut traits = self.follow.traits;
         while let Some((line, step)) = self.read(end) {
             if step != Step::More {
                 self.next = Some(line);
                 break;
             }
+            is_folded = true;
             if line.1 > line.0 {
                 text_end = line.1;
                 traits = self.follow.traits;
@@ -620,9 +777,10 @@ impl<'a> Iterator for ContentLines<'a> {
         let record = self.record;
         let text = &record[start..text_end];
         if first_end == start {
-            colon = None;
-        } else if colon.is_none() {
-            colon = find_colon(text, &mut false).or_else(|| memchr(b':', text));
+            marks = None;
+        } else if marks.is_none() {
+            let colon = find_colon(text, &mut false).or_else(|| memchr(b':', text));
+            marks = colon.map(|colon| Marks::before(text, colon));
         }
         let mut line = ContentLine {
             span: start..end,
@@ -631,13 +789,19 @@ impl<'a> Iterator for ContentLines<'a> {
             params: start..start,
             value: start..text_end,
             record,
+            text: self.text,
             label_end: start,
+            is_folded,
             traits,
         };
-        if let Some(colon) = colon {
-            let head = &text[..colon];
-            let name_end = memchr(b';', head).unwrap_or(colon);
-            (line.group, line.name) = split_group(&head[..name_end]);
+        if let Some(Marks {
+            colon,
+            name_end,
+            dot,
+        }) = marks
+        {
+            line.group = dot.map(|dot| &text[..dot]);
+            line.name = &text[dot.map_or(0, |dot| dot + 1)..name_end];
             line.label_end = start + name_end;
             line.params = start + (name_end + 1).min(colon)..start + colon;
             line.value = start + colon + 1..text_end;

@@ -5,35 +5,87 @@
 //! ORGANIZER;CN="Ada ^'E^'":mailto:   a parameter: Ada "E"      (RFC 6868)
 //! ```
 
+use std::borrow::Cow;
+
 use super::lines::{ContentLine, params};
 
 /// The value as it is written, blanks around it aside.
-pub(crate) fn value_of(line: &ContentLine<'_>) -> String {
-    String::from_utf8_lossy(&line.unfolded_value())
-        .trim()
-        .to_owned()
+pub(crate) fn value_of<'t>(line: &ContentLine<'t>) -> Cow<'t, str> {
+    if let Some(text) = line.value_text() {
+        return Cow::Borrowed(trim(text));
+    }
+    match as_text(line.unfolded_value()) {
+        Cow::Borrowed(text) => Cow::Borrowed(text.trim()),
+        Cow::Owned(text) => Cow::Owned(text.trim().to_owned()),
+    }
+}
+
+/// The parameters as they are written.
+pub(crate) fn params_of<'t>(line: &ContentLine<'t>) -> Cow<'t, str> {
+    match line.params_text() {
+        Some(text) => Cow::Borrowed(text),
+        None => as_text(line.unfolded_params()),
+    }
+}
+
+/// `text` without the blanks around it, of which there mostly are none.
+fn trim(text: &str) -> &str {
+    match text.as_bytes() {
+        [b'!'..=b'~'] | [b'!'..=b'~', .., b'!'..=b'~'] => text,
+        _ => text.trim(),
+    }
+}
+
+/// Bytes as text; what is no UTF-8 in them is replaced.
+fn as_text(bytes: Cow<'_, [u8]>) -> Cow<'_, str> {
+    match bytes {
+        Cow::Borrowed(bytes) => match std::str::from_utf8(bytes) {
+            Ok(text) => Cow::Borrowed(text),
+            Err(_) => String::from_utf8_lossy(bytes),
+        },
+        Cow::Owned(bytes) => Cow::Owned(String::from_utf8_lossy(&bytes).into_owned()),
+    }
 }
 
 /// The text a value means (RFC 5545 §3.3.11): without its escapes, and without control
 /// characters that are no text.
 pub(crate) fn unescape(value: &str) -> String {
     let mut out = String::with_capacity(value.len());
-    let mut chars = value.chars();
-    while let Some(c) = chars.next() {
-        match c {
-            '\\' => match chars.next() {
+    let mut rest = value;
+    while let Some(at) = rest.bytes().position(may_be_special) {
+        // Each of these bytes begins a character.
+        let (plain, special) = rest.split_at(at);
+        out.push_str(plain);
+        let mut chars = special.chars();
+        match chars.next() {
+            Some('\\') => match chars.next() {
                 Some('n' | 'N') => out.push('\n'),
                 // Some programs escape more than they have to.
                 Some(c @ ('\\' | ';' | ',' | ':' | '"')) => out.push(c),
                 Some(c) => out.extend(['\\', c]),
                 None => out.push('\\'),
             },
-            '\t' => out.push(c),
-            c if c.is_control() => {}
-            c => out.push(c),
+            Some(c) if c != '\t' && c.is_control() => {}
+            c => out.extend(c),
         }
+        rest = chars.as_str();
     }
+    out.push_str(rest);
     out
+}
+
+/// Whether a backslash, or a character that may be a control, begins with this byte of UTF-8.
+fn may_be_special(byte: u8) -> bool {
+    const SPECIAL: [bool; 256] = {
+        let mut special = [false; 256];
+        let mut byte = 0;
+        while byte < 256 {
+            special[byte] = matches!(byte as u8, 0..0x20 | b'\\' | 0x7F | 0xC2);
+            byte += 1;
+        }
+        special
+    };
+    SPECIAL[usize::from(byte)]
 }
 
 /// `value` with a backslash before the characters of `special`, and `line_break` for each line
@@ -70,12 +122,21 @@ pub(crate) fn list(value: &str) -> impl Iterator<Item = &str> {
 }
 
 /// The value of a parameter, without quotes and the escapes of RFC 6868.
-pub(crate) fn param(line: &ContentLine<'_>, name: &str) -> Option<String> {
-    let text = line.unfolded_params();
-    let found = params(&text).find(|p| p.name.eq_ignore_ascii_case(name.as_bytes()))?;
-    let value = String::from_utf8_lossy(found.value?);
+pub(crate) fn param<'t>(line: &ContentLine<'t>, name: &str) -> Option<Cow<'t, str>> {
+    if line.params.is_empty() {
+        return None;
+    }
+    match line.unfolded_params() {
+        Cow::Borrowed(text) => param_of(text, name),
+        Cow::Owned(text) => Some(Cow::Owned(param_of(&text, name)?.into_owned())),
+    }
+}
+
+fn param_of<'t>(text: &'t [u8], name: &str) -> Option<Cow<'t, str>> {
+    let found = params(text).find(|p| p.name.eq_ignore_ascii_case(name.as_bytes()))?;
+    let value = as_text(Cow::Borrowed(found.value?));
     if !value.contains('^') {
-        return Some(value.into_owned());
+        return Some(value);
     }
     let mut out = String::with_capacity(value.len());
     let mut chars = value.chars();
@@ -91,7 +152,7 @@ pub(crate) fn param(line: &ContentLine<'_>, name: &str) -> Option<String> {
             c => out.push(c),
         }
     }
-    Some(out)
+    Some(Cow::Owned(out))
 }
 
 #[cfg(test)]

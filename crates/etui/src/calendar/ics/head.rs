@@ -1,9 +1,10 @@
 //! [`Head`]: what a component says of itself by its own lines.
 
+use crate::calendar::name::Name;
 use crate::import::clean::as_utf8;
 use crate::import::edit::own_lines;
 use crate::import::lines::{ContentLine, Edge};
-use crate::import::values::{unescape, value_of};
+use crate::import::values::{params_of, unescape, value_of};
 
 /// What a component is, and whose.
 #[derive(Debug, Default)]
@@ -30,23 +31,33 @@ impl Head {
         head
     }
 
-    /// Takes in one of its own lines. Of several properties of a name the first counts.
-    pub(in crate::calendar) fn take(&mut self, line: &ContentLine<'_>) {
-        if let Some((edge, name)) = line.delimiter() {
-            if edge == Edge::Begin && self.name.is_empty() {
-                self.name = name.to_vec();
-            }
-            return;
+    /// Takes in one of its own lines.
+    fn take(&mut self, line: &ContentLine<'_>) {
+        match line.delimiter() {
+            Some((Edge::Begin, name)) if self.name.is_empty() => self.name = name.to_vec(),
+            Some(_) => {}
+            None => self.take_property(line, Name::of(line)),
         }
+    }
+
+    /// Takes in one of its own properties. Of several of a name the first counts.
+    pub(in crate::calendar) fn take_property(
+        &mut self,
+        line: &ContentLine<'_>,
+        name: Option<Name>,
+    ) {
         self.has_property |= !line.name.is_empty();
-        if line.name_is("UID") && self.uid.is_none() {
-            self.uid = Some(unescape(&value_of(line))).filter(|uid| !uid.is_empty());
-        } else if line.name_is("RECURRENCE-ID") && self.replaces.is_none() {
-            let params = line.unfolded_params();
-            let params = String::from_utf8_lossy(&params);
-            self.replaces = Some(format!("{params}:{}", value_of(line)));
-        } else if line.name_is("TZID") && self.tzid.is_empty() {
-            self.tzid = value_of(line);
+        match name {
+            Some(Name::Uid) if self.uid.is_none() => {
+                self.uid = Some(unescape(&value_of(line))).filter(|uid| !uid.is_empty());
+            }
+            Some(Name::RecurrenceId) if self.replaces.is_none() => {
+                self.replaces = Some(format!("{}:{}", params_of(line), value_of(line)));
+            }
+            Some(Name::Tzid) if self.tzid.is_empty() => {
+                self.tzid = value_of(line).into_owned();
+            }
+            _ => {}
         }
     }
 }

@@ -1,8 +1,8 @@
 //! [`Alarm`]: when a component wants to be noticed (RFC 5545 §3.6.6, RFC 9074).
 
-use super::component_time;
+use crate::calendar::component::TimeReader;
+use crate::calendar::name::Name;
 use crate::calendar::time::{Duration, Time, Timestamp, Zone};
-use crate::calendar::zones::Zones;
 use crate::import::lines::ContentLine;
 use crate::import::values::{param, unescape, value_of};
 
@@ -99,26 +99,31 @@ pub(super) struct Part {
 }
 
 impl Part {
-    pub(super) fn take(&mut self, line: &ContentLine<'_>, zones: &Zones) {
+    pub(super) fn take<'t>(
+        &mut self,
+        line: &ContentLine<'t>,
+        name: Option<Name>,
+        times: &mut TimeReader<'t, '_>,
+    ) {
         let value = || value_of(line);
-        if line.name_is("ACTION") {
-            self.action = match value().to_ascii_uppercase().as_str() {
-                "DISPLAY" => Action::Display,
-                "AUDIO" => Action::Audio,
-                "EMAIL" => Action::Email,
-                _ => Action::Other,
-            };
-        } else if line.name_is("TRIGGER") {
-            self.trigger = self.trigger.or_else(|| trigger(line, zones));
-        } else if line.name_is("REPEAT") {
-            self.repeat = value().parse().unwrap_or(0);
-        } else if line.name_is("DURATION") {
-            self.every = value().parse().ok();
-        } else if line.name_is("DESCRIPTION") {
-            self.description = Some(unescape(&value()));
-        } else if line.name_is("ACKNOWLEDGED") {
-            let time = component_time(line, zones);
-            self.acknowledged = time.map(|time| time.at(&Zone::UTC));
+        match name {
+            Some(Name::Action) => {
+                self.action = match value().to_ascii_uppercase().as_str() {
+                    "DISPLAY" => Action::Display,
+                    "AUDIO" => Action::Audio,
+                    "EMAIL" => Action::Email,
+                    _ => Action::Other,
+                };
+            }
+            Some(Name::Trigger) => self.trigger = self.trigger.or_else(|| trigger(line, times)),
+            Some(Name::Repeat) => self.repeat = value().parse().unwrap_or(0),
+            Some(Name::Duration) => self.every = value().parse().ok(),
+            Some(Name::Description) => self.description = Some(unescape(&value())),
+            Some(Name::Acknowledged) => {
+                let time = times.time_of(line);
+                self.acknowledged = time.map(|time| time.at(&Zone::UTC));
+            }
+            _ => {}
         }
     }
 
@@ -135,7 +140,7 @@ impl Part {
     }
 }
 
-fn trigger(line: &ContentLine<'_>, zones: &Zones) -> Option<Trigger> {
+fn trigger<'t>(line: &ContentLine<'t>, times: &mut TimeReader<'t, '_>) -> Option<Trigger> {
     if let Ok(after) = value_of(line).parse::<Duration>() {
         let of_end = param(line, "RELATED").is_some_and(|r| r.eq_ignore_ascii_case("END"));
         return Some(match of_end {
@@ -144,6 +149,6 @@ fn trigger(line: &ContentLine<'_>, zones: &Zones) -> Option<Trigger> {
         });
     }
     // UTC by the letter; a time without zone is read as such.
-    let time = component_time(line, zones)?;
+    let time = times.time_of(line)?;
     Some(Trigger::At(time.at(&Zone::UTC)))
 }

@@ -1,9 +1,12 @@
 //! [`Item`]: what one component says.
 
+use std::borrow::Cow;
+
 use super::alarm::{Alarm, Part};
-use super::component_time;
 use crate::calendar::TimingWarning;
+use crate::calendar::component::TimeReader;
 use crate::calendar::ics::{Head, Kind};
+use crate::calendar::name::Name;
 use crate::calendar::recurrence::Timing;
 use crate::calendar::time::{Duration, Time, Zone};
 use crate::calendar::zones::Zones;
@@ -171,20 +174,20 @@ impl Item {
             .is_some_and(|t| !t.rules.is_empty() || !t.dates.is_empty())
     }
 
-    /// Reads one component, given in UTF-8; and its head.
-    pub(super) fn read(kind: Kind, text: &[u8], zones: &Zones) -> (Self, Head) {
-        let (timing, warnings) = Timing::from_component(text, zones);
-        let mut item = Self::new(kind, timing, warnings);
+    /// Reads one component and its head, of which the item has the UID.
+    pub(super) fn read(kind: Kind, text: &str, zones: &Zones) -> (Self, Head) {
+        let mut item = Self::new(kind);
         let mut head = Head::default();
+        let mut times = TimeReader::new(zones);
         let mut depth = 0usize;
         let mut alarm: Option<Part> = None;
-        for line in ContentLines::new(text) {
+        for line in ContentLines::of_text(text) {
+            let name = Name::of(&line);
+            let time = times.take(&line, name);
             match line.delimiter() {
                 Some((Edge::Begin, name)) => {
                     depth += 1;
-                    if depth == 1 {
-                        head.take(&line);
-                    } else if depth == 2 && name.eq_ignore_ascii_case(b"VALARM") {
+                    if depth == 2 && name.eq_ignore_ascii_case(b"VALARM") {
                         alarm = Some(Part::default());
                     }
                 }
@@ -199,20 +202,21 @@ impl Item {
                 }
                 None => match (depth, &mut alarm) {
                     (1, _) => {
-                        head.take(&line);
-                        item.take(&line, zones);
+                        head.take_property(&line, name);
+                        item.take(&line, name, time, &mut times, zones);
                     }
-                    (2, Some(alarm)) => alarm.take(&line, zones),
+                    (2, Some(alarm)) => alarm.take(&line, name, &mut times),
                     _ => {}
                 },
             }
         }
-        item.uid.clone_from(&head.uid);
+        (item.timing, item.warnings) = times.finish();
+        item.uid = head.uid.take();
         item.all_day |= item.start.as_ref().is_some_and(Time::is_date);
         (item, head)
     }
 
-    fn new(kind: Kind, timing: Option<Timing>, warnings: Vec<TimingWarning>) -> Self {
+    fn new(kind: Kind) -> Self {
         Self {
             kind,
             uid: None,
@@ -237,89 +241,99 @@ impl Item {
             modified: None,
             acknowledged: None,
             all_day: false,
-            timing,
-            warnings,
+            timing: None,
+            warnings: Vec::new(),
             alarms: Vec::new(),
             own_zones: Vec::new(),
             tzids: Vec::new(),
         }
     }
 
-    fn take(&mut self, line: &ContentLine<'_>, zones: &Zones) {
+    /// Takes in a line of this name, of which `times` has read this time.
+    fn take<'t>(
+        &mut self,
+        line: &ContentLine<'t>,
+        name: Option<Name>,
+        read: Option<Time>,
+        times: &mut TimeReader<'t, '_>,
+        zones: &Zones,
+    ) {
         if let Some(tzid) = param(line, "TZID").filter(|tzid| !tzid.is_empty())
             && self.tzids.len() < MOST_ZONES
-            && !self.tzids.contains(&tzid)
+            && !self.tzids.iter().any(|known| *known == *tzid)
         {
             if let Some(zone) = zones.own(&tzid) {
-                self.own_zones.push((tzid.clone(), zone.clone()));
+                self.own_zones.push((tzid.to_string(), zone.clone()));
             }
-            self.tzids.push(tzid);
+            self.tzids.push(tzid.into_owned());
         }
         // Group names are vCard's, not iCalendar's.
         if line.group.is_some() {
             return;
         }
+        let Some(name) = name else { return };
         let value = || value_of(line);
         let text = || Some(unescape(&value())).filter(|text| !text.trim().is_empty());
-        let time = || component_time(line, zones);
-        let is = |name| line.name_is(name);
         let once = |place: &mut Option<String>| {
             if place.is_none() {
                 *place = text();
             }
         };
-        match line.name.first().map(u8::to_ascii_uppercase) {
-            Some(b'A') if is("ATTENDEE") && self.attendees.len() < MOST => {
-                self.attendees.push(person(line));
+        let first = |place: &mut Option<Time>| {
+            if place.is_none() {
+                *place = read.or_else(|| times.time_of(line));
             }
-            Some(b'C') if is("CATEGORIES") => {
+        };
+        match name {
+            Name::Attendee if self.attendees.len() < MOST => self.attendees.push(person(line)),
+            Name::Categories => {
                 let room = MOST.saturating_sub(self.categories.len());
                 let value = value();
                 let each = list(&value).map(|c| unescape(c).trim().to_owned());
                 let each = each.filter(|c| !c.is_empty());
                 self.categories.extend(each.take(room));
             }
-            Some(b'C') if is("CLASS") => {
+            Name::Class => {
                 self.class = match value().to_ascii_uppercase().as_str() {
                     "" | "PUBLIC" => Class::Public,
                     "CONFIDENTIAL" => Class::Confidential,
                     _ => Class::Private,
                 };
             }
-            Some(b'C') if is("COMPLETED") => self.completed = time(),
-            Some(b'D') if is("DESCRIPTION") => match (&mut self.description, self.kind) {
+            Name::Completed => self.completed = times.time_of(line),
+            Name::Description => match (&mut self.description, self.kind) {
                 (Some(so_far), Kind::Journal) => {
                     so_far.push('\n');
                     so_far.push_str(&text().unwrap_or_default());
                 }
                 (place, _) => once(place),
             },
-            Some(b'D') if is("DTSTART") => self.start = self.start.take().or_else(time),
-            Some(b'D') if is("DTEND") => self.end = self.end.take().or_else(time),
-            Some(b'D') if is("DUE") => self.due = self.due.take().or_else(time),
-            Some(b'D') if is("DURATION") => self.duration = value().parse().ok(),
-            Some(b'L') if is("LOCATION") => once(&mut self.location),
-            Some(b'L') if is("LAST-MODIFIED") => self.modified = time(),
-            Some(b'O') if is("ORGANIZER") => self.organizer = Some(person(line)),
-            Some(b'P') if is("PRIORITY") => {
+            Name::Start => first(&mut self.start),
+            Name::EndTime => first(&mut self.end),
+            Name::Due => first(&mut self.due),
+            Name::Duration => self.duration = value().parse().ok(),
+            Name::Location => once(&mut self.location),
+            Name::LastModified => self.modified = times.time_of(line),
+            Name::Organizer => self.organizer = Some(person(line)),
+            Name::Priority => {
                 self.priority = value().parse().ok().filter(|p| (1..=9).contains(p));
             }
-            Some(b'P') if is("PERCENT-COMPLETE") => {
+            Name::PercentComplete => {
                 self.percent = value().parse().ok().filter(|p| *p <= 100);
             }
-            Some(b'S') if is("SUMMARY") => once(&mut self.summary),
-            Some(b'S') if is("STATUS") => self.status = Status::named(&value()),
-            Some(b'S') if is("SEQUENCE") => self.sequence = value().parse().unwrap_or(0),
-            Some(b'T') if is("TRANSP") => {
+            Name::Summary => once(&mut self.summary),
+            Name::Status => self.status = Status::named(&value()),
+            Name::Sequence => self.sequence = value().parse().unwrap_or(0),
+            Name::Transparency => {
                 self.transparent = value().eq_ignore_ascii_case("TRANSPARENT");
             }
-            Some(b'U') if is("URL") && self.url.is_none() => {
-                self.url = Some(value()).filter(|url| !url.is_empty());
+            Name::Url if self.url.is_none() => {
+                self.url = Some(value().into_owned()).filter(|url| !url.is_empty());
             }
-            Some(b'X') if is("X-MICROSOFT-CDO-ALLDAYEVENT") => {
+            Name::MicrosoftAllDay => {
                 self.all_day = value().eq_ignore_ascii_case("TRUE");
             }
-            Some(b'X') if is("X-MOZ-LASTACK") => self.acknowledged = time(),
+            Name::MozillaLastAck => self.acknowledged = times.time_of(line),
             _ => {}
         }
     }
@@ -329,9 +343,12 @@ fn person(line: &ContentLine<'_>) -> Person {
     let value = value_of(line);
     let address = match value.get(..7) {
         Some(scheme) if scheme.eq_ignore_ascii_case("mailto:") => value[7..].to_owned(),
-        _ => value,
+        _ => value.into_owned(),
     };
-    let filled = |name| param(line, name).filter(|value| !value.is_empty());
+    let filled = |name| {
+        let value = param(line, name).filter(|value| !value.is_empty());
+        value.map(Cow::into_owned)
+    };
     Person {
         address,
         name: filled("CN"),

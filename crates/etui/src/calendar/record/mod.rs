@@ -29,9 +29,9 @@ use std::borrow::Cow;
 use std::hash::{Hash, Hasher};
 use std::ops::Range;
 
+use memchr::memchr_iter;
 use rusqlite::Connection;
 
-use super::component::time_of as component_time;
 use super::derive::{derive, name_of};
 use super::ics::{Frame, Kind, MAX_COMPONENT};
 use super::objects::{self, ZonesOf};
@@ -40,7 +40,7 @@ use super::time::{Date, Zone};
 use super::zones::{Definition, Zones};
 use crate::collection::shared::Provenance;
 use crate::collection::{self, Derived, Deriving, ETag, Joined};
-use crate::import::clean::{as_utf8, utf16};
+use crate::import::clean::{as_text, utf16};
 use crate::import::edit::ending;
 use crate::import::lines::{Edge, delimiter, is_blank};
 use crate::import::stream::Units;
@@ -204,7 +204,7 @@ impl Record {
         }
         let mut components: Vec<Component> = Vec::new();
         for (kind, span) in spans(&text).ok_or(RecordError::NotARecord)? {
-            let (item, head) = Item::read(kind, &as_utf8(&text[span.clone()]), zones);
+            let (item, head) = Item::read(kind, &as_text(&text[span.clone()]), zones);
             if !head.has_property {
                 return Err(RecordError::Empty);
             }
@@ -379,8 +379,14 @@ fn spans(text: &[u8]) -> Option<Vec<(Kind, Range<usize>)>> {
         None => Units::Bytes,
     };
     let mut found = Vec::new();
-    let mut names: Vec<Vec<u8>> = Vec::new();
+    // The names of the components that are open, one behind the other, and where they begin.
+    let mut names: Vec<u8> = Vec::new();
+    let mut open: Vec<usize> = Vec::new();
     let mut narrow = Vec::new();
+    // Without groups only these letters begin a line that begins or ends a component.
+    let is_edge = |first: Option<&u8>| matches!(first, Some(b'B' | b'b' | b'E' | b'e'));
+    let has_groups =
+        units != Units::Bytes || memchr_iter(b'.', text).any(|dot| is_edge(text.get(dot + 1)));
     let mut start = 0;
     let mut at = 0;
     while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
@@ -394,29 +400,32 @@ fn spans(text: &[u8]) -> Option<Vec<(Kind, Range<usize>)>> {
                 &narrow
             }
         };
-        match delimiter(line) {
+        let may_be = has_groups || is_edge(line.first());
+        match may_be.then(|| delimiter(line)).flatten() {
             Some((Edge::Begin, name)) => {
-                if names.is_empty() {
+                if open.is_empty() {
                     start = at;
                 }
-                names.push(name.to_ascii_uppercase());
-                if names.len() > super::ics::MAX_DEPTH {
+                open.push(names.len());
+                names.extend_from_slice(name);
+                if open.len() > super::ics::MAX_DEPTH {
                     return None;
                 }
             }
             Some((Edge::End, name)) => {
-                let begun = names.pop()?;
-                if !begun.eq_ignore_ascii_case(name) {
+                let begun = open.pop()?;
+                if !names[begun..].eq_ignore_ascii_case(name) {
                     return None;
                 }
-                if names.is_empty() {
+                names.truncate(begun);
+                if open.is_empty() {
                     found.push((Kind::named(name)?, start..next));
                 }
             }
-            None if names.is_empty() && !is_blank(line) => return None,
+            None if open.is_empty() && !is_blank(line) => return None,
             None => {}
         }
         at = next;
     }
-    names.is_empty().then_some(found)
+    open.is_empty().then_some(found)
 }

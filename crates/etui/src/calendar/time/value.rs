@@ -71,6 +71,43 @@ impl FromStr for Value {
 }
 
 fn parse(text: &str) -> Option<Value> {
+    plain(text.as_bytes()).or_else(|| lenient(text))
+}
+
+/// As RFC 5545 writes it, and nearly everybody.
+fn plain(text: &[u8]) -> Option<Value> {
+    let (date, time) = text.split_first_chunk::<8>()?;
+    let [y1, y2, month, day] = digits(*date)?;
+    let date = Date::new((y1 * 100 + y2) as i32, month, day)?;
+    let (time, utc) = match time {
+        [] => return Some(Value::Date(date)),
+        [b'T', time @ .., b'Z'] => (time, true),
+        [b'T', time @ ..] => (time, false),
+        _ => return None,
+    };
+    let [hour, minute, second] = digits(<[u8; 6]>::try_from(time).ok()?)?;
+    let time = date.at(hour, minute, second)?;
+    Some(if utc {
+        Value::Utc(time)
+    } else {
+        Value::Local(time)
+    })
+}
+
+/// Numbers of two digits each.
+fn digits<const N: usize, const M: usize>(text: [u8; M]) -> Option<[u32; N]> {
+    let mut numbers = [0; N];
+    for (number, pair) in numbers.iter_mut().zip(text.as_chunks::<2>().0) {
+        let [tens, ones] = pair.map(|digit| u32::from(digit.wrapping_sub(b'0')));
+        if tens > 9 || ones > 9 {
+            return None;
+        }
+        *number = 10 * tens + ones;
+    }
+    Some(numbers)
+}
+
+fn lenient(text: &str) -> Option<Value> {
     let (date, time) = match text.split_once(['T', 't']) {
         Some((date, time)) => (date, Some(time)),
         None => (text, None),
