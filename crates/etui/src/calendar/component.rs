@@ -6,8 +6,8 @@ use super::name::Name;
 use super::recurrence::{End, Extra, Replaces, Rule, RuleError, Timing};
 use super::time::{Duration, Time, TimeError, Value, Zone};
 use super::zones::Zones;
-use crate::import::lines::{ContentLine, ContentLines};
-use crate::import::values::{params_of, value_of as value};
+use crate::import::lines::{ContentLine, ContentLines, param_end};
+use crate::import::values::{params_of, trim, value_of as value};
 
 /// Most dates that are taken from `RDATE` and `EXDATE` of one component, and most rules.
 const MAX_DATES: usize = 100_000;
@@ -64,8 +64,9 @@ impl Timing {
 /// Reads the time of one component, line by line.
 pub(super) struct TimeReader<'t, 'z> {
     zones: &'z Zones,
-    /// The `TZID` met last, and what it means: a start and its end are mostly in one zone.
-    last: Option<(&'t str, Option<Zone>)>,
+    /// The parameters met last, and what they say: those of a start and its end mostly are the
+    /// same. None of which something would have to be told.
+    last: Option<(&'t str, Params)>,
     depth: usize,
     start: Option<Time>,
     due: Option<Time>,
@@ -79,7 +80,7 @@ pub(super) struct TimeReader<'t, 'z> {
 }
 
 /// The parameters that matter to a time.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Params {
     zone: Option<Zone>,
     and_future: bool,
@@ -203,48 +204,29 @@ impl<'t, 'z> TimeReader<'t, 'z> {
         if line.params.is_empty() {
             return params;
         }
-        match params_of(line) {
-            Cow::Borrowed(text) => {
-                for (name, value) in split_params(text) {
-                    self.param(&mut params, name, value, |this| this.zone(value));
+        let text = params_of(line);
+        if let Some((last, params)) = &self.last
+            && *last == text
+        {
+            return params.clone();
+        }
+        let told = self.warnings.len();
+        for (name, value) in split_params(&text) {
+            if name.eq_ignore_ascii_case("TZID") {
+                params.zone = self.zones.resolve(value);
+                if params.zone.is_none() && !value.is_empty() {
+                    self.warn(TimingWarning::UnknownZone(value.chars().take(80).collect()));
                 }
+            } else if name.eq_ignore_ascii_case("RANGE") {
+                params.and_future = value.eq_ignore_ascii_case("THISANDFUTURE");
             }
-            Cow::Owned(text) => {
-                for (name, value) in split_params(&text) {
-                    self.param(&mut params, name, value, |this| this.zones.resolve(value));
-                }
-            }
+        }
+        if let Cow::Borrowed(text) = text
+            && self.warnings.len() == told
+        {
+            self.last = Some((text, params.clone()));
         }
         params
-    }
-
-    fn param(
-        &mut self,
-        params: &mut Params,
-        name: &str,
-        value: &str,
-        zone: impl FnOnce(&mut Self) -> Option<Zone>,
-    ) {
-        if name.eq_ignore_ascii_case("TZID") {
-            params.zone = zone(self);
-            if params.zone.is_none() && !value.is_empty() {
-                self.warn(TimingWarning::UnknownZone(value.chars().take(80).collect()));
-            }
-        } else if name.eq_ignore_ascii_case("RANGE") {
-            params.and_future = value.eq_ignore_ascii_case("THISANDFUTURE");
-        }
-    }
-
-    /// The zone that a `TZID` of the text means.
-    fn zone(&mut self, tzid: &'t str) -> Option<Zone> {
-        match &self.last {
-            Some((last, zone)) if *last == tzid => zone.clone(),
-            _ => {
-                let zone = self.zones.resolve(tzid);
-                self.last = Some((tzid, zone.clone()));
-                zone
-            }
-        }
     }
 
     fn time(&mut self, property: &'static str, line: &ContentLine<'t>) -> Option<Time> {
@@ -327,11 +309,13 @@ impl<'t, 'z> TimeReader<'t, 'z> {
 
 /// Names and values of parameters, without the quotes.
 fn split_params(text: &str) -> impl Iterator<Item = (&str, &str)> {
-    let mut quoted = false;
-    text.split(move |c| {
-        quoted ^= c == '"';
-        c == ';' && !quoted
-    })
-    .filter_map(|param| param.split_once('='))
-    .map(|(name, value)| (name.trim(), value.trim().trim_matches('"')))
+    let mut rest = Some(text);
+    let each = std::iter::from_fn(move || {
+        let text = rest?;
+        let end = param_end(text.as_bytes());
+        rest = text.get(end + 1..);
+        text.get(..end)
+    });
+    each.filter_map(|param| param.split_once('='))
+        .map(|(name, value)| (trim(name), trim(value).trim_matches('"')))
 }

@@ -43,7 +43,7 @@ pub(super) const HEAD_MAX: usize = 64 * 1024;
 
 /// Where the physical line at `from` ends: the end of its text, and the start
 /// of the next line. `None` at the end of `bytes`.
-pub(super) fn physical_line(bytes: &[u8], from: usize) -> Option<(usize, usize)> {
+pub(crate) fn physical_line(bytes: &[u8], from: usize) -> Option<(usize, usize)> {
     let rest = bytes.get(from..).filter(|rest| !rest.is_empty())?;
     let Some(at) = line_end(rest) else {
         return Some((bytes.len(), bytes.len()));
@@ -53,7 +53,7 @@ pub(super) fn physical_line(bytes: &[u8], from: usize) -> Option<(usize, usize)>
 }
 
 /// How far is looked by words: most lines are shorter. To begin a search that is made for long
-/// texts costs more than a line of a record has bytes (`benches/calendar`, `parse`).
+/// texts costs more than a line of a record has bytes (the laboratory's `calendar`, `names`).
 const NEAR: usize = 128;
 
 /// A word of eight bytes that each are 1.
@@ -65,40 +65,70 @@ fn less(word: u64, limit: u8) -> u64 {
     word.wrapping_sub(ONES * u64::from(limit)) & !word & (ONES << 7)
 }
 
-/// Where the first CR or LF of `text` stands.
-pub(super) fn line_end(text: &[u8]) -> Option<usize> {
-    let is_end = |byte: &u8| matches!(byte, b'\n' | b'\r');
+/// The mark of each byte of `word` that is `byte`, likewise.
+fn equal(word: u64, byte: u8) -> u64 {
+    less(word ^ (ONES * u64::from(byte)), 1)
+}
+
+/// Where the first byte of `text` stands that is one of those looked for: `marks` marks them in a
+/// word, perhaps with others, and `far` finds them further on.
+fn scan(
+    text: &[u8],
+    marks: impl Fn(u64) -> u64,
+    is: impl Fn(u8) -> bool,
+    far: impl Fn(&[u8]) -> Option<usize>,
+) -> Option<usize> {
     let (words, last) = text[..text.len().min(NEAR)].as_chunks::<8>();
     for (n, word) in words.iter().enumerate() {
-        // One comparison for both; other controls are rare.
-        if less(u64::from_le_bytes(*word), b'\r' + 1) != 0
-            && let Some(at) = word.iter().position(is_end)
-        {
-            return Some(8 * n + at);
+        let marks = marks(u64::from_le_bytes(*word));
+        if marks != 0 {
+            let first = marks.trailing_zeros() as usize / 8;
+            if is(word[first]) {
+                return Some(8 * n + first);
+            }
+            if let Some(at) = word.iter().position(|byte| is(*byte)) {
+                return Some(8 * n + at);
+            }
         }
     }
     if text.len() > NEAR {
-        return Some(NEAR + memchr2(b'\n', b'\r', &text[NEAR..])?);
+        return Some(NEAR + far(&text[NEAR..])?);
     }
-    Some(8 * words.len() + last.iter().position(is_end)?)
+    Some(8 * words.len() + last.iter().position(|byte| is(*byte))?)
+}
+
+/// Where the first CR or LF of `text` stands.
+pub(super) fn line_end(text: &[u8]) -> Option<usize> {
+    scan(
+        text,
+        // One comparison for both; other controls are rare.
+        |word| less(word, b'\r' + 1),
+        |byte| matches!(byte, b'\n' | b'\r'),
+        |far| memchr2(b'\n', b'\r', far),
+    )
 }
 
 /// Where the first `A` or `B` of `text` stands, which mostly is near.
 pub(super) fn near<const A: u8, const B: u8>(text: &[u8]) -> Option<usize> {
-    let equal = |word: u64, byte: u8| less(word ^ (ONES * u64::from(byte)), 1);
-    let (words, last) = text[..text.len().min(NEAR)].as_chunks::<8>();
-    for (n, word) in words.iter().enumerate() {
-        let word = u64::from_le_bytes(*word);
-        let marks = equal(word, A) | equal(word, B);
-        if marks != 0 {
-            return Some(8 * n + marks.trailing_zeros() as usize / 8);
-        }
-    }
-    if text.len() > NEAR {
-        return Some(NEAR + memchr2(A, B, &text[NEAR..])?);
-    }
-    let at = last.iter().position(|byte| [A, B].contains(byte))?;
-    Some(8 * words.len() + at)
+    scan(
+        text,
+        |word| equal(word, A) | equal(word, B),
+        |byte| byte == A || byte == B,
+        |far| memchr2(A, B, far),
+    )
+}
+
+/// Where the name at the start of `text` ends, or something stands in it that is none of a name:
+/// the first colon, semicolon, quote or dot.
+fn name_stop(text: &[u8]) -> Option<usize> {
+    let is = |byte| matches!(byte, b':' | b';' | b'"' | b'.');
+    scan(
+        text,
+        // The colon and the semicolon differ in the lowest bit.
+        |word| equal(word | ONES, b';') | equal(word, b'"') | equal(word, b'.'),
+        is,
+        |far| far.iter().position(|byte| is(*byte)),
+    )
 }
 
 /// Whether `text` is nothing but spaces and tabs.
@@ -189,7 +219,16 @@ pub(crate) fn component_body<'a>(text: &'a str, name: &str) -> Option<&'a str> {
 }
 
 fn is_name_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')
+    const NAME: [bool; 256] = {
+        let mut name = [false; 256];
+        let mut byte = 0;
+        while byte < 256 {
+            name[byte] = (byte as u8).is_ascii_alphanumeric() || matches!(byte as u8, b'-' | b'_');
+            byte += 1;
+        }
+        name
+    };
+    NAME[usize::from(byte)]
 }
 
 /// Whether the line starts with `name:` or `name;`, which base64 data cannot.
@@ -283,7 +322,7 @@ pub(crate) fn params(text: &[u8]) -> impl Iterator<Item = Param<'_>> {
 }
 
 /// Where the first parameter of `text` ends.
-fn param_end(text: &[u8]) -> usize {
+pub(crate) fn param_end(text: &[u8]) -> usize {
     match near::<b';', b'"'>(text) {
         Some(at) if text[at] == b';' => return at,
         Some(_) => {}
@@ -360,32 +399,25 @@ struct Marks {
 impl Marks {
     /// Those of `text`; `quoted` tells afterwards whether it ends within quotes.
     fn of(text: &[u8], quoted: &mut bool) -> Option<Self> {
+        let mut at = name_stop(text)?;
         let mut dot = None;
-        // Names are short: a plain loop beats a search of any kind.
-        for (at, byte) in text.iter().enumerate() {
-            match byte {
-                b':' => {
-                    let (colon, name_end) = (at, at);
-                    return Some(Self {
-                        colon,
-                        name_end,
-                        dot,
-                    });
-                }
-                b';' => {
-                    return Some(Self {
-                        colon: at + 1 + find_colon(&text[at + 1..], quoted)?,
-                        name_end: at,
-                        dot,
-                    });
-                }
-                b'.' if dot.is_none() => dot = Some(at),
-                // No name has quotes.
-                b'"' => return find_colon(text, quoted).map(|colon| Self::before(text, colon)),
-                _ => {}
-            }
+        if text[at] == b'.' {
+            dot = Some(at);
+            let behind = &text[at + 1..];
+            // No name has quotes.
+            let end = near::<b':', b';'>(behind).filter(|end| !behind[..*end].contains(&b'"'));
+            at = end.map_or(text.len(), |end| at + 1 + end);
         }
-        None
+        let colon = match text.get(at) {
+            Some(b':') => at,
+            Some(b';') => at + 1 + find_colon(&text[at + 1..], quoted)?,
+            _ => return find_colon(text, quoted).map(|colon| Self::before(text, colon)),
+        };
+        Some(Self {
+            colon,
+            name_end: at,
+            dot,
+        })
     }
 
     /// Those of `text` with this colon.
@@ -654,7 +686,7 @@ impl<'a> ContentLine<'a> {
 
     /// The parameters as one.
     pub fn unfolded_params(&self) -> Cow<'a, [u8]> {
-        self.unfold(self.slice(self.params.clone()), false)
+        self.unfold(self.raw_params(), false)
     }
 
     /// The group, its dot and the name as one.
@@ -678,7 +710,12 @@ impl<'a> ContentLine<'a> {
             .and_then(|text| text.get(self.value.clone()))
     }
 
-    /// The parameters likewise.
+    /// The parameters as they stand in the record, folds included.
+    pub(crate) fn raw_params(&self) -> &'a [u8] {
+        self.slice(self.params.clone())
+    }
+
+    /// The parameters as text, likewise.
     pub(super) fn params_text(&self) -> Option<&'a str> {
         let as_one = !self.is_folded;
         self.text

@@ -14,7 +14,7 @@ pub(crate) fn value_of<'t>(line: &ContentLine<'t>) -> Cow<'t, str> {
     if let Some(text) = line.value_text() {
         return Cow::Borrowed(trim(text));
     }
-    match as_text(line.unfolded_value()) {
+    match lossy(line.unfolded_value()) {
         Cow::Borrowed(text) => Cow::Borrowed(text.trim()),
         Cow::Owned(text) => Cow::Owned(text.trim().to_owned()),
     }
@@ -24,12 +24,12 @@ pub(crate) fn value_of<'t>(line: &ContentLine<'t>) -> Cow<'t, str> {
 pub(crate) fn params_of<'t>(line: &ContentLine<'t>) -> Cow<'t, str> {
     match line.params_text() {
         Some(text) => Cow::Borrowed(text),
-        None => as_text(line.unfolded_params()),
+        None => lossy(line.unfolded_params()),
     }
 }
 
 /// `text` without the blanks around it, of which there mostly are none.
-fn trim(text: &str) -> &str {
+pub(crate) fn trim(text: &str) -> &str {
     match text.as_bytes() {
         [b'!'..=b'~'] | [b'!'..=b'~', .., b'!'..=b'~'] => text,
         _ => text.trim(),
@@ -37,7 +37,7 @@ fn trim(text: &str) -> &str {
 }
 
 /// Bytes as text; what is no UTF-8 in them is replaced.
-fn as_text(bytes: Cow<'_, [u8]>) -> Cow<'_, str> {
+fn lossy(bytes: Cow<'_, [u8]>) -> Cow<'_, str> {
     match bytes {
         Cow::Borrowed(bytes) => match std::str::from_utf8(bytes) {
             Ok(text) => Cow::Borrowed(text),
@@ -134,7 +134,7 @@ pub(crate) fn param<'t>(line: &ContentLine<'t>, name: &str) -> Option<Cow<'t, st
 
 fn param_of<'t>(text: &'t [u8], name: &str) -> Option<Cow<'t, str>> {
     let found = params(text).find(|p| p.name.eq_ignore_ascii_case(name.as_bytes()))?;
-    let value = as_text(Cow::Borrowed(found.value?));
+    let value = lossy(Cow::Borrowed(found.value?));
     if !value.contains('^') {
         return Some(value);
     }

@@ -179,6 +179,7 @@ impl Item {
         let mut item = Self::new(kind);
         let mut head = Head::default();
         let mut times = TimeReader::new(zones);
+        let mut params: &[u8] = b"";
         let mut depth = 0usize;
         let mut alarm: Option<Part> = None;
         for line in ContentLines::of_text(text) {
@@ -203,7 +204,12 @@ impl Item {
                 None => match (depth, &mut alarm) {
                     (1, _) => {
                         head.take_property(&line, name);
-                        item.take(&line, name, time, &mut times, zones);
+                        // What the line before says is noted.
+                        if line.raw_params() != params {
+                            params = line.raw_params();
+                            item.note_zone(&line, zones);
+                        }
+                        item.take(&line, name, time, &mut times);
                     }
                     (2, Some(alarm)) => alarm.take(&line, name, &mut times),
                     _ => {}
@@ -249,15 +255,8 @@ impl Item {
         }
     }
 
-    /// Takes in a line of this name, of which `times` has read this time.
-    fn take<'t>(
-        &mut self,
-        line: &ContentLine<'t>,
-        name: Option<Name>,
-        read: Option<Time>,
-        times: &mut TimeReader<'t, '_>,
-        zones: &Zones,
-    ) {
+    /// Notes the zone that a line names.
+    fn note_zone(&mut self, line: &ContentLine<'_>, zones: &Zones) {
         if let Some(tzid) = param(line, "TZID").filter(|tzid| !tzid.is_empty())
             && self.tzids.len() < MOST_ZONES
             && !self.tzids.iter().any(|known| *known == *tzid)
@@ -267,6 +266,16 @@ impl Item {
             }
             self.tzids.push(tzid.into_owned());
         }
+    }
+
+    /// Takes in a line of this name, of which `times` has read this time.
+    fn take<'t>(
+        &mut self,
+        line: &ContentLine<'t>,
+        name: Option<Name>,
+        read: Option<Time>,
+        times: &mut TimeReader<'t, '_>,
+    ) {
         // Group names are vCard's, not iCalendar's.
         if line.group.is_some() {
             return;

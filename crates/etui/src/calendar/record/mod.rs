@@ -42,7 +42,7 @@ use crate::collection::shared::Provenance;
 use crate::collection::{self, Derived, Deriving, ETag, Joined};
 use crate::import::clean::{as_text, utf16};
 use crate::import::edit::ending;
-use crate::import::lines::{Edge, delimiter, is_blank};
+use crate::import::lines::{Edge, delimiter, is_blank, physical_line};
 use crate::import::stream::Units;
 
 pub use alarm::{Action, Alarm, Trigger};
@@ -390,14 +390,16 @@ fn spans(text: &[u8]) -> Option<Vec<(Kind, Range<usize>)>> {
     let mut start = 0;
     let mut at = 0;
     while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
-        let (end, is_cr) = units.line_end(rest, 0).unwrap_or((rest.len(), false));
-        let whole = units.whole(rest, end, is_cr, true).unwrap_or(end);
-        let next = text.len().min(at + whole);
-        let line = match units {
-            Units::Bytes => &rest[..end],
+        let (line, next) = match units {
+            Units::Bytes => {
+                let (end, next) = physical_line(text, at)?;
+                (&text[at..end], next)
+            }
             _ => {
+                let (end, is_cr) = units.line_end(rest, 0).unwrap_or((rest.len(), false));
+                let whole = units.whole(rest, end, is_cr, true).unwrap_or(end);
                 units.narrow_all(&rest[..end], &mut narrow);
-                &narrow
+                (&narrow[..], text.len().min(at + whole))
             }
         };
         let may_be = has_groups || is_edge(line.first());

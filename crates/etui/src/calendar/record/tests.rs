@@ -300,3 +300,28 @@ fn a_draft_is_what_it_says() {
     assert_eq!(todo.uid(), Some("x,y"));
     assert!(todo.main().due.is_some());
 }
+
+/// Parameters that stand in two lines are read once; what is told of them is told for the line
+/// whose time counts, whichever comes first.
+#[test]
+fn a_zone_that_is_not_known_is_told_of_once() {
+    let modified = "LAST-MODIFIED;TZID=Nowhere:20261121T190000\r\n";
+    let times = "DTSTART;TZID=Nowhere:20261121T190000\r\nDTEND;TZID=Nowhere:20261121T200000\r\n";
+    for body in [format!("{modified}{times}"), format!("{times}{modified}")] {
+        let record = parse(&event(&body));
+        assert_eq!(record.main().warnings.len(), 1, "{body}");
+        assert_eq!(record.main().tzids, ["Nowhere"]);
+    }
+    assert_eq!(parse(&event(modified)).main().warnings, []);
+    let both = "DTSTART;TZID=Europe/Berlin:20261121T190000\r\n\
+                DTEND;TZID=Europe/Paris:20261121T200000\r\n\
+                RECURRENCE-ID;TZID=Europe/Berlin;RANGE=THISANDFUTURE:20261121T190000\r\n\
+                EXDATE;TZID=Europe/Paris:20261121T200000\r\n";
+    let record = parse(&event(both));
+    let timing = record.main().timing.clone().unwrap();
+    let name = |time: &Time| time.zone().map(|zone| zone.name().to_owned()).unwrap();
+    assert_eq!(name(&timing.start), "Europe/Berlin");
+    assert_eq!(name(&timing.except_dates[0]), "Europe/Paris");
+    assert!(timing.replaces.unwrap().and_future);
+    assert_eq!(record.main().tzids, ["Europe/Berlin", "Europe/Paris"]);
+}

@@ -105,3 +105,54 @@ fn a_header_of_many_folds_costs_its_length() {
     let record = [b"X;".to_vec(), b"a\n ".repeat(200_000), b":v\n".to_vec()].concat();
     assert_eq!(ContentLines::new(&record).count(), 1);
 }
+
+/// Everywhere in words, behind them and where another search takes over, and beside bytes that a
+/// comparison of words may take for them.
+#[test]
+fn searches_by_words_find_the_first() {
+    for len in (0..40).chain(NEAR - 9..NEAR + 20) {
+        for fill in [
+            b'a', b'\t', b'\x0E', b'\x0B', b'9', b'<', b'#', 0, 0x80, 0x8A, 0xFF,
+        ] {
+            let plain = vec![fill; len];
+            assert_eq!(line_end(&plain), None);
+            assert_eq!(near::<b':', b'"'>(&plain), None);
+            assert_eq!(name_stop(&plain), None);
+            for at in 0..len {
+                for (first, second) in [(b'\n', b'\r'), (b':', b'"'), (b';', b'.')] {
+                    let mut text = plain.clone();
+                    text[at] = first;
+                    if let Some(next) = text.get_mut(at + 1) {
+                        *next = second;
+                    }
+                    let first_of = |wanted: &[u8]| text.iter().position(|b| wanted.contains(b));
+                    assert_eq!(line_end(&text), first_of(b"\r\n"), "{text:?}");
+                    assert_eq!(near::<b':', b'"'>(&text), first_of(b":\""), "{text:?}");
+                    assert_eq!(near::<b'"', b':'>(&text), first_of(b":\""), "{text:?}");
+                    assert_eq!(name_stop(&text), first_of(b":;\"."), "{text:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn groups_names_and_quotes_are_told_apart() {
+    for (text, group, name, value) in [
+        ("a.B:c", Some("a"), "B", "c"),
+        ("a.b.C;x.y=1:d", Some("a"), "b.C", "d"),
+        (".:", Some(""), "", ""),
+        ("N;X=a.b:c.d", None, "N", "c.d"),
+        ("N;X=\":\":v", None, "N", "v"),
+        ("N\":\"M;A:v", None, "N\":\"M", "v"),
+        ("N\";.:\":v", None, "N\"", "v"),
+        ("g.N\":\";A:v", Some("g"), "N\":\"", "v"),
+        ("g.N\"\r\n :\":v", Some("g"), "N\"\r\n :\"", "v"),
+    ] {
+        let line = only(text.as_bytes());
+        let read = |text: &[u8]| String::from_utf8_lossy(text).into_owned();
+        assert_eq!(line.group.map(read).as_deref(), group, "{text}");
+        assert_eq!(read(line.name), name, "{text}");
+        assert_eq!(read(&line.unfolded_value()), value, "{text}");
+    }
+}
