@@ -104,9 +104,10 @@ fn take_in(
         Err(e) => return Err(e),
     };
     if entry.uid.is_none() && entry.text.is_none() {
-        return Ok(Err("it says neither what to save nor what to remove".to_owned()));
+        return Ok(Err(
+            "it says neither what to save nor what to remove".to_owned()
+        ));
     }
-    let bytes = entry.text.clone();
     let mut put = Put {
         conn,
         writing,
@@ -115,25 +116,20 @@ fn take_in(
         uid: entry.uid.as_deref(),
         saved: Vec::new(),
     };
-    match kind {
-        Kind::Contacts => {
-            let card = bytes.map(Card::parse).transpose();
-            match card {
-                Ok(card) => put.all(card.map(|c| Item::new(c, 1, 1)))?,
-                Err(error) => return Ok(Err(Error::from(error).to_string())),
-            }
-        }
-        Kind::Calendar => {
+    match (kind, entry.text.clone()) {
+        (_, None) => {}
+        (Kind::Contacts, Some(text)) => match Card::parse(text) {
+            Ok(card) => put.all([Item::new(card, 1, 1)])?,
+            Err(error) => return Ok(Err(Error::from(error).to_string())),
+        },
+        (Kind::Calendar, Some(text)) => {
             // Those of the object that the record came in.
             let stored = entry.uid.as_ref();
             let stored = stored.map(|uid| records::stored(conn, collection, uid));
             let row = stored.transpose()?.flatten().and_then(|(_, row, _)| row);
             let zones = ZonesOf::default().get(conn, row)?;
-            match bytes
-                .map(|text| calendar::import::items(text, &zones))
-                .transpose()
-            {
-                Ok(items) => put.all(items.unwrap_or_default())?,
+            match calendar::import::items(text, &zones) {
+                Ok(items) => put.all(items)?,
                 Err(problem) => return Ok(Err(problem)),
             }
         }
