@@ -248,6 +248,143 @@ fn plain_sqlite_reads_a_closed_store() {
     conn.close().unwrap();
 }
 
+/// The inbox has no number of its own: what SQLite counts its rows by is their order.
+#[test]
+fn what_plain_sqlite_writes_keeps_its_order() {
+    let (_dir, path) = directory();
+    let store = Store::open_with(&path, &german()).unwrap();
+    let contacts = store.contacts().unwrap();
+    contacts.save(&card("gone", "Gone")).unwrap();
+    store.close().unwrap();
+
+    let conn = Connection::open(&path).unwrap();
+    let insert = "INSERT INTO contact (vcard) VALUES (?1)";
+    conn.execute(insert, ["no vCard"]).unwrap();
+    for name in ["First", "Second"] {
+        conn.execute(insert, [vcard("same", name)]).unwrap();
+    }
+    conn.execute("DELETE FROM contact", []).unwrap();
+    conn.execute(insert, [vcard("gone", "Back")]).unwrap();
+    // As somebody who mends the inbox: there is room before the others, which VACUUM takes.
+    conn.execute("DELETE FROM inbox WHERE text = 'no vCard'", [])
+        .unwrap();
+    conn.execute_batch("VACUUM").unwrap();
+    let first: i64 = conn
+        .query_row("SELECT min(rowid) FROM inbox", [], |r| r.get(0))
+        .unwrap();
+    assert_eq!(first, 1);
+    conn.execute(insert, [vcard("same", "Third")]).unwrap();
+    conn.close().unwrap();
+
+    let store = Store::open(&path).unwrap();
+    let contacts = store.contacts().unwrap();
+    for (uid, name) in [("same", "Third"), ("gone", "Back")] {
+        let found = contacts.get(uid).unwrap().unwrap();
+        assert_eq!(found.text, vcard(uid, name).as_bytes());
+    }
+    clean(&store);
+}
+
+/// Whatever is given for a name or a text, by whatever kind of statement, it is kept as it was
+/// written or the statement fails.
+#[test]
+fn odd_values_from_plain_sqlite() {
+    let (_dir, path) = directory();
+    let store = Store::open_with(&path, &german()).unwrap();
+    store.contacts().unwrap().save(&card("a", "A")).unwrap();
+    store.create_calendar("5").unwrap();
+    store.close().unwrap();
+    let conn = Connection::open(&path).unwrap();
+    let waiting = || -> i64 {
+        conn.query_row("SELECT count(*) FROM inbox", [], |r| r.get(0))
+            .unwrap()
+    };
+    for (statement, reason) in [
+        (
+            "INSERT INTO contact VALUES (x'00', 'u', 'x')",
+            "cannot store BLOB",
+        ),
+        ("INSERT INTO contact VALUES ('', 'u', 'x')", "of this name"),
+        (
+            "INSERT INTO contact VALUES ('contacts', 'u', 'x')",
+            "of this name",
+        ),
+        ("INSERT INTO contact VALUES ('5', 'u', 'x')", "of this name"),
+        (
+            "INSERT OR IGNORE INTO contact VALUES ('None', 'u', 'x')",
+            "of this name",
+        ),
+        ("INSERT INTO contact DEFAULT VALUES", "the text is missing"),
+        (
+            "REPLACE INTO contact (uid) VALUES ('a')",
+            "the text is missing",
+        ),
+        (
+            "INSERT INTO contact (vcard) VALUES ('x'), (NULL)",
+            "the text is missing",
+        ),
+        ("UPDATE contact SET vcard = 'x', book = ''", "of this name"),
+        (
+            "UPDATE OR REPLACE contact SET vcard = NULL",
+            "the text is missing",
+        ),
+        (
+            "INSERT INTO contact (vcard) VALUES ('x') ON CONFLICT DO NOTHING",
+            "UPSERT",
+        ),
+        ("INSERT INTO inbox DEFAULT VALUES", "the text is missing"),
+        (
+            "INSERT INTO inbox (book, was, uid) VALUES ('Contacts', 'Contacts', 'a')",
+            "is missing",
+        ),
+        (
+            "INSERT INTO inbox (uid, text) VALUES (x'00', 'x')",
+            "cannot store BLOB",
+        ),
+    ] {
+        let error = conn.execute(statement, []).unwrap_err();
+        assert!(error.to_string().contains(reason), "{statement}: {error}");
+        assert_eq!(waiting(), 0, "{statement}");
+    }
+    for statement in [
+        "INSERT OR IGNORE INTO contact (vcard) VALUES (NULL)",
+        "UPDATE OR IGNORE contact SET vcard = NULL",
+        "DELETE FROM contact WHERE uid IS NULL",
+    ] {
+        conn.execute(statement, []).unwrap();
+        assert_eq!(waiting(), 0, "{statement}");
+    }
+    // In a transaction what went in before a failure stays, or goes with the rest.
+    for (or, kept) in [("OR ABORT", 1), ("OR ROLLBACK", 0)] {
+        conn.execute_batch("BEGIN; INSERT INTO contact (vcard) VALUES (1)")
+            .unwrap();
+        let failing = format!("INSERT {or} INTO contact (vcard) VALUES (NULL)");
+        conn.execute(&failing, []).unwrap_err();
+        assert_eq!((conn.is_autocommit(), waiting()), (kept == 0, kept));
+        let _ = conn.execute_batch("ROLLBACK");
+    }
+    let told: (Option<i64>, f64) = conn
+        .query_row(
+            "INSERT INTO contact (vcard) VALUES (2.5) RETURNING book, vcard",
+            [],
+            |r| Ok((r.get(0)?, r.get(1)?)),
+        )
+        .unwrap();
+    assert_eq!(told, (None, 2.5));
+    conn.execute(
+        "INSERT INTO calendar_record (calendar, ics) VALUES (5, x'ff')",
+        [],
+    )
+    .unwrap();
+    conn.close().unwrap();
+
+    // What is there is not taken in, and told of.
+    let store = Store::open(&path).unwrap();
+    assert_eq!(store.contacts().unwrap().count().unwrap(), 1);
+    let report = store.check().unwrap();
+    assert!(report.is_clean() && report.inbox.len() == 2, "{report:?}");
+}
+
 #[test]
 fn what_plain_sqlite_writes_is_taken_in() {
     let (_dir, path) = directory();
