@@ -161,8 +161,8 @@ pub enum Error {
     /// A collection was to be removed as the caller knew it, and is another one by now: it has
     /// other records, or its name is another one's.
     #[error(
-        "the {kind} \"{name}\" was changed meanwhile: it has {} now; nothing was removed",
-        records(*found)
+        "the {kind} \"{name}\" was changed meanwhile: {}; nothing was removed",
+        now(*expected, *found)
     )]
     CollectionChanged {
         /// What it is.
@@ -281,10 +281,11 @@ fn removed(known: &[String]) -> String {
     }
 }
 
-fn records(count: u64) -> String {
-    match count {
-        1 => "1 record".to_owned(),
-        count => format!("{count} records"),
+fn now(expected: u64, found: u64) -> String {
+    match found {
+        found if found == expected => "the name is another one's now".to_owned(),
+        1 => "it has 1 record now".to_owned(),
+        found => format!("it has {found} records now"),
     }
 }
 

@@ -355,6 +355,11 @@ fn removing_what_was_seen<R: Both>() {
     ));
     other.create_collection::<R>("Work").unwrap();
     refused(0, 0);
+    let told = store
+        .remove_collection_if(&work, 0)
+        .unwrap_err()
+        .to_string();
+    assert!(told.contains("the name is another one's now"), "{told}");
     assert!(store.check().unwrap().is_clean());
 
     let job = store.collection::<R>(Some("Job")).unwrap();
