@@ -14,7 +14,7 @@ pub fn remove<R: Spoken>(app: &mut App, name: &str, without_asking: bool) -> Res
     let store = app.open_to_write()?;
     let collection = store.collection::<R>(Some(name))?;
     let inside = collection.count()?;
-    if store.collections::<R>()?.len() == 1 {
+    if store.collections::<R>()? == [name] {
         // Nobody is asked, or told of --yes, for what cannot be.
         return Err(Failure::Library(Error::LastCollection {
             kind: R::KIND,
