@@ -201,19 +201,27 @@ fn for_lab(mut args: Vec<OsString>) -> Vec<OsString> {
 /// Commands that take filters, in which `-word` means "not word".
 const FILTERING: &[&str] = &["find", "show", "export", "watch"];
 
+/// Commands that take names, which may be those of other commands.
+const NAMING: &[[&str; 2]] = &[["contacts", "books"], ["calendar", "calendars"]];
+
 /// Puts a space before each `-word` that belongs to a filter, so that it is not taken for options;
 /// filters do not mind spaces. A minus with one letter is left to be an option, what follows
-/// `--sort` to be an order, and what is behind `--` to be what it is.
+/// `--sort` to be an order, and what is behind `--`, or a name, to be what it is.
 fn with_filters(args: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut filtering = false;
     let mut after_sort = false;
-    let mut after_options = false;
+    let mut as_it_is = false;
+    let mut before = OsString::new();
     args.map(|arg| {
-        after_options |= arg == "--";
+        as_it_is |= arg == "--"
+            || NAMING
+                .iter()
+                .any(|[group, c]| before == *group && arg == *c);
+        before.clone_from(&arg);
         filtering |= FILTERING.iter().any(|c| arg == *c);
         let is_order = std::mem::replace(&mut after_sort, arg == "--sort");
         match arg.to_str() {
-            Some(text) if filtering && !after_options && !is_order && is_minus_word(text) => {
+            Some(text) if filtering && !as_it_is && !is_order && is_minus_word(text) => {
                 format!(" {text}").into()
             }
             _ => arg,
@@ -244,6 +252,11 @@ mod tests {
             "-added", " -org", " -5", "--", "-org",
         ];
         assert_eq!(made, expected);
+        for naming in [["contacts", "books"], ["calendar", "calendars"]] {
+            let given = [&["etui"], &naming[..], &["rename", "find", "-org"]].concat();
+            let made = super::with_filters(given.iter().map(Into::into));
+            assert_eq!(made, given);
+        }
         assert_eq!(
             super::with_filters(["etui", "-qh"].iter().map(Into::into))[1],
             "-qh"
