@@ -42,13 +42,22 @@ pub fn one_line(text: &str) -> Cow<'_, str> {
     shown(text)
 }
 
-/// A name as it is typed in a command: in quotes if the shell would not take it for one word.
+/// A name as it is typed in a command: in quotes if the shell would not take it for one word, and
+/// as bash and zsh write what acts on the terminal, `$'\u202e'`.
 pub fn quoted(name: &str) -> Cow<'_, str> {
     let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '+');
-    match !name.is_empty() && name.chars().all(is_plain) && !name.starts_with('-') {
-        true => Cow::Borrowed(name),
-        false => Cow::Owned(format!("'{}'", shown(name).replace('\'', "'\\''"))),
+    if !name.is_empty() && name.chars().all(is_plain) && !name.starts_with('-') {
+        return Cow::Borrowed(name);
     }
+    if !name.contains(acts) {
+        return Cow::Owned(format!("'{}'", name.replace('\'', "'\\''")));
+    }
+    let typed = name.chars().map(|c| match c {
+        '\'' | '\\' => format!("\\{c}"),
+        c if acts(c) => format!("\\u{:04x}", u32::from(c)),
+        c => c.to_string(),
+    });
+    Cow::Owned(format!("$'{}'", typed.collect::<String>()))
 }
 
 /// The same where no option is meant: behind `--` if it would be taken for one.
@@ -96,6 +105,24 @@ mod tests {
         assert_eq!(quoted("My work"), "'My work'");
         assert_eq!(quoted("Ann's"), "'Ann'\\''s'");
         assert_eq!(quoted(""), "''");
+    }
+
+    #[test]
+    fn names_that_act_are_typed_as_the_shell_reads_them() {
+        for (name, typed) in [
+            ("\u{202e}evil", r"$'\u202eevil'"),
+            ("a\nb", r"$'a\u000ab'"),
+            (r"it's a \u{202e}", r"'it'\''s a \u{202e}'"),
+            ("it's \\\u{2066}", r"$'it\'s \\\u2066'"),
+        ] {
+            assert_eq!(quoted(name), typed);
+            let said = std::process::Command::new("bash")
+                .args(["-c", &format!("printf %s {typed}")])
+                .env("LC_ALL", "C.UTF-8")
+                .output()
+                .unwrap();
+            assert_eq!(String::from_utf8(said.stdout).unwrap(), name);
+        }
     }
 
     #[test]

@@ -303,6 +303,7 @@ fn names_that_look_like_options() {
         "etui calendar calendars create -- -y; etui calendar calendars restore -- -y",
         "etui import --calendar=-z week.ics; etui import --calendar=-z people.vcf",
         "etui calendar find -- -kind:event",
+        r#"a="$(printf '\342\200\256a')"; etui calendar calendars create "$a"; etui calendar calendars remove "$a""#,
     ], @r#"
     $ etui calendar calendars create -x
     error: unexpected argument '-x' found
@@ -348,6 +349,10 @@ fn names_that_look_like_options() {
     $ etui calendar find -- -kind:event
     #  Start       Title       Place  Calendar
     6  2027-03-12  Tax return         Calendar
+    $ a="$(printf '\342\200\256a')"; etui calendar calendars create "$a"; etui calendar calendars remove "$a"
+    Made a calendar: \u{202e}a (use it with --calendar $'\u202ea')
+    Removed the calendar \u{202e}a: 0 entries
+    Bring back, within 30 days: etui calendar calendars restore $'\u202ea'
     "#);
 }
 
