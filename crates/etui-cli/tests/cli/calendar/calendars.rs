@@ -390,6 +390,29 @@ fn what_is_removed_is_what_was_asked_about() {
 }
 
 #[test]
+fn what_was_removed_on_a_narrow_screen() {
+    let place = with_calendar();
+    place.run(
+        "etui -q calendar calendars create 'A quite long name'; \
+         etui -q calendar calendars remove -y Calendar",
+    );
+    let shown = |columns: u32| {
+        let (text, _) = place.run(&format!(
+            "export NO_COLOR=1; script -qec 'stty cols {columns}; etui calendar calendars removed' \
+             /dev/null < /dev/null | tr -d '\\r' | sed -E 's/20[0-9]{{2}}(-[0-9]{{2}}){{2}}/YYYY-MM-DD/g; \
+             s/[0-9]{{2}}:[0-9]{{2}}/HH:MM/g'"
+        ));
+        text
+    };
+    insta::assert_snapshot!(shown(40) + &shown(80), @r"
+    #  Removed     Entries  Calendar
+    2  YYYY-MM-DD        6  Calendar
+    #  Removed           Kept until        Entries  Calendar
+    2  YYYY-MM-DD HH:MM  YYYY-MM-DD HH:MM        6  Calendar
+    ");
+}
+
+#[test]
 fn files_of_both_kinds() {
     let place = Place::new();
     std::fs::write(place.path("week.ics"), CALENDAR).unwrap();

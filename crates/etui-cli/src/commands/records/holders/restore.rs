@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use etui::calendar::time::{Timestamp, Zone};
+use etui::calendar::time::{DateTime, Timestamp, Zone};
 use etui::{Error, RemovedCollection};
 
 use super::{command, with};
@@ -123,22 +123,41 @@ pub fn list<R: Spoken>(app: &mut App) -> Result<()> {
             .say(format!("There is no {} to bring back.", R::KIND));
     }
     let [records, holder] = R::HOLDER_HEADINGS;
-    let mut table = Table::new(&["#", "Removed", "Kept until", records, holder]);
+    // Where times would be cut the day says enough, and all are kept equally long.
+    let fits = app.out.width().is_none_or(|width| width >= WIDTH);
+    let mut table = match fits {
+        true => Table::new(&["#", "Removed", "Kept until", records, holder]),
+        false => Table::new(&["#", "Removed", records, holder]),
+    };
     for removed in &all {
-        table.row([
-            removed.id.to_string().as_str(),
-            &minute(removed.removed(), &zone),
-            &minute(removed.kept_until(), &zone),
-            &format!("{:>1$}", count(removed.records), records.len()),
-            &removed.name,
-        ]);
+        let id = removed.id.to_string();
+        let inside = format!("{:>1$}", count(removed.records), records.len());
+        let [from, until] =
+            [removed.removed(), removed.kept_until()].map(|time| local(time, &zone));
+        match fits {
+            true => table.row([
+                id.as_str(),
+                &minute(from),
+                &minute(until),
+                &inside,
+                &removed.name,
+            ]),
+            false => table.row([id.as_str(), &iso_day(from.date()), &inside, &removed.name]),
+        }
     }
     table.write(&mut app.out)
 }
 
-/// `2026-11-23 09:00`, for a column of a table.
-fn minute(time: SystemTime, zone: &Zone) -> String {
+/// Columns of a terminal in which nothing but a long name is cut.
+const WIDTH: usize = 70;
+
+/// To the minute, as it is said in `zone`.
+fn local(time: SystemTime, zone: &Zone) -> DateTime {
     let seconds = Timestamp::from(time).seconds();
-    let local = zone.to_local(Timestamp::from_seconds(seconds - seconds.rem_euclid(60)));
-    format!("{} {}", iso_day(local.date()), clock(local))
+    zone.to_local(Timestamp::from_seconds(seconds - seconds.rem_euclid(60)))
+}
+
+/// `2026-11-23 09:00`, for a column of a table.
+fn minute(time: DateTime) -> String {
+    format!("{} {}", iso_day(time.date()), clock(time))
 }
