@@ -5,7 +5,9 @@
 mod common;
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 
 use common::{integrity, mode, number, plain};
 use etui_vfs::shim::{Counters, FileKind, KeptLog, Shim, ShimOptions, is_at_rest};
@@ -259,4 +261,148 @@ fn a_damaged_mark_is_not_believed() {
         fs::remove_file(&path).unwrap();
         let _ = fs::remove_file(&log);
     }
+}
+
+/// Asks whether the log is to stay, or says so, as any program may.
+fn persist(db: &Connection, mut value: std::os::raw::c_int) -> std::os::raw::c_int {
+    // SAFETY: the connection is open, and the argument of this operation is an int.
+    let code = unsafe {
+        rusqlite::ffi::sqlite3_file_control(
+            db.handle(),
+            c"main".as_ptr(),
+            rusqlite::ffi::SQLITE_FCNTL_PERSIST_WAL,
+            (&raw mut value).cast(),
+        )
+    };
+    assert_eq!(code, rusqlite::ffi::SQLITE_OK);
+    value
+}
+
+/// A connection with the database's exclusive lock that goes on is not one that closes.
+#[test]
+fn a_log_in_use_is_not_laid_to_rest_by_who_asks() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, shim) = (dir.path().join("db"), keeping("rest-asked", 1 << 20));
+    let log = beside(&path, "-wal");
+    for exclusive_first in [true, false] {
+        closed(&path, &shim);
+        let db = connect(&path, &shim);
+        if !exclusive_first {
+            insert(&db);
+        }
+        db.execute_batch("PRAGMA locking_mode = EXCLUSIVE").unwrap();
+        insert(&db);
+        insert(&db);
+        let before = fs::read(&log).unwrap();
+        assert_eq!(persist(&db, -1), 0);
+        assert!(fs::read(&log).unwrap() == before);
+        insert(&db);
+        // As a program leaves it that is killed.
+        let left = dir.path().join("left");
+        for end in ["", "-wal"] {
+            fs::copy(beside(&path, end), beside(&left, end)).unwrap();
+        }
+        let count = "SELECT count(*) FROM t";
+        assert_eq!(number(&plain(&left), count), number(&db, count));
+        drop(db);
+        for name in [&path, &left] {
+            drop(plain(name));
+            fs::remove_file(name).unwrap();
+        }
+        let _ = fs::remove_file(&log);
+    }
+}
+
+/// What SQLite was told of the log is asked of it.
+#[test]
+fn a_log_that_is_to_stay_anyway_stays() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, shim) = (dir.path().join("db"), keeping("rest-persist", 1 << 20));
+    closed(&path, &shim);
+    drop(plain(&path));
+    let db = connect(&path, &shim);
+    assert_eq!(persist(&db, -1), 0);
+    assert_eq!(persist(&db, 1), 1);
+    assert_eq!(persist(&db, -1), 1);
+    insert(&db);
+    drop(db);
+    assert!(is_at_rest(&beside(&path, "-wal")));
+    assert_eq!(of_first_commit(&path, &shim), (1, 0));
+}
+
+/// A log beside a database would have it opened in WAL mode again.
+#[test]
+fn leaving_the_wal_mode_removes_the_log() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, shim) = (dir.path().join("db"), keeping("rest-leaving", 1 << 20));
+    let log = beside(&path, "-wal");
+    closed(&path, &shim);
+    let db = connect(&path, &shim);
+    for exclusive in ["NORMAL", "EXCLUSIVE"] {
+        db.execute_batch(&format!("PRAGMA locking_mode = {exclusive}"))
+            .unwrap();
+        insert(&db);
+        assert!(log.exists());
+        assert_eq!(mode(&db, "PERSIST"), "persist");
+        assert!(!log.exists());
+        insert(&db);
+        assert!(!log.exists());
+        assert_eq!(fs::read(&path).unwrap()[18..20], [1, 1]);
+        assert_eq!(mode(&db, "WAL"), "wal");
+        insert(&db);
+    }
+    integrity(&db);
+    drop(db);
+    assert_eq!(of_first_commit(&path, &shim).0, 2);
+}
+
+const DATABASE: &str = "ETUI_VFS_TEST_DATABASE";
+
+/// Has read the database and keeps it open until its input ends.
+#[test]
+#[ignore = "run by other tests"]
+fn holds_it() {
+    let Some(path) = std::env::var_os(DATABASE) else {
+        return;
+    };
+    let db = plain(path.as_ref());
+    println!("holds {}", number(&db, "SELECT count(*) FROM t"));
+    let _ = std::io::stdin().read_line(&mut String::new());
+}
+
+/// Another process that holds the database, once it does, and what it says.
+fn holder(path: &Path) -> (Child, impl Iterator<Item = String>) {
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "holds_it", "--nocapture", "--ignored"])
+        .env(DATABASE, path)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut lines = lines.map(Result::unwrap);
+    assert!(lines.any(|line| line.contains("holds ")));
+    (child, lines)
+}
+
+/// Whoever left the WAL mode and came back does not take the wal-index from others later.
+#[test]
+fn the_wal_index_stays_while_another_process_has_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, shim) = (dir.path().join("db"), keeping("rest-index", 1 << 20));
+    closed(&path, &shim);
+    let db = connect(&path, &shim);
+    insert(&db);
+    assert_eq!(mode(&db, "DELETE"), "delete");
+    assert_eq!(mode(&db, "WAL"), "wal");
+    insert(&db);
+    let (mut other, said) = holder(&path);
+    drop(db);
+    assert!(beside(&path, "-shm").exists());
+    assert!(!is_at_rest(&beside(&path, "-wal")));
+    drop(other.stdin.take());
+    assert!(said.count() > 0);
+    assert!(other.wait().unwrap().success());
+    assert!(!beside(&path, "-shm").exists());
+    assert_eq!(of_first_commit(&path, &shim), (2, 1));
 }

@@ -40,8 +40,8 @@ pub(super) struct File {
     partner: *mut File,
     /// Of a log that is kept.
     rest: Option<Rest>,
-    /// Of a database: its last connection is closing it, so its wal-index is of no more use.
-    last: bool,
+    /// Of a database whose log is kept: its last connection is closing it.
+    closing: bool,
 }
 
 /// What is known of a file when it is opened.
@@ -89,7 +89,7 @@ impl File {
             windows: options.buffer.filter(|_| database).map(Windows::new),
             partner: ptr::null_mut(),
             rest,
-            last: false,
+            closing: false,
         }
     }
 
@@ -249,7 +249,13 @@ impl File {
 
     pub fn write(&mut self, data: &[u8], offset: u64) -> Result<(), Code> {
         if let Some(rest) = &mut self.rest {
-            rest.before_write(&self.real, offset, data.len());
+            // A log, of which nothing is kept back.
+            let begun = rest.begins(&self.real, offset, data.len());
+            let written = self.write_through(data, offset);
+            if let Some(rest) = &mut self.rest {
+                rest.set_spare(begun && written.is_ok());
+            }
+            return written;
         }
         self.learn_page_size(offset, data);
         let bound = self.shared.options.coalesce.unwrap_or(0);
@@ -382,18 +388,17 @@ impl File {
     }
 
     /// Lays the database's log to rest if this is its last connection, which asks whether the log is
-    /// to stay when it has brought all of it to the database. Whether it is to stay.
+    /// to stay when it has brought all of it to the database. Whether it is to stay. Programs may
+    /// ask as well, at any time: a log in use stays as it is.
     fn keep_log(&mut self) -> bool {
-        // Only such a connection has this lock when it asks.
-        if self.lock != ffi::SQLITE_LOCK_EXCLUSIVE || self.partner.is_null() {
+        if !self.closing || self.partner.is_null() {
             return false;
         }
         // SAFETY: the partner is open (see `close`), another file than this one, and used
         // from this thread alone.
         let log = unsafe { &mut *self.partner };
         // A log that nothing was ever written to goes as it came: whoever only reads flushes nothing.
-        self.last = log.size().is_ok_and(|size| size > 0) && log.truncate(0).is_ok();
-        self.last
+        log.rest.is_some() && log.size().is_ok_and(|size| size > 0) && log.truncate(0).is_ok()
     }
 
     /// Makes a log one that holds nothing and may be begun without a flush: see [`Rest`].
@@ -443,7 +448,17 @@ impl File {
     }
 
     pub fn lock(&mut self, level: c_int) -> Result<(), Code> {
+        self.closing = false;
         self.real.lock(level)?;
+        // With a log open SQLite locks a database in three cases (wal.c, sqlite3WalClose; pager.c,
+        // sqlite3PagerCloseWal and sqlite3PagerBegin). Whoever leaves the WAL mode has this lock
+        // already: the log has to go then, or the database would be opened with it again. Who turns
+        // to `locking_mode=EXCLUSIVE` goes on to unlock something of the wal-index. What is left is
+        // the last connection, which closes.
+        self.closing = self.shared.options.keep_log.is_some()
+            && level == ffi::SQLITE_LOCK_EXCLUSIVE
+            && self.lock == ffi::SQLITE_LOCK_SHARED
+            && !self.partner.is_null();
         // Another process may have written while there was no lock: what was read is old, and
         // so is what a failed write-back left when the last lock was given up.
         if self.lock == ffi::SQLITE_LOCK_NONE {
@@ -459,6 +474,7 @@ impl File {
     }
 
     pub fn unlock(&mut self, level: c_int) -> Result<(), Code> {
+        self.closing = false;
         let written_back = self.write_back();
         self.written.clear();
         self.real.unlock(level)?;
@@ -488,8 +504,8 @@ impl File {
         if operation == ffi::SQLITE_FCNTL_PERSIST_WAL && self.shared.options.keep_log.is_some() {
             // SAFETY: the argument of this operation is an int; below 0 it is asked for.
             let asked = unsafe { &mut *argument.cast::<c_int>() };
-            if *asked < 0 {
-                *asked = c_int::from(self.keep_log());
+            if *asked < 0 && self.keep_log() {
+                *asked = 1;
                 return ffi::SQLITE_OK;
             }
         }
@@ -509,6 +525,7 @@ impl File {
     }
 
     pub fn shm_lock(&mut self, offset: c_int, count: c_int, flags: c_int) -> c_int {
+        self.closing = false;
         if flags & ffi::SQLITE_SHM_UNLOCK != 0
             && let Err(code) = self.write_back()
         {
@@ -524,9 +541,9 @@ impl File {
     }
 
     /// Gives the wal-index back. Where a log is kept SQLite keeps the wal-index's file, too; the
-    /// last connection has no use for it.
+    /// last connection, which has the exclusive lock, has no use for it.
     pub fn shm_unmap(&mut self, delete: c_int) -> c_int {
-        let delete = c_int::from(delete != 0 || self.last);
+        let delete = c_int::from(delete != 0 || self.closing);
         self.real.shm_unmap(delete)
     }
 

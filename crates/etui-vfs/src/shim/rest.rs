@@ -24,7 +24,8 @@
 //!
 //! The number, the birth and the path tell the file from a copy, which nobody flushed, and from
 //! one that was moved, whose new name may not be durable. Such a log holds nothing, too, but is
-//! flushed as SQLite does.
+//! flushed as SQLite does. One that was moved away and back is not told from one that stayed: its
+//! times would tell, but SQLite's VFS, run by root, changes the owner of every log that it opens.
 
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
@@ -121,10 +122,15 @@ impl Rest {
         header.is_some_and(|header| header.starts_with(MAGIC) && self.mark() == Some(header))
     }
 
-    /// To be told before something is written: a flush directly after a header that takes the
-    /// mark's place is to be left out.
-    pub fn before_write(&mut self, real: &Real, offset: u64, length: usize) {
-        self.spare = offset == 0 && length == HEADER && self.is_believed(real);
+    /// Whether what is to be written is a header that takes the mark's place.
+    pub fn begins(&self, real: &Real, offset: u64, length: usize) -> bool {
+        offset == 0 && length == HEADER && self.is_believed(real)
+    }
+
+    /// Says whether the flush that is asked for next, directly after such a header, may be left
+    /// out. It was written: otherwise another connection's header may be the next in the file.
+    pub fn set_spare(&mut self, spare: bool) {
+        self.spare = spare;
     }
 
     /// Whether the flush that is asked for now can be left out. To be told of everything else
