@@ -72,6 +72,43 @@ fn a_kept_log_survives_failing_calls() {
     assert!(wrong.is_none(), "{}", wrong.unwrap_or_default());
 }
 
+/// A mark whose void header is not durable must not even be seen by who comes after a kill.
+#[test]
+fn no_mark_is_written_after_a_flush_that_failed() {
+    let (subject, shim) = kept_and_shim(Mistake::None);
+    for by_closing in [true, false] {
+        let mut at = 0;
+        loop {
+            let disk = Disk::new();
+            let mount = subject.rack.mount(&disk);
+            let flags = OpenFlags::default();
+            let path = mount.path("/db");
+            let db = Connection::open_with_flags_and_vfs(path, flags, shim.name()).unwrap();
+            db.execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE t(v)")
+                .unwrap();
+            disk.fail(Some(Failure {
+                at: disk.calls() + at,
+                fault: Fault::Flush,
+                lasting: true,
+            }));
+            if by_closing {
+                drop(db);
+            } else {
+                let _ = db.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)");
+            }
+            let files = disk.files();
+            let log = files.get(Path::new("/db-wal"));
+            let mark = log.is_some_and(|log| log.to_vec().starts_with(b"etuirest"));
+            assert_eq!(mark, !disk.failed(), "{by_closing}, {at}");
+            if mark {
+                break;
+            }
+            at += 1;
+        }
+        assert!(at > 3);
+    }
+}
+
 /// The flush that a header in the mark's place spares is its own, not one after a header that
 /// another connection wrote because this one could not.
 #[test]
