@@ -448,7 +448,6 @@ impl File {
     }
 
     pub fn lock(&mut self, level: c_int) -> Result<(), Code> {
-        self.closing = false;
         self.real.lock(level)?;
         // With a log open SQLite locks a database in three cases (wal.c, sqlite3WalClose; pager.c,
         // sqlite3PagerCloseWal and sqlite3PagerBegin). Whoever leaves the WAL mode has this lock

@@ -79,7 +79,8 @@ pub struct ShimOptions {
     pub buffer: Option<ReadBuffer>,
     /// The write-ahead log stays, at rest, when the last connection closes the database, and the
     /// first commit after that flushes once, where it else flushes the log's header, its name and
-    /// then itself. Resting takes one flush more at the close, if anything was written.
+    /// then itself. Resting takes one flush more at the close, if anything was written. With
+    /// `locking_mode=EXCLUSIVE`, and when the WAL mode is left, the log goes as ever.
     pub keep_log: Option<KeptLog>,
     /// Every sync takes so much longer: it returns this long after the real one did. So a fast
     /// disk stands for a slow one, whose flushes are what programs wait for.

@@ -149,3 +149,18 @@ impl Rest {
         self.kept.most.max(HEADER as u64)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_next_flush_is_spared() {
+        let mut rest = Rest::new(KeptLog::of_at_most(0), PathBuf::new());
+        assert!(!rest.take_spare());
+        rest.set_spare(true);
+        assert!(rest.take_spare());
+        assert!(!rest.take_spare());
+        assert_eq!(rest.most(), HEADER as u64);
+    }
+}
