@@ -354,6 +354,15 @@ fn leaving_the_wal_mode_removes_the_log() {
     integrity(&db);
     drop(db);
     assert_eq!(of_first_commit(&path, &shim).0, 2);
+
+    // Who came back to it keeps the log again.
+    let db = connect(&path, &shim);
+    assert_eq!(mode(&db, "DELETE"), "delete");
+    assert_eq!(mode(&db, "WAL"), "wal");
+    insert(&db);
+    drop(db);
+    assert!(is_at_rest(&log));
+    assert_eq!(of_first_commit(&path, &shim), (1, 0));
 }
 
 const DATABASE: &str = "ETUI_VFS_TEST_DATABASE";
