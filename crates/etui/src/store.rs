@@ -55,8 +55,9 @@ pub struct Options {
     /// Whether the log stays beside the store, as `STORE-wal`, when the last program closes it, so
     /// that the first durable save after opening it again costs one flush, where it else costs three:
     /// of the log's header, of its name and its own. For programs that are opened, save little and are
-    /// closed. Nothing is in that log: the store is complete without it, as ever. The close after a
-    /// save costs one flush more. If another program without this closes the store last, the log is
+    /// closed. The store is complete without that log, as ever, and it counts for nothing; but what
+    /// was saved and removed lately can still be read in it. The close after a save costs one flush
+    /// more. If another program without this closes the store last, the log is
     /// gone until the next close. It changes nothing with [`Vfs::Etui`].
     pub keep_log: bool,
 }
