@@ -45,90 +45,11 @@ pub(super) const HEAD_MAX: usize = 64 * 1024;
 /// of the next line. `None` at the end of `bytes`.
 pub(crate) fn physical_line(bytes: &[u8], from: usize) -> Option<(usize, usize)> {
     let rest = bytes.get(from..).filter(|rest| !rest.is_empty())?;
-    let Some(at) = line_end(rest) else {
+    let Some(at) = memchr2(b'\n', b'\r', rest) else {
         return Some((bytes.len(), bytes.len()));
     };
     let is_crlf = rest[at] == b'\r' && rest.get(at + 1) == Some(&b'\n');
     Some((from + at, from + at + 1 + usize::from(is_crlf)))
-}
-
-/// How far is looked by words: most lines are shorter. To begin a search that is made for long
-/// texts costs more than a line of a record has bytes (the laboratory's `calendar`, `names`).
-const NEAR: usize = 128;
-
-/// A word of eight bytes that each are 1.
-const ONES: u64 = u64::from_ne_bytes([1; 8]);
-
-/// The high bit of each byte of `word` that is less than `limit`, which is 128 at the most. One
-/// above such a byte may be marked, too; the lowest mark is never wrong.
-fn less(word: u64, limit: u8) -> u64 {
-    word.wrapping_sub(ONES * u64::from(limit)) & !word & (ONES << 7)
-}
-
-/// The mark of each byte of `word` that is `byte`, likewise.
-fn equal(word: u64, byte: u8) -> u64 {
-    less(word ^ (ONES * u64::from(byte)), 1)
-}
-
-/// Where the first byte of `text` stands that is one of those looked for: `marks` marks them in a
-/// word, perhaps with others, and `far` finds them further on.
-fn scan(
-    text: &[u8],
-    marks: impl Fn(u64) -> u64,
-    is: impl Fn(u8) -> bool,
-    far: impl Fn(&[u8]) -> Option<usize>,
-) -> Option<usize> {
-    let (words, last) = text[..text.len().min(NEAR)].as_chunks::<8>();
-    for (n, word) in words.iter().enumerate() {
-        let marks = marks(u64::from_le_bytes(*word));
-        if marks != 0 {
-            let first = marks.trailing_zeros() as usize / 8;
-            if is(word[first]) {
-                return Some(8 * n + first);
-            }
-            if let Some(at) = word.iter().position(|byte| is(*byte)) {
-                return Some(8 * n + at);
-            }
-        }
-    }
-    if text.len() > NEAR {
-        return Some(NEAR + far(&text[NEAR..])?);
-    }
-    Some(8 * words.len() + last.iter().position(|byte| is(*byte))?)
-}
-
-/// Where the first CR or LF of `text` stands.
-pub(super) fn line_end(text: &[u8]) -> Option<usize> {
-    scan(
-        text,
-        // One comparison for both; other controls are rare.
-        |word| less(word, b'\r' + 1),
-        |byte| matches!(byte, b'\n' | b'\r'),
-        |far| memchr2(b'\n', b'\r', far),
-    )
-}
-
-/// Where the first `A` or `B` of `text` stands, which mostly is near.
-pub(super) fn near<const A: u8, const B: u8>(text: &[u8]) -> Option<usize> {
-    scan(
-        text,
-        |word| equal(word, A) | equal(word, B),
-        |byte| byte == A || byte == B,
-        |far| memchr2(A, B, far),
-    )
-}
-
-/// Where the name at the start of `text` ends, or something stands in it that is none of a name:
-/// the first colon, semicolon, quote or dot.
-fn name_stop(text: &[u8]) -> Option<usize> {
-    let is = |byte| matches!(byte, b':' | b';' | b'"' | b'.');
-    scan(
-        text,
-        // The colon and the semicolon differ in the lowest bit.
-        |word| equal(word | ONES, b';') | equal(word, b'"') | equal(word, b'.'),
-        is,
-        |far| far.iter().position(|byte| is(*byte)),
-    )
 }
 
 /// Whether `text` is nothing but spaces and tabs.
@@ -167,11 +88,6 @@ pub(crate) enum Edge {
 /// follows it. vCard 2.1 allows blanks around the colon, RFC 2426 §4 a group
 /// before the name.
 pub(super) fn edge(text: &[u8]) -> Option<(Edge, &[u8])> {
-    let begins = |text: &[u8]| matches!(text.first(), Some(b'B' | b'b' | b'E' | b'e'));
-    // Only a group that stands before it may begin with another letter.
-    if !begins(text) && text[near::<b'.', b':'>(text)?] == b':' {
-        return None;
-    }
     let text = ungrouped(text);
     let (edge, rest) = match text.first()? {
         b'B' | b'b' => (Edge::Begin, strip_ignore_case(text, b"BEGIN")?),
@@ -264,7 +180,7 @@ fn split_group(name: &[u8]) -> (Option<&[u8]>, &[u8]) {
 /// text before.
 fn find_colon(text: &[u8], quoted: &mut bool) -> Option<usize> {
     let mut from = 0;
-    while let Some(at) = near::<b':', b'"'>(&text[from..]) {
+    while let Some(at) = memchr2(b':', b'"', &text[from..]) {
         let at = from + at;
         if text[at] == b'"' {
             *quoted = !*quoted;
@@ -306,7 +222,7 @@ pub(crate) fn params(text: &[u8]) -> impl Iterator<Item = Param<'_>> {
     std::iter::from_fn(move || {
         let text = rest?;
         let end = param_end(text);
-        let equals = near::<b'=', b'='>(&text[..end]);
+        let equals = text[..end].iter().position(|byte| *byte == b'=');
         rest = text.get(end + 1..);
         let text = &text[..end];
         let (name, value) = match equals {
@@ -323,7 +239,7 @@ pub(crate) fn params(text: &[u8]) -> impl Iterator<Item = Param<'_>> {
 
 /// Where the first parameter of `text` ends.
 pub(crate) fn param_end(text: &[u8]) -> usize {
-    match near::<b';', b'"'>(text) {
+    match memchr2(b';', b'"', text) {
         Some(at) if text[at] == b';' => return at,
         Some(_) => {}
         None => return text.len(),
@@ -386,7 +302,7 @@ impl Traits {
 }
 
 /// Where the parts of a property's first line are.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Marks {
     /// The colon.
     colon: usize,
@@ -399,13 +315,14 @@ struct Marks {
 impl Marks {
     /// Those of `text`; `quoted` tells afterwards whether it ends within quotes.
     fn of(text: &[u8], quoted: &mut bool) -> Option<Self> {
-        let mut at = name_stop(text)?;
+        let is_stop = |byte: &u8| matches!(byte, b':' | b';' | b'"' | b'.');
+        let mut at = text.iter().position(is_stop)?;
         let mut dot = None;
         if text[at] == b'.' {
             dot = Some(at);
             let behind = &text[at + 1..];
             // No name has quotes.
-            let end = near::<b':', b';'>(behind).filter(|end| !behind[..*end].contains(&b'"'));
+            let end = memchr2(b':', b';', behind).filter(|end| !behind[..*end].contains(&b'"'));
             at = end.map_or(text.len(), |end| at + 1 + end);
         }
         let colon = match text.get(at) {

@@ -106,31 +106,45 @@ fn a_header_of_many_folds_costs_its_length() {
     assert_eq!(ContentLines::new(&record).count(), 1);
 }
 
-/// Everywhere in words, behind them and where another search takes over, and beside bytes that a
-/// comparison of words may take for them.
+/// At any place of a short line and of a long one, beside bytes near to those looked for.
 #[test]
-fn searches_by_words_find_the_first() {
-    for len in (0..40).chain(NEAR - 9..NEAR + 20) {
+fn what_is_looked_for_is_found_anywhere() {
+    for len in (0..40).chain(119..148) {
         for fill in [
-            b'a', b'\t', b'\x0E', b'\x0B', b'9', b'<', b'#', 0, 0x80, 0x8A, 0xFF,
+            b'a', b'\t', b'\x0E', b'\x0B', b'9', b'<', b'#', 0, 0x80, 0xFF,
         ] {
             let plain = vec![fill; len];
-            assert_eq!(line_end(&plain), None);
-            assert_eq!(near::<b':', b'"'>(&plain), None);
-            assert_eq!(name_stop(&plain), None);
+            assert_eq!(physical_line(&plain, 0), (len > 0).then_some((len, len)));
+            assert_eq!(param_end(&plain), len);
+            assert_eq!(Marks::of(&plain, &mut false), None);
             for at in 0..len {
-                for (first, second) in [(b'\n', b'\r'), (b':', b'"'), (b';', b'.')] {
+                let text = |first, second| {
                     let mut text = plain.clone();
                     text[at] = first;
-                    if let Some(next) = text.get_mut(at + 1) {
-                        *next = second;
-                    }
-                    let first_of = |wanted: &[u8]| text.iter().position(|b| wanted.contains(b));
-                    assert_eq!(line_end(&text), first_of(b"\r\n"), "{text:?}");
-                    assert_eq!(near::<b':', b'"'>(&text), first_of(b":\""), "{text:?}");
-                    assert_eq!(near::<b'"', b':'>(&text), first_of(b":\""), "{text:?}");
-                    assert_eq!(name_stop(&text), first_of(b":;\"."), "{text:?}");
+                    text.extend([second, b'z']);
+                    text
+                };
+                for end in [b'\n', b'\r'] {
+                    assert_eq!(physical_line(&text(end, b'\r'), 0), Some((at, at + 1)));
+                    assert_eq!(physical_line(&text(end, b'z'), at), Some((at, at + 1)));
                 }
+                assert_eq!(param_end(&text(b';', b'"')), at);
+                assert_eq!(param_end(&text(b'"', b';')), len + 2);
+                let marks = |colon, name_end, dot| Marks {
+                    colon,
+                    name_end,
+                    dot,
+                };
+                for (first, second, expected) in [
+                    (b':', b';', marks(at, at, None)),
+                    (b';', b':', marks(len, at, None)),
+                    (b'.', b':', marks(len, len, Some(at))),
+                ] {
+                    assert_eq!(Marks::of(&text(first, second), &mut false), Some(expected));
+                }
+                let mut quoted = false;
+                assert_eq!(Marks::of(&text(b'"', b':'), &mut quoted), None);
+                assert!(quoted);
             }
         }
     }

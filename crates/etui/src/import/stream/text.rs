@@ -2,9 +2,7 @@
 
 use memchr::memchr2;
 
-use crate::import::lines::{
-    Edge, begins, delimiter, edge, is_blank, line_end, strip_ignore_case, ungrouped,
-};
+use crate::import::lines::{Edge, begins, delimiter, edge, is_blank, strip_ignore_case, ungrouped};
 
 /// How many characters an excerpt has at most.
 pub(crate) const EXCERPT_CHARS: usize = 80;
@@ -62,7 +60,7 @@ impl Units {
     /// `from` on: its position and whether it is a CR.
     pub(crate) fn line_end(self, bytes: &[u8], mut from: usize) -> Option<(usize, bool)> {
         if self == Self::Bytes {
-            let at = from + line_end(bytes.get(from..)?)?;
+            let at = from + memchr2(b'\n', b'\r', bytes.get(from..)?)?;
             return Some((at, bytes[at] == b'\r'));
         }
         loop {
