@@ -119,6 +119,10 @@ mod tests {
         let longest = "X-MICROSOFT-CDO-ALLDAYEVENT";
         assert_eq!(longest.len(), LONGEST);
         assert_eq!(name(&format!("{longest}:")), Some(Name::MicrosoftAllDay));
+        assert_eq!(
+            name("X-Microsoft-CDO-AllDayEvent:"),
+            Some(Name::MicrosoftAllDay)
+        );
         for text in [
             "DTSTART:",
             "dtstart;X=1:",

@@ -170,3 +170,30 @@ fn groups_names_and_quotes_are_told_apart() {
         assert_eq!(read(&line.unfolded_value()), value, "{text}");
     }
 }
+
+#[test]
+fn an_agent_and_a_delimiter_are_known_in_any_case() {
+    for (text, agent) in [
+        ("AGENT:x", true),
+        ("Agent:x", true),
+        ("g.agent\t ;X=1:x", true),
+        ("AGE\r\n NT:x", true),
+        ("AGENTS:x", false),
+        ("PARENT:x", false),
+    ] {
+        assert_eq!(only(text.as_bytes()).traits.agent, agent, "{text}");
+    }
+    for (text, edge) in [
+        ("BEGIN:X", Some(Edge::Begin)),
+        ("begin : X ", Some(Edge::Begin)),
+        ("g.END:X", Some(Edge::End)),
+        ("b.end:X\r\n ", Some(Edge::End)),
+        ("BEGIN:X Y", None),
+        ("EN\r\n D:X", None),
+        ("E:END:X", None),
+    ] {
+        let found = only(text.as_bytes()).delimiter();
+        assert_eq!(found.map(|(edge, _)| edge), edge, "{text}");
+        assert!(found.is_none_or(|(_, name)| name == b"X"), "{text}");
+    }
+}
