@@ -619,25 +619,26 @@ impl<'a> ContentLine<'a> {
         }
     }
 
-    /// The value as text, if it stands so in a record of text ([`ContentLines::of_text`]).
-    pub(super) fn value_text(&self) -> Option<&'a str> {
-        let as_one = !self.is_folded;
-        self.text
-            .filter(|_| as_one)
-            .and_then(|text| text.get(self.value.clone()))
-    }
-
     /// The parameters as they stand in the record, folds included.
     pub(crate) fn raw_params(&self) -> &'a [u8] {
         self.slice(self.params.clone())
     }
 
+    /// The value as text, if it stands as one in a record of text ([`ContentLines::of_text`]).
+    pub(super) fn value_text(&self) -> Option<&'a str> {
+        self.text_of(self.value.clone())
+    }
+
     /// The parameters as text, likewise.
     pub(super) fn params_text(&self) -> Option<&'a str> {
-        let as_one = !self.is_folded;
-        self.text
-            .filter(|_| as_one)
-            .and_then(|text| text.get(self.params.clone()))
+        self.text_of(self.params.clone())
+    }
+
+    fn text_of(&self, part: Range<usize>) -> Option<&'a str> {
+        match self.is_folded {
+            true => None,
+            false => self.text?.get(part),
+        }
     }
 
     fn slice(&self, range: Range<usize>) -> &'a [u8] {

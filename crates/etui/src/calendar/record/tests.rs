@@ -3,7 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use super::*;
-use crate::calendar::time::{Date, Duration, Time, Timestamp, Zone};
+use crate::calendar::recurrence::End;
+use crate::calendar::time::{Date, Duration, Time, Timestamp, Value, Zone};
 use crate::calendar::zones::Zones;
 
 fn parse(text: &str) -> Record {
@@ -324,4 +325,30 @@ fn a_zone_that_is_not_known_is_told_of_once() {
     assert_eq!(name(&timing.except_dates[0]), "Europe/Paris");
     assert!(timing.replaces.unwrap().and_future);
     assert_eq!(record.main().tzids, ["Europe/Berlin", "Europe/Paris"]);
+}
+
+#[test]
+fn of_several_times_the_first_counts_and_none_of_a_component_inside() {
+    let inside = "BEGIN:X-A\r\nDTSTART:20200101T000000Z\r\nBEGIN:X-B\r\nEND:X-B\r\n\
+                  RRULE:FREQ=DAILY\r\nEND:X-A\r\n";
+    let body = format!(
+        "{inside}DTSTART:20261121T190000Z\r\nDTSTART:20261122T190000Z\r\n\
+         RECURRENCE-ID:20261121T190000Z\r\nRECURRENCE-ID:20261122T190000Z\r\n\
+         DURATION:PT1H\r\nDURATION:PT2H\r\n"
+    );
+    let at = |text: &str| text.parse::<Value>().unwrap().in_zone(None);
+    let record = parse(&event(&body));
+    let item = record.main();
+    assert_eq!(item.start, Some(at("20261121T190000Z")));
+    let read = item.timing.clone().unwrap();
+    assert_eq!(read.start, at("20261121T190000Z"));
+    assert_eq!(read.rules, []);
+    assert_eq!(read.end, End::After("PT1H".parse().unwrap()));
+    assert_eq!(read.replaces.unwrap().id, at("20261121T190000Z"));
+    let ends = "DTEND:20261121T200000Z\r\nDTEND:20261122T200000Z\r\n";
+    let record = parse(&event(&format!("{body}{ends}")));
+    let item = record.main();
+    assert_eq!(item.end, Some(at("20261121T200000Z")));
+    let end = item.timing.clone().unwrap().end;
+    assert_eq!(end, End::At(at("20261121T200000Z")));
 }
