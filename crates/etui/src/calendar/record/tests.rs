@@ -352,3 +352,17 @@ fn of_several_times_the_first_counts_and_none_of_a_component_inside() {
     let end = item.timing.clone().unwrap().end;
     assert_eq!(end, End::At(at("20261121T200000Z")));
 }
+
+#[test]
+fn blanks_digits_and_groups_are_read_with_care() {
+    let record = parse(
+        "g.BEGIN:VEVENT\r\nUID:1 \r\nUID:2\r\nSUMMARY: Talk\t\r\nDTSTART:2026112:T190000Z\r\n\
+         RECURRENCE-ID:20261121\r\nRECURRENCE-ID:20261122\r\ng.END:VEVENT\r\n",
+    );
+    let item = record.main();
+    assert_eq!(record.uid(), Some("1"));
+    assert_eq!(item.summary.as_deref(), Some("Talk"));
+    assert_eq!((&item.start, item.warnings.len()), (&None, 1));
+    let replaces = record.components[0].replaces.as_deref();
+    assert_eq!(replaces, Some(":20261121"));
+}
