@@ -34,7 +34,7 @@ pub struct CheckReport {
     /// the time zones as they are known now. Nothing of an entry is lost by that;
     /// [`Store::repair`] makes it anew.
     pub outdated: Vec<String>,
-    /// What another program wrote through the view `contact` and could not be taken in.
+    /// What another program wrote through the view `item` and could not be taken in.
     pub inbox: Vec<String>,
 }
 
@@ -299,19 +299,14 @@ impl CheckReport {
 /// What a store's schema consists of.
 const OBJECTS: &[&str] = &[
     "alarm",
-    "calendar_delete",
-    "calendar_insert",
-    "calendar_record",
-    "calendar_update",
     "change",
     "collection",
-    "contact",
-    "contact_delete",
-    "contact_insert",
-    "contact_update",
     "gram",
     "inbox",
-    "inbox_insert",
+    "item",
+    "item_delete",
+    "item_insert",
+    "item_update",
     "list_block",
     "list_order",
     "list_span",

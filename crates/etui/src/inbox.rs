@@ -1,7 +1,6 @@
-//! What other programs wrote through the views `contact` and `calendar_record`, with plain SQLite
-//! and no parser.
+//! What other programs wrote through the view `item`, with plain SQLite and no parser.
 //!
-//! The views' triggers put every INSERT, UPDATE and DELETE into the table `inbox`; it is taken in
+//! The view's triggers put every INSERT, UPDATE and DELETE into the table `inbox`; it is taken in
 //! when a program next opens a collection. What cannot be kept stays in the inbox, where
 //! `etui check` tells of it.
 //!

@@ -21,7 +21,7 @@ use crate::index::merge::{Due, Seen, merge};
 use crate::index::pending::Pending;
 use crate::notify::Notifier;
 use crate::snapshot::Snapshot;
-use crate::text::order::{Order, locale_from_environment};
+use crate::text::order::{self, Order, locale_from_environment};
 use crate::text::phone::Region;
 
 /// The name of the address book that a new store has.
@@ -226,7 +226,7 @@ impl Store {
             meta::set(conn, meta::INODE, self.inode()?)?;
             meta::set(conn, meta::LOCALE, &locale)?;
             meta::set(conn, meta::REGION, region.map_or("", |r| r.code()))?;
-            meta::set(conn, meta::DERIVATION, derivation(&order))?;
+            meta::set(conn, meta::DERIVATION, derivation(order.stamp()))?;
             meta::set(conn, meta::TERM_MARK, 0)?;
             meta::set(conn, meta::GRAM_MARK, 0)?;
             names::create(conn, Kind::Contacts, DEFAULT_ADDRESS_BOOK)?;
@@ -452,7 +452,7 @@ impl Store {
         if self.order_checked.load(Ordering::Relaxed) {
             return Ok(());
         }
-        if self.facts.derivation.as_deref() != Some(&derivation(self.order()?)) {
+        if !self.was_derived_now()? {
             if !self.is_read_only() {
                 self.engine.write(|conn| {
                     // Others may have done it while this waited.
@@ -486,10 +486,24 @@ impl Store {
         Ok(())
     }
 
+    /// The same when the store was opened. Then the order is not made for this if the store's
+    /// locale is written as orders write it, as it mostly is: a program that opens a store need not
+    /// sort anything.
+    fn was_derived_now(&self) -> Result<bool> {
+        let Some(stored) = self.facts.derivation.as_deref() else {
+            return Ok(false);
+        };
+        let locale = self.facts.locale.as_ref();
+        if locale.is_some_and(|locale| stored == derivation(&order::stamp(locale))) {
+            return Ok(true);
+        }
+        Ok(stored == derivation(self.order()?.stamp()))
+    }
+
     /// Whether everything was derived with what this library derives with.
     pub(crate) fn is_derived_now(&self, conn: &Connection) -> Result<bool> {
         let stored: Option<String> = meta::get(conn, meta::DERIVATION)?;
-        Ok(stored.as_deref() == Some(&derivation(self.order()?)))
+        Ok(stored.as_deref() == Some(&derivation(self.order()?.stamp())))
     }
 
     /// Makes everything anew that is derived from the records; of the index, what that makes
@@ -506,10 +520,10 @@ impl Store {
         }
         let anew = meta::number(conn, meta::DERIVED_ANEW)?;
         meta::set(conn, meta::DERIVED_ANEW, anew.wrapping_add(1))?;
-        meta::set(conn, meta::DERIVATION, derivation(order))
+        meta::set(conn, meta::DERIVATION, derivation(order.stamp()))
     }
 
-    /// Takes in what other programs wrote through the views `contact` and `calendar_record`.
+    /// Takes in what other programs wrote through the view `item`.
     pub(crate) fn drain_inbox(&self) -> Result<()> {
         if self.is_read_only() {
             return Ok(());
@@ -592,8 +606,8 @@ pub(crate) fn derive(
 }
 
 /// Names what keys, sort keys and lists are derived with.
-fn derivation(order: &Order) -> String {
-    format!("{} keys-{}", order.stamp(), crate::contacts::keys::VERSION)
+fn derivation(stamp: &str) -> String {
+    format!("{stamp} keys-{}", crate::contacts::keys::VERSION)
 }
 
 /// A UUID that is no one else's (RFC 9562 §5.4).

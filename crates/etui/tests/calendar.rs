@@ -383,50 +383,38 @@ fn plain_sqlite_reads_and_writes_calendars() {
     store.close().unwrap();
 
     let conn = rusqlite::Connection::open(&path).unwrap();
-    let count = "SELECT count(*) FROM calendar_record WHERE calendar = 'Calendar'";
+    let count = "SELECT count(*) FROM item WHERE kind = 'calendar' AND book = 'Calendar'";
     let count: i64 = conn.query_row(count, [], |r| r.get(0)).unwrap();
     assert_eq!(count, 3);
     let text = |uid: &str, day: &str| {
         let lines = format!("DTSTART:{day}T090000Z\r\n");
         event(uid, &lines).into_text()
     };
-    let update = "UPDATE calendar_record SET ics = ?2 WHERE uid = ?1";
+    let update = "UPDATE item SET text = ?2 WHERE uid = ?1";
     conn.execute(update, ("edit", text("edit", "20260106")))
         .unwrap();
     conn.execute(update, ("rename", text("renamed", "20260107")))
         .unwrap();
-    conn.execute("DELETE FROM calendar_record WHERE uid = 'remove'", ())
+    conn.execute("DELETE FROM item WHERE uid = 'remove'", ())
         .unwrap();
-    let insert = "INSERT INTO calendar_record (calendar, ics) VALUES (?1, ?2)";
+    let insert = "INSERT INTO item (kind, book, text) VALUES ('calendar', ?1, ?2)";
     let object = ALL.iter().find(|f| f.name == "google.ics").unwrap();
     conn.execute(insert, ("Work", object.bytes)).unwrap();
     conn.execute(insert, ("Work", "no calendar")).unwrap();
     for (statement, reason) in [
         (
-            "INSERT INTO calendar_record (calendar, ics) VALUES ('None', 'x')",
+            "INSERT INTO item (kind, book, text) VALUES ('calendar', 'None', 'x')",
             "calendar of this name",
         ),
         (
-            "INSERT INTO calendar_record (calendar) VALUES ('Work')",
+            "INSERT INTO item (kind, book) VALUES ('calendar', 'Work')",
             "the text is missing",
         ),
-        (
-            "UPDATE calendar_record SET ics = NULL",
-            "the text is missing",
-        ),
-        (
-            "UPDATE calendar_record SET calendar = 'Work', ics = 'x'",
-            "cannot move",
-        ),
-        (
-            "UPDATE calendar_record SET calendar = NULL, ics = 'x'",
-            "cannot move",
-        ),
-        (
-            "UPDATE calendar_record SET calendar = 'Work'",
-            "cannot modify",
-        ),
-        ("UPDATE calendar_record SET uid = 'x'", "cannot modify"),
+        ("UPDATE item SET text = NULL", "the text is missing"),
+        ("UPDATE item SET book = 'Work', text = 'x'", "cannot move"),
+        ("UPDATE item SET book = NULL, text = 'x'", "cannot move"),
+        ("UPDATE item SET book = 'Work'", "cannot modify"),
+        ("UPDATE item SET uid = 'x'", "cannot modify"),
     ] {
         let error = conn.execute(statement, []).unwrap_err();
         assert!(error.to_string().contains(reason), "{statement}: {error}");

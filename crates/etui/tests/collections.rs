@@ -478,7 +478,7 @@ fn what_waits_in_the_inbox_goes_along() {
     let (_dir, path, store) = store();
     store.create_address_book("Work").unwrap();
     let plain = rusqlite::Connection::open(&path).unwrap();
-    let insert = "INSERT INTO contact (book, vcard) VALUES ('Work', ?1)";
+    let insert = "INSERT INTO item (kind, book, text) VALUES ('contacts', 'Work', ?1)";
     let add = |uid: &str| plain.execute(insert, [support::vcard(uid, "X")]);
     add("a").unwrap();
     let job = store.rename_address_book("Work", "Job").unwrap();
@@ -496,7 +496,7 @@ fn each_handle_is_of_what_is_there_when_it_is_asked_for() {
     let (_dir, path, store) = store();
     let other = Store::open(&path).unwrap();
     let plain = rusqlite::Connection::open(&path).unwrap();
-    let insert = "INSERT INTO calendar_record (calendar, ics) VALUES (?1, ?2)";
+    let insert = "INSERT INTO item (kind, book, text) VALUES ('calendar', ?1, ?2)";
     // The first is found by another statement than the next ones.
     for (round, name) in ["First", "Second", "Third"].into_iter().enumerate() {
         other.create_calendar(name).unwrap();

@@ -210,7 +210,7 @@ fn a_store_that_was_only_read_is_not_written() {
 fn plain_sqlite_reads_a_closed_store() {
     let (_dir, path) = directory();
     filled(&path, 50);
-    let query = "PRAGMA integrity_check; SELECT count(*), min(book) FROM contact;";
+    let query = "PRAGMA integrity_check; SELECT count(*), min(book) FROM item;";
     match Command::new("sqlite3")
         .arg("-readonly")
         .arg(&path)
@@ -238,7 +238,7 @@ fn plain_sqlite_reads_a_closed_store() {
     for card in people(3, 50) {
         let text: Vec<u8> = conn
             .query_row(
-                "SELECT vcard FROM contact WHERE uid = ?1",
+                "SELECT text FROM item WHERE uid = ?1",
                 [card.identity()],
                 |r| r.get(0),
             )
@@ -258,12 +258,12 @@ fn what_plain_sqlite_writes_keeps_its_order() {
     store.close().unwrap();
 
     let conn = Connection::open(&path).unwrap();
-    let insert = "INSERT INTO contact (vcard) VALUES (?1)";
+    let insert = "INSERT INTO item (kind, text) VALUES ('contacts', ?1)";
     conn.execute(insert, ["no vCard"]).unwrap();
     for name in ["First", "Second"] {
         conn.execute(insert, [vcard("same", name)]).unwrap();
     }
-    conn.execute("DELETE FROM contact", []).unwrap();
+    conn.execute("DELETE FROM item", []).unwrap();
     conn.execute(insert, [vcard("gone", "Back")]).unwrap();
     // As somebody who mends the inbox: there is room before the others, which VACUUM takes.
     conn.execute("DELETE FROM inbox WHERE text = 'no vCard'", [])
@@ -301,35 +301,51 @@ fn odd_values_from_plain_sqlite() {
     };
     for (statement, reason) in [
         (
-            "INSERT INTO contact VALUES (x'00', 'u', 'x')",
-            "cannot store BLOB",
-        ),
-        ("INSERT INTO contact VALUES ('', 'u', 'x')", "of this name"),
-        (
-            "INSERT INTO contact VALUES ('contacts', 'u', 'x')",
+            "INSERT INTO item VALUES ('contacts', x'00', 'u', 'x')",
             "of this name",
         ),
-        ("INSERT INTO contact VALUES ('5', 'u', 'x')", "of this name"),
         (
-            "INSERT OR IGNORE INTO contact VALUES ('None', 'u', 'x')",
+            "INSERT INTO item VALUES ('contacts', '', 'u', 'x')",
             "of this name",
         ),
-        ("INSERT INTO contact DEFAULT VALUES", "the text is missing"),
         (
-            "REPLACE INTO contact (uid) VALUES ('a')",
+            "INSERT INTO item VALUES ('contacts', 'contacts', 'u', 'x')",
+            "of this name",
+        ),
+        (
+            "INSERT INTO item VALUES ('contacts', '5', 'u', 'x')",
+            "of this name",
+        ),
+        (
+            "INSERT OR IGNORE INTO item VALUES ('contacts', 'None', 'u', 'x')",
+            "of this name",
+        ),
+        (
+            "INSERT INTO item (kind, text) VALUES ('contact', 'x')",
+            "of this name",
+        ),
+        (
+            "INSERT INTO item (kind, book, text) VALUES (NULL, 'Contacts', 'x')",
+            "of this name",
+        ),
+        ("INSERT INTO item (text) VALUES ('x')", "of this name"),
+        ("INSERT INTO item DEFAULT VALUES", "of this name"),
+        (
+            "REPLACE INTO item (kind, uid) VALUES ('contacts', 'a')",
             "the text is missing",
         ),
         (
-            "INSERT INTO contact (vcard) VALUES ('x'), (NULL)",
+            "INSERT INTO item (kind, text) VALUES ('contacts', 'x'), ('contacts', NULL)",
             "the text is missing",
         ),
-        ("UPDATE contact SET vcard = 'x', book = ''", "of this name"),
+        ("UPDATE item SET text = 'x', book = ''", "cannot move"),
+        ("UPDATE item SET kind = 'calendar'", "cannot modify"),
         (
-            "UPDATE OR REPLACE contact SET vcard = NULL",
+            "UPDATE OR REPLACE item SET text = NULL",
             "the text is missing",
         ),
         (
-            "INSERT INTO contact (vcard) VALUES ('x') ON CONFLICT DO NOTHING",
+            "INSERT INTO item (kind, text) VALUES ('contacts', 'x') ON CONFLICT DO NOTHING",
             "UPSERT",
         ),
         ("INSERT INTO inbox DEFAULT VALUES", "the text is missing"),
@@ -347,32 +363,32 @@ fn odd_values_from_plain_sqlite() {
         assert_eq!(waiting(), 0, "{statement}");
     }
     for statement in [
-        "INSERT OR IGNORE INTO contact (vcard) VALUES (NULL)",
-        "UPDATE OR IGNORE contact SET vcard = NULL",
-        "DELETE FROM contact WHERE uid IS NULL",
+        "INSERT OR IGNORE INTO item (kind, text) VALUES ('contacts', NULL)",
+        "UPDATE OR IGNORE item SET text = NULL",
+        "DELETE FROM item WHERE uid IS NULL",
     ] {
         conn.execute(statement, []).unwrap();
         assert_eq!(waiting(), 0, "{statement}");
     }
     // In a transaction what went in before a failure stays, or goes with the rest.
     for (or, kept) in [("OR ABORT", 1), ("OR ROLLBACK", 0)] {
-        conn.execute_batch("BEGIN; INSERT INTO contact (vcard) VALUES (1)")
+        conn.execute_batch("BEGIN; INSERT INTO item (kind, text) VALUES ('contacts', 1)")
             .unwrap();
-        let failing = format!("INSERT {or} INTO contact (vcard) VALUES (NULL)");
+        let failing = format!("INSERT {or} INTO item (kind, text) VALUES ('contacts', NULL)");
         conn.execute(&failing, []).unwrap_err();
         assert_eq!((conn.is_autocommit(), waiting()), (kept == 0, kept));
         let _ = conn.execute_batch("ROLLBACK");
     }
     let told: (Option<i64>, f64) = conn
         .query_row(
-            "INSERT INTO contact (vcard) VALUES (2.5) RETURNING book, vcard",
+            "INSERT INTO item (kind, text) VALUES ('contacts', 2.5) RETURNING book, text",
             [],
             |r| Ok((r.get(0)?, r.get(1)?)),
         )
         .unwrap();
     assert_eq!(told, (None, 2.5));
     conn.execute(
-        "INSERT INTO calendar_record (calendar, ics) VALUES (5, x'ff')",
+        "INSERT INTO item (kind, book, text) VALUES ('calendar', 5, x'ff')",
         [],
     )
     .unwrap();
@@ -406,7 +422,7 @@ fn what_plain_sqlite_writes_is_taken_in() {
     store.close().unwrap();
 
     let conn = Connection::open(&path).unwrap();
-    let insert = "INSERT INTO contact (book, vcard) VALUES (?1, ?2)";
+    let insert = "INSERT INTO item (kind, book, text) VALUES ('contacts', ?1, ?2)";
     conn.execute(insert, (None::<String>, vcard("text", "As Text")))
         .unwrap();
     conn.execute(insert, ("Work", vcard("blob", "As Blob").into_bytes()))
@@ -415,35 +431,35 @@ fn what_plain_sqlite_writes_is_taken_in() {
         .unwrap();
     for (statement, reason) in [
         (
-            "INSERT INTO contact (book, vcard) VALUES ('No Such Book', 'x')",
+            "INSERT INTO item (kind, book, text) VALUES ('contacts', 'No Such Book', 'x')",
             "no address book",
         ),
         (
-            "INSERT INTO contact (book) VALUES ('Work')",
+            "INSERT INTO item (kind, book) VALUES ('contacts', 'Work')",
             "the text is missing",
         ),
-        ("UPDATE contact SET vcard = NULL", "the text is missing"),
+        ("UPDATE item SET text = NULL", "the text is missing"),
         (
-            "UPDATE contact SET book = 'Work', vcard = 'x' WHERE book = 'Contacts'",
+            "UPDATE item SET book = 'Work', text = 'x' WHERE book = 'Contacts'",
             "cannot move",
         ),
         (
-            "UPDATE contact SET book = NULL, vcard = 'x' WHERE book = 'Work'",
+            "UPDATE item SET book = NULL, text = 'x' WHERE book = 'Work'",
             "cannot move",
         ),
-        ("UPDATE contact SET book = 'Work'", "cannot modify"),
-        ("UPDATE contact SET uid = 'x'", "cannot modify"),
+        ("UPDATE item SET book = 'Work'", "cannot modify"),
+        ("UPDATE item SET uid = 'x'", "cannot modify"),
     ] {
         let error = conn.execute(statement, []).unwrap_err();
         assert!(error.to_string().contains(reason), "{statement}: {error}");
     }
-    let update = "UPDATE contact SET vcard = ?2 WHERE uid = ?1";
+    let update = "UPDATE item SET text = ?2 WHERE uid = ?1";
     conn.execute(update, ("edit", vcard("edit", "After")))
         .unwrap();
     conn.execute(update, ("rename", vcard("renamed", "Renamed")))
         .unwrap();
     conn.execute(
-        "DELETE FROM contact WHERE uid = 'remove' AND book = 'Contacts'",
+        "DELETE FROM item WHERE uid = 'remove' AND book = 'Contacts'",
         [],
     )
     .unwrap();

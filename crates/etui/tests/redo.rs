@@ -32,7 +32,7 @@ fn cards(count: usize) -> Vec<Card> {
 fn names_by_plain_sqlite(path: &Path) -> rusqlite::Result<i64> {
     let db = rusqlite::Connection::open(path)?;
     db.busy_timeout(Duration::ZERO)?;
-    db.query_row("SELECT count(*) FROM contact", [], |r| r.get(0))
+    db.query_row("SELECT count(*) FROM item", [], |r| r.get(0))
 }
 
 #[test]

@@ -10,7 +10,7 @@
 //! change      number -> what a change replaced      edits and removals; additions are in `record`
 //! term        (term, first) -> ids                  words, addresses, numbers -> records
 //! gram        (gram, first) -> ids                  three characters -> records
-//! inbox       what others wrote through the views `contact`, `calendar_record`, in order
+//! inbox       what others wrote through the view `item`, in order
 //! shared      id  -> what calendar records share    frames of the objects they came in, zones
 //! series      (collection, class, first, record)    what recurs or is long (`collection::times`)
 //! alarm       (collection, kind, at, record)        what is to be told of, and when
@@ -66,6 +66,10 @@ fn steps(conn: &Connection, done: usize) -> Result<()> {
         tracing::info!(from = step, to = step + 1, "migrating the schema");
         conn.execute_batch(sql)?;
         conn.pragma_update(None, "user_version", step as i64 + 1)?;
+    }
+    if done == 0 {
+        // Nobody can have anything over a view of earlier versions.
+        conn.execute_batch("DROP VIEW contact")?;
     }
     Ok(())
 }

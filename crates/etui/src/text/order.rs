@@ -5,6 +5,7 @@
 //! and is kept in the store.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::OnceLock;
 
 use icu_collator::options::CollatorOptions;
@@ -40,6 +41,12 @@ struct Letters {
 /// this number.
 const LETTERS: u32 = 1;
 
+/// The stamp of a locale's order, which need not be made for it. The locale is written as
+/// [`Locale`] writes it; otherwise this is the stamp of no order.
+pub(crate) fn stamp(locale: &impl fmt::Display) -> String {
+    format!("{locale} {COLLATOR} letters-{LETTERS}")
+}
+
 impl Order {
     /// The order of `locale` (BCP 47, e.g. `de`, `sv-SE`; empty or `und`: the root collation).
     ///
@@ -57,7 +64,7 @@ impl Order {
             Collator::try_new((&parsed).into(), CollatorOptions::default()).map_err(|_| bad())?;
         Ok(Self {
             collator,
-            stamp: format!("{parsed} {COLLATOR} letters-{LETTERS}"),
+            stamp: stamp(&parsed),
             locale: parsed,
             letters: OnceLock::new(),
         })
