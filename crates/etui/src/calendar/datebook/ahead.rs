@@ -88,7 +88,7 @@ impl State {
             .looked
             .is_some_and(|last| index.wrapping_sub(last) <= 1);
         self.along = match goes_on {
-            true => (2 * self.along).clamp(LEAST, self.ahead.room()),
+            true => (4 * self.along).clamp(LEAST, self.ahead.room()),
             false => 1,
         };
         let at = match self.listed(index) {
@@ -164,12 +164,12 @@ struct Ahead {
     is_whole: bool,
 }
 
-/// Where a record is in memory: its text, and behind that its UID.
+/// Where a record is in memory: its text, and behind that, if they are read, its ETag and its UID.
+/// There is one for each record that is read along, and what is short is quickly gone through.
 struct Place {
     id: i64,
-    etag: ETag,
-    text: Range<usize>,
-    end: usize,
+    text: Range<u32>,
+    end: u32,
 }
 
 impl Ahead {
@@ -191,17 +191,17 @@ impl Ahead {
     }
 
     fn get(&self, at: usize) -> Seen<'_> {
-        let Place {
-            id,
-            etag,
-            text,
-            end,
-        } = &self.records[at];
+        let Place { id, text, end } = &self.records[at];
+        let behind = &self.bytes[text.end as usize..*end as usize];
+        let (etag, uid) = match behind.split_first_chunk() {
+            Some((etag, uid)) => (ETag(*etag), uid),
+            None => (ETag([0; 16]), behind),
+        };
         Seen {
             id: *id,
-            etag: *etag,
-            text: &self.bytes[text.clone()],
-            uid: &self.bytes[text.end..*end],
+            etag,
+            text: &self.bytes[text.start as usize..text.end as usize],
+            uid,
         }
     }
 
@@ -289,21 +289,22 @@ impl Ahead {
         if self.is_full() {
             return Ok(());
         }
-        let start = self.bytes.len();
+        // SQLite holds no text of 2 GiB, and nothing is kept behind what is that long.
+        let here = |bytes: &Vec<u8>| u32::try_from(bytes.len()).unwrap_or(u32::MAX);
+        let start = here(&self.bytes);
         self.bytes
             .extend_from_slice(row.get_ref(1)?.as_blob().unwrap_or_default());
-        let text = start..self.bytes.len();
-        let mut etag = ETag([0; 16]);
+        let text = start..here(&self.bytes);
         if self.is_whole {
+            let ETag(etag) = row.get(3)?;
+            self.bytes.extend_from_slice(&etag);
             self.bytes
                 .extend_from_slice(row.get_ref(2)?.as_bytes().unwrap_or_default());
-            etag = row.get(3)?;
         }
         self.records.push(Place {
             id,
-            etag,
             text,
-            end: self.bytes.len(),
+            end: here(&self.bytes),
         });
         Ok(())
     }
