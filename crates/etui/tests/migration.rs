@@ -341,6 +341,59 @@ fn a_view_of_ones_own_stays() {
     assert!(conn.prepare("SELECT * FROM contact").is_err());
 }
 
+/// What is somebody's own may have a name that the schema needs since. That is told, and nothing is
+/// changed; renamed, it stays and the store is migrated.
+#[test]
+fn a_name_that_is_taken_is_told() {
+    for (name, make, again) in [
+        (
+            "v1.etui",
+            "CREATE VIEW item AS SELECT 7 x",
+            "DROP VIEW item",
+        ),
+        (
+            "v2.etui",
+            "CREATE TABLE item (x); INSERT INTO item VALUES (7)",
+            "ALTER TABLE item RENAME TO things",
+        ),
+        (
+            "v2.etui",
+            "CREATE INDEX item ON record (changed)",
+            "DROP INDEX item",
+        ),
+        (
+            "v2.etui",
+            "CREATE TABLE inbox_before (x)",
+            "DROP TABLE inbox_before",
+        ),
+    ] {
+        let (_dir, path) = copy_of(name);
+        let conn = Connection::open(&path).unwrap();
+        conn.execute_batch(make).unwrap();
+        conn.close().unwrap();
+        let before = fs::read(&path).unwrap();
+        let error = Store::open(&path).err().expect("the name is taken");
+        assert!(matches!(error, Error::Sqlite(_)), "{make}: {error:?}");
+        let told = error.to_string();
+        assert!(
+            told.contains("cannot be brought to schema version 3, and is as it was"),
+            "{told}"
+        );
+        assert!(
+            told.contains("item") || told.contains("inbox_before"),
+            "{told}"
+        );
+        assert!(!told.contains("TRIGGER"), "{told}");
+        assert!(fs::read(&path).unwrap() == before, "{make}");
+        let conn = Connection::open(&path).unwrap();
+        conn.execute_batch(again).unwrap();
+        conn.close().unwrap();
+        let store = Store::open(&path).unwrap();
+        assert_eq!(store.contacts().unwrap().count().unwrap(), count_of(name));
+        clean(&store);
+    }
+}
+
 /// Opening to read changes nothing, so a store that would have to be migrated is refused.
 #[test]
 fn only_reading_does_not_migrate() {

@@ -28,7 +28,7 @@
 //!
 //! Nothing in the schema needs a function, collation or tokenizer that plain SQLite lacks.
 
-use rusqlite::Connection;
+use rusqlite::{Connection, ffi};
 
 use crate::error::{Error, Result};
 
@@ -64,7 +64,7 @@ pub(crate) fn migrate(conn: &Connection, from: i64) -> Result<()> {
 fn steps(conn: &Connection, done: usize) -> Result<()> {
     for (step, sql) in MIGRATIONS.iter().enumerate().skip(done) {
         tracing::info!(from = step, to = step + 1, "migrating the schema");
-        conn.execute_batch(sql)?;
+        conn.execute_batch(sql).map_err(|e| refused(step + 1, e))?;
         conn.pragma_update(None, "user_version", step as i64 + 1)?;
     }
     if done == 0 {
@@ -72,6 +72,26 @@ fn steps(conn: &Connection, done: usize) -> Result<()> {
         conn.execute_batch("DROP VIEW contact")?;
     }
     Ok(())
+}
+
+/// Why a step cannot be done: mostly somebody's own table, view or index has a name that the schema
+/// needs. That is no damage, and nobody wants to read the script.
+fn refused(version: usize, error: rusqlite::Error) -> rusqlite::Error {
+    let (code, reason) = match error {
+        rusqlite::Error::SqlInputError { error, msg, .. } => (error, msg),
+        rusqlite::Error::SqliteFailure(error, Some(msg))
+            if error.extended_code == ffi::SQLITE_ERROR =>
+        {
+            (error, msg)
+        }
+        other => return other,
+    };
+    let told = format!(
+        "{reason}; so the store cannot be brought to schema version {version}, and is as it was. \
+         A table, view or index of your own must have another name than what etui makes: \
+         rename it or drop it"
+    );
+    rusqlite::Error::SqliteFailure(code, Some(told))
 }
 
 /// What a database file is, by its header.
