@@ -404,7 +404,7 @@ fn plain_sqlite_reads_and_writes_calendars() {
     for (statement, reason) in [
         (
             "INSERT INTO item (kind, book, text) VALUES ('calendar', 'None', 'x')",
-            "calendar of this name",
+            "calendar of this kind and name",
         ),
         (
             "INSERT INTO item (kind, book) VALUES ('calendar', 'Work')",

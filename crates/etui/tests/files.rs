@@ -302,34 +302,37 @@ fn odd_values_from_plain_sqlite() {
     for (statement, reason) in [
         (
             "INSERT INTO item VALUES ('contacts', x'00', 'u', 'x')",
-            "of this name",
+            "of this kind and name",
         ),
         (
             "INSERT INTO item VALUES ('contacts', '', 'u', 'x')",
-            "of this name",
+            "of this kind and name",
         ),
         (
             "INSERT INTO item VALUES ('contacts', 'contacts', 'u', 'x')",
-            "of this name",
+            "of this kind and name",
         ),
         (
             "INSERT INTO item VALUES ('contacts', '5', 'u', 'x')",
-            "of this name",
+            "of this kind and name",
         ),
         (
             "INSERT OR IGNORE INTO item VALUES ('contacts', 'None', 'u', 'x')",
-            "of this name",
+            "of this kind and name",
         ),
         (
             "INSERT INTO item (kind, text) VALUES ('contact', 'x')",
-            "of this name",
+            "of this kind and name",
         ),
         (
             "INSERT INTO item (kind, book, text) VALUES (NULL, 'Contacts', 'x')",
-            "of this name",
+            "of this kind and name",
         ),
-        ("INSERT INTO item (text) VALUES ('x')", "of this name"),
-        ("INSERT INTO item DEFAULT VALUES", "of this name"),
+        (
+            "INSERT INTO item (text) VALUES ('x')",
+            "of this kind and name",
+        ),
+        ("INSERT INTO item DEFAULT VALUES", "of this kind and name"),
         (
             "REPLACE INTO item (kind, uid) VALUES ('contacts', 'a')",
             "the text is missing",
@@ -433,6 +436,14 @@ fn what_plain_sqlite_writes_is_taken_in() {
         (
             "INSERT INTO item (kind, book, text) VALUES ('contacts', 'No Such Book', 'x')",
             "no address book",
+        ),
+        (
+            "INSERT INTO item (kind, text) VALUES ('Contacts', 'x')",
+            "no address book or calendar of this kind",
+        ),
+        (
+            "INSERT INTO item (kind, book, text) VALUES ('calendar', 'Work', 'x')",
+            "no address book or calendar of this kind",
         ),
         (
             "INSERT INTO item (kind, book) VALUES ('contacts', 'Work')",

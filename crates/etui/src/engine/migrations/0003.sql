@@ -83,7 +83,7 @@ CREATE VIEW item AS
 CREATE VIEW contact AS SELECT book, uid, text vcard FROM item WHERE kind = 'contacts';
 
 CREATE TRIGGER item_insert INSTEAD OF INSERT ON item BEGIN
-    SELECT raise(ABORT, 'there is no address book or calendar of this name') WHERE NOT EXISTS
+    SELECT raise(ABORT, 'there is no address book or calendar of this kind and name') WHERE NOT EXISTS
         (SELECT 1 FROM collection WHERE kind = NEW.kind AND name = ifnull(NEW.book, name));
     INSERT INTO inbox (kind, book, text) VALUES (NEW.kind, NEW.book, NEW.text);
 END;
