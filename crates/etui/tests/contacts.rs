@@ -556,6 +556,50 @@ fn another_locale_sorts_the_list_anew() {
     assert!(store.check().unwrap().is_clean());
 }
 
+/// The order is told from the locale's name; however that is written, lists are sorted for it.
+#[test]
+fn a_locale_that_is_written_otherwise_sorts_as_it_says() {
+    let (dir, store) = store();
+    let people = [person("1", "Ärlig", "A"), person("2", "Zorn", "Z")];
+    store.contacts().unwrap().save_many(&people).unwrap();
+    store.close().unwrap();
+    let path = dir.path().join("personal.etui");
+    let (a_first, z_first) = (["A Ärlig", "Z Zorn"], ["Z Zorn", "A Ärlig"]);
+    for (change, sorted) in [
+        ("UPDATE meta SET value = 'SV' WHERE key = 'locale'", z_first),
+        ("UPDATE meta SET value = 'DE' WHERE key = 'locale'", a_first),
+        (
+            "UPDATE meta SET value = 'sv-se' WHERE key = 'locale'",
+            z_first,
+        ),
+        ("UPDATE meta SET value = '' WHERE key = 'locale'", a_first),
+        ("UPDATE meta SET value = 'sv' WHERE key = 'locale'", z_first),
+        ("DELETE FROM meta WHERE key = 'locale'", a_first),
+        ("INSERT INTO meta VALUES ('locale', 'sv')", z_first),
+        (
+            "UPDATE meta SET value = 'de' WHERE key = 'locale'; \
+             DELETE FROM meta WHERE key = 'derivation'",
+            a_first,
+        ),
+    ] {
+        let plain = rusqlite::Connection::open(&path).unwrap();
+        plain.execute_batch(change).unwrap();
+        plain.close().unwrap();
+        // The second time nothing is derived, so that nothing is written.
+        let looked_at = || {
+            let store = Store::open(&path).unwrap();
+            let entries = store.contacts().unwrap().list(Page::ALL).unwrap();
+            let order: Vec<_> = entries.into_iter().map(|e| e.summary.name).collect();
+            assert_eq!(order, sorted, "{change}");
+            assert!(store.check().unwrap().is_clean(), "{change}");
+            store.close().unwrap();
+            std::fs::read(&path).unwrap()
+        };
+        let derived = looked_at();
+        assert!(looked_at() == derived, "{change}");
+    }
+}
+
 #[test]
 fn the_memory_budget_is_divided() {
     let (_dir, store) = store();

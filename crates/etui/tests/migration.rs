@@ -394,6 +394,25 @@ fn a_name_that_is_taken_is_told() {
     }
 }
 
+/// What the schema lacks is nothing that somebody could rename.
+#[test]
+fn a_store_that_lacks_something_is_not_told_of_a_name() {
+    let (_dir, path) = copy_of("v2.etui");
+    let conn = Connection::open(&path).unwrap();
+    conn.execute_batch("DROP TABLE inbox").unwrap();
+    conn.close().unwrap();
+    let before = fs::read(&path).unwrap();
+    let told = Store::open(&path)
+        .err()
+        .expect("it lacks something")
+        .to_string();
+    assert!(
+        told.contains("inbox") && !told.contains("of your own"),
+        "{told}"
+    );
+    assert!(fs::read(&path).unwrap() == before);
+}
+
 /// Opening to read changes nothing, so a store that would have to be migrated is refused.
 #[test]
 fn only_reading_does_not_migrate() {

@@ -74,18 +74,18 @@ fn steps(conn: &Connection, done: usize) -> Result<()> {
     Ok(())
 }
 
-/// Why a step cannot be done: mostly somebody's own table, view or index has a name that the schema
-/// needs. That is no damage, and nobody wants to read the script.
+/// Of a step that cannot be done as somebody's own table, view or index has a name that the schema
+/// needs: that is no damage, and nobody wants to read the script.
 fn refused(version: usize, error: rusqlite::Error) -> rusqlite::Error {
-    let (code, reason) = match error {
-        rusqlite::Error::SqlInputError { error, msg, .. } => (error, msg),
-        rusqlite::Error::SqliteFailure(error, Some(msg))
-            if error.extended_code == ffi::SQLITE_ERROR =>
-        {
-            (error, msg)
-        }
-        other => return other,
+    let (code, reason) = match &error {
+        rusqlite::Error::SqlInputError { error, msg, .. }
+        | rusqlite::Error::SqliteFailure(error, Some(msg)) => (*error, msg),
+        _ => return error,
     };
+    // "table item already exists", "there is already an index named item"
+    if code.extended_code != ffi::SQLITE_ERROR || !reason.contains(" already ") {
+        return error;
+    }
     let told = format!(
         "{reason}; so the store cannot be brought to schema version {version}, and is as it was. \
          A table, view or index of your own must have another name than what etui makes: \
