@@ -341,6 +341,20 @@ fn a_view_of_ones_own_stays() {
     assert!(conn.prepare("SELECT * FROM contact").is_err());
 }
 
+/// The view is for others, who may have dropped it.
+#[test]
+fn a_store_without_the_view_is_migrated() {
+    for name in ["v1.etui", "v2.etui"] {
+        let (_dir, path) = copy_of(name);
+        let conn = Connection::open(&path).unwrap();
+        conn.execute_batch("DROP VIEW contact").unwrap();
+        conn.close().unwrap();
+        let store = Store::open(&path).unwrap();
+        clean(&store);
+        assert!(store.contacts().unwrap().count().unwrap() > 0, "{name}");
+    }
+}
+
 /// What is somebody's own may have a name that the schema needs since. That is told, and nothing is
 /// changed; renamed, it stays and the store is migrated.
 #[test]

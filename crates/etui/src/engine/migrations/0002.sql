@@ -39,7 +39,7 @@ DELETE FROM meta WHERE key = 'derivation';
 INSERT OR REPLACE INTO meta (key, value) VALUES ('term_mark', 0), ('gram_mark', 0);
 
 -- The summary stands before the long columns, so that it is read without them.
-DROP VIEW contact;
+DROP VIEW IF EXISTS contact;
 DROP INDEX record_uid;
 ALTER TABLE record RENAME TO record_before;
 

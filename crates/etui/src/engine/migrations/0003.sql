@@ -50,7 +50,7 @@ SELECT 'calendar', 'Calendar' FROM meta WHERE key = 'store_id';
 -- whenever a program opens the store: a view and its triggers for each kind were a sixth of what
 -- opening cost. They are short, and comments stand outside of the statements.
 
-DROP VIEW contact;
+DROP VIEW IF EXISTS contact;
 ALTER TABLE inbox RENAME TO inbox_before;
 
 --   kind     contacts or calendar
