@@ -11,6 +11,7 @@ use etui::calendar::datebook::DateBook;
 use etui::calendar::time::{Timestamp, Zone};
 use etui::calendar::zones::Zones;
 use etui::calendar::{Calendar, Column, Query, Record};
+use etui::collection::Stored;
 use etui::{Error, Store};
 
 use support::{clean, directory};
@@ -398,14 +399,11 @@ fn records_are_read_along_whatever_their_numbers_and_sizes() {
     assert_eq!(book.look(count, |_, _| ()).unwrap(), None);
 }
 
-/// A list that tells of a record that is not there does not show others in its place.
-#[test]
-fn a_record_that_is_missing_moves_no_other() {
-    let (_dir, path) = directory();
-    let store = Store::open(&path).unwrap();
+/// Events of one day, so that their numbers follow the list, in a closed store.
+fn day(path: &Path, count: usize) -> Vec<Stored<Record>> {
+    let store = Store::open(path).unwrap();
     let calendar = store.calendar().unwrap();
-    // In one day, so that numbers follow the list.
-    let all: Vec<_> = (0..200)
+    let all: Vec<_> = (0..count)
         .map(|n| {
             let (hour, minute) = (n / 60, n % 60);
             let text = format!(
@@ -416,11 +414,19 @@ fn a_record_that_is_missing_moves_no_other() {
         })
         .collect();
     calendar.save_many(&all).unwrap();
-    let entries: Vec<_> = (0..200)
+    let entries = (0..count)
         .map(|n| calendar.get(&n.to_string()).unwrap().unwrap())
         .collect();
     drop(calendar);
     store.close().unwrap();
+    entries
+}
+
+/// A list that tells of a record that is not there does not show others in its place.
+#[test]
+fn a_record_that_is_missing_moves_no_other() {
+    let (_dir, path) = directory();
+    let entries = day(&path, 200);
     let conn = rusqlite::Connection::open(&path).unwrap();
     let gone = [50, 51, 150, 199];
     for index in gone {
@@ -518,4 +524,86 @@ fn a_sync_that_failed_is_repeated_whole() {
     let start = record.main().start.clone().unwrap();
     assert_eq!(start.at(&Zone::UTC).to_string(), "20260101T060000Z");
     clean(&store);
+}
+
+/// A row that cannot be read does not keep anybody from those beside it, nor puts one of them in
+/// the place of another.
+#[test]
+fn a_damaged_record_is_told_of_and_harms_no_other() {
+    let (_dir, path) = directory();
+    let entries = day(&path, 100);
+    let conn = rusqlite::Connection::open(&path).unwrap();
+    let (gone, damaged) = (40, [20, 43, 70]);
+    conn.execute("DELETE FROM record WHERE id = ?1", [entries[gone].id.0])
+        .unwrap();
+    for (n, index) in damaged.iter().enumerate() {
+        conn.execute(
+            "UPDATE record SET etag = ?1 WHERE id = ?2",
+            (vec![7; [0, 15, 17][n]], entries[*index].id.0),
+        )
+        .unwrap();
+    }
+    drop(conn);
+
+    let store = Store::open(&path).unwrap();
+    let calendar = store.calendar().unwrap();
+    let mut book = calendar.date_book().unwrap();
+    for _ in 0..2 {
+        for (index, entry) in entries.iter().enumerate() {
+            let peeked = book.peek(index as u64);
+            match damaged.contains(&index) {
+                true => assert!(peeked.is_err(), "{index}"),
+                false => {
+                    let expected = (index != gone).then_some(entry);
+                    assert_eq!(peeked.unwrap().as_ref(), expected, "{index}");
+                }
+            }
+        }
+    }
+    // Texts alone can be read, of all of them.
+    let mut book = calendar.date_book().unwrap();
+    for (index, entry) in entries.iter().enumerate() {
+        let looked = book.look(index as u64, |id, text| {
+            id == entry.id && text == entry.text
+        });
+        assert_eq!(looked.unwrap(), (index != gone).then_some(true));
+    }
+}
+
+/// Numbers that no record has, in a list that is damaged.
+#[test]
+fn a_damaged_list_is_walked() {
+    let (_dir, path) = directory();
+    let entries = day(&path, 3);
+    let varint = |mut n: u64| {
+        let mut bytes = Vec::new();
+        while n >= 0x80 {
+            bytes.push(n as u8 | 0x80);
+            n >>= 7;
+        }
+        bytes.push(n as u8);
+        bytes
+    };
+    let mut ids = Vec::new();
+    let mut last = 0i64;
+    for id in [entries[0].id.0, i64::MIN, i64::MAX] {
+        let step = id.wrapping_sub(last);
+        ids.extend(varint((step << 1 ^ step >> 63) as u64));
+        last = id;
+    }
+    let mut block = vec![3, ids.len() as u8, 6];
+    block.extend(ids);
+    block.extend([0; 9]);
+    let conn = rusqlite::Connection::open(&path).unwrap();
+    let changed = conn.execute("UPDATE list_block SET entries = ?1", [block]);
+    assert_eq!(changed.unwrap(), 1);
+    drop(conn);
+    let store = Store::open(&path).unwrap();
+    let calendar = store.calendar().unwrap();
+    let mut book = calendar.date_book().unwrap();
+    assert_eq!(book.look(0, |id, _| id).unwrap(), Some(entries[0].id));
+    for index in 1..4 {
+        assert_eq!(book.look(index, |id, _| id).unwrap(), None);
+        assert_eq!(book.peek(index).unwrap(), None);
+    }
 }

@@ -104,9 +104,13 @@ impl State {
         };
         let mut ids = rest[..rest.len().min(self.along)].to_vec();
         ids.sort_unstable();
-        self.ahead.read(conn, collection, &ids)?;
-        if self.ahead.find(id).is_none() {
-            // So many bytes came before it that it was not reached.
+        let is_read = self.ahead.read(conn, collection, &ids).is_ok();
+        if !is_read {
+            // One of them cannot be read. Whoever comes to it is told; the others are as before.
+            self.along = 1;
+        }
+        if !is_read || self.ahead.find(id).is_none() {
+            // Or so many bytes came before it that it was not reached.
             self.ahead.read(conn, collection, &[id])?;
         }
         Ok(())
@@ -175,6 +179,8 @@ struct Place {
 impl Ahead {
     fn clear(&mut self) {
         self.bytes.clear();
+        // One long text does not take its memory for as long as the date book is open.
+        self.bytes.shrink_to(4 * MOST_BYTES);
         self.records.clear();
     }
 
@@ -210,16 +216,26 @@ impl Ahead {
         (MOST_BYTES * self.records.len() / self.bytes.len().max(1)).clamp(LEAST, MOST)
     }
 
-    /// Reads the records with these numbers, which ascend, as far as there is room.
+    /// Reads the records with these numbers, which ascend, as far as there is room. After an error
+    /// nothing is known of any of them.
     fn read(&mut self, conn: &Connection, collection: i64, ids: &[i64]) -> Result<()> {
         self.clear();
+        let read = self.read_all(conn, collection, ids);
+        if read.is_err() {
+            // Of a range that was not read to its end it is not known which is which.
+            self.clear();
+        }
+        read
+    }
+
+    fn read_all(&mut self, conn: &Connection, collection: i64, ids: &[i64]) -> Result<()> {
         if ids.len() > 1 {
             // Once: what grows by doubling takes memory twice.
             self.bytes.reserve(MOST_BYTES + MOST_BYTES / 8);
             self.records.reserve(ids.len());
         }
         let mut scattered = Vec::new();
-        for range in ids.chunk_by(|a, b| b - a == 1) {
+        for range in ids.chunk_by(|a, b| a.checked_add(1) == Some(*b)) {
             // One by itself needs no statement of its own.
             let is_range = range.len() >= RANGE || ids.len() == 1;
             if !(is_range && self.read_range(conn, range)?) {
@@ -307,5 +323,22 @@ impl Ahead {
             end: here(&self.bytes),
         });
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_text_takes_its_memory_along() {
+        let mut ahead = Ahead::default();
+        ahead.bytes.reserve(MOST_BYTES);
+        let usual = ahead.bytes.capacity();
+        ahead.clear();
+        assert_eq!(ahead.bytes.capacity(), usual);
+        ahead.bytes.resize(32 << 20, b'x');
+        ahead.clear();
+        assert!(ahead.bytes.capacity() <= 1 << 20);
     }
 }
