@@ -12,7 +12,7 @@ use etui::calendar::time::{Timestamp, Zone};
 use etui::calendar::zones::Zones;
 use etui::calendar::{Calendar, Column, Query, Record};
 use etui::collection::Stored;
-use etui::{Error, Store};
+use etui::{Durability, Error, Options, Store};
 
 use support::{clean, directory};
 
@@ -567,6 +567,32 @@ fn a_damaged_record_is_told_of_and_harms_no_other() {
             id == entry.id && text == entry.text
         });
         assert_eq!(looked.unwrap(), (index != gone).then_some(true));
+    }
+}
+
+/// Whoever takes a record sees what was synced before, also when nobody was there to tell it to.
+#[test]
+fn what_a_date_book_synced_is_seen_after_it_was_closed() {
+    let (_dir, path) = directory();
+    let mut options = Options::default();
+    options.durability = Durability::Deferred;
+    let store = Store::open_with(&path, &options).unwrap();
+    let other = Store::open_with(&path, &options).unwrap();
+    let calendar = store.calendar().unwrap();
+    let theirs = other.calendar().unwrap();
+    fill(&calendar, 3);
+    theirs.get("0").unwrap();
+    for n in 0..20 {
+        let mut mine = calendar.date_book().unwrap();
+        let mut book = theirs.date_book().unwrap();
+        let taken = book.take(1).unwrap();
+        let record = renamed(&taken, &format!("{n}"));
+        mine.peek(1).unwrap();
+        book.release_dirty(taken, record).unwrap();
+        book.close().unwrap();
+        let taken = mine.take(1).unwrap();
+        let record = taken.record().unwrap();
+        assert_eq!(record.main().summary.as_deref(), Some(&*format!("{n}")));
     }
 }
 

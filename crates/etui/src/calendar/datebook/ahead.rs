@@ -36,7 +36,7 @@ pub(super) struct State {
     /// The store's latest change.
     pub(super) latest: i64,
     /// The latest change by a date book, as far as was told before.
-    pub(super) told: i64,
+    pub(super) told: Option<i64>,
     /// When it is to be looked whether it is still that state.
     pub(super) until: Option<Moment>,
     /// The position that was looked at last.

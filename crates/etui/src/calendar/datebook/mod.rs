@@ -137,8 +137,9 @@ impl<'s> DateBook<'s> {
                 count: self.count()?,
             });
         };
-        // It was locked after what others did to it was told of.
-        if self.state.told != self.calendar.store().date_books.latest() {
+        // It was locked after what others did to it was told of, once there was a file to tell it by.
+        let told = self.state.told;
+        if told.is_none() || told != self.calendar.store().date_books.latest() {
             self.state.until = None;
         }
         match self.at(index, |seen| seen.stored())? {

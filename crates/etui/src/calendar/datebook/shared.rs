@@ -78,9 +78,10 @@ impl DateBooks {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The latest change that a date book of any process committed, as far as is known.
-    pub(super) fn latest(&self) -> i64 {
-        self.state().locks.as_ref().map_or(0, Locks::latest)
+    /// The latest change that a date book of any process committed, as far as is known; `None`:
+    /// nothing here was taken yet, so that nobody would have told of it.
+    pub(super) fn latest(&self) -> Option<i64> {
+        self.state().locks.as_ref().map(Locks::latest)
     }
 
     /// Takes a record for one holder.
