@@ -633,3 +633,23 @@ fn a_damaged_list_is_walked() {
         assert_eq!(book.peek(index).unwrap(), None);
     }
 }
+
+/// Who only reads takes nothing.
+#[test]
+fn a_date_book_of_a_store_that_is_only_read_leaves_no_file() {
+    let (dir, path) = directory();
+    day(&path, 3);
+    let store = Store::open_with(&path, &support::reading()).unwrap();
+    let calendar = store.calendar().unwrap();
+    let before = support::names(dir.path());
+    let mut book = calendar.date_book().unwrap();
+    assert!(book.peek(0).unwrap().is_some());
+    assert!(matches!(book.take(0), Err(Error::ReadOnly { .. })));
+    let later: etui::calendar::time::Value = "20270101T000000Z".parse().unwrap();
+    let later: Timestamp = later.in_zone(None).at(&Zone::UTC);
+    assert!(matches!(
+        book.purge(later, &Zone::UTC),
+        Err(Error::ReadOnly { .. })
+    ));
+    assert_eq!(support::names(dir.path()), before);
+}

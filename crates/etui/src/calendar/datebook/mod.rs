@@ -168,11 +168,6 @@ impl<'s> DateBook<'s> {
 
     fn hold(&self, id: i64) -> Result<Hold<'s>> {
         let store = self.calendar.store();
-        if store.is_read_only() {
-            return Err(Error::ReadOnly {
-                path: store.path().to_owned(),
-            });
-        }
         store.date_books.take(store, id)
     }
 

@@ -86,6 +86,11 @@ impl DateBooks {
 
     /// Takes a record for one holder.
     pub(super) fn take<'s>(&'s self, store: &Store, record: i64) -> Result<Hold<'s>> {
+        if store.is_read_only() {
+            return Err(Error::ReadOnly {
+                path: store.path().to_owned(),
+            });
+        }
         let mut state = self.state();
         let taken = || Error::Taken {
             record: RecordId(record),
