@@ -653,3 +653,137 @@ fn a_date_book_of_a_store_that_is_only_read_leaves_no_file() {
     ));
     assert_eq!(support::names(dir.path()), before);
 }
+
+/// UIDs and texts that only plain SQLite puts there, and records without a UID, are shown as they
+/// are, whether with their UIDs and ETags or without.
+#[test]
+fn odd_rows_are_shown_as_they_are() {
+    let (_dir, path) = directory();
+    let entries = day(&path, 60);
+    let conn = rusqlite::Connection::open(&path).unwrap();
+    let changes: [(usize, &str); 5] = [
+        (10, "uid = ''"),
+        (11, "uid = CAST(x'ff' AS TEXT)"),
+        (12, "text = x''"),
+        (13, "text = zeroblob(300000)"),
+        (30, "text = zeroblob(50 << 20)"),
+    ];
+    for (index, set) in changes {
+        let id = entries[index].id.0;
+        conn.execute(&format!("UPDATE record SET {set} WHERE id = ?1"), [id])
+            .unwrap();
+    }
+    drop(conn);
+    let store = Store::open(&path).unwrap();
+    let calendar = store.calendar().unwrap();
+    let nameless = "BEGIN:VEVENT\r\nDTSTART:20260506T000000Z\r\nEND:VEVENT\r\n";
+    let nameless = Record::parse(nameless, &Zones::new()).unwrap();
+    calendar.save(&nameless).unwrap();
+    let text = |index: usize| match index {
+        12 => Vec::new(),
+        13 => vec![0; 300_000],
+        30 => vec![0; 50 << 20],
+        60 => nameless.text().to_vec(),
+        _ => entries[index].text.clone(),
+    };
+    let mut book = calendar.date_book().unwrap();
+    for whole in [60, 7, 1] {
+        for at in 0..=60 {
+            let index = usize::try_from(at).unwrap();
+            if index % whole == whole - 1 {
+                let peeked = book.peek(at).unwrap().unwrap();
+                assert!(peeked.text == text(index), "{index}");
+                match index {
+                    10 => assert_eq!(peeked.uid, ""),
+                    11 => assert_eq!(peeked.uid, "\u{fffd}"),
+                    60 => assert!(!peeked.uid.is_empty()),
+                    _ => assert_eq!(peeked.uid, index.to_string()),
+                }
+                if index < 60 {
+                    assert_eq!(peeked.etag, entries[index].etag);
+                }
+            }
+            let looked = book.look(at, |_, seen| seen == text(index)).unwrap();
+            assert_eq!(looked, Some(true), "{index}");
+        }
+        assert_eq!(book.look(61, |_, _| ()).unwrap(), None);
+    }
+}
+
+/// Several programs count up the same records, each with a date book that looked at them before,
+/// and that is opened anew each time or stays: none counts from what another has counted on.
+#[test]
+fn programs_take_turns_and_see_what_each_other_synced() {
+    const TIMES: usize = 100;
+    if let Some(path) = std::env::var_os(COUNTED) {
+        return count_up(Path::new(&path), TIMES);
+    }
+    let (_dir, path) = directory();
+    let store = Store::open(&path).unwrap();
+    let calendar = store.calendar().unwrap();
+    let all: Vec<_> = (0..3).map(|n| event(n, "PRIORITY:0\r\n")).collect();
+    calendar.save_many(&all).unwrap();
+    let children: Vec<_> = (0..3)
+        .map(|_| {
+            std::process::Command::new(std::env::current_exe().unwrap())
+                .args([
+                    "--exact",
+                    "programs_take_turns_and_see_what_each_other_synced",
+                ])
+                .env(COUNTED, &path)
+                .spawn()
+                .unwrap()
+        })
+        .collect();
+    for mut child in children {
+        assert!(child.wait().unwrap().success());
+    }
+    let counted: usize = (0..3)
+        .map(|n| counter(&calendar.get(&n.to_string()).unwrap().unwrap().text))
+        .sum();
+    assert_eq!(counted, 3 * TIMES);
+    clean(&store);
+}
+
+const COUNTED: &str = "ETUI_TEST_DATEBOOK_COUNTED";
+
+fn counter(text: &[u8]) -> usize {
+    let text = String::from_utf8_lossy(text);
+    let line = text.lines().find_map(|l| l.strip_prefix("PRIORITY:"));
+    line.unwrap().parse().unwrap()
+}
+
+fn count_up(path: &Path, times: usize) {
+    let mut options = Options::default();
+    options.durability = Durability::Deferred;
+    let store = Store::open_with(path, &options).unwrap();
+    let calendar = store.calendar().unwrap();
+    let mut book = calendar.date_book().unwrap();
+    let mut counted = 0;
+    for n in 0.. {
+        let index = n as u64 % 3;
+        book.peek(index).unwrap();
+        match book.take(index) {
+            Ok(taken) => {
+                let mut record = taken.record().unwrap();
+                let next = counter(record.text()) + 1;
+                record
+                    .set(0, "PRIORITY", &next.to_string(), &Zones::new())
+                    .unwrap();
+                book.release_dirty(taken, record).unwrap();
+                counted += 1;
+            }
+            Err(Error::Taken { .. }) => {}
+            Err(e) => panic!("{e}"),
+        }
+        if n % 2 == 0 {
+            assert_eq!(book.sync().unwrap().conflicts, []);
+        } else {
+            assert_eq!(book.close().unwrap().conflicts, []);
+            book = calendar.date_book().unwrap();
+        }
+        if counted == times {
+            return;
+        }
+    }
+}
