@@ -248,6 +248,43 @@ fn plain_sqlite_reads_a_closed_store() {
     conn.close().unwrap();
 }
 
+/// What plain SQLite asks for by UID is not looked for in all records.
+#[test]
+fn the_view_finds_a_uid_by_the_index() {
+    let (_dir, path) = directory();
+    filled(&path, 50);
+    let conn = Connection::open(&path).unwrap();
+    for (statement, index) in [
+        (
+            "SELECT text FROM item WHERE uid = 'a'",
+            "record_uid (collection=? AND uid=?)",
+        ),
+        (
+            "SELECT text FROM item WHERE uid = 'a' AND book = 'Contacts'",
+            "record_uid (collection=? AND uid=?)",
+        ),
+        (
+            "UPDATE item SET text = 'x' WHERE uid = 'a' AND kind = 'contacts'",
+            "record_uid (collection=? AND uid=?)",
+        ),
+        (
+            "DELETE FROM item WHERE uid = 'a'",
+            "record_uid (collection=? AND uid=?)",
+        ),
+        ("SELECT text FROM item", "record_uid (collection=?)"),
+    ] {
+        let plan = conn
+            .prepare(&format!("EXPLAIN QUERY PLAN {statement}"))
+            .unwrap()
+            .query_map([], |r| r.get::<_, String>(3))
+            .unwrap()
+            .collect::<Result<Vec<_>, _>>()
+            .unwrap()
+            .join("; ");
+        assert!(plan.contains(index), "{statement}: {plan}");
+    }
+}
+
 /// The inbox has no number of its own: what SQLite counts its rows by is their order.
 #[test]
 fn what_plain_sqlite_writes_keeps_its_order() {

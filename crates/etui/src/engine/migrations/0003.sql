@@ -75,8 +75,10 @@ FROM inbox_before WHERE vcard NOT NULL OR uid NOT NULL ORDER BY id;
 
 DROP TABLE inbox_before;
 
+-- CROSS JOIN: collections first, as there are few, so that a UID is found by `record_uid`.
 CREATE VIEW item AS
-    SELECT kind, name book, uid, text FROM record JOIN collection ON collection.id = collection
+    SELECT kind, name book, uid, text
+    FROM collection CROSS JOIN record ON collection.id = collection
     WHERE removed IS NULL;
 
 -- To be read by whoever has views over it. A store that is made anew does not have it.
