@@ -452,7 +452,7 @@ impl Store {
         if self.order_checked.load(Ordering::Relaxed) {
             return Ok(());
         }
-        if !self.was_derived_now()? {
+        if !self.derives_so(self.facts.derivation.as_deref())? {
             if !self.is_read_only() {
                 self.engine.write(|conn| {
                     // Others may have done it while this waited.
@@ -486,11 +486,17 @@ impl Store {
         Ok(())
     }
 
-    /// The same when the store was opened. Then the order is not made for this if the store's
+    /// Whether everything was derived with what this library derives with.
+    pub(crate) fn is_derived_now(&self, conn: &Connection) -> Result<bool> {
+        let stored: Option<String> = meta::get(conn, meta::DERIVATION)?;
+        self.derives_so(stored.as_deref())
+    }
+
+    /// Whether that is what this library derives with. The order is not made for this if the store's
     /// locale is written as orders write it, as it mostly is: a program that opens a store need not
     /// sort anything.
-    fn was_derived_now(&self) -> Result<bool> {
-        let Some(stored) = self.facts.derivation.as_deref() else {
+    fn derives_so(&self, stored: Option<&str>) -> Result<bool> {
+        let Some(stored) = stored else {
             return Ok(false);
         };
         let locale = self.facts.locale.as_ref();
@@ -498,12 +504,6 @@ impl Store {
             return Ok(true);
         }
         Ok(stored == derivation(self.order()?.stamp()))
-    }
-
-    /// Whether everything was derived with what this library derives with.
-    pub(crate) fn is_derived_now(&self, conn: &Connection) -> Result<bool> {
-        let stored: Option<String> = meta::get(conn, meta::DERIVATION)?;
-        Ok(stored.as_deref() == Some(&derivation(self.order()?.stamp())))
     }
 
     /// Makes everything anew that is derived from the records; of the index, what that makes
