@@ -111,7 +111,7 @@ impl<'s> DateBook<'s> {
 
     /// Calls `visit` with the number and the text of record `index`, without taking it; `None` beyond
     /// the last. Going through records in their order costs about as much as a query for their texts
-    /// in that order, and where they follow each other in the file, as
+    /// in that order, and where they follow each other in the file, up to half as much again as
     /// [`Calendar::for_each`](Calendar::for_each): those that follow are read along.
     ///
     /// # Errors
