@@ -108,12 +108,14 @@ pub enum Changes {
 
 /// The number of the latest change; 0 in a new store.
 pub(crate) fn latest(conn: &Connection) -> Result<i64> {
-    Ok(conn
-        .prepare_cached(
-            "SELECT max(coalesce((SELECT max(id) FROM record), 0), \
-                        coalesce((SELECT max(number) FROM change), 0))",
-        )?
-        .query_row([], |r| r.get(0))?)
+    let mut statement =
+        conn.prepare_cached("SELECT max(id) FROM record UNION ALL SELECT max(number) FROM change")?;
+    let mut rows = statement.query([])?;
+    let mut latest = 0;
+    while let Some(row) = rows.next()? {
+        latest = latest.max(row.get::<_, Option<i64>>(0)?.unwrap_or(0));
+    }
+    Ok(latest)
 }
 
 /// Where the store stands now.

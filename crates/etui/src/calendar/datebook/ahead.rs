@@ -120,7 +120,12 @@ impl State {
     /// it.
     fn list(&mut self, conn: &Connection, collection: i64, index: u64) -> Result<Option<usize>> {
         self.ids.clear();
-        let Some((first, at)) = list::start_at(conn, collection, index)? else {
+        // Nobody need look where the list begins.
+        let start = match index {
+            0 => Some((Vec::new(), 0)),
+            _ => list::start_at(conn, collection, index)?,
+        };
+        let Some((first, at)) = start else {
             return Ok(None);
         };
         self.first = index.saturating_sub(at as u64);
@@ -129,7 +134,7 @@ impl State {
             along => LISTED * along,
         };
         let (ids, wanted) = (&mut self.ids, at + further);
-        list::walk(conn, collection, &first, false, |block| {
+        list::walk_from_block(conn, collection, &first, |block| {
             ids.extend(block.ids());
             Ok(match ids.len() < wanted {
                 true => ControlFlow::Continue(()),

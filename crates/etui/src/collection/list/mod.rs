@@ -21,7 +21,7 @@ mod edit;
 mod read;
 
 pub(crate) use edit::{Edits, clear};
-pub(crate) use read::{count, letters, position, spans, start_at, walk};
+pub(crate) use read::{count, letters, position, spans, start_at, walk, walk_from_block};
 
 /// Where `(sort, id)` stands. Sort keys have no zero byte, so places order as the pairs do.
 pub(crate) fn place(sort: &[u8], id: i64) -> Vec<u8> {
@@ -103,13 +103,19 @@ mod tests {
                 continue;
             };
             let (first, skip) = found.unwrap();
-            let mut there = None;
+            let (mut there, mut likewise) = (None, None);
             walk(conn, BOOK, &first, false, |block| {
                 there = block.ids().nth(skip);
                 Ok(ControlFlow::Break(()))
             })
             .unwrap();
+            walk_from_block(conn, BOOK, &first, |block| {
+                likewise = block.ids().nth(skip);
+                Ok(ControlFlow::Break(()))
+            })
+            .unwrap();
             assert_eq!(there, Some(*id), "position {at}");
+            assert_eq!(likewise, there);
             assert_eq!(position(conn, BOOK, sort, *id).unwrap(), at as u64);
         }
         let positions = letters(conn, BOOK, &letters_of_test()).unwrap();
