@@ -235,7 +235,7 @@ impl Store {
         self.drain_inbox()?;
         self.ensure_order()?;
         let locale = self.locale()?;
-        let region = self.region().map(|r| r.code().to_owned());
+        let region = self.region()?.map(|r| r.code().to_owned());
         self.engine.read_transaction(|conn| {
             let number = |sql: &str| -> Result<u64> {
                 Ok(conn

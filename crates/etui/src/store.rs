@@ -102,8 +102,10 @@ pub struct Store {
     pub(crate) engine: Engine,
     pub(crate) notifier: Notifier,
     options: Options,
-    /// What the store said of itself when it was opened.
-    facts: Facts,
+    /// What the store says of itself, once that was asked.
+    facts: OnceLock<Facts>,
+    /// The order of the locale that was asked for, if one was.
+    asked: Option<Order>,
     order: OnceLock<Order>,
     copy_checked: AtomicBool,
     order_checked: AtomicBool,
@@ -174,12 +176,15 @@ impl Store {
             vfs: options.vfs,
             keep_log: options.keep_log,
         };
-        let (engine, facts) = Engine::open(path, mode, settings, meta::facts)?;
-        let mut store = Self {
+        let engine = Engine::open(path, mode, settings, |conn| {
+            found(conn, path, options, asked.as_ref())
+        })?;
+        Ok(Self {
             engine,
-            facts: facts.unwrap_or_default(),
+            facts: OnceLock::new(),
             notifier: Notifier::new(path),
             options: options.clone(),
+            asked,
             order: OnceLock::new(),
             copy_checked: AtomicBool::new(false),
             order_checked: AtomicBool::new(false),
@@ -192,47 +197,17 @@ impl Store {
             filling: AtomicBool::new(false),
             generation: AtomicU64::new(0),
             merged: Seen::default(),
-        };
-        if !store.facts.is_founded {
-            store.found()?;
-            store.facts = store.engine.read(meta::facts)?;
-        }
-        if store.facts.locale == options.locale
-            && let Some(order) = asked
-        {
-            store.order = OnceLock::from(order);
-        }
-        Ok(store)
+        })
     }
 
-    /// Gives a new store its identity, locale and first address book.
-    fn found(&self) -> Result<()> {
-        let locale = self
-            .options
-            .locale
-            .clone()
-            .unwrap_or_else(locale_from_environment);
-        let order = Order::new(&locale)?;
-        let region = match &self.options.region {
-            Some(code) => Region::parse(code),
-            None => Region::from_locale(&locale),
-        };
-        self.engine.write(|conn| {
-            if meta::get::<i64>(conn, meta::STORE_ID)?.is_some() {
-                return Ok(());
-            }
-            meta::set(conn, meta::STORE_ID, random()?)?;
-            meta::set(conn, meta::INCARNATION, random()?)?;
-            meta::set(conn, meta::INODE, self.inode()?)?;
-            meta::set(conn, meta::LOCALE, &locale)?;
-            meta::set(conn, meta::REGION, region.map_or("", |r| r.code()))?;
-            meta::set(conn, meta::DERIVATION, derivation(order.stamp()))?;
-            meta::set(conn, meta::TERM_MARK, 0)?;
-            meta::set(conn, meta::GRAM_MARK, 0)?;
-            names::create(conn, Kind::Contacts, DEFAULT_ADDRESS_BOOK)?;
-            names::create(conn, Kind::Calendar, Kind::Calendar.default_name())?;
-            Ok(())
-        })
+    /// What the store says of itself. It is asked when something needs it: records are found by
+    /// UID, number and time without.
+    fn facts(&self) -> Result<&Facts> {
+        if let Some(facts) = self.facts.get() {
+            return Ok(facts);
+        }
+        let facts = self.engine.read(meta::facts)?;
+        Ok(self.facts.get_or_init(|| facts))
     }
 
     /// The file.
@@ -289,23 +264,27 @@ impl Store {
     /// Whatever reading reports.
     pub fn locale(&self) -> Result<String> {
         // It stays what it was made with.
-        let locale = match &self.facts.locale {
-            Some(locale) => Some(locale.clone()),
-            None => self.engine.read(|c| meta::get(c, meta::LOCALE))?,
-        };
-        Ok(locale.unwrap_or_else(|| "und".to_owned()))
+        let locale = self.facts()?.locale.as_deref();
+        Ok(locale.unwrap_or("und").to_owned())
     }
 
     /// The region that completes national phone numbers.
-    #[must_use]
-    pub fn region(&self) -> Option<Region> {
-        self.facts.region.as_deref().and_then(Region::parse)
+    ///
+    /// # Errors
+    /// Whatever reading reports.
+    pub fn region(&self) -> Result<Option<Region>> {
+        Ok(self.facts()?.region.as_deref().and_then(Region::parse))
     }
 
     /// The order of the store's lists.
     pub(crate) fn order(&self) -> Result<&Order> {
         if let Some(order) = self.order.get() {
             return Ok(order);
+        }
+        if let Some(asked) = &self.asked
+            && self.facts()?.locale == self.options.locale
+        {
+            return Ok(asked);
         }
         let order = Order::new(&self.locale()?)?;
         Ok(self.order.get_or_init(|| order))
@@ -315,7 +294,7 @@ impl Store {
     pub(crate) fn deriving(&self) -> Result<Deriving<'_>> {
         Ok(Deriving {
             order: self.order()?,
-            region: self.region(),
+            region: self.region()?,
         })
     }
 
@@ -452,7 +431,7 @@ impl Store {
         if self.order_checked.load(Ordering::Relaxed) {
             return Ok(());
         }
-        if !self.derives_so(self.facts.derivation.as_deref())? {
+        if !self.derives_so(self.facts()?.derivation.as_deref())? {
             if !self.is_read_only() {
                 self.engine.write(|conn| {
                     // Others may have done it while this waited.
@@ -499,7 +478,7 @@ impl Store {
         let Some(stored) = stored else {
             return Ok(false);
         };
-        let locale = self.facts.locale.as_ref();
+        let locale = self.facts()?.locale.as_ref();
         if locale.is_some_and(|locale| stored == derivation(&order::stamp(locale))) {
             return Ok(true);
         }
@@ -577,6 +556,37 @@ impl Store {
             })?;
         Some(base.join("etui").join("personal.etui"))
     }
+}
+
+/// Gives a store its identity, locale and first collections, if it has none: earlier versions did
+/// this in a transaction of its own behind the one that makes the schema.
+fn found(conn: &Connection, path: &Path, options: &Options, asked: Option<&Order>) -> Result<()> {
+    if meta::get::<i64>(conn, meta::STORE_ID)?.is_some() {
+        return Ok(());
+    }
+    let locale = options
+        .locale
+        .clone()
+        .unwrap_or_else(locale_from_environment);
+    let stamp = match asked {
+        Some(order) => order.stamp().to_owned(),
+        None => Order::new(&locale)?.stamp().to_owned(),
+    };
+    let region = match &options.region {
+        Some(code) => Region::parse(code),
+        None => Region::from_locale(&locale),
+    };
+    meta::set(conn, meta::STORE_ID, random()?)?;
+    meta::set(conn, meta::INCARNATION, random()?)?;
+    meta::set(conn, meta::INODE, inode(path)?)?;
+    meta::set(conn, meta::LOCALE, &locale)?;
+    meta::set(conn, meta::REGION, region.map_or("", |r| r.code()))?;
+    meta::set(conn, meta::DERIVATION, derivation(&stamp))?;
+    meta::set(conn, meta::TERM_MARK, 0)?;
+    meta::set(conn, meta::GRAM_MARK, 0)?;
+    names::create(conn, Kind::Contacts, DEFAULT_ADDRESS_BOOK)?;
+    names::create(conn, Kind::Calendar, Kind::Calendar.default_name())?;
+    Ok(())
 }
 
 /// The file's inode number.

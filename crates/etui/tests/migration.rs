@@ -77,7 +77,7 @@ fn a_store_of_version_1_opens() {
         let store = Store::open(&path).unwrap();
         clean(&store);
         assert_eq!(store.locale().unwrap(), "de");
-        assert_eq!(store.region().unwrap().code(), "DE");
+        assert_eq!(store.region().unwrap().unwrap().code(), "DE");
         assert_eq!(store.address_books().unwrap(), ["Contacts", "Work"]);
         let work = store.address_book("Work").unwrap();
         assert_eq!(
@@ -253,7 +253,7 @@ impl Contents {
         };
         Self {
             locale: store.locale().unwrap(),
-            region: store.region().map(|r| r.code().to_owned()),
+            region: store.region().unwrap().map(|r| r.code().to_owned()),
             books,
             changes,
             inbox: store.check().unwrap().inbox,

@@ -54,7 +54,7 @@ pub fn run(app: &mut App, args: &Args) -> Result<()> {
     let object = InitObject {
         path: store.path().display().to_string(),
         locale: store.locale()?,
-        region: store.region().map(|r| r.code().to_owned()),
+        region: store.region()?.map(|r| r.code().to_owned()),
     };
     store.close()?;
     if app.out.json {

@@ -39,11 +39,9 @@ pub(crate) const MEANT_SINCE: &str = "meant_since ";
 /// Changes up to this number may be missing from `change`.
 pub(crate) const LOG_FLOOR: &str = "log_floor";
 
-/// What a program asks at opening, in one statement.
+/// What deriving needs to know of the store, asked in one statement.
 #[derive(Debug, Default)]
 pub(crate) struct Facts {
-    /// It has its identity.
-    pub(crate) is_founded: bool,
     pub(crate) locale: Option<String>,
     pub(crate) region: Option<String>,
     pub(crate) derivation: Option<String>,
@@ -57,7 +55,6 @@ pub(crate) fn facts(conn: &Connection) -> Result<Facts> {
         // A value of another type is damage, which whoever needs it finds.
         let text = || row.get(1).ok();
         match row.get_ref(0)?.as_str().unwrap_or_default() {
-            STORE_ID => facts.is_founded = true,
             LOCALE => facts.locale = text(),
             REGION => facts.region = text(),
             DERIVATION => facts.derivation = text(),

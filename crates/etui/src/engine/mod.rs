@@ -92,15 +92,15 @@ pub struct Memory {
 }
 
 impl Engine {
-    /// Opens the store at `path`, creating or migrating it as `mode` allows, and asks it what is
-    /// to be known of it. `None`: it was created just now.
-    pub(crate) fn open<T>(
+    /// Opens the store at `path`, creating or migrating it as `mode` allows; what one begins
+    /// with is written by `found`, in the transaction that makes the schema.
+    pub(crate) fn open(
         path: &Path,
         mode: OpenMode,
         settings: Settings,
-        ask: impl Fn(&Connection) -> Result<T>,
-    ) -> Result<(Self, Option<T>)> {
-        let opened = open::open(path, mode, &settings, &ask).or_else(|e| {
+        found: impl Fn(&Connection) -> Result<()>,
+    ) -> Result<Self> {
+        let opened = open::open(path, mode, &settings, &found).or_else(|e| {
             let refused = match settings.vfs {
                 Vfs::Etui => vfs::refusal(path),
                 Vfs::System => None,
@@ -109,26 +109,22 @@ impl Engine {
                 (Some(refused), _) => Err(refused),
                 // What plain SQLite takes a store for that a killed program left with a redo log.
                 (None, Error::NotADatabase { .. }) if vfs::recover_if_left(path)? => {
-                    let opened = open::open(path, mode, &settings, &ask);
+                    let opened = open::open(path, mode, &settings, &found);
                     opened.map_err(|e| e.about(path, settings.busy_timeout))
                 }
                 (None, e) => Err(e),
             }
         })?;
-        let engine = Self {
+        let (connection, mode) = opened;
+        Ok(Self {
             path: path.to_owned(),
-            mode: opened.mode,
-            idle: Mutex::new(vec![opened.connection]),
+            mode,
+            idle: Mutex::new(vec![connection]),
             writer: group::Writer::new(settings.durability, settings.busy_timeout),
             log: log::Log::new(),
             settings,
             readers: AtomicUsize::new(1),
-        };
-        let said = match opened.said {
-            None if !opened.created => Some(engine.read(ask)?),
-            said => said,
-        };
-        Ok((engine, said))
+        })
     }
 
     /// Keeps the log from growing for as long as readers come before others go. For now and then:

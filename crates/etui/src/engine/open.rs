@@ -23,14 +23,6 @@ pub(crate) enum OpenMode {
     Immutable,
 }
 
-pub(super) struct Opened<T> {
-    pub(super) connection: Connection,
-    pub(super) mode: OpenMode,
-    pub(super) created: bool,
-    /// What was asked of it; `None`: it was created or migrated just now.
-    pub(super) said: Option<T>,
-}
-
 /// Bytes of the shortest database: the least page size.
 const HEADER: u64 = 512;
 /// The WAL's resting size: larger ones are truncated to it when they start over.
@@ -45,15 +37,15 @@ const MAPPED: i64 = 1 << 30;
 /// Prepared statements kept by a connection; all of this library's fit.
 const STATEMENTS: usize = 96;
 
-/// Opens the file, creating or migrating the store when it is opened to write. What is asked of a
-/// store as it should be is read in the state in which its marks were seen: each read transaction
-/// costs system calls.
-pub(super) fn open<T>(
+/// Opens the file, creating or migrating the store when it is opened to write; `found` writes what
+/// one begins with that has nothing yet. The schema is read here, where the marks are seen: each read transaction
+/// costs system calls, and a damaged one is told of now, not by whoever comes first.
+pub(super) fn open(
     path: &Path,
     mode: OpenMode,
     settings: &Settings,
-    ask: impl FnOnce(&Connection) -> Result<T>,
-) -> Result<Opened<T>> {
+    found: impl FnOnce(&Connection) -> Result<()>,
+) -> Result<(Connection, OpenMode)> {
     let cache = super::reader_share(settings.memory_budget);
     match std::fs::metadata(path) {
         Err(_) if mode == OpenMode::ReadWrite => {
@@ -77,22 +69,18 @@ pub(super) fn open<T>(
         }
         _ => connect_to_read(path, settings)?,
     };
-    let said = schema::in_store(&connection, |conn| {
+    let is_store = schema::in_store(&connection, |conn| {
+        // This has SQLite read the schema.
         set_cache(conn, cache)?;
-        ask(conn)
+        schema::expect_tables(conn, path)
     })?;
-    if said.is_some() {
-        return Ok(Opened {
-            connection,
-            mode,
-            created: false,
-            said,
-        });
+    if is_store.is_some() {
+        return Ok((connection, mode));
     }
     set_cache(&connection, cache)?;
-    let created = match schema::kind(&connection)? {
+    match schema::kind(&connection)? {
         // Another program has made it one since.
-        schema::Kind::Store(version) if version == schema::VERSION => false,
+        schema::Kind::Store(version) if version == schema::VERSION => {}
         schema::Kind::Store(version) => {
             schema::refuse_newer(path, version)?;
             if mode != OpenMode::ReadWrite {
@@ -101,27 +89,21 @@ pub(super) fn open<T>(
                 });
             }
             prepare_to_write(&connection, settings)?;
-            migrate(&connection, path)?
+            migrate(&connection, path, found)?;
         }
         schema::Kind::Empty if mode == OpenMode::ReadWrite => {
             prepare_to_write(&connection, settings)?;
             switch_to_wal(&connection, settings)?;
-            let created = migrate(&connection, path)?;
+            migrate(&connection, path, found)?;
             sync_directory(path)?;
-            created
         }
         schema::Kind::Empty | schema::Kind::Foreign => {
             return Err(Error::NotAStore {
                 path: path.to_owned(),
             });
         }
-    };
-    Ok(Opened {
-        connection,
-        mode,
-        created,
-        said: None,
-    })
+    }
+    Ok((connection, mode))
 }
 
 /// Refuses a path beside which the log of a store lies that is not there itself.
@@ -158,7 +140,11 @@ fn switch_to_wal(connection: &Connection, settings: &Settings) -> Result<()> {
 
 /// Creates and migrates in one transaction; two programs that do so at once meet at its lock, and
 /// the second finds it done.
-fn migrate(connection: &Connection, path: &Path) -> Result<bool> {
+fn migrate(
+    connection: &Connection,
+    path: &Path,
+    found: impl FnOnce(&Connection) -> Result<()>,
+) -> Result<()> {
     super::transact(connection, |conn| {
         let from = match schema::kind(conn)? {
             schema::Kind::Store(v) => v,
@@ -174,7 +160,7 @@ fn migrate(connection: &Connection, path: &Path) -> Result<bool> {
         if from == 0 {
             conn.pragma_update(None, "application_id", schema::APPLICATION_ID)?;
         }
-        Ok(from == 0)
+        found(conn)
     })
 }
 
@@ -335,4 +321,35 @@ pub(crate) fn sync_directory(path: &Path) -> Result<()> {
     std::fs::File::open(directory)
         .and_then(|d| d.sync_all())
         .map_err(|e| Error::io(directory, e))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_store_that_could_not_be_begun_is_none_yet() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("s.etui");
+        let settings = Settings {
+            durability: super::super::Durability::Full,
+            memory_budget: 1 << 20,
+            busy_timeout: std::time::Duration::from_secs(5),
+            vfs: Vfs::System,
+            keep_log: false,
+        };
+        let tables = |found: fn(&Connection) -> Result<()>| {
+            let (conn, _) = open(&path, OpenMode::ReadWrite, &settings, found)?;
+            let count = "SELECT count(*) FROM sqlite_schema WHERE name = 'record'";
+            Ok::<i64, Error>(conn.query_row(count, [], |r| r.get(0))?)
+        };
+        let failed = tables(|conn| Ok(conn.execute_batch("INSERT INTO nowhere VALUES (1)")?));
+        assert!(failed.is_err());
+        let plain = Connection::open(&path).unwrap();
+        assert!(matches!(schema::kind(&plain), Ok(schema::Kind::Empty)));
+        drop(plain);
+        assert_eq!(tables(|_| Ok(())).unwrap(), 1);
+        // Whoever opens it later begins nothing.
+        assert_eq!(tables(|_| panic!("it has begun")).unwrap(), 1);
+    }
 }

@@ -144,6 +144,22 @@ pub(crate) fn in_store<T>(
     }
 }
 
+/// Refuses a store that says it is one, but was robbed of its tables: whoever comes first would be
+/// told. It is looked for the one that says what the others hold; `etui check` looks for all.
+///
+/// # Errors
+/// [`Error::Damaged`].
+pub(crate) fn expect_tables(conn: &Connection, path: &std::path::Path) -> Result<()> {
+    // Asked of the schema in memory, not by a statement.
+    if conn.table_exists(Some("main"), "meta")? {
+        return Ok(());
+    }
+    Err(Error::Damaged {
+        path: path.to_owned(),
+        detail: "it does not hold what a store holds: the table \"meta\" is missing".to_owned(),
+    })
+}
+
 fn mark(conn: &Connection, name: &str) -> Result<i64> {
     Ok(conn.query_row(&format!("PRAGMA {name}"), [], |r| r.get(0))?)
 }

@@ -344,7 +344,7 @@ impl<R: Listed> Reader<'_, R> {
     }
 
     fn run(&self, filter: &Filter<R::Field>, part: &Part, shape: Shape) -> Result<run::Answer> {
-        let matcher = Matcher::new(filter, self.store.region());
+        let matcher = Matcher::new(filter, self.store.region()?);
         run::run(
             self.store,
             self.conn,

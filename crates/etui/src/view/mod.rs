@@ -141,7 +141,7 @@ impl<'s, R: Listed> Collection<'s, R> {
 
     fn view_from(&self, filter: &Filter<R::Field>, token: Token) -> Result<View<'s, R>> {
         self.store().ensure_order()?;
-        let matcher = Arc::new(Matcher::new(filter, self.store().region()));
+        let matcher = Arc::new(Matcher::new(filter, self.store().region()?));
         let interest = Box::new(ByKeys(Arc::clone(&matcher)));
         let subscription = Subscription::new(self.id(), matcher.sieve(), interest, token);
         self.store()

@@ -84,7 +84,7 @@ impl<'a> Comparison<'a> {
 
     /// A random filter.
     fn filter(&self, rng: &mut SplitMix64) -> Filter {
-        let region = self.store.region();
+        let region = self.store.region().unwrap();
         let all = &self.all;
         Filters { rng, all, region }.next()
     }
@@ -279,7 +279,7 @@ fn answers_equal_the_reference_while_others_change_the_data() {
             scope.spawn(move || {
                 let _over = Over(over);
                 let mut rng = SplitMix64::new(seed ^ (reader + 1) << 48);
-                let mut reference = Reference::new("de", store.region());
+                let mut reference = Reference::new("de", store.region().unwrap());
                 let origin = format!("seed {seed}, reader {reader}");
                 while !over.load(Ordering::Relaxed) && done.load(Ordering::Relaxed) < wanted {
                     let second = rng.chance(100);
@@ -311,7 +311,7 @@ fn answers_equal_the_reference_step_by_step() {
         let wanted = if long() { 20_000 } else { 1_000 } / share;
         let dir = tempfile::tempdir().unwrap();
         let store = store(&dir, locale, region, seed);
-        let mut reference = Reference::new(locale, store.region());
+        let mut reference = Reference::new(locale, store.region().unwrap());
         let mut changer = Changer::new(seed + 1);
         let mut rng = SplitMix64::new(seed);
         let mut done = 0;

@@ -49,7 +49,7 @@ pub fn run(app: &mut App, args: &Args) -> Result<()> {
             app.out.bytes(&contact.text)?;
         } else if app.out.json {
             app.out
-                .object(&ContactObject::of(contact, store.region())?)?;
+                .object(&ContactObject::of(contact, store.region()?)?)?;
         } else {
             if i > 0 {
                 app.out.line("")?;

@@ -100,7 +100,7 @@ pub fn run(app: &mut App, args: &Args) -> Result<()> {
                 "--json writes JSON to standard output; leave out --output and --vcard-version",
             ));
         }
-        let region = store.region();
+        let region = store.region()?;
         return meant.each(|book, id, text| {
             let contact = book.by_id(id)?.ok_or(Error::Stopped)?;
             match ContactObject::of(&contact, region) {

@@ -73,7 +73,6 @@ impl<'s> Calendar<'s> {
     /// # Errors
     /// Whatever reading reports.
     pub fn date_book(&self) -> Result<DateBook<'s>> {
-        self.store().ensure_order()?;
         self.store().date_books.opened();
         Ok(DateBook {
             calendar: self.again(),
@@ -295,6 +294,7 @@ impl<'s> DateBook<'s> {
     /// Reads in one state of the store, and forgets what is not of it.
     fn reading<T>(&mut self, work: impl FnOnce(&Connection, &mut State) -> Result<T>) -> Result<T> {
         let store = self.calendar.store();
+        store.ensure_order()?;
         let (generation, told) = (store.generation(), store.date_books.latest());
         let state = &mut self.state;
         store.engine.read_transaction(|conn| {
