@@ -1,12 +1,10 @@
 //! etui's arms beside the study's own figures, and what they are meant to reach.
 
 use super::present::{Asked, CLOSE, OPEN, TOTAL, key, place};
-use super::{ETUI, NATIVE, Test, VIEW};
-use crate::report::numbers::{one, whole};
-use crate::{Cell, Column, Role, Row, Table, Unit, stacks};
+use super::{ETUI, NATIVE, Test, VIEW, rest};
+use crate::report::numbers::whole;
+use crate::{Cell, Column, Role, Row, Table, stacks};
 
-/// Opening, and closing with nothing changed, are meant to take at most so long.
-const AT_REST_NS: f64 = 0.4e6;
 /// So many times the native arm's time may the view take.
 const VIEW_RATIO: f64 = 1.3;
 /// So many flushes may make a session's log and its name durable, beside those of the syncs.
@@ -124,7 +122,7 @@ pub(super) fn study(asked: &Asked<'_>) -> Table {
 pub(super) fn notes(asked: &Asked<'_>) -> Vec<String> {
     let mut notes = Vec::new();
     for (arm, _) in ETUI {
-        notes.extend(at_rest(asked, arm));
+        notes.extend(rest::note(asked, arm));
         notes.extend(flushes(asked, arm));
     }
     for test in [Test::QueryAll, Test::GetAllClean] {
@@ -142,32 +140,8 @@ pub(super) fn notes(asked: &Asked<'_>) -> Vec<String> {
     notes
 }
 
-fn met(met: bool) -> &'static str {
+pub(super) fn met(met: bool) -> &'static str {
     if met { "met" } else { "missed" }
-}
-
-/// Opening, and closing with nothing changed, at the smallest and the largest size; each aim by
-/// itself.
-fn at_rest(asked: &Asked<'_>, arm: &str) -> Option<String> {
-    let (small, large) = (*asked.sizes.first()?, *asked.sizes.last()?);
-    let at = |size, measure| asked.median(Test::Nothing, stacks::HERE, size, arm, measure);
-    let figures = [
-        at(small, OPEN)?,
-        at(large, OPEN)?,
-        at(small, CLOSE)?,
-        at(large, CLOSE)?,
-    ];
-    let [open, open_large, close, close_large] = figures.map(|ns| one(ns, Unit::Nanoseconds));
-    let held = |ns: [f64; 2]| met(ns.iter().all(|ns| *ns <= AT_REST_NS));
-    Some(format!(
-        "{arm}: opening takes {open} at {} records and {open_large} at {} (at most {limit} is \
-         meant: {}), closing with nothing changed {close} and {close_large} (the same: {}).",
-        whole(small),
-        whole(large),
-        held([figures[0], figures[1]]),
-        held([figures[2], figures[3]]),
-        limit = one(AT_REST_NS, Unit::Nanoseconds),
-    ))
 }
 
 /// Flushes of one sync of all changes, of closing the store behind it, and of a sync after each.

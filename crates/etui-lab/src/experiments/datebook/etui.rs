@@ -2,6 +2,7 @@
 //! through its date-book view ([`DateBook`]).
 
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use etui::calendar::datebook::{DateBook, Taken};
 use etui::calendar::zones::Zones;
@@ -72,6 +73,31 @@ pub(super) fn open(path: &Path, on: On) -> Result<Store, Error> {
         On::Redo => options.vfs = Vfs::Etui,
     }
     Ok(Store::open_with(path, &options)?)
+}
+
+/// The calendar natively, or the date-book view of it.
+pub(super) fn book<'c>(
+    calendar: &'c Calendar<'c>,
+    view: bool,
+) -> Result<Box<dyn Book + 'c>, Error> {
+    Ok(match view {
+        true => Box::new(Viewed::new(calendar.date_book()?)),
+        false => Box::new(Native::new(calendar)),
+    })
+}
+
+/// Opens a store and its date book, and closes both: the time of each.
+pub(super) fn round(path: &Path, view: bool, on: On) -> Result<(Duration, Duration), Error> {
+    let begun = Instant::now();
+    let store = open(path, on)?;
+    let calendar = store.calendar()?;
+    let opened = book(&calendar, view)?;
+    let opening = begun.elapsed();
+    let begun = Instant::now();
+    opened.close()?;
+    drop(calendar);
+    store.close()?;
+    Ok((opening, begun.elapsed()))
 }
 
 /// Every record in order: what the store holds in the end.

@@ -7,6 +7,7 @@ mod layer;
 mod plain;
 mod present;
 mod record;
+mod rest;
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -201,7 +202,10 @@ impl Experiment for Datebook {
                 view, record by record, also with the log kept beside the closed store \
                 (Options::keep_log), and with the store on etui's VFS. What was seen is \
                 compared after the clock has stopped. Of etui's close the first part makes the \
-                changes durable, the second closes the store; flushes are counted of each. All: WAL, synchronous=FULL for syncs, the database flushed at close; the layer as \
+                changes durable, the second closes the store; flushes are counted of each. \
+                What does nothing is timed when it is first opened in its process, behind a copy \
+                and a flush, as a program begins, and again and again right after that, as one \
+                goes on; its instructions and system calls are counted. All: WAL, synchronous=FULL for syncs, the database flushed at close; the layer as \
                 found writes back at close with NORMAL, as waiting for every record would be \
                 slower than what the study saw. `Sync after each` does so many records as the \
                 parameter says, spread evenly over the list, and its times are for those; nothing \
@@ -292,11 +296,11 @@ impl Experiment for Datebook {
         };
         let file = meter.dir().join("datebook.db");
         copy(&meter.shared().join(product.made()), &file)?;
+        let plain = || -> Opened<'_> { Ok(Box::new(Plain::open(&file)?)) };
+        let layer = |cures| -> Opened<'_> { Ok(Box::new(Layer::open(&file, cures)?)) };
         let form = match product {
-            Product::Plain => work.run(meter, || Ok(Box::new(Plain::open(&file)?)))?,
-            Product::Layer(cures) => {
-                work.run(meter, || Ok(Box::new(Layer::open(&file, cures)?)))?
-            }
+            Product::Plain => work.run(meter, plain)?,
+            Product::Layer(cures) => work.run(meter, || layer(cures))?,
             Product::Etui { view, on } => {
                 etui::settle(&file, on)?;
                 flush(&file)?;
@@ -304,6 +308,13 @@ impl Experiment for Datebook {
             }
         };
         work.record(meter);
+        if test == Test::Nothing && meter.pass() == Pass::Timed {
+            rest::again(meter, || match product {
+                Product::Plain => rest::round(plain),
+                Product::Layer(cures) => rest::round(|| layer(cures)),
+                Product::Etui { view, on } => etui::round(&file, view, on),
+            })?;
+        }
 
         let mut seen = blake3::Hasher::new();
         for record in work.seen.iter() {
@@ -371,6 +382,9 @@ impl Product {
     }
 }
 
+/// A book that was just opened.
+type Opened<'b> = Result<Box<dyn Book + 'b>, Error>;
+
 /// One test while it is done.
 struct Work {
     test: Test,
@@ -386,7 +400,7 @@ impl Work {
     fn run<'b>(
         &mut self,
         meter: &mut Meter,
-        open: impl FnOnce() -> Result<Box<dyn Book + 'b>, Error>,
+        open: impl FnOnce() -> Opened<'b>,
     ) -> Result<Form, Error> {
         let mut book = meter.phase("open", || timed(&mut self.spent, open))?;
         let form = book.form();
@@ -418,12 +432,7 @@ impl Work {
     ) -> Result<Form, Error> {
         let store = meter.phase("open", || timed(&mut self.spent, || etui::open(file, on)))?;
         let calendar = meter.phase("open", || timed(&mut self.spent, || Ok(store.calendar()?)))?;
-        let form = self.run(meter, || {
-            Ok(match view {
-                true => Box::new(etui::Viewed::new(calendar.date_book()?)),
-                false => Box::new(etui::Native::new(&calendar)),
-            })
-        })?;
+        let form = self.run(meter, || etui::book(&calendar, view))?;
         drop(calendar);
         let mut closing = Duration::ZERO;
         meter.phase("store", || timed(&mut closing, || Ok(store.close()?)))?;
@@ -471,11 +480,11 @@ fn group(test: Test, stack: &str, size: u64, syncs: u64, lab: &Lab, every_cure: 
             (false, _) => 2,
         },
         counted: false,
-        // Which flushes syncs and closes ask for.
+        // Which flushes syncs and closes ask for, and what opening asks for.
         syscalls: stack == stacks::HERE
-            && (test == Test::SyncEach
+            && (matches!(test, Test::SyncEach | Test::Nothing)
                 || (test == Test::GetAllDirty && size == lab.value("records"))),
-        instructions: false,
+        instructions: stack == stacks::HERE && test == Test::Nothing,
         arms,
         seconds: 0.1 + counted_off as f64 * 1.5e-8,
     }
@@ -582,6 +591,8 @@ mod tests {
                 }
                 let expected = seen.entry(group.work.clone()).or_insert(answer.clone());
                 assert_eq!(*expected, answer, "{} {}", group.work, arm.name);
+                let again = measures.contains_key("again/open_ns");
+                assert_eq!(again, group.work == "nothing", "{}", arm.name);
                 if arm.name == CURED && group.work == "nothing" {
                     assert_eq!(measures["close/vm_steps"], 0.0);
                 }

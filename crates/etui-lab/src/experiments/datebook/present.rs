@@ -2,7 +2,7 @@
 
 use super::{
     BY_INDEX, CLEAN_CLOSE, CURED, FOUND, GROUPED, NAME, NATIVE, PLAIN, Test, VIEW, VIEW_KEPT,
-    VIEW_REDO, aims,
+    VIEW_REDO, aims, rest,
 };
 use crate::report::numbers::{self, whole};
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
     Shown, Table, Unit, Verdict, stacks,
 };
 
-const ARMS: [(&str, Role); 10] = [
+pub(super) const ARMS: [(&str, Role); 10] = [
     (FOUND, Role::AsFound),
     (BY_INDEX, Role::Cure),
     (CLEAN_CLOSE, Role::Cure),
@@ -38,6 +38,7 @@ pub(super) fn present(results: &Results) -> Presentation {
     let tables = [
         cures(&asked),
         aims::study(&asked),
+        rest::table(&asked),
         phases(stacks::HERE),
         phases(stacks::RAM),
         syncs(&asked),
