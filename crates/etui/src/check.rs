@@ -11,6 +11,7 @@ use crate::collection::list::block::Block;
 use crate::collection::times;
 use crate::collection::{ETag, Kind, changes, list, meta};
 use crate::error::Result;
+use crate::inbox::lossy;
 use crate::index::pending::Marks;
 use crate::index::postings::{GRAMS, Postings, TERMS};
 use crate::index::{grams, terms};
@@ -102,7 +103,7 @@ impl Store {
                     Ok(format!(
                         "inbox entry {}: {}",
                         r.get::<_, i64>(0)?,
-                        r.get::<_, String>(1)?
+                        lossy(r.get_ref(1)?)
                     ))
                 })?;
                 report.inbox = entries

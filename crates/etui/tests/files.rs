@@ -15,6 +15,9 @@ use etui_testkit::rng::SplitMix64;
 use rusqlite::Connection;
 use support::{card, clean, directory, filled, german, names, people, reading, texts, vcard};
 
+/// What plain SQLite is told that leaves a text out.
+const MISSING: &str = "NOT NULL constraint failed: inbox.text";
+
 #[test]
 fn what_is_no_store_is_left_as_it_was() {
     let (dir, path) = directory();
@@ -271,6 +274,10 @@ fn the_view_finds_a_uid_by_the_index() {
             "DELETE FROM item WHERE uid = 'a'",
             "record_uid (collection=? AND uid=?)",
         ),
+        (
+            "DELETE FROM item WHERE id = 7",
+            "record USING INTEGER PRIMARY KEY (rowid=?)",
+        ),
         ("SELECT text FROM item", "record_uid (collection=?)"),
     ] {
         let plan = conn
@@ -338,23 +345,23 @@ fn odd_values_from_plain_sqlite() {
     };
     for (statement, reason) in [
         (
-            "INSERT INTO item VALUES ('contacts', x'00', 'u', 'x')",
+            "INSERT INTO item VALUES ('contacts', x'00', 'u', 'x', 7)",
             "of this kind and name",
         ),
         (
-            "INSERT INTO item VALUES ('contacts', '', 'u', 'x')",
+            "INSERT INTO item VALUES ('contacts', '', 'u', 'x', 7)",
             "of this kind and name",
         ),
         (
-            "INSERT INTO item VALUES ('contacts', 'contacts', 'u', 'x')",
+            "INSERT INTO item VALUES ('contacts', 'contacts', 'u', 'x', 7)",
             "of this kind and name",
         ),
         (
-            "INSERT INTO item VALUES ('contacts', '5', 'u', 'x')",
+            "INSERT INTO item VALUES ('contacts', '5', 'u', 'x', 7)",
             "of this kind and name",
         ),
         (
-            "INSERT OR IGNORE INTO item VALUES ('contacts', 'None', 'u', 'x')",
+            "INSERT OR IGNORE INTO item VALUES ('contacts', 'None', 'u', 'x', 7)",
             "of this kind and name",
         ),
         (
@@ -372,30 +379,23 @@ fn odd_values_from_plain_sqlite() {
         ("INSERT INTO item DEFAULT VALUES", "of this kind and name"),
         (
             "REPLACE INTO item (kind, uid) VALUES ('contacts', 'a')",
-            "the text is missing",
+            MISSING,
         ),
         (
             "INSERT INTO item (kind, text) VALUES ('contacts', 'x'), ('contacts', NULL)",
-            "the text is missing",
+            MISSING,
         ),
-        ("UPDATE item SET text = 'x', book = ''", "cannot move"),
         ("UPDATE item SET kind = 'calendar'", "cannot modify"),
-        (
-            "UPDATE OR REPLACE item SET text = NULL",
-            "the text is missing",
-        ),
+        ("UPDATE item SET id = 7, book = ''", "cannot modify"),
+        ("UPDATE OR REPLACE item SET text = NULL", MISSING),
         (
             "INSERT INTO item (kind, text) VALUES ('contacts', 'x') ON CONFLICT DO NOTHING",
             "UPSERT",
         ),
-        ("INSERT INTO inbox DEFAULT VALUES", "the text is missing"),
+        ("INSERT INTO inbox DEFAULT VALUES", MISSING),
         (
-            "INSERT INTO inbox (book, was, uid) VALUES ('Contacts', 'Contacts', 'a')",
-            "is missing",
-        ),
-        (
-            "INSERT INTO inbox (uid, text) VALUES (x'00', 'x')",
-            "cannot store BLOB",
+            "INSERT INTO inbox (record, book) VALUES (1, 'Contacts')",
+            MISSING,
         ),
     ] {
         let error = conn.execute(statement, []).unwrap_err();
@@ -484,17 +484,9 @@ fn what_plain_sqlite_writes_is_taken_in() {
         ),
         (
             "INSERT INTO item (kind, book) VALUES ('contacts', 'Work')",
-            "the text is missing",
+            MISSING,
         ),
-        ("UPDATE item SET text = NULL", "the text is missing"),
-        (
-            "UPDATE item SET book = 'Work', text = 'x' WHERE book = 'Contacts'",
-            "cannot move",
-        ),
-        (
-            "UPDATE item SET book = NULL, text = 'x' WHERE book = 'Work'",
-            "cannot move",
-        ),
+        ("UPDATE item SET text = NULL", MISSING),
         ("UPDATE item SET book = 'Work'", "cannot modify"),
         ("UPDATE item SET uid = 'x'", "cannot modify"),
     ] {
@@ -565,4 +557,271 @@ fn what_plain_sqlite_writes_is_taken_in() {
         );
         after = Some(now);
     }
+}
+
+/// The same by the `sqlite3` program of the system, which may be an older one.
+#[test]
+fn the_sqlite3_program_writes_through_the_view() {
+    let (_dir, path) = directory();
+    let store = Store::open_with(&path, &german()).unwrap();
+    let cards = [card("edit", "Before"), card("remove", "Gone")];
+    store.contacts().unwrap().save_many(&cards).unwrap();
+    store.create_address_book("Work").unwrap();
+    store.close().unwrap();
+    let run = |sql: &str| {
+        let output = Command::new("sqlite3").arg(&path).arg(sql).output()?;
+        Ok::<_, std::io::Error>((
+            output.status.success(),
+            String::from_utf8(output.stderr).unwrap(),
+        ))
+    };
+    if let Err(e) = run("SELECT 1") {
+        println!("without the sqlite3 program: {e}");
+        return;
+    }
+    for (sql, reason) in [
+        (
+            "INSERT INTO item (kind, text) VALUES ('contact', 'x')",
+            "there is no address book or calendar of this kind and name",
+        ),
+        (
+            "INSERT INTO item (kind, book, text) VALUES ('calendar', 'Work', 'x')",
+            "there is no address book or calendar of this kind and name",
+        ),
+        ("INSERT INTO item (kind) VALUES ('contacts')", MISSING),
+        ("UPDATE item SET text = NULL", MISSING),
+        ("UPDATE item SET book = 'Work'", "cannot modify item"),
+    ] {
+        let (done, told) = run(sql).unwrap();
+        assert!(!done && told.contains(reason), "{sql}: {told}");
+    }
+    for sql in [
+        format!(
+            "INSERT INTO item (kind, text) VALUES ('contacts', '{}')",
+            vcard("new", "New")
+        ),
+        format!(
+            "INSERT INTO item (kind, book, text) VALUES ('contacts', 'Work', '{}')",
+            vcard("new", "Other")
+        ),
+        format!(
+            "UPDATE item SET text = '{}' WHERE uid = 'edit'",
+            vcard("edit", "After")
+        ),
+        "DELETE FROM item WHERE id = (SELECT id FROM item WHERE uid = 'remove')".to_owned(),
+        "PRAGMA integrity_check".to_owned(),
+    ] {
+        let (done, told) = run(&sql).unwrap();
+        assert!(done, "{sql}: {told}");
+    }
+    let store = Store::open(&path).unwrap();
+    let contacts = store.contacts().unwrap();
+    for (uid, name) in [("new", "New"), ("edit", "After")] {
+        let found = contacts.get(uid).unwrap().unwrap();
+        assert_eq!(found.text, vcard(uid, name).as_bytes());
+    }
+    assert_eq!(contacts.count().unwrap(), 2);
+    assert_eq!(store.address_book("Work").unwrap().count().unwrap(), 1);
+    clean(&store);
+    assert_eq!(store.check().unwrap().inbox, [""; 0]);
+}
+
+/// A record has in the view the number that it has everywhere, whatever a statement sets it to.
+#[test]
+fn the_view_tells_the_number_of_a_record() {
+    let (_dir, path) = directory();
+    let store = Store::open_with(&path, &german()).unwrap();
+    let contacts = store.contacts().unwrap();
+    let cards = [card("a", "A"), card("b", "B"), card("c", "C")];
+    contacts.save_many(&cards).unwrap();
+    let number = contacts.get("b").unwrap().unwrap().id;
+    store.close().unwrap();
+
+    let conn = Connection::open(&path).unwrap();
+    let told: i64 = conn
+        .query_row("SELECT id FROM item WHERE uid = 'b'", [], |r| r.get(0))
+        .unwrap();
+    assert_eq!(told, number.0);
+    let update = "UPDATE item SET text = ?2, id = 1, uid = 'a' WHERE id = ?1";
+    conn.execute(update, (told, vcard("b", "Edited"))).unwrap();
+    conn.execute("DELETE FROM item WHERE id = ?1 + 1", [told])
+        .unwrap();
+    conn.execute("DELETE FROM item WHERE id = 1000", [])
+        .unwrap();
+    conn.close().unwrap();
+
+    let store = Store::open(&path).unwrap();
+    let contacts = store.contacts().unwrap();
+    let mut left = texts(&contacts);
+    left.sort_by_key(|(id, _)| id.0);
+    let told: Vec<_> = left.iter().map(|(_, text)| text.as_slice()).collect();
+    assert_eq!(
+        told,
+        [vcard("a", "A").as_bytes(), vcard("b", "Edited").as_bytes()]
+    );
+    assert_eq!(left[1].0, number);
+    clean(&store);
+}
+
+/// An UPDATE that names another book is no edit, no move and, whatever its text, no DELETE: it is
+/// told of, and what it says is kept.
+#[test]
+fn an_update_cannot_move_a_record() {
+    let (_dir, path) = directory();
+    let store = Store::open_with(&path, &german()).unwrap();
+    let contacts = store.contacts().unwrap();
+    contacts.save(&card("a", "A")).unwrap();
+    store.create_address_book("Work").unwrap();
+    store.close().unwrap();
+
+    let conn = Connection::open(&path).unwrap();
+    for set in [
+        "book = 'Work', text = 'moved'",
+        "book = NULL, text = 'moved'",
+        "book = '', text = x'00'",
+        // These would be DELETEs, if that were told by text and book alone.
+        "book = NULL, text = 1",
+        "book = NULL, text = id",
+        "book = NULL, text = 0, id = NULL, uid = NULL, kind = NULL",
+    ] {
+        assert!(conn.execute(&format!("UPDATE item SET {set}"), []).is_ok());
+    }
+    let failing = "UPDATE item SET book = NULL, text = NULL, id = NULL";
+    let error = conn.execute(failing, []).unwrap_err();
+    assert!(error.to_string().contains(MISSING), "{error}");
+    conn.close().unwrap();
+
+    let store = Store::open(&path).unwrap();
+    let contacts = store.contacts().unwrap();
+    let found = contacts.get("a").unwrap().unwrap();
+    assert_eq!(found.text, vcard("a", "A").as_bytes());
+    assert_eq!(store.address_book("Work").unwrap().count().unwrap(), 0);
+    let report = store.check().unwrap();
+    assert!(report.is_clean() && report.inbox.len() == 6, "{report:?}");
+    for told in &report.inbox {
+        let reason = "an UPDATE cannot move a contact: insert it into the other address book, and \
+                      delete it in \"Contacts\"";
+        assert!(told.contains(reason), "{told}");
+    }
+    store.close().unwrap();
+    let conn = Connection::open(&path).unwrap();
+    let kept = "SELECT count(*) FROM inbox WHERE record = 1 AND text = 'moved'";
+    let kept: i64 = conn.query_row(kept, [], |r| r.get(0)).unwrap();
+    assert_eq!(kept, 2);
+}
+
+/// What an entry is about may go before it is taken in.
+#[test]
+fn what_went_before_the_inbox_is_taken_in() {
+    let (_dir, path) = directory();
+    let store = Store::open_with(&path, &german()).unwrap();
+    let contacts = store.contacts().unwrap();
+    for uid in ["edited", "removed", "forgotten", "forgotten too", "there"] {
+        contacts.save(&card(uid, "Before")).unwrap();
+    }
+    for name in ["Renamed", "Removed", "Gone"] {
+        let book = store.create_address_book(name).unwrap();
+        book.save(&card("there", name)).unwrap();
+    }
+    let conn = Connection::open(&path).unwrap();
+    let update = "UPDATE item SET text = ?2 WHERE uid = ?1";
+    let delete = "DELETE FROM item WHERE uid = ?1";
+    let insert = "INSERT INTO item (kind, book, text) VALUES ('contacts', ?1, ?2)";
+    for uid in ["edited", "forgotten"] {
+        conn.execute(update, (uid, vcard(uid, "After"))).unwrap();
+    }
+    for uid in ["removed", "forgotten too"] {
+        conn.execute(delete, [uid]).unwrap();
+    }
+    for name in ["Renamed", "Removed", "Gone"] {
+        conn.execute(insert, (name, vcard("new", name))).unwrap();
+    }
+    // Who has a handle already does not look into the inbox.
+    contacts
+        .remove_many(&["edited", "removed", "forgotten", "forgotten too"])
+        .unwrap();
+    store.close().unwrap();
+    // As programs do that do not take in what waits, or much later.
+    conn.execute_batch(
+        "DELETE FROM record WHERE uid LIKE 'forgotten%';
+         UPDATE collection SET name = 'Job' WHERE name = 'Renamed';
+         UPDATE collection SET kind = 'contacts removed 17' WHERE name = 'Removed';
+         DELETE FROM collection WHERE name = 'Gone';
+         INSERT INTO item (kind, text) VALUES ('contacts removed 17', 'x');
+         UPDATE item SET text = 'x' WHERE book = 'Removed';
+         DELETE FROM item WHERE book = 'Removed';
+         INSERT INTO collection (kind, name) VALUES ('media', 'Media');
+         INSERT INTO item (kind, text) VALUES ('media', 'x');",
+    )
+    .unwrap();
+    conn.close().unwrap();
+
+    let store = Store::open(&path).unwrap();
+    let contacts = store.contacts().unwrap();
+    let found = contacts.get("edited").unwrap().expect("it came back");
+    assert_eq!(found.text, vcard("edited", "After").as_bytes());
+    assert_eq!(contacts.count().unwrap(), 2);
+    let job = store.address_book("Job").unwrap();
+    assert_eq!(
+        job.get("new").unwrap().unwrap().text,
+        vcard("new", "Renamed").as_bytes()
+    );
+    store.close().unwrap();
+    let conn = Connection::open(&path).unwrap();
+    let mut told = conn
+        .prepare("SELECT problem FROM inbox ORDER BY rowid")
+        .unwrap();
+    let told: Vec<String> = told
+        .query_map([], |r| r.get(0))
+        .unwrap()
+        .collect::<Result<_, _>>()
+        .unwrap();
+    assert_eq!(
+        told,
+        [
+            "record 3, of which it is, was removed and is forgotten: insert it",
+            "the address book \"Removed\" was removed",
+            "it is for no address book or calendar that is there",
+            "the address book \"Removed\" was removed",
+            "the address book \"Removed\" was removed",
+            "the address book \"Removed\" was removed",
+            "it is for no address book or calendar that is there",
+        ]
+    );
+}
+
+/// What somebody put into the inbox by hand, past the view, is looked at with care.
+#[test]
+fn what_no_trigger_writes_stays_in_the_inbox() {
+    let (_dir, path) = directory();
+    let store = Store::open_with(&path, &german()).unwrap();
+    store.contacts().unwrap().save(&card("a", "A")).unwrap();
+    store.close().unwrap();
+    let conn = Connection::open(&path).unwrap();
+    let rows = [
+        "x'00', 1, 'x', NULL",
+        "'1', 'Contacts', 'x', NULL",
+        "1.0, 'Contacts', 'x', NULL",
+        "NULL, 'Contacts', 'x', NULL",
+        "NULL, x'01', 1, NULL",
+        "NULL, NULL, 'x', NULL",
+        "NULL, NULL, 1.0, NULL",
+        "NULL, NULL, 1, 5",
+        "NULL, NULL, 1, x'ff'",
+    ];
+    for row in rows {
+        conn.execute(&format!("INSERT INTO inbox VALUES ({row})"), [])
+            .unwrap();
+    }
+    conn.close().unwrap();
+    let store = Store::open(&path).unwrap();
+    assert_eq!(store.contacts().unwrap().count().unwrap(), 1);
+    let report = store.check().unwrap();
+    assert!(report.is_clean(), "{report:?}");
+    assert_eq!(report.inbox.len(), rows.len(), "{report:?}");
+    for told in &report.inbox[..7] {
+        let reason = "it says neither where to save nor what to remove";
+        assert!(told.contains(reason), "{told}");
+    }
+    assert_eq!(report.inbox[7], "inbox entry 8: 5");
 }

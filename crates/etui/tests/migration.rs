@@ -311,6 +311,114 @@ fn a_store_of_version_2_opens() {
     }
 }
 
+/// What waits in the inbox has names in it, where today's has numbers: of what is there, it is done
+/// as it would have been; what is not there is told of.
+#[test]
+fn what_waits_in_the_inbox_is_migrated() {
+    for name in ["v1.etui", "v2.etui"] {
+        let (_dir, path) = copy_of(name);
+        let conn = Connection::open(&path).unwrap();
+        conn.execute_batch("DELETE FROM inbox").unwrap();
+        let live = column(
+            &conn,
+            "SELECT uid FROM contact WHERE book = 'Contacts' ORDER BY uid LIMIT 4",
+        );
+        let count = "SELECT count(*) FROM contact WHERE book = 'Contacts'";
+        let before: u32 = conn.query_row(count, [], |r| r.get(0)).unwrap();
+        let removed: String = conn
+            .query_row(
+                "SELECT uid FROM record WHERE removed IS NOT NULL AND collection = 1 LIMIT 1",
+                [],
+                |r| r.get(0),
+            )
+            .unwrap();
+        let live: Vec<&str> = live.iter().map(String::as_str).collect();
+        let put = |book: &str, uid: Option<&str>, text: Option<&str>, problem: Option<&str>| {
+            let insert = "INSERT INTO inbox (book, uid, vcard, problem) \
+                          VALUES (?1, ?2, CAST(?3 AS BLOB), ?4)";
+            conn.execute(insert, (book, uid, text, problem)).unwrap();
+        };
+        let text = |uid| vcard(uid, "Waited");
+        // 1 to 7: done.
+        put("Contacts", None, Some(&text("new")), None);
+        put("Contacts", Some(live[0]), Some(&text(live[0])), None);
+        put("Contacts", Some(live[1]), Some(&text("another")), None);
+        put("Contacts", Some(live[2]), None, None);
+        put("Contacts", Some(&removed), Some(&text(&removed)), None);
+        put("Contacts", Some("forgotten"), Some(&text("again")), None);
+        put("Contacts", Some("forgotten"), None, None);
+        // 8: it says nothing.
+        put("Contacts", None, None, None);
+        // 9 to 11: there is no such address book.
+        put("Gone", None, Some(&text("a")), None);
+        put("Gone", Some("b"), Some(&text("b")), None);
+        put("Gone", Some("c"), None, None);
+        // 12 to 16: told of already; nothing of it is done.
+        put("Contacts", None, Some(&text("not")), Some("told"));
+        put(
+            "Contacts",
+            Some(live[3]),
+            Some(&text(live[3])),
+            Some("told"),
+        );
+        put("Contacts", Some(live[3]), None, Some("told"));
+        put("Contacts", Some("forgotten"), None, Some("told"));
+        put("Gone", Some("forgotten"), None, Some("told"));
+        conn.close().unwrap();
+
+        let store = Store::open(&path).unwrap();
+        let contacts = store.contacts().unwrap();
+        for uid in ["new", live[0], "another", &removed, "again"] {
+            let found = contacts.get(uid).unwrap().unwrap();
+            assert_eq!(found.text, text(uid).as_bytes(), "{name}: {uid}");
+        }
+        for uid in [live[1], live[2], "not", "a", "b"] {
+            assert!(contacts.get(uid).unwrap().is_none(), "{name}: {uid}");
+        }
+        let kept = contacts.get(live[3]).unwrap().unwrap();
+        assert_ne!(kept.text, text(live[3]).as_bytes());
+        clean(&store);
+        let gone = "there is no address book named \"Gone\"";
+        let mut told = [9, 10, 11]
+            .map(|n| format!("inbox entry {n}: {gone}"))
+            .to_vec();
+        told.extend([12, 13, 14, 15, 16].map(|n| format!("inbox entry {n}: told")));
+        assert_eq!(store.check().unwrap().inbox, told, "{name}");
+        // Two went and four came.
+        assert_eq!(contacts.count().unwrap(), u64::from(before) + 2, "{name}");
+        store.close().unwrap();
+        // What is told of is there as it was written.
+        let conn = Connection::open(&path).unwrap();
+        let mut kept = column(
+            &conn,
+            "SELECT concat_ws('|', r.uid, book, CAST(inbox.text AS TEXT)) \
+             FROM inbox LEFT JOIN record r ON r.id = record ORDER BY inbox.rowid",
+        );
+        // Of the DELETE of a record that is there: its number.
+        let number: i64 = kept.remove(5).parse().unwrap();
+        let uid = format!("SELECT uid FROM record WHERE id = {number}");
+        assert_eq!(column(&conn, &uid), [live[3]]);
+        assert_eq!(
+            kept,
+            [
+                format!("Gone|{}", text("a")),
+                format!("Gone|{}", text("b")),
+                "Gone|c".to_owned(),
+                format!("1|{}", text("not")),
+                format!("{0}|Contacts|{1}", live[3], text(live[3])),
+                "Contacts|forgotten".to_owned(),
+                "Gone|forgotten".to_owned(),
+            ]
+        );
+    }
+}
+
+fn column(conn: &Connection, query: &str) -> Vec<String> {
+    let mut statement = conn.prepare(query).unwrap();
+    let rows = statement.query_map([], |r| r.get(0)).unwrap();
+    rows.collect::<Result<_, _>>().unwrap()
+}
+
 /// Views of somebody's own are over what they were over: a store that was made before `item` keeps
 /// the view `contact`, to be read. One that is made today does not have it.
 #[test]

@@ -256,6 +256,19 @@ pub(crate) fn name_now(conn: &Connection, kind: Kind, id: i64) -> Result<Option<
         .optional()?)
 }
 
+/// The one of this number: its kind, its name, and when it was removed, 0: it was not. `None`: there
+/// is none of a known kind.
+pub(crate) fn numbered(conn: &Connection, id: i64) -> Result<Option<(Kind, String, i64)>> {
+    let found: Option<(String, String)> = conn
+        .prepare_cached("SELECT kind, name FROM collection WHERE id = ?1")?
+        .query_row([id], |r| Ok((r.get(0)?, r.get(1)?)))
+        .optional()?;
+    Ok(found.and_then(|(stored, name)| {
+        let (kind, removed) = Kind::of_collection(&stored)?;
+        Some((kind, name, removed))
+    }))
+}
+
 /// What a collection's row says of it, beside its number: another one once it was renamed, removed
 /// or brought back.
 pub(crate) type Standing = (Value, Value);
