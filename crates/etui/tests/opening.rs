@@ -87,3 +87,14 @@ fn an_open_store_reads_what_others_save_and_keeps_no_state_of_its_opening() {
         .unwrap();
     assert_eq!(busy, 0);
 }
+
+/// All of the schema is read by whoever opens a store: of a new one it is on the first page, which
+/// is read anyway, beside the file's header.
+#[test]
+fn the_schema_is_on_the_first_page() {
+    let (_dir, path) = directory();
+    filled(&path, 3);
+    let file = std::fs::read(&path).unwrap();
+    // The page's type: a leaf of a table's B-tree, and so the only page of this one.
+    assert_eq!(file[100], 13);
+}
