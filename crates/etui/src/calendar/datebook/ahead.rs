@@ -44,6 +44,9 @@ pub(super) struct State {
     /// A part of the list: the position of its first entry, and the entries.
     first: u64,
     ids: Vec<i64>,
+    /// The list's block that holds the last of them: what it begins with, and at which position.
+    block: Vec<u8>,
+    block_at: u64,
     /// Records that were read along, and how many were asked for.
     ahead: Ahead,
     along: usize,
@@ -119,9 +122,14 @@ impl State {
     /// Reads the part of the list that begins about a position, and tells where the position is in
     /// it.
     fn list(&mut self, conn: &Connection, collection: i64, index: u64) -> Result<Option<usize>> {
+        let goes_on = !self.ids.is_empty() && index == self.first + self.ids.len() as u64;
         self.ids.clear();
-        // Nobody need look where the list begins.
+        // Where it goes on, and where the list begins, nobody need look.
         let start = match index {
+            _ if goes_on => {
+                let at = usize::try_from(index - self.block_at).ok();
+                at.map(|at| (std::mem::take(&mut self.block), at))
+            }
             0 => Some((Vec::new(), 0)),
             _ => list::start_at(conn, collection, index)?,
         };
@@ -134,8 +142,13 @@ impl State {
             along => LISTED * along,
         };
         let (ids, wanted) = (&mut self.ids, at + further);
-        list::walk_from_block(conn, collection, &first, |block| {
-            ids.extend(block.ids());
+        let (block, block_at) = (&mut self.block, &mut self.block_at);
+        let position = self.first;
+        list::walk_from_block(conn, collection, &first, |begins, entries| {
+            *block_at = position + ids.len() as u64;
+            block.clear();
+            block.extend_from_slice(begins);
+            ids.extend(entries.ids());
             Ok(match ids.len() < wanted {
                 true => ControlFlow::Continue(()),
                 false => ControlFlow::Break(()),

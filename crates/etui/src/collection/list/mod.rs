@@ -109,7 +109,8 @@ mod tests {
                 Ok(ControlFlow::Break(()))
             })
             .unwrap();
-            walk_from_block(conn, BOOK, &first, |block| {
+            walk_from_block(conn, BOOK, &first, |begins, block| {
+                assert_eq!(begins, first);
                 likewise = block.ids().nth(skip);
                 Ok(ControlFlow::Break(()))
             })

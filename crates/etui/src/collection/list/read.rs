@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use rusqlite::{Connection, OptionalExtension, Rows};
+use rusqlite::{Connection, OptionalExtension};
 
 use super::block::Block;
 use super::counts;
@@ -149,7 +149,7 @@ pub(crate) fn walk(
     collection: i64,
     from: &[u8],
     back: bool,
-    visit: impl FnMut(Block<'_>) -> Result<ControlFlow<()>>,
+    mut visit: impl FnMut(Block<'_>) -> Result<ControlFlow<()>>,
 ) -> Result<()> {
     let mut statement = conn.prepare_cached(if back {
         "SELECT entries FROM list_block WHERE collection = ?1 AND first <= ?2 \
@@ -159,30 +159,32 @@ pub(crate) fn walk(
          (SELECT first FROM list_block WHERE collection = ?1 AND first <= ?2 \
           ORDER BY first DESC LIMIT 1), x'') ORDER BY first"
     })?;
-    visit_blocks(statement.query((collection, from))?, visit)
+    let mut rows = statement.query((collection, from))?;
+    while let Some(row) = rows.next()? {
+        let block = Block::new(row.get_ref(0)?.as_blob().unwrap_or_default());
+        if visit(block)?.is_break() {
+            break;
+        }
+    }
+    Ok(())
 }
 
 /// The same from the block on whose `first` is this, or, if that is empty, from the list's beginning
-/// on. Half as dear to prepare, which counts where a program looks but once.
+/// on; `visit` gets each block's `first`, too. Half as dear to prepare, which counts where a program
+/// looks but once.
 pub(crate) fn walk_from_block(
     conn: &Connection,
     collection: i64,
     first: &[u8],
-    visit: impl FnMut(Block<'_>) -> Result<ControlFlow<()>>,
+    mut visit: impl FnMut(&[u8], Block<'_>) -> Result<ControlFlow<()>>,
 ) -> Result<()> {
     let mut statement = conn.prepare_cached(
-        "SELECT entries FROM list_block WHERE collection = ?1 AND first >= ?2 ORDER BY first",
+        "SELECT entries, first FROM list_block WHERE collection = ?1 AND first >= ?2 ORDER BY first",
     )?;
-    visit_blocks(statement.query((collection, first))?, visit)
-}
-
-fn visit_blocks(
-    mut rows: Rows<'_>,
-    mut visit: impl FnMut(Block<'_>) -> Result<ControlFlow<()>>,
-) -> Result<()> {
+    let mut rows = statement.query((collection, first))?;
     while let Some(row) = rows.next()? {
         let block = Block::new(row.get_ref(0)?.as_blob().unwrap_or_default());
-        if visit(block)?.is_break() {
+        if visit(row.get_ref(1)?.as_blob().unwrap_or_default(), block)?.is_break() {
             break;
         }
     }
