@@ -13,8 +13,7 @@ use crate::collection::{ETag, Kind, changes, list, meta};
 use crate::error::Result;
 use crate::inbox::lossy;
 use crate::index::pending::Marks;
-use crate::index::postings::{GRAMS, Postings, TERMS};
-use crate::index::{grams, terms};
+use crate::index::{grams, postings, terms};
 use crate::store::{Store, derive};
 
 /// Problems told of at the most; more of them say nothing new.
@@ -302,7 +301,6 @@ const OBJECTS: &[&str] = &[
     "alarm",
     "change",
     "collection",
-    "gram",
     "inbox",
     "item",
     "item_delete",
@@ -312,11 +310,11 @@ const OBJECTS: &[&str] = &[
     "list_order",
     "list_span",
     "meta",
+    "posting",
     "record",
     "record_uid",
     "series",
     "shared",
-    "term",
 ];
 
 fn schema(conn: &Connection, report: &mut CheckReport) -> Result<()> {
@@ -498,20 +496,19 @@ fn index(conn: &Connection, report: &mut CheckReport) -> Result<()> {
             grams::of_keys(&keys, |gram| grams_wanted.push((gram, id)));
         }
         if terms_wanted.len() > 1 << 16 {
-            compare(conn, &TERMS, &mut terms_wanted, "word", report)?;
+            compare(conn, &mut terms_wanted, "word", report)?;
         }
         if grams_wanted.len() > 1 << 20 {
-            compare(conn, &GRAMS, &mut grams_wanted, "substring", report)?;
+            compare(conn, &mut grams_wanted, "substring", report)?;
         }
     }
-    compare(conn, &TERMS, &mut terms_wanted, "word", report)?;
-    compare(conn, &GRAMS, &mut grams_wanted, "substring", report)
+    compare(conn, &mut terms_wanted, "word", report)?;
+    compare(conn, &mut grams_wanted, "substring", report)
 }
 
 /// Whether each record of `wanted` has its key in the index.
 fn compare<K: Ord + ToSql>(
     conn: &Connection,
-    index: &Postings,
     wanted: &mut Vec<(K, i64)>,
     name: &str,
     report: &mut CheckReport,
@@ -520,7 +517,7 @@ fn compare<K: Ord + ToSql>(
     wanted.dedup();
     let mut missing = std::collections::BTreeSet::new();
     for group in wanted.chunk_by(|a, b| a.0 == b.0) {
-        let found = index.set(conn, &group[0].0)?;
+        let found = postings::set(conn, &group[0].0)?;
         let ids = group.iter().map(|(_, id)| *id);
         missing.extend(ids.filter(|id| !found.contains(id.cast_unsigned())));
     }

@@ -657,8 +657,8 @@ fn repair_makes_anew_what_is_derived() {
         "UPDATE list_span SET count = count + 1",
         "UPDATE list_block SET entries = x'ff'",
         "UPDATE list_block SET first = x'ff'",
-        "DELETE FROM term",
-        "DELETE FROM gram",
+        "DELETE FROM posting WHERE key < x''",
+        "DELETE FROM posting WHERE key >= x''",
     ] {
         let plain = rusqlite::Connection::open(&path).unwrap();
         plain.execute_batch(damage).unwrap();

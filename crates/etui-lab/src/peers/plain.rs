@@ -111,7 +111,8 @@ impl Rows {
                 })
             })?
             .collect::<rusqlite::Result<_>>()?;
-        let mut terms = conn.prepare("SELECT term, first, ids FROM term ORDER BY term, first")?;
+        let mut terms = conn
+            .prepare("SELECT key, first, ids FROM posting WHERE key >= x'' ORDER BY key, first")?;
         let mut terms = terms.query([])?;
         while let Some(row) = terms.next()? {
             let term = by_hand(row.get(0)?);
@@ -128,7 +129,7 @@ impl Rows {
             record.terms.dedup();
         }
         let grams = conn
-            .prepare("SELECT gram, first, ids FROM gram ORDER BY gram, first")?
+            .prepare("SELECT key, first, ids FROM posting WHERE key < x'' ORDER BY key, first")?
             .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
             .collect::<rusqlite::Result<_>>()?;
         Ok(Self { records, grams })

@@ -150,9 +150,9 @@ pub struct Rows {
     pub blocks: Vec<(Vec<u8>, Vec<u8>)>,
     /// `list_span`: first, count, blocks.
     pub spans: Vec<(Vec<u8>, i64, Vec<u8>)>,
-    /// `term`: term, first, ids.
+    /// Of `posting` the terms: key, first, ids.
     pub terms: Vec<(Vec<u8>, i64, Vec<u8>)>,
-    /// `gram`: gram, first, ids.
+    /// And the grams.
     pub grams: Vec<(i64, i64, Vec<u8>)>,
 }
 
@@ -177,11 +177,15 @@ impl Rows {
                     .query_map([], |r| r.try_into())?
                     .collect::<rusqlite::Result<_>>()?,
                 terms: conn
-                    .prepare("SELECT term, first, ids FROM term ORDER BY term, first")?
+                    .prepare(
+                        "SELECT key, first, ids FROM posting WHERE key >= x'' ORDER BY key, first",
+                    )?
                     .query_map([], |r| r.try_into())?
                     .collect::<rusqlite::Result<_>>()?,
                 grams: conn
-                    .prepare("SELECT gram, first, ids FROM gram ORDER BY gram, first")?
+                    .prepare(
+                        "SELECT key, first, ids FROM posting WHERE key < x'' ORDER BY key, first",
+                    )?
                     .query_map([], |r| r.try_into())?
                     .collect::<rusqlite::Result<_>>()?,
             })
@@ -200,9 +204,9 @@ pub enum Parts {
     Uids,
     /// And `list_block`, `list_order`, `list_span`.
     List,
-    /// And `term`.
+    /// And the terms of `posting`.
     Terms,
-    /// And `gram`.
+    /// And its grams.
     Grams,
 }
 
@@ -232,18 +236,17 @@ pub fn insert(conn: &Connection, rows: &Rows, parts: Parts) {
                 span.execute((&s.0, s.1, &s.2))?;
             }
         }
-        if matches!(parts, Parts::Terms | Parts::Grams) {
-            let mut term =
-                conn.prepare_cached("INSERT INTO term (term, first, ids) VALUES (?1, ?2, ?3)")?;
-            for t in &rows.terms {
-                term.execute((&t.0, t.1, &t.2))?;
+        let mut posting =
+            conn.prepare_cached("INSERT INTO posting (key, first, ids) VALUES (?1, ?2, ?3)")?;
+        // In the order of the index.
+        if parts == Parts::Grams {
+            for g in &rows.grams {
+                posting.execute((g.0, g.1, &g.2))?;
             }
         }
-        if parts == Parts::Grams {
-            let mut gram =
-                conn.prepare_cached("INSERT INTO gram (gram, first, ids) VALUES (?1, ?2, ?3)")?;
-            for g in &rows.grams {
-                gram.execute((g.0, g.1, &g.2))?;
+        if matches!(parts, Parts::Terms | Parts::Grams) {
+            for t in &rows.terms {
+                posting.execute((&t.0, t.1, &t.2))?;
             }
         }
         conn.execute_batch("COMMIT")

@@ -13,9 +13,9 @@ pub(crate) const LOCALE: &str = "locale";
 pub(crate) const REGION: &str = "region";
 /// What keys, sort keys and lists were derived with.
 pub(crate) const DERIVATION: &str = "derivation";
-/// Changes up to this number are in `term`.
+/// Terms of changes up to this number are in `posting`.
 pub(crate) const TERM_MARK: &str = "term_mark";
-/// Changes up to this number are in `gram`.
+/// And grams of changes up to this one.
 pub(crate) const GRAM_MARK: &str = "gram_mark";
 /// Counts the syncs that had nothing else to write.
 pub(crate) const SYNCS: &str = "syncs";

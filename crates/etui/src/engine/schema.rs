@@ -8,8 +8,7 @@
 //! list_block  id -> entries; list_order by place    live records in list order (`collection::list`)
 //! list_span   (collection, first) -> counts         how many of them stand where
 //! change      number -> what a change replaced      edits and removals; additions are in `record`
-//! term        (term, first) -> ids                  words, addresses, numbers -> records
-//! gram        (gram, first) -> ids                  three characters -> records
+//! posting     (key, first) -> ids                   words, addresses, numbers; three characters
 //! inbox       what others wrote through the view `item`, in order
 //! shared      id  -> what calendar records share    frames of the objects they came in, zones
 //! series      (collection, class, first, record)    what recurs or is long (`collection::times`)
@@ -22,9 +21,9 @@
 //! * **Numbers**: one sequence numbers all changes, and a record's id is the number of the change
 //!   that created it. So additions need no row in `change` (they are the records whose id lies
 //!   beyond a token), no counter is stored, and ids are never used again.
-//! * **Pending**: `term` and `gram` are not written in a save's transaction. Records changed since
-//!   the marks in `meta` are pending: a search looks at them besides the index, and they are
-//!   merged into it in batches (`index::merge`).
+//! * **Pending**: `posting` is not written in a save's transaction. Records changed since the marks
+//!   in `meta` are pending: a search looks at them besides the index, and they are merged into it
+//!   in batches (`index::merge`).
 //!
 //! Nothing in the schema needs a function, collation or tokenizer that plain SQLite lacks.
 

@@ -15,8 +15,8 @@ use std::path::Path;
 
 use rusqlite::Connection;
 
-use super::postings::{Edit, GRAMS, Postings, TERMS, decode};
-use super::{grams, terms};
+use super::postings::{Edit, decode};
+use super::{grams, postings, terms};
 use crate::engine::spill::Runs;
 use crate::error::Result;
 use crate::text::varint;
@@ -65,28 +65,28 @@ impl Bulk {
         new: bool,
         on_key: &mut dyn FnMut() -> Result<()>,
     ) -> Result<()> {
-        self.terms
-            .merged(on_key, |key, ids| write_list(conn, &TERMS, key, ids, new))?;
+        // Grams lie before terms.
         self.grams.merged(on_key, |key, ids| {
             let mut gram = [0; 8];
             gram.copy_from_slice(&key[..8]);
-            write_list(conn, &GRAMS, i64::from_be_bytes(gram), ids, new)
-        })
+            write_list(conn, i64::from_be_bytes(gram), ids, new)
+        })?;
+        self.terms
+            .merged(on_key, |key, ids| write_list(conn, key, ids, new))
     }
 }
 
 fn write_list(
     conn: &Connection,
-    index: &Postings,
     key: impl rusqlite::types::ToSql + Copy,
     ids: &[i64],
     new: bool,
 ) -> Result<()> {
     if new {
-        return index.insert(conn, key, ids);
+        return postings::insert(conn, key, ids);
     }
     let edits: Vec<Edit> = ids.iter().map(|&id| (id, true)).collect();
-    index.apply(conn, key, &edits)
+    postings::apply(conn, key, &edits)
 }
 
 /// A posting list as far as it is in memory.

@@ -6,8 +6,8 @@ use memchr::memmem::Finder;
 use rusqlite::Connection;
 
 use super::build::Builder;
-use super::postings::{GRAMS, Gathered, Ids, TERMS, decode};
-use super::terms;
+use super::postings::{Gathered, Ids, decode};
+use super::{postings, terms};
 use crate::error::Result;
 
 /// A look into the index.
@@ -55,11 +55,13 @@ impl Look {
         visit: &mut dyn FnMut(i64) -> bool,
     ) -> Result<bool> {
         match self {
-            Self::Term(term) => TERMS.of_key(conn, term, visit),
-            Self::Prefix(prefix) => TERMS.in_range(conn, prefix, terms::successor(prefix), visit),
+            Self::Term(term) => postings::of_key(conn, term, visit),
+            Self::Prefix(prefix) => {
+                postings::in_range(conn, prefix, terms::successor(prefix), visit)
+            }
             Self::Inside(kind, part) => inside(conn, *kind, part, visit),
-            Self::Gram(gram) => GRAMS.of_key(conn, gram, visit),
-            Self::GramRange(range) => GRAMS.in_range(conn, range.start, range.end, visit),
+            Self::Gram(gram) => postings::of_key(conn, gram, visit),
+            Self::GramRange(range) => postings::in_range(conn, range.start, range.end, visit),
             Self::Any(parts) => {
                 for part in parts {
                     if !part.each(conn, visit)? {
@@ -107,8 +109,8 @@ impl Look {
     /// The records found.
     pub(crate) fn set(&self, conn: &Connection) -> Result<Ids> {
         match self {
-            Self::Term(term) => TERMS.set(conn, term),
-            Self::Gram(gram) => GRAMS.set(conn, gram),
+            Self::Term(term) => postings::set(conn, term),
+            Self::Gram(gram) => postings::set(conn, gram),
             Self::Any(parts) => {
                 let mut all = Ids::new();
                 for part in parts {
@@ -165,9 +167,7 @@ fn inside(
     /// Rows after which a leap costs less than going on.
     const ROWS: usize = 6;
     let finder = Finder::new(part);
-    let mut statement = conn.prepare_cached(
-        "SELECT term, first, ids FROM term WHERE term > ?1 AND term < ?2 ORDER BY term, first",
-    )?;
+    let mut statement = conn.prepare_cached(postings::BETWEEN)?;
     let mut from = vec![kind];
     loop {
         let mut rows = statement.query((&from, [kind + 1].as_slice()))?;

@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use rusqlite::{Connection, OptionalExtension};
 
-use super::postings::{Edit, GRAMS, TERMS};
-use super::{grams, terms};
+use super::postings::Edit;
+use super::{grams, postings, terms};
 use crate::collection::{changes, meta, now_ms};
 use crate::engine::Engine;
 use crate::error::Result;
@@ -251,9 +251,9 @@ fn write_terms(conn: &Connection, batch: &Batch) -> Result<()> {
             // An address or number of a new record, whose id is beyond all in the index: a row of
             // its own needs no look at what the list has, which mostly is nothing.
             [(id, true)] if id > batch.from && is_rarely_shared(term(&group[0])) => {
-                TERMS.insert(conn, term(&group[0]), &[id])?;
+                postings::insert(conn, term(&group[0]), &[id])?;
             }
-            _ => TERMS.apply(conn, term(&group[0]), &edits)?,
+            _ => postings::apply(conn, term(&group[0]), &edits)?,
         }
     }
     Ok(())
@@ -296,7 +296,7 @@ fn write_grams(conn: &Connection, batch: &Batch) -> Result<()> {
                 .iter()
                 .map(|&(_, tagged)| (tagged >> 1, tagged & 1 == 0)),
         );
-        GRAMS.apply(conn, group[0].0, &edits)?;
+        postings::apply(conn, group[0].0, &edits)?;
     }
     Ok(())
 }
@@ -361,7 +361,10 @@ mod tests {
         for before in ["Alpha", "Beta", "Gamma"] {
             assert_eq!(found(before), 0, "{before}");
             let term = terms::term(b'd', before.to_lowercase().as_bytes());
-            let left = store.engine.read(|conn| TERMS.set(conn, &term)).unwrap();
+            let left = store
+                .engine
+                .read(|conn| postings::set(conn, &term))
+                .unwrap();
             assert!(left.is_empty(), "{before}: {left:?}");
         }
         assert!(store.check().unwrap().is_clean());

@@ -25,7 +25,7 @@ use crate::error::Result;
 /// Makes the index anew from the records' keys, sorted, inside the caller's transaction. `store`:
 /// its file, beside which there is room to sort.
 pub(crate) fn rebuild(conn: &Connection, store: &Path) -> Result<()> {
-    conn.execute_batch("DELETE FROM term; DELETE FROM gram")?;
+    conn.execute_batch("DELETE FROM posting")?;
     let mut bulk = bulk::Bulk::new(store)?;
     let mut statement =
         conn.prepare("SELECT id, keys FROM record NOT INDEXED WHERE removed IS NULL ORDER BY id")?;

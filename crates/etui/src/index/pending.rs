@@ -19,9 +19,9 @@ const MAX_BYTES: usize = 1 << 20;
 /// How far the index is, and the store, in one state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Marks {
-    /// Changes up to this number are in `term`.
+    /// Terms of changes up to this number are in the index.
     pub(crate) terms: i64,
-    /// Changes up to this number are in `gram`.
+    /// And grams of changes up to this one.
     pub(crate) grams: i64,
     /// The number of the latest change.
     pub(crate) latest: i64,

@@ -2,10 +2,15 @@
 //!
 //! ```text
 //! row := (key, first) -> ids
+//! key := gram:INTEGER | term:BLOB
 //! ids := varint*    each the distance from the id before; the one before the first is `first`
 //! ```
 //!
-//! A row takes ids until they have [`MAX_BLOCK`] bytes. Both tables are `WITHOUT ROWID`, whose inner
+//! Terms and grams have one table, as another would cost every opening what it takes to parse it.
+//! SQLite orders all integers before all BLOBs, so grams lie apart from terms, and what is asked
+//! from an integer to an integer, or from a BLOB to a BLOB, meets nothing of the others.
+//!
+//! A row takes ids until they have [`MAX_BLOCK`] bytes. The table is `WITHOUT ROWID`, whose inner
 //! pages hold whole rows too: with rows of a kilobyte four would fit on one, and a look into a
 //! million records would go down nine pages.
 
@@ -23,221 +28,140 @@ pub(crate) const MAX_BLOCK: usize = 240;
 /// A set of records.
 pub(crate) type Ids = RoaringTreemap;
 
-/// A table of posting lists.
-pub(crate) struct Postings {
-    of_key: &'static str,
-    in_range: &'static str,
-    last_block: &'static str,
-    /// The row that an id would be in: (key, id).
-    pub(crate) block_before: &'static str,
-    /// The row behind it.
-    pub(crate) block_behind: &'static str,
-    block_after: &'static str,
-    delete: &'static str,
-    insert: &'static str,
-}
-
-/// Defines the statements of a table once for both.
-macro_rules! postings {
-    ($table:literal, $key:literal) => {
-        Postings {
-            of_key: concat!(
-                "SELECT first, ids FROM ",
-                $table,
-                " WHERE ",
-                $key,
-                " = ?1 ORDER BY first"
-            ),
-            in_range: concat!(
-                "SELECT first, ids FROM ",
-                $table,
-                " WHERE ",
-                $key,
-                " >= ?1 AND ",
-                $key,
-                " < ?2"
-            ),
-            last_block: concat!(
-                "SELECT first, ids FROM ",
-                $table,
-                " WHERE ",
-                $key,
-                " = ?1 ORDER BY first DESC LIMIT 1"
-            ),
-            block_before: concat!(
-                "SELECT first, ids FROM ",
-                $table,
-                " WHERE ",
-                $key,
-                " = ?1 AND first <= ?2 ORDER BY first DESC LIMIT 1"
-            ),
-            block_behind: concat!(
-                "SELECT first, ids FROM ",
-                $table,
-                " WHERE ",
-                $key,
-                " = ?1 AND first > ?2 ORDER BY first LIMIT 1"
-            ),
-            block_after: concat!(
-                "SELECT first FROM ",
-                $table,
-                " WHERE ",
-                $key,
-                " = ?1 AND first > ?2 ORDER BY first LIMIT 1"
-            ),
-            delete: concat!(
-                "DELETE FROM ",
-                $table,
-                " WHERE ",
-                $key,
-                " = ?1 AND first = ?2"
-            ),
-            insert: concat!(
-                "INSERT OR REPLACE INTO ",
-                $table,
-                " (",
-                $key,
-                ", first, ids) VALUES (?1, ?2, ?3)"
-            ),
-        }
-    };
-}
-
-/// Words, addresses, numbers.
-pub(crate) const TERMS: Postings = postings!("term", "term");
-/// Three characters in a row.
-pub(crate) const GRAMS: Postings = postings!("gram", "gram");
+const OF_KEY: &str = "SELECT first, ids FROM posting WHERE key = ?1 ORDER BY first";
+const IN_RANGE: &str = "SELECT first, ids FROM posting WHERE key >= ?1 AND key < ?2";
+const LAST_BLOCK: &str =
+    "SELECT first, ids FROM posting WHERE key = ?1 ORDER BY first DESC LIMIT 1";
+/// The row that an id would be in: (key, id).
+pub(crate) const BLOCK_BEFORE: &str =
+    "SELECT first, ids FROM posting WHERE key = ?1 AND first <= ?2 ORDER BY first DESC LIMIT 1";
+/// The row behind it.
+pub(crate) const BLOCK_BEHIND: &str =
+    "SELECT first, ids FROM posting WHERE key = ?1 AND first > ?2 ORDER BY first LIMIT 1";
+/// The rows of all keys between two, with their keys, in order.
+pub(crate) const BETWEEN: &str =
+    "SELECT key, first, ids FROM posting WHERE key > ?1 AND key < ?2 ORDER BY key, first";
+const BLOCK_AFTER: &str =
+    "SELECT first FROM posting WHERE key = ?1 AND first > ?2 ORDER BY first LIMIT 1";
+const DELETE: &str = "DELETE FROM posting WHERE key = ?1 AND first = ?2";
+const INSERT: &str = "INSERT OR REPLACE INTO posting (key, first, ids) VALUES (?1, ?2, ?3)";
 
 /// A record that has a key now (`true`) or no more (`false`).
 pub(crate) type Edit = (i64, bool);
 
-impl Postings {
-    /// Calls `visit` with each record of `key`, ascending, until it says `false`; tells whether
-    /// it never did.
-    pub(crate) fn of_key(
-        &self,
-        conn: &Connection,
-        key: impl ToSql,
-        mut visit: impl FnMut(i64) -> bool,
-    ) -> Result<bool> {
-        let mut statement = conn.prepare_cached(self.of_key)?;
-        let mut rows = statement.query([key])?;
-        while let Some(row) = rows.next()? {
-            if !decode(
-                row.get(0)?,
-                row.get_ref(1)?.as_blob().unwrap_or_default(),
-                &mut visit,
-            ) {
-                return Ok(false);
-            }
+/// Calls `visit` with each record of `key`, ascending, until it says `false`; tells whether
+/// it never did.
+pub(crate) fn of_key(
+    conn: &Connection,
+    key: impl ToSql,
+    mut visit: impl FnMut(i64) -> bool,
+) -> Result<bool> {
+    let mut statement = conn.prepare_cached(OF_KEY)?;
+    let mut rows = statement.query([key])?;
+    while let Some(row) = rows.next()? {
+        if !decode(
+            row.get(0)?,
+            row.get_ref(1)?.as_blob().unwrap_or_default(),
+            &mut visit,
+        ) {
+            return Ok(false);
         }
-        Ok(true)
     }
+    Ok(true)
+}
 
-    /// The same for all keys from `from` to before `to`; a record of several keys comes several
-    /// times, and in no order.
-    pub(crate) fn in_range(
-        &self,
-        conn: &Connection,
-        from: impl ToSql,
-        to: impl ToSql,
-        mut visit: impl FnMut(i64) -> bool,
-    ) -> Result<bool> {
-        let mut statement = conn.prepare_cached(self.in_range)?;
-        let mut rows = statement.query((from, to))?;
-        while let Some(row) = rows.next()? {
-            if !decode(
-                row.get(0)?,
-                row.get_ref(1)?.as_blob().unwrap_or_default(),
-                &mut visit,
-            ) {
-                return Ok(false);
-            }
+/// The same for all keys from `from` to before `to`; a record of several keys comes several
+/// times, and in no order.
+pub(crate) fn in_range(
+    conn: &Connection,
+    from: impl ToSql,
+    to: impl ToSql,
+    mut visit: impl FnMut(i64) -> bool,
+) -> Result<bool> {
+    let mut statement = conn.prepare_cached(IN_RANGE)?;
+    let mut rows = statement.query((from, to))?;
+    while let Some(row) = rows.next()? {
+        if !decode(
+            row.get(0)?,
+            row.get_ref(1)?.as_blob().unwrap_or_default(),
+            &mut visit,
+        ) {
+            return Ok(false);
         }
-        Ok(true)
     }
+    Ok(true)
+}
 
-    /// The records of `key`.
-    pub(crate) fn set(&self, conn: &Connection, key: impl ToSql) -> Result<Ids> {
-        let mut ids = Builder::default();
-        self.of_key(conn, key, |id| {
-            ids.add(id);
-            true
-        })?;
-        Ok(ids.finish())
-    }
+/// The records of `key`.
+pub(crate) fn set(conn: &Connection, key: impl ToSql) -> Result<Ids> {
+    let mut ids = Builder::default();
+    of_key(conn, key, |id| {
+        ids.add(id);
+        true
+    })?;
+    Ok(ids.finish())
+}
 
-    /// Writes the list of a key that has none yet.
-    pub(crate) fn insert(
-        &self,
-        conn: &Connection,
-        key: impl ToSql + Copy,
-        ids: &[i64],
-    ) -> Result<()> {
-        let mut insert = conn.prepare_cached(self.insert)?;
-        encode(ids, |first, ids| {
+/// Writes the list of a key that has none yet.
+pub(crate) fn insert(conn: &Connection, key: impl ToSql + Copy, ids: &[i64]) -> Result<()> {
+    let mut insert = conn.prepare_cached(INSERT)?;
+    encode(ids, |first, ids| {
+        insert.execute((key, first, ids))?;
+        Ok(())
+    })
+}
+
+/// Applies `edits` (ascending by record, once each) to the list of `key`.
+pub(crate) fn apply(conn: &Connection, key: impl ToSql + Copy, mut edits: &[Edit]) -> Result<()> {
+    let last = conn
+        .prepare_cached(LAST_BLOCK)?
+        .query_row([key], block_of)
+        .optional()?;
+    while let Some(&(next, _)) = edits.first() {
+        // The block that `next` belongs to: the last one that begins at or before it, or else
+        // the list's first; and where the block after that begins. Most often it is the last.
+        let (block, end) = match &last {
+            None => (None, None),
+            Some((first, ids)) if *first <= next => (Some((*first, ids.clone())), None),
+            Some(_) => {
+                let block = conn
+                    .prepare_cached(BLOCK_BEFORE)?
+                    .query_row((key, next), block_of)
+                    .optional()?;
+                let bound = block.as_ref().map_or(next, |(first, _)| *first);
+                let end: Option<i64> = conn
+                    .prepare_cached(BLOCK_AFTER)?
+                    .query_row((key, bound), |r| r.get(0))
+                    .optional()?;
+                (block, end)
+            }
+        };
+        let here = end.map_or(edits.len(), |end| edits.partition_point(|e| e.0 < end));
+        let (now, later) = edits.split_at(here);
+        edits = later;
+        let mut old = Vec::new();
+        if let Some((first, ids)) = &block {
+            decode(*first, ids, |id| {
+                old.push(id);
+                true
+            });
+        }
+        let new = merge(&old, now);
+        if new == old {
+            continue;
+        }
+        if let Some((first, _)) = block
+            && new.first() != Some(&first)
+        {
+            conn.prepare_cached(DELETE)?.execute((key, first))?;
+        }
+        let mut insert = conn.prepare_cached(INSERT)?;
+        encode(&new, |first, ids| {
             insert.execute((key, first, ids))?;
             Ok(())
-        })
+        })?;
     }
-
-    /// Applies `edits` (ascending by record, once each) to the list of `key`.
-    pub(crate) fn apply(
-        &self,
-        conn: &Connection,
-        key: impl ToSql + Copy,
-        mut edits: &[Edit],
-    ) -> Result<()> {
-        let last = conn
-            .prepare_cached(self.last_block)?
-            .query_row([key], block_of)
-            .optional()?;
-        while let Some(&(next, _)) = edits.first() {
-            // The block that `next` belongs to: the last one that begins at or before it, or else
-            // the list's first; and where the block after that begins. Most often it is the last.
-            let (block, end) = match &last {
-                None => (None, None),
-                Some((first, ids)) if *first <= next => (Some((*first, ids.clone())), None),
-                Some(_) => {
-                    let block = conn
-                        .prepare_cached(self.block_before)?
-                        .query_row((key, next), block_of)
-                        .optional()?;
-                    let bound = block.as_ref().map_or(next, |(first, _)| *first);
-                    let end: Option<i64> = conn
-                        .prepare_cached(self.block_after)?
-                        .query_row((key, bound), |r| r.get(0))
-                        .optional()?;
-                    (block, end)
-                }
-            };
-            let here = end.map_or(edits.len(), |end| edits.partition_point(|e| e.0 < end));
-            let (now, later) = edits.split_at(here);
-            edits = later;
-            let mut old = Vec::new();
-            if let Some((first, ids)) = &block {
-                decode(*first, ids, |id| {
-                    old.push(id);
-                    true
-                });
-            }
-            let new = merge(&old, now);
-            if new == old {
-                continue;
-            }
-            if let Some((first, _)) = block
-                && new.first() != Some(&first)
-            {
-                conn.prepare_cached(self.delete)?.execute((key, first))?;
-            }
-            let mut insert = conn.prepare_cached(self.insert)?;
-            encode(&new, |first, ids| {
-                insert.execute((key, first, ids))?;
-                Ok(())
-            })?;
-        }
-        Ok(())
-    }
+    Ok(())
 }
 
 fn block_of(row: &rusqlite::Row<'_>) -> rusqlite::Result<(i64, Vec<u8>)> {
@@ -344,6 +268,78 @@ mod tests {
 
     use super::*;
 
+    fn empty() -> Connection {
+        let conn = Connection::open_in_memory().unwrap();
+        crate::engine::schema::migrate(&conn, 0).unwrap();
+        conn
+    }
+
+    /// Whatever is asked, or changed, of terms has nothing to do with grams, and the other way round.
+    #[test]
+    fn terms_and_grams_lie_apart() {
+        let conn = empty();
+        let grams = [0, 1, i64::from(b'a'), i64::MAX - 1];
+        let terms: [&[u8]; 5] = [b"", b"\0", b"a", b"1", b"\xff\xff"];
+        for (id, gram) in (1..).zip(grams) {
+            insert(&conn, gram, &[id]).unwrap();
+        }
+        for (id, term) in (11..).zip(terms) {
+            insert(&conn, term, &[id]).unwrap();
+        }
+        let in_range = |from: &dyn ToSql, to: &dyn ToSql| {
+            let mut found = Vec::new();
+            in_range(&conn, from, to, |id| {
+                found.push(id);
+                true
+            })
+            .unwrap();
+            found.sort_unstable();
+            found
+        };
+        assert_eq!(in_range(&0, &i64::MAX), [1, 2, 3, 4]);
+        assert_eq!(in_range(&1, &(i64::MAX - 1)), [2, 3]);
+        let (first, last): (&[u8], &[u8]) = (b"", b"\xff\xff\xff");
+        assert_eq!(in_range(&first, &last), [11, 12, 13, 14, 15]);
+        assert_eq!(in_range(&terms[1], &terms[4]), [12, 13, 14]);
+
+        let gram = i64::from(b'a');
+        let term: &[u8] = b"a";
+        apply(&conn, gram, &[(3, false), (7, true)]).unwrap();
+        apply(&conn, term, &[(8, true)]).unwrap();
+        assert!(set(&conn, gram).unwrap().iter().eq([7]));
+        assert!(set(&conn, term).unwrap().iter().eq([8, 13]));
+        apply(&conn, term, &[(8, false), (13, false)]).unwrap();
+        assert_eq!(in_range(&0, &i64::MAX), [1, 2, 4, 7]);
+        assert_eq!(in_range(&first, &last), [11, 12, 14, 15]);
+    }
+
+    /// No statement passes rows that it does not ask for, or sorts what is in order.
+    #[test]
+    fn every_statement_seeks() {
+        let conn = empty();
+        for (statement, bounds) in [
+            (OF_KEY, "key=?"),
+            (IN_RANGE, "key>? AND key<?"),
+            (LAST_BLOCK, "key=?"),
+            (BLOCK_BEFORE, "key=? AND first<?"),
+            (BLOCK_BEHIND, "key=? AND first>?"),
+            (BETWEEN, "key>? AND key<?"),
+            (BLOCK_AFTER, "key=? AND first>?"),
+            (DELETE, "key=? AND first=?"),
+        ] {
+            let mut plan = conn
+                .prepare(&format!("EXPLAIN QUERY PLAN {statement}"))
+                .unwrap();
+            let plan: Vec<String> = plan
+                .raw_query()
+                .mapped(|r| r.get(3))
+                .collect::<rusqlite::Result<_>>()
+                .unwrap();
+            let wanted = format!("SEARCH posting USING PRIMARY KEY ({bounds})");
+            assert_eq!(plan, [wanted], "{statement}");
+        }
+    }
+
     proptest! {
         /// Lists hold what a set would hold, whatever is added and taken out in batches.
         #[test]
@@ -351,8 +347,7 @@ mod tests {
             batches in prop::collection::vec(
                 prop::collection::btree_map(1i64..3_000, any::<bool>(), 0..800), 1..6)
         ) {
-            let conn = Connection::open_in_memory().unwrap();
-            crate::engine::schema::migrate(&conn, 0).unwrap();
+            let conn = empty();
             let mut reference = BTreeSet::new();
             for batch in batches {
                 let batch: BTreeMap<i64, bool> = batch;
@@ -360,13 +355,13 @@ mod tests {
                     if present { reference.insert(id); } else { reference.remove(&id); }
                 }
                 let edits: Vec<Edit> = batch.into_iter().collect();
-                GRAMS.apply(&conn, 7, &edits).unwrap();
-                TERMS.apply(&conn, b"x".as_slice(), &edits).unwrap();
-                let found = GRAMS.set(&conn, 7).unwrap();
+                apply(&conn, 7, &edits).unwrap();
+                apply(&conn, b"x".as_slice(), &edits).unwrap();
+                let found = set(&conn, 7).unwrap();
                 prop_assert!(found.iter().eq(reference.iter().map(|id| id.cast_unsigned())));
-                prop_assert_eq!(found, TERMS.set(&conn, b"x".as_slice()).unwrap());
+                prop_assert_eq!(found, set(&conn, b"x".as_slice()).unwrap());
                 let largest: Option<i64> = conn
-                    .query_row("SELECT max(length(ids)) FROM gram", [], |r| r.get(0)).unwrap();
+                    .query_row("SELECT max(length(ids)) FROM posting", [], |r| r.get(0)).unwrap();
                 prop_assert!(largest.unwrap_or(0) <= MAX_BLOCK as i64 + 10);
             }
         }

@@ -4,7 +4,7 @@ use rusqlite::types::{ToSql, ToSqlOutput};
 use rusqlite::{Connection, OptionalExtension};
 
 use super::look::Look;
-use super::postings::{GRAMS, Postings, TERMS, decode};
+use super::postings::{self, decode};
 use crate::error::Result;
 
 /// The key of a posting list.
@@ -35,7 +35,6 @@ pub(crate) enum Stream {
 
 /// A posting list, a row of it at a time.
 pub(crate) struct List {
-    index: &'static Postings,
     key: Key,
     /// What was read of it, and how far it is used up.
     ids: Vec<i64>,
@@ -48,9 +47,8 @@ impl Stream {
     /// The stream of a look. Of a look for all of several things, those that are no lists are
     /// left to be compared. `None`: what it finds is not in order.
     pub(crate) fn of(look: &Look) -> Option<Self> {
-        let list = |index, key| {
+        let list = |key| {
             Some(Self::List(List {
-                index,
                 key,
                 ids: Vec::new(),
                 at: 0,
@@ -58,8 +56,8 @@ impl Stream {
             }))
         };
         match look {
-            Look::Term(term) => list(&TERMS, Key::Term(term.clone())),
-            Look::Gram(gram) => list(&GRAMS, Key::Gram(*gram)),
+            Look::Term(term) => list(Key::Term(term.clone())),
+            Look::Gram(gram) => list(Key::Gram(*gram)),
             Look::Any(parts) => {
                 let parts: Option<Vec<_>> = parts.iter().map(Self::of).collect();
                 parts.map(Self::Any)
@@ -113,7 +111,7 @@ impl List {
             return Ok(None);
         }
         // The row that `least` would be in, and if all of it is below, the one behind.
-        for row in [self.index.block_before, self.index.block_behind] {
+        for row in [postings::BLOCK_BEFORE, postings::BLOCK_BEHIND] {
             let mut ids = std::mem::take(&mut self.ids);
             ids.clear();
             self.at = 0;
@@ -166,7 +164,7 @@ mod tests {
             crate::engine::schema::migrate(&conn, 0).unwrap();
             for (gram, ids) in lists.iter().enumerate() {
                 let edits: Vec<Edit> = ids.iter().map(|&id| (id, true)).collect();
-                GRAMS.apply(&conn, gram as i64, &edits).unwrap();
+                postings::apply(&conn, gram as i64, &edits).unwrap();
             }
             let look = Look::All(vec![
                 Look::Any(vec![Look::Gram(0), Look::Gram(1)]),

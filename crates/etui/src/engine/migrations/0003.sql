@@ -1,5 +1,19 @@
 -- Version 3: calendars. What their records share, and when things happen that happen often, or
--- for long, or are to be told of. Address books are as they were.
+-- for long, or are to be told of. Address books are as they were, but for the index.
+
+-- Terms and grams, which were tables of their own. All integers lie before all BLOBs.
+--   key    a gram (INTEGER) or a term (BLOB)
+CREATE TABLE posting (
+    key   ANY,
+    first INTEGER,
+    ids   BLOB NOT NULL,
+    PRIMARY KEY (key, first)
+) STRICT, WITHOUT ROWID;
+
+INSERT INTO posting SELECT gram, first, ids FROM gram ORDER BY gram, first;
+INSERT INTO posting SELECT term, first, ids FROM term ORDER BY term, first;
+DROP TABLE gram;
+DROP TABLE term;
 
 --   id    the first 47 bits of the hash, or the next number that is free; below 0: of a text that
 --         was not known yet when its row was made
