@@ -12,6 +12,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use etui::Store;
+use rusqlite::Connection;
 use support::{Parts, Rows, SIZE, cards, filled, insert, options, plain, scratch, store};
 
 /// A page in the WAL with its frame header.
@@ -43,13 +44,8 @@ fn main() {
 /// The batch again with plain rusqlite, a B-tree more each time.
 fn per_index(dir: &Path, source: &Path) {
     let rows = Rows::read(source);
-    let size = |name: &str| -> u64 {
-        plain(source)
-            .query_row(
-                "SELECT sum(pgsize) FROM dbstat WHERE name = ?1",
-                [name],
-                |r| r.get::<_, i64>(0),
-            )
+    let size = |conn: &Connection| -> u64 {
+        conn.query_row("SELECT sum(pgsize) FROM dbstat", [], |r| r.get::<_, i64>(0))
             .map_or(0, i64::unsigned_abs)
     };
     println!(
@@ -58,14 +54,15 @@ fn per_index(dir: &Path, source: &Path) {
     println!("| B-tree | rows per contact | bytes in the file per contact | time per contact |");
     println!("|---|---|---|---|");
     let entries = |n: usize| n as f64 / SIZE as f64;
-    let mut before = Duration::ZERO;
+    let (mut before, mut small) = (Duration::ZERO, 0);
     for (name, parts, count) in [
         ("record", Parts::Records, SIZE),
         ("record_uid", Parts::Uids, SIZE),
         ("list", Parts::List, SIZE),
-        ("term", Parts::Terms, rows.terms.len()),
-        ("gram", Parts::Grams, rows.grams.len()),
+        ("posting, its terms", Parts::Terms, rows.terms.len()),
+        ("posting, its grams", Parts::Grams, rows.grams.len()),
     ] {
+        let mut large = 0;
         let times = (0..7).map(|round| {
             let (path, store) = store(dir, &format!("{name}-{round}.etui"), &options());
             store.close().expect("closing");
@@ -74,9 +71,11 @@ fn per_index(dir: &Path, source: &Path) {
                 conn.execute_batch("DROP INDEX record_uid")
                     .expect("dropping");
             }
+            let empty = size(&conn);
             let start = Instant::now();
             insert(&conn, &rows, parts);
             let time = start.elapsed();
+            large = size(&conn) - empty;
             drop(conn);
             std::fs::remove_file(path).expect("removing");
             time
@@ -85,10 +84,10 @@ fn per_index(dir: &Path, source: &Path) {
         println!(
             "| {name} | {:.2} | {:.0} | {:.2} us |",
             entries(count),
-            size(name) as f64 / SIZE as f64,
+            large.saturating_sub(small) as f64 / SIZE as f64,
             time.saturating_sub(before).as_secs_f64() * 1e6 / SIZE as f64
         );
-        before = time;
+        (before, small) = (time, large);
     }
     println!();
 }
