@@ -1,6 +1,8 @@
 //! `counters`: what etui's own operations cost in what repeats exactly. The project's
 //! baseline, compared at every change.
 
+use std::path::Path;
+
 use etui::contacts::{Card, Contacts, Filter, Page};
 use etui::{Durability, Options, Store};
 use etui_testkit::people::People;
@@ -13,6 +15,9 @@ use crate::{
 
 /// The experiment.
 pub struct Counters;
+
+/// The file.
+const BOOK: &str = "contacts.etui";
 
 /// The operations, and what each phase does so many times.
 const WORKS: [(&str, u64); 6] = [
@@ -40,7 +45,10 @@ impl Experiment for Counters {
             title: "What etui's operations cost, in counters that repeat exactly",
             study: None,
             question: "How many instructions, system calls, flushes and bytes does each operation take?",
-            method: "Each operation is run on a book of people from a fixed seed, once under callgrind and once under strace. Nothing here depends on how fast the machine is.",
+            method: "Each operation is run on a book of people from a fixed seed, once under \
+                callgrind and once under strace: opening on a copy of a book that another process \
+                made, the others in a store that is open and was read and saved to before. Nothing \
+                here depends on how fast the machine is.",
             same_answer: "Both durability levels must find the same contacts, and have the same \
                           ones in the end.",
             found: &[],
@@ -86,22 +94,21 @@ impl Experiment for Counters {
         })
     }
 
+    fn furnish(&self, group: &Group, dir: &Path) -> Result<(), Error> {
+        let store = filled(&dir.join(BOOK), &options(), &cards(1, group.size)?)?;
+        Ok(store.close()?)
+    }
+
     fn run(&self, case: &Case, meter: &mut Meter) -> Result<(), Error> {
-        let path = meter.dir().join("contacts.etui");
-        let mut options = Options::default();
-        options.locale = Some("de".to_owned());
-        options.region = Some("DE".to_owned());
+        let path = meter.dir().join(BOOK);
+        let mut options = options();
         if case.settings.is("deferred") {
             options.durability = Durability::Deferred;
         }
-        let there = cards(1, case.size)?;
-        let store = Store::open_with(&path, &options)?;
-        let contacts = store.contacts()?;
-        contacts.save_many(&there)?;
-        store.merge_index()?;
         if case.work == "open and close" {
-            drop(contacts);
-            store.close()?;
+            // What memory the filling left would decide how much of it is looked through.
+            let made = meter.shared().join(BOOK);
+            std::fs::copy(&made, &path).map_err(|e| Error::file(&made, e))?;
             let count = meter.phase("work", || {
                 let store = Store::open_with(&path, &options)?;
                 let count = store.contacts()?.count()?;
@@ -111,6 +118,10 @@ impl Experiment for Counters {
             meter.answer(count.to_le_bytes());
             return Ok(());
         }
+        let there = cards(1, case.size)?;
+        let store = filled(&path, &options, &there)?;
+        let contacts = store.contacts()?;
+        contacts.count()?;
         operate(&case.work, &contacts, &there, meter)?;
         let mut left: Vec<Vec<u8>> = contacts
             .all()?
@@ -177,6 +188,22 @@ impl Experiment for Counters {
             ..Presentation::default()
         }
     }
+}
+
+/// How a book is opened.
+fn options() -> Options {
+    let mut options = Options::default();
+    options.locale = Some("de".to_owned());
+    options.region = Some("DE".to_owned());
+    options
+}
+
+/// A new store with these people.
+fn filled(path: &Path, options: &Options, people: &[Card]) -> Result<Store, Error> {
+    let store = Store::open_with(path, options)?;
+    store.contacts()?.save_many(people)?;
+    store.merge_index()?;
+    Ok(store)
 }
 
 /// People from a seed, as cards.
