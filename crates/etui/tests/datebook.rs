@@ -422,6 +422,36 @@ fn day(path: &Path, count: usize) -> Vec<Stored<Record>> {
     entries
 }
 
+/// A repair makes the list anew, in other blocks, and no change tells of it.
+#[test]
+fn a_repair_meanwhile_moves_no_record() {
+    const COUNT: usize = 3_000;
+    for by_another in [false, true] {
+        let (_dir, path) = directory();
+        let store = Store::open(&path).unwrap();
+        let calendar = store.calendar().unwrap();
+        // Here and there, so that blocks are halved.
+        for part in 0..15 {
+            let numbers = (part * 200..(part + 1) * 200).map(|n| n * 37 % COUNT);
+            let some: Vec<_> = numbers.map(|n| event(n, "")).collect();
+            calendar.save_many(&some).unwrap();
+        }
+        let texts = texts(&calendar);
+        let mut book = calendar.date_book().unwrap();
+        for (index, expected) in texts.iter().enumerate() {
+            if index == COUNT / 3 {
+                match by_another {
+                    false => store.repair().unwrap(),
+                    true => Store::open(&path).unwrap().repair().unwrap(),
+                }
+            }
+            let looked = book.look(index as u64, |_, text| text == expected);
+            assert_eq!(looked.unwrap(), Some(true), "{index}");
+        }
+        assert_eq!(book.look(COUNT as u64, |_, _| ()).unwrap(), None);
+    }
+}
+
 /// A list that tells of a record that is not there does not show others in its place.
 #[test]
 fn a_record_that_is_missing_moves_no_other() {

@@ -122,39 +122,68 @@ impl State {
     /// Reads the part of the list that begins about a position, and tells where the position is in
     /// it.
     fn list(&mut self, conn: &Connection, collection: i64, index: u64) -> Result<Option<usize>> {
-        let goes_on = !self.ids.is_empty() && index == self.first + self.ids.len() as u64;
-        self.ids.clear();
         // Where it goes on, and where the list begins, nobody need look.
-        let start = match index {
-            _ if goes_on => {
-                let at = usize::try_from(index - self.block_at).ok();
-                at.map(|at| (std::mem::take(&mut self.block), at))
+        if index == self.first + self.ids.len() as u64
+            && let Some(last) = self.ids.last().copied()
+            && let Ok(at) = usize::try_from(index - self.block_at)
+        {
+            let block = std::mem::take(&mut self.block);
+            self.walk(conn, collection, self.block_at, &block, at, Some(last))?;
+            if let Some(listed) = self.listed(index) {
+                return Ok(Some(listed));
             }
+        }
+        self.ids.clear();
+        let start = match index {
             0 => Some((Vec::new(), 0)),
             _ => list::start_at(conn, collection, index)?,
         };
         let Some((first, at)) = start else {
             return Ok(None);
         };
-        self.first = index.saturating_sub(at as u64);
+        let position = index.saturating_sub(at as u64);
+        self.walk(conn, collection, position, &first, at, None)?;
+        Ok(self.listed(index))
+    }
+
+    /// Reads blocks from the one on that begins with `first`, at `position`: `at` entries and as many
+    /// further ones as are worth it. It is left alone unless the last of the `at` entries of that
+    /// block is `known`, if one is: no change tells of lists that were made anew with the same
+    /// records, in other blocks.
+    fn walk(
+        &mut self,
+        conn: &Connection,
+        collection: i64,
+        position: u64,
+        first: &[u8],
+        at: usize,
+        known: Option<i64>,
+    ) -> Result<()> {
         let further = match self.along {
             1 => 1,
             along => LISTED * along,
         };
-        let (ids, wanted) = (&mut self.ids, at + further);
-        let (block, block_at) = (&mut self.block, &mut self.block_at);
-        let position = self.first;
-        list::walk_from_block(conn, collection, &first, |begins, entries| {
+        let wanted = at + further;
+        self.first = position;
+        self.ids.clear();
+        let (ids, block, block_at) = (&mut self.ids, &mut self.block, &mut self.block_at);
+        let mut known = known;
+        list::walk_from_block(conn, collection, first, |begins, entries| {
             *block_at = position + ids.len() as u64;
             block.clear();
             block.extend_from_slice(begins);
             ids.extend(entries.ids());
+            if let Some(known) = known.take()
+                && (ids.len() != at || ids.last() != Some(&known))
+            {
+                ids.clear();
+                return Ok(ControlFlow::Break(()));
+            }
             Ok(match ids.len() < wanted {
                 true => ControlFlow::Continue(()),
                 false => ControlFlow::Break(()),
             })
-        })?;
-        Ok(self.listed(index))
+        })
     }
 }
 
