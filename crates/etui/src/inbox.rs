@@ -32,7 +32,8 @@ use crate::import::run::Item;
 /// Takes in all that can be; inside a write transaction.
 pub(crate) fn drain(conn: &Connection, with: &Deriving<'_>) -> Result<()> {
     Writing::run(conn, with.order, |writing| {
-        let mut last = 0;
+        // Whoever writes past the view may choose any number.
+        let mut last = i64::MIN;
         while let Some(entry) = next(conn, last)? {
             last = entry.id;
             match take_in(conn, writing, with, entry)? {

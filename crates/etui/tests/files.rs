@@ -813,15 +813,20 @@ fn what_no_trigger_writes_stays_in_the_inbox() {
         conn.execute(&format!("INSERT INTO inbox VALUES ({row})"), [])
             .unwrap();
     }
+    let numbered = "INSERT INTO inbox (rowid, book, text) VALUES (?1, 1, ?2)";
+    for (number, text) in [(-1, "x".to_owned()), (0, vcard("b", "B"))] {
+        conn.execute(numbered, (number, text)).unwrap();
+    }
     conn.close().unwrap();
     let store = Store::open(&path).unwrap();
-    assert_eq!(store.contacts().unwrap().count().unwrap(), 1);
+    assert_eq!(store.contacts().unwrap().count().unwrap(), 2);
     let report = store.check().unwrap();
     assert!(report.is_clean(), "{report:?}");
-    assert_eq!(report.inbox.len(), rows.len(), "{report:?}");
-    for told in &report.inbox[..7] {
+    assert_eq!(report.inbox.len(), 1 + rows.len(), "{report:?}");
+    assert!(report.inbox[0].starts_with("inbox entry -1: not a vCard"));
+    for told in &report.inbox[1..8] {
         let reason = "it says neither where to save nor what to remove";
         assert!(told.contains(reason), "{told}");
     }
-    assert_eq!(report.inbox[7], "inbox entry 8: 5");
+    assert_eq!(report.inbox[8], "inbox entry 8: 5");
 }
