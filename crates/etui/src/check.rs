@@ -95,6 +95,7 @@ impl Store {
                     lists(conn, &mut report)?;
                 }
                 index(conn, &mut report)?;
+                identity(conn, &mut report)?;
                 let mut inbox = conn.prepare(
                     "SELECT rowid, problem FROM inbox WHERE problem IS NOT NULL ORDER BY rowid",
                 )?;
@@ -322,6 +323,18 @@ fn schema(conn: &Connection, report: &mut CheckReport) -> Result<()> {
     for name in OBJECTS {
         if !there.exists([name])? {
             report.add(format!("the schema lacks \"{name}\""));
+        }
+    }
+    Ok(())
+}
+
+/// What a store is given when it is made: without it its tokens are like those of any other such
+/// store.
+fn identity(conn: &Connection, report: &mut CheckReport) -> Result<()> {
+    let mut there = conn.prepare("SELECT 1 FROM meta WHERE key = ?1")?;
+    for key in [meta::STORE_ID, meta::INCARNATION] {
+        if !there.exists([key])? {
+            report.add(format!("the table \"meta\" lacks \"{key}\""));
         }
     }
     Ok(())

@@ -71,6 +71,23 @@ fn a_store_of_a_newer_version_or_without_its_tables_is_refused_and_left_alone() 
     is_left_alone(&path);
 }
 
+/// Nobody asks for these at opening.
+#[test]
+fn a_store_that_was_robbed_of_its_identity_is_told_of() {
+    for key in ["store_id", "incarnation"] {
+        let (_dir, path) = directory();
+        filled(&path, 3);
+        let plain = Connection::open(&path).unwrap();
+        plain
+            .execute("DELETE FROM meta WHERE key = ?1", [key])
+            .unwrap();
+        drop(plain);
+        let report = Store::open(&path).unwrap().check().unwrap();
+        let told = format!("the table \"meta\" lacks \"{key}\"");
+        assert!(report.problems.contains(&told), "{report:?}");
+    }
+}
+
 #[test]
 fn an_open_store_reads_what_others_save_and_keeps_no_state_of_its_opening() {
     let (_dir, path) = directory();
