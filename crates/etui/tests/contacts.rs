@@ -600,6 +600,31 @@ fn a_locale_that_is_written_otherwise_sorts_as_it_says() {
     }
 }
 
+/// The locale that is asked for is that of a store that is made; one that is there keeps its own.
+#[test]
+fn another_locale_sorts_no_store_that_is_there() {
+    let (dir, store) = store();
+    let contacts = store.contacts().unwrap();
+    contacts.save(&person("2", "Zorn", "Z")).unwrap();
+    drop(contacts);
+    store.close().unwrap();
+    let mut options = Options::default();
+    options.locale = Some("sv".into());
+    options.region = Some("SE".into());
+    let path = dir.path().join("personal.etui");
+    let store = Store::open_with(&path, &options).unwrap();
+    let contacts = store.contacts().unwrap();
+    contacts.save(&person("1", "Ärlig", "A")).unwrap();
+    let entries = contacts.list(Page::ALL).unwrap();
+    let names: Vec<_> = entries.into_iter().map(|e| e.summary.name).collect();
+    assert_eq!(names, ["A Ärlig", "Z Zorn"]);
+    assert_eq!(store.locale().unwrap(), "de");
+    assert_eq!(store.region().unwrap().unwrap().code(), "DE");
+    drop(contacts);
+    store.close().unwrap();
+    assert!(Store::open(&path).unwrap().check().unwrap().is_clean());
+}
+
 #[test]
 fn the_memory_budget_is_divided() {
     let (_dir, store) = store();

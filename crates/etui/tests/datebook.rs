@@ -422,6 +422,39 @@ fn day(path: &Path, count: usize) -> Vec<Stored<Record>> {
     entries
 }
 
+/// What another version derived is derived anew by whoever first looks at the list; whoever goes by
+/// a record's number before that does no harm.
+#[test]
+fn a_list_of_another_version_is_made_anew_at_the_first_look() {
+    for by_number in [false, true] {
+        let (_dir, path) = directory();
+        let entries = day(&path, 20);
+        let conn = rusqlite::Connection::open(&path).unwrap();
+        conn.execute_batch(
+            "UPDATE meta SET value = 'older' WHERE key = 'derivation';
+             DELETE FROM list_block; DELETE FROM list_span;",
+        )
+        .unwrap();
+        drop(conn);
+        let store = Store::open(&path).unwrap();
+        let calendar = store.calendar().unwrap();
+        let mut book = calendar.date_book().unwrap();
+        if by_number {
+            let taken = book.take_id(entries[7].id).unwrap();
+            let record = renamed(&taken, "Seen to");
+            book.release_dirty(taken, record).unwrap();
+            assert_eq!(book.sync().unwrap().saved, 1);
+        }
+        for (index, entry) in entries.iter().enumerate() {
+            let looked = book.look(index as u64, |id, _| id).unwrap();
+            assert_eq!(looked, Some(entry.id), "{index}");
+        }
+        assert_eq!(book.count().unwrap(), 20);
+        book.close().unwrap();
+        clean(&store);
+    }
+}
+
 /// A repair makes the list anew, in other blocks, and no change tells of it.
 #[test]
 fn a_repair_meanwhile_moves_no_record() {
