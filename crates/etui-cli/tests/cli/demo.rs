@@ -52,7 +52,7 @@ fn the_demo_says_what_it_does() {
       TIME  the next 10 alarms                                10, the first for Visita with Grace
       TIME  free or busy that week                            taken in 1 block
 
-    289 contacts and 50 calendar entries were kept in one file of 557 kB, which is gone again.
+    289 contacts and 50 calendar entries were kept in one file of 561 kB, which is gone again.
 
     Now your own:
       etui import contacts.vcf      a file that your phone or address book exports
