@@ -336,7 +336,7 @@ fn why(measure: &str, arm: &str) -> &'static str {
                  keeps of the events: keys, their place in the list, times, alarms, words"
             }
             "open" | "close" => {
-                "etui also checks the file's marks, whether it is a copy, and its order"
+                "etui has a schema of some twenty things, which SQLite parses each time, and looks at the file's marks"
             }
             "rss" | "pss" | "vms" | "private_dirty" => {
                 "not known: the events that are kept are the same"

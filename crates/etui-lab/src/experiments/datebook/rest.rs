@@ -77,16 +77,16 @@ pub(super) fn table(asked: &Asked<'_>) -> Table {
     Table {
         title: "Opening, and closing with nothing changed".to_owned(),
         caption: format!(
-            "By the number of records, on {}: for the first time in a process, behind a copy of \
-             the file and a flush, which leave the processor's caches to others; and the median \
-             of up to {ROUNDS} times right after that. Instructions are the process's own. Ratios \
-             are to plain SQLite with one table.",
+            "By the number of records, on {}: behind a copy of the file, one opening and a flush, \
+             which leaves the processor's caches to others; and the median of up to {ROUNDS} times \
+             right after that. Instructions are the process's own. Ratios are to plain SQLite with \
+             one table.",
             place(stacks::HERE)
         ),
         columns: vec![
-            Column::time("open first"),
+            Column::time("open behind a flush"),
             Column::time("open again"),
-            Column::time("close first"),
+            Column::time("close behind it"),
             Column::time("close again"),
             Column::count("instructions to open"),
             Column::count("system calls to open"),
@@ -109,10 +109,10 @@ pub(super) fn note(asked: &Asked<'_>, arm: &str) -> Option<String> {
     };
     let held = |times: &[[f64; 2]]| met(times.iter().flatten().all(|ns| *ns <= AIM_NS));
     let (open, close) = (both(arm, OPEN_AGAIN)?, both(arm, CLOSE_AGAIN)?);
-    let (first, closed) = (both(arm, OPEN)?, both(arm, CLOSE)?);
+    let (cold, closed) = (both(arm, OPEN)?, both(arm, CLOSE)?);
     let mut note = format!(
         "{arm}: opening takes {} at {} and {} records, closing with nothing changed {} (at most \
-         {} each is meant: {}); the first time in a process, with cold caches, {} and {} (the \
+         {} each is meant: {}); behind a flush, with cold caches, {} and {} (the \
          same: {})",
         told(open),
         whole(small),
@@ -120,15 +120,15 @@ pub(super) fn note(asked: &Asked<'_>, arm: &str) -> Option<String> {
         told(close),
         one(AIM_NS, Unit::Nanoseconds),
         held(&[open, close]),
-        told(first),
+        told(cold),
         told(closed),
-        held(&[first, closed]),
+        held(&[cold, closed]),
     );
-    if let (Some(again), Some(cold)) = (both(PLAIN, OPEN_AGAIN), both(PLAIN, OPEN)) {
+    if let (Some(again), Some(behind)) = (both(PLAIN, OPEN_AGAIN), both(PLAIN, OPEN)) {
         note.push_str(&format!(
             "; plain SQLite opens one table in {}, and cold in {}",
             told(again),
-            told(cold)
+            told(behind)
         ));
     }
     note.push('.');

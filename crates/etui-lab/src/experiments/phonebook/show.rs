@@ -340,7 +340,7 @@ fn why(measure: &str, arm: &str) -> &'static str {
                  folded, sort keys, hashes; and looks for an earlier version"
             }
             "open" | "close" => {
-                "etui also checks the file's marks, whether it is a copy, and its order"
+                "etui has a schema of some twenty things, which SQLite parses each time, and looks at the file's marks"
             }
             "partial" => {
                 "it reads names and UIDs by one statement; etui looks up the UID of each contact \
