@@ -16,7 +16,7 @@
 
 use roaring::RoaringTreemap;
 use rusqlite::types::ToSql;
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{Connection, OptionalExtension, Rows};
 
 use super::build::Builder;
 use crate::error::Result;
@@ -54,20 +54,9 @@ pub(crate) type Edit = (i64, bool);
 pub(crate) fn of_key(
     conn: &Connection,
     key: impl ToSql,
-    mut visit: impl FnMut(i64) -> bool,
+    visit: impl FnMut(i64) -> bool,
 ) -> Result<bool> {
-    let mut statement = conn.prepare_cached(OF_KEY)?;
-    let mut rows = statement.query([key])?;
-    while let Some(row) = rows.next()? {
-        if !decode(
-            row.get(0)?,
-            row.get_ref(1)?.as_blob().unwrap_or_default(),
-            &mut visit,
-        ) {
-            return Ok(false);
-        }
-    }
-    Ok(true)
+    each(conn.prepare_cached(OF_KEY)?.query([key])?, visit)
 }
 
 /// The same for all keys from `from` to before `to`; a record of several keys comes several
@@ -76,10 +65,13 @@ pub(crate) fn in_range(
     conn: &Connection,
     from: impl ToSql,
     to: impl ToSql,
-    mut visit: impl FnMut(i64) -> bool,
+    visit: impl FnMut(i64) -> bool,
 ) -> Result<bool> {
-    let mut statement = conn.prepare_cached(IN_RANGE)?;
-    let mut rows = statement.query((from, to))?;
+    each(conn.prepare_cached(IN_RANGE)?.query((from, to))?, visit)
+}
+
+/// Calls `visit` with the records of rows, until it says `false`; whether it never did.
+fn each(mut rows: Rows<'_>, mut visit: impl FnMut(i64) -> bool) -> Result<bool> {
     while let Some(row) = rows.next()? {
         if !decode(
             row.get(0)?,
