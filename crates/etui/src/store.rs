@@ -200,8 +200,8 @@ impl Store {
         })
     }
 
-    /// What the store says of itself. It is asked when something needs it: records are found by
-    /// UID, number and time without.
+    /// What the store says of itself. It is asked before the first list, search, range of time or
+    /// save; records are found by UID and number, and all of them gone through, without.
     fn facts(&self) -> Result<&Facts> {
         if let Some(facts) = self.facts.get() {
             return Ok(facts);
