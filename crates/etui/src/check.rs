@@ -12,8 +12,8 @@ use crate::collection::times;
 use crate::collection::{ETag, Kind, changes, list, meta};
 use crate::error::Result;
 use crate::inbox::lossy;
-use crate::index::pending::Marks;
-use crate::index::{grams, postings, terms};
+use crate::search::index::pending::Marks;
+use crate::search::index::{grams, postings, terms};
 use crate::store::{Store, derive};
 
 /// Problems told of at the most; more of them say nothing new.
@@ -210,7 +210,7 @@ impl Store {
     /// # Errors
     /// Whatever writing reports.
     pub fn rebuild_index(&self) -> Result<()> {
-        self.write(|conn| crate::index::rebuild(conn, self.path()))?;
+        self.write(|conn| crate::search::index::rebuild(conn, self.path()))?;
         self.engine.release_memory();
         Ok(())
     }

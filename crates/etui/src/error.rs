@@ -8,7 +8,7 @@ use rusqlite::ErrorCode;
 use crate::calendar::RecordError;
 use crate::collection::{ETag, Kind, RecordId};
 use crate::contacts::CardError;
-use crate::filter::FilterError;
+use crate::search::filter::FilterError;
 
 /// What went wrong, where, and what the caller can do about it.
 #[derive(Debug, thiserror::Error)]

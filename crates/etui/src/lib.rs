@@ -33,9 +33,8 @@
 //! ```
 //!
 //! The rooms: [`store`] opens and closes; [`contacts`] and [`calendar`] are what a store holds;
-//! [`collection`] saves and reads either, [`filter`] says which records are meant, [`query`] answers
-//! that and [`view`] follows it, each the same for both; [`import`] reads foreign files, [`text`]
-//! folds and sorts. How they stand on each other is drawn in the book
+//! [`collection`] saves and reads either, [`search`] filters and queries them, [`watch`] follows a
+//! filter, each the same for both; [`import`] reads foreign files, [`text`] folds and sorts. How they stand on each other is drawn in the book
 //! (`docs/src/architecture.md`).
 
 mod backup;
@@ -46,16 +45,14 @@ mod collections;
 pub mod contacts;
 mod engine;
 mod error;
-pub mod filter;
 pub mod import;
 mod inbox;
-mod index;
 mod notify;
-pub mod query;
+pub mod search;
 mod snapshot;
 pub mod store;
 pub mod text;
-pub mod view;
+pub mod watch;
 
 pub use check::{CheckReport, Stats};
 pub use collection::{

@@ -17,9 +17,9 @@ use crate::collection::{self, Derived, Deriving, Kind, Record, Token, changes, m
 use crate::contacts::Card;
 use crate::engine::{Durability, Engine, Memory, OpenMode, Settings, Size, Vfs, schema, vfs};
 use crate::error::{Error, Result};
-use crate::index::merge::{Due, Seen, merge};
-use crate::index::pending::Pending;
 use crate::notify::Notifier;
+use crate::search::index::merge::{Due, Seen, merge};
+use crate::search::index::pending::Pending;
 use crate::snapshot::Snapshot;
 use crate::text::order::{self, Order, locale_from_environment};
 use crate::text::phone::Region;
@@ -495,7 +495,7 @@ impl Store {
         let zones = RefCell::default();
         let derive = |kind, text, shared| derive(conn, kind, text, shared, &with, &zones);
         if collection::derive::all(conn, &with, derive)? || unindexed {
-            crate::index::rebuild(conn, self.path())?;
+            crate::search::index::rebuild(conn, self.path())?;
         }
         let anew = meta::number(conn, meta::DERIVED_ANEW)?;
         meta::set(conn, meta::DERIVED_ANEW, anew.wrapping_add(1))?;

@@ -17,8 +17,8 @@ use etui::calendar::{
 };
 use etui::collection::Page;
 use etui::contacts;
-use etui::filter::Match;
-use etui::query::{Rows, Sort, Way};
+use etui::search::filter::Match;
+use etui::search::query::{Rows, Sort, Way};
 use etui::text::fold;
 use etui::{ChangeKind, Durability, Options, RecordId, Store};
 use etui_testkit::rng::SplitMix64;

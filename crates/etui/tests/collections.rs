@@ -12,9 +12,9 @@ use etui::calendar::zones::Zones;
 use etui::calendar::{self, Draft};
 use etui::collection::Collection;
 use etui::contacts::{Card, Column};
-use etui::filter::Filter;
-use etui::query::{Listed, Query, Rows, Sort, across};
-use etui::view::ViewChanges;
+use etui::search::filter::Filter;
+use etui::search::query::{Listed, Query, Rows, Sort, across};
+use etui::watch::ViewChanges;
 use etui::{ChangeKind, Changes, Error, RemovedCollection, Store};
 use support::{card, directory, german};
 

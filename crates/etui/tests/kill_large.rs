@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use etui::collection::Collection;
 use etui::contacts::Page;
-use etui::query::Listed;
+use etui::search::query::Listed;
 use etui::{Kind, Store};
 use etui_testkit::calendars::{Span, write_ics};
 use etui_testkit::people::People;

@@ -9,7 +9,7 @@
 //!     .and(Filter::title_prefix("pay").or(Filter::place("City Hall")))
 //!     .and(Filter::category("done").not());
 //! assert_eq!(text, code);
-//! # Ok::<(), etui::filter::FilterError>(())
+//! # Ok::<(), etui::search::filter::FilterError>(())
 //! ```
 
 use std::convert::Infallible;
@@ -17,7 +17,7 @@ use std::convert::Infallible;
 use super::derive::name_of;
 use super::ics::Kind;
 use crate::collection::keys::Key;
-use crate::filter::{self, FieldSet, KeySet, Match, Matcher};
+use crate::search::filter::{self, FieldSet, KeySet, Match, Matcher};
 use crate::text::phone::Region;
 
 /// Which records of a calendar are meant. Built by the functions below, or read from text

@@ -64,7 +64,7 @@ pub use summary::Summary;
 pub use crate::collection::Joined;
 
 use crate::collection::{self, Collection};
-use crate::view;
+use crate::watch;
 
 /// One calendar of a store. Its list is in the order in which records begin; those without a time
 /// stand at its end.
@@ -74,13 +74,13 @@ pub type Calendar<'s> = Collection<'s, Record>;
 pub type Reader<'c> = collection::Reader<'c, Record>;
 
 /// A query for records of a calendar that stays open.
-pub type View<'s> = view::View<'s, Record>;
+pub type View<'s> = watch::View<'s, Record>;
 
 /// What happened to a record, as seen through a view's filter.
-pub type ViewChange = view::ViewChange<Summary, Field>;
+pub type ViewChange = watch::ViewChange<Summary, Field>;
 
 /// What a view of a calendar has to report.
-pub type ViewChanges = view::ViewChanges<Summary, Field>;
+pub type ViewChanges = watch::ViewChanges<Summary, Field>;
 
 /// A page of what a view's filter means, and what happened until exactly then.
-pub type Loaded = view::Loaded<Summary, Field>;
+pub type Loaded = watch::Loaded<Summary, Field>;

@@ -28,7 +28,7 @@ use super::record::Record;
 use super::summary::{Stored, Summary};
 use super::time::{Time, Zone};
 use super::zones::Zones;
-use crate::query::{
+use crate::search::query::{
     self, ColumnSet, Listed, OfSummary, ReadSummary, Sort, Table, column_set_in_text,
 };
 

@@ -14,8 +14,8 @@ use super::records::{self, Incoming};
 use super::{ETag, changes, list, meta};
 use crate::engine::spill::Sorter;
 use crate::error::Result;
-use crate::index::bulk::Bulk;
-use crate::index::merge::merge_within;
+use crate::search::index::bulk::Bulk;
+use crate::search::index::merge::merge_within;
 use crate::text::order::Order;
 
 /// Bytes of list entries that are sorted in memory at a time.

@@ -12,7 +12,7 @@
 //! ```
 
 use crate::collection::keys::Key;
-use crate::filter::{self, FieldSet, KeySet, Match, Matcher};
+use crate::search::filter::{self, FieldSet, KeySet, Match, Matcher};
 use crate::text::phone::{Region, Strength};
 
 /// Which contacts are meant. Built by the functions below, or read from text ([`str::parse`]).

@@ -25,9 +25,9 @@ pub use query::{Column, Columns, Entry, Query, Row, Rows};
 
 use crate::collection::{Collection, Stored};
 pub use crate::collection::{Page, Texts};
-pub use crate::filter::{FilterError, Match};
-pub use crate::query::{BadColumn, BadCursor, BadSort, Cursor, Plan, Sort, Way};
-use crate::view;
+pub use crate::search::filter::{FilterError, Match};
+pub use crate::search::query::{BadColumn, BadCursor, BadSort, Cursor, Plan, Sort, Way};
+use crate::watch;
 
 /// One address book of a store.
 pub type Contacts<'s> = Collection<'s, Card>;
@@ -36,16 +36,16 @@ pub type Contacts<'s> = Collection<'s, Card>;
 pub type Reader<'c> = crate::collection::Reader<'c, Card>;
 
 /// A query for contacts that stays open.
-pub type View<'s> = view::View<'s, Card>;
+pub type View<'s> = watch::View<'s, Card>;
 
 /// What happened to a contact, as seen through a view's filter.
-pub type ViewChange = view::ViewChange<Summary, Field>;
+pub type ViewChange = watch::ViewChange<Summary, Field>;
 
 /// What a view of contacts has to report.
-pub type ViewChanges = view::ViewChanges<Summary, Field>;
+pub type ViewChanges = watch::ViewChanges<Summary, Field>;
 
 /// A page of what a view's filter means, and what happened until exactly then.
-pub type Loaded = view::Loaded<Summary, Field>;
+pub type Loaded = watch::Loaded<Summary, Field>;
 
 /// A contact as it is stored.
 pub type Contact = Stored<Card>;

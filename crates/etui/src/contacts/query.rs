@@ -27,7 +27,7 @@
 
 use super::card::Typed;
 use super::{Card, Field, Summary};
-use crate::query::{self, ColumnSet, Listed, OfSummary, Sort, Table, column_set_in_text};
+use crate::search::query::{self, ColumnSet, Listed, OfSummary, Sort, Table, column_set_in_text};
 
 /// Which contacts, in which order, which of them, showing what.
 pub type Query = query::Query<Column>;

@@ -2,8 +2,8 @@
 
 use etui::RecordId;
 use etui::collection::{Collection, Reader, Stored};
-use etui::filter::Filter;
-use etui::query::{Across, Columns, Query, across};
+use etui::search::filter::Filter;
+use etui::search::query::{Across, Columns, Query, across};
 
 use super::query::{Asked, QueryArgs};
 use super::{Spoken, filter, headings, lookup, number, resolve};

@@ -17,8 +17,8 @@ pub mod watch;
 use std::fmt::Debug;
 
 use etui::collection::{Collection, Stored};
-use etui::filter::Filter;
-use etui::query::{ColumnSet, Listed, Row};
+use etui::search::filter::Filter;
+use etui::search::query::{ColumnSet, Listed, Row};
 use etui::{Error, RecordId};
 use serde::Serialize;
 use serde_json::Value;

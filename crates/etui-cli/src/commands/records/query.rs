@@ -3,8 +3,8 @@
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use etui::collection::Reader;
-use etui::filter::Filter;
-use etui::query::{Across, ColumnSet, Columns, Cursor, Query, Row, Rows, Sort, across};
+use etui::search::filter::Filter;
+use etui::search::query::{Across, ColumnSet, Columns, Cursor, Query, Row, Rows, Sort, across};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;
 

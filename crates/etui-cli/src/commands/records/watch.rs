@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use etui::collection::{Collection, Page};
-use etui::filter::{FieldSet, Filter};
-use etui::query::Entry;
-use etui::view::{View, ViewChange, ViewChanges};
+use etui::search::filter::{FieldSet, Filter};
+use etui::search::query::Entry;
+use etui::watch::{View, ViewChange, ViewChanges};
 use etui::{ChangeKind, Token};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 

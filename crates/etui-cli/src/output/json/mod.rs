@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 
 use etui::calendar::time::Zone;
 use etui::import::{ImportReport, Refused};
-use etui::query::{Plan, Way};
-use etui::view::ViewChange;
+use etui::search::query::{Plan, Way};
+use etui::watch::ViewChange;
 use etui::{
     ChangeKind, CheckReport, Kind, Outcome, RecordId, RemovedCollection, Saved, Stats, Token,
     VfsCounters,

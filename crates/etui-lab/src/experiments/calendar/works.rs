@@ -7,8 +7,8 @@ use etui::calendar::time::{Timestamp, Zone};
 use etui::calendar::zones::Zones;
 use etui::calendar::{Column, Field, Filter, Occurrence, Query, Record};
 use etui::collection::Collection;
-use etui::filter::Match;
-use etui::query::Sort;
+use etui::search::filter::Match;
+use etui::search::query::Sort;
 use etui::{RecordId, Store};
 
 use super::super::shelf::eds::EdsShelf;

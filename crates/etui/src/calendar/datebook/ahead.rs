@@ -12,7 +12,7 @@ use rusqlite::{Connection, Row};
 use crate::calendar::record::Record;
 use crate::collection::{ETag, RecordId, Stored, list};
 use crate::error::Result;
-use crate::query::records::ByNumber;
+use crate::search::query::records::ByNumber;
 
 use super::clock::Moment;
 

@@ -19,8 +19,8 @@ use std::io::IsTerminal;
 use std::time::Instant;
 
 use etui::collection::{Collection, Stored};
-use etui::filter::Filter;
-use etui::query::{Columns, Query};
+use etui::search::filter::Filter;
+use etui::search::query::{Columns, Query};
 
 pub use self::state::Landmark;
 use self::state::{Line, Pager, Want};

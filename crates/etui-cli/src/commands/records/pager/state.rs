@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use etui::RecordId;
-use etui::filter::{FieldSet, Filter};
+use etui::search::filter::{FieldSet, Filter};
 
 use super::about::About;
 

@@ -149,7 +149,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::index::postings::Edit;
+    use crate::search::index::postings::Edit;
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(24))]

@@ -20,7 +20,7 @@ use std::str::FromStr;
 
 use crate::collection::{Collection, Page, Reader, Record, RecordId, list};
 use crate::error::Result;
-use crate::filter::{FieldSet, Filter, Matcher};
+use crate::search::filter::{FieldSet, Filter, Matcher};
 use columns::Shape;
 
 pub use across::{Across, across};

@@ -23,8 +23,8 @@ use super::rows::Table;
 use super::{Cursor, Part, Sort, sets};
 use crate::collection;
 use crate::error::Result;
-use crate::filter::Matcher;
-use crate::index::pending::Marks;
+use crate::search::filter::Matcher;
+use crate::search::index::pending::Marks;
 use crate::store::Store;
 
 /// Most candidates that are gathered at once, in a collection of `records`. Reading one costs

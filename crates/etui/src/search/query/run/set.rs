@@ -7,7 +7,7 @@ use super::super::sets::{Bounds, Met, Set};
 use super::index::AT_ONCE;
 use super::{Meant, Pending, Run, most_gathered};
 use crate::error::Result;
-use crate::index::postings::Ids;
+use crate::search::index::postings::Ids;
 
 /// Places in the list that are passed at the cost of reading one record by its number.
 const PASSED_AT_COST: u64 = 48;

@@ -6,9 +6,9 @@ use super::super::plan::Way;
 use super::super::records::{Gathered, Records};
 use super::{Pending, Run};
 use crate::error::Result;
-use crate::filter::Matcher;
-use crate::index::look::Look;
-use crate::index::stream::Stream;
+use crate::search::filter::Matcher;
+use crate::search::index::look::Look;
+use crate::search::index::stream::Stream;
 
 /// Candidates in the index's order that are read at once.
 pub(super) const AT_ONCE: usize = 64;

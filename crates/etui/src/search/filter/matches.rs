@@ -9,8 +9,8 @@ use memchr::memmem::{self, Finder};
 
 use super::{FieldSet, Filter, KeySet, Match};
 use crate::collection::keys::{Key, Keys, phone_parts};
-use crate::index::look::Look;
-use crate::index::{grams, terms};
+use crate::search::index::look::Look;
+use crate::search::index::{grams, terms};
 use crate::text::fold;
 use crate::text::phone::{
     PhoneNumber, Region, Strength, decimal_digits, prefix_forms, suffix_forms,

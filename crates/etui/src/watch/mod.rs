@@ -14,9 +14,9 @@ use std::time::{Duration, Instant};
 
 use crate::collection::{ChangeKind, Collection, Page, Reader, RecordId, Token, changes, names};
 use crate::error::{Error, Result};
-use crate::filter::{Filter, Matcher};
 use crate::notify::{Interest, Subscription};
-use crate::query::{Entry, Listed};
+use crate::search::filter::{Filter, Matcher};
+use crate::search::query::{Entry, Listed};
 use crate::store::Store;
 
 /// What happened to a record, as seen through a view's filter.

@@ -11,8 +11,8 @@ use super::{Reported, ViewChange, ViewChanges};
 use crate::collection::keys::Keys;
 use crate::collection::{ChangeKind, RecordId, Token, changes};
 use crate::error::Result;
-use crate::filter::{FieldSet, Matcher};
-use crate::query::Listed;
+use crate::search::filter::{FieldSet, Matcher};
+use crate::search::query::Listed;
 
 /// What happened to a record of `R`.
 type Change<R> = ViewChange<<R as Listed>::Summary, <R as Listed>::Field>;

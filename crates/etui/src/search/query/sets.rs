@@ -3,9 +3,9 @@
 use rusqlite::Connection;
 
 use crate::error::Result;
-use crate::filter::Matcher;
-use crate::index::look::Look;
-use crate::index::postings::Ids;
+use crate::search::filter::Matcher;
+use crate::search::index::look::Look;
+use crate::search::index::postings::Ids;
 
 /// A set of records, or all records but those of a set.
 #[derive(Debug, Clone)]

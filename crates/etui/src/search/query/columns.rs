@@ -6,7 +6,7 @@ use std::ops::BitOr;
 
 use super::Sort;
 use super::rows::Table;
-use crate::filter::FieldSet;
+use crate::search::filter::FieldSet;
 
 /// What a query can show of one kind of record.
 ///
@@ -70,12 +70,15 @@ macro_rules! column_set_in_text {
     ($column:ident, list: $list:literal) => {
         impl $column {
             /// Every order with its name in text.
-            pub const SORTS: &'static [(&'static str, $crate::query::Sort)] = &[
-                ($list, $crate::query::Sort::List),
-                (concat!("-", $list), $crate::query::Sort::ListReversed),
-                ("added", $crate::query::Sort::Added),
-                ("-added", $crate::query::Sort::AddedReversed),
-                ("found", $crate::query::Sort::Found),
+            pub const SORTS: &'static [(&'static str, $crate::search::query::Sort)] = &[
+                ($list, $crate::search::query::Sort::List),
+                (
+                    concat!("-", $list),
+                    $crate::search::query::Sort::ListReversed,
+                ),
+                ("added", $crate::search::query::Sort::Added),
+                ("-added", $crate::search::query::Sort::AddedReversed),
+                ("found", $crate::search::query::Sort::Found),
             ];
 
             /// Its name in text.
@@ -92,18 +95,18 @@ macro_rules! column_set_in_text {
         }
 
         impl std::str::FromStr for $column {
-            type Err = $crate::query::BadColumn;
+            type Err = $crate::search::query::BadColumn;
 
-            fn from_str(text: &str) -> Result<Self, $crate::query::BadColumn> {
-                $crate::query::BadColumn::or_column(text)
+            fn from_str(text: &str) -> Result<Self, $crate::search::query::BadColumn> {
+                $crate::search::query::BadColumn::or_column(text)
             }
         }
 
         impl std::ops::BitOr for $column {
-            type Output = $crate::query::Columns<$column>;
+            type Output = $crate::search::query::Columns<$column>;
 
             fn bitor(self, other: Self) -> Self::Output {
-                $crate::query::Columns::from(self) | other
+                $crate::search::query::Columns::from(self) | other
             }
         }
     };

@@ -1,7 +1,7 @@
 //! [`KeySet`]: the search keys that a field stands for.
 
 use crate::collection::keys::Key;
-use crate::index::grams;
+use crate::search::index::grams;
 
 /// Some of the keys, a bit each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
