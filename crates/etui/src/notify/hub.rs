@@ -17,7 +17,6 @@ use std::os::fd::OwnedFd;
 
 use super::file::Ear;
 use super::lock;
-use super::sieve::Pairs;
 use super::subscription::Subscription;
 use crate::collection::names::{self, Standing};
 use crate::collection::{Token, changes};
@@ -298,11 +297,8 @@ impl Comparison {
 fn compare(conn: &Connection, from: i64, to: i64, armed: &mut Vec<&Subscription>) -> Result<()> {
     let mut tell = |collection: i64, keys: Option<&[u8]>| {
         let Some(keys) = keys else { return };
-        let pairs = Pairs::of(keys);
         armed.retain(|view| {
-            let concerned = view.collection == collection
-                && view.sieve.passes(&pairs)
-                && view.interest.concerns(keys);
+            let concerned = view.collection == collection && view.interest.concerns(keys);
             if concerned {
                 view.tell();
             }

@@ -20,7 +20,6 @@
 
 mod file;
 mod hub;
-mod sieve;
 mod subscription;
 
 use std::path::{Path, PathBuf};
@@ -31,7 +30,6 @@ use crate::engine::{Engine, with_suffix};
 use crate::error::Result;
 use hub::{Running, Shared};
 
-pub(crate) use sieve::Sieve;
 pub(crate) use subscription::{Interest, Subscription};
 
 /// A store's part in it: says that something was committed, keeps the hub while there are views.

@@ -19,7 +19,6 @@ use std::time::Instant;
 
 use rustix::event::{EventfdFlags, eventfd};
 
-use super::sieve::Sieve;
 use crate::collection::Token;
 
 /// What a view wants to know of.
@@ -32,8 +31,6 @@ pub(crate) trait Interest: Send + Sync {
 pub(crate) struct Subscription {
     /// Records of this collection only.
     pub(super) collection: i64,
-    /// Lets through at least what is of interest.
-    pub(super) sieve: Sieve,
     pub(super) interest: Box<dyn Interest>,
     state: Mutex<State>,
     told: Condvar,
@@ -50,15 +47,9 @@ struct State {
 
 impl Subscription {
     /// One that has to be read from `position`.
-    pub(crate) fn new(
-        collection: i64,
-        sieve: Sieve,
-        interest: Box<dyn Interest>,
-        position: Token,
-    ) -> Arc<Self> {
+    pub(crate) fn new(collection: i64, interest: Box<dyn Interest>, position: Token) -> Arc<Self> {
         Arc::new(Self {
             collection,
-            sieve,
             interest,
             state: Mutex::new(State {
                 told: true,
@@ -221,7 +212,7 @@ mod tests {
 
     #[test]
     fn a_read_that_failed_leaves_it_to_be_read_again() {
-        let view = Subscription::new(1, Sieve::NOTHING, Box::new(All), token(5));
+        let view = Subscription::new(1, Box::new(All), token(5));
         assert!(!waits(&view), "it has to be read first");
         view.begin().finish(token(7));
         assert!(waits(&view));
@@ -239,7 +230,7 @@ mod tests {
 
     #[test]
     fn what_happens_while_it_reads_is_told_afterwards() {
-        let view = Subscription::new(1, Sieve::NOTHING, Box::new(All), token(5));
+        let view = Subscription::new(1, Box::new(All), token(5));
         let reading = view.begin();
         view.tell();
         reading.finish(token(6));

@@ -143,7 +143,7 @@ impl<'s, R: Listed> Collection<'s, R> {
         self.store().ensure_order()?;
         let matcher = Arc::new(Matcher::new(filter, self.store().region()?));
         let interest = Box::new(ByKeys(Arc::clone(&matcher)));
-        let subscription = Subscription::new(self.id(), matcher.sieve(), interest, token);
+        let subscription = Subscription::new(self.id(), interest, token);
         self.store()
             .notifier
             .subscribe(&self.store().engine, &subscription)?;

@@ -3,8 +3,6 @@
 //! [`Matcher`] is a filter made ready: texts folded, numbers parsed. `matches` is the truth;
 //! a look finds at least what matches, and tells whether it finds nothing else.
 
-mod sieve;
-
 use memchr::memmem::{self, Finder};
 
 use super::{FieldSet, Filter, KeySet, Match};
