@@ -8,14 +8,14 @@ use etui::contacts::{Contacts, Reader};
 use etui::store::Options;
 use etui::{Error, Snapshot, Store};
 
-use crate::args::{Global, Vfs};
+use crate::args::{Global, VfsChoice};
 use crate::errors::{Failure, Result};
-use crate::output::{Out, operand};
+use crate::output::{OutputWriter, operand};
 
 /// What every command has at hand.
 pub struct App {
     /// Where output goes.
-    pub out: Out,
+    pub out: OutputWriter,
     store: Option<PathBuf>,
     book: Option<String>,
     vfs: etui::Vfs,
@@ -25,12 +25,12 @@ impl App {
     /// As the global options say.
     pub fn new(global: &Global) -> Self {
         Self {
-            out: Out::new(global),
+            out: OutputWriter::new(global),
             store: global.store.clone(),
             book: global.book.clone(),
             vfs: match global.vfs {
-                Vfs::System => etui::Vfs::System,
-                Vfs::Etui => etui::Vfs::Etui,
+                VfsChoice::System => etui::Vfs::System,
+                VfsChoice::Etui => etui::Vfs::Etui,
             },
         }
     }

@@ -69,7 +69,7 @@ pub struct Global {
         env = "ETUI_VFS",
         hide_env_values = true
     )]
-    pub vfs: Vfs,
+    pub vfs: VfsChoice,
     /// Write JSON, one object a line
     #[arg(long, global = true)]
     pub json: bool,
@@ -83,7 +83,7 @@ pub struct Global {
 
 /// What writes the store's files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Vfs {
+pub enum VfsChoice {
     System,
     Etui,
 }
@@ -189,7 +189,7 @@ fn help() -> Option<clap::builder::StyledStr> {
     (shown.kind() == ErrorKind::DisplayHelp).then(|| shown.render())
 }
 
-/// Ends our own options after `etui lab`: the laboratory has options of its own, some of the same
+/// EventEnd our own options after `etui lab`: the laboratory has options of its own, some of the same
 /// names.
 fn for_lab(mut args: Vec<OsString>) -> Vec<OsString> {
     if args.get(1).is_some_and(|command| command == "lab") {

@@ -6,9 +6,9 @@
 mod app;
 mod args;
 mod commands;
+mod datetime;
 mod errors;
 mod output;
-mod times;
 
 use std::process::ExitCode;
 

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use etui_testkit::calendars::{self, Span};
 use etui_testkit::people;
 
-use super::file::NewFile;
+use super::new_file::NewFile;
 use crate::app::App;
 use crate::errors::{Failure, Result};
-use crate::output::{ToOut, plural, shown, size};
+use crate::output::{OutputSink, plural, shown, size};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -61,7 +61,7 @@ impl Args {
 /// Writes them.
 pub fn run(app: &mut App, args: &Args) -> Result<()> {
     let Some(path) = &args.output else {
-        let mut to = ToOut::new(&mut app.out);
+        let mut to = OutputSink::new(&mut app.out);
         let written = args.write(&mut to);
         return match (to.failure(), written) {
             (Some(failure), _) => Err(failure),

@@ -13,7 +13,7 @@ use etui::{Error, Kind};
 use crate::app::{App, calendar_to_fill};
 use crate::errors::{Failure, Result};
 use crate::output::json::ImportObject;
-use crate::output::{Out, Progress, count, one_line, option, plural, shown, size};
+use crate::output::{OutputWriter, Progress, count, one_line, option, plural, shown, size};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -186,7 +186,7 @@ fn is_any(sources: &[Source], kind: Kind) -> bool {
     sources.iter().any(|source| source.holds == kind)
 }
 
-fn import(out: &mut Out, into: &Into<'_>, source: Source) -> Result<ImportReport> {
+fn import(out: &mut OutputWriter, into: &Into<'_>, source: Source) -> Result<ImportReport> {
     let mut progress = Progress::of_bytes(out, &source.name, source.size);
     let name = source.name;
     let json = out.json;

@@ -1,7 +1,9 @@
 //! A file per command: its arguments, its help, what it does.
 
+pub mod addressbooks;
 pub mod backup;
 pub mod calendar;
+pub mod calendars;
 pub mod check;
 pub mod completions;
 pub mod contacts;
@@ -16,7 +18,8 @@ pub mod recover;
 pub mod restore;
 pub mod stats;
 
-mod file;
+mod collections;
+mod new_file;
 mod records;
 
 use crate::app::App;

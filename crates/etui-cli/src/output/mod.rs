@@ -1,11 +1,11 @@
 //! What people and programs read: text, tables, JSON, progress.
 //!
-//! Everything goes through [`Out`]. A closed pipe ends a command quietly, data reaches a terminal
+//! Everything goes through [`OutputWriter`]. A closed pipe ends a command quietly, data reaches a terminal
 //! only without control characters, and colour is used only where it is wanted.
 
+mod escape;
 pub mod json;
 mod progress;
-mod safe;
 mod table;
 mod units;
 
@@ -16,8 +16,8 @@ use std::process::ExitCode;
 use etui::calendar::time::Zone;
 use serde::Serialize;
 
+pub use escape::{one_line, operand, option, shown};
 pub use progress::Progress;
-pub use safe::{one_line, operand, option, shown};
 pub use table::{Table, cut};
 pub use units::{count, duration, plural, size};
 
@@ -38,7 +38,7 @@ pub enum Style {
 }
 
 /// Where output goes.
-pub struct Out {
+pub struct OutputWriter {
     stdout: BufWriter<Stdout>,
     /// Whether JSON was asked for.
     pub json: bool,
@@ -51,7 +51,7 @@ pub struct Out {
     colour_errors: bool,
 }
 
-impl Out {
+impl OutputWriter {
     /// As the options and the environment say.
     pub fn new(global: &Global) -> Self {
         let terminal = std::io::stdout().is_terminal();
@@ -128,7 +128,7 @@ impl Out {
     pub fn bytes(&mut self, bytes: &[u8]) -> Result<()> {
         if self.terminal {
             let text = String::from_utf8_lossy(bytes);
-            return self.write(safe::visible(&text).as_bytes());
+            return self.write(escape::visible(&text).as_bytes());
         }
         self.write(bytes)
     }
@@ -183,7 +183,7 @@ impl Out {
             } else {
                 let label = paint(self.colour_errors, Style::Red, "error:");
                 let message = failure.to_string();
-                self.error_line(&format!("{label} {}", safe::lines(&message)));
+                self.error_line(&format!("{label} {}", escape::lines(&message)));
             }
         }
         ExitCode::from(failure.exit_code())
@@ -204,14 +204,14 @@ impl Out {
 }
 
 /// Hands on to standard output what is written to it.
-pub struct ToOut<'a> {
-    out: &'a mut Out,
+pub struct OutputSink<'a> {
+    out: &'a mut OutputWriter,
     failure: Option<Failure>,
 }
 
-impl<'a> ToOut<'a> {
+impl<'a> OutputSink<'a> {
     /// To this.
-    pub fn new(out: &'a mut Out) -> Self {
+    pub fn new(out: &'a mut OutputWriter) -> Self {
         Self { out, failure: None }
     }
 
@@ -221,7 +221,7 @@ impl<'a> ToOut<'a> {
     }
 }
 
-impl Write for ToOut<'_> {
+impl Write for OutputSink<'_> {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         self.out.bytes(bytes).map_err(|e| {
             self.failure = Some(e);

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::Out;
+use super::OutputWriter;
 
 /// What is faster needs no bar.
 const PATIENCE: Duration = Duration::from_millis(700);
@@ -19,7 +19,7 @@ pub struct Progress {
 
 impl Progress {
     /// Bytes of a whole of `total`, if that is known.
-    pub fn of_bytes(out: &Out, label: &str, total: Option<u64>) -> Self {
+    pub fn of_bytes(out: &OutputWriter, label: &str, total: Option<u64>) -> Self {
         let template = match total {
             Some(_) => {
                 "{prefix} {bar:24} {percent:>3} %  {decimal_bytes} of {decimal_total_bytes}  {msg}  {eta} left"
@@ -30,7 +30,7 @@ impl Progress {
     }
 
     /// Pages of a database; the whole is told with each step.
-    pub fn of_pages(out: &Out, label: &str) -> Self {
+    pub fn of_pages(out: &OutputWriter, label: &str) -> Self {
         Self::new(
             out,
             label,
@@ -39,7 +39,7 @@ impl Progress {
         )
     }
 
-    fn new(out: &Out, label: &str, total: Option<u64>, template: &str) -> Self {
+    fn new(out: &OutputWriter, label: &str, total: Option<u64>, template: &str) -> Self {
         let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::hidden());
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style.progress_chars("█▌ "));

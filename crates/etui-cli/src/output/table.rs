@@ -2,7 +2,7 @@
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use super::{Out, Style, one_line};
+use super::{OutputWriter, Style, one_line};
 use crate::errors::Result;
 
 /// Between two columns.
@@ -56,7 +56,7 @@ impl Table {
     }
 
     /// Writes it. On a terminal what is too wide is cut and ends in `…`; elsewhere nothing is.
-    pub fn write(&self, out: &mut Out) -> Result<()> {
+    pub fn write(&self, out: &mut OutputWriter) -> Result<()> {
         let widths = self.widths(out.width());
         let headings: Vec<String> = self.headings.iter().map(|h| (*h).to_owned()).collect();
         let heading = self.line(&headings, &widths);

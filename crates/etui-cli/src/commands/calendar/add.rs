@@ -7,14 +7,14 @@ use etui::{Condition, Error};
 
 use super::property::{Assignment, assignment};
 use super::record::{start_of, understood};
-use super::timed::{Ends, TimeArgs, before_start};
-use super::when::here;
+use super::span_args::here;
+use super::time_args::{EventEnd, TimeArgs, before_start};
 use crate::app::{App, calendar_to_fill};
-use crate::commands::records::{Spoken, named};
+use crate::commands::records::{RecordCommands, named};
+use crate::datetime::{LocalNow, length, short};
 use crate::errors::{Failure, Result};
-use crate::output::json::DoneObject;
+use crate::output::json::RecordChangeObject;
 use crate::output::{one_line, shown};
-use crate::times::{Here, length, short};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -79,7 +79,9 @@ pub fn run(app: &mut App, name: Option<&str>, args: &Args) -> Result<()> {
     store.close()?;
     let title = record.title();
     if app.out.json {
-        return app.out.object(&DoneObject::saved(&saved, &uid, &title));
+        return app
+            .out
+            .object(&RecordChangeObject::saved(&saved, &uid, &title));
     }
     let title = named::<Record>(title);
     let when = start_of(&record).map_or_else(String::new, |start| {
@@ -90,7 +92,7 @@ pub fn run(app: &mut App, name: Option<&str>, args: &Args) -> Result<()> {
     app.out.say(format!("UID {}", shown(&uid)))
 }
 
-fn make(args: &Args, here: &Here) -> Result<Record> {
+fn make(args: &Args, here: &LocalNow) -> Result<Record> {
     let time = &args.time;
     let is_todo = args.todo || time.due.is_some();
     let mut draft = match is_todo {
@@ -116,8 +118,8 @@ fn make(args: &Args, here: &Here) -> Result<Record> {
     if let Some(start) = &start {
         draft = draft.start(start.clone());
         match time.ends(start, here)? {
-            Some(Ends::At(end)) => draft = draft.end(end),
-            Some(Ends::After(length)) => draft = draft.duration(length),
+            Some(EventEnd::At(end)) => draft = draft.end(end),
+            Some(EventEnd::After(length)) => draft = draft.duration(length),
             None if !is_todo => draft = draft.duration(TimeArgs::usual_length(start)),
             None => {}
         }

@@ -3,12 +3,12 @@
 use etui::calendar::DueAlarm;
 use etui::calendar::time::Value;
 
-use super::when::here;
+use super::span_args::here;
 use crate::app::{App, all_in};
+use crate::datetime::{clock, day, instant, short, when};
 use crate::errors::{Failure, Result};
 use crate::output::Table;
 use crate::output::json::calendar::DueAlarmObject;
-use crate::times::{clock, day, instant, short, when};
 
 const EXAMPLES: &str = "\
 Examples:

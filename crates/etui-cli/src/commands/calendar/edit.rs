@@ -8,14 +8,14 @@ use etui::collection::Stored;
 
 use super::property::{Assignment, assignment, removal};
 use super::record::{holding, read, understood};
-use super::retime::{NO_START, retime};
-use super::timed::{TimeArgs, before_start};
-use super::when::here;
+use super::reschedule::{NO_START, retime};
+use super::span_args::here;
+use super::time_args::{TimeArgs, before_start};
 use crate::app::App;
-use crate::commands::records::property::Removal;
+use crate::commands::records::property::PropertyRemoval;
 use crate::commands::records::{change, resolve};
+use crate::datetime::{LocalNow, length};
 use crate::errors::{Failure, Result};
-use crate::times::{Here, length};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -61,7 +61,7 @@ pub struct Args {
     set: Vec<Assignment>,
     /// Remove a property, all of that name or the one with that value
     #[arg(long, value_name = "PROP[=VALUE]", value_parser = removal)]
-    remove: Vec<Removal>,
+    remove: Vec<PropertyRemoval>,
     /// Replace the text by the one in this file; `-` is standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = [
         "title", "start", "end", "duration", "all_day", "due", "repeat", "place", "notes", "alarm", "set",
@@ -180,9 +180,9 @@ fn changed(
 }
 
 /// Where and when it is for whoever changes the entry: in its own zone, unless another is said.
-fn zone_of(app: &App, record: &Record) -> Here {
+fn zone_of(app: &App, record: &Record) -> LocalNow {
     match record.main().start.as_ref().and_then(Time::zone) {
-        Some(zone) if app.out.zone.is_none() && *zone != Zone::UTC => Here::now(zone.clone()),
+        Some(zone) if app.out.zone.is_none() && *zone != Zone::UTC => LocalNow::now(zone.clone()),
         _ => here(&app.out),
     }
 }

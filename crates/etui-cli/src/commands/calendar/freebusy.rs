@@ -4,12 +4,12 @@ use etui::ETag;
 use etui::calendar::Busy;
 use etui::calendar::time::{Date, DateTime, Timestamp};
 
-use super::when::{SpanArgs, here};
+use super::span_args::{SpanArgs, here};
 use crate::app::{App, all_in};
+use crate::datetime::{LocalNow, Span, clock, day};
 use crate::errors::Result;
 use crate::output::json::calendar::BusyObject;
-use crate::output::{Out, Style};
-use crate::times::{Here, Span, clock, day};
+use crate::output::{OutputWriter, Style};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -90,7 +90,7 @@ fn together(mut all: Vec<Busy>) -> Vec<Busy> {
     all
 }
 
-fn write(out: &mut Out, all: &[Busy], span: &Span, here: &Here) -> Result<()> {
+fn write(out: &mut OutputWriter, all: &[Busy], span: &Span, here: &LocalNow) -> Result<()> {
     if all.is_empty() {
         return out.say(match span.first == span.last {
             true => format!("Free on {}.", day(span.first)),

@@ -3,7 +3,6 @@
 mod add;
 mod agenda;
 mod alarms;
-mod calendars;
 mod edit;
 mod find;
 mod freebusy;
@@ -12,19 +11,19 @@ mod paged;
 mod property;
 mod record;
 mod remove;
+mod reschedule;
 mod restore;
-mod retime;
 mod show;
-mod timed;
+mod span_args;
+mod time_args;
 mod watch;
-mod when;
 
 use clap::Subcommand;
 use etui::calendar::time::Zone;
 
 use crate::app::App;
+use crate::datetime;
 use crate::errors::Result;
-use crate::times;
 
 /// Shown under the help of `etui calendar`.
 const EXAMPLES: &str = "\
@@ -62,7 +61,7 @@ pub struct Args {
         long,
         global = true,
         value_name = "ZONE",
-        value_parser = times::zone,
+        value_parser = datetime::zone,
         help_heading = "Options of calendar commands"
     )]
     zone: Option<Zone>,
@@ -99,7 +98,7 @@ enum Command {
     /// Tell of changes as they happen
     Watch(watch::Args),
     /// List calendars; make, rename, remove one, bring one back
-    Calendars(calendars::Args),
+    Calendars(super::calendars::Args),
 }
 
 /// Does what was asked.
@@ -118,6 +117,6 @@ pub fn run(app: &mut App, args: Args) -> Result<()> {
         Command::Freebusy(args) => freebusy::run(app, calendar, &args),
         Command::Alarms(args) => alarms::run(app, calendar, &args),
         Command::Watch(args) => watch::run(app, calendar, &args),
-        Command::Calendars(args) => calendars::run(app, &args),
+        Command::Calendars(args) => super::calendars::run(app, &args),
     }
 }

@@ -5,22 +5,22 @@ use etui::calendar::{Calendar, Record, Summary};
 use etui::collection::{Page, Stored};
 
 use super::show::described;
-use super::when::here;
-use crate::commands::records::described::Described;
-use crate::commands::records::pager::{GAP, Landmark, Paged};
+use super::span_args::here;
+use crate::commands::records::details::RecordDetails;
+use crate::commands::records::pager::{GAP, ListLandmark, PagedRecord};
+use crate::datetime::short;
 use crate::errors::Result;
-use crate::output::Out;
-use crate::times::short;
+use crate::output::OutputWriter;
 
 /// Columns of a start: `2026-11-23 09:00`.
 const START: usize = 16;
 
-impl Paged for Record {
+impl PagedRecord for Record {
     const NONE: &'static str = "No entries.";
     const NONE_FOUND: &'static str = "Nothing is found.";
     const JUMP: &'static str = "left, right: year";
 
-    fn cells(summary: &Summary, out: &Out) -> Vec<String> {
+    fn cells(summary: &Summary, out: &OutputWriter) -> Vec<String> {
         let start = summary.start.as_ref();
         let start = start.map_or_else(String::new, |time| short(time, &out.zone()));
         vec![start, summary.title.clone(), summary.place.clone()]
@@ -45,7 +45,7 @@ impl Paged for Record {
     }
 
     /// Each year in which something starts.
-    fn landmarks(calendar: &Calendar<'_>, out: &Out) -> Result<Vec<Landmark>> {
+    fn landmarks(calendar: &Calendar<'_>, out: &OutputWriter) -> Result<Vec<ListLandmark>> {
         let zone = out.zone();
         let count = calendar.count()?;
         let mut marks = Vec::new();
@@ -55,7 +55,7 @@ impl Paged for Record {
                 break;
             };
             let (year, _, _) = day.ymd();
-            marks.push(Landmark {
+            marks.push(ListLandmark {
                 label: year.to_string(),
                 position,
             });
@@ -68,7 +68,7 @@ impl Paged for Record {
     }
 
     /// Where what starts today or later begins.
-    fn opening(calendar: &Calendar<'_>, out: &Out) -> Result<u64> {
+    fn opening(calendar: &Calendar<'_>, out: &OutputWriter) -> Result<u64> {
         let here = here(out);
         let count = calendar.count()?;
         let today = first_from(calendar, here.now.date(), (0, count), &here.zone)?;
@@ -79,8 +79,8 @@ impl Paged for Record {
     fn about(
         calendar: &Calendar<'_>,
         stored: &Stored<Record>,
-        out: &Out,
-    ) -> std::result::Result<Described, String> {
+        out: &OutputWriter,
+    ) -> std::result::Result<RecordDetails, String> {
         let record = calendar.record(&stored.uid).map_err(|e| e.to_string())?;
         let (stored, record) = record.ok_or("It was removed meanwhile.")?;
         Ok(described(&stored, &record, None, &here(out)))

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 
 use etui::calendar::Status;
 
-use crate::commands::records::property::{Removal, Words, property_name};
+use crate::commands::records::property::{PropertyRemoval, Words, property_name};
 
 /// Words that people know, and iCalendar's.
 const WORDS: Words = &[
@@ -49,8 +49,8 @@ pub fn assignment(text: &str) -> Result<Assignment, String> {
 }
 
 /// What `--remove` names.
-pub fn removal(text: &str) -> Result<Removal, Infallible> {
-    Ok(Removal::of(text, WORDS))
+pub fn removal(text: &str) -> Result<PropertyRemoval, Infallible> {
+    Ok(PropertyRemoval::of(text, WORDS))
 }
 
 #[cfg(test)]

@@ -12,13 +12,13 @@ use serde_json::Value;
 
 use crate::app::calendar;
 use crate::commands::records::change::line_without_colon;
-use crate::commands::records::{Spoken, is_known, resolve};
+use crate::commands::records::{RecordCommands, is_known, resolve};
+use crate::datetime::{iso, short};
 use crate::errors::{Failure, Result};
 use crate::output::json::calendar::{CalendarObject, CalendarSummaryObject};
-use crate::output::{Out, Table, one_line, shown};
-use crate::times::{iso, short};
+use crate::output::{OutputWriter, Table, one_line, shown};
 
-impl Spoken for Record {
+impl RecordCommands for Record {
     const ONE: &'static str = "entry";
     const MANY: &'static str = "entries";
     const NOBODY: &'static str = "nothing";
@@ -66,7 +66,7 @@ impl Spoken for Record {
     fn odd_line(text: &[u8], before: &[u8]) -> Option<String> {
         line_without_colon("iCalendar", text, before).or_else(|| {
             let [text, before] =
-                [text, before].map(|text| <Self as Spoken>::parse(text.to_vec()).ok());
+                [text, before].map(|text| <Self as RecordCommands>::parse(text.to_vec()).ok());
             not_understood(&text?, before.as_ref())
         })
     }
@@ -103,7 +103,7 @@ impl Spoken for Record {
         &summary.title
     }
 
-    fn object<'a>(summary: &'a Summary, out: &Out) -> CalendarSummaryObject<'a> {
+    fn object<'a>(summary: &'a Summary, out: &OutputWriter) -> CalendarSummaryObject<'a> {
         CalendarSummaryObject::of(summary, &out.zone())
     }
 
@@ -114,7 +114,7 @@ impl Spoken for Record {
         }
     }
 
-    fn row(id: RecordId, summary: &Summary, table: &mut Table, out: &Out) {
+    fn row(id: RecordId, summary: &Summary, table: &mut Table, out: &OutputWriter) {
         let start = summary.start.as_ref();
         let start = start.map_or_else(String::new, |time| short(time, &out.zone()));
         let title = match summary.title.as_str() {
@@ -143,7 +143,7 @@ impl Spoken for Record {
         }
     }
 
-    fn cell(column: Column, value: &str, out: &Out) -> String {
+    fn cell(column: Column, value: &str, out: &OutputWriter) -> String {
         match (column, time(value)) {
             // People mean the last day; iCalendar the one behind it.
             (Column::End, Some(Time::Date(day))) => {
@@ -155,7 +155,7 @@ impl Spoken for Record {
         }
     }
 
-    fn value(column: Column, value: &str, out: &Out) -> Value {
+    fn value(column: Column, value: &str, out: &OutputWriter) -> Value {
         match (column, time(value)) {
             (Column::Start | Column::End, Some(time)) => iso(&time, &out.zone()).into(),
             (Column::Start | Column::End | Column::Status, _) if value.is_empty() => Value::Null,

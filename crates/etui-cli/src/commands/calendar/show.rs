@@ -7,15 +7,15 @@ use etui::calendar::{Alarm, Class, Item, Person, Record, Status, Trigger};
 use etui::collection::Stored;
 
 use super::record::{holding, read};
-use super::when::here;
+use super::span_args::here;
 use crate::app::{App, all_in};
-use crate::commands::records::described::Described;
+use crate::commands::records::details::RecordDetails;
 use crate::commands::records::find::{known, the_one};
-use crate::commands::records::{Spoken, named};
+use crate::commands::records::{RecordCommands, named};
+use crate::datetime::{LocalNow, day, range, short, spoken_length, spoken_rule};
 use crate::errors::Result;
 use crate::output::json::calendar::{RecordObject, status};
 use crate::output::{plural, size};
-use crate::times::{Here, day, range, short, spoken_length, spoken_rule};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -88,10 +88,10 @@ pub(super) fn described(
     stored: &Stored<Record>,
     record: &Record,
     calendar: Option<&str>,
-    here: &Here,
-) -> Described {
+    here: &LocalNow,
+) -> RecordDetails {
     let main = record.main();
-    let mut about = Described::new(&named::<Record>(record.title()));
+    let mut about = RecordDetails::new(&named::<Record>(record.title()));
     when(main, here, &mut about);
     recurrence(record, here, &mut about);
     about.row("Where", main.location.clone().unwrap_or_default());
@@ -149,7 +149,7 @@ pub(super) fn described(
 }
 
 /// When it is, on its own clock and on the one here.
-fn when(item: &Item, here: &Here, about: &mut Described) {
+fn when(item: &Item, here: &LocalNow, about: &mut RecordDetails) {
     if let Some(start) = &item.start {
         let end = end_of(item, start);
         about.row("When", in_zone(start, &end, &here.zone));
@@ -157,9 +157,9 @@ fn when(item: &Item, here: &Here, about: &mut Described) {
             && *zone != here.zone
             && zone.name() != here.zone.name()
         {
-            about.row("Here", here_of(start, &end, here));
+            about.row("LocalNow", here_of(start, &end, here));
         } else if matches!(start, Time::Utc(_)) && here.zone != Zone::UTC {
-            about.row("Here", here_of(start, &end, here));
+            about.row("LocalNow", here_of(start, &end, here));
         }
     }
     if let Some(due) = &item.due {
@@ -180,7 +180,7 @@ fn in_zone(start: &Time, end: &Time, here: &Zone) -> String {
     }
 }
 
-fn here_of(start: &Time, end: &Time, here: &Here) -> String {
+fn here_of(start: &Time, end: &Time, here: &LocalNow) -> String {
     let local = |time: &Time| Time::Floating(here.zone.to_local(time.at(&here.zone)));
     format!(
         "{} ({})",
@@ -222,7 +222,7 @@ pub(super) fn moved(time: &Time, by: Duration) -> Time {
 }
 
 /// How it recurs, with its exceptions, and when it is next.
-fn recurrence(record: &Record, here: &Here, about: &mut Described) {
+fn recurrence(record: &Record, here: &LocalNow, about: &mut RecordDetails) {
     let Some(timing) = &record.main().timing else {
         return;
     };
@@ -248,7 +248,7 @@ fn recurrence(record: &Record, here: &Here, about: &mut Described) {
     }
 }
 
-fn repeats(record: &Record, timing: &Timing, here: &Here) -> String {
+fn repeats(record: &Record, timing: &Timing, here: &LocalNow) -> String {
     let zone = timing.start.zone().unwrap_or(&here.zone);
     let rules: Vec<_> = timing.rules.iter().map(|r| spoken_rule(r, zone)).collect();
     let mut text = rules.join("; and ");
@@ -269,7 +269,7 @@ fn repeats(record: &Record, timing: &Timing, here: &Here) -> String {
 }
 
 /// An instance that is not as the rule has it.
-fn changed(item: &Item, here: &Here) -> String {
+fn changed(item: &Item, here: &LocalNow) -> String {
     let replaces = item.timing.as_ref().and_then(|t| t.replaces.as_ref());
     let Some(replaces) = replaces else {
         return String::new();
@@ -297,7 +297,7 @@ fn changed(item: &Item, here: &Here) -> String {
     text
 }
 
-fn alarm_in_words(alarm: &Alarm, here: &Here) -> String {
+fn alarm_in_words(alarm: &Alarm, here: &LocalNow) -> String {
     let relative =
         |length: Duration, of: &str| match (length == Duration::ZERO, length.is_negative()) {
             (true, _) => format!("at the {of}"),

@@ -10,7 +10,7 @@ use super::property::Assignment;
 use crate::app::App;
 use crate::commands::records::change;
 use crate::errors::{Failure, Result};
-use crate::output::json::DoneObject;
+use crate::output::json::RecordChangeObject;
 use crate::output::one_line;
 
 const EXAMPLES: &str = "\
@@ -80,7 +80,9 @@ pub fn run(app: &mut App, args: &Args) -> Result<()> {
     store.close()?;
     let name = card.display_name();
     if app.out.json {
-        return app.out.object(&DoneObject::saved(&saved, &uid, &name));
+        return app
+            .out
+            .object(&RecordChangeObject::saved(&saved, &uid, &name));
     }
     app.out
         .say(format!("Added {}: {}", saved.id, one_line(&name)))

@@ -6,7 +6,7 @@ use etui::contacts::{Card, Contact};
 
 use super::property::{Assignment, removal};
 use crate::app::App;
-use crate::commands::records::property::Removal;
+use crate::commands::records::property::PropertyRemoval;
 use crate::commands::records::{change, resolve};
 use crate::errors::{Failure, Result};
 
@@ -37,7 +37,7 @@ pub struct Args {
     add: Vec<Assignment>,
     /// Remove a property, all of that name or the one with that value
     #[arg(long, value_name = "PROP[=VALUE]", value_parser = removal)]
-    remove: Vec<Removal>,
+    remove: Vec<PropertyRemoval>,
     /// Replace the vCard by the one in this file; `-` is standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = ["set", "add", "remove"])]
     from: Option<PathBuf>,

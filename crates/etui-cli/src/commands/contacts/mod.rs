@@ -1,7 +1,6 @@
 //! `etui contacts`: find, show and change contacts.
 
 mod add;
-mod books;
 mod edit;
 mod find;
 mod list;
@@ -17,12 +16,12 @@ use etui::RecordId;
 use etui::contacts::{Card, Column, Contacts, Row, Summary, Typed};
 use serde::Serialize;
 
-use super::records::Spoken;
+use super::records::RecordCommands;
 use super::records::change::line_without_colon;
 use crate::app::App;
 use crate::errors::{Failure, Result};
-use crate::output::json::{BookObject, ContactSummaryObject};
-use crate::output::{Out, Table};
+use crate::output::json::{AddressBookObject, ContactSummaryObject};
+use crate::output::{OutputWriter, Table};
 
 /// Shown under the help of `etui contacts`.
 pub const EXAMPLES: &str = "\
@@ -59,7 +58,7 @@ pub enum Command {
     /// Tell of changes as they happen
     Watch(watch::Args),
     /// List address books; make, rename, remove one, bring one back
-    Books(books::Args),
+    Books(super::addressbooks::Args),
 }
 
 /// Does what was asked.
@@ -73,11 +72,11 @@ pub fn run(app: &mut App, command: Command) -> Result<()> {
         Command::Remove(args) => remove::run(app, &args),
         Command::Restore(args) => restore::run(app, &args),
         Command::Watch(args) => watch::run(app, &args),
-        Command::Books(args) => books::run(app, &args),
+        Command::Books(args) => super::addressbooks::run(app, &args),
     }
 }
 
-impl Spoken for Card {
+impl RecordCommands for Card {
     const ONE: &'static str = "contact";
     const MANY: &'static str = "contacts";
     const NOBODY: &'static str = "nobody";
@@ -163,18 +162,18 @@ impl Spoken for Card {
         &summary.name
     }
 
-    fn object<'a>(summary: &'a Summary, _: &Out) -> ContactSummaryObject<'a> {
+    fn object<'a>(summary: &'a Summary, _: &OutputWriter) -> ContactSummaryObject<'a> {
         summary.into()
     }
 
     fn holder(name: &str, count: u64) -> impl Serialize {
-        BookObject {
+        AddressBookObject {
             name,
             contacts: count,
         }
     }
 
-    fn row(id: RecordId, s: &Summary, table: &mut Table, _: &Out) {
+    fn row(id: RecordId, s: &Summary, table: &mut Table, _: &OutputWriter) {
         let id = id.to_string();
         table.row([&id, &s.name, &s.organization, &s.phone, &s.email].map(String::as_str));
     }

@@ -3,20 +3,20 @@
 use etui::contacts::{Card, Contact, Contacts, Summary};
 
 use super::show::described;
-use crate::commands::records::described::Described;
-use crate::commands::records::pager::{GAP, Landmark, Paged};
+use crate::commands::records::details::RecordDetails;
+use crate::commands::records::pager::{GAP, ListLandmark, PagedRecord};
 use crate::errors::Result;
-use crate::output::Out;
+use crate::output::OutputWriter;
 
 /// Columns of a phone number.
 const PHONE: usize = 18;
 
-impl Paged for Card {
+impl PagedRecord for Card {
     const NONE: &'static str = "No contacts.";
     const NONE_FOUND: &'static str = "Nobody is found.";
     const JUMP: &'static str = "Ctrl-G M: go to M";
 
-    fn cells(s: &Summary, _: &Out) -> Vec<String> {
+    fn cells(s: &Summary, _: &OutputWriter) -> Vec<String> {
         [&s.name, &s.organization, &s.phone, &s.email]
             .map(Clone::clone)
             .into()
@@ -49,23 +49,23 @@ impl Paged for Card {
         }
     }
 
-    fn landmarks(book: &Contacts<'_>, _: &Out) -> Result<Vec<Landmark>> {
-        let letters = book.letters()?.into_iter().map(|letter| Landmark {
+    fn landmarks(book: &Contacts<'_>, _: &OutputWriter) -> Result<Vec<ListLandmark>> {
+        let letters = book.letters()?.into_iter().map(|letter| ListLandmark {
             label: letter.label,
             position: letter.position,
         });
         Ok(letters.collect())
     }
 
-    fn opening(_: &Contacts<'_>, _: &Out) -> Result<u64> {
+    fn opening(_: &Contacts<'_>, _: &OutputWriter) -> Result<u64> {
         Ok(0)
     }
 
     fn about(
         _: &Contacts<'_>,
         contact: &Contact,
-        _: &Out,
-    ) -> std::result::Result<Described, String> {
+        _: &OutputWriter,
+    ) -> std::result::Result<RecordDetails, String> {
         described(contact)
     }
 }

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use etui::contacts::NewProperty;
 
-use crate::commands::records::property::{Removal, Words, property_name};
+use crate::commands::records::property::{PropertyRemoval, Words, property_name};
 
 /// Words that people know, and the vCard's.
 const WORDS: Words = &[
@@ -46,8 +46,8 @@ impl FromStr for Assignment {
 }
 
 /// What `--remove` names.
-pub fn removal(text: &str) -> Result<Removal, Infallible> {
-    Ok(Removal::of(text, WORDS))
+pub fn removal(text: &str) -> Result<PropertyRemoval, Infallible> {
+    Ok(PropertyRemoval::of(text, WORDS))
 }
 
 #[cfg(test)]

@@ -3,11 +3,11 @@
 use etui::contacts::{Card, Contact, Photo, Typed};
 
 use crate::app::App;
-use crate::commands::records::described::Described;
+use crate::commands::records::details::RecordDetails;
 use crate::commands::records::find::{known, the_one};
 use crate::errors::Result;
 use crate::output::json::{ContactObject, date};
-use crate::output::{Out, size};
+use crate::output::{OutputWriter, size};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -77,16 +77,16 @@ const KNOWN: &[&str] = &[
 ];
 
 /// A contact's name and all that is known of it; why not, if its vCard cannot be read.
-pub(super) fn described(contact: &Contact) -> std::result::Result<Described, String> {
+pub(super) fn described(contact: &Contact) -> std::result::Result<RecordDetails, String> {
     let card = contact
         .card()
         .map_err(|error| format!("Contact {} cannot be read: {error}", contact.id))?;
-    let mut about = Described::new(&card.display_name());
+    let mut about = RecordDetails::new(&card.display_name());
     describe(&card, contact, &mut about);
     Ok(about)
 }
 
-fn show(out: &mut Out, contact: &Contact) -> Result<()> {
+fn show(out: &mut OutputWriter, contact: &Contact) -> Result<()> {
     match described(contact) {
         Ok(about) => about.write(out),
         Err(problem) => {
@@ -96,7 +96,7 @@ fn show(out: &mut Out, contact: &Contact) -> Result<()> {
     }
 }
 
-fn describe(card: &Card, contact: &Contact, about: &mut Described) {
+fn describe(card: &Card, contact: &Contact, about: &mut RecordDetails) {
     let mut row = |label: &str, value: String| about.row(label, value);
     row("Nickname", card.nicknames().join(", "));
     for organization in card.organizations() {

@@ -7,12 +7,12 @@ use etui::calendar::{Filter, Reader, Record};
 
 use super::Args;
 use crate::app::{App, all_in};
-use crate::commands::file::NewFile;
+use crate::commands::new_file::NewFile;
 use crate::commands::records::filter;
 use crate::commands::records::find::nothing_found;
 use crate::errors::{Failure, Result};
 use crate::output::json::calendar::RecordObject;
-use crate::output::{ToOut, plural, shown};
+use crate::output::{OutputSink, plural, shown};
 
 /// What goes out of a calendar; `None`: all of it.
 type Meant = Option<Vec<RecordId>>;
@@ -53,7 +53,7 @@ pub fn run(app: &mut App, args: &Args, name: Option<&str>) -> Result<()> {
             .try_for_each(|(calendar, meant)| write_objects(app, calendar, meant));
     }
     let Some(path) = &args.output else {
-        let mut to = ToOut::new(&mut app.out);
+        let mut to = OutputSink::new(&mut app.out);
         let written = write(&mut to, &some);
         return match to.failure() {
             Some(failure) => Err(failure),

@@ -17,13 +17,13 @@ use std::path::PathBuf;
 use etui::contacts::{Card, Filter, Reader};
 use etui::{Error, RecordId};
 
-use super::file::NewFile;
+use super::new_file::NewFile;
 use super::records::filter;
 use super::records::find::nothing_found;
 use crate::app::App;
 use crate::errors::{Failure, Result};
 use crate::output::json::ContactObject;
-use crate::output::{Out, plural, shown};
+use crate::output::{OutputWriter, plural, shown};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -73,14 +73,14 @@ enum Version {
 
 /// Where it goes.
 enum Sink<'a> {
-    Out(&'a mut Out),
+    OutputWriter(&'a mut OutputWriter),
     File(Box<NewFile>, PathBuf),
 }
 
 impl Sink<'_> {
     fn write(&mut self, bytes: &[u8]) -> Result<()> {
         match self {
-            Self::Out(out) => out.bytes(bytes),
+            Self::OutputWriter(out) => out.bytes(bytes),
             Self::File(file, path) => file.write_all(bytes).map_err(|e| Failure::io(path, e)),
         }
     }
@@ -123,7 +123,7 @@ pub fn run(app: &mut App, args: &Args) -> Result<()> {
     {
         let mut sink = match &args.output {
             Some(path) => Sink::File(Box::new(NewFile::begin(path, args.force)?), path.clone()),
-            None => Sink::Out(&mut app.out),
+            None => Sink::OutputWriter(&mut app.out),
         };
         if let Shape::Utf16(order) = shape {
             sink.write(order.mark())?;

@@ -6,10 +6,10 @@ use std::path::Path;
 use etui::collection::{Collection, Stored};
 use etui::{Condition, ETag, Outcome, Saved};
 
-use super::{Spoken, editor, explain_conflict, named};
+use super::{RecordCommands, editor, explain_conflict, named};
 use crate::app::App;
 use crate::errors::{Failure, Result};
-use crate::output::json::DoneObject;
+use crate::output::json::RecordChangeObject;
 use crate::output::one_line;
 
 /// Takes the ETag that the record shall still have.
@@ -36,7 +36,7 @@ pub fn read(file: &Path) -> Result<Vec<u8>> {
 }
 
 /// Replaces the record by the one in a file.
-pub fn from_file<R: Spoken>(
+pub fn from_file<R: RecordCommands>(
     all: &Collection<'_, R>,
     record: &Stored<R>,
     id: &str,
@@ -50,7 +50,7 @@ pub fn from_file<R: Spoken>(
 }
 
 /// Saves a changed record in the place of the one it was.
-pub fn save<R: Spoken>(
+pub fn save<R: RecordCommands>(
     all: &Collection<'_, R>,
     record: &Stored<R>,
     id: &str,
@@ -64,7 +64,7 @@ pub fn save<R: Spoken>(
 }
 
 /// Makes sure that a changed record is still the same one.
-fn same_record<R: Spoken>(record: &Stored<R>, mut new: R) -> Result<R> {
+fn same_record<R: RecordCommands>(record: &Stored<R>, mut new: R) -> Result<R> {
     if new.bytes() == record.text {
         return Ok(new);
     }
@@ -88,7 +88,7 @@ fn same_record<R: Spoken>(record: &Stored<R>, mut new: R) -> Result<R> {
 }
 
 /// Lets the person edit the text.
-pub fn in_editor<R: Spoken>(
+pub fn in_editor<R: RecordCommands>(
     app: &mut App,
     all: &Collection<'_, R>,
     record: &Stored<R>,
@@ -135,12 +135,17 @@ pub fn in_editor<R: Spoken>(
 }
 
 /// Tells what became of a change.
-pub fn tell<R: Spoken>(app: &mut App, record: &Stored<R>, new: &R, saved: &Saved) -> Result<()> {
+pub fn tell<R: RecordCommands>(
+    app: &mut App,
+    record: &Stored<R>,
+    new: &R,
+    saved: &Saved,
+) -> Result<()> {
     let name = new.title();
     if app.out.json {
         return app
             .out
-            .object(&DoneObject::saved(saved, &record.uid, &name));
+            .object(&RecordChangeObject::saved(saved, &record.uid, &name));
     }
     let name = named::<R>(name);
     let name = one_line(&name);

@@ -10,13 +10,13 @@ use tempfile::NamedTempFile;
 use crate::errors::{Failure, Result};
 
 /// What the person made of the text.
-pub struct Edited {
+pub struct EditedText {
     /// The text now.
     pub bytes: Vec<u8>,
     file: NamedTempFile,
 }
 
-impl Edited {
+impl EditedText {
     /// Keeps the file, and tells where it is.
     pub fn keep(self) -> Result<String> {
         let (_, path) = self
@@ -40,7 +40,7 @@ pub fn readable(text: &[u8]) -> Cow<'_, [u8]> {
 
 /// Opens the editor on `text`, in a file that only its owner may read and whose name ends with
 /// `suffix`; `None` when the text was left as it was.
-pub fn edit(text: &[u8], suffix: &str) -> Result<Option<Edited>> {
+pub fn edit(text: &[u8], suffix: &str) -> Result<Option<EditedText>> {
     let failed = |e| Failure::named_io("the file to edit", e);
     let mut file = tempfile::Builder::new()
         .prefix("etui-edit-")
@@ -68,7 +68,7 @@ pub fn edit(text: &[u8], suffix: &str) -> Result<Option<Edited>> {
     let bytes = std::fs::read(file.path()).map_err(failed)?;
     let same = bytes.trim_ascii_end() == text.trim_ascii_end();
     if !status.success() {
-        let edited = Edited { bytes, file };
+        let edited = EditedText { bytes, file };
         let kept = match same {
             true => String::new(),
             false => format!("; your text is kept in {}", edited.keep()?),
@@ -77,5 +77,5 @@ pub fn edit(text: &[u8], suffix: &str) -> Result<Option<Edited>> {
             "the editor \"{editor}\" ended with {status}; nothing was changed{kept}"
         )));
     }
-    Ok((!same).then_some(Edited { bytes, file }))
+    Ok((!same).then_some(EditedText { bytes, file }))
 }

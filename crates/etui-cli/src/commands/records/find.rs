@@ -5,16 +5,16 @@ use etui::collection::{Collection, Reader, Stored};
 use etui::search::filter::Filter;
 use etui::search::query::{Across, Columns, Query, across};
 
-use super::query::{Asked, QueryArgs};
-use super::{Spoken, filter, headings, lookup, number, resolve};
+use super::query::{NamedReaders, QueryArgs};
+use super::{RecordCommands, filter, headings, lookup, number, resolve};
 use crate::app::App;
 use crate::errors::{Failure, Result};
-use crate::output::json::{CountObject, EntryObject, Holder, PlanObject};
-use crate::output::{Out, Table, count, one_line};
+use crate::output::json::{CollectionField, CountObject, EntryObject, PlanObject};
+use crate::output::{OutputWriter, Table, count, one_line};
 
 /// Whom to find, and what to tell of them.
 #[derive(Debug, clap::Args)]
-pub struct FindArgs<R: Spoken> {
+pub struct FindArgs<R: RecordCommands> {
     /// What to look for; words are joined by spaces
     #[arg(required = true, value_name = "FILTER")]
     filter: Vec<String>,
@@ -32,7 +32,11 @@ pub struct FindArgs<R: Spoken> {
 }
 
 /// Finds them.
-pub fn find<R: Spoken>(app: &mut App, asked: &Asked<'_, R>, args: &FindArgs<R>) -> Result<()> {
+pub fn find<R: RecordCommands>(
+    app: &mut App,
+    asked: &NamedReaders<'_, R>,
+    args: &FindArgs<R>,
+) -> Result<()> {
     let filter = filter::<R>(&args.filter)?;
     let query = args.query.query(filter.clone(), app.out.terminal)?;
     let how_many = || {
@@ -51,7 +55,7 @@ pub fn find<R: Spoken>(app: &mut App, asked: &Asked<'_, R>, args: &FindArgs<R>) 
         return asked.iter().try_for_each(|(name, reader)| {
             let plan = reader.explain(&query)?;
             if app.out.json {
-                let holder = R::HOLDER_FIELD.map(|field| Holder(field, name));
+                let holder = R::HOLDER_FIELD.map(|field| CollectionField(field, name));
                 return app.out.object(&PlanObject::of(&plan, R::KIND, holder));
             }
             if asked.len() > 1 {
@@ -73,7 +77,7 @@ pub fn find<R: Spoken>(app: &mut App, asked: &Asked<'_, R>, args: &FindArgs<R>) 
 }
 
 /// Nothing fits the filter that these words make.
-pub fn nothing_found<R: Spoken>(words: &[String]) -> Failure {
+pub fn nothing_found<R: RecordCommands>(words: &[String]) -> Failure {
     Failure::NotFound(format!(
         "{} found for: {}",
         R::NOBODY,
@@ -82,7 +86,7 @@ pub fn nothing_found<R: Spoken>(words: &[String]) -> Failure {
 }
 
 /// How many records `filter` means.
-pub fn how_many<R: Spoken>(all: &Reader<'_, R>, filter: &Filter<R::Field>) -> Result<u64> {
+pub fn how_many<R: RecordCommands>(all: &Reader<'_, R>, filter: &Filter<R::Field>) -> Result<u64> {
     Ok(match filter {
         Filter::All => all.count()?,
         filter => {
@@ -93,7 +97,7 @@ pub fn how_many<R: Spoken>(all: &Reader<'_, R>, filter: &Filter<R::Field>) -> Re
 }
 
 /// The records with these numbers or UIDs; `None`: the words are a filter.
-pub fn known<R: Spoken>(
+pub fn known<R: RecordCommands>(
     all: &Collection<'_, R>,
     which: &[String],
 ) -> Result<Option<Vec<Stored<R>>>> {
@@ -106,9 +110,9 @@ pub fn known<R: Spoken>(
 
 /// The one record that the words mean as a filter, and which of the collections has it; several
 /// are listed.
-pub fn the_one<R: Spoken>(
-    out: &mut Out,
-    asked: &Asked<'_, R>,
+pub fn the_one<R: RecordCommands>(
+    out: &mut OutputWriter,
+    asked: &NamedReaders<'_, R>,
     words: &[String],
 ) -> Result<(usize, RecordId)> {
     const SHOWN: usize = 20;
@@ -147,11 +151,11 @@ pub fn the_one<R: Spoken>(
 }
 
 /// Writes a line about a record, in a table or as JSON.
-pub fn write_entry<R: Spoken>(
+pub fn write_entry<R: RecordCommands>(
     id: etui::RecordId,
     summary: &R::Summary,
     table: &mut Table,
-    out: &mut Out,
+    out: &mut OutputWriter,
 ) -> Result<()> {
     if out.json {
         let object = EntryObject::new(id, R::object(summary, out));

@@ -3,10 +3,9 @@
 //! about one is written.
 
 pub mod change;
-pub mod described;
+pub mod details;
 pub mod editor;
 pub mod find;
-pub mod holders;
 pub mod pager;
 pub mod property;
 pub mod query;
@@ -24,10 +23,12 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::errors::{Failure, Result};
-use crate::output::{Out, Table, shown};
+use crate::output::{OutputWriter, Table, shown};
 
 /// A kind of record, as the prompt speaks of it.
-pub trait Spoken: Listed<Column: ColumnSet<Field = Self::Field>> + Clone + Debug + 'static {
+pub trait RecordCommands:
+    Listed<Column: ColumnSet<Field = Self::Field>> + Clone + Debug + 'static
+{
     /// What one is called: `contact`.
     const ONE: &'static str;
     /// What several are called: `contacts`.
@@ -87,36 +88,36 @@ pub trait Spoken: Listed<Column: ColumnSet<Field = Self::Field>> + Clone + Debug
     /// The name to show in a summary; may be empty.
     fn name(summary: &Self::Summary) -> &str;
     /// A summary for JSON.
-    fn object<'a>(summary: &'a Self::Summary, out: &Out) -> Self::Object<'a>;
+    fn object<'a>(summary: &'a Self::Summary, out: &OutputWriter) -> Self::Object<'a>;
     /// A collection of this name with so many of them, for JSON.
     fn holder(name: &str, count: u64) -> impl Serialize;
     /// A summary as a row under [`Self::HEADINGS`].
-    fn row(id: RecordId, summary: &Self::Summary, table: &mut Table, out: &Out);
+    fn row(id: RecordId, summary: &Self::Summary, table: &mut Table, out: &OutputWriter);
 
     /// The heading of a column.
     fn heading(column: Self::Column) -> &'static str;
     /// A value as a cell of a table.
-    fn cell(_column: Self::Column, value: &str, _out: &Out) -> String {
+    fn cell(_column: Self::Column, value: &str, _out: &OutputWriter) -> String {
         value.to_owned()
     }
     /// A value for JSON.
-    fn value(_column: Self::Column, value: &str, _out: &Out) -> Value {
+    fn value(_column: Self::Column, value: &str, _out: &OutputWriter) -> Value {
         value.into()
     }
 }
 
 /// The headings of a list of records.
-fn headings<R: Spoken>() -> Vec<&'static str> {
+fn headings<R: RecordCommands>() -> Vec<&'static str> {
     [&["#"][..], R::HEADINGS].concat()
 }
 
 /// The filter that words on the command line make; none: all records.
-pub fn filter<R: Spoken>(words: &[String]) -> Result<Filter<R::Field>> {
+pub fn filter<R: RecordCommands>(words: &[String]) -> Result<Filter<R::Field>> {
     Ok(words.join(" ").parse()?)
 }
 
 /// The record with this number or UID.
-pub fn resolve<R: Spoken>(all: &Collection<'_, R>, id: &str) -> Result<Stored<R>> {
+pub fn resolve<R: RecordCommands>(all: &Collection<'_, R>, id: &str) -> Result<Stored<R>> {
     match lookup(all, id)? {
         Some(record) => Ok(record),
         None if in_trash(all, id)?.is_some() => Err(Failure::NotFound(format!(
@@ -129,7 +130,7 @@ pub fn resolve<R: Spoken>(all: &Collection<'_, R>, id: &str) -> Result<Stored<R>
 }
 
 /// The record with this number or UID, if it is there.
-pub fn lookup<R: Spoken>(all: &Collection<'_, R>, id: &str) -> Result<Option<Stored<R>>> {
+pub fn lookup<R: RecordCommands>(all: &Collection<'_, R>, id: &str) -> Result<Option<Stored<R>>> {
     if let Some(number) = number(id)
         && let Some(record) = all.by_id(number)?
     {
@@ -139,7 +140,7 @@ pub fn lookup<R: Spoken>(all: &Collection<'_, R>, id: &str) -> Result<Option<Sto
 }
 
 /// Whether a record with this number or UID is there, or in the trash.
-pub fn is_known<R: Spoken>(all: &Collection<'_, R>, id: &str) -> Result<bool> {
+pub fn is_known<R: RecordCommands>(all: &Collection<'_, R>, id: &str) -> Result<bool> {
     Ok(lookup(all, id)?.is_some() || in_trash(all, id)?.is_some())
 }
 
@@ -160,7 +161,7 @@ fn each_once<R>(
 }
 
 /// A removed record with this number or UID.
-fn in_trash<R: Spoken>(all: &Collection<'_, R>, id: &str) -> Result<Option<Stored<R>>> {
+fn in_trash<R: RecordCommands>(all: &Collection<'_, R>, id: &str) -> Result<Option<Stored<R>>> {
     let number = number(id);
     let mut trash = all.trash()?;
     let place = trash
@@ -177,7 +178,7 @@ pub fn number(id: &str) -> Option<RecordId> {
     plain.then(|| digits.parse().ok().map(RecordId)).flatten()
 }
 
-fn missing<R: Spoken>(id: &str) -> Failure {
+fn missing<R: RecordCommands>(id: &str) -> Failure {
     let one = R::ONE;
     Failure::NotFound(match number(id) {
         Some(_) => format!(
@@ -192,13 +193,13 @@ fn missing<R: Spoken>(id: &str) -> Failure {
 }
 
 /// The name to show of a record, whatever its text is.
-pub fn name_of<R: Spoken>(record: &Stored<R>) -> String {
+pub fn name_of<R: RecordCommands>(record: &Stored<R>) -> String {
     let title = R::parse(record.text.clone()).map(|r| r.title());
     named::<R>(title.unwrap_or_default())
 }
 
 /// A name, or what stands for it.
-pub fn named<R: Spoken>(name: String) -> String {
+pub fn named<R: RecordCommands>(name: String) -> String {
     match name.is_empty() {
         true => R::UNNAMED.to_owned(),
         false => name,
@@ -206,7 +207,7 @@ pub fn named<R: Spoken>(name: String) -> String {
 }
 
 /// Says what to do about a record that was changed by somebody else at the same time.
-fn explain_conflict<R: Spoken>(error: Error, id: &str, kept: Option<&str>) -> Failure {
+fn explain_conflict<R: RecordCommands>(error: Error, id: &str, kept: Option<&str>) -> Failure {
     let (one, command) = (R::ONE, R::COMMAND);
     match (error, kept) {
         (Error::Conflict { .. }, kept) => {

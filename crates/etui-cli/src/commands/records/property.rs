@@ -14,14 +14,14 @@ pub fn property_name(word: &str, words: Words) -> String {
 
 /// `PROP` or `PROP=VALUE`.
 #[derive(Debug, Clone)]
-pub struct Removal {
+pub struct PropertyRemoval {
     /// The property's name.
     pub name: String,
     /// Only with this value.
     pub value: Option<String>,
 }
 
-impl Removal {
+impl PropertyRemoval {
     /// Reads one.
     pub fn of(text: &str, words: Words) -> Self {
         let (name, value) = match text.split_once('=') {

@@ -8,21 +8,21 @@ use etui::search::query::{Across, ColumnSet, Columns, Cursor, Query, Row, Rows, 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;
 
-use super::{Spoken, headings};
+use super::{RecordCommands, headings};
 use crate::app::App;
 use crate::errors::{Failure, Result};
-use crate::output::json::{EntryObject, Holder};
-use crate::output::{Out, Style, Table, count};
+use crate::output::json::{CollectionField, EntryObject};
+use crate::output::{OutputWriter, Style, Table, count};
 
 /// Collections that are asked together, in one state, with their names.
-pub type Asked<'s, R> = [(String, Reader<'s, R>)];
+pub type NamedReaders<'s, R> = [(String, Reader<'s, R>)];
 
 /// Rows shown on a terminal unless told otherwise.
 const SCREENFUL: u64 = 50;
 
 /// Which part of a list, in which order, showing what.
 #[derive(Debug, clap::Args)]
-pub struct QueryArgs<R: Spoken> {
+pub struct QueryArgs<R: RecordCommands> {
     #[arg(
         long,
         value_name = "NAME,...",
@@ -55,12 +55,12 @@ pub struct QueryArgs<R: Spoken> {
 }
 
 /// How many records they have together.
-pub fn count_all<R: Spoken>(asked: &Asked<'_, R>) -> Result<u64> {
+pub fn count_all<R: RecordCommands>(asked: &NamedReaders<'_, R>) -> Result<u64> {
     let each = asked.iter().map(|(_, reader)| Ok(reader.count()?));
     each.sum()
 }
 
-fn show_these<R: Spoken>() -> String {
+fn show_these<R: RecordCommands>() -> String {
     let known = R::Column::NAMES.iter().map(|(name, _)| *name);
     format!(
         "Show these fields: id, {}",
@@ -89,7 +89,7 @@ impl<C: ColumnSet> Field<C> {
         }
     }
 
-    fn heading<R: Spoken<Column = C>>(self) -> &'static str {
+    fn heading<R: RecordCommands<Column = C>>(self) -> &'static str {
         match self {
             Self::Id => "#",
             Self::Column(column) => R::heading(column),
@@ -97,7 +97,7 @@ impl<C: ColumnSet> Field<C> {
     }
 
     /// The value as a cell of a table.
-    fn text<R: Spoken<Column = C>>(self, row: &Row<'_, C>, out: &Out) -> String {
+    fn text<R: RecordCommands<Column = C>>(self, row: &Row<'_, C>, out: &OutputWriter) -> String {
         match self {
             Self::Id => row.id().to_string(),
             Self::Column(column) if column == R::Column::TEXT => {
@@ -110,7 +110,7 @@ impl<C: ColumnSet> Field<C> {
         }
     }
 
-    fn json<R: Spoken<Column = C>>(self, row: &Row<'_, C>, out: &Out) -> Value {
+    fn json<R: RecordCommands<Column = C>>(self, row: &Row<'_, C>, out: &OutputWriter) -> Value {
         match self {
             Self::Id => row.id().0.into(),
             Self::Column(column) if column == R::Column::TEXT => {
@@ -123,7 +123,7 @@ impl<C: ColumnSet> Field<C> {
 }
 
 /// The field of this name, or of the text's other name.
-fn field<R: Spoken>(text: &str) -> std::result::Result<Field<R::Column>, String> {
+fn field<R: RecordCommands>(text: &str) -> std::result::Result<Field<R::Column>, String> {
     match text {
         "id" => return Ok(Field::Id),
         text if text == R::FORMAT.to_ascii_lowercase() => {
@@ -144,7 +144,7 @@ fn field<R: Spoken>(text: &str) -> std::result::Result<Field<R::Column>, String>
         })
 }
 
-impl<R: Spoken> QueryArgs<R> {
+impl<R: RecordCommands> QueryArgs<R> {
     /// Whether nothing of it was asked for.
     pub fn is_plain(&self) -> bool {
         self.fields.is_empty()
@@ -216,12 +216,16 @@ impl<R: Spoken> QueryArgs<R> {
     }
 
     /// The answer of all of them together.
-    pub fn ask(&self, asked: &Asked<'_, R>, query: &Query<R::Column>) -> Result<Across<R::Column>> {
+    pub fn ask(
+        &self,
+        asked: &NamedReaders<'_, R>,
+        query: &Query<R::Column>,
+    ) -> Result<Across<R::Column>> {
         Ok(across(asked.iter().map(|(_, reader)| reader), query)?)
     }
 
     /// Lists the records of all of them together.
-    pub fn list(&self, app: &mut App, asked: &Asked<'_, R>) -> Result<()> {
+    pub fn list(&self, app: &mut App, asked: &NamedReaders<'_, R>) -> Result<()> {
         let query = self.query(Filter::All, app.out.terminal)?;
         let answer = self.ask(asked, &query)?;
         self.write(&mut app.out, asked, &answer)?;
@@ -231,8 +235,8 @@ impl<R: Spoken> QueryArgs<R> {
     /// Writes the answer: the texts, a table, or JSON.
     pub fn write(
         &self,
-        out: &mut Out,
-        asked: &Asked<'_, R>,
+        out: &mut OutputWriter,
+        asked: &NamedReaders<'_, R>,
         answer: &Across<R::Column>,
     ) -> Result<()> {
         let rows = &answer.rows;
@@ -271,7 +275,7 @@ impl<R: Spoken> QueryArgs<R> {
     /// An object a row. Where a page was asked for, the last one tells where the next begins.
     fn write_json<'h>(
         &self,
-        out: &mut Out,
+        out: &mut OutputWriter,
         rows: &Rows<R::Column>,
         holders: impl Iterator<Item = &'h str>,
     ) -> Result<()> {
@@ -287,7 +291,7 @@ impl<R: Spoken> QueryArgs<R> {
                 let object = EntryObject {
                     id: row.id().0,
                     summary: R::object(&summary, out),
-                    holder: R::HOLDER_FIELD.map(|field| Holder(field, holder)),
+                    holder: R::HOLDER_FIELD.map(|field| CollectionField(field, holder)),
                     next,
                 };
                 out.object(&object)?;

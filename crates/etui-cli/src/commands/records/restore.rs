@@ -4,10 +4,10 @@ use etui::collection::{Collection, Stored};
 use etui::{Outcome, Saved};
 
 use super::find::write_entry;
-use super::{Spoken, each_once, headings, in_trash, lookup, missing, name_of};
+use super::{RecordCommands, each_once, headings, in_trash, lookup, missing, name_of};
 use crate::app::App;
 use crate::errors::{Failure, Result};
-use crate::output::json::DoneObject;
+use crate::output::json::RecordChangeObject;
 use crate::output::{Table, one_line};
 
 /// Which ones.
@@ -22,7 +22,11 @@ pub struct Which {
 }
 
 /// Undoes it.
-pub fn restore<R: Spoken>(app: &mut App, all: &Collection<'_, R>, which: &Which) -> Result<()> {
+pub fn restore<R: RecordCommands>(
+    app: &mut App,
+    all: &Collection<'_, R>,
+    which: &Which,
+) -> Result<()> {
     let meant = each_once(&which.ids, |id| find(all, id))?;
     let uids: Vec<&str> = meant.iter().map(|r| r.uid.as_str()).collect();
     let restored: Vec<Option<Saved>> = all.restore_many(&uids)?;
@@ -36,7 +40,7 @@ pub fn restore<R: Spoken>(app: &mut App, all: &Collection<'_, R>, which: &Which)
         let name = name_of(now.as_ref().unwrap_or(record));
         if app.out.json {
             app.out
-                .object(&DoneObject::saved(&saved, &record.uid, &name))?;
+                .object(&RecordChangeObject::saved(&saved, &record.uid, &name))?;
             continue;
         }
         let name = one_line(&name);
@@ -55,7 +59,7 @@ pub fn restore<R: Spoken>(app: &mut App, all: &Collection<'_, R>, which: &Which)
     )))
 }
 
-fn find<R: Spoken>(all: &Collection<'_, R>, id: &str) -> Result<Stored<R>> {
+fn find<R: RecordCommands>(all: &Collection<'_, R>, id: &str) -> Result<Stored<R>> {
     if let Some(record) = lookup(all, id)? {
         return Ok(record);
     }
@@ -63,7 +67,7 @@ fn find<R: Spoken>(all: &Collection<'_, R>, id: &str) -> Result<Stored<R>> {
 }
 
 /// Lists what is in the trash.
-pub fn list<R: Spoken>(app: &mut App, all: &Collection<'_, R>) -> Result<()> {
+pub fn list<R: RecordCommands>(app: &mut App, all: &Collection<'_, R>) -> Result<()> {
     let trash = all.trash()?;
     if trash.is_empty() && !app.out.json {
         return app.out.say("The trash is empty.");

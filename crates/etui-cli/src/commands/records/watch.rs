@@ -11,7 +11,7 @@ use etui::watch::{View, ViewChange, ViewChanges};
 use etui::{ChangeKind, Token};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 
-use super::{Spoken, filter};
+use super::{RecordCommands, filter};
 use crate::app::App;
 use crate::errors::{Failure, Result};
 use crate::output::json::{
@@ -34,7 +34,11 @@ pub struct WatchArgs {
 }
 
 /// Tells of changes in a collection until it is asked to end, or the collection is removed.
-pub fn watch<R: Spoken>(app: &mut App, all: &Collection<'_, R>, args: &WatchArgs) -> Result<()> {
+pub fn watch<R: RecordCommands>(
+    app: &mut App,
+    all: &Collection<'_, R>,
+    args: &WatchArgs,
+) -> Result<()> {
     let filter = filter::<R>(&args.filter)?;
     let stop = stop_when_asked()?;
     let mut view = open(all, &filter, args.since)?;
@@ -71,7 +75,7 @@ pub fn watch<R: Spoken>(app: &mut App, all: &Collection<'_, R>, args: &WatchArgs
 }
 
 /// Why nothing can be followed any more.
-fn ended<R: Spoken>(name: &str) -> Failure {
+fn ended<R: RecordCommands>(name: &str) -> Failure {
     Failure::NotFound(format!(
         "there is nothing to follow any more; bring the {} back: etui {} {} restore {}",
         R::KIND,
@@ -81,7 +85,7 @@ fn ended<R: Spoken>(name: &str) -> Failure {
     ))
 }
 
-fn open<'s, R: Spoken>(
+fn open<'s, R: RecordCommands>(
     all: &Collection<'s, R>,
     filter: &Filter<R::Field>,
     since: Option<Token>,
@@ -107,7 +111,7 @@ fn stop_when_asked() -> Result<Arc<OwnedFd>> {
 
 /// Waits until there may be changes. `false`: it is over, by request or because nobody reads the
 /// output any more.
-fn wait<R: Spoken>(view: &View<'_, R>, stop: &OwnedFd) -> Result<bool> {
+fn wait<R: RecordCommands>(view: &View<'_, R>, stop: &OwnedFd) -> Result<bool> {
     let stdout = std::io::stdout();
     let changes = view.descriptor()?;
     loop {
@@ -133,7 +137,7 @@ fn wait<R: Spoken>(view: &View<'_, R>, stop: &OwnedFd) -> Result<bool> {
 }
 
 /// All that the filter means at this moment.
-fn write_all<R: Spoken>(app: &mut App, view: &mut View<'_, R>) -> Result<()> {
+fn write_all<R: RecordCommands>(app: &mut App, view: &mut View<'_, R>) -> Result<()> {
     // What was changed until then is in it.
     for entry in &view.load(Page::ALL)?.entries {
         write_entry::<R>(app, entry)?;
@@ -141,7 +145,7 @@ fn write_all<R: Spoken>(app: &mut App, view: &mut View<'_, R>) -> Result<()> {
     Ok(())
 }
 
-fn write_changes<R: Spoken>(
+fn write_changes<R: RecordCommands>(
     app: &mut App,
     view: &mut View<'_, R>,
     changes: ViewChanges<R::Summary, R::Field>,
@@ -161,7 +165,7 @@ fn write_changes<R: Spoken>(
     }
 }
 
-fn write_entry<R: Spoken>(app: &mut App, entry: &Entry<R::Summary>) -> Result<()> {
+fn write_entry<R: RecordCommands>(app: &mut App, entry: &Entry<R::Summary>) -> Result<()> {
     if app.out.json {
         let summary = R::object(&entry.summary, &app.out);
         let object = ViewEntryObject::new(entry.id, summary);
@@ -170,7 +174,10 @@ fn write_entry<R: Spoken>(app: &mut App, entry: &Entry<R::Summary>) -> Result<()
     write_line::<R>(app, '=', entry.id.0, R::name(&entry.summary), "")
 }
 
-fn write_change<R: Spoken>(app: &mut App, change: &ViewChange<R::Summary, R::Field>) -> Result<()> {
+fn write_change<R: RecordCommands>(
+    app: &mut App,
+    change: &ViewChange<R::Summary, R::Field>,
+) -> Result<()> {
     let fields: Vec<&str> = change.fields.iter().map(|f| name::<R::Field>(*f)).collect();
     if app.out.json {
         let summary = R::object(&change.summary, &app.out);
@@ -196,7 +203,7 @@ fn write_reset(app: &mut App) -> Result<()> {
     )
 }
 
-fn write_name<R: Spoken>(app: &mut App, from: &str, name: &str) -> Result<()> {
+fn write_name<R: RecordCommands>(app: &mut App, from: &str, name: &str) -> Result<()> {
     if app.out.json {
         return app.out.object(&RenamedObject::new(from, name));
     }
@@ -204,7 +211,7 @@ fn write_name<R: Spoken>(app: &mut App, from: &str, name: &str) -> Result<()> {
     write_remark(app, &format!("The {} {from} is {name} now", R::KIND))
 }
 
-fn write_end<R: Spoken>(app: &mut App, name: &str) -> Result<()> {
+fn write_end<R: RecordCommands>(app: &mut App, name: &str) -> Result<()> {
     if app.out.json {
         return app.out.object(&EndObject::new(name));
     }
@@ -217,14 +224,20 @@ fn write_remark(app: &mut App, text: &str) -> Result<()> {
     app.out.line(format!("{time} ! {text}"))
 }
 
-fn write_token<R: Spoken>(app: &mut App, view: &View<'_, R>) -> Result<()> {
+fn write_token<R: RecordCommands>(app: &mut App, view: &View<'_, R>) -> Result<()> {
     match app.out.json {
         true => app.out.object(&TokenObject::of(view.token())),
         false => Ok(()),
     }
 }
 
-fn write_line<R: Spoken>(app: &mut App, sign: char, id: i64, name: &str, what: &str) -> Result<()> {
+fn write_line<R: RecordCommands>(
+    app: &mut App,
+    sign: char,
+    id: i64,
+    name: &str,
+    what: &str,
+) -> Result<()> {
     let name = match name {
         "" => R::UNNAMED.into(),
         name => one_line(name),

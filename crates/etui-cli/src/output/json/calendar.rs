@@ -9,7 +9,7 @@ use etui::calendar::{
 use etui::collection::Stored;
 use serde::Serialize;
 
-use crate::times::{iso, iso_instant};
+use crate::datetime::{iso, iso_instant};
 
 /// What a component is, in a word.
 pub fn kind(kind: Kind) -> &'static str {
@@ -191,14 +191,14 @@ pub struct RecordObject<'a> {
     etag: String,
     /// The component that stands for it, the other fields of it.
     #[serde(flatten)]
-    main: ItemObject<'a>,
+    main: ComponentObject<'a>,
     /// Components that change instances of it, or are further instances.
-    changes: Vec<ItemObject<'a>>,
+    changes: Vec<ComponentObject<'a>>,
 }
 
 /// What one component says.
 #[derive(Debug, Serialize)]
-struct ItemObject<'a> {
+struct ComponentObject<'a> {
     kind: &'static str,
     title: Option<&'a str>,
     place: Option<&'a str>,
@@ -274,7 +274,7 @@ impl<'a> AlarmObject<'a> {
     }
 }
 
-impl<'a> ItemObject<'a> {
+impl<'a> ComponentObject<'a> {
     fn of(item: &'a Item, viewer: &Zone) -> Self {
         let time = |time: &Option<Time>| time.as_ref().map(|t| iso(t, viewer));
         let timing = item.timing.as_ref();
@@ -334,9 +334,9 @@ impl<'a> RecordObject<'a> {
             id: stored.id.0,
             uid: &stored.uid,
             etag: stored.etag.to_string(),
-            main: ItemObject::of(record.main(), viewer),
+            main: ComponentObject::of(record.main(), viewer),
             changes: others
-                .map(|(_, item)| ItemObject::of(item, viewer))
+                .map(|(_, item)| ComponentObject::of(item, viewer))
                 .collect(),
         }
     }

@@ -21,8 +21,8 @@ use serde::ser::{SerializeMap, Serializer};
 
 use self::calendar::CalendarObject;
 pub use self::contact::{ContactObject, ContactSummaryObject, date};
+use crate::datetime::iso_instant;
 use crate::errors::Failure;
-use crate::times::iso_instant;
 
 /// `{"error": {...}}`, on standard error.
 #[derive(Debug, Serialize)]
@@ -61,7 +61,7 @@ pub struct EntryObject<'a, S> {
     pub summary: S,
     /// The collection that it is in, where several are asked together.
     #[serde(flatten)]
-    pub holder: Option<Holder<'a>>,
+    pub holder: Option<CollectionField<'a>>,
     /// Where a page was asked for: on its last line the place where the next one begins.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<Option<String>>,
@@ -69,9 +69,9 @@ pub struct EntryObject<'a, S> {
 
 /// What a collection is called, and its name.
 #[derive(Debug)]
-pub struct Holder<'a>(pub &'static str, pub &'a str);
+pub struct CollectionField<'a>(pub &'static str, pub &'a str);
 
-impl Serialize for Holder<'_> {
+impl Serialize for CollectionField<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         let mut object = serializer.serialize_map(Some(1))?;
         object.serialize_entry(self.0, self.1)?;
@@ -134,12 +134,12 @@ pub struct PlanObject<'a> {
     rows: u64,
     /// The collection, where several are asked together.
     #[serde(flatten)]
-    holder: Option<Holder<'a>>,
+    holder: Option<CollectionField<'a>>,
 }
 
 impl<'a> PlanObject<'a> {
     /// The object for a plan over a collection of this kind.
-    pub fn of(plan: &'a Plan, kind: Kind, holder: Option<Holder<'a>>) -> Self {
+    pub fn of(plan: &'a Plan, kind: Kind, holder: Option<CollectionField<'a>>) -> Self {
         Self {
             filter: &plan.filter,
             way: match plan.way {
@@ -292,7 +292,7 @@ impl TokenObject {
 
 /// What was done to a record: `add`, `edit`, `remove`, `restore`.
 #[derive(Debug, Serialize)]
-pub struct DoneObject<'a> {
+pub struct RecordChangeObject<'a> {
     /// Number in the store.
     pub id: i64,
     /// UID.
@@ -305,7 +305,7 @@ pub struct DoneObject<'a> {
     pub outcome: &'static str,
 }
 
-impl<'a> DoneObject<'a> {
+impl<'a> RecordChangeObject<'a> {
     /// The object for a save.
     pub fn saved(saved: &Saved, uid: &'a str, name: &'a str) -> Self {
         Self {
@@ -462,7 +462,7 @@ impl CheckObject {
 
 /// An address book with its number of contacts.
 #[derive(Debug, Serialize)]
-pub struct BookObject<'a> {
+pub struct AddressBookObject<'a> {
     /// Its name.
     pub name: &'a str,
     /// Contacts in it.
@@ -471,7 +471,7 @@ pub struct BookObject<'a> {
 
 /// An address book or calendar that was removed.
 #[derive(Debug, Serialize)]
-pub struct RemovedHolderObject<H: Serialize> {
+pub struct RemovedCollectionObject<H: Serialize> {
     /// Its number in the store.
     id: i64,
     /// Its name, and what was in it.
@@ -483,7 +483,7 @@ pub struct RemovedHolderObject<H: Serialize> {
     kept_until: String,
 }
 
-impl<H: Serialize> RemovedHolderObject<H> {
+impl<H: Serialize> RemovedCollectionObject<H> {
     /// The object for one that is `holder` beside, its times seen from `viewer`.
     pub fn of(removed: &RemovedCollection, holder: H, viewer: &Zone) -> Self {
         Self {
@@ -499,7 +499,7 @@ impl<H: Serialize> RemovedHolderObject<H> {
 #[derive(Debug, Serialize)]
 pub struct StatsObject<'a> {
     path: String,
-    address_books: Vec<BookObject<'a>>,
+    address_books: Vec<AddressBookObject<'a>>,
     calendars: Vec<CalendarObject<'a>>,
     removed: u64,
     text_bytes: u64,
@@ -524,7 +524,7 @@ impl<'a> StatsObject<'a> {
             address_books: stats
                 .address_books
                 .iter()
-                .map(|(name, contacts)| BookObject {
+                .map(|(name, contacts)| AddressBookObject {
                     name,
                     contacts: *contacts,
                 })

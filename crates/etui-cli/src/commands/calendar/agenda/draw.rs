@@ -8,8 +8,8 @@
 use unicode_width::UnicodeWidthStr;
 
 use super::days::{Entry, Mark, Part};
+use crate::datetime::clock;
 use crate::output::{Style, cut, one_line};
-use crate::times::clock;
 
 /// Columns of the time: `09:00-10:30`.
 const TIME: usize = 11;

@@ -8,12 +8,12 @@ use etui::calendar::time::{Time, Zone};
 use etui::calendar::{Occurrence, Status};
 
 use self::days::{Days, Entry, Mark};
-use super::when::{SpanArgs, here};
+use super::span_args::{SpanArgs, here};
 use crate::app::{App, all_in};
+use crate::datetime::{LocalNow, Span, day, long_day};
 use crate::errors::Result;
 use crate::output::json::calendar::OccurrenceObject;
-use crate::output::{Out, Style, count};
-use crate::times::{Here, Span, day, long_day};
+use crate::output::{OutputWriter, Style, count};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -110,7 +110,7 @@ fn entry(occurrence: &Occurrence, calendar: Option<&str>, zone: &Zone) -> Entry 
     }
 }
 
-fn write(out: &mut Out, entries: &[Entry], span: &Span, here: &Here) -> Result<()> {
+fn write(out: &mut OutputWriter, entries: &[Entry], span: &Span, here: &LocalNow) -> Result<()> {
     let mut days = Days::new(entries, span.first, span.last).peekable();
     if days.peek().is_none() {
         return out.say(match span.first == span.last {

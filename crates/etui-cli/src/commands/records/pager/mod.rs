@@ -10,7 +10,7 @@
 //! this file: asks the collection for one page at a time
 //! ```
 
-mod about;
+mod details;
 mod state;
 mod terminal;
 mod view;
@@ -22,18 +22,18 @@ use etui::collection::{Collection, Stored};
 use etui::search::filter::Filter;
 use etui::search::query::{Columns, Query};
 
-pub use self::state::Landmark;
-use self::state::{Line, Pager, Want};
+pub use self::state::ListLandmark;
+use self::state::{Line, Pager, PagerRequest};
 use self::terminal::{Event, Terminal};
 pub use self::view::GAP;
-use super::Spoken;
-use super::described::Described;
+use super::RecordCommands;
+use super::details::RecordDetails;
 use crate::app::App;
 use crate::errors::Result;
-use crate::output::{Out, one_line, shown};
+use crate::output::{OutputWriter, one_line, shown};
 
 /// A kind of record whose list can be looked around in.
-pub trait Paged: Spoken {
+pub trait PagedRecord: RecordCommands {
     /// What stands in an empty list.
     const NONE: &'static str;
     /// What stands where nothing was found.
@@ -42,29 +42,29 @@ pub trait Paged: Spoken {
     const JUMP: &'static str;
 
     /// What is shown of a record, by columns.
-    fn cells(summary: &Self::Summary, out: &Out) -> Vec<String>;
+    fn cells(summary: &Self::Summary, out: &OutputWriter) -> Vec<String>;
     /// Which of the cells there is room for, and how much each gets.
     fn layout(cells: &[String], room: usize) -> Vec<(&str, usize)>;
     /// The landmarks of the list.
-    fn landmarks(all: &Collection<'_, Self>, out: &Out) -> Result<Vec<Landmark>>;
+    fn landmarks(all: &Collection<'_, Self>, out: &OutputWriter) -> Result<Vec<ListLandmark>>;
     /// At which position the list is opened.
-    fn opening(all: &Collection<'_, Self>, out: &Out) -> Result<u64>;
+    fn opening(all: &Collection<'_, Self>, out: &OutputWriter) -> Result<u64>;
     /// All about a record; why not, if its text cannot be read.
     fn about(
         all: &Collection<'_, Self>,
         stored: &Stored<Self>,
-        out: &Out,
-    ) -> std::result::Result<Described, String>;
+        out: &OutputWriter,
+    ) -> std::result::Result<RecordDetails, String>;
 }
 
 /// Whether there is a terminal to look around on, that can do more than write lines.
-pub fn is_possible(out: &Out) -> bool {
+pub fn is_possible(out: &OutputWriter) -> bool {
     let has_cursor = std::env::var_os("TERM").is_none_or(|term| term != "dumb");
     out.terminal && std::io::stdin().is_terminal() && has_cursor
 }
 
 /// Shows the list until it is left.
-pub fn run<R: Paged>(app: &mut App, all: &Collection<'_, R>) -> Result<()> {
+pub fn run<R: PagedRecord>(app: &mut App, all: &Collection<'_, R>) -> Result<()> {
     app.out.flush()?;
     let opening = R::opening(all, &app.out)?;
     let mut terminal = Terminal::open(app.out.has_colour())?;
@@ -97,10 +97,14 @@ pub fn run<R: Paged>(app: &mut App, all: &Collection<'_, R>) -> Result<()> {
 }
 
 /// Gets the pager what it wants.
-fn answer<R: Paged>(pager: &mut Pager<R::Field>, all: &Collection<'_, R>, out: &Out) -> Result<()> {
+fn answer<R: PagedRecord>(
+    pager: &mut Pager<R::Field>,
+    all: &Collection<'_, R>,
+    out: &OutputWriter,
+) -> Result<()> {
     while let Some(want) = pager.want() {
         match want {
-            Want::Page {
+            PagerRequest::Page {
                 filter,
                 offset,
                 limit,
@@ -118,13 +122,13 @@ fn answer<R: Paged>(pager: &mut Pager<R::Field>, all: &Collection<'_, R>, out: &
                 });
                 pager.page(lines.collect(), total, took);
             }
-            Want::Count(Filter::All) => pager.counted(all.count()?),
-            Want::Count(filter) => {
+            PagerRequest::Count(Filter::All) => pager.counted(all.count()?),
+            PagerRequest::Count(filter) => {
                 let found = all.query(&Query::new(filter).columns(Columns::NONE))?;
                 pager.counted(found.len() as u64);
             }
-            Want::Landmarks => pager.landmarks(R::landmarks(all, out)?),
-            Want::About(id) => {
+            PagerRequest::Landmarks => pager.landmarks(R::landmarks(all, out)?),
+            PagerRequest::About(id) => {
                 pager.about(
                     all.by_id(id)?
                         .map(|stored| match R::about(all, &stored, out) {

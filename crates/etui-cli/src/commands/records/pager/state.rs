@@ -6,7 +6,7 @@ use std::time::Duration;
 use etui::RecordId;
 use etui::search::filter::{FieldSet, Filter};
 
-use super::about::About;
+use super::details::About;
 
 /// What a person does.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,7 +46,7 @@ pub struct Line {
 
 /// A place of the list that has a name: a letter, a year.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Landmark {
+pub struct ListLandmark {
     pub label: String,
     /// The position of the first record from there on.
     pub position: u64,
@@ -54,7 +54,7 @@ pub struct Landmark {
 
 /// What the pager wants to know.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Want<F: FieldSet> {
+pub enum PagerRequest<F: FieldSet> {
     /// Answered by [`Pager::page`].
     Page {
         filter: Filter<F>,
@@ -82,7 +82,7 @@ enum LandmarkMove {
 pub enum Mode {
     List,
     /// The list, and the landmarks to choose from.
-    Jump(Vec<Landmark>),
+    Jump(Vec<ListLandmark>),
     About(About),
 }
 
@@ -183,9 +183,9 @@ impl<F: FieldSet> Pager<F> {
     }
 
     /// What it wants to know next; `None`: it can be shown.
-    pub fn want(&self) -> Option<Want<F>> {
+    pub fn want(&self) -> Option<PagerRequest<F>> {
         if self.stale {
-            return Some(Want::Page {
+            return Some(PagerRequest::Page {
                 filter: self.filter.clone(),
                 offset: self.top,
                 // One more, to know whether there are more.
@@ -193,12 +193,12 @@ impl<F: FieldSet> Pager<F> {
             });
         }
         if self.landmark_move.is_some() {
-            return Some(Want::Landmarks);
+            return Some(PagerRequest::Landmarks);
         }
         if self.to_end {
-            return Some(Want::Count(self.filter.clone()));
+            return Some(PagerRequest::Count(self.filter.clone()));
         }
-        self.opens.map(Want::About)
+        self.opens.map(PagerRequest::About)
     }
 
     /// Whether what it wants must be known before this key: what is typed next does not need to
@@ -245,7 +245,7 @@ impl<F: FieldSet> Pager<F> {
     }
 
     /// Where the landmarks are.
-    pub fn landmarks(&mut self, marks: Vec<Landmark>) {
+    pub fn landmarks(&mut self, marks: Vec<ListLandmark>) {
         let mut positions = marks.iter().map(|mark| mark.position);
         match self.landmark_move.take() {
             Some(LandmarkMove::Show) => self.mode = Mode::Jump(marks),
@@ -358,12 +358,12 @@ impl<F: FieldSet> Pager<F> {
 
     /// In the list of landmarks: goes to the one that begins with what is typed, or else ends so;
     /// other keys lead back.
-    fn jump_key(&mut self, key: &Key, marks: &[Landmark]) {
+    fn jump_key(&mut self, key: &Key, marks: &[ListLandmark]) {
         match key {
             Key::Char(typed) => {
                 let typed = typed.to_uppercase().to_string();
-                let begins = |m: &&Landmark| m.label.to_uppercase().starts_with(&typed);
-                let ends = |m: &&Landmark| m.label.to_uppercase().ends_with(&typed);
+                let begins = |m: &&ListLandmark| m.label.to_uppercase().starts_with(&typed);
+                let ends = |m: &&ListLandmark| m.label.to_uppercase().ends_with(&typed);
                 let mark = marks.iter().find(begins);
                 match mark.or_else(|| marks.iter().find(ends)) {
                     Some(mark) => self.lead(mark.position),

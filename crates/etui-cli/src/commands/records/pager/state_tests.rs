@@ -7,15 +7,15 @@ use etui::contacts::Field;
 use super::*;
 
 type Pager = super::Pager<Field>;
-type Want = super::Want<Field>;
+type PagerRequest = super::PagerRequest<Field>;
 
 /// Plays the address book: names of so many contacts; a filter finds every tenth.
-fn answer(pager: &mut Pager, contacts: u64) -> Vec<Want> {
+fn answer(pager: &mut Pager, contacts: u64) -> Vec<PagerRequest> {
     let mut wants = Vec::new();
     while let Some(want) = pager.want() {
         assert!(wants.len() < 10, "{wants:?}");
         match &want {
-            Want::Page {
+            PagerRequest::Page {
                 filter,
                 offset,
                 limit,
@@ -30,18 +30,18 @@ fn answer(pager: &mut Pager, contacts: u64) -> Vec<Want> {
                 let total = is_all.then_some(contacts);
                 pager.page(lines.collect(), total, Duration::from_micros(100));
             }
-            Want::Count(_) => pager.counted(contacts / 10),
-            Want::Landmarks => pager.landmarks(letters()),
-            Want::About(id) => pager.about(Some((format!("Name {}", id.0), Vec::new()))),
+            PagerRequest::Count(_) => pager.counted(contacts / 10),
+            PagerRequest::Landmarks => pager.landmarks(letters()),
+            PagerRequest::About(id) => pager.about(Some((format!("Name {}", id.0), Vec::new()))),
         }
         wants.push(want);
     }
     wants
 }
 
-fn letters() -> Vec<Landmark> {
+fn letters() -> Vec<ListLandmark> {
     [("A", 2), ("B", 40), ("C", 40), ("Ö", 70)]
-        .map(|(label, position)| Landmark {
+        .map(|(label, position)| ListLandmark {
             label: label.to_owned(),
             position,
         })
@@ -59,7 +59,7 @@ fn pager(contacts: u64) -> Pager {
     pager
 }
 
-fn press(pager: &mut Pager, contacts: u64, keys: &[Key]) -> Vec<Want> {
+fn press(pager: &mut Pager, contacts: u64, keys: &[Key]) -> Vec<PagerRequest> {
     let mut wants = Vec::new();
     for key in keys {
         pager.key(key.clone());
@@ -68,7 +68,7 @@ fn press(pager: &mut Pager, contacts: u64, keys: &[Key]) -> Vec<Want> {
     wants
 }
 
-fn type_text(pager: &mut Pager, contacts: u64, text: &str) -> Vec<Want> {
+fn type_text(pager: &mut Pager, contacts: u64, text: &str) -> Vec<PagerRequest> {
     let keys: Vec<_> = text.chars().map(Key::Char).collect();
     press(pager, contacts, &keys)
 }
@@ -79,7 +79,7 @@ fn only_the_visible_page_is_asked_for() {
     let wants = answer(&mut pager, 12_800);
     assert_eq!(
         wants,
-        [Want::Page {
+        [PagerRequest::Page {
             filter: Filter::All,
             offset: 0,
             limit: 11
@@ -93,7 +93,7 @@ fn only_the_visible_page_is_asked_for() {
         press(&mut pager, 12_800, &[Key::PageDown]),
     ] {
         assert!(
-            matches!(wants[..], [Want::Page { limit: 11, .. }]),
+            matches!(wants[..], [PagerRequest::Page { limit: 11, .. }]),
             "{wants:?}"
         );
     }
@@ -138,7 +138,7 @@ fn a_search_has_its_own_place() {
     press(&mut pager, 1_000, &[Key::PageDown]);
     assert_eq!(place(&pager), (10, 10, None));
     let wants = press(&mut pager, 1_000, &[Key::End]);
-    assert!(matches!(wants[0], Want::Count(_)));
+    assert!(matches!(wants[0], PagerRequest::Count(_)));
     assert_eq!(place(&pager), (90, 99, Some(100)));
     press(&mut pager, 1_000, &[Key::Backspace]);
     assert_eq!((place(&pager), pager.text.as_str()), ((0, 0, None), "q"));
@@ -171,7 +171,7 @@ fn what_cannot_be_searched_for_yet_leaves_the_list() {
 fn letters_lead_to_their_names() {
     let mut pager = pager(100);
     let wants = press(&mut pager, 100, &[Key::Jump]);
-    assert_eq!(wants, [Want::Landmarks]);
+    assert_eq!(wants, [PagerRequest::Landmarks]);
     assert!(matches!(pager.mode, Mode::Jump(_)));
     press(&mut pager, 100, &[Key::Char('b')]);
     assert_eq!(place(&pager), (40, 40, Some(100)));
@@ -198,7 +198,7 @@ fn letters_lead_to_their_names() {
 fn a_contact_is_shown_until_a_key() {
     let mut pager = pager(100);
     let wants = press(&mut pager, 100, &[Key::Down, Key::Enter]);
-    assert_eq!(wants, [Want::About(RecordId(1))]);
+    assert_eq!(wants, [PagerRequest::About(RecordId(1))]);
     assert!(matches!(pager.mode, Mode::About(_)));
     press(&mut pager, 100, &[Key::Char('q')]);
     assert!(matches!(pager.mode, Mode::List));

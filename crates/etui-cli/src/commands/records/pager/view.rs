@@ -9,7 +9,7 @@
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use super::Paged;
+use super::PagedRecord;
 use super::state::{Line, Mode, Pager};
 use crate::output::{count, cut, duration};
 
@@ -59,7 +59,7 @@ pub struct Screen {
 }
 
 /// What is to be seen.
-pub fn screen<R: Paged>(pager: &Pager<R::Field>) -> Screen {
+pub fn screen<R: PagedRecord>(pager: &Pager<R::Field>) -> Screen {
     let (columns, rows) = (pager.columns(), pager.rows());
     let mut screen = Screen::default();
     if let Mode::About(about) = &pager.mode {
@@ -103,7 +103,7 @@ pub fn screen<R: Paged>(pager: &Pager<R::Field>) -> Screen {
     screen
 }
 
-fn title<R: Paged>(pager: &Pager<R::Field>) -> (Vec<Span>, Option<usize>) {
+fn title<R: PagedRecord>(pager: &Pager<R::Field>) -> (Vec<Span>, Option<usize>) {
     let columns = pager.columns();
     if !pager.searching {
         let mut spans = vec![Span::cut(0, &pager.name, columns, Style::Bold)];
@@ -139,7 +139,7 @@ fn title<R: Paged>(pager: &Pager<R::Field>) -> (Vec<Span>, Option<usize>) {
 pub const GAP: usize = 2;
 
 /// A record in the list; the wider the terminal, the more of it.
-fn line<R: Paged>(record: &Line, columns: usize, chosen: bool) -> Vec<Span> {
+fn line<R: PagedRecord>(record: &Line, columns: usize, chosen: bool) -> Vec<Span> {
     let style = match chosen {
         true => Style::Reverse,
         false => Style::Plain,
@@ -162,7 +162,7 @@ fn line<R: Paged>(record: &Line, columns: usize, chosen: bool) -> Vec<Span> {
     spans
 }
 
-fn status<R: Paged>(pager: &Pager<R::Field>) -> Vec<Span> {
+fn status<R: PagedRecord>(pager: &Pager<R::Field>) -> Vec<Span> {
     let columns = pager.columns();
     if let Mode::Jump(marks) = &pager.mode {
         let mut text = "Go to:".to_owned();

@@ -7,7 +7,7 @@ use std::time::Duration;
 use etui::RecordId;
 use etui::contacts::{Card, Field};
 
-use super::super::state::{Key, Landmark, Want};
+use super::super::state::{Key, ListLandmark, PagerRequest};
 use super::*;
 use crate::output::one_line;
 
@@ -39,7 +39,7 @@ fn pager(size: (usize, usize), people: &[[&str; 4]]) -> Pager {
 fn answer(pager: &mut Pager, people: &[[&str; 4]]) {
     while let Some(want) = pager.want() {
         match want {
-            Want::Page { .. } => {
+            PagerRequest::Page { .. } => {
                 let clean = |text: &str| one_line(text).into_owned();
                 let lines = people.iter().zip(1..).map(|(p, id)| Line {
                     id: RecordId(id),
@@ -48,15 +48,15 @@ fn answer(pager: &mut Pager, people: &[[&str; 4]]) {
                 let total = people.len() as u64;
                 pager.page(lines.collect(), Some(total), Duration::from_micros(250));
             }
-            Want::Count(_) => pager.counted(people.len() as u64),
-            Want::Landmarks => {
-                let letter = |label: &str, position| Landmark {
+            PagerRequest::Count(_) => pager.counted(people.len() as u64),
+            PagerRequest::Landmarks => {
+                let letter = |label: &str, position| ListLandmark {
                     label: label.to_owned(),
                     position,
                 };
                 pager.landmarks(vec![letter("A", 0), letter("B", 1), letter("Z", 1)]);
             }
-            Want::About(_) => {
+            PagerRequest::About(_) => {
                 let row = |label: &str, value: &str| (label.to_owned(), value.to_owned());
                 let rows = vec![
                     row("Organisation", "Example GmbH, Sales"),

@@ -3,7 +3,7 @@
 use etui::contacts::Card;
 
 use crate::app::App;
-use crate::commands::records::holders::HolderArgs;
+use crate::commands::collections::CollectionsArgs;
 use crate::errors::Result;
 
 const EXAMPLES: &str = "\
@@ -24,7 +24,7 @@ Removed address books come back with the contacts that were removed with them.";
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     #[command(flatten)]
-    holders: HolderArgs<Card>,
+    holders: CollectionsArgs<Card>,
 }
 
 /// Lists them, or does what was asked with one.

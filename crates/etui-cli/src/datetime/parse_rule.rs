@@ -17,8 +17,8 @@
 use etui::calendar::recurrence::{Day, Frequency, Rule};
 use etui::calendar::time::{DateTime, Weekday};
 
+use super::parse::{month, weekday};
 use super::when;
-use super::words::{month, weekday};
 
 /// The rule that `text` means when a clock shows `now`.
 pub fn repeat(text: &str, now: DateTime) -> Result<Rule, String> {
@@ -167,7 +167,7 @@ impl<'t> Words<'t> {
             if !fits || nth.abs() > most {
                 return Err(format!(
                     "{word} {}: only months and years have such days",
-                    super::words::name_of_weekday(weekday)
+                    super::parse::name_of_weekday(weekday)
                 ));
             }
             rule.by_day.push(Day { nth, weekday });

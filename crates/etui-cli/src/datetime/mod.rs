@@ -7,33 +7,33 @@
 //! - `rule`: rules become such words again;
 //! - `show`: days and times as they are shown.
 
-mod length;
-mod repeat;
-mod rule;
-mod show;
+mod duration;
+mod format;
+mod parse;
+mod parse_rule;
+mod rule_text;
 mod span;
-mod words;
 
-pub use length::{length, spoken as spoken_length};
-pub use repeat::repeat;
-pub use rule::{is_end_of_day, spoken as spoken_rule};
-pub use show::{clock, day, iso, iso_day, iso_instant, long_day, range, short};
+pub use duration::{length, spoken as spoken_length};
+pub use format::{clock, day, iso, iso_day, iso_instant, long_day, range, short};
+pub use parse::{ends, when, when_on};
+pub use parse_rule::repeat;
+pub use rule_text::{is_end_of_day, spoken as spoken_rule};
 pub use span::{Span, Words as SpanWords};
-pub use words::{ends, when, when_on};
 
 use etui::calendar::time::{DateTime, Timestamp, Value, Zone};
 use etui::calendar::zones::Zones;
 
 /// Where and when somebody asks.
 #[derive(Debug, Clone)]
-pub struct Here {
+pub struct LocalNow {
     /// The zone whose clock is looked at.
     pub zone: Zone,
     /// What it shows.
     pub now: DateTime,
 }
 
-impl Here {
+impl LocalNow {
     /// Now, in this zone.
     pub fn now(zone: Zone) -> Self {
         let now = zone.to_local(Timestamp::from(std::time::SystemTime::now()));

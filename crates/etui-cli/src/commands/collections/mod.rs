@@ -6,20 +6,20 @@ mod restore;
 use std::marker::PhantomData;
 
 use self::restore::Which;
-use super::Spoken;
+use super::records::RecordCommands;
 use crate::app::App;
 use crate::errors::Result;
 use crate::output::{Table, count, one_line, option};
 
 /// What to do with the collections; without any of it, they are listed.
 #[derive(Debug, clap::Args)]
-pub struct HolderArgs<R: Spoken> {
+pub struct CollectionsArgs<R: RecordCommands> {
     #[command(subcommand)]
     command: Option<Command<R>>,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Command<R: Spoken> {
+enum Command<R: RecordCommands> {
     #[command(about = words::<R>("Make ONE"), after_help = words::<R>(CREATE))]
     Create {
         /// Its name
@@ -99,7 +99,7 @@ The latest comes first. It is kept for 30 days at the least, and as long as its 
 in the trash.";
 
 /// A text about collections of this kind.
-fn words<R: Spoken>(text: &str) -> String {
+fn words<R: RecordCommands>(text: &str) -> String {
     text.replace("ETUI", &command::<R>())
         .replace("ONE", R::KIND.one())
         .replace("KIND", &R::KIND.to_string())
@@ -107,11 +107,11 @@ fn words<R: Spoken>(text: &str) -> String {
 }
 
 /// The command about collections of this kind.
-fn command<R: Spoken>() -> String {
+fn command<R: RecordCommands>() -> String {
     format!("etui {} {}", R::COMMAND, R::HOLDERS)
 }
 
-impl<R: Spoken> HolderArgs<R> {
+impl<R: RecordCommands> CollectionsArgs<R> {
     /// Does what was asked.
     pub fn run(&self, app: &mut App) -> Result<()> {
         match &self.command {
@@ -126,7 +126,7 @@ impl<R: Spoken> HolderArgs<R> {
 }
 
 /// Makes one of this name.
-fn create<R: Spoken>(app: &mut App, name: &str) -> Result<()> {
+fn create<R: RecordCommands>(app: &mut App, name: &str) -> Result<()> {
     let store = app.open_to_write()?;
     store.create_collection::<R>(name)?;
     store.close()?;
@@ -141,7 +141,7 @@ fn create<R: Spoken>(app: &mut App, name: &str) -> Result<()> {
     ))
 }
 
-fn rename<R: Spoken>(app: &mut App, old: &str, new: &str) -> Result<()> {
+fn rename<R: RecordCommands>(app: &mut App, old: &str, new: &str) -> Result<()> {
     let store = app.open_to_write()?;
     let records = store.rename_collection::<R>(old, new)?.count()?;
     store.close()?;
@@ -157,7 +157,7 @@ fn rename<R: Spoken>(app: &mut App, old: &str, new: &str) -> Result<()> {
 }
 
 /// So many records, in words.
-fn with<R: Spoken>(records: u64) -> String {
+fn with<R: RecordCommands>(records: u64) -> String {
     match records {
         1 => format!("1 {}", R::ONE),
         several => format!("{} {}", count(several), R::MANY),
@@ -165,7 +165,7 @@ fn with<R: Spoken>(records: u64) -> String {
 }
 
 /// Lists the collections, with how many records each has.
-fn list<R: Spoken>(app: &mut App) -> Result<()> {
+fn list<R: RecordCommands>(app: &mut App) -> Result<()> {
     let store = app.open_to_read()?;
     let [records, holder] = R::HOLDER_HEADINGS;
     let mut table = Table::new(&[records, holder]);

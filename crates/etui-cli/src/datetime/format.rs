@@ -2,7 +2,7 @@
 
 use etui::calendar::time::{Date, DateTime, Time, Timestamp, Zone};
 
-use super::words::{name_of_month, name_of_weekday};
+use super::parse::{name_of_month, name_of_weekday};
 
 /// `Mon 23 Nov 2026`
 pub fn day(date: Date) -> String {

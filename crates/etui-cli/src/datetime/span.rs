@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use etui::calendar::time::{Date, DateTime, Timestamp, Value};
 
-use super::words::plus_months;
-use super::{Here, instant, when};
+use super::parse::plus_months;
+use super::{LocalNow, instant, when};
 
 /// Days shown when nothing else is asked for, today being the first.
 const USUAL_DAYS: i64 = 7;
@@ -34,7 +34,7 @@ pub struct Span {
 
 impl Span {
     /// The span that the words mean for somebody here.
-    pub fn of(words: Words<'_>, here: &Here) -> Result<Self, String> {
+    pub fn of(words: Words<'_>, here: &LocalNow) -> Result<Self, String> {
         let today = here.now.date();
         if let Some(what) = words.what {
             let (first, last) = named(what, here.now)?;
@@ -52,7 +52,7 @@ impl Span {
     }
 
     /// From one to another; a day at the end is part of it.
-    fn between(from: Value, to: Value, here: &Here) -> Result<Self, String> {
+    fn between(from: Value, to: Value, here: &LocalNow) -> Result<Self, String> {
         let instant = |value| instant(value, &here.zone);
         let start = instant(from);
         let end = match to {
@@ -143,8 +143,8 @@ mod tests {
     use super::*;
 
     /// A Saturday in Berlin.
-    fn here() -> Here {
-        Here {
+    fn here() -> LocalNow {
+        LocalNow {
             zone: Zone::named("Europe/Berlin").unwrap(),
             now: DateTime::new(2026, 11, 21, 14, 5, 30).unwrap(),
         }
@@ -272,7 +272,7 @@ mod tests {
         #[test]
         fn a_day_has_its_hours(days in Date::MIN.days()..=Date::MAX.days()) {
             let date = Date::from_days(days.into());
-            let text = super::super::show::iso_day(date);
+            let text = super::super::format::iso_day(date);
             let span = Span::of(Words { what: Some(&text), ..Words::default() }, &here()).unwrap();
             prop_assert_eq!((span.first, span.last), (date, date));
         }

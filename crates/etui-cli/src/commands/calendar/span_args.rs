@@ -1,12 +1,12 @@
 //! The options that say from when to when.
 
+use crate::datetime::{LocalNow, Span, SpanWords};
 use crate::errors::{Failure, Result};
-use crate::output::Out;
-use crate::times::{Here, Span, SpanWords};
+use crate::output::OutputWriter;
 
 /// Where and when the person is.
-pub fn here(out: &Out) -> Here {
-    Here::now(out.zone())
+pub fn here(out: &OutputWriter) -> LocalNow {
+    LocalNow::now(out.zone())
 }
 
 /// From when to when.
@@ -26,7 +26,7 @@ pub struct SpanArgs {
 
 impl SpanArgs {
     /// The span that is meant.
-    pub fn span(&self, here: &Here) -> Result<Span> {
+    pub fn span(&self, here: &LocalNow) -> Result<Span> {
         let what = self.what.join(" ");
         let words = SpanWords {
             what: (!self.what.is_empty()).then_some(what.as_str()),

@@ -5,9 +5,9 @@ use etui::calendar::time::{Duration, Time, Value, Zone};
 use etui::calendar::zones::Zones;
 
 use super::show::moved;
-use super::timed::{Ends, TimeArgs, end_of_rule};
+use super::time_args::{EventEnd, TimeArgs, end_of_rule};
+use crate::datetime::{LocalNow, is_end_of_day};
 use crate::errors::{Failure, Result};
-use crate::times::{Here, is_end_of_day};
 
 /// Of an entry that has no time, and needs one.
 pub const NO_START: &str =
@@ -19,7 +19,7 @@ pub fn retime(
     record: &mut Record,
     at: usize,
     args: &TimeArgs,
-    here: &Here,
+    here: &LocalNow,
     zones: &Zones,
 ) -> Result<()> {
     let before = record.main().clone();
@@ -51,11 +51,11 @@ pub fn retime(
         None => None,
     };
     match ends {
-        Some(Ends::At(end)) => {
+        Some(EventEnd::At(end)) => {
             record.remove(at, "DURATION", None, zones)?;
             record.set_time(at, "DTEND", &end, zones)?;
         }
-        Some(Ends::After(length)) => {
+        Some(EventEnd::After(length)) => {
             record.remove(at, "DTEND", None, zones)?;
             record.set(at, "DURATION", &length.to_string(), zones)?;
         }
@@ -171,13 +171,13 @@ fn carried_end(until: Value, before: &Time, start: &Time) -> Value {
 }
 
 /// The end that leaves an entry as long as it was, by the clock, when it starts at another time.
-fn kept_end(before: &Option<Time>, end: &Option<Time>, start: &Time) -> Option<Ends> {
+fn kept_end(before: &Option<Time>, end: &Option<Time>, start: &Time) -> Option<EventEnd> {
     let (before, end) = (before.as_ref()?, end.as_ref()?);
     if before == start {
         return None;
     }
     if before.is_date() != start.is_date() {
-        return Some(Ends::After(TimeArgs::usual_length(start)));
+        return Some(EventEnd::After(TimeArgs::usual_length(start)));
     }
     let length = match (before, end) {
         (Time::Zoned(wall, zone), Time::Zoned(other, its)) if zone == its => {
@@ -193,5 +193,5 @@ fn kept_end(before: &Option<Time>, end: &Option<Time>, start: &Time) -> Option<E
         }
     };
     let end = moved(start, Duration::from_seconds(length));
-    Some(Ends::At(end))
+    Some(EventEnd::At(end))
 }

@@ -7,11 +7,11 @@ use etui::{Error, RemovedCollection};
 
 use super::{command, with};
 use crate::app::App;
-use crate::commands::records::Spoken;
+use crate::commands::records::RecordCommands;
+use crate::datetime::{clock, iso_day};
 use crate::errors::{Failure, Result};
-use crate::output::json::RemovedHolderObject;
+use crate::output::json::RemovedCollectionObject;
 use crate::output::{Table, count, one_line, operand};
-use crate::times::{clock, iso_day};
 
 /// Which one, and under what name.
 #[derive(Debug, clap::Args)]
@@ -39,7 +39,7 @@ impl Which {
     }
 
     /// The failure where none is.
-    fn none<R: Spoken>(&self, all: Vec<RemovedCollection>) -> Failure {
+    fn none<R: RecordCommands>(&self, all: Vec<RemovedCollection>) -> Failure {
         if let Some(id) = self.id {
             return Failure::NotFound(format!(
                 "no {} with the number {id} was removed; `{} removed` tells the numbers",
@@ -59,7 +59,7 @@ impl Which {
 }
 
 /// Brings it back.
-pub fn restore<R: Spoken>(app: &mut App, which: &Which) -> Result<()> {
+pub fn restore<R: RecordCommands>(app: &mut App, which: &Which) -> Result<()> {
     let store = app.open_to_write()?;
     let mut all = store.removed_collections::<R>()?;
     let Some(found) = all.iter().position(|removed| which.means(removed)) else {
@@ -106,14 +106,14 @@ pub fn restore<R: Spoken>(app: &mut App, which: &Which) -> Result<()> {
 }
 
 /// Lists those that can be brought back.
-pub fn list<R: Spoken>(app: &mut App) -> Result<()> {
+pub fn list<R: RecordCommands>(app: &mut App) -> Result<()> {
     let store = app.open_to_read()?;
     let all = store.removed_collections::<R>()?;
     let zone = app.out.zone();
     if app.out.json {
         return all.iter().try_for_each(|removed| {
             let holder = R::holder(&removed.name, removed.records);
-            let object = RemovedHolderObject::of(removed, holder, &zone);
+            let object = RemovedCollectionObject::of(removed, holder, &zone);
             app.out.object(&object)
         });
     }

@@ -3,8 +3,8 @@
 use etui::calendar::recurrence::Rule;
 use etui::calendar::time::{Date, Duration, Time, Value, Zone};
 
+use crate::datetime::{LocalNow, ends, length, repeat, when_on};
 use crate::errors::{Failure, Result};
-use crate::times::{Here, ends, length, repeat, when_on};
 
 /// Length of an event of which nothing is said.
 const USUAL_SECONDS: i64 = 3_600;
@@ -40,7 +40,7 @@ pub struct TimeArgs {
 
 /// How something ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ends {
+pub enum EventEnd {
     At(Time),
     After(Duration),
 }
@@ -57,7 +57,7 @@ impl TimeArgs {
     }
 
     /// When it starts; a clock alone is of `day`.
-    pub fn starts(&self, day: Date, here: &Here) -> Result<Option<Time>> {
+    pub fn starts(&self, day: Date, here: &LocalNow) -> Result<Option<Time>> {
         let Some(text) = &self.start else {
             return Ok(None);
         };
@@ -66,7 +66,7 @@ impl TimeArgs {
     }
 
     /// When it is due; a clock alone is of `day`.
-    pub fn due(&self, day: Date, here: &Here) -> Result<Option<Time>> {
+    pub fn due(&self, day: Date, here: &LocalNow) -> Result<Option<Time>> {
         let Some(text) = &self.due else {
             return Ok(None);
         };
@@ -75,14 +75,14 @@ impl TimeArgs {
     }
 
     /// How what starts then ends, if that is said.
-    pub fn ends(&self, start: &Time, here: &Here) -> Result<Option<Ends>> {
+    pub fn ends(&self, start: &Time, here: &LocalNow) -> Result<Option<EventEnd>> {
         if let Some(length) = self.duration {
             if start.is_date() && length.seconds() != 0 {
                 return Err(Failure::usage(
                     "--duration: whole days last whole days; write 2d, or give --start a time",
                 ));
             }
-            return Ok(Some(Ends::After(length)));
+            return Ok(Some(EventEnd::After(length)));
         }
         let Some(text) = &self.end else {
             return Ok(None);
@@ -104,7 +104,7 @@ impl TimeArgs {
                 "--end {text}: this is not behind the start"
             )));
         }
-        Ok(Some(Ends::At(end)))
+        Ok(Some(EventEnd::At(end)))
     }
 
     /// The length of an event of which none is said.
@@ -116,7 +116,7 @@ impl TimeArgs {
     }
 
     /// How what starts then recurs.
-    pub fn rule(&self, start: &Time, here: &Here) -> Result<Option<Rule>> {
+    pub fn rule(&self, start: &Time, here: &LocalNow) -> Result<Option<Rule>> {
         let Some(text) = &self.repeat else {
             return Ok(None);
         };
@@ -126,7 +126,7 @@ impl TimeArgs {
         Ok(Some(rule))
     }
 
-    fn time(&self, value: Value, here: &Here) -> Time {
+    fn time(&self, value: Value, here: &LocalNow) -> Time {
         match value {
             value if self.all_day => Time::Date(value.wall().date()),
             Value::Date(date) => Time::Date(date),
@@ -180,8 +180,8 @@ mod tests {
     use super::*;
 
     /// A Saturday.
-    fn here() -> Here {
-        Here {
+    fn here() -> LocalNow {
+        LocalNow {
             zone: Zone::named("Europe/Berlin").unwrap(),
             now: DateTime::new(2026, 11, 21, 14, 5, 30).unwrap(),
         }
@@ -196,8 +196,8 @@ mod tests {
             let start = args.starts(here.now.date(), &here)?.unwrap();
             let mut text = start.value().to_string();
             match args.ends(&start, &here)? {
-                Some(Ends::At(end)) => text.push_str(&format!(" to {}", end.value())),
-                Some(Ends::After(length)) => text.push_str(&format!(" for {length}")),
+                Some(EventEnd::At(end)) => text.push_str(&format!(" to {}", end.value())),
+                Some(EventEnd::After(length)) => text.push_str(&format!(" for {length}")),
                 None => {}
             }
             if let Some(rule) = args.rule(&start, &here)? {

@@ -4,13 +4,13 @@ use etui::Error;
 
 use super::{command, with};
 use crate::app::App;
-use crate::commands::records::Spoken;
+use crate::commands::records::RecordCommands;
 use crate::errors::{Failure, Result};
-use crate::output::json::RemovedHolderObject;
+use crate::output::json::RemovedCollectionObject;
 use crate::output::{one_line, operand};
 
 /// Removes that of this name; asks first, unless it is empty.
-pub fn remove<R: Spoken>(app: &mut App, name: &str, without_asking: bool) -> Result<()> {
+pub fn remove<R: RecordCommands>(app: &mut App, name: &str, without_asking: bool) -> Result<()> {
     let store = app.open_to_write()?;
     let collection = store.collection::<R>(Some(name))?;
     let inside = collection.count()?;
@@ -33,7 +33,7 @@ pub fn remove<R: Spoken>(app: &mut App, name: &str, without_asking: bool) -> Res
     if app.out.json {
         let holder = R::holder(name, removed.records);
         let zone = app.out.zone();
-        let object = RemovedHolderObject::of(&removed, holder, &zone);
+        let object = RemovedCollectionObject::of(&removed, holder, &zone);
         return app.out.object(&object);
     }
     app.out.say(format!(
@@ -47,7 +47,7 @@ pub fn remove<R: Spoken>(app: &mut App, name: &str, without_asking: bool) -> Res
 }
 
 /// Asks whether it may go with so many records.
-fn may_be_removed<R: Spoken>(app: &mut App, name: &str, inside: u64) -> Result<bool> {
+fn may_be_removed<R: RecordCommands>(app: &mut App, name: &str, inside: u64) -> Result<bool> {
     let what = format!(
         "{} {} is not empty: {}",
         R::KIND,

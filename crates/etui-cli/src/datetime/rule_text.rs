@@ -3,8 +3,8 @@
 use etui::calendar::recurrence::{Day, Frequency, Rule};
 use etui::calendar::time::{DateTime, Value, Weekday, Zone};
 
-use super::show::{clock, iso_day};
-use super::words::{name_of_month, name_of_weekday};
+use super::format::{clock, iso_day};
+use super::parse::{name_of_month, name_of_weekday};
 
 /// `every 2 weeks on Mon, Thu until 2027-01-01`; an end in UTC is told in `zone`.
 pub fn spoken(rule: &Rule, zone: &Zone) -> String {

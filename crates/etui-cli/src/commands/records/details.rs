@@ -1,18 +1,18 @@
 //! All about one record: its name, and lines with labels.
 
 use crate::errors::Result;
-use crate::output::{Out, Style, one_line, shown};
+use crate::output::{OutputWriter, Style, one_line, shown};
 
 /// What is known of a record, in words.
 #[derive(Debug, Default)]
-pub struct Described {
+pub struct RecordDetails {
     /// Its name.
     pub name: String,
     /// Labels and values; a value may have several lines.
     pub rows: Vec<(String, String)>,
 }
 
-impl Described {
+impl RecordDetails {
     /// One of which nothing is known but its name.
     pub fn new(name: &str) -> Self {
         Self {
@@ -30,7 +30,7 @@ impl Described {
     }
 
     /// Writes it; further lines of a value stand under its first.
-    pub fn write(&self, out: &mut Out) -> Result<()> {
+    pub fn write(&self, out: &mut OutputWriter) -> Result<()> {
         let name = out.styled(Style::Bold, &self.name).into_owned();
         out.line(name)?;
         let widths = self.rows.iter().map(|(label, _)| label.chars().count());
