@@ -4,10 +4,10 @@
 #![no_main]
 
 use etui::ETag;
-use etui::calendar::ics::{Frame, FrameBuilder, Grouper, ObjectWriter, Part, Piece, Reader, merge};
-use etui::calendar::time::Zone;
-use etui::calendar::zones::{Definition, Zones};
-use etui::calendar::{Record, RecordError};
+use etui::calendar::ics::{ObjectTemplate, TemplateBuilder, ComponentGrouper, ObjectWriter, TemplatePart, ObjectPiece, ObjectReader, merge};
+use etui::calendar::time::TimeZone;
+use etui::calendar::zones::{TimeZoneDefinition, TimeZoneResolver};
+use etui::calendar::{CalendarObject, ObjectError};
 use libfuzzer_sys::fuzz_target;
 
 /// Small, so that inputs of a fuzzer's size reach it.
@@ -15,26 +15,26 @@ const MAX_COMPONENT: usize = 2_048;
 
 fuzz_target!(|data: &[u8]| {
     let mut at = 0;
-    let mut zones = Zones::new();
-    let mut frames: Vec<FrameBuilder> = Vec::new();
-    let mut grouper = Grouper::new();
+    let mut zones = TimeZoneResolver::new();
+    let mut frames: Vec<TemplateBuilder> = Vec::new();
+    let mut grouper = ComponentGrouper::new();
     let mut groups = Vec::new();
-    for piece in Reader::new(data).max_component(MAX_COMPONENT) {
+    for piece in ObjectReader::new(data).max_component(MAX_COMPONENT) {
         let (offset, len) = match piece.expect("a slice can always be read") {
-            Piece::Frame(text) => {
-                if text.part == Part::Begin {
-                    frames.push(FrameBuilder::new());
+            ObjectPiece::Frame(text) => {
+                if text.part == TemplatePart::Begin {
+                    frames.push(TemplateBuilder::new());
                 }
                 frames.last_mut().expect("an object began").text(&text);
                 (text.offset, same(data, text.offset, &text.bytes))
             }
-            Piece::Zone(zone) => {
-                zones.define(&Definition::parse(&zone.bytes));
+            ObjectPiece::Zone(zone) => {
+                zones.define(&TimeZoneDefinition::parse(&zone.bytes));
                 let frame = frames.last_mut().expect("an object began");
                 frame.zone(ETag::of(&zone.bytes));
                 (zone.offset, same(data, zone.offset, &zone.bytes))
             }
-            Piece::Component(component) => {
+            ObjectPiece::Component(component) => {
                 frames.last_mut().expect("an object began").component();
                 assert!(component.bytes.len() <= MAX_COMPONENT);
                 let place = (
@@ -44,7 +44,7 @@ fuzz_target!(|data: &[u8]| {
                 groups.extend(grouper.push(component).0);
                 place
             }
-            Piece::Refused(why) => {
+            ObjectPiece::Refused(why) => {
                 assert!(why.line <= why.last_line && why.excerpt.chars().count() <= 80);
                 (
                     why.offset,
@@ -59,26 +59,26 @@ fuzz_target!(|data: &[u8]| {
     assert_blank(&data[at..]);
     groups.extend(grouper.finish());
 
-    let frames: Vec<Frame> = frames.into_iter().map(FrameBuilder::finish).collect();
+    let frames: Vec<ObjectTemplate> = frames.into_iter().map(TemplateBuilder::finish).collect();
     for frame in &frames {
-        let stored = Frame::from_bytes(frame.as_bytes().to_vec());
+        let stored = ObjectTemplate::from_bytes(frame.as_bytes().to_vec());
         assert_eq!(stored.as_ref(), Some(frame));
     }
-    let all: Vec<&Frame> = frames.iter().collect();
+    let all: Vec<&ObjectTemplate> = frames.iter().collect();
     let merged = merge(&all, |hash| hash.to_string());
-    let plain = Frame::plain();
+    let plain = ObjectTemplate::plain();
     let frame = merged.first().map_or(&plain, |merged| &merged.frame);
     let zone = |_: &ETag| Ok(b"BEGIN:VTIMEZONE\r\nTZID:Z\r\nEND:VTIMEZONE\r\n".to_vec());
     let mut object = ObjectWriter::new(Vec::new(), frame, zone);
     let mut written = 0;
     for (number, group) in groups.iter().enumerate() {
-        let mut record = Record::parse(group.text(), &zones).expect("the reader found it whole");
+        let mut record = CalendarObject::parse(group.text(), &zones).expect("the reader found it whole");
         assert_eq!(record.uid(), group.uid.as_deref());
         assert_eq!(record.items().len(), group.components.len());
         for item in record.items() {
             if let (Some(start), Some(end)) = (&item.start, &item.end) {
                 item.alarms.iter().for_each(|alarm| {
-                    alarm.due(start, end, &Zone::UTC).take(3).for_each(drop);
+                    alarm.due(start, end, &TimeZone::UTC).take(3).for_each(drop);
                 });
             }
         }
@@ -92,7 +92,7 @@ fuzz_target!(|data: &[u8]| {
         match record.remove(0, "X-NEW", None, &zones) {
             Ok(_) => {}
             // It says nothing else.
-            Err(RecordError::Empty) => continue,
+            Err(ObjectError::Empty) => continue,
             Err(error) => panic!("a property cannot be removed: {error}"),
         }
         record
@@ -101,7 +101,7 @@ fuzz_target!(|data: &[u8]| {
         assert_eq!(record.remove(0, "X-NEW", None, &zones), Ok(1));
     }
     let object = object.finish().expect("a vector can be written");
-    let again = Reader::new(&object[..]).filter(|piece| matches!(piece, Ok(Piece::Component(_))));
+    let again = ObjectReader::new(&object[..]).filter(|piece| matches!(piece, Ok(ObjectPiece::Component(_))));
     assert_eq!(again.count(), written);
 });
 

@@ -4,9 +4,9 @@
 
 #![no_main]
 
-use etui::calendar::recurrence::{Rule, Series, Timing};
-use etui::calendar::time::{DateTime, Timestamp, Zone};
-use etui::calendar::zones::{Definition, Zones};
+use etui::calendar::recurrence::{RecurrenceRule, RecurrenceSet, Timing};
+use etui::calendar::time::{DateTime, Timestamp, TimeZone};
+use etui::calendar::zones::{TimeZoneDefinition, TimeZoneResolver};
 use libfuzzer_sys::fuzz_target;
 
 /// More instances than this of one range are not looked at.
@@ -14,20 +14,20 @@ const MOST: usize = 200;
 
 fuzz_target!(|text: &str| {
     for line in text.lines().take(20) {
-        if let Ok(rule) = line.parse::<Rule>() {
+        if let Ok(rule) = line.parse::<RecurrenceRule>() {
             let written = rule.to_string();
             assert_eq!(written.parse(), Ok(rule), "{written}");
         }
     }
-    let mut zones = Zones::new();
-    zones.define(&Definition::parse(text.as_bytes()));
+    let mut zones = TimeZoneResolver::new();
+    zones.define(&TimeZoneDefinition::parse(text.as_bytes()));
     let components = text.split("\n\n").take(20);
     let timings: Vec<Timing> = components
         .filter_map(|lines| Timing::from_component(lines.as_bytes(), &zones).0)
         .collect();
-    let series = Series::new(&timings);
+    let series = RecurrenceSet::new(&timings);
     let bounds = series.bounds();
-    let viewer = Zone::named("Europe/Berlin").unwrap_or(Zone::UTC);
+    let viewer = TimeZone::named("Europe/Berlin").unwrap_or(TimeZone::UTC);
     let year = |y| DateTime::new(y, 3, 20, 0, 0, 0).map_or(Timestamp::MAX, |t| viewer.to_utc(t));
     for range in [
         Timestamp::MIN..Timestamp::MAX,

@@ -16,7 +16,7 @@ use std::io;
 use std::path::Path;
 
 use etui::Error;
-use etui::calendar::RecordError;
+use etui::calendar::ObjectError;
 use etui::contacts::CardError;
 
 /// Why a command did not do what it was asked.
@@ -90,7 +90,7 @@ impl Failure {
                 | Error::BadLocale { .. }
                 | Error::BadRegion { .. }
                 | Error::Card(CardError::BadProperty(_))
-                | Error::Record(RecordError::BadProperty(_)) => 2,
+                | Error::Record(ObjectError::BadProperty(_)) => 2,
                 Error::Card(_) | Error::Record(_) | Error::LastCollection { .. } => 3,
                 Error::NoCollection { .. }
                 | Error::NoRemovedCollection { .. }
@@ -133,7 +133,7 @@ impl Failure {
                 | Error::BadLocale { .. }
                 | Error::BadRegion { .. }
                 | Error::Card(CardError::BadProperty(_))
-                | Error::Record(RecordError::BadProperty(_)) => "usage",
+                | Error::Record(ObjectError::BadProperty(_)) => "usage",
                 Error::Card(_) | Error::Record(_) | Error::LastCollection { .. } => "refused",
                 Error::NoCollection { .. }
                 | Error::NoRemovedCollection { .. }
@@ -203,8 +203,8 @@ impl From<CardError> for Failure {
     }
 }
 
-impl From<RecordError> for Failure {
-    fn from(error: RecordError) -> Self {
+impl From<ObjectError> for Failure {
+    fn from(error: ObjectError) -> Self {
         Self::Library(error.into())
     }
 }

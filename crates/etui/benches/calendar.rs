@@ -13,9 +13,9 @@ use std::hint::black_box;
 use std::ops::{ControlFlow, Range};
 use std::time::{Duration, Instant};
 
-use etui::calendar::time::{Timestamp, Zone};
-use etui::calendar::zones::Zones;
-use etui::calendar::{Calendar, Column, Query, Record};
+use etui::calendar::time::{TimeZone, Timestamp};
+use etui::calendar::zones::TimeZoneResolver;
+use etui::calendar::{Calendar, CalendarObject, Column, Query};
 use etui::{RecordId, Store};
 use etui_testkit::calendars::{Calendars, Shape, Span, write_ics};
 use etui_testkit::rng::SplitMix64;
@@ -114,11 +114,11 @@ fn store() -> (tempfile::TempDir, Store) {
 }
 
 fn fill(calendar: &Calendar<'_>, span: Span, count: u64, wanted: impl Fn(Shape) -> bool) {
-    let zones = Zones::new();
+    let zones = TimeZoneResolver::new();
     let entries = Calendars::over(span.days.into(), span).filter(|e| wanted(e.shape));
-    let records: Vec<Record> = entries
+    let records: Vec<CalendarObject> = entries
         .take(usize::try_from(count).unwrap())
-        .map(|e| Record::parse(e.text, &zones).unwrap())
+        .map(|e| CalendarObject::parse(e.text, &zones).unwrap())
         .collect();
     calendar.save_many(&records).unwrap();
 }
@@ -187,8 +187,8 @@ fn slowest(calendar: &Calendar<'_>, first_day: i64, days: i64) -> (Duration, usi
     weeks.take(WEEKS).map(median).max().unwrap()
 }
 
-fn berlin() -> Zone {
-    Zone::named("Europe/Berlin").unwrap()
+fn berlin() -> TimeZone {
+    TimeZone::named("Europe/Berlin").unwrap()
 }
 
 fn tell(what: &str, (median, tail, answer): Row) {
@@ -285,8 +285,8 @@ fn date_book() {
             );
         }
         if count <= 12_800 {
-            let zones = Zones::new();
-            let records: Vec<Record> = (0..count)
+            let zones = TimeZoneResolver::new();
+            let records: Vec<CalendarObject> = (0..count)
                 .map(|i| {
                     let mut record = book.take(i).unwrap().record().unwrap();
                     record.set(0, "PRIORITY", "3", &zones).unwrap();

@@ -10,8 +10,8 @@ use std::hint::black_box;
 use std::ops::Range;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use etui::calendar::recurrence::{Plan, Rule, Series, Timing};
-use etui::calendar::time::{Date, DateTime, Timestamp, Value, Zone};
+use etui::calendar::recurrence::{CompiledRule, RecurrenceRule, RecurrenceSet, Timing};
+use etui::calendar::time::{Date, DateTime, DateTimeValue, TimeZone, Timestamp};
 
 const START: &str = "19800107T090000";
 
@@ -31,14 +31,14 @@ const RULES: &[(&str, &str)] = &[
     ("yearly by week", "FREQ=YEARLY;BYWEEKNO=47;BYDAY=MO"),
 ];
 
-fn series(rule: &str, zone: &Zone) -> Series {
-    let start: Value = START.parse().unwrap();
+fn series(rule: &str, zone: &TimeZone) -> RecurrenceSet {
+    let start: DateTimeValue = START.parse().unwrap();
     let mut timing = Timing::once(start.in_zone(Some(zone)));
     timing.rules = vec![rule.parse().unwrap()];
-    Series::new(&[timing])
+    RecurrenceSet::new(&[timing])
 }
 
-fn weeks(zone: &Zone) -> Vec<Range<Timestamp>> {
+fn weeks(zone: &TimeZone) -> Vec<Range<Timestamp>> {
     let week = |year| {
         let from = Date::new(year, 11, 20).unwrap();
         zone.to_utc(from.midnight())..zone.to_utc(from.plus_days(7).midnight())
@@ -47,7 +47,7 @@ fn weeks(zone: &Zone) -> Vec<Range<Timestamp>> {
 }
 
 fn one(c: &mut Criterion) {
-    let zone = Zone::named("Europe/Berlin").unwrap();
+    let zone = TimeZone::named("Europe/Berlin").unwrap();
     let weeks = weeks(&zone);
     let mut group = c.benchmark_group("week");
     for (name, rule) in RULES {
@@ -88,17 +88,17 @@ fn one(c: &mut Criterion) {
 }
 
 fn many(c: &mut Criterion) {
-    let zone = Zone::named("Europe/Berlin").unwrap();
+    let zone = TimeZone::named("Europe/Berlin").unwrap();
     let weeks = weeks(&zone);
-    let rules: Vec<Rule> = RULES.iter().map(|(_, r)| r.parse().unwrap()).collect();
-    let all: Vec<Series> = (0..1_000)
+    let rules: Vec<RecurrenceRule> = RULES.iter().map(|(_, r)| r.parse().unwrap()).collect();
+    let all: Vec<RecurrenceSet> = (0..1_000)
         .map(|n| {
             let start = DateTime::new(1980, 1, 7, 9, 0, 0)
                 .unwrap()
                 .plus_seconds(n * 86_400 * 7 + n * 60);
-            let mut timing = Timing::once(Value::Local(start).in_zone(Some(&zone)));
+            let mut timing = Timing::once(DateTimeValue::Local(start).in_zone(Some(&zone)));
             timing.rules = vec![rules[n as usize % rules.len()].clone()];
-            Series::new(&[timing])
+            RecurrenceSet::new(&[timing])
         })
         .collect();
     let mut group = c.benchmark_group("thousand");
@@ -116,15 +116,15 @@ fn many(c: &mut Criterion) {
 
 /// What making ready costs, which a store does once.
 fn ready(c: &mut Criterion) {
-    let zone = Zone::named("Europe/Berlin").unwrap();
+    let zone = TimeZone::named("Europe/Berlin").unwrap();
     let mut group = c.benchmark_group("ready");
     group.bench_function("read and make ready", |b| {
         b.iter(|| series(black_box("FREQ=WEEKLY;BYDAY=MO,WE,FR"), &zone))
     });
-    let rule: Rule = "FREQ=WEEKLY;BYDAY=MO,WE,FR;COUNT=1000".parse().unwrap();
+    let rule: RecurrenceRule = "FREQ=WEEKLY;BYDAY=MO,WE,FR;COUNT=1000".parse().unwrap();
     let start = DateTime::new(1980, 1, 7, 9, 0, 0).unwrap();
     group.bench_function("the end of COUNT=1000", |b| {
-        b.iter(|| Plan::new(black_box(&rule), start, false).last())
+        b.iter(|| CompiledRule::new(black_box(&rule), start, false).last())
     });
     group.finish();
 }

@@ -353,7 +353,7 @@ impl Store {
     /// # Errors
     /// As [`Store::remove_collection`].
     pub fn remove_calendar(&self, name: &str) -> Result<RemovedCollection> {
-        self.remove_collection::<calendar::Record>(name)
+        self.remove_collection::<calendar::CalendarObject>(name)
     }
 
     /// The calendars that were removed and can be brought back, the latest first.
@@ -361,7 +361,7 @@ impl Store {
     /// # Errors
     /// As [`Store::removed_collections`].
     pub fn removed_calendars(&self) -> Result<Vec<RemovedCollection>> {
-        self.removed_collections::<calendar::Record>()
+        self.removed_collections::<calendar::CalendarObject>()
     }
 
     /// Brings back the calendar of this name that was removed last.
@@ -369,7 +369,7 @@ impl Store {
     /// # Errors
     /// As [`Store::restore_collection`].
     pub fn restore_calendar(&self, name: &str) -> Result<u64> {
-        self.restore_collection::<calendar::Record>(name)
+        self.restore_collection::<calendar::CalendarObject>(name)
     }
 
     /// Brings back this calendar that was removed, under this name.
@@ -377,7 +377,7 @@ impl Store {
     /// # Errors
     /// As [`Store::restore_collection_as`].
     pub fn restore_calendar_as(&self, removed: &RemovedCollection, name: &str) -> Result<u64> {
-        self.restore_collection_as::<calendar::Record>(removed, name)
+        self.restore_collection_as::<calendar::CalendarObject>(removed, name)
     }
 
     /// The names of the calendars, the default one first.
@@ -385,6 +385,6 @@ impl Store {
     /// # Errors
     /// As [`Store::collections`].
     pub fn calendars(&self) -> Result<Vec<String>> {
-        self.collections::<calendar::Record>()
+        self.collections::<calendar::CalendarObject>()
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rusqlite::ErrorCode;
 
-use crate::calendar::RecordError;
+use crate::calendar::ObjectError;
 use crate::collection::{ETag, Kind, RecordId};
 use crate::contacts::CardError;
 use crate::search::filter::FilterError;
@@ -250,7 +250,7 @@ pub enum Error {
     Card(#[from] CardError),
     /// A component of a calendar cannot be kept.
     #[error(transparent)]
-    Record(#[from] RecordError),
+    Record(#[from] ObjectError),
     /// A filter's text could not be understood.
     #[error("{0}")]
     Filter(#[from] FilterError),

@@ -9,9 +9,9 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
-use etui::calendar::time::{Timestamp, Zone};
-use etui::calendar::zones::Zones;
-use etui::calendar::{Calendar, Record, Trigger};
+use etui::calendar::time::{TimeZone, Timestamp};
+use etui::calendar::zones::TimeZoneResolver;
+use etui::calendar::{AlarmTrigger, Calendar, CalendarObject};
 use etui::{RecordId, Store};
 use etui_testkit::calendars::{self, Span};
 use etui_testkit::rng::SplitMix64;
@@ -22,36 +22,37 @@ const DAY: i64 = 86_400;
 /// Days that are looked ahead by what the answers are compared with.
 const AHEAD: i64 = 12;
 
-fn zone(name: &str) -> Zone {
-    Zone::named(name).expect(name)
+fn zone(name: &str) -> TimeZone {
+    TimeZone::named(name).expect(name)
 }
 
-fn event(uid: &str, lines: &str) -> Record {
+fn event(uid: &str, lines: &str) -> CalendarObject {
     let text = format!("BEGIN:VEVENT\r\nUID:{uid}\r\nSUMMARY:The {uid}\r\n{lines}END:VEVENT\r\n");
-    Record::parse(text, &Zones::new()).unwrap()
+    CalendarObject::parse(text, &TimeZoneResolver::new()).unwrap()
 }
 
 type Due = (Timestamp, RecordId, String);
 
 /// Every alarm from a moment on, by going through all records.
-fn naive(calendar: &Calendar<'_>, after: Timestamp, viewer: &Zone) -> Vec<Due> {
+fn naive(calendar: &Calendar<'_>, after: Timestamp, viewer: &TimeZone) -> Vec<Due> {
     let until = after.plus_seconds(AHEAD * DAY);
     let mut all = Vec::new();
     for (uid, id) in uids(calendar) {
         let (_, record) = calendar.record(&uid).unwrap().unwrap();
         let items: Vec<_> = record.items().filter(|i| i.timing.is_some()).collect();
-        let mut take = |item: &etui::calendar::Item, alarm: &etui::calendar::Alarm, due| {
-            let done = item.acknowledged.as_ref().map(|t| t.at(viewer));
-            let done = done.max(alarm.acknowledged);
-            if (after..until).contains(&due) && done.is_none_or(|done| due > done) {
-                all.push((due, id, item.summary.clone().unwrap_or_default()));
-            }
-        };
+        let mut take =
+            |item: &etui::calendar::CalendarComponent, alarm: &etui::calendar::Alarm, due| {
+                let done = item.acknowledged.as_ref().map(|t| t.at(viewer));
+                let done = done.max(alarm.acknowledged);
+                if (after..until).contains(&due) && done.is_none_or(|done| due > done) {
+                    all.push((due, id, item.summary.clone().unwrap_or_default()));
+                }
+            };
         let wide = after.plus_seconds(-40 * DAY)..until.plus_seconds(40 * DAY);
         for instance in record.series().between(wide, viewer) {
             let item = items[instance.component];
             for alarm in &item.alarms {
-                if !matches!(alarm.trigger, Trigger::At(_)) {
+                if !matches!(alarm.trigger, AlarmTrigger::At(_)) {
                     for due in alarm.due(&instance.start, &instance.end, viewer) {
                         take(item, alarm, due);
                     }
@@ -60,7 +61,7 @@ fn naive(calendar: &Calendar<'_>, after: Timestamp, viewer: &Zone) -> Vec<Due> {
         }
         for item in &items {
             for alarm in &item.alarms {
-                if let Trigger::At(due) = alarm.trigger {
+                if let AlarmTrigger::At(due) = alarm.trigger {
                     take(item, alarm, due);
                 }
             }
@@ -70,7 +71,7 @@ fn naive(calendar: &Calendar<'_>, after: Timestamp, viewer: &Zone) -> Vec<Due> {
     all
 }
 
-fn compare(calendar: &Calendar<'_>, after: Timestamp, limit: usize, viewer: &Zone) {
+fn compare(calendar: &Calendar<'_>, after: Timestamp, limit: usize, viewer: &TimeZone) {
     let mut expected = naive(calendar, after, viewer);
     let until = after.plus_seconds(AHEAD * DAY);
     let found = calendar.alarms(after, limit, viewer).unwrap();
@@ -297,7 +298,7 @@ fn who_asks_does_not_wait_for_another_process() {
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let began = Instant::now();
     for later in 0..3 {
-        compare(&calendar, late().plus_seconds(later), 3, &Zone::UTC);
+        compare(&calendar, late().plus_seconds(later), 3, &TimeZone::UTC);
     }
     assert!(began.elapsed() < Duration::from_secs(20));
     assert_eq!(rows_behind(&path), 120);
@@ -305,11 +306,11 @@ fn who_asks_does_not_wait_for_another_process() {
     other.execute_batch("ROLLBACK").unwrap();
     let deadline = Instant::now() + Duration::from_secs(60);
     while rows_behind(&path) > 0 && Instant::now() < deadline {
-        calendar.alarms(late(), 120, &Zone::UTC).unwrap();
+        calendar.alarms(late(), 120, &TimeZone::UTC).unwrap();
         std::thread::sleep(Duration::from_millis(50));
     }
     assert_eq!(rows_behind(&path), 0);
-    compare(&calendar, late(), 3, &Zone::UTC);
+    compare(&calendar, late(), 3, &TimeZone::UTC);
     clean(&store);
 }
 
@@ -329,10 +330,10 @@ fn who_asks_while_importing_gets_an_answer() {
     let mut ask = |_: etui::import::ImportEvent<'_>| {
         if asked < 5 {
             asked += 1;
-            compare(&calendar, late().plus_seconds(asked), 3, &Zone::UTC);
+            compare(&calendar, late().plus_seconds(asked), 3, &TimeZone::UTC);
             // From another thread, too.
             std::thread::scope(|scope| {
-                let ask = || store.calendar().unwrap().alarms(late(), 3, &Zone::UTC);
+                let ask = || store.calendar().unwrap().alarms(late(), 3, &TimeZone::UTC);
                 assert_eq!(scope.spawn(ask).join().unwrap().unwrap().len(), 3);
             });
         }
@@ -340,7 +341,7 @@ fn who_asks_while_importing_gets_an_answer() {
     };
     let report = calendar.import(ics.as_bytes(), &mut ask).unwrap();
     assert_eq!((report.added, asked), (6_000, 5));
-    compare(&calendar, late(), 3, &Zone::UTC);
+    compare(&calendar, late(), 3, &TimeZone::UTC);
     assert_eq!(rows_behind(&path), 0);
     clean(&store);
 }
@@ -385,7 +386,7 @@ fn a_clock_that_was_ahead_does_not_slow_down_for_years() {
             &other.calendar().unwrap(),
             late().plus_seconds(later),
             30,
-            &Zone::UTC,
+            &TimeZone::UTC,
         );
     }
     clean(&store);

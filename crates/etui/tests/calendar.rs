@@ -7,9 +7,9 @@ mod support;
 
 use std::ops::ControlFlow;
 
-use etui::calendar::time::{Date, Time, Timestamp, Zone};
-use etui::calendar::zones::Zones;
-use etui::calendar::{Busy, Calendar, Draft, DueAlarm, Record};
+use etui::calendar::time::{CalendarTime, Date, TimeZone, Timestamp};
+use etui::calendar::zones::TimeZoneResolver;
+use etui::calendar::{Busy, Calendar, CalendarObject, Draft, DueAlarm};
 use etui::import::ImportReport;
 use etui::{Condition, Outcome, Store};
 use etui_testkit::calendars::{self, Calendars, Span};
@@ -18,13 +18,13 @@ use etui_testkit::fixtures::icalendar::ALL;
 use support::calendar::{naive, naive_alarms, told, told_alarms};
 use support::{clean, directory};
 
-fn zone(name: &str) -> Zone {
-    Zone::named(name).unwrap()
+fn zone(name: &str) -> TimeZone {
+    TimeZone::named(name).unwrap()
 }
 
 fn at(text: &str) -> Timestamp {
-    let value: etui::calendar::time::Value = text.parse().unwrap();
-    value.in_zone(None).at(&Zone::UTC)
+    let value: etui::calendar::time::DateTimeValue = text.parse().unwrap();
+    value.in_zone(None).at(&TimeZone::UTC)
 }
 
 fn import(calendar: &Calendar<'_>, bytes: &[u8]) -> ImportReport {
@@ -33,9 +33,9 @@ fn import(calendar: &Calendar<'_>, bytes: &[u8]) -> ImportReport {
         .unwrap()
 }
 
-fn event(uid: &str, lines: &str) -> Record {
+fn event(uid: &str, lines: &str) -> CalendarObject {
     let text = format!("BEGIN:VEVENT\r\nUID:{uid}\r\nSUMMARY:{uid}\r\n{lines}END:VEVENT\r\n");
-    Record::parse(text, &Zones::new()).unwrap()
+    CalendarObject::parse(text, &TimeZoneResolver::new()).unwrap()
 }
 
 #[test]
@@ -87,8 +87,8 @@ fn a_change_moves_a_record_in_time_and_a_removal_takes_it_out() {
         BEGIN:VALARM\r\nTRIGGER:-PT5M\r\nEND:VALARM\r\n";
     let once = "DTSTART:20260106T090000Z\r\nBEGIN:VALARM\r\nTRIGGER:-PT5M\r\nEND:VALARM\r\n";
     let week = at("20260105T000000Z")..at("20260112T000000Z");
-    let found = || told(&calendar.between(week.clone(), &Zone::UTC).unwrap());
-    let due = || calendar.alarms(week.start, 1, &Zone::UTC).unwrap();
+    let found = || told(&calendar.between(week.clone(), &TimeZone::UTC).unwrap());
+    let due = || calendar.alarms(week.start, 1, &TimeZone::UTC).unwrap();
     assert_eq!(
         calendar.save(&event("a", weekly)).unwrap().outcome,
         Outcome::Added
@@ -169,7 +169,7 @@ fn acknowledged_alarms_are_not_due() {
         ACKNOWLEDGED:20260105T085600Z\r\nEND:VALARM\r\n";
     calendar.save(&event("b", once)).unwrap();
     let due = calendar
-        .alarms(at("20260101T000000Z"), 2, &Zone::UTC)
+        .alarms(at("20260101T000000Z"), 2, &TimeZone::UTC)
         .unwrap();
     let times: Vec<_> = due.iter().map(|d| d.at.to_string()).collect();
     assert_eq!(times, ["20260301T085500Z", "20260302T085500Z"]);
@@ -179,7 +179,7 @@ fn acknowledged_alarms_are_not_due() {
         BEGIN:VALARM\r\nTRIGGER:-PT9999H\r\nREPEAT:999999999\r\nDURATION:PT1S\r\nEND:VALARM\r\n";
     calendar.save(&event("c", always)).unwrap();
     let due = calendar
-        .alarms(at("20270101T000000Z"), 3, &Zone::UTC)
+        .alarms(at("20270101T000000Z"), 3, &TimeZone::UTC)
         .unwrap();
     assert_eq!(due.len(), 3);
     assert_eq!(due[0].at, at("20270101T000000Z"));
@@ -255,8 +255,10 @@ fn new_records_go_out_with_the_zones_they_name() {
     let store = Store::open(&path).unwrap();
     let calendar = store.calendar().unwrap();
     let nine = Date::new(2026, 11, 23).unwrap().at(9, 0, 0).unwrap();
-    let draft = Draft::event("Jour fixe").start(Time::Zoned(nine, zone("Europe/Berlin")));
-    calendar.save(&draft.make(&Zones::new()).unwrap()).unwrap();
+    let draft = Draft::event("Jour fixe").start(CalendarTime::Zoned(nine, zone("Europe/Berlin")));
+    calendar
+        .save(&draft.make(&TimeZoneResolver::new()).unwrap())
+        .unwrap();
     let mut out = Vec::new();
     calendar.export(&mut out).unwrap();
     let text = String::from_utf8(out).unwrap();
@@ -284,7 +286,7 @@ fn zones_of_a_file_say_when_its_records_are() {
         let store = Store::open(&path).unwrap();
         let calendar = store.calendar().unwrap();
         assert_eq!(import(&calendar, ics.as_bytes()).warned, 0);
-        let found = calendar.between(day.clone(), &Zone::UTC).unwrap();
+        let found = calendar.between(day.clone(), &TimeZone::UTC).unwrap();
         assert_eq!(told(&found), ["20260101T063000Z 20260101T063000Z a"]);
         clean(&store);
     }
@@ -293,7 +295,7 @@ fn zones_of_a_file_say_when_its_records_are() {
     let calendar = store.calendar().unwrap();
     let other = ics.replace("+0330", "+0500");
     assert_eq!(import(&calendar, other.as_bytes()).changed, 1);
-    let found = calendar.between(day.clone(), &Zone::UTC).unwrap();
+    let found = calendar.between(day.clone(), &TimeZone::UTC).unwrap();
     assert_eq!(told(&found), ["20260101T050000Z 20260101T050000Z a"]);
     // One that nobody defines is told of, and its times float.
     let unknown = ics.replace("TZID:Ours", "TZID:Theirs");
@@ -323,7 +325,7 @@ fn busy_times_are_joined() {
     add("e", "1500", "1600", "STATUS:CANCELLED\r\n");
     add("f", "2300", "2359", "");
     let range = at("20260101T000000Z")..at("20260101T233000Z");
-    let busy = calendar.free_busy(range, &Zone::UTC).unwrap();
+    let busy = calendar.free_busy(range, &TimeZone::UTC).unwrap();
     let of = |start, end, tentative| Busy {
         during: at(start)..at(end),
         tentative,
@@ -343,18 +345,20 @@ fn a_record_with_zones_of_its_own_keeps_them() {
     let (_dir, path) = directory();
     let zone = "BEGIN:VTIMEZONE\r\nTZID:Ours\r\nBEGIN:STANDARD\r\nDTSTART:19700101T000000\r\n\
         TZOFFSETFROM:+0330\r\nTZOFFSETTO:+0330\r\nEND:STANDARD\r\nEND:VTIMEZONE\r\n";
-    let mut zones = Zones::new();
-    zones.define(&etui::calendar::zones::Definition::parse(zone.as_bytes()));
+    let mut zones = TimeZoneResolver::new();
+    zones.define(&etui::calendar::zones::TimeZoneDefinition::parse(
+        zone.as_bytes(),
+    ));
     let text = "BEGIN:VEVENT\r\nUID:a\r\nSUMMARY:a\r\n\
         DTSTART;TZID=Ours:20260101T100000\r\nEND:VEVENT\r\n";
     let store = Store::open(&path).unwrap();
     let calendar = store.calendar().unwrap();
     calendar
-        .save(&Record::parse(text, &zones).unwrap())
+        .save(&CalendarObject::parse(text, &zones).unwrap())
         .unwrap();
     store.repair().unwrap();
     let day = at("20260101T000000Z")..at("20260102T000000Z");
-    let found = told(&calendar.between(day.clone(), &Zone::UTC).unwrap());
+    let found = told(&calendar.between(day.clone(), &TimeZone::UTC).unwrap());
     assert_eq!(found, ["20260101T063000Z 20260101T063000Z a"]);
     let (stored, mut record) = calendar.record("a").unwrap().unwrap();
     let zones = calendar.zones(stored.id).unwrap();
@@ -366,7 +370,7 @@ fn a_record_with_zones_of_its_own_keeps_them() {
     assert_eq!(text.matches("BEGIN:VTIMEZONE").count(), 1, "{text}");
     let other = store.create_calendar("Other").unwrap();
     assert_eq!(import(&other, text.as_bytes()).warned, 0);
-    assert_eq!(told(&other.between(day, &Zone::UTC).unwrap()), found);
+    assert_eq!(told(&other.between(day, &TimeZone::UTC).unwrap()), found);
     clean(&store);
 }
 
@@ -425,7 +429,7 @@ fn plain_sqlite_reads_and_writes_calendars() {
     let store = Store::open(&path).unwrap();
     let calendar = store.calendar().unwrap();
     let range = at("20260101T000000Z")..at("20270101T000000Z");
-    let found = told(&calendar.between(range, &Zone::UTC).unwrap());
+    let found = told(&calendar.between(range, &TimeZone::UTC).unwrap());
     assert_eq!(
         found,
         [
@@ -453,13 +457,15 @@ fn a_new_event_leaves_the_object_of_the_others_as_it_is() {
         BEGIN:VEVENT\r\nUID:a\r\nDTSTART:20260101T100000Z\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n";
     import(&calendar, ics.as_bytes());
     let nine = Date::new(2026, 11, 23).unwrap().at(9, 0, 0).unwrap();
-    let draft = Draft::event("New").start(Time::Zoned(nine, zone("Europe/Berlin")));
-    calendar.save(&draft.make(&Zones::new()).unwrap()).unwrap();
+    let draft = Draft::event("New").start(CalendarTime::Zoned(nine, zone("Europe/Berlin")));
+    calendar
+        .save(&draft.make(&TimeZoneResolver::new()).unwrap())
+        .unwrap();
     // An edit brings a zone into a record that came in an object without it.
     let (_, mut record) = calendar.record("a").unwrap().unwrap();
-    let moved = Time::Zoned(nine, zone("America/New_York"));
+    let moved = CalendarTime::Zoned(nine, zone("America/New_York"));
     record
-        .set_time(0, "DTSTART", &moved, &Zones::new())
+        .set_time(0, "DTSTART", &moved, &TimeZoneResolver::new())
         .unwrap();
     calendar.save(&record).unwrap();
     let mut out = Vec::new();
@@ -492,7 +498,7 @@ fn alarms_are_told_each_by_what_it_does_and_where_one_is() {
     ];
     calendar.save(&event("two", &two.concat())).unwrap();
     let from = at("20260101T000000Z");
-    let due = calendar.alarms(from, 9, &Zone::UTC).unwrap();
+    let due = calendar.alarms(from, 9, &TimeZone::UTC).unwrap();
     assert_eq!(
         due.iter().map(|d| d.at).collect::<Vec<_>>(),
         [at("20260105T084500Z"); 2]
@@ -505,9 +511,9 @@ fn alarms_are_told_each_by_what_it_does_and_where_one_is() {
         alarm("TRIGGER;VALUE=DATE-TIME:20260107T120000Z\r\n")
     );
     calendar
-        .save(&Record::parse(todo, &Zones::new()).unwrap())
+        .save(&CalendarObject::parse(todo, &TimeZoneResolver::new()).unwrap())
         .unwrap();
-    let due = calendar.alarms(from, 9, &Zone::UTC).unwrap();
+    let due = calendar.alarms(from, 9, &TimeZone::UTC).unwrap();
     assert_eq!(
         (due.len(), due[0].at, &*due[0].title),
         (1, at("20260107T120000Z"), "todo")

@@ -10,7 +10,7 @@ use std::fs;
 use std::ops::ControlFlow;
 
 use etui::Store;
-use etui::calendar::time::{Date, Timestamp, Zone};
+use etui::calendar::time::{Date, TimeZone, Timestamp};
 use etui_testkit::calendars::Calendars;
 use etui_testkit::fixtures::icalendar::ALL;
 use etui_testkit::rng::SplitMix64;
@@ -64,8 +64,8 @@ fn changed(value: Value, rng: &mut SplitMix64) -> Value {
 /// Asks everything; errors are fine.
 fn ask(store: &Store) {
     let calendar = store.calendar().unwrap();
-    let berlin = Zone::named("Europe/Berlin").unwrap();
-    let day = |y| Zone::UTC.to_utc(Date::new(y, 3, 1).unwrap().midnight());
+    let berlin = TimeZone::named("Europe/Berlin").unwrap();
+    let day = |y| TimeZone::UTC.to_utc(Date::new(y, 3, 1).unwrap().midnight());
     for range in [day(2026)..day(2027), Timestamp::MIN..Timestamp::MAX] {
         let _ = calendar.between_at_most(range, &berlin, 200);
     }

@@ -8,12 +8,12 @@ mod support;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use etui::calendar::ics::Kind;
-use etui::calendar::time::Zone;
-use etui::calendar::zones::Zones;
+use etui::calendar::ics::ComponentKind;
+use etui::calendar::time::TimeZone;
+use etui::calendar::zones::TimeZoneResolver;
 use etui::calendar::{
-    Calendar, Column, Columns, Entry, Field, Filter, Query, Record, Summary, View, ViewChange,
-    ViewChanges,
+    Calendar, CalendarObject, Column, Columns, Entry, Field, Filter, Query, Summary, View,
+    ViewChange, ViewChanges,
 };
 use etui::collection::Page;
 use etui::contacts;
@@ -31,11 +31,11 @@ fn quick() -> Options {
     options
 }
 
-fn record(text: impl Into<Vec<u8>>) -> Record {
-    Record::parse(text, &Zones::new()).unwrap()
+fn record(text: impl Into<Vec<u8>>) -> CalendarObject {
+    CalendarObject::parse(text, &TimeZoneResolver::new()).unwrap()
 }
 
-fn event(uid: &str, lines: &str) -> Record {
+fn event(uid: &str, lines: &str) -> CalendarObject {
     record(format!(
         "BEGIN:VEVENT\r\nUID:{uid}\r\n{lines}END:VEVENT\r\n"
     ))
@@ -50,7 +50,7 @@ fn titles(entries: &[Entry]) -> Vec<&str> {
 }
 
 /// The values of a field that a record's components have, folded.
-fn values(record: &Record, field: Field) -> Vec<String> {
+fn values(record: &CalendarObject, field: Field) -> Vec<String> {
     let mut all = Vec::new();
     for item in record.items() {
         let mut say = |text: &Option<String>| all.extend(text.as_deref().map(fold::words));
@@ -66,9 +66,9 @@ fn values(record: &Record, field: Field) -> Vec<String> {
             Field::Category => all.extend(item.categories.iter().map(|c| fold::words(c))),
             Field::Kind => all.push(
                 match item.kind {
-                    Kind::Event => "event",
-                    Kind::Todo => "todo",
-                    Kind::Journal => "journal",
+                    ComponentKind::Event => "event",
+                    ComponentKind::Todo => "todo",
+                    ComponentKind::Journal => "journal",
                 }
                 .to_owned(),
             ),
@@ -79,7 +79,7 @@ fn values(record: &Record, field: Field) -> Vec<String> {
 }
 
 /// What a filter says, asked of a record's text.
-fn means(filter: &Filter, record: &Record) -> bool {
+fn means(filter: &Filter, record: &CalendarObject) -> bool {
     match filter {
         Filter::All => true,
         Filter::And(parts) => parts.iter().all(|p| means(p, record)),
@@ -142,7 +142,7 @@ fn component(rng: &mut SplitMix64, uid: &str, kind: &str, replaces: &str) -> Str
     text
 }
 
-fn made(rng: &mut SplitMix64, uid: &str) -> Record {
+fn made(rng: &mut SplitMix64, uid: &str) -> CalendarObject {
     let kind = rng.pick(&["VEVENT", "VEVENT", "VTODO", "VJOURNAL"]);
     let mut text = component(rng, uid, kind, "");
     if rng.chance(200) {
@@ -202,11 +202,11 @@ fn any_filter(rng: &mut SplitMix64, depth: u32) -> Filter {
 }
 
 /// All records, in the list's order, as their texts say.
-fn by_start(calendar: &Calendar<'_>) -> Vec<(RecordId, Record)> {
+fn by_start(calendar: &Calendar<'_>) -> Vec<(RecordId, CalendarObject)> {
     let all = calendar.all().unwrap();
     let mut all: Vec<_> = all.iter().map(|(id, t)| (id, record(t))).collect();
     all.sort_by_key(|(id, r)| {
-        let start = r.main().start.as_ref().map(|s| s.at(&Zone::UTC));
+        let start = r.main().start.as_ref().map(|s| s.at(&TimeZone::UTC));
         (start.is_none(), start, *id)
     });
     all
@@ -215,7 +215,7 @@ fn by_start(calendar: &Calendar<'_>) -> Vec<(RecordId, Record)> {
 /// Everything that can be asked about a filter.
 fn compare(
     calendar: &Calendar<'_>,
-    all: &[(RecordId, Record)],
+    all: &[(RecordId, CalendarObject)],
     filter: &Filter,
     rng: &mut SplitMix64,
 ) {

@@ -10,7 +10,7 @@ mod support;
 use std::ops::{ControlFlow, Range};
 
 use etui::calendar::Calendar;
-use etui::calendar::time::{Date, Timestamp, Value, Zone};
+use etui::calendar::time::{Date, DateTimeValue, TimeZone, Timestamp};
 use etui::import::ImportReport;
 use etui::{Options, Store};
 use support::{clean, directory};
@@ -29,7 +29,7 @@ fn import(calendar: &Calendar<'_>, input: &str) -> ImportReport {
 }
 
 fn week(year: i32) -> Range<Timestamp> {
-    let from = Zone::UTC.to_utc(Date::new(year, 3, 2).unwrap().midnight());
+    let from = TimeZone::UTC.to_utc(Date::new(year, 3, 2).unwrap().midnight());
     from..from.plus_seconds(7 * 86_400)
 }
 
@@ -43,7 +43,7 @@ fn attack(body: &str) -> (ImportReport, usize) {
     let store = Store::open_with(&path, &options).unwrap();
     let calendar = store.calendar().unwrap();
     let report = import(&calendar, &input);
-    let berlin = Zone::named("Europe/Berlin").unwrap();
+    let berlin = TimeZone::named("Europe/Berlin").unwrap();
     for year in [1, 1970, 2100, 9998] {
         let all = calendar.between_at_most(week(year), &berlin, 100).unwrap();
         assert!(all.len() <= 100 && all.is_sorted_by_key(|o| o.during.start));
@@ -116,7 +116,7 @@ fn free_busy_of_every_second_is_one_range() {
     let calendar = store.calendar().unwrap();
     let lines = "DTSTART:20200101T000000Z\r\nDURATION:PT1S\r\nRRULE:FREQ=SECONDLY";
     import(&calendar, &object(&event("1", lines)));
-    let busy = calendar.free_busy(week(2026), &Zone::UTC).unwrap();
+    let busy = calendar.free_busy(week(2026), &TimeZone::UTC).unwrap();
     assert_eq!(busy.len(), 1);
     assert_eq!(busy[0].during, week(2026));
 }
@@ -127,7 +127,7 @@ fn free_busy_of_every_second_costs_nothing_in_a_thousand_years() {
     let (_dir, path) = directory();
     let store = Store::open(&path).unwrap();
     let at = |text: &str| match text.parse().unwrap() {
-        Value::Utc(wall) => Zone::UTC.to_utc(wall),
+        DateTimeValue::Utc(wall) => TimeZone::UTC.to_utc(wall),
         other => panic!("{other:?}"),
     };
     let years = at("19000101T000000Z")..at("29000101T000000Z");
@@ -172,7 +172,7 @@ fn free_busy_of_every_second_costs_nothing_in_a_thousand_years() {
     {
         let calendar = store.create_calendar(&n.to_string()).unwrap();
         import(&calendar, &object(&event("1", lines)));
-        let busy = calendar.free_busy(years.clone(), &Zone::UTC).unwrap();
+        let busy = calendar.free_busy(years.clone(), &TimeZone::UTC).unwrap();
         let expected: Vec<_> = (from < to).then_some(from..to).into_iter().collect();
         let found: Vec<_> = busy.into_iter().map(|b| b.during).collect();
         assert_eq!(found, expected, "{lines}");
@@ -210,7 +210,7 @@ fn free_busy_is_what_the_instances_make() {
                     import(&calendar, &object(&event("1", &lines)));
                     let range = week(2026).start.plus_seconds(61 * 86_400)
                         ..week(2026).end.plus_seconds(75 * 86_400);
-                    let viewer = Zone::named("America/New_York").unwrap();
+                    let viewer = TimeZone::named("America/New_York").unwrap();
                     let busy = calendar.free_busy(range.clone(), &viewer).unwrap();
                     let mut naive: Vec<std::ops::Range<Timestamp>> = Vec::new();
                     for o in calendar.between(range.clone(), &viewer).unwrap() {

@@ -8,7 +8,7 @@ mod support;
 use std::ops::ControlFlow;
 
 use etui::calendar::Calendar;
-use etui::calendar::ics::{Piece, Reader};
+use etui::calendar::ics::{ObjectPiece, ObjectReader};
 use etui::import::ImportReport;
 use etui::{ETag, Store};
 use etui_testkit::calendars::{self, Span};
@@ -27,10 +27,10 @@ fn fixture(name: &str) -> &'static Fixture {
 
 /// The bytes of all components that are in a text, in order.
 fn components(text: &[u8]) -> Vec<Vec<u8>> {
-    let pieces = Reader::new(text).map(Result::unwrap);
+    let pieces = ObjectReader::new(text).map(Result::unwrap);
     let mut found: Vec<_> = pieces
         .filter_map(|piece| match piece {
-            Piece::Component(component) => Some(component.bytes),
+            ObjectPiece::Component(component) => Some(component.bytes),
             _ => None,
         })
         .collect();

@@ -9,9 +9,9 @@ mod support;
 use std::ops::Range;
 
 use etui::Store;
-use etui::calendar::time::{Date, DateTime, Timestamp, Zone};
-use etui::calendar::zones::Zones;
-use etui::calendar::{Busy, Calendar, Occurrence, Record, Status};
+use etui::calendar::time::{Date, DateTime, TimeZone, Timestamp};
+use etui::calendar::zones::TimeZoneResolver;
+use etui::calendar::{Busy, Calendar, CalendarObject, Occurrence, Status};
 use etui_testkit::rng::SplitMix64;
 
 use support::calendar::{naive, told};
@@ -21,14 +21,14 @@ const DAY: i64 = 86_400;
 /// 2026-01-01.
 const FIRST_DAY: i64 = 20_454;
 
-fn series(uid: &str, day: i64, rule: &str) -> Record {
+fn series(uid: &str, day: i64, rule: &str) -> CalendarObject {
     let start = Date::from_days(day);
     let text = format!(
         "BEGIN:VEVENT\r\nUID:{uid}\r\nSUMMARY:{uid} {day} {rule}\r\n\
          DTSTART;TZID=Europe/Berlin:{start}T090000\r\nDURATION:PT1H\r\nRRULE:{rule}\r\n\
          END:VEVENT\r\n"
     );
-    Record::parse(text, &Zones::new()).unwrap()
+    CalendarObject::parse(text, &TimeZoneResolver::new()).unwrap()
 }
 
 fn week(day: i64) -> Range<Timestamp> {
@@ -36,7 +36,7 @@ fn week(day: i64) -> Range<Timestamp> {
 }
 
 fn agrees(calendar: &Calendar<'_>, day: i64) {
-    let viewer = Zone::UTC;
+    let viewer = TimeZone::UTC;
     let found = calendar.between(week(day), &viewer).unwrap();
     assert_eq!(told(&found), naive(calendar, &week(day), &viewer));
     let busy = calendar.free_busy(week(day), &viewer).unwrap();
@@ -71,7 +71,7 @@ fn what_goes_on_for_ever_is_as_the_store_has_it() {
         let before = (step % 10 == 0).then(|| stores[0].snapshot().unwrap());
         let seen = before.as_ref().map(|snapshot| {
             let reader = snapshot.calendar().unwrap();
-            told(&reader.between(week(day), &Zone::UTC).unwrap())
+            told(&reader.between(week(day), &TimeZone::UTC).unwrap())
         });
         agrees(other, day);
         agrees(one, day);
@@ -80,7 +80,7 @@ fn what_goes_on_for_ever_is_as_the_store_has_it() {
         if let (Some(snapshot), Some(seen)) = (before, seen) {
             // A state of before is still what it was.
             let reader = snapshot.calendar().unwrap();
-            let again = reader.between(week(day), &Zone::UTC).unwrap();
+            let again = reader.between(week(day), &TimeZone::UTC).unwrap();
             assert_eq!(told(&again), seen);
         }
         agrees(one, day);
@@ -93,11 +93,11 @@ fn more_go_on_for_ever_than_are_kept() {
     let store = Store::open(&path).unwrap();
     let calendar = store.calendar().unwrap();
     // Three begin at a time.
-    let records: Vec<Record> = (0..8_400)
+    let records: Vec<CalendarObject> = (0..8_400)
         .map(|n| series(&format!("series {n}"), FIRST_DAY + n / 3, "FREQ=YEARLY"))
         .collect();
     calendar.save_many(&records).unwrap();
-    let count = |day: i64| calendar.between(week(day), &Zone::UTC).unwrap().len();
+    let count = |day: i64| calendar.between(week(day), &TimeZone::UTC).unwrap().len();
     // Asked for in the middle first, so that they are read in two steps.
     for day in [
         FIRST_DAY + 1_000,
@@ -128,9 +128,9 @@ fn the_first_of_a_range_are_the_first_of_all() {
         (days, "Pacific/Apia", 15_335),
     ] {
         let calendar = store.create_calendar(viewer).unwrap();
-        let record = Record::parse(text.to_owned(), &Zones::new()).unwrap();
+        let record = CalendarObject::parse(text.to_owned(), &TimeZoneResolver::new()).unwrap();
         calendar.save(&record).unwrap();
-        let viewer = Zone::named(viewer).unwrap();
+        let viewer = TimeZone::named(viewer).unwrap();
         let all = told(&calendar.between(week(day), &viewer).unwrap());
         assert!(all.len() > 5);
         for limit in 0..=all.len() {
@@ -153,7 +153,7 @@ fn what_another_program_repairs_is_seen() {
     assert_eq!(conn.execute("DELETE FROM series", ()).unwrap(), 1);
     let other = Store::open(&path).unwrap();
     let lost = other.calendar().unwrap();
-    let lost = lost.between(week(FIRST_DAY + 5), &Zone::UTC).unwrap();
+    let lost = lost.between(week(FIRST_DAY + 5), &TimeZone::UTC).unwrap();
     assert_eq!(lost, []);
     Store::open(&path).unwrap().repair().unwrap();
     for store in [&store, &other] {
@@ -169,7 +169,7 @@ fn what_has_only_exceptions_never_happens() {
     let text = "BEGIN:VEVENT\r\nUID:1\r\nDTSTART:20260106T090000\r\nEXRULE:FREQ=DAILY\r\n\
         END:VEVENT\r\n";
     calendar
-        .save(&Record::parse(text, &Zones::new()).unwrap())
+        .save(&CalendarObject::parse(text, &TimeZoneResolver::new()).unwrap())
         .unwrap();
     agrees(&calendar, FIRST_DAY);
 }
@@ -302,8 +302,9 @@ fn ranges_of_anything_tell_what_each_record_says() {
         let texts: Vec<String> = (0..1 + rng.below(4))
             .map(|n| anything(&mut rng, &n.to_string()))
             .collect();
-        let read = |text: &String| Record::parse(text.clone(), &Zones::new()).unwrap();
-        let records: Vec<Record> = texts.iter().map(read).collect();
+        let read =
+            |text: &String| CalendarObject::parse(text.clone(), &TimeZoneResolver::new()).unwrap();
+        let records: Vec<CalendarObject> = texts.iter().map(read).collect();
         calendar.save_many(&records).unwrap();
         for _ in 0..15 {
             let viewer = rng.pick(&[
@@ -312,7 +313,7 @@ fn ranges_of_anything_tell_what_each_record_says() {
                 "America/Havana",
                 "Pacific/Kiritimati",
             ]);
-            let viewer = Zone::named(viewer).unwrap();
+            let viewer = TimeZone::named(viewer).unwrap();
             let from = (FIRST_DAY + 70 + i64::from(rng.below(40))) * DAY;
             let from = Timestamp::from_seconds(from + i64::from(rng.below(48)) * 1_800);
             let length = if rng.chance(200) {

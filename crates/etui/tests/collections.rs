@@ -7,8 +7,8 @@ mod support;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
-use etui::calendar::time::{Timestamp, Zone};
-use etui::calendar::zones::Zones;
+use etui::calendar::time::{TimeZone, Timestamp};
+use etui::calendar::zones::TimeZoneResolver;
 use etui::calendar::{self, Draft};
 use etui::collection::Collection;
 use etui::contacts::{Card, Column};
@@ -25,13 +25,13 @@ fn store() -> (tempfile::TempDir, PathBuf, Store) {
 }
 
 /// An event that recurs for ever, with an alarm.
-fn event(uid: &str, title: &str) -> calendar::Record {
+fn event(uid: &str, title: &str) -> calendar::CalendarObject {
     let text = format!(
         "BEGIN:VEVENT\r\nUID:{uid}\r\nSUMMARY:{title}\r\nDTSTART:20200101T090000Z\r\n\
          DTEND:20200101T100000Z\r\nRRULE:FREQ=DAILY\r\nBEGIN:VALARM\r\nACTION:DISPLAY\r\n\
          TRIGGER:-PT5M\r\nEND:VALARM\r\nEND:VEVENT\r\n"
     );
-    calendar::Record::parse(text, &Zones::new()).unwrap()
+    calendar::CalendarObject::parse(text, &TimeZoneResolver::new()).unwrap()
 }
 
 /// What both kinds are asked.
@@ -45,7 +45,7 @@ impl Both for Card {
     }
 }
 
-impl Both for calendar::Record {
+impl Both for calendar::CalendarObject {
     fn one(uid: &str, title: &str) -> Self {
         event(uid, title)
     }
@@ -163,7 +163,7 @@ fn renaming<R: Both>() {
 #[test]
 fn a_collection_is_renamed() {
     renaming::<Card>();
-    renaming::<calendar::Record>();
+    renaming::<calendar::CalendarObject>();
 }
 
 fn removing<R: Both>() {
@@ -321,7 +321,7 @@ fn of_one_name<R: Both>() {
 #[test]
 fn each_of_several_that_were_removed_can_be_brought_back() {
     of_one_name::<Card>();
-    of_one_name::<calendar::Record>();
+    of_one_name::<calendar::CalendarObject>();
 }
 
 fn removing_what_was_seen<R: Both>() {
@@ -370,13 +370,13 @@ fn removing_what_was_seen<R: Both>() {
 #[test]
 fn a_collection_that_changed_meanwhile_is_not_removed() {
     removing_what_was_seen::<Card>();
-    removing_what_was_seen::<calendar::Record>();
+    removing_what_was_seen::<calendar::CalendarObject>();
 }
 
 #[test]
 fn a_collection_is_removed_with_its_records_and_brought_back() {
     removing::<Card>();
-    removing::<calendar::Record>();
+    removing::<calendar::CalendarObject>();
 }
 
 /// Who keeps a token and a name, or no name, is told when another collection goes by it.
@@ -433,7 +433,7 @@ fn following_by_name<R: Both>() {
 #[test]
 fn a_token_from_before_a_collection_was_meant_starts_over() {
     following_by_name::<Card>();
-    following_by_name::<calendar::Record>();
+    following_by_name::<calendar::CalendarObject>();
 }
 
 #[test]
@@ -461,8 +461,8 @@ fn what_is_removed_with_a_calendar_neither_happens_nor_rings() {
     let now: Timestamp = SystemTime::now().into();
     let week = now..now.plus_seconds(7 * 86_400);
     let told = || {
-        let between = work.between(week.clone(), &Zone::UTC).unwrap().len();
-        let alarms = work.alarms(now, 3, &Zone::UTC).unwrap().len();
+        let between = work.between(week.clone(), &TimeZone::UTC).unwrap().len();
+        let alarms = work.alarms(now, 3, &TimeZone::UTC).unwrap().len();
         (between, alarms)
     };
     let before = told();
@@ -514,14 +514,17 @@ fn a_date_book_is_told_that_its_calendar_went() {
     let (_dir, path, store) = store();
     let work = store.create_calendar("Work").unwrap();
     let draft = Draft::event("Dentist").uid("1");
-    work.save(&draft.make(&Zones::new()).unwrap()).unwrap();
+    work.save(&draft.make(&TimeZoneResolver::new()).unwrap())
+        .unwrap();
     let mut book = work.date_book().unwrap();
     let taken = book.take(0).unwrap();
 
     let other = Store::open(&path).unwrap();
     assert_eq!(other.remove_calendar("Work").unwrap().records, 1);
     let mut record = taken.record().unwrap();
-    record.set(0, "SUMMARY", "Later", &Zones::new()).unwrap();
+    record
+        .set(0, "SUMMARY", "Later", &TimeZoneResolver::new())
+        .unwrap();
     book.release_dirty(taken, record).unwrap();
     let synced = book.sync().unwrap();
     assert_eq!((synced.saved, synced.conflicts.len()), (0, 1));

@@ -8,22 +8,22 @@ use std::fs;
 use std::path::Path;
 
 use etui::calendar::datebook::DateBook;
-use etui::calendar::time::{Timestamp, Zone};
-use etui::calendar::zones::Zones;
-use etui::calendar::{Calendar, Column, Query, Record};
+use etui::calendar::time::{TimeZone, Timestamp};
+use etui::calendar::zones::TimeZoneResolver;
+use etui::calendar::{Calendar, CalendarObject, Column, Query};
 use etui::collection::Stored;
 use etui::{Durability, Error, Options, Store};
 
 use support::{clean, directory};
 
-fn event(n: usize, more: &str) -> Record {
+fn event(n: usize, more: &str) -> CalendarObject {
     let text = format!(
         "BEGIN:VEVENT\r\nUID:{n}\r\nSUMMARY:Event {n}\r\n\
          DTSTART:2026{:02}{:02}T090000Z\r\n{more}END:VEVENT\r\n",
         n / 28 % 12 + 1,
         n % 28 + 1
     );
-    Record::parse(text, &Zones::new()).unwrap()
+    CalendarObject::parse(text, &TimeZoneResolver::new()).unwrap()
 }
 
 fn fill(calendar: &Calendar<'_>, count: usize) {
@@ -31,15 +31,17 @@ fn fill(calendar: &Calendar<'_>, count: usize) {
     calendar.save_many(&all).unwrap();
 }
 
-fn renamed(taken: &etui::calendar::datebook::Taken<'_>, name: &str) -> Record {
+fn renamed(taken: &etui::calendar::datebook::Taken<'_>, name: &str) -> CalendarObject {
     let mut record = taken.record().unwrap();
-    record.set(0, "SUMMARY", name, &Zones::new()).unwrap();
+    record
+        .set(0, "SUMMARY", name, &TimeZoneResolver::new())
+        .unwrap();
     record
 }
 
 fn title(book: &mut DateBook<'_>, index: u64) -> String {
     let stored = book.peek(index).unwrap().unwrap();
-    let record = Record::parse(stored.text, &Zones::new()).unwrap();
+    let record = CalendarObject::parse(stored.text, &TimeZoneResolver::new()).unwrap();
     record.main().summary.clone().unwrap()
 }
 
@@ -260,20 +262,20 @@ fn what_is_over_is_purged() {
         let event = event(n, lines);
         let text = String::from_utf8_lossy(event.text()).replace("UID:", "UID:more");
         calendar
-            .save(&Record::parse(text, &Zones::new()).unwrap())
+            .save(&CalendarObject::parse(text, &TimeZoneResolver::new()).unwrap())
             .unwrap();
     }
     let todo = "BEGIN:VTODO\r\nUID:todo\r\nDUE:20260101T000000Z\r\nEND:VTODO\r\n";
     calendar
-        .save(&Record::parse(todo, &Zones::new()).unwrap())
+        .save(&CalendarObject::parse(todo, &TimeZoneResolver::new()).unwrap())
         .unwrap();
     let mut book = calendar.date_book().unwrap();
-    let before: etui::calendar::time::Value = "20260301T000000Z".parse().unwrap();
-    let before: Timestamp = before.in_zone(None).at(&Zone::UTC);
+    let before: etui::calendar::time::DateTimeValue = "20260301T000000Z".parse().unwrap();
+    let before: Timestamp = before.in_zone(None).at(&TimeZone::UTC);
     // 56 of January and February, two that recur or last until then.
-    assert_eq!(book.purge(before, &Zone::UTC).unwrap(), 58);
+    assert_eq!(book.purge(before, &TimeZone::UTC).unwrap(), 58);
     assert_eq!(book.count().unwrap(), 4 + 2 + 1);
-    assert_eq!(book.purge(before, &Zone::UTC).unwrap(), 0);
+    assert_eq!(book.purge(before, &TimeZone::UTC).unwrap(), 0);
     for left in ["more0", "more2", "todo", "56"] {
         assert!(calendar.get(left).unwrap().is_some(), "{left}");
     }
@@ -400,7 +402,7 @@ fn records_are_read_along_whatever_their_numbers_and_sizes() {
 }
 
 /// Events of one day, so that their numbers follow the list, in a closed store.
-fn day(path: &Path, count: usize) -> Vec<Stored<Record>> {
+fn day(path: &Path, count: usize) -> Vec<Stored<CalendarObject>> {
     let store = Store::open(path).unwrap();
     let calendar = store.calendar().unwrap();
     let all: Vec<_> = (0..count)
@@ -410,7 +412,7 @@ fn day(path: &Path, count: usize) -> Vec<Stored<Record>> {
                 "BEGIN:VEVENT\r\nUID:{n}\r\nDTSTART:20260505T{hour:02}{minute:02}00Z\r\n\
                  END:VEVENT\r\n"
             );
-            Record::parse(text, &Zones::new()).unwrap()
+            CalendarObject::parse(text, &TimeZoneResolver::new()).unwrap()
         })
         .collect();
     calendar.save_many(&all).unwrap();
@@ -565,14 +567,16 @@ fn a_sync_that_failed_is_repeated_whole() {
     let store = Store::open(&path).unwrap();
     let calendar = store.calendar().unwrap();
     fill(&calendar, 2);
-    let mut zones = Zones::new();
+    let mut zones = TimeZoneResolver::new();
     let town = "BEGIN:VTIMEZONE\r\nTZID:Our Town\r\nBEGIN:STANDARD\r\nDTSTART:19700101T000000\r\n\
         TZOFFSETFROM:+0300\r\nTZOFFSETTO:+0300\r\nEND:STANDARD\r\nEND:VTIMEZONE\r\n";
-    zones.define(&etui::calendar::zones::Definition::parse(town.as_bytes()));
+    zones.define(&etui::calendar::zones::TimeZoneDefinition::parse(
+        town.as_bytes(),
+    ));
     let text = "BEGIN:VEVENT\r\nUID:0\r\nDTSTART;TZID=Our Town:20260101T090000\r\nEND:VEVENT\r\n";
     let mut book = calendar.date_book().unwrap();
     let taken = book.take(0).unwrap();
-    book.release_dirty(taken, Record::parse(text, &zones).unwrap())
+    book.release_dirty(taken, CalendarObject::parse(text, &zones).unwrap())
         .unwrap();
     let conn = rusqlite::Connection::open(&path).unwrap();
     conn.execute_batch(
@@ -585,7 +589,7 @@ fn a_sync_that_failed_is_repeated_whole() {
     assert_eq!(book.sync().unwrap().saved, 1);
     let (_, record) = calendar.record("0").unwrap().unwrap();
     let start = record.main().start.clone().unwrap();
-    assert_eq!(start.at(&Zone::UTC).to_string(), "20260101T060000Z");
+    assert_eq!(start.at(&TimeZone::UTC).to_string(), "20260101T060000Z");
     clean(&store);
 }
 
@@ -708,10 +712,10 @@ fn a_date_book_of_a_store_that_is_only_read_leaves_no_file() {
     let mut book = calendar.date_book().unwrap();
     assert!(book.peek(0).unwrap().is_some());
     assert!(matches!(book.take(0), Err(Error::ReadOnly { .. })));
-    let later: etui::calendar::time::Value = "20270101T000000Z".parse().unwrap();
-    let later: Timestamp = later.in_zone(None).at(&Zone::UTC);
+    let later: etui::calendar::time::DateTimeValue = "20270101T000000Z".parse().unwrap();
+    let later: Timestamp = later.in_zone(None).at(&TimeZone::UTC);
     assert!(matches!(
-        book.purge(later, &Zone::UTC),
+        book.purge(later, &TimeZone::UTC),
         Err(Error::ReadOnly { .. })
     ));
     assert_eq!(support::names(dir.path()), before);
@@ -740,7 +744,7 @@ fn odd_rows_are_shown_as_they_are() {
     let store = Store::open(&path).unwrap();
     let calendar = store.calendar().unwrap();
     let nameless = "BEGIN:VEVENT\r\nDTSTART:20260506T000000Z\r\nEND:VEVENT\r\n";
-    let nameless = Record::parse(nameless, &Zones::new()).unwrap();
+    let nameless = CalendarObject::parse(nameless, &TimeZoneResolver::new()).unwrap();
     calendar.save(&nameless).unwrap();
     let text = |index: usize| match index {
         12 => Vec::new(),
@@ -831,7 +835,7 @@ fn count_up(path: &Path, times: usize) {
                 let mut record = taken.record().unwrap();
                 let next = counter(record.text()) + 1;
                 record
-                    .set(0, "PRIORITY", &next.to_string(), &Zones::new())
+                    .set(0, "PRIORITY", &next.to_string(), &TimeZoneResolver::new())
                     .unwrap();
                 book.release_dirty(taken, record).unwrap();
                 counted += 1;

@@ -13,9 +13,9 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use etui::calendar::datebook::{DateBook, Synced, Taken};
-use etui::calendar::time::{Timestamp, Value, Zone};
-use etui::calendar::zones::Zones;
-use etui::calendar::{Calendar, Record};
+use etui::calendar::time::{DateTimeValue, TimeZone, Timestamp};
+use etui::calendar::zones::TimeZoneResolver;
+use etui::calendar::{Calendar, CalendarObject};
 use etui::{Durability, ETag, Error, Options, RecordId, Store};
 use etui_testkit::rng::SplitMix64;
 
@@ -38,7 +38,7 @@ fn start(day: u32) -> String {
 }
 
 /// An event that begins on `day`; mostly short, sometimes longer than what is read along.
-fn event(uid: &str, day: u32, rng: &mut SplitMix64) -> Record {
+fn event(uid: &str, day: u32, rng: &mut SplitMix64) -> CalendarObject {
     let length = match rng.below(400) {
         0 => 1 << 20,
         1..4 => 140_000,
@@ -52,7 +52,7 @@ fn event(uid: &str, day: u32, rng: &mut SplitMix64) -> Record {
         start(day),
         "x".repeat(length)
     );
-    Record::parse(text, &Zones::new()).unwrap()
+    CalendarObject::parse(text, &TimeZoneResolver::new()).unwrap()
 }
 
 /// A live record.
@@ -346,9 +346,9 @@ impl<'s> Run<'s> {
     fn purge(&mut self, book: usize) {
         let program = PROGRAM[book];
         let day = self.rng.below(DAYS / 20);
-        let before: Value = start(day).parse().unwrap();
-        let before: Timestamp = before.in_zone(None).at(&Zone::UTC);
-        let purged = self.books[book].purge(before, &Zone::UTC).unwrap();
+        let before: DateTimeValue = start(day).parse().unwrap();
+        let before: Timestamp = before.in_zone(None).at(&TimeZone::UTC);
+        let purged = self.books[book].purge(before, &TimeZone::UTC).unwrap();
         self.settle(program);
         let count = self.model.live.len();
         let held: Vec<_> = self.held.iter().map(|h| h.taken.stored().id).collect();

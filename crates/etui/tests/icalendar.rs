@@ -9,11 +9,12 @@ use std::io::{self, Read};
 
 use etui::ETag;
 use etui::calendar::ics::{
-    Frame, FrameBuilder, Grouped, Grouper, ObjectWriter, Part, Piece, RawComponent, Reader, merge,
+    ComponentGrouper, GroupOutcome, ObjectPiece, ObjectReader, ObjectTemplate, ObjectWriter,
+    RawComponent, TemplateBuilder, TemplatePart, merge,
 };
-use etui::calendar::time::{Date, Zone};
-use etui::calendar::zones::{Definition, Zones};
-use etui::calendar::{Joined, Record, RecordError};
+use etui::calendar::time::{Date, TimeZone};
+use etui::calendar::zones::{TimeZoneDefinition, TimeZoneResolver};
+use etui::calendar::{CalendarObject, Joined, ObjectError};
 use etui_testkit::calendars::{self, Calendars, Shape, Span};
 use etui_testkit::fixtures::icalendar::ALL;
 use proptest::collection::vec;
@@ -39,71 +40,73 @@ impl Read for Chunked<'_> {
     }
 }
 
-fn read(input: &[u8]) -> Vec<Piece> {
-    Reader::new(input).collect::<Result<_, _>>().unwrap()
+fn read(input: &[u8]) -> Vec<ObjectPiece> {
+    ObjectReader::new(input).collect::<Result<_, _>>().unwrap()
 }
 
 /// All that a store would keep of an input.
 #[derive(Default)]
 struct Kept {
     /// Frames of the objects, in their order.
-    frames: Vec<Frame>,
+    frames: Vec<ObjectTemplate>,
     zones: HashMap<ETag, (String, Vec<u8>)>,
     /// Records, and for each of their components in which frame and where it stood.
-    records: Vec<(Record, Vec<(usize, u32)>)>,
+    records: Vec<(CalendarObject, Vec<(usize, u32)>)>,
     refused: Vec<(u64, u64, String)>,
 }
 
 impl Kept {
     fn of(input: &[u8]) -> Self {
         let mut kept = Self::default();
-        let mut builder = None::<FrameBuilder>;
-        let mut grouper = Grouper::new();
+        let mut builder = None::<TemplateBuilder>;
+        let mut grouper = ComponentGrouper::new();
         let mut groups = Vec::new();
         let mut object_of = HashMap::new();
         for piece in read(input) {
             match piece {
-                Piece::Frame(text) => {
-                    if text.part == Part::Begin {
-                        kept.frames.extend(builder.take().map(FrameBuilder::finish));
+                ObjectPiece::Frame(text) => {
+                    if text.part == TemplatePart::Begin {
+                        kept.frames
+                            .extend(builder.take().map(TemplateBuilder::finish));
                     }
-                    builder.get_or_insert_with(FrameBuilder::new).text(&text);
+                    builder.get_or_insert_with(TemplateBuilder::new).text(&text);
                 }
-                Piece::Zone(zone) => {
+                ObjectPiece::Zone(zone) => {
                     let hash = ETag::of(&zone.bytes);
                     builder.as_mut().unwrap().zone(hash);
                     kept.zones.insert(hash, (zone.tzid, zone.bytes));
                 }
-                Piece::Component(component) => {
+                ObjectPiece::Component(component) => {
                     builder.as_mut().unwrap().component();
                     object_of.insert(component.line, kept.frames.len());
                     let (group, grouped) = grouper.push(component);
                     groups.extend(group);
-                    if let Grouped::Refused(c) = grouped {
+                    if let GroupOutcome::Refused(c) = grouped {
                         let why = "Contradiction".to_owned();
                         kept.refused.push((c.line, c.last_line, why));
                     }
                 }
-                Piece::Refused(why) => {
+                ObjectPiece::Refused(why) => {
                     let reason = format!("{:?}", why.reason);
                     kept.refused.push((why.line, why.last_line, reason));
                 }
             }
         }
         groups.extend(grouper.finish());
-        kept.frames.extend(builder.take().map(FrameBuilder::finish));
+        kept.frames
+            .extend(builder.take().map(TemplateBuilder::finish));
         let zones = kept.zones();
         for group in groups {
             let place = |c: &RawComponent| (object_of[&c.line], c.number);
             if !group.continues {
-                let record = Record::parse(group.text(), &zones).unwrap();
+                let record = CalendarObject::parse(group.text(), &zones).unwrap();
                 let places = group.components.iter().map(place).collect();
                 kept.records.push((record, places));
                 continue;
             }
-            let of_uid = |r: &&mut (Record, _)| r.0.uid() == group.uid.as_deref();
+            let of_uid = |r: &&mut (CalendarObject, _)| r.0.uid() == group.uid.as_deref();
             let (record, places) = kept.records.iter_mut().find(of_uid).unwrap();
-            let more = Record::parse(group.text(), &zones).unwrap();
+            let more = CalendarObject::parse(group.text(), &zones).unwrap();
             let joined = record.join(more);
             assert!(joined.iter().all(|j| *j == Joined::Taken));
             places.extend(group.components.iter().map(place));
@@ -111,17 +114,17 @@ impl Kept {
         kept
     }
 
-    fn zones(&self) -> Zones {
-        let mut zones = Zones::new();
+    fn zones(&self) -> TimeZoneResolver {
+        let mut zones = TimeZoneResolver::new();
         for (_, bytes) in self.zones.values() {
-            zones.define(&Definition::parse(bytes));
+            zones.define(&TimeZoneDefinition::parse(bytes));
         }
         zones
     }
 
     /// The components in the order of an object's frame, with the numbers that `number` gives
     /// those of the frames; `None` for one of another object.
-    fn write(&self, frame: &Frame, number: impl Fn(usize, u32) -> Option<u32>) -> Vec<u8> {
+    fn write(&self, frame: &ObjectTemplate, number: impl Fn(usize, u32) -> Option<u32>) -> Vec<u8> {
         let mut components = Vec::new();
         for (record, places) in &self.records {
             for (text, &(at, n)) in record.texts().zip(places) {
@@ -146,7 +149,7 @@ impl Kept {
 
     /// As few objects as can be.
     fn merged(&self) -> Vec<u8> {
-        let frames: Vec<&Frame> = self.frames.iter().collect();
+        let frames: Vec<&ObjectTemplate> = self.frames.iter().collect();
         let tzid = |hash: &ETag| self.zones[hash].0.clone();
         let mut out = Vec::new();
         for merged in merge(&frames, tzid) {
@@ -193,7 +196,7 @@ fn fixtures_are_put_together_again_byte_for_byte() {
         assert!(kept.as_it_came() == fixture.bytes, "{}", fixture.name);
         // Also by way of the stored form.
         for frame in &kept.frames {
-            let stored = Frame::from_bytes(frame.as_bytes().to_vec());
+            let stored = ObjectTemplate::from_bytes(frame.as_bytes().to_vec());
             assert_eq!(stored.as_ref(), Some(frame));
         }
     }
@@ -236,15 +239,15 @@ fn damage_in_any_export_is_refused_with_its_lines_and_the_rest_goes_in() {
     ];
     for name in exports.map(|name| format!("{name}.ics")) {
         let good = ALL.iter().find(|f| f.name == name).unwrap().bytes;
-        let components = |pieces: Vec<Piece>| {
+        let components = |pieces: Vec<ObjectPiece>| {
             let each = pieces.into_iter().filter_map(|piece| match piece {
-                Piece::Component(component) => Some(component.bytes),
+                ObjectPiece::Component(component) => Some(component.bytes),
                 _ => None,
             });
             each.collect::<Vec<_>>()
         };
-        let offset = |piece: Piece| match piece {
-            Piece::Component(c) => Some(usize::try_from(c.offset).unwrap()),
+        let offset = |piece: ObjectPiece| match piece {
+            ObjectPiece::Component(c) => Some(usize::try_from(c.offset).unwrap()),
             _ => None,
         };
         let mut places: Vec<usize> = read(good).into_iter().filter_map(offset).collect();
@@ -252,13 +255,15 @@ fn damage_in_any_export_is_refused_with_its_lines_and_the_rest_goes_in() {
         for (why, lines) in damages() {
             for &place in &places {
                 let input = [&good[..place], lines.as_bytes(), &good[place..]].concat();
-                let reader = Reader::new(&input[..]).max_component(10_000);
-                let pieces: Vec<Piece> = reader.collect::<Result<_, _>>().unwrap();
+                let reader = ObjectReader::new(&input[..]).max_component(10_000);
+                let pieces: Vec<ObjectPiece> = reader.collect::<Result<_, _>>().unwrap();
                 assert_covered(&input, &pieces);
                 let refused: Vec<_> = pieces
                     .iter()
                     .filter_map(|piece| match piece {
-                        Piece::Refused(r) => Some((r.line, r.last_line, format!("{:?}", r.reason))),
+                        ObjectPiece::Refused(r) => {
+                            Some((r.line, r.last_line, format!("{:?}", r.reason)))
+                        }
                         _ => None,
                     })
                     .collect();
@@ -306,7 +311,11 @@ fn zones_of_one_name_that_differ_stay_apart() {
     let merged = Kept::of(fixture.bytes).merged();
     let again = Kept::of(&merged);
     assert_eq!(again.frames.len(), 2);
-    let components: Vec<u32> = again.frames.iter().map(Frame::components).collect();
+    let components: Vec<u32> = again
+        .frames
+        .iter()
+        .map(ObjectTemplate::components)
+        .collect();
     assert_eq!(components, [2, 1]);
 }
 
@@ -339,7 +348,7 @@ fn fixtures_say_what_they_say() {
     );
     assert!(item("outlook.ics", "Tag der Arbeit").all_day);
     let call = item("outlook.ics", "Call with Kathmandu");
-    let start = call.start.unwrap().at(&Zone::UTC);
+    let start = call.start.unwrap().at(&TimeZone::UTC);
     assert_eq!(start.to_string(), "20260120T030000Z");
     let snow = item("nextcloud.ics", "Erster Schnee");
     assert_eq!(
@@ -368,9 +377,9 @@ fn fixtures_say_what_they_say() {
 
 #[test]
 fn generated_calendars_are_read_whole() {
-    let zones = Zones::new();
+    let zones = TimeZoneResolver::new();
     for entry in Calendars::new(11).take(600) {
-        let record = Record::parse(entry.text.as_str(), &zones).unwrap();
+        let record = CalendarObject::parse(entry.text.as_str(), &zones).unwrap();
         assert_eq!(record.uid(), Some(entry.uid.as_str()));
         assert_eq!(record.items().len(), 1 + entry.overrides);
         let main = record.main();
@@ -381,9 +390,9 @@ fn generated_calendars_are_read_whole() {
         if entry.overrides > 0 {
             // Every change is one of an instance that there is.
             let day = Date::from_days(entry.day - 1).midnight();
-            let from = Zone::UTC.to_utc(day);
+            let from = TimeZone::UTC.to_utc(day);
             let series = record.series();
-            let instances = series.between(from..from.plus_seconds(90 * 86_400), &Zone::UTC);
+            let instances = series.between(from..from.plus_seconds(90 * 86_400), &TimeZone::UTC);
             let changed = instances.filter(|i| i.component > 0).count();
             assert_eq!(changed, entry.overrides, "{}", entry.text);
         }
@@ -397,17 +406,17 @@ fn generated_calendars_are_read_whole() {
 }
 
 /// Every byte is in one piece, or in a blank line (or byte order mark) between them.
-fn assert_covered(input: &[u8], pieces: &[Piece]) {
+fn assert_covered(input: &[u8], pieces: &[ObjectPiece]) {
     let mut at = 0;
     for piece in pieces {
         let (offset, len) = match piece {
-            Piece::Frame(text) => (text.offset, exactly(input, text.offset, &text.bytes)),
-            Piece::Zone(zone) => (zone.offset, exactly(input, zone.offset, &zone.bytes)),
-            Piece::Component(c) => {
+            ObjectPiece::Frame(text) => (text.offset, exactly(input, text.offset, &text.bytes)),
+            ObjectPiece::Zone(zone) => (zone.offset, exactly(input, zone.offset, &zone.bytes)),
+            ObjectPiece::Component(c) => {
                 assert!(c.line < c.last_line);
                 (c.offset, exactly(input, c.offset, &c.bytes))
             }
-            Piece::Refused(why) => {
+            ObjectPiece::Refused(why) => {
                 assert!(why.line <= why.last_line && why.excerpt.chars().count() <= 80);
                 (why.offset, usize::try_from(why.len).unwrap())
             }
@@ -506,7 +515,7 @@ proptest! {
         let pieces = read(&input);
         assert_covered(&input, &pieces);
         let chunked = Chunked { rest: &input, sizes, turn: 0 };
-        let arrived: Vec<Piece> = Reader::new(chunked).collect::<Result<_, _>>().unwrap();
+        let arrived: Vec<ObjectPiece> = ObjectReader::new(chunked).collect::<Result<_, _>>().unwrap();
         prop_assert_eq!(&arrived, &pieces);
     }
 
@@ -518,10 +527,10 @@ proptest! {
         prop_assert_eq!(again.texts(), kept.texts());
         let nothing_lost = kept.refused.is_empty()
             && read(&input).iter().map(|piece| match piece {
-                Piece::Frame(text) => text.bytes.len(),
-                Piece::Zone(zone) => zone.bytes.len(),
-                Piece::Component(c) => c.bytes.len(),
-                Piece::Refused(_) => 0,
+                ObjectPiece::Frame(text) => text.bytes.len(),
+                ObjectPiece::Zone(zone) => zone.bytes.len(),
+                ObjectPiece::Component(c) => c.bytes.len(),
+                ObjectPiece::Refused(_) => 0,
             }).sum::<usize>() == input.len();
         let components: usize = kept.records.iter().map(|(_, places)| places.len()).sum();
         let of_frames: usize = kept.frames.iter().map(|f| f.components() as usize).sum();
@@ -541,7 +550,7 @@ proptest! {
         let zones = kept.zones();
         for (mut record, _) in kept.records {
             let at = record.items().len() - 1;
-            if record.remove(at, "X-NEW", None, &zones) == Err(RecordError::Empty) {
+            if record.remove(at, "X-NEW", None, &zones) == Err(ObjectError::Empty) {
                 continue;
             }
             let before = record.text().to_vec();

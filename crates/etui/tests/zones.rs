@@ -7,50 +7,53 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use etui::calendar::Record;
+use etui::calendar::CalendarObject;
 use etui::calendar::recurrence::Instance;
-use etui::calendar::time::{Timestamp, Value, Zone};
-use etui::calendar::zones::{Definition, Zones};
+use etui::calendar::time::{DateTimeValue, TimeZone, Timestamp};
+use etui::calendar::zones::{TimeZoneDefinition, TimeZoneResolver};
 use etui::{Options, Store};
 
-fn zone(name: &str) -> Zone {
-    Zone::named(name).expect(name)
+fn zone(name: &str) -> TimeZone {
+    TimeZone::named(name).expect(name)
 }
 
 /// The instant of a time in UTC.
 fn at(text: &str) -> Timestamp {
-    let value: Value = text.parse().expect(text);
-    Zone::UTC.to_utc(value.wall())
+    let value: DateTimeValue = text.parse().expect(text);
+    TimeZone::UTC.to_utc(value.wall())
 }
 
-fn event(lines: &str, zones: &Zones) -> Record {
+fn event(lines: &str, zones: &TimeZoneResolver) -> CalendarObject {
     let text = format!("BEGIN:VEVENT\r\nUID:1\r\nSUMMARY:A\r\n{lines}\r\nEND:VEVENT\r\n");
-    Record::parse(text, zones).unwrap()
+    CalendarObject::parse(text, zones).unwrap()
 }
 
-fn instances(record: &Record, viewer: &Zone) -> Vec<Instance> {
+fn instances(record: &CalendarObject, viewer: &TimeZone) -> Vec<Instance> {
     let all = Timestamp::MIN..Timestamp::MAX;
     record.series().between(all, viewer).take(20).collect()
 }
 
 /// From when to when an event is, in UTC.
 fn during(lines: &str, viewer: &str) -> String {
-    let first = &instances(&event(lines, &Zones::new()), &zone(viewer))[0];
+    let first = &instances(&event(lines, &TimeZoneResolver::new()), &zone(viewer))[0];
     format!("{} {}", first.during.start, first.during.end)
 }
 
 /// A zone with one offset, as a file defines it.
-fn definition(name: &str, offset: &str) -> Definition {
+fn definition(name: &str, offset: &str) -> TimeZoneDefinition {
     let text = format!(
         "BEGIN:VTIMEZONE\r\nTZID:{name}\r\nBEGIN:STANDARD\r\nDTSTART:19700101T000000\r\n\
          TZOFFSETFROM:{offset}\r\nTZOFFSETTO:{offset}\r\nEND:STANDARD\r\nEND:VTIMEZONE\r\n"
     );
-    Definition::parse(text.as_bytes())
+    TimeZoneDefinition::parse(text.as_bytes())
 }
 
 #[test]
 fn times_of_a_zone_that_nobody_knows_are_floating_and_that_is_told() {
-    let record = event("DTSTART;TZID=Our Town:20260701T100000", &Zones::new());
+    let record = event(
+        "DTSTART;TZID=Our Town:20260701T100000",
+        &TimeZoneResolver::new(),
+    );
     let told: Vec<String> = record
         .main()
         .warnings
@@ -73,12 +76,12 @@ fn times_of_a_zone_that_nobody_knows_are_floating_and_that_is_told() {
 
 #[test]
 fn of_two_definitions_with_one_name_the_first_counts() {
-    let mut zones = Zones::new();
+    let mut zones = TimeZoneResolver::new();
     zones.define(&definition("Our Town", "+0300"));
     zones.define(&definition("Our Town", "+0900"));
     let record = event("DTSTART;TZID=Our Town:20260701T100000", &zones);
     assert_eq!(
-        instances(&record, &Zone::UTC)[0].during.start,
+        instances(&record, &TimeZone::UTC)[0].during.start,
         at("20260701T070000")
     );
 }
@@ -90,9 +93,9 @@ fn an_event_stays_at_its_time_of_the_clock_when_the_rules_of_its_zone_change() {
                  EXDATE;TZID=Our Town:20260702T100000";
     let mut starts = Vec::new();
     for offset in ["+0300", "+0400"] {
-        let mut zones = Zones::new();
+        let mut zones = TimeZoneResolver::new();
         zones.define(&definition("Our Town", offset));
-        let all = instances(&event(lines, &zones), &Zone::UTC);
+        let all = instances(&event(lines, &zones), &TimeZone::UTC);
         let walls: Vec<_> = all.iter().map(|i| i.start.value().to_string()).collect();
         assert_eq!(walls, ["20260701T100000", "20260703T100000"]);
         starts.push(all[0].during.start);
@@ -103,7 +106,7 @@ fn an_event_stays_at_its_time_of_the_clock_when_the_rules_of_its_zone_change() {
 /// What was written in UTC is an instant: its time of the clock moves.
 #[test]
 fn an_event_in_utc_stays_at_its_instant() {
-    let mut zones = Zones::new();
+    let mut zones = TimeZoneResolver::new();
     zones.define(&definition("Our Town", "+0300"));
     let record = event("DTSTART:20260701T070000Z", &zones);
     let start = instances(&record, &zone("Asia/Tokyo"))[0].during.start;
@@ -120,10 +123,10 @@ fn exceptions_in_utc_are_instants_too() {
     let lines = "DTSTART;TZID=Our Town:20260701T100000\r\nRRULE:FREQ=DAILY;COUNT=2\r\n\
                  EXDATE:20260702T070000Z";
     for (offset, left) in [("+0300", 1), ("+0400", 2)] {
-        let mut zones = Zones::new();
+        let mut zones = TimeZoneResolver::new();
         zones.define(&definition("Our Town", offset));
         assert_eq!(
-            instances(&event(lines, &zones), &Zone::UTC).len(),
+            instances(&event(lines, &zones), &TimeZone::UTC).len(),
             left,
             "{offset}"
         );
@@ -156,9 +159,9 @@ fn a_day_that_a_zone_left_out_has_no_length_there() {
     // What is at a time of every day there is once where two days' times are one instant.
     let daily = event(
         "DTSTART;TZID=Pacific/Apia:20111229T090000\r\nRRULE:FREQ=DAILY;COUNT=4",
-        &Zones::new(),
+        &TimeZoneResolver::new(),
     );
-    let starts: Vec<_> = instances(&daily, &Zone::UTC)
+    let starts: Vec<_> = instances(&daily, &TimeZone::UTC)
         .iter()
         .map(|i| i.during.start.to_string())
         .collect();
@@ -268,8 +271,8 @@ fn with_another_database() {
     };
     let path = PathBuf::from(std::env::var_os(STORE).unwrap());
     if role == "start" {
-        let record = event(IN_BERLIN, &Zones::new());
-        println!("\n@{}", instances(&record, &Zone::UTC)[0].during.start);
+        let record = event(IN_BERLIN, &TimeZoneResolver::new());
+        println!("\n@{}", instances(&record, &TimeZone::UTC)[0].during.start);
         return;
     }
     let store = open(&path);
@@ -283,7 +286,7 @@ fn with_another_database() {
                      BEGIN:VALARM\r\nTRIGGER:-PT30M\r\nEND:VALARM\r\nEND:VEVENT\r\n"
                 );
                 calendar
-                    .save(&Record::parse(text, &Zones::new()).unwrap())
+                    .save(&CalendarObject::parse(text, &TimeZoneResolver::new()).unwrap())
                     .unwrap();
             }
         }
@@ -300,13 +303,15 @@ fn with_another_database() {
                  DTSTART;TZID=Europe/Berlin:20240510T113000\r\n{alarm}"
             );
             calendar
-                .save(&Record::parse(text, &Zones::new()).unwrap())
+                .save(&CalendarObject::parse(text, &TimeZoneResolver::new()).unwrap())
                 .unwrap();
         }
         let other = "DTSTART:20240510T094500Z\r\nBEGIN:VALARM\r\nTRIGGER:PT0S\r\nEND:VALARM";
-        calendar.save(&event(other, &Zones::new())).unwrap();
+        calendar
+            .save(&event(other, &TimeZoneResolver::new()))
+            .unwrap();
         // Their rows go to the series' next alarms, which are at instants.
-        let due = calendar.alarms(at("20240509T110000"), 1, &Zone::UTC);
+        let due = calendar.alarms(at("20240509T110000"), 1, &TimeZone::UTC);
         assert_eq!(due.unwrap()[0].at, at("20240510T094500"));
         return;
     }
@@ -318,10 +323,10 @@ fn with_another_database() {
                  BEGIN:VALARM\r\nTRIGGER:-PT5M\r\nEND:VALARM\r\nEND:VEVENT\r\n"
             );
             calendar
-                .save(&Record::parse(text, &Zones::new()).unwrap())
+                .save(&CalendarObject::parse(text, &TimeZoneResolver::new()).unwrap())
                 .unwrap();
         }
-        let due = calendar.alarms(at("20240502T090000"), 1, &Zone::UTC);
+        let due = calendar.alarms(at("20240502T090000"), 1, &TimeZone::UTC);
         assert_eq!(due.unwrap()[0].at, at("20240503T085500"));
         return;
     }
@@ -330,7 +335,7 @@ fn with_another_database() {
             "ended" => at("20240503T090000"),
             _ => at("20240505T090000"),
         };
-        let due = calendar.alarms(after, 20, &Zone::UTC).unwrap();
+        let due = calendar.alarms(after, 20, &TimeZone::UTC).unwrap();
         let first = due.first().map(|due| due.at.to_string());
         println!("\n@{} {}", due.len(), first.unwrap_or_default());
         assert!(store.check().unwrap().is_clean());
@@ -338,7 +343,7 @@ fn with_another_database() {
     }
     if role == "alarms of parts" {
         let due = calendar
-            .alarms(at("20240510T090000"), 41, &Zone::UTC)
+            .alarms(at("20240510T090000"), 41, &TimeZone::UTC)
             .unwrap();
         for n in [0, 20, 40] {
             println!("\n@{} {}", due[n].at, due[n].title);
@@ -349,7 +354,7 @@ fn with_another_database() {
         // Hour by hour, the first ones again when the latter were told of and rows were moved.
         for hour in (0..72).chain(0..24) {
             let after = at("20240331T000000").plus_seconds(hour * 3_600 - 900);
-            let told = calendar.alarms(after, 3, &Zone::UTC).unwrap();
+            let told = calendar.alarms(after, 3, &TimeZone::UTC).unwrap();
             let told: Vec<_> = told.iter().map(|due| due.at.to_string()).collect();
             println!("\n@{after} {}", told.join(" "));
         }
@@ -362,7 +367,7 @@ fn with_another_database() {
             let text =
                 format!("BEGIN:VEVENT\r\nUID:{uid}\r\n{IN_BERLIN}\r\n{lines}\r\nEND:VEVENT\r\n");
             calendar
-                .save(&Record::parse(text, &Zones::new()).unwrap())
+                .save(&CalendarObject::parse(text, &TimeZoneResolver::new()).unwrap())
                 .unwrap();
         }
         return;
@@ -373,7 +378,7 @@ fn with_another_database() {
     let mut told = String::new();
     while at < until {
         let hour = at..at.plus_seconds(3_600);
-        for found in calendar.between(hour.clone(), &Zone::UTC).unwrap() {
+        for found in calendar.between(hour.clone(), &TimeZone::UTC).unwrap() {
             if hour.contains(&found.during.start) {
                 let uid = calendar.by_id(found.record).unwrap().unwrap().uid;
                 told.push_str(&format!("\n@{uid} {}", found.during.start));
@@ -381,7 +386,7 @@ fn with_another_database() {
         }
         at = hour.end;
     }
-    let due = calendar.alarms(start_of_year(), 1, &Zone::UTC).unwrap();
+    let due = calendar.alarms(start_of_year(), 1, &TimeZone::UTC).unwrap();
     println!("{told}\n@due {}", due[0].at);
     let report = store.check().unwrap();
     assert!(report.is_clean(), "{:?}", report.problems);
@@ -397,9 +402,9 @@ fn the_systems_database_says_when_an_event_is() {
     assert_eq!(with_database(1, "start", none), ["20260701T090000Z"]);
     assert_eq!(with_database(9, "start", none), ["20260701T010000Z"]);
     // The file's own definition does not count, whatever it says.
-    let mut zones = Zones::new();
+    let mut zones = TimeZoneResolver::new();
     zones.define(&definition("Europe/Berlin", "+0900"));
-    let start = instances(&event(IN_BERLIN, &zones), &Zone::UTC)[0]
+    let start = instances(&event(IN_BERLIN, &zones), &TimeZone::UTC)[0]
         .during
         .start;
     assert_eq!(start, at("20260701T080000"));
@@ -524,7 +529,7 @@ fn a_range_has_what_happens_in_it_for_who_asks() {
     ] {
         let text = format!("BEGIN:VEVENT\r\nUID:{uid}\r\n{lines}\r\nEND:VEVENT\r\n");
         calendar
-            .save(&Record::parse(text, &Zones::new()).unwrap())
+            .save(&CalendarObject::parse(text, &TimeZoneResolver::new()).unwrap())
             .unwrap();
     }
     let uids = |from: &str, to: &str, viewer: &str| {
@@ -572,7 +577,7 @@ fn a_range_has_what_happens_in_it_for_who_asks() {
 /// What a store with one event says of when it is.
 fn stored(calendar: &etui::calendar::Calendar<'_>) -> String {
     let all = calendar
-        .between(Timestamp::MIN..Timestamp::MAX, &Zone::UTC)
+        .between(Timestamp::MIN..Timestamp::MAX, &TimeZone::UTC)
         .unwrap();
     let all: Vec<_> = all.iter().map(|o| o.during.start.to_string()).collect();
     all.join(" ")
@@ -639,7 +644,7 @@ fn an_edit_in_a_zone_that_its_object_has_not_brings_that_zone_along() {
         ("Our Town", "+0500", "20260701T050000Z"),
         ("Your Town", "+0300", "20260701T070000Z"),
     ] {
-        let mut zones = Zones::new();
+        let mut zones = TimeZoneResolver::new();
         zones.define(&definition(name, offset));
         let edited = event(&format!("DTSTART;TZID={name}:20260701T100000"), &zones);
         calendar.save(&edited).unwrap();
@@ -709,7 +714,7 @@ fn components_of_two_objects_keep_the_zones_of_both() {
         assert!(check.is_clean(), "{:?}", check.problems);
         // As it is read from what is stored.
         let (_, record) = calendar.record("1").unwrap().unwrap();
-        let read: Vec<_> = instances(&record, &Zone::UTC);
+        let read: Vec<_> = instances(&record, &TimeZone::UTC);
         let read: Vec<_> = read.iter().map(|i| i.during.start.to_string()).collect();
         assert_eq!(read.join(" "), expected);
     }
@@ -720,7 +725,7 @@ fn agrees(store: &Store) -> String {
     let calendar = store.calendar().unwrap();
     let told = stored(&calendar);
     let (_, record) = calendar.record("1").unwrap().unwrap();
-    let read = instances(&record, &Zone::UTC);
+    let read = instances(&record, &TimeZone::UTC);
     let read: Vec<_> = read.iter().map(|i| i.during.start.to_string()).collect();
     assert_eq!(read.join(" "), told);
     let report = store.check().unwrap();
@@ -757,7 +762,10 @@ fn a_name_means_the_same_in_all_of_a_record() {
     let calendar = store.calendar().unwrap();
     calendar.import(defined.as_bytes(), go_on).unwrap();
     assert_eq!(agrees(&store), "20260701T090000Z");
-    let edited = event("DTSTART;TZID=Our Town:20260702T100000", &Zones::new());
+    let edited = event(
+        "DTSTART;TZID=Our Town:20260702T100000",
+        &TimeZoneResolver::new(),
+    );
     calendar.save(&edited).unwrap();
     assert_eq!(agrees(&store), "20260702T100000Z");
     calendar.restore("1").unwrap();

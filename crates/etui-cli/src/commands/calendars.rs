@@ -1,6 +1,6 @@
 //! `etui calendar calendars`: which there are.
 
-use etui::calendar::Record;
+use etui::calendar::CalendarObject;
 
 use crate::app::App;
 use crate::commands::collections::CollectionsArgs;
@@ -24,7 +24,7 @@ Removed calendars come back with the entries that were removed with them.";
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     #[command(flatten)]
-    holders: CollectionsArgs<Record>,
+    holders: CollectionsArgs<CalendarObject>,
 }
 
 /// Lists them, or does what was asked with one.

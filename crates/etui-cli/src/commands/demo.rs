@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use etui::calendar::time::{Date, Zone};
+use etui::calendar::time::{Date, TimeZone};
 use etui::calendar::{Calendar, Occurrence};
 use etui::contacts::{Card, Contacts, Entry, Filter, Page};
 use etui::import::{ImportEvent, ImportReport};
@@ -337,7 +337,7 @@ impl Demo<'_, '_> {
         self.step("import a calendar of eleven years", &summary(&report), time)?;
 
         // The same everywhere, as the data is.
-        let zone = Zone::UTC;
+        let zone = TimeZone::UTC;
         let day = Date::from_days(SOME_MONDAY).midnight();
         let at = |days: i64| zone.to_utc(day.plus_seconds(days * 86_400));
         let (week, time) = median(|| calendar.between(at(0)..at(7), &zone))?;

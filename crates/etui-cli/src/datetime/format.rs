@@ -1,6 +1,6 @@
 //! Days and times as they are shown.
 
-use etui::calendar::time::{Date, DateTime, Time, Timestamp, Zone};
+use etui::calendar::time::{CalendarTime, Date, DateTime, TimeZone, Timestamp};
 
 use super::parse::{name_of_month, name_of_weekday};
 
@@ -29,7 +29,7 @@ pub fn clock(time: DateTime) -> String {
 
 /// From one time to another, each on its own clock: `Mon 23 Nov 2026, 09:00-09:45`. Of days the
 /// end is the day behind the last.
-pub fn range(start: &Time, end: &Time) -> String {
+pub fn range(start: &CalendarTime, end: &CalendarTime) -> String {
     let (from, to) = (start.wall(), end.wall());
     if start.is_date() {
         let last = match end.is_date() && to > from {
@@ -52,9 +52,9 @@ pub fn range(start: &Time, end: &Time) -> String {
 }
 
 /// `2026-11-23 09:00` by the clock of `viewer`, for a column of a table; a day is a day anywhere.
-pub fn short(time: &Time, viewer: &Zone) -> String {
+pub fn short(time: &CalendarTime, viewer: &TimeZone) -> String {
     match time {
-        Time::Date(date) => iso_day(*date),
+        CalendarTime::Date(date) => iso_day(*date),
         other => {
             let local = viewer.to_local(other.at(viewer));
             format!("{} {}", iso_day(local.date()), clock(local))
@@ -63,9 +63,9 @@ pub fn short(time: &Time, viewer: &Zone) -> String {
 }
 
 /// A time as ISO 8601 has it, in the zone it is looked at from; a day is a day anywhere.
-pub fn iso(time: &Time, viewer: &Zone) -> String {
+pub fn iso(time: &CalendarTime, viewer: &TimeZone) -> String {
     match time {
-        Time::Date(date) => iso_day(*date),
+        CalendarTime::Date(date) => iso_day(*date),
         other => iso_instant(other.at(viewer), viewer),
     }
 }
@@ -77,7 +77,7 @@ pub fn iso_day(date: Date) -> String {
 }
 
 /// `2026-11-23T09:00:00+01:00`
-pub fn iso_instant(at: Timestamp, zone: &Zone) -> String {
+pub fn iso_instant(at: Timestamp, zone: &TimeZone) -> String {
     let offset = zone.offset(at);
     let local = zone.to_local(at);
     let (hour, minute, second) = local.hms();
@@ -103,21 +103,22 @@ mod tests {
         let monday = Date::new(2026, 11, 23).unwrap();
         assert_eq!(day(monday), "Mon 23 Nov 2026");
         assert_eq!(long_day(monday), "Monday, 23 November 2026");
-        let berlin = Zone::named("Europe/Berlin").unwrap();
+        let berlin = TimeZone::named("Europe/Berlin").unwrap();
         let nine = monday.at(9, 0, 0).unwrap();
         assert_eq!(clock(nine), "09:00");
-        let time = Time::Zoned(nine, berlin.clone());
+        let time = CalendarTime::Zoned(nine, berlin.clone());
         assert_eq!(iso(&time, &berlin), "2026-11-23T09:00:00+01:00");
-        let new_york = Zone::named("America/New_York").unwrap();
+        let new_york = TimeZone::named("America/New_York").unwrap();
         assert_eq!(iso(&time, &new_york), "2026-11-23T03:00:00-05:00");
-        assert_eq!(iso(&Time::Date(monday), &new_york), "2026-11-23");
+        assert_eq!(iso(&CalendarTime::Date(monday), &new_york), "2026-11-23");
     }
 
     #[test]
     fn ranges() {
         let monday = Date::new(2026, 11, 23).unwrap();
-        let at = |day: i64, hour| Time::Floating(monday.plus_days(day).at(hour, 0, 0).unwrap());
-        let date = |day| Time::Date(monday.plus_days(day));
+        let at =
+            |day: i64, hour| CalendarTime::Floating(monday.plus_days(day).at(hour, 0, 0).unwrap());
+        let date = |day| CalendarTime::Date(monday.plus_days(day));
         assert_eq!(range(&at(0, 9), &at(0, 10)), "Mon 23 Nov 2026, 09:00-10:00");
         assert_eq!(range(&at(0, 9), &at(0, 9)), "Mon 23 Nov 2026, 09:00");
         assert_eq!(

@@ -21,37 +21,37 @@ pub use parse_rule::repeat;
 pub use rule_text::{is_end_of_day, spoken as spoken_rule};
 pub use span::{Span, Words as SpanWords};
 
-use etui::calendar::time::{DateTime, Timestamp, Value, Zone};
-use etui::calendar::zones::Zones;
+use etui::calendar::time::{DateTime, DateTimeValue, TimeZone, Timestamp};
+use etui::calendar::zones::TimeZoneResolver;
 
 /// Where and when somebody asks.
 #[derive(Debug, Clone)]
 pub struct LocalNow {
     /// The zone whose clock is looked at.
-    pub zone: Zone,
+    pub zone: TimeZone,
     /// What it shows.
     pub now: DateTime,
 }
 
 impl LocalNow {
     /// Now, in this zone.
-    pub fn now(zone: Zone) -> Self {
+    pub fn now(zone: TimeZone) -> Self {
         let now = zone.to_local(Timestamp::from(std::time::SystemTime::now()));
         Self { zone, now }
     }
 }
 
 /// The instant that a day or time means in a zone; of a day its beginning.
-pub fn instant(value: Value, zone: &Zone) -> Timestamp {
+pub fn instant(value: DateTimeValue, zone: &TimeZone) -> Timestamp {
     match value {
-        Value::Utc(time) => Zone::UTC.to_utc(time),
+        DateTimeValue::Utc(time) => TimeZone::UTC.to_utc(time),
         value => zone.to_utc(value.wall()),
     }
 }
 
 /// The zone of a name, as `--zone` takes it.
-pub fn zone(name: &str) -> Result<Zone, String> {
-    Zones::new().resolve(name.trim()).ok_or_else(|| {
+pub fn zone(name: &str) -> Result<TimeZone, String> {
+    TimeZoneResolver::new().resolve(name.trim()).ok_or_else(|| {
         "there is no such time zone; they are named like Europe/Berlin, or UTC".to_owned()
     })
 }

@@ -10,7 +10,7 @@
 //!
 //! A weekday is the coming one, today included. A clock alone is today's. Case does not matter.
 
-use etui::calendar::time::{Date, DateTime, Value, Weekday};
+use etui::calendar::time::{Date, DateTime, DateTimeValue, Weekday};
 
 /// Names of weekdays; any beginning of three letters or more will do.
 const WEEKDAYS: [(&str, Weekday); 7] = [
@@ -40,7 +40,7 @@ const MONTHS: [&str; 12] = [
 ];
 
 /// What `text` means when a clock shows `now`.
-pub fn when(text: &str, now: DateTime) -> Result<Value, String> {
+pub fn when(text: &str, now: DateTime) -> Result<DateTimeValue, String> {
     let lower = text.trim().to_ascii_lowercase();
     read(&lower, now).ok_or_else(unclear)
 }
@@ -52,23 +52,23 @@ fn unclear() -> String {
 }
 
 /// What `text` means where a clock alone is of `day`.
-pub fn when_on(text: &str, day: Date, now: DateTime) -> Result<Value, String> {
+pub fn when_on(text: &str, day: Date, now: DateTime) -> Result<DateTimeValue, String> {
     match clock(&text.trim().to_ascii_lowercase()) {
-        Some(time) => on(day, time).map(Value::Local).ok_or_else(unclear),
+        Some(time) => on(day, time).map(DateTimeValue::Local).ok_or_else(unclear),
         None => when(text, now),
     }
 }
 
 /// When something ends that starts at `start`: a clock alone is that day's or, if that is before
 /// the start, the next day's; a step is one from the start. All else is as for [`when`].
-pub fn ends(text: &str, start: DateTime, now: DateTime) -> Result<Value, String> {
+pub fn ends(text: &str, start: DateTime, now: DateTime) -> Result<DateTimeValue, String> {
     let lower = text.trim().to_ascii_lowercase();
     if let Some(time) = clock(&lower) {
         let day = start.date();
         let end = on(day, time).filter(|end| *end > start);
         let next = || on(day.plus_days(1), time);
         if let Some(end) = end.or_else(next) {
-            return Ok(Value::Local(end));
+            return Ok(DateTimeValue::Local(end));
         }
     }
     match step(&lower, start) {
@@ -77,19 +77,19 @@ pub fn ends(text: &str, start: DateTime, now: DateTime) -> Result<Value, String>
     }
 }
 
-fn read(text: &str, now: DateTime) -> Option<Value> {
+fn read(text: &str, now: DateTime) -> Option<DateTimeValue> {
     if text == "now" {
-        return Some(Value::Local(now));
+        return Some(DateTimeValue::Local(now));
     }
     if let Some(value) = step(text, now) {
         return Some(value);
     }
     let today = now.date();
     if let Some(time) = clock(text) {
-        return Some(Value::Local(on(today, time)?));
+        return Some(DateTimeValue::Local(on(today, time)?));
     }
     if let Some(date) = day(text, today) {
-        return Some(Value::Date(date));
+        return Some(DateTimeValue::Date(date));
     }
     let (date, time) = text
         .split_once(' ')
@@ -105,8 +105,8 @@ fn read(text: &str, now: DateTime) -> Option<Value> {
     };
     let read = |time| clock(time).or_else(|| packed(time)).or_else(|| hour(time));
     match time.strip_suffix('z').filter(|_| is_digit_end(time)) {
-        Some(time) => Some(Value::Utc(on(date, read(time)?)?)),
-        None => Some(Value::Local(on(date, read(time)?)?)),
+        Some(time) => Some(DateTimeValue::Utc(on(date, read(time)?)?)),
+        None => Some(DateTimeValue::Local(on(date, read(time)?)?)),
     }
 }
 
@@ -133,14 +133,14 @@ fn day(text: &str, today: Date) -> Option<Date> {
         let ahead = i64::from(weekday.index()) - i64::from(today.weekday().index());
         return Some(today.plus_days(ahead.rem_euclid(7)));
     }
-    if let Some(Value::Date(date)) = step(text, today.midnight()) {
+    if let Some(DateTimeValue::Date(date)) = step(text, today.midnight()) {
         return Some(date);
     }
     if !is_iso(text) {
         return None;
     }
     match text.parse() {
-        Ok(Value::Date(date)) => Some(date),
+        Ok(DateTimeValue::Date(date)) => Some(date),
         _ => None,
     }
 }
@@ -195,7 +195,7 @@ fn begins(name: &str, text: &str) -> bool {
 }
 
 /// A step from today or from now.
-fn step(text: &str, now: DateTime) -> Option<Value> {
+fn step(text: &str, now: DateTime) -> Option<DateTimeValue> {
     let (sign, rest) = match text.split_at_checked(1)? {
         ("+", rest) => (1, rest),
         ("-", rest) => (-1, rest),
@@ -207,12 +207,12 @@ fn step(text: &str, now: DateTime) -> Option<Value> {
     let n = sign * n.min(10_000_000);
     let today = now.date();
     Some(match unit.trim_start() {
-        "d" | "day" | "days" => Value::Date(today.plus_days(n)),
-        "w" | "week" | "weeks" => Value::Date(today.plus_days(n.saturating_mul(7))),
-        "mo" | "month" | "months" => Value::Date(plus_months(today, n)),
-        "y" | "year" | "years" => Value::Date(plus_months(today, n.saturating_mul(12))),
-        "m" | "min" | "minutes" => Value::Local(now.plus_seconds(n.saturating_mul(60))),
-        "h" | "hour" | "hours" => Value::Local(now.plus_seconds(n.saturating_mul(3_600))),
+        "d" | "day" | "days" => DateTimeValue::Date(today.plus_days(n)),
+        "w" | "week" | "weeks" => DateTimeValue::Date(today.plus_days(n.saturating_mul(7))),
+        "mo" | "month" | "months" => DateTimeValue::Date(plus_months(today, n)),
+        "y" | "year" | "years" => DateTimeValue::Date(plus_months(today, n.saturating_mul(12))),
+        "m" | "min" | "minutes" => DateTimeValue::Local(now.plus_seconds(n.saturating_mul(60))),
+        "h" | "hour" | "hours" => DateTimeValue::Local(now.plus_seconds(n.saturating_mul(3_600))),
         _ => return None,
     })
 }
@@ -417,20 +417,20 @@ mod tests {
             let date = Date::from_days(days.into());
             let (year, month, day) = date.ymd();
             let text = format!("{year:04}-{month:02}-{day:02}");
-            prop_assert_eq!(when(&text, now()), Ok(Value::Date(date)));
+            prop_assert_eq!(when(&text, now()), Ok(DateTimeValue::Date(date)));
             let (h, m, s) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
             let time = date.at(h, m, s).unwrap();
             let with_time = format!("{text} {h}:{m:02}:{s:02}");
-            prop_assert_eq!(when(&with_time, now()), Ok(Value::Local(time)));
+            prop_assert_eq!(when(&with_time, now()), Ok(DateTimeValue::Local(time)));
             let utc = format!("{text}T{h:02}:{m:02}:{s:02}Z");
-            prop_assert_eq!(when(&utc, now()), Ok(Value::Utc(time)));
+            prop_assert_eq!(when(&utc, now()), Ok(DateTimeValue::Utc(time)));
         }
 
         #[test]
         fn a_weekday_is_within_the_next_seven_days(from in 0i64..20_000, which in 0usize..7) {
             let today = Date::from_days(from);
             let (name, weekday) = WEEKDAYS[which];
-            let Ok(Value::Date(found)) = when(name, today.midnight()) else {
+            let Ok(DateTimeValue::Date(found)) = when(name, today.midnight()) else {
                 return Err(TestCaseError::fail("no day"));
             };
             prop_assert_eq!(found.weekday(), weekday);

@@ -14,17 +14,17 @@
 //!
 //! `the` and `of` may stand anywhere, `and` for a comma.
 
-use etui::calendar::recurrence::{Day, Frequency, Rule};
+use etui::calendar::recurrence::{Frequency, NthWeekday, RecurrenceRule};
 use etui::calendar::time::{DateTime, Weekday};
 
 use super::parse::{month, weekday};
 use super::when;
 
 /// The rule that `text` means when a clock shows `now`.
-pub fn repeat(text: &str, now: DateTime) -> Result<Rule, String> {
+pub fn repeat(text: &str, now: DateTime) -> Result<RecurrenceRule, String> {
     let start = text.trim_start().to_ascii_uppercase();
     if start.starts_with("FREQ") || start.starts_with("RRULE") || text.contains(';') {
-        return text.parse::<Rule>().map_err(|e| e.to_string());
+        return text.parse::<RecurrenceRule>().map_err(|e| e.to_string());
     }
     let lower = text.to_ascii_lowercase().replace(',', " , ");
     let words = lower
@@ -67,7 +67,7 @@ impl<'t> Words<'t> {
         is_one
     }
 
-    fn rule(mut self, now: DateTime) -> Result<Rule, String> {
+    fn rule(mut self, now: DateTime) -> Result<RecurrenceRule, String> {
         let (mut rule, mut list) = self.how_often()?;
         while let Some(word) = self.next() {
             match word {
@@ -98,7 +98,7 @@ impl<'t> Words<'t> {
         Ok(rule)
     }
 
-    fn how_often(&mut self) -> Result<(Rule, Option<List>), String> {
+    fn how_often(&mut self) -> Result<(RecurrenceRule, Option<List>), String> {
         let word = self.next().unwrap_or_default();
         let frequency = match word {
             "daily" => Frequency::Daily,
@@ -108,16 +108,16 @@ impl<'t> Words<'t> {
             "weekdays" => return Ok((weekdays(), None)),
             "every" => return self.every(),
             _ if day_of_week(word).is_some() => {
-                let mut rule = Rule::every(Frequency::Weekly);
+                let mut rule = RecurrenceRule::every(Frequency::Weekly);
                 self.day(word, &mut rule)?;
                 return Ok((rule, Some(List::Days)));
             }
             _ => return Err(unclear(word)),
         };
-        Ok((Rule::every(frequency), None))
+        Ok((RecurrenceRule::every(frequency), None))
     }
 
-    fn every(&mut self) -> Result<(Rule, Option<List>), String> {
+    fn every(&mut self) -> Result<(RecurrenceRule, Option<List>), String> {
         let word = self.next().unwrap_or_default();
         let (interval, unit) = match (word, word.parse::<u32>()) {
             ("other", _) => (2, self.next().unwrap_or_default()),
@@ -134,22 +134,22 @@ impl<'t> Words<'t> {
             "year" => Frequency::Yearly,
             "weekday" if interval == 1 => return Ok((weekdays(), None)),
             _ if day_of_week(unit).is_some() => {
-                let mut rule = Rule::every(Frequency::Weekly);
+                let mut rule = RecurrenceRule::every(Frequency::Weekly);
                 rule.interval = interval;
                 self.day(unit, &mut rule)?;
                 return Ok((rule, Some(List::Days)));
             }
             _ => return Err(unclear(unit)),
         };
-        let mut rule = Rule::every(frequency);
+        let mut rule = RecurrenceRule::every(frequency);
         rule.interval = interval;
         Ok((rule, None))
     }
 
     /// A day in a list; `word` is its first word.
-    fn day(&mut self, word: &str, rule: &mut Rule) -> Result<(), String> {
+    fn day(&mut self, word: &str, rule: &mut RecurrenceRule) -> Result<(), String> {
         if let Some(weekday) = day_of_week(word) {
-            rule.by_day.push(Day { nth: 0, weekday });
+            rule.by_day.push(NthWeekday { nth: 0, weekday });
             return Ok(());
         }
         let mut nth = ordinal(word).ok_or_else(|| unclear(word))?;
@@ -170,7 +170,7 @@ impl<'t> Words<'t> {
                     super::parse::name_of_weekday(weekday)
                 ));
             }
-            rule.by_day.push(Day { nth, weekday });
+            rule.by_day.push(NthWeekday { nth, weekday });
             return Ok(());
         }
         self.skip(&["day"]);
@@ -183,12 +183,12 @@ impl<'t> Words<'t> {
 }
 
 /// Mondays to Fridays.
-fn weekdays() -> Rule {
-    let mut rule = Rule::every(Frequency::Weekly);
+fn weekdays() -> RecurrenceRule {
+    let mut rule = RecurrenceRule::every(Frequency::Weekly);
     let days = Weekday::ALL
         .into_iter()
         .filter(|d| !matches!(d, Weekday::Saturday | Weekday::Sunday));
-    rule.by_day = days.map(|weekday| Day { nth: 0, weekday }).collect();
+    rule.by_day = days.map(|weekday| NthWeekday { nth: 0, weekday }).collect();
     rule
 }
 
@@ -235,7 +235,7 @@ fn unclear(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use etui::calendar::time::{Date, Value, Zone};
+    use etui::calendar::time::{Date, DateTimeValue, TimeZone};
     use proptest::prelude::*;
 
     use super::super::spoken_rule;
@@ -306,24 +306,24 @@ mod tests {
         }
     }
 
-    fn days() -> impl Strategy<Value = Vec<Day>> {
-        let day = (0usize..7).prop_map(|i| Day {
+    fn days() -> impl Strategy<Value = Vec<NthWeekday>> {
+        let day = (0usize..7).prop_map(|i| NthWeekday {
             nth: 0,
             weekday: Weekday::ALL[i],
         });
         prop::collection::vec(day, 0..4)
     }
 
-    fn nth_days() -> impl Strategy<Value = Vec<Day>> {
+    fn nth_days() -> impl Strategy<Value = Vec<NthWeekday>> {
         let nth = prop_oneof![1i8..=5, -5i8..=-1];
-        let day = (nth, 0usize..7).prop_map(|(nth, i)| Day {
+        let day = (nth, 0usize..7).prop_map(|(nth, i)| NthWeekday {
             nth,
             weekday: Weekday::ALL[i],
         });
         prop::collection::vec(day, 1..4)
     }
 
-    fn rules() -> impl Strategy<Value = Rule> {
+    fn rules() -> impl Strategy<Value = RecurrenceRule> {
         let month_days = prop::collection::vec(prop_oneof![1i8..=31, -31i8..=-1], 1..4);
         let which = prop_oneof![
             (Just(Frequency::Daily), days(), Just(Vec::new())),
@@ -335,14 +335,16 @@ mod tests {
         let months = prop::collection::vec(1u8..=12, 0..3);
         let until = prop::option::of(Date::MIN.days()..=Date::MAX.days());
         (which, 1u32..9, months, prop::option::of(1u32..99), until).prop_map(
-            |((frequency, by_day, by_month_day), interval, by_month, count, until)| Rule {
-                interval,
-                by_day,
-                by_month_day,
-                by_month,
-                count,
-                until: until.map(|days| Value::Date(Date::from_days(days.into()))),
-                ..Rule::every(frequency)
+            |((frequency, by_day, by_month_day), interval, by_month, count, until)| {
+                RecurrenceRule {
+                    interval,
+                    by_day,
+                    by_month_day,
+                    by_month,
+                    count,
+                    until: until.map(|days| DateTimeValue::Date(Date::from_days(days.into()))),
+                    ..RecurrenceRule::every(frequency)
+                }
             },
         )
     }
@@ -350,7 +352,7 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_spoken_is_understood(rule in rules()) {
-            let words = spoken_rule(&rule, &Zone::UTC);
+            let words = spoken_rule(&rule, &TimeZone::UTC);
             prop_assert_eq!(repeat(&words, now()), Ok(rule), "{}", words);
         }
 

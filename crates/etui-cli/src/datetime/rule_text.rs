@@ -1,13 +1,13 @@
 //! A recurrence rule in words. What `repeat` understands is said in words that it understands.
 
-use etui::calendar::recurrence::{Day, Frequency, Rule};
-use etui::calendar::time::{DateTime, Value, Weekday, Zone};
+use etui::calendar::recurrence::{Frequency, NthWeekday, RecurrenceRule};
+use etui::calendar::time::{DateTime, DateTimeValue, TimeZone, Weekday};
 
 use super::format::{clock, iso_day};
 use super::parse::{name_of_month, name_of_weekday};
 
 /// `every 2 weeks on Mon, Thu until 2027-01-01`; an end in UTC is told in `zone`.
-pub fn spoken(rule: &Rule, zone: &Zone) -> String {
+pub fn spoken(rule: &RecurrenceRule, zone: &TimeZone) -> String {
     let unit = match rule.frequency {
         Frequency::Secondly => "second",
         Frequency::Minutely => "minute",
@@ -87,11 +87,11 @@ pub fn spoken(rule: &Rule, zone: &Zone) -> String {
 }
 
 /// The day on which it ends, and the time, if that is not the end of the day.
-fn end(until: Value, zone: &Zone) -> String {
+fn end(until: DateTimeValue, zone: &TimeZone) -> String {
     let local = match until {
-        Value::Date(date) => return iso_day(date),
-        Value::Local(time) => time,
-        Value::Utc(time) => zone.to_local(Zone::UTC.to_utc(time)),
+        DateTimeValue::Date(date) => return iso_day(date),
+        DateTimeValue::Local(time) => time,
+        DateTimeValue::Utc(time) => zone.to_local(TimeZone::UTC.to_utc(time)),
     };
     let day = iso_day(local.date());
     match is_end_of_day(local) {
@@ -105,7 +105,7 @@ pub fn is_end_of_day(time: DateTime) -> bool {
     matches!(time.hms(), (23, 59, _))
 }
 
-fn weekday(day: Day) -> String {
+fn weekday(day: NthWeekday) -> String {
     match day.nth {
         0 => short(day.weekday).to_owned(),
         n => format!("{} {}", nth(n.into()), name_of_weekday(day.weekday)),
@@ -148,7 +148,7 @@ mod tests {
 
     #[track_caller]
     fn is(rule: &str, words: &str) {
-        let berlin = Zone::named("Europe/Berlin").unwrap();
+        let berlin = TimeZone::named("Europe/Berlin").unwrap();
         assert_eq!(spoken(&rule.parse().unwrap(), &berlin), words, "{rule}");
     }
 

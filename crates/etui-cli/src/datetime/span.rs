@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use etui::calendar::time::{Date, DateTime, Timestamp, Value};
+use etui::calendar::time::{Date, DateTime, DateTimeValue, Timestamp};
 
 use super::parse::plus_months;
 use super::{LocalNow, instant, when};
@@ -38,27 +38,27 @@ impl Span {
         let today = here.now.date();
         if let Some(what) = words.what {
             let (first, last) = named(what, here.now)?;
-            return Self::between(Value::Date(first), Value::Date(last), here);
+            return Self::between(DateTimeValue::Date(first), DateTimeValue::Date(last), here);
         }
         let from = match words.from {
             Some(text) => when(text, here.now).map_err(|e| format!("--from {text}: {e}"))?,
-            None => Value::Date(today),
+            None => DateTimeValue::Date(today),
         };
         let to = match words.to {
             Some(text) => when(text, here.now).map_err(|e| format!("--to {text}: {e}"))?,
-            None => Value::Date(from.wall().date().plus_days(USUAL_DAYS - 1)),
+            None => DateTimeValue::Date(from.wall().date().plus_days(USUAL_DAYS - 1)),
         };
         Self::between(from, to, here)
     }
 
     /// From one to another; a day at the end is part of it.
-    fn between(from: Value, to: Value, here: &LocalNow) -> Result<Self, String> {
+    fn between(from: DateTimeValue, to: DateTimeValue, here: &LocalNow) -> Result<Self, String> {
         let instant = |value| instant(value, &here.zone);
         let start = instant(from);
         let end = match to {
             // The last of all days ends where time does.
-            Value::Date(Date::MAX) => instant(Value::Local(DateTime::MAX)),
-            Value::Date(date) => instant(Value::Date(date.plus_days(1))),
+            DateTimeValue::Date(Date::MAX) => instant(DateTimeValue::Local(DateTime::MAX)),
+            DateTimeValue::Date(date) => instant(DateTimeValue::Date(date.plus_days(1))),
             time => instant(time),
         };
         if end <= start {
@@ -107,7 +107,7 @@ fn named(what: &str, now: DateTime) -> Result<(Date, Date), String> {
         return Ok(months(first, count));
     }
     match when(what, now) {
-        Ok(Value::Date(day)) => Ok((day, day)),
+        Ok(DateTimeValue::Date(day)) => Ok((day, day)),
         _ => Err(format!(
             "\"{what}\" is no day; write today, tomorrow, week, next week, month, year, monday, \
              2026-12-24, 2026-12 or 2026, or say --from and --to"
@@ -137,7 +137,7 @@ fn number(text: &str, digits: usize) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use etui::calendar::time::Zone;
+    use etui::calendar::time::TimeZone;
     use proptest::prelude::*;
 
     use super::*;
@@ -145,7 +145,7 @@ mod tests {
     /// A Saturday in Berlin.
     fn here() -> LocalNow {
         LocalNow {
-            zone: Zone::named("Europe/Berlin").unwrap(),
+            zone: TimeZone::named("Europe/Berlin").unwrap(),
             now: DateTime::new(2026, 11, 21, 14, 5, 30).unwrap(),
         }
     }

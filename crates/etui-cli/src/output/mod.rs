@@ -13,7 +13,7 @@ use std::borrow::Cow;
 use std::io::{BufWriter, IsTerminal, Stdout, Write};
 use std::process::ExitCode;
 
-use etui::calendar::time::Zone;
+use etui::calendar::time::TimeZone;
 use serde::Serialize;
 
 pub use escape::{one_line, operand, option, shown};
@@ -45,7 +45,7 @@ pub struct OutputWriter {
     /// Whether standard output is a terminal.
     pub terminal: bool,
     /// The zone whose clock times are shown by; the computer's without.
-    pub zone: Option<Zone>,
+    pub zone: Option<TimeZone>,
     quiet: bool,
     colour: bool,
     colour_errors: bool,
@@ -76,8 +76,8 @@ impl OutputWriter {
     }
 
     /// The zone whose clock times are shown by.
-    pub fn zone(&self) -> Zone {
-        self.zone.clone().unwrap_or_else(Zone::system)
+    pub fn zone(&self) -> TimeZone {
+        self.zone.clone().unwrap_or_else(TimeZone::system)
     }
 
     /// Whether colour is used.

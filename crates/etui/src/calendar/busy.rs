@@ -4,9 +4,9 @@ use std::ops::{ControlFlow, Range};
 
 use super::Calendar;
 use super::range::{Told, takes_time};
-use super::record::{Record, Status};
+use super::record::{CalendarObject, Status};
 use super::recurrence::Window;
-use super::time::{Timestamp, Zone};
+use super::time::{TimeZone, Timestamp};
 use crate::collection::Reader;
 use crate::error::Result;
 
@@ -24,19 +24,19 @@ impl Calendar<'_> {
     ///
     /// # Errors
     /// Whatever reading reports.
-    pub fn free_busy(&self, range: Range<Timestamp>, viewer: &Zone) -> Result<Vec<Busy>> {
+    pub fn free_busy(&self, range: Range<Timestamp>, viewer: &TimeZone) -> Result<Vec<Busy>> {
         self.read_ordered(|r| r.free_busy(range, viewer))
     }
 }
 
-impl Reader<'_, Record> {
+impl Reader<'_, CalendarObject> {
     /// When time is taken in `range`, in order, nothing twice: by events that are not cancelled
     /// and take up time (`TRANSP`). Where tentative ones meet settled ones, the latter count.
     /// Days and floating times are where they are in the zone `viewer`.
     ///
     /// # Errors
     /// Whatever reading reports.
-    pub fn free_busy(&self, range: Range<Timestamp>, viewer: &Zone) -> Result<Vec<Busy>> {
+    pub fn free_busy(&self, range: Range<Timestamp>, viewer: &TimeZone) -> Result<Vec<Busy>> {
         let (mut settled, mut tentative) = (Vec::new(), Vec::new());
         let mut take = |during: &Range<Timestamp>, status| match status {
             Some(Status::Tentative) => push(&mut tentative, &range, during),

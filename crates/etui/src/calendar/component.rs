@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 
 use super::name::Name;
-use super::recurrence::{End, Extra, Replaces, Rule, RuleError, Timing};
-use super::time::{Duration, Time, TimeError, Value, Zone};
-use super::zones::Zones;
+use super::recurrence::{EventEnd, RDate, RecurrenceId, RecurrenceRule, RuleError, Timing};
+use super::time::{CalendarTime, DateTimeValue, Duration, TimeError, TimeZone};
+use super::zones::TimeZoneResolver;
 use crate::import::lines::{ContentLine, ContentLines, param_end};
 use crate::import::values::{params_of, trim, value_of as value};
 
@@ -52,7 +52,10 @@ impl Timing {
     ///
     /// Components inside it, such as alarms, are passed over.
     #[must_use]
-    pub fn from_component(text: &[u8], zones: &Zones) -> (Option<Self>, Vec<TimingWarning>) {
+    pub fn from_component(
+        text: &[u8],
+        zones: &TimeZoneResolver,
+    ) -> (Option<Self>, Vec<TimingWarning>) {
         let mut reader = TimeReader::new(zones);
         for line in ContentLines::new(text) {
             reader.take(&line, Name::of(&line));
@@ -63,31 +66,31 @@ impl Timing {
 
 /// Reads the time of one component, line by line.
 pub(super) struct TimeReader<'t, 'z> {
-    zones: &'z Zones,
+    zones: &'z TimeZoneResolver,
     /// The parameters met last, and what they say: those of a start and its end mostly are the
     /// same. None of which something would have to be told.
     last: Option<(&'t str, Params)>,
     depth: usize,
-    start: Option<Time>,
-    due: Option<Time>,
+    start: Option<CalendarTime>,
+    due: Option<CalendarTime>,
     duration: Option<Duration>,
-    replaces: Option<Replaces>,
-    rules: Vec<Rule>,
-    except_rules: Vec<Rule>,
-    dates: Vec<Extra>,
-    except_dates: Vec<Time>,
+    replaces: Option<RecurrenceId>,
+    rules: Vec<RecurrenceRule>,
+    except_rules: Vec<RecurrenceRule>,
+    dates: Vec<RDate>,
+    except_dates: Vec<CalendarTime>,
     warnings: Vec<TimingWarning>,
 }
 
 /// The parameters that matter to a time.
 #[derive(Clone, Default)]
 struct Params {
-    zone: Option<Zone>,
+    zone: Option<TimeZone>,
     and_future: bool,
 }
 
 impl<'t, 'z> TimeReader<'t, 'z> {
-    pub(super) fn new(zones: &'z Zones) -> Self {
+    pub(super) fn new(zones: &'z TimeZoneResolver) -> Self {
         Self {
             zones,
             last: None,
@@ -106,7 +109,11 @@ impl<'t, 'z> TimeReader<'t, 'z> {
 
     /// Takes in the next line, which has this name; lines of components inside are passed over.
     /// Tells the time of a start or an end, if it has read it.
-    pub(super) fn take(&mut self, line: &ContentLine<'t>, name: Option<Name>) -> Option<Time> {
+    pub(super) fn take(
+        &mut self,
+        line: &ContentLine<'t>,
+        name: Option<Name>,
+    ) -> Option<CalendarTime> {
         let name = name?;
         match name {
             Name::Begin => self.depth += 1,
@@ -131,7 +138,7 @@ impl<'t, 'z> TimeReader<'t, 'z> {
             Name::RecurrenceId => {
                 let Params { zone, and_future } = self.params(line);
                 let id = self.one_time("RECURRENCE-ID", &value(line), zone.as_ref());
-                let replaces = id.map(|id| Replaces { id, and_future });
+                let replaces = id.map(|id| RecurrenceId { id, and_future });
                 self.replaces = self.replaces.take().or(replaces);
             }
             Name::RecurrenceRule => {
@@ -158,7 +165,7 @@ impl<'t, 'z> TimeReader<'t, 'z> {
         None
     }
 
-    fn end(&mut self, property: &'static str, line: &ContentLine<'t>) -> Option<Time> {
+    fn end(&mut self, property: &'static str, line: &ContentLine<'t>) -> Option<CalendarTime> {
         let end = self.time(property, line);
         self.due = self.due.take().or_else(|| end.clone());
         end
@@ -169,9 +176,9 @@ impl<'t, 'z> TimeReader<'t, 'z> {
         let id = self.replaces.as_ref().map(|r| r.id.clone());
         let start = self.start.or_else(|| self.due.clone()).or(id);
         let end = match (self.due, self.duration) {
-            (Some(due), _) => End::At(due),
-            (None, Some(duration)) => End::After(duration),
-            (None, None) => End::Unsaid,
+            (Some(due), _) => EventEnd::At(due),
+            (None, Some(duration)) => EventEnd::After(duration),
+            (None, None) => EventEnd::Unsaid,
         };
         let timing = start.map(|start| Timing {
             start,
@@ -186,7 +193,7 @@ impl<'t, 'z> TimeReader<'t, 'z> {
     }
 
     /// The time that a line gives, with its zone; `None` if it is none, of which nothing is told.
-    pub(super) fn time_of(&mut self, line: &ContentLine<'t>) -> Option<Time> {
+    pub(super) fn time_of(&mut self, line: &ContentLine<'t>) -> Option<CalendarTime> {
         let told = self.warnings.len();
         let time = self.time("", line);
         self.warnings.truncate(told);
@@ -229,7 +236,7 @@ impl<'t, 'z> TimeReader<'t, 'z> {
         params
     }
 
-    fn time(&mut self, property: &'static str, line: &ContentLine<'t>) -> Option<Time> {
+    fn time(&mut self, property: &'static str, line: &ContentLine<'t>) -> Option<CalendarTime> {
         let zone = self.params(line).zone;
         self.one_time(property, &value(line), zone.as_ref())
     }
@@ -238,9 +245,9 @@ impl<'t, 'z> TimeReader<'t, 'z> {
         &mut self,
         property: &'static str,
         text: &str,
-        zone: Option<&Zone>,
-    ) -> Option<Time> {
-        match text.parse::<Value>() {
+        zone: Option<&TimeZone>,
+    ) -> Option<CalendarTime> {
+        match text.parse::<DateTimeValue>() {
             Ok(value) => Some(value.in_zone(zone)),
             Err(error) => {
                 self.warn(TimingWarning::Value { property, error });
@@ -265,7 +272,7 @@ impl<'t, 'z> TimeReader<'t, 'z> {
         property: &'static str,
         line: &ContentLine<'_>,
         so_far: usize,
-    ) -> Option<Rule> {
+    ) -> Option<RecurrenceRule> {
         if so_far >= MAX_RULES {
             self.warn(TimingWarning::TooMany(property));
             return None;
@@ -280,7 +287,7 @@ impl<'t, 'z> TimeReader<'t, 'z> {
     }
 
     /// Dates, times and periods, separated by commas.
-    fn dates(&mut self, property: &'static str, line: &ContentLine<'t>, dates: &mut Vec<Extra>) {
+    fn dates(&mut self, property: &'static str, line: &ContentLine<'t>, dates: &mut Vec<RDate>) {
         let zone = self.params(line).zone;
         for text in value(line).split(',').filter(|t| !t.trim().is_empty()) {
             if dates.len() >= MAX_DATES {
@@ -297,12 +304,14 @@ impl<'t, 'z> TimeReader<'t, 'z> {
             let end = match end {
                 None => None,
                 Some(end) if end.starts_with(['P', 'p', '+', '-']) => {
-                    self.duration(property, end).map(End::After)
+                    self.duration(property, end).map(EventEnd::After)
                 }
-                Some(end) => self.one_time(property, end, zone.as_ref()).map(End::At),
+                Some(end) => self
+                    .one_time(property, end, zone.as_ref())
+                    .map(EventEnd::At),
             };
             let end = end.unwrap_or_default();
-            dates.push(Extra { start, end });
+            dates.push(RDate { start, end });
         }
     }
 }

@@ -14,21 +14,21 @@
 use std::collections::HashSet;
 
 use super::alarms::due;
-use super::ics::Kind;
+use super::ics::ComponentKind;
 use super::moment;
 use super::once;
-use super::record::{Action, Alarm, Item, Record, Trigger};
+use super::record::{Alarm, AlarmAction, AlarmTrigger, CalendarComponent, CalendarObject};
 use super::record::{escaped, written};
-use super::recurrence::{End, Extra, Instance, Series, Timing};
+use super::recurrence::{EventEnd, Instance, RDate, RecurrenceSet, Timing};
 use super::summary::{MOST, Summary};
-use super::time::{Date, Time, Timestamp, Zone};
-use super::zones::Definition;
+use super::time::{CalendarTime, Date, TimeZone, Timestamp};
+use super::zones::TimeZoneDefinition;
 use crate::collection::keys::{Key, KeyWriter, clip};
 use crate::collection::times::{self, SHORT, Times};
 use crate::collection::{Derived, Deriving};
 
 /// Derives what is stored of `record`.
-pub(super) fn derive(record: &Record, _: &Deriving<'_>) -> Derived {
+pub(super) fn derive(record: &CalendarObject, _: &Deriving<'_>) -> Derived {
     let (summary, times) = said(record);
     let mut keys = KeyWriter::default();
     // First: what stands in tables must be told, however much is to be searched.
@@ -43,7 +43,7 @@ pub(super) fn derive(record: &Record, _: &Deriving<'_>) -> Derived {
 }
 
 /// What the list shows of a record, and its rows in the tables of times.
-pub(super) fn said(record: &Record) -> (Summary, Times) {
+pub(super) fn said(record: &CalendarObject) -> (Summary, Times) {
     let main = record.main();
     let first = main.timing.as_ref().and_then(first_instance);
     let is_simple = record.items().len() == 1 && main.timing.as_ref().is_none_or(is_once);
@@ -53,7 +53,7 @@ pub(super) fn said(record: &Record) -> (Summary, Times) {
         kind: main.kind,
         title: main.summary.clone().unwrap_or_default(),
         place: main.location.clone().unwrap_or_default(),
-        recurs: record.items().any(Item::recurs),
+        recurs: record.items().any(CalendarComponent::recurs),
         alarms: record.items().any(|i| !i.alarms.is_empty()),
         status: main.status,
         transparent: main.transparent,
@@ -77,7 +77,7 @@ pub(super) fn said(record: &Record) -> (Summary, Times) {
     (summary, times)
 }
 
-fn search_keys(record: &Record, keys: &mut KeyWriter) {
+fn search_keys(record: &CalendarObject, keys: &mut KeyWriter) {
     let mut said: HashSet<(u8, String)> = HashSet::new();
     for item in record.items() {
         let mut say = |key, text: &str| {
@@ -95,11 +95,11 @@ fn search_keys(record: &Record, keys: &mut KeyWriter) {
 }
 
 /// What a component is called, in filters and elsewhere.
-pub(super) fn name_of(kind: Kind) -> &'static str {
+pub(super) fn name_of(kind: ComponentKind) -> &'static str {
     match kind {
-        Kind::Event => "event",
-        Kind::Todo => "todo",
-        Kind::Journal => "journal",
+        ComponentKind::Event => "event",
+        ComponentKind::Todo => "todo",
+        ComponentKind::Journal => "journal",
     }
 }
 
@@ -114,7 +114,7 @@ fn is_once(timing: &Timing) -> bool {
 
 /// Whether the list tells of it well enough.
 fn is_short(instance: &Instance) -> bool {
-    let has_name = |time: &Time| time.zone().is_none_or(Zone::is_named);
+    let has_name = |time: &CalendarTime| time.zone().is_none_or(TimeZone::is_named);
     instance.during.end.seconds() - instance.during.start.seconds() <= SHORT
         && has_name(&instance.start)
         && has_name(&instance.end)
@@ -126,14 +126,14 @@ fn first_instance(timing: &Timing) -> Option<Instance> {
         end: timing.end.clone(),
         ..Timing::once(timing.start.clone())
     };
-    let series = Series::new(&[alone]);
+    let series = RecurrenceSet::new(&[alone]);
     series
-        .between(Timestamp::MIN..Timestamp::MAX, &Zone::UTC)
+        .between(Timestamp::MIN..Timestamp::MAX, &TimeZone::UTC)
         .next()
 }
 
 /// The row of a record that the list does not tell of; `single` if it happens once.
-fn in_series(record: &Record, single: Option<&Instance>, summary: &Summary) -> Times {
+fn in_series(record: &CalendarObject, single: Option<&Instance>, summary: &Summary) -> Times {
     let (first, until) = match single {
         // From wherever it is looked at.
         Some(instance) => (
@@ -181,15 +181,15 @@ fn in_series(record: &Record, single: Option<&Instance>, summary: &Summary) -> T
 /// No alarm of what begins at `first` or later is due before.
 fn earliest(alarm: &Alarm, first: i64) -> i64 {
     match alarm.trigger {
-        Trigger::At(at) => at.seconds(),
-        Trigger::Start(after) | Trigger::End(after) => first
+        AlarmTrigger::At(at) => at.seconds(),
+        AlarmTrigger::Start(after) | AlarmTrigger::End(after) => first
             .saturating_add(after.nominal_seconds().min(0))
             .saturating_sub(moment::REACH),
     }
 }
 
 /// The lines of a record that say when.
-pub(super) fn times_of(record: &Record) -> Vec<u8> {
+pub(super) fn times_of(record: &CalendarObject) -> Vec<u8> {
     let mut lines = Lines::default();
     record.items().for_each(|item| lines.component(item));
     let starts = record.items().filter_map(|i| i.start.as_ref());
@@ -197,7 +197,7 @@ pub(super) fn times_of(record: &Record) -> Vec<u8> {
     let since = since.unwrap_or(Date::MAX).plus_days(-366);
     let mut text = Vec::new();
     for zone in &lines.zones {
-        text.extend_from_slice(&Definition::of(zone, since).to_text());
+        text.extend_from_slice(&TimeZoneDefinition::of(zone, since).to_text());
     }
     text.extend_from_slice(lines.out.as_bytes());
     text
@@ -207,7 +207,7 @@ pub(super) fn times_of(record: &Record) -> Vec<u8> {
 #[derive(Default)]
 struct Lines {
     out: String,
-    zones: Vec<Zone>,
+    zones: Vec<TimeZone>,
 }
 
 impl Lines {
@@ -217,7 +217,7 @@ impl Lines {
     }
 
     /// Parameters and value of a time.
-    fn written(&mut self, time: &Time) -> (String, String) {
+    fn written(&mut self, time: &CalendarTime) -> (String, String) {
         if let Some(zone) = time.zone().filter(|z| !z.is_named())
             && !self.zones.contains(zone)
         {
@@ -226,12 +226,12 @@ impl Lines {
         written(time)
     }
 
-    fn time(&mut self, name: &str, time: &Time) {
+    fn time(&mut self, name: &str, time: &CalendarTime) {
         let (params, value) = self.written(time);
         self.line(&format!("{name}{params}:{value}"));
     }
 
-    fn component(&mut self, item: &Item) {
+    fn component(&mut self, item: &CalendarComponent) {
         self.line(&format!("BEGIN:{}", item.kind));
         // Several components are one record if they have one UID, whichever.
         self.line("UID:1");
@@ -259,9 +259,9 @@ impl Lines {
     fn timing(&mut self, timing: &Timing) {
         self.time("DTSTART", &timing.start);
         match &timing.end {
-            End::Unsaid => {}
-            End::At(end) => self.time("DTEND", end),
-            End::After(duration) => self.line(&format!("DURATION:{duration}")),
+            EventEnd::Unsaid => {}
+            EventEnd::At(end) => self.time("DTEND", end),
+            EventEnd::After(duration) => self.line(&format!("DURATION:{duration}")),
         }
         if let Some(replaces) = &timing.replaces {
             let name = match replaces.and_future {
@@ -276,14 +276,14 @@ impl Lines {
         for rule in &timing.except_rules {
             self.line(&format!("EXRULE:{rule}"));
         }
-        for Extra { start, end } in &timing.dates {
+        for RDate { start, end } in &timing.dates {
             let end = match end {
-                End::Unsaid => {
+                EventEnd::Unsaid => {
                     self.time("RDATE", start);
                     continue;
                 }
-                End::At(end) => self.written(end).1,
-                End::After(duration) => duration.to_string(),
+                EventEnd::At(end) => self.written(end).1,
+                EventEnd::After(duration) => duration.to_string(),
             };
             let (params, value) = self.written(start);
             self.line(&format!("RDATE;VALUE=PERIOD{params}:{value}/{end}"));
@@ -296,15 +296,15 @@ impl Lines {
     fn alarm(&mut self, alarm: &Alarm) {
         self.line("BEGIN:VALARM");
         self.line(match alarm.action {
-            Action::Display => "ACTION:DISPLAY",
-            Action::Audio => "ACTION:AUDIO",
-            Action::Email => "ACTION:EMAIL",
-            Action::Other => "ACTION:NONE",
+            AlarmAction::Display => "ACTION:DISPLAY",
+            AlarmAction::Audio => "ACTION:AUDIO",
+            AlarmAction::Email => "ACTION:EMAIL",
+            AlarmAction::Other => "ACTION:NONE",
         });
         self.line(&match alarm.trigger {
-            Trigger::Start(after) => format!("TRIGGER:{after}"),
-            Trigger::End(after) => format!("TRIGGER;RELATED=END:{after}"),
-            Trigger::At(at) => format!("TRIGGER;VALUE=DATE-TIME:{at}"),
+            AlarmTrigger::Start(after) => format!("TRIGGER:{after}"),
+            AlarmTrigger::End(after) => format!("TRIGGER;RELATED=END:{after}"),
+            AlarmTrigger::At(at) => format!("TRIGGER;VALUE=DATE-TIME:{at}"),
         });
         if let (Some(every), 1..) = (alarm.every, alarm.repeat) {
             self.line(&format!("REPEAT:{}", alarm.repeat));

@@ -12,11 +12,11 @@ use std::path::Path;
 use rusqlite::OptionalExtension;
 
 use super::Calendar;
-use super::ics::{Frame, Merged, ObjectWriter, merge};
+use super::ics::{MergedTemplate, ObjectTemplate, ObjectWriter, merge};
 use super::objects::{self, ZonesOf};
-use super::record::Record;
+use super::record::CalendarObject;
 use super::time::Date;
-use super::zones::{Definition, Zones};
+use super::zones::{TimeZoneDefinition, TimeZoneResolver};
 use crate::collection::{ETag, Reader, RecordId, Stored, shared};
 use crate::error::{Error, Result};
 
@@ -42,11 +42,11 @@ impl Calendar<'_> {
     }
 
     /// The zones that a record may name: those of the object that it came in. For edits
-    /// ([`Record::set`]).
+    /// ([`CalendarObject::set`]).
     ///
     /// # Errors
     /// Whatever reading reports.
-    pub fn zones(&self, record: RecordId) -> Result<Zones> {
+    pub fn zones(&self, record: RecordId) -> Result<TimeZoneResolver> {
         self.read(|r| r.zones(record))
     }
 
@@ -56,18 +56,18 @@ impl Calendar<'_> {
     /// # Errors
     /// Whatever reading reports; [`Error::Record`] when another program put in text that is no
     /// record.
-    pub fn record(&self, uid: &str) -> Result<Option<(Stored<Record>, Record)>> {
+    pub fn record(&self, uid: &str) -> Result<Option<(Stored<CalendarObject>, CalendarObject)>> {
         self.read_ordered(|r| r.record(uid))
     }
 }
 
-impl Reader<'_, Record> {
+impl Reader<'_, CalendarObject> {
     /// The record with this UID, read with the zones of the object that it came in. See
     /// [`Calendar::record`].
     ///
     /// # Errors
     /// Whatever reading reports.
-    pub fn record(&self, uid: &str) -> Result<Option<(Stored<Record>, Record)>> {
+    pub fn record(&self, uid: &str) -> Result<Option<(Stored<CalendarObject>, CalendarObject)>> {
         let Some(stored) = self.get(uid)? else {
             return Ok(None);
         };
@@ -83,10 +83,10 @@ impl Reader<'_, Record> {
     ///
     /// # Errors
     /// Whatever reading reports.
-    pub fn zones(&self, record: RecordId) -> Result<Zones> {
+    pub fn zones(&self, record: RecordId) -> Result<TimeZoneResolver> {
         self.told(|| match self.shared(record)? {
             Some(row) => objects::zones(self.conn, row),
-            None => Ok(Zones::new()),
+            None => Ok(TimeZoneResolver::new()),
         })
     }
 
@@ -117,19 +117,19 @@ impl Reader<'_, Record> {
                     NEW => None,
                     row => objects::frame(self.conn, row)?,
                 };
-                frames.push(frame.unwrap_or_else(Frame::plain));
+                frames.push(frame.unwrap_or_else(ObjectTemplate::plain));
             }
-            let frames: Vec<&Frame> = frames.iter().collect();
+            let frames: Vec<&ObjectTemplate> = frames.iter().collect();
             let mut names: HashMap<ETag, String> = HashMap::new();
             for hash in frames.iter().flat_map(|f| f.zones()) {
                 if let Some(text) = shared::by_hash(self.conn, hash)? {
-                    names.insert(hash, Definition::parse(&text).name);
+                    names.insert(hash, TimeZoneDefinition::parse(&text).name);
                 }
             }
             let tzid = |hash: &ETag| names.get(hash).cloned().unwrap_or_default();
             let merged = match frames.is_empty() {
-                true => vec![Merged {
-                    frame: Frame::plain(),
+                true => vec![MergedTemplate {
+                    frame: ObjectTemplate::plain(),
                     sources: Vec::new(),
                 }],
                 false => merge(&frames, tzid),
@@ -164,7 +164,7 @@ impl Reader<'_, Record> {
                 continue;
             }
             let text = row.get_ref(3)?.as_blob().unwrap_or_default();
-            let components = Record::count_components(text).max(1);
+            let components = CalendarObject::count_components(text).max(1);
             let places = row.get_ref(2)?.as_blob().unwrap_or_default();
             let mut numbers = shared::numbers(places);
             numbers.resize(components, u32::MAX);
@@ -188,7 +188,7 @@ impl Reader<'_, Record> {
     fn object(
         &self,
         out: &mut dyn Write,
-        object: &Merged,
+        object: &MergedTemplate,
         (rows, new): (&[i64], &[Place]),
         export: &Export,
         names: &HashMap<ETag, String>,
@@ -235,7 +235,7 @@ impl Reader<'_, Record> {
                     read.clear();
                     bytes = text.len();
                 }
-                read.insert(id, Record::components_of(&text));
+                read.insert(id, CalendarObject::components_of(&text));
             }
             let all: Option<&Vec<Vec<u8>>> = read.get(&id);
             let component = all.and_then(|all| all.get(usize::try_from(place).ok()?));
@@ -261,7 +261,7 @@ impl Reader<'_, Record> {
         export: &Export,
         defined: &HashSet<&str>,
     ) -> Result<Vec<Vec<u8>>> {
-        let mut missing: BTreeMap<String, (super::time::Zone, Date)> = BTreeMap::new();
+        let mut missing: BTreeMap<String, (super::time::TimeZone, Date)> = BTreeMap::new();
         let mut zones = ZonesOf::default();
         let mut seen = HashSet::new();
         for &(number, id, _) in places {
@@ -290,10 +290,10 @@ impl Reader<'_, Record> {
                 }
             }
         }
-        let define = |(name, (zone, since)): (String, (super::time::Zone, Date))| {
-            let definition = Definition {
+        let define = |(name, (zone, since)): (String, (super::time::TimeZone, Date))| {
+            let definition = TimeZoneDefinition {
                 name,
-                ..Definition::of(&zone, since.plus_days(-366))
+                ..TimeZoneDefinition::of(&zone, since.plus_days(-366))
             };
             definition.to_text()
         };

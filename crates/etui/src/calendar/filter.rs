@@ -2,10 +2,10 @@
 //!
 //! ```
 //! use etui::calendar::Filter;
-//! use etui::calendar::ics::Kind;
+//! use etui::calendar::ics::ComponentKind;
 //!
 //! let text: Filter = r#"kind:todo (title:pay* or place:"City Hall") -category:done"#.parse()?;
-//! let code = Filter::kind(Kind::Todo)
+//! let code = Filter::kind(ComponentKind::Todo)
 //!     .and(Filter::title_prefix("pay").or(Filter::place("City Hall")))
 //!     .and(Filter::category("done").not());
 //! assert_eq!(text, code);
@@ -15,7 +15,7 @@
 use std::convert::Infallible;
 
 use super::derive::name_of;
-use super::ics::Kind;
+use super::ics::ComponentKind;
 use crate::collection::keys::Key;
 use crate::search::filter::{self, FieldSet, KeySet, Match, Matcher};
 use crate::text::phone::Region;
@@ -135,7 +135,7 @@ impl Filter {
 
     /// Is of this kind.
     #[must_use]
-    pub fn kind(kind: Kind) -> Self {
+    pub fn kind(kind: ComponentKind) -> Self {
         Self::text(Field::Kind, Match::Words, name_of(kind))
     }
 }
@@ -148,7 +148,11 @@ mod tests {
     #[test]
     fn a_kind_is_one_of_three() {
         let told = |text: &str| text.parse::<Filter>().map_err(|e| e.to_string());
-        let kinds = [Kind::Event, Kind::Todo, Kind::Journal];
+        let kinds = [
+            ComponentKind::Event,
+            ComponentKind::Todo,
+            ComponentKind::Journal,
+        ];
         for (kind, name) in std::iter::zip(kinds, Field::Kind.values()) {
             assert_eq!(*name, name_of(kind));
             assert_eq!(told(&format!("KIND:{name}")), Ok(Filter::kind(kind)));

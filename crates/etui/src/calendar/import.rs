@@ -17,9 +17,12 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::Calendar;
-use super::ics::{FrameBuilder, Group, Grouped, Grouper, Part, Piece, RawZone, Reader};
-use super::record::Record;
-use super::zones::{Definition, Zones};
+use super::ics::{
+    ComponentGroup, ComponentGrouper, GroupOutcome, ObjectPiece, ObjectReader, RawZone,
+    TemplateBuilder, TemplatePart,
+};
+use super::record::CalendarObject;
+use super::zones::{TimeZoneDefinition, TimeZoneResolver};
 use crate::collection::ETag;
 use crate::collection::shared::{Object, Provenance};
 use crate::error::Result;
@@ -61,8 +64,8 @@ impl Calendar<'_> {
 
 /// Records in the objects of a stream.
 struct Objects<R> {
-    reader: Reader<R>,
-    grouper: Grouper,
+    reader: ObjectReader<R>,
+    grouper: ComponentGrouper,
     open: Option<Open>,
     ready: VecDeque<Portion>,
     is_done: bool,
@@ -70,22 +73,22 @@ struct Objects<R> {
 
 /// The object that is being read.
 struct Open {
-    frame: FrameBuilder,
-    zones: Arc<Zones>,
+    frame: TemplateBuilder,
+    zones: Arc<TimeZoneResolver>,
     /// Their texts.
     texts: Vec<Vec<u8>>,
     /// Those that are not in `zones` yet.
-    definitions: Vec<Definition>,
+    definitions: Vec<TimeZoneDefinition>,
     object: Arc<Object>,
     /// Groups that wait for its end, and their bytes.
-    held: Vec<Group>,
+    held: Vec<ComponentGroup>,
     bytes: usize,
 }
 
 impl Open {
     fn new() -> Self {
         Self {
-            frame: FrameBuilder::new(),
+            frame: TemplateBuilder::new(),
             zones: Arc::default(),
             texts: Vec::new(),
             definitions: Vec::new(),
@@ -97,47 +100,48 @@ impl Open {
 
     fn zone(&mut self, zone: RawZone) {
         self.frame.zone(ETag::of(&zone.bytes));
-        self.definitions.push(Definition::parse(&zone.bytes));
+        self.definitions
+            .push(TimeZoneDefinition::parse(&zone.bytes));
         self.texts.push(zone.bytes);
     }
 }
 
 /// A piece of the input: a group with what it needs to be read, or what was not taken.
 enum Portion {
-    Group(Group, Arc<Zones>, Arc<Object>),
+    Group(ComponentGroup, Arc<TimeZoneResolver>, Arc<Object>),
     Refused(Refused),
 }
 
 impl<R: Read> Objects<R> {
     fn new(input: R) -> Self {
         Self {
-            reader: Reader::new(input),
-            grouper: Grouper::new(),
+            reader: ObjectReader::new(input),
+            grouper: ComponentGrouper::new(),
             open: None,
             ready: VecDeque::new(),
             is_done: false,
         }
     }
 
-    fn take(&mut self, piece: Piece) {
+    fn take(&mut self, piece: ObjectPiece) {
         match piece {
-            Piece::Frame(text) => {
-                if text.part == Part::Begin {
+            ObjectPiece::Frame(text) => {
+                if text.part == TemplatePart::Begin {
                     self.end_object();
                 }
                 let open = self.open.get_or_insert_with(Open::new);
                 open.frame.text(&text);
-                if text.part == Part::End {
+                if text.part == TemplatePart::End {
                     self.end_object();
                 }
             }
-            Piece::Zone(zone) => self.open.get_or_insert_with(Open::new).zone(zone),
-            Piece::Component(component) => {
+            ObjectPiece::Zone(zone) => self.open.get_or_insert_with(Open::new).zone(zone),
+            ObjectPiece::Component(component) => {
                 let line = (component.line, component.last_line);
                 self.open.get_or_insert_with(Open::new).frame.component();
                 let (group, grouped) = self.grouper.push(component);
                 self.hold(group);
-                if let Grouped::Refused(component) = grouped {
+                if let GroupOutcome::Refused(component) = grouped {
                     self.ready.push_back(Portion::Refused(Refused {
                         line: line.0,
                         last_line: line.1,
@@ -148,11 +152,13 @@ impl<R: Read> Objects<R> {
                     }));
                 }
             }
-            Piece::Refused(refusal) => self.ready.push_back(Portion::Refused((&refusal).into())),
+            ObjectPiece::Refused(refusal) => {
+                self.ready.push_back(Portion::Refused((&refusal).into()))
+            }
         }
     }
 
-    fn hold(&mut self, group: Option<Group>) {
+    fn hold(&mut self, group: Option<ComponentGroup>) {
         let Some(open) = &mut self.open else { return };
         if let Some(group) = group {
             open.bytes += group
@@ -194,7 +200,7 @@ impl<R: Read> Objects<R> {
 }
 
 impl<R: Read> Source for Objects<R> {
-    type Record = Record;
+    type Record = CalendarObject;
     type Piece = Portion;
 
     fn next(&mut self) -> io::Result<Option<Portion>> {
@@ -226,7 +232,7 @@ impl<R: Read> Source for Objects<R> {
         }
     }
 
-    fn read(part: Portion) -> Found<Record> {
+    fn read(part: Portion) -> Found<CalendarObject> {
         let (group, zones, object) = match part {
             Portion::Group(group, zones, object) => (group, zones, object),
             Portion::Refused(refused) => return Err(refused),
@@ -236,7 +242,7 @@ impl<R: Read> Source for Objects<R> {
         let places = group.components.iter().map(|c| c.number).collect();
         let text = group.text();
         let excerpt = record_excerpt(&text);
-        match Record::parse(text, &zones) {
+        match CalendarObject::parse(text, &zones) {
             Ok(record) => {
                 let warnings = record.items().flat_map(|i| &i.warnings);
                 let warnings = warnings.map(ToString::to_string).collect();
@@ -262,15 +268,15 @@ impl<R: Read> Source for Objects<R> {
 /// zones that they may name. Why there is something in it that cannot be kept, if there is.
 pub(crate) fn items(
     text: Vec<u8>,
-    zones: &Zones,
-) -> std::result::Result<Vec<Item<Record>>, String> {
+    zones: &TimeZoneResolver,
+) -> std::result::Result<Vec<Item<CalendarObject>>, String> {
     let begin = text.trim_ascii_start().get(..15).unwrap_or_default();
     if !begin.eq_ignore_ascii_case(b"BEGIN:VCALENDAR") {
-        let record = Record::parse(text, zones).map_err(|e| e.to_string())?;
+        let record = CalendarObject::parse(text, zones).map_err(|e| e.to_string())?;
         return Ok(vec![Item::new(record, 1, 1)]);
     }
     let mut source = Objects::new(&*text);
-    let mut items: Vec<Item<Record>> = Vec::new();
+    let mut items: Vec<Item<CalendarObject>> = Vec::new();
     while let Some(portion) = source.next().map_err(|e| e.to_string())? {
         let item = Objects::<&[u8]>::read(portion)
             .map_err(|refused| format!("line {}: {}", refused.line, refused.reason))?;

@@ -8,15 +8,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rusqlite::Connection;
 
 use super::endless::Endless;
-use super::ics::Kind;
+use super::ics::ComponentKind;
 use super::moment::Named;
 use super::once;
 use super::range::takes_time;
-use super::record::{Alarm, Item, Record, Status, Trigger};
-use super::recurrence::{End, Replaces, Series, Timing};
+use super::record::{Alarm, AlarmTrigger, CalendarComponent, CalendarObject, Status};
+use super::recurrence::{EventEnd, RecurrenceId, RecurrenceSet, Timing};
 use super::summary::Stored;
-use super::time::{Time, Timestamp};
-use super::zones::{Definition, Zones};
+use super::time::{CalendarTime, Timestamp};
+use super::zones::{TimeZoneDefinition, TimeZoneResolver};
 use crate::error::Result;
 
 /// Series that are kept.
@@ -29,7 +29,7 @@ const MOST_BYTES: usize = 16 << 20;
 pub(super) struct Known {
     /// The row's text.
     times: Box<[u8]>,
-    pub(super) series: Series,
+    pub(super) series: RecurrenceSet,
     /// Whether it happens more than once, as far as it says.
     pub(super) recurs: bool,
     /// Of each component that says a time; instances count them.
@@ -41,13 +41,13 @@ pub(super) struct Known {
 pub(super) struct Component {
     /// Its place in the record.
     pub(super) place: usize,
-    pub(super) kind: Kind,
+    pub(super) kind: ComponentKind,
     pub(super) title: Arc<str>,
     pub(super) location: Arc<str>,
     pub(super) status: Option<Status>,
     pub(super) transparent: bool,
-    pub(super) start: Time,
-    pub(super) replaces: Option<Replaces>,
+    pub(super) start: CalendarTime,
+    pub(super) replaces: Option<RecurrenceId>,
     pub(super) alarms: Vec<Alarm>,
     /// Alarms up to here were acknowledged.
     pub(super) acknowledged: Option<Timestamp>,
@@ -59,16 +59,16 @@ impl Known {
         if let Some(stored) = once::read(times, &mut Named::default()) {
             return Self::once(times, &stored);
         }
-        let mut zones = Zones::new();
+        let mut zones = TimeZoneResolver::new();
         let mut rest = times;
         const END: &[u8] = b"END:VTIMEZONE\r\n";
         while rest.starts_with(b"BEGIN:VTIMEZONE") {
             let end = rest.windows(END.len()).position(|w| w == END)? + END.len();
             let (zone, behind) = rest.split_at(end);
-            zones.define(&Definition::parse(zone));
+            zones.define(&TimeZoneDefinition::parse(zone));
             rest = behind;
         }
-        let record = Record::parse(rest, &zones).ok()?;
+        let record = CalendarObject::parse(rest, &zones).ok()?;
         let components = record.items().enumerate();
         Some(Self {
             times: times.into(),
@@ -84,12 +84,12 @@ impl Known {
     fn once(times: &[u8], stored: &Stored<'_>) -> Option<Self> {
         let start = stored.start.clone()?;
         let timing = Timing {
-            end: End::At(stored.end.clone()?),
+            end: EventEnd::At(stored.end.clone()?),
             ..Timing::once(start.clone())
         };
         Some(Self {
             times: times.into(),
-            series: Series::new(&[timing]),
+            series: RecurrenceSet::new(&[timing]),
             recurs: false,
             components: vec![Component {
                 place: 0,
@@ -109,7 +109,7 @@ impl Known {
     /// Whether some of its alarms depend on where one is, and others do not.
     pub(super) fn is_mixed(&self) -> bool {
         let floats = |c: &Component, alarm: &Alarm| {
-            c.start.zone().is_none() && !matches!(alarm.trigger, Trigger::At(_))
+            c.start.zone().is_none() && !matches!(alarm.trigger, AlarmTrigger::At(_))
         };
         let all = self.components.iter();
         let mut all = all.flat_map(|c| c.alarms.iter().map(move |alarm| floats(c, alarm)));
@@ -129,7 +129,7 @@ impl Component {
         takes_time(self.kind, self.transparent, self.status)
     }
 
-    fn new(place: usize, item: &Item) -> Option<Self> {
+    fn new(place: usize, item: &CalendarComponent) -> Option<Self> {
         let timing = item.timing.as_ref()?;
         Some(Self {
             place,
@@ -144,7 +144,7 @@ impl Component {
             acknowledged: item
                 .acknowledged
                 .as_ref()
-                .map(|t| t.at(&super::time::Zone::UTC)),
+                .map(|t| t.at(&super::time::TimeZone::UTC)),
         })
     }
 }

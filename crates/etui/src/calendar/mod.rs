@@ -6,22 +6,22 @@
 //! - [`recurrence`]: rules, and the instances they make;
 //! - [`zones`]: from a `TZID` and a file's `VTIMEZONE` to a zone;
 //! - [`ics`]: records in foreign bytes, and out again;
-//! - `record`: all components with one UID ([`Record`]), read, made and changed;
+//! - `record`: all components with one UID ([`CalendarObject`]), read, made and changed;
 //! - `component`: what a component's text says of its time;
 //! - `name`: the properties whose meaning is known.
 //!
 //! ```
-//! use etui::calendar::recurrence::{Series, Timing};
-//! use etui::calendar::time::{Date, Zone};
-//! use etui::calendar::zones::Zones;
+//! use etui::calendar::recurrence::{RecurrenceSet, Timing};
+//! use etui::calendar::time::{Date, TimeZone};
+//! use etui::calendar::zones::TimeZoneResolver;
 //!
 //! let event = "BEGIN:VEVENT\r\nDTSTART;TZID=Europe/Berlin:19800107T090000\r\n\
 //!     DURATION:PT1H\r\nRRULE:FREQ=WEEKLY;BYDAY=MO,TH\r\nEND:VEVENT\r\n";
-//! let (timing, warnings) = Timing::from_component(event.as_bytes(), &Zones::new());
+//! let (timing, warnings) = Timing::from_component(event.as_bytes(), &TimeZoneResolver::new());
 //! assert_eq!(warnings, []);
-//! let series = Series::new(&[timing.expect("it has a DTSTART")]);
+//! let series = RecurrenceSet::new(&[timing.expect("it has a DTSTART")]);
 //!
-//! let berlin = Zone::named("Europe/Berlin").expect("an IANA name");
+//! let berlin = TimeZone::named("Europe/Berlin").expect("an IANA name");
 //! let monday = Date::new(2026, 11, 23).expect("a day");
 //! let week = berlin.to_utc(monday.midnight())..berlin.to_utc(monday.plus_days(7).midnight());
 //! let starts: Vec<_> = series.between(week, &berlin).map(|i| i.during.start.to_string()).collect();
@@ -58,7 +58,10 @@ pub use filter::{Field, Filter};
 pub(crate) use moment::is_near;
 pub use query::{Column, Columns, Entry, Query, Row, Rows};
 pub use range::Occurrence;
-pub use record::{Action, Alarm, Class, Draft, Item, Person, Record, RecordError, Status, Trigger};
+pub use record::{
+    Alarm, AlarmAction, AlarmTrigger, CalendarComponent, CalendarObject, CalendarUser,
+    Classification, Draft, ObjectError, Status,
+};
 pub use summary::Summary;
 
 pub use crate::collection::Joined;
@@ -68,13 +71,13 @@ use crate::watch;
 
 /// One calendar of a store. Its list is in the order in which records begin; those without a time
 /// stand at its end.
-pub type Calendar<'s> = Collection<'s, Record>;
+pub type Calendar<'s> = Collection<'s, CalendarObject>;
 
 /// A calendar in one state of the store.
-pub type Reader<'c> = collection::Reader<'c, Record>;
+pub type Reader<'c> = collection::Reader<'c, CalendarObject>;
 
 /// A query for records of a calendar that stays open.
-pub type View<'s> = watch::View<'s, Record>;
+pub type View<'s> = watch::View<'s, CalendarObject>;
 
 /// What happened to a record, as seen through a view's filter.
 pub type ViewChange = watch::ViewChange<Summary, Field>;

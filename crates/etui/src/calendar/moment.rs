@@ -16,7 +16,7 @@
 //! sort := 6 bytes: seconds since year 1, 7 bits a byte, high bits first, each with 0x80 | 0xff
 //! ```
 
-use super::time::{Date, DateTime, Time, Timestamp, Zone};
+use super::time::{CalendarTime, Date, DateTime, TimeZone, Timestamp};
 use crate::text::varint;
 
 const DAY: u8 = 0;
@@ -32,33 +32,33 @@ pub(super) const REACH: i64 = 26 * 3_600;
 const UNDATED: &[u8] = &[0xff];
 
 /// Appends a time.
-pub(super) fn push(out: &mut Vec<u8>, time: &Time) {
+pub(super) fn push(out: &mut Vec<u8>, time: &CalendarTime) {
     let (tag, seconds) = match time {
-        Time::Date(_) => (DAY, time.wall().seconds()),
-        Time::Floating(_) => (FLOATING, time.wall().seconds()),
-        Time::Utc(at) => (UTC, at.seconds()),
-        Time::Zoned(wall, zone) if zone.is_named() => (ZONED, wall.seconds()),
-        Time::Zoned(wall, zone) => (UTC, zone.to_utc(*wall).seconds()),
+        CalendarTime::Date(_) => (DAY, time.wall().seconds()),
+        CalendarTime::Floating(_) => (FLOATING, time.wall().seconds()),
+        CalendarTime::Utc(at) => (UTC, at.seconds()),
+        CalendarTime::Zoned(wall, zone) if zone.is_named() => (ZONED, wall.seconds()),
+        CalendarTime::Zoned(wall, zone) => (UTC, zone.to_utc(*wall).seconds()),
     };
     out.push(tag);
     varint::push(out, varint::zigzag(seconds));
-    if let (ZONED, Time::Zoned(_, zone)) = (tag, time) {
+    if let (ZONED, CalendarTime::Zoned(_, zone)) = (tag, time) {
         varint::push_bytes(out, zone.name().as_bytes());
     }
 }
 
 /// Zones by name, as they were met: most records of a calendar are in one or two.
 #[derive(Default)]
-pub(super) struct Named(Vec<(String, Zone)>);
+pub(super) struct Named(Vec<(String, TimeZone)>);
 
 impl Named {
-    fn get(&mut self, name: &[u8]) -> Zone {
+    fn get(&mut self, name: &[u8]) -> TimeZone {
         if let Some((_, zone)) = self.0.iter().find(|(n, _)| n.as_bytes() == name) {
             return zone.clone();
         }
         let name = String::from_utf8_lossy(name).into_owned();
         // A name that the database lost is read as UTC, which is told nowhere else either.
-        let zone = Zone::named(&name).unwrap_or(Zone::UTC);
+        let zone = TimeZone::named(&name).unwrap_or(TimeZone::UTC);
         if self.0.len() < 64 {
             self.0.push((name, zone.clone()));
         }
@@ -67,24 +67,24 @@ impl Named {
 }
 
 /// Takes a time from the front of `bytes`.
-pub(super) fn take(bytes: &mut &[u8], zones: &mut Named) -> Option<Time> {
+pub(super) fn take(bytes: &mut &[u8], zones: &mut Named) -> Option<CalendarTime> {
     let (&tag, rest) = bytes.split_first()?;
     *bytes = rest;
     let seconds = varint::unzigzag(varint::take(bytes)?);
     let wall = DateTime::from_seconds(seconds);
     Some(match tag {
-        DAY => Time::Date(wall.date()),
-        FLOATING => Time::Floating(wall),
-        ZONED => Time::Zoned(wall, zones.get(varint::take_bytes(bytes)?)),
-        UTC => Time::Utc(Timestamp::from_seconds(seconds)),
+        DAY => CalendarTime::Date(wall.date()),
+        FLOATING => CalendarTime::Floating(wall),
+        ZONED => CalendarTime::Zoned(wall, zones.get(varint::take_bytes(bytes)?)),
+        UTC => CalendarTime::Utc(Timestamp::from_seconds(seconds)),
         _ => return None,
     })
 }
 
 /// The place in the list of what begins at this time.
-pub(super) fn sort(time: Option<&Time>) -> Vec<u8> {
+pub(super) fn sort(time: Option<&CalendarTime>) -> Vec<u8> {
     match time {
-        Some(time) => place(time.at(&Zone::UTC).seconds()),
+        Some(time) => place(time.at(&TimeZone::UTC).seconds()),
         None => UNDATED.to_vec(),
     }
 }
@@ -118,13 +118,13 @@ mod tests {
 
     #[test]
     fn times_read_back_as_written() {
-        let berlin = Zone::named("Europe/Berlin").unwrap();
+        let berlin = TimeZone::named("Europe/Berlin").unwrap();
         let wall = Date::new(2026, 11, 21).unwrap().at(9, 30, 0).unwrap();
         let times = [
-            Time::Date(Date::new(1, 1, 1).unwrap()),
-            Time::Floating(wall),
-            Time::Zoned(wall, berlin),
-            Time::Utc(Timestamp::from_seconds(-1)),
+            CalendarTime::Date(Date::new(1, 1, 1).unwrap()),
+            CalendarTime::Floating(wall),
+            CalendarTime::Zoned(wall, berlin),
+            CalendarTime::Utc(Timestamp::from_seconds(-1)),
         ];
         let mut bytes = Vec::new();
         times.iter().for_each(|t| push(&mut bytes, t));

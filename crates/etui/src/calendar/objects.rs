@@ -4,19 +4,23 @@ use std::rc::Rc;
 
 use rusqlite::Connection;
 
-use super::ics::Frame;
-use super::record::Record;
-use super::zones::{Definition, Zones};
+use super::ics::ObjectTemplate;
+use super::record::CalendarObject;
+use super::zones::{TimeZoneDefinition, TimeZoneResolver};
 use crate::collection::shared;
 use crate::error::Result;
 
 /// The zones of objects, the latest kept: records of one object mostly come one after the other.
 #[derive(Default)]
-pub(crate) struct ZonesOf(Option<(i64, Rc<Zones>)>);
+pub(crate) struct ZonesOf(Option<(i64, Rc<TimeZoneResolver>)>);
 
 impl ZonesOf {
     /// The zones that are defined in an object.
-    pub(crate) fn get(&mut self, conn: &Connection, row: Option<i64>) -> Result<Rc<Zones>> {
+    pub(crate) fn get(
+        &mut self,
+        conn: &Connection,
+        row: Option<i64>,
+    ) -> Result<Rc<TimeZoneResolver>> {
         let Some(row) = row else {
             return Ok(Rc::default());
         };
@@ -36,18 +40,18 @@ impl ZonesOf {
         conn: &Connection,
         text: Vec<u8>,
         row: Option<i64>,
-    ) -> Result<Record> {
-        Ok(Record::parse(text, &*self.get(conn, row)?)?)
+    ) -> Result<CalendarObject> {
+        Ok(CalendarObject::parse(text, &*self.get(conn, row)?)?)
     }
 }
 
 /// The zones that are defined in an object.
-pub(super) fn zones(conn: &Connection, row: i64) -> Result<Zones> {
-    let mut zones = Zones::new();
+pub(super) fn zones(conn: &Connection, row: i64) -> Result<TimeZoneResolver> {
+    let mut zones = TimeZoneResolver::new();
     if let Some(frame) = frame(conn, row)? {
         for hash in frame.zones() {
             if let Some(text) = shared::by_hash(conn, hash)? {
-                zones.define(&Definition::parse(&text));
+                zones.define(&TimeZoneDefinition::parse(&text));
             }
         }
     }
@@ -55,6 +59,6 @@ pub(super) fn zones(conn: &Connection, row: i64) -> Result<Zones> {
 }
 
 /// The frame in a row; `None` if another program took it away.
-pub(super) fn frame(conn: &Connection, row: i64) -> Result<Option<Frame>> {
-    Ok(shared::text(conn, row)?.and_then(Frame::from_bytes))
+pub(super) fn frame(conn: &Connection, row: i64) -> Result<Option<ObjectTemplate>> {
+    Ok(shared::text(conn, row)?.and_then(ObjectTemplate::from_bytes))
 }

@@ -7,9 +7,9 @@
 //! It is read without a parser: a range of many years' data meets such rows only once each.
 
 use super::moment::Named;
-use super::recurrence::{End, Instance, Timing};
+use super::recurrence::{EventEnd, Instance, Timing};
 use super::summary::{Stored, Summary};
-use super::time::{Time, Zone};
+use super::time::{CalendarTime, TimeZone};
 
 const ONCE: u8 = 1;
 
@@ -31,18 +31,19 @@ pub(super) fn read<'a>(times: &'a [u8], zones: &mut Named) -> Option<Stored<'a>>
 /// Whether start and end, as stored, say all of it that `timing` says: from wherever one looks at
 /// it, and by whatever rules of its zones.
 pub(super) fn is_told(timing: &Timing, instance: &Instance) -> bool {
-    let has_name = |time: &Time| time.zone().is_none_or(Zone::is_named);
+    let has_name = |time: &CalendarTime| time.zone().is_none_or(TimeZone::is_named);
     let is_exact = match &timing.end {
-        End::Unsaid => true,
+        EventEnd::Unsaid => true,
         // One that the clocks skip is shown as another.
-        End::At(end) => end.wall() == instance.end.wall(),
+        EventEnd::At(end) => end.wall() == instance.end.wall(),
         // So many hours are more or less on the clock where it is changed.
-        End::After(length) => {
-            length.seconds() == 0 || matches!(timing.start, Time::Date(_) | Time::Utc(_))
+        EventEnd::After(length) => {
+            length.seconds() == 0
+                || matches!(timing.start, CalendarTime::Date(_) | CalendarTime::Utc(_))
         }
     };
     // An hour that comes twice is read as the first.
-    let is_read_back = instance.end.at(&Zone::UTC) == instance.during.end;
+    let is_read_back = instance.end.at(&TimeZone::UTC) == instance.during.end;
     is_exact && is_read_back && has_name(&instance.start) && has_name(&instance.end)
 }
 
@@ -55,16 +56,17 @@ mod tests {
     use crate::calendar::derive::{said, times_of};
     use crate::calendar::known::Known;
     use crate::calendar::range::during;
-    use crate::calendar::record::Record;
+    use crate::calendar::record::CalendarObject;
     use crate::calendar::time::{Date, Duration, Timestamp};
-    use crate::calendar::zones::Zones;
+    use crate::calendar::zones::TimeZoneResolver;
 
     const DAY: i64 = 86_400;
 
     /// The row of what `lines` say, and the same as iCalendar.
     fn row(kind: &str, lines: &str) -> (Vec<u8>, Vec<u8>) {
         let text = format!("BEGIN:{kind}\r\nUID:1\r\n{lines}END:{kind}\r\n");
-        let record = Record::parse(text.as_bytes(), &Zones::new()).expect("a record");
+        let record =
+            CalendarObject::parse(text.as_bytes(), &TimeZoneResolver::new()).expect("a record");
         let (_, times) = said(&record);
         (times.series.expect("a row").times, times_of(&record))
     }
@@ -122,7 +124,7 @@ mod tests {
     fn a_row_tells_what_its_text_would() {
         let mut rng = SplitMix64::new(4);
         let zones = ["UTC", "Europe/Berlin", "America/New_York", "Pacific/Apia"];
-        let zones = zones.map(|name| Zone::named(name).unwrap());
+        let zones = zones.map(|name| TimeZone::named(name).unwrap());
         let mut compact = 0;
         for _ in 0..3_000 {
             let (kind, lines) = event(&mut rng);
@@ -200,7 +202,7 @@ mod tests {
                 changed[at] = byte;
                 if let Some(known) = Known::read(&changed) {
                     let all = Timestamp::MIN..Timestamp::MAX;
-                    let _ = known.series.between(all, &Zone::UTC).take(2).count();
+                    let _ = known.series.between(all, &TimeZone::UTC).take(2).count();
                 }
             }
         }

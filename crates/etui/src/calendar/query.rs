@@ -2,7 +2,7 @@
 //!
 //! ```
 //! use etui::Store;
-//! use etui::calendar::{Column, Query, Record, zones::Zones};
+//! use etui::calendar::{Column, Query, CalendarObject, zones::TimeZoneResolver};
 //!
 //! # let dir = tempfile::tempdir()?;
 //! # let store = Store::open(dir.path().join("personal.etui"))?;
@@ -10,7 +10,7 @@
 //! # for (uid, start, title) in [("1", "20261122T190000Z", "Concert"), ("2", "20261121", "Fair")] {
 //! #     let text = format!("BEGIN:VEVENT\r\nUID:{uid}\r\nDTSTART:{start}\r\n\
 //! #         SUMMARY:{title}\r\nEND:VEVENT\r\n");
-//! #     calendar.save(&Record::parse(text, &Zones::new())?)?;
+//! #     calendar.save(&CalendarObject::parse(text, &TimeZoneResolver::new())?)?;
 //! # }
 //! let query = Query::new("kind:event".parse()?).columns(Column::Start | Column::Title);
 //! let found = calendar.query(&query)?;
@@ -24,10 +24,10 @@ use std::fmt::Write as _;
 use super::derive::name_of;
 use super::filter::Field;
 use super::moment::Named;
-use super::record::Record;
+use super::record::CalendarObject;
 use super::summary::{Stored, Summary};
-use super::time::{Time, Zone};
-use super::zones::Zones;
+use super::time::{CalendarTime, TimeZone};
+use super::zones::TimeZoneResolver;
 use crate::search::query::{
     self, ColumnSet, Listed, OfSummary, ReadSummary, Sort, Table, column_set_in_text,
 };
@@ -124,7 +124,7 @@ impl<'r> Row<'r> {
     }
 }
 
-impl Listed for Record {
+impl Listed for CalendarObject {
     type Field = Field;
     type Column = Column;
     type Summary = Summary;
@@ -137,7 +137,7 @@ impl Listed for Record {
 
 impl ColumnSet for Column {
     type Field = Field;
-    type Parsed = Record;
+    type Parsed = CalendarObject;
     const NAMES: &'static [(&'static str, Self)] = Self::NAMES;
     const SORTS: &'static [(&'static str, Sort)] = Self::SORTS;
     const TEXT: Self = Self::Record;
@@ -152,12 +152,12 @@ impl ColumnSet for Column {
         self.is_many()
     }
 
-    fn parse(text: &[u8]) -> Option<Record> {
+    fn parse(text: &[u8]) -> Option<CalendarObject> {
         // Nothing of these columns is in a zone.
-        Record::parse(text, &Zones::new()).ok()
+        CalendarObject::parse(text, &TimeZoneResolver::new()).ok()
     }
 
-    fn push(self, record: &Record, table: &mut Table) {
+    fn push(self, record: &CalendarObject, table: &mut Table) {
         let main = record.main();
         let optional = |text: &Option<String>, table: &mut Table| {
             table.push(text.as_deref().unwrap_or_default().as_bytes());
@@ -196,9 +196,9 @@ fn read_summary() -> ReadSummary {
 }
 
 /// A time as iCalendar writes it, and its zone behind it, but for UTC.
-fn push_time(time: &Time, text: &mut String) {
+fn push_time(time: &CalendarTime, text: &mut String) {
     let _ = write!(text, "{}", time.value());
-    if let Some(zone) = time.zone().filter(|zone| **zone != Zone::UTC) {
+    if let Some(zone) = time.zone().filter(|zone| **zone != TimeZone::UTC) {
         let _ = write!(text, " {}", zone.name());
     }
 }

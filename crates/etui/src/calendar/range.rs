@@ -14,14 +14,14 @@ use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
 use super::Calendar;
-use super::ics::Kind;
+use super::ics::ComponentKind;
 use super::known::Known;
 use super::moment::{self, Named, REACH};
 use super::once;
-use super::record::{Record, Status};
+use super::record::{CalendarObject, Status};
 use super::recurrence::Window;
 use super::summary::Stored;
-use super::time::{Time, Timestamp, Zone};
+use super::time::{CalendarTime, TimeZone, Timestamp};
 use crate::collection::times::{self, SHORT};
 use crate::collection::{Reader, RecordId, list};
 use crate::error::Result;
@@ -32,16 +32,16 @@ pub struct Occurrence {
     /// The record that says so.
     pub record: RecordId,
     /// What it is.
-    pub kind: Kind,
+    pub kind: ComponentKind,
     /// Which of the record's components says so.
     pub component: usize,
     /// Its place in the recurrence: what a `RECURRENCE-ID` for it has to say. `None`: it happens
     /// once.
-    pub instance: Option<Time>,
+    pub instance: Option<CalendarTime>,
     /// When it starts.
-    pub start: Time,
+    pub start: CalendarTime,
     /// When it ends; a day's end is the day behind it.
-    pub end: Time,
+    pub end: CalendarTime,
     /// The same as instants, seen from the zone that was asked for.
     pub during: Range<Timestamp>,
     /// Its title; empty when it has none.
@@ -69,8 +69,8 @@ impl Occurrence {
 }
 
 /// Whether such a component takes up time.
-pub(super) fn takes_time(kind: Kind, transparent: bool, status: Option<Status>) -> bool {
-    kind == Kind::Event && !transparent && status != Some(Status::Cancelled)
+pub(super) fn takes_time(kind: ComponentKind, transparent: bool, status: Option<Status>) -> bool {
+    kind == ComponentKind::Event && !transparent && status != Some(Status::Cancelled)
 }
 
 impl Calendar<'_> {
@@ -79,7 +79,7 @@ impl Calendar<'_> {
     ///
     /// # Errors
     /// Whatever reading reports.
-    pub fn between(&self, range: Range<Timestamp>, viewer: &Zone) -> Result<Vec<Occurrence>> {
+    pub fn between(&self, range: Range<Timestamp>, viewer: &TimeZone) -> Result<Vec<Occurrence>> {
         self.read_ordered(|r| r.between(range, viewer))
     }
 
@@ -90,14 +90,14 @@ impl Calendar<'_> {
     pub fn between_at_most(
         &self,
         range: Range<Timestamp>,
-        viewer: &Zone,
+        viewer: &TimeZone,
         limit: usize,
     ) -> Result<Vec<Occurrence>> {
         self.read_ordered(|r| r.between_at_most(range, viewer, limit))
     }
 }
 
-impl Reader<'_, Record> {
+impl Reader<'_, CalendarObject> {
     /// What happens in `range`, by when it starts: also what began before and lasts into it. What
     /// has no length counts where it starts (RFC 4791 §9.9). Days and floating times are where
     /// they are in the zone `viewer`. Of what starts together, what ends first comes first; what
@@ -108,7 +108,7 @@ impl Reader<'_, Record> {
     ///
     /// # Errors
     /// Whatever reading reports.
-    pub fn between(&self, range: Range<Timestamp>, viewer: &Zone) -> Result<Vec<Occurrence>> {
+    pub fn between(&self, range: Range<Timestamp>, viewer: &TimeZone) -> Result<Vec<Occurrence>> {
         self.between_at_most(range, viewer, usize::MAX)
     }
 
@@ -119,7 +119,7 @@ impl Reader<'_, Record> {
     pub fn between_at_most(
         &self,
         range: Range<Timestamp>,
-        viewer: &Zone,
+        viewer: &TimeZone,
         limit: usize,
     ) -> Result<Vec<Occurrence>> {
         if range.start >= range.end || limit == 0 {
@@ -140,7 +140,7 @@ impl Reader<'_, Record> {
     pub(super) fn each(
         &self,
         range: &Range<Timestamp>,
-        viewer: &Zone,
+        viewer: &TimeZone,
         mut visit: impl FnMut(i64, Told<'_>),
     ) -> Result<()> {
         let mut zones = Named::default();
@@ -236,7 +236,7 @@ pub(super) enum Told<'a> {
 pub(super) fn during(
     stored: &Stored<'_>,
     range: &Range<Timestamp>,
-    viewer: &Zone,
+    viewer: &TimeZone,
 ) -> Option<Range<Timestamp>> {
     let during = stored.start.as_ref()?.at(viewer)..stored.end.as_ref()?.at(viewer);
     touches(&during, range).then_some(during)

@@ -7,10 +7,10 @@
 //! place   := length:varint bytes
 //! ```
 
-use super::ics::Kind;
+use super::ics::ComponentKind;
 use super::moment::{self, Named};
 use super::record::Status;
-use super::time::Time;
+use super::time::CalendarTime;
 use crate::collection::keys::clip;
 use crate::text::varint;
 
@@ -24,21 +24,25 @@ const END: u8 = 1 << 7;
 /// Longest title and place that are shown, in bytes.
 pub(super) const MOST: usize = 200;
 
-const KINDS: [Kind; 3] = [Kind::Event, Kind::Todo, Kind::Journal];
+const KINDS: [ComponentKind; 3] = [
+    ComponentKind::Event,
+    ComponentKind::Todo,
+    ComponentKind::Journal,
+];
 
 /// What a list shows of a record without reading its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Summary {
     /// What it is.
-    pub kind: Kind,
+    pub kind: ComponentKind,
     /// Its title (`SUMMARY`); empty when it has none.
     pub title: String,
     /// Where (`LOCATION`); empty when nothing is said of that.
     pub place: String,
     /// When it starts, or starts first; of a to-do without start, when it is due.
-    pub start: Option<Time>,
+    pub start: Option<CalendarTime>,
     /// When that ends.
-    pub end: Option<Time>,
+    pub end: Option<CalendarTime>,
     /// Whether it happens more than once.
     pub recurs: bool,
     /// Whether it has alarms.
@@ -54,7 +58,7 @@ pub struct Summary {
 impl Default for Summary {
     fn default() -> Self {
         Self {
-            kind: Kind::Event,
+            kind: ComponentKind::Event,
             title: String::new(),
             place: String::new(),
             start: None,
@@ -98,8 +102,8 @@ impl Summary {
 pub(super) struct Stored<'a> {
     flags: u8,
     pub(super) status: Option<Status>,
-    pub(super) start: Option<Time>,
-    pub(super) end: Option<Time>,
+    pub(super) start: Option<CalendarTime>,
+    pub(super) end: Option<CalendarTime>,
     pub(super) title: &'a [u8],
     pub(super) place: &'a [u8],
 }
@@ -134,11 +138,11 @@ impl<'a> Stored<'a> {
         }
     }
 
-    pub(super) fn kind(&self) -> Kind {
+    pub(super) fn kind(&self) -> ComponentKind {
         KINDS
             .get(usize::from(self.flags & 3))
             .copied()
-            .unwrap_or(Kind::Event)
+            .unwrap_or(ComponentKind::Event)
     }
 
     pub(super) fn in_series(&self) -> bool {
@@ -186,10 +190,10 @@ mod tests {
     #[test]
     fn summaries_read_back_as_written() {
         let summary = Summary {
-            kind: Kind::Journal,
+            kind: ComponentKind::Journal,
             title: "Concert".to_owned(),
             place: "Hall".to_owned(),
-            start: Some(Time::Utc(Timestamp::from_seconds(5))),
+            start: Some(CalendarTime::Utc(Timestamp::from_seconds(5))),
             end: None,
             recurs: true,
             alarms: true,

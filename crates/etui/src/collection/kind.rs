@@ -124,7 +124,7 @@ pub(crate) struct Origin {
 
 /// A record of some kind: a text with a UID, from which the rest is derived.
 ///
-/// Implemented by [`Card`](crate::contacts::Card) and [`Record`](crate::calendar::Record) alone:
+/// Implemented by [`Card`](crate::contacts::Card) and [`Record`](crate::calendar::CalendarObject) alone:
 /// what a store keeps is this crate's business.
 pub trait Record: Sized + Send {
     /// The kind of collection that it belongs to.

@@ -1,7 +1,7 @@
 //! What records share: the calendar objects they came in, and the zones that are defined there.
 //!
 //! ```text
-//! shared       id -> hash, text          an object's frame (`calendar::ics::Frame`), or a VTIMEZONE
+//! shared       id -> hash, text          an object's frame (`calendar::ics::ObjectTemplate`), or a VTIMEZONE
 //! record       shared, places            the row of its frame; its components' numbers there
 //! places    := varint*                   of each component in turn; made later: none
 //! change       shared, places            the same before the change, if that was another object

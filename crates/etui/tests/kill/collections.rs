@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use etui::calendar::Record;
+use etui::calendar::CalendarObject;
 use etui::contacts::Card;
 use etui::{Options, Store, Vfs};
 use etui_testkit::rng::SplitMix64;
@@ -34,7 +34,7 @@ fn contacts_are_written_until_killed() {
 
 #[test]
 fn calendars_are_written_until_killed() {
-    write_until_killed::<Record>();
+    write_until_killed::<CalendarObject>();
 }
 
 #[test]
@@ -50,12 +50,12 @@ fn acknowledged_contacts_in_a_redo_log_survive_a_kill_at_any_moment() {
 
 #[test]
 fn acknowledged_calendars_survive_a_kill_at_any_moment() {
-    survives_kills::<Record>(Vfs::System);
+    survives_kills::<CalendarObject>(Vfs::System);
 }
 
 #[test]
 fn acknowledged_calendars_in_a_redo_log_survive_a_kill_at_any_moment() {
-    survives_kills::<Record>(Vfs::Etui);
+    survives_kills::<CalendarObject>(Vfs::Etui);
 }
 
 fn survives_kills<R: Written>(vfs: Vfs) {

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use etui::calendar::Record;
-use etui::calendar::zones::Zones;
+use etui::calendar::CalendarObject;
+use etui::calendar::zones::TimeZoneResolver;
 use etui::{Error, Store, Vfs};
 use etui_testkit::rng::SplitMix64;
 
@@ -19,16 +19,16 @@ const PROGRAMS: usize = 2;
 
 const CHILD: &str = "counters::a_date_book_is_counted_up_until_killed";
 
-fn counter(uid: u32, count: u64) -> Record {
+fn counter(uid: u32, count: u64) -> CalendarObject {
     let name = name(uid);
     let text = format!(
         "BEGIN:VEVENT\r\nUID:{name}\r\nSUMMARY:{count}\r\nDTSTART:2026112{uid}T090000Z\r\n\
          END:VEVENT\r\n"
     );
-    Record::parse(text, &Zones::new()).unwrap()
+    CalendarObject::parse(text, &TimeZoneResolver::new()).unwrap()
 }
 
-fn count(record: &Record) -> u64 {
+fn count(record: &CalendarObject) -> u64 {
     record.main().summary.as_deref().unwrap().parse().unwrap()
 }
 
@@ -123,7 +123,7 @@ fn programs_that_count_up_one_date_book_lose_nothing_when_some_are_killed() {
     let mut counted = 0;
     for uid in 0..RECORDS {
         let stored = calendar.get(&name(uid)).unwrap().unwrap();
-        let found = count(&Record::parse(stored.text, &Zones::new()).unwrap());
+        let found = count(&CalendarObject::parse(stored.text, &TimeZoneResolver::new()).unwrap());
         let least = told.acknowledged.get(&uid).copied().unwrap_or(0);
         let most = least + told.doubtful.get(&uid).copied().unwrap_or(0);
         assert!(

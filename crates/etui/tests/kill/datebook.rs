@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use etui::calendar::datebook::{DateBook, Taken};
-use etui::calendar::{Calendar, Record};
+use etui::calendar::{Calendar, CalendarObject};
 use etui::{Error, Options, Store, Vfs};
 use etui_testkit::rng::SplitMix64;
 
@@ -136,12 +136,17 @@ impl Model {
     /// What the process itself sees of a record.
     fn seen(&self, uid: u32) -> Option<String> {
         let version = self.dirty.get(&uid).or(self.committed.get(&uid))?;
-        Some(Record::content(uid, *version))
+        Some(CalendarObject::content(uid, *version))
     }
 }
 
 fn texts(versions: &Versions) -> BTreeMap<String, Vec<u8>> {
-    let text = |(&uid, &version)| (name(uid), Record::content(uid, version).into_bytes());
+    let text = |(&uid, &version)| {
+        (
+            name(uid),
+            CalendarObject::content(uid, version).into_bytes(),
+        )
+    };
     versions.iter().map(text).collect()
 }
 
@@ -207,7 +212,7 @@ impl Worker<'_> {
             }
             Some(version) => {
                 self.tell(Word::Dirty(uid, version));
-                let record = Record::make(uid, version);
+                let record = CalendarObject::make(uid, version);
                 self.book.release_dirty(taken, record).unwrap();
             }
         }
@@ -246,7 +251,9 @@ impl Worker<'_> {
             return;
         }
         self.tell(Word::Save(uid, version));
-        self.calendar.save(&Record::make(uid, version)).unwrap();
+        self.calendar
+            .save(&CalendarObject::make(uid, version))
+            .unwrap();
         self.tell(Word::Done);
     }
 }
@@ -333,7 +340,7 @@ fn everything_is_free(store: &Store, model: &mut Model, version: u64) -> etui::R
         let uid = number(&taken.stored().uid);
         match place == version % u64::from(RECORDS) {
             true => {
-                let record = Record::make(uid, version);
+                let record = CalendarObject::make(uid, version);
                 book.release_dirty(taken, record)?;
                 model.committed.insert(uid, version);
             }
@@ -366,7 +373,7 @@ fn survives_kills(vfs: Vfs) {
     };
     let store = Store::open(&path).unwrap();
     let all = model.committed.iter();
-    let all: Vec<_> = all.map(|(&u, &v)| Record::make(u, v)).collect();
+    let all: Vec<_> = all.map(|(&u, &v)| CalendarObject::make(u, v)).collect();
     store.calendar().unwrap().save_many(&all).unwrap();
     store.close().unwrap();
 
@@ -440,7 +447,7 @@ fn survives_kills(vfs: Vfs) {
         };
         let report = store.check().unwrap();
         assert!(report.is_clean(), "{what}: {:?}", report.problems);
-        seen.compared += Record::compare(&store.calendar().unwrap(), seed + round);
+        seen.compared += CalendarObject::compare(&store.calendar().unwrap(), seed + round);
         if options.read_only {
             store.close().unwrap();
             options.read_only = false;

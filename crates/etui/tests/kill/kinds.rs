@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use etui::calendar::time::{Timestamp, Zone};
-use etui::calendar::zones::Zones;
-use etui::calendar::{Calendar, Record};
+use etui::calendar::time::{TimeZone, Timestamp};
+use etui::calendar::zones::TimeZoneResolver;
+use etui::calendar::{Calendar, CalendarObject};
 use etui::collection::{self, Collection};
 use etui::contacts::{Card, Contacts, Page};
 use etui::{CheckReport, Store};
@@ -80,7 +80,7 @@ impl Written for Card {
     }
 }
 
-impl Written for Record {
+impl Written for CalendarObject {
     const CHILD: &'static str = "collections::calendars_are_written_until_killed";
 
     fn of(store: &Store) -> Calendar<'_> {
@@ -94,7 +94,7 @@ impl Written for Record {
     }
 
     fn make(uid: u32, version: u64) -> Self {
-        Self::parse(Self::content(uid, version), &Zones::new()).unwrap()
+        Self::parse(Self::content(uid, version), &TimeZoneResolver::new()).unwrap()
     }
 
     fn counted(report: &CheckReport) -> u64 {
@@ -103,7 +103,7 @@ impl Written for Record {
 
     /// What happens in a time, and which alarms are due.
     fn compare(calendar: &Calendar<'_>, draw: u64) -> usize {
-        let viewer = Zone::named("Europe/Berlin").unwrap();
+        let viewer = TimeZone::named("Europe/Berlin").unwrap();
         let days = i64::try_from(draw * 37 % u64::from(YEARS * 365)).unwrap();
         let start = Timestamp::from_seconds((Span::years(YEARS).first_day + days) * DAY);
         let range: Range<Timestamp> = start..start.plus_seconds(9 * DAY);

@@ -1,8 +1,8 @@
 //! What holds for every rule: seeking is filtering, ranges join, nothing panics.
 
-use etui::calendar::recurrence::{Plan, Rule, Series};
+use etui::calendar::recurrence::{CompiledRule, RecurrenceRule, RecurrenceSet};
 use etui::calendar::time::{DateTime, Timestamp};
-use etui::calendar::zones::Zones;
+use etui::calendar::zones::TimeZoneResolver;
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -84,7 +84,7 @@ fn start() -> impl Strategy<Value = DateTime> {
 }
 
 /// Seconds that hold some occurrences and not too many.
-fn span(rule: &Rule) -> i64 {
+fn span(rule: &RecurrenceRule) -> i64 {
     use etui::calendar::recurrence::Frequency::*;
     86_400
         * match rule.frequency {
@@ -101,8 +101,8 @@ fn span(rule: &Rule) -> i64 {
 proptest! {
     #[test]
     fn seeking_is_filtering(text in rule(), start in start(), from in 0.0..1.0, to in 0.0..1.0) {
-        let rule: Rule = text.parse().unwrap();
-        let plan = Plan::new(&rule, start, false);
+        let rule: RecurrenceRule = text.parse().unwrap();
+        let plan = CompiledRule::new(&rule, start, false);
         let span = span(&rule);
         let all: Vec<DateTime> = plan.walk(start, start.plus_seconds(span)).collect();
         prop_assert!(all.is_sorted_by(|a, b| a < b));
@@ -115,10 +115,10 @@ proptest! {
 
     #[test]
     fn ranges_join(text in rule(), start in start(), middle in 0.0..1.0, zoned: bool, days in 0i64..3) {
-        let rule: Rule = text.parse().unwrap();
+        let rule: RecurrenceRule = text.parse().unwrap();
         let tzid = if zoned { ";TZID=Europe/Berlin" } else { "" };
         let event = format!("DTSTART{tzid}:{start}\nDURATION:P{days}D\nRRULE:{text}");
-        let series = Series::new(&[timing(&event, &Zones::new())]);
+        let series = RecurrenceSet::new(&[timing(&event, &TimeZoneResolver::new())]);
         let viewer = zone("America/New_York");
         let from = Timestamp::from_seconds(start.seconds() - 86_400);
         let to = from.plus_seconds(span(&rule) / 3);
@@ -137,16 +137,16 @@ proptest! {
 
     #[test]
     fn what_is_next_is_found_or_not_without_end(text in rule(), start in start(), from in start()) {
-        let rule: Rule = text.parse().unwrap();
-        let plan = Plan::new(&rule, start, false);
+        let rule: RecurrenceRule = text.parse().unwrap();
+        let plan = CompiledRule::new(&rule, start, false);
         let next: Vec<DateTime> = plan.walk(from, DateTime::MAX).take(2).collect();
         prop_assert!(next.iter().all(|t| *t >= from && *t >= start));
     }
 
     #[test]
     fn the_last_is_the_last(text in rule(), start in start()) {
-        let rule: Rule = text.parse().unwrap();
-        let plan = Plan::new(&rule, start, false);
+        let rule: RecurrenceRule = text.parse().unwrap();
+        let plan = CompiledRule::new(&rule, start, false);
         if let Some(last) = plan.last() {
             prop_assert_eq!(plan.walk(last, DateTime::MAX).collect::<Vec<_>>(), [last]);
         }
@@ -154,8 +154,8 @@ proptest! {
 
     #[test]
     fn any_text_is_a_rule_or_a_mistake(text in "\\PC{0,60}|(FREQ|BY(DAY|MONTH)|COUNT|[a-z;=,0-9-]){0,20}") {
-        if let Ok(rule) = text.parse::<Rule>() {
-            prop_assert_eq!(rule.to_string().parse::<Rule>(), Ok(rule));
+        if let Ok(rule) = text.parse::<RecurrenceRule>() {
+            prop_assert_eq!(rule.to_string().parse::<RecurrenceRule>(), Ok(rule));
         }
     }
 }

@@ -1,17 +1,17 @@
 //! 10,000 random rules make what python-dateutil, libical and Python make of them, as recorded by
 //! `scripts/recurrence-reference`: from the start on, and far from it.
 
-use etui::calendar::recurrence::{Plan, Rule};
-use etui::calendar::time::{DateTime, Timestamp, Value, Zone};
+use etui::calendar::recurrence::{CompiledRule, RecurrenceRule};
+use etui::calendar::time::{DateTime, DateTimeValue, TimeZone, Timestamp};
 
 use crate::support::{at, series};
 
 fn time(text: &str) -> DateTime {
-    text.parse::<Value>().expect(text).wall()
+    text.parse::<DateTimeValue>().expect(text).wall()
 }
 
 /// Number and sum, as the script makes them, of the occurrences from `from` to before `to`.
-fn sums(plan: &Plan, from: &str, to: &str) -> (usize, u32) {
+fn sums(plan: &CompiledRule, from: &str, to: &str) -> (usize, u32) {
     let (from, to) = (time(from), time(to));
     let mut found = (0, 0x811c_9dc5_u32);
     for occurrence in plan.walk(from, to.plus_seconds(-1)) {
@@ -44,8 +44,8 @@ fn ten_thousand_rules_agree() {
             panic!("{line}");
         };
         lines += 1;
-        let parsed: Rule = rule.parse().expect(rule);
-        let plan = Plan::new(&parsed, time(start), false);
+        let parsed: RecurrenceRule = rule.parse().expect(rule);
+        let plan = CompiledRule::new(&parsed, time(start), false);
         for (from, to, number, sum) in [(start, end, number, sum), (from, to, far_number, far_sum)]
         {
             let (n, s) = sums(&plan, from, to);
@@ -77,7 +77,7 @@ fn a_thousand_rules_in_zones_agree() {
         lines += 1;
         let series = series(&[&format!("DTSTART;TZID={zone}:{start}\nRRULE:{rule}")]);
         let (mut n, mut s, mut last) = (0, 0x811c_9dc5_u32, Timestamp::MIN);
-        for instance in series.between(Timestamp::MIN..at(end), &Zone::UTC) {
+        for instance in series.between(Timestamp::MIN..at(end), &TimeZone::UTC) {
             let start = instance.during.start;
             assert!(start > last, "{line}: {start} behind {last}");
             last = start;

@@ -1,8 +1,8 @@
 //! The instances of a series: exceptions, changes, lengths, ranges, what files get wrong.
 
-use etui::calendar::recurrence::{Series, Timing};
-use etui::calendar::time::{Timestamp, Zone};
-use etui::calendar::zones::Zones;
+use etui::calendar::recurrence::{RecurrenceSet, Timing};
+use etui::calendar::time::{TimeZone, Timestamp};
+use etui::calendar::zones::TimeZoneResolver;
 
 use crate::support::{at, between, first, series, starts, timing, zone};
 
@@ -33,7 +33,7 @@ fn what_has_no_length_counts_where_it_begins() {
         ("20260102T090000", "20260102T090000", 0),
     ] {
         assert_eq!(
-            between(&point, from, to, &Zone::UTC).len(),
+            between(&point, from, to, &TimeZone::UTC).len(),
             n,
             "{from} {to}"
         );
@@ -116,7 +116,12 @@ fn a_long_period_is_found_without_walking_its_length() {
     let series = series(&[
         "DTSTART:20000101T000000Z\nRRULE:FREQ=SECONDLY\nRDATE;VALUE=PERIOD:20010101T000000Z/P9000D",
     ]);
-    let all = between(&series, "20200101T000000", "20200101T000002", &Zone::UTC);
+    let all = between(
+        &series,
+        "20200101T000000",
+        "20200101T000002",
+        &TimeZone::UTC,
+    );
     assert_eq!(
         all,
         [
@@ -238,7 +243,12 @@ fn an_end_gives_all_instances_the_same_exact_duration() {
          RRULE:FREQ=DAILY;COUNT=2",
     ]);
     assert_eq!(
-        between(&nights, "20260101T000000", "20270101T000000", &Zone::UTC),
+        between(
+            &nights,
+            "20260101T000000",
+            "20270101T000000",
+            &TimeZone::UTC
+        ),
         [
             "20260327T220000/20260328T060000 0",
             "20260328T220000/20260329T070000 0"
@@ -248,7 +258,7 @@ fn an_end_gives_all_instances_the_same_exact_duration() {
         "DTSTART;TZID=Europe/Berlin:20260327T220000\nDURATION:P1D\nRRULE:FREQ=DAILY;COUNT=2",
     ]);
     assert_eq!(
-        between(&days, "20260101T000000", "20270101T000000", &Zone::UTC),
+        between(&days, "20260101T000000", "20270101T000000", &TimeZone::UTC),
         [
             "20260327T220000/20260328T220000 0",
             "20260328T220000/20260329T220000 0"
@@ -302,11 +312,21 @@ fn a_changed_instance_leaves_its_place() {
         "RECURRENCE-ID:20260107T080000Z\nDTSTART;TZID=Europe/Berlin:20260301T180000\nDURATION:PT2H",
     ]);
     assert_eq!(
-        between(&series, "20260107T000000", "20260109T000000", &Zone::UTC),
+        between(
+            &series,
+            "20260107T000000",
+            "20260109T000000",
+            &TimeZone::UTC
+        ),
         ["20260108T090000/20260108T100000 0"]
     );
     assert_eq!(
-        between(&series, "20260301T000000", "20260302T000000", &Zone::UTC),
+        between(
+            &series,
+            "20260301T000000",
+            "20260302T000000",
+            &TimeZone::UTC
+        ),
         [
             "20260301T090000/20260301T100000 0",
             "20260301T180000/20260301T200000 1"
@@ -332,7 +352,7 @@ fn a_changed_instance_that_does_not_exist_stands_for_itself() {
         starts(&first(&alone, 9)),
         ["20260301T100000Z", "20260302T100000Z"]
     );
-    assert!(first(&Series::new(&[]), 9).is_empty());
+    assert!(first(&RecurrenceSet::new(&[]), 9).is_empty());
 }
 
 #[test]
@@ -345,7 +365,12 @@ fn this_and_future_one_after_the_other() {
          DTSTART;TZID=Europe/Berlin:20260111T070000\nDURATION:PT5M",
     ]);
     assert_eq!(
-        between(&series, "20260107T000000", "20260113T000000", &Zone::UTC),
+        between(
+            &series,
+            "20260107T000000",
+            "20260113T000000",
+            &TimeZone::UTC
+        ),
         [
             "20260107T090000/20260107T100000 0",
             "20260107T200000/20260107T230000 1",
@@ -356,7 +381,12 @@ fn this_and_future_one_after_the_other() {
     );
     // Over the change of the clocks it stays at its time of the clock; far away, too.
     assert_eq!(
-        between(&series, "20960701T000000", "20960702T000000", &Zone::UTC),
+        between(
+            &series,
+            "20960701T000000",
+            "20960702T000000",
+            &TimeZone::UTC
+        ),
         ["20960701T070000/20960701T070500 2"]
     );
 }
@@ -395,7 +425,12 @@ fn periods_have_their_own_length() {
          RDATE;VALUE=PERIOD:20260106T090000Z/P10D,20260120T000000Z/20260120T003000Z",
     ]);
     assert_eq!(
-        between(&series, "20260115T000000", "20260201T000000", &Zone::UTC),
+        between(
+            &series,
+            "20260115T000000",
+            "20260201T000000",
+            &TimeZone::UTC
+        ),
         [
             "20260106T090000Z/20260116T090000Z 0",
             "20260120T000000Z/20260120T003000Z 0"
@@ -475,7 +510,7 @@ fn great_counts_end_where_they_should() {
         let series = series(&[&format!("DTSTART:20260105T090000Z\nRRULE:{rule}")]);
         let bound = series.bounds().end;
         let near = bound.plus_seconds(-10 * 86_400)..Timestamp::MAX;
-        let end = series.between(near, &Zone::UTC).last().unwrap();
+        let end = series.between(near, &TimeZone::UTC).last().unwrap();
         assert_eq!(end.start.value().to_string(), format!("{last}Z"), "{rule}");
     }
 }
@@ -484,16 +519,16 @@ fn great_counts_end_where_they_should() {
 fn alarms_inside_a_component_are_not_its_time() {
     let text = "BEGIN:VTODO\r\nDUE;TZID=Europe/Berlin:20260105T090000\r\nBEGIN:VALARM\r\n\
                 TRIGGER:-PT15M\r\nDURATION:PT5M\r\nREPEAT:2\r\nEND:VALARM\r\nEND:VTODO\r\n";
-    let (timing, warnings) = Timing::from_component(text.as_bytes(), &Zones::new());
+    let (timing, warnings) = Timing::from_component(text.as_bytes(), &TimeZoneResolver::new());
     assert!(warnings.is_empty());
-    let todo = Series::new(&[timing.unwrap()]);
+    let todo = RecurrenceSet::new(&[timing.unwrap()]);
     assert_eq!(
         first(&todo, 1)[0].during,
         at("20260105T080000")..at("20260105T080000")
     );
     let (none, _) = Timing::from_component(
         b"BEGIN:VTODO\r\nSUMMARY:Some day\r\nEND:VTODO\r\n",
-        &Zones::new(),
+        &TimeZoneResolver::new(),
     );
     assert_eq!(none, None);
 }
@@ -502,7 +537,7 @@ fn alarms_inside_a_component_are_not_its_time() {
 fn what_cannot_be_read_is_told_and_the_rest_stays() {
     let text = "BEGIN:VEVENT\r\nDTSTART;TZID=\"Nowhere/At all\":20260105T090000\r\nDTEND:soon\r\n\
                 RRULE:FREQ=OFTEN\r\nRRULE:FREQ=DAILY;COUNT=2\r\nEXDATE:20260106T090000,x\r\nEND:VEVENT\r\n";
-    let (timing, warnings) = Timing::from_component(text.as_bytes(), &Zones::new());
+    let (timing, warnings) = Timing::from_component(text.as_bytes(), &TimeZoneResolver::new());
     let told: Vec<String> = warnings.iter().map(ToString::to_string).collect();
     assert_eq!(told.len(), 4, "{told:?}");
     assert!(
@@ -515,7 +550,7 @@ fn what_cannot_be_read_is_told_and_the_rest_stays() {
     );
     assert!(told[2].contains("FREQ must be one of"), "{told:?}");
     assert_eq!(
-        starts(&first(&Series::new(&[timing.unwrap()]), 9)),
+        starts(&first(&RecurrenceSet::new(&[timing.unwrap()]), 9)),
         ["20260105T090000"]
     );
 }
@@ -524,7 +559,7 @@ fn what_cannot_be_read_is_told_and_the_rest_stays() {
 fn folded_and_quoted_lines_are_read() {
     let timing = timing(
         "DTSTART;X-A=\"a;TZID=b\";TZID=\"Europe/Berlin\":20260105T090000\nrrule:FREQ=DA\n ILY;COUNT=2",
-        &Zones::new(),
+        &TimeZoneResolver::new(),
     );
     assert_eq!(timing.start.zone(), Some(&zone("Europe/Berlin")));
 }

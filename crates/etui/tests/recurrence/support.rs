@@ -1,42 +1,42 @@
 //! Events from text, and their instances as text.
 
-use etui::calendar::recurrence::{Instance, Series, Timing};
-use etui::calendar::time::{Timestamp, Value, Zone};
-use etui::calendar::zones::Zones;
+use etui::calendar::recurrence::{Instance, RecurrenceSet, Timing};
+use etui::calendar::time::{DateTimeValue, TimeZone, Timestamp};
+use etui::calendar::zones::TimeZoneResolver;
 
 /// The series of some components, each given by its lines.
-pub fn series(components: &[&str]) -> Series {
-    series_in(components, &Zones::new())
+pub fn series(components: &[&str]) -> RecurrenceSet {
+    series_in(components, &TimeZoneResolver::new())
 }
 
-pub fn series_in(components: &[&str], zones: &Zones) -> Series {
+pub fn series_in(components: &[&str], zones: &TimeZoneResolver) -> RecurrenceSet {
     let timings: Vec<Timing> = components
         .iter()
         .map(|lines| timing(lines, zones))
         .collect();
-    Series::new(&timings)
+    RecurrenceSet::new(&timings)
 }
 
-pub fn timing(lines: &str, zones: &Zones) -> Timing {
+pub fn timing(lines: &str, zones: &TimeZoneResolver) -> Timing {
     let text = format!("BEGIN:VEVENT\n{lines}\nEND:VEVENT\n");
     let (timing, warnings) = Timing::from_component(text.as_bytes(), zones);
     assert_eq!(warnings, [], "{text}");
     timing.expect("a DTSTART")
 }
 
-pub fn zone(name: &str) -> Zone {
-    Zone::named(name).expect(name)
+pub fn zone(name: &str) -> TimeZone {
+    TimeZone::named(name).expect(name)
 }
 
 /// The instant of a time in UTC, or of a local one in UTC.
 pub fn at(text: &str) -> Timestamp {
-    let value: Value = text.parse().expect(text);
-    Zone::UTC.to_utc(value.wall())
+    let value: DateTimeValue = text.parse().expect(text);
+    TimeZone::UTC.to_utc(value.wall())
 }
 
 /// The first `most` instances from the beginning of time.
-pub fn first(series: &Series, most: usize) -> Vec<Instance> {
-    let viewer = Zone::UTC;
+pub fn first(series: &RecurrenceSet, most: usize) -> Vec<Instance> {
+    let viewer = TimeZone::UTC;
     series
         .between(Timestamp::MIN..Timestamp::MAX, &viewer)
         .take(most)
@@ -52,7 +52,7 @@ pub fn starts(instances: &[Instance]) -> Vec<String> {
 }
 
 /// The instances of a range, given in UTC: `start/end component`.
-pub fn between(series: &Series, from: &str, to: &str, viewer: &Zone) -> Vec<String> {
+pub fn between(series: &RecurrenceSet, from: &str, to: &str, viewer: &TimeZone) -> Vec<String> {
     series
         .between(at(from)..at(to), viewer)
         .map(|i| format!("{}/{} {}", i.start.value(), i.end.value(), i.component))

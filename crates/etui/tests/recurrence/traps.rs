@@ -1,6 +1,6 @@
 //! What other expansions are known to get wrong, each by name.
 
-use etui::calendar::time::{Timestamp, Zone};
+use etui::calendar::time::{TimeZone, Timestamp};
 
 use crate::support::{at, between, first, series, starts, zone};
 
@@ -72,7 +72,12 @@ fn this_and_future_changes_time_and_duration() {
         "RECURRENCE-ID;TZID=Europe/Berlin:20260330T090000\n\
          DTSTART;TZID=Europe/Berlin:20260331T080000\nDURATION:PT2H",
     ]);
-    let all = between(&series, "20260101T000000", "20270101T000000", &Zone::UTC);
+    let all = between(
+        &series,
+        "20260101T000000",
+        "20270101T000000",
+        &TimeZone::UTC,
+    );
     assert_eq!(
         all,
         [
@@ -183,7 +188,10 @@ fn recurrence_dates_stand_in_order_among_the_rules_instances() {
 fn a_rule_of_seconds_over_a_century_is_taken_one_by_one() {
     let series = series(&["DTSTART:19700101T000000Z\nRRULE:FREQ=SECONDLY"]);
     let century = at("20260101T000000")..at("21260101T000000");
-    let some: Vec<_> = series.between(century, &Zone::UTC).take(1_000).collect();
+    let some: Vec<_> = series
+        .between(century, &TimeZone::UTC)
+        .take(1_000)
+        .collect();
     assert_eq!(some[999].during.start, at("20260101T001639"));
     assert!(series.is_endless());
     assert_eq!(series.bounds().end, Timestamp::MAX);

@@ -1,7 +1,7 @@
 //! Zones: names, definitions, changed rules, missing and doubled hours.
 
-use etui::calendar::time::{DateTime, Timestamp, Zone};
-use etui::calendar::zones::{Definition, Zones};
+use etui::calendar::time::{DateTime, TimeZone, Timestamp};
+use etui::calendar::zones::{TimeZoneDefinition, TimeZoneResolver};
 
 use crate::support::{at, first, series_in, zone};
 
@@ -25,12 +25,14 @@ const NEW_YORK: &str = "BEGIN:VTIMEZONE\r\nTZID:Our New York\r\n\
     TZOFFSETFROM:-0400\r\nTZOFFSETTO:-0500\r\nEND:STANDARD\r\n\
     END:VTIMEZONE\r\n";
 
-fn defined(text: &str) -> Zone {
-    Definition::parse(text.as_bytes()).zone().expect("a zone")
+fn defined(text: &str) -> TimeZone {
+    TimeZoneDefinition::parse(text.as_bytes())
+        .zone()
+        .expect("a zone")
 }
 
 /// Every hour of these years is the same by both zones, to UTC and back.
-fn agree(ours: &Zone, theirs: &Zone, years: std::ops::Range<i32>) {
+fn agree(ours: &TimeZone, theirs: &TimeZone, years: std::ops::Range<i32>) {
     let mut wall = DateTime::new(years.start, 1, 1, 0, 30, 0).unwrap();
     let end = DateTime::new(years.end, 1, 1, 0, 0, 0).unwrap();
     while wall < end {
@@ -88,7 +90,7 @@ fn dates_of_a_definition_count() {
 
 #[test]
 fn names_in_all_their_forms() {
-    let zones = Zones::new();
+    let zones = TimeZoneResolver::new();
     for (tzid, name) in [
         ("Europe/Berlin", "Europe/Berlin"),
         ("europe/berlin", "Europe/Berlin"),
@@ -140,21 +142,21 @@ fn changed_rules_come_from_the_database() {
         .replace("Our New York", "America/New_York")
         .replace(";UNTIL=20060402T070000Z", "")
         .replace("DTSTART:2007", "DTSTART:9999");
-    let mut zones = Zones::new();
-    zones.define(&Definition::parse(old.as_bytes()));
+    let mut zones = TimeZoneResolver::new();
+    zones.define(&TimeZoneDefinition::parse(old.as_bytes()));
     let event = series_in(&["DTSTART;TZID=America/New_York:20260320T100000"], &zones);
     assert_eq!(first(&event, 1)[0].during.start, at("20260320T140000"));
 }
 
 #[test]
 fn a_name_that_only_the_file_knows_is_the_files() {
-    let mut zones = Zones::new();
-    zones.define(&Definition::parse(BERLIN.as_bytes()));
+    let mut zones = TimeZoneResolver::new();
+    zones.define(&TimeZoneDefinition::parse(BERLIN.as_bytes()));
     let event = series_in(&["DTSTART;TZID=Our Berlin:20260701T100000"], &zones);
     assert_eq!(first(&event, 1)[0].during.start, at("20260701T080000"));
     // Where the definition names a place, that counts.
     let located = BERLIN.replace("TZID:Our Berlin", "TZID:Here\r\nX-LIC-LOCATION:Asia/Tokyo");
-    zones.define(&Definition::parse(located.as_bytes()));
+    zones.define(&TimeZoneDefinition::parse(located.as_bytes()));
     assert_eq!(zones.resolve("Here"), Some(zone("Asia/Tokyo")));
 }
 
@@ -166,7 +168,11 @@ fn broken_definitions_are_none_or_what_is_left() {
         "BEGIN:VTIMEZONE\r\nTZID:X\r\nBEGIN:STANDARD\r\nDTSTART:19700101T000000\r\nEND:STANDARD\r\nEND:VTIMEZONE\r\n",
         "BEGIN:VTIMEZONE\r\nTZID:X\r\nBEGIN:STANDARD\r\nTZOFFSETTO:+9900\r\nDTSTART:19700101T000000\r\nEND:STANDARD\r\n",
     ] {
-        assert_eq!(Definition::parse(text.as_bytes()).zone(), None, "{text}");
+        assert_eq!(
+            TimeZoneDefinition::parse(text.as_bytes()).zone(),
+            None,
+            "{text}"
+        );
     }
     let endless = BERLIN.replace("FREQ=YEARLY;BYMONTH=3;BYDAY=-1SU", "FREQ=SECONDLY");
     let zone = defined(&endless);
@@ -177,7 +183,7 @@ fn broken_definitions_are_none_or_what_is_left() {
         .replace("19701025", "16011028");
     agree(
         &defined(&outlook),
-        &Zone::named("Europe/Berlin").unwrap(),
+        &TimeZone::named("Europe/Berlin").unwrap(),
         2020..2030,
     );
 }

@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use etui::RecordId;
-use etui::calendar::time::{Timestamp, Zone};
-use etui::calendar::{Calendar, DueAlarm, Occurrence, Trigger};
+use etui::calendar::time::{TimeZone, Timestamp};
+use etui::calendar::{AlarmTrigger, Calendar, DueAlarm, Occurrence};
 
 /// When and of what title.
 pub fn told(all: &[Occurrence]) -> Vec<String> {
@@ -13,7 +13,7 @@ pub fn told(all: &[Occurrence]) -> Vec<String> {
 }
 
 /// What all records of a calendar say of a range, each asked by itself.
-pub fn naive(calendar: &Calendar<'_>, range: &Range<Timestamp>, viewer: &Zone) -> Vec<String> {
+pub fn naive(calendar: &Calendar<'_>, range: &Range<Timestamp>, viewer: &TimeZone) -> Vec<String> {
     let mut all = Vec::new();
     for (uid, id) in uids(calendar) {
         let (_, record) = calendar.record(&uid).unwrap().unwrap();
@@ -42,7 +42,7 @@ pub fn uids(calendar: &Calendar<'_>) -> Vec<(String, RecordId)> {
 pub fn naive_alarms(
     calendar: &Calendar<'_>,
     range: &Range<Timestamp>,
-    viewer: &Zone,
+    viewer: &TimeZone,
 ) -> Vec<String> {
     let mut all = Vec::new();
     for (uid, _) in uids(calendar) {
@@ -53,7 +53,7 @@ pub fn naive_alarms(
         for instance in record.series().between(wide, viewer) {
             let item = items[instance.component];
             for alarm in &item.alarms {
-                if !matches!(alarm.trigger, Trigger::At(_)) {
+                if !matches!(alarm.trigger, AlarmTrigger::At(_)) {
                     of_record.extend(
                         alarm
                             .due(&instance.start, &instance.end, viewer)
@@ -64,7 +64,7 @@ pub fn naive_alarms(
         }
         for item in &items {
             for alarm in &item.alarms {
-                if let Trigger::At(due) = alarm.trigger {
+                if let AlarmTrigger::At(due) = alarm.trigger {
                     of_record.push((due, item));
                 }
             }

@@ -1,8 +1,8 @@
 //! `etui calendar add`: a new event or to-do.
 
 use etui::calendar::time::Duration;
-use etui::calendar::zones::Zones;
-use etui::calendar::{Draft, Record};
+use etui::calendar::zones::TimeZoneResolver;
+use etui::calendar::{CalendarObject, Draft};
 use etui::{Condition, Error};
 
 use super::property::{Assignment, assignment};
@@ -83,7 +83,7 @@ pub fn run(app: &mut App, name: Option<&str>, args: &Args) -> Result<()> {
             .out
             .object(&RecordChangeObject::saved(&saved, &uid, &title));
     }
-    let title = named::<Record>(title);
+    let title = named::<CalendarObject>(title);
     let when = start_of(&record).map_or_else(String::new, |start| {
         format!(", {}", short(start, &here.zone))
     });
@@ -92,7 +92,7 @@ pub fn run(app: &mut App, name: Option<&str>, args: &Args) -> Result<()> {
     app.out.say(format!("UID {}", shown(&uid)))
 }
 
-fn make(args: &Args, here: &LocalNow) -> Result<Record> {
+fn make(args: &Args, here: &LocalNow) -> Result<CalendarObject> {
     let time = &args.time;
     let is_todo = args.todo || time.due.is_some();
     let mut draft = match is_todo {
@@ -158,7 +158,7 @@ fn make(args: &Args, here: &LocalNow) -> Result<Record> {
     for before in &args.alarm {
         draft = draft.alarm(before_start(*before)?);
     }
-    let zones = Zones::new();
+    let zones = TimeZoneResolver::new();
     let mut record = draft.make(&zones)?;
     for Assignment { name, value } in &args.set {
         record.set(0, name, value, &zones)?;

@@ -1,7 +1,7 @@
 //! `etui calendar alarms`: which are due next.
 
 use etui::calendar::DueAlarm;
-use etui::calendar::time::Value;
+use etui::calendar::time::DateTimeValue;
 
 use super::span_args::here;
 use crate::app::{App, all_in};
@@ -37,7 +37,7 @@ pub fn run(app: &mut App, name: Option<&str>, args: &Args) -> Result<()> {
         Some(text) => {
             when(text, here.now).map_err(|e| Failure::usage(format!("--from {text}: {e}")))?
         }
-        None => Value::Local(here.now),
+        None => DateTimeValue::Local(here.now),
     };
     let from = instant(from, &here.zone);
     let store = app.open_to_read()?;

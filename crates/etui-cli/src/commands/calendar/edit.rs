@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use etui::calendar::time::{Duration, Time, Timestamp, Zone};
-use etui::calendar::{Calendar, Record};
+use etui::calendar::time::{CalendarTime, Duration, TimeZone, Timestamp};
+use etui::calendar::{Calendar, CalendarObject};
 use etui::collection::Stored;
 
 use super::property::{Assignment, assignment, removal};
@@ -121,9 +121,9 @@ fn alarm(text: &str) -> std::result::Result<Option<Duration>, String> {
 fn changed(
     app: &App,
     calendar: &Calendar<'_>,
-    stored: &Stored<Record>,
+    stored: &Stored<CalendarObject>,
     args: &Args,
-) -> Result<Record> {
+) -> Result<CalendarObject> {
     let zones = calendar.zones(stored.id)?;
     let (_, before) = read(calendar, &stored.uid)?;
     let mut record = before.clone();
@@ -180,9 +180,11 @@ fn changed(
 }
 
 /// Where and when it is for whoever changes the entry: in its own zone, unless another is said.
-fn zone_of(app: &App, record: &Record) -> LocalNow {
-    match record.main().start.as_ref().and_then(Time::zone) {
-        Some(zone) if app.out.zone.is_none() && *zone != Zone::UTC => LocalNow::now(zone.clone()),
+fn zone_of(app: &App, record: &CalendarObject) -> LocalNow {
+    match record.main().start.as_ref().and_then(CalendarTime::zone) {
+        Some(zone) if app.out.zone.is_none() && *zone != TimeZone::UTC => {
+            LocalNow::now(zone.clone())
+        }
         _ => here(&app.out),
     }
 }

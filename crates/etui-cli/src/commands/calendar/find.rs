@@ -1,6 +1,6 @@
 //! `etui calendar find`: which entry is meant.
 
-use etui::calendar::Record;
+use etui::calendar::CalendarObject;
 
 use crate::app::{App, all_in};
 use crate::commands::records::find::{FindArgs, find};
@@ -39,7 +39,7 @@ so that the shell leaves them alone. The exit code is 4 when nothing is found, b
 #[command(after_help = HELP)]
 pub struct Args {
     #[command(flatten)]
-    find: FindArgs<Record>,
+    find: FindArgs<CalendarObject>,
 }
 
 /// Finds them.

@@ -1,6 +1,6 @@
 //! `etui calendar list`: every entry once, by when it starts.
 
-use etui::calendar::Record;
+use etui::calendar::CalendarObject;
 
 use crate::app::{App, all_in, calendar};
 use crate::commands::records::pager;
@@ -39,7 +39,7 @@ Page after page, complete also while others add and remove entries:
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     #[command(flatten)]
-    query: QueryArgs<Record>,
+    query: QueryArgs<CalendarObject>,
     /// Write the list also on a terminal, instead of a pager
     #[arg(long)]
     no_pager: bool,
@@ -49,7 +49,7 @@ pub struct Args {
 pub fn run(app: &mut App, name: Option<&str>, args: &Args) -> Result<()> {
     let store = app.open_to_read()?;
     let snapshot = store.snapshot()?;
-    let asked = all_in::<Record>(name, &snapshot)?;
+    let asked = all_in::<CalendarObject>(name, &snapshot)?;
     if count_all(&asked)? == 0 && !app.out.json {
         return app
             .out

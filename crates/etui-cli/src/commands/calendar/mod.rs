@@ -19,7 +19,7 @@ mod time_args;
 mod watch;
 
 use clap::Subcommand;
-use etui::calendar::time::Zone;
+use etui::calendar::time::TimeZone;
 
 use crate::app::App;
 use crate::datetime;
@@ -64,7 +64,7 @@ pub struct Args {
         value_parser = datetime::zone,
         help_heading = "Options of calendar commands"
     )]
-    zone: Option<Zone>,
+    zone: Option<TimeZone>,
     #[command(subcommand)]
     command: Command,
 }

@@ -1,7 +1,7 @@
 //! The list of a calendar to look around in.
 
-use etui::calendar::time::{Date, Time, Zone};
-use etui::calendar::{Calendar, Record, Summary};
+use etui::calendar::time::{CalendarTime, Date, TimeZone};
+use etui::calendar::{Calendar, CalendarObject, Summary};
 use etui::collection::{Page, Stored};
 
 use super::show::described;
@@ -15,7 +15,7 @@ use crate::output::OutputWriter;
 /// Columns of a start: `2026-11-23 09:00`.
 const START: usize = 16;
 
-impl PagedRecord for Record {
+impl PagedRecord for CalendarObject {
     const NONE: &'static str = "No entries.";
     const NONE_FOUND: &'static str = "Nothing is found.";
     const JUMP: &'static str = "left, right: year";
@@ -78,7 +78,7 @@ impl PagedRecord for Record {
 
     fn about(
         calendar: &Calendar<'_>,
-        stored: &Stored<Record>,
+        stored: &Stored<CalendarObject>,
         out: &OutputWriter,
     ) -> std::result::Result<RecordDetails, String> {
         let record = calendar.record(&stored.uid).map_err(|e| e.to_string())?;
@@ -88,7 +88,7 @@ impl PagedRecord for Record {
 }
 
 /// The day on which the entry at a position starts; `None` without a time.
-fn day_at(calendar: &Calendar<'_>, position: u64, zone: &Zone) -> Result<Option<Date>> {
+fn day_at(calendar: &Calendar<'_>, position: u64, zone: &TimeZone) -> Result<Option<Date>> {
     let page = Page {
         offset: position,
         limit: 1,
@@ -97,7 +97,7 @@ fn day_at(calendar: &Calendar<'_>, position: u64, zone: &Zone) -> Result<Option<
     Ok(entry
         .and_then(|e| e.summary.start)
         .map(|start| match start {
-            Time::Date(day) => day,
+            CalendarTime::Date(day) => day,
             start => zone.to_local(start.at(zone)).date(),
         }))
 }
@@ -108,7 +108,7 @@ fn first_from(
     calendar: &Calendar<'_>,
     day: Date,
     (mut from, mut to): (u64, u64),
-    zone: &Zone,
+    zone: &TimeZone,
 ) -> Result<u64> {
     while from < to {
         let middle = from + (to - from) / 2;

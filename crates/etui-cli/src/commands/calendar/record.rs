@@ -2,10 +2,10 @@
 
 use etui::RecordId;
 use etui::Store;
-use etui::calendar::ics::{Kind, Piece, Reader};
-use etui::calendar::time::{self, Time};
-use etui::calendar::zones::Zones;
-use etui::calendar::{Calendar, Column, Record, Row, Status, Summary};
+use etui::calendar::ics::{ComponentKind, ObjectPiece, ObjectReader};
+use etui::calendar::time::{self, CalendarTime};
+use etui::calendar::zones::TimeZoneResolver;
+use etui::calendar::{Calendar, CalendarObject, Column, Row, Status, Summary};
 use etui::collection::Stored;
 use serde::Serialize;
 use serde_json::Value;
@@ -15,10 +15,10 @@ use crate::commands::records::change::line_without_colon;
 use crate::commands::records::{RecordCommands, is_known, resolve};
 use crate::datetime::{iso, short};
 use crate::errors::{Failure, Result};
-use crate::output::json::calendar::{CalendarObject, CalendarSummaryObject};
+use crate::output::json::calendar::{CalendarListing, CalendarSummaryObject};
 use crate::output::{OutputWriter, Table, one_line, shown};
 
-impl RecordCommands for Record {
+impl RecordCommands for CalendarObject {
     const ONE: &'static str = "entry";
     const MANY: &'static str = "entries";
     const NOBODY: &'static str = "nothing";
@@ -39,11 +39,14 @@ impl RecordCommands for Record {
     type Object<'a> = CalendarSummaryObject<'a>;
 
     fn parse(text: Vec<u8>) -> Result<Self> {
-        Ok(Record::parse(components(text)?, &Zones::new())?)
+        Ok(CalendarObject::parse(
+            components(text)?,
+            &TimeZoneResolver::new(),
+        )?)
     }
 
     fn parse_for(text: Vec<u8>, all: &Calendar<'_>, id: RecordId) -> Result<Self> {
-        Ok(Record::parse(components(text)?, &all.zones(id)?)?)
+        Ok(CalendarObject::parse(components(text)?, &all.zones(id)?)?)
     }
 
     fn bytes(&self) -> &[u8] {
@@ -56,7 +59,7 @@ impl RecordCommands for Record {
 
     fn set_uid(&mut self, uid: &str) -> Result<()> {
         let at = self.main_at();
-        Ok(self.set(at, "UID", uid, &Zones::new())?)
+        Ok(self.set(at, "UID", uid, &TimeZoneResolver::new())?)
     }
 
     fn title(&self) -> String {
@@ -85,8 +88,8 @@ impl RecordCommands for Record {
 
     fn summary_of(row: &Row<'_>) -> Summary {
         let mut summary = Summary::default();
-        summary.kind =
-            Kind::named(format!("V{}", row.get(Column::Kind)).as_bytes()).unwrap_or(Kind::Event);
+        summary.kind = ComponentKind::named(format!("V{}", row.get(Column::Kind)).as_bytes())
+            .unwrap_or(ComponentKind::Event);
         summary.title = row.title().to_owned();
         summary.place = row.get(Column::Place).to_owned();
         summary.start = time(row.get(Column::Start));
@@ -108,7 +111,7 @@ impl RecordCommands for Record {
     }
 
     fn holder(name: &str, count: u64) -> impl Serialize {
-        CalendarObject {
+        CalendarListing {
             name,
             entries: count,
         }
@@ -146,8 +149,8 @@ impl RecordCommands for Record {
     fn cell(column: Column, value: &str, out: &OutputWriter) -> String {
         match (column, time(value)) {
             // People mean the last day; iCalendar the one behind it.
-            (Column::End, Some(Time::Date(day))) => {
-                short(&Time::Date(day.plus_days(-1)), &out.zone())
+            (Column::End, Some(CalendarTime::Date(day))) => {
+                short(&CalendarTime::Date(day.plus_days(-1)), &out.zone())
             }
             (Column::Start | Column::End, Some(time)) => short(&time, &out.zone()),
             (Column::Status, _) => value.to_ascii_lowercase(),
@@ -166,12 +169,12 @@ impl RecordCommands for Record {
 }
 
 /// A time as rows have it: as iCalendar writes it, and its zone behind it.
-fn time(text: &str) -> Option<Time> {
+fn time(text: &str) -> Option<CalendarTime> {
     let (value, zone) = match text.split_once(' ') {
-        Some((value, zone)) => (value, Zones::new().resolve(zone)),
+        Some((value, zone)) => (value, TimeZoneResolver::new().resolve(zone)),
         None => (text, None),
     };
-    let value: time::Value = value.parse().ok()?;
+    let value: time::DateTimeValue = value.parse().ok()?;
     Some(value.in_zone(zone.as_ref()))
 }
 
@@ -179,27 +182,27 @@ fn time(text: &str) -> Option<Time> {
 fn components(text: Vec<u8>) -> Result<Vec<u8>> {
     let mut components = Vec::new();
     let mut is_object = false;
-    for piece in Reader::new(text.as_slice()) {
+    for piece in ObjectReader::new(text.as_slice()) {
         match piece.map_err(|e| Failure::named_io("the entry", e))? {
-            Piece::Component(component) => components.extend(component.bytes),
-            Piece::Frame(_) => is_object = true,
-            Piece::Refused(refusal) if is_object => {
+            ObjectPiece::Component(component) => components.extend(component.bytes),
+            ObjectPiece::Frame(_) => is_object = true,
+            ObjectPiece::Refused(refusal) if is_object => {
                 return Err(Failure::Refused(format!(
                     "line {}: {}",
                     refusal.line, refusal.reason
                 )));
             }
-            Piece::Zone(_) | Piece::Refused(_) => {}
+            ObjectPiece::Zone(_) | ObjectPiece::Refused(_) => {}
         }
     }
     Ok(if is_object { components } else { text })
 }
 
 /// What a record says of its times that is not understood, and that it did not say before.
-fn not_understood(record: &Record, before: Option<&Record>) -> Option<String> {
+fn not_understood(record: &CalendarObject, before: Option<&CalendarObject>) -> Option<String> {
     let known: Vec<_> = before
         .into_iter()
-        .flat_map(Record::items)
+        .flat_map(CalendarObject::items)
         .flat_map(|item| &item.warnings)
         .collect();
     let mut all = record.items().flat_map(|item| &item.warnings);
@@ -213,7 +216,7 @@ fn not_understood(record: &Record, before: Option<&Record>) -> Option<String> {
 }
 
 /// Makes sure that what was typed is understood.
-pub fn understood(record: &Record, before: Option<&Record>) -> Result<()> {
+pub fn understood(record: &CalendarObject, before: Option<&CalendarObject>) -> Result<()> {
     match not_understood(record, before) {
         Some(what) => Err(Failure::usage(what)),
         None => Ok(()),
@@ -221,7 +224,7 @@ pub fn understood(record: &Record, before: Option<&Record>) -> Result<()> {
 }
 
 /// The record with this number or UID, read.
-pub fn read(calendar: &Calendar<'_>, id: &str) -> Result<(Stored<Record>, Record)> {
+pub fn read(calendar: &Calendar<'_>, id: &str) -> Result<(Stored<CalendarObject>, CalendarObject)> {
     let stored = resolve(calendar, id)?;
     let uid = stored.uid.clone();
     calendar
@@ -266,7 +269,7 @@ fn knowing<'s>(store: &'s Store, id: &str) -> Result<Option<Calendar<'s>>> {
 }
 
 /// When a record's main component is, for a line about it.
-pub fn start_of(record: &Record) -> Option<&Time> {
+pub fn start_of(record: &CalendarObject) -> Option<&CalendarTime> {
     let main = record.main();
     main.start.as_ref().or(main.due.as_ref())
 }

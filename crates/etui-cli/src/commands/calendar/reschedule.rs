@@ -1,8 +1,8 @@
 //! An entry gets another time.
 
-use etui::calendar::Record;
-use etui::calendar::time::{Duration, Time, Value, Zone};
-use etui::calendar::zones::Zones;
+use etui::calendar::CalendarObject;
+use etui::calendar::time::{CalendarTime, DateTimeValue, Duration, TimeZone};
+use etui::calendar::zones::TimeZoneResolver;
 
 use super::show::moved;
 use super::time_args::{EventEnd, TimeArgs, end_of_rule};
@@ -16,22 +16,24 @@ pub const NO_START: &str =
 /// Gives its component `at` the time that the options say; what names times of its recurrence goes
 /// along.
 pub fn retime(
-    record: &mut Record,
+    record: &mut CalendarObject,
     at: usize,
     args: &TimeArgs,
     here: &LocalNow,
-    zones: &Zones,
+    zones: &TimeZoneResolver,
 ) -> Result<()> {
     let before = record.main().clone();
-    let day_of = |time: &Option<Time>| match time {
-        Some(Time::Date(day)) => *day,
+    let day_of = |time: &Option<CalendarTime>| match time {
+        Some(CalendarTime::Date(day)) => *day,
         Some(time) => here.zone.to_local(time.at(&here.zone)).date(),
         None => here.now.date(),
     };
     let start = match (args.starts(day_of(&before.start), here)?, &before.start) {
         (Some(start), _) => Some(start),
-        (None, Some(Time::Zoned(wall, _))) if args.all_day => Some(Time::Date(wall.date())),
-        (None, Some(start)) if args.all_day => Some(Time::Date(start.wall().date())),
+        (None, Some(CalendarTime::Zoned(wall, _))) if args.all_day => {
+            Some(CalendarTime::Date(wall.date()))
+        }
+        (None, Some(start)) if args.all_day => Some(CalendarTime::Date(start.wall().date())),
         (None, start) => start.clone(),
     };
     if let (Some(start), true) = (&start, start != before.start) {
@@ -69,7 +71,7 @@ pub fn retime(
         (Some(never), _) if never.eq_ignore_ascii_case("never") => {
             // Without a recurrence there is nothing for other components to change.
             let text = record.texts().nth(at).unwrap_or_default().to_vec();
-            *record = Record::parse(text, zones)?;
+            *record = CalendarObject::parse(text, zones)?;
             for name in ["RRULE", "RDATE", "EXDATE", "EXRULE"] {
                 record.remove(0, name, None, zones)?;
             }
@@ -87,11 +89,17 @@ pub fn retime(
 
 /// Moves what names times of a recurrence by as much as its start is moved: times left out, times
 /// changed, and the rule's end, if that is a time.
-fn carry(record: &mut Record, at: usize, before: &Time, start: &Time, zones: &Zones) -> Result<()> {
+fn carry(
+    record: &mut CalendarObject,
+    at: usize,
+    before: &CalendarTime,
+    start: &CalendarTime,
+    zones: &TimeZoneResolver,
+) -> Result<()> {
     let Some(timing) = record.main().timing.clone() else {
         return Ok(());
     };
-    let out: Vec<Time> = timing
+    let out: Vec<CalendarTime> = timing
         .except_dates
         .iter()
         .map(|time| carried(time, before, start))
@@ -102,7 +110,7 @@ fn carry(record: &mut Record, at: usize, before: &Time, start: &Time, zones: &Zo
         let values: Vec<String> = out.iter().map(|time| value_like(first, time)).collect();
         record.set(at, "EXDATE", &values.join(","), zones)?;
     }
-    let changes: Vec<(usize, Time)> = record
+    let changes: Vec<(usize, CalendarTime)> = record
         .items()
         .enumerate()
         .filter_map(|(i, item)| {
@@ -124,9 +132,11 @@ fn carry(record: &mut Record, at: usize, before: &Time, start: &Time, zones: &Zo
 }
 
 /// A time of what started at `before`, now that it starts at `start`.
-fn carried(time: &Time, before: &Time, start: &Time) -> Time {
+fn carried(time: &CalendarTime, before: &CalendarTime, start: &CalendarTime) -> CalendarTime {
     let wall = match (time, before.zone()) {
-        (Time::Zoned(..) | Time::Utc(_), Some(zone)) => zone.to_local(time.at(zone)),
+        (CalendarTime::Zoned(..) | CalendarTime::Utc(_), Some(zone)) => {
+            zone.to_local(time.at(zone))
+        }
         _ => time.wall(),
     };
     let by = start.wall().seconds() - before.wall().seconds();
@@ -139,39 +149,43 @@ fn carried(time: &Time, before: &Time, start: &Time) -> Time {
         false => wall.plus_seconds(by),
     };
     match start {
-        Time::Date(_) => Time::Date(wall.date()),
-        Time::Floating(_) => Time::Floating(wall),
-        Time::Zoned(_, zone) => Time::Zoned(wall, zone.clone()),
-        Time::Utc(_) => Time::Utc(Zone::UTC.to_utc(wall)),
+        CalendarTime::Date(_) => CalendarTime::Date(wall.date()),
+        CalendarTime::Floating(_) => CalendarTime::Floating(wall),
+        CalendarTime::Zoned(_, zone) => CalendarTime::Zoned(wall, zone.clone()),
+        CalendarTime::Utc(_) => CalendarTime::Utc(TimeZone::UTC.to_utc(wall)),
     }
 }
 
 /// The value of a time beside `first` in one property.
-fn value_like(first: &Time, time: &Time) -> String {
+fn value_like(first: &CalendarTime, time: &CalendarTime) -> String {
     match first {
         // In UTC also where the zone's name is not written.
-        Time::Zoned(_, zone) if *zone == Zone::UTC => time.at(zone).to_string(),
+        CalendarTime::Zoned(_, zone) if *zone == TimeZone::UTC => time.at(zone).to_string(),
         _ => time.value().to_string(),
     }
 }
 
 /// The end of a rule: the end of a day stays, a time goes along.
-fn carried_end(until: Value, before: &Time, start: &Time) -> Value {
-    let zone = before.zone().cloned().unwrap_or(Zone::UTC);
+fn carried_end(until: DateTimeValue, before: &CalendarTime, start: &CalendarTime) -> DateTimeValue {
+    let zone = before.zone().cloned().unwrap_or(TimeZone::UTC);
     let local = match until {
-        Value::Utc(time) => zone.to_local(Zone::UTC.to_utc(time)),
-        Value::Local(time) => time,
-        Value::Date(_) => return end_of_rule(until, start),
+        DateTimeValue::Utc(time) => zone.to_local(TimeZone::UTC.to_utc(time)),
+        DateTimeValue::Local(time) => time,
+        DateTimeValue::Date(_) => return end_of_rule(until, start),
     };
     if before.is_date() || is_end_of_day(local) {
-        return end_of_rule(Value::Date(local.date()), start);
+        return end_of_rule(DateTimeValue::Date(local.date()), start);
     }
     let by = start.wall().seconds() - before.wall().seconds();
-    end_of_rule(Value::Local(local.plus_seconds(by)), start)
+    end_of_rule(DateTimeValue::Local(local.plus_seconds(by)), start)
 }
 
 /// The end that leaves an entry as long as it was, by the clock, when it starts at another time.
-fn kept_end(before: &Option<Time>, end: &Option<Time>, start: &Time) -> Option<EventEnd> {
+fn kept_end(
+    before: &Option<CalendarTime>,
+    end: &Option<CalendarTime>,
+    start: &CalendarTime,
+) -> Option<EventEnd> {
     let (before, end) = (before.as_ref()?, end.as_ref()?);
     if before == start {
         return None;
@@ -180,15 +194,17 @@ fn kept_end(before: &Option<Time>, end: &Option<Time>, start: &Time) -> Option<E
         return Some(EventEnd::After(TimeArgs::usual_length(start)));
     }
     let length = match (before, end) {
-        (Time::Zoned(wall, zone), Time::Zoned(other, its)) if zone == its => {
+        (CalendarTime::Zoned(wall, zone), CalendarTime::Zoned(other, its)) if zone == its => {
             other.seconds() - wall.seconds()
         }
-        (Time::Date(_) | Time::Floating(_), end) => end.wall().seconds() - before.wall().seconds(),
+        (CalendarTime::Date(_) | CalendarTime::Floating(_), end) => {
+            end.wall().seconds() - before.wall().seconds()
+        }
         (before, end) => {
             let zone = before
                 .zone()
                 .cloned()
-                .unwrap_or(etui::calendar::time::Zone::UTC);
+                .unwrap_or(etui::calendar::time::TimeZone::UTC);
             end.at(&zone).seconds() - before.at(&zone).seconds()
         }
     };

@@ -1,9 +1,11 @@
 //! `etui calendar show`: all about an entry.
 
-use etui::calendar::ics::Kind;
-use etui::calendar::recurrence::{End, Timing};
-use etui::calendar::time::{Duration, Time, Zone};
-use etui::calendar::{Alarm, Class, Item, Person, Record, Status, Trigger};
+use etui::calendar::ics::ComponentKind;
+use etui::calendar::recurrence::{EventEnd, Timing};
+use etui::calendar::time::{CalendarTime, Duration, TimeZone};
+use etui::calendar::{
+    Alarm, AlarmTrigger, CalendarComponent, CalendarObject, CalendarUser, Classification, Status,
+};
 use etui::collection::Stored;
 
 use super::record::{holding, read};
@@ -55,7 +57,7 @@ pub fn run(app: &mut App, name: Option<&str>, args: &Args) -> Result<()> {
         Some(all) => all,
         None => {
             let snapshot = store.snapshot()?;
-            let asked = all_in::<Record>(name, &snapshot)?;
+            let asked = all_in::<CalendarObject>(name, &snapshot)?;
             let (of, one) = the_one(&mut app.out, &asked, &args.which)?;
             let name = asked.get(of).map(|(name, _)| name.as_str());
             calendar = store.collection(name)?;
@@ -85,13 +87,13 @@ pub fn run(app: &mut App, name: Option<&str>, args: &Args) -> Result<()> {
 
 /// All about an entry; with the calendar it is in, if that is to be told.
 pub(super) fn described(
-    stored: &Stored<Record>,
-    record: &Record,
+    stored: &Stored<CalendarObject>,
+    record: &CalendarObject,
     calendar: Option<&str>,
     here: &LocalNow,
 ) -> RecordDetails {
     let main = record.main();
-    let mut about = RecordDetails::new(&named::<Record>(record.title()));
+    let mut about = RecordDetails::new(&named::<CalendarObject>(record.title()));
     when(main, here, &mut about);
     recurrence(record, here, &mut about);
     about.row("Where", main.location.clone().unwrap_or_default());
@@ -110,9 +112,9 @@ pub(super) fn described(
     about.row(
         "Visible to",
         match main.class {
-            Class::Public => "",
-            Class::Private => "the owner",
-            Class::Confidential => "a few",
+            Classification::Public => "",
+            Classification::Private => "the owner",
+            Classification::Confidential => "a few",
         },
     );
     if main.transparent {
@@ -132,9 +134,9 @@ pub(super) fn described(
     about.row("Notes", main.description.clone().unwrap_or_default());
     let components = record.items().len();
     let kind = match main.kind {
-        Kind::Event => "event",
-        Kind::Todo => "to-do",
-        Kind::Journal => "journal entry",
+        ComponentKind::Event => "event",
+        ComponentKind::Todo => "to-do",
+        ComponentKind::Journal => "journal entry",
     };
     let mut text = format!("{kind}, {}", size(stored.text.len() as u64));
     if components > 1 {
@@ -149,16 +151,16 @@ pub(super) fn described(
 }
 
 /// When it is, on its own clock and on the one here.
-fn when(item: &Item, here: &LocalNow, about: &mut RecordDetails) {
+fn when(item: &CalendarComponent, here: &LocalNow, about: &mut RecordDetails) {
     if let Some(start) = &item.start {
         let end = end_of(item, start);
         about.row("When", in_zone(start, &end, &here.zone));
-        if let Time::Zoned(_, zone) = start
+        if let CalendarTime::Zoned(_, zone) = start
             && *zone != here.zone
             && zone.name() != here.zone.name()
         {
             about.row("LocalNow", here_of(start, &end, here));
-        } else if matches!(start, Time::Utc(_)) && here.zone != Zone::UTC {
+        } else if matches!(start, CalendarTime::Utc(_)) && here.zone != TimeZone::UTC {
             about.row("LocalNow", here_of(start, &end, here));
         }
     }
@@ -169,19 +171,20 @@ fn when(item: &Item, here: &LocalNow, about: &mut RecordDetails) {
 }
 
 /// From when to when, and in which zone, if that is not the one here.
-fn in_zone(start: &Time, end: &Time, here: &Zone) -> String {
+fn in_zone(start: &CalendarTime, end: &CalendarTime, here: &TimeZone) -> String {
     let text = range(start, end);
     match start {
-        Time::Date(_) => text,
-        Time::Floating(_) => format!("{text} (wherever one is)"),
-        Time::Utc(_) => format!("{text} (UTC)"),
-        Time::Zoned(_, zone) if zone.name() == here.name() => text,
-        Time::Zoned(_, zone) => format!("{text} ({})", zone.name()),
+        CalendarTime::Date(_) => text,
+        CalendarTime::Floating(_) => format!("{text} (wherever one is)"),
+        CalendarTime::Utc(_) => format!("{text} (UTC)"),
+        CalendarTime::Zoned(_, zone) if zone.name() == here.name() => text,
+        CalendarTime::Zoned(_, zone) => format!("{text} ({})", zone.name()),
     }
 }
 
-fn here_of(start: &Time, end: &Time, here: &LocalNow) -> String {
-    let local = |time: &Time| Time::Floating(here.zone.to_local(time.at(&here.zone)));
+fn here_of(start: &CalendarTime, end: &CalendarTime, here: &LocalNow) -> String {
+    let local =
+        |time: &CalendarTime| CalendarTime::Floating(here.zone.to_local(time.at(&here.zone)));
     format!(
         "{} ({})",
         range(&local(start), &local(end)),
@@ -190,39 +193,40 @@ fn here_of(start: &Time, end: &Time, here: &LocalNow) -> String {
 }
 
 /// When a component ends that starts then.
-fn end_of(item: &Item, start: &Time) -> Time {
+fn end_of(item: &CalendarComponent, start: &CalendarTime) -> CalendarTime {
     match item.timing.as_ref().map(|t| &t.end) {
-        Some(End::At(end)) if item.kind != Kind::Todo => in_same_zone(end, start),
-        Some(End::After(length)) => moved(start, *length),
+        Some(EventEnd::At(end)) if item.kind != ComponentKind::Todo => in_same_zone(end, start),
+        Some(EventEnd::After(length)) => moved(start, *length),
         _ if start.is_date() => moved(start, Duration::from_days(1)),
         _ => start.clone(),
     }
 }
 
 /// An end on the clock of the start.
-fn in_same_zone(end: &Time, start: &Time) -> Time {
+fn in_same_zone(end: &CalendarTime, start: &CalendarTime) -> CalendarTime {
     match (end, start) {
-        (Time::Date(_) | Time::Floating(_), _) | (_, Time::Date(_) | Time::Floating(_)) => {
-            end.clone()
+        (CalendarTime::Date(_) | CalendarTime::Floating(_), _)
+        | (_, CalendarTime::Date(_) | CalendarTime::Floating(_)) => end.clone(),
+        (end, CalendarTime::Utc(_)) => CalendarTime::Utc(end.at(&TimeZone::UTC)),
+        (end, CalendarTime::Zoned(_, zone)) => {
+            CalendarTime::Zoned(zone.to_local(end.at(zone)), zone.clone())
         }
-        (end, Time::Utc(_)) => Time::Utc(end.at(&Zone::UTC)),
-        (end, Time::Zoned(_, zone)) => Time::Zoned(zone.to_local(end.at(zone)), zone.clone()),
     }
 }
 
 /// A time so much later, on its own clock.
-pub(super) fn moved(time: &Time, by: Duration) -> Time {
+pub(super) fn moved(time: &CalendarTime, by: Duration) -> CalendarTime {
     let wall = time.wall().plus_seconds(by.nominal_seconds());
     match time {
-        Time::Date(_) => Time::Date(wall.date()),
-        Time::Floating(_) => Time::Floating(wall),
-        Time::Zoned(_, zone) => Time::Zoned(wall, zone.clone()),
-        Time::Utc(at) => Time::Utc(at.plus_seconds(by.nominal_seconds())),
+        CalendarTime::Date(_) => CalendarTime::Date(wall.date()),
+        CalendarTime::Floating(_) => CalendarTime::Floating(wall),
+        CalendarTime::Zoned(_, zone) => CalendarTime::Zoned(wall, zone.clone()),
+        CalendarTime::Utc(at) => CalendarTime::Utc(at.plus_seconds(by.nominal_seconds())),
     }
 }
 
 /// How it recurs, with its exceptions, and when it is next.
-fn recurrence(record: &Record, here: &LocalNow, about: &mut RecordDetails) {
+fn recurrence(record: &CalendarObject, here: &LocalNow, about: &mut RecordDetails) {
     let Some(timing) = &record.main().timing else {
         return;
     };
@@ -248,7 +252,7 @@ fn recurrence(record: &Record, here: &LocalNow, about: &mut RecordDetails) {
     }
 }
 
-fn repeats(record: &Record, timing: &Timing, here: &LocalNow) -> String {
+fn repeats(record: &CalendarObject, timing: &Timing, here: &LocalNow) -> String {
     let zone = timing.start.zone().unwrap_or(&here.zone);
     let rules: Vec<_> = timing.rules.iter().map(|r| spoken_rule(r, zone)).collect();
     let mut text = rules.join("; and ");
@@ -269,7 +273,7 @@ fn repeats(record: &Record, timing: &Timing, here: &LocalNow) -> String {
 }
 
 /// An instance that is not as the rule has it.
-fn changed(item: &Item, here: &LocalNow) -> String {
+fn changed(item: &CalendarComponent, here: &LocalNow) -> String {
     let replaces = item.timing.as_ref().and_then(|t| t.replaces.as_ref());
     let Some(replaces) = replaces else {
         return String::new();
@@ -305,9 +309,9 @@ fn alarm_in_words(alarm: &Alarm, here: &LocalNow) -> String {
             (_, false) => format!("{} after the {of}", spoken_length(length)),
         };
     let mut text = match alarm.trigger {
-        Trigger::Start(length) => relative(length, "start"),
-        Trigger::End(length) => relative(length, "end"),
-        Trigger::At(at) => short(&Time::Utc(at), &here.zone),
+        AlarmTrigger::Start(length) => relative(length, "start"),
+        AlarmTrigger::End(length) => relative(length, "end"),
+        AlarmTrigger::At(at) => short(&CalendarTime::Utc(at), &here.zone),
     };
     if let (Some(every), true) = (alarm.every, alarm.repeat > 0) {
         text.push_str(&format!(
@@ -322,7 +326,7 @@ fn alarm_in_words(alarm: &Alarm, here: &LocalNow) -> String {
     text
 }
 
-fn person_in_words(person: &Person) -> String {
+fn person_in_words(person: &CalendarUser) -> String {
     let mut text = match &person.name {
         Some(name) => format!("{name} <{}>", person.address),
         None => person.address.clone(),

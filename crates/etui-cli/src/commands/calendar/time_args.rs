@@ -1,7 +1,7 @@
 //! The options that say when an entry is, and what they mean together.
 
-use etui::calendar::recurrence::Rule;
-use etui::calendar::time::{Date, Duration, Time, Value, Zone};
+use etui::calendar::recurrence::RecurrenceRule;
+use etui::calendar::time::{CalendarTime, Date, DateTimeValue, Duration, TimeZone};
 
 use crate::datetime::{LocalNow, ends, length, repeat, when_on};
 use crate::errors::{Failure, Result};
@@ -41,7 +41,7 @@ pub struct TimeArgs {
 /// How something ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EventEnd {
-    At(Time),
+    At(CalendarTime),
     After(Duration),
 }
 
@@ -57,7 +57,7 @@ impl TimeArgs {
     }
 
     /// When it starts; a clock alone is of `day`.
-    pub fn starts(&self, day: Date, here: &LocalNow) -> Result<Option<Time>> {
+    pub fn starts(&self, day: Date, here: &LocalNow) -> Result<Option<CalendarTime>> {
         let Some(text) = &self.start else {
             return Ok(None);
         };
@@ -66,7 +66,7 @@ impl TimeArgs {
     }
 
     /// When it is due; a clock alone is of `day`.
-    pub fn due(&self, day: Date, here: &LocalNow) -> Result<Option<Time>> {
+    pub fn due(&self, day: Date, here: &LocalNow) -> Result<Option<CalendarTime>> {
         let Some(text) = &self.due else {
             return Ok(None);
         };
@@ -75,7 +75,7 @@ impl TimeArgs {
     }
 
     /// How what starts then ends, if that is said.
-    pub fn ends(&self, start: &Time, here: &LocalNow) -> Result<Option<EventEnd>> {
+    pub fn ends(&self, start: &CalendarTime, here: &LocalNow) -> Result<Option<EventEnd>> {
         if let Some(length) = self.duration {
             if start.is_date() && length.seconds() != 0 {
                 return Err(Failure::usage(
@@ -90,13 +90,13 @@ impl TimeArgs {
         let value = said("--end", text, ends(text, start.wall(), here.now))?;
         let end = match (start, value) {
             // People name the last day; iCalendar the one behind it.
-            (Time::Date(_), value) => Time::Date(value.wall().date().plus_days(1)),
-            (_, Value::Date(_)) => {
+            (CalendarTime::Date(_), value) => CalendarTime::Date(value.wall().date().plus_days(1)),
+            (_, DateTimeValue::Date(_)) => {
                 return Err(Failure::usage(format!(
                     "--end {text}: a time is missing, for --start has one; or say --all-day"
                 )));
             }
-            (Time::Zoned(_, zone), value) => zoned(value, zone),
+            (CalendarTime::Zoned(_, zone), value) => zoned(value, zone),
             (_, value) => zoned(value, &here.zone),
         };
         if end.at(&here.zone) <= start.at(&here.zone) {
@@ -108,15 +108,15 @@ impl TimeArgs {
     }
 
     /// The length of an event of which none is said.
-    pub fn usual_length(start: &Time) -> Duration {
+    pub fn usual_length(start: &CalendarTime) -> Duration {
         match start {
-            Time::Date(_) => Duration::from_days(1),
+            CalendarTime::Date(_) => Duration::from_days(1),
             _ => Duration::from_seconds(USUAL_SECONDS),
         }
     }
 
     /// How what starts then recurs.
-    pub fn rule(&self, start: &Time, here: &LocalNow) -> Result<Option<Rule>> {
+    pub fn rule(&self, start: &CalendarTime, here: &LocalNow) -> Result<Option<RecurrenceRule>> {
         let Some(text) = &self.repeat else {
             return Ok(None);
         };
@@ -126,42 +126,48 @@ impl TimeArgs {
         Ok(Some(rule))
     }
 
-    fn time(&self, value: Value, here: &LocalNow) -> Time {
+    fn time(&self, value: DateTimeValue, here: &LocalNow) -> CalendarTime {
         match value {
-            value if self.all_day => Time::Date(value.wall().date()),
-            Value::Date(date) => Time::Date(date),
+            value if self.all_day => CalendarTime::Date(value.wall().date()),
+            DateTimeValue::Date(date) => CalendarTime::Date(date),
             value => zoned(value, &here.zone),
         }
     }
 }
 
 /// What was said for an option, or why it is not understood.
-fn said(option: &str, text: &str, value: std::result::Result<Value, String>) -> Result<Value> {
+fn said(
+    option: &str,
+    text: &str,
+    value: std::result::Result<DateTimeValue, String>,
+) -> Result<DateTimeValue> {
     value.map_err(|e| Failure::usage(format!("{option} {text}: {e}")))
 }
 
 /// A time on the clock of a zone.
-fn zoned(value: Value, zone: &Zone) -> Time {
+fn zoned(value: DateTimeValue, zone: &TimeZone) -> CalendarTime {
     match value {
-        Value::Utc(time) => Time::Zoned(zone.to_local(Zone::UTC.to_utc(time)), zone.clone()),
-        Value::Local(time) => Time::Zoned(time, zone.clone()),
-        Value::Date(date) => Time::Date(date),
+        DateTimeValue::Utc(time) => {
+            CalendarTime::Zoned(zone.to_local(TimeZone::UTC.to_utc(time)), zone.clone())
+        }
+        DateTimeValue::Local(time) => CalendarTime::Zoned(time, zone.clone()),
+        DateTimeValue::Date(date) => CalendarTime::Date(date),
     }
 }
 
 /// `UNTIL` as RFC 5545 §3.3.10 wants it: a day for days, else in UTC, but for floating times; a
 /// day is meant to its end.
-pub fn end_of_rule(until: Value, start: &Time) -> Value {
+pub fn end_of_rule(until: DateTimeValue, start: &CalendarTime) -> DateTimeValue {
     let local = match until {
-        Value::Date(date) => date.midnight().plus_seconds(86_399),
-        Value::Local(time) | Value::Utc(time) => time,
+        DateTimeValue::Date(date) => date.midnight().plus_seconds(86_399),
+        DateTimeValue::Local(time) | DateTimeValue::Utc(time) => time,
     };
     match (start, until) {
-        (Time::Date(_), until) => Value::Date(until.wall().date()),
-        (_, Value::Utc(time)) => Value::Utc(time),
-        (Time::Floating(_), _) => Value::Local(local),
-        (Time::Zoned(_, zone), _) => Value::Utc(zone.to_utc(local).utc()),
-        (Time::Utc(_), _) => Value::Utc(local),
+        (CalendarTime::Date(_), until) => DateTimeValue::Date(until.wall().date()),
+        (_, DateTimeValue::Utc(time)) => DateTimeValue::Utc(time),
+        (CalendarTime::Floating(_), _) => DateTimeValue::Local(local),
+        (CalendarTime::Zoned(_, zone), _) => DateTimeValue::Utc(zone.to_utc(local).utc()),
+        (CalendarTime::Utc(_), _) => DateTimeValue::Utc(local),
     }
 }
 
@@ -182,7 +188,7 @@ mod tests {
     /// A Saturday.
     fn here() -> LocalNow {
         LocalNow {
-            zone: Zone::named("Europe/Berlin").unwrap(),
+            zone: TimeZone::named("Europe/Berlin").unwrap(),
             now: DateTime::new(2026, 11, 21, 14, 5, 30).unwrap(),
         }
     }

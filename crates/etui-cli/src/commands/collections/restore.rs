@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use etui::calendar::time::{DateTime, Timestamp, Zone};
+use etui::calendar::time::{DateTime, TimeZone, Timestamp};
 use etui::{Error, RemovedCollection};
 
 use super::{command, with};
@@ -152,7 +152,7 @@ pub fn list<R: RecordCommands>(app: &mut App) -> Result<()> {
 const WIDTH: usize = 70;
 
 /// To the minute, as it is said in `zone`.
-fn local(time: SystemTime, zone: &Zone) -> DateTime {
+fn local(time: SystemTime, zone: &TimeZone) -> DateTime {
     let seconds = Timestamp::from(time).seconds();
     zone.to_local(Timestamp::from_seconds(seconds - seconds.rem_euclid(60)))
 }

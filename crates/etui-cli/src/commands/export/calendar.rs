@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use etui::RecordId;
-use etui::calendar::{Filter, Reader, Record};
+use etui::calendar::{CalendarObject, Filter, Reader};
 
 use super::Args;
 use crate::app::{App, all_in};
@@ -39,7 +39,7 @@ pub fn run(app: &mut App, args: &Args, name: Option<&str>) -> Result<()> {
     }
     match (some.is_empty(), all.first()) {
         (true, Some((calendar, None))) => some.push((calendar, &None)),
-        (true, _) => return Err(nothing_found::<Record>(&args.filter)),
+        (true, _) => return Err(nothing_found::<CalendarObject>(&args.filter)),
         (false, _) => {}
     }
     if app.out.json {
@@ -72,7 +72,7 @@ pub fn run(app: &mut App, args: &Args, name: Option<&str>) -> Result<()> {
 
 /// What the filter's words mean in a calendar.
 fn meant(calendar: &Reader<'_>, words: &[String]) -> Result<Meant> {
-    Ok(match filter::<Record>(words)? {
+    Ok(match filter::<CalendarObject>(words)? {
         Filter::All => None,
         filter => {
             let found = calendar.find(&filter)?;

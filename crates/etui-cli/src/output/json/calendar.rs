@@ -1,10 +1,10 @@
 //! The objects of calendars.
 
-use etui::calendar::ics::Kind;
-use etui::calendar::time::{Time, Zone};
+use etui::calendar::ics::ComponentKind;
+use etui::calendar::time::{CalendarTime, TimeZone};
 use etui::calendar::{
-    Action, Alarm, Busy, Class, DueAlarm, Item, Occurrence, Person, Record, Status, Summary,
-    Trigger,
+    Alarm, AlarmAction, AlarmTrigger, Busy, CalendarComponent, CalendarObject, CalendarUser,
+    Classification, DueAlarm, Occurrence, Status, Summary,
 };
 use etui::collection::Stored;
 use serde::Serialize;
@@ -12,11 +12,11 @@ use serde::Serialize;
 use crate::datetime::{iso, iso_instant};
 
 /// What a component is, in a word.
-pub fn kind(kind: Kind) -> &'static str {
+pub fn kind(kind: ComponentKind) -> &'static str {
     match kind {
-        Kind::Event => "event",
-        Kind::Todo => "todo",
-        Kind::Journal => "journal",
+        ComponentKind::Event => "event",
+        ComponentKind::Todo => "todo",
+        ComponentKind::Journal => "journal",
     }
 }
 
@@ -55,15 +55,15 @@ pub struct CalendarSummaryObject<'a> {
 
 impl<'a> CalendarSummaryObject<'a> {
     /// The object for what a list shows, its times seen from `viewer`.
-    pub fn of(summary: &'a Summary, viewer: &Zone) -> Self {
-        let time = |time: &Option<Time>| time.as_ref().map(|t| iso(t, viewer));
+    pub fn of(summary: &'a Summary, viewer: &TimeZone) -> Self {
+        let time = |time: &Option<CalendarTime>| time.as_ref().map(|t| iso(t, viewer));
         Self {
             kind: kind(summary.kind),
             title: &summary.title,
             place: &summary.place,
             start: time(&summary.start),
             end: time(&summary.end),
-            all_day: summary.start.as_ref().is_some_and(Time::is_date),
+            all_day: summary.start.as_ref().is_some_and(CalendarTime::is_date),
             status: summary.status.map(status),
         }
     }
@@ -100,7 +100,7 @@ pub struct OccurrenceObject<'a> {
 
 impl<'a> OccurrenceObject<'a> {
     /// The object for an occurrence, its times seen from `viewer`.
-    pub fn of(calendar: &'a str, occurrence: &'a Occurrence, viewer: &Zone) -> Self {
+    pub fn of(calendar: &'a str, occurrence: &'a Occurrence, viewer: &TimeZone) -> Self {
         Self {
             calendar,
             id: occurrence.record.0,
@@ -110,7 +110,7 @@ impl<'a> OccurrenceObject<'a> {
             start: iso(&occurrence.start, viewer),
             end: iso(&occurrence.end, viewer),
             all_day: occurrence.start.is_date(),
-            zone: occurrence.start.zone().map(Zone::name),
+            zone: occurrence.start.zone().map(TimeZone::name),
             instance: occurrence.instance.as_ref().map(|i| iso(i, viewer)),
             status: occurrence.status.map(status),
             transparent: occurrence.transparent,
@@ -131,7 +131,7 @@ pub struct BusyObject {
 
 impl BusyObject {
     /// The object for a time that is taken.
-    pub fn of(busy: &Busy, viewer: &Zone) -> Self {
+    pub fn of(busy: &Busy, viewer: &TimeZone) -> Self {
         Self {
             start: iso_instant(busy.during.start, viewer),
             end: iso_instant(busy.during.end, viewer),
@@ -159,7 +159,7 @@ pub struct DueAlarmObject<'a> {
 
 impl<'a> DueAlarmObject<'a> {
     /// The object for an alarm, its times seen from `viewer`.
-    pub fn of(calendar: &'a str, alarm: &'a DueAlarm, viewer: &Zone) -> Self {
+    pub fn of(calendar: &'a str, alarm: &'a DueAlarm, viewer: &TimeZone) -> Self {
         Self {
             calendar,
             id: alarm.record.0,
@@ -171,12 +171,12 @@ impl<'a> DueAlarmObject<'a> {
     }
 }
 
-fn action(action: Action) -> &'static str {
+fn action(action: AlarmAction) -> &'static str {
     match action {
-        Action::Display => "display",
-        Action::Audio => "audio",
-        Action::Email => "email",
-        Action::Other => "other",
+        AlarmAction::Display => "display",
+        AlarmAction::Audio => "audio",
+        AlarmAction::Email => "email",
+        AlarmAction::Other => "other",
     }
 }
 
@@ -237,8 +237,8 @@ struct PersonObject<'a> {
     answer: Option<&'a str>,
 }
 
-impl<'a> From<&'a Person> for PersonObject<'a> {
-    fn from(person: &'a Person) -> Self {
+impl<'a> From<&'a CalendarUser> for PersonObject<'a> {
+    fn from(person: &'a CalendarUser) -> Self {
         Self {
             address: &person.address,
             name: person.name.as_deref(),
@@ -259,11 +259,11 @@ struct AlarmObject<'a> {
 }
 
 impl<'a> AlarmObject<'a> {
-    fn of(alarm: &'a Alarm, viewer: &Zone) -> Self {
+    fn of(alarm: &'a Alarm, viewer: &TimeZone) -> Self {
         let (of, when) = match alarm.trigger {
-            Trigger::Start(after) => ("start", after.to_string()),
-            Trigger::End(after) => ("end", after.to_string()),
-            Trigger::At(at) => ("at", iso_instant(at, viewer)),
+            AlarmTrigger::Start(after) => ("start", after.to_string()),
+            AlarmTrigger::End(after) => ("end", after.to_string()),
+            AlarmTrigger::At(at) => ("at", iso_instant(at, viewer)),
         };
         Self {
             action: action(alarm.action),
@@ -275,8 +275,8 @@ impl<'a> AlarmObject<'a> {
 }
 
 impl<'a> ComponentObject<'a> {
-    fn of(item: &'a Item, viewer: &Zone) -> Self {
-        let time = |time: &Option<Time>| time.as_ref().map(|t| iso(t, viewer));
+    fn of(item: &'a CalendarComponent, viewer: &TimeZone) -> Self {
+        let time = |time: &Option<CalendarTime>| time.as_ref().map(|t| iso(t, viewer));
         let timing = item.timing.as_ref();
         let replaces = timing.and_then(|t| t.replaces.as_ref());
         let start = item.start.as_ref();
@@ -290,7 +290,7 @@ impl<'a> ComponentObject<'a> {
             due: time(&item.due),
             duration: item.duration.map(|d| d.to_string()),
             all_day: item.all_day,
-            zone: start.and_then(Time::zone).map(Zone::name),
+            zone: start.and_then(CalendarTime::zone).map(TimeZone::name),
             rules: timing.map_or_else(Vec::new, |t| {
                 t.rules.iter().map(ToString::to_string).collect()
             }),
@@ -304,9 +304,9 @@ impl<'a> ComponentObject<'a> {
             and_future: replaces.is_some_and(|r| r.and_future),
             status: item.status.map(status),
             class: match item.class {
-                Class::Public => "public",
-                Class::Private => "private",
-                Class::Confidential => "confidential",
+                Classification::Public => "public",
+                Classification::Private => "private",
+                Classification::Confidential => "confidential",
             },
             transparent: item.transparent,
             categories: &item.categories,
@@ -327,7 +327,11 @@ impl<'a> ComponentObject<'a> {
 
 impl<'a> RecordObject<'a> {
     /// The object for a record, its times seen from `viewer`.
-    pub fn of(stored: &'a Stored<Record>, record: &'a Record, viewer: &Zone) -> Self {
+    pub fn of(
+        stored: &'a Stored<CalendarObject>,
+        record: &'a CalendarObject,
+        viewer: &TimeZone,
+    ) -> Self {
         let at = record.main_at();
         let others = record.items().enumerate().filter(|(i, _)| *i != at);
         Self {
@@ -344,7 +348,7 @@ impl<'a> RecordObject<'a> {
 
 /// A calendar with its number of entries.
 #[derive(Debug, Serialize)]
-pub struct CalendarObject<'a> {
+pub struct CalendarListing<'a> {
     /// Its name.
     pub name: &'a str,
     /// Entries in it.

@@ -8,7 +8,7 @@ mod contact;
 
 use std::collections::BTreeMap;
 
-use etui::calendar::time::Zone;
+use etui::calendar::time::TimeZone;
 use etui::import::{ImportReport, Refused};
 use etui::search::query::{Plan, Way};
 use etui::watch::ViewChange;
@@ -19,7 +19,7 @@ use etui::{
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
-use self::calendar::CalendarObject;
+use self::calendar::CalendarListing;
 pub use self::contact::{ContactObject, ContactSummaryObject, date};
 use crate::datetime::iso_instant;
 use crate::errors::Failure;
@@ -485,7 +485,7 @@ pub struct RemovedCollectionObject<H: Serialize> {
 
 impl<H: Serialize> RemovedCollectionObject<H> {
     /// The object for one that is `holder` beside, its times seen from `viewer`.
-    pub fn of(removed: &RemovedCollection, holder: H, viewer: &Zone) -> Self {
+    pub fn of(removed: &RemovedCollection, holder: H, viewer: &TimeZone) -> Self {
         Self {
             id: removed.id,
             holder,
@@ -500,7 +500,7 @@ impl<H: Serialize> RemovedCollectionObject<H> {
 pub struct StatsObject<'a> {
     path: String,
     address_books: Vec<AddressBookObject<'a>>,
-    calendars: Vec<CalendarObject<'a>>,
+    calendars: Vec<CalendarListing<'a>>,
     removed: u64,
     text_bytes: u64,
     file_bytes: u64,
@@ -532,7 +532,7 @@ impl<'a> StatsObject<'a> {
             calendars: stats
                 .calendars
                 .iter()
-                .map(|(name, entries)| CalendarObject {
+                .map(|(name, entries)| CalendarListing {
                     name,
                     entries: *entries,
                 })

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::path::Path;
 
-use etui::calendar::Record;
+use etui::calendar::CalendarObject;
 use etui::calendar::time::Timestamp;
 use etui_testkit::calendars::{Calendars, Entry, Shape, Span, write_entries};
 
@@ -50,9 +50,9 @@ pub fn write(path: &Path, entries: impl IntoIterator<Item = Entry>) -> Result<()
 }
 
 /// Events as records.
-pub fn records(entries: impl Iterator<Item = Entry>) -> Result<Vec<Record>, Error> {
+pub fn records(entries: impl Iterator<Item = Entry>) -> Result<Vec<CalendarObject>, Error> {
     entries
-        .map(|entry| Record::parsed(entry.text.as_bytes()))
+        .map(|entry| CalendarObject::parsed(entry.text.as_bytes()))
         .collect()
 }
 

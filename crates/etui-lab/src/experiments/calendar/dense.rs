@@ -7,8 +7,8 @@ use std::ops::Range;
 use std::path::Path;
 
 use etui::Durability;
-use etui::calendar::Record;
-use etui::calendar::time::Zone;
+use etui::calendar::CalendarObject;
+use etui::calendar::time::TimeZone;
 use etui_testkit::calendars::{Calendars, Span};
 
 use super::super::shelf::etui::{EtuiShelf, options};
@@ -52,7 +52,7 @@ fn span(years: u64) -> Span {
 }
 
 /// The records: so many a day over the years, and those without end.
-fn records(years: u64, settings: &Settings) -> Result<Vec<Record>, Error> {
+fn records(years: u64, settings: &Settings) -> Result<Vec<CalendarObject>, Error> {
     let span = span(years);
     let count = u64::from(span.days).saturating_mul(settings.number("daily")?);
     let of = |per_thousand: u32| Span {
@@ -99,12 +99,14 @@ pub fn run(case: &Case, meter: &mut Meter) -> Result<(), Error> {
     fs::copy(&from, &path).map_err(|e| Error::file(&path, e))?;
     let weeks: Vec<_> = weeks(case.settings.number("weeks")?).collect();
     if etui {
-        let shelf = EtuiShelf::<Record>::new(&path, options(Durability::Full), Vec::new())?;
+        let shelf = EtuiShelf::<CalendarObject>::new(&path, options(Durability::Full), Vec::new())?;
         let calendar = shelf.collection()?;
         let mut known = HashMap::new();
         let week = |times, week: &_| {
             let range = instants(week);
-            timed(times, || Ok(calendar.between(range.clone(), &Zone::UTC)?))
+            timed(times, || {
+                Ok(calendar.between(range.clone(), &TimeZone::UTC)?)
+            })
         };
         let pairs = |found: Vec<_>| works::named(&calendar, &found, &mut known);
         ask(case.size, &weeks, meter, week, pairs)

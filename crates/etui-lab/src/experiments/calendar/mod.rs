@@ -17,7 +17,7 @@ mod works;
 use std::fs;
 use std::path::Path;
 
-use etui::calendar::Record;
+use etui::calendar::CalendarObject;
 use etui::{Durability, Vfs};
 
 use self::plain::{PlainCalendar, Row};
@@ -261,7 +261,7 @@ fn arms(saves: u64) -> Vec<Arm> {
 }
 
 /// Fills a store of etui's and a database with the same records.
-fn fill_stores(dir: &Path, records: Vec<Record>) -> Result<(), Error> {
+fn fill_stores(dir: &Path, records: Vec<CalendarObject>) -> Result<(), Error> {
     let rows: Vec<Row> = records.iter().map(Row::of).collect();
     let count = rows.len() as u64;
     let mut etui = EtuiShelf::new(
@@ -402,7 +402,11 @@ fn opened(
         "etui" => {
             copy(FILLED_ETUI)?;
             let options = options(Durability::Full);
-            Box::new(EtuiShelf::<Record>::new(&path, options, Vec::new())?)
+            Box::new(EtuiShelf::<CalendarObject>::new(
+                &path,
+                options,
+                Vec::new(),
+            )?)
         }
         "plain" => {
             copy(FILLED_PLAIN)?;

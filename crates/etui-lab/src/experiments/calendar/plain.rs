@@ -10,8 +10,8 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use etui::calendar::Record;
-use etui::calendar::time::Zone;
+use etui::calendar::CalendarObject;
+use etui::calendar::time::TimeZone;
 use rusqlite::{Connection, OpenFlags, params, params_from_iter};
 
 use super::super::shelf::etui::{Kept, kept, named};
@@ -49,13 +49,13 @@ pub struct Row {
 
 impl Row {
     /// Of a record; times are seen from UTC.
-    pub fn of(record: &Record) -> Self {
+    pub fn of(record: &CalendarObject) -> Self {
         let series = record.series();
         let bounds = series.bounds();
         // What happens once is where it is; else as far as the instances can be.
         let recurs = record.items().len() > 1 || record.main().recurs();
         let once = (!recurs)
-            .then(|| series.between(bounds.clone(), &Zone::UTC).next())
+            .then(|| series.between(bounds.clone(), &TimeZone::UTC).next())
             .flatten();
         let during = once.map_or(bounds, |instance| instance.during);
         let until = match series.is_endless() {
@@ -83,7 +83,7 @@ pub struct PlainCalendar {
     vfs: Option<String>,
     db: Option<Connection>,
     rows: Vec<Row>,
-    held: Vec<(Record, String)>,
+    held: Vec<(CalendarObject, String)>,
 }
 
 impl PlainCalendar {
@@ -165,8 +165,8 @@ impl PlainCalendar {
                 continue;
             }
             let text = row.get_ref(4)?.as_blob().map_err(rusqlite::Error::from)?;
-            let series = Record::parsed(text)?.series();
-            for one in series.between(instants(range), &Zone::UTC) {
+            let series = CalendarObject::parsed(text)?.series();
+            for one in series.between(instants(range), &TimeZone::UTC) {
                 let (start, end) = (one.during.start.seconds(), one.during.end.seconds());
                 found.push((uid.clone(), start..end));
             }
@@ -184,8 +184,11 @@ impl PlainCalendar {
         while let Some(row) = rows.next()? {
             let text = row.get_ref(2)?.as_blob().map_err(rusqlite::Error::from)?;
             let happens = !row.get::<_, bool>(1)? || {
-                let series = Record::parsed(text)?.series();
-                series.between(instants(range), &Zone::UTC).next().is_some()
+                let series = CalendarObject::parsed(text)?.series();
+                series
+                    .between(instants(range), &TimeZone::UTC)
+                    .next()
+                    .is_some()
             };
             if happens {
                 found.push((row.get(0)?, text.to_vec()));
@@ -225,7 +228,7 @@ impl Shelf for PlainCalendar {
     }
 
     fn names(&mut self) -> Result<Answer, Error> {
-        let (ns, named) = timed(1, || named::<Record>(&self.texts()?))?;
+        let (ns, named) = timed(1, || named::<CalendarObject>(&self.texts()?))?;
         Ok(answer_pairs(ns, &named))
     }
 
@@ -240,7 +243,7 @@ impl Shelf for PlainCalendar {
             ns.extend(took);
             texts.push(text);
         }
-        Ok(answer_pairs(ns, &named::<Record>(&texts)?))
+        Ok(answer_pairs(ns, &named::<CalendarObject>(&texts)?))
     }
 
     fn many(&mut self, times: u64, uids: &[String]) -> Result<Answer, Error> {
@@ -252,7 +255,7 @@ impl Shelf for PlainCalendar {
             let texts = select.query_map(params_from_iter(uids), |row| row.get(0))?;
             Ok(texts.collect::<rusqlite::Result<Vec<Vec<u8>>>>()?)
         })?;
-        Ok(answer_pairs(ns, &named::<Record>(&texts)?))
+        Ok(answer_pairs(ns, &named::<CalendarObject>(&texts)?))
     }
 
     fn close(&mut self) -> Result<Answer, Error> {

@@ -3,9 +3,9 @@
 
 use std::collections::HashMap;
 
-use etui::calendar::time::{Timestamp, Zone};
-use etui::calendar::zones::Zones;
-use etui::calendar::{Column, Field, Filter, Occurrence, Query, Record};
+use etui::calendar::time::{TimeZone, Timestamp};
+use etui::calendar::zones::TimeZoneResolver;
+use etui::calendar::{CalendarObject, Column, Field, Filter, Occurrence, Query};
 use etui::collection::Collection;
 use etui::search::filter::Match;
 use etui::search::query::Sort;
@@ -35,13 +35,13 @@ pub trait Calendar: Shelf {
     }
 }
 
-impl Kept for Record {
+impl Kept for CalendarObject {
     fn of(store: &Store) -> Result<Collection<'_, Self>, Error> {
         Ok(store.calendar()?)
     }
 
     fn parsed(text: &[u8]) -> Result<Self, Error> {
-        Record::parse(text, &Zones::new())
+        CalendarObject::parse(text, &TimeZoneResolver::new())
             .map_err(|e| Error::other(format!("an event that came back: {e}")))
     }
 
@@ -57,7 +57,7 @@ pub fn when(start: Timestamp, end: Timestamp) -> String {
 
 /// UIDs and times of what came.
 pub fn named(
-    calendar: &Collection<'_, Record>,
+    calendar: &Collection<'_, CalendarObject>,
     found: &[Occurrence],
     known: &mut HashMap<RecordId, String>,
 ) -> Result<Vec<(String, String)>, Error> {
@@ -79,13 +79,12 @@ pub fn named(
     Ok(pairs)
 }
 
-impl Calendar for EtuiShelf<Record> {
+impl Calendar for EtuiShelf<CalendarObject> {
     fn instances(&mut self, times: u64, asked: &Asked) -> Result<Answer, Error> {
         let calendar = self.collection()?;
-        let (ns, found) = timed(
-            times,
-            || Ok(calendar.between(asked.instants(), &Zone::UTC)?),
-        )?;
+        let (ns, found) = timed(times, || {
+            Ok(calendar.between(asked.instants(), &TimeZone::UTC)?)
+        })?;
         let pairs = named(&calendar, &found, &mut HashMap::new())?;
         Ok(answer_pairs(ns, &pairs))
     }
@@ -93,7 +92,7 @@ impl Calendar for EtuiShelf<Record> {
     fn events(&mut self, times: u64, asked: &Asked) -> Result<Answer, Error> {
         let calendar = self.collection()?;
         let (ns, found) = timed(times, || {
-            let found = calendar.between(asked.instants(), &Zone::UTC)?;
+            let found = calendar.between(asked.instants(), &TimeZone::UTC)?;
             let mut ids: Vec<RecordId> = found.iter().map(|one| one.record).collect();
             ids.sort_unstable();
             ids.dedup();
@@ -126,13 +125,13 @@ impl Calendar for EtuiShelf<Record> {
         // Another day each time.
         let day = |n: u64| range.start.plus_seconds(n as i64 * DAY);
         let alarms = each(times, |n| {
-            Ok(calendar.alarms(day(n), ALARMS, &Zone::UTC)?.len() as u64)
+            Ok(calendar.alarms(day(n), ALARMS, &TimeZone::UTC)?.len() as u64)
         })?;
         let busy = each(times, |_| {
-            Ok(calendar.free_busy(range.clone(), &Zone::UTC)?.len() as u64)
+            Ok(calendar.free_busy(range.clone(), &TimeZone::UTC)?.len() as u64)
         })?;
         let agenda = each(times, |n| {
-            let found = calendar.between(day(n)..day(n + 1), &Zone::UTC)?;
+            let found = calendar.between(day(n)..day(n + 1), &TimeZone::UTC)?;
             Ok(found.len() as u64)
         })?;
         Ok(vec![("alarms", alarms), ("busy", busy), ("day", agenda)])

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use etui::calendar::datebook::{DateBook, Taken};
-use etui::calendar::zones::Zones;
-use etui::calendar::{Calendar, Column, Columns, Query, Record};
+use etui::calendar::zones::TimeZoneResolver;
+use etui::calendar::{Calendar, CalendarObject, Column, Columns, Query};
 use etui::{Durability, RecordId, Store, Vfs};
 
 use super::super::shelf::etui::{Kept, options};
@@ -23,8 +23,8 @@ const PAGE: u64 = 256;
 pub(super) fn make(path: &Path, records: u64) -> Result<(), Error> {
     let store = Store::open_with(path, &options(Durability::Deferred))?;
     let calendar = store.calendar()?;
-    let made: Vec<Record> = (0..records)
-        .map(|index| Record::parsed(&Form::Text.write(&Appointment::made(index), index)?))
+    let made: Vec<CalendarObject> = (0..records)
+        .map(|index| CalendarObject::parsed(&Form::Text.write(&Appointment::made(index), index)?))
         .collect::<Result<_, Error>>()?;
     for some in made.chunks(BATCH) {
         calendar.save_many(some)?;
@@ -58,7 +58,7 @@ pub(super) fn settle(path: &Path, on: On) -> Result<(), Error> {
     let calendar = store.calendar()?;
     let first = calendar.query(&page(0, 1))?;
     if let Some(first) = first.get(0) {
-        calendar.save(&Record::parsed(first.record())?)?;
+        calendar.save(&CalendarObject::parsed(first.record())?)?;
     }
     drop(calendar);
     Ok(store.close()?)
@@ -125,7 +125,7 @@ pub(super) struct Native<'c> {
     calendar: &'c Calendar<'c>,
     /// Numbers of records in the list's order, and the position of the first of them.
     listed: (u64, Vec<RecordId>),
-    changed: Vec<Record>,
+    changed: Vec<CalendarObject>,
 }
 
 impl<'c> Native<'c> {
@@ -263,7 +263,7 @@ impl Book for Viewed<'_> {
     }
 }
 
-fn parsed(record: Vec<u8>) -> Result<Record, Error> {
-    Record::parse(record, &Zones::new())
+fn parsed(record: Vec<u8>) -> Result<CalendarObject, Error> {
+    CalendarObject::parse(record, &TimeZoneResolver::new())
         .map_err(|e| Error::other(format!("a changed appointment: {e}")))
 }

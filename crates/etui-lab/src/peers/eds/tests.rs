@@ -4,9 +4,9 @@
 
 use std::fs::{self, File};
 
-use etui::calendar::Record;
-use etui::calendar::time::{Timestamp, Zone};
-use etui::calendar::zones::Zones;
+use etui::calendar::CalendarObject;
+use etui::calendar::time::{TimeZone, Timestamp};
+use etui::calendar::zones::TimeZoneResolver;
 use etui_testkit::calendars::{Calendars, Shape, Span, write_entries};
 
 use super::*;
@@ -29,12 +29,12 @@ fn a_calendar_is_filled_read_and_asked() {
     assert!(entries.iter().any(|entry| entry.overrides > 0));
     let file = dir.path().join("events.ics");
     write_entries(&mut File::create(&file).unwrap(), entries.iter().cloned()).unwrap();
-    let records: Vec<Record> = entries
+    let records: Vec<CalendarObject> = entries
         .iter()
-        .map(|entry| Record::parse(entry.text.as_str(), &Zones::new()).unwrap())
+        .map(|entry| CalendarObject::parse(entry.text.as_str(), &TimeZoneResolver::new()).unwrap())
         .collect();
-    let title = |record: &Record| record.main().summary.clone().unwrap_or_default();
-    let expected = |some: &[Record]| {
+    let title = |record: &CalendarObject| record.main().summary.clone().unwrap_or_default();
+    let expected = |some: &[CalendarObject]| {
         let named: Vec<_> = some.iter().map(|r| (r.identity(), title(r))).collect();
         digest(named.iter().map(|(uid, title)| (&**uid, title.as_str())))
     };
@@ -64,7 +64,7 @@ fn a_calendar_is_filled_read_and_asked() {
         let names = client.ask(&["names"]).unwrap();
         assert_eq!((names.count, names.digest), (300, expected(&records)));
         assert_eq!(client.ask(&["all"]).unwrap().count, 300);
-        let some: Vec<Record> = records.iter().step_by(7).cloned().collect();
+        let some: Vec<CalendarObject> = records.iter().step_by(7).cloned().collect();
         for command in ["get", "many"] {
             let mut words = vec![command.to_owned(), "2".to_owned()];
             words.extend(some.iter().map(|r| r.identity().into_owned()));
@@ -83,7 +83,7 @@ fn a_calendar_is_filled_read_and_asked() {
             let range = Timestamp::from_seconds(from)..Timestamp::from_seconds(to);
             let mut lines = Vec::new();
             for record in &records {
-                for instance in record.series().between(range.clone(), &Zone::UTC) {
+                for instance in record.series().between(range.clone(), &TimeZone::UTC) {
                     let (start, end) = (instance.during.start, instance.during.end);
                     let when = format!("{}-{}", start.seconds(), end.seconds());
                     lines.push((record.identity().into_owned(), when));

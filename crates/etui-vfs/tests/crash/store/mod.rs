@@ -15,9 +15,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-use ::etui::calendar::Record;
+use ::etui::calendar::CalendarObject;
 use ::etui::calendar::datebook::Taken;
-use ::etui::calendar::zones::Zones;
+use ::etui::calendar::zones::TimeZoneResolver;
 use ::etui::collection::{self, Collection};
 use ::etui::contacts::Card;
 use ::etui::{Durability, Error, Store, Vfs};
@@ -77,9 +77,13 @@ fn card(uid: u32, version: u64) -> Card {
     Card::parse(person.to_text()).unwrap()
 }
 
-fn record(uid: u32, version: u64) -> Record {
+fn record(uid: u32, version: u64) -> CalendarObject {
     let entry = entry(5, Span::years(2), version);
-    Record::parse(entry.text.replace(&entry.uid, &name(uid)), &Zones::new()).unwrap()
+    CalendarObject::parse(
+        entry.text.replace(&entry.uid, &name(uid)),
+        &TimeZoneResolver::new(),
+    )
+    .unwrap()
 }
 
 /// A hash of all live and removed records.
@@ -127,7 +131,7 @@ struct Session<'s> {
     observer: &'s Store,
     held: Vec<Taken<'s>>,
     /// What was released dirty and is not committed.
-    dirty: BTreeMap<String, Record>,
+    dirty: BTreeMap<String, CalendarObject>,
 }
 
 impl Session<'_> {
@@ -244,7 +248,12 @@ impl Run {
     }
 
     /// A date book's sync: also what was committed for others to see is durable then.
-    fn sync(&mut self, observer: &Store, dirty: BTreeMap<String, Record>, work: impl FnOnce()) {
+    fn sync(
+        &mut self,
+        observer: &Store,
+        dirty: BTreeMap<String, CalendarObject>,
+        work: impl FnOnce(),
+    ) {
         self.syncs += usize::from(!dirty.is_empty());
         self.commit(observer, true, work);
         if self.durability == Durability::Full {

@@ -31,9 +31,9 @@ use super::series::{Upcoming, due_of};
 use super::{DueAlarm, State};
 use crate::calendar::known::Known;
 use crate::calendar::moment::{Named, REACH};
-use crate::calendar::record::{Action, Record, Trigger};
+use crate::calendar::record::{AlarmAction, AlarmTrigger, CalendarObject};
 use crate::calendar::summary::Stored;
-use crate::calendar::time::{DateTime, Time, Timestamp, Zone};
+use crate::calendar::time::{CalendarTime, DateTime, TimeZone, Timestamp};
 use crate::collection::times::{self, NEVER, OF_SERIES};
 use crate::collection::{Reader, RecordId};
 use crate::error::Result;
@@ -72,7 +72,7 @@ pub(super) struct Ahead {
     pub(super) collection: i64,
     /// What was read depends on it.
     state: State,
-    pub(super) viewer: Zone,
+    pub(super) viewer: TimeZone,
     /// The moment that was asked for last.
     after: Timestamp,
     streams: [Stream; 4],
@@ -86,7 +86,7 @@ pub(super) struct Ahead {
     /// Alarms that series told of and that are held.
     upcoming: usize,
     /// The zones of the series that were asked, if others say their rules.
-    zones: Vec<Zone>,
+    zones: Vec<TimeZone>,
     /// Of how many series the row is to be moved on.
     behind: usize,
     /// How many there were when they could not be moved, and when that was.
@@ -115,9 +115,9 @@ struct Stream {
 enum Next {
     /// An alarm of what happens once.
     Once {
-        action: Action,
+        action: AlarmAction,
         /// Start and title, when they were told.
-        told: Option<(Option<Time>, String)>,
+        told: Option<(Option<CalendarTime>, String)>,
     },
     /// A series' alarm, or one to be asked.
     OfSeries,
@@ -150,7 +150,7 @@ pub(super) struct Move {
 }
 
 /// Where what is due at an instant stands in a stream.
-pub(super) fn placed(at: Timestamp, floating: bool, viewer: &Zone) -> i64 {
+pub(super) fn placed(at: Timestamp, floating: bool, viewer: &TimeZone) -> i64 {
     match floating {
         true => viewer.to_local(at).seconds(),
         false => at.seconds(),
@@ -158,7 +158,7 @@ pub(super) fn placed(at: Timestamp, floating: bool, viewer: &Zone) -> i64 {
 }
 
 impl Ahead {
-    pub(super) fn new(collection: i64, state: State, after: Timestamp, viewer: Zone) -> Self {
+    pub(super) fn new(collection: i64, state: State, after: Timestamp, viewer: TimeZone) -> Self {
         let stream = |kind: i64| {
             let floating = kind % 2 == 1;
             let slack = match (floating, state.is_exact) {
@@ -200,7 +200,7 @@ impl Ahead {
     }
 
     /// Whether it can answer another question.
-    pub(super) fn holds(&self, state: &State, after: Timestamp, viewer: &Zone) -> bool {
+    pub(super) fn holds(&self, state: &State, after: Timestamp, viewer: &TimeZone) -> bool {
         self.state == *state && self.after <= after && self.viewer == *viewer
     }
 
@@ -217,7 +217,7 @@ impl Ahead {
     /// The first `limit` alarms.
     pub(super) fn first(
         &mut self,
-        reader: &Reader<'_, Record>,
+        reader: &Reader<'_, CalendarObject>,
         after: Timestamp,
         limit: usize,
     ) -> Result<Vec<DueAlarm>> {
@@ -275,7 +275,7 @@ impl Ahead {
     }
 
     /// Reads a batch of rows.
-    fn read(&mut self, reader: &Reader<'_, Record>, n: usize) -> Result<()> {
+    fn read(&mut self, reader: &Reader<'_, CalendarObject>, n: usize) -> Result<()> {
         let Some(stream) = self.streams.get(n) else {
             return Ok(());
         };
@@ -356,7 +356,7 @@ impl Ahead {
     }
 
     /// Whether what is next is an alarm that is due now or later; else it is asked, or goes.
-    fn is_ready(&mut self, reader: &Reader<'_, Record>, key: Key) -> Result<bool> {
+    fn is_ready(&mut self, reader: &Reader<'_, CalendarObject>, key: Key) -> Result<bool> {
         let (at, record, _) = key;
         let Entry::Occupied(next) = self.next.entry(key) else {
             return Ok(false);
@@ -380,7 +380,7 @@ impl Ahead {
     }
 
     /// An alarm of what happens once.
-    fn once(&mut self, reader: &Reader<'_, Record>, key: Key) -> Result<Option<DueAlarm>> {
+    fn once(&mut self, reader: &Reader<'_, CalendarObject>, key: Key) -> Result<Option<DueAlarm>> {
         let Some(Next::Once { action, told }) = self.next.get_mut(&key) else {
             return Ok(None);
         };
@@ -401,7 +401,7 @@ impl Ahead {
     /// An alarm of a series.
     fn of_series(
         &mut self,
-        reader: &Reader<'_, Record>,
+        reader: &Reader<'_, CalendarObject>,
         record: i64,
         of: usize,
     ) -> Result<Option<DueAlarm>> {
@@ -424,7 +424,7 @@ impl Ahead {
     /// When an alarm of a series is due; it is asked for more if need be.
     fn alarm_at(
         &mut self,
-        reader: &Reader<'_, Record>,
+        reader: &Reader<'_, CalendarObject>,
         record: i64,
         of: usize,
     ) -> Result<Option<Timestamp>> {
@@ -438,7 +438,11 @@ impl Ahead {
 
     /// Leaves out what was due before the moment asked for; when the next alarm of the series is
     /// due.
-    fn pass(&mut self, reader: &Reader<'_, Record>, record: i64) -> Result<Option<Timestamp>> {
+    fn pass(
+        &mut self,
+        reader: &Reader<'_, CalendarObject>,
+        record: i64,
+    ) -> Result<Option<Timestamp>> {
         let after = self.after;
         let Some(series) = self.series.get_mut(&record) else {
             return Ok(None);
@@ -464,7 +468,12 @@ impl Ahead {
     }
 
     /// Asks a series for its first alarms.
-    fn ask(&mut self, reader: &Reader<'_, Record>, record: i64, count: usize) -> Result<()> {
+    fn ask(
+        &mut self,
+        reader: &Reader<'_, CalendarObject>,
+        record: i64,
+        count: usize,
+    ) -> Result<()> {
         let known = self.known(reader, record)?;
         let Some(series) = self.series.get_mut(&record) else {
             return Ok(());
@@ -493,7 +502,7 @@ impl Ahead {
             series.may_move &= late.is_empty();
         }
         series.floats = known.components.iter().any(|c| {
-            let along = |alarm| !matches!(alarm, &Trigger::At(_));
+            let along = |alarm| !matches!(alarm, &AlarmTrigger::At(_));
             c.start.zone().is_none() && c.alarms.iter().any(|a| along(&a.trigger))
         });
         self.is_whole &= is_whole;
@@ -501,7 +510,11 @@ impl Ahead {
     }
 
     /// What a series' row says.
-    fn known(&mut self, reader: &Reader<'_, Record>, record: i64) -> Result<Option<Arc<Known>>> {
+    fn known(
+        &mut self,
+        reader: &Reader<'_, CalendarObject>,
+        record: i64,
+    ) -> Result<Option<Arc<Known>>> {
         let Some(series) = self.series.get_mut(&record) else {
             return Ok(None);
         };
@@ -582,7 +595,7 @@ impl Ahead {
     /// The rules that say when the series that were asked are. By others any component's alarm may
     /// be the next one.
     pub(super) fn rules(&self) -> impl Iterator<Item = times::Rules> {
-        let rules = |zone: &Zone| Some((zone.name().to_owned(), zone.rules()?));
+        let rules = |zone: &TimeZone| Some((zone.name().to_owned(), zone.rules()?));
         self.zones.iter().filter_map(rules)
     }
 
@@ -627,7 +640,10 @@ impl Ahead {
 }
 
 /// Start and title of what happens once.
-fn tell(reader: &Reader<'_, Record>, record: i64) -> Result<(Option<Time>, String)> {
+fn tell(
+    reader: &Reader<'_, CalendarObject>,
+    record: i64,
+) -> Result<(Option<CalendarTime>, String)> {
     let summary: Option<Vec<u8>> = reader
         .conn
         .prepare_cached("SELECT summary FROM record WHERE id = ?1")?

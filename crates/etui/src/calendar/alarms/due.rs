@@ -11,9 +11,9 @@
 //! whose base is a floating time it is the local time, wherever one is.
 
 use crate::calendar::moment::{self, Named, REACH};
-use crate::calendar::record::{Action, Alarm, Item, Trigger};
+use crate::calendar::record::{Alarm, AlarmAction, AlarmTrigger, CalendarComponent};
 use crate::calendar::recurrence::Instance;
-use crate::calendar::time::{Duration, Time, Timestamp, Zone};
+use crate::calendar::time::{CalendarTime, Duration, TimeZone, Timestamp};
 use crate::collection::times;
 use crate::text::varint;
 
@@ -29,22 +29,31 @@ const MOST_BYTES: usize = 1_000;
 /// When an alarm is due, exactly, and what it does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::calendar) struct Due {
-    base: Time,
+    base: CalendarTime,
     after: i64,
-    pub(super) action: Action,
+    pub(super) action: AlarmAction,
     /// Up to when it was acknowledged.
     done: Option<Timestamp>,
 }
 
 impl Due {
-    const ACTIONS: [Action; 4] = [Action::Display, Action::Audio, Action::Email, Action::Other];
+    const ACTIONS: [AlarmAction; 4] = [
+        AlarmAction::Display,
+        AlarmAction::Audio,
+        AlarmAction::Email,
+        AlarmAction::Other,
+    ];
 
     /// When an alarm of an instance is due, each repetition by itself.
-    pub(super) fn each(alarm: &Alarm, start: &Time, end: &Time) -> impl Iterator<Item = Self> {
+    pub(super) fn each(
+        alarm: &Alarm,
+        start: &CalendarTime,
+        end: &CalendarTime,
+    ) -> impl Iterator<Item = Self> {
         let (base, after) = match alarm.trigger {
-            Trigger::At(at) => (Time::Utc(at), 0),
-            Trigger::Start(after) => (plus_days(start, after), after.seconds()),
-            Trigger::End(after) => (plus_days(end, after), after.seconds()),
+            AlarmTrigger::At(at) => (CalendarTime::Utc(at), 0),
+            AlarmTrigger::Start(after) => (plus_days(start, after), after.seconds()),
+            AlarmTrigger::End(after) => (plus_days(end, after), after.seconds()),
         };
         let action = alarm.action;
         alarm.repetitions().map(move |more| Self {
@@ -61,13 +70,13 @@ impl Due {
     }
 
     /// When it is due, seen from a zone.
-    pub(super) fn at(&self, viewer: &Zone) -> Timestamp {
+    pub(super) fn at(&self, viewer: &TimeZone) -> Timestamp {
         self.base.at(viewer).plus_seconds(self.after)
     }
 
     /// Where it stands in the table.
     pub(super) fn place(&self) -> i64 {
-        self.at(&Zone::UTC).seconds()
+        self.at(&TimeZone::UTC).seconds()
     }
 
     pub(super) fn encode(&self) -> Vec<u8> {
@@ -102,22 +111,22 @@ impl Due {
     }
 
     /// Whether it was acknowledged, seen from a zone.
-    pub(super) fn is_done(&self, viewer: &Zone) -> bool {
+    pub(super) fn is_done(&self, viewer: &TimeZone) -> bool {
         self.done.is_some_and(|done| self.at(viewer) <= done)
     }
 }
 
-fn plus_days(time: &Time, by: Duration) -> Time {
+fn plus_days(time: &CalendarTime, by: Duration) -> CalendarTime {
     let wall = time.wall().plus_seconds(by.days().saturating_mul(86_400));
     match time {
         // A day's alarm is at an hour of it.
-        Time::Date(_) | Time::Floating(_) => Time::Floating(wall),
-        Time::Zoned(_, zone) => Time::Zoned(wall, zone.clone()),
-        Time::Utc(_) => Time::Utc(Zone::UTC.to_utc(wall)),
+        CalendarTime::Date(_) | CalendarTime::Floating(_) => CalendarTime::Floating(wall),
+        CalendarTime::Zoned(_, zone) => CalendarTime::Zoned(wall, zone.clone()),
+        CalendarTime::Utc(_) => CalendarTime::Utc(TimeZone::UTC.to_utc(wall)),
     }
 }
 
-fn rules_of(time: &Time) -> Option<times::Rules> {
+fn rules_of(time: &CalendarTime) -> Option<times::Rules> {
     let zone = time.zone().filter(|zone| zone.is_named())?;
     Some((zone.name().to_owned(), zone.rules()?))
 }
@@ -131,16 +140,19 @@ pub(in crate::calendar) fn rules(instance: &Instance) -> Vec<times::Rules> {
 
 /// The alarms of what happens once, or, without a time, those at an instant; each moment has one
 /// row.
-pub(in crate::calendar) fn of_item(item: &Item, instance: Option<&Instance>) -> Vec<times::Alarm> {
+pub(in crate::calendar) fn of_item(
+    item: &CalendarComponent,
+    instance: Option<&Instance>,
+) -> Vec<times::Alarm> {
     let mut rows: Vec<times::Alarm> = Vec::new();
     // Of what has no time, alarms that go along with it are at no time.
-    let nowhere = Time::Utc(Timestamp::from_seconds(0));
+    let nowhere = CalendarTime::Utc(Timestamp::from_seconds(0));
     let (start, end) = instance.map_or((&nowhere, &nowhere), |i| (&i.start, &i.end));
     for alarm in &item.alarms {
-        if instance.is_none() && !matches!(alarm.trigger, Trigger::At(_)) {
+        if instance.is_none() && !matches!(alarm.trigger, AlarmTrigger::At(_)) {
             continue;
         }
-        let done = item.acknowledged.as_ref().map(|t| t.at(&Zone::UTC));
+        let done = item.acknowledged.as_ref().map(|t| t.at(&TimeZone::UTC));
         let done = done.max(alarm.acknowledged);
         for due in Due::each(alarm, start, end) {
             let due = Due { done, ..due };

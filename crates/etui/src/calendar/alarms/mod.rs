@@ -30,8 +30,8 @@ use std::time::SystemTime;
 use rusqlite::Connection;
 
 use super::Calendar;
-use super::record::{Action, Record};
-use super::time::{Time, Timestamp, Zone};
+use super::record::{AlarmAction, CalendarObject};
+use super::time::{CalendarTime, TimeZone, Timestamp};
 use crate::collection::times;
 use crate::collection::{Reader, RecordId, changes, meta};
 use crate::error::Result;
@@ -50,11 +50,11 @@ pub struct DueAlarm {
     /// When it is due.
     pub at: Timestamp,
     /// The start of what it is for.
-    pub start: Option<Time>,
+    pub start: Option<CalendarTime>,
     /// Its title.
     pub title: String,
     /// What it does.
-    pub action: Action,
+    pub action: AlarmAction,
 }
 
 impl Calendar<'_> {
@@ -62,7 +62,12 @@ impl Calendar<'_> {
     ///
     /// # Errors
     /// Whatever reading reports.
-    pub fn alarms(&self, after: Timestamp, limit: usize, viewer: &Zone) -> Result<Vec<DueAlarm>> {
+    pub fn alarms(
+        &self,
+        after: Timestamp,
+        limit: usize,
+        viewer: &TimeZone,
+    ) -> Result<Vec<DueAlarm>> {
         let (due, mut ahead) = self.read_ordered(|r| r.alarms_ahead(after, limit, viewer))?;
         if !self.store().is_read_only() && ahead.is_worth_moving() {
             self.move_on(&mut ahead, after, SystemTime::now().into());
@@ -108,7 +113,7 @@ enum To {
     Back(Timestamp),
 }
 
-impl Reader<'_, Record> {
+impl Reader<'_, CalendarObject> {
     /// The first `limit` alarms that are due at `after` or later, by when they are due. Those that
     /// were acknowledged are left out; so are the repetitions of an alarm beyond the hundredth, and what
     /// is due behind the first 262,144 instances of a rule that may have one due.
@@ -116,7 +121,12 @@ impl Reader<'_, Record> {
     ///
     /// # Errors
     /// Whatever reading reports.
-    pub fn alarms(&self, after: Timestamp, limit: usize, viewer: &Zone) -> Result<Vec<DueAlarm>> {
+    pub fn alarms(
+        &self,
+        after: Timestamp,
+        limit: usize,
+        viewer: &TimeZone,
+    ) -> Result<Vec<DueAlarm>> {
         let (due, ahead) = self.alarms_ahead(after, limit, viewer)?;
         self.store.alarms_ahead.keep(ahead);
         Ok(due)
@@ -126,7 +136,7 @@ impl Reader<'_, Record> {
         &self,
         after: Timestamp,
         limit: usize,
-        viewer: &Zone,
+        viewer: &TimeZone,
     ) -> Result<(Vec<DueAlarm>, Ahead)> {
         self.told(|| {
             let state = State::read(self.conn)?;
@@ -172,7 +182,9 @@ impl State {
                 meta::FLOATING_ALARM_MARK => state.marks[1] = value,
                 meta::DERIVED_ANEW => state.derived_anew = value,
                 _ => {
-                    let zone = key.strip_prefix(meta::ALARM_RULES).and_then(Zone::named);
+                    let zone = key
+                        .strip_prefix(meta::ALARM_RULES)
+                        .and_then(TimeZone::named);
                     state.is_exact &= zone.and_then(|zone| zone.rules()) == Some(value);
                 }
             }
@@ -213,7 +225,7 @@ impl AlarmsAhead {
         collection: i64,
         state: &State,
         after: Timestamp,
-        viewer: &Zone,
+        viewer: &TimeZone,
     ) -> Option<Ahead> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let holds = |a: &Ahead| a.collection == collection && a.holds(state, after, viewer);

@@ -3,8 +3,8 @@
 use super::due::Due;
 use crate::calendar::known::{Component, Known};
 use crate::calendar::moment::REACH;
-use crate::calendar::record::{Alarm, Trigger};
-use crate::calendar::time::{Time, Timestamp, Zone};
+use crate::calendar::record::{Alarm, AlarmTrigger};
+use crate::calendar::time::{CalendarTime, TimeZone, Timestamp};
 
 /// Instances of one series that are gone through for its next alarms: of what fires every second,
 /// and was acknowledged for years ahead, there would be no end.
@@ -16,7 +16,7 @@ pub(super) struct Upcoming {
     /// Which of the components that are known has it.
     pub(super) component: usize,
     /// The start of the instance.
-    pub(super) start: Time,
+    pub(super) start: CalendarTime,
     pub(super) due: Due,
 }
 
@@ -26,7 +26,7 @@ pub(super) fn due_of(
     known: &Known,
     after: Timestamp,
     limit: usize,
-    viewer: &Zone,
+    viewer: &TimeZone,
 ) -> (Vec<Upcoming>, bool) {
     let mut asked = Asked {
         viewer,
@@ -37,7 +37,7 @@ pub(super) fn due_of(
     };
     for (place, component) in known.components.iter().enumerate() {
         for alarm in &component.alarms {
-            if let Trigger::At(_) = alarm.trigger {
+            if let AlarmTrigger::At(_) = alarm.trigger {
                 asked.take(
                     place,
                     component,
@@ -67,15 +67,15 @@ struct Reach {
 
 impl Reach {
     /// `None`: it has no alarms that go along with instances.
-    fn of(known: &Known, viewer: &Zone) -> Option<Self> {
+    fn of(known: &Known, viewer: &TimeZone) -> Option<Self> {
         let (mut least, mut most, mut slack) = (i64::MAX, i64::MIN, 0);
         let mut until = None;
         for component in &known.components {
             for alarm in &component.alarms {
                 let (of, length) = match alarm.trigger {
-                    Trigger::At(_) => continue,
-                    Trigger::Start(of) => (of, 0),
-                    Trigger::End(of) => (of, known.series.longest()),
+                    AlarmTrigger::At(_) => continue,
+                    AlarmTrigger::Start(of) => (of, 0),
+                    AlarmTrigger::End(of) => (of, known.series.longest()),
                 };
                 // Days are the calendar's, which may be longer or shorter.
                 if of.days() != 0 {
@@ -102,7 +102,7 @@ impl Reach {
 
 /// Alarms of one series, as they are found.
 struct Asked<'v> {
-    viewer: &'v Zone,
+    viewer: &'v TimeZone,
     after: Timestamp,
     limit: usize,
     all: Vec<Upcoming>,
@@ -117,7 +117,7 @@ impl Asked<'_> {
         place: usize,
         component: &Component,
         alarm: &Alarm,
-        (start, end): (&Time, &Time),
+        (start, end): (&CalendarTime, &CalendarTime),
     ) {
         let done = component.acknowledged.max(alarm.acknowledged);
         for due in Due::each(alarm, start, end) {
@@ -158,7 +158,7 @@ impl Asked<'_> {
                 continue;
             };
             for alarm in &component.alarms {
-                if !matches!(alarm.trigger, Trigger::At(_)) {
+                if !matches!(alarm.trigger, AlarmTrigger::At(_)) {
                     let times = (&instance.start, &instance.end);
                     self.take(instance.component, component, alarm, times);
                 }

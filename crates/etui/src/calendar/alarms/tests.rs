@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::Store;
-use crate::calendar::zones::Zones;
+use crate::calendar::zones::TimeZoneResolver;
 
 /// Whoever asked for many alarms leaves no more in memory than who asked for few.
 #[test]
@@ -16,13 +16,13 @@ fn what_is_kept_of_series_is_bounded() {
             "BEGIN:VEVENT\r\nUID:{n}\r\nDTSTART:20250101T09000{n}Z\r\nRRULE:FREQ=DAILY\r\n\
              BEGIN:VALARM\r\nTRIGGER:-PT5M\r\nEND:VALARM\r\nEND:VEVENT\r\n"
         );
-        let record = Record::parse(text, &Zones::new()).unwrap();
+        let record = CalendarObject::parse(text, &TimeZoneResolver::new()).unwrap();
         calendar.save(&record).unwrap();
     }
     let at = |days: i64| Timestamp::from_seconds(1_750_000_000 + days * 86_400);
     let ask = |store: &Store, days, limit| {
         let calendar = store.calendar().unwrap();
-        calendar.alarms(at(days), limit, &Zone::UTC).unwrap()
+        calendar.alarms(at(days), limit, &TimeZone::UTC).unwrap()
     };
     let kept = || {
         let all = store.alarms_ahead.0.lock().unwrap();

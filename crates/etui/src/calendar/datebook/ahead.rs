@@ -9,7 +9,7 @@ use std::ops::{ControlFlow, Range};
 
 use rusqlite::{Connection, Row};
 
-use crate::calendar::record::Record;
+use crate::calendar::record::CalendarObject;
 use crate::collection::{ETag, RecordId, Stored, list};
 use crate::error::Result;
 use crate::search::query::records::ByNumber;
@@ -197,7 +197,7 @@ pub(super) struct Seen<'a> {
 }
 
 impl Seen<'_> {
-    pub(super) fn stored(self) -> Stored<Record> {
+    pub(super) fn stored(self) -> Stored<CalendarObject> {
         let uid = String::from_utf8_lossy(self.uid).into_owned();
         Stored::new(RecordId(self.id), uid, self.etag, self.text.to_vec())
     }

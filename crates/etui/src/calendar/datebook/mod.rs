@@ -3,18 +3,18 @@
 //!
 //! ```
 //! use etui::Store;
-//! use etui::calendar::{Draft, zones::Zones};
+//! use etui::calendar::{Draft, zones::TimeZoneResolver};
 //!
 //! # let dir = tempfile::tempdir()?;
 //! # let store = Store::open(dir.path().join("personal.etui"))?;
 //! let calendar = store.calendar()?;
-//! calendar.save(&Draft::event("Dentist").uid("1").make(&Zones::new())?)?;
+//! calendar.save(&Draft::event("Dentist").uid("1").make(&TimeZoneResolver::new())?)?;
 //!
 //! let mut book = calendar.date_book()?;
 //! assert_eq!(book.count()?, 1);
 //! let taken = book.take(0)?;                          // nobody else gets it now
 //! let mut record = taken.record()?;
-//! record.set(0, "SUMMARY", "Dentist, at last", &Zones::new())?;
+//! record.set(0, "SUMMARY", "Dentist, at last", &TimeZoneResolver::new())?;
 //! book.release_dirty(taken, record)?;                 // seen in this process at once
 //! book.close()?;                                      // and durable from here on
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -52,7 +52,7 @@ use rusqlite::{Connection, OptionalExtension};
 
 use super::Calendar;
 use super::objects::ZonesOf;
-use super::record::Record;
+use super::record::CalendarObject;
 use crate::collection::{ETag, RecordId, Stored, changes, list};
 use crate::error::{Error, Result};
 
@@ -103,7 +103,7 @@ impl<'s> DateBook<'s> {
     ///
     /// # Errors
     /// Whatever reading reports.
-    pub fn peek(&mut self, index: u64) -> Result<Option<Stored<Record>>> {
+    pub fn peek(&mut self, index: u64) -> Result<Option<Stored<CalendarObject>>> {
         self.state.want_whole();
         self.at(index, |seen| seen.stored())
     }
@@ -210,7 +210,7 @@ impl<'s> DateBook<'s> {
     ///
     /// # Errors
     /// [`Error::OtherUid`] when `record` has another UID than the one that was taken.
-    pub fn release_dirty(&mut self, taken: Taken<'s>, record: Record) -> Result<()> {
+    pub fn release_dirty(&mut self, taken: Taken<'s>, record: CalendarObject) -> Result<()> {
         let uid = &taken.stored().uid;
         if let Some(found) = record.uid().filter(|own| own != uid) {
             return Err(Error::OtherUid {
@@ -331,7 +331,7 @@ impl Drop for DateBook<'_> {
 }
 
 /// Reads a record as it was taken.
-fn read(calendar: &Calendar<'_>, stored: &Stored<Record>) -> Result<Record> {
+fn read(calendar: &Calendar<'_>, stored: &Stored<CalendarObject>) -> Result<CalendarObject> {
     let store = calendar.store();
     store.engine.read(|conn| {
         let row = conn

@@ -5,11 +5,11 @@ use std::ops::ControlFlow;
 use rusqlite::OptionalExtension;
 
 use super::DateBook;
-use crate::calendar::ics::Kind;
+use crate::calendar::ics::ComponentKind;
 use crate::calendar::moment::{self, Named, REACH};
-use crate::calendar::record::{Record, Status};
+use crate::calendar::record::{CalendarObject, Status};
 use crate::calendar::summary::Stored;
-use crate::calendar::time::{Timestamp, Zone};
+use crate::calendar::time::{TimeZone, Timestamp};
 use crate::collection::{Condition, ETag, Reader, list, records};
 use crate::engine::Size;
 use crate::error::{Error, Result};
@@ -27,7 +27,7 @@ impl DateBook<'_> {
     ///
     /// # Errors
     /// Whatever reading and writing report; what was removed until then stays removed.
-    pub fn purge(&mut self, before: Timestamp, viewer: &Zone) -> Result<u64> {
+    pub fn purge(&mut self, before: Timestamp, viewer: &TimeZone) -> Result<u64> {
         let synced = self.sync()?;
         let store = self.calendar.store();
         // They are told of by the next sync.
@@ -64,9 +64,9 @@ impl DateBook<'_> {
     }
 }
 
-impl Reader<'_, Record> {
+impl Reader<'_, CalendarObject> {
     /// The records that are over.
-    fn over(&self, before: Timestamp, viewer: &Zone) -> Result<Vec<Over>> {
+    fn over(&self, before: Timestamp, viewer: &TimeZone) -> Result<Vec<Over>> {
         self.told(|| {
             let mut found = Vec::new();
             let mut zones = Named::default();
@@ -133,6 +133,6 @@ struct Over {
 }
 
 /// Whether it is something that is still to be done.
-fn is_open(kind: Kind, status: Option<Status>) -> bool {
-    kind == Kind::Todo && !matches!(status, Some(Status::Completed | Status::Cancelled))
+fn is_open(kind: ComponentKind, status: Option<Status>) -> bool {
+    kind == ComponentKind::Todo && !matches!(status, Some(Status::Completed | Status::Cancelled))
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rusqlite::Connection;
 
 use super::taken::{Locks, Taken};
-use crate::calendar::record::Record;
+use crate::calendar::record::CalendarObject;
 use crate::collection::prepared::Prepared;
 use crate::collection::records::Writing;
 use crate::collection::shared::Provenance;
@@ -126,7 +126,12 @@ impl DateBooks {
     }
 
     /// Keeps what a record is to be, to be seen from now on.
-    pub(super) fn release_dirty(&self, taken: Taken<'_>, record: Record, with: &Deriving<'_>) {
+    pub(super) fn release_dirty(
+        &self,
+        taken: Taken<'_>,
+        record: CalendarObject,
+        with: &Deriving<'_>,
+    ) {
         let derived = record.derive(with);
         let made = record.provenance();
         let (hold, stored, collection) = taken.into_parts();

@@ -20,7 +20,7 @@ use rustix::fs::OFlags;
 
 use super::shared::Hold;
 use crate::calendar::Calendar;
-use crate::calendar::record::Record;
+use crate::calendar::record::CalendarObject;
 use crate::collection::Stored;
 use crate::engine::{companion, with_suffix};
 use crate::error::{Error, Result};
@@ -28,12 +28,16 @@ use crate::error::{Error, Result};
 /// A record that was taken from a date book. It is free again when this is dropped or released.
 pub struct Taken<'s> {
     hold: Hold<'s>,
-    stored: Stored<Record>,
+    stored: Stored<CalendarObject>,
     calendar: Calendar<'s>,
 }
 
 impl<'s> Taken<'s> {
-    pub(super) fn new(hold: Hold<'s>, stored: Stored<Record>, calendar: Calendar<'s>) -> Self {
+    pub(super) fn new(
+        hold: Hold<'s>,
+        stored: Stored<CalendarObject>,
+        calendar: Calendar<'s>,
+    ) -> Self {
         Self {
             hold,
             stored,
@@ -43,7 +47,7 @@ impl<'s> Taken<'s> {
 
     /// The record as it is stored.
     #[must_use]
-    pub fn stored(&self) -> &Stored<Record> {
+    pub fn stored(&self) -> &Stored<CalendarObject> {
         &self.stored
     }
 
@@ -51,12 +55,12 @@ impl<'s> Taken<'s> {
     ///
     /// # Errors
     /// Whatever reading reports.
-    pub fn record(&self) -> Result<Record> {
+    pub fn record(&self) -> Result<CalendarObject> {
         super::read(&self.calendar, &self.stored)
     }
 
     /// Who holds it, what it was, and the number of its calendar.
-    pub(super) fn into_parts(self) -> (Hold<'s>, Stored<Record>, i64) {
+    pub(super) fn into_parts(self) -> (Hold<'s>, Stored<CalendarObject>, i64) {
         (self.hold, self.stored, self.calendar.id())
     }
 }

@@ -1,4 +1,4 @@
-//! [`Frame`]: what of a calendar object is in none of its records, with holes where they stood.
+//! [`ObjectTemplate`]: what of a calendar object is in none of its records, with holes where they stood.
 //!
 //! ```text
 //! frame   := version:u8 segment*
@@ -11,7 +11,7 @@
 //! A frame is shared by its content: objects written by one program with the same zones and as
 //! many components have the same one.
 
-use super::piece::{FrameText, Part};
+use super::piece::{TemplatePart, TemplateText};
 use crate::collection::ETag;
 use crate::import::clean::utf16;
 use crate::text::varint;
@@ -22,42 +22,45 @@ const COMPONENTS: u8 = 5;
 
 /// The frame of one calendar object.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Frame {
+pub struct ObjectTemplate {
     bytes: Vec<u8>,
     components: u32,
 }
 
 /// A part of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Segment<'f> {
+pub enum TemplateSegment<'f> {
     /// Bytes as they came.
-    Text(Part, &'f [u8]),
+    Text(TemplatePart, &'f [u8]),
     /// Here stands the `VTIMEZONE` with these bytes.
     Zone(ETag),
     /// Here stand so many components, each the next in number.
     Components(u32),
 }
 
-impl Frame {
+impl ObjectTemplate {
     /// The frame of records that came in no object.
     #[must_use]
     pub fn plain() -> Self {
-        let mut builder = FrameBuilder::new();
+        let mut builder = TemplateBuilder::new();
         builder.push(
-            Part::Begin,
+            TemplatePart::Begin,
             b"BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//etui//etui//EN\r\n",
         );
-        builder.push(Part::End, b"END:VCALENDAR\r\n");
+        builder.push(TemplatePart::End, b"END:VCALENDAR\r\n");
         builder.finish()
     }
 
     /// The same with more zones before its components, such as those of new records; see
-    /// [`Definition::to_text`](crate::calendar::zones::Definition::to_text).
+    /// [`Definition::to_text`](crate::calendar::zones::TimeZoneDefinition::to_text).
     #[must_use]
     pub fn with_zones(&self, zones: impl IntoIterator<Item = ETag>) -> Self {
         let mut rest = self.bytes.get(1..).unwrap_or_default();
         let all = rest;
-        if !matches!(take_segment(&mut rest), Some(Segment::Text(Part::Begin, _))) {
+        if !matches!(
+            take_segment(&mut rest),
+            Some(TemplateSegment::Text(TemplatePart::Begin, _))
+        ) {
             rest = all;
         }
         let (begin, rest) = self.bytes.split_at(self.bytes.len() - rest.len());
@@ -73,13 +76,13 @@ impl Frame {
         }
     }
 
-    /// The frame that [`Frame::as_bytes`] gave these bytes of; `None` if none did.
+    /// The frame that [`ObjectTemplate::as_bytes`] gave these bytes of; `None` if none did.
     #[must_use]
     pub fn from_bytes(bytes: Vec<u8>) -> Option<Self> {
         let (&version, mut rest) = bytes.split_first()?;
         let mut components = 0u32;
         while !rest.is_empty() {
-            if let Segment::Components(count) = take_segment(&mut rest)? {
+            if let TemplateSegment::Components(count) = take_segment(&mut rest)? {
                 components = components.checked_add(count)?;
             }
         }
@@ -105,7 +108,7 @@ impl Frame {
     }
 
     /// Its parts, in order.
-    pub fn segments(&self) -> impl Iterator<Item = Segment<'_>> {
+    pub fn segments(&self) -> impl Iterator<Item = TemplateSegment<'_>> {
         let mut rest = self.bytes.get(1..).unwrap_or_default();
         std::iter::from_fn(move || take_segment(&mut rest))
     }
@@ -113,7 +116,7 @@ impl Frame {
     /// The zones it has, in order.
     pub fn zones(&self) -> impl Iterator<Item = ETag> {
         self.segments().filter_map(|segment| match segment {
-            Segment::Zone(zone) => Some(zone),
+            TemplateSegment::Zone(zone) => Some(zone),
             _ => None,
         })
     }
@@ -122,37 +125,37 @@ impl Frame {
     #[must_use]
     pub fn head(&self) -> &[u8] {
         match self.segments().next() {
-            Some(Segment::Text(Part::Begin, text)) => text,
+            Some(TemplateSegment::Text(TemplatePart::Begin, text)) => text,
             _ => b"",
         }
     }
 }
 
-fn take_segment<'f>(bytes: &mut &'f [u8]) -> Option<Segment<'f>> {
+fn take_segment<'f>(bytes: &mut &'f [u8]) -> Option<TemplateSegment<'f>> {
     let (&tag, rest) = bytes.split_first()?;
     *bytes = rest;
     let part = match tag {
-        0 => Part::Begin,
-        1 => Part::Middle,
-        2 => Part::Other,
-        3 => Part::End,
+        0 => TemplatePart::Begin,
+        1 => TemplatePart::Middle,
+        2 => TemplatePart::Other,
+        3 => TemplatePart::End,
         ZONE => {
             let (hash, rest) = bytes.split_first_chunk()?;
             *bytes = rest;
-            return Some(Segment::Zone(ETag(*hash)));
+            return Some(TemplateSegment::Zone(ETag(*hash)));
         }
         COMPONENTS => {
             let count = varint::take(bytes)?;
-            return u32::try_from(count).ok().map(Segment::Components);
+            return u32::try_from(count).ok().map(TemplateSegment::Components);
         }
         _ => return None,
     };
-    varint::take_bytes(bytes).map(|text| Segment::Text(part, text))
+    varint::take_bytes(bytes).map(|text| TemplateSegment::Text(part, text))
 }
 
 /// Puts a frame together from the pieces of one object, in their order.
 #[derive(Debug, Default)]
-pub struct FrameBuilder {
+pub struct TemplateBuilder {
     bytes: Vec<u8>,
     /// Components since the last other piece, and before that.
     run: u32,
@@ -164,7 +167,7 @@ pub struct FrameBuilder {
     late_zone: bool,
 }
 
-impl FrameBuilder {
+impl TemplateBuilder {
     /// Of an object that begins.
     #[must_use]
     pub fn new() -> Self {
@@ -175,7 +178,7 @@ impl FrameBuilder {
     }
 
     /// A text comes.
-    pub fn text(&mut self, text: &FrameText) {
+    pub fn text(&mut self, text: &TemplateText) {
         self.push(text.part, &text.bytes);
     }
 
@@ -204,17 +207,17 @@ impl FrameBuilder {
         self.late_zone
     }
 
-    pub(super) fn push(&mut self, part: Part, text: &[u8]) {
+    pub(super) fn push(&mut self, part: TemplatePart, text: &[u8]) {
         self.end_run();
-        if part == Part::Begin {
+        if part == TemplatePart::Begin {
             self.head = text.iter().take(64).copied().collect();
         }
-        self.ended |= part == Part::End;
+        self.ended |= part == TemplatePart::End;
         self.bytes.push(match part {
-            Part::Begin => 0,
-            Part::Middle => 1,
-            Part::Other => 2,
-            Part::End => 3,
+            TemplatePart::Begin => 0,
+            TemplatePart::Middle => 1,
+            TemplatePart::Other => 2,
+            TemplatePart::End => 3,
         });
         varint::push_bytes(&mut self.bytes, text);
     }
@@ -234,14 +237,17 @@ impl FrameBuilder {
 
     /// The frame. An object that was cut off gets the END it lacks.
     #[must_use]
-    pub fn finish(mut self) -> Frame {
+    pub fn finish(mut self) -> ObjectTemplate {
         if !self.ended {
             let end = "END:VCALENDAR\r\n";
             let head = std::mem::take(&mut self.head);
-            self.push(Part::End, &super::write::in_units(utf16(&head), end));
+            self.push(
+                TemplatePart::End,
+                &super::write::in_units(utf16(&head), end),
+            );
         }
         self.end_run();
-        Frame {
+        ObjectTemplate {
             bytes: self.bytes,
             components: self.before,
         }
@@ -255,14 +261,14 @@ mod tests {
 
     #[test]
     fn a_frame_reads_back_and_damage_is_noticed() {
-        let mut builder = FrameBuilder::new();
-        builder.push(Part::Begin, b"BEGIN:VCALENDAR\n");
+        let mut builder = TemplateBuilder::new();
+        builder.push(TemplatePart::Begin, b"BEGIN:VCALENDAR\n");
         builder.zone(ETag::of(b"zone"));
         builder.component();
         builder.component();
-        builder.push(Part::Middle, b"\n");
+        builder.push(TemplatePart::Middle, b"\n");
         builder.component();
-        builder.push(Part::End, b"END:VCALENDAR\n");
+        builder.push(TemplatePart::End, b"END:VCALENDAR\n");
         assert!(!builder.has_late_zone());
         let frame = builder.finish();
         assert_eq!(frame.components(), 3);
@@ -270,23 +276,29 @@ mod tests {
         assert_eq!(
             segments,
             [
-                Segment::Text(Part::Begin, b"BEGIN:VCALENDAR\n"),
-                Segment::Zone(ETag::of(b"zone")),
-                Segment::Components(2),
-                Segment::Text(Part::Middle, b"\n"),
-                Segment::Components(1),
-                Segment::Text(Part::End, b"END:VCALENDAR\n"),
+                TemplateSegment::Text(TemplatePart::Begin, b"BEGIN:VCALENDAR\n"),
+                TemplateSegment::Zone(ETag::of(b"zone")),
+                TemplateSegment::Components(2),
+                TemplateSegment::Text(TemplatePart::Middle, b"\n"),
+                TemplateSegment::Components(1),
+                TemplateSegment::Text(TemplatePart::End, b"END:VCALENDAR\n"),
             ]
         );
         let more = frame.with_zones([ETag::of(b"more")]);
         assert_eq!(more.zones().next(), Some(ETag::of(b"more")));
         assert_eq!(more.segments().count(), 7);
-        assert_eq!(Frame::from_bytes(more.as_bytes().to_vec()), Some(more));
+        assert_eq!(
+            ObjectTemplate::from_bytes(more.as_bytes().to_vec()),
+            Some(more)
+        );
         let bytes = frame.as_bytes().to_vec();
-        assert_eq!(Frame::from_bytes(bytes.clone()), Some(frame));
-        assert_eq!(Frame::from_bytes(Vec::new()), None);
-        assert_eq!(Frame::from_bytes(bytes[..bytes.len() - 1].to_vec()), None);
-        assert_eq!(Frame::from_bytes(vec![VERSION, 9]), None);
-        assert_eq!(Frame::from_bytes(vec![VERSION + 1]), None);
+        assert_eq!(ObjectTemplate::from_bytes(bytes.clone()), Some(frame));
+        assert_eq!(ObjectTemplate::from_bytes(Vec::new()), None);
+        assert_eq!(
+            ObjectTemplate::from_bytes(bytes[..bytes.len() - 1].to_vec()),
+            None
+        );
+        assert_eq!(ObjectTemplate::from_bytes(vec![VERSION, 9]), None);
+        assert_eq!(ObjectTemplate::from_bytes(vec![VERSION + 1]), None);
     }
 }

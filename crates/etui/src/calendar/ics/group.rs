@@ -1,4 +1,4 @@
-//! [`Grouper`]: from components in the order of the input to records.
+//! [`ComponentGrouper`]: from components in the order of the input to records.
 //!
 //! ```text
 //! input      A  A' B  B  C  A'' ...        A', A'': instances of A, changed
@@ -8,18 +8,18 @@
 //!
 //! Only the components of one UID are held at a time, and a number for each UID met. Who imports
 //! saves a group as a record, and joins one that `continues` to the record of its UID
-//! ([`Record::join`](crate::calendar::Record::join)).
+//! ([`Record::join`](crate::calendar::CalendarObject::join)).
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 
-use super::piece::{Kind, RawComponent};
+use super::piece::{ComponentKind, RawComponent};
 use super::reader::MAX_COMPONENT;
 use crate::import::seen::Seen;
 
 /// Components of one UID that stood one behind the other.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Group {
+pub struct ComponentGroup {
     /// Their UID; without one, a component is a group by itself.
     pub uid: Option<String>,
     /// They, in their order.
@@ -28,7 +28,7 @@ pub struct Group {
     pub continues: bool,
 }
 
-impl Group {
+impl ComponentGroup {
     /// Their bytes, in their order: the text of a record.
     #[must_use]
     pub fn text(&self) -> Vec<u8> {
@@ -39,7 +39,7 @@ impl Group {
 
 /// What a component was to the group it came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Grouped {
+pub enum GroupOutcome {
     /// It is in the group that is being gathered.
     Taken,
     /// The group has it already, byte for byte: it was left out.
@@ -50,16 +50,16 @@ pub enum Grouped {
 
 /// Gathers the components of a UID while they stand one behind the other.
 #[derive(Debug, Default)]
-pub struct Grouper {
-    open: Option<Group>,
+pub struct ComponentGrouper {
+    open: Option<ComponentGroup>,
     /// Its bytes, and which component of it stands for which instance.
     bytes: usize,
-    places: HashMap<(Kind, Option<String>), usize>,
+    places: HashMap<(ComponentKind, Option<String>), usize>,
     seen: Seen,
     hasher: RandomState,
 }
 
-impl Grouper {
+impl ComponentGrouper {
     /// Before the first component.
     #[must_use]
     pub fn new() -> Self {
@@ -68,7 +68,7 @@ impl Grouper {
 
     /// Takes in the next component: the group that is complete by that, and what became of the
     /// component.
-    pub fn push(&mut self, component: RawComponent) -> (Option<Group>, Grouped) {
+    pub fn push(&mut self, component: RawComponent) -> (Option<ComponentGroup>, GroupOutcome) {
         let place = (component.kind, component.replaces.clone());
         if let Some(open) = &mut self.open
             && open.uid.is_some()
@@ -80,13 +80,13 @@ impl Grouper {
                 .get(&place)
                 .and_then(|&at| open.components.get(at));
             return match same {
-                Some(same) if same.bytes == component.bytes => (None, Grouped::Repeated),
-                Some(_) => (None, Grouped::Refused(component)),
+                Some(same) if same.bytes == component.bytes => (None, GroupOutcome::Repeated),
+                Some(_) => (None, GroupOutcome::Refused(component)),
                 None => {
                     self.places.insert(place, open.components.len());
                     self.bytes += component.bytes.len();
                     open.components.push(component);
-                    (None, Grouped::Taken)
+                    (None, GroupOutcome::Taken)
                 }
             };
         }
@@ -97,16 +97,16 @@ impl Grouper {
             .uid
             .as_ref()
             .is_some_and(|uid| !self.seen.insert(self.hasher.hash_one(uid.as_bytes())));
-        let group = Group {
+        let group = ComponentGroup {
             uid: component.uid.clone(),
             components: vec![component],
             continues,
         };
-        (self.open.replace(group), Grouped::Taken)
+        (self.open.replace(group), GroupOutcome::Taken)
     }
 
     /// The last group.
-    pub fn finish(&mut self) -> Option<Group> {
+    pub fn finish(&mut self) -> Option<ComponentGroup> {
         self.open.take()
     }
 }

@@ -1,4 +1,4 @@
-//! [`Head`]: what a component says of itself by its own lines.
+//! [`ComponentHead`]: what a component says of itself by its own lines.
 
 use crate::calendar::name::Name;
 use crate::import::clean::as_utf8;
@@ -8,7 +8,7 @@ use crate::import::values::{params_of, unescape, value_of};
 
 /// What a component is, and whose.
 #[derive(Debug, Default)]
-pub(in crate::calendar) struct Head {
+pub(in crate::calendar) struct ComponentHead {
     /// The component's name.
     pub(in crate::calendar) name: Vec<u8>,
     /// Its `UID`, if it is not blank.
@@ -21,7 +21,7 @@ pub(in crate::calendar) struct Head {
     pub(in crate::calendar) has_property: bool,
 }
 
-impl Head {
+impl ComponentHead {
     /// Of a component's bytes.
     pub(super) fn of(bytes: &[u8]) -> Self {
         let mut head = Self::default();

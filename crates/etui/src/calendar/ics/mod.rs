@@ -18,9 +18,9 @@
 //! END:VFREEBUSY         --'
 //! END:VCALENDAR         --- Frame text: End
 //!
-//! [Reader] -> pieces -> [Grouper] -> records: the bytes of all components of one UID, and the
+//! [ObjectReader] -> pieces -> [ComponentGrouper] -> records: the bytes of all components of one UID, and the
 //!                  |                 number of each
-//!                  |--> [FrameBuilder] -> Frame: texts and zones, and holes for the components
+//!                  |--> [TemplateBuilder] -> Frame: texts and zones, and holes for the components
 //!                  '--> zones
 //! [ObjectWriter]: frame, zones, components by their numbers -> the object
 //! ```
@@ -49,20 +49,20 @@
 //! - UTF-8, other 8-bit text and UTF-16; CRLF, LF and lone CR; a byte order mark.
 //!
 //! ```
-//! use etui::calendar::ics::{Frame, FrameBuilder, Grouper, ObjectWriter, Piece, Reader};
+//! use etui::calendar::ics::{ObjectTemplate, TemplateBuilder, ComponentGrouper, ObjectWriter, ObjectPiece, ObjectReader};
 //! use etui::ETag;
 //!
 //! let file = "BEGIN:VCALENDAR\nVERSION:2.0\nBEGIN:VEVENT\nUID:1\nEND:VEVENT\nEND:VCALENDAR\n";
-//! let (mut frame, mut grouper, mut groups) = (FrameBuilder::new(), Grouper::new(), Vec::new());
-//! for piece in Reader::new(file.as_bytes()) {
+//! let (mut frame, mut grouper, mut groups) = (TemplateBuilder::new(), ComponentGrouper::new(), Vec::new());
+//! for piece in ObjectReader::new(file.as_bytes()) {
 //!     match piece? {
-//!         Piece::Frame(text) => frame.text(&text),
-//!         Piece::Zone(zone) => frame.zone(ETag::of(&zone.bytes)),
-//!         Piece::Component(component) => {
+//!         ObjectPiece::Frame(text) => frame.text(&text),
+//!         ObjectPiece::Zone(zone) => frame.zone(ETag::of(&zone.bytes)),
+//!         ObjectPiece::Component(component) => {
 //!             frame.component();
 //!             groups.extend(grouper.push(component).0);
 //!         }
-//!         Piece::Refused(why) => panic!("{why:?}"),
+//!         ObjectPiece::Refused(why) => panic!("{why:?}"),
 //!     }
 //! }
 //! groups.extend(grouper.finish());
@@ -85,13 +85,13 @@ mod piece;
 mod reader;
 mod write;
 
-pub use frame::{Frame, FrameBuilder, Segment};
-pub use group::{Group, Grouped, Grouper};
-pub(super) use head::Head;
-pub use piece::{FrameText, Kind, Part, Piece, RawComponent, RawZone};
+pub use frame::{ObjectTemplate, TemplateBuilder, TemplateSegment};
+pub use group::{ComponentGroup, ComponentGrouper, GroupOutcome};
+pub(super) use head::ComponentHead;
+pub use piece::{ComponentKind, ObjectPiece, RawComponent, RawZone, TemplatePart, TemplateText};
 pub(super) use reader::MAX_DEPTH;
-pub use reader::{MAX_COMPONENT, MAX_FRAME, Reader};
-pub use write::{Merged, ObjectWriter, merge};
+pub use reader::{MAX_COMPONENT, MAX_FRAME, ObjectReader};
+pub use write::{MergedTemplate, ObjectWriter, merge};
 
 pub use crate::import::refusal::{Reason, Refusal};
 

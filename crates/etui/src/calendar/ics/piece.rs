@@ -1,4 +1,4 @@
-//! What the reader finds: [`Piece`].
+//! What the reader finds: [`ObjectPiece`].
 
 use std::fmt;
 
@@ -6,9 +6,9 @@ use crate::import::refusal::Refusal;
 
 /// A part of the input, in its order.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Piece {
+pub enum ObjectPiece {
     /// Lines of a calendar object itself.
-    Frame(FrameText),
+    Frame(TemplateText),
     /// A whole `VTIMEZONE`.
     Zone(RawZone),
     /// A whole `VEVENT`, `VTODO` or `VJOURNAL`.
@@ -19,7 +19,7 @@ pub enum Piece {
 
 /// Which part of a calendar object's frame a text is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub enum TemplatePart {
     /// From `BEGIN:VCALENDAR` (a byte order mark or blank lines before it included) to the first
     /// component. An object begins.
     Begin,
@@ -33,9 +33,9 @@ pub enum Part {
 
 /// Bytes of a calendar object that are in none of its records.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FrameText {
+pub struct TemplateText {
     /// Which part they are.
-    pub part: Part,
+    pub part: TemplatePart,
     /// Whole lines, exactly as they came.
     pub bytes: Vec<u8>,
     /// The line they start in, the input's first being 1.
@@ -59,7 +59,7 @@ pub struct RawZone {
 
 /// The kinds of components that records are made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
+pub enum ComponentKind {
     /// `VEVENT`
     Event,
     /// `VTODO`
@@ -68,7 +68,7 @@ pub enum Kind {
     Journal,
 }
 
-impl Kind {
+impl ComponentKind {
     /// Its name in iCalendar.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -88,7 +88,7 @@ impl Kind {
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for ComponentKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
@@ -98,7 +98,7 @@ impl fmt::Display for Kind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RawComponent {
     /// What it is.
-    pub kind: Kind,
+    pub kind: ComponentKind,
     /// From BEGIN through the line end after END.
     pub bytes: Vec<u8>,
     /// Its `UID`, if it has one that is not blank.

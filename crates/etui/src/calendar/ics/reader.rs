@@ -1,10 +1,10 @@
-//! [`Reader`]: the pieces of a stream of calendar objects.
+//! [`ObjectReader`]: the pieces of a stream of calendar objects.
 
 use std::collections::VecDeque;
 use std::io::{self, Read};
 
-use super::head::Head;
-use super::piece::{FrameText, Kind, Part, Piece, RawComponent, RawZone};
+use super::head::ComponentHead;
+use super::piece::{ComponentKind, ObjectPiece, RawComponent, RawZone, TemplatePart, TemplateText};
 use crate::import::lines::{Edge, delimiter, may_begin_property};
 use crate::import::refusal::Reason;
 use crate::import::stream::text::{Kind as LineKind, kind};
@@ -32,7 +32,7 @@ const TOP: [&[u8]; 5] = [b"VEVENT", b"VTODO", b"VJOURNAL", b"VTIMEZONE", b"VFREE
 ///
 /// After an error of the stream it ends. Interrupted reads are repeated.
 #[derive(Debug)]
-pub struct Reader<R> {
+pub struct ObjectReader<R> {
     stream: Stream<R>,
     max_component: usize,
     at: At,
@@ -44,7 +44,7 @@ pub struct Reader<R> {
     /// Components of the object so far, and bytes of its frame.
     components: u32,
     frame_bytes: usize,
-    ready: VecDeque<Piece>,
+    ready: VecDeque<ObjectPiece>,
     done: bool,
 }
 
@@ -71,12 +71,12 @@ struct Open {
 
 #[derive(Debug)]
 struct Text {
-    part: Part,
+    part: TemplatePart,
     line: u64,
     offset: u64,
 }
 
-impl<R: Read> Reader<R> {
+impl<R: Read> ObjectReader<R> {
     /// Reads what `reader` gives, which need not be buffered.
     pub fn new(reader: R) -> Self {
         Self {
@@ -114,7 +114,7 @@ impl<R: Read> Reader<R> {
             }
             Some(Fetched::Line { text, whole }) => self.line(text, whole),
             Some(Fetched::Long) => self.long_line()?,
-            Some(Fetched::Unread(refusal)) => self.ready.push_back(Piece::Refused(refusal)),
+            Some(Fetched::Unread(refusal)) => self.ready.push_back(ObjectPiece::Refused(refusal)),
         }
         Ok(true)
     }
@@ -194,11 +194,10 @@ impl<R: Read> Reader<R> {
             At::Component(_) => self.refuse_open(Reason::Unterminated),
         }
         self.end_passed();
-        let leads =
-            matches!((&self.at, &self.text), (At::Outside, Some(text)) if text.part == Part::Begin);
+        let leads = matches!((&self.at, &self.text), (At::Outside, Some(text)) if text.part == TemplatePart::Begin);
         if !leads {
             self.end_text();
-            self.begin_text(Part::Begin);
+            self.begin_text(TemplatePart::Begin);
         }
         self.at = At::Object;
         self.components = 0;
@@ -213,7 +212,7 @@ impl<R: Read> Reader<R> {
         if let At::Object = self.at {
             self.end_passed();
             self.end_text();
-            self.begin_text(Part::End);
+            self.begin_text(TemplatePart::End);
             self.stream.consume(len);
             self.at = At::Outside;
         } else {
@@ -289,8 +288,8 @@ impl<R: Read> Reader<R> {
             return self.refused(passed, reason);
         }
         let bytes = self.stream.take_kept();
-        let head = Head::of(&bytes);
-        let kind = Kind::named(&head.name);
+        let head = ComponentHead::of(&bytes);
+        let kind = ComponentKind::named(&head.name);
         let is_zone = head.name.eq_ignore_ascii_case(b"VTIMEZONE");
         let is_other = kind.is_none() && !is_zone;
         let reason = match () {
@@ -310,7 +309,7 @@ impl<R: Read> Reader<R> {
             Some(kind) => {
                 let number = self.components;
                 self.components += 1;
-                Piece::Component(RawComponent {
+                ObjectPiece::Component(RawComponent {
                     kind,
                     bytes,
                     uid: head.uid,
@@ -321,7 +320,7 @@ impl<R: Read> Reader<R> {
                     offset,
                 })
             }
-            None if is_zone => Piece::Zone(RawZone {
+            None if is_zone => ObjectPiece::Zone(RawZone {
                 bytes,
                 tzid: head.tzid,
                 line,
@@ -329,8 +328,8 @@ impl<R: Read> Reader<R> {
             }),
             None => {
                 self.frame_bytes += bytes.len() + PIECE;
-                Piece::Frame(FrameText {
-                    part: Part::Other,
+                ObjectPiece::Frame(TemplateText {
+                    part: TemplatePart::Other,
                     bytes,
                     line,
                     offset,
@@ -357,7 +356,7 @@ impl<R: Read> Reader<R> {
                     return self.stream.skip(whole);
                 }
                 if self.text.is_none() {
-                    self.begin_text(Part::Begin);
+                    self.begin_text(TemplatePart::Begin);
                 }
                 self.stream.consume(whole);
             }
@@ -376,7 +375,7 @@ impl<R: Read> Reader<R> {
             At::Object if is_text && self.frame_has_room(len) => {
                 self.end_passed();
                 if self.text.is_none() {
-                    self.begin_text(Part::Middle);
+                    self.begin_text(TemplatePart::Middle);
                 }
                 self.stream.consume(len);
             }
@@ -392,7 +391,7 @@ impl<R: Read> Reader<R> {
         self.frame_bytes + self.stream.kept_len() + len <= MAX_FRAME
     }
 
-    fn begin_text(&mut self, part: Part) {
+    fn begin_text(&mut self, part: TemplatePart) {
         self.text = Some(Text {
             part,
             line: self.stream.line(),
@@ -406,7 +405,7 @@ impl<R: Read> Reader<R> {
         let Some(text) = self.text.take() else { return };
         let bytes = self.stream.take_kept();
         self.frame_bytes += bytes.len() + PIECE;
-        self.ready.push_back(Piece::Frame(FrameText {
+        self.ready.push_back(ObjectPiece::Frame(TemplateText {
             part: text.part,
             bytes,
             line: text.line,
@@ -418,7 +417,7 @@ impl<R: Read> Reader<R> {
     /// nobody's.
     fn end_outside_text(&mut self) {
         match &self.text {
-            Some(text) if text.part == Part::Begin => {
+            Some(text) if text.part == TemplatePart::Begin => {
                 self.text = None;
                 self.stream.give_up(0);
             }
@@ -483,7 +482,7 @@ impl<R: Read> Reader<R> {
 
     fn refused(&mut self, passed: Passed, reason: Reason) {
         let refusal = self.stream.refusal(passed, reason);
-        self.ready.push_back(Piece::Refused(refusal));
+        self.ready.push_back(ObjectPiece::Refused(refusal));
     }
 
     /// The open object has no END.
@@ -513,8 +512,8 @@ impl<R: Read> Reader<R> {
     }
 }
 
-impl<R: Read> Iterator for Reader<R> {
-    type Item = io::Result<Piece>;
+impl<R: Read> Iterator for ObjectReader<R> {
+    type Item = io::Result<ObjectPiece>;
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {

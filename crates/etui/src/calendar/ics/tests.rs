@@ -6,8 +6,8 @@ use super::*;
 use crate::collection::ETag;
 use crate::import::stream::Units;
 
-fn read(input: &[u8]) -> Vec<Piece> {
-    Reader::new(input).collect::<Result<_, _>>().unwrap()
+fn read(input: &[u8]) -> Vec<ObjectPiece> {
+    ObjectReader::new(input).collect::<Result<_, _>>().unwrap()
 }
 
 /// Each piece in short.
@@ -15,11 +15,11 @@ fn summary(input: &[u8]) -> Vec<String> {
     read(input).into_iter().map(short).collect()
 }
 
-fn short(piece: Piece) -> String {
+fn short(piece: ObjectPiece) -> String {
     match piece {
-        Piece::Frame(text) => format!("{} {:?}", text.line, text.part),
-        Piece::Zone(zone) => format!("{} zone {}", zone.line, zone.tzid),
-        Piece::Component(c) => format!(
+        ObjectPiece::Frame(text) => format!("{} {:?}", text.line, text.part),
+        ObjectPiece::Zone(zone) => format!("{} zone {}", zone.line, zone.tzid),
+        ObjectPiece::Component(c) => format!(
             "{}-{} {} {} {}{}",
             c.line,
             c.last_line,
@@ -28,7 +28,7 @@ fn short(piece: Piece) -> String {
             c.uid.as_deref().unwrap_or("-"),
             c.replaces.map(|r| format!(" at {r}")).unwrap_or_default()
         ),
-        Piece::Refused(why) => format!("{}-{} {:?}", why.line, why.last_line, why.reason),
+        ObjectPiece::Refused(why) => format!("{}-{} {:?}", why.line, why.last_line, why.reason),
     }
 }
 
@@ -167,7 +167,7 @@ fn large_and_deep_components_are_refused_and_the_next_one_is_found() {
         ("A:b\n".repeat(100), "3-104 TooLarge { limit: 200 }"),
     ] {
         let input = calendar(&format!("BEGIN:VEVENT\n{body}END:VEVENT\n{good}"));
-        let reader = Reader::new(input.as_bytes()).max_component(200);
+        let reader = ObjectReader::new(input.as_bytes()).max_component(200);
         let pieces: Vec<_> = reader.map(|p| short(p.unwrap())).collect();
         assert_eq!(pieces[1], reason);
         assert!(pieces[2].ends_with("VEVENT 0 1"));
@@ -204,7 +204,7 @@ fn utf16_is_read_and_kept() {
     for to in [u16::to_le_bytes, u16::to_be_bytes] {
         let input: Vec<u8> = text.encode_utf16().flat_map(to).collect();
         let pieces = read(&input);
-        let Piece::Component(found) = &pieces[1] else {
+        let ObjectPiece::Component(found) = &pieces[1] else {
             panic!("{pieces:?}")
         };
         assert_eq!(found.uid.as_deref(), Some("ü\u{A0D}"));
@@ -219,17 +219,18 @@ fn utf16_is_read_and_kept() {
 }
 
 /// The frame of the first object of `input`, and its groups.
-fn taken_apart(input: &[u8]) -> (Frame, Vec<Group>) {
-    let (mut frame, mut grouper, mut groups) = (FrameBuilder::new(), Grouper::new(), Vec::new());
+fn taken_apart(input: &[u8]) -> (ObjectTemplate, Vec<ComponentGroup>) {
+    let (mut frame, mut grouper, mut groups) =
+        (TemplateBuilder::new(), ComponentGrouper::new(), Vec::new());
     for piece in read(input) {
         match piece {
-            Piece::Frame(text) => frame.text(&text),
-            Piece::Zone(zone) => frame.zone(ETag::of(&zone.bytes)),
-            Piece::Component(component) => {
+            ObjectPiece::Frame(text) => frame.text(&text),
+            ObjectPiece::Zone(zone) => frame.zone(ETag::of(&zone.bytes)),
+            ObjectPiece::Component(component) => {
                 frame.component();
                 groups.extend(grouper.push(component).0);
             }
-            Piece::Refused(_) => {}
+            ObjectPiece::Refused(_) => {}
         }
     }
     groups.extend(grouper.finish());
@@ -288,7 +289,7 @@ fn removed_components_leave_no_trace_and_new_ones_come_last() {
     let written = String::from_utf8(object.finish().unwrap()).unwrap();
     assert_eq!(written.replace("\r\n", "\n"), calendar(&body));
 
-    let plain = Frame::plain();
+    let plain = ObjectTemplate::plain();
     let mut object = ObjectWriter::new(Vec::new(), &plain, |_| Ok(Vec::new()));
     object.component(0, b"new\r\n").unwrap();
     let written = String::from_utf8(object.finish().unwrap()).unwrap();
@@ -300,7 +301,7 @@ fn removed_components_leave_no_trace_and_new_ones_come_last() {
 
 #[test]
 fn repetitions_are_left_out_and_contradictions_refused() {
-    let mut grouper = Grouper::new();
+    let mut grouper = ComponentGrouper::new();
     let other = "BEGIN:VEVENT\nUID:1\nX:1\nEND:VEVENT\n";
     let input = calendar(&format!(
         "{0}{0}{other}{1}{1}",
@@ -309,14 +310,14 @@ fn repetitions_are_left_out_and_contradictions_refused() {
     ));
     let mut outcomes = Vec::new();
     for piece in read(input.as_bytes()) {
-        if let Piece::Component(component) = piece {
+        if let ObjectPiece::Component(component) = piece {
             outcomes.push(grouper.push(component).1);
         }
     }
-    assert_eq!(outcomes[..2], [Grouped::Taken, Grouped::Repeated]);
-    assert!(matches!(&outcomes[2], Grouped::Refused(c) if c.line == 9));
+    assert_eq!(outcomes[..2], [GroupOutcome::Taken, GroupOutcome::Repeated]);
+    assert!(matches!(&outcomes[2], GroupOutcome::Refused(c) if c.line == 9));
     // Without UID each is a record of its own.
-    assert_eq!(outcomes[3..], [Grouped::Taken, Grouped::Taken]);
+    assert_eq!(outcomes[3..], [GroupOutcome::Taken, GroupOutcome::Taken]);
 }
 
 #[test]
@@ -333,7 +334,7 @@ fn frames_merge_unless_they_contradict() {
         object("", &format!("{busy}{}", event("3"))),
         object("X:other\n", &event("4")),
     ];
-    let all: Vec<&Frame> = frames.iter().collect();
+    let all: Vec<&ObjectTemplate> = frames.iter().collect();
     let merged = merge(&all, |_| "Z".to_owned());
     assert_eq!(merged.len(), 2);
     assert_eq!(merged[0].sources, [(0, 0), (1, 2)]);

@@ -13,8 +13,8 @@ use std::io::{self, Write};
 
 use encoding_rs::{Encoding, UTF_16BE};
 
-use super::frame::{Frame, FrameBuilder, Segment};
-use super::piece::Part;
+use super::frame::{ObjectTemplate, TemplateBuilder, TemplateSegment};
+use super::piece::TemplatePart;
 use crate::collection::ETag;
 use crate::import::clean::{as_utf8, utf16};
 use crate::import::edit::own_lines;
@@ -27,9 +27,9 @@ use crate::import::values::value_of;
 /// encoding is not the frame's is written in the frame's.
 pub struct ObjectWriter<'f, W, Z> {
     out: W,
-    frame: Box<dyn Iterator<Item = Segment<'f>> + 'f>,
+    frame: Box<dyn Iterator<Item = TemplateSegment<'f>> + 'f>,
     /// A segment taken from the frame and not written.
-    held: Option<Segment<'f>>,
+    held: Option<TemplateSegment<'f>>,
     zone: Z,
     units: Option<&'static Encoding>,
     /// How many components the frame has, and how many of its holes were reached.
@@ -41,7 +41,7 @@ pub struct ObjectWriter<'f, W, Z> {
 
 impl<'f, W: Write, Z: FnMut(&ETag) -> io::Result<Vec<u8>>> ObjectWriter<'f, W, Z> {
     /// Begins an object with this frame; `zone` gives the bytes of its zones.
-    pub fn new(out: W, frame: &'f Frame, zone: Z) -> Self {
+    pub fn new(out: W, frame: &'f ObjectTemplate, zone: Z) -> Self {
         Self {
             out,
             frame: Box::new(frame.segments()),
@@ -61,8 +61,8 @@ impl<'f, W: Write, Z: FnMut(&ETag) -> io::Result<Vec<u8>>> ObjectWriter<'f, W, Z
     pub fn component(&mut self, number: u32, bytes: &[u8]) -> io::Result<()> {
         while self.reached <= number {
             match self.next_segment() {
-                Some(Segment::Components(count)) => self.reached += count,
-                Some(end @ Segment::Text(Part::End, _)) => {
+                Some(TemplateSegment::Components(count)) => self.reached += count,
+                Some(end @ TemplateSegment::Text(TemplatePart::End, _)) => {
                     self.held = Some(end);
                     break;
                 }
@@ -95,18 +95,18 @@ impl<'f, W: Write, Z: FnMut(&ETag) -> io::Result<Vec<u8>>> ObjectWriter<'f, W, Z
         Ok(self.open_line)
     }
 
-    fn next_segment(&mut self) -> Option<Segment<'f>> {
+    fn next_segment(&mut self) -> Option<TemplateSegment<'f>> {
         self.held.take().or_else(|| self.frame.next())
     }
 
-    fn segment(&mut self, segment: Segment<'_>) -> io::Result<()> {
+    fn segment(&mut self, segment: TemplateSegment<'_>) -> io::Result<()> {
         match segment {
-            Segment::Text(_, text) => self.raw(text),
-            Segment::Zone(hash) => {
+            TemplateSegment::Text(_, text) => self.raw(text),
+            TemplateSegment::Zone(hash) => {
                 let zone = (self.zone)(&hash)?;
                 self.write(&zone)
             }
-            Segment::Components(_) => Ok(()),
+            TemplateSegment::Components(_) => Ok(()),
         }
     }
 
@@ -149,9 +149,9 @@ pub(super) fn in_units<'t>(units: Option<&'static Encoding>, text: &'t str) -> C
 
 /// A frame made of several, and where the components of each are in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Merged {
+pub struct MergedTemplate {
     /// The frame.
-    pub frame: Frame,
+    pub frame: ObjectTemplate,
     /// Which of the frames given it is made of, and what to add to the numbers of their
     /// components.
     pub sources: Vec<(usize, u32)>,
@@ -163,7 +163,10 @@ pub struct Merged {
 /// then they stay objects of their own, of which a stream may have several (RFC 5545 §3.4). A
 /// frame that stays alone is as it was. Of several, the first one's properties are kept, each zone
 /// once, and all components of other kinds. `tzid` tells the `TZID` of a zone.
-pub fn merge(frames: &[&Frame], mut tzid: impl FnMut(&ETag) -> String) -> Vec<Merged> {
+pub fn merge(
+    frames: &[&ObjectTemplate],
+    mut tzid: impl FnMut(&ETag) -> String,
+) -> Vec<MergedTemplate> {
     let mut gathered: Vec<Gathered> = Vec::new();
     for (at, frame) in frames.iter().enumerate() {
         let mut zones: Vec<(String, ETag)> = Vec::new();
@@ -213,7 +216,7 @@ struct Gathered {
 }
 
 impl Gathered {
-    fn merged(&self, frames: &[&Frame]) -> Merged {
+    fn merged(&self, frames: &[&ObjectTemplate]) -> MergedTemplate {
         let mut sources = Vec::with_capacity(self.frames.len());
         let mut components = 0u32;
         for &at in &self.frames {
@@ -224,33 +227,33 @@ impl Gathered {
             [one] => frames[one].clone(),
             _ => self.together(frames, components),
         };
-        Merged { frame, sources }
+        MergedTemplate { frame, sources }
     }
 
-    fn together(&self, frames: &[&Frame], components: u32) -> Frame {
-        let mut builder = FrameBuilder::new();
+    fn together(&self, frames: &[&ObjectTemplate], components: u32) -> ObjectTemplate {
+        let mut builder = TemplateBuilder::new();
         let texts = || {
             let frames = self.frames.iter().map(|&at| frames[at]);
-            frames.flat_map(Frame::segments)
+            frames.flat_map(ObjectTemplate::segments)
         };
         let first = |wanted| {
             texts().find_map(|segment| match segment {
-                Segment::Text(part, text) if part == wanted => Some(text),
+                TemplateSegment::Text(part, text) if part == wanted => Some(text),
                 _ => None,
             })
         };
         // All in UTF-8: the frames may differ in their encoding.
         builder.push(
-            Part::Begin,
-            &as_utf8(first(Part::Begin).unwrap_or_default()),
+            TemplatePart::Begin,
+            &as_utf8(first(TemplatePart::Begin).unwrap_or_default()),
         );
         for (_, zone) in &self.zones {
             builder.zone(*zone);
         }
         builder.components_run(components);
         for segment in texts() {
-            if let Segment::Text(Part::Other, text) = segment {
-                builder.push(Part::Other, &as_utf8(text));
+            if let TemplateSegment::Text(TemplatePart::Other, text) = segment {
+                builder.push(TemplatePart::Other, &as_utf8(text));
             }
         }
         builder.finish()

@@ -2,7 +2,7 @@
 
 use crate::calendar::component::TimeReader;
 use crate::calendar::name::Name;
-use crate::calendar::time::{Duration, Time, Timestamp, Zone};
+use crate::calendar::time::{CalendarTime, Duration, TimeZone, Timestamp};
 use crate::import::lines::ContentLine;
 use crate::import::values::{param, unescape, value_of};
 
@@ -11,7 +11,7 @@ const MOST_REPEATED: u32 = 100;
 
 /// What an alarm does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Action {
+pub enum AlarmAction {
     /// Shows its text.
     #[default]
     Display,
@@ -25,7 +25,7 @@ pub enum Action {
 
 /// When an alarm is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Trigger {
+pub enum AlarmTrigger {
     /// So long after the start, or before it.
     Start(Duration),
     /// So long after the end, or before it.
@@ -38,9 +38,9 @@ pub enum Trigger {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Alarm {
     /// What it does.
-    pub action: Action,
+    pub action: AlarmAction,
     /// When it is due.
-    pub trigger: Trigger,
+    pub trigger: AlarmTrigger,
     /// How often it is repeated after that.
     pub repeat: u32,
     /// The time between two of them; none are repeated without.
@@ -54,11 +54,16 @@ pub struct Alarm {
 impl Alarm {
     /// When it is due for an instance from `start` to `end`, in order; days and floating times are
     /// read in the zone `viewer`.
-    pub fn due(&self, start: &Time, end: &Time, viewer: &Zone) -> impl Iterator<Item = Timestamp> {
+    pub fn due(
+        &self,
+        start: &CalendarTime,
+        end: &CalendarTime,
+        viewer: &TimeZone,
+    ) -> impl Iterator<Item = Timestamp> {
         let first = match self.trigger {
-            Trigger::At(at) => at,
-            Trigger::Start(after) => moved(start, after, viewer),
-            Trigger::End(after) => moved(end, after, viewer),
+            AlarmTrigger::At(at) => at,
+            AlarmTrigger::Start(after) => moved(start, after, viewer),
+            AlarmTrigger::End(after) => moved(end, after, viewer),
         };
         self.repetitions()
             .map(move |after| first.plus_seconds(after))
@@ -76,7 +81,7 @@ impl Alarm {
 }
 
 /// `time` and a duration: days by the calendar of its zone, hours by the clock.
-fn moved(time: &Time, by: Duration, viewer: &Zone) -> Timestamp {
+fn moved(time: &CalendarTime, by: Duration, viewer: &TimeZone) -> Timestamp {
     let zone = time.zone().unwrap_or(viewer);
     let wall = time.wall();
     let (date, of_day) = (
@@ -90,8 +95,8 @@ fn moved(time: &Time, by: Duration, viewer: &Zone) -> Timestamp {
 /// A `VALARM` being read.
 #[derive(Debug, Default)]
 pub(super) struct Part {
-    action: Action,
-    trigger: Option<Trigger>,
+    action: AlarmAction,
+    trigger: Option<AlarmTrigger>,
     repeat: u32,
     every: Option<Duration>,
     description: Option<String>,
@@ -109,10 +114,10 @@ impl Part {
         match name {
             Some(Name::Action) => {
                 self.action = match value().to_ascii_uppercase().as_str() {
-                    "DISPLAY" => Action::Display,
-                    "AUDIO" => Action::Audio,
-                    "EMAIL" => Action::Email,
-                    _ => Action::Other,
+                    "DISPLAY" => AlarmAction::Display,
+                    "AUDIO" => AlarmAction::Audio,
+                    "EMAIL" => AlarmAction::Email,
+                    _ => AlarmAction::Other,
                 };
             }
             Some(Name::Trigger) => self.trigger = self.trigger.or_else(|| trigger(line, times)),
@@ -121,7 +126,7 @@ impl Part {
             Some(Name::Description) => self.description = Some(unescape(&value())),
             Some(Name::Acknowledged) => {
                 let time = times.time_of(line);
-                self.acknowledged = time.map(|time| time.at(&Zone::UTC));
+                self.acknowledged = time.map(|time| time.at(&TimeZone::UTC));
             }
             _ => {}
         }
@@ -140,15 +145,15 @@ impl Part {
     }
 }
 
-fn trigger<'t>(line: &ContentLine<'t>, times: &mut TimeReader<'t, '_>) -> Option<Trigger> {
+fn trigger<'t>(line: &ContentLine<'t>, times: &mut TimeReader<'t, '_>) -> Option<AlarmTrigger> {
     if let Ok(after) = value_of(line).parse::<Duration>() {
         let of_end = param(line, "RELATED").is_some_and(|r| r.eq_ignore_ascii_case("END"));
         return Some(match of_end {
-            true => Trigger::End(after),
-            false => Trigger::Start(after),
+            true => AlarmTrigger::End(after),
+            false => AlarmTrigger::Start(after),
         });
     }
     // UTC by the letter; a time without zone is read as such.
     let time = times.time_of(line)?;
-    Some(Trigger::At(time.at(&Zone::UTC)))
+    Some(AlarmTrigger::At(time.at(&TimeZone::UTC)))
 }

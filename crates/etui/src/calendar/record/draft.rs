@@ -2,49 +2,49 @@
 
 use std::time::SystemTime;
 
-use super::Record;
+use super::CalendarObject;
 use super::edit::{escaped, written};
-use crate::calendar::ics::Kind;
-use crate::calendar::recurrence::Rule;
-use crate::calendar::time::{Duration, Time, Timestamp};
-use crate::calendar::zones::Zones;
+use crate::calendar::ics::ComponentKind;
+use crate::calendar::recurrence::RecurrenceRule;
+use crate::calendar::time::{CalendarTime, Duration, Timestamp};
+use crate::calendar::zones::TimeZoneResolver;
 use crate::error::Result;
 use crate::import::edit::fold;
 
 /// A record to be made, of one component.
 ///
 /// ```
-/// use etui::calendar::time::{Date, Duration, Time, Zone};
-/// use etui::calendar::{Draft, zones::Zones};
+/// use etui::calendar::time::{Date, Duration, CalendarTime, TimeZone};
+/// use etui::calendar::{Draft, zones::TimeZoneResolver};
 ///
-/// let berlin = Zone::named("Europe/Berlin").expect("an IANA name");
+/// let berlin = TimeZone::named("Europe/Berlin").expect("an IANA name");
 /// let monday = Date::new(2026, 11, 23).and_then(|d| d.at(9, 0, 0)).expect("a time");
 /// let record = Draft::event("Jour fixe")
-///     .start(Time::Zoned(monday, berlin))
+///     .start(CalendarTime::Zoned(monday, berlin))
 ///     .duration("PT45M".parse()?)
 ///     .rule("FREQ=WEEKLY;BYDAY=MO".parse()?)
 ///     .location("Room 4")
 ///     .alarm("-PT10M".parse()?)
-///     .make(&Zones::new())?;
+///     .make(&TimeZoneResolver::new())?;
 /// assert_eq!(record.main().summary.as_deref(), Some("Jour fixe"));
 /// assert!(record.main().recurs());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct Draft {
-    kind: Kind,
+    kind: ComponentKind,
     uid: Option<String>,
-    start: Option<Time>,
-    end: Option<Time>,
+    start: Option<CalendarTime>,
+    end: Option<CalendarTime>,
     duration: Option<Duration>,
-    rule: Option<Rule>,
+    rule: Option<RecurrenceRule>,
     texts: Vec<(&'static str, String)>,
     categories: Vec<String>,
     alarms: Vec<Duration>,
 }
 
 impl Draft {
-    fn new(kind: Kind, summary: &str) -> Self {
+    fn new(kind: ComponentKind, summary: &str) -> Self {
         Self {
             kind,
             uid: None,
@@ -61,19 +61,19 @@ impl Draft {
     /// An event.
     #[must_use]
     pub fn event(summary: &str) -> Self {
-        Self::new(Kind::Event, summary)
+        Self::new(ComponentKind::Event, summary)
     }
 
     /// A to-do.
     #[must_use]
     pub fn todo(summary: &str) -> Self {
-        Self::new(Kind::Todo, summary)
+        Self::new(ComponentKind::Todo, summary)
     }
 
     /// A journal entry.
     #[must_use]
     pub fn journal(summary: &str) -> Self {
-        Self::new(Kind::Journal, summary)
+        Self::new(ComponentKind::Journal, summary)
     }
 
     /// Its UID; one of its own without.
@@ -83,16 +83,16 @@ impl Draft {
         self
     }
 
-    /// When it starts: a [`Time::Date`] is all day.
+    /// When it starts: a [`CalendarTime::Date`] is all day.
     #[must_use]
-    pub fn start(mut self, start: Time) -> Self {
+    pub fn start(mut self, start: CalendarTime) -> Self {
         self.start = Some(start);
         self
     }
 
     /// When it ends; the day after the last of an all-day event. Of a to-do when it is due.
     #[must_use]
-    pub fn end(mut self, end: Time) -> Self {
+    pub fn end(mut self, end: CalendarTime) -> Self {
         self.end = Some(end);
         self.duration = None;
         self
@@ -108,7 +108,7 @@ impl Draft {
 
     /// How it recurs.
     #[must_use]
-    pub fn rule(mut self, rule: Rule) -> Self {
+    pub fn rule(mut self, rule: RecurrenceRule) -> Self {
         self.rule = Some(rule);
         self
     }
@@ -150,9 +150,9 @@ impl Draft {
     /// The record: RFC 5545's text, folded at 75 octets, with `DTSTAMP` now and a UID.
     ///
     /// # Errors
-    /// An error of the system's random numbers; [`RecordError`](super::RecordError) if it is too
+    /// An error of the system's random numbers; [`RecordError`](super::ObjectError) if it is too
     /// large.
-    pub fn make(&self, zones: &Zones) -> Result<Record> {
+    pub fn make(&self, zones: &TimeZoneResolver) -> Result<CalendarObject> {
         let mut out = Vec::new();
         let mut line = |text: &str| out.extend_from_slice(&fold(text, b"\r\n"));
         let uid = match &self.uid {
@@ -162,7 +162,7 @@ impl Draft {
         line(&format!("BEGIN:{}", self.kind));
         line(&format!("UID:{uid}"));
         line(&format!("DTSTAMP:{}", Timestamp::from(SystemTime::now())));
-        let mut time = |name: &str, time: &Time| {
+        let mut time = |name: &str, time: &CalendarTime| {
             let (params, value) = written(time);
             line(&format!("{name}{params}:{value}"));
         };
@@ -171,7 +171,7 @@ impl Draft {
         }
         if let Some(end) = &self.end {
             time(
-                if self.kind == Kind::Todo {
+                if self.kind == ComponentKind::Todo {
                     "DUE"
                 } else {
                     "DTEND"
@@ -198,7 +198,7 @@ impl Draft {
             out.extend_from_slice(&alarm(*after, summary, b"\r\n"));
         }
         out.extend_from_slice(&fold(&format!("END:{}", self.kind), b"\r\n"));
-        Ok(Record::parse(out, zones)?)
+        Ok(CalendarObject::parse(out, zones)?)
     }
 }
 

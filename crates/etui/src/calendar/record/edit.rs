@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use super::draft::alarm;
-use super::{Record, RecordError};
-use crate::calendar::time::{Duration, Time, Zone};
-use crate::calendar::zones::Zones;
+use super::{CalendarObject, ObjectError};
+use crate::calendar::time::{CalendarTime, Duration, TimeZone};
+use crate::calendar::zones::TimeZoneResolver;
 use crate::import::clean::as_utf8;
 use crate::import::edit::{
     ending, fold, head_without, is_one_of, is_property_name, own_lines, splice, without,
@@ -50,38 +50,38 @@ const OF_TIMES: &[&str] = &["TZID", "VALUE"];
 /// Parameters that speak of how the old value was encoded.
 const ENCODINGS: &[&str] = &["ENCODING", "CHARSET", "QUOTED-PRINTABLE", "BASE64"];
 
-impl Record {
+impl CalendarObject {
     /// Sets the first property `name` of a component to `value`, keeping its parameters, or adds
-    /// it. `at` counts the components ([`Record::main_at`]).
+    /// it. `at` counts the components ([`CalendarObject::main_at`]).
     ///
     /// `value` is text: what the format needs escaped is escaped here. In lists (CATEGORIES,
     /// RESOURCES) `,` separates the entries; values that are no text (RRULE, URL, ...) are taken
     /// as they are. DTSTAMP, LAST-MODIFIED and SEQUENCE are the caller's.
     ///
     /// # Errors
-    /// [`RecordError::BadProperty`], [`RecordError::NoComponent`], [`RecordError::Several`] for a
+    /// [`ObjectError::BadProperty`], [`ObjectError::NoComponent`], [`ObjectError::Several`] for a
     /// UID that the other components do not have.
     pub fn set(
         &mut self,
         at: usize,
         name: &str,
         value: &str,
-        zones: &Zones,
-    ) -> Result<(), RecordError> {
+        zones: &TimeZoneResolver,
+    ) -> Result<(), ObjectError> {
         self.put(at, name, ENCODINGS, "", &escaped(name, value), zones)
     }
 
     /// Sets the first property `name` of a component, such as DTSTART, to a time, or adds it.
     ///
     /// # Errors
-    /// As [`Record::set`].
+    /// As [`CalendarObject::set`].
     pub fn set_time(
         &mut self,
         at: usize,
         name: &str,
-        time: &Time,
-        zones: &Zones,
-    ) -> Result<(), RecordError> {
+        time: &CalendarTime,
+        zones: &TimeZoneResolver,
+    ) -> Result<(), ObjectError> {
         let (params, value) = written(time);
         self.put(at, name, OF_TIMES, &params, &value, zones)
     }
@@ -90,15 +90,15 @@ impl Record {
     /// value. Tells how many there were.
     ///
     /// # Errors
-    /// As [`Record::set`]; [`RecordError::Empty`] when nothing would be left. The record is then
+    /// As [`CalendarObject::set`]; [`ObjectError::Empty`] when nothing would be left. The record is then
     /// as before.
     pub fn remove(
         &mut self,
         at: usize,
         name: &str,
         value: Option<&str>,
-        zones: &Zones,
-    ) -> Result<usize, RecordError> {
+        zones: &TimeZoneResolver,
+    ) -> Result<usize, ObjectError> {
         check_name(name)?;
         let (text, span) = self.editable(at, zones)?;
         let component = &text[span.clone()];
@@ -124,13 +124,13 @@ impl Record {
     /// after it starts (before, if less than nothing).
     ///
     /// # Errors
-    /// As [`Record::set`].
+    /// As [`CalendarObject::set`].
     pub fn set_alarms(
         &mut self,
         at: usize,
         after: &[Duration],
-        zones: &Zones,
-    ) -> Result<(), RecordError> {
+        zones: &TimeZoneResolver,
+    ) -> Result<(), ObjectError> {
         let (text, span) = self.editable(at, zones)?;
         let component = &text[span.clone()];
         let ending = ending(component);
@@ -161,8 +161,8 @@ impl Record {
         drop: &[&str],
         params: &str,
         value: &str,
-        zones: &Zones,
-    ) -> Result<(), RecordError> {
+        zones: &TimeZoneResolver,
+    ) -> Result<(), ObjectError> {
         check_name(name)?;
         let (text, span) = self.editable(at, zones)?;
         let component = &text[span.clone()];
@@ -185,7 +185,11 @@ impl Record {
 
     /// The text as bytes whose lines can be changed one by one, and where a component is in it. A
     /// record in UTF-16, or with 8-bit text that is not UTF-8, becomes UTF-8 as a whole.
-    fn editable(&self, at: usize, zones: &Zones) -> Result<(Vec<u8>, Range<usize>), RecordError> {
+    fn editable(
+        &self,
+        at: usize,
+        zones: &TimeZoneResolver,
+    ) -> Result<(Vec<u8>, Range<usize>), ObjectError> {
         let text = as_utf8(&self.text);
         let component = match &text {
             std::borrow::Cow::Borrowed(_) => self.components.get(at).map(|c| c.span.clone()),
@@ -194,7 +198,7 @@ impl Record {
                 made_over.components.get(at).map(|c| c.span.clone())
             }
         };
-        let span = component.ok_or(RecordError::NoComponent(at))?;
+        let span = component.ok_or(ObjectError::NoComponent(at))?;
         Ok((text.into_owned(), span))
     }
 }
@@ -238,10 +242,10 @@ fn end_of_properties(component: &[u8]) -> usize {
         .unwrap_or(0)
 }
 
-fn check_name(name: &str) -> Result<(), RecordError> {
+fn check_name(name: &str) -> Result<(), ObjectError> {
     match is_property_name(name) {
         true => Ok(()),
-        false => Err(RecordError::BadProperty(name.to_owned())),
+        false => Err(ObjectError::BadProperty(name.to_owned())),
     }
 }
 
@@ -256,15 +260,15 @@ pub(in crate::calendar) fn escaped(name: &str, value: &str) -> String {
 }
 
 /// Parameters and value of a time.
-pub(in crate::calendar) fn written(time: &Time) -> (String, String) {
+pub(in crate::calendar) fn written(time: &CalendarTime) -> (String, String) {
     match time {
-        Time::Date(date) => (";VALUE=DATE".to_owned(), date.to_string()),
-        Time::Floating(wall) => (String::new(), wall.to_string()),
+        CalendarTime::Date(date) => (";VALUE=DATE".to_owned(), date.to_string()),
+        CalendarTime::Floating(wall) => (String::new(), wall.to_string()),
         // A zone that others do not know by its name is told in UTC.
-        Time::Zoned(wall, zone) if is_nameless(zone) => {
+        CalendarTime::Zoned(wall, zone) if is_nameless(zone) => {
             (String::new(), zone.to_utc(*wall).to_string())
         }
-        Time::Zoned(wall, zone) => {
+        CalendarTime::Zoned(wall, zone) => {
             let name = zone.name();
             let quote = if name.contains([':', ';', ',']) {
                 "\""
@@ -273,11 +277,11 @@ pub(in crate::calendar) fn written(time: &Time) -> (String, String) {
             };
             (format!(";TZID={quote}{name}{quote}"), wall.to_string())
         }
-        Time::Utc(at) => (String::new(), at.to_string()),
+        CalendarTime::Utc(at) => (String::new(), at.to_string()),
     }
 }
 
-fn is_nameless(zone: &Zone) -> bool {
+fn is_nameless(zone: &TimeZone) -> bool {
     let name = zone.name();
-    *zone == Zone::UTC || name == "local" || name.contains(|c: char| c.is_control() || c == '"')
+    *zone == TimeZone::UTC || name == "local" || name.contains(|c: char| c.is_control() || c == '"')
 }

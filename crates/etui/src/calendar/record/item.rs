@@ -1,15 +1,15 @@
-//! [`Item`]: what one component says.
+//! [`CalendarComponent`]: what one component says.
 
 use std::borrow::Cow;
 
 use super::alarm::{Alarm, Part};
 use crate::calendar::TimingWarning;
 use crate::calendar::component::TimeReader;
-use crate::calendar::ics::{Head, Kind};
+use crate::calendar::ics::{ComponentHead, ComponentKind};
 use crate::calendar::name::Name;
 use crate::calendar::recurrence::Timing;
-use crate::calendar::time::{Duration, Time, Zone};
-use crate::calendar::zones::Zones;
+use crate::calendar::time::{CalendarTime, Duration, TimeZone};
+use crate::calendar::zones::TimeZoneResolver;
 use crate::import::lines::{ContentLine, ContentLines, Edge};
 use crate::import::values::{list, param, unescape, value_of};
 
@@ -69,7 +69,7 @@ impl Status {
 
 /// Who may see it (`CLASS`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Class {
+pub enum Classification {
     /// Everybody; what nothing else is said of.
     #[default]
     Public,
@@ -81,7 +81,7 @@ pub enum Class {
 
 /// Somebody who takes part.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Person {
+pub struct CalendarUser {
     /// The address, without `mailto:`.
     pub address: String,
     /// `CN`
@@ -94,9 +94,9 @@ pub struct Person {
 
 /// What one component says: an event, a to-do or a journal entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Item {
+pub struct CalendarComponent {
     /// What it is.
-    pub kind: Kind,
+    pub kind: ComponentKind,
     /// `UID`
     pub uid: Option<String>,
     /// `SUMMARY`
@@ -110,13 +110,13 @@ pub struct Item {
     /// `STATUS`
     pub status: Option<Status>,
     /// `CLASS`
-    pub class: Class,
+    pub class: Classification,
     /// Whether it takes up no time in free/busy (`TRANSP:TRANSPARENT`).
     pub transparent: bool,
     /// `ORGANIZER`
-    pub organizer: Option<Person>,
+    pub organizer: Option<CalendarUser>,
     /// `ATTENDEE`
-    pub attendees: Vec<Person>,
+    pub attendees: Vec<CalendarUser>,
     /// `URL`
     pub url: Option<String>,
     /// `PRIORITY`, 1 the highest, 9 the lowest.
@@ -126,19 +126,19 @@ pub struct Item {
     /// `SEQUENCE`
     pub sequence: u32,
     /// `DTSTART`
-    pub start: Option<Time>,
+    pub start: Option<CalendarTime>,
     /// `DTEND`
-    pub end: Option<Time>,
+    pub end: Option<CalendarTime>,
     /// `DUE`
-    pub due: Option<Time>,
+    pub due: Option<CalendarTime>,
     /// `DURATION`
     pub duration: Option<Duration>,
     /// `COMPLETED`
-    pub completed: Option<Time>,
+    pub completed: Option<CalendarTime>,
     /// `LAST-MODIFIED`
-    pub modified: Option<Time>,
+    pub modified: Option<CalendarTime>,
     /// When its alarms were last acknowledged (`X-MOZ-LASTACK`).
-    pub acknowledged: Option<Time>,
+    pub acknowledged: Option<CalendarTime>,
     /// Whether it is a day's, or Outlook says so of one from midnight to midnight.
     pub all_day: bool,
     /// When it is and how it recurs; `None` if nothing is said of that.
@@ -148,16 +148,18 @@ pub struct Item {
     /// Its alarms; those without a time that is understood are left out.
     pub alarms: Vec<Alarm>,
     /// The zones that it knows by their file's definitions alone, by `TZID`.
-    pub(in crate::calendar) own_zones: Vec<(String, Zone)>,
+    pub(in crate::calendar) own_zones: Vec<(String, TimeZone)>,
     /// The `TZID`s it uses, each once.
     pub tzids: Vec<String>,
 }
 
-impl Item {
+impl CalendarComponent {
     /// Whether it says of itself that the time is taken.
     #[must_use]
     pub fn is_busy(&self) -> bool {
-        self.kind == Kind::Event && !self.transparent && self.status != Some(Status::Cancelled)
+        self.kind == ComponentKind::Event
+            && !self.transparent
+            && self.status != Some(Status::Cancelled)
     }
 
     /// Whether it changes an instance of another component (`RECURRENCE-ID`).
@@ -175,9 +177,13 @@ impl Item {
     }
 
     /// Reads one component and its head, of which the item has the UID.
-    pub(super) fn read(kind: Kind, text: &str, zones: &Zones) -> (Self, Head) {
+    pub(super) fn read(
+        kind: ComponentKind,
+        text: &str,
+        zones: &TimeZoneResolver,
+    ) -> (Self, ComponentHead) {
         let mut item = Self::new(kind);
-        let mut head = Head::default();
+        let mut head = ComponentHead::default();
         let mut times = TimeReader::new(zones);
         let mut params: &[u8] = b"";
         let mut depth = 0usize;
@@ -218,11 +224,11 @@ impl Item {
         }
         (item.timing, item.warnings) = times.finish();
         item.uid = head.uid.take();
-        item.all_day |= item.start.as_ref().is_some_and(Time::is_date);
+        item.all_day |= item.start.as_ref().is_some_and(CalendarTime::is_date);
         (item, head)
     }
 
-    fn new(kind: Kind) -> Self {
+    fn new(kind: ComponentKind) -> Self {
         Self {
             kind,
             uid: None,
@@ -231,7 +237,7 @@ impl Item {
             description: None,
             categories: Vec::new(),
             status: None,
-            class: Class::Public,
+            class: Classification::Public,
             transparent: false,
             organizer: None,
             attendees: Vec::new(),
@@ -256,7 +262,7 @@ impl Item {
     }
 
     /// Notes the zone that a line names.
-    fn note_zone(&mut self, line: &ContentLine<'_>, zones: &Zones) {
+    fn note_zone(&mut self, line: &ContentLine<'_>, zones: &TimeZoneResolver) {
         if let Some(tzid) = param(line, "TZID").filter(|tzid| !tzid.is_empty())
             && self.tzids.len() < MOST_ZONES
             && !self.tzids.iter().any(|known| *known == *tzid)
@@ -273,7 +279,7 @@ impl Item {
         &mut self,
         line: &ContentLine<'t>,
         name: Option<Name>,
-        read: Option<Time>,
+        read: Option<CalendarTime>,
         times: &mut TimeReader<'t, '_>,
     ) {
         // Group names are vCard's, not iCalendar's.
@@ -288,7 +294,7 @@ impl Item {
                 *place = text();
             }
         };
-        let first = |place: &mut Option<Time>| {
+        let first = |place: &mut Option<CalendarTime>| {
             if place.is_none() {
                 *place = read.or_else(|| times.time_of(line));
             }
@@ -304,14 +310,14 @@ impl Item {
             }
             Name::Class => {
                 self.class = match value().to_ascii_uppercase().as_str() {
-                    "" | "PUBLIC" => Class::Public,
-                    "CONFIDENTIAL" => Class::Confidential,
-                    _ => Class::Private,
+                    "" | "PUBLIC" => Classification::Public,
+                    "CONFIDENTIAL" => Classification::Confidential,
+                    _ => Classification::Private,
                 };
             }
             Name::Completed => self.completed = times.time_of(line),
             Name::Description => match (&mut self.description, self.kind) {
-                (Some(so_far), Kind::Journal) => {
+                (Some(so_far), ComponentKind::Journal) => {
                     so_far.push('\n');
                     so_far.push_str(&text().unwrap_or_default());
                 }
@@ -348,7 +354,7 @@ impl Item {
     }
 }
 
-fn person(line: &ContentLine<'_>) -> Person {
+fn person(line: &ContentLine<'_>) -> CalendarUser {
     let value = value_of(line);
     let address = match value.get(..7) {
         Some(scheme) if scheme.eq_ignore_ascii_case("mailto:") => value[7..].to_owned(),
@@ -358,7 +364,7 @@ fn person(line: &ContentLine<'_>) -> Person {
         let value = param(line, name).filter(|value| !value.is_empty());
         value.map(Cow::into_owned)
     };
-    Person {
+    CalendarUser {
         address,
         name: filled("CN"),
         role: filled("ROLE"),

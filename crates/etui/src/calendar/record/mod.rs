@@ -1,16 +1,16 @@
-//! [`Record`]: all components with one UID, their text as it came and what it says.
+//! [`CalendarObject`]: all components with one UID, their text as it came and what it says.
 //!
 //! ```
-//! use etui::calendar::{Record, zones::Zones};
+//! use etui::calendar::{CalendarObject, zones::TimeZoneResolver};
 //!
-//! let record = Record::parse(
+//! let record = CalendarObject::parse(
 //!     "BEGIN:VEVENT\r\nUID:1\r\nDTSTART:20261121T190000Z\r\nSUMMARY:Concert\r\n\
 //!      X-SEAT:12\r\nEND:VEVENT\r\n",
-//!     &Zones::new(),
+//!     &TimeZoneResolver::new(),
 //! )?;
 //! assert_eq!(record.main().summary.as_deref(), Some("Concert"));
 //! assert_eq!(record.identity(), "1");
-//! # Ok::<(), etui::calendar::RecordError>(())
+//! # Ok::<(), etui::calendar::ObjectError>(())
 //! ```
 //!
 //! ```text
@@ -33,11 +33,11 @@ use memchr::memchr_iter;
 use rusqlite::Connection;
 
 use super::derive::{derive, name_of};
-use super::ics::{Frame, Kind, MAX_COMPONENT};
+use super::ics::{ComponentKind, MAX_COMPONENT, ObjectTemplate};
 use super::objects::{self, ZonesOf};
-use super::recurrence::{Series, Timing};
-use super::time::{Date, Zone};
-use super::zones::{Definition, Zones};
+use super::recurrence::{RecurrenceSet, Timing};
+use super::time::{Date, TimeZone};
+use super::zones::{TimeZoneDefinition, TimeZoneResolver};
 use crate::collection::shared::Provenance;
 use crate::collection::{self, Derived, Deriving, ETag, Joined};
 use crate::import::clean::{as_text, utf16};
@@ -45,15 +45,15 @@ use crate::import::edit::ending;
 use crate::import::lines::{Edge, delimiter, is_blank, physical_line};
 use crate::import::stream::Units;
 
-pub use alarm::{Action, Alarm, Trigger};
+pub use alarm::{Alarm, AlarmAction, AlarmTrigger};
 pub use draft::Draft;
 pub(super) use edit::{escaped, written};
-pub use item::{Class, Item, Person, Status};
+pub use item::{CalendarComponent, CalendarUser, Classification, Status};
 
 /// Why bytes are not a record that can be kept.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum RecordError {
+pub enum ObjectError {
     /// The bytes are not whole components.
     #[error(
         "not an event, to-do or journal: it must begin with BEGIN:VEVENT (or VTODO, VJOURNAL) and end with its END"
@@ -83,7 +83,7 @@ pub enum RecordError {
 
 /// All components with one UID.
 #[derive(Debug, Clone)]
-pub struct Record {
+pub struct CalendarObject {
     text: Vec<u8>,
     components: Vec<Component>,
 }
@@ -96,25 +96,25 @@ struct Component {
     replaces: Option<String>,
     /// A hash of what it is and replaces.
     place: u64,
-    item: Item,
+    item: CalendarComponent,
 }
 
 /// See [`Component::place`].
-fn place_of(kind: Kind, replaces: Option<&str>) -> u64 {
+fn place_of(kind: ComponentKind, replaces: Option<&str>) -> u64 {
     let mut hasher = std::hash::DefaultHasher::new();
     (kind, replaces).hash(&mut hasher);
     hasher.finish()
 }
 
-impl PartialEq for Record {
+impl PartialEq for CalendarObject {
     fn eq(&self, other: &Self) -> bool {
         self.text == other.text
     }
 }
 
-impl Eq for Record {}
+impl Eq for CalendarObject {}
 
-impl collection::Record for Record {
+impl collection::Record for CalendarObject {
     const KIND: collection::Kind = collection::Kind::Calendar;
     const JOINS: bool = true;
 
@@ -148,7 +148,7 @@ impl collection::Record for Record {
 
     fn provenance(&self) -> Option<Provenance> {
         let items = || self.components.iter().map(|c| &c.item);
-        let mut zones: Vec<&(String, Zone)> = Vec::new();
+        let mut zones: Vec<&(String, TimeZone)> = Vec::new();
         for own in items().flat_map(|i| &i.own_zones) {
             if !zones.iter().any(|(tzid, _)| *tzid == own.0) {
                 zones.push(own);
@@ -162,13 +162,13 @@ impl collection::Record for Record {
         let starts = items().filter_map(|i| i.start.as_ref());
         let since = starts.map(|t| t.wall().date()).min();
         let since = since.unwrap_or(Date::MAX).plus_days(-366);
-        let define = move |(tzid, zone): &(String, Zone)| {
+        let define = move |(tzid, zone): &(String, TimeZone)| {
             let name = tzid.clone();
-            let definition = Definition::of(zone, since);
-            Definition { name, ..definition }.to_text()
+            let definition = TimeZoneDefinition::of(zone, since);
+            TimeZoneDefinition { name, ..definition }.to_text()
         };
         let texts: Vec<Vec<u8>> = zones.iter().copied().map(define).collect();
-        let frame = Frame::plain().with_zones(texts.iter().map(|t| ETag::of(t)));
+        let frame = ObjectTemplate::plain().with_zones(texts.iter().map(|t| ETag::of(t)));
         let frame = frame.as_bytes().to_vec();
         let own: Vec<(String, Vec<u8>)> = std::iter::zip(zones, &texts)
             .map(|((tzid, _), text)| (tzid.clone(), text.clone()))
@@ -191,27 +191,27 @@ impl collection::Record for Record {
     }
 }
 
-impl Record {
+impl CalendarObject {
     /// Reads the components of one record, with the zones that their `TZID`s may name. The bytes
     /// are kept as they are.
     ///
     /// # Errors
-    /// [`RecordError`]: not components of one record, empty, or too large.
-    pub fn parse(text: impl Into<Vec<u8>>, zones: &Zones) -> Result<Self, RecordError> {
+    /// [`ObjectError`]: not components of one record, empty, or too large.
+    pub fn parse(text: impl Into<Vec<u8>>, zones: &TimeZoneResolver) -> Result<Self, ObjectError> {
         let text = text.into();
         if text.len() > MAX_COMPONENT {
-            return Err(RecordError::TooLarge { size: text.len() });
+            return Err(ObjectError::TooLarge { size: text.len() });
         }
         let mut components: Vec<Component> = Vec::new();
-        for (kind, span) in spans(&text).ok_or(RecordError::NotARecord)? {
-            let (item, head) = Item::read(kind, &as_text(&text[span.clone()]), zones);
+        for (kind, span) in spans(&text).ok_or(ObjectError::NotARecord)? {
+            let (item, head) = CalendarComponent::read(kind, &as_text(&text[span.clone()]), zones);
             if !head.has_property {
-                return Err(RecordError::Empty);
+                return Err(ObjectError::Empty);
             }
             if let Some(first) = components.first()
                 && (item.uid.is_none() || item.uid != first.item.uid)
             {
-                return Err(RecordError::Several);
+                return Err(ObjectError::Several);
             }
             let replaces = head.replaces;
             components.push(Component {
@@ -222,7 +222,7 @@ impl Record {
             });
         }
         if components.is_empty() {
-            return Err(RecordError::NotARecord);
+            return Err(ObjectError::NotARecord);
         }
         Ok(Self { text, components })
     }
@@ -257,9 +257,9 @@ impl Record {
 
     /// The `TZID`s that nobody knows: their times are floating.
     fn unknown_zones(&self) -> Vec<String> {
-        let nobodys = |item: &Item, tzid: &String| {
+        let nobodys = |item: &CalendarComponent, tzid: &String| {
             !item.own_zones.iter().any(|(own, _)| own == tzid)
-                && Zones::default().resolve(tzid).is_none()
+                && TimeZoneResolver::default().resolve(tzid).is_none()
         };
         let all = self.components.iter().map(|c| &c.item);
         all.flat_map(|item| item.tzids.iter().filter(move |tzid| nobodys(item, tzid)))
@@ -268,7 +268,7 @@ impl Record {
     }
 
     /// What its components say, in their order.
-    pub fn items(&self) -> impl ExactSizeIterator<Item = &Item> {
+    pub fn items(&self) -> impl ExactSizeIterator<Item = &CalendarComponent> {
         self.components.iter().map(|c| &c.item)
     }
 
@@ -297,7 +297,7 @@ impl Record {
 
     /// The component that stands for the record: the first that changes no instance of another.
     #[must_use]
-    pub fn main(&self) -> &Item {
+    pub fn main(&self) -> &CalendarComponent {
         &self.components[self.main_at()].item
     }
 
@@ -309,13 +309,13 @@ impl Record {
     }
 
     /// When it is, with all its components. An [`Instance`]'s component is the place among those
-    /// of them that say a time ([`Item::timing`]).
+    /// of them that say a time ([`CalendarComponent::timing`]).
     ///
     /// [`Instance`]: super::recurrence::Instance
     #[must_use]
-    pub fn series(&self) -> Series {
+    pub fn series(&self) -> RecurrenceSet {
         let timings: Vec<Timing> = self.items().filter_map(|i| i.timing.clone()).collect();
-        Series::new(&timings)
+        RecurrenceSet::new(&timings)
     }
 
     /// Puts the components of another record with its UID behind its own, as far as it has none in
@@ -338,7 +338,7 @@ impl Record {
                     && c.replaces == component.replaces
             };
             // One record has one zone of a name, or none that is known.
-            let meaning = |item: &Item, tzid: &String| {
+            let meaning = |item: &CalendarComponent, tzid: &String| {
                 let own = item.own_zones.iter().find(|(own, _)| own == tzid);
                 own.map(|(_, zone)| zone.clone())
             };
@@ -372,7 +372,7 @@ impl Record {
 }
 
 /// Where the components of a record are; `None` if something else stands there.
-fn spans(text: &[u8]) -> Option<Vec<(Kind, Range<usize>)>> {
+fn spans(text: &[u8]) -> Option<Vec<(ComponentKind, Range<usize>)>> {
     let units = match utf16(text) {
         Some(encoding) if encoding == encoding_rs::UTF_16BE => Units::Utf16Be,
         Some(_) => Units::Utf16Le,
@@ -421,7 +421,7 @@ fn spans(text: &[u8]) -> Option<Vec<(Kind, Range<usize>)>> {
                 }
                 names.truncate(begun);
                 if open.is_empty() {
-                    found.push((Kind::named(name)?, start..next));
+                    found.push((ComponentKind::named(name)?, start..next));
                 }
             }
             None if open.is_empty() && !is_blank(line) => return None,

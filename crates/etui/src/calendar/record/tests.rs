@@ -3,12 +3,12 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use super::*;
-use crate::calendar::recurrence::End;
-use crate::calendar::time::{Date, Duration, Time, Timestamp, Value, Zone};
-use crate::calendar::zones::Zones;
+use crate::calendar::recurrence::EventEnd;
+use crate::calendar::time::{CalendarTime, Date, DateTimeValue, Duration, TimeZone, Timestamp};
+use crate::calendar::zones::TimeZoneResolver;
 
-fn parse(text: &str) -> Record {
-    Record::parse(text, &Zones::new()).unwrap()
+fn parse(text: &str) -> CalendarObject {
+    CalendarObject::parse(text, &TimeZoneResolver::new()).unwrap()
 }
 
 fn event(body: &str) -> String {
@@ -17,7 +17,7 @@ fn event(body: &str) -> String {
 
 #[test]
 fn what_is_no_record_is_refused() {
-    let no = |text: &str| Record::parse(text, &Zones::new()).unwrap_err();
+    let no = |text: &str| CalendarObject::parse(text, &TimeZoneResolver::new()).unwrap_err();
     for text in [
         "",
         "hello",
@@ -27,11 +27,11 @@ fn what_is_no_record_is_refused() {
         "BEGIN:VTIMEZONE\nTZID:1\nEND:VTIMEZONE\n",
         "END:VEVENT\n",
     ] {
-        assert_eq!(no(text), RecordError::NotARecord, "{text}");
+        assert_eq!(no(text), ObjectError::NotARecord, "{text}");
     }
-    assert_eq!(no("BEGIN:VEVENT\nEND:VEVENT\n"), RecordError::Empty);
+    assert_eq!(no("BEGIN:VEVENT\nEND:VEVENT\n"), ObjectError::Empty);
     let two = "BEGIN:VEVENT\nX:1\nEND:VEVENT\n".repeat(2);
-    assert_eq!(no(&two), RecordError::Several);
+    assert_eq!(no(&two), ObjectError::Several);
 }
 
 /// Found by fuzzing: text that is not UTF-8 is made over when it is edited, and what is folded onto
@@ -43,8 +43,8 @@ fn a_record_that_is_made_over_keeps_its_components() {
         BEGIN:VALARM\r\nACTION:DISPLAY\r\nTRIGGER;RELATED=START:\xadPT1H\r\nEND:VALARM\r\n\
         BEGIN:VALARM\r ACTION:DISPL\rA\nGYTIRGER;RELATED=END:PT0\0\0\x02\x15S\r\nREPEAT:2\r\n\
         DURATION:PT10M\r\nEND:VALARM\r\nEND:VEVENT\r\n";
-    let zones = Zones::new();
-    let mut record = Record::parse(text, &zones).unwrap();
+    let zones = TimeZoneResolver::new();
+    let mut record = CalendarObject::parse(text, &zones).unwrap();
     record.set(0, "X-NEW", "a, b", &zones).unwrap();
     let changed = String::from_utf8(record.text().to_vec()).unwrap();
     assert!(changed.contains("SUMMARY:St\u{fc}hle\r\nX-NEW:a\\, b\r\nBEGIN:VALARM\r\nACTION"));
@@ -52,7 +52,7 @@ fn a_record_that_is_made_over_keeps_its_components() {
     assert_eq!(record.remove(0, "X-NEW", None, &zones), Ok(1));
     // A name of vCard's that means nothing here.
     let event = b"BEGIN:VEVENT\nX:\xFC\nAGENT:BEGIN:VEVENT\nSUMMARY:A\nEND:VEVENT\n";
-    let mut record = Record::parse(event, &zones).unwrap();
+    let mut record = CalendarObject::parse(event, &zones).unwrap();
     assert_eq!(record.main().summary.as_deref(), Some("A"));
     record.set(0, "SUMMARY", "B", &zones).unwrap();
     assert_eq!(record.main().summary.as_deref(), Some("B"));
@@ -76,7 +76,7 @@ fn what_a_component_says_is_read() {
          STATUS:cancelled\r\nCLASS:X-SECRET\r\nTRANSP:TRANSPARENT\r\nPRIORITY:5\r\n\
          ORGANIZER;CN=\"Ada; E\":MAILTO:ada@example.org\r\n\
          ATTENDEE;PARTSTAT=ACCEPTED;ROLE=CHAIR:mailto:bob@example.org\r\n\
-         DTSTART;TZID=W. Europe Standard Time:20260701T090000\r\nDURATION:PT1H\r\n\
+         DTSTART;TZID=W. Europe Standard CalendarTime:20260701T090000\r\nDURATION:PT1H\r\n\
          RRULE:FREQ=DAILY;COUNT=3\r\nSEQUENCE:2\r\nURL:https://example.org/a,b\r\n\
          X-MICROSOFT-CDO-ALLDAYEVENT:FALSE\r\nX-MOZ-LASTACK:20260701T000000Z\r\n",
     ));
@@ -86,7 +86,7 @@ fn what_a_component_says_is_read() {
     assert_eq!(item.description.as_deref(), Some("One\nTwo"));
     assert_eq!(item.categories, ["Work", "A,B", "Home"]);
     assert_eq!(item.status, Some(Status::Cancelled));
-    assert_eq!(item.class, Class::Private);
+    assert_eq!(item.class, Classification::Private);
     assert!(item.transparent && !item.is_busy() && !item.all_day && item.recurs());
     let organizer = item.organizer.as_ref().unwrap();
     assert_eq!(organizer.address, "ada@example.org");
@@ -96,14 +96,17 @@ fn what_a_component_says_is_read() {
     assert_eq!(item.sequence, 2);
     assert_eq!(item.url.as_deref(), Some("https://example.org/a,b"));
     assert_eq!(item.tzids, ["W. Europe Standard Time"]);
-    let zone = item.start.as_ref().and_then(Time::zone).unwrap();
+    let zone = item.start.as_ref().and_then(CalendarTime::zone).unwrap();
     assert_eq!(zone.name(), "Europe/Berlin");
-    assert_eq!(record.series().between(year(2026), &Zone::UTC).count(), 3);
+    assert_eq!(
+        record.series().between(year(2026), &TimeZone::UTC).count(),
+        3
+    );
     assert!(item.acknowledged.is_some() && item.warnings.is_empty());
 }
 
 fn year(year: i32) -> std::ops::Range<Timestamp> {
-    let first = |year| Zone::UTC.to_utc(Date::new(year, 1, 1).unwrap().midnight());
+    let first = |year| TimeZone::UTC.to_utc(Date::new(year, 1, 1).unwrap().midnight());
     first(year)..first(year + 1)
 }
 
@@ -114,7 +117,7 @@ fn a_todo_has_its_own_times() {
          PERCENT-COMPLETE:100\nSTATUS:COMPLETED\nEND:VTODO\n",
     );
     let item = record.main();
-    assert_eq!(item.kind, Kind::Todo);
+    assert_eq!(item.kind, ComponentKind::Todo);
     assert!(item.start.is_none() && item.due.is_some() && item.completed.is_some());
     assert_eq!(item.percent, Some(100));
     assert!(!item.is_busy());
@@ -133,7 +136,7 @@ fn alarms_are_due_by_the_calendar_and_the_clock() {
     assert_eq!(item.alarms.len(), 3);
     let (start, end) = (item.start.clone().unwrap(), item.end.clone().unwrap());
     let due = |n: usize| -> Vec<String> {
-        let due = item.alarms[n].due(&start, &end, &Zone::UTC);
+        let due = item.alarms[n].due(&start, &end, &TimeZone::UTC);
         due.map(|at| at.to_string()).collect()
     };
     // The clocks go forward on the 29th: a day before is nine o'clock there, too.
@@ -141,7 +144,7 @@ fn alarms_are_due_by_the_calendar_and_the_clock() {
     assert_eq!(due(0), expected);
     assert_eq!(due(1), ["20260330T080000Z"]);
     assert_eq!(due(2), ["19760401T005545Z"]);
-    assert_eq!(item.alarms[1].action, Action::Other);
+    assert_eq!(item.alarms[1].action, AlarmAction::Other);
 }
 
 #[test]
@@ -150,10 +153,10 @@ fn only_the_line_meant_changes() {
         "X-ODD;\"w;=\":a\r\nSUMMARY;LANGUAGE=de:Alt\r\n er\r\nDTSTART;TZID=Europe/Berlin;X=1:20260701T090000\r\n\
          BEGIN:VALARM\r\nSUMMARY:in the alarm\r\nTRIGGER:PT0S\r\nEND:VALARM\r\n",
     );
-    let zones = Zones::new();
+    let zones = TimeZoneResolver::new();
     let mut record = parse(&text);
     record.set(0, "summary", "New, one", &zones).unwrap();
-    let date = Time::Date(Date::new(2026, 7, 2).unwrap());
+    let date = CalendarTime::Date(Date::new(2026, 7, 2).unwrap());
     record.set_time(0, "DTSTART", &date, &zones).unwrap();
     record.set(0, "LOCATION", "Here", &zones).unwrap();
     record.set(0, "CATEGORIES", "a,b;c", &zones).unwrap();
@@ -172,7 +175,7 @@ fn only_the_line_meant_changes() {
     assert_eq!(record.remove(0, "categories", None, &zones), Ok(1));
     assert!(record.main().all_day);
     let no = record.set(1, "SUMMARY", "x", &zones);
-    assert_eq!(no, Err(RecordError::NoComponent(1)));
+    assert_eq!(no, Err(ObjectError::NoComponent(1)));
     for bad in ["", "END", "A:B", "A\r\nB"] {
         assert!(record.set(0, bad, "x", &zones).is_err(), "{bad}");
     }
@@ -198,13 +201,13 @@ fn alarms_are_replaced_and_all_else_stays() {
         )
     };
     let durations = ["-PT10M", "-P1D"].map(|d| d.parse::<Duration>().unwrap());
-    let zones = Zones::new();
+    let zones = TimeZoneResolver::new();
     let mut record = parse(&text(&format!("{old}{old}")));
     record.set_alarms(0, &durations, &zones).unwrap();
     let both = text(&format!("{}{}", new("-PT10M"), new("-P1D")));
     assert_eq!(String::from_utf8_lossy(record.text()), both);
     let triggers: Vec<_> = record.main().alarms.iter().map(|a| a.trigger).collect();
-    assert_eq!(triggers, durations.map(Trigger::Start));
+    assert_eq!(triggers, durations.map(AlarmTrigger::Start));
     record.set_alarms(0, &[], &zones).unwrap();
     assert_eq!(String::from_utf8_lossy(record.text()), text(""));
     // Where there was none it comes last, also of a text that lacks its last line end.
@@ -214,7 +217,7 @@ fn alarms_are_replaced_and_all_else_stays() {
     let expected = format!("BEGIN:VTODO\nUID:1\nSUMMARY:Talk\n{alarm}END:VTODO");
     assert_eq!(String::from_utf8_lossy(record.text()), expected);
     let no = record.set_alarms(1, &[], &zones);
-    assert_eq!(no, Err(RecordError::NoComponent(1)));
+    assert_eq!(no, Err(ObjectError::NoComponent(1)));
 }
 
 #[test]
@@ -222,7 +225,9 @@ fn a_second_component_can_be_changed_and_the_first_stays() {
     let changed = "BEGIN:VEVENT\nUID:1\nRECURRENCE-ID:20260702T090000Z\nEND:VEVENT";
     let mut record = parse(&format!("{}{changed}", event("")));
     assert_eq!(record.main_at(), 0);
-    record.set(1, "SUMMARY", "Moved", &Zones::new()).unwrap();
+    record
+        .set(1, "SUMMARY", "Moved", &TimeZoneResolver::new())
+        .unwrap();
     let text = String::from_utf8_lossy(record.text()).into_owned();
     assert!(text.starts_with(&event("")));
     assert!(
@@ -238,12 +243,14 @@ fn other_encodings_are_kept_until_they_are_changed() {
     let wide: Vec<u8> = text.encode_utf16().flat_map(u16::to_be_bytes).collect();
     let narrow: Vec<u8> = text.chars().map(|c| c as u8).collect();
     for bytes in [wide, narrow] {
-        let mut record = Record::parse(bytes.clone(), &Zones::new()).unwrap();
+        let mut record = CalendarObject::parse(bytes.clone(), &TimeZoneResolver::new()).unwrap();
         assert_eq!(record.text(), bytes);
         assert_eq!(record.texts().collect::<Vec<_>>().concat(), bytes);
         assert_eq!(record.items().len(), 2);
         assert_eq!(record.main().summary.as_deref(), Some("Mühe"));
-        record.set(0, "LOCATION", "Ö", &Zones::new()).unwrap();
+        record
+            .set(0, "LOCATION", "Ö", &TimeZoneResolver::new())
+            .unwrap();
         let changed = text.replacen("END", "LOCATION:Ö\r\nEND", 1);
         assert_eq!(String::from_utf8_lossy(record.text()), changed);
     }
@@ -251,7 +258,7 @@ fn other_encodings_are_kept_until_they_are_changed() {
 
 #[test]
 fn components_come_to_a_record() {
-    let zones = Zones::new();
+    let zones = TimeZoneResolver::new();
     let mut record = parse(event("DTSTART:20260701T090000Z\r\nRRULE:FREQ=DAILY\r\n").trim_end());
     let change = event("RECURRENCE-ID:20260702T090000Z\r\nDTSTART:20260702T100000Z\r\n");
     assert_eq!(record.join(parse(&change)), [Joined::Taken]);
@@ -259,7 +266,7 @@ fn components_come_to_a_record() {
     let other = event("RECURRENCE-ID:20260702T090000Z\r\n");
     assert_eq!(record.join(parse(&other)), [Joined::Refused]);
     assert_eq!(record.items().len(), 2);
-    let again = Record::parse(record.text(), &zones).unwrap();
+    let again = CalendarObject::parse(record.text(), &zones).unwrap();
     assert!(again.items().eq(record.items()));
     let stranger = "BEGIN:VEVENT\r\nUID:2\r\nRECURRENCE-ID:20260703\r\nEND:VEVENT\r\n";
     assert_eq!(record.join(parse(stranger)), [Joined::Refused]);
@@ -267,12 +274,12 @@ fn components_come_to_a_record() {
 
 #[test]
 fn a_draft_is_what_it_says() {
-    let zones = Zones::new();
+    let zones = TimeZoneResolver::new();
     let day = Date::new(2026, 12, 24).unwrap();
     let long = "äöü, ; \\ \n".repeat(30);
     let record = Draft::event("Feast")
-        .start(Time::Date(day))
-        .end(Time::Date(day.plus_days(3)))
+        .start(CalendarTime::Date(day))
+        .end(CalendarTime::Date(day.plus_days(3)))
         .description(&long)
         .category("Home, sweet")
         .category("Winter")
@@ -296,7 +303,7 @@ fn a_draft_is_what_it_says() {
 
     let todo = Draft::todo("Buy")
         .uid("x,y")
-        .end(Time::Utc(Timestamp::from_seconds(0)));
+        .end(CalendarTime::Utc(Timestamp::from_seconds(0)));
     let todo = todo.make(&zones).unwrap();
     assert_eq!(todo.uid(), Some("x,y"));
     assert!(todo.main().due.is_some());
@@ -320,7 +327,7 @@ fn a_zone_that_is_not_known_is_told_of_once() {
                 EXDATE;TZID=Europe/Paris:20261121T200000\r\n";
     let record = parse(&event(both));
     let timing = record.main().timing.clone().unwrap();
-    let name = |time: &Time| time.zone().map(|zone| zone.name().to_owned()).unwrap();
+    let name = |time: &CalendarTime| time.zone().map(|zone| zone.name().to_owned()).unwrap();
     assert_eq!(name(&timing.start), "Europe/Berlin");
     assert_eq!(name(&timing.except_dates[0]), "Europe/Paris");
     assert!(timing.replaces.unwrap().and_future);
@@ -336,21 +343,21 @@ fn of_several_times_the_first_counts_and_none_of_a_component_inside() {
          RECURRENCE-ID:20261121T190000Z\r\nRECURRENCE-ID:20261122T190000Z\r\n\
          DURATION:PT1H\r\nDURATION:PT2H\r\n"
     );
-    let at = |text: &str| text.parse::<Value>().unwrap().in_zone(None);
+    let at = |text: &str| text.parse::<DateTimeValue>().unwrap().in_zone(None);
     let record = parse(&event(&body));
     let item = record.main();
     assert_eq!(item.start, Some(at("20261121T190000Z")));
     let read = item.timing.clone().unwrap();
     assert_eq!(read.start, at("20261121T190000Z"));
     assert_eq!(read.rules, []);
-    assert_eq!(read.end, End::After("PT1H".parse().unwrap()));
+    assert_eq!(read.end, EventEnd::After("PT1H".parse().unwrap()));
     assert_eq!(read.replaces.unwrap().id, at("20261121T190000Z"));
     let ends = "DTEND:20261121T200000Z\r\nDTEND:20261122T200000Z\r\n";
     let record = parse(&event(&format!("{body}{ends}")));
     let item = record.main();
     assert_eq!(item.end, Some(at("20261121T200000Z")));
     let end = item.timing.clone().unwrap().end;
-    assert_eq!(end, End::At(at("20261121T200000Z")));
+    assert_eq!(end, EventEnd::At(at("20261121T200000Z")));
 }
 
 #[test]

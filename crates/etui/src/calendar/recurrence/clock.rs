@@ -1,6 +1,6 @@
 //! [`Clock`]: which times of day a rule allows. [`Parts`]: which times it makes.
 
-use super::rule::{Frequency, Rule};
+use super::rule::{Frequency, RecurrenceRule};
 use crate::calendar::time::{DAY, DateTime, HOUR, MINUTE};
 
 /// Which times of day are allowed: a bit an hour, a minute, a second.
@@ -65,7 +65,7 @@ pub(super) struct Parts {
 
 impl Parts {
     /// `FREQ` says which of them make times of a period, and which limit periods.
-    pub(super) fn new(rule: &Rule, start: DateTime, all_day: bool) -> Self {
+    pub(super) fn new(rule: &RecurrenceRule, start: DateTime, all_day: bool) -> Self {
         let (hour, minute, second) = start.hms();
         let part = |list: &[u8], own: u32, period: Frequency, most: i64| {
             let mut all: Vec<i64> = match list {

@@ -5,7 +5,7 @@
 //! whole period to start from, both keep those days that the part names.) A month's answers are
 //! the bits of one word, made when the month is entered.
 
-use super::rule::{Frequency, Rule};
+use super::rule::{Frequency, RecurrenceRule};
 use super::steps;
 use crate::calendar::time::{Date, days_of, first_weekday, month_length, year_length, ymd_of};
 
@@ -60,7 +60,7 @@ pub(super) struct DayFilter {
 impl DayFilter {
     /// The days of `rule` for something that starts on `start`: what the rule does not say is
     /// taken from there.
-    pub(super) fn new(rule: &Rule, start: Date) -> Self {
+    pub(super) fn new(rule: &RecurrenceRule, start: Date) -> Self {
         let (_, month, day) = start.ymd();
         let weekday = start.weekday().index();
         let yearly = rule.frequency == Frequency::Yearly;

@@ -8,11 +8,12 @@ use etui_testkit::rng::SplitMix64;
 
 use super::*;
 use crate::calendar::time::{
-    DAY, Date, DateTime, Duration, Time, Timestamp, Transition, Transitions, Value, Zone,
+    CalendarTime, DAY, Date, DateTime, DateTimeValue, Duration, TimeZone, Timestamp,
+    TransitionTable, ZoneTransition,
 };
 
 /// Zones with gaps of all kinds: at night, at midnight, of half an hour, of a day; files' own.
-fn zones() -> Vec<Zone> {
+fn zones() -> Vec<TimeZone> {
     let named = [
         "UTC",
         "Europe/Berlin",
@@ -25,26 +26,26 @@ fn zones() -> Vec<Zone> {
         "America/Santiago",
         "Asia/Manila",
     ];
-    let mut zones: Vec<Zone> = named.map(|n| Zone::named(n).unwrap()).into();
+    let mut zones: Vec<TimeZone> = named.map(|n| TimeZone::named(n).unwrap()).into();
     let half_year = 31_556_952 / 2;
-    let twice = |n: i64| Transition {
+    let twice = |n: i64| ZoneTransition {
         at: n * half_year + 3_600,
         offset: 7_200 - 3_600 * (n % 2).abs() as i32,
     };
-    let far = |n: i64| Transition {
+    let far = |n: i64| ZoneTransition {
         at: n * 50 * DAY + 4 * 3_600,
         offset: [-86_399, 0, 86_399, 43_200][n.rem_euclid(4) as usize],
     };
-    let table = |all, cyclic| Transitions::new(3_600, all, cyclic);
-    zones.push(Zone::defined(
+    let table = |all, cyclic| TransitionTable::new(3_600, all, cyclic);
+    zones.push(TimeZone::defined(
         "own",
         table((-100..200).map(twice).collect(), false),
     ));
-    zones.push(Zone::defined(
+    zones.push(TimeZone::defined(
         "for ever",
         table((-200..802).map(twice).collect(), true),
     ));
-    zones.push(Zone::defined(
+    zones.push(TimeZone::defined(
         "odd",
         table((-300..600).map(far).collect(), false),
     ));
@@ -162,24 +163,24 @@ fn rule(rng: &mut SplitMix64, start: DateTime) -> String {
     rule
 }
 
-fn time(rng: &mut SplitMix64, wall: DateTime, zones: &[Zone]) -> Time {
+fn time(rng: &mut SplitMix64, wall: DateTime, zones: &[TimeZone]) -> CalendarTime {
     match rng.below(8) {
-        0 => Time::Date(wall.date()),
-        1 => Time::Floating(wall),
-        2 => Time::Utc(Zone::UTC.to_utc(wall)),
-        _ => Value::Local(wall).in_zone(Some(one(rng, zones))),
+        0 => CalendarTime::Date(wall.date()),
+        1 => CalendarTime::Floating(wall),
+        2 => CalendarTime::Utc(TimeZone::UTC.to_utc(wall)),
+        _ => DateTimeValue::Local(wall).in_zone(Some(one(rng, zones))),
     }
 }
 
-fn like(time: &Time, wall: DateTime) -> Time {
+fn like(time: &CalendarTime, wall: DateTime) -> CalendarTime {
     match time {
-        Time::Date(_) => Time::Date(wall.date()),
-        Time::Utc(_) => Time::Utc(Zone::UTC.to_utc(wall)),
-        _ => Value::Local(wall).in_zone(time.zone()),
+        CalendarTime::Date(_) => CalendarTime::Date(wall.date()),
+        CalendarTime::Utc(_) => CalendarTime::Utc(TimeZone::UTC.to_utc(wall)),
+        _ => DateTimeValue::Local(wall).in_zone(time.zone()),
     }
 }
 
-fn end(rng: &mut SplitMix64, start: &Time, zones: &[Zone]) -> End {
+fn end(rng: &mut SplitMix64, start: &CalendarTime, zones: &[TimeZone]) -> EventEnd {
     let length = match rng.below(8) {
         0 => 0,
         1 => -i64::from(rng.below(100_000)),
@@ -190,30 +191,30 @@ fn end(rng: &mut SplitMix64, start: &Time, zones: &[Zone]) -> End {
     };
     let wall = start.wall().plus_seconds(length);
     match rng.below(8) {
-        0 => End::Unsaid,
-        1 => End::After(Duration::from_days(length / DAY)),
-        2 => End::After(Duration::from_seconds(length)),
-        3 => End::After(
+        0 => EventEnd::Unsaid,
+        1 => EventEnd::After(Duration::from_days(length / DAY)),
+        2 => EventEnd::After(Duration::from_seconds(length)),
+        3 => EventEnd::After(
             format!("P{}DT{}S", length.max(0) / DAY, length.max(0) % DAY)
                 .parse()
                 .unwrap(),
         ),
-        4 => End::At(time(rng, wall, zones)),
-        _ => End::At(like(start, wall)),
+        4 => EventEnd::At(time(rng, wall, zones)),
+        _ => EventEnd::At(like(start, wall)),
     }
 }
 
 /// One component with a rule, and often dates taken from it, added to it or changed.
-fn components(rng: &mut SplitMix64, zones: &[Zone]) -> (String, Vec<Timing>) {
+fn components(rng: &mut SplitMix64, zones: &[TimeZone]) -> (String, Vec<Timing>) {
     let wall = start(rng);
     let start = time(rng, wall, zones);
     let rule = rule(rng, wall);
     let mut main = Timing::once(start.clone());
     main.rules = rule.parse().into_iter().collect();
     main.end = end(rng, &start, zones);
-    let own = Series::new(std::slice::from_ref(&main));
+    let own = RecurrenceSet::new(std::slice::from_ref(&main));
     let all = Timestamp::MIN..Timestamp::MAX;
-    let some: Vec<Instance> = own.between(all, &Zone::UTC).take(40).collect();
+    let some: Vec<Instance> = own.between(all, &TimeZone::UTC).take(40).collect();
     let near = |rng: &mut SplitMix64| {
         let id = match rng.below(4) {
             0 => like(
@@ -224,8 +225,8 @@ fn components(rng: &mut SplitMix64, zones: &[Zone]) -> (String, Vec<Timing>) {
             _ => one(rng, &some).id.clone(),
         };
         match (rng.below(6), id.zone()) {
-            (0, _) => Time::Date(id.wall().date()),
-            (1, Some(zone)) => Time::Utc(id.at(zone)),
+            (0, _) => CalendarTime::Date(id.wall().date()),
+            (1, Some(zone)) => CalendarTime::Utc(id.at(zone)),
             _ => id,
         }
     };
@@ -236,7 +237,7 @@ fn components(rng: &mut SplitMix64, zones: &[Zone]) -> (String, Vec<Timing>) {
         }
         if rng.chance(200) {
             let date = near(rng);
-            main.dates.push(Extra {
+            main.dates.push(RDate {
                 end: end(rng, &date, zones),
                 start: date,
             });
@@ -257,7 +258,7 @@ fn components(rng: &mut SplitMix64, zones: &[Zone]) -> (String, Vec<Timing>) {
             let mut change = Timing::once(like(&id, moved));
             change.end = end(rng, &change.start, zones);
             if rng.chance(900) {
-                change.replaces = Some(Replaces {
+                change.replaces = Some(RecurrenceId {
                     id,
                     and_future: rng.chance(100),
                 });
@@ -322,7 +323,7 @@ fn a_window_of_anything_shows_what_between_gives() {
     let (mut quick, mut asked, mut found) = (0, 0, 0);
     for _ in 0..ROUNDS {
         let (rule, all) = components(&mut rng, &zones);
-        let series = Series::new(&all);
+        let series = RecurrenceSet::new(&all);
         let viewer = one(&mut rng, &zones).clone();
         let whole = Timestamp::MIN..Timestamp::MAX;
         let some: Vec<Instance> = series.between(whole, &viewer).take(60).collect();
@@ -359,7 +360,7 @@ fn a_window_of_anything_shows_what_between_gives() {
 }
 
 /// Asserts that a window of a range gives what `between` gives; returns how much that is.
-fn agrees(series: &Series, range: Range<Timestamp>, viewer: &Zone) -> usize {
+fn agrees(series: &RecurrenceSet, range: Range<Timestamp>, viewer: &TimeZone) -> usize {
     let mut shown = Vec::new();
     series.each(&mut Window::new(range.clone(), viewer), |instance| {
         shown.push(instance);
@@ -373,21 +374,21 @@ fn agrees(series: &Series, range: Range<Timestamp>, viewer: &Zone) -> usize {
 #[test]
 fn a_change_is_where_the_viewer_has_it() {
     let wall = DateTime::new(2026, 1, 1, 12, 0, 0).unwrap();
-    let mut main = Timing::once(Time::Floating(wall));
+    let mut main = Timing::once(CalendarTime::Floating(wall));
     main.rules = vec!["FREQ=DAILY".parse().unwrap()];
     let id = wall.plus_seconds(100 * DAY);
-    let mut change = Timing::once(Time::Floating(id.plus_seconds(7_200)));
-    change.end = End::After(Duration::from_seconds(3_600));
-    change.replaces = Some(Replaces {
-        id: Time::Floating(id),
+    let mut change = Timing::once(CalendarTime::Floating(id.plus_seconds(7_200)));
+    change.end = EventEnd::After(Duration::from_seconds(3_600));
+    change.replaces = Some(RecurrenceId {
+        id: CalendarTime::Floating(id),
         and_future: false,
     });
-    let series = Series::new(&[main, change]);
+    let series = RecurrenceSet::new(&[main, change]);
     let mut found = 0;
     for viewer in ["Pacific/Midway", "UTC", "Pacific/Kiritimati"] {
-        let viewer = Zone::named(viewer).unwrap();
+        let viewer = TimeZone::named(viewer).unwrap();
         for hour in -48..48 {
-            let from = Zone::UTC.to_utc(id).plus_seconds(hour * 3_600);
+            let from = TimeZone::UTC.to_utc(id).plus_seconds(hour * 3_600);
             found += agrees(&series, from..from.plus_seconds(3_600), &viewer);
         }
     }
@@ -396,17 +397,17 @@ fn a_change_is_where_the_viewer_has_it() {
 
 #[test]
 fn two_days_that_are_one_are_one_instance() {
-    let zone = Zone::named("Pacific/Apia").unwrap();
+    let zone = TimeZone::named("Pacific/Apia").unwrap();
     let wall = DateTime::new(2011, 12, 1, 9, 0, 0).unwrap();
     let mut asked = 0;
     for start in [
-        Time::Date(wall.date()),
-        Time::Floating(wall),
-        Value::Local(wall).in_zone(Some(&zone)),
+        CalendarTime::Date(wall.date()),
+        CalendarTime::Floating(wall),
+        DateTimeValue::Local(wall).in_zone(Some(&zone)),
     ] {
         let mut main = Timing::once(start.clone());
         main.rules = vec!["FREQ=DAILY".parse().unwrap()];
-        let series = Series::new(&[main]);
+        let series = RecurrenceSet::new(&[main]);
         for (day, length) in (20..40).flat_map(|day| (1..4).map(move |length| (day, length))) {
             let from = zone.to_utc(wall.plus_seconds(day * DAY - 3_600));
             let range = from..from.plus_seconds(length * DAY);
@@ -444,8 +445,8 @@ fn what_lasts_without_a_break_is_what_the_walk_takes() {
     for _ in 0..ROUNDS {
         let wall = start(&mut rng);
         let start = match rng.below(3) {
-            0 => Time::Utc(Zone::UTC.to_utc(wall)),
-            1 => Time::Floating(wall),
+            0 => CalendarTime::Utc(TimeZone::UTC.to_utc(wall)),
+            1 => CalendarTime::Floating(wall),
             _ => time(&mut rng, wall, &zones),
         };
         let (unit, seconds) = *one(
@@ -488,24 +489,26 @@ fn what_lasts_without_a_break_is_what_the_walk_takes() {
             _ => step + i64::from(rng.below(10)) * DAY,
         };
         main.end = match rng.below(4) {
-            0 => End::After(Duration::from_seconds(length)),
-            1 => End::After(
+            0 => EventEnd::After(Duration::from_seconds(length)),
+            1 => EventEnd::After(
                 format!("P{}DT{}S", length / DAY, length % DAY)
                     .parse()
                     .unwrap(),
             ),
-            2 => End::At(time(&mut rng, wall.plus_seconds(length), &zones)),
-            _ => End::At(like(&start, wall.plus_seconds(length))),
+            2 => EventEnd::At(time(&mut rng, wall.plus_seconds(length), &zones)),
+            _ => EventEnd::At(like(&start, wall.plus_seconds(length))),
         };
         if rng.chance(200) {
             let one = like(&start, wall.plus_seconds(step * i64::from(rng.below(4))));
             match rng.below(3) {
                 0 => main.except_dates.push(one),
-                1 => main.except_dates.push(Time::Date(one.wall().date())),
+                1 => main
+                    .except_dates
+                    .push(CalendarTime::Date(one.wall().date())),
                 _ => main.except_rules.push("FREQ=DAILY".parse().unwrap()),
             }
         }
-        let series = Series::new(&[main.clone()]);
+        let series = RecurrenceSet::new(&[main.clone()]);
         let viewer = one(&mut rng, &zones).clone();
         let Some((component, during)) = series.unbroken(&viewer) else {
             continue;
@@ -542,15 +545,15 @@ fn what_lasts_without_a_break_is_what_the_walk_takes() {
 
 #[test]
 fn what_begins_in_a_gap_is_told_without_a_walk() {
-    let zone = Zone::named("Europe/Berlin").unwrap();
+    let zone = TimeZone::named("Europe/Berlin").unwrap();
     for (rule, minute) in [("SECONDLY", 0), ("MINUTELY;INTERVAL=40", 5), ("HOURLY", 30)] {
         let wall = DateTime::new(2026, 3, 29, 2, minute, 0).unwrap();
-        let mut main = Timing::once(Value::Local(wall).in_zone(Some(&zone)));
+        let mut main = Timing::once(DateTimeValue::Local(wall).in_zone(Some(&zone)));
         main.rules = vec![format!("FREQ={rule}").parse().unwrap()];
-        main.end = End::After(Duration::from_days(7));
-        let series = Series::new(&[main]);
-        let (_, during) = series.unbroken(&Zone::UTC).unwrap();
-        let walked = series.between(Timestamp::MIN..Timestamp::MAX, &Zone::UTC);
+        main.end = EventEnd::After(Duration::from_days(7));
+        let series = RecurrenceSet::new(&[main]);
+        let (_, during) = series.unbroken(&TimeZone::UTC).unwrap();
+        let walked = series.between(Timestamp::MIN..Timestamp::MAX, &TimeZone::UTC);
         let first = walked.map(|i| i.during.start).next().unwrap();
         assert_eq!(during, first..Timestamp::MAX, "{rule}");
     }

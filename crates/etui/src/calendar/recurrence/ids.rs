@@ -7,10 +7,12 @@
 use std::ops::Range;
 
 use super::order::{InOrder, Placed};
-use super::plan::Plan;
+use super::plan::CompiledRule;
 use super::timing::{Length, SLACK, Timing};
-use super::walk::Walk;
-use crate::calendar::time::{DateTime, Resolved, Time, Timestamp, Value, Zone};
+use super::walk::RuleOccurrences;
+use crate::calendar::time::{
+    CalendarTime, DateTime, DateTimeValue, ResolvedTime, TimeZone, Timestamp,
+};
 
 /// Steps that a leap costs about as much as.
 const STEPS: usize = 8;
@@ -23,7 +25,7 @@ const MAX_EXCEPTED: u32 = 1 << 17;
 #[derive(Debug)]
 pub(super) struct Main {
     pub(super) component: usize,
-    pub(super) start: Time,
+    pub(super) start: CalendarTime,
     pub(super) length: Length,
     rules: Vec<Limited>,
     except_rules: Vec<Limited>,
@@ -39,7 +41,7 @@ pub(super) struct Main {
 /// A rule, and the instant behind which it makes nothing.
 #[derive(Debug)]
 struct Limited {
-    plan: Plan,
+    plan: CompiledRule,
     /// `UNTIL` in UTC for times in a zone: the instant, and the local time from which it has to
     /// be compared.
     until: Option<(Timestamp, i64)>,
@@ -91,7 +93,7 @@ impl Main {
         });
         for date in &timing.dates {
             let (key, wall) = main.key(&date.start);
-            let own = !matches!(date.end, super::End::Unsaid);
+            let own = !matches!(date.end, super::EventEnd::Unsaid);
             main.extras.push(Extra {
                 key,
                 wall,
@@ -106,7 +108,7 @@ impl Main {
         main.longer_extras = (most - main.length.most()).max(0);
         for date in &timing.except_dates {
             match date {
-                Time::Date(day) if !main.start.is_date() => {
+                CalendarTime::Date(day) if !main.start.is_date() => {
                     main.except_days.push(day.days().into())
                 }
                 date => {
@@ -122,12 +124,12 @@ impl Main {
 
     /// The rule made ready. `DTSTART` is the first occurrence for `COUNT` even if the rule does
     /// not make it (RFC 5545 §3.3.10, COUNT).
-    fn limited(&self, rule: &super::Rule, counts_start: bool) -> Limited {
+    fn limited(&self, rule: &super::RecurrenceRule, counts_start: bool) -> Limited {
         let start = self.start.wall();
-        let mut plan = Plan::new(rule, start, self.start.is_date());
+        let mut plan = CompiledRule::new(rule, start, self.start.is_date());
         let mut until = None;
-        if let (Some(Value::Utc(end)), Some(zone)) = (rule.until, self.start.zone()) {
-            let end = Zone::UTC.to_utc(end);
+        if let (Some(DateTimeValue::Utc(end)), Some(zone)) = (rule.until, self.start.zone()) {
+            let end = TimeZone::UTC.to_utc(end);
             let wall = zone.to_local(end);
             plan.set_until(wall.plus_seconds(SLACK));
             until = Some((end, wall.seconds() - SLACK));
@@ -140,19 +142,19 @@ impl Main {
 
     /// What instances are told apart by: the instant, or the local time for days and floating
     /// times; and the local time. A day stands for the start's time on it.
-    pub(super) fn key(&self, time: &Time) -> (i64, i64) {
+    pub(super) fn key(&self, time: &CalendarTime) -> (i64, i64) {
         let of_day = self.start.wall().seconds() - self.start.wall().date().midnight().seconds();
         match (self.start.zone(), time) {
             (None, _) if self.start.is_date() => {
                 let wall = time.wall().date().midnight().seconds();
                 (wall, wall)
             }
-            (None, Time::Date(day)) => {
+            (None, CalendarTime::Date(day)) => {
                 let wall = day.midnight().seconds() + of_day;
                 (wall, wall)
             }
             (None, time) => (time.wall().seconds(), time.wall().seconds()),
-            (Some(zone), Time::Date(day)) => {
+            (Some(zone), CalendarTime::Date(day)) => {
                 let wall = day.midnight().plus_seconds(of_day);
                 (zone.to_utc(wall).seconds(), wall.seconds())
             }
@@ -164,7 +166,7 @@ impl Main {
     }
 
     /// The zone that makes its local times instants.
-    pub(super) fn zone<'z>(&'z self, viewer: &'z Zone) -> &'z Zone {
+    pub(super) fn zone<'z>(&'z self, viewer: &'z TimeZone) -> &'z TimeZone {
         self.start.zone().unwrap_or(viewer)
     }
 
@@ -178,13 +180,13 @@ impl Main {
     }
 
     /// The time an instance stands for: its `RECURRENCE-ID`.
-    pub(super) fn time_of(&self, id: Id) -> Time {
+    pub(super) fn time_of(&self, id: Id) -> CalendarTime {
         let wall = DateTime::from_seconds(id.wall);
         match &self.start {
-            Time::Date(_) => Time::Date(wall.date()),
-            Time::Floating(_) => Time::Floating(wall),
-            Time::Zoned(_, zone) => Time::Zoned(wall, zone.clone()),
-            Time::Utc(_) => Time::Utc(Timestamp::from_seconds(id.at)),
+            CalendarTime::Date(_) => CalendarTime::Date(wall.date()),
+            CalendarTime::Floating(_) => CalendarTime::Floating(wall),
+            CalendarTime::Zoned(_, zone) => CalendarTime::Zoned(wall, zone.clone()),
+            CalendarTime::Utc(_) => CalendarTime::Utc(Timestamp::from_seconds(id.at)),
         }
     }
 
@@ -196,7 +198,11 @@ impl Main {
 
     /// The rule that alone makes the instances that begin from `from` to before `to`, and the
     /// instant behind which it makes none; `None` if something else has to do with them.
-    pub(super) fn only_rule(&self, from: i64, to: i64) -> Option<(&Plan, Option<Timestamp>)> {
+    pub(super) fn only_rule(
+        &self,
+        from: i64,
+        to: i64,
+    ) -> Option<(&CompiledRule, Option<Timestamp>)> {
         let ([rule], []) = (self.rules.as_slice(), self.except_rules.as_slice()) else {
             return None;
         };
@@ -236,7 +242,7 @@ impl Main {
 
     /// From the first start to the last end, where each instance lasts until the next begins: told
     /// from the rule, without a walk. `None`: it is not so, or not known without one.
-    pub(super) fn unbroken(&self, viewer: &Zone) -> Option<Range<i64>> {
+    pub(super) fn unbroken(&self, viewer: &TimeZone) -> Option<Range<i64>> {
         let ([rule], [first]) = (self.rules.as_slice(), self.extras.as_slice()) else {
             return None;
         };
@@ -249,12 +255,12 @@ impl Main {
         }
         let length = self.length.in_utc();
         let zone = self.zone(viewer);
-        if *zone != Zone::UTC {
+        if *zone != TimeZone::UTC {
             // Changes of the clock move what is next to each other apart, by less than this; and
             // where that ends is theirs to say.
             let is_long = length.saturating_sub(2 * SLACK) >= step;
             let wall = self.start.wall();
-            let Resolved { mut at, skipped } = zone.resolve(wall);
+            let ResolvedTime { mut at, skipped } = zone.resolve(wall);
             if skipped {
                 // What follows a gap may come before what is in it.
                 let next = |n| zone.resolve(wall.plus_seconds(n * step));
@@ -308,13 +314,13 @@ impl Main {
 
 /// A rule's walk and the time it stands at.
 struct Stream<'s> {
-    walk: Walk<'s>,
+    walk: RuleOccurrences<'s>,
     until: Option<(Timestamp, i64)>,
     head: Option<i64>,
 }
 
 impl<'s> Stream<'s> {
-    fn new(limited: &'s Limited, from: i64, to: i64, zone: &Zone) -> Self {
+    fn new(limited: &'s Limited, from: i64, to: i64, zone: &TimeZone) -> Self {
         let walk = limited
             .plan
             .walk(DateTime::from_seconds(from), DateTime::from_seconds(to));
@@ -327,7 +333,7 @@ impl<'s> Stream<'s> {
         stream
     }
 
-    fn step(&mut self, zone: &Zone) {
+    fn step(&mut self, zone: &TimeZone) {
         self.head = loop {
             let Some(wall) = self.walk.next() else {
                 break None;
@@ -340,7 +346,7 @@ impl<'s> Stream<'s> {
     }
 
     /// Goes on behind `wall`: by steps, or if that is far, by a leap.
-    fn pass(&mut self, wall: i64, zone: &Zone) {
+    fn pass(&mut self, wall: i64, zone: &TimeZone) {
         for _ in 0..STEPS {
             if self.head.is_none_or(|head| head > wall) {
                 return;
@@ -361,7 +367,7 @@ struct Streams<'s> {
 }
 
 impl<'s> Streams<'s> {
-    fn new(all: &'s [Limited], from: i64, to: i64, zone: &Zone) -> Self {
+    fn new(all: &'s [Limited], from: i64, to: i64, zone: &TimeZone) -> Self {
         let mut all = all.iter().map(|l| Stream::new(l, from, to, zone));
         Self {
             first: all.next(),
@@ -374,7 +380,7 @@ impl<'s> Streams<'s> {
         self.first.iter().chain(&self.others).filter_map(|s| s.head)
     }
 
-    fn pass(&mut self, wall: i64, zone: &Zone) {
+    fn pass(&mut self, wall: i64, zone: &TimeZone) {
         for stream in self.first.iter_mut().chain(&mut self.others) {
             stream.pass(wall, zone);
         }
@@ -389,7 +395,7 @@ impl<'s> Streams<'s> {
 /// Local times of rules and dates, in order.
 struct Walls<'s> {
     main: &'s Main,
-    zone: &'s Zone,
+    zone: &'s TimeZone,
     rules: Streams<'s>,
     /// `EXRULE`, seldom there.
     except_rules: Option<Box<Streams<'s>>>,
@@ -441,7 +447,7 @@ impl Walls<'_> {
 impl<'s> Ids<'s> {
     /// The instances that begin from `from` to before `to`; and dates of `RDATE` that are longer
     /// than the component and may last until `from`.
-    pub(super) fn new(main: &'s Main, viewer: &'s Zone, from: i64, to: i64) -> Self {
+    pub(super) fn new(main: &'s Main, viewer: &'s TimeZone, from: i64, to: i64) -> Self {
         let zone = main.zone(viewer);
         // Local times whose instants may lie between. Those that the clocks skip keep the offset of
         // before; the end is found by instants, so that no more than one time behind it is made.

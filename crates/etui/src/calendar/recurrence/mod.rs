@@ -1,7 +1,7 @@
 //! Recurrence: rules (RFC 5545 §3.3.10), and the instances they make (§3.8.5).
 //!
-//! A [`Rule`] is what an `RRULE` says; a [`Plan`] is a rule made ready for a start, and gives its
-//! occurrences in local time from anywhere on; a [`Series`] is all components with one UID
+//! A [`RecurrenceRule`] is what an `RRULE` says; a [`CompiledRule`] is a rule made ready for a start, and gives its
+//! occurrences in local time from anywhere on; a [`RecurrenceSet`] is all components with one UID
 //! ([`Timing`] each), and gives the [`Instance`]s that have to do with a range of time.
 //!
 //! # Why of our own
@@ -49,10 +49,10 @@ mod walk;
 mod window;
 
 pub use parse::RuleError;
-pub use plan::{MAX_COUNTED, Plan};
-pub use rule::{Day, Frequency, Rule};
-pub use series::{Instance, Instances, Series};
-pub use timing::{End, Extra, Replaces, Timing};
-pub use walk::Walk;
+pub use plan::{CompiledRule, MAX_COUNTED};
+pub use rule::{Frequency, NthWeekday, RecurrenceRule};
+pub use series::{Instance, Instances, RecurrenceSet};
+pub use timing::{EventEnd, RDate, RecurrenceId, Timing};
+pub use walk::RuleOccurrences;
 
 pub(crate) use window::Window;

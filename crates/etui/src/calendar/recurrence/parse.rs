@@ -15,8 +15,8 @@
 
 use std::str::FromStr;
 
-use super::rule::{Day, Frequency, Rule};
-use crate::calendar::time::{Value, Weekday};
+use super::rule::{Frequency, NthWeekday, RecurrenceRule};
+use crate::calendar::time::{DateTimeValue, Weekday};
 
 /// A rule's text could not be understood.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -31,7 +31,7 @@ pub struct RuleError {
 /// Longest text, in bytes: a rule with every list in full has 5 kB.
 const MAX_TEXT: usize = 16 << 10;
 
-impl FromStr for Rule {
+impl FromStr for RecurrenceRule {
     type Err = RuleError;
 
     fn from_str(text: &str) -> Result<Self, RuleError> {
@@ -62,7 +62,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn rule(&mut self) -> Result<Rule, RuleError> {
+    fn rule(&mut self) -> Result<RecurrenceRule, RuleError> {
         let trimmed = self.text.trim();
         let body = match trimmed.split_once(':') {
             Some((name, body))
@@ -74,7 +74,7 @@ impl<'a> Parser<'a> {
             }
             _ => trimmed,
         };
-        let mut rule = Rule::every(Frequency::Daily);
+        let mut rule = RecurrenceRule::every(Frequency::Daily);
         for part in body.split(';') {
             let part = part.trim();
             if part.is_empty() {
@@ -97,7 +97,12 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn part(&self, rule: &mut Rule, name: &'a str, value: &'a str) -> Result<(), RuleError> {
+    fn part(
+        &self,
+        rule: &mut RecurrenceRule,
+        name: &'a str,
+        value: &'a str,
+    ) -> Result<(), RuleError> {
         match name.to_ascii_uppercase().as_str() {
             "FREQ" => rule.frequency = self.frequency(value)?,
             "INTERVAL" => rule.interval = self.number::<u32>(value)?.max(1),
@@ -106,7 +111,7 @@ impl<'a> Parser<'a> {
                 count => rule.count = Some(count),
             },
             "UNTIL" => {
-                let until: Result<Value, _> = value.parse();
+                let until: Result<DateTimeValue, _> = value.parse();
                 rule.until = Some(until.map_err(|e| self.error(value, format!("UNTIL: {e}")))?);
             }
             "BYSECOND" => rule.by_second = self.numbers(name, value, 0..=60)?,
@@ -198,7 +203,7 @@ impl<'a> Parser<'a> {
             .collect()
     }
 
-    fn days(&self, value: &'a str) -> Result<Vec<Day>, RuleError> {
+    fn days(&self, value: &'a str) -> Result<Vec<NthWeekday>, RuleError> {
         value
             .split(',')
             .map(|one| {
@@ -216,7 +221,7 @@ impl<'a> Parser<'a> {
                         _ => return Err(wrong()),
                     },
                 };
-                Ok(Day { nth, weekday })
+                Ok(NthWeekday { nth, weekday })
             })
             .collect()
     }
@@ -241,7 +246,7 @@ mod tests {
             "FREQ=SECONDLY;COUNT=4294967295;INTERVAL=4294967295;BYSECOND=0,60;BYMINUTE=59;BYHOUR=23",
             "FREQ=MONTHLY;BYMONTHDAY=-31,31;BYYEARDAY=-366,366;BYSETPOS=-366,366",
         ] {
-            let rule: Rule = text.parse().unwrap();
+            let rule: RecurrenceRule = text.parse().unwrap();
             assert_eq!(rule.to_string(), text);
         }
     }
@@ -263,7 +268,10 @@ mod tests {
                 "FREQ=YEARLY",
             ),
         ] {
-            assert_eq!(text.parse::<Rule>().unwrap().to_string(), expected);
+            assert_eq!(
+                text.parse::<RecurrenceRule>().unwrap().to_string(),
+                expected
+            );
         }
     }
 
@@ -292,7 +300,7 @@ mod tests {
             ("FREQ=DAILY;BYEASTER=1", 12, "there is no part"),
             ("RSCALE=CHINESE;FREQ=YEARLY", 8, "only RSCALE=GREGORIAN"),
         ] {
-            let error = text.parse::<Rule>().unwrap_err();
+            let error = text.parse::<RecurrenceRule>().unwrap_err();
             assert_eq!(error.at, at, "{text}: {error}");
             assert!(error.problem.contains(says), "{text}: {error}");
         }

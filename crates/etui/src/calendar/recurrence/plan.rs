@@ -1,4 +1,4 @@
-//! [`Plan`]: a rule made ready for a start.
+//! [`CompiledRule`]: a rule made ready for a start.
 //!
 //! Periods (years, months, weeks, days, hours, minutes, seconds) are numbered, so that the one
 //! around any time, and whether `INTERVAL` visits it, is arithmetic. A walk therefore begins at
@@ -18,9 +18,9 @@ use std::sync::OnceLock;
 use super::clock::{Clock, Parts, Times};
 use super::days::DayFilter;
 use super::period::{DayUnit, at_positions};
-use super::rule::{Frequency, Rule};
-use super::walk::Walk;
-use crate::calendar::time::{DAY, DateTime, HOUR, MINUTE, Value};
+use super::rule::{Frequency, RecurrenceRule};
+use super::walk::RuleOccurrences;
+use crate::calendar::time::{DAY, DateTime, DateTimeValue, HOUR, MINUTE};
 
 /// Days with occurrences, or below a day occurrences, that are counted to find the end of a rule
 /// with `COUNT`. What has more, and is not plain arithmetic, is taken to have no end: a daily rule
@@ -29,7 +29,7 @@ pub const MAX_COUNTED: u32 = 1 << 17;
 
 /// A rule made ready for something that starts at a time.
 #[derive(Debug)]
-pub struct Plan {
+pub struct CompiledRule {
     pub(super) start: i64,
     pub(super) shape: Shape,
     pub(super) interval: i64,
@@ -66,14 +66,14 @@ pub(super) enum Shape {
     },
 }
 
-impl Plan {
+impl CompiledRule {
     /// `rule` for something that starts at `start`. With `all_day` only its days count:
     /// `BYHOUR`, `BYMINUTE` and `BYSECOND` are passed over (RFC 5545 §3.3.10), and a `FREQ` below
     /// a day, of which the RFC does not speak, is taken for as many whole days, at least one.
     ///
     /// An `UNTIL` in UTC is taken as UTC's clock: who knows the zone has to compare instants.
     #[must_use]
-    pub fn new(rule: &Rule, start: DateTime, all_day: bool) -> Self {
+    pub fn new(rule: &RecurrenceRule, start: DateTime, all_day: bool) -> Self {
         if all_day && rule.frequency < Frequency::Daily {
             let unit = match rule.frequency {
                 Frequency::Hourly => HOUR,
@@ -81,7 +81,7 @@ impl Plan {
                 _ => 1,
             };
             let days = (i64::from(rule.interval) * unit / DAY).max(1);
-            let daily = Rule {
+            let daily = RecurrenceRule {
                 frequency: Frequency::Daily,
                 interval: u32::try_from(days).unwrap_or(u32::MAX),
                 ..rule.clone()
@@ -147,7 +147,7 @@ impl Plan {
             until: match rule.until {
                 None => DateTime::MAX.seconds(),
                 // A day is meant with all its times, a time without a day's not at all.
-                Some(Value::Date(date)) => date.midnight().seconds() + DAY - 1,
+                Some(DateTimeValue::Date(date)) => date.midnight().seconds() + DAY - 1,
                 Some(until) if all_day => until.wall().date().midnight().seconds(),
                 Some(until) => until.wall().seconds(),
             },
@@ -178,8 +178,8 @@ impl Plan {
 
     /// Its occurrences, in order and each once, from `from` to `to`, both included.
     #[must_use]
-    pub fn walk(&self, from: DateTime, to: DateTime) -> Walk<'_> {
-        Walk::new(self, from.seconds(), self.end(to.seconds()))
+    pub fn walk(&self, from: DateTime, to: DateTime) -> RuleOccurrences<'_> {
+        RuleOccurrences::new(self, from.seconds(), self.end(to.seconds()))
     }
 
     /// A time behind which it has no occurrence, `to` at the latest.
@@ -200,7 +200,7 @@ impl Plan {
         let mut span = HOUR;
         loop {
             let from = (end - span).max(self.start);
-            let last = Walk::new(self, from, end).last();
+            let last = RuleOccurrences::new(self, from, end).last();
             if last.is_some() || from == self.start {
                 return last;
             }
@@ -232,7 +232,7 @@ impl Plan {
     /// Whether `time` is an occurrence, `COUNT` aside.
     pub(super) fn has(&self, time: DateTime) -> bool {
         let at = time.seconds();
-        at <= self.until && Walk::new(self, at, at).next().is_some()
+        at <= self.until && RuleOccurrences::new(self, at, at).next().is_some()
     }
 
     /// The last occurrence by `COUNT`, one before the start if there is none; `None` without an
@@ -258,7 +258,9 @@ impl Plan {
         }
         let end = DateTime::MAX.seconds();
         if let Some(step) = self.step() {
-            let first = Walk::new(self, self.start, end).next()?.seconds();
+            let first = RuleOccurrences::new(self, self.start, end)
+                .next()?
+                .seconds();
             return Some(first.saturating_add(step.saturating_mul(others)));
         }
         match &self.shape {
@@ -266,7 +268,7 @@ impl Plan {
                 if count > MAX_COUNTED {
                     return None;
                 }
-                let nth = Walk::new(self, self.start, end).nth(others as usize);
+                let nth = RuleOccurrences::new(self, self.start, end).nth(others as usize);
                 Some(nth.map_or(end, DateTime::seconds))
             }
             Shape::Days {
@@ -274,7 +276,7 @@ impl Plan {
             } if positions.is_empty() => {
                 // All days have the same times: days are counted, not occurrences.
                 let per_day = times.len() as i64;
-                let mut walk = Walk::new(self, self.start, end);
+                let mut walk = RuleOccurrences::new(self, self.start, end);
                 let mut left = others;
                 for _ in 0..MAX_COUNTED {
                     let Some(first) = walk.next() else {
@@ -293,7 +295,7 @@ impl Plan {
             }
             Shape::Days { .. } if count > MAX_COUNTED => None,
             Shape::Days { .. } => {
-                let nth = Walk::new(self, self.start, end).nth(others as usize);
+                let nth = RuleOccurrences::new(self, self.start, end).nth(others as usize);
                 Some(nth.map_or(end, DateTime::seconds))
             }
         }

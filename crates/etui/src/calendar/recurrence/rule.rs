@@ -1,8 +1,8 @@
-//! [`Rule`]: a recurrence rule (RFC 5545 §3.3.10), as it is written.
+//! [`RecurrenceRule`]: a recurrence rule (RFC 5545 §3.3.10), as it is written.
 
 use std::fmt;
 
-use super::super::time::{Value, Weekday};
+use super::super::time::{DateTimeValue, Weekday};
 
 /// How long the period of a rule is: its `FREQ`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -45,7 +45,7 @@ impl Frequency {
 
 /// A weekday of `BYDAY`, perhaps the nth of its month or year.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Day {
+pub struct NthWeekday {
     /// Which one: 1 is the first, -1 the last, 0 every one.
     pub nth: i8,
     /// The weekday.
@@ -55,7 +55,7 @@ pub struct Day {
 /// When something happens again. Lists are in the order written; an empty one is a part that the
 /// rule has not.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rule {
+pub struct RecurrenceRule {
     /// `FREQ`
     pub frequency: Frequency,
     /// `INTERVAL`: every so many periods, 1 or more.
@@ -64,7 +64,7 @@ pub struct Rule {
     pub count: Option<u32>,
     /// `UNTIL`: none behind this. Both it and `COUNT` should not stand in one rule (§3.3.10); if
     /// they do, what comes first ends it.
-    pub until: Option<Value>,
+    pub until: Option<DateTimeValue>,
     /// `BYSECOND`, 0 to 60.
     pub by_second: Vec<u8>,
     /// `BYMINUTE`, 0 to 59.
@@ -72,7 +72,7 @@ pub struct Rule {
     /// `BYHOUR`, 0 to 23.
     pub by_hour: Vec<u8>,
     /// `BYDAY`
-    pub by_day: Vec<Day>,
+    pub by_day: Vec<NthWeekday>,
     /// `BYMONTHDAY`, 1 to 31, -1 being the last day.
     pub by_month_day: Vec<i8>,
     /// `BYYEARDAY`, 1 to 366, -1 being the last day.
@@ -87,7 +87,7 @@ pub struct Rule {
     pub week_start: Weekday,
 }
 
-impl Rule {
+impl RecurrenceRule {
     /// Once every period, without end.
     #[must_use]
     pub fn every(frequency: Frequency) -> Self {
@@ -116,7 +116,7 @@ impl Rule {
     }
 }
 
-impl fmt::Display for Day {
+impl fmt::Display for NthWeekday {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.nth != 0 {
             write!(f, "{}", self.nth)?;
@@ -126,7 +126,7 @@ impl fmt::Display for Day {
 }
 
 /// The value of an `RRULE`; reading it gives the same rule.
-impl fmt::Display for Rule {
+impl fmt::Display for RecurrenceRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "FREQ={}", self.frequency.name())?;
         if let Some(until) = &self.until {

@@ -1,4 +1,4 @@
-//! [`Series`]: all components with one UID as one set of instances.
+//! [`RecurrenceSet`]: all components with one UID as one set of instances.
 //!
 //! A component with a `RECURRENCE-ID` takes an instance from its place and puts its own there.
 //! With `RANGE=THISANDFUTURE` the instances behind it go along: each is moved by as much as the
@@ -11,7 +11,7 @@ use std::ops::Range;
 use super::ids::{Ids, Main};
 use super::order::{InOrder, Placed};
 use super::timing::{Length, SLACK, Timing, like};
-use crate::calendar::time::{DateTime, Time, Timestamp, Zone};
+use crate::calendar::time::{CalendarTime, DateTime, TimeZone, Timestamp};
 
 /// One time that something happens.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,11 +19,11 @@ pub struct Instance {
     /// Which of the components given says what happens.
     pub component: usize,
     /// Its place in the recurrence: what a `RECURRENCE-ID` for it has to say.
-    pub id: Time,
+    pub id: CalendarTime,
     /// When it starts.
-    pub start: Time,
+    pub start: CalendarTime,
     /// When it ends; a day's end is the day behind it.
-    pub end: Time,
+    pub end: CalendarTime,
     /// The same as instants.
     pub during: Range<Timestamp>,
 }
@@ -42,7 +42,7 @@ impl Instance {
 /// Asking costs what the range has in it, wherever it lies, and a look at the changes
 /// (`RECURRENCE-ID`) around it: see [`Plan`](super::Plan).
 #[derive(Debug)]
-pub struct Series {
+pub struct RecurrenceSet {
     main: Option<Main>,
     changes: Vec<Change>,
     /// Greatest length of a change.
@@ -52,15 +52,15 @@ pub struct Series {
     /// Indices of the changes with `THISANDFUTURE`, by key.
     futures: Vec<usize>,
     /// The named zones that say when its instances are, but for UTC.
-    zones: Vec<Zone>,
+    zones: Vec<TimeZone>,
 }
 
 /// A component with a `RECURRENCE-ID`.
 #[derive(Debug)]
 struct Change {
     component: usize,
-    id: Time,
-    start: Time,
+    id: CalendarTime,
+    start: CalendarTime,
     length: Length,
     /// Where its start is: an instant, or for days and floating times near it.
     near: i64,
@@ -70,7 +70,7 @@ struct Change {
     shift: i64,
 }
 
-impl Series {
+impl RecurrenceSet {
     /// A series of components with one UID. The first without `RECURRENCE-ID` recurs; others
     /// without one stand for themselves alone, as does a change whose instance does not exist.
     #[must_use]
@@ -88,7 +88,7 @@ impl Series {
             zones: Vec::new(),
         };
         for zone in components.iter().flat_map(Timing::zones) {
-            if zone.is_named() && *zone != Zone::UTC && !series.zones.contains(zone) {
+            if zone.is_named() && *zone != TimeZone::UTC && !series.zones.contains(zone) {
                 series.zones.push(zone.clone());
             }
         }
@@ -113,7 +113,7 @@ impl Series {
                 component,
                 id: id.clone(),
                 length: Length::new(&timing.start, &timing.end),
-                near: timing.start.at(&Zone::UTC).seconds(),
+                near: timing.start.at(&TimeZone::UTC).seconds(),
                 key,
                 shift: timing.start.wall().seconds() - own_clock(&timing.start, zoned, key, wall),
                 start: timing.start.clone(),
@@ -145,7 +145,7 @@ impl Series {
     ///
     /// They are made as they are taken: to bound their number, `take` so many.
     #[must_use]
-    pub fn between<'s>(&'s self, range: Range<Timestamp>, viewer: &'s Zone) -> Instances<'s> {
+    pub fn between<'s>(&'s self, range: Range<Timestamp>, viewer: &'s TimeZone) -> Instances<'s> {
         Instances::new(self, range, viewer)
     }
 
@@ -175,7 +175,7 @@ impl Series {
     }
 
     /// The zones that say when its instances are and whose rules are others' to change.
-    pub(crate) fn zones(&self) -> &[Zone] {
+    pub(crate) fn zones(&self) -> &[TimeZone] {
         &self.zones
     }
 
@@ -189,7 +189,7 @@ impl Series {
     /// When it takes up time without a break, told without its instances, and the component that
     /// says so; `None`: ask for them ([`Self::between`]). What happens every second would be asked
     /// for each of them.
-    pub(crate) fn unbroken(&self, viewer: &Zone) -> Option<(usize, Range<Timestamp>)> {
+    pub(crate) fn unbroken(&self, viewer: &TimeZone) -> Option<(usize, Range<Timestamp>)> {
         let main = self.main.as_ref().filter(|_| self.changes.is_empty())?;
         let Range { start, end } = main.unbroken(viewer)?;
         let end = Timestamp::from_seconds(end).min(Timestamp::MAX);
@@ -225,7 +225,7 @@ impl Series {
 
 /// The time of an instance, by the clock that `start` is written in; `zoned` if `at` is an
 /// instant.
-fn own_clock(start: &Time, zoned: bool, at: i64, wall: i64) -> i64 {
+fn own_clock(start: &CalendarTime, zoned: bool, at: i64, wall: i64) -> i64 {
     match start.zone() {
         Some(zone) if zoned => zone.to_local(Timestamp::from_seconds(at)).seconds(),
         _ if start.is_date() => wall - wall.rem_euclid(86_400),
@@ -233,10 +233,10 @@ fn own_clock(start: &Time, zoned: bool, at: i64, wall: i64) -> i64 {
     }
 }
 
-/// The instances of a [`Series`] that have to do with a range.
+/// The instances of a [`RecurrenceSet`] that have to do with a range.
 pub struct Instances<'s> {
-    series: &'s Series,
-    viewer: &'s Zone,
+    series: &'s RecurrenceSet,
+    viewer: &'s TimeZone,
     range: Range<Timestamp>,
     /// Those that go along with no change.
     plain: Option<Stretch<'s>>,
@@ -265,7 +265,7 @@ struct Along<'s> {
 }
 
 impl<'s> Instances<'s> {
-    fn new(series: &'s Series, range: Range<Timestamp>, viewer: &'s Zone) -> Self {
+    fn new(series: &'s RecurrenceSet, range: Range<Timestamp>, viewer: &'s TimeZone) -> Self {
         let mut instances = Self {
             series,
             viewer,
@@ -378,8 +378,8 @@ impl<'s> Instances<'s> {
 impl Stretch<'_> {
     fn next(
         &mut self,
-        series: &Series,
-        viewer: &Zone,
+        series: &RecurrenceSet,
+        viewer: &TimeZone,
         range: &Range<Timestamp>,
     ) -> Option<Instance> {
         loop {
@@ -393,7 +393,7 @@ impl Stretch<'_> {
         }
     }
 
-    fn next_in_order(&mut self, series: &Series, viewer: &Zone) -> Option<Instance> {
+    fn next_in_order(&mut self, series: &RecurrenceSet, viewer: &TimeZone) -> Option<Instance> {
         let (main, ids) = (self.main, &mut self.ids);
         let mut next_id = || {
             ids.find(|id| {

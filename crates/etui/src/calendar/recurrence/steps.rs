@@ -14,9 +14,9 @@ mod tests {
     use std::cell::Cell;
     use std::ops::Range;
 
-    use crate::calendar::recurrence::{MAX_COUNTED, Series, Timing};
-    use crate::calendar::time::{Date, Timestamp, Zone};
-    use crate::calendar::zones::Zones;
+    use crate::calendar::recurrence::{MAX_COUNTED, RecurrenceSet, Timing};
+    use crate::calendar::time::{Date, TimeZone, Timestamp};
+    use crate::calendar::zones::TimeZoneResolver;
 
     thread_local! {
         pub(super) static STEPS: Cell<u64> = const { Cell::new(0) };
@@ -24,23 +24,23 @@ mod tests {
 
     const DAY: i64 = 86_400;
 
-    fn series(lines: &str) -> Series {
+    fn series(lines: &str) -> RecurrenceSet {
         let text = format!("BEGIN:VEVENT\n{lines}\nEND:VEVENT\n");
-        let (timing, warnings) = Timing::from_component(text.as_bytes(), &Zones::new());
+        let (timing, warnings) = Timing::from_component(text.as_bytes(), &TimeZoneResolver::new());
         assert_eq!(warnings, []);
-        Series::new(&[timing.expect("it has a start")])
+        RecurrenceSet::new(&[timing.expect("it has a start")])
     }
 
     fn day(year: i32) -> Range<Timestamp> {
         let from = Date::new(year, 3, 3).unwrap().midnight();
-        let from = Zone::named("Europe/Berlin").unwrap().to_utc(from);
+        let from = TimeZone::named("Europe/Berlin").unwrap().to_utc(from);
         from..from.plus_seconds(DAY)
     }
 
     /// Instances in a range, and the steps they took.
-    fn cost(series: &Series, range: Range<Timestamp>, most: usize) -> (u64, u64) {
+    fn cost(series: &RecurrenceSet, range: Range<Timestamp>, most: usize) -> (u64, u64) {
         STEPS.set(0);
-        let instances = series.between(range, &Zone::UTC).take(most).count();
+        let instances = series.between(range, &TimeZone::UTC).take(most).count();
         (instances as u64, STEPS.get())
     }
 

@@ -1,7 +1,7 @@
 //! [`Timing`]: what a component says of its time; what instances are made from.
 
-use super::Rule;
-use crate::calendar::time::{Clocks, DateTime, Duration, Time, Timestamp, Zone};
+use super::RecurrenceRule;
+use crate::calendar::time::{CalendarTime, Clocks, DateTime, Duration, TimeZone, Timestamp};
 
 /// Seconds by which lengths in days may differ from 24 hours each, offsets from UTC being less
 /// than a day.
@@ -9,30 +9,30 @@ pub(super) const SLACK: i64 = 2 * 86_400;
 
 /// How something ends: its `DTEND` or `DUE`, or its `DURATION`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum End {
+pub enum EventEnd {
     /// Nothing is said: a day for a day, no time at all for a time (RFC 5545 §3.6.1).
     #[default]
     Unsaid,
     /// `DTEND` or `DUE`: every instance has the same exact duration (§3.8.5.3).
-    At(Time),
+    At(CalendarTime),
     /// `DURATION`: every instance has the same nominal duration.
     After(Duration),
 }
 
 /// One date of an `RDATE`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Extra {
+pub struct RDate {
     /// When it starts.
-    pub start: Time,
+    pub start: CalendarTime,
     /// How it ends, if it is a period; unsaid for the component's own length.
-    pub end: End,
+    pub end: EventEnd,
 }
 
 /// The instance that a component stands for: its `RECURRENCE-ID`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Replaces {
+pub struct RecurrenceId {
     /// When the instance would start.
-    pub id: Time,
+    pub id: CalendarTime,
     /// Whether all instances behind it are changed likewise (`RANGE=THISANDFUTURE`).
     pub and_future: bool,
 }
@@ -41,28 +41,28 @@ pub struct Replaces {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Timing {
     /// `DTSTART`
-    pub start: Time,
+    pub start: CalendarTime,
     /// `DTEND`, `DUE` or `DURATION`
-    pub end: End,
+    pub end: EventEnd,
     /// `RRULE`, several being joined.
-    pub rules: Vec<Rule>,
+    pub rules: Vec<RecurrenceRule>,
     /// `EXRULE` (RFC 2445): what they make is taken away.
-    pub except_rules: Vec<Rule>,
+    pub except_rules: Vec<RecurrenceRule>,
     /// `RDATE`
-    pub dates: Vec<Extra>,
+    pub dates: Vec<RDate>,
     /// `EXDATE`. A day takes away all that starts on it.
-    pub except_dates: Vec<Time>,
+    pub except_dates: Vec<CalendarTime>,
     /// `RECURRENCE-ID`; a component that has one does not recur itself.
-    pub replaces: Option<Replaces>,
+    pub replaces: Option<RecurrenceId>,
 }
 
 impl Timing {
     /// Something that happens once, and of which no end is said.
     #[must_use]
-    pub fn once(start: Time) -> Self {
+    pub fn once(start: CalendarTime) -> Self {
         Self {
             start,
-            end: End::Unsaid,
+            end: EventEnd::Unsaid,
             rules: Vec::new(),
             except_rules: Vec::new(),
             dates: Vec::new(),
@@ -72,11 +72,11 @@ impl Timing {
     }
 
     /// The zones of its times.
-    pub(super) fn zones(&self) -> impl Iterator<Item = &Zone> {
-        fn end(end: &End) -> Option<&Time> {
+    pub(super) fn zones(&self) -> impl Iterator<Item = &TimeZone> {
+        fn end(end: &EventEnd) -> Option<&CalendarTime> {
             match end {
-                End::At(end) => Some(end),
-                End::Unsaid | End::After(_) => None,
+                EventEnd::At(end) => Some(end),
+                EventEnd::Unsaid | EventEnd::After(_) => None,
             }
         }
         let of_dates = self.dates.iter().map(|d| (&d.start, &d.end));
@@ -85,7 +85,7 @@ impl Timing {
             .flat_map(|(start, ends)| std::iter::once(start).chain(end(ends)))
             .chain(&self.except_dates)
             .chain(self.replaces.as_ref().map(|r| &r.id))
-            .filter_map(Time::zone)
+            .filter_map(CalendarTime::zone)
     }
 }
 
@@ -97,33 +97,35 @@ pub(super) enum Length {
     /// Seconds of the clock: from a floating time to a floating time.
     Wall(i64),
     /// Exact seconds, to a time in a zone.
-    Exact(i64, Zone),
+    Exact(i64, TimeZone),
 }
 
 impl Length {
     /// The length from `start` to `end`. An end before the start is none: the length is nothing,
     /// or a day from a day.
-    pub(super) fn new(start: &Time, end: &End) -> Self {
+    pub(super) fn new(start: &CalendarTime, end: &EventEnd) -> Self {
         let days = |days: i64| Self::Nominal {
             days: days.max(1),
             seconds: 0,
         };
         match (start, end) {
-            (Time::Date(_), End::Unsaid) => days(1),
-            (Time::Date(from), End::At(to)) => {
+            (CalendarTime::Date(_), EventEnd::Unsaid) => days(1),
+            (CalendarTime::Date(from), EventEnd::At(to)) => {
                 days(i64::from(to.wall().date().days()) - i64::from(from.days()))
             }
-            (Time::Date(_), End::After(length)) => days(length.nominal_seconds() / 86_400),
-            (_, End::Unsaid) => Self::Wall(0),
-            (_, End::After(length)) if length.is_negative() => Self::Wall(0),
-            (_, End::After(length)) => Self::Nominal {
+            (CalendarTime::Date(_), EventEnd::After(length)) => {
+                days(length.nominal_seconds() / 86_400)
+            }
+            (_, EventEnd::Unsaid) => Self::Wall(0),
+            (_, EventEnd::After(length)) if length.is_negative() => Self::Wall(0),
+            (_, EventEnd::After(length)) => Self::Nominal {
                 days: length.days(),
                 seconds: length.seconds(),
             },
-            (_, End::At(to)) => match (start.zone(), to.zone()) {
+            (_, EventEnd::At(to)) => match (start.zone(), to.zone()) {
                 (Some(zone), Some(_)) => {
                     let exact = to.at(zone).seconds() - start.at(zone).seconds();
-                    Self::Exact(exact.max(0), to.zone().cloned().unwrap_or(Zone::UTC))
+                    Self::Exact(exact.max(0), to.zone().cloned().unwrap_or(TimeZone::UTC))
                 }
                 (Some(zone), None) => {
                     let exact = to.at(zone).seconds() - start.at(zone).seconds();
@@ -156,11 +158,11 @@ impl Length {
     /// `zone` (the viewer's for days and floating times), of which `clocks` are.
     pub(super) fn end(
         &self,
-        start: &Time,
+        start: &CalendarTime,
         at: Timestamp,
-        zone: &Zone,
+        zone: &TimeZone,
         clocks: &impl Clocks,
-    ) -> (Time, Timestamp) {
+    ) -> (CalendarTime, Timestamp) {
         match self {
             Self::Nominal {
                 days: 0,
@@ -187,12 +189,12 @@ impl Length {
             }
             Self::Exact(seconds, to) => {
                 let until = at.plus_seconds(*seconds);
-                let end = if to.is(&Zone::UTC) {
-                    Time::Utc(until)
+                let end = if to.is(&TimeZone::UTC) {
+                    CalendarTime::Utc(until)
                 } else if to.is(zone) {
-                    Time::Zoned(clocks.to_local(until), to.clone())
+                    CalendarTime::Zoned(clocks.to_local(until), to.clone())
                 } else {
-                    Time::Zoned(to.to_local(until), to.clone())
+                    CalendarTime::Zoned(to.to_local(until), to.clone())
                 };
                 (end, until)
             }
@@ -201,11 +203,11 @@ impl Length {
 }
 
 /// `wall` as the kind of time that `time` is.
-pub(super) fn like(time: &Time, wall: DateTime) -> Time {
+pub(super) fn like(time: &CalendarTime, wall: DateTime) -> CalendarTime {
     match time {
-        Time::Date(_) => Time::Date(wall.date()),
-        Time::Floating(_) => Time::Floating(wall),
-        Time::Zoned(_, zone) => Time::Zoned(wall, zone.clone()),
-        Time::Utc(_) => Time::Utc(Zone::UTC.to_utc(wall)),
+        CalendarTime::Date(_) => CalendarTime::Date(wall.date()),
+        CalendarTime::Floating(_) => CalendarTime::Floating(wall),
+        CalendarTime::Zoned(_, zone) => CalendarTime::Zoned(wall, zone.clone()),
+        CalendarTime::Utc(_) => CalendarTime::Utc(TimeZone::UTC.to_utc(wall)),
     }
 }

@@ -1,16 +1,16 @@
-//! [`Walk`]: the occurrences of a [`Plan`] from anywhere on.
+//! [`RuleOccurrences`]: the occurrences of a [`CompiledRule`] from anywhere on.
 
 use super::clock::{Clock, Times};
 use super::days::Days;
 use super::period::{DayUnit, at_positions};
-use super::plan::{Plan, Shape};
+use super::plan::{CompiledRule, Shape};
 use super::steps;
 use crate::calendar::time::{DAY, DateTime};
 
 /// The occurrences of a rule from a time on: local times, in order, each once.
 #[derive(Debug, Clone)]
-pub struct Walk<'r> {
-    plan: &'r Plan,
+pub struct RuleOccurrences<'r> {
+    plan: &'r CompiledRule,
     days: Days<'r>,
     from: i64,
     to: i64,
@@ -25,8 +25,8 @@ pub struct Walk<'r> {
     done: bool,
 }
 
-impl<'r> Walk<'r> {
-    pub(super) fn new(plan: &'r Plan, from: i64, to: i64) -> Self {
+impl<'r> RuleOccurrences<'r> {
+    pub(super) fn new(plan: &'r CompiledRule, from: i64, to: i64) -> Self {
         let from = from.max(plan.start);
         let mut walk = Self {
             plan,
@@ -191,7 +191,7 @@ impl<'r> Walk<'r> {
     }
 }
 
-impl Iterator for Walk<'_> {
+impl Iterator for RuleOccurrences<'_> {
     type Item = DateTime;
 
     fn next(&mut self) -> Option<DateTime> {

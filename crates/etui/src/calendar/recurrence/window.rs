@@ -3,16 +3,16 @@
 //! Nearly every series is one rule of days at one time of day, and what else it says, its start,
 //! `RDATE`s and changes, lies elsewhere. Of such a series the days of the range are the bits of a
 //! month or two, and a day becomes an instant by the offset that its zone has there: months and
-//! offsets are found once for all series. The others are asked by [`Series::between`]; both give
+//! offsets are found once for all series. The others are asked by [`RecurrenceSet::between`]; both give
 //! the same instances.
 
 use std::ops::{ControlFlow, Range};
 
 use super::ids::{Id, Main};
-use super::plan::{Plan, Shape};
-use super::series::{Instance, Series};
+use super::plan::{CompiledRule, Shape};
+use super::series::{Instance, RecurrenceSet};
 use crate::calendar::time::{
-    Clocks, DAY, DateTime, Near, Timestamp, Zone, days_of, month_length, ymd_of,
+    Clocks, DAY, DateTime, Near, TimeZone, Timestamp, days_of, month_length, ymd_of,
 };
 
 /// Seconds that instances may be long: changes of the clocks are looked for so far around a range.
@@ -27,10 +27,10 @@ const ZONES: usize = 8;
 /// A range for which series are asked, as it is seen from a zone.
 pub(crate) struct Window<'v> {
     range: Range<Timestamp>,
-    viewer: &'v Zone,
+    viewer: &'v TimeZone,
     /// The months around it, in order; none if it is not asked for this way.
     months: Vec<Month>,
-    zones: Vec<(Zone, Option<Near>)>,
+    zones: Vec<(TimeZone, Option<Near>)>,
 }
 
 /// A month, its days counted from 1970-01-01.
@@ -44,7 +44,7 @@ struct Month {
 /// What alone makes the instances of a series in a window.
 pub(super) struct Alone<'s> {
     main: &'s Main,
-    plan: &'s Plan,
+    plan: &'s CompiledRule,
     /// The instant behind which it makes none.
     until: Option<Timestamp>,
     /// The time of day, in seconds.
@@ -53,7 +53,7 @@ pub(super) struct Alone<'s> {
 }
 
 impl<'v> Window<'v> {
-    pub(crate) fn new(range: Range<Timestamp>, viewer: &'v Zone) -> Self {
+    pub(crate) fn new(range: Range<Timestamp>, viewer: &'v TimeZone) -> Self {
         let mut window = Self {
             months: Vec::new(),
             zones: Vec::new(),
@@ -98,7 +98,7 @@ impl<'v> Window<'v> {
         }
     }
 
-    pub(super) fn near(&mut self, zone: &Zone) -> Option<Near> {
+    pub(super) fn near(&mut self, zone: &TimeZone) -> Option<Near> {
         if let Some((_, near)) = self.zones.iter().find(|(known, _)| known.is(zone)) {
             return *near;
         }
@@ -111,7 +111,7 @@ impl<'v> Window<'v> {
     }
 }
 
-impl Series {
+impl RecurrenceSet {
     /// Calls `visit` with the instances that have to do with a range, as
     /// [`between`](Self::between) gives them.
     pub(crate) fn each(
@@ -238,11 +238,13 @@ mod tests {
     use etui_testkit::rng::SplitMix64;
 
     use super::*;
-    use crate::calendar::recurrence::{End, Extra, Replaces, Timing};
-    use crate::calendar::time::{Duration, Time, Transition, Transitions, Value};
+    use crate::calendar::recurrence::{EventEnd, RDate, RecurrenceId, Timing};
+    use crate::calendar::time::{
+        CalendarTime, DateTimeValue, Duration, TransitionTable, ZoneTransition,
+    };
 
     /// Zones with gaps of all kinds, one of them a whole day; one of a file's own.
-    fn zones() -> Vec<Zone> {
+    fn zones() -> Vec<TimeZone> {
         let named = [
             "UTC",
             "Europe/Berlin",
@@ -251,13 +253,13 @@ mod tests {
             "Africa/Casablanca",
             "Pacific/Apia",
         ];
-        let mut zones: Vec<Zone> = named.map(|n| Zone::named(n).unwrap()).into();
-        let change = |n: i64| Transition {
+        let mut zones: Vec<TimeZone> = named.map(|n| TimeZone::named(n).unwrap()).into();
+        let change = |n: i64| ZoneTransition {
             at: n * 100 * DAY + 4 * 3_600,
             offset: 3_600 * (n % 3) as i32,
         };
-        let table = Transitions::new(0, (0..300).map(change).collect(), false);
-        zones.push(Zone::defined("own", table));
+        let table = TransitionTable::new(0, (0..300).map(change).collect(), false);
+        zones.push(TimeZone::defined("own", table));
         zones
     }
 
@@ -265,30 +267,30 @@ mod tests {
         &all[rng.below(all.len() as u32) as usize]
     }
 
-    fn time(rng: &mut SplitMix64, wall: DateTime, zones: &[Zone]) -> Time {
+    fn time(rng: &mut SplitMix64, wall: DateTime, zones: &[TimeZone]) -> CalendarTime {
         match rng.below(8) {
-            0 => Time::Date(wall.date()),
-            1 => Time::Floating(wall),
-            _ => Value::Local(wall).in_zone(Some(one(rng, zones))),
+            0 => CalendarTime::Date(wall.date()),
+            1 => CalendarTime::Floating(wall),
+            _ => DateTimeValue::Local(wall).in_zone(Some(one(rng, zones))),
         }
     }
 
-    fn end(rng: &mut SplitMix64, start: &Time, zones: &[Zone]) -> End {
+    fn end(rng: &mut SplitMix64, start: &CalendarTime, zones: &[TimeZone]) -> EventEnd {
         let length = i64::from(rng.below(5)) * DAY * i64::from(rng.below(2))
             + i64::from(rng.below(50)) * 1_800;
-        let moved = |zone: Option<&Zone>| {
+        let moved = |zone: Option<&TimeZone>| {
             let wall = start.wall().plus_seconds(length);
             match start {
-                Time::Date(_) => Time::Date(wall.date()),
-                _ => Value::Local(wall).in_zone(zone),
+                CalendarTime::Date(_) => CalendarTime::Date(wall.date()),
+                _ => DateTimeValue::Local(wall).in_zone(zone),
             }
         };
         match rng.below(6) {
-            0 => End::Unsaid,
-            1 => End::After(Duration::from_days(length / DAY)),
-            2 => End::After(Duration::from_seconds(length)),
-            3 => End::At(moved(Some(one(rng, zones)))),
-            _ => End::At(moved(start.zone())),
+            0 => EventEnd::Unsaid,
+            1 => EventEnd::After(Duration::from_days(length / DAY)),
+            2 => EventEnd::After(Duration::from_seconds(length)),
+            3 => EventEnd::At(moved(Some(one(rng, zones)))),
+            _ => EventEnd::At(moved(start.zone())),
         }
     }
 
@@ -297,7 +299,7 @@ mod tests {
         rng: &mut SplitMix64,
         start: DateTime,
         rule: &str,
-        zones: &[Zone],
+        zones: &[TimeZone],
     ) -> Vec<Timing> {
         let start = time(rng, start, zones);
         let mut rules = vec![rule.parse().expect(rule)];
@@ -305,8 +307,8 @@ mod tests {
             let days = i64::from(rng.below(400)) * DAY;
             let wall = start.wall().plus_seconds(days);
             match (&start, rng.below(4)) {
-                (Time::Date(_), _) | (_, 0) => Time::Date(wall.date()),
-                _ => Value::Local(wall).in_zone(start.zone()),
+                (CalendarTime::Date(_), _) | (_, 0) => CalendarTime::Date(wall.date()),
+                _ => DateTimeValue::Local(wall).in_zone(start.zone()),
             }
         };
         let mut main = Timing::once(start.clone());
@@ -323,7 +325,7 @@ mod tests {
             for _ in 0..rng.below(4) {
                 main.except_dates.push(near(rng));
                 let date = near(rng);
-                main.dates.push(Extra {
+                main.dates.push(RDate {
                     end: end(rng, &date, zones),
                     start: date,
                 });
@@ -331,9 +333,9 @@ mod tests {
             for _ in 0..rng.below(3) {
                 let id = near(rng);
                 let moved = id.wall().plus_seconds(i64::from(rng.below(100)) * 3_600);
-                let mut change = Timing::once(Value::Local(moved).in_zone(id.zone()));
+                let mut change = Timing::once(DateTimeValue::Local(moved).in_zone(id.zone()));
                 change.end = end(rng, &change.start, zones);
-                change.replaces = Some(Replaces {
+                change.replaces = Some(RecurrenceId {
                     id,
                     and_future: rng.chance(200),
                 });
@@ -357,12 +359,17 @@ mod tests {
         // All of them take a minute in a build for debugging.
         for line in rules.step_by(if cfg!(debug_assertions) { 5 } else { 1 }) {
             let mut fields = line.split('\t').skip(1);
-            let start = fields.next().unwrap().parse::<Value>().unwrap().wall();
+            let start = fields
+                .next()
+                .unwrap()
+                .parse::<DateTimeValue>()
+                .unwrap()
+                .wall();
             // All over the day, and where hours are missing or doubled.
             let of_day = i64::from(rng.below(10)) * 1_800 * i64::from(1 + rng.below(5));
             let start = start.date().midnight().plus_seconds(of_day % DAY);
             let rule = fields.next().unwrap();
-            let series = Series::new(&components(&mut rng, start, rule, &zones));
+            let series = RecurrenceSet::new(&components(&mut rng, start, rule, &zones));
             for n in 0..4 {
                 let viewer = one(&mut rng, &zones);
                 let from = match n {
@@ -405,23 +412,23 @@ mod tests {
 
     #[test]
     fn a_window_at_the_ends_of_time_is_asked_the_other_way() {
-        let series = Series::new(&components(
+        let series = RecurrenceSet::new(&components(
             &mut SplitMix64::new(1),
             DateTime::new(1, 1, 1, 9, 0, 0).unwrap(),
             "FREQ=DAILY",
-            &[Zone::UTC],
+            &[TimeZone::UTC],
         ));
         let first = Timestamp::MIN..Timestamp::MIN.plus_seconds(9 * DAY);
         let last = Timestamp::MAX.plus_seconds(-9 * DAY)..Timestamp::MAX;
         for range in [first, last] {
-            let mut window = Window::new(range.clone(), &Zone::UTC);
+            let mut window = Window::new(range.clone(), &TimeZone::UTC);
             assert!(series.in_window(&mut window).is_none());
             let mut shown = 0;
             series.each(&mut window, |_| {
                 shown += 1;
                 ControlFlow::Continue(())
             });
-            assert_eq!(shown, series.between(range, &Zone::UTC).count());
+            assert_eq!(shown, series.between(range, &TimeZone::UTC).count());
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Dates, local times, instants, durations and zones (RFC 5545 §3.3.4 to §3.3.6, §3.3.14).
 //!
 //! ```
-//! use etui::calendar::time::{DateTime, Zone};
+//! use etui::calendar::time::{DateTime, TimeZone};
 //!
-//! let berlin = Zone::named("Europe/Berlin").expect("an IANA name");
+//! let berlin = TimeZone::named("Europe/Berlin").expect("an IANA name");
 //! // 2:30 is missing on the day the clocks go forward: read by the offset before the gap.
 //! let missing = DateTime::new(2026, 3, 29, 2, 30, 0).expect("a time");
 //! assert_eq!(berlin.to_utc(missing).to_string(), "20260329T013000Z");
@@ -26,9 +26,9 @@ mod zone;
 
 pub use civil::{Date, DateTime, Timestamp, Weekday};
 pub use duration::Duration;
-pub use table::{Transition, Transitions};
-pub use value::{Time, TimeError, Value};
-pub use zone::{Resolved, Zone};
+pub use table::{TransitionTable, ZoneTransition};
+pub use value::{CalendarTime, DateTimeValue, TimeError};
+pub use zone::{ResolvedTime, TimeZone};
 
 pub(crate) use civil::{
     DAY, HOUR, MINUTE, days_of, first_weekday, month_length, year_length, ymd_of,

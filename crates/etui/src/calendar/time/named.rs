@@ -13,7 +13,7 @@ use std::sync::{OnceLock, PoisonError, RwLock};
 use jiff::tz::{AmbiguousOffset, TimeZone};
 
 use super::civil::DateTime;
-use super::table::{Transition, Transitions};
+use super::table::{TransitionTable, ZoneTransition};
 
 /// Seconds of a span: a little more than two years, in which there are about four changes.
 const SPAN: i64 = 1 << 26;
@@ -32,7 +32,7 @@ pub(super) struct Named {
     pub(super) zone: TimeZone,
     /// A digest of its rules.
     rules: OnceLock<i64>,
-    spans: [OnceLock<Transitions>; SPANS],
+    spans: [OnceLock<TransitionTable>; SPANS],
 }
 
 impl Named {
@@ -83,7 +83,12 @@ impl Named {
 
     /// Calls `each` with the changes behind `from`, up to `to`, and tells the offset at `from`;
     /// `None` where there are no tables, or too many.
-    pub(super) fn each(&self, from: i64, to: i64, each: &mut dyn FnMut(Transition)) -> Option<i32> {
+    pub(super) fn each(
+        &self,
+        from: i64,
+        to: i64,
+        each: &mut dyn FnMut(ZoneTransition),
+    ) -> Option<i32> {
         let span = |at: i64| (at - FIRST).div_euclid(SPAN);
         if span(from) == span(to) {
             return self.table(from)?.each(from, to, each);
@@ -95,7 +100,7 @@ impl Named {
         (span(from) + 1 == span(to)).then_some(before)
     }
 
-    fn table(&self, seconds: i64) -> Option<&Transitions> {
+    fn table(&self, seconds: i64) -> Option<&TransitionTable> {
         let span = usize::try_from((seconds - FIRST).div_euclid(SPAN)).ok()?;
         let table = self.spans.get(span)?;
         Some(table.get_or_init(|| {
@@ -104,13 +109,13 @@ impl Named {
         }))
     }
 
-    fn changes(&self, from: i64, to: i64) -> Transitions {
-        let all = self.zone.following(instant(from)).map(|t| Transition {
+    fn changes(&self, from: i64, to: i64) -> TransitionTable {
+        let all = self.zone.following(instant(from)).map(|t| ZoneTransition {
             at: t.timestamp().as_second(),
             offset: t.offset().seconds(),
         });
         let list = all.take_while(|t| t.at < to).collect();
-        Transitions::new(self.asked_at(from), list, false)
+        TransitionTable::new(self.asked_at(from), list, false)
     }
 
     /// What the database says.

@@ -2,8 +2,8 @@
 //! at the most. Asked often, it is cheaper than the zone.
 
 use super::civil::{DAY, DateTime, Timestamp};
-use super::table::Transition;
-use super::zone::{Resolved, Zone};
+use super::table::ZoneTransition;
+use super::zone::{ResolvedTime, TimeZone};
 
 /// Seconds by which a change of the clocks may lie beside the local times it has to do with.
 const REACH: i64 = 2 * DAY;
@@ -20,18 +20,18 @@ pub(crate) struct Near {
 /// Local times to instants and back: by a zone, or by what is known of it around a time.
 pub(crate) trait Clocks {
     /// The instant a local time means, and whether the clocks skip it.
-    fn resolve(&self, wall: DateTime) -> Resolved;
+    fn resolve(&self, wall: DateTime) -> ResolvedTime;
     /// What a clock shows at an instant.
     fn to_local(&self, at: Timestamp) -> DateTime;
 }
 
-impl Clocks for Zone {
-    fn resolve(&self, wall: DateTime) -> Resolved {
-        Zone::resolve(self, wall)
+impl Clocks for TimeZone {
+    fn resolve(&self, wall: DateTime) -> ResolvedTime {
+        TimeZone::resolve(self, wall)
     }
 
     fn to_local(&self, at: Timestamp) -> DateTime {
-        Zone::to_local(self, at)
+        TimeZone::to_local(self, at)
     }
 }
 
@@ -49,7 +49,7 @@ impl Near {
     pub(super) fn new(
         from: i64,
         to: i64,
-        changes: impl FnOnce(i64, i64, &mut dyn FnMut(Transition)) -> Option<i32>,
+        changes: impl FnOnce(i64, i64, &mut dyn FnMut(ZoneTransition)) -> Option<i32>,
     ) -> Option<Self> {
         let (mut change, mut many) = (None, false);
         let before = changes(from - REACH, to + REACH, &mut |t| {
@@ -80,7 +80,7 @@ impl Near {
 }
 
 impl Clocks for Near {
-    fn resolve(&self, wall: DateTime) -> Resolved {
+    fn resolve(&self, wall: DateTime) -> ResolvedTime {
         let wall = wall.seconds();
         let (offset, skipped) = if wall - self.before < self.change {
             (self.before, false)
@@ -89,7 +89,7 @@ impl Clocks for Near {
         } else {
             (self.after, false)
         };
-        Resolved {
+        ResolvedTime {
             at: Timestamp::from_seconds(wall - offset),
             skipped,
         }
@@ -108,11 +108,11 @@ impl Clocks for Near {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use super::super::table::Transitions;
+    use super::super::table::TransitionTable;
     use super::*;
 
     /// Ten days every so often, and all times around that the clocks' changes have to do with.
-    fn agrees(zone: &Zone, from: i64, to: i64) -> (usize, usize) {
+    fn agrees(zone: &TimeZone, from: i64, to: i64) -> (usize, usize) {
         let (mut changes, mut untold) = (0, 0);
         for start in (from..to).step_by(7 * 86_400) {
             let end = start + 10 * DAY;
@@ -156,20 +156,20 @@ mod tests {
             "Africa/Casablanca",
             "Asia/Manila",
         ] {
-            let zone = Zone::named(name).unwrap();
+            let zone = TimeZone::named(name).unwrap();
             let (changes, untold) = agrees(&zone, -69 * year, 273 * year);
             assert!(changes > 0, "{name}");
             // Before 1901 and behind 2242 there are no tables; two changes are seldom near.
             assert!((1..200).contains(&untold), "{name}: {untold}");
         }
-        assert_eq!(agrees(&Zone::UTC, -60 * year, 60 * year), (0, 0));
-        let change = |n: i64| Transition {
+        assert_eq!(agrees(&TimeZone::UTC, -60 * year, 60 * year), (0, 0));
+        let change = |n: i64| ZoneTransition {
             at: n * year / 2,
             offset: if n % 2 == 0 { 3_600 } else { 7_200 },
         };
-        let table = |n, cyclic| Transitions::new(0, (0..n).map(change).collect(), cyclic);
+        let table = |n, cyclic| TransitionTable::new(0, (0..n).map(change).collect(), cyclic);
         for table in [table(100, false), table(802, true)] {
-            let zone = Zone::defined("own", table);
+            let zone = TimeZone::defined("own", table);
             let (changes, untold) = agrees(&zone, -10 * year, 900 * year);
             assert!(changes >= 100 && untold < 50, "{changes} {untold}");
         }
@@ -177,8 +177,9 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_not_told() {
-        let at = |at, offset| Transition { at, offset };
-        let near = |list| Zone::defined("odd", Transitions::new(0, list, false)).near(0, DAY);
+        let at = |at, offset| ZoneTransition { at, offset };
+        let near =
+            |list| TimeZone::defined("odd", TransitionTable::new(0, list, false)).near(0, DAY);
         assert!(near(vec![at(10, 3_600)]).is_some());
         assert!(near(vec![at(10, 3_600), at(20, 7_200)]).is_none());
         assert!(near(vec![at(10, 100_000)]).is_none());

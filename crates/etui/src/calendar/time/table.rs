@@ -1,11 +1,11 @@
-//! [`Transitions`]: a zone as a table of the instants at which its offset changes.
+//! [`TransitionTable`]: a zone as a table of the instants at which its offset changes.
 
 /// Seconds of 400 years: the Gregorian calendar repeats, weekdays included.
 pub(crate) const CYCLE: i64 = 146_097 * 86_400;
 
 /// The clocks are changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Transition {
+pub struct ZoneTransition {
     /// When, in seconds since 1970-01-01 00:00:00 UTC.
     pub at: i64,
     /// Seconds that local time is ahead of UTC from then on.
@@ -14,19 +14,19 @@ pub struct Transition {
 
 /// A zone's changes, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Transitions {
+pub struct TransitionTable {
     /// The offset before the first.
     first: i32,
-    list: Vec<Transition>,
+    list: Vec<ZoneTransition>,
     /// Whether the last 400 years of the table go on for ever.
     cyclic: bool,
 }
 
-impl Transitions {
+impl TransitionTable {
     /// A table of changes, in any order; of several at one instant the last is taken. With
     /// `cyclic`, its last 400 years repeat behind its end.
     #[must_use]
-    pub fn new(first: i32, mut list: Vec<Transition>, cyclic: bool) -> Self {
+    pub fn new(first: i32, mut list: Vec<ZoneTransition>, cyclic: bool) -> Self {
         list.sort_by_key(|t| t.at);
         list.reverse();
         list.dedup_by_key(|t| t.at);
@@ -65,7 +65,12 @@ impl Transitions {
 
     /// Calls `each` with the changes behind `from`, up to `to`, and tells the offset at `from`;
     /// `None` where the table begins anew between them.
-    pub(super) fn each(&self, from: i64, to: i64, each: &mut dyn FnMut(Transition)) -> Option<i32> {
+    pub(super) fn each(
+        &self,
+        from: i64,
+        to: i64,
+        each: &mut dyn FnMut(ZoneTransition),
+    ) -> Option<i32> {
         let back = self.cycles(from);
         if self.cycles(to) != back {
             return None;
@@ -73,7 +78,7 @@ impl Transitions {
         let first = self.list.partition_point(|t| t.at <= from - back);
         let all = self.list.iter().skip(first);
         for change in all.take_while(|t| t.at <= to - back) {
-            each(Transition {
+            each(ZoneTransition {
                 at: change.at + back,
                 ..*change
             });
@@ -87,7 +92,7 @@ impl Transitions {
         let wall = wall - self.cycles(wall - 2 * 86_400);
         // The local time from which only the new offset counts: where the gap ends, or where
         // what came twice has come twice.
-        let settled = |i: usize, t: &Transition| t.at + i64::from(self.before(i).max(t.offset));
+        let settled = |i: usize, t: &ZoneTransition| t.at + i64::from(self.before(i).max(t.offset));
         let (mut low, mut high) = (0, self.list.len());
         while low < high {
             let middle = (low + high) / 2;

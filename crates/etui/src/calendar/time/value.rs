@@ -1,9 +1,9 @@
-//! [`Value`]: a date or time as its text says it. [`Time`]: the same with its zone.
+//! [`DateTimeValue`]: a date or time as its text says it. [`CalendarTime`]: the same with its zone.
 
 use std::fmt;
 use std::str::FromStr;
 
-use super::{Date, DateTime, Timestamp, Zone};
+use super::{Date, DateTime, TimeZone, Timestamp};
 
 /// A text is no date, time or duration.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -28,7 +28,7 @@ impl TimeError {
 
 /// A date or time as its text says it, its `TZID` aside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Value {
+pub enum DateTimeValue {
     /// A day: `19970714`.
     Date(Date),
     /// A local time: `19970714T133000`.
@@ -37,7 +37,7 @@ pub enum Value {
     Utc(DateTime),
 }
 
-impl Value {
+impl DateTimeValue {
     /// Its digits: a day is its midnight.
     #[must_use]
     pub fn wall(self) -> DateTime {
@@ -49,17 +49,17 @@ impl Value {
 
     /// The time it means in `zone`; floating without one.
     #[must_use]
-    pub fn in_zone(self, zone: Option<&Zone>) -> Time {
+    pub fn in_zone(self, zone: Option<&TimeZone>) -> CalendarTime {
         match (self, zone) {
-            (Self::Date(date), _) => Time::Date(date),
-            (Self::Utc(time), _) => Time::Utc(Zone::UTC.to_utc(time)),
-            (Self::Local(time), Some(zone)) => Time::Zoned(time, zone.clone()),
-            (Self::Local(time), None) => Time::Floating(time),
+            (Self::Date(date), _) => CalendarTime::Date(date),
+            (Self::Utc(time), _) => CalendarTime::Utc(TimeZone::UTC.to_utc(time)),
+            (Self::Local(time), Some(zone)) => CalendarTime::Zoned(time, zone.clone()),
+            (Self::Local(time), None) => CalendarTime::Floating(time),
         }
     }
 }
 
-impl FromStr for Value {
+impl FromStr for DateTimeValue {
     type Err = TimeError;
 
     /// Read beyond the letter of RFC 5545: lower case, and `-` and `:` between the parts, as
@@ -70,17 +70,17 @@ impl FromStr for Value {
     }
 }
 
-fn parse(text: &str) -> Option<Value> {
+fn parse(text: &str) -> Option<DateTimeValue> {
     plain(text.as_bytes()).or_else(|| lenient(text))
 }
 
 /// As RFC 5545 writes it, and nearly everybody.
-fn plain(text: &[u8]) -> Option<Value> {
+fn plain(text: &[u8]) -> Option<DateTimeValue> {
     let (date, time) = text.split_first_chunk::<8>()?;
     let [y1, y2, month, day] = digits(*date)?;
     let date = Date::new((y1 * 100 + y2) as i32, month, day)?;
     let (time, utc) = match time {
-        [] => return Some(Value::Date(date)),
+        [] => return Some(DateTimeValue::Date(date)),
         [b'T', time @ .., b'Z'] => (time, true),
         [b'T', time @ ..] => (time, false),
         _ => return None,
@@ -88,9 +88,9 @@ fn plain(text: &[u8]) -> Option<Value> {
     let [hour, minute, second] = digits(<[u8; 6]>::try_from(time).ok()?)?;
     let time = date.at(hour, minute, second)?;
     Some(if utc {
-        Value::Utc(time)
+        DateTimeValue::Utc(time)
     } else {
-        Value::Local(time)
+        DateTimeValue::Local(time)
     })
 }
 
@@ -107,7 +107,7 @@ fn digits<const N: usize, const M: usize>(text: [u8; M]) -> Option<[u32; N]> {
     Some(numbers)
 }
 
-fn lenient(text: &str) -> Option<Value> {
+fn lenient(text: &str) -> Option<DateTimeValue> {
     let (date, time) = match text.split_once(['T', 't']) {
         Some((date, time)) => (date, Some(time)),
         None => (text, None),
@@ -115,7 +115,7 @@ fn lenient(text: &str) -> Option<Value> {
     let [y1, y2, month, day] = pairs(date, '-')?;
     let date = Date::new((y1 * 100 + y2) as i32, month, day)?;
     let Some(time) = time else {
-        return Some(Value::Date(date));
+        return Some(DateTimeValue::Date(date));
     };
     let (time, utc) = match time.strip_suffix(['Z', 'z']) {
         Some(time) => (time, true),
@@ -124,9 +124,9 @@ fn lenient(text: &str) -> Option<Value> {
     let [hour, minute, second] = pairs(time, ':')?;
     let time = date.at(hour, minute, second)?;
     Some(if utc {
-        Value::Utc(time)
+        DateTimeValue::Utc(time)
     } else {
-        Value::Local(time)
+        DateTimeValue::Local(time)
     })
 }
 
@@ -143,7 +143,7 @@ fn pairs<const N: usize>(text: &str, between: char) -> Option<[u32; N]> {
     digits.next().is_none().then_some(numbers)
 }
 
-impl fmt::Display for Value {
+impl fmt::Display for DateTimeValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Date(date) => date.fmt(f),
@@ -155,18 +155,18 @@ impl fmt::Display for Value {
 
 /// When something is: a day, or a time with all that is said of its zone.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Time {
+pub enum CalendarTime {
     /// A whole day, wherever one is.
     Date(Date),
     /// A time of the clock, wherever one is.
     Floating(DateTime),
     /// A time of the clock in a zone.
-    Zoned(DateTime, Zone),
+    Zoned(DateTime, TimeZone),
     /// An instant.
     Utc(Timestamp),
 }
 
-impl Time {
+impl CalendarTime {
     /// What it says: the clock's time, UTC's for an instant, midnight for a day.
     #[must_use]
     pub fn wall(&self) -> DateTime {
@@ -180,7 +180,7 @@ impl Time {
     /// The instant it means to one who is in the zone `viewer`; days and floating times depend
     /// on that.
     #[must_use]
-    pub fn at(&self, viewer: &Zone) -> Timestamp {
+    pub fn at(&self, viewer: &TimeZone) -> Timestamp {
         match self {
             Self::Date(date) => viewer.to_utc(date.midnight()),
             Self::Floating(time) => viewer.to_utc(*time),
@@ -191,11 +191,11 @@ impl Time {
 
     /// The zone it is in: none for days and floating times.
     #[must_use]
-    pub fn zone(&self) -> Option<&Zone> {
+    pub fn zone(&self) -> Option<&TimeZone> {
         match self {
             Self::Date(_) | Self::Floating(_) => None,
             Self::Zoned(_, zone) => Some(zone),
-            Self::Utc(_) => Some(&Zone::UTC),
+            Self::Utc(_) => Some(&TimeZone::UTC),
         }
     }
 
@@ -207,11 +207,11 @@ impl Time {
 
     /// Its text, the `TZID` aside.
     #[must_use]
-    pub fn value(&self) -> Value {
+    pub fn value(&self) -> DateTimeValue {
         match self {
-            Self::Date(date) => Value::Date(*date),
-            Self::Floating(time) | Self::Zoned(time, _) => Value::Local(*time),
-            Self::Utc(time) => Value::Utc(time.utc()),
+            Self::Date(date) => DateTimeValue::Date(*date),
+            Self::Floating(time) | Self::Zoned(time, _) => DateTimeValue::Local(*time),
+            Self::Utc(time) => DateTimeValue::Utc(time.utc()),
         }
     }
 }
@@ -231,7 +231,7 @@ mod tests {
             (" 1997-07-14 ", "19970714"),
             ("19970630T235960Z", "19970630T235959Z"),
         ] {
-            assert_eq!(text.parse::<Value>().unwrap().to_string(), written);
+            assert_eq!(text.parse::<DateTimeValue>().unwrap().to_string(), written);
         }
         for text in [
             "",
@@ -247,7 +247,7 @@ mod tests {
             "19970714T133000+0200",
             "ä",
         ] {
-            assert!(text.parse::<Value>().is_err(), "{text}");
+            assert!(text.parse::<DateTimeValue>().is_err(), "{text}");
         }
     }
 }

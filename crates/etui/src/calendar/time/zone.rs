@@ -1,4 +1,4 @@
-//! [`Zone`]: from local time to UTC and back.
+//! [`TimeZone`]: from local time to UTC and back.
 //!
 //! Three kinds: UTC, a zone of the IANA database, and a table made from a file's own definition.
 //! The database is the system's where there is one, so that changed rules come with the system's
@@ -11,16 +11,14 @@
 use std::fmt;
 use std::sync::Arc;
 
-use jiff::tz::TimeZone;
-
 use super::civil::{DateTime, Timestamp};
 use super::named::Named;
 use super::near::Near;
-use super::table::Transitions;
+use super::table::TransitionTable;
 
 /// A time zone.
 #[derive(Clone)]
-pub struct Zone(Kind);
+pub struct TimeZone(Kind);
 
 #[derive(Clone)]
 enum Kind {
@@ -31,21 +29,21 @@ enum Kind {
 
 struct Defined {
     name: String,
-    table: Transitions,
+    table: TransitionTable,
 }
 
 /// What a local time is in a zone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Resolved {
+pub struct ResolvedTime {
     /// The instant.
     pub at: Timestamp,
     /// Whether the clocks skip this local time: no clock shows it.
     pub skipped: bool,
 }
 
-impl Zone {
+impl TimeZone {
     /// UTC.
-    pub const UTC: Zone = Zone(Kind::Utc);
+    pub const UTC: TimeZone = TimeZone(Kind::Utc);
 
     /// The zone of the IANA database with this name, in any case; `None` when it has none.
     #[must_use]
@@ -64,7 +62,7 @@ impl Zone {
     /// The zone this computer is set to; UTC when that cannot be told.
     #[must_use]
     pub fn system() -> Self {
-        match TimeZone::try_system() {
+        match jiff::tz::TimeZone::try_system() {
             Ok(zone) => Self(Kind::Iana(Named::of(zone))),
             Err(_) => Self::UTC,
         }
@@ -72,7 +70,7 @@ impl Zone {
 
     /// A zone of a file's own.
     #[must_use]
-    pub fn defined(name: impl Into<String>, table: Transitions) -> Self {
+    pub fn defined(name: impl Into<String>, table: TransitionTable) -> Self {
         let name = name.into();
         Self(Kind::Defined(Arc::new(Defined { name, table })))
     }
@@ -129,20 +127,20 @@ impl Zone {
 
     /// The instant a local time means, and whether the clocks skip it.
     #[must_use]
-    pub fn resolve(&self, wall: DateTime) -> Resolved {
+    pub fn resolve(&self, wall: DateTime) -> ResolvedTime {
         let (offset, skipped) = match &self.0 {
             Kind::Utc => (0, false),
             Kind::Iana(named) => named.offset_of(wall.seconds()),
             Kind::Defined(defined) => defined.table.offset_of(wall.seconds()),
         };
-        Resolved {
+        ResolvedTime {
             at: Timestamp::from_seconds(wall.seconds() - i64::from(offset)),
             skipped,
         }
     }
 }
 
-impl Zone {
+impl TimeZone {
     /// What it is around the instants from `from` to `to`, if its clocks are changed once there
     /// at the most and that is quickly told.
     pub(crate) fn near(&self, from: i64, to: i64) -> Option<Near> {
@@ -166,7 +164,7 @@ impl Zone {
     }
 }
 
-impl PartialEq for Zone {
+impl PartialEq for TimeZone {
     fn eq(&self, other: &Self) -> bool {
         match (&self.0, &other.0) {
             (Kind::Utc, Kind::Utc) => true,
@@ -179,9 +177,9 @@ impl PartialEq for Zone {
     }
 }
 
-impl Eq for Zone {}
+impl Eq for TimeZone {}
 
-impl fmt::Debug for Zone {
+impl fmt::Debug for TimeZone {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }

@@ -1,7 +1,7 @@
-//! [`Definition`]: a `VTIMEZONE` (RFC 5545 §3.6.5) and the zone it makes.
+//! [`TimeZoneDefinition`]: a `VTIMEZONE` (RFC 5545 §3.6.5) and the zone it makes.
 
-use crate::calendar::recurrence::{Frequency, Plan, Rule};
-use crate::calendar::time::{DateTime, Transition, Transitions, Value, Zone};
+use crate::calendar::recurrence::{CompiledRule, Frequency, RecurrenceRule};
+use crate::calendar::time::{DateTime, DateTimeValue, TimeZone, TransitionTable, ZoneTransition};
 use crate::import::lines::{ContentLine, ContentLines};
 
 /// Changes of the clocks that are read of one observance. A rule of the usual kind has one a
@@ -21,7 +21,7 @@ const MAX_YEARS: i64 = 40_000;
 
 /// A `VTIMEZONE` of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Definition {
+pub struct TimeZoneDefinition {
     /// `TZID`
     pub name: String,
     /// `X-LIC-LOCATION`: the IANA name that libical (Evolution, Thunderbird, Nextcloud) and
@@ -41,12 +41,12 @@ pub struct Observance {
     /// `TZOFFSETTO` in seconds.
     pub to: i32,
     /// `RRULE`
-    pub rules: Vec<Rule>,
+    pub rules: Vec<RecurrenceRule>,
     /// `RDATE`
-    pub dates: Vec<Value>,
+    pub dates: Vec<DateTimeValue>,
 }
 
-impl Definition {
+impl TimeZoneDefinition {
     /// Reads one `VTIMEZONE`. What is not understood in it is passed over; a part without start
     /// or offsets as a whole.
     #[must_use]
@@ -82,13 +82,13 @@ impl Definition {
 
     /// The zone it defines; `None` if it has no observance.
     #[must_use]
-    pub fn zone(&self) -> Option<Zone> {
+    pub fn zone(&self) -> Option<TimeZone> {
         let first = self.observances.iter().min_by_key(|o| o.start)?.from;
         let latest = self.observances.iter().map(|o| o.start).max()?;
         let (mut list, mut cyclic, mut years) = (Vec::new(), false, 0);
         for observance in &self.observances {
             let mut add = |wall: DateTime| {
-                list.push(Transition {
+                list.push(ZoneTransition {
                     at: wall.seconds() - i64::from(observance.from),
                     offset: observance.to,
                 });
@@ -96,14 +96,15 @@ impl Definition {
             add(observance.start);
             for date in &observance.dates {
                 match date {
-                    Value::Utc(time) => add(time.plus_seconds(observance.from.into())),
+                    DateTimeValue::Utc(time) => add(time.plus_seconds(observance.from.into())),
                     date => add(date.wall()),
                 }
             }
             for rule in &observance.rules {
                 // From the last that began on, one cycle and a year: what repeats is there in full.
                 let end = latest.plus_seconds(CYCLE);
-                let plan = Plan::new(&observance.on_own_clock(rule), observance.start, false);
+                let plan =
+                    CompiledRule::new(&observance.on_own_clock(rule), observance.start, false);
                 let last = rule.until.map_or(end, |until| until.wall().min(end));
                 years += (last.seconds() - observance.start.seconds()).max(0) / YEAR + 1;
                 if years > MAX_YEARS {
@@ -115,19 +116,19 @@ impl Definition {
                     .for_each(&mut add);
             }
         }
-        Some(Zone::defined(
+        Some(TimeZone::defined(
             &self.name,
-            Transitions::new(first, list, cyclic),
+            TransitionTable::new(first, list, cyclic),
         ))
     }
 }
 
 impl Observance {
     /// `rule` with its `UNTIL`, which is in UTC here, on the clock of before.
-    fn on_own_clock(&self, rule: &Rule) -> Rule {
+    fn on_own_clock(&self, rule: &RecurrenceRule) -> RecurrenceRule {
         let mut rule = rule.clone();
-        if let Some(Value::Utc(time)) = rule.until {
-            rule.until = Some(Value::Local(time.plus_seconds(self.from.into())));
+        if let Some(DateTimeValue::Utc(time)) = rule.until {
+            rule.until = Some(DateTimeValue::Local(time.plus_seconds(self.from.into())));
         }
         rule
     }
@@ -138,25 +139,27 @@ struct Part {
     start: Option<DateTime>,
     from: Option<i32>,
     to: Option<i32>,
-    rules: Vec<Rule>,
-    dates: Vec<Value>,
+    rules: Vec<RecurrenceRule>,
+    dates: Vec<DateTimeValue>,
 }
 
 impl Part {
     fn take(&mut self, line: &ContentLine<'_>, value: &str) {
         if line.name_is("DTSTART") {
-            self.start = value.parse().ok().map(Value::wall);
+            self.start = value.parse().ok().map(DateTimeValue::wall);
         } else if line.name_is("TZOFFSETFROM") {
             self.from = offset(value);
         } else if line.name_is("TZOFFSETTO") {
             self.to = offset(value);
         } else if line.name_is("RRULE") && self.rules.len() < MAX_RULES {
-            let rule = value.parse::<Rule>().ok();
+            let rule = value.parse::<RecurrenceRule>().ok();
             // Clocks are changed on some days of a year.
             self.rules
                 .extend(rule.filter(|r| r.frequency >= Frequency::Monthly));
         } else if line.name_is("RDATE") {
-            let dates = value.split(',').filter_map(|v| v.parse::<Value>().ok());
+            let dates = value
+                .split(',')
+                .filter_map(|v| v.parse::<DateTimeValue>().ok());
             let room = MAX_CHANGES.saturating_sub(self.dates.len());
             self.dates.extend(dates.take(room));
         }

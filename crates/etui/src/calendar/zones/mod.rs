@@ -21,20 +21,20 @@ mod write;
 
 use std::collections::HashMap;
 
-use super::time::Zone;
+use super::time::TimeZone;
 
-pub use definition::{Definition, Observance};
+pub use definition::{Observance, TimeZoneDefinition};
 
 use definition::unquoted;
 
 /// The zones of a file: what its `TZID`s mean.
 #[derive(Debug, Clone, Default)]
-pub struct Zones {
+pub struct TimeZoneResolver {
     /// By `TZID`.
-    known: HashMap<String, Zone>,
+    known: HashMap<String, TimeZone>,
 }
 
-impl Zones {
+impl TimeZoneResolver {
     /// Zones by IANA's and Windows' names alone.
     #[must_use]
     pub fn new() -> Self {
@@ -43,7 +43,7 @@ impl Zones {
 
     /// Takes in a file's definition, for `TZID`s that have no other meaning. Of two with one
     /// name the first counts.
-    pub fn define(&mut self, definition: &Definition) {
+    pub fn define(&mut self, definition: &TimeZoneDefinition) {
         let name = unquoted(&definition.name);
         if name.is_empty() || self.known.contains_key(name) || by_name(name).is_some() {
             return;
@@ -55,28 +55,28 @@ impl Zones {
     }
 
     /// What `tzid` means by a definition alone, and by nothing else.
-    pub(crate) fn own(&self, tzid: &str) -> Option<&Zone> {
+    pub(crate) fn own(&self, tzid: &str) -> Option<&TimeZone> {
         self.known.get(unquoted(tzid))
     }
 
     /// What `tzid` means; `None` if nobody knows: its times are floating.
     #[must_use]
-    pub fn resolve(&self, tzid: &str) -> Option<Zone> {
+    pub fn resolve(&self, tzid: &str) -> Option<TimeZone> {
         let name = unquoted(tzid);
         by_name(name).or_else(|| self.known.get(name).cloned())
     }
 }
 
 /// The zone that a name means everywhere.
-fn by_name(name: &str) -> Option<Zone> {
-    if let Some(zone) = Zone::named(name) {
+fn by_name(name: &str) -> Option<TimeZone> {
+    if let Some(zone) = TimeZone::named(name) {
         return Some(zone);
     }
     if let Some(iana) = windows::iana(name) {
-        return Zone::named(iana);
+        return TimeZone::named(iana);
     }
     if name.contains(' ')
-        && let Some(zone) = Zone::named(&name.replace(' ', "_"))
+        && let Some(zone) = TimeZone::named(&name.replace(' ', "_"))
     {
         return Some(zone);
     }
@@ -89,6 +89,6 @@ fn by_name(name: &str) -> Option<Zone> {
         .rev()
         .find_map(|n| {
             let tail = parts.get(parts.len() - n..)?.join("/").replace(' ', "_");
-            Zone::named(&tail)
+            TimeZone::named(&tail)
         })
 }

@@ -163,14 +163,14 @@ pub(super) fn iana(name: &str) -> Option<&'static str> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::calendar::time::Zone;
+    use crate::calendar::time::TimeZone;
 
     #[test]
     fn every_name_is_found_and_known() {
         for (windows, name) in ZONES {
             assert_eq!(iana(windows), Some(*name), "{windows}");
             assert_eq!(iana(&windows.to_uppercase()), Some(*name), "{windows}");
-            assert!(Zone::named(name).is_some(), "{name}");
+            assert!(TimeZone::named(name).is_some(), "{name}");
         }
         assert_eq!(iana("W. Europe Standard Time"), Some("Europe/Berlin"));
         assert_eq!(iana("Customized Time Zone"), None);

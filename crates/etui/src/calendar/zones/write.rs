@@ -7,9 +7,11 @@
 //!
 //! Changes that follow no such rule (Morocco's in Ramadan) are told one by one, up to 2037.
 
-use super::Definition;
+use super::TimeZoneDefinition;
 use super::definition::Observance;
-use crate::calendar::time::{DAY, Date, DateTime, Timestamp, Value, Zone, month_length};
+use crate::calendar::time::{
+    DAY, Date, DateTime, DateTimeValue, TimeZone, Timestamp, month_length,
+};
 use crate::import::edit::fold;
 
 /// The last year that changes are looked for, and how many years they are looked for at least.
@@ -20,10 +22,10 @@ const STEP: i64 = 7 * DAY;
 /// As many years make a rule.
 const MAKE_A_RULE: usize = 3;
 
-impl Definition {
+impl TimeZoneDefinition {
     /// The definition of a zone, as far as it matters from `since` on.
     #[must_use]
-    pub fn of(zone: &Zone, since: Date) -> Self {
+    pub fn of(zone: &TimeZone, since: Date) -> Self {
         let (year, _, _) = since.ymd();
         let first_year = year.clamp(1900, 9900);
         let last_year = LAST_YEAR.max(first_year + LEAST_YEARS);
@@ -58,7 +60,10 @@ impl Definition {
                     from,
                     to,
                     rules: Vec::new(),
-                    dates: rest.iter().map(|&wall| Value::Local(wall)).collect(),
+                    dates: rest
+                        .iter()
+                        .map(|&wall| DateTimeValue::Local(wall))
+                        .collect(),
                 });
             }
             if let (Some(&first), Some((_, pattern))) = (of_rule.first(), regular) {
@@ -99,7 +104,11 @@ impl Definition {
                 line(format!("RRULE:{rule}"));
             }
             if !observance.dates.is_empty() {
-                let dates: Vec<String> = observance.dates.iter().map(Value::to_string).collect();
+                let dates: Vec<String> = observance
+                    .dates
+                    .iter()
+                    .map(DateTimeValue::to_string)
+                    .collect();
                 line(format!("RDATE:{}", dates.join(",")));
             }
             line(format!("END:{part}"));
@@ -110,7 +119,7 @@ impl Definition {
 }
 
 /// The changes of the clocks between two instants: when, and the offsets before and after.
-fn changes(zone: &Zone, begin: Timestamp, end: Timestamp) -> Vec<(Timestamp, i32, i32)> {
+fn changes(zone: &TimeZone, begin: Timestamp, end: Timestamp) -> Vec<(Timestamp, i32, i32)> {
     let mut found = Vec::new();
     let (mut at, mut from) = (begin, zone.offset(begin));
     while at < end {
@@ -223,9 +232,9 @@ mod tests {
             "America/Santiago",
             "Pacific/Apia",
         ] {
-            let zone = Zone::named(name).unwrap();
-            let text = Definition::of(&zone, since).to_text();
-            let read = Definition::parse(&text).zone().unwrap();
+            let zone = TimeZone::named(name).unwrap();
+            let text = TimeZoneDefinition::of(&zone, since).to_text();
+            let read = TimeZoneDefinition::parse(&text).zone().unwrap();
             let mut at = zone.to_utc(since.midnight());
             let end = zone.to_utc(Date::new(2037, 12, 1).unwrap().midnight());
             while at < end {
@@ -239,8 +248,8 @@ mod tests {
     fn rules_are_found_and_last() {
         let since = Date::new(2026, 1, 1).unwrap();
         let text = |name| {
-            let zone = Zone::named(name).unwrap();
-            String::from_utf8(Definition::of(&zone, since).to_text()).unwrap()
+            let zone = TimeZone::named(name).unwrap();
+            String::from_utf8(TimeZoneDefinition::of(&zone, since).to_text()).unwrap()
         };
         let berlin = text("Europe/Berlin");
         assert!(
@@ -248,8 +257,8 @@ mod tests {
             "{berlin}"
         );
         assert!(text("America/New_York").contains("BYDAY=1SU;BYMONTH=11\r\n"));
-        let read = Definition::parse(berlin.as_bytes()).zone().unwrap();
-        let far = Zone::UTC.to_utc(Date::new(2090, 7, 1).unwrap().midnight());
+        let read = TimeZoneDefinition::parse(berlin.as_bytes()).zone().unwrap();
+        let far = TimeZone::UTC.to_utc(Date::new(2090, 7, 1).unwrap().midnight());
         assert_eq!(read.offset(far), 7_200);
         let kathmandu = text("Asia/Kathmandu");
         assert_eq!(kathmandu.matches("BEGIN:").count(), 2);

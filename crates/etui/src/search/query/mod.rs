@@ -32,7 +32,7 @@ pub use rows::{Row, Rows};
 
 /// A kind of record that can be filtered, listed and followed.
 ///
-/// Implemented by [`Card`](crate::contacts::Card) and [`Record`](crate::calendar::Record).
+/// Implemented by [`Card`](crate::contacts::Card) and [`Record`](crate::calendar::CalendarObject).
 pub trait Listed: Record {
     /// What its filters ask about.
     type Field: FieldSet;

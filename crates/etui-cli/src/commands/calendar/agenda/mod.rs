@@ -3,8 +3,8 @@
 mod days;
 mod draw;
 
-use etui::calendar::ics::Kind;
-use etui::calendar::time::{Time, Zone};
+use etui::calendar::ics::ComponentKind;
+use etui::calendar::time::{CalendarTime, TimeZone};
 use etui::calendar::{Occurrence, Status};
 
 use self::days::{Days, Entry, Mark};
@@ -84,9 +84,9 @@ pub fn run(app: &mut App, calendar: Option<&str>, args: &Args) -> Result<()> {
 }
 
 /// What the agenda shows of an occurrence.
-fn entry(occurrence: &Occurrence, calendar: Option<&str>, zone: &Zone) -> Entry {
+fn entry(occurrence: &Occurrence, calendar: Option<&str>, zone: &TimeZone) -> Entry {
     let all_day = occurrence.start.is_date();
-    let wall = |time: &Time, at| match all_day {
+    let wall = |time: &CalendarTime, at| match all_day {
         // A day is a day, whatever the zone.
         true => time.wall(),
         false => zone.to_local(at),
@@ -105,7 +105,7 @@ fn entry(occurrence: &Occurrence, calendar: Option<&str>, zone: &Zone) -> Entry 
             Some(Status::Cancelled) => Mark::Cancelled,
             _ => Mark::Sure,
         },
-        done: (occurrence.kind == Kind::Todo)
+        done: (occurrence.kind == ComponentKind::Todo)
             .then_some(occurrence.status == Some(Status::Completed)),
     }
 }
