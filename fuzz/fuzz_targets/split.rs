@@ -3,9 +3,9 @@
 
 #![no_main]
 
-use etui::import::clean::clean;
-use etui::import::lines::ContentLines;
-use etui::import::split::{Piece, Splitter};
+use etui_contentline::charset::clean;
+use etui_contentline::lines::ContentLines;
+use etui_contentline::split::{Piece, Splitter};
 use libfuzzer_sys::fuzz_target;
 
 /// Small, so that inputs of a fuzzer's size reach it.

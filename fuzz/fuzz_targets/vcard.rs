@@ -6,8 +6,8 @@
 use std::ops::Range;
 
 use etui::contacts::{Card, CardError, NewProperty};
-use etui::import::clean::clean;
-use etui::import::lines::{ContentLine, ContentLines};
+use etui_contentline::charset::clean;
+use etui_contentline::lines::{ContentLine, ContentLines};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {

@@ -7,6 +7,8 @@ use rusqlite::ErrorCode;
 
 use crate::calendar::ObjectError;
 use crate::collection::{ETag, Kind, RecordId};
+use etui_text::collator::BadLocale;
+
 use crate::contacts::CardError;
 use crate::search::filter::FilterError;
 
@@ -255,11 +257,8 @@ pub enum Error {
     #[error("{0}")]
     Filter(#[from] FilterError),
     /// A locale that is not a language tag (BCP 47).
-    #[error("\"{locale}\" is not a locale; write it like `de`, `en-US` or `sv-SE`")]
-    BadLocale {
-        /// The text given.
-        locale: String,
-    },
+    #[error(transparent)]
+    BadLocale(#[from] BadLocale),
     /// A region that is not an ISO 3166-1 alpha-2 code with a known numbering plan.
     #[error("\"{region}\" is not a region; write it like `DE` or `US`")]
     BadRegion {

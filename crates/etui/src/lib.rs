@@ -51,7 +51,6 @@ mod notify;
 pub mod search;
 mod snapshot;
 pub mod store;
-pub mod text;
 pub mod watch;
 
 pub use check::{CheckReport, Stats};
@@ -63,6 +62,7 @@ pub use collections::RemovedCollection;
 pub use engine::use_vfs;
 pub use engine::{Durability, Memory, Recovered, Vfs, recover};
 pub use error::{Error, Result};
+pub use etui_text as text;
 pub use etui_vfs::Counters as VfsCounters;
 pub use snapshot::Snapshot;
 pub use store::{DEFAULT_ADDRESS_BOOK, Options, Store};

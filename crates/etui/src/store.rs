@@ -21,8 +21,8 @@ use crate::notify::Notifier;
 use crate::search::index::merge::{Due, Seen, merge};
 use crate::search::index::pending::Pending;
 use crate::snapshot::Snapshot;
-use crate::text::order::{self, Order, locale_from_environment};
-use crate::text::phone::Region;
+use etui_text::collator::{self, Order, locale_from_environment};
+use etui_text::phone::Region;
 
 /// The name of the address book that a new store has.
 pub const DEFAULT_ADDRESS_BOOK: &str = "Contacts";
@@ -479,7 +479,7 @@ impl Store {
             return Ok(false);
         };
         let locale = self.facts()?.locale.as_ref();
-        if locale.is_some_and(|locale| stored == derivation(&order::stamp(locale))) {
+        if locale.is_some_and(|locale| stored == derivation(&collator::stamp(locale))) {
             return Ok(true);
         }
         Ok(stored == derivation(self.order()?.stamp()))

@@ -6,8 +6,8 @@ use super::name::Name;
 use super::recurrence::{EventEnd, RDate, RecurrenceId, RecurrenceRule, RuleError, Timing};
 use super::time::{CalendarTime, DateTimeValue, Duration, TimeError, TimeZone};
 use super::zones::TimeZoneResolver;
-use crate::import::lines::{ContentLine, ContentLines, param_end};
-use crate::import::values::{params_of, trim, value_of as value};
+use etui_contentline::lines::{ContentLine, ContentLines, param_end};
+use etui_contentline::values::{params_of, trim, value_of as value};
 
 /// Most dates that are taken from `RDATE` and `EXDATE` of one component, and most rules.
 const MAX_DATES: usize = 100_000;

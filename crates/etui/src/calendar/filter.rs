@@ -18,7 +18,7 @@ use super::derive::name_of;
 use super::ics::ComponentKind;
 use crate::collection::keys::Key;
 use crate::search::filter::{self, FieldSet, KeySet, Match, Matcher};
-use crate::text::phone::Region;
+use etui_text::phone::Region;
 
 /// Which records of a calendar are meant. Built by the functions below, or read from text
 /// ([`str::parse`]).

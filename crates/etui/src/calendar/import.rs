@@ -27,8 +27,8 @@ use crate::collection::ETag;
 use crate::collection::shared::{Object, Provenance};
 use crate::error::Result;
 use crate::import::run::{Found, Item, Source, run};
-use crate::import::stream::record_excerpt;
 use crate::import::{ImportEvent, ImportReport, Refused};
+use etui_contentline::stream::record_excerpt;
 
 /// Groups of one object, and bytes of them, that wait for its end.
 const MOST_HELD: usize = 1_024;

@@ -17,7 +17,7 @@
 //! ```
 
 use super::time::{CalendarTime, Date, DateTime, TimeZone, Timestamp};
-use crate::text::varint;
+use etui_text::varint;
 
 const DAY: u8 = 0;
 const FLOATING: u8 = 1;

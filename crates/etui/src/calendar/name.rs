@@ -1,6 +1,6 @@
 //! [`Name`]: the properties whose meaning is known here.
 
-use crate::import::lines::ContentLine;
+use etui_contentline::lines::ContentLine;
 
 /// Longest name of all.
 const LONGEST: usize = 27;
@@ -108,7 +108,7 @@ impl Name {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::import::lines::ContentLines;
+    use etui_contentline::lines::ContentLines;
 
     fn name(text: &str) -> Option<Name> {
         Name::of(&ContentLines::new(text.as_bytes()).next().unwrap())

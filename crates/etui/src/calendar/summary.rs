@@ -12,7 +12,7 @@ use super::moment::{self, Named};
 use super::record::Status;
 use super::time::CalendarTime;
 use crate::collection::keys::clip;
-use crate::text::varint;
+use etui_text::varint;
 
 const RECURS: u8 = 1 << 2;
 const SERIES: u8 = 1 << 3;

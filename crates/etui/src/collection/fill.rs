@@ -16,7 +16,7 @@ use crate::engine::spill::Sorter;
 use crate::error::Result;
 use crate::search::index::bulk::Bulk;
 use crate::search::index::merge::merge_within;
-use crate::text::order::Order;
+use etui_text::collator::Order;
 
 /// Bytes of list entries that are sorted in memory at a time.
 const MOST: usize = 5 << 20;

@@ -17,9 +17,9 @@
 //! of one, `nna ` the end of one. `country` is how many of the digits are the country calling
 //! code (0: no country known).
 
-use crate::text::fold;
-use crate::text::phone::PhoneNumber;
-use crate::text::varint;
+use etui_text::fold;
+use etui_text::phone::PhoneNumber;
+use etui_text::varint;
 
 /// The fields that filters ask about. The numbers are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -8,8 +8,8 @@ use rusqlite::Connection;
 use super::shared::Provenance;
 use super::times::Times;
 use crate::error::Result;
-use crate::text::order::Order;
-use crate::text::phone::Region;
+use etui_text::collator::Order;
+use etui_text::phone::Region;
 
 /// What is behind the kind of a collection that was removed.
 const REMOVED: &str = " removed ";

@@ -6,7 +6,7 @@ use super::shared::Provenance;
 use super::times::{self, Times};
 use super::{Condition, ETag, Outcome, RecordId, Saved, changes, list, now_ms};
 use crate::error::{Error, Result};
-use crate::text::order::Order;
+use etui_text::collator::Order;
 
 /// A record on its way in, with what was derived from it.
 pub(crate) struct Incoming<'a> {

@@ -20,7 +20,7 @@ use rusqlite::{Connection, OptionalExtension};
 
 use super::{ETag, Origin};
 use crate::error::Result;
-use crate::text::varint;
+use etui_text::varint;
 
 /// An object that records came in, on its way into the store.
 #[derive(Debug, Default)]

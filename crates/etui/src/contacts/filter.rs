@@ -13,7 +13,7 @@
 
 use crate::collection::keys::Key;
 use crate::search::filter::{self, FieldSet, KeySet, Match, Matcher};
-use crate::text::phone::{Region, Strength};
+use etui_text::phone::{Region, Strength};
 
 /// Which contacts are meant. Built by the functions below, or read from text ([`str::parse`]).
 pub type Filter = filter::Filter<Field>;

@@ -5,8 +5,8 @@ use calcard::vcard::VCardProperty;
 use super::Card;
 use crate::collection::keys::{Key, KeyWriter, clip};
 use crate::collection::{Derived, Deriving};
-use crate::text::phone::PhoneNumber;
-use crate::text::varint;
+use etui_text::phone::PhoneNumber;
+use etui_text::varint;
 
 /// What [`derive`] makes of a card. A change of it changes what is stored, so it must change this
 /// number: stores then derive anew by themselves.
@@ -104,7 +104,7 @@ impl Summary {
 mod tests {
     use super::*;
     use crate::collection::keys::Keys;
-    use crate::text::order::Order;
+    use etui_text::collator::Order;
 
     #[test]
     fn keys_read_back_as_written() {

@@ -10,7 +10,7 @@ use crate::collection::{Origin, Record};
 use crate::engine::spill::Sorter;
 use crate::error::Result;
 use crate::store::Store;
-use crate::text::varint;
+use etui_text::varint;
 
 /// Bytes kept in memory at a time.
 const MOST: usize = 1 << 20;

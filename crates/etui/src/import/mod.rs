@@ -6,23 +6,15 @@
 //! [`Calendar::import`](crate::calendar::Calendar::import)).
 
 mod aside;
-pub mod clean;
-pub(crate) mod edit;
-pub mod lines;
-pub(crate) mod refusal;
 pub(crate) mod run;
-pub(crate) mod seen;
-pub mod split;
-pub(crate) mod stream;
-pub(crate) mod values;
 
 use std::io::Read;
 use std::ops::ControlFlow;
 
 use crate::contacts::{Card, Contacts, MAX_CARD};
 use crate::error::Result;
+use etui_contentline::split::{Piece, Splitter};
 use run::{Found, Item, Source, run};
-use split::{Piece, Splitter};
 
 /// Something in the input that did not go in, or of which not all was understood.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -148,7 +140,7 @@ impl<R: Read> Source for Cards<R> {
         };
         let line = record.line;
         let last_line = line + count_line_ends(&record.bytes);
-        let excerpt = stream::record_excerpt(&record.bytes);
+        let excerpt = etui_contentline::stream::record_excerpt(&record.bytes);
         match Card::parse(record.bytes) {
             Ok(card) => Ok(Item::new(card, line, last_line)),
             Err(error) => Err(Refused {

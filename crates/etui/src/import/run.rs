@@ -9,9 +9,10 @@ use std::sync::mpsc::sync_channel;
 use rusqlite::Connection;
 
 use super::aside::Aside;
-use super::refusal::Refusal;
-use super::seen::Seen;
-use super::stream::record_excerpt;
+use etui_contentline::rejection::Refusal;
+use etui_contentline::stream::record_excerpt;
+use etui_contentline::uid_set::Seen;
+
 use super::{ImportEvent, ImportReport, Refused};
 use crate::collection::fill::{Fill, Filled};
 use crate::collection::prepared::Prepared;

@@ -8,8 +8,8 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use etui::contacts::{Card, Entry, Field, Filter, Match, Reader, Summary};
+use etui::text::collator::Order;
 use etui::text::fold;
-use etui::text::order::Order;
 use etui::text::phone::{PhoneNumber, Region, Strength, prefix_forms, suffix_forms};
 use etui::{ETag, RecordId};
 use memchr::memmem::Finder;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::io::Write;
 use std::process::Command;
 
-use etui::import::clean::clean;
+use etui_contentline::charset::clean;
 use tempfile::NamedTempFile;
 
 use crate::errors::{Failure, Result};

@@ -15,7 +15,7 @@ use crate::calendar::record::{Alarm, AlarmAction, AlarmTrigger, CalendarComponen
 use crate::calendar::recurrence::Instance;
 use crate::calendar::time::{CalendarTime, Duration, TimeZone, Timestamp};
 use crate::collection::times;
-use crate::text::varint;
+use etui_text::varint;
 
 /// Alarms of one record that happens once that are told of, each repetition counted.
 const MOST: usize = 256;

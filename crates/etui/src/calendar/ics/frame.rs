@@ -13,8 +13,8 @@
 
 use super::piece::{TemplatePart, TemplateText};
 use crate::collection::ETag;
-use crate::import::clean::utf16;
-use crate::text::varint;
+use etui_contentline::charset::utf16;
+use etui_text::varint;
 
 const VERSION: u8 = 1;
 const ZONE: u8 = 4;

@@ -15,7 +15,7 @@ use std::hash::{BuildHasher, RandomState};
 
 use super::piece::{ComponentKind, RawComponent};
 use super::reader::MAX_COMPONENT;
-use crate::import::seen::Seen;
+use etui_contentline::uid_set::Seen;
 
 /// Components of one UID that stood one behind the other.
 #[derive(Debug, Clone, PartialEq, Eq)]

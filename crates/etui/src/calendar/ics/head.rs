@@ -1,10 +1,10 @@
 //! [`ComponentHead`]: what a component says of itself by its own lines.
 
 use crate::calendar::name::Name;
-use crate::import::clean::as_utf8;
-use crate::import::edit::own_lines;
-use crate::import::lines::{ContentLine, Edge};
-use crate::import::values::{params_of, unescape, value_of};
+use etui_contentline::charset::as_utf8;
+use etui_contentline::edit::own_lines;
+use etui_contentline::lines::{ContentLine, Edge};
+use etui_contentline::values::{params_of, unescape, value_of};
 
 /// What a component is, and whose.
 #[derive(Debug, Default)]

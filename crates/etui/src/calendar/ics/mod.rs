@@ -93,7 +93,7 @@ pub(super) use reader::MAX_DEPTH;
 pub use reader::{MAX_COMPONENT, MAX_FRAME, ObjectReader};
 pub use write::{MergedTemplate, ObjectWriter, merge};
 
-pub use crate::import::refusal::{Reason, Refusal};
+pub use etui_contentline::rejection::{Reason, Refusal};
 
 #[cfg(test)]
 mod tests;

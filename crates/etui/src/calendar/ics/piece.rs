@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::import::refusal::Refusal;
+use etui_contentline::rejection::Refusal;
 
 /// A part of the input, in its order.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,10 +5,10 @@ use std::io::{self, Read};
 
 use super::head::ComponentHead;
 use super::piece::{ComponentKind, ObjectPiece, RawComponent, RawZone, TemplatePart, TemplateText};
-use crate::import::lines::{Edge, delimiter, may_begin_property};
-use crate::import::refusal::Reason;
-use crate::import::stream::text::{Kind as LineKind, kind};
-use crate::import::stream::{EXCERPT_BYTES, Fetched, LINE_MAX, Passed, Stream};
+use etui_contentline::lines::{Edge, delimiter, may_begin_property};
+use etui_contentline::rejection::Reason;
+use etui_contentline::stream::text::{Kind as LineKind, kind};
+use etui_contentline::stream::{EXCERPT_BYTES, Fetched, LINE_MAX, Passed, Stream};
 
 /// Largest component that is kept, in bytes (attachments included).
 pub const MAX_COMPONENT: usize = 32 << 20;

@@ -4,7 +4,7 @@
 
 use super::*;
 use crate::collection::ETag;
-use crate::import::stream::Units;
+use etui_contentline::stream::Units;
 
 fn read(input: &[u8]) -> Vec<ObjectPiece> {
     ObjectReader::new(input).collect::<Result<_, _>>().unwrap()

@@ -16,9 +16,9 @@ use encoding_rs::{Encoding, UTF_16BE};
 use super::frame::{ObjectTemplate, TemplateBuilder, TemplateSegment};
 use super::piece::TemplatePart;
 use crate::collection::ETag;
-use crate::import::clean::{as_utf8, utf16};
-use crate::import::edit::own_lines;
-use crate::import::values::value_of;
+use etui_contentline::charset::{as_utf8, utf16};
+use etui_contentline::edit::own_lines;
+use etui_contentline::values::value_of;
 
 /// Writes one calendar object, component by component.
 ///

@@ -3,8 +3,8 @@
 use crate::calendar::component::TimeReader;
 use crate::calendar::name::Name;
 use crate::calendar::time::{CalendarTime, Duration, TimeZone, Timestamp};
-use crate::import::lines::ContentLine;
-use crate::import::values::{param, unescape, value_of};
+use etui_contentline::lines::ContentLine;
+use etui_contentline::values::{param, unescape, value_of};
 
 /// Repetitions of an alarm that are told of.
 const MOST_REPEATED: u32 = 100;

@@ -9,7 +9,7 @@ use crate::calendar::recurrence::RecurrenceRule;
 use crate::calendar::time::{CalendarTime, Duration, Timestamp};
 use crate::calendar::zones::TimeZoneResolver;
 use crate::error::Result;
-use crate::import::edit::fold;
+use etui_contentline::edit::fold;
 
 /// A record to be made, of one component.
 ///

@@ -6,12 +6,12 @@ use super::draft::alarm;
 use super::{CalendarObject, ObjectError};
 use crate::calendar::time::{CalendarTime, Duration, TimeZone};
 use crate::calendar::zones::TimeZoneResolver;
-use crate::import::clean::as_utf8;
-use crate::import::edit::{
+use etui_contentline::charset::as_utf8;
+use etui_contentline::edit::{
     ending, fold, head_without, is_one_of, is_property_name, own_lines, splice, without,
 };
-use crate::import::lines::{ContentLine, ContentLines, Edge};
-use crate::import::values::{escape, unescape, value_of};
+use etui_contentline::lines::{ContentLine, ContentLines, Edge};
+use etui_contentline::values::{escape, unescape, value_of};
 
 /// Properties whose value is no text: nothing in it is escaped (RFC 5545 §3.8).
 const PLAIN: &[&str] = &[

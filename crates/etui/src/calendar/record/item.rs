@@ -10,8 +10,8 @@ use crate::calendar::name::Name;
 use crate::calendar::recurrence::Timing;
 use crate::calendar::time::{CalendarTime, Duration, TimeZone};
 use crate::calendar::zones::TimeZoneResolver;
-use crate::import::lines::{ContentLine, ContentLines, Edge};
-use crate::import::values::{list, param, unescape, value_of};
+use etui_contentline::lines::{ContentLine, ContentLines, Edge};
+use etui_contentline::values::{list, param, unescape, value_of};
 
 /// Attendees and categories of one component that are read, and alarms; all are kept.
 const MOST: usize = 10_000;

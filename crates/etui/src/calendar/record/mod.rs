@@ -40,10 +40,10 @@ use super::time::{Date, TimeZone};
 use super::zones::{TimeZoneDefinition, TimeZoneResolver};
 use crate::collection::shared::Provenance;
 use crate::collection::{self, Derived, Deriving, ETag, Joined};
-use crate::import::clean::{as_text, utf16};
-use crate::import::edit::ending;
-use crate::import::lines::{Edge, delimiter, is_blank, physical_line};
-use crate::import::stream::Units;
+use etui_contentline::charset::{as_text, utf16};
+use etui_contentline::edit::ending;
+use etui_contentline::lines::{Edge, delimiter, is_blank, physical_line};
+use etui_contentline::stream::Units;
 
 pub use alarm::{Alarm, AlarmAction, AlarmTrigger};
 pub use draft::Draft;

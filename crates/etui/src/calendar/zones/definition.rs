@@ -2,7 +2,7 @@
 
 use crate::calendar::recurrence::{CompiledRule, Frequency, RecurrenceRule};
 use crate::calendar::time::{DateTime, DateTimeValue, TimeZone, TransitionTable, ZoneTransition};
-use crate::import::lines::{ContentLine, ContentLines};
+use etui_contentline::lines::{ContentLine, ContentLines};
 
 /// Changes of the clocks that are read of one observance. A rule of the usual kind has one a
 /// year: 400 years and what came before.

@@ -12,7 +12,7 @@ use super::definition::Observance;
 use crate::calendar::time::{
     DAY, Date, DateTime, DateTimeValue, TimeZone, Timestamp, month_length,
 };
-use crate::import::edit::fold;
+use etui_contentline::edit::fold;
 
 /// The last year that changes are looked for, and how many years they are looked for at least.
 const LAST_YEAR: i32 = 2037;

@@ -13,7 +13,7 @@
 
 use std::ops::Range;
 
-use crate::text::varint;
+use etui_text::varint;
 
 /// A block as it is stored.
 #[derive(Clone, Copy)]

@@ -8,7 +8,7 @@
 use calcard::common::PartialDateTime;
 use calcard::vcard::{VCard, VCardProperty, VCardValue};
 
-use crate::import::lines::ContentLines;
+use etui_contentline::lines::ContentLines;
 
 const DATES: &[VCardProperty] = &[
     VCardProperty::Bday,

@@ -4,12 +4,12 @@ use std::ops::Range;
 
 use super::{Card, CardError, Version, dates};
 use crate::error::Result;
-use crate::import::clean::as_utf8;
-use crate::import::edit::{
+use etui_contentline::charset::as_utf8;
+use etui_contentline::edit::{
     FOLD_AT, ending, fold, head_without, is_one_of, is_property_name, own_lines, splice, without,
 };
-use crate::import::lines::{ContentLine, ContentLines, Edge};
-use crate::import::values;
+use etui_contentline::lines::{ContentLine, ContentLines, Edge};
+use etui_contentline::values;
 
 /// A property to add.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

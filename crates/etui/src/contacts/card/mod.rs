@@ -31,8 +31,8 @@ use rusqlite::Connection;
 
 use super::keys;
 use crate::collection::{Derived, Deriving, Kind, Record, content_identity};
-use crate::import::clean::clean;
-use crate::import::lines::component_body;
+use etui_contentline::charset::clean;
+use etui_contentline::lines::component_body;
 
 pub use edit::NewProperty;
 pub use values::{Address, Date, Name, Organization, Photo, Typed};

@@ -6,7 +6,7 @@ use calcard::vcard::{
 };
 
 use super::Card;
-use crate::import::lines::ContentLines;
+use etui_contentline::lines::ContentLines;
 
 impl Card {
     /// The card as vCard 4.0: UTF-8, folded, CRLF.

@@ -9,10 +9,8 @@ use super::{FieldSet, Filter, KeySet, Match};
 use crate::collection::keys::{Key, Keys, phone_parts};
 use crate::search::index::look::Look;
 use crate::search::index::{grams, terms};
-use crate::text::fold;
-use crate::text::phone::{
-    PhoneNumber, Region, Strength, decimal_digits, prefix_forms, suffix_forms,
-};
+use etui_text::fold;
+use etui_text::phone::{PhoneNumber, Region, Strength, decimal_digits, prefix_forms, suffix_forms};
 
 /// A filter made ready to be compared.
 pub enum Matcher {

@@ -13,7 +13,7 @@ mod parse;
 use std::fmt;
 
 use crate::collection::keys::Key;
-use crate::text::phone::Region;
+use etui_text::phone::Region;
 
 pub(crate) use keyset::KeySet;
 pub(crate) use matches::Matcher;

@@ -315,7 +315,7 @@ mod tests {
 
     use super::*;
     use crate::contacts::{Field, Filter};
-    use crate::text::phone::Strength;
+    use etui_text::phone::Strength;
 
     fn parsed(text: &str) -> Filter {
         text.parse().unwrap()

@@ -19,7 +19,7 @@ use super::postings::{Edit, decode};
 use super::{grams, postings, terms};
 use crate::engine::spill::Runs;
 use crate::error::Result;
-use crate::text::varint;
+use etui_text::varint;
 
 /// Bytes that gathered posting lists may take, of terms and of grams each.
 const MOST: usize = 6 << 20;

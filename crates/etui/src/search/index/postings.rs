@@ -20,7 +20,7 @@ use rusqlite::{Connection, OptionalExtension, Rows};
 
 use super::build::Builder;
 use crate::error::Result;
-use crate::text::varint;
+use etui_text::varint;
 
 /// Bytes of `ids` with which a row is full.
 pub(crate) const MAX_BLOCK: usize = 240;

@@ -154,7 +154,7 @@ mod tests {
              EMAIL:al@bo.example\r\nTEL:+4930123\r\nEND:VCARD\r\n",
         )
         .unwrap();
-        let order = crate::text::order::Order::new("en").unwrap();
+        let order = etui_text::collator::Order::new("en").unwrap();
         let with = crate::collection::Deriving {
             order: &order,
             region: None,

@@ -22,7 +22,7 @@
 //! and never holds them together (`Follow`).
 //!
 //! ```
-//! use etui::import::lines::ContentLines;
+//! use etui_contentline::lines::ContentLines;
 //!
 //! let record = b"BEGIN:VCARD\r\nFN:Ada\r\n  Example\r\nEND:VCARD\r\n";
 //! let name = ContentLines::new(record).find(|line| line.name_is("fn"));
@@ -39,11 +39,11 @@ use memchr::{memchr, memchr2};
 /// How much of a property's name and parameters is looked at. A longer one is
 /// taken as text without parameters, so that a stream can be followed in
 /// bounded memory.
-pub(super) const HEAD_MAX: usize = 64 * 1024;
+pub(crate) const HEAD_MAX: usize = 64 * 1024;
 
 /// Where the physical line at `from` ends: the end of its text, and the start
 /// of the next line. `None` at the end of `bytes`.
-pub(crate) fn physical_line(bytes: &[u8], from: usize) -> Option<(usize, usize)> {
+pub fn physical_line(bytes: &[u8], from: usize) -> Option<(usize, usize)> {
     let rest = bytes.get(from..).filter(|rest| !rest.is_empty())?;
     let Some(at) = memchr2(b'\n', b'\r', rest) else {
         return Some((bytes.len(), bytes.len()));
@@ -53,12 +53,12 @@ pub(crate) fn physical_line(bytes: &[u8], from: usize) -> Option<(usize, usize)>
 }
 
 /// Whether `text` is nothing but spaces and tabs.
-pub(crate) fn is_blank(text: &[u8]) -> bool {
+pub fn is_blank(text: &[u8]) -> bool {
     text.iter().all(|byte| matches!(byte, b' ' | b'\t'))
 }
 
 /// `text` without the spaces and tabs around it.
-pub(crate) fn trim(text: &[u8]) -> &[u8] {
+pub fn trim(text: &[u8]) -> &[u8] {
     let text = trim_start(text);
     let end = text
         .iter()
@@ -77,7 +77,7 @@ fn trim_start(text: &[u8]) -> &[u8] {
 
 /// Which end of a component a line is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Edge {
+pub enum Edge {
     /// `BEGIN:name`
     Begin,
     /// `END:name`
@@ -87,7 +87,7 @@ pub(crate) enum Edge {
 /// The start of a delimiter line: `BEGIN` or `END`, the colon, and what
 /// follows it. vCard 2.1 allows blanks around the colon, RFC 2426 §4 a group
 /// before the name.
-pub(super) fn edge(text: &[u8]) -> Option<(Edge, &[u8])> {
+pub(crate) fn edge(text: &[u8]) -> Option<(Edge, &[u8])> {
     let text = ungrouped(text);
     let (edge, rest) = match text.first()? {
         b'B' | b'b' => (Edge::Begin, strip_ignore_case(text, b"BEGIN")?),
@@ -99,21 +99,21 @@ pub(super) fn edge(text: &[u8]) -> Option<(Edge, &[u8])> {
 }
 
 /// `text` without the group and dot at its start, if there are any.
-pub(super) fn ungrouped(text: &[u8]) -> &[u8] {
+pub(crate) fn ungrouped(text: &[u8]) -> &[u8] {
     match text.iter().position(|&byte| !is_name_byte(byte)) {
         Some(at) if at > 0 && text[at] == b'.' => &text[at + 1..],
         _ => text,
     }
 }
 
-pub(super) fn strip_ignore_case<'a>(text: &'a [u8], prefix: &[u8]) -> Option<&'a [u8]> {
+pub(crate) fn strip_ignore_case<'a>(text: &'a [u8], prefix: &[u8]) -> Option<&'a [u8]> {
     let (head, rest) = text.split_at_checked(prefix.len())?;
     head.eq_ignore_ascii_case(prefix).then_some(rest)
 }
 
 /// The edge and the component name of a line that is exactly `BEGIN:name` or
 /// `END:name`, blanks at its end aside.
-pub(crate) fn delimiter(text: &[u8]) -> Option<(Edge, &[u8])> {
+pub fn delimiter(text: &[u8]) -> Option<(Edge, &[u8])> {
     let (edge, rest) = edge(text)?;
     let name = trim(rest);
     (!name.is_empty() && name.iter().all(|&byte| is_name_byte(byte))).then_some((edge, name))
@@ -121,7 +121,7 @@ pub(crate) fn delimiter(text: &[u8]) -> Option<(Edge, &[u8])> {
 
 /// What stands between the first line of `text`, if that is `BEGIN:name`, and
 /// the last one, if that is `END:name`.
-pub(crate) fn component_body<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+pub fn component_body<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let is = |line: &str, wanted: Edge| {
         delimiter(line.as_bytes()).is_some_and(|(edge, found)| {
             edge == wanted && found.eq_ignore_ascii_case(name.as_bytes())
@@ -158,7 +158,7 @@ fn is_named(text: &[u8]) -> bool {
 
 /// Whether the line starts as a property does: with a name, and then `:` or `;`, or nothing when
 /// the fold is in the name.
-pub(crate) fn may_begin_property(text: &[u8]) -> bool {
+pub fn may_begin_property(text: &[u8]) -> bool {
     let name = text
         .iter()
         .position(|&byte| !is_name_byte(byte) && byte != b'.');
@@ -194,18 +194,18 @@ fn find_colon(text: &[u8], quoted: &mut bool) -> Option<usize> {
 
 /// One parameter: `name=value`, or the bare word of vCard 2.1.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Param<'a> {
+pub struct Param<'a> {
     /// The whole parameter.
-    pub(crate) text: &'a [u8],
+    pub text: &'a [u8],
     /// What stands before the `=`, or the bare word.
-    pub(crate) name: &'a [u8],
+    pub name: &'a [u8],
     /// What stands after the `=`, without the quotes around it.
-    pub(crate) value: Option<&'a [u8]>,
+    pub value: Option<&'a [u8]>,
 }
 
 impl Param<'_> {
     /// Whether it declares the value to be in `encoding`.
-    pub(super) fn is_encoding(&self, encoding: &str) -> bool {
+    pub(crate) fn is_encoding(&self, encoding: &str) -> bool {
         match self.value {
             Some(value) => {
                 self.name.eq_ignore_ascii_case(b"ENCODING")
@@ -217,7 +217,7 @@ impl Param<'_> {
 }
 
 /// The parameters of `text`, unfolded, separated by semicolons outside quotes.
-pub(crate) fn params(text: &[u8]) -> impl Iterator<Item = Param<'_>> {
+pub fn params(text: &[u8]) -> impl Iterator<Item = Param<'_>> {
     let mut rest = Some(text).filter(|text| !text.is_empty());
     std::iter::from_fn(move || {
         let text = rest?;
@@ -238,7 +238,7 @@ pub(crate) fn params(text: &[u8]) -> impl Iterator<Item = Param<'_>> {
 }
 
 /// Where the first parameter of `text` ends.
-pub(crate) fn param_end(text: &[u8]) -> usize {
+pub fn param_end(text: &[u8]) -> usize {
     match memchr2(b';', b'"', text) {
         Some(at) if text[at] == b';' => return at,
         Some(_) => {}
@@ -261,15 +261,15 @@ fn unquote(value: &[u8]) -> &[u8] {
 
 /// What a property's name and parameters say about how to read its lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Traits {
+pub(crate) struct Traits {
     /// The value is quoted-printable.
-    pub(super) quoted_printable: bool,
+    pub(crate) quoted_printable: bool,
     /// The value is base64.
-    pub(super) base64: bool,
+    pub(crate) base64: bool,
     /// A character set is declared.
-    pub(super) charset: bool,
+    pub(crate) charset: bool,
     /// It is the `AGENT` of vCard 2.1, whose value may be a whole card.
-    pub(super) agent: bool,
+    pub(crate) agent: bool,
 }
 
 impl Traits {
@@ -351,18 +351,18 @@ impl Marks {
 /// A physical line as it is followed: without its line end, and perhaps only
 /// the start of it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Physical<'a> {
+pub(crate) struct Physical<'a> {
     /// The text, or at least its first [`HEAD_MAX`] bytes.
-    pub(super) text: &'a [u8],
+    pub(crate) text: &'a [u8],
     /// The last byte of the whole text.
-    pub(super) last: Option<u8>,
+    pub(crate) last: Option<u8>,
     /// Whether `text` reaches [`HEAD_MAX`].
-    pub(super) long: bool,
+    pub(crate) long: bool,
 }
 
 impl<'a> Physical<'a> {
     /// A line of which the whole text is at hand.
-    pub(super) fn whole(text: &'a [u8]) -> Self {
+    pub(crate) fn whole(text: &'a [u8]) -> Self {
         Self {
             text,
             last: text.last().copied(),
@@ -373,7 +373,7 @@ impl<'a> Physical<'a> {
 
 /// What a physical line is to the lines before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(crate) enum Step {
     /// The first line of a property.
     Start,
     /// It continues the line before.
@@ -385,7 +385,7 @@ pub(super) enum Step {
 /// Follows the physical lines of a record and knows which of them belong
 /// together. It holds no more than [`HEAD_MAX`] bytes.
 #[derive(Debug, Default)]
-pub(super) struct Follow {
+pub(crate) struct Follow {
     /// Whether there is a line to continue.
     begun: bool,
     /// The name and parameters so far, while their colon has not been seen.
@@ -403,7 +403,7 @@ pub(super) struct Follow {
 
 impl Follow {
     /// Takes in the next physical line.
-    pub(super) fn step(&mut self, line: Physical<'_>) -> Step {
+    pub(crate) fn step(&mut self, line: Physical<'_>) -> Step {
         let Physical { text, .. } = line;
         if self.soft && delimiter(text).is_none() {
             self.agent_open &= is_blank(text);
@@ -495,12 +495,12 @@ impl Follow {
 
     /// Whether the last line that was not blank is an `AGENT` without value:
     /// the card that begins now is its value.
-    pub(super) fn expects_agent(&self) -> bool {
+    pub(crate) fn expects_agent(&self) -> bool {
         self.agent_open
     }
 
     /// Whether the line just followed is `AGENT:BEGIN:name`, on one line.
-    pub(super) fn is_agent_beginning(&self, text: &[u8], name: &[u8]) -> bool {
+    pub(crate) fn is_agent_beginning(&self, text: &[u8], name: &[u8]) -> bool {
         self.traits.agent
             && self
                 .marks
@@ -510,7 +510,7 @@ impl Follow {
 }
 
 /// Whether `text` is exactly `BEGIN:name`.
-pub(super) fn begins(text: &[u8], name: &[u8]) -> bool {
+pub(crate) fn begins(text: &[u8], name: &[u8]) -> bool {
     delimiter(text)
         .is_some_and(|(edge, found)| edge == Edge::Begin && found.eq_ignore_ascii_case(name))
 }
@@ -536,7 +536,7 @@ pub struct ContentLine<'a> {
     label_end: usize,
     /// Whether it is more than one physical line.
     is_folded: bool,
-    pub(super) traits: Traits,
+    pub(crate) traits: Traits,
 }
 
 impl<'a> ContentLine<'a> {
@@ -550,7 +550,7 @@ impl<'a> ContentLine<'a> {
     }
 
     /// The name as one.
-    pub(crate) fn unfolded_name(&self) -> Cow<'a, [u8]> {
+    pub fn unfolded_name(&self) -> Cow<'a, [u8]> {
         self.unfold(self.name, false)
     }
 
@@ -570,14 +570,14 @@ impl<'a> ContentLine<'a> {
     }
 
     /// Its first physical line, without the line end.
-    pub(super) fn first(&self) -> &'a [u8] {
+    pub(crate) fn first(&self) -> &'a [u8] {
         let raw = self.raw();
         let end = physical_line(raw, 0).map_or(0, |(end, _)| end);
         &raw[..end]
     }
 
     /// The edge and the name, if its first physical line is exactly `BEGIN:name` or `END:name`.
-    pub(crate) fn delimiter(&self) -> Option<(Edge, &'a [u8])> {
+    pub fn delimiter(&self) -> Option<(Edge, &'a [u8])> {
         let may_be = matches!(self.name.first(), Some(b'B' | b'b' | b'E' | b'e'));
         may_be.then(|| delimiter(self.first()))?
     }
@@ -607,7 +607,7 @@ impl<'a> ContentLine<'a> {
     }
 
     /// The group, its dot and the name as one.
-    pub(super) fn unfolded_label(&self) -> Cow<'a, [u8]> {
+    pub(crate) fn unfolded_label(&self) -> Cow<'a, [u8]> {
         self.unfold(self.slice(self.span.start..self.label_end), false)
     }
 
@@ -620,17 +620,17 @@ impl<'a> ContentLine<'a> {
     }
 
     /// The parameters as they stand in the record, folds included.
-    pub(crate) fn raw_params(&self) -> &'a [u8] {
+    pub fn raw_params(&self) -> &'a [u8] {
         self.slice(self.params.clone())
     }
 
     /// The value as text, if it stands as one in a record of text ([`ContentLines::of_text`]).
-    pub(super) fn value_text(&self) -> Option<&'a str> {
+    pub(crate) fn value_text(&self) -> Option<&'a str> {
         self.text_of(self.value.clone())
     }
 
     /// The parameters as text, likewise.
-    pub(super) fn params_text(&self) -> Option<&'a str> {
+    pub(crate) fn params_text(&self) -> Option<&'a str> {
         self.text_of(self.params.clone())
     }
 
@@ -685,7 +685,7 @@ impl<'a> ContentLines<'a> {
     }
 
     /// The same of a record that is text: no part of it has to be looked at for whether it is.
-    pub(crate) fn of_text(record: &'a str) -> Self {
+    pub fn of_text(record: &'a str) -> Self {
         Self::of(record.as_bytes(), Some(record))
     }
 

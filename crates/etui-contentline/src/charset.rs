@@ -9,7 +9,7 @@
 //! The text is for reading only: what is stored is the record as it came.
 //!
 //! ```
-//! use etui::import::clean::clean;
+//! use etui_contentline::charset::clean;
 //!
 //! let card = b"BEGIN:VCARD\nVERSION:2.1\nFN;CHARSET=ISO-8859-1:M\xFCller\nEND:VCARD\n";
 //! assert!(clean(card).contains("FN:Müller\r\n"));
@@ -60,7 +60,7 @@ pub fn clean(record: &[u8]) -> Cow<'_, str> {
 
 /// The record as bytes of UTF-8 whose lines are those it came with; only one in UTF-16, or with
 /// 8-bit text that is not UTF-8, is made over ([`clean`]).
-pub(crate) fn as_utf8(record: &[u8]) -> Cow<'_, [u8]> {
+pub fn as_utf8(record: &[u8]) -> Cow<'_, [u8]> {
     match as_text(record) {
         Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
         Cow::Owned(text) => Cow::Owned(text.into_bytes()),
@@ -68,7 +68,7 @@ pub(crate) fn as_utf8(record: &[u8]) -> Cow<'_, [u8]> {
 }
 
 /// The same as text.
-pub(crate) fn as_text(record: &[u8]) -> Cow<'_, str> {
+pub fn as_text(record: &[u8]) -> Cow<'_, str> {
     if utf16(record).is_none()
         && let Ok(text) = std::str::from_utf8(record)
     {
@@ -78,7 +78,7 @@ pub(crate) fn as_text(record: &[u8]) -> Cow<'_, str> {
 }
 
 /// The encoding of a record in UTF-16.
-pub(crate) fn utf16(record: &[u8]) -> Option<&'static Encoding> {
+pub fn utf16(record: &[u8]) -> Option<&'static Encoding> {
     match record {
         [0xFF, 0xFE, ..] | [b'B' | b'b', 0, b'E' | b'e', 0, ..] => Some(UTF_16LE),
         [0xFE, 0xFF, ..] | [0, b'B' | b'b', 0, b'E' | b'e', ..] => Some(UTF_16BE),

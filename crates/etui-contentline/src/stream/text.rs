@@ -2,10 +2,10 @@
 
 use memchr::memchr2;
 
-use crate::import::lines::{Edge, begins, delimiter, edge, is_blank, strip_ignore_case, ungrouped};
+use crate::lines::{Edge, begins, delimiter, edge, is_blank, strip_ignore_case, ungrouped};
 
 /// How many characters an excerpt has at most.
-pub(crate) const EXCERPT_CHARS: usize = 80;
+pub const EXCERPT_CHARS: usize = 80;
 
 const UTF8_BOM: &[u8] = b"\xEF\xBB\xBF";
 
@@ -16,14 +16,18 @@ const NARROW_OTHER: u8 = 0xFF;
 
 /// The width and order of the units of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Units {
+pub enum Units {
+    /// Bytes in any charset that contains ASCII.
     Bytes,
+    /// UTF-16, little-endian.
     Utf16Le,
+    /// UTF-16, big-endian.
     Utf16Be,
 }
 
 impl Units {
-    pub(crate) fn width(self) -> usize {
+    /// Bytes per unit.
+    pub fn width(self) -> usize {
         match self {
             Self::Bytes => 1,
             Self::Utf16Le | Self::Utf16Be => 2,
@@ -48,7 +52,7 @@ impl Units {
     }
 
     /// Text of 16-bit units as bytes that can be looked at.
-    pub(crate) fn narrow_all(self, bytes: &[u8], out: &mut Vec<u8>) {
+    pub fn narrow_all(self, bytes: &[u8], out: &mut Vec<u8>) {
         let pairs = bytes.chunks_exact(2);
         let half = pairs.remainder().iter().map(|_| NARROW_OTHER);
         let pairs = pairs.map(|pair| self.narrow([pair[0], pair[1]]));
@@ -58,7 +62,7 @@ impl Units {
 
     /// The first line end in `bytes`, which start with a whole unit, from
     /// `from` on: its position and whether it is a CR.
-    pub(crate) fn line_end(self, bytes: &[u8], mut from: usize) -> Option<(usize, bool)> {
+    pub fn line_end(self, bytes: &[u8], mut from: usize) -> Option<(usize, bool)> {
         if self == Self::Bytes {
             let at = from + memchr2(b'\n', b'\r', bytes.get(from..)?)?;
             return Some((at, bytes[at] == b'\r'));
@@ -77,13 +81,7 @@ impl Units {
 
     /// The length of the line whose text ends at `text`, line end included.
     /// `None` if it ends with a CR and what follows is not there yet.
-    pub(crate) fn whole(
-        self,
-        bytes: &[u8],
-        text: usize,
-        is_cr: bool,
-        exhausted: bool,
-    ) -> Option<usize> {
+    pub fn whole(self, bytes: &[u8], text: usize, is_cr: bool, exhausted: bool) -> Option<usize> {
         let after = text + self.width();
         let next = bytes.get(after..).unwrap_or_default();
         if !is_cr || (next.len() < self.width() && exhausted) {
@@ -113,23 +111,27 @@ impl Units {
 
 /// What the text of a line is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum Kind {
     /// `BEGIN:name`, after this many bytes of byte order mark.
     Begin {
+        /// Bytes of byte order mark before it.
         bom: usize,
     },
     /// `END:name`.
     End,
     /// `END:name` in this many bytes, and `BEGIN:name` after it.
     EndBegin {
+        /// Length of the END.
         end: usize,
     },
     /// Spaces, tabs, or nothing.
     Blank,
+    /// Any other text.
     Text,
 }
 
-pub(crate) fn kind(units: Units, line: &[u8], name: &[u8]) -> Kind {
+/// Classifies a line of the component `name`.
+pub fn kind(units: Units, line: &[u8], name: &[u8]) -> Kind {
     let mark = match units {
         Units::Bytes => UTF8_BOM,
         Units::Utf16Le | Units::Utf16Be => &[NARROW_BOM],
@@ -158,7 +160,7 @@ fn end_begin(mark: &[u8], line: &[u8], name: &[u8]) -> Option<usize> {
 
 /// How `bytes` start, for a person to recognise them: the first line that says
 /// more than where a record begins or ends and of which version it is.
-pub(crate) fn excerpt(units: Units, bytes: &[u8]) -> String {
+pub fn excerpt(units: Units, bytes: &[u8]) -> String {
     let text = units.text(bytes);
     let text = text.trim_start_matches('\u{FEFF}').trim();
     let says_more = |line: &&str| {

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use etui::text::phone::{MAX_DIGITS, PhoneNumber, Region, Strength, prefix_forms, suffix_forms};
+use etui_text::phone::{MAX_DIGITS, PhoneNumber, Region, Strength, prefix_forms, suffix_forms};
 
 fn region(code: &str) -> Option<Region> {
     assert!(code.is_empty() || Region::parse(code).is_some(), "{code}");

@@ -13,14 +13,11 @@ use std::ops::Range;
 use super::lines::{ContentLine, ContentLines, Edge, params};
 
 /// Octets of a physical line without its end (RFC 5545 §3.1, RFC 6350 §3.2).
-pub(crate) const FOLD_AT: usize = 75;
+pub const FOLD_AT: usize = 75;
 
 /// The lines of the records of `text` themselves, without those of components nested in them;
 /// with a `name`, only components of that name count.
-pub(crate) fn own_lines<'t>(
-    text: &'t [u8],
-    name: Option<&str>,
-) -> impl Iterator<Item = ContentLine<'t>> {
+pub fn own_lines<'t>(text: &'t [u8], name: Option<&str>) -> impl Iterator<Item = ContentLine<'t>> {
     let mut depth = 0usize;
     ContentLines::new(text).filter(move |line| {
         let edge = line
@@ -39,7 +36,7 @@ pub(crate) fn own_lines<'t>(
 }
 
 /// `text` with `new` in the place of `place`, which begins where a line does.
-pub(crate) fn splice(text: &[u8], place: Range<usize>, new: &[u8]) -> Vec<u8> {
+pub fn splice(text: &[u8], place: Range<usize>, new: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len() + new.len());
     out.extend_from_slice(&text[..place.start]);
     // The line before may be the text's last and lack its end.
@@ -60,7 +57,7 @@ pub(crate) fn splice(text: &[u8], place: Range<usize>, new: &[u8]) -> Vec<u8> {
 }
 
 /// `text` without `spans`, which are in order.
-pub(crate) fn without(text: &[u8], spans: &[Range<usize>]) -> Vec<u8> {
+pub fn without(text: &[u8], spans: &[Range<usize>]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     let mut from = 0;
     for span in spans {
@@ -84,7 +81,7 @@ fn goes_on(text: &[u8], at: usize) -> bool {
 }
 
 /// Group, name and parameters of a line, without the parameters that `drop` names.
-pub(crate) fn head_without(line: &ContentLine<'_>, drop: &[&str]) -> String {
+pub fn head_without(line: &ContentLine<'_>, drop: &[&str]) -> String {
     let mut head = String::new();
     if let Some(group) = line.group {
         head.push_str(&String::from_utf8_lossy(group));
@@ -105,7 +102,7 @@ pub(crate) fn head_without(line: &ContentLine<'_>, drop: &[&str]) -> String {
 
 /// Whether `name` can be the name of a property: letters, digits and `-`, and none of those that
 /// make the record what it is.
-pub(crate) fn is_property_name(name: &str) -> bool {
+pub fn is_property_name(name: &str) -> bool {
     !name.is_empty()
         && name.len() <= 64
         && name
@@ -115,12 +112,12 @@ pub(crate) fn is_property_name(name: &str) -> bool {
 }
 
 /// Whether `name` is one of `names`, in any case.
-pub(crate) fn is_one_of(names: &[&str], name: &str) -> bool {
+pub fn is_one_of(names: &[&str], name: &str) -> bool {
     names.iter().any(|n| n.eq_ignore_ascii_case(name))
 }
 
 /// What ends the first line of `text`.
-pub(crate) fn ending(text: &[u8]) -> &'static [u8] {
+pub fn ending(text: &[u8]) -> &'static [u8] {
     match memchr::memchr2(b'\r', b'\n', text) {
         Some(at) if text[at] == b'\n' => b"\n",
         Some(at) if text.get(at + 1) != Some(&b'\n') => b"\r",
@@ -129,7 +126,7 @@ pub(crate) fn ending(text: &[u8]) -> &'static [u8] {
 }
 
 /// Folds at 75 octets, never inside a character.
-pub(crate) fn fold(line: &str, ending: &[u8]) -> Vec<u8> {
+pub fn fold(line: &str, ending: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(line.len() + line.len() / 40 + 2);
     let mut rest = line;
     let mut room = FOLD_AT;

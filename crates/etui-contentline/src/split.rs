@@ -36,7 +36,7 @@
 //!   in an empty line (or byte order mark) between them.
 //!
 //! ```
-//! use etui::import::split::{Piece, Splitter};
+//! use etui_contentline::split::{Piece, Splitter};
 //!
 //! let file = b"BEGIN:VCARD\nFN:Cleo\nBEGIN:VCARD\nFN:Dan\nEND:VCARD\n";
 //! let pieces: Vec<Piece> = Splitter::new(&file[..], "VCARD").collect::<Result<_, _>>()?;
@@ -52,7 +52,7 @@ use super::lines::{Follow, Physical, Step};
 use super::stream::text::{Kind, kind};
 use super::stream::{Fetched, LINE_MAX, Passed, Stream};
 
-pub use super::refusal::{Reason, Refusal};
+pub use super::rejection::{Reason, Refusal};
 
 /// What a record may have by default: a card with a large photo, and room.
 const MAX_RECORD: usize = 32 << 20;

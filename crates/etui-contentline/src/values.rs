@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use super::lines::{ContentLine, params};
 
 /// The value as it is written, blanks around it aside.
-pub(crate) fn value_of<'t>(line: &ContentLine<'t>) -> Cow<'t, str> {
+pub fn value_of<'t>(line: &ContentLine<'t>) -> Cow<'t, str> {
     if let Some(text) = line.value_text() {
         return Cow::Borrowed(trim(text));
     }
@@ -21,7 +21,7 @@ pub(crate) fn value_of<'t>(line: &ContentLine<'t>) -> Cow<'t, str> {
 }
 
 /// The parameters as they are written.
-pub(crate) fn params_of<'t>(line: &ContentLine<'t>) -> Cow<'t, str> {
+pub fn params_of<'t>(line: &ContentLine<'t>) -> Cow<'t, str> {
     match line.params_text() {
         Some(text) => Cow::Borrowed(text),
         None => lossy(line.unfolded_params()),
@@ -29,7 +29,7 @@ pub(crate) fn params_of<'t>(line: &ContentLine<'t>) -> Cow<'t, str> {
 }
 
 /// `text` without the blanks around it, of which there mostly are none.
-pub(crate) fn trim(text: &str) -> &str {
+pub fn trim(text: &str) -> &str {
     match text.as_bytes() {
         [b'!'..=b'~'] | [b'!'..=b'~', .., b'!'..=b'~'] => text,
         _ => text.trim(),
@@ -49,7 +49,7 @@ fn lossy(bytes: Cow<'_, [u8]>) -> Cow<'_, str> {
 
 /// The text a value means (RFC 5545 §3.3.11): without its escapes, and without control
 /// characters that are no text.
-pub(crate) fn unescape(value: &str) -> String {
+pub fn unescape(value: &str) -> String {
     let mut out = String::with_capacity(value.len());
     let mut rest = value;
     while let Some(at) = rest.bytes().position(may_be_special) {
@@ -90,7 +90,7 @@ fn may_be_special(byte: u8) -> bool {
 
 /// `value` with a backslash before the characters of `special`, and `line_break` for each line
 /// break in it.
-pub(crate) fn escape(value: &str, special: &str, line_break: &str) -> String {
+pub fn escape(value: &str, special: &str, line_break: &str) -> String {
     let mut out = String::with_capacity(value.len() + 8);
     let mut chars = value.chars().peekable();
     while let Some(c) = chars.next() {
@@ -112,7 +112,7 @@ pub(crate) fn escape(value: &str, special: &str, line_break: &str) -> String {
 }
 
 /// The parts of a list, still escaped: separated by commas that are not.
-pub(crate) fn list(value: &str) -> impl Iterator<Item = &str> {
+pub fn list(value: &str) -> impl Iterator<Item = &str> {
     let mut escaped = false;
     value.split(move |c| {
         let splits = c == ',' && !escaped;
@@ -122,7 +122,7 @@ pub(crate) fn list(value: &str) -> impl Iterator<Item = &str> {
 }
 
 /// The value of a parameter, without quotes and the escapes of RFC 6868.
-pub(crate) fn param<'t>(line: &ContentLine<'t>, name: &str) -> Option<Cow<'t, str>> {
+pub fn param<'t>(line: &ContentLine<'t>, name: &str) -> Option<Cow<'t, str>> {
     if line.params.is_empty() {
         return None;
     }
@@ -159,7 +159,7 @@ fn param_of<'t>(text: &'t [u8], name: &str) -> Option<Cow<'t, str>> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::import::lines::ContentLines;
+    use crate::lines::ContentLines;
 
     #[test]
     fn text_reads_back_as_written() {

@@ -7,9 +7,9 @@
 use std::io::{self, Read};
 
 use calcard::vcard::{VCard, VCardProperty, VCardValue};
-use etui::import::clean::clean;
-use etui::import::lines::ContentLines;
-use etui::import::split::{Piece, Reason, Splitter};
+use etui_contentline::charset::clean;
+use etui_contentline::lines::ContentLines;
+use etui_contentline::split::{Piece, Reason, Splitter};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;

@@ -13,7 +13,13 @@ use icu_collator::{Collator, CollatorBorrowed};
 use icu_locale::exemplar_chars::ExemplarCharacters;
 use icu_locale_core::Locale;
 
-use crate::error::{Error, Result};
+/// A locale that is no BCP 47 language tag.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("\"{locale}\" is not a locale; write it like `de`, `en-US` or `sv-SE`")]
+pub struct BadLocale {
+    /// The locale as given.
+    pub locale: String,
+}
 
 /// The collator and its data. A change of either changes sort keys, so it must change this name;
 /// a test compares the keys of sample names with recorded ones.
@@ -43,7 +49,7 @@ const LETTERS: u32 = 1;
 
 /// The stamp of a locale's order, which need not be made for it. The locale is written as
 /// [`Locale`] writes it; otherwise this is the stamp of no order.
-pub(crate) fn stamp(locale: &impl fmt::Display) -> String {
+pub fn stamp(locale: &impl fmt::Display) -> String {
     format!("{locale} {COLLATOR} letters-{LETTERS}")
 }
 
@@ -51,9 +57,9 @@ impl Order {
     /// The order of `locale` (BCP 47, e.g. `de`, `sv-SE`; empty or `und`: the root collation).
     ///
     /// # Errors
-    /// [`Error::BadLocale`] when the text is not a language tag.
-    pub fn new(locale: &str) -> Result<Self> {
-        let bad = || Error::BadLocale {
+    /// [`BadLocale`] when the text is not a language tag.
+    pub fn new(locale: &str) -> Result<Self, BadLocale> {
+        let bad = || BadLocale {
             locale: locale.to_owned(),
         };
         let parsed: Locale = match locale {
@@ -101,7 +107,7 @@ impl Order {
     }
 
     /// Where each of [`Order::letters`] begins.
-    pub(crate) fn letter_bounds(&self) -> &[Vec<u8>] {
+    pub fn letter_bounds(&self) -> &[Vec<u8>] {
         &self.letters.get_or_init(|| self.index_letters()).bounds
     }
 
@@ -182,10 +188,7 @@ mod tests {
 
     #[test]
     fn bad_locales_are_named() {
-        assert!(matches!(
-            Order::new("not a locale"),
-            Err(Error::BadLocale { .. })
-        ));
+        assert!(matches!(Order::new("not a locale"), Err(BadLocale { .. })));
         assert!(Order::new("").is_ok());
         assert_eq!(locale_from_posix("de_DE.UTF-8").as_deref(), Some("de-DE"));
         assert_eq!(locale_from_posix("C"), None);

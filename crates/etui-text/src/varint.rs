@@ -5,7 +5,7 @@
 //! ```
 
 /// Appends `n`.
-pub(crate) fn push(out: &mut Vec<u8>, mut n: u64) {
+pub fn push(out: &mut Vec<u8>, mut n: u64) {
     while n >= 0x80 {
         out.push((n & 0x7f) as u8 | 0x80);
         n >>= 7;
@@ -14,7 +14,7 @@ pub(crate) fn push(out: &mut Vec<u8>, mut n: u64) {
 }
 
 /// Takes a number from the front of `bytes`. `None`: they end too early, or it is too large.
-pub(crate) fn take(bytes: &mut &[u8]) -> Option<u64> {
+pub fn take(bytes: &mut &[u8]) -> Option<u64> {
     let (&first, rest) = bytes.split_first()?;
     *bytes = rest;
     if first < 0x80 {
@@ -36,13 +36,13 @@ pub(crate) fn take(bytes: &mut &[u8]) -> Option<u64> {
 }
 
 /// Appends bytes with their length before them.
-pub(crate) fn push_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
+pub fn push_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     push(out, bytes.len() as u64);
     out.extend_from_slice(bytes);
 }
 
 /// Takes bytes with their length before them.
-pub(crate) fn take_bytes<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
+pub fn take_bytes<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
     let length = usize::try_from(take(bytes)?).ok()?;
     let (value, rest) = bytes.split_at_checked(length)?;
     *bytes = rest;
@@ -50,12 +50,12 @@ pub(crate) fn take_bytes<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
 }
 
 /// A signed number as an unsigned one, small ones small: 0, -1, 1, -2, 2 become 0, 1, 2, 3, 4.
-pub(crate) fn zigzag(n: i64) -> u64 {
+pub fn zigzag(n: i64) -> u64 {
     (n << 1 ^ n >> 63).cast_unsigned()
 }
 
 /// The number that [`zigzag`] made `n` of.
-pub(crate) fn unzigzag(n: u64) -> i64 {
+pub fn unzigzag(n: u64) -> i64 {
     (n >> 1).cast_signed() ^ -(n & 1).cast_signed()
 }
 

@@ -1,7 +1,7 @@
 //! What the splitter takes and what it refuses, case by case.
 
 use super::*;
-use crate::import::stream::text::EXCERPT_CHARS;
+use crate::stream::text::EXCERPT_CHARS;
 
 fn split(input: &[u8]) -> Vec<Piece> {
     Splitter::new(input, "VCARD")

@@ -15,33 +15,38 @@ use std::io::{self, ErrorKind, Read};
 
 use self::text::excerpt;
 use super::lines::HEAD_MAX;
-use super::refusal::{Reason, Refusal};
+use super::rejection::{Reason, Refusal};
 
-pub(crate) mod text;
+pub mod text;
 
-pub(crate) use text::Units;
+pub use text::Units;
 
 /// A longer physical line is never held together: only its first bytes are
 /// looked at.
-pub(crate) const LINE_MAX: usize = HEAD_MAX;
+pub const LINE_MAX: usize = HEAD_MAX;
 
 /// What is read ahead. A line that is looked at fits several times, so that
 /// moving the rest of the window to its front stays cheap.
 const WINDOW: usize = 4 * LINE_MAX;
 
 /// How many bytes are kept for an excerpt: 80 characters need no more.
-pub(crate) const EXCERPT_BYTES: usize = 320;
+pub const EXCERPT_BYTES: usize = 320;
 
 /// How a record starts, for a person to recognise it; see [`Refusal::excerpt`].
-pub(crate) fn record_excerpt(record: &[u8]) -> String {
+pub fn record_excerpt(record: &[u8]) -> String {
     excerpt(Units::Bytes, record.get(..EXCERPT_BYTES).unwrap_or(record))
 }
 
 /// The line at the front of the window.
 #[derive(Debug)]
-pub(crate) enum Fetched {
+pub enum Fetched {
     /// All of it is there: the length of its text, and with the line end.
-    Line { text: usize, whole: usize },
+    Line {
+        /// Length of the text.
+        text: usize,
+        /// Length with the line end.
+        whole: usize,
+    },
     /// It has [`LINE_MAX`] bytes or more.
     Long,
     /// The whole input is in an encoding that is not read, and was passed.
@@ -50,28 +55,33 @@ pub(crate) enum Fetched {
 
 /// A piece of a long line.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Chunk {
+pub struct Chunk {
     /// Its length.
-    pub(crate) len: usize,
+    pub len: usize,
     /// The last byte of its text, if it has text.
-    pub(crate) last: Option<u8>,
+    pub last: Option<u8>,
     /// Whether the line ends with it.
-    pub(crate) ends: bool,
+    pub ends: bool,
 }
 
 /// A part of the input that is going to be refused.
 #[derive(Debug)]
-pub(crate) struct Passed {
-    pub(crate) line: u64,
-    pub(crate) last_line: u64,
-    pub(crate) offset: u64,
-    pub(crate) end: u64,
-    pub(crate) excerpt: Vec<u8>,
+pub struct Passed {
+    /// Its first line.
+    pub line: u64,
+    /// Its last line.
+    pub last_line: u64,
+    /// Offset of its first byte in the input.
+    pub offset: u64,
+    /// Offset of the byte after its last.
+    pub end: u64,
+    /// Its first bytes.
+    pub excerpt: Vec<u8>,
 }
 
 /// A stream and how far it was gone through. Interrupted reads are repeated.
 #[derive(Debug)]
-pub(crate) struct Stream<R> {
+pub struct Stream<R> {
     reader: R,
     /// Input read: `window[start..end]` has not been gone through.
     window: Vec<u8>,
@@ -94,7 +104,7 @@ pub(crate) struct Stream<R> {
 
 impl<R: Read> Stream<R> {
     /// The lines of what `reader` gives, which need not be buffered.
-    pub(crate) fn new(reader: R) -> Self {
+    pub fn new(reader: R) -> Self {
         Self {
             reader,
             window: vec![0; WINDOW],
@@ -112,32 +122,32 @@ impl<R: Read> Stream<R> {
     }
 
     /// How many bytes have been read so far.
-    pub(crate) fn bytes_read(&self) -> u64 {
+    pub fn bytes_read(&self) -> u64 {
         self.base + self.end as u64
     }
 
     /// Where in the input the unread part starts.
-    pub(crate) fn here(&self) -> u64 {
+    pub fn here(&self) -> u64 {
         self.base + self.start as u64
     }
 
     /// The line that the unread part starts in, and that of the byte before it.
-    pub(crate) fn line(&self) -> u64 {
+    pub fn line(&self) -> u64 {
         self.line
     }
 
     /// The line of the last byte consumed.
-    pub(crate) fn last_line(&self) -> u64 {
+    pub fn last_line(&self) -> u64 {
         self.last_line
     }
 
     /// The line is gone through.
-    pub(crate) fn next_line(&mut self) {
+    pub fn next_line(&mut self) {
         self.line += 1;
     }
 
     /// The units of the text; bytes until the first line was fetched.
-    pub(crate) fn units(&self) -> Units {
+    pub fn units(&self) -> Units {
         self.units.unwrap_or(Units::Bytes)
     }
 
@@ -215,7 +225,7 @@ impl<R: Read> Stream<R> {
 
     /// Makes sure that the next line is in the window, or its first
     /// [`LINE_MAX`] bytes. `None` at the end of the input.
-    pub(crate) fn fetch(&mut self) -> io::Result<Option<Fetched>> {
+    pub fn fetch(&mut self) -> io::Result<Option<Fetched>> {
         let units = match self.units {
             Some(units) => units,
             None => match self.detect()? {
@@ -248,7 +258,7 @@ impl<R: Read> Stream<R> {
     }
 
     /// The first `len` bytes of the unread part, as bytes that can be looked at.
-    pub(crate) fn look_at(&mut self, len: usize) -> &[u8] {
+    pub fn look_at(&mut self, len: usize) -> &[u8] {
         let units = self.units();
         let bytes = &self.window[self.start..self.start + len];
         if units == Units::Bytes {
@@ -259,7 +269,7 @@ impl<R: Read> Stream<R> {
     }
 
     /// The next piece of a long line, its first [`LINE_MAX`] bytes being consumed.
-    pub(crate) fn more_of_line(&mut self) -> io::Result<Chunk> {
+    pub fn more_of_line(&mut self) -> io::Result<Chunk> {
         loop {
             let units = self.units();
             let unread = self.unread();
@@ -287,18 +297,18 @@ impl<R: Read> Stream<R> {
     }
 
     /// The next `len` bytes are gone through.
-    pub(crate) fn consume(&mut self, len: usize) {
+    pub fn consume(&mut self, len: usize) {
         self.start += len;
         self.last_line = self.line;
     }
 
     /// Passes over `len` bytes that are neither kept nor counted as anybody's.
-    pub(crate) fn skip(&mut self, len: usize) {
+    pub fn skip(&mut self, len: usize) {
         self.start += len;
     }
 
     /// Consumes `len` bytes that belong to `passed`.
-    pub(crate) fn pass(&mut self, passed: &mut Option<Passed>, len: usize) {
+    pub fn pass(&mut self, passed: &mut Option<Passed>, len: usize) {
         let offset = self.here();
         let text = &self.window[self.start..self.start + len];
         let passed = passed.get_or_insert_with(|| Passed {
@@ -316,19 +326,19 @@ impl<R: Read> Stream<R> {
     }
 
     /// From here on, what is consumed is kept.
-    pub(crate) fn keep(&mut self) {
+    pub fn keep(&mut self) {
         self.held.clear();
         self.kept = Some(self.start);
     }
 
     /// How many bytes are kept.
-    pub(crate) fn kept_len(&self) -> usize {
+    pub fn kept_len(&self) -> usize {
         self.kept
             .map_or(0, |kept| self.held.len() + self.start - kept)
     }
 
     /// The bytes kept; no more are.
-    pub(crate) fn take_kept(&mut self) -> Vec<u8> {
+    pub fn take_kept(&mut self) -> Vec<u8> {
         let mut bytes = std::mem::take(&mut self.held);
         if let Some(kept) = self.kept.take() {
             bytes.extend_from_slice(&self.window[kept..self.start]);
@@ -337,7 +347,7 @@ impl<R: Read> Stream<R> {
     }
 
     /// The start of what is kept and of `len` bytes more, for an excerpt; no more is kept.
-    pub(crate) fn give_up(&mut self, len: usize) -> Vec<u8> {
+    pub fn give_up(&mut self, len: usize) -> Vec<u8> {
         let mut excerpt = std::mem::take(&mut self.held);
         excerpt.truncate(EXCERPT_BYTES);
         let room = EXCERPT_BYTES - excerpt.len();
@@ -348,7 +358,7 @@ impl<R: Read> Stream<R> {
     }
 
     /// What is told of `passed`.
-    pub(crate) fn refusal(&self, passed: Passed, reason: Reason) -> Refusal {
+    pub fn refusal(&self, passed: Passed, reason: Reason) -> Refusal {
         Refusal {
             line: passed.line,
             last_line: passed.last_line,

@@ -4,7 +4,7 @@
 //! ITU-T E.164, with a [`Region`] that completes national numbers.
 //!
 //! ```
-//! use etui::text::phone::{PhoneNumber, Region, Strength};
+//! use etui_text::phone::{PhoneNumber, Region, Strength};
 //!
 //! let germany = Region::parse("DE");
 //! let written = PhoneNumber::parse("030 / 12 34 56", germany).unwrap();
@@ -153,7 +153,7 @@ impl PhoneNumber {
 
     /// The number that [`PhoneNumber::digits`], the length of its country calling code and its
     /// extension were kept of.
-    pub(crate) fn from_kept(digits: &[u8], country_len: u8, extension: &[u8]) -> PhoneNumber {
+    pub fn from_kept(digits: &[u8], country_len: u8, extension: &[u8]) -> PhoneNumber {
         PhoneNumber {
             digits: Digits::of(digits),
             country_len: country_len.min(digits.len() as u8),
@@ -162,7 +162,7 @@ impl PhoneNumber {
     }
 
     /// How many of the digits are the country calling code; 0 when it is not known.
-    pub(crate) fn country_len(&self) -> u8 {
+    pub fn country_len(&self) -> u8 {
         self.country_len
     }
 
@@ -364,7 +364,7 @@ pub fn suffix_forms(typed: &str, region: Option<Region>) -> Vec<String> {
 }
 
 /// The decimal digits of a text, of any script, as ASCII.
-pub(crate) fn decimal_digits(text: &str) -> Vec<u8> {
+pub fn decimal_digits(text: &str) -> Vec<u8> {
     let digit = |c: char| match c {
         '0'..='9' => Some(c as u8),
         c => reading::decimal(c),

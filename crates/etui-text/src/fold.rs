@@ -4,7 +4,7 @@
 //! decompose (`ø`, `ł`, `ß`, ...) written as people type them without the right keyboard:
 //!
 //! ```
-//! use etui::text::fold::words;
+//! use etui_text::fold::words;
 //! assert_eq!(words("Dr. Łukasz  O’Brien-Müller"), "dr lukasz obrien muller");
 //! ```
 //!
