@@ -1,11 +1,10 @@
 //! Free/busy: when time is taken (RFC 5545 §3.6.4).
 
-use std::ops::{ControlFlow, Range};
+use std::ops::Range;
 
 use super::Calendar;
 use super::range::{Told, takes_time};
 use super::record::{CalendarObject, Status};
-use super::recurrence::Window;
 use super::time::{TimeZone, Timestamp};
 use crate::collection::Reader;
 use crate::error::Result;
@@ -46,7 +45,6 @@ impl Reader<'_, CalendarObject> {
             if range.start >= range.end {
                 return Ok(());
             }
-            let mut window = Window::new(range.clone(), viewer);
             self.each(&range, viewer, |_, told| match told {
                 Told::Once(stored, during) => {
                     if takes_time(stored.kind(), stored.is_transparent(), stored.status) {
@@ -64,13 +62,12 @@ impl Reader<'_, CalendarObject> {
                         }
                         return;
                     }
-                    known.series.each(&mut window, |instance| {
+                    for instance in known.series.between(range.clone(), viewer) {
                         let component = known.components.get(instance.component);
                         if let Some(c) = component.filter(|c| c.takes_time()) {
                             take(&instance.during, c.status);
                         }
-                        ControlFlow::Continue(())
-                    });
+                    }
                 }
             })
         })?;

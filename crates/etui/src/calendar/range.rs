@@ -19,7 +19,6 @@ use super::known::Known;
 use super::moment::{self, Named, REACH};
 use super::once;
 use super::record::{CalendarObject, Status};
-use super::recurrence::Window;
 use super::summary::Stored;
 use super::time::{CalendarTime, TimeZone, Timestamp};
 use crate::collection::times::{self, SHORT};
@@ -127,10 +126,9 @@ impl Reader<'_, CalendarObject> {
         }
         self.told(|| {
             let mut found = Vec::new();
-            let mut window = Window::new(range.clone(), viewer);
             self.each(&range, viewer, |record, told| match told {
                 Told::Once(stored, during) => found.extend(once_of(record, stored, during)),
-                Told::Series(known) => series_of(record, known, &mut window, limit, &mut found),
+                Told::Series(known) => series_of(record, known, &range, viewer, limit, &mut found),
             })?;
             Ok(in_order(found, limit))
         })
@@ -268,15 +266,16 @@ fn shared(text: &[u8]) -> Arc<str> {
 fn series_of(
     record: i64,
     known: &Known,
-    window: &mut Window<'_>,
+    range: &Range<Timestamp>,
+    viewer: &TimeZone,
     limit: usize,
     found: &mut Vec<Occurrence>,
 ) {
     let (mut left, mut latest) = (limit, Timestamp::MIN);
-    known.series.each(window, |instance| {
+    for instance in known.series.between(range.clone(), viewer) {
         // Of those that begin at one time a later one may end first.
         if left == 0 && instance.during.start > latest {
-            return ControlFlow::Break(());
+            return;
         }
         latest = instance.during.start;
         left = left.saturating_sub(1);
@@ -295,8 +294,7 @@ fn series_of(
                 transparent: component.transparent,
             });
         }
-        ControlFlow::Continue(())
-    });
+    }
 }
 
 /// Whether something has to do with a range of time.

@@ -103,12 +103,7 @@ impl Parts {
 
     /// The times of a period.
     pub(super) fn times(self) -> Times {
-        let only = match (&*self.hours, &*self.minutes, &*self.seconds) {
-            ([hour], [minute], [second]) => Some(hour * HOUR + minute * MINUTE + second),
-            _ => None,
-        };
         Times {
-            only,
             hours: self.hours,
             minutes: self.minutes,
             seconds: self.seconds,
@@ -121,8 +116,6 @@ impl Parts {
 /// a rule of 500 bytes can have all 86,400 of a day.
 #[derive(Debug)]
 pub(super) struct Times {
-    /// The one that there is: nearly always.
-    only: Option<i64>,
     hours: Vec<i64>,
     minutes: Vec<i64>,
     seconds: Vec<i64>,
@@ -131,11 +124,6 @@ pub(super) struct Times {
 }
 
 impl Times {
-    /// The only one.
-    pub(super) fn only(&self) -> Option<i64> {
-        self.only
-    }
-
     pub(super) fn len(&self) -> usize {
         match &self.kept {
             Some(kept) => kept.len(),
@@ -157,10 +145,6 @@ impl Times {
     pub(super) fn keep(&mut self, places: &[i64]) {
         let kept = places.iter().filter_map(|i| self.get(*i as usize));
         let kept: Vec<i64> = kept.collect();
-        self.only = match &*kept {
-            [only] => Some(*only),
-            _ => None,
-        };
         self.kept = Some(kept);
     }
 }

@@ -196,22 +196,6 @@ impl Main {
             .unwrap_or(&self.length)
     }
 
-    /// The rule that alone makes the instances that begin from `from` to before `to`, and the
-    /// instant behind which it makes none; `None` if something else has to do with them.
-    pub(super) fn only_rule(
-        &self,
-        from: i64,
-        to: i64,
-    ) -> Option<(&CompiledRule, Option<Timestamp>)> {
-        let ([rule], []) = (self.rules.as_slice(), self.except_rules.as_slice()) else {
-            return None;
-        };
-        let from = from - self.longer_extras - SLACK;
-        let first = self.extras.partition_point(|e| e.key < from);
-        let is_alone = (self.extras.get(first)).is_none_or(|e| e.key >= to + SLACK);
-        is_alone.then(|| (&rule.plan, rule.until.map(|(until, _)| until)))
-    }
-
     /// Seconds that no instance of the rules is longer than.
     pub(super) fn most(&self) -> i64 {
         self.length.most()
@@ -290,11 +274,6 @@ impl Main {
     pub(super) fn first_start(&self) -> i64 {
         let first = self.extras.first().map(|e| e.wall);
         first.unwrap_or(i64::MAX).min(self.start.wall().seconds())
-    }
-
-    /// Whether no `EXDATE` takes an instance away.
-    pub(super) fn excepts_none(&self) -> bool {
-        self.except_keys.is_empty() && self.except_days.is_empty()
     }
 
     pub(super) fn is_excepted(&self, id: Id) -> bool {

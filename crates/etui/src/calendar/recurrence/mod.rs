@@ -34,8 +34,6 @@
 
 mod clock;
 mod days;
-#[cfg(test)]
-mod differ;
 mod ids;
 mod order;
 mod parse;
@@ -45,8 +43,9 @@ mod rule;
 mod series;
 mod steps;
 mod timing;
+#[cfg(test)]
+mod unbroken_tests;
 mod walk;
-mod window;
 
 pub use parse::RuleError;
 pub use plan::{CompiledRule, MAX_COUNTED};
@@ -54,5 +53,3 @@ pub use rule::{Frequency, NthWeekday, RecurrenceRule};
 pub use series::{Instance, Instances, RecurrenceSet};
 pub use timing::{EventEnd, RDate, RecurrenceId, Timing};
 pub use walk::RuleOccurrences;
-
-pub(crate) use window::Window;

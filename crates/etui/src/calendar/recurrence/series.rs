@@ -149,20 +149,6 @@ impl RecurrenceSet {
         Instances::new(self, range, viewer)
     }
 
-    /// The recurring component, if nothing else has to do with the instants from `from` to `to`.
-    pub(super) fn alone(&self, from: i64, to: i64) -> Option<&Main> {
-        let from = from - self.most_of_changes - SLACK;
-        let first = self.changes.partition_point(|c| c.near < from);
-        let change = self.changes.get(first);
-        let is_alone = self.futures.is_empty() && change.is_none_or(|c| c.near >= to + SLACK);
-        self.main.as_ref().filter(|_| is_alone)
-    }
-
-    /// Whether no change takes an instance from its place.
-    pub(super) fn replaces_none(&self) -> bool {
-        self.replaced.is_empty()
-    }
-
     /// Whether a change takes the instance with this key from its place.
     pub(super) fn replaces(&self, key: i64) -> bool {
         self.replaced.binary_search(&key).is_ok()
@@ -308,7 +294,7 @@ impl<'s> Instances<'s> {
         for change in changes.iter().skip(first).take_while(|c| c.near < to) {
             let zone = change.start.zone().unwrap_or(self.viewer);
             let at = change.start.at(self.viewer);
-            let (end, until) = change.length.end(&change.start, at, zone, zone);
+            let (end, until) = change.length.end(&change.start, at, zone);
             let instance = Instance {
                 component: change.component,
                 id: change.id.clone(),
@@ -406,7 +392,7 @@ impl Stretch<'_> {
             let start = main.time_of(id);
             let at = Timestamp::from_seconds(id.at);
             let zone = main.zone(viewer);
-            let (end, until) = main.length_of(id).end(&start, at, zone, zone);
+            let (end, until) = main.length_of(id).end(&start, at, zone);
             return Some(Instance {
                 component: main.component,
                 id: start.clone(),
@@ -425,7 +411,7 @@ impl Stretch<'_> {
             );
             let zone = change.start.zone().unwrap_or(viewer);
             let resolved = zone.resolve(start.wall());
-            let (end, until) = change.length.end(&start, resolved.at, zone, zone);
+            let (end, until) = change.length.end(&start, resolved.at, zone);
             Some(Placed {
                 at: resolved.at.seconds(),
                 wall: start.wall().seconds(),

@@ -1,7 +1,7 @@
 //! [`Timing`]: what a component says of its time; what instances are made from.
 
 use super::RecurrenceRule;
-use crate::calendar::time::{CalendarTime, Clocks, DateTime, Duration, TimeZone, Timestamp};
+use crate::calendar::time::{CalendarTime, DateTime, Duration, TimeZone, Timestamp};
 
 /// Seconds by which lengths in days may differ from 24 hours each, offsets from UTC being less
 /// than a day.
@@ -154,14 +154,13 @@ impl Length {
         }
     }
 
-    /// The end of an instance that starts at `start`, which is the instant `at` in the zone
-    /// `zone` (the viewer's for days and floating times), of which `clocks` are.
+    /// Returns the end of an instance that starts at `start`, which is the instant `at` in `zone`
+    /// (the display time zone for dates and floating times).
     pub(super) fn end(
         &self,
         start: &CalendarTime,
         at: Timestamp,
         zone: &TimeZone,
-        clocks: &impl Clocks,
     ) -> (CalendarTime, Timestamp) {
         match self {
             Self::Nominal {
@@ -175,24 +174,22 @@ impl Length {
                 let until = if *days == 0 {
                     at
                 } else {
-                    clocks.resolve(wall).at
+                    zone.resolve(wall).at
                 };
                 if *seconds == 0 {
                     return (moved, until.max(at));
                 }
                 let until = until.plus_seconds(*seconds);
-                (like(start, clocks.to_local(until)), until.max(at))
+                (like(start, zone.to_local(until)), until.max(at))
             }
             Self::Wall(seconds) => {
                 let wall = start.wall().plus_seconds(*seconds);
-                (like(start, wall), clocks.resolve(wall).at.max(at))
+                (like(start, wall), zone.resolve(wall).at.max(at))
             }
             Self::Exact(seconds, to) => {
                 let until = at.plus_seconds(*seconds);
-                let end = if to.is(&TimeZone::UTC) {
+                let end = if *to == TimeZone::UTC {
                     CalendarTime::Utc(until)
-                } else if to.is(zone) {
-                    CalendarTime::Zoned(clocks.to_local(until), to.clone())
                 } else {
                     CalendarTime::Zoned(to.to_local(until), to.clone())
                 };

@@ -19,7 +19,6 @@
 mod civil;
 mod duration;
 mod named;
-mod near;
 mod table;
 mod value;
 mod zone;
@@ -33,4 +32,3 @@ pub use zone::{ResolvedTime, TimeZone};
 pub(crate) use civil::{
     DAY, HOUR, MINUTE, days_of, first_weekday, month_length, year_length, ymd_of,
 };
-pub(crate) use near::{Clocks, Near};

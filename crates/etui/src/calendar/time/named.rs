@@ -81,25 +81,6 @@ impl Named {
         }
     }
 
-    /// Calls `each` with the changes behind `from`, up to `to`, and tells the offset at `from`;
-    /// `None` where there are no tables, or too many.
-    pub(super) fn each(
-        &self,
-        from: i64,
-        to: i64,
-        each: &mut dyn FnMut(ZoneTransition),
-    ) -> Option<i32> {
-        let span = |at: i64| (at - FIRST).div_euclid(SPAN);
-        if span(from) == span(to) {
-            return self.table(from)?.each(from, to, each);
-        }
-        // The tables are longer than their spans: a change where two meet is in both.
-        let meet = FIRST + span(to) * SPAN;
-        let before = self.table(from)?.each(from, meet, each)?;
-        self.table(to)?.each(meet, to, each)?;
-        (span(from) + 1 == span(to)).then_some(before)
-    }
-
     fn table(&self, seconds: i64) -> Option<&TransitionTable> {
         let span = usize::try_from((seconds - FIRST).div_euclid(SPAN)).ok()?;
         let table = self.spans.get(span)?;

@@ -63,29 +63,6 @@ impl TransitionTable {
         self.before(self.list.partition_point(|t| t.at <= at))
     }
 
-    /// Calls `each` with the changes behind `from`, up to `to`, and tells the offset at `from`;
-    /// `None` where the table begins anew between them.
-    pub(super) fn each(
-        &self,
-        from: i64,
-        to: i64,
-        each: &mut dyn FnMut(ZoneTransition),
-    ) -> Option<i32> {
-        let back = self.cycles(from);
-        if self.cycles(to) != back {
-            return None;
-        }
-        let first = self.list.partition_point(|t| t.at <= from - back);
-        let all = self.list.iter().skip(first);
-        for change in all.take_while(|t| t.at <= to - back) {
-            each(ZoneTransition {
-                at: change.at + back,
-                ..*change
-            });
-        }
-        Some(self.before(first))
-    }
-
     /// The offset a local time is to be read by, and whether the clocks skipped it.
     pub(super) fn offset_of(&self, wall: i64) -> (i32, bool) {
         // Two days stand for any offset: near its end the table is used as it stands.

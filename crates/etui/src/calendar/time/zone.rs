@@ -13,7 +13,6 @@ use std::sync::Arc;
 
 use super::civil::{DateTime, Timestamp};
 use super::named::Named;
-use super::near::Near;
 use super::table::TransitionTable;
 
 /// A time zone.
@@ -136,30 +135,6 @@ impl TimeZone {
         ResolvedTime {
             at: Timestamp::from_seconds(wall.seconds() - i64::from(offset)),
             skipped,
-        }
-    }
-}
-
-impl TimeZone {
-    /// What it is around the instants from `from` to `to`, if its clocks are changed once there
-    /// at the most and that is quickly told.
-    pub(crate) fn near(&self, from: i64, to: i64) -> Option<Near> {
-        match &self.0 {
-            Kind::Utc => Some(Near::UTC),
-            Kind::Iana(named) => Near::new(from, to, |from, to, each| named.each(from, to, each)),
-            Kind::Defined(defined) => Near::new(from, to, |from, to, each| {
-                defined.table.each(from, to, each)
-            }),
-        }
-    }
-
-    /// Whether both are one zone, of which nothing is compared.
-    pub(crate) fn is(&self, other: &Self) -> bool {
-        match (&self.0, &other.0) {
-            (Kind::Utc, Kind::Utc) => true,
-            (Kind::Iana(a), Kind::Iana(b)) => std::ptr::eq(*a, *b),
-            (Kind::Defined(a), Kind::Defined(b)) => Arc::ptr_eq(a, b),
-            _ => false,
         }
     }
 }
