@@ -9,12 +9,13 @@ use crate::calendar::is_near;
 use crate::collection::keys::{Key, Keys};
 use crate::collection::list::block::Block;
 use crate::collection::times;
-use crate::collection::{ETag, Kind, changes, list, meta};
+use crate::collection::{changes, list, meta};
 use crate::error::Result;
 use crate::inbox::lossy;
 use crate::search::index::pending::Marks;
 use crate::search::index::{grams, postings, terms};
 use crate::store::{Store, derive};
+use crate::types::{CollectionKind, ETag};
 
 /// Problems told of at the most; more of them say nothing new.
 const MAX_PROBLEMS: usize = 100;
@@ -140,18 +141,18 @@ impl Store {
             let text = blob(4)?.to_vec();
             let live: bool = row.get(3)?;
             let kind: Option<String> = row.get(7)?;
-            let kind = kind.as_deref().and_then(Kind::of_collection);
+            let kind = kind.as_deref().and_then(CollectionKind::of_collection);
             let (kind, is_gone) = (kind.map(|k| k.0), kind.is_some_and(|k| k.1 != 0));
             match (live, kind) {
                 (false, _) => report.removed += 1,
-                (true, Some(Kind::Calendar)) => report.entries += 1,
+                (true, Some(CollectionKind::Calendar)) => report.entries += 1,
                 (true, _) => report.contacts += 1,
             }
             let Some(kind) = kind else {
                 report.add(format!("record {id} ({uid}) is in no collection"));
                 continue;
             };
-            let what = kind.record();
+            let what = kind.record_noun();
             if live && is_gone {
                 report.add(format!(
                     "{what} {id} ({uid}) is not removed, but its {kind} is"
@@ -253,15 +254,15 @@ impl Store {
                                  WHERE s.collection = c.id) \
                  FROM collection c WHERE c.kind = ?1 ORDER BY c.id",
             )?;
-            let mut counted = |kind: Kind| -> Result<Vec<(String, u64)>> {
-                let all = named.query_map([kind.stored()], |r| {
+            let mut counted = |kind: CollectionKind| -> Result<Vec<(String, u64)>> {
+                let all = named.query_map([kind.schema_name()], |r| {
                     Ok((r.get(0)?, r.get::<_, i64>(1)?.unsigned_abs()))
                 })?;
                 Ok(all.collect::<rusqlite::Result<_>>()?)
             };
             Ok(Stats {
-                address_books: counted(Kind::Contacts)?,
-                calendars: counted(Kind::Calendar)?,
+                address_books: counted(CollectionKind::Contacts)?,
+                calendars: counted(CollectionKind::Calendar)?,
                 removed: number("SELECT count(*) FROM record WHERE removed IS NOT NULL")?,
                 text_bytes: number("SELECT sum(length(text)) FROM record WHERE removed IS NULL")?,
                 file_bytes: page * number("PRAGMA page_count")?,
@@ -286,9 +287,9 @@ impl CheckReport {
 
     /// What is derived of a record is not what was derived: of a calendar's, another database of
     /// time zones may be why.
-    fn add_derived(&mut self, kind: Kind, problem: String) {
+    fn add_derived(&mut self, kind: CollectionKind, problem: String) {
         let list = match kind {
-            Kind::Calendar => &mut self.outdated,
+            CollectionKind::Calendar => &mut self.outdated,
             _ => &mut self.problems,
         };
         if list.len() < MAX_PROBLEMS {
@@ -385,14 +386,14 @@ fn shared_texts(conn: &Connection, report: &mut CheckReport) -> Result<()> {
 
 /// Whether what is stored of a record is what is derived of it now. When the rules of a zone have
 /// changed since, instants are others now; they are moved when the record is next saved.
-fn says_as_much(kind: Kind, now: &[u8], stored: &[u8]) -> bool {
+fn says_as_much(kind: CollectionKind, now: &[u8], stored: &[u8]) -> bool {
     let lasting = |keys| Keys(keys).filter(|(key, _)| !matches!(key, Key::Series | Key::Alarm));
-    now == stored || (kind == Kind::Calendar && lasting(now).eq(lasting(stored)))
+    now == stored || (kind == CollectionKind::Calendar && lasting(now).eq(lasting(stored)))
 }
 
 /// The same of its place in the list.
-fn stands_there(kind: Kind, now: &[u8], stored: &[u8]) -> bool {
-    now == stored || (kind == Kind::Calendar && is_near(now, stored))
+fn stands_there(kind: CollectionKind, now: &[u8], stored: &[u8]) -> bool {
+    now == stored || (kind == CollectionKind::Calendar && is_near(now, stored))
 }
 
 /// Every live record must stand in its list once, where its sort key says, and be counted.

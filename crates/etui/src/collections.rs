@@ -11,11 +11,12 @@ use crate::collection::changes::KEPT_MS;
 use crate::collection::names::{Keep, Named, Removed};
 use crate::collection::records::{Writing, count_removed_at, remove_all, removed_at};
 use crate::collection::write::bring_back;
-use crate::collection::{Collection, Kind, Record, names};
+use crate::collection::{Collection, Record, names};
 use crate::contacts::{Card, Contacts};
 use crate::engine::Size;
 use crate::error::{Error, Result};
 use crate::store::Store;
+use crate::types::CollectionKind;
 
 /// A collection that was removed, and can be brought back.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -142,7 +143,7 @@ impl Store {
     /// Removes what has this name, unless `check` objects to that.
     fn remove(
         &self,
-        kind: Kind,
+        kind: CollectionKind,
         name: &str,
         check: impl FnOnce(&RemovedCollection) -> Result<()>,
     ) -> Result<RemovedCollection> {

@@ -6,11 +6,10 @@ use std::time::Duration;
 use rusqlite::ErrorCode;
 
 use crate::calendar::ObjectError;
-use crate::collection::{ETag, Kind, RecordId};
 use etui_text::collator::BadLocale;
 
 use crate::contacts::CardError;
-use crate::search::filter::FilterError;
+use crate::types::{CollectionKind, ETag, RecordId};
 
 /// What went wrong, where, and what the caller can do about it.
 #[derive(Debug, thiserror::Error)]
@@ -138,17 +137,17 @@ pub enum Error {
     #[error("there is no {kind} named \"{name}\" (there are: {})", known.join(", "))]
     NoCollection {
         /// What was asked for.
-        kind: Kind,
+        kind: CollectionKind,
         /// The name asked for.
         name: String,
         /// The names that exist.
         known: Vec<String>,
     },
     /// A collection of this kind and name exists already.
-    #[error("{} named \"{name}\" exists already", kind.one())]
+    #[error("{} named \"{name}\" exists already", kind.with_article())]
     CollectionExists {
         /// What it is.
-        kind: Kind,
+        kind: CollectionKind,
         /// The name.
         name: String,
     },
@@ -156,7 +155,7 @@ pub enum Error {
     #[error("\"{name}\" is the only {kind}, and stays; make another one first, or rename it")]
     LastCollection {
         /// What it is.
-        kind: Kind,
+        kind: CollectionKind,
         /// Its name.
         name: String,
     },
@@ -168,7 +167,7 @@ pub enum Error {
     )]
     CollectionChanged {
         /// What it is.
-        kind: Kind,
+        kind: CollectionKind,
         /// Its name.
         name: String,
         /// Records that the caller knew of.
@@ -180,7 +179,7 @@ pub enum Error {
     #[error("no {kind} named \"{name}\" was removed{}", removed(known))]
     NoRemovedCollection {
         /// What was asked for.
-        kind: Kind,
+        kind: CollectionKind,
         /// The name asked for.
         name: String,
         /// The names of those that were.
@@ -188,18 +187,18 @@ pub enum Error {
     },
     /// A name that cannot be given to a collection.
     #[error("\"{name}\" cannot be the name of {}: use 1 to 200 characters, no line breaks or \
-             other control characters, and no blanks at the ends", kind.one())]
+             other control characters, and no blanks at the ends", kind.with_article())]
     BadName {
         /// What it was for.
-        kind: Kind,
+        kind: CollectionKind,
         /// The name.
         name: String,
     },
     /// No live record with this UID.
-    #[error("there is no {} with UID \"{uid}\"", kind.record())]
+    #[error("there is no {} with UID \"{uid}\"", kind.record_noun())]
     NoRecord {
         /// What it would be.
-        kind: Kind,
+        kind: CollectionKind,
         /// The UID asked for.
         uid: String,
     },
@@ -218,10 +217,10 @@ pub enum Error {
         count: u64,
     },
     /// A record's latest change cannot be undone: there is none, or it is no longer remembered.
-    #[error("there is nothing to undo for the {} with UID \"{uid}\"", kind.record())]
+    #[error("there is nothing to undo for the {} with UID \"{uid}\"", kind.record_noun())]
     NothingToUndo {
         /// What it is.
-        kind: Kind,
+        kind: CollectionKind,
         /// The UID asked for.
         uid: String,
     },
@@ -271,6 +270,16 @@ pub enum Error {
     /// Anything else that SQLite reported.
     #[error("the database reported: {0}")]
     Sqlite(#[from] rusqlite::Error),
+}
+
+/// A syntax error in a filter's text.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("in the filter, at character {at}: {problem}")]
+pub struct FilterError {
+    /// The character, counted from 1.
+    pub at: usize,
+    /// The problem, and a correction.
+    pub problem: String,
 }
 
 fn removed(known: &[String]) -> String {

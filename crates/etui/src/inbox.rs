@@ -24,10 +24,11 @@ use crate::calendar;
 use crate::calendar::objects::ZonesOf;
 use crate::collection::prepared::Prepared;
 use crate::collection::records::{self, Writing};
-use crate::collection::{Condition, Deriving, Kind, Record, names};
+use crate::collection::{Deriving, Record, names};
 use crate::contacts::Card;
 use crate::error::{Error, Result};
 use crate::import::run::Item;
+use crate::types::{CollectionKind, Condition};
 
 /// Takes in all that can be; inside a write transaction.
 pub(crate) fn drain(conn: &Connection, with: &Deriving<'_>) -> Result<()> {
@@ -125,7 +126,7 @@ pub(crate) fn lossy(value: ValueRef<'_>) -> String {
 /// What an entry asks for, in a collection that is there.
 struct Task {
     collection: i64,
-    kind: Kind,
+    kind: CollectionKind,
     /// The record that it is about; `None`: it is an INSERT.
     uid: Option<String>,
     /// What is to be saved; `None`: nothing, it is a DELETE.
@@ -170,7 +171,7 @@ fn task(conn: &Connection, what: Option<What>) -> Result<Taken<Option<Task>>> {
         return Ok(Err(format!(
             "an UPDATE cannot move a {}: insert it into the other {kind}, and delete it in \
              \"{name}\"",
-            kind.record(),
+            kind.record_noun(),
         )));
     }
     Ok(Ok(Some(Task {
@@ -217,11 +218,11 @@ fn take_in(
     };
     match (kind, text) {
         (_, None) => {}
-        (Kind::Contacts, Some(text)) => match Card::parse(text) {
+        (CollectionKind::Contacts, Some(text)) => match Card::parse(text) {
             Ok(card) => put.all([Item::new(card, 1, 1)])?,
             Err(error) => return Ok(Err(Error::from(error).to_string())),
         },
-        (Kind::Calendar, Some(text)) => {
+        (CollectionKind::Calendar, Some(text)) => {
             // Those of the object that the record came in.
             let stored = uid.as_ref();
             let stored = stored.map(|uid| records::stored(conn, collection, uid));

@@ -51,12 +51,10 @@ mod notify;
 pub mod search;
 mod snapshot;
 pub mod store;
+mod types;
 pub mod watch;
 
 pub use check::{CheckReport, Stats};
-pub use collection::{
-    Change, ChangeKind, Changes, Condition, ETag, Kind, Outcome, RecordId, Saved, Token,
-};
 pub use collections::RemovedCollection;
 #[doc(hidden)]
 pub use engine::use_vfs;
@@ -66,3 +64,7 @@ pub use etui_text as text;
 pub use etui_vfs::Counters as VfsCounters;
 pub use snapshot::Snapshot;
 pub use store::{DEFAULT_ADDRESS_BOOK, Options, Store};
+pub use types::{
+    ChangeKind, Changes, CollectionKind, Condition, ETag, InvalidETag, InvalidSyncToken,
+    RecordChange, RecordId, SaveOutcome, SavedRecord, SyncToken,
+};

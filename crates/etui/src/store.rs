@@ -13,7 +13,7 @@ use crate::calendar::datebook::shared::DateBooks;
 use crate::calendar::known::KnownSeries;
 use crate::calendar::objects::ZonesOf;
 use crate::collection::meta::Facts;
-use crate::collection::{self, Derived, Deriving, Kind, Record, Token, changes, meta, names};
+use crate::collection::{self, Derived, Deriving, Record, changes, meta, names};
 use crate::contacts::Card;
 use crate::engine::{Durability, Engine, Memory, OpenMode, Settings, Size, Vfs, schema, vfs};
 use crate::error::{Error, Result};
@@ -21,6 +21,7 @@ use crate::notify::Notifier;
 use crate::search::index::merge::{Due, Seen, merge};
 use crate::search::index::pending::Pending;
 use crate::snapshot::Snapshot;
+use crate::types::{CollectionKind, SyncToken};
 use etui_text::collator::{self, Order, locale_from_environment};
 use etui_text::phone::Region;
 
@@ -237,7 +238,7 @@ impl Store {
     ///
     /// # Errors
     /// Whatever reading reports.
-    pub fn token(&self) -> Result<Token> {
+    pub fn token(&self) -> Result<SyncToken> {
         self.engine.read_transaction(changes::token)
     }
 
@@ -584,8 +585,12 @@ fn found(conn: &Connection, path: &Path, options: &Options, asked: Option<&Order
     meta::set(conn, meta::DERIVATION, derivation(&stamp))?;
     meta::set(conn, meta::TERM_MARK, 0)?;
     meta::set(conn, meta::GRAM_MARK, 0)?;
-    names::create(conn, Kind::Contacts, DEFAULT_ADDRESS_BOOK)?;
-    names::create(conn, Kind::Calendar, Kind::Calendar.default_name())?;
+    names::create(conn, CollectionKind::Contacts, DEFAULT_ADDRESS_BOOK)?;
+    names::create(
+        conn,
+        CollectionKind::Calendar,
+        CollectionKind::Calendar.default_name(),
+    )?;
     Ok(())
 }
 
@@ -600,15 +605,15 @@ pub(crate) fn inode(path: &Path) -> Result<i64> {
 /// What is derived of a record of this kind.
 pub(crate) fn derive(
     conn: &Connection,
-    kind: Kind,
+    kind: CollectionKind,
     text: Vec<u8>,
     shared: Option<i64>,
     with: &Deriving<'_>,
     zones: &RefCell<ZonesOf>,
 ) -> Result<Derived> {
     match kind {
-        Kind::Contacts => Ok(Card::stored(conn, text, shared)?.derive(with)),
-        Kind::Calendar => {
+        CollectionKind::Contacts => Ok(Card::stored(conn, text, shared)?.derive(with)),
+        CollectionKind::Calendar => {
             let record = zones.borrow_mut().record(conn, text, shared)?;
             Ok(record.derive(with))
         }

@@ -8,7 +8,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use etui::{Changes, Error, Store, Token};
+use etui::{Changes, Error, Store, SyncToken};
 use support::{card, clean, directory, filled, names, people, reading, texts};
 
 #[test]
@@ -84,9 +84,9 @@ fn a_backup_of_a_store_in_use_is_of_one_moment() {
     assert_eq!(again.locale().unwrap(), store.locale().unwrap());
     clean(&again);
     let (old, new) = (store.token().unwrap(), again.token().unwrap());
-    assert_eq!((old.store, old.number), (new.store, new.number));
+    assert_eq!((old.store, old.seq), (new.store, new.seq));
     assert_ne!(old.incarnation, new.incarnation);
-    let resynchronise = |t: &Token| again.contacts().unwrap().changes_since(t).unwrap();
+    let resynchronise = |t: &SyncToken| again.contacts().unwrap().changes_since(t).unwrap();
     assert_eq!(resynchronise(&token), Changes::Resynchronise);
     assert_eq!(resynchronise(&old), Changes::Resynchronise);
     assert_eq!(resynchronise(&new), Changes::Since(Vec::new()));
@@ -153,8 +153,8 @@ fn a_copied_file_is_another_store_from_its_first_write() {
     }
     let (a, b) = (first.token().unwrap(), second.token().unwrap());
     assert_eq!(
-        (a.store, a.incarnation, a.number),
-        (b.store, token.incarnation, b.number)
+        (a.store, a.incarnation, a.seq),
+        (b.store, token.incarnation, b.seq)
     );
     assert_ne!(a.incarnation, b.incarnation);
     let since = |store: &Store, t| store.contacts().unwrap().changes_since(t).unwrap();

@@ -11,7 +11,7 @@ use etui::calendar::time::{CalendarTime, Date, TimeZone, Timestamp};
 use etui::calendar::zones::TimeZoneResolver;
 use etui::calendar::{Busy, Calendar, CalendarObject, Draft, DueAlarm};
 use etui::import::ImportReport;
-use etui::{Condition, Outcome, Store};
+use etui::{Condition, SaveOutcome, Store};
 use etui_testkit::calendars::{self, Calendars, Span};
 use etui_testkit::fixtures::icalendar::ALL;
 
@@ -91,7 +91,7 @@ fn a_change_moves_a_record_in_time_and_a_removal_takes_it_out() {
     let due = || calendar.alarms(week.start, 1, &TimeZone::UTC).unwrap();
     assert_eq!(
         calendar.save(&event("a", weekly)).unwrap().outcome,
-        Outcome::Added
+        SaveOutcome::Added
     );
     assert_eq!(found(), ["20260105T090000Z 20260105T100000Z a"]);
     assert_eq!(due()[0].at, at("20260105T085500Z"));

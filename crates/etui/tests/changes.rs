@@ -7,7 +7,7 @@ mod support;
 use std::collections::BTreeMap;
 
 use etui::contacts::Card;
-use etui::{Change, ChangeKind, Changes, RecordId, Store, Token};
+use etui::{ChangeKind, Changes, RecordChange, RecordId, Store, SyncToken};
 use etui_testkit::rng::SplitMix64;
 use support::german;
 
@@ -73,7 +73,7 @@ impl Book {
     }
 
     /// What became of `then` until now.
-    fn since(&self, then: &Self) -> Vec<Change> {
+    fn since(&self, then: &Self) -> Vec<RecordChange> {
         let mut changes = Vec::new();
         for (uid, now) in &self.contacts {
             let before = then.contacts.get(uid);
@@ -84,14 +84,14 @@ impl Book {
                 (true, false) => ChangeKind::Removed,
                 (true, true) => ChangeKind::Changed,
             };
-            changes.push(Change {
-                number: now.changed,
+            changes.push(RecordChange {
+                seq: now.changed,
                 id: RecordId(now.id),
                 uid: format!("uid-{uid}"),
                 kind,
             });
         }
-        changes.sort_by_key(|c| c.number);
+        changes.sort_by_key(|c| c.seq);
         changes
     }
 }
@@ -135,11 +135,11 @@ fn what_was_changed_since_any_moment() {
                 store.merge_index().unwrap();
             }
             let token = store.token().unwrap();
-            assert_eq!(token.number, model.last, "seed {seed}, step {step}");
+            assert_eq!(token.seq, model.last, "seed {seed}, step {step}");
             moments.push((token, model.clone()));
         }
         for (token, then) in &moments {
-            let token: Token = token.to_string().parse().unwrap();
+            let token: SyncToken = token.to_string().parse().unwrap();
             let expected = Changes::Since(model.since(then));
             assert_eq!(
                 contacts.changes_since(&token).unwrap(),
@@ -148,7 +148,7 @@ fn what_was_changed_since_any_moment() {
             );
         }
         let (mut token, _) = moments[0];
-        token.number = model.last + 1;
+        token.seq = model.last + 1;
         assert_eq!(
             contacts.changes_since(&token).unwrap(),
             Changes::Resynchronise

@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use etui::contacts::{Card, Contacts, Field, Filter, Match, Page};
 use etui::text::phone::Strength;
-use etui::{Change, ChangeKind, Changes, Condition, ETag, Error, Options, Outcome, Store};
+use etui::{
+    ChangeKind, Changes, Condition, ETag, Error, Options, RecordChange, SaveOutcome, Store,
+};
 use etui_testkit::people::People;
 use etui_testkit::rng::SplitMix64;
 
@@ -44,7 +46,7 @@ fn what_is_saved_is_there_after_opening_again() {
     let (dir, store) = store();
     let ada = person("ada", "Lovelace", "Ada");
     let saved = store.contacts().unwrap().save(&ada).unwrap();
-    assert_eq!(saved.outcome, Outcome::Added);
+    assert_eq!(saved.outcome, SaveOutcome::Added);
     assert_eq!(saved.etag, ETag::of(ada.text()));
     store.close().unwrap();
     let store = Store::open(dir.path().join("personal.etui")).unwrap();
@@ -73,7 +75,7 @@ fn conditions_guard_against_lost_updates() {
     let saved = contacts
         .save_if(&second, Condition::IfMatch(first.etag))
         .unwrap();
-    assert_eq!(saved.outcome, Outcome::Changed);
+    assert_eq!(saved.outcome, SaveOutcome::Changed);
     assert!(
         contacts
             .remove_if("a", Condition::IfMatch(first.etag))
@@ -98,8 +100,8 @@ fn a_batch_is_all_or_nothing_unless_asked_per_record() {
     assert!(each[1].is_ok());
     assert_eq!(contacts.count().unwrap(), 1);
     let saved = contacts.save_many(&cards).unwrap();
-    assert_eq!(saved[0].outcome, Outcome::Added);
-    assert_eq!(saved[1].outcome, Outcome::Unchanged);
+    assert_eq!(saved[0].outcome, SaveOutcome::Added);
+    assert_eq!(saved[1].outcome, SaveOutcome::Unchanged);
 }
 
 #[test]
@@ -145,7 +147,7 @@ fn removed_contacts_come_back_and_edits_are_undone() {
     assert!(contacts.get("a").unwrap().is_none());
     assert_eq!(contacts.trash().unwrap().len(), 1);
     assert!(matches!(contacts.remove("a"), Err(Error::NoRecord { .. })));
-    assert_eq!(contacts.restore("a").unwrap().outcome, Outcome::Added);
+    assert_eq!(contacts.restore("a").unwrap().outcome, SaveOutcome::Added);
     assert_eq!(names(&contacts, "ann"), ["Ann New"]);
     assert_eq!(contacts.trash().unwrap().len(), 0);
     assert!(matches!(
@@ -439,7 +441,7 @@ fn changes_are_told_once_each_in_order() {
     };
     let told: Vec<_> = changes
         .iter()
-        .map(|c: &Change| (c.uid.as_str(), c.kind))
+        .map(|c: &RecordChange| (c.uid.as_str(), c.kind))
         .collect();
     assert_eq!(
         told,
@@ -656,7 +658,7 @@ fn a_card_without_uid_is_edited_in_place() {
     let again = contacts
         .save_as(&uid, &card, Condition::IfMatch(saved.etag))
         .unwrap();
-    assert_eq!((again.id, again.outcome), (saved.id, Outcome::Changed));
+    assert_eq!((again.id, again.outcome), (saved.id, SaveOutcome::Changed));
     assert_eq!(contacts.count().unwrap(), 1);
     card.set("UID", "other").unwrap();
     let refused = contacts.save_as(&uid, &card, Condition::Always);

@@ -13,7 +13,7 @@ use std::sync::Barrier;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use etui::{Condition, Error, Outcome, Store};
+use etui::{Condition, Error, SaveOutcome, Store};
 use etui_vfs::shim::{FileKind, Shim, ShimOptions};
 use support::{card, clean, directory, german, people};
 
@@ -93,7 +93,7 @@ fn each_thread_gets_its_own_answer() {
             .map(|i| {
                 let one = card(&format!("{thread}-{i}"), &format!("Name {thread} {i}"));
                 let saved = contacts.save(&one).unwrap();
-                assert_eq!(saved.outcome, Outcome::Added);
+                assert_eq!(saved.outcome, SaveOutcome::Added);
                 // What is acknowledged is seen.
                 let found = contacts.by_id(saved.id).unwrap().unwrap();
                 assert_eq!(found.uid, format!("{thread}-{i}"));
@@ -148,12 +148,12 @@ fn conflicts_are_told_to_whom_they_concern() {
                     let one = card(&uid, "One of two");
                     let pair = [(&one, Condition::IfAbsent), (&one, Condition::IfMatch(old))];
                     let each = contacts.save_each(&pair).unwrap();
-                    assert_eq!(each[0].as_ref().unwrap().outcome, Outcome::Added);
+                    assert_eq!(each[0].as_ref().unwrap().outcome, SaveOutcome::Added);
                     assert!(matches!(each[1], Err(Error::Conflict { .. })));
                 }
                 _ => {
                     let saved = contacts.save_if(&card(&uid, "Alone"), Condition::IfAbsent);
-                    assert_eq!(saved.unwrap().outcome, Outcome::Added);
+                    assert_eq!(saved.unwrap().outcome, SaveOutcome::Added);
                 }
             }
         }

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 
 use etui::contacts::{Card, Page};
 use etui::import::ImportReport;
-use etui::{Outcome, Store};
+use etui::{SaveOutcome, Store};
 use etui_testkit::{fixtures, people::People};
 
 fn import(store: &Store, bytes: &[u8]) -> ImportReport {
@@ -122,7 +122,7 @@ fn a_changed_card_replaces_and_can_be_undone() {
     let report = import(&store, b"BEGIN:VCARD\nUID:a\nFN:Second\nEND:VCARD\n");
     assert_eq!((report.added, report.changed), (0, 1));
     let contacts = store.contacts().unwrap();
-    assert_eq!(contacts.restore("a").unwrap().outcome, Outcome::Changed);
+    assert_eq!(contacts.restore("a").unwrap().outcome, SaveOutcome::Changed);
     let text = contacts.get("a").unwrap().unwrap().text;
     assert_eq!(text, b"BEGIN:VCARD\nUID:a\nFN:First\nEND:VCARD\n");
 }

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use etui::collection::Collection;
 use etui::contacts::Page;
 use etui::search::query::Listed;
-use etui::{Kind, Store};
+use etui::{CollectionKind, Store};
 use etui_testkit::calendars::{Span, write_ics};
 use etui_testkit::people::People;
 use etui_testkit::rng::SplitMix64;
@@ -101,9 +101,9 @@ fn counted<R: Listed>(records: &Collection<'_, R>, what: &str) -> u64 {
     count
 }
 
-fn import(kind: Kind, store: &Store, count: usize, seed: u64) {
+fn import(kind: CollectionKind, store: &Store, count: usize, seed: u64) {
     let report = match kind {
-        Kind::Calendar => {
+        CollectionKind::Calendar => {
             let mut all = Vec::new();
             write_ics(&mut all, seed, Span::USUAL, count as u64).unwrap();
             store
@@ -126,7 +126,12 @@ fn import(kind: Kind, store: &Store, count: usize, seed: u64) {
 #[test]
 fn imports_until_killed() {
     if let Some(path) = child_store() {
-        import(Kind::Contacts, &Store::open(path).unwrap(), IMPORTED, 2);
+        import(
+            CollectionKind::Contacts,
+            &Store::open(path).unwrap(),
+            IMPORTED,
+            2,
+        );
     }
 }
 
@@ -134,7 +139,12 @@ fn imports_until_killed() {
 #[test]
 fn imports_a_calendar_until_killed() {
     if let Some(path) = child_store() {
-        import(Kind::Calendar, &Store::open(path).unwrap(), IMPORTED, 2);
+        import(
+            CollectionKind::Calendar,
+            &Store::open(path).unwrap(),
+            IMPORTED,
+            2,
+        );
     }
 }
 
@@ -149,15 +159,15 @@ fn migrates_until_killed() {
 
 #[test]
 fn a_large_import_that_is_killed_is_in_as_a_whole_or_not_at_all() {
-    is_in_or_not(Kind::Contacts, "imports_until_killed");
+    is_in_or_not(CollectionKind::Contacts, "imports_until_killed");
 }
 
 #[test]
 fn a_large_calendar_whose_import_is_killed_is_in_as_a_whole_or_not_at_all() {
-    is_in_or_not(Kind::Calendar, "imports_a_calendar_until_killed");
+    is_in_or_not(CollectionKind::Calendar, "imports_a_calendar_until_killed");
 }
 
-fn is_in_or_not(kind: Kind, work: &str) {
+fn is_in_or_not(kind: CollectionKind, work: &str) {
     let mut rng = SplitMix64::new(seed());
     for before in [0, BEFORE] {
         let mut took = None;

@@ -17,7 +17,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use etui::contacts::{Card, Contact, Entry, Page};
-use etui::{Change, Changes, Error, Options, RecordId, Store, Token, Vfs};
+use etui::{Changes, Error, Options, RecordChange, RecordId, Store, SyncToken, Vfs};
 use etui_testkit::fixtures::ALL;
 use rusqlite::Connection;
 use rusqlite::types::Value;
@@ -212,7 +212,7 @@ struct Contents {
     region: Option<String>,
     books: Vec<Book>,
     /// What happened since the cards were saved.
-    changes: Vec<Change>,
+    changes: Vec<RecordChange>,
     inbox: Vec<String>,
 }
 
@@ -244,8 +244,8 @@ impl Contents {
             }
         });
         let books = books.collect();
-        let token = Token {
-            number: 100,
+        let token = SyncToken {
+            seq: 100,
             ..store.token().unwrap()
         };
         let changes = store.contacts().unwrap().changes_since(&token).unwrap();

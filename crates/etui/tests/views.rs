@@ -531,7 +531,7 @@ fn two_copies_of_a_file_are_two_stores() {
 
     // A token from the future.
     let mut token = copied.token().unwrap();
-    token.number += 1;
+    token.seq += 1;
     let mut future = contacts.view_since(&Filter::All, token).unwrap();
     assert!(is_reset(future.wait(Some(PATIENCE)).unwrap().unwrap()));
 }

@@ -9,7 +9,7 @@ use etui::calendar::time::{Date, TimeZone};
 use etui::calendar::{Calendar, Occurrence};
 use etui::contacts::{Card, Contacts, Entry, Filter, Page};
 use etui::import::{ImportEvent, ImportReport};
-use etui::{Condition, Error, Kind, Store};
+use etui::{CollectionKind, Condition, Error, Store};
 use etui_testkit::calendars::{self, Span};
 use etui_testkit::{fixtures, people};
 
@@ -302,7 +302,7 @@ impl Demo<'_, '_> {
         let (shown, time) = median(|| match self.book.get(&uid)? {
             Some(contact) => Ok((contact.card()?, contact.etag)),
             None => Err(Error::NoRecord {
-                kind: Kind::Contacts,
+                kind: CollectionKind::Contacts,
                 uid: uid.clone(),
             }),
         })?;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use etui::calendar::Calendar;
 use etui::contacts::Contacts;
 use etui::import::{ImportEvent, ImportReport};
-use etui::{Error, Kind};
+use etui::{CollectionKind, Error};
 
 use crate::app::{App, calendar_to_fill};
 use crate::errors::{Failure, Result};
@@ -47,7 +47,7 @@ const HEAD: u64 = 64 << 10;
 /// A file about to be read.
 struct Source {
     name: String,
-    holds: Kind,
+    holds: CollectionKind,
     reader: Box<dyn Read>,
     size: Option<u64>,
 }
@@ -85,14 +85,14 @@ impl Source {
 }
 
 /// What a text holds: the first thing that begins in it tells. In UTF-16 every other byte is zero.
-fn kind_of(head: &[u8]) -> Kind {
+fn kind_of(head: &[u8]) -> CollectionKind {
     const BEGIN: &[u8] = b"BEGIN:V";
     let narrow: Vec<u8> = head.iter().copied().filter(|b| *b != 0).collect();
     let mut texts = narrow.windows(BEGIN.len() + 3);
     let first = texts.find(|text| text[..BEGIN.len()].eq_ignore_ascii_case(BEGIN));
     match first {
-        Some(text) if !text[BEGIN.len()..].eq_ignore_ascii_case(b"CAR") => Kind::Calendar,
-        _ => Kind::Contacts,
+        Some(text) if !text[BEGIN.len()..].eq_ignore_ascii_case(b"CAR") => CollectionKind::Calendar,
+        _ => CollectionKind::Contacts,
     }
 }
 
@@ -108,10 +108,10 @@ pub fn run(app: &mut App, args: &Args) -> Result<()> {
     options.merge_substrings = false;
     let store = app.open_or_create(&options)?;
     let into = Into {
-        book: is_any(&sources, Kind::Contacts)
+        book: is_any(&sources, CollectionKind::Contacts)
             .then(|| app.book(&store))
             .transpose()?,
-        calendar: is_any(&sources, Kind::Calendar)
+        calendar: is_any(&sources, CollectionKind::Calendar)
             .then(|| calendar_to_fill(&store, args.calendar.as_deref()))
             .transpose()?,
     };
@@ -182,7 +182,7 @@ struct Into<'s> {
     calendar: Option<Calendar<'s>>,
 }
 
-fn is_any(sources: &[Source], kind: Kind) -> bool {
+fn is_any(sources: &[Source], kind: CollectionKind) -> bool {
     sources.iter().any(|source| source.holds == kind)
 }
 
@@ -191,7 +191,7 @@ fn import(out: &mut OutputWriter, into: &Into<'_>, source: Source) -> Result<Imp
     let name = source.name;
     let json = out.json;
     let one = match source.holds {
-        Kind::Calendar => "entry",
+        CollectionKind::Calendar => "entry",
         _ => "contact",
     };
     let (mut saved, mut read) = (0, (0, 0));
@@ -220,7 +220,9 @@ fn import(out: &mut OutputWriter, into: &Into<'_>, source: Source) -> Result<Imp
         ControlFlow::Continue(())
     };
     let imported = match (source.holds, &into.book, &into.calendar) {
-        (Kind::Calendar, _, Some(calendar)) => calendar.import(source.reader, &mut on_event),
+        (CollectionKind::Calendar, _, Some(calendar)) => {
+            calendar.import(source.reader, &mut on_event)
+        }
         (_, Some(book), _) => book.import(source.reader, &mut on_event),
         _ => Ok(ImportReport::default()),
     };
@@ -265,13 +267,16 @@ mod tests {
         let wide =
             |text: &str| -> Vec<u8> { text.encode_utf16().flat_map(u16::to_be_bytes).collect() };
         for (text, kind) in [
-            ("BEGIN:VCARD\n", Kind::Contacts),
-            ("\u{feff}\r\nbegin:vcalendar\n", Kind::Calendar),
-            ("BEGIN:VEVENT\n", Kind::Calendar),
-            ("From: x\n\nBEGIN:VCARD\nBEGIN:VCALENDAR", Kind::Contacts),
-            ("", Kind::Contacts),
-            ("BEGIN:V", Kind::Contacts),
-            ("hello", Kind::Contacts),
+            ("BEGIN:VCARD\n", CollectionKind::Contacts),
+            ("\u{feff}\r\nbegin:vcalendar\n", CollectionKind::Calendar),
+            ("BEGIN:VEVENT\n", CollectionKind::Calendar),
+            (
+                "From: x\n\nBEGIN:VCARD\nBEGIN:VCALENDAR",
+                CollectionKind::Contacts,
+            ),
+            ("", CollectionKind::Contacts),
+            ("BEGIN:V", CollectionKind::Contacts),
+            ("hello", CollectionKind::Contacts),
         ] {
             assert_eq!(kind_of(text.as_bytes()), kind, "{text}");
             assert_eq!(kind_of(&wide(text)), kind, "{text}");

@@ -17,8 +17,9 @@ use super::objects::{self, ZonesOf};
 use super::record::CalendarObject;
 use super::time::Date;
 use super::zones::{TimeZoneDefinition, TimeZoneResolver};
-use crate::collection::{ETag, Reader, RecordId, Stored, shared};
+use crate::collection::{Reader, Stored, shared};
 use crate::error::{Error, Result};
+use crate::types::{ETag, RecordId};
 
 /// A component to be written: its number in the object, its record, its place in that.
 type Place = (u32, i64, u32);

@@ -23,11 +23,11 @@ use super::ics::{
 };
 use super::record::CalendarObject;
 use super::zones::{TimeZoneDefinition, TimeZoneResolver};
-use crate::collection::ETag;
 use crate::collection::shared::{Object, Provenance};
 use crate::error::Result;
 use crate::import::run::{Found, Item, Source, run};
 use crate::import::{ImportEvent, ImportReport, Refused};
+use crate::types::ETag;
 use etui_contentline::stream::record_excerpt;
 
 /// Groups of one object, and bytes of them, that wait for its end.

@@ -22,8 +22,9 @@ use super::record::{CalendarObject, Status};
 use super::summary::Stored;
 use super::time::{CalendarTime, TimeZone, Timestamp};
 use crate::collection::times::{self, SHORT};
-use crate::collection::{Reader, RecordId, list};
+use crate::collection::{Reader, list};
 use crate::error::Result;
+use crate::types::RecordId;
 
 /// One time that something happens.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,13 +5,12 @@
 //! removal and return from the trash, with what it replaced.
 
 use std::collections::BTreeMap;
-use std::fmt;
-use std::str::FromStr;
 
 use rusqlite::{Connection, OptionalExtension};
 
-use super::{RecordId, meta, names};
+use super::{meta, names};
 use crate::error::Result;
+use crate::types::{ChangeKind, Changes, RecordChange, RecordId, SyncToken};
 
 /// Changes are kept at least this long, and removed contacts and earlier versions with them.
 pub(crate) const KEPT_MS: i64 = 30 * 24 * 3600 * 1000;
@@ -23,88 +22,6 @@ const TRIM_ROWS: i64 = 2_000;
 pub(crate) const EDITED: i64 = 1;
 pub(crate) const REMOVED: i64 = 2;
 pub(crate) const RESTORED: i64 = 3;
-
-/// A moment in a store's history, to ask later what was changed since.
-///
-/// Written `STORE.INCARNATION.NUMBER`. A copy or a restored backup is another incarnation: its
-/// numbers are not comparable, and a token from before is answered with
-/// [`Changes::Resynchronise`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Token {
-    /// The store, for as long as it and its copies live.
-    pub store: u64,
-    /// This copy of it.
-    pub incarnation: u64,
-    /// The number of the latest change.
-    pub number: i64,
-}
-
-impl fmt::Display for Token {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{:016x}.{:016x}.{}",
-            self.store, self.incarnation, self.number
-        )
-    }
-}
-
-/// The text is no token.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a change token looks like 0123456789abcdef.0123456789abcdef.42")]
-pub struct BadToken;
-
-impl FromStr for Token {
-    type Err = BadToken;
-
-    fn from_str(s: &str) -> std::result::Result<Self, BadToken> {
-        let mut parts = s.splitn(3, '.');
-        let mut next = || parts.next().ok_or(BadToken);
-        let hex = |s: &str| match s.bytes().all(|b| b.is_ascii_hexdigit()) {
-            true => u64::from_str_radix(s, 16).map_err(|_| BadToken),
-            false => Err(BadToken),
-        };
-        Ok(Self {
-            store: hex(next()?)?,
-            incarnation: hex(next()?)?,
-            number: next()?.parse().map_err(|_| BadToken)?,
-        })
-    }
-}
-
-/// What happened to a record since a token.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ChangeKind {
-    /// It is new, or is back from the trash.
-    Added,
-    /// It has other content.
-    Changed,
-    /// It is gone.
-    Removed,
-}
-
-/// The latest change of one record since a token.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
-    /// Number of its latest change.
-    pub number: i64,
-    /// The record.
-    pub id: RecordId,
-    /// Its UID.
-    pub uid: String,
-    /// What happened, seen from the token.
-    pub kind: ChangeKind,
-}
-
-/// The answer to "what was changed since this token".
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Changes {
-    /// Every record changed since then, once each, in the order of their latest changes.
-    Since(Vec<Change>),
-    /// The token is of another store or incarnation, older than the log is kept, or from before
-    /// this collection was made, brought back or became the default one: read all.
-    Resynchronise,
-}
 
 /// The number of the latest change; 0 in a new store.
 pub(crate) fn latest(conn: &Connection) -> Result<i64> {
@@ -119,27 +36,27 @@ pub(crate) fn latest(conn: &Connection) -> Result<i64> {
 }
 
 /// Where the store stands now.
-pub(crate) fn token(conn: &Connection) -> Result<Token> {
+pub(crate) fn token(conn: &Connection) -> Result<SyncToken> {
     let id = |key| -> Result<u64> { Ok(meta::number(conn, key)?.cast_unsigned()) };
-    Ok(Token {
+    Ok(SyncToken {
         store: id(meta::STORE_ID)?,
         incarnation: id(meta::INCARNATION)?,
-        number: latest(conn)?,
+        seq: latest(conn)?,
     })
 }
 
 /// Whether the log tells all that was changed between `token` and `now`, the present one.
-pub(crate) fn reaches_back(conn: &Connection, token: &Token, now: &Token) -> Result<bool> {
+pub(crate) fn reaches_back(conn: &Connection, token: &SyncToken, now: &SyncToken) -> Result<bool> {
     Ok(token.store == now.store
         && token.incarnation == now.incarnation
-        && token.number >= meta::number(conn, meta::LOG_FLOOR)?
-        && token.number <= now.number)
+        && token.seq >= meta::number(conn, meta::LOG_FLOOR)?
+        && token.seq <= now.seq)
 }
 
 /// What was changed in `collection` since `token`. Run it in a read transaction.
-pub(crate) fn since(conn: &Connection, collection: i64, token: &Token) -> Result<Changes> {
+pub(crate) fn since(conn: &Connection, collection: i64, token: &SyncToken) -> Result<Changes> {
     if !reaches_back(conn, token, &self::token(conn)?)?
-        || token.number < names::meant_since(conn, collection)?
+        || token.seq < names::meant_since(conn, collection)?
     {
         return Ok(Changes::Resynchronise);
     }
@@ -149,10 +66,10 @@ pub(crate) fn since(conn: &Connection, collection: i64, token: &Token) -> Result
         "SELECT changed, id, uid FROM record NOT INDEXED \
          WHERE id > ?1 AND collection = ?2 AND removed IS NULL",
     )?;
-    let mut rows = added.query((token.number, collection))?;
+    let mut rows = added.query((token.seq, collection))?;
     while let Some(row) = rows.next()? {
-        all.push(Change {
-            number: row.get(0)?,
+        all.push(RecordChange {
+            seq: row.get(0)?,
             id: RecordId(row.get(1)?),
             uid: row.get(2)?,
             kind: ChangeKind::Added,
@@ -165,7 +82,7 @@ pub(crate) fn since(conn: &Connection, collection: i64, token: &Token) -> Result
         "SELECT record, keys IS NOT NULL FROM change WHERE number > ?1 AND record <= ?1 \
          ORDER BY number",
     )?;
-    let mut rows = changed.query([token.number])?;
+    let mut rows = changed.query([token.seq])?;
     while let Some(row) = rows.next()? {
         before.entry(row.get(0)?).or_insert(row.get(1)?);
     }
@@ -187,14 +104,14 @@ pub(crate) fn since(conn: &Connection, collection: i64, token: &Token) -> Result
             (false, true) => ChangeKind::Added,
             (true, true) => ChangeKind::Changed,
         };
-        all.push(Change {
-            number,
+        all.push(RecordChange {
+            seq: number,
             id: RecordId(id),
             uid,
             kind,
         });
     }
-    all.sort_by_key(|c| c.number);
+    all.sort_by_key(|c| c.seq);
     Ok(Changes::Since(all))
 }
 
@@ -238,7 +155,7 @@ pub(crate) fn trim(conn: &Connection, now: i64, merged: i64, keep: i64) -> Resul
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collection::now_ms;
+    use crate::types::now_ms;
 
     /// After the retention the trash and the replaced texts are gone, the sequence goes on, and
     /// tokens from before are answered with "resynchronise".
@@ -337,18 +254,5 @@ mod tests {
         store.remove_address_book("Full").unwrap();
         assert!(store.create_address_book("New").unwrap().id() > number);
         assert!(store.check().unwrap().is_clean());
-    }
-
-    #[test]
-    fn tokens_read_back_as_written() {
-        let token = Token {
-            store: 0xfeed_0000_0000_0001,
-            incarnation: 7,
-            number: 42,
-        };
-        assert_eq!(token.to_string().parse(), Ok(token));
-        for bad in ["", "1", "1.2", "x.y.z", "+1.2.3", "1.2.z", "1.2.3.4"] {
-            assert_eq!(bad.parse::<Token>(), Err(BadToken), "{bad}");
-        }
     }
 }

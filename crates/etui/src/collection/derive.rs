@@ -2,9 +2,10 @@
 
 use rusqlite::Connection;
 
-use super::kind::{Derived, Deriving, Kind};
+use super::kind::{Derived, Deriving};
 use super::{list, times};
 use crate::error::Result;
+use crate::types::CollectionKind;
 
 /// A record as it is stored.
 struct Found {
@@ -23,7 +24,7 @@ struct Found {
 pub(crate) fn all(
     conn: &Connection,
     with: &Deriving<'_>,
-    derive: impl Fn(Kind, Vec<u8>, Option<i64>) -> Result<Derived>,
+    derive: impl Fn(CollectionKind, Vec<u8>, Option<i64>) -> Result<Derived>,
 ) -> Result<bool> {
     list::clear(conn)?;
     times::clear(conn)?;
@@ -58,7 +59,10 @@ pub(crate) fn all(
         for found in page {
             last = found.id;
             // What another program wrote and cannot be read sorts first.
-            let kind = found.kind.as_deref().and_then(Kind::of_collection);
+            let kind = found
+                .kind
+                .as_deref()
+                .and_then(CollectionKind::of_collection);
             let derived = match kind.map(|(kind, _)| derive(kind, found.text, found.shared)) {
                 Some(Ok(derived)) => derived,
                 _ => Derived::default(),

@@ -11,11 +11,12 @@ use std::path::Path;
 use rusqlite::Connection;
 
 use super::records::{self, Incoming};
-use super::{ETag, changes, list, meta};
+use super::{changes, list, meta};
 use crate::engine::spill::Sorter;
 use crate::error::Result;
 use crate::search::index::bulk::Bulk;
 use crate::search::index::merge::merge_within;
+use crate::types::ETag;
 use etui_text::collator::Order;
 
 /// Bytes of list entries that are sorted in memory at a time.

@@ -3,12 +3,12 @@
 
 use std::marker::PhantomData;
 
-use super::kind::{Kind, Record};
+use super::kind::Record;
 use super::names::Named;
 use super::read::{Reader, Stored, Texts};
-use super::{Changes, RecordId, Token};
 use crate::error::Result;
 use crate::store::Store;
+use crate::types::{Changes, CollectionKind, RecordId, SyncToken};
 
 /// One collection of a store, whose records are `R`: an address book, a calendar.
 pub struct Collection<'s, R> {
@@ -40,7 +40,7 @@ impl<'s, R: Record> Collection<'s, R> {
 
     /// Has what a date book released dirty be seen.
     pub(crate) fn settle(&self) {
-        if R::KIND == Kind::Calendar {
+        if R::KIND == CollectionKind::Calendar {
             self.store.settle();
         }
     }
@@ -158,7 +158,7 @@ impl<'s, R: Record> Collection<'s, R> {
     ///
     /// # Errors
     /// Whatever reading reports.
-    pub fn changes_since(&self, token: &Token) -> Result<Changes> {
+    pub fn changes_since(&self, token: &SyncToken) -> Result<Changes> {
         self.read(|r| r.changes_since(token))
     }
 }

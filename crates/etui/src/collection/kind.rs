@@ -1,93 +1,32 @@
 //! What kinds of collections there are, and what a record of one has to tell of itself.
 
 use std::borrow::Cow;
-use std::fmt;
 
 use rusqlite::Connection;
 
 use super::shared::Provenance;
 use super::times::Times;
 use crate::error::Result;
+use crate::types::CollectionKind;
 use etui_text::collator::Order;
 use etui_text::phone::Region;
 
 /// What is behind the kind of a collection that was removed.
 const REMOVED: &str = " removed ";
 
-/// What a collection holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Kind {
-    /// An address book: contacts.
-    Contacts,
-    /// A calendar: events, to-dos and journal entries.
-    Calendar,
-}
-
-impl Kind {
-    /// The kind's name in the schema.
-    pub(crate) fn stored(self) -> &'static str {
-        match self {
-            Self::Contacts => "contacts",
-            Self::Calendar => "calendar",
-        }
-    }
-
-    /// All of them.
-    pub(crate) const ALL: [Self; 2] = [Self::Contacts, Self::Calendar];
-
-    /// The kind of this name in the schema.
-    pub(crate) fn of_stored(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|k| k.stored() == name)
-    }
-
+impl CollectionKind {
     /// The same of a collection that was removed then (Unix ms); see [`super::names`].
     pub(crate) fn stored_removed(self, at: i64) -> String {
-        format!("{}{REMOVED}{at}", self.stored())
+        format!("{}{REMOVED}{at}", self.schema_name())
     }
 
     /// What the row of a collection says: its kind, and when it was removed; 0: it was not.
     pub(crate) fn of_collection(stored: &str) -> Option<(Self, i64)> {
-        if let Some(kind) = Self::of_stored(stored) {
+        if let Some(kind) = Self::from_schema_name(stored) {
             return Some((kind, 0));
         }
         let (kind, at) = stored.split_once(REMOVED)?;
-        Some((Self::of_stored(kind)?, at.parse().ok()?))
-    }
-
-    /// The name of the collection of this kind that a new store has.
-    pub(crate) fn default_name(self) -> &'static str {
-        match self {
-            Self::Contacts => "Contacts",
-            Self::Calendar => "Calendar",
-        }
-    }
-
-    /// What a collection of this kind is called, with its article.
-    #[must_use]
-    pub fn one(self) -> &'static str {
-        match self {
-            Self::Contacts => "an address book",
-            Self::Calendar => "a calendar",
-        }
-    }
-
-    /// What one record of it is called.
-    pub(crate) fn record(self) -> &'static str {
-        match self {
-            Self::Contacts => "contact",
-            Self::Calendar => "calendar record",
-        }
-    }
-}
-
-/// What a collection of this kind is called.
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Contacts => "address book",
-            Self::Calendar => "calendar",
-        })
+        Some((Self::from_schema_name(kind)?, at.parse().ok()?))
     }
 }
 
@@ -128,7 +67,7 @@ pub(crate) struct Origin {
 /// what a store keeps is this crate's business.
 pub trait Record: Sized + Send {
     /// The kind of collection that it belongs to.
-    const KIND: Kind;
+    const KIND: CollectionKind;
 
     /// Reads one as it is stored; the text is kept byte for byte. `shared` is the row of what it
     /// shares with others.
@@ -150,7 +89,7 @@ pub trait Record: Sized + Send {
     /// What one is called in a sentence.
     #[doc(hidden)]
     fn called(&self) -> &'static str {
-        Self::KIND.record()
+        Self::KIND.record_noun()
     }
 
     /// Whether several records of one UID can be one: a calendar's, of which each says something

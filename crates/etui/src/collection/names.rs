@@ -16,8 +16,9 @@ use std::collections::BTreeMap;
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, Statement};
 
-use super::{Kind, changes, meta, now_ms};
+use super::{changes, meta};
 use crate::error::{Error, Result};
+use crate::types::{CollectionKind, now_ms};
 
 /// A collection of one kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,7 +28,7 @@ pub(crate) struct Named {
 }
 
 /// All of a kind, the default one first.
-pub(crate) fn all(conn: &Connection, kind: Kind) -> Result<Vec<Named>> {
+pub(crate) fn all(conn: &Connection, kind: CollectionKind) -> Result<Vec<Named>> {
     Ok(look(conn, kind, Keep::Statement)?.0)
 }
 
@@ -43,7 +44,11 @@ pub(crate) enum Keep {
 
 /// All of a kind, and whether something waits in the inbox: a program that opens a store asks for
 /// both, and a statement of its own would cost it a read transaction and some more parsing.
-pub(crate) fn look(conn: &Connection, kind: Kind, keep: Keep) -> Result<(Vec<Named>, bool)> {
+pub(crate) fn look(
+    conn: &Connection,
+    kind: CollectionKind,
+    keep: Keep,
+) -> Result<(Vec<Named>, bool)> {
     let mut found = Vec::new();
     let visit = |named, removed| {
         if removed == 0 {
@@ -64,20 +69,21 @@ const ALL: &str = "SELECT id, name, kind, EXISTS (SELECT 1 FROM inbox WHERE prob
 
 /// Calls `visit` with each of a kind and when it was removed, 0: it was not; and tells whether
 /// something waits in the inbox.
-fn each(conn: &Connection, kind: Kind, visit: impl FnMut(Named, i64)) -> Result<bool> {
+fn each(conn: &Connection, kind: CollectionKind, visit: impl FnMut(Named, i64)) -> Result<bool> {
     each_by(&mut *conn.prepare_cached(ALL)?, kind, visit)
 }
 
 fn each_by(
     statement: &mut Statement<'_>,
-    kind: Kind,
+    kind: CollectionKind,
     mut visit: impl FnMut(Named, i64),
 ) -> Result<bool> {
     let mut rows = statement.query([])?;
     let mut waits = false;
     while let Some(row) = rows.next()? {
         waits = row.get(3)?;
-        if let Some((found, removed)) = Kind::of_collection(row.get_ref(2)?.as_str().unwrap_or(""))
+        if let Some((found, removed)) =
+            CollectionKind::of_collection(row.get_ref(2)?.as_str().unwrap_or(""))
             && found == kind
         {
             let (id, name) = (row.get(0)?, row.get(1)?);
@@ -88,12 +94,12 @@ fn each_by(
 }
 
 /// The one of this name; without a name the default one, which is the first.
-pub(crate) fn one(conn: &Connection, kind: Kind, name: Option<&str>) -> Result<Named> {
+pub(crate) fn one(conn: &Connection, kind: CollectionKind, name: Option<&str>) -> Result<Named> {
     of(all(conn, kind)?, kind, name)
 }
 
 /// The same, of all of the kind.
-pub(crate) fn of(all: Vec<Named>, kind: Kind, name: Option<&str>) -> Result<Named> {
+pub(crate) fn of(all: Vec<Named>, kind: CollectionKind, name: Option<&str>) -> Result<Named> {
     let is_it = |found: &&Named| name.is_none_or(|name| found.name == name);
     if let Some(found) = all.iter().find(is_it) {
         return Ok(found.clone());
@@ -106,10 +112,10 @@ pub(crate) fn of(all: Vec<Named>, kind: Kind, name: Option<&str>) -> Result<Name
 }
 
 /// Sees to it that there is this one still: whoever has a handle of it need not know.
-pub(crate) fn expect(conn: &Connection, kind: Kind, named: &Named) -> Result<()> {
+pub(crate) fn expect(conn: &Connection, kind: CollectionKind, named: &Named) -> Result<()> {
     let is_there = conn
         .prepare_cached("SELECT 1 FROM collection WHERE id = ?1 AND kind = ?2")?
-        .exists((named.id, kind.stored()))?;
+        .exists((named.id, kind.schema_name()))?;
     match is_there {
         true => Ok(()),
         false => Err(Error::NoCollection {
@@ -121,11 +127,11 @@ pub(crate) fn expect(conn: &Connection, kind: Kind, named: &Named) -> Result<()>
 }
 
 /// Makes one.
-pub(crate) fn create(conn: &Connection, kind: Kind, name: &str) -> Result<Named> {
+pub(crate) fn create(conn: &Connection, kind: CollectionKind, name: &str) -> Result<Named> {
     fit(kind, name)?;
     let made = conn.execute(
         "INSERT OR IGNORE INTO collection (kind, name) VALUES (?1, ?2)",
-        (kind.stored(), name),
+        (kind.schema_name(), name),
     )?;
     free(kind, name, made)?;
     let id = conn.last_insert_rowid();
@@ -137,7 +143,12 @@ pub(crate) fn create(conn: &Connection, kind: Kind, name: &str) -> Result<Named>
 }
 
 /// Gives one another name.
-pub(crate) fn rename(conn: &Connection, kind: Kind, name: &str, to: &str) -> Result<Named> {
+pub(crate) fn rename(
+    conn: &Connection,
+    kind: CollectionKind,
+    name: &str,
+    to: &str,
+) -> Result<Named> {
     let Named { id, .. } = one(conn, kind, Some(name))?;
     fit(kind, to)?;
     let renamed = conn.execute(
@@ -152,7 +163,7 @@ pub(crate) fn rename(conn: &Connection, kind: Kind, name: &str, to: &str) -> Res
 }
 
 /// Whether this can be a name.
-fn fit(kind: Kind, name: &str) -> Result<()> {
+fn fit(kind: CollectionKind, name: &str) -> Result<()> {
     let fits = (1..=200).contains(&name.chars().count())
         && !name.chars().any(char::is_control)
         && name.trim() == name;
@@ -166,7 +177,7 @@ fn fit(kind: Kind, name: &str) -> Result<()> {
 }
 
 /// Whether a name was free, by how many rows have it now that did not.
-fn free(kind: Kind, name: &str, rows: usize) -> Result<()> {
+fn free(kind: CollectionKind, name: &str, rows: usize) -> Result<()> {
     match rows {
         0 => Err(Error::CollectionExists {
             kind,
@@ -183,7 +194,7 @@ pub(crate) struct Removed {
 }
 
 /// Removes one, unless it is the last of its kind. Its records are left to be removed.
-pub(crate) fn remove(conn: &Connection, kind: Kind, name: &str) -> Result<Removed> {
+pub(crate) fn remove(conn: &Connection, kind: CollectionKind, name: &str) -> Result<Removed> {
     let Named { id, .. } = one(conn, kind, Some(name))?;
     if all(conn, kind)?.len() == 1 {
         return Err(Error::LastCollection {
@@ -206,7 +217,7 @@ pub(crate) fn remove(conn: &Connection, kind: Kind, name: &str) -> Result<Remove
 }
 
 /// Those that were removed and when, the latest first.
-pub(crate) fn removed(conn: &Connection, kind: Kind) -> Result<Vec<(Named, i64)>> {
+pub(crate) fn removed(conn: &Connection, kind: CollectionKind) -> Result<Vec<(Named, i64)>> {
     let mut gone = Vec::new();
     each(conn, kind, |named, removed| {
         if removed != 0 {
@@ -220,7 +231,7 @@ pub(crate) fn removed(conn: &Connection, kind: Kind) -> Result<Vec<(Named, i64)>
 /// The latest of those that were removed, of which this is true; `name` is what was asked for.
 pub(crate) fn latest_removed(
     conn: &Connection,
-    kind: Kind,
+    kind: CollectionKind,
     name: &str,
     is_meant: impl Fn(&Named, i64) -> bool,
 ) -> Result<Removed> {
@@ -239,32 +250,35 @@ pub(crate) fn latest_removed(
 }
 
 /// Brings back one that was removed, under this name. Its records are left to be.
-pub(crate) fn restore(conn: &Connection, kind: Kind, id: i64, name: &str) -> Result<()> {
+pub(crate) fn restore(conn: &Connection, kind: CollectionKind, id: i64, name: &str) -> Result<()> {
     fit(kind, name)?;
     let restored = conn.execute(
         "UPDATE OR IGNORE collection SET kind = ?2, name = ?3 WHERE id = ?1",
-        (id, kind.stored(), name),
+        (id, kind.schema_name(), name),
     )?;
     free(kind, name, restored)
 }
 
 /// What this one is called now; `None`: it was removed.
-pub(crate) fn name_now(conn: &Connection, kind: Kind, id: i64) -> Result<Option<String>> {
+pub(crate) fn name_now(conn: &Connection, kind: CollectionKind, id: i64) -> Result<Option<String>> {
     Ok(conn
         .prepare_cached("SELECT name FROM collection WHERE id = ?1 AND kind = ?2")?
-        .query_row((id, kind.stored()), |r| r.get(0))
+        .query_row((id, kind.schema_name()), |r| r.get(0))
         .optional()?)
 }
 
 /// The one of this number: its kind, its name, and when it was removed, 0: it was not. `None`: there
 /// is none of a known kind.
-pub(crate) fn numbered(conn: &Connection, id: i64) -> Result<Option<(Kind, String, i64)>> {
+pub(crate) fn numbered(
+    conn: &Connection,
+    id: i64,
+) -> Result<Option<(CollectionKind, String, i64)>> {
     let found: Option<(String, String)> = conn
         .prepare_cached("SELECT kind, name FROM collection WHERE id = ?1")?
         .query_row([id], |r| Ok((r.get(0)?, r.get(1)?)))
         .optional()?;
     Ok(found.and_then(|(stored, name)| {
-        let (kind, removed) = Kind::of_collection(&stored)?;
+        let (kind, removed) = CollectionKind::of_collection(&stored)?;
         Some((kind, name, removed))
     }))
 }
@@ -302,7 +316,7 @@ fn since_key(id: i64) -> String {
 /// carries the numbers.
 pub(crate) fn trim(conn: &Connection, now: i64) -> Result<()> {
     let mut gone = Vec::new();
-    for kind in Kind::ALL {
+    for kind in CollectionKind::ALL {
         each(conn, kind, |named, removed| {
             if removed != 0 && removed < now - changes::KEPT_MS {
                 gone.push(named.id);

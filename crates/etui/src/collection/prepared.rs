@@ -7,8 +7,8 @@ use rusqlite::Connection;
 use super::kind::{Derived, Deriving, Record};
 use super::records::{self, Incoming, Writing};
 use super::shared::Provenance;
-use super::{Condition, Saved};
 use crate::error::Result;
+use crate::types::{Condition, SavedRecord};
 
 /// A record with all that is stored of it.
 pub(crate) struct Prepared<'r> {
@@ -91,7 +91,7 @@ impl<'r> Prepared<'r> {
         writing: &mut Writing<'_>,
         collection: i64,
         condition: Condition,
-    ) -> Result<Saved> {
+    ) -> Result<SavedRecord> {
         records::put(conn, writing, collection, &self.incoming(), condition)
     }
 }

@@ -5,9 +5,10 @@ use std::marker::PhantomData;
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use super::kind::Record;
-use super::{Changes, ETag, RecordId, Token, changes, list};
+use super::{changes, list};
 use crate::error::Result;
 use crate::store::Store;
+use crate::types::{Changes, ETag, RecordId, SyncToken};
 
 /// A record as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -267,7 +268,7 @@ impl<'c, R: Record> Reader<'c, R> {
     ///
     /// # Errors
     /// Whatever reading reports.
-    pub fn changes_since(&self, token: &Token) -> Result<Changes> {
+    pub fn changes_since(&self, token: &SyncToken) -> Result<Changes> {
         self.told(|| changes::since(self.conn, self.collection, token))
     }
 }

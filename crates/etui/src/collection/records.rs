@@ -4,8 +4,9 @@ use rusqlite::{Connection, OptionalExtension};
 
 use super::shared::Provenance;
 use super::times::{self, Times};
-use super::{Condition, ETag, Outcome, RecordId, Saved, changes, list, now_ms};
+use super::{changes, list};
 use crate::error::{Error, Result};
+use crate::types::{Condition, ETag, RecordId, SaveOutcome, SavedRecord, now_ms};
 use etui_text::collator::Order;
 
 /// A record on its way in, with what was derived from it.
@@ -126,7 +127,7 @@ pub(crate) fn put(
     collection: i64,
     new: &Incoming<'_>,
     condition: Condition,
-) -> Result<Saved> {
+) -> Result<SavedRecord> {
     let found = find(conn, collection, new.uid)?;
     check(new.uid, condition, found.as_ref())?;
     let etag = ETag::of(new.text);
@@ -134,25 +135,25 @@ pub(crate) fn put(
         let id = writing.next();
         insert(conn, collection, id, etag, new)?;
         writing.list_put(conn, collection, id, new)?;
-        return Ok(Saved {
+        return Ok(SavedRecord {
             id: RecordId(id),
             etag,
-            outcome: Outcome::Added,
+            outcome: SaveOutcome::Added,
         });
     };
-    let saved = |outcome| Saved {
+    let saved = |outcome| SavedRecord {
         id: RecordId(found.id),
         etag,
         outcome,
     };
     if found.etag == etag && !found.removed && is_same(conn, found.id, new)? {
-        return Ok(saved(Outcome::Unchanged));
+        return Ok(saved(SaveOutcome::Unchanged));
     }
     replace(conn, writing, &found, etag, new)?;
     Ok(saved(if found.removed {
-        Outcome::Added
+        SaveOutcome::Added
     } else {
-        Outcome::Changed
+        SaveOutcome::Changed
     }))
 }
 

@@ -18,8 +18,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rusqlite::{Connection, OptionalExtension};
 
-use super::{ETag, Origin};
+use super::Origin;
 use crate::error::Result;
+use crate::types::ETag;
 use etui_text::varint;
 
 /// An object that records came in, on its way into the store.

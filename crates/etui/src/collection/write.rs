@@ -7,16 +7,17 @@ use super::kind::Record;
 use super::prepared::Prepared;
 use super::records::{self, Writing};
 use super::shared::Provenance;
-use super::{Condition, Deriving, Saved, names};
+use super::{Deriving, names};
 use crate::engine::Size;
 use crate::error::{Error, Result};
+use crate::types::{Condition, SavedRecord};
 
 impl<R: Record> Collection<'_, R> {
     /// Saves a record: adds it, or replaces the one with its UID.
     ///
     /// # Errors
     /// Whatever writing reports; then nothing was changed.
-    pub fn save(&self, record: &R) -> Result<Saved> {
+    pub fn save(&self, record: &R) -> Result<SavedRecord> {
         self.save_if(record, Condition::Always)
     }
 
@@ -24,7 +25,7 @@ impl<R: Record> Collection<'_, R> {
     ///
     /// # Errors
     /// [`Error::Conflict`] when it does not hold; whatever writing reports.
-    pub fn save_if(&self, record: &R, condition: Condition) -> Result<Saved> {
+    pub fn save_if(&self, record: &R, condition: Condition) -> Result<SavedRecord> {
         // Derived before the lock is taken: it takes longer than the writing.
         let one = Prepared::new(record, &self.store().deriving()?);
         self.put_one(&one, condition)
@@ -36,7 +37,7 @@ impl<R: Record> Collection<'_, R> {
     /// # Errors
     /// [`Error::OtherUid`] when the record has another UID; [`Error::Conflict`]; whatever writing
     /// reports.
-    pub fn save_as(&self, uid: &str, record: &R, condition: Condition) -> Result<Saved> {
+    pub fn save_as(&self, uid: &str, record: &R, condition: Condition) -> Result<SavedRecord> {
         if let Some(own) = record.uid().filter(|own| *own != uid) {
             return Err(Error::OtherUid {
                 uid: uid.to_owned(),
@@ -47,7 +48,7 @@ impl<R: Record> Collection<'_, R> {
         self.put_one(&one, condition)
     }
 
-    fn put_one(&self, one: &Prepared<'_>, condition: Condition) -> Result<Saved> {
+    fn put_one(&self, one: &Prepared<'_>, condition: Condition) -> Result<SavedRecord> {
         let size = Size::of(1, one.size());
         self.write(size, |conn, writing| {
             one.put(conn, writing, self.id(), condition)
@@ -58,7 +59,10 @@ impl<R: Record> Collection<'_, R> {
     ///
     /// # Errors
     /// Whatever writing reports; then nothing was changed.
-    pub fn save_many<'r>(&self, records: impl IntoIterator<Item = &'r R>) -> Result<Vec<Saved>>
+    pub fn save_many<'r>(
+        &self,
+        records: impl IntoIterator<Item = &'r R>,
+    ) -> Result<Vec<SavedRecord>>
     where
         R: 'r,
     {
@@ -71,7 +75,7 @@ impl<R: Record> Collection<'_, R> {
     ///
     /// # Errors
     /// Whatever writing reports; then nothing was changed.
-    pub fn save_each(&self, records: &[(&R, Condition)]) -> Result<Vec<Result<Saved>>> {
+    pub fn save_each(&self, records: &[(&R, Condition)]) -> Result<Vec<Result<SavedRecord>>> {
         self.save_found(records.iter().map(|&(r, condition)| (r, condition, None)))
     }
 
@@ -79,7 +83,7 @@ impl<R: Record> Collection<'_, R> {
     pub(crate) fn save_found<'r>(
         &self,
         records: impl IntoIterator<Item = (&'r R, Condition, Option<&'r Provenance>)>,
-    ) -> Result<Vec<Result<Saved>>>
+    ) -> Result<Vec<Result<SavedRecord>>>
     where
         R: 'r,
     {
@@ -94,7 +98,7 @@ impl<R: Record> Collection<'_, R> {
     fn put_all<'r, T>(
         &self,
         records: impl IntoIterator<Item = (&'r R, Condition, Option<&'r Provenance>)>,
-        settle: impl Fn(Result<Saved>) -> Result<T>,
+        settle: impl Fn(Result<SavedRecord>) -> Result<T>,
     ) -> Result<Vec<T>>
     where
         R: 'r,
@@ -166,7 +170,7 @@ impl<R: Record> Collection<'_, R> {
     ///
     /// # Errors
     /// [`Error::NothingToUndo`]; whatever writing reports.
-    pub fn restore(&self, uid: &str) -> Result<Saved> {
+    pub fn restore(&self, uid: &str) -> Result<SavedRecord> {
         let mut restored = self.restore_many(&[uid])?;
         match restored.pop().flatten() {
             Some(saved) => Ok(saved),
@@ -182,7 +186,7 @@ impl<R: Record> Collection<'_, R> {
     ///
     /// # Errors
     /// Whatever writing reports; then nothing was changed.
-    pub fn restore_many<U: AsRef<str>>(&self, uids: &[U]) -> Result<Vec<Option<Saved>>> {
+    pub fn restore_many<U: AsRef<str>>(&self, uids: &[U]) -> Result<Vec<Option<SavedRecord>>> {
         let with = self.store().deriving()?;
         let uids: Vec<&str> = uids.iter().map(AsRef::as_ref).collect();
         self.write(Size::of(uids.len(), 0), |conn, writing| {
@@ -214,7 +218,7 @@ pub(crate) fn bring_back<R: Record>(
     with: &Deriving<'_>,
     collection: i64,
     uid: &str,
-) -> Result<Option<Saved>> {
+) -> Result<Option<SavedRecord>> {
     let Some((text, shared, places)) = records::former(conn, collection, uid)? else {
         return Ok(None);
     };

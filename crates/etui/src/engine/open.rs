@@ -80,8 +80,8 @@ pub(super) fn open(
     set_cache(&connection, cache)?;
     match schema::kind(&connection)? {
         // Another program has made it one since.
-        schema::Kind::Store(version) if version == schema::VERSION => {}
-        schema::Kind::Store(version) => {
+        schema::FileKind::Store(version) if version == schema::VERSION => {}
+        schema::FileKind::Store(version) => {
             schema::refuse_newer(path, version)?;
             if mode != OpenMode::ReadWrite {
                 return Err(Error::ReadOnly {
@@ -91,13 +91,13 @@ pub(super) fn open(
             prepare_to_write(&connection, settings)?;
             migrate(&connection, path, found)?;
         }
-        schema::Kind::Empty if mode == OpenMode::ReadWrite => {
+        schema::FileKind::Empty if mode == OpenMode::ReadWrite => {
             prepare_to_write(&connection, settings)?;
             switch_to_wal(&connection, settings)?;
             migrate(&connection, path, found)?;
             sync_directory(path)?;
         }
-        schema::Kind::Empty | schema::Kind::Foreign => {
+        schema::FileKind::Empty | schema::FileKind::Foreign => {
             return Err(Error::NotAStore {
                 path: path.to_owned(),
             });
@@ -147,9 +147,9 @@ fn migrate(
 ) -> Result<()> {
     super::transact(connection, |conn| {
         let from = match schema::kind(conn)? {
-            schema::Kind::Store(v) => v,
-            schema::Kind::Empty => 0,
-            schema::Kind::Foreign => {
+            schema::FileKind::Store(v) => v,
+            schema::FileKind::Empty => 0,
+            schema::FileKind::Foreign => {
                 return Err(Error::NotAStore {
                     path: path.to_owned(),
                 });
@@ -346,7 +346,7 @@ mod tests {
         let failed = tables(|conn| Ok(conn.execute_batch("INSERT INTO nowhere VALUES (1)")?));
         assert!(failed.is_err());
         let plain = Connection::open(&path).unwrap();
-        assert!(matches!(schema::kind(&plain), Ok(schema::Kind::Empty)));
+        assert!(matches!(schema::kind(&plain), Ok(schema::FileKind::Empty)));
         drop(plain);
         assert_eq!(tables(|_| Ok(())).unwrap(), 1);
         // Whoever opens it later begins nothing.

@@ -94,7 +94,7 @@ fn refused(version: usize, error: rusqlite::Error) -> rusqlite::Error {
 }
 
 /// What a database file is, by its header.
-pub(crate) enum Kind {
+pub(crate) enum FileKind {
     /// No tables and no marks: may become a store.
     Empty,
     /// A store of schema version N, 1 or more.
@@ -107,10 +107,10 @@ pub(crate) enum Kind {
 ///
 /// # Errors
 /// Whatever SQLite reports, e.g. that this is no database.
-pub(crate) fn kind(conn: &Connection) -> Result<Kind> {
+pub(crate) fn kind(conn: &Connection) -> Result<FileKind> {
     // Both marks are never taken back: where both are seen, it does not matter when.
     if let Some(version) = store_version(conn)? {
-        return Ok(Kind::Store(version));
+        return Ok(FileKind::Store(version));
     }
     if !conn.is_autocommit() {
         return kind_in_transaction(conn);
@@ -168,16 +168,16 @@ fn store_version(conn: &Connection) -> Result<Option<i64>> {
     Ok((version > 0 && mark(conn, "application_id")? == APPLICATION_ID).then_some(version))
 }
 
-fn kind_in_transaction(conn: &Connection) -> Result<Kind> {
+fn kind_in_transaction(conn: &Connection) -> Result<FileKind> {
     if let Some(version) = store_version(conn)? {
-        return Ok(Kind::Store(version));
+        return Ok(FileKind::Store(version));
     }
     let (application, version) = (mark(conn, "application_id")?, mark(conn, "user_version")?);
     let tables: i64 = conn.query_row("SELECT count(*) FROM sqlite_schema", [], |r| r.get(0))?;
     Ok(if application == 0 && version == 0 && tables == 0 {
-        Kind::Empty
+        FileKind::Empty
     } else {
-        Kind::Foreign
+        FileKind::Foreign
     })
 }
 

@@ -17,9 +17,10 @@ use super::{ImportEvent, ImportReport, Refused};
 use crate::collection::fill::{Fill, Filled};
 use crate::collection::prepared::Prepared;
 use crate::collection::shared::{Objects, Provenance};
-use crate::collection::{Collection, Condition, Derived, ETag, Joined, Outcome, Record};
+use crate::collection::{Collection, Derived, Joined, Record};
 use crate::collection::{names, records};
 use crate::error::{Error, Result};
+use crate::types::{Condition, ETag, SaveOutcome};
 
 /// Records in one transaction at the most, and bytes of their text, of a small import.
 const BATCH_RECORDS: usize = 1_000;
@@ -207,19 +208,19 @@ impl<R: Record> Run<'_, '_, R> {
 
     /// Counts what became of an item. One that was `joined` to what an earlier one of this import
     /// left in the store is counted with that.
-    fn count(&mut self, item: &Item<R>, outcome: Outcome, joined: bool) {
+    fn count(&mut self, item: &Item<R>, outcome: SaveOutcome, joined: bool) {
         if joined {
             let uid = self.hash(item);
-            if outcome == Outcome::Changed && self.unchanged.remove(uid) {
+            if outcome == SaveOutcome::Changed && self.unchanged.remove(uid) {
                 self.report.unchanged -= 1;
                 self.report.changed += 1;
             }
             return;
         }
         match outcome {
-            Outcome::Added => self.report.added += 1,
-            Outcome::Changed => self.report.changed += 1,
-            Outcome::Unchanged => {
+            SaveOutcome::Added => self.report.added += 1,
+            SaveOutcome::Changed => self.report.changed += 1,
+            SaveOutcome::Unchanged => {
                 self.report.unchanged += 1;
                 self.may_change(item);
             }

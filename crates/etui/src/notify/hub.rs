@@ -18,10 +18,11 @@ use std::os::fd::OwnedFd;
 use super::file::Ear;
 use super::lock;
 use super::subscription::Subscription;
+use crate::collection::changes;
 use crate::collection::names::{self, Standing};
-use crate::collection::{Token, changes};
 use crate::engine::read_transaction;
 use crate::error::{Error, Result};
+use crate::types::SyncToken;
 
 /// Change numbers compared in one read transaction: it must not hold up the log for long.
 const WINDOW: i64 = 512;
@@ -220,7 +221,7 @@ fn timespec(time: Duration) -> Timespec {
 /// How far the views were compared with the change log.
 struct Comparison {
     /// Everything up to here was.
-    at: Token,
+    at: SyncToken,
     /// What the collections were called then, and whether they were there: no change tells of it.
     collections: BTreeMap<i64, Standing>,
     /// A copy of the views there are, and its generation.
@@ -276,20 +277,20 @@ impl Comparison {
             self.tell_all(shared);
             return Ok(false);
         }
-        if now.number == self.at.number {
+        if now.seq == self.at.seq {
             return Ok(false);
         }
         self.refresh(shared);
         let armed = self.views.iter().map(|v| &**v).filter(|v| v.is_armed());
         let mut armed: Vec<&Subscription> = armed.collect();
-        let mut to = now.number;
+        let mut to = now.seq;
         if !armed.is_empty() {
-            to = to.min(self.at.number + WINDOW);
-            compare(conn, self.at.number, to, &mut armed)?;
+            to = to.min(self.at.seq + WINDOW);
+            compare(conn, self.at.seq, to, &mut armed)?;
         }
         armed.into_iter().for_each(|v| v.pass(to));
-        self.at.number = to;
-        Ok(to < now.number)
+        self.at.seq = to;
+        Ok(to < now.seq)
     }
 }
 

@@ -19,7 +19,7 @@ use std::time::Instant;
 
 use rustix::event::{EventfdFlags, eventfd};
 
-use crate::collection::Token;
+use crate::types::SyncToken;
 
 /// What a view wants to know of.
 pub(crate) trait Interest: Send + Sync {
@@ -42,12 +42,16 @@ struct State {
     told: bool,
     reading: bool,
     /// Everything up to here was reported, or does not concern it.
-    position: Token,
+    position: SyncToken,
 }
 
 impl Subscription {
     /// One that has to be read from `position`.
-    pub(crate) fn new(collection: i64, interest: Box<dyn Interest>, position: Token) -> Arc<Self> {
+    pub(crate) fn new(
+        collection: i64,
+        interest: Box<dyn Interest>,
+        position: SyncToken,
+    ) -> Arc<Self> {
         Arc::new(Self {
             collection,
             interest,
@@ -66,7 +70,7 @@ impl Subscription {
     }
 
     /// Everything up to here was reported.
-    pub(crate) fn position(&self) -> Token {
+    pub(crate) fn position(&self) -> SyncToken {
         self.state().position
     }
 
@@ -86,7 +90,7 @@ impl Subscription {
         }
     }
 
-    fn end(&self, position: Option<Token>) {
+    fn end(&self, position: Option<SyncToken>) {
         let mut state = self.state();
         state.reading = false;
         match position {
@@ -118,7 +122,7 @@ impl Subscription {
     pub(super) fn pass(&self, number: i64) {
         let mut state = self.state();
         if !state.told && !state.reading {
-            state.position.number = state.position.number.max(number);
+            state.position.seq = state.position.seq.max(number);
         }
     }
 
@@ -166,13 +170,13 @@ impl Subscription {
 pub(crate) struct Reading<'s> {
     subscription: &'s Subscription,
     /// Where it begins.
-    pub(crate) from: Token,
+    pub(crate) from: SyncToken,
     done: bool,
 }
 
 impl Reading<'_> {
     /// Everything up to `position` was read.
-    pub(crate) fn finish(mut self, position: Token) {
+    pub(crate) fn finish(mut self, position: SyncToken) {
         self.done = true;
         self.subscription.end(Some(position));
     }
@@ -198,11 +202,11 @@ mod tests {
         }
     }
 
-    fn token(number: i64) -> Token {
-        Token {
+    fn token(seq: i64) -> SyncToken {
+        SyncToken {
             store: 1,
             incarnation: 1,
-            number,
+            seq,
         }
     }
 

@@ -12,12 +12,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::collection::{ChangeKind, Collection, Page, Reader, RecordId, Token, changes, names};
+use crate::collection::{Collection, Page, Reader, changes, names};
 use crate::error::{Error, Result};
 use crate::notify::{Interest, Subscription};
 use crate::search::filter::{Filter, Matcher};
 use crate::search::query::{Entry, Listed};
 use crate::store::Store;
+use crate::types::{ChangeKind, RecordId, SyncToken};
 
 /// What happened to a record, as seen through a view's filter.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -96,10 +97,10 @@ pub struct View<'s, R: Listed> {
 }
 
 /// The token of no store.
-const NOWHERE: Token = Token {
+const NOWHERE: SyncToken = SyncToken {
     store: 0,
     incarnation: 0,
-    number: 0,
+    seq: 0,
 };
 
 struct ByKeys(Arc<Matcher>);
@@ -129,17 +130,17 @@ impl<'s, R: Listed> Collection<'s, R> {
     ///
     /// # Errors
     /// Whatever reading, or starting a thread, reports.
-    pub fn view_since(&self, filter: &Filter<R::Field>, token: Token) -> Result<View<'s, R>> {
+    pub fn view_since(&self, filter: &Filter<R::Field>, token: SyncToken) -> Result<View<'s, R>> {
         let since = self
             .store()
             .engine
             .read(|conn| names::meant_since(conn, self.id()))?;
         // Who kept it may have followed another collection, which was meant then.
-        let from = if token.number < since { NOWHERE } else { token };
+        let from = if token.seq < since { NOWHERE } else { token };
         self.view_from(filter, from)
     }
 
-    fn view_from(&self, filter: &Filter<R::Field>, token: Token) -> Result<View<'s, R>> {
+    fn view_from(&self, filter: &Filter<R::Field>, token: SyncToken) -> Result<View<'s, R>> {
         self.store().ensure_order()?;
         let matcher = Arc::new(Matcher::new(filter, self.store().region()?));
         let interest = Box::new(ByKeys(Arc::clone(&matcher)));
@@ -164,7 +165,7 @@ impl<R: Listed> View<'_, R> {
     /// Everything up to here was reported: a view that begins here ([`Collection::view_since`])
     /// goes on where this one is.
     #[must_use]
-    pub fn token(&self) -> Token {
+    pub fn token(&self) -> SyncToken {
         self.subscription.position()
     }
 

@@ -8,11 +8,12 @@ use std::collections::BTreeMap;
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use super::{Reported, ViewChange, ViewChanges};
+use crate::collection::changes;
 use crate::collection::keys::Keys;
-use crate::collection::{ChangeKind, RecordId, Token, changes};
 use crate::error::Result;
 use crate::search::filter::{FieldSet, Matcher};
 use crate::search::query::Listed;
+use crate::types::{ChangeKind, RecordId, SyncToken};
 
 /// What happened to a record of `R`.
 type Change<R> = ViewChange<<R as Listed>::Summary, <R as Listed>::Field>;
@@ -36,13 +37,13 @@ pub(super) fn since<R: Listed>(
     conn: &Connection,
     collection: i64,
     matcher: &Matcher,
-    from: &Token,
-    now: &Token,
+    from: &SyncToken,
+    now: &SyncToken,
 ) -> Result<Reported<R>> {
     if !changes::reaches_back(conn, from, now)? {
         return Ok(ViewChanges::Reset);
     }
-    if from.number == now.number {
+    if from.seq == now.seq {
         return Ok(ViewChanges::Since(Vec::new()));
     }
     let mut all = Vec::new();
@@ -65,7 +66,7 @@ fn added<R: Listed>(
     conn: &Connection,
     collection: i64,
     matcher: &Matcher,
-    from: &Token,
+    from: &SyncToken,
     summary: &mut ReadSummary<'_, R>,
     all: &mut Vec<Change<R>>,
 ) -> Result<()> {
@@ -73,7 +74,7 @@ fn added<R: Listed>(
         "SELECT changed, id, uid, summary, keys FROM record NOT INDEXED \
          WHERE id > ?1 AND collection = ?2 AND removed IS NULL",
     )?;
-    let mut rows = statement.query((from.number, collection))?;
+    let mut rows = statement.query((from.seq, collection))?;
     while let Some(row) = rows.next()? {
         if matcher.matches(row.get_ref(4)?.as_blob().unwrap_or_default()) {
             all.push(ViewChange {
@@ -90,13 +91,17 @@ fn added<R: Listed>(
 }
 
 /// Records from before that were changed since, of whatever collection.
-fn changed(conn: &Connection, matcher: &Matcher, from: &Token) -> Result<BTreeMap<i64, Before>> {
+fn changed(
+    conn: &Connection,
+    matcher: &Matcher,
+    from: &SyncToken,
+) -> Result<BTreeMap<i64, Before>> {
     let mut records: BTreeMap<i64, Before> = BTreeMap::new();
     let mut statement = conn.prepare_cached(
         "SELECT number, record, keys, text IS NOT NULL FROM change \
          WHERE number > ?1 AND record <= ?1 ORDER BY number",
     )?;
-    let mut rows = statement.query([from.number])?;
+    let mut rows = statement.query([from.seq])?;
     while let Some(row) = rows.next()? {
         let number = row.get(0)?;
         let before = match records.entry(row.get(1)?) {

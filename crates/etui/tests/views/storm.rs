@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use etui::contacts::{Card, Filter, Summary, ViewChange};
-use etui::{ChangeKind, Durability, Options, RecordId, Store, Token};
+use etui::{ChangeKind, Durability, Options, RecordId, Store, SyncToken};
 use etui_testkit::rng::SplitMix64;
 use rustix::time::{ClockId, clock_gettime};
 
@@ -184,7 +184,7 @@ fn run(
 struct Reader {
     filter: &'static str,
     follower: Follower,
-    token: Token,
+    token: SyncToken,
     /// Changes of the batch that is not complete yet.
     batch: Vec<ViewChange>,
     opened: u64,
@@ -195,7 +195,7 @@ struct Reader {
 }
 
 impl Reader {
-    fn new(filter: &'static str, token: Token) -> Self {
+    fn new(filter: &'static str, token: SyncToken) -> Self {
         Self {
             filter,
             follower: Follower::default(),
@@ -225,9 +225,9 @@ impl Reader {
         match words[..] {
             ["open", when] => self.opened = when.parse().unwrap(),
             ["token", token, when] => {
-                let token: Token = token.parse().unwrap();
-                assert!(self.token.number <= token.number);
-                assert!(self.batch.iter().all(|c| c.number <= token.number));
+                let token: SyncToken = token.parse().unwrap();
+                assert!(self.token.seq <= token.seq);
+                assert!(self.batch.iter().all(|c| c.number <= token.seq));
                 let when = when.parse().unwrap();
                 let saves = self.batch.iter().filter(|c| {
                     let number: u32 = c.uid.rsplit('-').next().unwrap().parse().unwrap();

@@ -101,7 +101,7 @@ in the trash.";
 /// A text about collections of this kind.
 fn words<R: RecordCommands>(text: &str) -> String {
     text.replace("ETUI", &command::<R>())
-        .replace("ONE", R::KIND.one())
+        .replace("ONE", R::KIND.with_article())
         .replace("KIND", &R::KIND.to_string())
         .replace("MANY", R::MANY)
 }
@@ -135,7 +135,7 @@ fn create<R: RecordCommands>(app: &mut App, name: &str) -> Result<()> {
     }
     app.out.say(format!(
         "Made {}: {} (use it with {})",
-        R::KIND.one(),
+        R::KIND.with_article(),
         one_line(name),
         option(R::HOLDER_OPTION, name)
     ))

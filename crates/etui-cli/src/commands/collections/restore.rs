@@ -72,7 +72,7 @@ pub fn restore<R: RecordCommands>(app: &mut App, which: &Which) -> Result<()> {
         return Err(Failure::Exists(format!(
             "{} named \"{}\" exists already; bring this one back under another name: \
              {} restore --as NAME {}",
-            R::KIND.one(),
+            R::KIND.with_article(),
             one_line(name),
             command::<R>(),
             match which.id {

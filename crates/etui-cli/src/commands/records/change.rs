@@ -4,7 +4,7 @@ use std::io::Read;
 use std::path::Path;
 
 use etui::collection::{Collection, Stored};
-use etui::{Condition, ETag, Outcome, Saved};
+use etui::{Condition, ETag, SaveOutcome, SavedRecord};
 
 use super::{RecordCommands, editor, explain_conflict, named};
 use crate::app::App;
@@ -41,7 +41,7 @@ pub fn from_file<R: RecordCommands>(
     record: &Stored<R>,
     id: &str,
     file: &Path,
-) -> Result<(R, Saved)> {
+) -> Result<(R, SavedRecord)> {
     let new = R::parse_for(read(file)?, all, record.id)?;
     if let Some(odd) = R::odd_line(new.bytes(), &record.text) {
         return Err(Failure::Refused(odd));
@@ -55,7 +55,7 @@ pub fn save<R: RecordCommands>(
     record: &Stored<R>,
     id: &str,
     new: R,
-) -> Result<(R, Saved)> {
+) -> Result<(R, SavedRecord)> {
     let new = same_record(record, new)?;
     let saved = all
         .save_if(&new, Condition::IfMatch(record.etag))
@@ -93,7 +93,7 @@ pub fn in_editor<R: RecordCommands>(
     all: &Collection<'_, R>,
     record: &Stored<R>,
     id: &str,
-) -> Result<(R, Saved)> {
+) -> Result<(R, SavedRecord)> {
     let (format, command) = (R::FORMAT, R::COMMAND);
     let text = editor::readable(&record.text);
     if text.as_ref() != record.text {
@@ -102,10 +102,10 @@ pub fn in_editor<R: RecordCommands>(
         ));
     }
     let Some(edited) = editor::edit(&text, R::SUFFIX)? else {
-        let unchanged = Saved {
+        let unchanged = SavedRecord {
             id: record.id,
             etag: record.etag,
-            outcome: Outcome::Unchanged,
+            outcome: SaveOutcome::Unchanged,
         };
         return Ok((R::parse(record.text.clone())?, unchanged));
     };
@@ -139,7 +139,7 @@ pub fn tell<R: RecordCommands>(
     app: &mut App,
     record: &Stored<R>,
     new: &R,
-    saved: &Saved,
+    saved: &SavedRecord,
 ) -> Result<()> {
     let name = new.title();
     if app.out.json {
@@ -150,7 +150,7 @@ pub fn tell<R: RecordCommands>(
     let name = named::<R>(name);
     let name = one_line(&name);
     match saved.outcome {
-        Outcome::Unchanged => app.out.say(format!("Nothing changed: {} {name}", saved.id)),
+        SaveOutcome::Unchanged => app.out.say(format!("Nothing changed: {} {name}", saved.id)),
         _ => app.out.say(format!(
             "Changed {}: {name} (undo: etui {} restore {})",
             saved.id,

@@ -1,7 +1,7 @@
 //! Undoes the latest change of a record; lists what is in the trash.
 
 use etui::collection::{Collection, Stored};
-use etui::{Outcome, Saved};
+use etui::{SaveOutcome, SavedRecord};
 
 use super::find::write_entry;
 use super::{RecordCommands, each_once, headings, in_trash, lookup, missing, name_of};
@@ -29,10 +29,10 @@ pub fn restore<R: RecordCommands>(
 ) -> Result<()> {
     let meant = each_once(&which.ids, |id| find(all, id))?;
     let uids: Vec<&str> = meant.iter().map(|r| r.uid.as_str()).collect();
-    let restored: Vec<Option<Saved>> = all.restore_many(&uids)?;
+    let restored: Vec<Option<SavedRecord>> = all.restore_many(&uids)?;
     let mut nothing = Vec::new();
     for (record, saved) in meant.iter().zip(restored) {
-        let Some(saved) = saved.filter(|s| s.outcome != Outcome::Unchanged) else {
+        let Some(saved) = saved.filter(|s| s.outcome != SaveOutcome::Unchanged) else {
             nothing.push(record.id.to_string());
             continue;
         };
@@ -45,7 +45,7 @@ pub fn restore<R: RecordCommands>(
         }
         let name = one_line(&name);
         app.out.say(match saved.outcome {
-            Outcome::Added => format!("Brought back {}: {name}", saved.id),
+            SaveOutcome::Added => format!("Brought back {}: {name}", saved.id),
             _ => format!("Undid the latest change of {}: {name}", saved.id),
         })?;
     }

@@ -8,7 +8,7 @@ use etui::collection::{Collection, Page};
 use etui::search::filter::{FieldSet, Filter};
 use etui::search::query::Entry;
 use etui::watch::{View, ViewChange, ViewChanges};
-use etui::{ChangeKind, Token};
+use etui::{ChangeKind, SyncToken};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 
 use super::{RecordCommands, filter};
@@ -27,7 +27,7 @@ pub struct WatchArgs {
     filter: Vec<String>,
     /// Begin with what happened since then
     #[arg(long, value_name = "TOKEN")]
-    since: Option<Token>,
+    since: Option<SyncToken>,
     /// Begin with those that are there
     #[arg(long, conflicts_with = "since")]
     initial: bool,
@@ -88,7 +88,7 @@ fn ended<R: RecordCommands>(name: &str) -> Failure {
 fn open<'s, R: RecordCommands>(
     all: &Collection<'s, R>,
     filter: &Filter<R::Field>,
-    since: Option<Token>,
+    since: Option<SyncToken>,
 ) -> Result<View<'s, R>> {
     Ok(match since {
         Some(token) => all.view_since(filter, token)?,

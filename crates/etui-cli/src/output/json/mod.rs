@@ -13,8 +13,8 @@ use etui::import::{ImportReport, Refused};
 use etui::search::query::{Plan, Way};
 use etui::watch::ViewChange;
 use etui::{
-    ChangeKind, CheckReport, Kind, Outcome, RecordId, RemovedCollection, Saved, Stats, Token,
-    VfsCounters,
+    ChangeKind, CheckReport, CollectionKind, RecordId, RemovedCollection, SaveOutcome, SavedRecord,
+    Stats, SyncToken, VfsCounters,
 };
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
@@ -139,7 +139,7 @@ pub struct PlanObject<'a> {
 
 impl<'a> PlanObject<'a> {
     /// The object for a plan over a collection of this kind.
-    pub fn of(plan: &'a Plan, kind: Kind, holder: Option<CollectionField<'a>>) -> Self {
+    pub fn of(plan: &'a Plan, kind: CollectionKind, holder: Option<CollectionField<'a>>) -> Self {
         Self {
             filter: &plan.filter,
             way: match plan.way {
@@ -149,8 +149,8 @@ impl<'a> PlanObject<'a> {
                 Way::Set => "set",
                 Way::Index => "index",
             },
-            contacts: (kind == Kind::Contacts).then_some(plan.records),
-            entries: (kind == Kind::Calendar).then_some(plan.records),
+            contacts: (kind == CollectionKind::Contacts).then_some(plan.records),
+            entries: (kind == CollectionKind::Calendar).then_some(plan.records),
             candidates: plan.candidates,
             exact: plan.exact,
             pending: plan.pending,
@@ -282,7 +282,7 @@ pub struct TokenObject {
 
 impl TokenObject {
     /// The object for a token.
-    pub fn of(token: Token) -> Self {
+    pub fn of(token: SyncToken) -> Self {
         Self {
             event: "token",
             token: token.to_string(),
@@ -307,16 +307,16 @@ pub struct RecordChangeObject<'a> {
 
 impl<'a> RecordChangeObject<'a> {
     /// The object for a save.
-    pub fn saved(saved: &Saved, uid: &'a str, name: &'a str) -> Self {
+    pub fn saved(saved: &SavedRecord, uid: &'a str, name: &'a str) -> Self {
         Self {
             id: saved.id.0,
             uid,
             etag: Some(saved.etag.to_string()),
             name,
             outcome: match saved.outcome {
-                Outcome::Added => "added",
-                Outcome::Changed => "changed",
-                Outcome::Unchanged => "unchanged",
+                SaveOutcome::Added => "added",
+                SaveOutcome::Changed => "changed",
+                SaveOutcome::Unchanged => "unchanged",
             },
         }
     }
@@ -366,7 +366,7 @@ struct RefusedObject {
 
 impl ImportObject {
     /// Counts a file in.
-    pub fn add(&mut self, file: &str, holds: Kind, report: ImportReport) {
+    pub fn add(&mut self, file: &str, holds: CollectionKind, report: ImportReport) {
         self.added += report.added;
         self.changed += report.changed;
         self.unchanged += report.unchanged;
@@ -380,7 +380,7 @@ impl ImportObject {
         self.files.push(FileObject {
             file: file.to_owned(),
             holds: match holds {
-                Kind::Calendar => "calendar",
+                CollectionKind::Calendar => "calendar",
                 _ => "contacts",
             },
             bytes: report.bytes,

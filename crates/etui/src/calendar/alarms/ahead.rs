@@ -34,9 +34,10 @@ use crate::calendar::moment::{Named, REACH};
 use crate::calendar::record::{AlarmAction, AlarmTrigger, CalendarObject};
 use crate::calendar::summary::Stored;
 use crate::calendar::time::{CalendarTime, DateTime, TimeZone, Timestamp};
+use crate::collection::Reader;
 use crate::collection::times::{self, NEVER, OF_SERIES};
-use crate::collection::{Reader, RecordId};
 use crate::error::Result;
+use crate::types::RecordId;
 
 /// Seconds by which a local time may be earlier or later than the clocks of today say.
 const CLOCK_CHANGE: i64 = 3_600;

@@ -33,8 +33,9 @@ use super::Calendar;
 use super::record::{AlarmAction, CalendarObject};
 use super::time::{CalendarTime, TimeZone, Timestamp};
 use crate::collection::times;
-use crate::collection::{Reader, RecordId, changes, meta};
+use crate::collection::{Reader, changes, meta};
 use crate::error::Result;
+use crate::types::RecordId;
 use ahead::{Ahead, Move, placed};
 
 /// Calendars whose next alarms are kept in memory.

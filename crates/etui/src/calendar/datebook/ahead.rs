@@ -10,9 +10,10 @@ use std::ops::{ControlFlow, Range};
 use rusqlite::{Connection, Row};
 
 use crate::calendar::record::CalendarObject;
-use crate::collection::{ETag, RecordId, Stored, list};
+use crate::collection::{Stored, list};
 use crate::error::Result;
 use crate::search::query::records::ByNumber;
+use crate::types::{ETag, RecordId};
 
 use super::clock::Moment;
 

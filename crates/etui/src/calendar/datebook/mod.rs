@@ -53,8 +53,9 @@ use rusqlite::{Connection, OptionalExtension};
 use super::Calendar;
 use super::objects::ZonesOf;
 use super::record::CalendarObject;
-use crate::collection::{ETag, RecordId, Stored, changes, list};
+use crate::collection::{Stored, changes, list};
 use crate::error::{Error, Result};
+use crate::types::{ETag, RecordId};
 
 use ahead::{Seen, State};
 use clock::Moment;
@@ -194,7 +195,7 @@ impl<'s> DateBook<'s> {
                 Ok(Taken::new(hold, found, self.calendar.again()))
             }
             None => Err(Error::NoRecord {
-                kind: crate::Kind::Calendar,
+                kind: crate::CollectionKind::Calendar,
                 uid: format!("(number {id})"),
             }),
         }

@@ -10,9 +10,10 @@ use crate::calendar::moment::{self, Named, REACH};
 use crate::calendar::record::{CalendarObject, Status};
 use crate::calendar::summary::Stored;
 use crate::calendar::time::{TimeZone, Timestamp};
-use crate::collection::{Condition, ETag, Reader, list, records};
+use crate::collection::{Reader, list, records};
 use crate::engine::Size;
 use crate::error::{Error, Result};
+use crate::types::{Condition, ETag};
 
 /// Records removed in one transaction.
 const AT_ONCE: usize = 1_000;

@@ -11,10 +11,11 @@ use crate::calendar::record::CalendarObject;
 use crate::collection::prepared::Prepared;
 use crate::collection::records::Writing;
 use crate::collection::shared::Provenance;
-use crate::collection::{Condition, Derived, Deriving, ETag, Record as _, RecordId, changes, meta};
+use crate::collection::{Derived, Deriving, Record as _, changes, meta};
 use crate::engine::Size;
 use crate::error::{Error, Result};
 use crate::store::Store;
+use crate::types::{Condition, ETag, RecordId};
 
 /// What a sync did.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -12,7 +12,7 @@
 //! many components have the same one.
 
 use super::piece::{TemplatePart, TemplateText};
-use crate::collection::ETag;
+use crate::types::ETag;
 use etui_contentline::charset::utf16;
 use etui_text::varint;
 

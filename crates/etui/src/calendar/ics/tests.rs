@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use super::*;
-use crate::collection::ETag;
+use crate::types::ETag;
 use etui_contentline::stream::Units;
 
 fn read(input: &[u8]) -> Vec<ObjectPiece> {

@@ -8,6 +8,7 @@
 //! A component goes where its number says, a new one behind all others. When every hole is filled
 //! with the component that stood there, the object is, byte for byte, what it was.
 
+use crate::types::ETag;
 use std::borrow::Cow;
 use std::io::{self, Write};
 
@@ -15,7 +16,6 @@ use encoding_rs::{Encoding, UTF_16BE};
 
 use super::frame::{ObjectTemplate, TemplateBuilder, TemplateSegment};
 use super::piece::TemplatePart;
-use crate::collection::ETag;
 use etui_contentline::charset::{as_utf8, utf16};
 use etui_contentline::edit::own_lines;
 use etui_contentline::values::value_of;

@@ -39,7 +39,8 @@ use super::recurrence::{RecurrenceSet, Timing};
 use super::time::{Date, TimeZone};
 use super::zones::{TimeZoneDefinition, TimeZoneResolver};
 use crate::collection::shared::Provenance;
-use crate::collection::{self, Derived, Deriving, ETag, Joined};
+use crate::collection::{self, Derived, Deriving, Joined};
+use crate::types::ETag;
 use etui_contentline::charset::{as_text, utf16};
 use etui_contentline::edit::ending;
 use etui_contentline::lines::{Edge, delimiter, is_blank, physical_line};
@@ -115,7 +116,7 @@ impl PartialEq for CalendarObject {
 impl Eq for CalendarObject {}
 
 impl collection::Record for CalendarObject {
-    const KIND: collection::Kind = collection::Kind::Calendar;
+    const KIND: crate::types::CollectionKind = crate::types::CollectionKind::Calendar;
     const JOINS: bool = true;
 
     fn stored(conn: &Connection, text: Vec<u8>, shared: Option<i64>) -> crate::Result<Self> {
@@ -251,7 +252,7 @@ impl CalendarObject {
     pub fn identity(&self) -> Cow<'_, str> {
         match self.uid() {
             Some(uid) => Cow::Borrowed(uid),
-            None => Cow::Owned(crate::collection::content_identity(&self.text)),
+            None => Cow::Owned(crate::types::content_identity(&self.text)),
         }
     }
 

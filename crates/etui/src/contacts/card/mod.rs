@@ -30,7 +30,8 @@ use calcard::{Entry, Parser};
 use rusqlite::Connection;
 
 use super::keys;
-use crate::collection::{Derived, Deriving, Kind, Record, content_identity};
+use crate::collection::{Derived, Deriving, Record};
+use crate::types::{CollectionKind, content_identity};
 use etui_contentline::charset::clean;
 use etui_contentline::lines::component_body;
 
@@ -101,7 +102,7 @@ impl PartialEq for Card {
 impl Eq for Card {}
 
 impl Record for Card {
-    const KIND: Kind = Kind::Contacts;
+    const KIND: CollectionKind = CollectionKind::Contacts;
 
     fn stored(_: &Connection, text: Vec<u8>, _: Option<i64>) -> crate::Result<Self> {
         Ok(Self::parse(text)?)

@@ -15,9 +15,9 @@ use std::fmt;
 use crate::collection::keys::Key;
 use etui_text::phone::Region;
 
+pub use crate::error::FilterError;
 pub(crate) use keyset::KeySet;
 pub(crate) use matches::Matcher;
-pub use parse::FilterError;
 
 /// The fields that the filters of one kind of record ask about.
 ///

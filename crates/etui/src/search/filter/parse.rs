@@ -17,17 +17,9 @@
 
 use std::str::FromStr;
 
-use super::{FieldSet, Filter, Match, name_of};
+use crate::error::FilterError;
 
-/// A filter's text could not be understood.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("in the filter, at character {at}: {problem}")]
-pub struct FilterError {
-    /// Which character, the first being 1.
-    pub at: usize,
-    /// What is wrong and what to write instead.
-    pub problem: String,
-}
+use super::{FieldSet, Filter, Match, name_of};
 
 /// Deepest nesting of parentheses and minus signs in a text.
 const MAX_DEPTH: usize = 200;

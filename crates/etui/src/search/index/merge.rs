@@ -12,9 +12,10 @@ use rusqlite::{Connection, OptionalExtension};
 
 use super::postings::Edit;
 use super::{grams, postings, terms};
-use crate::collection::{changes, meta, now_ms};
+use crate::collection::{changes, meta};
 use crate::engine::Engine;
 use crate::error::Result;
+use crate::types::now_ms;
 
 /// Pending changes at which a save merges terms. A search compares about as many records besides
 /// the index, at less than 0.1 us each; a merge writes most of the pages that the terms have,
@@ -329,7 +330,7 @@ mod tests {
             let one = crate::collection::prepared::Prepared::new(&card, &with);
             let put = |conn: &Connection| {
                 crate::collection::records::Writing::run(conn, order, |writing| {
-                    one.put(conn, writing, 1, crate::collection::Condition::Always)
+                    one.put(conn, writing, 1, crate::types::Condition::Always)
                 })
             };
             store.engine.write(put).unwrap();

@@ -18,9 +18,10 @@ mod sets;
 use std::fmt;
 use std::str::FromStr;
 
-use crate::collection::{Collection, Page, Reader, Record, RecordId, list};
+use crate::collection::{Collection, Page, Reader, Record, list};
 use crate::error::Result;
 use crate::search::filter::{FieldSet, Filter, Matcher};
+use crate::types::RecordId;
 use columns::Shape;
 
 pub use across::{Across, across};

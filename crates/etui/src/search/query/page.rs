@@ -5,8 +5,8 @@ use rusqlite::{Connection, Row};
 use super::columns::Shape;
 use super::records::ByNumber;
 use super::rows::Table;
-use crate::collection::RecordId;
 use crate::error::Result;
+use crate::types::RecordId;
 
 /// The rows of the answer as they are filled.
 pub(super) struct Page<'c> {

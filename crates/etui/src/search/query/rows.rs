@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::Cursor;
 use super::columns::{ColumnSet, Columns};
-use crate::collection::RecordId;
+use crate::types::RecordId;
 use etui_text::varint;
 
 /// Rows as they are filled, of whatever kind of record.
