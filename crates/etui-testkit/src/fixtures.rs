@@ -1,15 +1,15 @@
-//! [`ALL`]: exports in the shapes that products really write, with invented
-//! people. Those of calendars are in [`icalendar`].
+//! [`ALL`]: exports in the shapes that real products write, with invented
+//! people. [`icalendar`] has those of calendars.
 //!
 //! How a file is counted:
 //!
 //! - a card with a name, a phone number or an e-mail address is good, with or
 //!   without VERSION, FN and UID, and whatever its photo is;
 //! - a card inside another (AGENT) belongs to the outer one;
-//! - refused are: a card with nothing in it but VERSION; a card that is not
+//! - rejected are: a card that contains only VERSION; a card that is not
 //!   ended before the next begins or the file ends; an END without a BEGIN;
 //!   each consecutive run of text outside cards (blank lines are not text);
-//!   and the second card with a UID of the same file and another text.
+//!   and the second card with a UID of its file and another text.
 //!
 //! The files hold exact bytes (8-bit text, UTF-16, lone CRs): `.gitattributes`
 //! keeps git from changing their line ends.
@@ -23,13 +23,13 @@ pub struct Fixture {
     pub name: &'static str,
     /// The file's bytes.
     pub bytes: &'static [u8],
-    /// How many cards must go in.
+    /// Number of cards that an import must accept.
     pub good: usize,
-    /// How many refusals an import must report.
+    /// Number of rejections that an import must report.
     pub refused: usize,
-    /// Which product or rule the shape comes from.
+    /// The product or rule that the shape comes from.
     pub what: &'static str,
-    /// What in it is easily got wrong.
+    /// The pitfall of the file.
     pub note: &'static str,
 }
 
@@ -242,12 +242,12 @@ mod tests {
         }
     }
 
-    /// The same with LF as the only line end.
+    /// Returns the text with LF as the only line end.
     fn plain(fixture: &Fixture) -> String {
         text(fixture).replace("\r\n", "\n").replace('\r', "\n")
     }
 
-    /// Counts by the rules above, in the plainest way: (good, refused).
+    /// Counts by the rules above, by the most direct method: (good, rejected).
     fn count(fixture: &Fixture) -> (usize, usize) {
         let text = plain(fixture);
         let (mut good, mut refused) = (0, 0);
@@ -332,7 +332,7 @@ mod tests {
         assert_eq!(files, listed);
     }
 
-    /// A checkout that changed line ends would change what is tested.
+    /// A checkout that changed line ends would change the tested bytes.
     #[test]
     fn line_ends_are_as_written() {
         for fixture in ALL {
@@ -372,7 +372,7 @@ mod tests {
                     .unwrap();
                 let reserved = [".example", "example.org", "example.com", "example.net"];
                 assert!(
-                    // A user's name after the @ of a profile's address.
+                    // A user name after the @ of a profile's address.
                     text[..place].ends_with('/') || reserved.iter().any(|r| domain.ends_with(r)),
                     "{}: {domain}",
                     fixture.name
@@ -381,7 +381,7 @@ mod tests {
         }
     }
 
-    /// All files can be imported into one store, one after another.
+    /// All files can be imported into one store, in sequence.
     #[test]
     fn no_two_files_share_a_uid() {
         let mut seen = HashSet::new();

@@ -1,10 +1,10 @@
-//! [`entry`]: one entry from a seed and a number.
+//! [`entry`]: generates one entry from a seed and an index.
 
 use super::write::{Lines, Wall, When, date};
 use super::{Clock, Entry, Shape, Span, words};
 use crate::rng::SplitMix64;
 
-/// Entry number `index` of the calendar `seed`. See [`super`] for what it is how often.
+/// Generates entry number `index` of the calendar `seed`. [`super`] has the frequencies.
 pub fn entry(seed: u64, span: Span, index: u64) -> Entry {
     let mut rng = SplitMix64::stream(seed, index);
     let uid = format!("{:016x}-{index:x}@example.org", rng.next_u64());
@@ -143,7 +143,7 @@ impl Made {
             self.rng
                 .pick(&[15_u32, 30, 30, 45, 60, 60, 60, 90, 120, 240]),
         );
-        // A few last over days.
+        // A few last several days.
         let minutes = if self.rng.chance(15) {
             minutes + 2_880
         } else {
@@ -176,7 +176,7 @@ impl Made {
         let minutes = i64::from(self.rng.pick(&[30_u32, 45, 60, 90, 120]));
         let weekday = ["MO", "TU", "WE", "TH", "FR", "SA", "SU"]
             [usize::try_from((self.entry.day + 3).rem_euclid(7)).unwrap_or(0)];
-        // The rule, and the days between its instances where they are always the same.
+        // The rule, and the days between its instances if constant.
         let (mut rule, every) = match self.rng.below(10) {
             0..4 => (format!("FREQ=WEEKLY;BYDAY={weekday}"), 7),
             4 => ("FREQ=WEEKLY;INTERVAL=2".to_owned(), 14),
@@ -223,7 +223,7 @@ impl Made {
             };
         }
         for n in 0..excluded {
-            // Instances 1, 3, 5; those that are changed are 2 and 4.
+            // Exceptions are instances 1, 3, 5; overrides are 2 and 4.
             let date = self.start.plus(i64::from(2 * n + 1) * every, 0);
             self.lines.line(&format!("EXDATE{}", date.written()));
         }

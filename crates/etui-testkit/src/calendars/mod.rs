@@ -1,7 +1,7 @@
-//! [`Calendars`]: a calendar of any size, the same for the same seed.
+//! [`Calendars`]: a calendar of any size, deterministic for a seed.
 //!
-//! Entry number `i` is made from the seed and `i` alone, so any one of a million is reached at
-//! once:
+//! Entry number `i` depends on the seed and `i` alone, so any one of a million is generated
+//! directly:
 //!
 //! ```
 //! use etui_testkit::calendars::{Calendars, Span, entry};
@@ -11,8 +11,8 @@
 //! assert_eq!(Calendars::new(7).nth(999_999), Some(one));
 //! ```
 //!
-//! Of a thousand entries 700 are timed and happen once, 100 are all-day, 150 recur (four in ten
-//! of those whose instances are simple to tell have `EXDATE`s, a third changed instances), 40 are
+//! Of a thousand entries 700 are single timed events, 100 are all-day, 150 recur (four in ten
+//! of those with constant intervals have `EXDATE`s, a third overrides), 40 are
 //! to-dos, 10 journal entries; a third of the events has alarms. Zones are Europe/Berlin,
 //! America/New_York, UTC and none.
 
@@ -26,12 +26,12 @@ use std::io::{self, Write};
 
 pub use generate::entry;
 
-/// What an entry is.
+/// The kind of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Shape {
-    /// An event with a time, once.
+    /// A single event with a time.
     Timed,
-    /// An event of whole days, once.
+    /// A single event of whole days.
     AllDay,
     /// An event that recurs.
     Recurring,
@@ -41,7 +41,7 @@ pub enum Shape {
     Journal,
 }
 
-/// In which zone its times are.
+/// The zone of an entry's times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Clock {
     /// Europe/Berlin.
@@ -50,12 +50,12 @@ pub enum Clock {
     NewYork,
     /// UTC.
     Utc,
-    /// None: wherever one is.
+    /// None: a floating time.
     Floating,
 }
 
 impl Clock {
-    /// Its `TZID`, if its times have one.
+    /// Returns the `TZID` of the times, if they have one.
     pub fn tzid(self) -> Option<&'static str> {
         match self {
             Self::Berlin => Some("Europe/Berlin"),
@@ -65,26 +65,26 @@ impl Clock {
     }
 }
 
-/// When the entries of a calendar start.
+/// The period in which the entries of a calendar start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
     /// The first day, in days since 1970-01-01.
     pub first_day: i64,
-    /// How many days.
+    /// Number of days.
     pub days: u32,
-    /// How many of a thousand entries recur without end, instead of the usual mix.
+    /// Number of unbounded series per thousand entries, in place of the usual mix.
     pub endless: Option<u32>,
 }
 
 impl Span {
-    /// Eleven years from 2017 on.
+    /// Eleven years from 2017.
     pub const USUAL: Span = Span {
         first_day: 17_167,
         days: 4_017,
         endless: None,
     };
 
-    /// So many years from 2017 on.
+    /// A number of years from 2017.
     #[must_use]
     pub fn years(years: u32) -> Self {
         Self {
@@ -97,25 +97,25 @@ impl Span {
 /// One record of a calendar: all components of one UID.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// The number in the calendar, counted from 0.
+    /// Index in the calendar, from 0.
     pub index: u64,
-    /// The UID; different for each entry of a calendar.
+    /// The UID; unique in a calendar.
     pub uid: String,
-    /// What it is.
+    /// The kind.
     pub shape: Shape,
-    /// In which zone its times are.
+    /// The zone of its times.
     pub clock: Clock,
-    /// The day it starts on, in days since 1970-01-01.
+    /// The day of its start, in days since 1970-01-01.
     pub day: i64,
-    /// How many alarms it has.
+    /// Number of alarms.
     pub alarms: usize,
-    /// How many of its instances are changed.
+    /// Number of overridden instances.
     pub overrides: usize,
     /// Its components, with CRLF and folded at 75 octets.
     pub text: String,
 }
 
-/// The entries of a calendar, one after another, without end.
+/// An endless iterator over the entries of a calendar.
 #[derive(Debug, Clone)]
 pub struct Calendars {
     seed: u64,
@@ -124,12 +124,12 @@ pub struct Calendars {
 }
 
 impl Calendars {
-    /// The calendar of a seed, from entry 0, over the usual years.
+    /// Creates the calendar of a seed, from entry 0, over the usual years.
     pub fn new(seed: u64) -> Self {
         Self::over(seed, Span::USUAL)
     }
 
-    /// The same over other years: the first `n` entries are `n` over all of `span`, spread evenly.
+    /// Creates a calendar over other years: the first `n` entries are spread evenly over `span`.
     pub fn over(seed: u64, span: Span) -> Self {
         Self {
             seed,
@@ -146,7 +146,7 @@ impl Iterator for Calendars {
         self.nth(0)
     }
 
-    /// Takes no longer for a large `n` than for a small one.
+    /// O(1) for any `n`.
     fn nth(&mut self, n: usize) -> Option<Entry> {
         let index = self.next.wrapping_add(n as u64);
         self.next = index.wrapping_add(1);
@@ -154,22 +154,22 @@ impl Iterator for Calendars {
     }
 }
 
-/// Writes the first `count` entries as one calendar object with the zones they use and returns
-/// its length in bytes. Makes many small writes: hand in a buffered writer.
+/// Writes the first `count` entries as one calendar object with their zones and returns
+/// its length in bytes. Makes many small writes: pass a buffered writer.
 ///
 /// # Errors
 ///
-/// What `out` reports.
+/// Errors of `out`.
 pub fn write_ics(out: &mut impl Write, seed: u64, span: Span, count: u64) -> io::Result<u64> {
     let count = usize::try_from(count).unwrap_or(usize::MAX);
     write_entries(out, Calendars::over(seed, span).take(count))
 }
 
-/// Writes entries as one calendar object with the zones they use and returns its length in bytes.
+/// Writes entries as one calendar object with their zones and returns its length in bytes.
 ///
 /// # Errors
 ///
-/// What `out` reports.
+/// Errors of `out`.
 pub fn write_entries(
     out: &mut impl Write,
     entries: impl IntoIterator<Item = Entry>,

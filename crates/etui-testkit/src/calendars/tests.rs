@@ -1,4 +1,4 @@
-//! The mix is as promised, and the text as the format wants it.
+//! The mix has the documented frequencies, and the text is valid.
 
 use std::collections::HashSet;
 

@@ -1,6 +1,6 @@
-//! What the invented events are about.
+//! The vocabulary of generated events.
 
-/// What happens.
+/// Activities.
 pub(super) const WHATS: [&str; 40] = [
     "Lunch",
     "Call",
@@ -44,7 +44,7 @@ pub(super) const WHATS: [&str; 40] = [
     "Встреча",
 ];
 
-/// Whom or what it is about; an empty one is left out.
+/// Objects of an activity; an empty one is omitted.
 pub(super) const WITH: [&str; 24] = [
     "",
     "",
@@ -72,7 +72,7 @@ pub(super) const WITH: [&str; 24] = [
     "class 4b",
 ];
 
-/// Where.
+/// Locations.
 pub(super) const PLACES: [&str; 16] = [
     "Room 4",
     "Room 2.14",
@@ -92,7 +92,7 @@ pub(super) const PLACES: [&str; 16] = [
     "Bibliothek",
 ];
 
-/// More about it.
+/// Descriptions.
 pub(super) const NOTES: [&str; 8] = [
     "Bring the documents.",
     "Agenda:\n1. Numbers\n2. Anything else",
@@ -104,7 +104,7 @@ pub(super) const NOTES: [&str; 8] = [
     "N'oubliez pas les clés.",
 ];
 
-/// What it belongs to.
+/// Categories.
 pub(super) const CATEGORIES: [&str; 8] = [
     "Work", "Family", "Health", "Travel", "Sport", "School", "Music", "Birthday",
 ];

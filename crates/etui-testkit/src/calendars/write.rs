@@ -1,4 +1,4 @@
-//! The text of components: times, folds, and what an object begins and ends with.
+//! The text of components: times, folding, and the start and end of an object.
 
 use super::Clock;
 
@@ -47,7 +47,7 @@ pub(super) fn date(day: i64) -> String {
     format!("{y:04}{m:02}{d:02}")
 }
 
-/// A time of the clock: a day, and minutes from its midnight.
+/// A local time: a day, and minutes from its midnight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Wall {
     pub(super) day: i64,
@@ -69,7 +69,7 @@ impl Wall {
     }
 }
 
-/// When something is, as a property writes it: parameters, colon and value.
+/// A time as a property writes it: parameters, colon and value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum When {
     Day(i64),
@@ -95,7 +95,7 @@ impl When {
         }
     }
 
-    /// As `UNTIL` has to be: in UTC where there is a zone (RFC 5545 §3.3.10).
+    /// Writes the time for `UNTIL`: in UTC if there is a zone (RFC 5545 §3.3.10).
     pub(super) fn until(self) -> String {
         match self {
             Self::Day(day) => date(day),
@@ -112,7 +112,7 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    /// A content line, folded.
+    /// Appends a content line, folded.
     pub(super) fn line(&mut self, line: &str) {
         let mut rest = line;
         let mut room = FOLD_AT;
@@ -127,7 +127,7 @@ impl Lines {
         self.out.push_str("\r\n");
     }
 
-    /// A property whose value is text.
+    /// Appends a property with a text value.
     pub(super) fn text(&mut self, name: &str, text: &str) {
         let mut line = format!("{name}:");
         for c in text.chars() {

@@ -1,5 +1,5 @@
 //! [`Content`]: a file's bytes in chunks that copies share, so that an image of a disk costs
-//! little more than what is different in it.
+//! little more than its differences.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::rng::mix64;
 
-/// Bytes of a chunk: the kernel's page.
+/// Bytes of a chunk: one page of the kernel.
 const CHUNK: usize = 4096;
 
-/// No hash yet. A chunk of zeros has 0, so that it is the same as a hole.
+/// No hash yet. A chunk of zeros hashes to 0, equal to a hole.
 const UNKNOWN: u64 = u64::MAX;
 
 struct Chunk {
@@ -59,8 +59,7 @@ pub fn hash_of(bytes: &[u8]) -> u64 {
 /// A file's bytes.
 #[derive(Clone, Default)]
 pub struct Content {
-    /// `None` is a hole. There may be fewer chunks than the length tells.
-    /// What lies beyond the length is zero.
+    /// `None` is a hole. Holes at the end may be absent. Bytes beyond the length are zero.
     chunks: Vec<Option<Arc<Chunk>>>,
     len: u64,
 }
@@ -72,17 +71,17 @@ impl fmt::Debug for Content {
 }
 
 impl Content {
-    /// How many bytes there are.
+    /// Returns the number of bytes.
     pub fn len(&self) -> u64 {
         self.len
     }
 
-    /// Whether there are none.
+    /// Returns true if the file has no bytes.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// A hash of the bytes and their number.
+    /// Returns a hash of the bytes and their number.
     pub fn hash(&self) -> u64 {
         let mut sum = mix64(self.len ^ 0x5EED);
         for (at, chunk) in self.chunks.iter().enumerate() {
@@ -94,7 +93,7 @@ impl Content {
         sum
     }
 
-    /// Reads; tells how many bytes there were.
+    /// Reads at an offset and returns the number of bytes read.
     pub fn read_at(&self, bytes: &mut [u8], offset: u64) -> usize {
         let there = self.len.saturating_sub(offset).min(bytes.len() as u64) as usize;
         let mut at = offset as usize;
@@ -113,7 +112,7 @@ impl Content {
         there
     }
 
-    /// Writes, and grows if need be.
+    /// Writes at an offset; the file grows if needed.
     pub fn write_at(&mut self, bytes: &[u8], offset: u64) {
         let mut at = offset as usize;
         let mut rest = bytes;
@@ -130,7 +129,7 @@ impl Content {
         self.len = self.len.max(offset + bytes.len() as u64);
     }
 
-    /// Cuts, or adds zeros.
+    /// Truncates, or extends with zeros.
     pub fn set_len(&mut self, len: u64) {
         if len < self.len {
             let last = len as usize / CHUNK;
@@ -144,14 +143,14 @@ impl Content {
         self.len = len;
     }
 
-    /// All of it in one piece.
+    /// Returns all bytes in one buffer.
     pub fn to_vec(&self) -> Vec<u8> {
         let mut bytes = vec![0; self.len as usize];
         self.read_at(&mut bytes, 0);
         bytes
     }
 
-    /// A chunk to be written; its hash is forgotten.
+    /// Returns a chunk for writing, and clears its hash.
     fn chunk(&mut self, at: usize) -> &mut Chunk {
         if self.chunks.len() <= at {
             self.chunks.resize(at + 1, None);

@@ -1,4 +1,4 @@
-//! [`crash`]: the disks that a power cut can leave behind, at every point of a history.
+//! [`crash`]: the disks that a power cut can leave, at every point of a history.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -11,31 +11,31 @@ use super::pending::{Atom, Pending};
 use super::platform::Disk;
 use crate::rng::SplitMix64;
 
-/// Up to so many things that may or may not be there, all their subsets are made.
+/// Up to this number of uncertain writes, all subsets are made.
 const ALL_SUBSETS: usize = 6;
 
-/// Which images are made.
+/// Parameters for the selection of images.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// How many bytes the device writes at once: 512 or 4096.
+    /// Bytes that the device writes atomically: 512 or 4096.
     pub sector: u64,
-    /// At most about so many images of one point of the history.
+    /// Approximate maximum of images for one point of the history.
     pub per_point: usize,
-    /// How many of a thousand points between flushes are looked at, too.
+    /// Points between flushes that are tried too, per mille.
     pub between: u32,
-    /// The files in which, in some images, one of the unflushed sectors is neither old nor new,
-    /// but damaged.
+    /// The role of files in which, in some images, one unflushed sector is damaged:
+    /// neither old nor new.
     pub torn: Option<Role>,
-    /// What the choice depends on.
+    /// Seed of the selection.
     pub seed: u64,
 }
 
 /// A disk after a power cut.
 #[derive(Debug)]
 pub struct Image<'a> {
-    /// So many events had happened.
+    /// Number of events before the cut.
     pub after: usize,
-    /// What the disk holds.
+    /// The files on the disk.
     pub files: Files,
     atoms: &'a [Atom],
     kept: Vec<bool>,
@@ -43,12 +43,12 @@ pub struct Image<'a> {
 }
 
 impl Image<'_> {
-    /// As a disk, on which a new history begins.
+    /// Returns a disk with these files, on which a new history begins.
     pub fn disk(&self) -> Disk {
         Disk::from_files(self.files.clone())
     }
 
-    /// How many of the things that were not flushed are there, and how many there were.
+    /// Returns the number of unflushed writes that are present, and their total.
     pub fn kept(&self) -> (usize, usize) {
         let kept = self.kept.iter().filter(|kept| **kept).count();
         (kept, self.kept.len())
@@ -84,8 +84,8 @@ impl fmt::Display for Image<'_> {
     }
 }
 
-/// Makes images of the history and shows each to `visit`, until it says that it has seen
-/// enough. Points: before every flush, after every mark and every other `between`-th event.
+/// Makes images of the history and passes each to `visit`, until it returns a break.
+/// Points: before every flush, after every mark, and a share of the other events ([`Plan::between`]).
 pub fn crash(
     history: &History,
     plan: &Plan,
@@ -160,8 +160,8 @@ fn point(
     ControlFlow::Continue(())
 }
 
-/// Which subsets are tried: all of few; of many none, all, and a choice among those that
-/// mistakes are likely to show in.
+/// Returns the subsets to try: all of them if few; else none, all, and samples that are likely to
+/// expose mistakes.
 fn choices(atoms: &[Atom], limit: usize, rng: &mut SplitMix64) -> Vec<Vec<bool>> {
     let count = atoms.len();
     if count <= ALL_SUBSETS {
@@ -186,7 +186,7 @@ fn choices(atoms: &[Atom], limit: usize, rng: &mut SplitMix64) -> Vec<Vec<bool>>
     all
 }
 
-/// One subset of a kind that is drawn.
+/// Draws one subset of a random kind.
 fn sample(count: usize, events: &[Vec<usize>], rng: &mut SplitMix64) -> Vec<bool> {
     let half = |group: &[usize], second: bool| -> Vec<usize> {
         let (first, last) = group.split_at(group.len() / 2);
@@ -196,24 +196,24 @@ fn sample(count: usize, events: &[Vec<usize>], rng: &mut SplitMix64) -> Vec<bool
     let first = group.first().copied().unwrap_or(0);
     let last = group.last().copied().unwrap_or(0);
     match rng.below(10) {
-        // Everything up to a write, and nothing after it.
+        // A prefix of the writes.
         0 => (0..count).map(|at| at <= last).collect(),
-        // Everything up to a write, which is torn.
+        // A prefix, whose last write is torn.
         1 => {
             let torn = half(group, rng.chance(500));
             (0..count)
                 .map(|at| at < first || torn.contains(&at))
                 .collect()
         }
-        // A write missing, alone there, torn with or without everything else.
+        // One write missing, alone present, or torn with or without everything else.
         2 => without(count, group),
         3 => only(count, group),
         4 => without(count, &half(group, rng.chance(500))),
         5 => only(count, &half(group, rng.chance(500))),
-        // A sector, a size, a name: alone missing, alone there.
+        // One sector, size or name: alone missing, alone present.
         6 => without(count, &[rng.below(count as u32) as usize]),
         7 => only(count, &[rng.below(count as u32) as usize]),
-        // Many or few, anywhere.
+        // Random subsets, dense or sparse.
         8 => (0..count).map(|_| rng.chance(500)).collect(),
         _ => {
             let density = if rng.chance(500) { 100 } else { 900 };

@@ -1,44 +1,44 @@
-//! [`Failure`]: a call to the disk that goes wrong.
+//! [`Failure`]: a failing call to the disk.
 
 use std::io;
 
-/// How a call goes wrong.
+/// The kind of a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// Any call: an I/O error, and nothing is done. A flush that fails leaves in doubt all that
-    /// was to be flushed, and a later flush does not mend that.
+    /// Any call: an I/O error without effect. A failed flush leaves its data in doubt,
+    /// and a later flush does not repair that.
     Io,
     /// Writes, changes of size and new files: no space.
     Full,
-    /// Writes: half of it is written, then an I/O error.
+    /// Writes: half is written, then an I/O error.
     Short,
-    /// Flushes alone: as [`Fault::Io`].
+    /// Flushes only: as [`Fault::Io`].
     Flush,
 }
 
-/// A call that goes wrong.
+/// A failing call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Failure {
-    /// Which call of the disk, counted from 0 ([`Disk::calls`](super::Disk::calls)).
+    /// Index of the call on the disk, from 0 ([`Disk::calls`](super::Disk::calls)).
     pub at: u64,
-    /// How.
+    /// The kind of failure.
     pub fault: Fault,
-    /// Whether all later calls go wrong likewise.
+    /// Whether all later calls fail too.
     pub lasting: bool,
 }
 
-/// What kind of call is made.
+/// The kind of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Call {
-    /// Reading, a file's size, whether there is a file, a name taken away.
+    /// Reading, a file's size, a file's existence, removing a name.
     Other,
-    /// A file is made.
+    /// Creating a file.
     Create,
-    /// Bytes are written.
+    /// Writing bytes.
     Write,
-    /// A size is set.
+    /// Setting a size.
     SetLen,
-    /// A file or a directory is flushed.
+    /// Flushing a file or a directory.
     Sync,
 }
 
@@ -60,7 +60,7 @@ impl Fault {
     }
 }
 
-/// Counts calls and makes them fail.
+/// Counts calls and injects failures.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Faults {
     pub calls: u64,
@@ -69,7 +69,7 @@ pub(super) struct Faults {
 }
 
 impl Faults {
-    /// Counts a call; whether and how it goes wrong.
+    /// Counts a call and returns its failure, if any.
     pub fn count(&mut self, call: Call) -> Option<Fault> {
         let now = self.calls;
         self.calls += 1;

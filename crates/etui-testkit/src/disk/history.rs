@@ -1,4 +1,4 @@
-//! [`History`]: all that was done to a disk, in order.
+//! [`History`]: every operation on a disk, in order.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,72 +8,72 @@ use etui_vfs::device::Role;
 
 use super::content::Content;
 
-/// A file, whatever its name.
+/// A file, independent of its name.
 pub type FileId = u32;
 
-/// What was done.
+/// One operation.
 #[derive(Debug, Clone)]
 pub enum Event {
-    /// A file was made and has a name.
+    /// A file was created under a name.
     Create {
-        /// Which.
+        /// The file.
         file: FileId,
         /// Its name.
         path: PathBuf,
     },
-    /// A name was taken away.
+    /// A name was removed.
     Remove {
         /// The name.
         path: PathBuf,
     },
     /// Bytes were written.
     Write {
-        /// Into which file.
+        /// The file.
         file: FileId,
-        /// Where.
+        /// The offset.
         offset: u64,
-        /// What.
+        /// The bytes.
         bytes: Arc<[u8]>,
     },
     /// A size was set.
     SetLen {
-        /// Of which file.
+        /// The file.
         file: FileId,
-        /// To how many bytes.
+        /// The new size in bytes.
         len: u64,
     },
     /// A file was flushed.
     Sync {
-        /// Which.
+        /// The file.
         file: FileId,
-        /// Whether it succeeded.
+        /// Whether the flush succeeded.
         ok: bool,
     },
     /// A directory was flushed.
     SyncDirectory {
-        /// Which.
+        /// The directory.
         directory: PathBuf,
     },
-    /// The test's own mark, e.g. that a commit was acknowledged.
+    /// A mark set by the test, for example for an acknowledged commit.
     Mark(u64),
 }
 
-/// Files and their names, at rest.
+/// Files and their names at one moment.
 #[derive(Debug, Clone, Default)]
 pub struct Files {
-    /// What a name stands for.
+    /// The file of each name.
     pub names: BTreeMap<PathBuf, FileId>,
-    /// What is in a file.
+    /// The content of each file.
     pub contents: BTreeMap<FileId, Content>,
 }
 
 impl Files {
-    /// What is in the file of this name.
+    /// Returns the content of the file with this name.
     pub fn get(&self, path: &Path) -> Option<&Content> {
         self.contents.get(self.names.get(path)?)
     }
 
-    /// A hash of all names and what is in their files.
+    /// Returns a hash of all names and contents.
     pub fn hash(&self) -> u64 {
         let mut all = Vec::new();
         for (path, file) in &self.names {
@@ -86,25 +86,25 @@ impl Files {
     }
 }
 
-/// All that was done to a disk since it was as `start`.
+/// Every operation on a disk since its state `start`.
 #[derive(Debug, Clone, Default)]
 pub struct History {
-    /// How it began; all of that is durable.
+    /// The initial state; all of it is durable.
     pub start: Files,
-    /// What was done then.
+    /// The operations.
     pub events: Vec<Event>,
-    /// What each file is, for messages.
+    /// The role of each file, for messages.
     pub roles: BTreeMap<FileId, Role>,
 }
 
 impl History {
-    /// How often files were flushed.
+    /// Returns the number of flushes of files.
     pub fn syncs(&self) -> usize {
         let is_sync = |event: &&Event| matches!(event, Event::Sync { .. });
         self.events.iter().filter(is_sync).count()
     }
 
-    /// An event in a line.
+    /// Describes an event in one line.
     pub fn describe(&self, at: usize) -> String {
         let role = |file: &FileId| match self.roles.get(file) {
             Some(role) => format!("{role:?} (file {file})"),

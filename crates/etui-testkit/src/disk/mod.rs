@@ -1,12 +1,12 @@
-//! The crash laboratory's disk: in memory, remembers everything, and can be cut from its power
-//! at any moment.
+//! The recording disk of the crash laboratory: in memory, records every operation, and can lose
+//! power at any moment.
 //!
 //! - [`Disk`] is a [`Platform`](etui_vfs::device::Platform): files, names, locks, failures and
-//!   slow flushes. All that is done to it becomes its [`History`].
-//! - [`crash`] makes of a history the disks ([`Image`]) that a power cut can leave behind.
-//! - [`Rack`] holds many disks, so that a VFS is registered once for all of them.
+//!   slow flushes. Its operations form its [`History`].
+//! - [`crash`] makes the disks ([`Image`]) that a power cut can leave from a history.
+//! - [`Rack`] holds many disks, so that one registered VFS serves all of them.
 //!
-//! What a power cut can take away is told in [`pending`].
+//! [`pending`] defines which data a power cut can destroy.
 
 mod content;
 mod crash;

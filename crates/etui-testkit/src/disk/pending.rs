@@ -1,13 +1,13 @@
-//! [`Pending`]: what of a history is durable, and what a power cut may still take away.
+//! [`Pending`]: which part of a history is durable, and which part a power cut can still destroy.
 //!
-//! What a device promises here is little: a flush of a file makes durable its bytes and its
-//! size; a flush of a directory makes durable which names are in it. Everything else may or may
+//! The simulated device promises little: a flush of a file makes durable its bytes and its
+//! size; a flush of a directory makes durable its names. Everything else may or may
 //! not have happened, sector by sector, in any order, except:
 //!
-//! - a sector holds one of the contents it had, never a mixture ([`Pending::tear`] is apart);
-//! - the sizes of one file follow each other, and so do the uses of one name: file systems keep
+//! - a sector holds one of its contents, never a mixture ([`Pending::tear`] is separate);
+//! - the sizes of one file follow each other in order, and so do the uses of one name: file systems keep
 //!   these in a journal;
-//! - what a file gained in size without being written reads as zeros.
+//! - space that a file gained without a write reads as zeros.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -18,28 +18,28 @@ use super::history::{Event, FileId, Files};
 use super::platform::directory_of;
 use crate::rng::SplitMix64;
 
-/// Something that may or may not be there after a power cut.
+/// A unit that may or may not be present after a power cut.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Atom {
     /// A sector of a write.
     Sector {
-        /// Of which file.
+        /// The file.
         file: FileId,
         /// The event that wrote it.
         event: usize,
-        /// Which sector of the file.
+        /// Index of the sector in the file.
         sector: u64,
     },
-    /// The size that a write or a change of size gave a file.
+    /// The size given to a file by a write or a change of size.
     Size {
-        /// Of which file.
+        /// The file.
         file: FileId,
-        /// The event that did it.
+        /// The event that set it.
         event: usize,
     },
-    /// A name that was given or taken away.
+    /// A name that was created or removed.
     Name {
-        /// Which.
+        /// The name.
         path: PathBuf,
         /// The event that did it.
         event: usize,
@@ -47,7 +47,7 @@ pub enum Atom {
 }
 
 impl Atom {
-    /// The event that it belongs to.
+    /// Returns the event of the unit.
     pub fn event(&self) -> usize {
         match self {
             Self::Sector { event, .. } | Self::Size { event, .. } | Self::Name { event, .. } => {
@@ -63,7 +63,7 @@ enum Fate {
     Open,
     /// Flushed.
     Settled,
-    /// A flush of it failed; no later one mends that.
+    /// A flush of it failed; no later flush repairs that.
     Doubtful,
 }
 
@@ -71,9 +71,9 @@ enum Fate {
 struct Change {
     event: usize,
     fate: Fate,
-    /// The bytes; none for a change of size.
+    /// The bytes; `None` for a change of size.
     write: Option<(u64, Arc<[u8]>)>,
-    /// The size that the file has from then on, if it is another one.
+    /// The file's size from then on, if it changed.
     len: Option<u64>,
 }
 
@@ -90,11 +90,11 @@ pub struct Pending {
     sector: u64,
     files: BTreeMap<FileId, Waiting>,
     names: BTreeMap<PathBuf, FileId>,
-    /// Names given (to a file) and taken away, not flushed.
+    /// Names created (with their file) and removed, not flushed.
     renames: Vec<(usize, PathBuf, Option<FileId>)>,
 }
 
-/// A part of a write that lies in one sector.
+/// Splits a write into its parts per sector.
 fn sectors(offset: u64, bytes: &[u8], sector: u64) -> impl Iterator<Item = (u64, u64, &[u8])> {
     let end = offset + bytes.len() as u64;
     let all = (offset / sector)..end.div_ceil(sector);
@@ -133,14 +133,15 @@ impl Waiting {
         }
     }
 
-    /// The file with what `kept` tells. `kept` is asked for sectors and sizes that wait.
+    /// Returns the file's content with the units selected by `kept`, which is queried for pending
+    /// sectors and sizes.
     fn content(&self, sector: u64, kept: &Kept) -> Content {
         let mut content = self.durable.clone();
         if self.changes.is_empty() {
             return content;
         }
         let mut len = content.len();
-        // A sector that is there holds everything that was written into it before.
+        // A sector that is present contains all earlier writes to it.
         let mut newest: BTreeMap<u64, usize> = BTreeMap::new();
         let mut last_size = None;
         for change in &self.changes {
@@ -169,7 +170,7 @@ impl Waiting {
             }
             if let Some((offset, bytes)) = &change.write {
                 if change.fate == Fate::Settled {
-                    // Its size may be in doubt since an earlier flush; its bytes are not.
+                    // The size may be in doubt since an earlier flush; the bytes are not.
                     len = len.max(offset + bytes.len() as u64);
                 }
                 for (at, from, part) in sectors(*offset, bytes, sector) {
@@ -187,7 +188,7 @@ impl Waiting {
     }
 }
 
-/// Which atoms are there.
+/// The units that are present.
 struct Kept<'a> {
     sectors: std::collections::BTreeSet<(usize, u64)>,
     sizes: std::collections::BTreeSet<usize>,
@@ -228,7 +229,7 @@ impl<'a> Kept<'a> {
 }
 
 impl Pending {
-    /// A disk whose files are all durable. `sector`: how many bytes the device writes at once.
+    /// Creates a disk with only durable files. `sector`: bytes that the device writes atomically.
     pub fn new(start: &Files, sector: u64) -> Self {
         let durable = |(file, content): (&FileId, &Content)| {
             let waiting = Waiting {
@@ -246,7 +247,7 @@ impl Pending {
         }
     }
 
-    /// Goes on by one event.
+    /// Applies one event.
     pub fn apply(&mut self, at: usize, event: &Event) {
         match event {
             Event::Create { file, path } => {
@@ -298,8 +299,8 @@ impl Pending {
         }
     }
 
-    /// All that may or may not be there, in the order in which it was done. Files that no name
-    /// can lead to are left out.
+    /// Returns all pending units, in order of their events. Files without a reachable
+    /// name are excluded.
     pub fn atoms(&self) -> Vec<Atom> {
         let mut reachable: Vec<FileId> = self.names.values().copied().collect();
         reachable.extend(self.renames.iter().filter_map(|(_, _, file)| *file));
@@ -333,7 +334,7 @@ impl Pending {
         atoms
     }
 
-    /// Whether the atom was written after the last flush: what a failed flush left in doubt may
+    /// Returns true if the unit was written after the last flush. Data left in doubt by a failed flush may
     /// have been overwritten durably since.
     pub fn is_under_way(&self, atom: &Atom) -> bool {
         let Atom::Sector { file, event, .. } = atom else {
@@ -347,7 +348,7 @@ impl Pending {
         changes.any(|change| change.event == *event && change.fate == Fate::Open)
     }
 
-    /// Damages the sector of an atom, as a device does that stops in the middle of it.
+    /// Damages the sector of a unit, as a device that stops in the middle of a write.
     pub fn tear(&self, files: &mut Files, atom: &Atom) {
         let Atom::Sector {
             file,
@@ -367,7 +368,7 @@ impl Pending {
         content.write_at(&garbage, begin);
     }
 
-    /// The disk after a power cut that left, of what waits, those atoms that are `kept`.
+    /// Returns the disk after a power cut at which, of the pending units, those in `kept` were written.
     pub fn files(&self, atoms: &[Atom], kept: &[bool]) -> Files {
         let kept = Kept::new(atoms, kept);
         let mut names = self.names.clone();

@@ -1,4 +1,4 @@
-//! [`Disk`]: a disk in memory that remembers everything that was done to it.
+//! [`Disk`]: a disk in memory that records every operation.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -14,24 +14,24 @@ use super::content::Content;
 use super::fault::{Call, Failure, Fault, Faults};
 use super::history::{Event, FileId, Files, History};
 
-/// A disk as one process sees it. Clones are the same process.
+/// A disk as seen by one process. Clones belong to that process.
 #[derive(Clone)]
 pub struct Disk {
     machine: Arc<Mutex<Machine>>,
     process: u32,
 }
 
-/// What all processes share.
+/// State shared by all processes.
 #[derive(Default)]
 struct Machine {
-    /// As the processes see it: what was written is there, flushed or not.
+    /// The current state: writes are visible, flushed or not.
     now: Files,
     history: History,
     faults: Faults,
     flush_takes: Duration,
-    /// Who holds a file's lock: the open file.
+    /// The holder of each file's lock: an open file.
     locks: BTreeMap<FileId, u64>,
-    /// How often a file is open.
+    /// The number of open handles of each file.
     open: BTreeMap<FileId, u32>,
     handles: u64,
     files: FileId,
@@ -53,12 +53,12 @@ impl Default for Disk {
 }
 
 impl Disk {
-    /// An empty disk.
+    /// Creates an empty disk.
     pub fn new() -> Self {
         Self::from_files(Files::default())
     }
 
-    /// A disk that holds these files, durably.
+    /// Creates a disk with these files, all durable.
     pub fn from_files(files: Files) -> Self {
         let next = files.contents.keys().next_back().map_or(0, |last| last + 1);
         let machine = Machine {
@@ -76,7 +76,7 @@ impl Disk {
         }
     }
 
-    /// The same disk as another process sees it.
+    /// Returns the disk as seen by another process.
     pub fn another_process(&self) -> Self {
         let mut machine = self.machine();
         machine.processes += 1;
@@ -86,16 +86,16 @@ impl Disk {
         }
     }
 
-    /// Ends this process: its locks are given up, and all its calls fail from now on.
+    /// Ends this process: its locks are released, and all its later calls fail.
     pub fn kill(&self) {
         self.machine().gone.insert(self.process);
-        // Its files give up their locks one by one, as they find out; nobody waits for that.
+        // Its files release their locks one by one on their next call; nobody waits for that.
         let mut machine = self.machine();
         let ours = |handle: u64| (handle >> 32) as u32 == self.process;
         machine.locks.retain(|_, handle| !ours(*handle));
     }
 
-    /// The files as they are seen now; also those that are not flushed.
+    /// Returns the current files, unflushed data included.
     pub fn files(&self) -> Files {
         let mut files = self.machine().now.clone();
         let named: BTreeSet<FileId> = files.names.values().copied().collect();
@@ -103,39 +103,39 @@ impl Disk {
         files
     }
 
-    /// All that was done so far.
+    /// Returns the history so far.
     pub fn history(&self) -> History {
         self.machine().history.clone()
     }
 
-    /// How many events there are so far.
+    /// Returns the number of events so far.
     pub fn events(&self) -> usize {
         self.machine().history.events.len()
     }
 
-    /// Puts a mark into the history.
+    /// Adds a mark to the history.
     pub fn mark(&self, mark: u64) {
         self.machine().history.events.push(Event::Mark(mark));
     }
 
-    /// How many calls were made.
+    /// Returns the number of calls so far.
     pub fn calls(&self) -> u64 {
         self.machine().faults.calls
     }
 
-    /// Makes a call fail, or none.
+    /// Sets the call that fails, or none.
     pub fn fail(&self, failure: Option<Failure>) {
         let mut machine = self.machine();
         machine.faults.failure = failure;
         machine.faults.hit = false;
     }
 
-    /// Whether the failure has happened.
+    /// Returns true if the failure has happened.
     pub fn failed(&self) -> bool {
         self.machine().faults.hit
     }
 
-    /// Makes each flush take its time.
+    /// Sets the duration of each flush.
     pub fn flush_takes(&self, time: Duration) {
         self.machine().flush_takes = time;
     }
@@ -144,7 +144,7 @@ impl Disk {
         self.machine.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The machine, unless this process is gone.
+    /// Locks the machine, unless this process was killed.
     fn alive(&self) -> io::Result<MutexGuard<'_, Machine>> {
         let machine = self.machine();
         if machine.gone.contains(&self.process) {
@@ -153,7 +153,7 @@ impl Disk {
         Ok(machine)
     }
 
-    /// The machine, for a call that may fail.
+    /// Locks the machine for a call that may fail.
     fn call(&self, call: Call) -> io::Result<MutexGuard<'_, Machine>> {
         let mut machine = self.alive()?;
         match machine.faults.count(call) {
@@ -163,7 +163,7 @@ impl Disk {
     }
 }
 
-/// The directory that a name is in.
+/// Returns the directory of a path.
 pub(super) fn directory_of(path: &Path) -> PathBuf {
     path.parent().map(Path::to_path_buf).unwrap_or_default()
 }
@@ -250,10 +250,10 @@ impl Platform for Disk {
 struct OpenFile {
     disk: Disk,
     file: FileId,
-    /// The process, then a number of its own.
+    /// Process number, then handle number.
     handle: u64,
     write: bool,
-    /// A file without a name is gone after a power cut; nobody asks what was done to it.
+    /// A file without a name does not survive a power cut, so its operations are not recorded.
     recorded: bool,
 }
 

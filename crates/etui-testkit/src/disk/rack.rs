@@ -9,7 +9,7 @@ use etui_vfs::device::{Access, File, Platform, Role};
 
 use super::platform::Disk;
 
-/// Many disks, each mounted on a directory of its own: `/3/name` is `/name` of the third.
+/// Many disks, each mounted on a directory: `/3/name` is `/name` of the third.
 #[derive(Debug, Clone, Default)]
 pub struct Rack {
     inner: Arc<Mutex<Inner>>,
@@ -19,11 +19,11 @@ pub struct Rack {
 struct Inner {
     mounted: BTreeMap<u64, Disk>,
     next: u64,
-    /// For files that have no name.
+    /// Files without a name.
     scratch: Disk,
 }
 
-/// A mounted disk; unmounted when it is dropped.
+/// A mounted disk; unmounted on drop.
 #[derive(Debug)]
 pub struct Mount {
     rack: Rack,
@@ -33,7 +33,7 @@ pub struct Mount {
 }
 
 impl Mount {
-    /// What a file of the disk is called on the rack.
+    /// Returns the path of a file of this disk on the rack.
     pub fn path(&self, path: &str) -> String {
         format!("/{}{path}", self.number)
     }
@@ -46,12 +46,12 @@ impl Drop for Mount {
 }
 
 impl Rack {
-    /// An empty one.
+    /// Creates an empty rack.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Mounts a disk, in a place that no other disk has had.
+    /// Mounts a disk on a directory that was never used before.
     pub fn mount(&self, disk: &Disk) -> Mount {
         let mut inner = self.lock();
         inner.next += 1;
@@ -65,7 +65,7 @@ impl Rack {
         }
     }
 
-    /// The disk of all files that have no name.
+    /// Returns the disk of all files without a name.
     pub fn scratch(&self) -> Disk {
         self.lock().scratch.clone()
     }

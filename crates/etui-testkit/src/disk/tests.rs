@@ -1,4 +1,4 @@
-//! The disk keeps what it promises, and a power cut takes what it may.
+//! The disk keeps durable data, and a power cut destroys only pending data.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -38,8 +38,8 @@ fn plan(per_point: usize) -> Plan {
     }
 }
 
-/// What the file can be after a power cut at the end: a letter for each sector, `-` if there is
-/// no file.
+/// Returns the possible states of the file after a power cut at the end: a letter for each sector, `-` if
+/// there is no file.
 fn outcomes(disk: &Disk, plan: &Plan) -> BTreeSet<String> {
     let mut all = BTreeSet::new();
     let end = disk.events();
@@ -84,7 +84,7 @@ fn a_sector_may_hold_any_of_the_contents_it_had() {
     file.write_at(&[b'b'; 512], 0).unwrap();
     file.write_at(b"c", 0).unwrap();
     assert_eq!(outcomes(&disk, &plan(9)), set(&["a", "b", "c"]));
-    // The second write is of one byte only: who has it has the first one, too.
+    // The second write is one byte long: an image that has it has the first one too.
     let _ = crash(&disk.history(), &plan(9), |image| {
         let bytes = image.files.get(Path::new(PATH)).unwrap().to_vec();
         assert!(bytes[0] != b'c' || bytes[1] == b'b', "{image}");
