@@ -1,4 +1,4 @@
-//! Backups of a store in use, what is brought back from them, and copied files.
+//! Backups of an open store, restored backups, and copied files.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -90,7 +90,7 @@ fn a_backup_of_a_store_in_use_is_of_one_moment() {
     assert_eq!(resynchronise(&token), Changes::Resynchronise);
     assert_eq!(resynchronise(&old), Changes::Resynchronise);
     assert_eq!(resynchronise(&new), Changes::Since(Vec::new()));
-    // Its own tokens stay good when it is written to.
+    // Its own tokens stay valid after writes.
     again.contacts().unwrap().save(&card("new", "New")).unwrap();
     assert!(matches!(resynchronise(&new), Changes::Since(c) if c.len() == 1));
 }
@@ -122,7 +122,7 @@ fn a_damaged_backup_is_refused() {
         assert_eq!(names(&target), [""; 0], "page {damaged}");
         assert!(fs::read(&backup).unwrap() == bytes);
     }
-    // One byte of a vCard's text is found by its ETag.
+    // A changed byte in a vCard's text is detected by its ETag.
     let text = people(3, 400)[200].text().to_vec();
     let at = good
         .windows(60)
@@ -161,7 +161,7 @@ fn a_copied_file_is_another_store_from_its_first_write() {
     assert_eq!(since(&second, &token), Changes::Resynchronise);
     assert_eq!(since(&second, &a), Changes::Resynchronise);
     assert!(matches!(since(&first, &token), Changes::Since(c) if c.len() == 1));
-    // It stays that one, also when it is moved.
+    // It keeps its incarnation when it is moved.
     second.close().unwrap();
     let moved = dir.path().join("moved.etui");
     fs::rename(&copy, &moved).unwrap();

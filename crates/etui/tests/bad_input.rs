@@ -1,5 +1,5 @@
-//! Input that nobody should write and somebody did: an import never fails over it, the good part
-//! goes in, the rest is told of, and the store is whole.
+//! Invalid input: an import never fails because of it, the good part is imported, the rest is
+//! reported, and the store is sound.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -14,14 +14,14 @@ use etui_testkit::rng::SplitMix64;
 fn store() -> (tempfile::TempDir, Store) {
     let dir = tempfile::tempdir().unwrap();
     let mut options = etui::Options::default();
-    // Nothing here is about power cuts.
+    // No test here cuts the power.
     options.durability = etui::Durability::Deferred;
     options.region = Some("DE".into());
     let store = Store::open_with(dir.path().join("personal.etui"), &options).unwrap();
     (dir, store)
 }
 
-/// Imports, and sees that the report counts what was told on the way.
+/// Imports, and checks that the report agrees with the events.
 fn import(store: &Store, input: impl Read) -> ImportReport {
     let mut told = Vec::new();
     let report = store
@@ -64,7 +64,7 @@ fn counts(report: &ImportReport) -> (u64, u64) {
     (report.good(), report.refused)
 }
 
-/// The reasons and lines of what was refused.
+/// Returns the lines and reasons of rejections.
 fn refusals(report: &ImportReport) -> Vec<(u64, u64, &str)> {
     report
         .refusals
@@ -86,7 +86,7 @@ fn a_file_cut_off_at_any_byte_gives_the_cards_before_the_cut() {
     assert_eq!(counts(&report), (3, 0), "{:?}", report.refusals);
     let cards = texts(&whole);
     assert_eq!(cards.concat(), SMALL);
-    // The line end after END may be cut off: the card is whole without it.
+    // The line end after END may be missing: the card is complete without it.
     let mut ends = Vec::new();
     let mut end = 0;
     for card in &cards {
@@ -119,7 +119,7 @@ fn noise_is_refused_and_the_cards_in_it_go_in() {
     for round in 0..20 {
         let (_dir, store) = store();
         let noise = |rng: &mut SplitMix64| -> Vec<u8> {
-            // Not UTF-16 by chance of its first bytes, and a line of its own.
+            // The first bytes must not look like UTF-16, and form a line of their own.
             let mut bytes = vec![b'~'];
             bytes.extend((0..rng.below(5_000)).map(|_| rng.next_u64() as u8));
             bytes.push(b'\n');
@@ -144,7 +144,7 @@ fn noise_is_refused_and_the_cards_in_it_go_in() {
     }
 }
 
-/// Noise that is nothing but noise, 16-bit byte order marks included.
+/// Random bytes, 16-bit byte order marks included.
 #[test]
 fn noise_alone_is_refused() {
     let (_dir, store) = store();
@@ -244,15 +244,15 @@ fn anonymous_kb() -> u64 {
 #[test]
 fn labels_that_lie_about_the_charset_change_no_byte() {
     let cards: [&[u8]; 8] = [
-        // Says UTF-8, is Windows-1252.
+        // Labelled UTF-8, but Windows-1252.
         b"BEGIN:VCARD\r\nVERSION:2.1\r\nUID:a\r\nN;CHARSET=UTF-8:M\xFCller;Anna\r\nEND:VCARD\r\n",
-        // Says ISO-8859-1, is UTF-8.
+        // Labelled ISO-8859-1, but UTF-8.
         b"BEGIN:VCARD\r\nVERSION:2.1\r\nUID:b\r\nN;CHARSET=ISO-8859-1:M\xC3\xBCller;Anna\r\nEND:VCARD\r\n",
         b"BEGIN:VCARD\r\nVERSION:2.1\r\nUID:c\r\nN;CHARSET=NO-SUCH-THING:M\xFCller;Anna\r\nEND:VCARD\r\n",
         b"BEGIN:VCARD\r\nVERSION:2.1\r\nUID:d\r\nN;CHARSET=:M\xFCller;Anna\r\nEND:VCARD\r\n",
-        // Says quoted-printable, and is not; half an escape; an escape at the end.
+        // Labelled quoted-printable, but not encoded; half an escape; an escape at the end.
         b"BEGIN:VCARD\r\nVERSION:2.1\r\nUID:e\r\nN;ENCODING=QUOTED-PRINTABLE:M=FC=ZZ=4;=\r\nAnna=\r\n\r\nEND:VCARD\r\n",
-        // Says base64, and is not.
+        // Labelled base64, but not encoded.
         b"BEGIN:VCARD\r\nVERSION:3.0\r\nUID:f\r\nFN:F\r\nPHOTO;ENCODING=b:***not base64***\r\nEND:VCARD\r\n",
         b"BEGIN:VCARD\r\nVERSION:2.1\r\nUID:g\r\nN;CHARSET=UTF-16:M\xFCller;Anna\r\nEND:VCARD\r\n",
         // Several encodings in one line.
@@ -267,7 +267,7 @@ fn labels_that_lie_about_the_charset_change_no_byte() {
         let card = contacts.get(uid).unwrap().unwrap().card().unwrap();
         assert_eq!(card.name().given, "Anna", "{uid}");
     }
-    // UTF-8 is told from its bytes, whatever the label says.
+    // UTF-8 is recognised by its bytes, whatever the label.
     let found = contacts.find(&"family:müller".parse().unwrap()).unwrap();
     assert!(
         found
@@ -345,7 +345,7 @@ fn ten_thousand_phones_in_one_card() {
     let card = contacts.get("many").unwrap().unwrap();
     assert_eq!(card.text, text.as_bytes());
     assert_eq!(card.card().unwrap().phones().len(), 10_000);
-    // While it is pending, and out of the index.
+    // First while pending, then from the index.
     for _ in 0..2 {
         for filter in [
             "phone:\"+49 30 2312509999\"",
@@ -391,7 +391,7 @@ fn a_thousand_levels_of_cards_in_cards() {
     let report = import(&store, format!("BEGIN:VCARD\nFN:Deep\n{nested}").as_bytes());
     assert_eq!(report.good(), 0);
     assert!(report.refused >= 1);
-    // The same given as one card does not bring the parser down.
+    // As a single card it does not crash the parser either.
     let _ = Card::parse(input.as_bytes());
     let _ = Card::parse(format!(
         "BEGIN:VCARD\nUID:deep\nFN:Deep\n{nested}{ends}END:VCARD\n"
@@ -440,7 +440,7 @@ fn absurd_folding() {
             .uid;
         assert_eq!(entry.summary.name, value, "{uid}");
     }
-    // Folded BEGIN and END are told of where they are not understood.
+    // Folded BEGIN and END lines are reported where they are not recognised.
     for input in [
         "BEGIN:VCARD\n  \nUID:begin\nFN:A\nEND:VCARD\n",
         "BEG\n IN:VCARD\nUID:name\nFN:A\nEND:VCARD\n",
@@ -477,7 +477,7 @@ fn zero_bytes() {
     clean(&store);
 }
 
-/// Lines alone that look like something.
+/// Single lines that resemble structure.
 #[test]
 fn half_cards_and_stray_lines() {
     for (input, good, refused) in [
@@ -518,7 +518,7 @@ fn half_cards_and_stray_lines() {
     }
 }
 
-/// What is taken for one card can be edited as one.
+/// Text accepted as one card can be edited as one.
 #[test]
 fn an_end_that_is_no_line_of_its_own() {
     for text in [

@@ -1,4 +1,4 @@
-//! What was changed since any moment, compared with a model.
+//! Changes since any moment, compared with a model.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -18,8 +18,8 @@ fn card(uid: &str, name: &str) -> Card {
     .unwrap()
 }
 
-/// What the model knows of a contact: its number, its latest change, its text now (the number of
-/// its name) and before.
+/// The model of a contact: its id, its latest change, its current and previous text (the number of
+/// its name).
 #[derive(Debug, Clone, Copy)]
 struct Known {
     id: i64,
@@ -72,7 +72,7 @@ impl Book {
         }
     }
 
-    /// What became of `then` until now.
+    /// Returns the change from `then` to now.
     fn since(&self, then: &Self) -> Vec<RecordChange> {
         let mut changes = Vec::new();
         for (uid, now) in &self.contacts {
@@ -153,7 +153,7 @@ fn what_was_changed_since_any_moment() {
             contacts.changes_since(&token).unwrap(),
             Changes::Resynchronise
         );
-        // Another address book's changes are none of this one's.
+        // Changes of another address book are not reported for this one.
         let (now, _) = moments[moments.len() - 1];
         store
             .create_address_book("Other")

@@ -1,4 +1,4 @@
-//! Collections of either kind: renamed, removed with what is in them, brought back.
+//! Collections of either kind: renamed, removed with their records, restored.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -24,7 +24,7 @@ fn store() -> (tempfile::TempDir, PathBuf, Store) {
     (dir, path, store)
 }
 
-/// An event that recurs for ever, with an alarm.
+/// An unbounded series with an alarm.
 fn event(uid: &str, title: &str) -> calendar::CalendarObject {
     let text = format!(
         "BEGIN:VEVENT\r\nUID:{uid}\r\nSUMMARY:{title}\r\nDTSTART:20200101T090000Z\r\n\
@@ -34,7 +34,7 @@ fn event(uid: &str, title: &str) -> calendar::CalendarObject {
     calendar::CalendarObject::parse(text, &TimeZoneResolver::new()).unwrap()
 }
 
-/// What both kinds are asked.
+/// The operations common to both kinds.
 trait Both: Listed + 'static {
     fn one(uid: &str, title: &str) -> Self;
 }
@@ -55,7 +55,7 @@ fn found<R: Both>(all: &Collection<'_, R>) -> usize {
     all.find(&Filter::All).unwrap().len()
 }
 
-/// Several collections answer as one would that has all of their records.
+/// A query over several collections returns the same as one over a collection with all their records.
 #[test]
 fn several_answer_as_one() {
     let (_dir, _path, store) = store();
@@ -97,7 +97,7 @@ fn several_answer_as_one() {
             let part = across(&readers, &all.clone().offset(7).limit(5)).unwrap();
             let some = expected.iter().skip(7).take(5);
             assert!(uids(&part.rows).iter().eq(some), "{filter} {sort:?}");
-            // Page after page.
+            // Page by page.
             let mut paged = Vec::new();
             let mut next = None;
             loop {
@@ -145,7 +145,7 @@ fn renaming<R: Both>() {
         store.collections::<R>().unwrap(),
         [first.clone(), "Job".into()]
     );
-    // Handles and views are of the collection, not of its name.
+    // Handles and views refer to the collection, not to its name.
     work.save(&R::one("b", "B")).unwrap();
     assert_eq!(job.count().unwrap(), 2);
     assert!(matches!(view.changes(), Ok(ViewChanges::Since(all)) if all.len() == 1));
@@ -185,7 +185,7 @@ fn removing<R: Both>() {
         store.collection::<R>(Some("Work")),
         Err(Error::NoCollection { .. })
     ));
-    // Who looks at it still sees it go, and cannot save what nobody would find.
+    // A view reports the removal, and a handle cannot save to the removed collection.
     let ViewChanges::Since(gone) = view.changes().unwrap() else {
         panic!("nothing was lost");
     };
@@ -206,7 +206,7 @@ fn removing<R: Both>() {
     assert_eq!(found(&home), 1);
     assert!(store.check().unwrap().is_clean());
 
-    // Its name is free; what has it now is another one.
+    // The name is free; another collection takes it.
     let second = store.create_collection::<R>("Work").unwrap();
     second.save(&R::one("z", "Else")).unwrap();
     assert_eq!(second.trash().unwrap().len(), 0);
@@ -222,7 +222,7 @@ fn removing<R: Both>() {
     ));
     store.rename_collection::<R>("Work", "Other").unwrap();
 
-    // With it comes what was removed with it, and nothing else.
+    // It is restored with the records removed with it, and no others.
     assert_eq!(store.restore_collection::<R>("Work").unwrap(), 2);
     assert_eq!(
         store.collections::<R>().unwrap(),
@@ -233,7 +233,7 @@ fn removing<R: Both>() {
     work.save(&R::one("d", "Kept")).unwrap();
     assert!(store.check().unwrap().is_clean());
 
-    // An empty one, and of the same name another time; the last one stays.
+    // An empty one, and a second removal under one name; the last collection stays.
     store.create_collection::<R>("Empty").unwrap();
     assert_eq!(store.remove_collection::<R>("Empty").unwrap().records, 0);
     store.create_collection::<R>("Empty").unwrap();
@@ -246,7 +246,7 @@ fn removing<R: Both>() {
         store.remove_collection::<R>(&first),
         Err(Error::LastCollection { .. })
     ));
-    // The default one is the first that is left.
+    // The default is the oldest remaining one.
     store.create_collection::<R>("Next").unwrap();
     store.remove_collection::<R>(&first).unwrap();
     assert_eq!(store.collection::<R>(None).unwrap().name(), "Next");
@@ -273,7 +273,7 @@ fn of_one_name<R: Both>() {
         let kept = removed.kept_until().duration_since(removed.removed());
         assert_eq!(kept.unwrap(), Duration::from_secs(30 * 86_400));
     }
-    // Those of the other kind are not these.
+    // Collections of the other kind are not listed.
     let books = store.removed_address_books().unwrap().len();
     let calendars = store.removed_calendars().unwrap().len();
     assert_eq!((books.min(calendars), books.max(calendars)), (0, 3));
@@ -304,7 +304,7 @@ fn of_one_name<R: Both>() {
     );
     assert_eq!(records(&store.removed_collections::<R>().unwrap()), [0]);
 
-    // Removed another time, it is another removal: what was known of the one before is of no use.
+    // A second removal is a new one: a reference to the first is invalid.
     let again = store.remove_collection::<R>("Work").unwrap();
     assert_eq!((again.id, again.records), (second.id, 2));
     assert!(matches!(
@@ -342,12 +342,12 @@ fn removing_what_was_seen<R: Both>() {
         assert_eq!(store.removed_collections::<R>().unwrap(), []);
         assert_eq!(found(&theirs) as u64, there);
     };
-    // It is not empty any more.
+    // It is no longer empty.
     theirs.save(&R::one("a", "A")).unwrap();
     refused(0, 1);
     theirs.remove("a").unwrap();
     refused(1, 0);
-    // Another one has its name, and as many records.
+    // Another collection has its name, and as many records.
     other.rename_collection::<R>("Work", "Job").unwrap();
     assert!(matches!(
         store.remove_collection_if(&work, 0),
@@ -379,7 +379,7 @@ fn a_collection_is_removed_with_its_records_and_brought_back() {
     removing::<calendar::CalendarObject>();
 }
 
-/// Who keeps a token and a name, or no name, is told when another collection goes by it.
+/// A follower with a token and a name, or no name, is told when the name refers to another collection.
 fn following_by_name<R: Both>() {
     let (_dir, _path, store) = store();
     let save = |name: Option<&str>, uid: &str| {
@@ -399,7 +399,7 @@ fn following_by_name<R: Both>() {
     save(None, "a");
     save(Some("Work"), "b");
 
-    // Another one of the name.
+    // Another collection under the name.
     let before = store.token().unwrap();
     let work = store.collection::<R>(Some("Work")).unwrap();
     let mut view = work.view(&Filter::All).unwrap();
@@ -411,7 +411,7 @@ fn following_by_name<R: Both>() {
     assert!(!starts_over(Some("Work"), now));
     assert!(!starts_over(None, before));
 
-    // The one before, back again; who looks at it all the time misses nothing.
+    // The first one, restored; its view misses nothing.
     store.rename_collection::<R>("Work", "Other").unwrap();
     store.restore_collection::<R>("Work").unwrap();
     assert!(starts_over(Some("Work"), now));
@@ -419,7 +419,7 @@ fn following_by_name<R: Both>() {
     save(Some("Work"), "d");
     assert!(matches!(view.changes(), Ok(ViewChanges::Since(all)) if all.len() == 1));
 
-    // Another default one, and the first again.
+    // Another default, and the first again.
     let before = store.token().unwrap();
     store.remove_collection::<R>(&first).unwrap();
     assert!(starts_over(None, before));

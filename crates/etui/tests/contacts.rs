@@ -1,4 +1,4 @@
-//! What an application does with contacts, through the public API.
+//! Contacts through the public API.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -289,7 +289,7 @@ fn finding() {
     assert_eq!(names(&contacts, "name:*田太*"), [taro]);
 }
 
-/// Every filter gives what comparing each contact gives, whatever is indexed, pending, edited,
+/// Every filter returns the same contacts as comparing each one, whichever are indexed, pending, edited,
 /// removed or restored.
 #[test]
 fn the_index_never_changes_an_answer() {
@@ -333,7 +333,7 @@ fn the_index_never_changes_an_answer() {
         }
         for _ in 0..150 {
             let filter = random_filter(&mut random, &cards);
-            // Double negation is answered by a walk over all, without the index.
+            // A double negation is a scan of all records, without the index.
             let walked = filter.clone().not().not();
             let (by_index, by_walk) = (
                 contacts.find(&filter).unwrap(),
@@ -407,7 +407,7 @@ fn random_filter(random: &mut SplitMix64, cards: &[Card]) -> Filter {
     }
 }
 
-/// Spreads the fields over the cards.
+/// Distributes the fields over the cards.
 fn random_field(card: &Card) -> u8 {
     card.text()
         .iter()
@@ -542,7 +542,7 @@ fn another_locale_sorts_the_list_anew() {
         .unwrap();
     let path = dir.path().join("personal.etui");
     store.close().unwrap();
-    // As another collator version would have left it.
+    // Simulates another collator version.
     let plain = rusqlite::Connection::open(&path).unwrap();
     plain
         .execute_batch(
@@ -558,7 +558,7 @@ fn another_locale_sorts_the_list_anew() {
     assert!(store.check().unwrap().is_clean());
 }
 
-/// The order is told from the locale's name; however that is written, lists are sorted for it.
+/// The locale's name in any notation gives the same order.
 #[test]
 fn a_locale_that_is_written_otherwise_sorts_as_it_says() {
     let (dir, store) = store();
@@ -587,7 +587,7 @@ fn a_locale_that_is_written_otherwise_sorts_as_it_says() {
         let plain = rusqlite::Connection::open(&path).unwrap();
         plain.execute_batch(change).unwrap();
         plain.close().unwrap();
-        // The second time nothing is derived, so that nothing is written.
+        // The second round computes nothing, and so writes nothing.
         let looked_at = || {
             let store = Store::open(&path).unwrap();
             let entries = store.contacts().unwrap().list(Page::ALL).unwrap();
@@ -602,7 +602,7 @@ fn a_locale_that_is_written_otherwise_sorts_as_it_says() {
     }
 }
 
-/// The locale that is asked for is that of a store that is made; one that is there keeps its own.
+/// The requested locale applies to a new store; an existing one keeps its own.
 #[test]
 fn another_locale_sorts_no_store_that_is_there() {
     let (dir, store) = store();
@@ -699,7 +699,7 @@ fn repair_makes_anew_what_is_derived() {
     }
 }
 
-/// A long merge ends even when one change alone is more than a batch.
+/// A long merge ends even if one change alone exceeds a batch.
 #[test]
 fn a_change_larger_than_a_merges_batch_is_merged() {
     let (_dir, store) = store();
@@ -723,7 +723,7 @@ fn a_change_larger_than_a_merges_batch_is_merged() {
     assert_eq!(store.check().unwrap().problems, [""; 0]);
 }
 
-/// What tells that a text is not the one that was saved is never made to agree with it.
+/// An ETag that does not match its text is never recomputed.
 #[test]
 fn repair_keeps_the_evidence_of_a_damaged_text() {
     let (dir, store) = store();

@@ -1,5 +1,5 @@
-//! Odd contacts in lists and filters: names that say nothing, names at the very end of the order,
-//! contacts that move while a list is paged through, lists that somebody else damaged.
+//! Edge cases of lists and filters: names that fold to nothing, names at the very end of the order,
+//! contacts that move while a list is paged, damaged lists.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -15,8 +15,8 @@ fn ids(store: &Store, query: &Query) -> Vec<i64> {
     rows.ids().iter().map(|id| id.0).collect()
 }
 
-/// A display name without a letter is none, also where the other names say something; before and
-/// after the index knows.
+/// A display name without a letter counts as absent, also if the other names have letters; before and
+/// after a merge of the index.
 #[test]
 fn a_display_name_that_says_nothing_is_not_present() {
     let dir = tempfile::tempdir().unwrap();
@@ -34,7 +34,7 @@ fn a_display_name_that_says_nothing_is_not_present() {
     }
 }
 
-/// U+FFFF has the highest weight of all characters: nothing stands behind a name of these.
+/// U+FFFF has the highest weight of all characters: no name sorts after it.
 #[test]
 fn names_at_the_end_of_the_order_are_in_the_reversed_list() {
     let dir = tempfile::tempdir().unwrap();
@@ -53,8 +53,8 @@ fn names_at_the_end_of_the_order_are_in_the_reversed_list() {
     );
 }
 
-/// A place is behind what was shown: a contact that goes to where it was not yet is shown again,
-/// whatever way the answer takes.
+/// A cursor is after the rows already returned: a contact that moves past it is returned again,
+/// by any access path.
 #[test]
 fn a_contact_that_moves_behind_the_place_is_met_there() {
     let dir = tempfile::tempdir().unwrap();
@@ -77,7 +77,7 @@ fn a_contact_that_moves_behind_the_place_is_met_there() {
     }
 }
 
-/// Counts that do not fit the blocks are told of, and made anew.
+/// Counts that disagree with the blocks are reported, and rebuilt.
 #[test]
 fn a_list_that_is_counted_wrongly_is_told_of() {
     for damage in [

@@ -1,5 +1,5 @@
-//! The store as a file: what is not one is left alone, what is only read is not written, and the
-//! closed file is plain SQLite's as well.
+//! The store as a file: foreign files are not changed, a store opened for reading is not written, and
+//! plain SQLite reads and writes the closed file.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -15,7 +15,7 @@ use etui_testkit::rng::SplitMix64;
 use rusqlite::Connection;
 use support::{card, clean, directory, filled, german, names, people, reading, texts, vcard};
 
-/// What plain SQLite is told that leaves a text out.
+/// SQLite's message for a statement without a text.
 const MISSING: &str = "NOT NULL constraint failed: inbox.text";
 
 #[test]
@@ -251,7 +251,7 @@ fn plain_sqlite_reads_a_closed_store() {
     conn.close().unwrap();
 }
 
-/// What plain SQLite asks for by UID is not looked for in all records.
+/// A lookup by UID through the view does not scan all records.
 #[test]
 fn the_view_finds_a_uid_by_the_index() {
     let (_dir, path) = directory();
@@ -292,7 +292,7 @@ fn the_view_finds_a_uid_by_the_index() {
     }
 }
 
-/// The inbox has no number of its own: what SQLite counts its rows by is their order.
+/// The write queue has no id column: rowids give the order of arrival.
 #[test]
 fn what_plain_sqlite_writes_keeps_its_order() {
     let (_dir, path) = directory();
@@ -309,7 +309,7 @@ fn what_plain_sqlite_writes_keeps_its_order() {
     }
     conn.execute("DELETE FROM item", []).unwrap();
     conn.execute(insert, [vcard("gone", "Back")]).unwrap();
-    // As somebody who mends the inbox: there is room before the others, which VACUUM takes.
+    // Deleting an entry leaves a gap, which VACUUM closes.
     conn.execute("DELETE FROM inbox WHERE text = 'no vCard'", [])
         .unwrap();
     conn.execute_batch("VACUUM").unwrap();
@@ -329,8 +329,8 @@ fn what_plain_sqlite_writes_keeps_its_order() {
     clean(&store);
 }
 
-/// Whatever is given for a name or a text, by whatever kind of statement, it is kept as it was
-/// written or the statement fails.
+/// Any value for a name or a text, in any kind of statement, is either stored as written or the
+/// statement fails.
 #[test]
 fn odd_values_from_plain_sqlite() {
     let (_dir, path) = directory();
@@ -410,7 +410,7 @@ fn odd_values_from_plain_sqlite() {
         conn.execute(statement, []).unwrap();
         assert_eq!(waiting(), 0, "{statement}");
     }
-    // In a transaction what went in before a failure stays, or goes with the rest.
+    // In a transaction, changes before a failure are kept or rolled back, as the statement says.
     for (or, kept) in [("OR ABORT", 1), ("OR ROLLBACK", 0)] {
         conn.execute_batch("BEGIN; INSERT INTO item (kind, text) VALUES ('contacts', 1)")
             .unwrap();
@@ -434,7 +434,7 @@ fn odd_values_from_plain_sqlite() {
     .unwrap();
     conn.close().unwrap();
 
-    // What is there is not taken in, and told of.
+    // The invalid entry stays in the queue and is reported.
     let store = Store::open(&path).unwrap();
     assert_eq!(store.contacts().unwrap().count().unwrap(), 1);
     let report = store.check().unwrap();
@@ -506,7 +506,7 @@ fn what_plain_sqlite_writes_is_taken_in() {
     conn.close().unwrap();
 
     let mut after = None;
-    // The second time nothing is left to do, and nothing is done.
+    // The second round has no work.
     for _ in 0..2 {
         let store = Store::open(&path).unwrap();
         let contacts = store.contacts().unwrap();
@@ -559,7 +559,7 @@ fn what_plain_sqlite_writes_is_taken_in() {
     }
 }
 
-/// The same by the `sqlite3` program of the system, which may be an older one.
+/// The same through the system's `sqlite3` program, which may be an older version.
 #[test]
 fn the_sqlite3_program_writes_through_the_view() {
     let (_dir, path) = directory();
@@ -626,7 +626,7 @@ fn the_sqlite3_program_writes_through_the_view() {
     assert_eq!(store.check().unwrap().inbox, [""; 0]);
 }
 
-/// A record has in the view the number that it has everywhere, whatever a statement sets it to.
+/// A record has its id in the view, whatever value a statement gives to that column.
 #[test]
 fn the_view_tells_the_number_of_a_record() {
     let (_dir, path) = directory();
@@ -663,8 +663,8 @@ fn the_view_tells_the_number_of_a_record() {
     clean(&store);
 }
 
-/// An UPDATE that names another book is no edit, no move and, whatever its text, no DELETE: it is
-/// told of, and what it says is kept.
+/// An UPDATE that names another book is neither an edit, nor a move, nor, whatever its text, a
+/// DELETE: it is reported, and its text is kept.
 #[test]
 fn an_update_cannot_move_a_record() {
     let (_dir, path) = directory();
@@ -679,7 +679,7 @@ fn an_update_cannot_move_a_record() {
         "book = 'Work', text = 'moved'",
         "book = NULL, text = 'moved'",
         "book = '', text = x'00'",
-        // These would be DELETEs, if that were told by text and book alone.
+        // These would be DELETEs if only text and book decided.
         "book = NULL, text = 1",
         "book = NULL, text = id",
         "book = NULL, text = 0, id = NULL, uid = NULL, kind = NULL",
@@ -710,7 +710,7 @@ fn an_update_cannot_move_a_record() {
     assert_eq!(kept, 2);
 }
 
-/// What an entry is about may go before it is taken in.
+/// The target of an entry may be removed before the entry is applied.
 #[test]
 fn what_went_before_the_inbox_is_taken_in() {
     let (_dir, path) = directory();
@@ -736,12 +736,12 @@ fn what_went_before_the_inbox_is_taken_in() {
     for name in ["Renamed", "Removed", "Gone"] {
         conn.execute(insert, (name, vcard("new", name))).unwrap();
     }
-    // Who has a handle already does not look into the inbox.
+    // An existing handle does not read the queue.
     contacts
         .remove_many(&["edited", "removed", "forgotten", "forgotten too"])
         .unwrap();
     store.close().unwrap();
-    // As programs do that do not take in what waits, or much later.
+    // Simulates programs that apply the queue much later, or not at all.
     conn.execute_batch(
         "DELETE FROM record WHERE uid LIKE 'forgotten%';
          UPDATE collection SET name = 'Job' WHERE name = 'Renamed';
@@ -790,7 +790,7 @@ fn what_went_before_the_inbox_is_taken_in() {
     );
 }
 
-/// What somebody put into the inbox by hand, past the view, is looked at with care.
+/// Entries inserted by hand, without the view, are validated.
 #[test]
 fn what_no_trigger_writes_stays_in_the_inbox() {
     let (_dir, path) = directory();

@@ -1,5 +1,5 @@
-//! Many threads save at once and share their commits: each gets its own answer, and what was
-//! acknowledged is there, whatever happens to the neighbours, the disk or the program.
+//! Many threads save at once and share their commits: each gets its own result, and acknowledged saves
+//! are stored, whatever happens to other saves, the disk or the program.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -19,7 +19,7 @@ use support::{card, clean, directory, german, people};
 
 const THREADS: usize = 16;
 
-/// What a child is to do; without it the children's tests return at once.
+/// The child's task; without it the children's tests return at once.
 const ROLE: &str = "ETUI_TEST_GROUP_ROLE";
 const STORE: &str = "ETUI_TEST_GROUP_STORE";
 
@@ -28,8 +28,8 @@ fn role(wanted: &str) -> Option<PathBuf> {
     (role.split(' ').next() == Some(wanted)).then(|| std::env::var_os(STORE).unwrap().into())
 }
 
-/// This program as a child that runs `test` and does what `role` says. `shell` may set the child
-/// up; `"$@"` in it runs it.
+/// Runs this program as a child that executes `test` with `role`. `shell` may prepare the child's
+/// environment; `"$@"` in it runs the child.
 fn child(test: &str, role: &str, store: &Path, shell: &str) -> Command {
     let mut command = Command::new("sh");
     command
@@ -43,14 +43,14 @@ fn child(test: &str, role: &str, store: &Path, shell: &str) -> Command {
 }
 
 fn tell(what: &str) {
-    // The test runner may have left a line unfinished.
+    // The test runner may have left an unfinished line.
     let mut out = std::io::stdout().lock();
     out.write_all(format!("\n@{what}\n").as_bytes()).unwrap();
     out.flush().unwrap();
 }
 
 fn told(text: &str) -> BTreeSet<String> {
-    // What a kill cut off has no end.
+    // A line cut off by the kill has no end.
     text.split_inclusive('\n')
         .filter_map(|l| l.strip_prefix('@')?.strip_suffix('\n'))
         .map(str::to_owned)
@@ -65,7 +65,7 @@ fn uids(store: &Store) -> BTreeSet<String> {
         .collect()
 }
 
-/// Runs `each` in so many threads that begin at the same moment.
+/// Runs `each` in a number of threads that start at one moment.
 fn at_once<T: Send>(threads: usize, each: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let barrier = Barrier::new(threads);
     thread::scope(|scope| {
@@ -94,7 +94,7 @@ fn each_thread_gets_its_own_answer() {
                 let one = card(&format!("{thread}-{i}"), &format!("Name {thread} {i}"));
                 let saved = contacts.save(&one).unwrap();
                 assert_eq!(saved.outcome, SaveOutcome::Added);
-                // What is acknowledged is seen.
+                // An acknowledged save is visible.
                 let found = contacts.by_id(saved.id).unwrap().unwrap();
                 assert_eq!(found.uid, format!("{thread}-{i}"));
                 assert_eq!(found.etag, saved.etag);
@@ -164,7 +164,7 @@ fn conflicts_are_told_to_whom_they_concern() {
     store.close().unwrap();
 }
 
-/// The caller's iterator runs while nothing is locked: it may write itself, or panic.
+/// The caller's iterator runs without a lock: it may write, or panic.
 #[test]
 fn the_iterator_of_a_batch_is_not_in_the_transaction() {
     let (_dir, path) = directory();
@@ -254,7 +254,7 @@ fn sixteen_threads_need_an_eighth_of_a_flush_per_save() {
     assert!(flushes * 8 <= saves, "{flushes} flushes for {saves} saves");
 }
 
-/// Saves from all threads, telling of each acknowledged save, until one fails in every thread
+/// Saves from all threads and reports each acknowledged save, until one fails in every thread
 /// or the process is killed.
 #[test]
 fn child_saves_until_it_cannot() {
@@ -282,14 +282,14 @@ fn child_saves_until_it_cannot() {
     }
 }
 
-/// No file may grow beyond a size, so commits begin to fail while 16 threads save: who was told
-/// of success is there, who was told of a failure is not.
+/// A file size limit makes commits fail while 16 threads save: acknowledged saves are
+/// stored, failed ones are not.
 #[test]
 fn a_commit_that_fails_is_told_to_all_its_members() {
     for kilobytes in [600, 900, 1_300] {
         let (_dir, path) = directory();
         Store::open_with(&path, &german()).unwrap().close().unwrap();
-        // In blocks of 512 bytes; the signal would end the process otherwise.
+        // In blocks of 512 bytes; without the trap the signal would end the process.
         let limited = format!("trap '' XFSZ; ulimit -f {}; exec \"$@\"", kilobytes * 2);
         let output = child("child_saves_until_it_cannot", "saves", &path, &limited)
             .output()
@@ -334,7 +334,7 @@ fn acknowledged_saves_of_sixteen_threads_survive_a_kill() {
         let found = uids(&store);
         let lost: Vec<_> = acknowledged.difference(&found).collect();
         assert!(lost.is_empty(), "round {round}: {lost:?}");
-        // Those that were not acknowledged any more: a group at the most.
+        // Unacknowledged saves: one group or fewer.
         assert!(found.len() <= acknowledged.len() + THREADS);
         acknowledged = found;
         clean(&store);

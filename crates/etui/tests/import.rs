@@ -1,4 +1,4 @@
-//! Sample exports go in and come out: what is good byte for byte, what is not with a reason.
+//! Sample exports are imported and exported: valid records byte for byte, rejected ones with a reason.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -139,7 +139,7 @@ fn stopping_keeps_whole_batches() {
     assert!(store.check().unwrap().is_clean());
 }
 
-/// What a large import leaves is what its cards saved one by one leave, whatever was there.
+/// A large import has the same result as saving its cards one by one, whatever the store contained.
 #[test]
 fn a_large_import_is_the_same_as_many_saves() {
     let cards =
@@ -159,7 +159,7 @@ fn a_large_import_is_the_same_as_many_saves() {
                     .save(&Card::parse(text.as_bytes()).unwrap())
                     .unwrap();
             }
-            // Pending changes, an edit, a gone contact and another address book beside.
+            // Pending changes, an edit, a removed contact and a second address book.
             let other = store.create_address_book("Other").unwrap();
             other
                 .save(&Card::parse(known[3].as_bytes()).unwrap())
@@ -205,7 +205,7 @@ fn a_large_import_is_the_same_as_many_saves() {
                 .find(&filter.parse().unwrap())
                 .unwrap();
             let shown = found.into_iter().map(|e| e.summary.name + &e.summary.email);
-            // Equal names stand in the order in which they were added.
+            // Equal names are in order of addition.
             let mut shown: Vec<_> = shown.collect();
             shown.sort();
             shown
@@ -221,14 +221,14 @@ fn a_large_import_is_the_same_as_many_saves() {
         ] {
             assert_eq!(shown(&large, filter), shown(&small, filter), "{filter}");
         }
-        // The same input again changes nothing but refuses the same.
+        // Importing the input again changes nothing and rejects the same pieces.
         let report = import(&large, input.as_bytes());
         assert_eq!((report.added, report.changed, report.refused), (0, 0, 2));
         assert_eq!(large.check().unwrap().problems, [""; 0]);
     }
 }
 
-/// A large import that is stopped leaves the store as it was.
+/// A large import that is stopped leaves the store unchanged.
 #[test]
 fn a_large_import_is_all_or_nothing() {
     let (dir, store) = store();

@@ -1,8 +1,8 @@
-//! A program is killed in the midst of what writes much at once: a large import is in the store as
-//! a whole or not at all, a store of an earlier version is migrated or is as it was; nothing else
-//! is left in the directory.
+//! A program is killed during a large write: a large import is stored as
+//! a whole or not at all, a store of an earlier version is migrated or unchanged; no other
+//! file is left in the directory.
 //!
-//! A child process does the work, the parent kills it at a random moment. `ETUI_TEST_LONG=1` does
+//! A child process does the work, the parent kills it at a random moment. `ETUI_TEST_LONG=1` repeats
 //! it often.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -22,9 +22,9 @@ use etui_testkit::rng::SplitMix64;
 
 const STORE: &str = "ETUI_TEST_KILL_LARGE_STORE";
 const SEED: &str = "ETUI_TEST_KILL_SEED";
-/// More than what goes in by batches.
+/// More than an import in batches.
 const IMPORTED: usize = 6_000;
-/// In the store before.
+/// Records in the store before the import.
 const BEFORE: usize = 300;
 /// In the store of version 1, beside those of the fixture.
 const MIGRATED: i64 = 4_000;
@@ -49,8 +49,8 @@ fn child_store() -> Option<PathBuf> {
     std::env::var_os(STORE).map(PathBuf::from)
 }
 
-/// Runs the child named `work` on `store`, and kills it after `life` (`None`: lets it end). Tells
-/// how long it ran.
+/// Runs the child named `work` on `store`, and kills it after `life` (`None`: lets it end). Returns
+/// its running time.
 fn run(work: &str, store: &Path, life: Option<Duration>) -> Duration {
     let begun = Instant::now();
     let mut child = Command::new(std::env::current_exe().unwrap())
@@ -68,7 +68,7 @@ fn run(work: &str, store: &Path, life: Option<Duration>) -> Duration {
     begun.elapsed()
 }
 
-/// Only the store and its companions are in the directory.
+/// Only the store and its sidecar files are in the directory.
 fn nothing_is_left(directory: &Path) {
     for entry in std::fs::read_dir(directory).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
@@ -77,7 +77,7 @@ fn nothing_is_left(directory: &Path) {
     }
 }
 
-/// The store is whole, whoever looks; gives back how many records it has.
+/// The store is sound; returns the number of its records.
 fn whole(path: &Path, what: &str) -> u64 {
     let store = Store::open(path).unwrap();
     let report = store.check().unwrap();
@@ -193,7 +193,7 @@ fn is_in_or_not(kind: CollectionKind, work: &str) {
                 "{what}: {count} records"
             );
             complete += u32::from(count > before);
-            // What was cut off can be done again.
+            // Interrupted work can be repeated.
             if round == 1 {
                 run(work, &path, None);
                 assert_eq!(whole(&path, &what), (before + IMPORTED) as u64);
@@ -267,7 +267,7 @@ fn a_migration_that_is_killed_is_done_by_the_next() {
         };
         let life = took * rng.below(1_050) / 1_000;
         run("migrates_until_killed", &path, Some(life));
-        // Two programs find it so.
+        // Two programs find the store in this state.
         if round % 2 == 0 {
             std::thread::scope(|scope| {
                 for _ in 0..2 {

@@ -1,4 +1,4 @@
-//! Media that cannot be written to, and media that are full.
+//! Read-only media, and full ones.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -15,7 +15,7 @@ use support::{clean, directory, filled, german, names, people, reading};
 
 const READ_ONLY: &str = "ETUI_TEST_READ_ONLY_STORE";
 
-/// Of a store that this process may not write: 7 people.
+/// Asserts the behaviour of a store with 7 people that this process may not write.
 fn cannot_be_written(path: &Path) {
     let dir = path.parent().unwrap();
     let before = names(dir);
@@ -62,7 +62,7 @@ fn a_file_without_write_permission_can_be_read() {
     filled(&path, 7);
     fs::set_permissions(&path, fs::Permissions::from_mode(0o400)).unwrap();
     let root = rustix::process::geteuid().is_root();
-    // Root may write anyway, so another user looks, by a copy of this program that it may run.
+    // Root may write anyway, so another user reads, with a copy of this program that it may run.
     let exe = tempfile::tempdir().unwrap();
     if root {
         fs::set_permissions(exe.path(), fs::Permissions::from_mode(0o755)).unwrap();
@@ -96,11 +96,11 @@ fn a_file_without_write_permission_can_be_read() {
     fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o700)).unwrap();
 }
 
-/// A small file system in memory; gone with this.
+/// A small file system in memory, unmounted on drop.
 struct Tmpfs(tempfile::TempDir);
 
 impl Tmpfs {
-    /// `None`, and why on the output, where it cannot be mounted.
+    /// Returns `None` and prints the reason if it cannot be mounted.
     fn mount(size: &str) -> Option<Self> {
         let dir = tempfile::tempdir().unwrap();
         let mounted = Command::new("mount")
@@ -146,7 +146,7 @@ fn a_read_only_medium_can_be_read() {
     cannot_be_written(&medium.store());
 }
 
-/// The store holds these, in this order, and is whole.
+/// The store holds these cards, in this order, and is sound.
 fn same(store: &Store, expected: &[Card]) {
     let texts = store.contacts().unwrap().all().unwrap();
     assert_eq!(texts.len(), expected.len());
@@ -168,7 +168,7 @@ fn a_full_disk_takes_nothing_back() {
     let contacts = store.contacts().unwrap();
     let mut cards = people(8, 20_000).into_iter();
     let mut acknowledged: Vec<Card> = Vec::new();
-    // Singly and in batches, until both are refused.
+    // Single saves and batches, until both fail.
     let (mut one, mut many) = (false, false);
     while !(one && many) {
         for size in [1, 40] {
@@ -189,7 +189,7 @@ fn a_full_disk_takes_nothing_back() {
     println!("{} contacts until the disk was full", acknowledged.len());
     assert!(acknowledged.len() > 40);
     same(&store, &acknowledged);
-    // Opened anew on the full disk it is the same, as far as it can be opened.
+    // Reopened on the full disk it has the same content, if it can be opened.
     drop(store);
     match Store::open(&path) {
         Ok(store) => same(&store, &acknowledged),

@@ -1,8 +1,8 @@
-//! What a store costs in memory: anonymous memory (Anonymous of `/proc/self/smaps_rollup`) of a
-//! process that uses one, less that of a process that makes and parses the same cards without.
-//! The store's file, mapped, is shared and not counted: the system can take it back at any time.
+//! The memory of a store: anonymous memory (Anonymous of `/proc/self/smaps_rollup`) of a
+//! process that uses one, minus that of a process that generates and parses the same cards without a store.
+//! The mapped file is shared and not counted: the system can reclaim it at any time.
 //!
-//! Each figure is from a process of its own.
+//! Each figure comes from a process of its own.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -19,7 +19,7 @@ use etui_testkit::people::{People, Version, person};
 
 const CONTACTS: u64 = 12_800;
 const PEOPLE: u64 = 21;
-/// What a batch save saves.
+/// The size of a batch.
 const BATCH: usize = 1_000;
 
 const STORE: &str = "ETUI_TEST_MEMORY_STORE";
@@ -30,7 +30,7 @@ fn role(wanted: &str) -> Option<PathBuf> {
     (std::env::var(ROLE).ok()? == wanted).then(|| std::env::var_os(STORE).unwrap().into())
 }
 
-/// Runs a child in this role and gives back the figures it told: name and kB.
+/// Runs a child with this role and returns its figures: name and kB.
 fn run(role: &str, store: &Path, bytes: u64) -> Vec<(String, i64)> {
     let output = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", &format!("child_{role}"), "--nocapture"])
@@ -64,7 +64,7 @@ fn anonymous_kb() -> i64 {
     line.trim().trim_end_matches(" kB").parse().unwrap()
 }
 
-/// The UID in the shape in which every version writes it alike.
+/// Returns a UID in the form that every version writes alike.
 fn new_card(index: u64) -> Card {
     let mut someone = person(PEOPLE + 1, index);
     someone.version = Version::V3;
@@ -161,7 +161,7 @@ fn child_use() {
     tell("close", anonymous_kb());
 }
 
-/// The same cards made and parsed, and as much held at a time.
+/// Generates and parses the same cards, and holds as many at a time.
 #[test]
 fn child_without() {
     if role("without").is_none() {
@@ -192,7 +192,7 @@ fn a_store_of_12_800_contacts_costs_at_most_12_mb() {
     assert_eq!(figures.len(), 11);
     let mut worst = 0;
     for (step, kb) in &figures {
-        // Until the save, the process without a store has only begun.
+        // Until the save, the process without a store has only started.
         let base = if step.starts_with("save") || matches!(step.as_str(), "merge" | "close") {
             end
         } else {
@@ -210,8 +210,8 @@ fn a_store_of_12_800_contacts_costs_at_most_12_mb() {
     );
 }
 
-/// vCards of People, made as they are read: some `left` bytes of them, one or two with a large
-/// photo in each hundred.
+/// Generated vCards as a stream: about `left` bytes, one or two of each hundred with a large
+/// photo.
 struct Stream {
     people: People,
     number: u64,
@@ -258,7 +258,7 @@ impl Read for Stream {
     }
 }
 
-/// Runs `work` and gives back the most that was in use meanwhile.
+/// Runs `work` and returns the peak of memory in use.
 fn peak_kb(work: impl FnOnce()) -> i64 {
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {

@@ -1,5 +1,4 @@
-//! What opening does where the store is in use, or is not as it should be, and that it leaves
-//! nothing locked behind.
+//! Opening a store that is in use or damaged, and the locks that it leaves: none.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -18,7 +17,7 @@ fn hasty() -> Options {
     options
 }
 
-/// Why it is neither opened to read nor to write.
+/// Returns the error of opening, for reading and for writing.
 fn refused(path: &Path) -> Error {
     let mut reading = hasty();
     (reading.read_only, reading.create) = (true, false);
@@ -26,7 +25,7 @@ fn refused(path: &Path) -> Error {
     Store::open_with(path, &hasty()).err().unwrap()
 }
 
-/// Nobody else has it open or reads from it.
+/// Asserts that nobody has the file open or locked.
 fn is_left_alone(path: &Path) {
     let conn = Connection::open(path).unwrap();
     conn.busy_timeout(Duration::ZERO).unwrap();
@@ -71,7 +70,7 @@ fn a_store_of_a_newer_version_or_without_its_tables_is_refused_and_left_alone() 
     is_left_alone(&path);
 }
 
-/// Nobody asks for these at opening.
+/// Opening does not check these.
 #[test]
 fn a_store_that_was_robbed_of_its_identity_is_told_of() {
     for key in ["store_id", "incarnation"] {
@@ -97,7 +96,7 @@ fn an_open_store_reads_what_others_save_and_keeps_no_state_of_its_opening() {
     let contacts = other.contacts().unwrap();
     contacts.save(&support::card("new", "New")).unwrap();
     assert_eq!(early.contacts().unwrap().count().unwrap(), 4);
-    // A reader that had kept its state would not let all of the log be finished and cut.
+    // A reader that kept its state would prevent the truncation of the log.
     let plain = Connection::open(&path).unwrap();
     let busy: i64 = plain
         .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |r| r.get(0))
@@ -105,13 +104,13 @@ fn an_open_store_reads_what_others_save_and_keeps_no_state_of_its_opening() {
     assert_eq!(busy, 0);
 }
 
-/// All of the schema is read by whoever opens a store: of a new one it is on the first page, which
-/// is read anyway, beside the file's header.
+/// SQLite parses the whole schema at every opening: a new store's fits on the first page, which
+/// is read anyway for the file header.
 #[test]
 fn the_schema_is_on_the_first_page() {
     let (_dir, path) = directory();
     filled(&path, 3);
     let file = std::fs::read(&path).unwrap();
-    // The page's type: a leaf of a table's B-tree, and so the only page of this one.
+    // The page type: a leaf of a table B-tree, so the tree has one page.
     assert_eq!(file[100], 13);
 }

@@ -1,5 +1,5 @@
-//! Several programs, each with several threads, use one store at the same time: nothing is lost,
-//! readers see one state, and nobody is turned away.
+//! Several programs, each with several threads, use one store concurrently: no write is lost,
+//! readers see one state, and no call is refused.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use etui::contacts::{Card, Page};
 use etui::{Condition, Durability, Error, Options, Store};
 
-/// What a child is to do; without it the children's tests return at once.
+/// The child's task; without it the children's tests return at once.
 const ROLE: &str = "ETUI_TEST_PROCESS_ROLE";
 const STORE: &str = "ETUI_TEST_PROCESS_STORE";
 const MILLIS: &str = "ETUI_TEST_PROCESS_MILLIS";
@@ -21,7 +21,7 @@ fn long() -> bool {
     std::env::var_os("ETUI_TEST_LONG").is_some()
 }
 
-/// What this process was started for, on which store, for how long.
+/// Returns this process's task, its store, and its duration.
 fn role() -> Option<(String, PathBuf, Duration)> {
     let role = std::env::var(ROLE).ok()?;
     let millis = std::env::var(MILLIS).unwrap().parse().unwrap();
@@ -44,7 +44,7 @@ fn start(test: &str, role: &str, store: &Path, time: Duration) -> Child {
         .unwrap()
 }
 
-/// Waits for a child and gives back what it told (lines that begin with `@`).
+/// Waits for a child and returns its reports (lines that begin with `@`).
 fn finish(child: Child) -> Vec<String> {
     let output = child.wait_with_output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
@@ -77,7 +77,7 @@ fn clean(store: &Store) {
     assert!(report.is_clean(), "{:?}", report.problems);
 }
 
-/// Reads the counter, adds one, saves it if nobody did so meanwhile. Counts the successes.
+/// Reads the counter, increments it, and saves it conditionally. Returns the number of successes.
 fn count_up(store: &Store, end: Instant) -> u64 {
     let contacts = store.contacts().unwrap();
     let mut successes = 0;
@@ -93,7 +93,7 @@ fn count_up(store: &Store, end: Instant) -> u64 {
     successes
 }
 
-/// Adds contacts of its own, by one and by batch, and keeps the two of a pair alike.
+/// Adds its own contacts, single and in batches, and keeps a pair of contacts equal.
 fn add(store: &Store, role: &str, end: Instant) -> u64 {
     let contacts = store.contacts().unwrap();
     let mut added = 0;
@@ -109,7 +109,7 @@ fn add(store: &Store, role: &str, end: Instant) -> u64 {
     added
 }
 
-/// In a snapshot the pair is alike, the list, the count and the cards agree, and it stays so.
+/// In a snapshot the pair is equal, and the list, the count and the cards agree throughout.
 fn read(store: &Store, end: Instant) -> u64 {
     let mut looked = 0;
     let mut last = 0;
@@ -137,8 +137,8 @@ fn read(store: &Store, end: Instant) -> u64 {
             note(&contacts.get("counter").unwrap().unwrap().card().unwrap()),
             counter
         );
-        // Ten by ten, so the numbers are three (pair and counter) beyond a multiple of ten, but
-        // for those added singly before their batch: at the most one for each process.
+        // Batches of ten, so the counts are three (pair and counter) above a multiple of ten, plus one
+        // single save before its batch for each process.
         assert!((3..=5).contains(&(count % 10)), "{count}");
         looked += 1;
     }
@@ -247,7 +247,7 @@ fn eight_processes_create_the_same_store_at_the_same_moment() {
     wait(&mut children, "@ready");
     for round in 0..if long() { 300 } else { 40 } {
         let path = dir.path().join(format!("{round}.etui"));
-        // An empty file is a store to be, also for all of them at once.
+        // An empty file becomes a store, also when several processes open it at one moment.
         if round % 2 == 1 {
             std::fs::write(&path, "").unwrap();
         }

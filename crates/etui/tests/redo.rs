@@ -1,5 +1,5 @@
-//! A store on etui's VFS: the same answers, one flush a save, one process at a time, an ordinary
-//! file when it is closed.
+//! A store on etui's VFS: the same results, one flush a save, one process at a time, a standard SQLite
+//! file when closed.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -28,7 +28,7 @@ fn cards(count: usize) -> Vec<Card> {
     people.map(|text| Card::parse(text).unwrap()).collect()
 }
 
-/// Plain SQLite, as any program has it.
+/// Plain SQLite, as in any other program.
 fn names_by_plain_sqlite(path: &Path) -> rusqlite::Result<i64> {
     let db = rusqlite::Connection::open(path)?;
     db.busy_timeout(Duration::ZERO)?;
@@ -48,7 +48,7 @@ fn saves_cost_a_flush_each_and_a_closed_store_is_an_ordinary_file() {
         contacts.save(card).unwrap();
     }
     let spent = store.vfs_counters().unwrap().since(&before);
-    // Merges are commits too, and have no flush of their own.
+    // Merges are commits too, without a flush of their own.
     assert!(spent.commits >= 100, "{spent}");
     assert!(spent.records >= spent.commits, "{spent}");
     assert!(
@@ -56,7 +56,7 @@ fn saves_cost_a_flush_each_and_a_closed_store_is_an_ordinary_file() {
         "a flush for each save, and some for checkpoints:\n{spent}"
     );
     assert_eq!(contacts.count().unwrap(), 600);
-    // Open, plain SQLite has no business in it.
+    // While the store is open, plain SQLite cannot use it.
     assert!(names_by_plain_sqlite(&path).is_err());
     store.close().unwrap();
     assert_eq!(names_by_plain_sqlite(&path).unwrap(), 600);
@@ -67,7 +67,7 @@ fn saves_cost_a_flush_each_and_a_closed_store_is_an_ordinary_file() {
         .collect();
     assert_eq!(left, [""; 0]);
 
-    // And the other way round: who wrote it does not matter to who reads it.
+    // And in reverse: a reader does not depend on the writer's VFS.
     let system = Store::open(&path).unwrap();
     assert!(system.vfs_counters().is_none());
     let everybody = Query::new(Filter::All);
@@ -148,7 +148,7 @@ fn a_second_process_is_refused_and_a_killed_one_leaves_nothing_to_do() {
         let mut patient = on_redo();
         patient.busy_timeout = Duration::from_secs(10);
         let refused = Store::open_with(&path, &patient).err().unwrap();
-        // It is not waited for as for a lock, which takes seconds.
+        // The refusal does not wait for seconds as a lock would.
         assert!(asked.elapsed() < Duration::from_secs(5));
         let Error::Refused { reason, .. } = &refused else {
             panic!("{refused}");

@@ -1,4 +1,4 @@
-//! Children that write, tell of it, and are killed.
+//! Children that write, report each step, and are killed.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -11,12 +11,12 @@ use etui_testkit::rng::SplitMix64;
 
 const STORE: &str = "ETUI_TEST_KILL_STORE";
 const SEED: &str = "ETUI_TEST_KILL_SEED";
-/// Set if the child writes by etui's redo log.
+/// Set if the child uses etui's redo log.
 const REDO: &str = "ETUI_TEST_KILL_REDO";
-/// The first word of a child.
+/// The first word that a child prints.
 const START: &str = "start";
 
-/// How often a test kills.
+/// Returns the number of kills per test.
 pub fn kills() -> u64 {
     match std::env::var("ETUI_KILLS") {
         Ok(kills) => kills.parse().expect("ETUI_KILLS is a number"),
@@ -25,7 +25,7 @@ pub fn kills() -> u64 {
     }
 }
 
-/// The seed of a test: another one each time, or the one that was asked for.
+/// Returns the seed of a test: random, or the requested one.
 pub fn seed() -> u64 {
     let now = SystemTime::UNIX_EPOCH.elapsed().unwrap();
     let seed = std::env::var(SEED).map_or(now.as_secs() % 1_000_000, |s| s.parse().unwrap());
@@ -33,7 +33,7 @@ pub fn seed() -> u64 {
     seed
 }
 
-/// What a child was started for.
+/// The task of a child.
 pub struct Task {
     path: PathBuf,
     pub seed: u64,
@@ -41,7 +41,7 @@ pub struct Task {
 }
 
 impl Task {
-    /// `None` in a process that is no child.
+    /// Returns `None` in a process that is not a child.
     pub fn given() -> Option<Self> {
         let path = std::env::var_os(STORE)?.into();
         let seed = std::env::var(SEED).unwrap().parse().unwrap();
@@ -52,7 +52,7 @@ impl Task {
         Some(Self { path, seed, vfs })
     }
 
-    /// Tells that it begins, and opens the store.
+    /// Reports the start, and opens the store.
     pub fn begin(&self, rng: &mut SplitMix64) -> Store {
         let mut options = Options::default();
         if rng.chance(500) {
@@ -64,28 +64,28 @@ impl Task {
         Store::open_with(&self.path, &options).unwrap()
     }
 
-    /// Numbers that no other child has.
+    /// Returns numbers that no other child uses.
     pub fn versions(&self) -> impl Iterator<Item = u64> + use<> {
         self.seed * 1_000_000..
     }
 }
 
-/// Tells the parent of something.
+/// Reports a message to the parent.
 pub fn tell(what: &str) {
-    // The test runner may have left a line unfinished.
+    // The test runner may have left an unfinished line.
     let mut out = std::io::stdout().lock();
     out.write_all(format!("\n@{what}\n").as_bytes()).unwrap();
     out.flush().unwrap();
 }
 
-/// Waits until the parent says that it goes on.
+/// Waits for the parent's signal to continue.
 pub fn wait() {
     let mut line = String::new();
     std::io::stdin().read_line(&mut line).unwrap();
     assert_eq!(line, "\n");
 }
 
-/// A child that runs.
+/// A running child.
 pub struct Running {
     child: Child,
     words: Receiver<String>,
@@ -93,7 +93,7 @@ pub struct Running {
 }
 
 impl Running {
-    /// Runs the test `work` as a child, which has begun when this returns.
+    /// Runs the test `work` as a child, and returns once it has started.
     pub fn start(work: &str, store: &Path, vfs: Vfs, seed: u64) -> Self {
         let mut command = Command::new(std::env::current_exe().unwrap());
         if vfs == Vfs::Etui {
@@ -110,12 +110,12 @@ impl Running {
         let input = child.stdin.take().unwrap();
         let out = BufReader::new(child.stdout.take().unwrap());
         let (sender, words) = channel();
-        // It is read on whatever the parent does: a full pipe would hold the child.
+        // A thread drains the pipe at all times: a full pipe would block the child.
         std::thread::spawn(move || {
             let mut out = out;
             let mut line = String::new();
             while out.read_line(&mut line).is_ok_and(|read| read > 0) {
-                // What was cut off was not told.
+                // An incomplete line was not reported.
                 if let Some(word) = line.strip_suffix('\n').and_then(|l| l.strip_prefix('@')) {
                     let _ = sender.send(word.to_owned());
                 }
@@ -131,20 +131,20 @@ impl Running {
         }
     }
 
-    /// What it tells next, if it does until then.
+    /// Returns the next report, if it arrives before `until`.
     pub fn hear(&self, until: Instant) -> Option<String> {
-        // Not what waits to be heard since.
+        // Reports that arrived later do not count.
         let left = until.checked_duration_since(Instant::now())?;
         self.words.recv_timeout(left).ok()
     }
 
-    /// Lets a child go on that waits.
+    /// Lets a waiting child continue.
     pub fn go_on(&mut self) {
-        // It may be dead.
+        // The child may be dead.
         let _ = self.input.write_all(b"\n");
     }
 
-    /// Kills it, and gives back what it had told that was not heard yet.
+    /// Kills the child, and returns its unread reports.
     pub fn kill(mut self) -> Vec<String> {
         self.child.kill().unwrap();
         let status = self.child.wait().unwrap();
@@ -154,7 +154,7 @@ impl Running {
     }
 }
 
-/// A random time to live.
+/// Returns a random lifetime.
 pub fn life(rng: &mut SplitMix64) -> Duration {
     Duration::from_millis(rng.below(151).into())
 }

@@ -1,4 +1,4 @@
-//! Collections that are saved to, removed from and restored.
+//! Saves, removals and restorations of records.
 
 use std::time::{Duration, Instant};
 
@@ -42,7 +42,7 @@ fn acknowledged_contacts_survive_a_kill_at_any_moment() {
     survives_kills::<Card>(Vfs::System);
 }
 
-/// What was killed is opened with etui's VFS or without it: either takes up what the log holds.
+/// The store is opened with etui's VFS or without it: either recovers the log.
 #[test]
 fn acknowledged_contacts_in_a_redo_log_survive_a_kill_at_any_moment() {
     survives_kills::<Card>(Vfs::Etui);
@@ -81,7 +81,7 @@ fn survives_kills<R: Written>(vfs: Vfs) {
             }
         }
 
-        // Whoever comes next may be a program that only reads.
+        // The next program may be one that only reads.
         let mut options = Options::default();
         options.read_only = round % 2 == 1 && acknowledged > 0;
         if round % 4 < 2 {

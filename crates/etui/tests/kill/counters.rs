@@ -1,5 +1,5 @@
-//! Several programs count up the records of one date book, and are killed and followed by others:
-//! each counts on from what was synced before, and nothing that was acknowledged is lost.
+//! Several programs increment the records of one date book, and are killed and followed by others:
+//! each continues from the synced values, and no acknowledged increment is lost.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -12,9 +12,9 @@ use etui_testkit::rng::SplitMix64;
 use crate::child::{Running, Task, kills, life, seed, tell};
 use crate::kinds::{name, number};
 
-/// So few that programs meet.
+/// Few, so that programs compete for them.
 const RECORDS: u32 = 6;
-/// At the same time.
+/// Number of concurrent programs.
 const PROGRAMS: usize = 2;
 
 const CHILD: &str = "counters::a_date_book_is_counted_up_until_killed";
@@ -62,11 +62,11 @@ fn a_date_book_is_counted_up_until_killed() {
     }
 }
 
-/// What children told of counting.
+/// The children's reports.
 #[derive(Default)]
 struct Told {
     acknowledged: BTreeMap<u32, u64>,
-    /// Under way when they were killed.
+    /// Increments under way at the kill.
     doubtful: BTreeMap<u32, u64>,
     syncs: u64,
 }

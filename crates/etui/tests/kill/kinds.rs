@@ -1,4 +1,4 @@
-//! [`Written`]: the kinds of records that are written, each of its versions with another content.
+//! [`Written`]: the kinds of records that children write. Each version of a record has other content.
 
 use std::ops::Range;
 
@@ -13,9 +13,9 @@ use etui_testkit::people::{Version, person};
 
 use crate::support::calendar::{naive, naive_alarms, told, told_alarms};
 
-/// Of which seed the contents are.
+/// The seed of the contents.
 const CONTENTS: u64 = 11;
-/// When it is that the calendar's records happen.
+/// The years covered by the calendar's records.
 const YEARS: u32 = 2;
 const DAY: i64 = 86_400;
 
@@ -24,19 +24,19 @@ pub trait Written: collection::Record {
     /// The child that writes such records.
     const CHILD: &'static str;
 
-    /// The collection that it writes to.
+    /// Returns the collection that the child writes to.
     fn of(store: &Store) -> Collection<'_, Self>;
 
-    /// What a version of a record says.
+    /// Returns the content of a version of a record.
     fn content(uid: u32, version: u64) -> String;
 
     fn make(uid: u32, version: u64) -> Self;
 
-    /// How many of the kind were looked at.
+    /// Returns the number of checked records of this kind.
     fn counted(report: &CheckReport) -> u64;
 
-    /// Compares what is found otherwise with what the records say; `draw` decides on what. Tells
-    /// how much it was.
+    /// Compares query results with the records' own contents; `draw` selects the queries. Returns
+    /// the number of results.
     fn compare(collection: &Collection<'_, Self>, draw: u64) -> usize;
 }
 
@@ -44,7 +44,7 @@ pub fn name(uid: u32) -> String {
     format!("record-{uid}")
 }
 
-/// The number that a UID has.
+/// Returns the number in a UID.
 pub fn number(name: &str) -> u32 {
     name.strip_prefix("record-").unwrap().parse().unwrap()
 }
@@ -59,7 +59,7 @@ impl Written for Card {
     fn content(uid: u32, version: u64) -> String {
         let mut person = person(CONTENTS, version);
         person.uid = name(uid);
-        // In 4.0 it would be written as a URN.
+        // Version 4.0 would write it as a URN.
         person.version = Version::V3;
         person.to_text()
     }
@@ -87,7 +87,7 @@ impl Written for CalendarObject {
         store.calendar().unwrap()
     }
 
-    /// One that happens once, recurs, with alarms or none, a to-do: as it comes.
+    /// A single event, a series, with or without alarms, or a to-do, as generated.
     fn content(uid: u32, version: u64) -> String {
         let entry = entry(CONTENTS, Span::years(YEARS), version);
         entry.text.replace(&entry.uid, &name(uid))
@@ -101,7 +101,7 @@ impl Written for CalendarObject {
         report.entries
     }
 
-    /// What happens in a time, and which alarms are due.
+    /// Compares a range and its alarms.
     fn compare(calendar: &Calendar<'_>, draw: u64) -> usize {
         let viewer = TimeZone::named("Europe/Berlin").unwrap();
         let days = i64::try_from(draw * 37 % u64::from(YEARS * 365)).unwrap();

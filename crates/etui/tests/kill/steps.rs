@@ -1,4 +1,4 @@
-//! [`Step`]: what a child writes, and [`Model`]: what the store must hold then.
+//! [`Step`]: one write of a child, and [`Model`]: the expected content of the store.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,19 +8,19 @@ use etui_testkit::rng::SplitMix64;
 
 use crate::kinds::{Written, name};
 
-/// Records written about; few enough that most of them are met again.
+/// Number of records; small, so that most are written several times.
 const UIDS: u32 = 500;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
-    /// Saves these records, each in this version, in one transaction.
+    /// Saves these records in these versions, in one transaction.
     Save(Vec<(u32, u64)>),
     Remove(Vec<u32>),
     Restore(Vec<u32>),
 }
 
 impl Step {
-    /// One of them alone half of the time, else up to 300 in a batch. `versions` are numbers
+    /// Draws a step: half of the time one record, else a batch of up to 300. `versions` are numbers
     /// never used before.
     pub fn random(rng: &mut SplitMix64, versions: &mut impl Iterator<Item = u64>) -> Self {
         let many = match rng.below(4) {
@@ -37,7 +37,7 @@ impl Step {
     }
 
     pub fn run<R: Written>(&self, records: &Collection<'_, R>) {
-        // A batch of one goes by way of the calls for one.
+        // A batch of one uses the calls for a single record.
         let done = match self {
             Self::Save(one) if let [(uid, version)] = one[..] => {
                 records.save(&R::make(uid, version)).map(drop)
@@ -99,7 +99,7 @@ fn names(uids: &[u32]) -> Vec<String> {
 /// Texts by UID of the live records, and of the removed ones.
 pub type Contents = [BTreeMap<String, Vec<u8>>; 2];
 
-/// What the store must hold.
+/// The expected content of the store.
 #[derive(Debug, Clone, Default)]
 pub struct Model(BTreeMap<u32, State>);
 
@@ -154,7 +154,7 @@ impl Model {
         }
     }
 
-    /// UIDs and texts of the live records, and of the removed ones.
+    /// Returns UIDs and texts of the live records, and of the removed ones.
     pub fn contents<R: Written>(&self) -> Contents {
         [true, false].map(|live| {
             self.0
@@ -166,7 +166,7 @@ impl Model {
     }
 }
 
-/// UIDs, live and removed, that are not the same in both.
+/// Returns the UIDs, live and removed, that differ.
 pub fn differing(a: &Contents, b: &Contents) -> [Vec<String>; 2] {
     [0, 1].map(|i| {
         let all: BTreeSet<_> = a[i].keys().chain(b[i].keys()).collect();
@@ -177,7 +177,7 @@ pub fn differing(a: &Contents, b: &Contents) -> [Vec<String>; 2] {
     })
 }
 
-/// What a collection holds.
+/// Returns the content of a collection.
 pub fn contents<R: Written>(records: &Collection<'_, R>) -> Contents {
     let texts = records.all().unwrap();
     let live = texts

@@ -1,4 +1,4 @@
-//! What a calendar must find, told by its records alone, each asked by itself.
+//! Expected results of a calendar, computed from each record alone.
 
 use std::ops::Range;
 
@@ -6,13 +6,13 @@ use etui::RecordId;
 use etui::calendar::time::{TimeZone, Timestamp};
 use etui::calendar::{AlarmTrigger, Calendar, DueAlarm, Occurrence};
 
-/// When and of what title.
+/// Times and titles.
 pub fn told(all: &[Occurrence]) -> Vec<String> {
     let tell = |o: &Occurrence| format!("{} {} {}", o.during.start, o.during.end, o.title);
     all.iter().map(tell).collect()
 }
 
-/// What all records of a calendar say of a range, each asked by itself.
+/// Returns the occurrences of all records in a range, each record expanded alone.
 pub fn naive(calendar: &Calendar<'_>, range: &Range<Timestamp>, viewer: &TimeZone) -> Vec<String> {
     let mut all = Vec::new();
     for (uid, id) in uids(calendar) {
@@ -31,14 +31,14 @@ pub fn naive(calendar: &Calendar<'_>, range: &Range<Timestamp>, viewer: &TimeZon
     all.into_iter().map(|(.., text)| text).collect()
 }
 
-/// UIDs and numbers of all records.
+/// Returns UIDs and ids of all records.
 pub fn uids(calendar: &Calendar<'_>) -> Vec<(String, RecordId)> {
     let ids: Vec<RecordId> = calendar.all().unwrap().iter().map(|(id, _)| id).collect();
     let stored = |id| calendar.by_id(id).unwrap().unwrap();
     ids.into_iter().map(|id| (stored(id).uid, id)).collect()
 }
 
-/// Every alarm due in a time, by going through everything.
+/// Returns every alarm due in a range, by scanning everything.
 pub fn naive_alarms(
     calendar: &Calendar<'_>,
     range: &Range<Timestamp>,
@@ -85,7 +85,7 @@ pub fn naive_alarms(
     all.into_iter().map(|(_, text)| text).collect()
 }
 
-/// The alarms due in a time, of those that were found.
+/// Returns the found alarms that are due in a range.
 pub fn told_alarms(all: &[DueAlarm], range: &Range<Timestamp>) -> Vec<String> {
     let mut all: Vec<(Timestamp, String)> = all
         .iter()

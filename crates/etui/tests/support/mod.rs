@@ -1,4 +1,4 @@
-//! What several test files need: options that do not depend on the environment, cards, stores.
+//! Shared by several test files: options that do not depend on the environment, cards, stores.
 
 #![allow(dead_code, reason = "each test file takes some of it")]
 
@@ -11,14 +11,14 @@ use etui::contacts::{Card, Contacts};
 use etui::{Options, RecordId, Store};
 use etui_testkit::people::People;
 
-/// A directory, and the path of a store in it.
+/// Returns a directory, and the path of a store in it.
 pub fn directory() -> (tempfile::TempDir, PathBuf) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("personal.etui");
     (dir, path)
 }
 
-/// Options that do not depend on the environment.
+/// Returns options that do not depend on the environment.
 pub fn german() -> Options {
     let mut options = Options::default();
     options.locale = Some("de".into());
@@ -26,7 +26,7 @@ pub fn german() -> Options {
     options
 }
 
-/// Options to read what is there.
+/// Returns options for an existing store.
 pub fn reading() -> Options {
     let mut options = Options::default();
     options.read_only = true;
@@ -34,17 +34,17 @@ pub fn reading() -> Options {
     options
 }
 
-/// A card.
+/// Returns a card.
 pub fn card(uid: &str, name: &str) -> Card {
     Card::parse(vcard(uid, name)).unwrap()
 }
 
-/// A card's text.
+/// Returns a card's text.
 pub fn vcard(uid: &str, name: &str) -> String {
     format!("BEGIN:VCARD\r\nVERSION:3.0\r\nUID:{uid}\r\nN:{name};;;;\r\nFN:{name}\r\nEND:VCARD\r\n")
 }
 
-/// Made-up people.
+/// Returns generated people.
 pub fn people(seed: u64, count: usize) -> Vec<Card> {
     People::new(seed)
         .take(count)
@@ -52,7 +52,7 @@ pub fn people(seed: u64, count: usize) -> Vec<Card> {
         .collect()
 }
 
-/// A closed store with `count` people.
+/// Creates a closed store with `count` people.
 pub fn filled(path: &Path, count: usize) {
     let store = Store::open_with(path, &german()).unwrap();
     store
@@ -69,13 +69,13 @@ pub fn clean(store: &Store) {
     assert!(report.is_clean(), "{:?}", report.problems);
 }
 
-/// All contacts with their texts.
+/// Returns all contacts with their texts.
 pub fn texts(contacts: &Contacts<'_>) -> Vec<(RecordId, Vec<u8>)> {
     let all = contacts.all().unwrap();
     all.iter().map(|(id, text)| (id, text.to_vec())).collect()
 }
 
-/// The names of the files in a directory.
+/// Returns the names of the files in a directory.
 pub fn names(dir: &Path) -> Vec<String> {
     let mut names: Vec<_> = fs::read_dir(dir)
         .unwrap()
