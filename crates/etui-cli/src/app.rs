@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use etui::calendar::Calendar;
-use etui::collection;
 use etui::contacts::{Contacts, Reader};
+use etui::record;
 use etui::store::Options;
 use etui::{Error, Snapshot, Store};
 
@@ -119,10 +119,10 @@ pub fn calendar_to_fill<'s>(store: &'s Store, name: Option<&str>) -> Result<Cale
 }
 
 /// The collection that is named, or else all of its kind, in one state, with their names.
-pub fn all_in<'s, R: collection::Record>(
+pub fn all_in<'s, R: record::RecordKind>(
     name: Option<&str>,
     snapshot: &'s Snapshot<'_>,
-) -> Result<Vec<(String, collection::Reader<'s, R>)>> {
+) -> Result<Vec<(String, record::Reader<'s, R>)>> {
     let names = match name {
         Some(name) => vec![name.to_owned()],
         None => snapshot.collections::<R>()?,

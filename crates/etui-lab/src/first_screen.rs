@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use etui::contacts::Page;
+use etui::contacts::Paging;
 use etui::{Options, Store};
 use rusqlite::{Connection, OpenFlags};
 
@@ -49,7 +49,7 @@ fn ours(path: &Path) -> Result<Vec<String>, Error> {
     let mut options = Options::default();
     options.read_only = true;
     let store = Store::open_with(path, &options)?;
-    let entries = store.contacts()?.list(Page::first(SCREEN))?;
+    let entries = store.contacts()?.list(Paging::first(SCREEN))?;
     Ok(entries.into_iter().map(|e| e.summary.name).collect())
 }
 

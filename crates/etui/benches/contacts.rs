@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use etui::Store;
-use etui::contacts::{Card, Filter, Page};
+use etui::contacts::{Card, Filter, Paging};
 use support::{
     Parts, Rows, SIZE, cards, filled, insert, kept, options, plain, scratch, store, texts,
 };
@@ -224,9 +224,9 @@ fn read(c: &mut Criterion) {
 
     let mut group = c.benchmark_group("lists and searches at 12,800");
     group.bench_function("first page of 50", |b| {
-        b.iter(|| contacts.list(Page::first(50)))
+        b.iter(|| contacts.list(Paging::first(50)))
     });
-    group.bench_function("whole list", |b| b.iter(|| contacts.list(Page::ALL)));
+    group.bench_function("whole list", |b| b.iter(|| contacts.list(Paging::ALL)));
     for text in [
         "name:mul*",
         "name:*ler",

@@ -7,7 +7,7 @@
 //!
 //! ```
 //! use etui::Store;
-//! use etui::contacts::{Card, Filter, Page};
+//! use etui::contacts::{Card, Filter, Paging};
 //!
 //! # let dir = tempfile::tempdir()?;
 //! # let path = dir.path().join("personal.etui");
@@ -22,7 +22,7 @@
 //! contacts.save_many(&cards)?;
 //!
 //! // Lists come in the locale's order, page by page, without reading the cards.
-//! for entry in contacts.list(Page::first(50))? {
+//! for entry in contacts.list(Paging::first(50))? {
 //!     println!("{} {}", entry.id, entry.summary.name);
 //! }
 //!
@@ -33,36 +33,30 @@
 //! ```
 //!
 //! The rooms: [`store`] opens and closes; [`contacts`] and [`calendar`] are what a store holds;
-//! [`collection`] saves and reads either, [`search`] filters and queries them, [`watch`] follows a
+//! [`record`] saves and reads either, [`search`] filters and queries them, [`watch`] follows a
 //! filter, each the same for both; [`import`] reads foreign files, [`text`] folds and sorts. How they stand on each other is drawn in the book
 //! (`docs/src/architecture.md`).
 
-mod backup;
 pub mod calendar;
-mod check;
-pub mod collection;
-mod collections;
 pub mod contacts;
-mod engine;
+mod db;
 mod error;
 pub mod import;
-mod inbox;
-mod notify;
+pub mod record;
 pub mod search;
-mod snapshot;
 pub mod store;
 mod types;
 pub mod watch;
 
-pub use check::{CheckReport, Stats};
-pub use collections::RemovedCollection;
 #[doc(hidden)]
-pub use engine::use_vfs;
-pub use engine::{Durability, Memory, Recovered, Vfs, recover};
+pub use db::use_vfs;
+pub use db::{Durability, Memory, Recovered, Vfs, recover};
 pub use error::{Error, Result};
 pub use etui_text as text;
 pub use etui_vfs::Counters as VfsCounters;
-pub use snapshot::Snapshot;
+pub use store::check::{CheckReport, Stats};
+pub use store::collections::RemovedCollection;
+pub use store::snapshot::Snapshot;
 pub use store::{DEFAULT_ADDRESS_BOOK, Options, Store};
 pub use types::{
     ChangeKind, Changes, CollectionKind, Condition, ETag, InvalidETag, InvalidSyncToken,

@@ -7,7 +7,7 @@ use std::io::{self, Read};
 use std::ops::ControlFlow;
 
 use etui::Store;
-use etui::contacts::{Card, Filter, Page};
+use etui::contacts::{Card, Filter, Paging};
 use etui::import::{ImportEvent, ImportReport};
 use etui_testkit::rng::SplitMix64;
 
@@ -322,7 +322,7 @@ fn cards_without_uid_or_name_are_contacts() {
         input[..4].iter().map(|t| t.as_bytes()).collect::<Vec<_>>()
     );
     let contacts = store.contacts().unwrap();
-    assert_eq!(contacts.list(Page::ALL).unwrap().len(), 4);
+    assert_eq!(contacts.list(Paging::ALL).unwrap().len(), 4);
     assert_eq!(
         contacts.find(&Filter::phone_suffix("5014")).unwrap().len(),
         1
@@ -430,7 +430,7 @@ fn absurd_folding() {
     let report = import(&store, &cards.concat()[..]);
     assert_eq!(counts(&report), (5, 0), "{:?}", refusals(&report));
     assert_eq!(texts(&store), cards);
-    for entry in store.contacts().unwrap().list(Page::ALL).unwrap() {
+    for entry in store.contacts().unwrap().list(Paging::ALL).unwrap() {
         let uid = store
             .contacts()
             .unwrap()
@@ -470,7 +470,7 @@ fn zero_bytes() {
     assert_eq!(texts(&store), cards);
     assert_eq!(import(&store, &cards.concat()[..]).unchanged, 3);
     let contacts = store.contacts().unwrap();
-    for entry in contacts.list(Page::ALL).unwrap() {
+    for entry in contacts.list(Paging::ALL).unwrap() {
         let found = contacts.by_id(entry.id).unwrap().unwrap();
         assert_eq!(contacts.get(&found.uid).unwrap().unwrap(), found);
     }

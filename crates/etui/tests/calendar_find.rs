@@ -15,8 +15,8 @@ use etui::calendar::{
     Calendar, CalendarObject, Column, Columns, Entry, Field, Filter, Query, Summary, View,
     ViewChange, ViewChanges,
 };
-use etui::collection::Page;
 use etui::contacts;
+use etui::record::Paging;
 use etui::search::filter::Match;
 use etui::search::query::{Rows, Sort, Way};
 use etui::text::fold;
@@ -504,7 +504,7 @@ fn views_tell_what_find_finds() {
                 match rng.below(3) {
                     0 => follower.apply(since(view.changes().unwrap())),
                     1 => {
-                        let loaded = view.load(Page::ALL).unwrap();
+                        let loaded = view.load(Paging::ALL).unwrap();
                         follower.apply(since(loaded.changes));
                         assert_eq!(follower.0, entries(loaded.entries), "{filter}");
                     }

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use etui::contacts::{Card, Contacts, Field, Filter, Match, Page};
+use etui::contacts::{Card, Contacts, Field, Filter, Match, Paging};
 use etui::text::phone::Strength;
 use etui::{
     ChangeKind, Changes, Condition, ETag, Error, Options, RecordChange, SaveOutcome, Store,
@@ -195,16 +195,16 @@ fn lists_follow_the_locale_page_by_page() {
         "Berta's Bar",
         "Zoe Zorn",
     ];
-    assert_eq!(list(Page::ALL), all);
+    assert_eq!(list(Paging::ALL), all);
     assert_eq!(
-        list(Page {
+        list(Paging {
             offset: 1,
             limit: 2
         }),
         all[1..3]
     );
     assert_eq!(
-        list(Page {
+        list(Paging {
             offset: 9,
             limit: 2
         }),
@@ -212,7 +212,7 @@ fn lists_follow_the_locale_page_by_page() {
     );
     contacts.save(&person("1", "Aachen", "Zoe")).unwrap();
     assert_eq!(
-        list(Page {
+        list(Paging {
             offset: 1,
             limit: 1
         }),
@@ -552,7 +552,7 @@ fn another_locale_sorts_the_list_anew() {
         .unwrap();
     plain.close().unwrap();
     let store = Store::open(&path).unwrap();
-    let entries = store.contacts().unwrap().list(Page::ALL).unwrap();
+    let entries = store.contacts().unwrap().list(Paging::ALL).unwrap();
     let order: Vec<_> = entries.into_iter().map(|e| e.summary.name).collect();
     assert_eq!(order, ["Z Zorn", "A Ärlig"]);
     assert!(store.check().unwrap().is_clean());
@@ -590,7 +590,7 @@ fn a_locale_that_is_written_otherwise_sorts_as_it_says() {
         // The second round computes nothing, and so writes nothing.
         let looked_at = || {
             let store = Store::open(&path).unwrap();
-            let entries = store.contacts().unwrap().list(Page::ALL).unwrap();
+            let entries = store.contacts().unwrap().list(Paging::ALL).unwrap();
             let order: Vec<_> = entries.into_iter().map(|e| e.summary.name).collect();
             assert_eq!(order, sorted, "{change}");
             assert!(store.check().unwrap().is_clean(), "{change}");
@@ -617,7 +617,7 @@ fn another_locale_sorts_no_store_that_is_there() {
     let store = Store::open_with(&path, &options).unwrap();
     let contacts = store.contacts().unwrap();
     contacts.save(&person("1", "Ärlig", "A")).unwrap();
-    let entries = contacts.list(Page::ALL).unwrap();
+    let entries = contacts.list(Paging::ALL).unwrap();
     let names: Vec<_> = entries.into_iter().map(|e| e.summary.name).collect();
     assert_eq!(names, ["A Ärlig", "Z Zorn"]);
     assert_eq!(store.locale().unwrap(), "de");

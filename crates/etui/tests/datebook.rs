@@ -11,7 +11,7 @@ use etui::calendar::datebook::DateBook;
 use etui::calendar::time::{TimeZone, Timestamp};
 use etui::calendar::zones::TimeZoneResolver;
 use etui::calendar::{Calendar, CalendarObject, Column, Query};
-use etui::collection::Stored;
+use etui::record::StoredRecord;
 use etui::{Durability, Error, Options, Store};
 
 use support::{clean, directory};
@@ -402,7 +402,7 @@ fn records_are_read_along_whatever_their_numbers_and_sizes() {
 }
 
 /// Events of one day, so that their numbers follow the list, in a closed store.
-fn day(path: &Path, count: usize) -> Vec<Stored<CalendarObject>> {
+fn day(path: &Path, count: usize) -> Vec<StoredRecord<CalendarObject>> {
     let store = Store::open(path).unwrap();
     let calendar = store.calendar().unwrap();
     let all: Vec<_> = (0..count)

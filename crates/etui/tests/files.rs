@@ -9,7 +9,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::process::Command;
 
-use etui::contacts::Page;
+use etui::contacts::Paging;
 use etui::{ChangeKind, Changes, Error, Options, RecordId, Store};
 use etui_testkit::rng::SplitMix64;
 use rusqlite::Connection;
@@ -195,7 +195,7 @@ fn a_store_that_was_only_read_is_not_written() {
     for options in [Options::default(), reading()] {
         let store = Store::open_with(&path, &options).unwrap();
         let contacts = store.contacts().unwrap();
-        assert_eq!(contacts.list(Page::ALL).unwrap().len(), 300);
+        assert_eq!(contacts.list(Paging::ALL).unwrap().len(), 300);
         assert_eq!(contacts.all().unwrap().len(), 300);
         contacts.find(&"a*".parse().unwrap()).unwrap();
         let snapshot = store.snapshot().unwrap();

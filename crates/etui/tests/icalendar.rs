@@ -14,7 +14,7 @@ use etui::calendar::ics::{
 };
 use etui::calendar::time::{Date, TimeZone};
 use etui::calendar::zones::{TimeZoneDefinition, TimeZoneResolver};
-use etui::calendar::{CalendarObject, Joined, ObjectError};
+use etui::calendar::{CalendarObject, MergeOutcome, ObjectError};
 use etui_testkit::calendars::{self, Calendars, Shape, Span};
 use etui_testkit::fixtures::icalendar::ALL;
 use proptest::collection::vec;
@@ -108,7 +108,7 @@ impl Kept {
             let (record, places) = kept.records.iter_mut().find(of_uid).unwrap();
             let more = CalendarObject::parse(group.text(), &zones).unwrap();
             let joined = record.join(more);
-            assert!(joined.iter().all(|j| *j == Joined::Taken));
+            assert!(joined.iter().all(|j| *j == MergeOutcome::Taken));
             places.extend(group.components.iter().map(place));
         }
         kept

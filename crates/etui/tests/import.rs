@@ -4,7 +4,7 @@
 
 use std::ops::ControlFlow;
 
-use etui::contacts::{Card, Page};
+use etui::contacts::{Card, Paging};
 use etui::import::ImportReport;
 use etui::{SaveOutcome, Store};
 use etui_testkit::{fixtures, people::People};
@@ -91,7 +91,7 @@ fn ten_thousand_generated_cards_come_out_byte_for_byte() {
         assert_eq!(found.text, text.as_bytes(), "card {i}");
     }
     assert_eq!(contacts.count().unwrap(), 10_000);
-    assert_eq!(contacts.list(Page::ALL).unwrap().len(), 10_000);
+    assert_eq!(contacts.list(Paging::ALL).unwrap().len(), 10_000);
     assert!(store.check().unwrap().is_clean());
     assert_eq!(import(&store, &file).unchanged, 10_000);
 }

@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use etui::collection::Collection;
-use etui::contacts::Page;
+use etui::contacts::Paging;
+use etui::record::Collection;
 use etui::search::query::Listed;
 use etui::{CollectionKind, Store};
 use etui_testkit::calendars::{Span, write_ics};
@@ -96,7 +96,7 @@ fn whole(path: &Path, what: &str) -> u64 {
 
 fn counted<R: Listed>(records: &Collection<'_, R>, what: &str) -> u64 {
     let count = records.count().unwrap();
-    let listed = records.list(Page::ALL).unwrap().len() as u64;
+    let listed = records.list(Paging::ALL).unwrap().len() as u64;
     assert_eq!(listed, count, "{what}: {}", records.name());
     count
 }

@@ -9,7 +9,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use etui::contacts::{Card, Page};
+use etui::contacts::{Card, Paging};
 use etui::{Error, Store};
 use support::{clean, directory, filled, german, names, people, reading};
 
@@ -26,7 +26,7 @@ fn cannot_be_written(path: &Path) {
     assert!(store.is_read_only());
     let contacts = store.contacts().unwrap();
     assert_eq!(contacts.count().unwrap(), 7);
-    assert_eq!(contacts.list(Page::ALL).unwrap().len(), 7);
+    assert_eq!(contacts.list(Paging::ALL).unwrap().len(), 7);
     assert_eq!(contacts.all().unwrap().len(), 7);
     assert_eq!(
         store

@@ -13,7 +13,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use etui::contacts::{Card, Page};
+use etui::contacts::{Card, Paging};
 use etui::{Durability, Options, Store};
 use etui_testkit::people::{People, Version, person};
 
@@ -120,10 +120,10 @@ fn child_use() {
     tell("get_many", anonymous_kb());
     assert_eq!(contacts.all().unwrap().len() as u64, CONTACTS);
     tell("all", anonymous_kb());
-    assert_eq!(contacts.list(Page::ALL).unwrap().len() as u64, CONTACTS);
+    assert_eq!(contacts.list(Paging::ALL).unwrap().len() as u64, CONTACTS);
     assert_eq!(
         contacts
-            .list(Page {
+            .list(Paging {
                 offset: 9_000,
                 limit: 50
             })

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use etui::contacts::{Card, Contact, Entry, Page};
+use etui::contacts::{Card, Contact, Entry, Paging};
 use etui::{Changes, Error, Options, RecordChange, RecordId, Store, SyncToken, Vfs};
 use etui_testkit::fixtures::ALL;
 use rusqlite::Connection;
@@ -92,7 +92,7 @@ fn a_store_of_version_1_opens() {
             assert_eq!(found.text, version_1(i).as_bytes());
         }
         assert_eq!(
-            contacts.list(Page::first(1)).unwrap()[0].summary.name,
+            contacts.list(Paging::first(1)).unwrap()[0].summary.name,
             "Edited"
         );
         assert_eq!(
@@ -231,7 +231,7 @@ impl Contents {
     fn of(store: &Store) -> Self {
         let books = store.address_books().unwrap().into_iter().map(|name| {
             let book = store.address_book(&name).unwrap();
-            let list = book.list(Page::ALL).unwrap();
+            let list = book.list(Paging::ALL).unwrap();
             let contact = |entry: &Entry| book.by_id(entry.id).unwrap().unwrap();
             Book {
                 name,

@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use etui::contacts::{Card, Page};
+use etui::contacts::{Card, Paging};
 use etui::{Condition, Durability, Error, Options, Store};
 
 /// The child's task; without it the children's tests return at once.
@@ -126,7 +126,7 @@ fn read(store: &Store, end: Instant) -> u64 {
         assert!(counter >= last, "a later snapshot saw an earlier state");
         last = counter;
         let count = contacts.count().unwrap();
-        assert_eq!(contacts.list(Page::ALL).unwrap().len() as u64, count);
+        assert_eq!(contacts.list(Paging::ALL).unwrap().len() as u64, count);
         let all = contacts.all().unwrap();
         assert_eq!(all.len() as u64, count);
         assert_eq!(

@@ -14,7 +14,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use etui::contacts::{Card, Contacts, Field, Filter, Page, Summary, View, ViewChange, ViewChanges};
+use etui::contacts::{
+    Card, Contacts, Field, Filter, Paging, Summary, View, ViewChange, ViewChanges,
+};
 use etui::{ChangeKind, Durability, Options, RecordId, Store};
 use etui_testkit::rng::SplitMix64;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -197,13 +199,13 @@ fn pages_and_changes_are_of_one_state() {
         .collect();
     contacts.save_many(&some).unwrap();
     let mut view = contacts.view(&filter("anna")).unwrap();
-    let first = view.load(Page::first(10)).unwrap();
+    let first = view.load(Paging::first(10)).unwrap();
     assert!(first.changes.is_empty());
     assert_eq!(first.entries.len(), 10);
     contacts.save(&card("03", "Anna 03 new")).unwrap();
     contacts.remove("07").unwrap();
     let rest = view
-        .load(Page {
+        .load(Paging {
             offset: 9,
             limit: 100,
         })
@@ -560,7 +562,7 @@ fn what_the_log_forgot_is_a_reset() {
     assert!(is_reset(late.changes().unwrap()));
     // One that nothing concerned was moved on all the while.
     assert_eq!(changes(&mut idle), [""; 0]);
-    let loaded = told.load(Page::ALL).unwrap();
+    let loaded = told.load(Paging::ALL).unwrap();
     assert_eq!(loaded.entries.len(), 1);
 }
 

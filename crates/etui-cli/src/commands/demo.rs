@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use etui::calendar::time::{Date, TimeZone};
 use etui::calendar::{Calendar, Occurrence};
-use etui::contacts::{Card, Contacts, Entry, Filter, Page};
+use etui::contacts::{Card, Contacts, Entry, Filter, Paging};
 use etui::import::{ImportEvent, ImportReport};
 use etui::{CollectionKind, Condition, Error, Store};
 use etui_testkit::calendars::{self, Span};
@@ -283,9 +283,9 @@ impl Demo<'_, '_> {
     fn browse(&mut self) -> Result<()> {
         self.app.out.say("")?;
         self.heading("Browsing")?;
-        let (first, time) = median(|| self.book.list(Page::first(50)))?;
+        let (first, time) = median(|| self.book.list(Paging::first(50)))?;
         self.step("the first 50 in the list", &names_of_page(&first), time)?;
-        let middle = Page {
+        let middle = Paging {
             offset: self.book.count()? / 2,
             limit: 50,
         };

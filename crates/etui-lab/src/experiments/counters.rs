@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use etui::contacts::{Card, Contacts, Filter, Page};
+use etui::contacts::{Card, Contacts, Filter, Paging};
 use etui::{Durability, Options, Store};
 use etui_testkit::people::People;
 
@@ -285,12 +285,12 @@ fn operate(
             let seen = meter.phase("work", || {
                 let mut seen = 0;
                 for _ in 0..times {
-                    seen += contacts.list(Page::first(50))?.len() as u64;
+                    seen += contacts.list(Paging::first(50))?.len() as u64;
                 }
                 Ok(seen)
             })?;
             // Once more, uncounted: keeping it while it is counted would count as well.
-            for entry in contacts.list(Page::first(50))? {
+            for entry in contacts.list(Paging::first(50))? {
                 meter.answer(&entry.summary.name);
             }
             seen

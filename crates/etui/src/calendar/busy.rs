@@ -6,8 +6,8 @@ use super::Calendar;
 use super::range::{Told, takes_time};
 use super::record::{CalendarObject, Status};
 use super::time::{TimeZone, Timestamp};
-use crate::collection::Reader;
 use crate::error::Result;
+use crate::record::Reader;
 
 /// A time that is taken.
 #[derive(Debug, Clone, PartialEq, Eq)]

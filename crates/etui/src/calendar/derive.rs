@@ -23,18 +23,18 @@ use super::recurrence::{EventEnd, Instance, RDate, RecurrenceSet, Timing};
 use super::summary::{MOST, Summary};
 use super::time::{CalendarTime, Date, TimeZone, Timestamp};
 use super::zones::TimeZoneDefinition;
-use crate::collection::keys::{Key, KeyWriter, clip};
-use crate::collection::times::{self, SHORT, Times};
-use crate::collection::{Derived, Deriving};
+use crate::record::keys::{Key, KeyWriter, clip};
+use crate::record::times::{self, SHORT, Times};
+use crate::record::{IndexContext, IndexedColumns};
 
 /// Derives what is stored of `record`.
-pub(super) fn derive(record: &CalendarObject, _: &Deriving<'_>) -> Derived {
+pub(super) fn derive(record: &CalendarObject, _: &IndexContext<'_>) -> IndexedColumns {
     let (summary, times) = said(record);
     let mut keys = KeyWriter::default();
     // First: what stands in tables must be told, however much is to be searched.
     times.push(&mut keys);
     search_keys(record, &mut keys);
-    Derived {
+    IndexedColumns {
         keys: keys.into_keys(),
         sort: moment::sort(summary.start.as_ref()),
         summary: summary.encode(),

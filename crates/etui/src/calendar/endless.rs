@@ -15,8 +15,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rusqlite::Connection;
 
 use super::known::{self, Known, KnownSeries};
-use crate::collection::{changes, meta, times};
+use crate::db::metadata;
 use crate::error::Result;
+use crate::record::{changes, times};
 
 /// Series that are kept of a calendar, and bytes of what is made of them, about.
 const MOST: usize = 8_192;
@@ -86,7 +87,7 @@ impl Endless {
         end: i64,
     ) -> Result<(Arc<Vec<Entry>>, i64)> {
         let state = (
-            meta::number(conn, meta::DERIVED_ANEW)?,
+            metadata::number(conn, metadata::DERIVED_ANEW)?,
             changes::latest(conn)?,
         );
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);

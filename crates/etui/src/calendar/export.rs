@@ -17,8 +17,8 @@ use super::objects::{self, ZonesOf};
 use super::record::CalendarObject;
 use super::time::Date;
 use super::zones::{TimeZoneDefinition, TimeZoneResolver};
-use crate::collection::{Reader, Stored, shared};
 use crate::error::{Error, Result};
+use crate::record::{Reader, StoredRecord, shared};
 use crate::types::{ETag, RecordId};
 
 /// A component to be written: its number in the object, its record, its place in that.
@@ -57,7 +57,10 @@ impl Calendar<'_> {
     /// # Errors
     /// Whatever reading reports; [`Error::Record`] when another program put in text that is no
     /// record.
-    pub fn record(&self, uid: &str) -> Result<Option<(Stored<CalendarObject>, CalendarObject)>> {
+    pub fn record(
+        &self,
+        uid: &str,
+    ) -> Result<Option<(StoredRecord<CalendarObject>, CalendarObject)>> {
         self.read_ordered(|r| r.record(uid))
     }
 }
@@ -68,7 +71,10 @@ impl Reader<'_, CalendarObject> {
     ///
     /// # Errors
     /// Whatever reading reports.
-    pub fn record(&self, uid: &str) -> Result<Option<(Stored<CalendarObject>, CalendarObject)>> {
+    pub fn record(
+        &self,
+        uid: &str,
+    ) -> Result<Option<(StoredRecord<CalendarObject>, CalendarObject)>> {
         let Some(stored) = self.get(uid)? else {
             return Ok(None);
         };

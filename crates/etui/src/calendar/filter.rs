@@ -16,7 +16,7 @@ use std::convert::Infallible;
 
 use super::derive::name_of;
 use super::ics::ComponentKind;
-use crate::collection::keys::Key;
+use crate::record::keys::Key;
 use crate::search::filter::{self, FieldSet, KeySet, Match, Matcher};
 use etui_text::phone::Region;
 

@@ -23,10 +23,10 @@ use super::ics::{
 };
 use super::record::CalendarObject;
 use super::zones::{TimeZoneDefinition, TimeZoneResolver};
-use crate::collection::shared::{Object, Provenance};
 use crate::error::Result;
 use crate::import::run::{Found, Item, Source, run};
 use crate::import::{ImportEvent, ImportReport, Refused};
+use crate::record::shared::{Object, SourceObject};
 use crate::types::ETag;
 use etui_contentline::stream::record_excerpt;
 
@@ -246,7 +246,7 @@ impl<R: Read> Source for Objects<R> {
             Ok(record) => {
                 let warnings = record.items().flat_map(|i| &i.warnings);
                 let warnings = warnings.map(ToString::to_string).collect();
-                let from = Provenance {
+                let from = SourceObject {
                     object,
                     places,
                     made: None,

@@ -64,9 +64,9 @@ pub use record::{
 };
 pub use summary::Summary;
 
-pub use crate::collection::Joined;
+pub use crate::record::MergeOutcome;
 
-use crate::collection::{self, Collection};
+use crate::record::Collection;
 use crate::watch;
 
 /// One calendar of a store. Its list is in the order in which records begin; those without a time
@@ -74,7 +74,7 @@ use crate::watch;
 pub type Calendar<'s> = Collection<'s, CalendarObject>;
 
 /// A calendar in one state of the store.
-pub type Reader<'c> = collection::Reader<'c, CalendarObject>;
+pub type Reader<'c> = crate::record::Reader<'c, CalendarObject>;
 
 /// A query for records of a calendar that stays open.
 pub type View<'s> = watch::View<'s, CalendarObject>;

@@ -7,8 +7,8 @@ use rusqlite::Connection;
 use super::ics::ObjectTemplate;
 use super::record::CalendarObject;
 use super::zones::{TimeZoneDefinition, TimeZoneResolver};
-use crate::collection::shared;
 use crate::error::Result;
+use crate::record::shared;
 
 /// The zones of objects, the latest kept: records of one object mostly come one after the other.
 #[derive(Default)]

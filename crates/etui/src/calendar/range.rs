@@ -21,9 +21,9 @@ use super::once;
 use super::record::{CalendarObject, Status};
 use super::summary::Stored;
 use super::time::{CalendarTime, TimeZone, Timestamp};
-use crate::collection::times::{self, SHORT};
-use crate::collection::{Reader, list};
 use crate::error::Result;
+use crate::record::times::{self, SHORT};
+use crate::record::{Reader, list};
 use crate::types::RecordId;
 
 /// One time that something happens.

@@ -11,7 +11,7 @@ use super::ics::ComponentKind;
 use super::moment::{self, Named};
 use super::record::Status;
 use super::time::CalendarTime;
-use crate::collection::keys::clip;
+use crate::record::keys::clip;
 use etui_text::varint;
 
 const RECURS: u8 = 1 << 2;

@@ -11,7 +11,7 @@
 //! # Ok::<(), etui::contacts::FilterError>(())
 //! ```
 
-use crate::collection::keys::Key;
+use crate::record::keys::Key;
 use crate::search::filter::{self, FieldSet, KeySet, Match, Matcher};
 use etui_text::phone::{Region, Strength};
 

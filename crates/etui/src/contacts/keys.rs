@@ -3,8 +3,8 @@
 use calcard::vcard::VCardProperty;
 
 use super::Card;
-use crate::collection::keys::{Key, KeyWriter, clip};
-use crate::collection::{Derived, Deriving};
+use crate::record::keys::{Key, KeyWriter, clip};
+use crate::record::{IndexContext, IndexedColumns};
 use etui_text::phone::PhoneNumber;
 use etui_text::varint;
 
@@ -13,7 +13,7 @@ use etui_text::varint;
 pub(crate) const VERSION: u32 = 2;
 
 /// Derives keys, sort key and summary of `card`.
-pub(crate) fn derive(card: &Card, with: &Deriving<'_>) -> Derived {
+pub(crate) fn derive(card: &Card, with: &IndexContext<'_>) -> IndexedColumns {
     let mut keys = KeyWriter::default();
     let display = card.display_name();
     keys.words(Key::Display, &display);
@@ -62,11 +62,11 @@ pub(crate) fn derive(card: &Card, with: &Deriving<'_>) -> Derived {
     for part in [&display, &organization, phone, email] {
         varint::push_bytes(&mut summary, clip(part, 200).as_bytes());
     }
-    Derived {
+    IndexedColumns {
         keys: keys.into_keys(),
         sort,
         summary,
-        ..Derived::default()
+        ..IndexedColumns::default()
     }
 }
 
@@ -103,7 +103,7 @@ impl Summary {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collection::keys::Keys;
+    use crate::record::keys::Keys;
     use etui_text::collator::Order;
 
     #[test]
@@ -117,7 +117,7 @@ mod tests {
         let order = Order::new("de").unwrap();
         let derived = derive(
             &card,
-            &Deriving {
+            &IndexContext {
                 order: &order,
                 region: None,
             },

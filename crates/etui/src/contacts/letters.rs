@@ -1,8 +1,8 @@
 //! Letters: where in the list of names each begins.
 
 use super::{Contacts, Reader};
-use crate::collection::list;
 use crate::error::Result;
+use crate::record::list;
 
 /// A letter under which names are found in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -23,8 +23,8 @@ pub use keys::Summary;
 pub use letters::Letter;
 pub use query::{Column, Columns, Entry, Query, Row, Rows};
 
-use crate::collection::{Collection, Stored};
-pub use crate::collection::{Page, Texts};
+use crate::record::{Collection, StoredRecord};
+pub use crate::record::{Paging, RecordTexts};
 pub use crate::search::filter::{FilterError, Match};
 pub use crate::search::query::{BadColumn, BadCursor, BadSort, Cursor, Plan, Sort, Way};
 use crate::watch;
@@ -33,7 +33,7 @@ use crate::watch;
 pub type Contacts<'s> = Collection<'s, Card>;
 
 /// An address book in one state of the store.
-pub type Reader<'c> = crate::collection::Reader<'c, Card>;
+pub type Reader<'c> = crate::record::Reader<'c, Card>;
 
 /// A query for contacts that stays open.
 pub type View<'s> = watch::View<'s, Card>;
@@ -48,7 +48,7 @@ pub type ViewChanges = watch::ViewChanges<Summary, Field>;
 pub type Loaded = watch::Loaded<Summary, Field>;
 
 /// A contact as it is stored.
-pub type Contact = Stored<Card>;
+pub type Contact = StoredRecord<Card>;
 
 impl Contact {
     /// The vCard, parsed.

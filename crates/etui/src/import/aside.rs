@@ -5,10 +5,10 @@ use std::marker::PhantomData;
 use std::path::Path;
 
 use super::run::Item;
-use crate::collection::shared::Provenance;
-use crate::collection::{Origin, Record};
-use crate::engine::spill::Sorter;
+use crate::db::spill::ExternalSorter;
 use crate::error::Result;
+use crate::record::shared::SourceObject;
+use crate::record::{RecordKind, RecordOrigin};
 use crate::store::Store;
 use etui_text::varint;
 
@@ -23,24 +23,24 @@ const MOST: usize = 1 << 20;
 /// value  := repeated:u8 line:u64le last_line:u64le origin text
 /// origin := 0x00 | 0x01 shared:varint length:varint places
 /// ```
-pub(super) struct Aside<R> {
-    items: Sorter,
+pub(super) struct DeferredRecords<R> {
+    items: ExternalSorter,
     count: u64,
     hasher: RandomState,
     records: PhantomData<R>,
 }
 
-impl<R: Record> Aside<R> {
+impl<R: RecordKind> DeferredRecords<R> {
     pub(super) fn beside(store: &Path) -> Result<Self> {
         Ok(Self {
-            items: Sorter::new(store, MOST)?,
+            items: ExternalSorter::new(store, MOST)?,
             count: 0,
             hasher: RandomState::new(),
             records: PhantomData,
         })
     }
 
-    pub(super) fn put(&mut self, item: &Item<R>, origin: Option<&Origin>) -> Result<()> {
+    pub(super) fn put(&mut self, item: &Item<R>, origin: Option<&RecordOrigin>) -> Result<()> {
         self.count += 1;
         let uid = match R::JOINS {
             true => self.hasher.hash_one(item.record.identity().as_bytes()),
@@ -88,7 +88,7 @@ impl<R: Record> Aside<R> {
                 .read(|conn| R::stored(conn, text, origin.map(|o| o.0)))?;
             let from = origin.map(|(shared, places)| {
                 let components = record.parts();
-                Provenance::stored(Some(shared), places, components)
+                SourceObject::stored(Some(shared), places, components)
             });
             let mut item = Item::new(record, number(1), number(9)).from(from);
             item.repeated = value[0] == 1;

@@ -6,6 +6,7 @@
 //! [`Calendar::import`](crate::calendar::Calendar::import)).
 
 mod aside;
+pub(crate) mod fill;
 pub(crate) mod run;
 
 use std::io::Read;

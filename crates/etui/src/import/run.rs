@@ -8,18 +8,18 @@ use std::sync::mpsc::sync_channel;
 
 use rusqlite::Connection;
 
-use super::aside::Aside;
+use super::aside::DeferredRecords;
 use etui_contentline::rejection::Refusal;
 use etui_contentline::stream::record_excerpt;
 use etui_contentline::uid_set::Seen;
 
 use super::{ImportEvent, ImportReport, Refused};
-use crate::collection::fill::{Fill, Filled};
-use crate::collection::prepared::Prepared;
-use crate::collection::shared::{Objects, Provenance};
-use crate::collection::{Collection, Derived, Joined, Record};
-use crate::collection::{names, records};
 use crate::error::{Error, Result};
+use crate::import::fill::{BulkFill, FillOutcome};
+use crate::record::prepared::IndexedRecord;
+use crate::record::shared::{Objects, SourceObject};
+use crate::record::{Collection, IndexedColumns, MergeOutcome, RecordKind};
+use crate::record::{names, records};
 use crate::types::{Condition, ETag, SaveOutcome};
 
 /// Records in one transaction at the most, and bytes of their text, of a small import.
@@ -39,7 +39,7 @@ const KEPT_REFUSALS: usize = 1_000;
 /// Where records are found.
 pub(crate) trait Source {
     /// What they are.
-    type Record: Record;
+    type Record: RecordKind;
     /// A piece of the input that is, or is not, one of them.
     type Piece: Send;
 
@@ -121,7 +121,7 @@ pub(crate) struct Item<R> {
     pub(super) line: u64,
     pub(super) last_line: u64,
     /// Where it came from, if that is kept.
-    pub(crate) from: Option<Provenance>,
+    pub(crate) from: Option<SourceObject>,
     /// What of it was not understood.
     warnings: Vec<String>,
 }
@@ -140,7 +140,7 @@ impl<R> Item<R> {
     }
 
     /// The same with where it came from.
-    pub(crate) fn from(self, from: Option<Provenance>) -> Self {
+    pub(crate) fn from(self, from: Option<SourceObject>) -> Self {
         Self { from, ..self }
     }
 
@@ -150,7 +150,7 @@ impl<R> Item<R> {
     }
 }
 
-impl<R: Record> Item<R> {
+impl<R: RecordKind> Item<R> {
     /// A repeated UID may only bring what is there already.
     fn condition(&self) -> Condition {
         match self.repeated {
@@ -160,7 +160,7 @@ impl<R: Record> Item<R> {
     }
 }
 
-impl<R: Record> Run<'_, '_, R> {
+impl<R: RecordKind> Run<'_, '_, R> {
     /// Puts an item to the batch; returns the bytes of its text.
     fn keep(&mut self, item: Item<R>) -> usize {
         let bytes = item.record.text().len();
@@ -269,22 +269,22 @@ impl<R: Record> Run<'_, '_, R> {
         let mut refused = false;
         for (at, outcome) in outcomes.iter().enumerate() {
             match outcome {
-                Joined::Taken => {
+                MergeOutcome::Taken => {
                     if let Some(from) = &mut item.from {
                         let same = other.from.as_ref().filter(|o| from.is_same_object(o));
                         let place = same.and_then(|o| o.places.get(at).copied());
                         from.places.push(place.unwrap_or(u32::MAX));
                     }
                 }
-                Joined::Known => {}
-                Joined::Refused => refused = true,
+                MergeOutcome::Known => {}
+                MergeOutcome::Refused => refused = true,
             }
         }
         let is_same_object = match (&item.from, &other.from) {
             (Some(from), Some(other)) => from.is_same_object(other),
             _ => false,
         };
-        let is_joined = outcomes.contains(&Joined::Taken);
+        let is_joined = outcomes.contains(&MergeOutcome::Taken);
         if is_joined && needs_zones && !is_same_object {
             // In zones of another object, which it takes along.
             item.from = item.record.provenance();
@@ -313,7 +313,7 @@ impl<R: Record> Run<'_, '_, R> {
         let Some((record, shared, places)) = stored else {
             return Ok(item);
         };
-        let from = shared.map(|row| Provenance::stored(Some(row), &places, record.parts()));
+        let from = shared.map(|row| SourceObject::stored(Some(row), &places, record.parts()));
         let mut whole = Item::new(record, item.line, item.last_line).from(from);
         self.join_to(&mut whole, item)?;
         Ok(whole)
@@ -324,12 +324,12 @@ impl<R: Record> Run<'_, '_, R> {
     fn fill<S: Source<Record = R>>(&mut self, ahead: Vec<Item<R>>, source: &mut S) -> Result<()> {
         let store = self.collection.store();
         let with = &store.deriving()?;
-        let mut aside = Aside::beside(store.path())?;
+        let mut aside = DeferredRecords::beside(store.path())?;
         let added = store.filling(|| {
             store.write(|conn| {
                 names::expect(conn, R::KIND, self.collection.named())?;
-                let fill = Fill::begin(conn, store.path(), self.collection.id(), with.order)?;
-                let mut filling = Filling {
+                let fill = BulkFill::begin(conn, store.path(), self.collection.id(), with.order)?;
+                let mut filling = FillRun {
                     conn,
                     fill,
                     objects: Objects::default(),
@@ -339,21 +339,22 @@ impl<R: Record> Run<'_, '_, R> {
                 };
                 for item in ahead {
                     let derived = item.record.derive(with);
-                    if filling.add(&item, derived)? == Some(Filled::Unchanged) {
+                    if filling.add(&item, derived)? == Some(FillOutcome::Unchanged) {
                         self.may_change(&item);
                     }
                 }
                 // Parsing and deriving takes about as long as the rest, so another thread does it.
                 std::thread::scope(|scope| -> Result<()> {
                     let (to_read, pieces) = sync_channel::<Vec<S::Piece>>(IN_FLIGHT);
-                    let (to_fill, found) = sync_channel::<Vec<(Found<R>, Derived)>>(IN_FLIGHT);
+                    let (to_fill, found) =
+                        sync_channel::<Vec<(Found<R>, IndexedColumns)>>(IN_FLIGHT);
                     scope.spawn(move || {
                         for pieces in pieces {
                             let derive = |piece| {
                                 let found = S::read(piece);
                                 let derived = match &found {
                                     Ok(item) => item.record.derive(with),
-                                    Err(_) => Derived::default(),
+                                    Err(_) => IndexedColumns::default(),
                                 };
                                 (found, derived)
                             };
@@ -384,7 +385,8 @@ impl<R: Record> Run<'_, '_, R> {
                             match found {
                                 Ok(mut item) => {
                                     self.notice(&mut item)?;
-                                    if filling.add(&item, derived)? == Some(Filled::Unchanged) {
+                                    if filling.add(&item, derived)? == Some(FillOutcome::Unchanged)
+                                    {
                                         self.may_change(&item);
                                     }
                                 }
@@ -485,32 +487,32 @@ impl<R: Record> Run<'_, '_, R> {
 }
 
 /// A filling, and what came of it so far.
-struct Filling<'c, 'a, R> {
+struct FillRun<'c, 'a, R> {
     conn: &'c Connection,
-    fill: Fill<'c>,
+    fill: BulkFill<'c>,
     /// Objects whose end is still to be read.
     objects: Objects,
-    aside: &'a mut Aside<R>,
+    aside: &'a mut DeferredRecords<R>,
     added: u64,
     unchanged: u64,
 }
 
-impl<R: Record> Filling<'_, '_, R> {
+impl<R: RecordKind> FillRun<'_, '_, R> {
     /// What became of it; `None`: it was put aside, as one that is repeated.
-    fn add(&mut self, item: &Item<R>, derived: Derived) -> Result<Option<Filled>> {
+    fn add(&mut self, item: &Item<R>, derived: IndexedColumns) -> Result<Option<FillOutcome>> {
         if item.repeated {
             self.put_aside(item)?;
             return Ok(None);
         }
-        let one = Prepared::derived(&item.record, derived).from(item.from.as_ref());
+        let one = IndexedRecord::derived(&item.record, derived).from(item.from.as_ref());
         let filled = self.fill.add(&one.incoming())?;
         match filled {
-            Filled::Added => {
+            FillOutcome::Added => {
                 self.added += 1;
                 self.note(item);
             }
-            Filled::Unchanged => self.unchanged += 1,
-            Filled::Known => self.put_aside(item)?,
+            FillOutcome::Unchanged => self.unchanged += 1,
+            FillOutcome::Known => self.put_aside(item)?,
         }
         Ok(Some(filled))
     }
@@ -536,7 +538,7 @@ fn stop_if(go_on: ControlFlow<()>) -> Result<()> {
     }
 }
 
-fn repeated_reason(record: &impl Record) -> String {
+fn repeated_reason(record: &impl RecordKind) -> String {
     format!(
         "an earlier {} of this input has the same UID ({}) and other content; \
          the earlier one was kept. Give this one a UID of its own to have both",

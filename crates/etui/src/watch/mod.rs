@@ -5,20 +5,24 @@
 //! means now (`since`). So many changes of one record are one, what came and went is none, and a
 //! reader that takes its time costs nobody anything.
 
+mod hub;
+pub(crate) mod notifier;
+mod signal;
 mod since;
+mod subscription;
 
 use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::collection::{Collection, Page, Reader, changes, names};
 use crate::error::{Error, Result};
-use crate::notify::{Interest, Subscription};
+use crate::record::{Collection, Paging, Reader, changes, names};
 use crate::search::filter::{Filter, Matcher};
 use crate::search::query::{Entry, Listed};
 use crate::store::Store;
 use crate::types::{ChangeKind, RecordId, SyncToken};
+use subscription::{Interest, Subscription};
 
 /// What happened to a record, as seen through a view's filter.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,12 +75,12 @@ pub struct Loaded<S, F> {
 /// program or any other.
 ///
 /// ```
-/// # use etui::{ChangeKind, Store, contacts::{Card, Page, ViewChanges}};
+/// # use etui::{ChangeKind, Store, contacts::{Card, Paging, ViewChanges}};
 /// # let dir = tempfile::tempdir()?;
 /// # let store = Store::open(dir.path().join("personal.etui"))?;
 /// # let contacts = store.contacts()?;
 /// let mut view = contacts.view(&"name:love*".parse()?)?;
-/// let first = view.load(Page::first(50))?;               // what to show
+/// let first = view.load(Paging::first(50))?;               // what to show
 /// # assert!(first.entries.is_empty());
 ///
 /// let ada = Card::parse("BEGIN:VCARD\r\nVERSION:4.0\r\nUID:ada\r\nFN:Ada Lovelace\r\nEND:VCARD\r\n")?;
@@ -195,7 +199,7 @@ impl<R: Listed> View<'_, R> {
     ///
     /// # Errors
     /// Whatever reading reports; the changes are then reported the next time.
-    pub fn load(&mut self, page: Page) -> Result<Loaded<R::Summary, R::Field>> {
+    pub fn load(&mut self, page: Paging) -> Result<Loaded<R::Summary, R::Field>> {
         let filter = self.filter.clone();
         let (changes, entries) = self.read(|reader| reader.find_page(&filter, page))?;
         Ok(Loaded { changes, entries })

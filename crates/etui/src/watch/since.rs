@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use super::{Reported, ViewChange, ViewChanges};
-use crate::collection::changes;
-use crate::collection::keys::Keys;
 use crate::error::Result;
+use crate::record::changes;
+use crate::record::keys::Keys;
 use crate::search::filter::{FieldSet, Matcher};
 use crate::search::query::Listed;
 use crate::types::{ChangeKind, RecordId, SyncToken};

@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use changes::{Changer, SECOND};
-use etui::contacts::{Column, Entry, Filter, Page, Query, Reader, Rows, Sort};
+use etui::contacts::{Column, Entry, Filter, Paging, Query, Reader, Rows, Sort};
 use etui::{Durability, Options, Store};
 use etui_testkit::rng::SplitMix64;
 use random::Filters;
@@ -74,7 +74,7 @@ impl<'a> Comparison<'a> {
             origin,
         };
         comparison.compare(&Filter::All, &mut SplitMix64::new(0));
-        let listed = comparison.reader.list(Page::ALL).unwrap();
+        let listed = comparison.reader.list(Paging::ALL).unwrap();
         let expected = comparison.reference.find(&comparison.all, &Filter::All);
         comparison.same("the list", &Filter::All, &expected, &listed);
         let count = comparison.reader.count().unwrap();
@@ -110,7 +110,7 @@ impl<'a> Comparison<'a> {
             1 => 50,
             _ => rng.below(size + 2),
         };
-        let page = Page {
+        let page = Paging {
             offset: offset.into(),
             limit: limit.into(),
         };
@@ -126,7 +126,13 @@ impl<'a> Comparison<'a> {
     }
 
     /// A page of the answer in another order, the page after it, and positions in the list.
-    fn compare_order(&self, filter: &Filter, by_name: &[Entry], page: Page, rng: &mut SplitMix64) {
+    fn compare_order(
+        &self,
+        filter: &Filter,
+        by_name: &[Entry],
+        page: Paging,
+        rng: &mut SplitMix64,
+    ) {
         let sort = Column::SORTS[rng.below(Column::SORTS.len() as u32) as usize].1;
         let mut expected: Vec<i64> = by_name.iter().map(|e| e.id.0).collect();
         match sort {

@@ -5,8 +5,8 @@ use std::ops::Range;
 use etui::calendar::time::{TimeZone, Timestamp};
 use etui::calendar::zones::TimeZoneResolver;
 use etui::calendar::{Calendar, CalendarObject};
-use etui::collection::{self, Collection};
-use etui::contacts::{Card, Contacts, Page};
+use etui::contacts::{Card, Contacts, Paging};
+use etui::record::{self, Collection};
 use etui::{CheckReport, Store};
 use etui_testkit::calendars::{Span, entry};
 use etui_testkit::people::{Version, person};
@@ -20,7 +20,7 @@ const YEARS: u32 = 2;
 const DAY: i64 = 86_400;
 
 /// A kind of record.
-pub trait Written: collection::Record {
+pub trait Written: record::RecordKind {
     /// The child that writes such records.
     const CHILD: &'static str;
 
@@ -74,7 +74,7 @@ impl Written for Card {
 
     /// The list.
     fn compare(contacts: &Contacts<'_>, _: u64) -> usize {
-        let listed = contacts.list(Page::ALL).unwrap().len();
+        let listed = contacts.list(Paging::ALL).unwrap().len();
         assert_eq!(listed as u64, contacts.count().unwrap());
         listed
     }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use etui::Error;
-use etui::collection::Collection;
+use etui::record::Collection;
 use etui_testkit::rng::SplitMix64;
 
 use crate::kinds::{Written, name};

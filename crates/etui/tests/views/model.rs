@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use etui::Store;
-use etui::contacts::{Card, Page};
+use etui::contacts::{Card, Paging};
 use etui_testkit::rng::SplitMix64;
 
 use super::{Follower, PATIENCE, clean, directory, filter, quick, since};
@@ -66,7 +66,7 @@ fn views_tell_what_find_finds() {
                 match rng.below(4) {
                     0 => follower.apply(since(view.changes().unwrap())),
                     1 => {
-                        let loaded = view.load(Page::ALL).unwrap();
+                        let loaded = view.load(Paging::ALL).unwrap();
                         follower.apply(since(loaded.changes));
                         let entries: BTreeMap<_, _> = loaded
                             .entries

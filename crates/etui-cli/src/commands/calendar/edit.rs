@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use etui::calendar::time::{CalendarTime, Duration, TimeZone, Timestamp};
 use etui::calendar::{Calendar, CalendarObject};
-use etui::collection::Stored;
+use etui::record::StoredRecord;
 
 use super::property::{Assignment, assignment, removal};
 use super::record::{holding, read, understood};
@@ -121,7 +121,7 @@ fn alarm(text: &str) -> std::result::Result<Option<Duration>, String> {
 fn changed(
     app: &App,
     calendar: &Calendar<'_>,
-    stored: &Stored<CalendarObject>,
+    stored: &StoredRecord<CalendarObject>,
     args: &Args,
 ) -> Result<CalendarObject> {
     let zones = calendar.zones(stored.id)?;

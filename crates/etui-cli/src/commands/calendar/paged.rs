@@ -2,7 +2,7 @@
 
 use etui::calendar::time::{CalendarTime, Date, TimeZone};
 use etui::calendar::{Calendar, CalendarObject, Summary};
-use etui::collection::{Page, Stored};
+use etui::record::{Paging, StoredRecord};
 
 use super::show::described;
 use super::span_args::here;
@@ -78,7 +78,7 @@ impl PagedRecord for CalendarObject {
 
     fn about(
         calendar: &Calendar<'_>,
-        stored: &Stored<CalendarObject>,
+        stored: &StoredRecord<CalendarObject>,
         out: &OutputWriter,
     ) -> std::result::Result<RecordDetails, String> {
         let record = calendar.record(&stored.uid).map_err(|e| e.to_string())?;
@@ -89,7 +89,7 @@ impl PagedRecord for CalendarObject {
 
 /// The day on which the entry at a position starts; `None` without a time.
 fn day_at(calendar: &Calendar<'_>, position: u64, zone: &TimeZone) -> Result<Option<Date>> {
-    let page = Page {
+    let page = Paging {
         offset: position,
         limit: 1,
     };

@@ -6,7 +6,7 @@ use etui::calendar::ics::{ComponentKind, ObjectPiece, ObjectReader};
 use etui::calendar::time::{self, CalendarTime};
 use etui::calendar::zones::TimeZoneResolver;
 use etui::calendar::{Calendar, CalendarObject, Column, Row, Status, Summary};
-use etui::collection::Stored;
+use etui::record::StoredRecord;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -224,7 +224,10 @@ pub fn understood(record: &CalendarObject, before: Option<&CalendarObject>) -> R
 }
 
 /// The record with this number or UID, read.
-pub fn read(calendar: &Calendar<'_>, id: &str) -> Result<(Stored<CalendarObject>, CalendarObject)> {
+pub fn read(
+    calendar: &Calendar<'_>,
+    id: &str,
+) -> Result<(StoredRecord<CalendarObject>, CalendarObject)> {
     let stored = resolve(calendar, id)?;
     let uid = stored.uid.clone();
     calendar

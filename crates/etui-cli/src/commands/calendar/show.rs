@@ -6,7 +6,7 @@ use etui::calendar::time::{CalendarTime, Duration, TimeZone};
 use etui::calendar::{
     Alarm, AlarmTrigger, CalendarComponent, CalendarObject, CalendarUser, Classification, Status,
 };
-use etui::collection::Stored;
+use etui::record::StoredRecord;
 
 use super::record::{holding, read};
 use super::span_args::here;
@@ -87,7 +87,7 @@ pub fn run(app: &mut App, name: Option<&str>, args: &Args) -> Result<()> {
 
 /// All about an entry; with the calendar it is in, if that is to be told.
 pub(super) fn described(
-    stored: &Stored<CalendarObject>,
+    stored: &StoredRecord<CalendarObject>,
     record: &CalendarObject,
     calendar: Option<&str>,
     here: &LocalNow,

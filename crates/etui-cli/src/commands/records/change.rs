@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::path::Path;
 
-use etui::collection::{Collection, Stored};
+use etui::record::{Collection, StoredRecord};
 use etui::{Condition, ETag, SaveOutcome, SavedRecord};
 
 use super::{RecordCommands, editor, explain_conflict, named};
@@ -13,7 +13,7 @@ use crate::output::json::RecordChangeObject;
 use crate::output::one_line;
 
 /// Takes the ETag that the record shall still have.
-pub fn expect<R>(record: &mut Stored<R>, etag: Option<&str>) -> Result<()> {
+pub fn expect<R>(record: &mut StoredRecord<R>, etag: Option<&str>) -> Result<()> {
     if let Some(etag) = etag {
         record.etag = etag
             .parse::<ETag>()
@@ -38,7 +38,7 @@ pub fn read(file: &Path) -> Result<Vec<u8>> {
 /// Replaces the record by the one in a file.
 pub fn from_file<R: RecordCommands>(
     all: &Collection<'_, R>,
-    record: &Stored<R>,
+    record: &StoredRecord<R>,
     id: &str,
     file: &Path,
 ) -> Result<(R, SavedRecord)> {
@@ -52,7 +52,7 @@ pub fn from_file<R: RecordCommands>(
 /// Saves a changed record in the place of the one it was.
 pub fn save<R: RecordCommands>(
     all: &Collection<'_, R>,
-    record: &Stored<R>,
+    record: &StoredRecord<R>,
     id: &str,
     new: R,
 ) -> Result<(R, SavedRecord)> {
@@ -64,7 +64,7 @@ pub fn save<R: RecordCommands>(
 }
 
 /// Makes sure that a changed record is still the same one.
-fn same_record<R: RecordCommands>(record: &Stored<R>, mut new: R) -> Result<R> {
+fn same_record<R: RecordCommands>(record: &StoredRecord<R>, mut new: R) -> Result<R> {
     if new.bytes() == record.text {
         return Ok(new);
     }
@@ -91,7 +91,7 @@ fn same_record<R: RecordCommands>(record: &Stored<R>, mut new: R) -> Result<R> {
 pub fn in_editor<R: RecordCommands>(
     app: &mut App,
     all: &Collection<'_, R>,
-    record: &Stored<R>,
+    record: &StoredRecord<R>,
     id: &str,
 ) -> Result<(R, SavedRecord)> {
     let (format, command) = (R::FORMAT, R::COMMAND);
@@ -137,7 +137,7 @@ pub fn in_editor<R: RecordCommands>(
 /// Tells what became of a change.
 pub fn tell<R: RecordCommands>(
     app: &mut App,
-    record: &Stored<R>,
+    record: &StoredRecord<R>,
     new: &R,
     saved: &SavedRecord,
 ) -> Result<()> {

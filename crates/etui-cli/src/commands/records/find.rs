@@ -1,7 +1,7 @@
 //! Which records a filter means: listed, counted, or how they are found.
 
 use etui::RecordId;
-use etui::collection::{Collection, Reader, Stored};
+use etui::record::{Collection, Reader, StoredRecord};
 use etui::search::filter::Filter;
 use etui::search::query::{Across, Columns, Query, across};
 
@@ -100,7 +100,7 @@ pub fn how_many<R: RecordCommands>(all: &Reader<'_, R>, filter: &Filter<R::Field
 pub fn known<R: RecordCommands>(
     all: &Collection<'_, R>,
     which: &[String],
-) -> Result<Option<Vec<Stored<R>>>> {
+) -> Result<Option<Vec<StoredRecord<R>>>> {
     if which.iter().all(|w| number(w).is_some()) {
         let found: Result<_> = which.iter().map(|w| resolve(all, w)).collect();
         return found.map(Some);

@@ -15,7 +15,7 @@ pub mod watch;
 
 use std::fmt::Debug;
 
-use etui::collection::{Collection, Stored};
+use etui::record::{Collection, StoredRecord};
 use etui::search::filter::Filter;
 use etui::search::query::{ColumnSet, Listed, Row};
 use etui::{Error, RecordId};
@@ -117,7 +117,7 @@ pub fn filter<R: RecordCommands>(words: &[String]) -> Result<Filter<R::Field>> {
 }
 
 /// The record with this number or UID.
-pub fn resolve<R: RecordCommands>(all: &Collection<'_, R>, id: &str) -> Result<Stored<R>> {
+pub fn resolve<R: RecordCommands>(all: &Collection<'_, R>, id: &str) -> Result<StoredRecord<R>> {
     match lookup(all, id)? {
         Some(record) => Ok(record),
         None if in_trash(all, id)?.is_some() => Err(Failure::NotFound(format!(
@@ -130,7 +130,10 @@ pub fn resolve<R: RecordCommands>(all: &Collection<'_, R>, id: &str) -> Result<S
 }
 
 /// The record with this number or UID, if it is there.
-pub fn lookup<R: RecordCommands>(all: &Collection<'_, R>, id: &str) -> Result<Option<Stored<R>>> {
+pub fn lookup<R: RecordCommands>(
+    all: &Collection<'_, R>,
+    id: &str,
+) -> Result<Option<StoredRecord<R>>> {
     if let Some(number) = number(id)
         && let Some(record) = all.by_id(number)?
     {
@@ -147,8 +150,8 @@ pub fn is_known<R: RecordCommands>(all: &Collection<'_, R>, id: &str) -> Result<
 /// The records that `ids` mean, each of them once.
 fn each_once<R>(
     ids: &[String],
-    find: impl Fn(&str) -> Result<Stored<R>>,
-) -> Result<Vec<Stored<R>>> {
+    find: impl Fn(&str) -> Result<StoredRecord<R>>,
+) -> Result<Vec<StoredRecord<R>>> {
     let mut seen = std::collections::HashSet::new();
     let mut all = Vec::with_capacity(ids.len());
     for id in ids {
@@ -161,7 +164,10 @@ fn each_once<R>(
 }
 
 /// A removed record with this number or UID.
-fn in_trash<R: RecordCommands>(all: &Collection<'_, R>, id: &str) -> Result<Option<Stored<R>>> {
+fn in_trash<R: RecordCommands>(
+    all: &Collection<'_, R>,
+    id: &str,
+) -> Result<Option<StoredRecord<R>>> {
     let number = number(id);
     let mut trash = all.trash()?;
     let place = trash
@@ -193,7 +199,7 @@ fn missing<R: RecordCommands>(id: &str) -> Failure {
 }
 
 /// The name to show of a record, whatever its text is.
-pub fn name_of<R: RecordCommands>(record: &Stored<R>) -> String {
+pub fn name_of<R: RecordCommands>(record: &StoredRecord<R>) -> String {
     let title = R::parse(record.text.clone()).map(|r| r.title());
     named::<R>(title.unwrap_or_default())
 }

@@ -2,7 +2,7 @@
 //! in common.
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use etui::collection::Reader;
+use etui::record::Reader;
 use etui::search::filter::Filter;
 use etui::search::query::{Across, ColumnSet, Columns, Cursor, Query, Row, Rows, Sort, across};
 use serde::ser::{Serialize, SerializeMap, Serializer};

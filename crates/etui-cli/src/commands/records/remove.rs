@@ -1,6 +1,6 @@
 //! Into the trash.
 
-use etui::collection::Collection;
+use etui::record::Collection;
 
 use super::{RecordCommands, each_once, name_of, resolve};
 use crate::app::App;

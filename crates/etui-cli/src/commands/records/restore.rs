@@ -1,6 +1,6 @@
 //! Undoes the latest change of a record; lists what is in the trash.
 
-use etui::collection::{Collection, Stored};
+use etui::record::{Collection, StoredRecord};
 use etui::{SaveOutcome, SavedRecord};
 
 use super::find::write_entry;
@@ -59,7 +59,7 @@ pub fn restore<R: RecordCommands>(
     )))
 }
 
-fn find<R: RecordCommands>(all: &Collection<'_, R>, id: &str) -> Result<Stored<R>> {
+fn find<R: RecordCommands>(all: &Collection<'_, R>, id: &str) -> Result<StoredRecord<R>> {
     if let Some(record) = lookup(all, id)? {
         return Ok(record);
     }

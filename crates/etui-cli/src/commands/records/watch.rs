@@ -4,7 +4,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use etui::collection::{Collection, Page};
+use etui::record::{Collection, Paging};
 use etui::search::filter::{FieldSet, Filter};
 use etui::search::query::Entry;
 use etui::watch::{View, ViewChange, ViewChanges};
@@ -139,7 +139,7 @@ fn wait<R: RecordCommands>(view: &View<'_, R>, stop: &OwnedFd) -> Result<bool> {
 /// All that the filter means at this moment.
 fn write_all<R: RecordCommands>(app: &mut App, view: &mut View<'_, R>) -> Result<()> {
     // What was changed until then is in it.
-    for entry in &view.load(Page::ALL)?.entries {
+    for entry in &view.load(Paging::ALL)?.entries {
         write_entry::<R>(app, entry)?;
     }
     Ok(())

@@ -6,7 +6,7 @@ use etui::calendar::{
     Alarm, AlarmAction, AlarmTrigger, Busy, CalendarComponent, CalendarObject, CalendarUser,
     Classification, DueAlarm, Occurrence, Status, Summary,
 };
-use etui::collection::Stored;
+use etui::record::StoredRecord;
 use serde::Serialize;
 
 use crate::datetime::{iso, iso_instant};
@@ -328,7 +328,7 @@ impl<'a> ComponentObject<'a> {
 impl<'a> RecordObject<'a> {
     /// The object for a record, its times seen from `viewer`.
     pub fn of(
-        stored: &'a Stored<CalendarObject>,
+        stored: &'a StoredRecord<CalendarObject>,
         record: &'a CalendarObject,
         viewer: &TimeZone,
     ) -> Self {

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use etui::Store;
-use etui::contacts::{Card, Page};
+use etui::contacts::{Card, Paging};
 use etui_testkit::people::People;
 
 use super::cold;
@@ -84,7 +84,7 @@ pub(super) fn furnish(group: &Group, dir: &Path) -> Result<(), Error> {
     }
     store.merge_index()?;
     let names: Vec<String> = all
-        .list(Page::first(SCREEN as u64))?
+        .list(Paging::first(SCREEN as u64))?
         .into_iter()
         .map(|entry| entry.summary.name)
         .collect();

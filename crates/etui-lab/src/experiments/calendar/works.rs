@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use etui::calendar::time::{TimeZone, Timestamp};
 use etui::calendar::zones::TimeZoneResolver;
 use etui::calendar::{CalendarObject, Column, Field, Filter, Occurrence, Query};
-use etui::collection::Collection;
+use etui::record::Collection;
 use etui::search::filter::Match;
 use etui::search::query::Sort;
 use etui::{RecordId, Store};

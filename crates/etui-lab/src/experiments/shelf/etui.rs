@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use etui::collection::{Collection, Record};
+use etui::record::{Collection, RecordKind};
 use etui::{Durability, Options, Store};
 
 use super::{Shelf, answer_pairs, counted, since, timed};
@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::peers::eds::Answer;
 
 /// Records of one kind, as an experiment sees them.
-pub trait Kept: Record {
+pub trait Kept: RecordKind {
     /// The collection of a store that holds them.
     fn of(store: &Store) -> Result<Collection<'_, Self>, Error>;
 

@@ -18,8 +18,8 @@ use std::time::Instant;
 use ::etui::calendar::CalendarObject;
 use ::etui::calendar::datebook::Taken;
 use ::etui::calendar::zones::TimeZoneResolver;
-use ::etui::collection::{self, Collection};
 use ::etui::contacts::Card;
+use ::etui::record::{self, Collection};
 use ::etui::{Durability, Error, Store, Vfs};
 use etui_testkit::calendars::{Span, entry};
 use etui_testkit::disk::{Disk, Image, Plan, crash, hash_of};
@@ -94,7 +94,7 @@ fn state(store: &Store) -> Result<u64, Error> {
     Ok(hash_of(&all))
 }
 
-fn add<R: collection::Record>(records: &Collection<'_, R>, to: &mut Vec<u8>) -> Result<(), Error> {
+fn add<R: record::RecordKind>(records: &Collection<'_, R>, to: &mut Vec<u8>) -> Result<(), Error> {
     let mut live = BTreeMap::new();
     for (id, text) in records.all()?.iter() {
         let stored = records.by_id(id)?;

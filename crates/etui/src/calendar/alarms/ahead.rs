@@ -34,9 +34,9 @@ use crate::calendar::moment::{Named, REACH};
 use crate::calendar::record::{AlarmAction, AlarmTrigger, CalendarObject};
 use crate::calendar::summary::Stored;
 use crate::calendar::time::{CalendarTime, DateTime, TimeZone, Timestamp};
-use crate::collection::Reader;
-use crate::collection::times::{self, NEVER, OF_SERIES};
 use crate::error::Result;
+use crate::record::Reader;
+use crate::record::times::{self, NEVER, OF_SERIES};
 use crate::types::RecordId;
 
 /// Seconds by which a local time may be earlier or later than the clocks of today say.

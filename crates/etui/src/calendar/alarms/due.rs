@@ -14,7 +14,7 @@ use crate::calendar::moment::{self, Named, REACH};
 use crate::calendar::record::{Alarm, AlarmAction, AlarmTrigger, CalendarComponent};
 use crate::calendar::recurrence::Instance;
 use crate::calendar::time::{CalendarTime, Duration, TimeZone, Timestamp};
-use crate::collection::times;
+use crate::record::times;
 use etui_text::varint;
 
 /// Alarms of one record that happens once that are told of, each repetition counted.

@@ -32,9 +32,10 @@ use rusqlite::Connection;
 use super::Calendar;
 use super::record::{AlarmAction, CalendarObject};
 use super::time::{CalendarTime, TimeZone, Timestamp};
-use crate::collection::times;
-use crate::collection::{Reader, changes, meta};
+use crate::db::metadata;
 use crate::error::Result;
+use crate::record::times;
+use crate::record::{Reader, changes};
 use crate::types::RecordId;
 use ahead::{Ahead, Move, placed};
 
@@ -174,17 +175,17 @@ impl State {
         };
         let mut statement =
             conn.prepare_cached("SELECT key, value FROM meta WHERE key >= ?1 AND key < ?2")?;
-        let mut rows = statement.query([meta::ALARMS, meta::BEHIND_ALARMS])?;
+        let mut rows = statement.query([metadata::ALARMS, metadata::BEHIND_ALARMS])?;
         while let Some(row) = rows.next()? {
             let key = row.get_ref(0)?.as_str().unwrap_or_default();
             let value: i64 = row.get(1)?;
             match key {
-                meta::ALARM_MARK => state.marks[0] = value,
-                meta::FLOATING_ALARM_MARK => state.marks[1] = value,
-                meta::DERIVED_ANEW => state.derived_anew = value,
+                metadata::ALARM_MARK => state.marks[0] = value,
+                metadata::FLOATING_ALARM_MARK => state.marks[1] = value,
+                metadata::DERIVED_ANEW => state.derived_anew = value,
                 _ => {
                     let zone = key
-                        .strip_prefix(meta::ALARM_RULES)
+                        .strip_prefix(metadata::ALARM_RULES)
                         .and_then(TimeZone::named);
                     state.is_exact &= zone.and_then(|zone| zone.rules()) == Some(value);
                 }
@@ -205,12 +206,15 @@ fn move_rows(conn: &Connection, ahead: &Ahead, to: To, moves: &[Move]) -> Result
     for rules in ahead.rules() {
         times::placed_by(conn, &rules)?;
     }
-    for (key, floating) in [(meta::ALARM_MARK, false), (meta::FLOATING_ALARM_MARK, true)] {
+    for (key, floating) in [
+        (metadata::ALARM_MARK, false),
+        (metadata::FLOATING_ALARM_MARK, true),
+    ] {
         let mark = match to {
-            To::On(to) => placed(to, floating, &ahead.viewer).max(meta::number(conn, key)?),
+            To::On(to) => placed(to, floating, &ahead.viewer).max(metadata::number(conn, key)?),
             To::Back(to) => placed(to, floating, &ahead.viewer),
         };
-        meta::set(conn, key, mark)?;
+        metadata::set(conn, key, mark)?;
     }
     State::read(conn).map(Some)
 }

@@ -10,8 +10,8 @@ use std::ops::{ControlFlow, Range};
 use rusqlite::{Connection, Row};
 
 use crate::calendar::record::CalendarObject;
-use crate::collection::{Stored, list};
 use crate::error::Result;
+use crate::record::{StoredRecord, list};
 use crate::search::query::records::ByNumber;
 use crate::types::{ETag, RecordId};
 
@@ -198,9 +198,9 @@ pub(super) struct Seen<'a> {
 }
 
 impl Seen<'_> {
-    pub(super) fn stored(self) -> Stored<CalendarObject> {
+    pub(super) fn stored(self) -> StoredRecord<CalendarObject> {
         let uid = String::from_utf8_lossy(self.uid).into_owned();
-        Stored::new(RecordId(self.id), uid, self.etag, self.text.to_vec())
+        StoredRecord::new(RecordId(self.id), uid, self.etag, self.text.to_vec())
     }
 }
 

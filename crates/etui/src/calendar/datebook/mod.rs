@@ -53,8 +53,8 @@ use rusqlite::{Connection, OptionalExtension};
 use super::Calendar;
 use super::objects::ZonesOf;
 use super::record::CalendarObject;
-use crate::collection::{Stored, changes, list};
 use crate::error::{Error, Result};
+use crate::record::{StoredRecord, changes, list};
 use crate::types::{ETag, RecordId};
 
 use ahead::{Seen, State};
@@ -104,7 +104,7 @@ impl<'s> DateBook<'s> {
     ///
     /// # Errors
     /// Whatever reading reports.
-    pub fn peek(&mut self, index: u64) -> Result<Option<Stored<CalendarObject>>> {
+    pub fn peek(&mut self, index: u64) -> Result<Option<StoredRecord<CalendarObject>>> {
         self.state.want_whole();
         self.at(index, |seen| seen.stored())
     }
@@ -183,7 +183,7 @@ impl<'s> DateBook<'s> {
                     "SELECT id, uid, etag, text FROM record \
                      WHERE id = ?1 AND collection = ?2 AND removed IS NULL",
                 )?
-                .query_row((id, collection), Stored::from_row)
+                .query_row((id, collection), StoredRecord::from_row)
                 .optional()?)
         })?;
         match found {
@@ -332,7 +332,7 @@ impl Drop for DateBook<'_> {
 }
 
 /// Reads a record as it was taken.
-fn read(calendar: &Calendar<'_>, stored: &Stored<CalendarObject>) -> Result<CalendarObject> {
+fn read(calendar: &Calendar<'_>, stored: &StoredRecord<CalendarObject>) -> Result<CalendarObject> {
     let store = calendar.store();
     store.engine.read(|conn| {
         let row = conn

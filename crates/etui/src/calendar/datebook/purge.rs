@@ -10,9 +10,9 @@ use crate::calendar::moment::{self, Named, REACH};
 use crate::calendar::record::{CalendarObject, Status};
 use crate::calendar::summary::Stored;
 use crate::calendar::time::{TimeZone, Timestamp};
-use crate::collection::{Reader, list, records};
-use crate::engine::Size;
+use crate::db::TransactionSize;
 use crate::error::{Error, Result};
+use crate::record::{Reader, list, records};
 use crate::types::{Condition, ETag};
 
 /// Records removed in one transaction.
@@ -47,19 +47,21 @@ impl DateBook<'_> {
                 free.push(over);
             }
             let collection = self.calendar.id();
-            removed += self.calendar.write(Size::Large, |conn, writing| {
-                let mut removed = 0;
-                for Over { uid, etag, .. } in &free {
-                    let unchanged = Condition::IfMatch(*etag);
-                    match records::remove(conn, writing, collection, uid, unchanged) {
-                        Ok(gone) => removed += u64::from(gone),
-                        // Somebody changed it since it was found to be over.
-                        Err(Error::Conflict { .. }) => {}
-                        Err(e) => return Err(e),
+            removed += self
+                .calendar
+                .write(TransactionSize::Large, |conn, writing| {
+                    let mut removed = 0;
+                    for Over { uid, etag, .. } in &free {
+                        let unchanged = Condition::IfMatch(*etag);
+                        match records::remove(conn, writing, collection, uid, unchanged) {
+                            Ok(gone) => removed += u64::from(gone),
+                            // Somebody changed it since it was found to be over.
+                            Err(Error::Conflict { .. }) => {}
+                            Err(e) => return Err(e),
+                        }
                     }
-                }
-                Ok(removed)
-            })?;
+                    Ok(removed)
+                })?;
         }
         Ok(removed)
     }

@@ -8,12 +8,13 @@ use rusqlite::Connection;
 
 use super::taken::{Locks, Taken};
 use crate::calendar::record::CalendarObject;
-use crate::collection::prepared::Prepared;
-use crate::collection::records::Writing;
-use crate::collection::shared::Provenance;
-use crate::collection::{Derived, Deriving, Record as _, changes, meta};
-use crate::engine::Size;
+use crate::db::TransactionSize;
+use crate::db::metadata;
 use crate::error::{Error, Result};
+use crate::record::prepared::IndexedRecord;
+use crate::record::records::RecordWriter;
+use crate::record::shared::SourceObject;
+use crate::record::{IndexContext, IndexedColumns, RecordKind as _, changes};
 use crate::store::Store;
 use crate::types::{Condition, ETag, RecordId};
 
@@ -69,9 +70,9 @@ struct Dirty {
     /// What is in the store.
     before: ETag,
     text: Vec<u8>,
-    derived: Derived,
+    derived: IndexedColumns,
     /// The zones that it brings along.
-    made: Option<Provenance>,
+    made: Option<SourceObject>,
 }
 
 impl DateBooks {
@@ -131,7 +132,7 @@ impl DateBooks {
         &self,
         taken: Taken<'_>,
         record: CalendarObject,
-        with: &Deriving<'_>,
+        with: &IndexContext<'_>,
     ) {
         let derived = record.derive(with);
         let made = record.provenance();
@@ -185,20 +186,20 @@ impl DateBooks {
         }
         let bytes = dirty.values().map(|d| d.text.len()).sum();
         let size = match durably {
-            true => Size::of(dirty.len(), bytes),
-            false => Size::Upkeep,
+            true => TransactionSize::of(dirty.len(), bytes),
+            false => TransactionSize::Upkeep,
         };
         let order = store.order()?;
         let (mut saved, mut conflicts, mut latest) = (0, Vec::new(), 0);
         let work = |conn: &Connection| {
             if dirty.is_empty() {
                 // What was committed before is flushed with this.
-                let syncs = meta::number(conn, meta::SYNCS)?;
-                return meta::set(conn, meta::SYNCS, syncs.wrapping_add(1));
+                let syncs = metadata::number(conn, metadata::SYNCS)?;
+                return metadata::set(conn, metadata::SYNCS, syncs.wrapping_add(1));
             }
-            Writing::run(conn, order, |writing| {
+            RecordWriter::run(conn, order, |writing| {
                 for (&record, dirty) in &dirty {
-                    let one = Prepared::stored(&dirty.uid, &dirty.text, &dirty.derived)
+                    let one = IndexedRecord::stored(&dirty.uid, &dirty.text, &dirty.derived)
                         .from(dirty.made.as_ref());
                     let condition = Condition::IfMatch(dirty.before);
                     match one.put(conn, writing, dirty.collection, condition) {

@@ -21,21 +21,21 @@ use rustix::fs::OFlags;
 use super::shared::Hold;
 use crate::calendar::Calendar;
 use crate::calendar::record::CalendarObject;
-use crate::collection::Stored;
-use crate::engine::{companion, with_suffix};
+use crate::db::{companion, with_suffix};
 use crate::error::{Error, Result};
+use crate::record::StoredRecord;
 
 /// A record that was taken from a date book. It is free again when this is dropped or released.
 pub struct Taken<'s> {
     hold: Hold<'s>,
-    stored: Stored<CalendarObject>,
+    stored: StoredRecord<CalendarObject>,
     calendar: Calendar<'s>,
 }
 
 impl<'s> Taken<'s> {
     pub(super) fn new(
         hold: Hold<'s>,
-        stored: Stored<CalendarObject>,
+        stored: StoredRecord<CalendarObject>,
         calendar: Calendar<'s>,
     ) -> Self {
         Self {
@@ -47,7 +47,7 @@ impl<'s> Taken<'s> {
 
     /// The record as it is stored.
     #[must_use]
-    pub fn stored(&self) -> &Stored<CalendarObject> {
+    pub fn stored(&self) -> &StoredRecord<CalendarObject> {
         &self.stored
     }
 
@@ -60,7 +60,7 @@ impl<'s> Taken<'s> {
     }
 
     /// Who holds it, what it was, and the number of its calendar.
-    pub(super) fn into_parts(self) -> (Hold<'s>, Stored<CalendarObject>, i64) {
+    pub(super) fn into_parts(self) -> (Hold<'s>, StoredRecord<CalendarObject>, i64) {
         (self.hold, self.stored, self.calendar.id())
     }
 }

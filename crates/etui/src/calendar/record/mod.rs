@@ -38,8 +38,8 @@ use super::objects::{self, ZonesOf};
 use super::recurrence::{RecurrenceSet, Timing};
 use super::time::{Date, TimeZone};
 use super::zones::{TimeZoneDefinition, TimeZoneResolver};
-use crate::collection::shared::Provenance;
-use crate::collection::{self, Derived, Deriving, Joined};
+use crate::record::shared::SourceObject;
+use crate::record::{IndexContext, IndexedColumns, MergeOutcome};
 use crate::types::ETag;
 use etui_contentline::charset::{as_text, utf16};
 use etui_contentline::edit::ending;
@@ -115,7 +115,7 @@ impl PartialEq for CalendarObject {
 
 impl Eq for CalendarObject {}
 
-impl collection::Record for CalendarObject {
+impl crate::record::RecordKind for CalendarObject {
     const KIND: crate::types::CollectionKind = crate::types::CollectionKind::Calendar;
     const JOINS: bool = true;
 
@@ -139,7 +139,7 @@ impl collection::Record for CalendarObject {
         name_of(self.main().kind)
     }
 
-    fn join(&mut self, other: Self) -> Vec<Joined> {
+    fn join(&mut self, other: Self) -> Vec<MergeOutcome> {
         self.join(other)
     }
 
@@ -147,7 +147,7 @@ impl collection::Record for CalendarObject {
         self.components.len()
     }
 
-    fn provenance(&self) -> Option<Provenance> {
+    fn provenance(&self) -> Option<SourceObject> {
         let items = || self.components.iter().map(|c| &c.item);
         let mut zones: Vec<&(String, TimeZone)> = Vec::new();
         for own in items().flat_map(|i| &i.own_zones) {
@@ -184,10 +184,10 @@ impl collection::Record for CalendarObject {
             Ok(own.iter().all(is_same) && !unknown.iter().any(knows))
         };
         let parts = self.components.len();
-        Some(Provenance::made(frame, texts, parts, says))
+        Some(SourceObject::made(frame, texts, parts, says))
     }
 
-    fn derive(&self, with: &Deriving<'_>) -> Derived {
+    fn derive(&self, with: &IndexContext<'_>) -> IndexedColumns {
         derive(self, with)
     }
 }
@@ -322,13 +322,13 @@ impl CalendarObject {
     /// Puts the components of another record with its UID behind its own, as far as it has none in
     /// their place; tells what became of each. Of another UID, or in another encoding, all are
     /// refused, and those in a zone of a file's own that is another one here by the same name.
-    pub fn join(&mut self, other: Self) -> Vec<Joined> {
+    pub fn join(&mut self, other: Self) -> Vec<MergeOutcome> {
         if self.text == other.text {
-            return vec![Joined::Known; other.components.len()];
+            return vec![MergeOutcome::Known; other.components.len()];
         }
         let differ = utf16(&self.text) != utf16(&other.text);
         if self.uid().is_none() || self.uid() != other.uid() || differ {
-            return vec![Joined::Refused; other.components.len()];
+            return vec![MergeOutcome::Refused; other.components.len()];
         }
         let mut outcomes = Vec::with_capacity(other.components.len());
         for component in other.components {
@@ -349,10 +349,10 @@ impl CalendarObject {
                 all.any(|item| item.tzids.contains(tzid) && meaning(item, tzid) != new)
             };
             outcomes.push(match self.components.iter().find(in_its_place) {
-                None if component.item.tzids.iter().any(differs) => Joined::Refused,
-                Some(known) if self.text[known.span.clone()] == *bytes => Joined::Known,
-                Some(_) => Joined::Refused,
-                None if self.text.len() + bytes.len() + 4 > MAX_COMPONENT => Joined::Refused,
+                None if component.item.tzids.iter().any(differs) => MergeOutcome::Refused,
+                Some(known) if self.text[known.span.clone()] == *bytes => MergeOutcome::Known,
+                Some(_) => MergeOutcome::Refused,
+                None if self.text.len() + bytes.len() + 4 > MAX_COMPONENT => MergeOutcome::Refused,
                 None => {
                     if !matches!(self.text.last(), Some(b'\n' | b'\r' | 0)) {
                         let end = ending(&self.text);
@@ -364,7 +364,7 @@ impl CalendarObject {
                         span: start..self.text.len(),
                         ..component
                     });
-                    Joined::Taken
+                    MergeOutcome::Taken
                 }
             });
         }

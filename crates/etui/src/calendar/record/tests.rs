@@ -261,15 +261,15 @@ fn components_come_to_a_record() {
     let zones = TimeZoneResolver::new();
     let mut record = parse(event("DTSTART:20260701T090000Z\r\nRRULE:FREQ=DAILY\r\n").trim_end());
     let change = event("RECURRENCE-ID:20260702T090000Z\r\nDTSTART:20260702T100000Z\r\n");
-    assert_eq!(record.join(parse(&change)), [Joined::Taken]);
-    assert_eq!(record.join(parse(&change)), [Joined::Known]);
+    assert_eq!(record.join(parse(&change)), [MergeOutcome::Taken]);
+    assert_eq!(record.join(parse(&change)), [MergeOutcome::Known]);
     let other = event("RECURRENCE-ID:20260702T090000Z\r\n");
-    assert_eq!(record.join(parse(&other)), [Joined::Refused]);
+    assert_eq!(record.join(parse(&other)), [MergeOutcome::Refused]);
     assert_eq!(record.items().len(), 2);
     let again = CalendarObject::parse(record.text(), &zones).unwrap();
     assert!(again.items().eq(record.items()));
     let stranger = "BEGIN:VEVENT\r\nUID:2\r\nRECURRENCE-ID:20260703\r\nEND:VEVENT\r\n";
-    assert_eq!(record.join(parse(stranger)), [Joined::Refused]);
+    assert_eq!(record.join(parse(stranger)), [MergeOutcome::Refused]);
 }
 
 #[test]

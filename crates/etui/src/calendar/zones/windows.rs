@@ -1,6 +1,6 @@
 //! Windows' names of zones, which Outlook and Exchange write as `TZID`, in IANA's.
 //!
-//! Facts of the Unicode CLDR, release 41, `common/supplemental/windowsZones.xml`, territory 001
+//! StoreMetadata of the Unicode CLDR, release 41, `common/supplemental/windowsZones.xml`, territory 001
 //! (the one zone that stands for the name where no country is told): 7e11800 of Windows, 2021a of
 //! IANA.
 

@@ -30,7 +30,7 @@ use calcard::{Entry, Parser};
 use rusqlite::Connection;
 
 use super::keys;
-use crate::collection::{Derived, Deriving, Record};
+use crate::record::{IndexContext, IndexedColumns, RecordKind};
 use crate::types::{CollectionKind, content_identity};
 use etui_contentline::charset::clean;
 use etui_contentline::lines::component_body;
@@ -101,7 +101,7 @@ impl PartialEq for Card {
 
 impl Eq for Card {}
 
-impl Record for Card {
+impl RecordKind for Card {
     const KIND: CollectionKind = CollectionKind::Contacts;
 
     fn stored(_: &Connection, text: Vec<u8>, _: Option<i64>) -> crate::Result<Self> {
@@ -120,7 +120,7 @@ impl Record for Card {
         self.identity()
     }
 
-    fn derive(&self, with: &Deriving<'_>) -> Derived {
+    fn derive(&self, with: &IndexContext<'_>) -> IndexedColumns {
         keys::derive(self, with)
     }
 }

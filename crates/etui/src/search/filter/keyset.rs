@@ -1,6 +1,6 @@
 //! [`KeySet`]: the search keys that a field stands for.
 
-use crate::collection::keys::Key;
+use crate::record::keys::Key;
 use crate::search::index::grams;
 
 /// Some of the keys, a bit each.

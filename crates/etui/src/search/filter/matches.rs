@@ -6,7 +6,7 @@
 use memchr::memmem::{self, Finder};
 
 use super::{FieldSet, Filter, KeySet, Match};
-use crate::collection::keys::{Key, Keys, phone_parts};
+use crate::record::keys::{Key, Keys, phone_parts};
 use crate::search::index::look::Look;
 use crate::search::index::{grams, terms};
 use etui_text::fold;

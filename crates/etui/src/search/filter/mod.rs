@@ -12,7 +12,7 @@ mod parse;
 
 use std::fmt;
 
-use crate::collection::keys::Key;
+use crate::record::keys::Key;
 use etui_text::phone::Region;
 
 pub use crate::error::FilterError;

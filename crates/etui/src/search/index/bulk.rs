@@ -17,7 +17,7 @@ use rusqlite::Connection;
 
 use super::postings::{Edit, decode};
 use super::{grams, postings, terms};
-use crate::engine::spill::Runs;
+use crate::db::spill::SortedRuns;
 use crate::error::Result;
 use etui_text::varint;
 
@@ -116,7 +116,7 @@ impl Key for i64 {
 
 /// Posting lists by their key.
 struct Lists<K> {
-    runs: Runs,
+    runs: SortedRuns,
     lists: HashMap<K, List, foldhash::fast::RandomState>,
     bytes: usize,
 }
@@ -124,7 +124,7 @@ struct Lists<K> {
 impl<K: Key> Lists<K> {
     fn new(store: &Path) -> Result<Self> {
         Ok(Self {
-            runs: Runs::beside(store)?,
+            runs: SortedRuns::beside(store)?,
             lists: HashMap::default(),
             bytes: 0,
         })

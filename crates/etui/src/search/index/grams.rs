@@ -10,7 +10,7 @@
 
 use std::ops::Range;
 
-use crate::collection::keys::{Key, Keys};
+use crate::record::keys::{Key, Keys};
 
 const LOW_TWO: i64 = (1 << 42) - 1;
 

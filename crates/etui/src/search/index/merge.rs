@@ -12,9 +12,10 @@ use rusqlite::{Connection, OptionalExtension};
 
 use super::postings::Edit;
 use super::{grams, postings, terms};
-use crate::collection::{changes, meta};
-use crate::engine::Engine;
+use crate::db::ConnectionPool;
+use crate::db::metadata;
 use crate::error::Result;
+use crate::record::changes;
 use crate::types::now_ms;
 
 /// Pending changes at which a save merges terms. A search compares about as many records besides
@@ -52,13 +53,13 @@ impl Due {
             if latest - seen.load(Ordering::Relaxed) < due {
                 return Ok(false);
             }
-            let now = meta::number(conn, mark)?;
+            let now = metadata::number(conn, mark)?;
             seen.store(now, Ordering::Relaxed);
             Ok(latest - now >= due)
         };
         Ok(Self {
-            terms: is_due(meta::TERM_MARK, &seen.terms, TERMS_DUE)?,
-            grams: grams && is_due(meta::GRAM_MARK, &seen.grams, GRAMS_DUE)?,
+            terms: is_due(metadata::TERM_MARK, &seen.terms, TERMS_DUE)?,
+            grams: grams && is_due(metadata::GRAM_MARK, &seen.grams, GRAMS_DUE)?,
         })
     }
 }
@@ -71,8 +72,11 @@ pub(crate) struct Seen {
 }
 
 /// Brings the index up to date, in as many transactions as it takes.
-pub(crate) fn merge(engine: &Engine, due: Due) -> Result<()> {
-    for (mark, due) in [(meta::TERM_MARK, due.terms), (meta::GRAM_MARK, due.grams)] {
+pub(crate) fn merge(engine: &ConnectionPool, due: Due) -> Result<()> {
+    for (mark, due) in [
+        (metadata::TERM_MARK, due.terms),
+        (metadata::GRAM_MARK, due.grams),
+    ] {
         // Another program may have merged meanwhile, so each transaction asks again.
         while due && engine.upkeep(|conn| step(conn, mark))? {}
     }
@@ -81,7 +85,7 @@ pub(crate) fn merge(engine: &Engine, due: Due) -> Result<()> {
 
 /// Brings the index up to date inside the caller's transaction.
 pub(crate) fn merge_within(conn: &Connection) -> Result<()> {
-    for mark in [meta::TERM_MARK, meta::GRAM_MARK] {
+    for mark in [metadata::TERM_MARK, metadata::GRAM_MARK] {
         while step(conn, mark)? {}
     }
     Ok(())
@@ -89,19 +93,20 @@ pub(crate) fn merge_within(conn: &Connection) -> Result<()> {
 
 /// One transaction of a merge. `false`: nothing is left to do.
 fn step(conn: &Connection, mark: &str) -> Result<bool> {
-    let from = meta::number(conn, mark)?;
+    let from = metadata::number(conn, mark)?;
     let latest = changes::latest(conn)?;
     if latest <= from {
         return Ok(false);
     }
     let batch = Batch::read(conn, from, latest)?;
-    if mark == meta::TERM_MARK {
+    if mark == metadata::TERM_MARK {
         write_terms(conn, &batch)?;
     } else {
         write_grams(conn, &batch)?;
     }
-    meta::set(conn, mark, batch.to)?;
-    let merged = meta::number(conn, meta::TERM_MARK)?.min(meta::number(conn, meta::GRAM_MARK)?);
+    metadata::set(conn, mark, batch.to)?;
+    let merged = metadata::number(conn, metadata::TERM_MARK)?
+        .min(metadata::number(conn, metadata::GRAM_MARK)?);
     changes::trim(conn, now_ms(), merged, changes::KEPT_CHANGES)?;
     tracing::debug!(
         mark,
@@ -327,9 +332,9 @@ mod tests {
             let order = store.order().unwrap();
             let card = card(uid, name);
             let with = store.deriving().unwrap();
-            let one = crate::collection::prepared::Prepared::new(&card, &with);
+            let one = crate::record::prepared::IndexedRecord::new(&card, &with);
             let put = |conn: &Connection| {
-                crate::collection::records::Writing::run(conn, order, |writing| {
+                crate::record::records::RecordWriter::run(conn, order, |writing| {
                     one.put(conn, writing, 1, crate::types::Condition::Always)
                 })
             };
@@ -339,7 +344,7 @@ mod tests {
         let long = "x".repeat(200);
         save("old", "Alpha");
         save("gone", "Alpha");
-        while step(meta::TERM_MARK) || step(meta::GRAM_MARK) {}
+        while step(metadata::TERM_MARK) || step(metadata::GRAM_MARK) {}
         save("new", "Alpha");
         save("old", "Beta");
         for n in 0..2_100 {
@@ -348,13 +353,13 @@ mod tests {
         for uid in ["old", "new", "gone"] {
             save(uid, "Gamma");
         }
-        for mark in [meta::TERM_MARK, meta::GRAM_MARK] {
+        for mark in [metadata::TERM_MARK, metadata::GRAM_MARK] {
             assert!(step(mark), "{mark}: more than one batch");
         }
         for uid in ["old", "new", "gone"] {
             save(uid, "Delta");
         }
-        for mark in [meta::TERM_MARK, meta::GRAM_MARK] {
+        for mark in [metadata::TERM_MARK, metadata::GRAM_MARK] {
             while step(mark) {}
         }
         let found = |filter: &str| contacts.find(&filter.parse().unwrap()).unwrap().len();

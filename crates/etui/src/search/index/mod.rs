@@ -19,8 +19,9 @@ use std::path::Path;
 
 use rusqlite::Connection;
 
-use crate::collection::{changes, meta};
+use crate::db::metadata;
 use crate::error::Result;
+use crate::record::changes;
 
 /// Makes the index anew from the records' keys, sorted, inside the caller's transaction. `store`:
 /// its file, beside which there is room to sort.
@@ -36,6 +37,6 @@ pub(crate) fn rebuild(conn: &Connection, store: &Path) -> Result<()> {
     drop(rows);
     bulk.write(conn, true, &mut || Ok(()))?;
     let latest = changes::latest(conn)?;
-    meta::set(conn, meta::TERM_MARK, latest)?;
-    meta::set(conn, meta::GRAM_MARK, latest)
+    metadata::set(conn, metadata::TERM_MARK, latest)?;
+    metadata::set(conn, metadata::GRAM_MARK, latest)
 }

@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 
 use rusqlite::{Connection, Row};
 
-use crate::collection::meta;
+use crate::db::metadata;
 use crate::error::Result;
 
 /// Most records in the image, and bytes of their keys; beyond, they are read each time.
@@ -37,7 +37,7 @@ impl Marks {
                         max(coalesce((SELECT max(id) FROM record), 0), \
                             coalesce((SELECT max(number) FROM change), 0))",
             )?
-            .query_row([meta::TERM_MARK, meta::GRAM_MARK], |r| {
+            .query_row([metadata::TERM_MARK, metadata::GRAM_MARK], |r| {
                 Ok(Self {
                     terms: r.get(0)?,
                     grams: r.get(1)?,

@@ -262,7 +262,7 @@ mod tests {
 
     fn empty() -> Connection {
         let conn = Connection::open_in_memory().unwrap();
-        crate::engine::schema::migrate(&conn, 0).unwrap();
+        crate::db::schema::migrate(&conn, 0).unwrap();
         conn
     }
 

@@ -161,7 +161,7 @@ mod tests {
             from in 0i64..4_100,
         ) {
             let conn = Connection::open_in_memory().unwrap();
-            crate::engine::schema::migrate(&conn, 0).unwrap();
+            crate::db::schema::migrate(&conn, 0).unwrap();
             for (gram, ids) in lists.iter().enumerate() {
                 let edits: Vec<Edit> = ids.iter().map(|&id| (id, true)).collect();
                 postings::apply(&conn, gram as i64, &edits).unwrap();

@@ -12,7 +12,7 @@
 //!       | kind           (but 'h' and 'r') has the field at all
 //! ```
 
-use crate::collection::keys::{Key, Keys, phone_parts};
+use crate::record::keys::{Key, Keys, phone_parts};
 
 pub(crate) const EMAIL: u8 = b'e';
 pub(crate) const HOST: u8 = b'h';
@@ -155,7 +155,7 @@ mod tests {
         )
         .unwrap();
         let order = etui_text::collator::Order::new("en").unwrap();
-        let with = crate::collection::Deriving {
+        let with = crate::record::IndexContext {
             order: &order,
             region: None,
         };

@@ -4,8 +4,8 @@ use rusqlite::OptionalExtension;
 
 use super::rows::{Rows, Table};
 use super::{Cursor, Listed, Part, Query, Sort};
-use crate::collection::Reader;
 use crate::error::Result;
+use crate::record::Reader;
 use crate::types::RecordId;
 
 /// What a query means in several collections, in one order.

@@ -18,8 +18,8 @@ mod sets;
 use std::fmt;
 use std::str::FromStr;
 
-use crate::collection::{Collection, Page, Reader, Record, list};
 use crate::error::Result;
+use crate::record::{Collection, Paging, Reader, RecordKind, list};
 use crate::search::filter::{FieldSet, Filter, Matcher};
 use crate::types::RecordId;
 use columns::Shape;
@@ -33,8 +33,8 @@ pub use rows::{Row, Rows};
 
 /// A kind of record that can be filtered, listed and followed.
 ///
-/// Implemented by [`Card`](crate::contacts::Card) and [`Record`](crate::calendar::CalendarObject).
-pub trait Listed: Record {
+/// Implemented by [`Card`](crate::contacts::Card) and [`RecordKind`](crate::calendar::CalendarObject).
+pub trait Listed: RecordKind {
     /// What its filters ask about.
     type Field: FieldSet;
     /// What its queries show.
@@ -245,7 +245,7 @@ impl<R: Listed> Collection<'_, R> {
     ///
     /// # Errors
     /// Whatever reading reports.
-    pub fn list(&self, page: Page) -> Result<Vec<Entry<R::Summary>>> {
+    pub fn list(&self, page: Paging) -> Result<Vec<Entry<R::Summary>>> {
         self.read_ordered(|r| r.list(page))
     }
 
@@ -254,7 +254,7 @@ impl<R: Listed> Collection<'_, R> {
     /// # Errors
     /// Whatever reading reports.
     pub fn find(&self, filter: &Filter<R::Field>) -> Result<Vec<Entry<R::Summary>>> {
-        self.find_page(filter, Page::ALL)
+        self.find_page(filter, Paging::ALL)
     }
 
     /// A page of the records that `filter` means, in list order.
@@ -264,7 +264,7 @@ impl<R: Listed> Collection<'_, R> {
     pub fn find_page(
         &self,
         filter: &Filter<R::Field>,
-        page: Page,
+        page: Paging,
     ) -> Result<Vec<Entry<R::Summary>>> {
         self.read_ordered(|r| r.find_page(filter, page))
     }
@@ -298,7 +298,7 @@ impl<R: Listed> Reader<'_, R> {
     ///
     /// # Errors
     /// Whatever reading reports.
-    pub fn list(&self, page: Page) -> Result<Vec<Entry<R::Summary>>> {
+    pub fn list(&self, page: Paging) -> Result<Vec<Entry<R::Summary>>> {
         self.find_page(&Filter::All, page)
     }
 
@@ -307,7 +307,7 @@ impl<R: Listed> Reader<'_, R> {
     /// # Errors
     /// Whatever reading reports.
     pub fn find(&self, filter: &Filter<R::Field>) -> Result<Vec<Entry<R::Summary>>> {
-        self.find_page(filter, Page::ALL)
+        self.find_page(filter, Paging::ALL)
     }
 
     /// A page of the records that `filter` means, in list order.
@@ -317,7 +317,7 @@ impl<R: Listed> Reader<'_, R> {
     pub fn find_page(
         &self,
         filter: &Filter<R::Field>,
-        page: Page,
+        page: Paging,
     ) -> Result<Vec<Entry<R::Summary>>> {
         self.told(|| {
             let part = Part {

@@ -21,7 +21,6 @@ use super::page::Page;
 use super::plan::Plan;
 use super::rows::Table;
 use super::{Cursor, Part, Sort, sets};
-use crate::collection;
 use crate::error::Result;
 use crate::search::filter::Matcher;
 use crate::search::index::pending::Marks;
@@ -133,7 +132,7 @@ impl Run<'_> {
             let compare = (!exact).then_some(matcher);
             return self.stream(&look, compare, &pending);
         }
-        let records = collection::list::count(self.conn, self.collection)?;
+        let records = crate::record::list::count(self.conn, self.collection)?;
         if let Some(mut ids) = sets::few(matcher, self.conn, most_gathered(records))? {
             if !pending.all.is_empty() {
                 ids.retain(|id| !pending.all.contains(id));

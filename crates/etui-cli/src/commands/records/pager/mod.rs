@@ -18,7 +18,7 @@ mod view;
 use std::io::IsTerminal;
 use std::time::Instant;
 
-use etui::collection::{Collection, Stored};
+use etui::record::{Collection, StoredRecord};
 use etui::search::filter::Filter;
 use etui::search::query::{Columns, Query};
 
@@ -52,7 +52,7 @@ pub trait PagedRecord: RecordCommands {
     /// All about a record; why not, if its text cannot be read.
     fn about(
         all: &Collection<'_, Self>,
-        stored: &Stored<Self>,
+        stored: &StoredRecord<Self>,
         out: &OutputWriter,
     ) -> std::result::Result<RecordDetails, String>;
 }

@@ -6,8 +6,8 @@ use super::super::plan::Way;
 use super::super::records::Records;
 use super::super::{Cursor, Sort};
 use super::{Meant, Run};
-use crate::collection::list;
 use crate::error::Result;
+use crate::record::list;
 
 /// Beyond every place in a list: no name that takes part in the order has so many bytes of
 /// weights, not even of U+FFFF, which has the highest (0xff 0xff); what else lists are ordered by

@@ -1,0 +1,451 @@
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::sync::atomic::AtomicUsize;
+use std::sync::mpsc;
+
+use super::*;
+
+type Work<'w> = Box<dyn FnOnce(&Connection) -> Result<i64> + Send + 'w>;
+
+/// A writer on a store of numbers, each of which may name another one that must be there at the
+/// commit.
+struct Fixture {
+    writer: Writer,
+    commits: AtomicUsize,
+    _dir: tempfile::TempDir,
+}
+
+impl Fixture {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let connection = Connection::open(dir.path().join("db")).unwrap();
+        connection
+            .execute_batch(
+                "PRAGMA journal_mode = WAL; PRAGMA foreign_keys = ON; CREATE TABLE t \
+                 (n INTEGER PRIMARY KEY, other REFERENCES t DEFERRABLE INITIALLY DEFERRED)",
+            )
+            .unwrap();
+        let writer = Writer::new(Durability::Full, Duration::ZERO);
+        lock(&writer.baton).connection = Some(connection);
+        Self {
+            writer,
+            commits: AtomicUsize::new(0),
+            _dir: dir,
+        }
+    }
+
+    fn run(
+        &self,
+        size: TransactionSize,
+        work: impl FnOnce(&Connection) -> Result<i64>,
+    ) -> Done<i64, ()> {
+        self.writer.run(
+            size,
+            || panic!("there is a connection"),
+            |_| {
+                self.commits.fetch_add(1, Ordering::Relaxed);
+            },
+            work,
+        )
+    }
+
+    /// Waits until so many threads wait for the baton.
+    fn until_waiting(&self, threads: usize) {
+        while self.writer.waiting.load(Ordering::Relaxed) < threads {
+            thread::yield_now();
+        }
+    }
+
+    /// SortedRuns these in one group, in an order of their own but for the first; `None` when the
+    /// machine was too slow to have them all in one.
+    fn try_together(&self, works: Vec<Work<'_>>) -> Option<Vec<Done<i64, ()>>> {
+        let others = works.len() - 1;
+        let (begun, go) = mpsc::channel();
+        let mut begun = Some(begun);
+        let before = self.commits.load(Ordering::Relaxed);
+        let done = thread::scope(|scope| {
+            let mut threads = Vec::new();
+            for work in works {
+                match begun.take() {
+                    Some(begun) => {
+                        threads.push(scope.spawn(move || {
+                            self.run(TransactionSize::Small, |conn| {
+                                begun.send(()).unwrap();
+                                self.until_waiting(others);
+                                work(conn)
+                            })
+                        }));
+                        go.recv().unwrap();
+                    }
+                    None => {
+                        threads.push(scope.spawn(move || self.run(TransactionSize::Small, work)));
+                    }
+                }
+            }
+            let done: Vec<_> = threads.into_iter().map(|t| t.join().unwrap()).collect();
+            done
+        });
+        (self.commits.load(Ordering::Relaxed) <= before + 1).then_some(done)
+    }
+
+    fn numbers(&self) -> Vec<i64> {
+        let baton = lock(&self.writer.baton);
+        let connection = baton.connection.as_ref().unwrap();
+        assert!(connection.is_autocommit() && baton.group.is_none());
+        let mut all = connection.prepare("SELECT n FROM t ORDER BY n").unwrap();
+        let all = all.query_map([], |r| r.get(0)).unwrap();
+        all.map(|n| n.unwrap()).collect()
+    }
+}
+
+fn insert(n: i64) -> Work<'static> {
+    Box::new(move |conn| {
+        execute(conn, &format!("INSERT INTO t (n) VALUES ({n})"))?;
+        Ok(n)
+    })
+}
+
+fn inserts(numbers: impl IntoIterator<Item = i64>) -> Vec<Work<'static>> {
+    numbers.into_iter().map(insert).collect()
+}
+
+/// SortedRuns them together in a new store until they were one group.
+fn together(works: impl Fn() -> Vec<Work<'static>>) -> (Fixture, Vec<Done<i64, ()>>) {
+    for _ in 0..50 {
+        let fixture = Fixture::new();
+        if let Some(done) = fixture.try_together(works()) {
+            return (fixture, done);
+        }
+    }
+    panic!("no group of all in 50 attempts");
+}
+
+fn code(done: &Done<i64, ()>) -> i32 {
+    match &done.own {
+        Ok(Err(Error::Sqlite(e))) => e.sqlite_error().unwrap().extended_code,
+        _ => panic!("no error of SQLite"),
+    }
+}
+
+#[test]
+fn one_alone_commits_for_itself() {
+    let fixture = Fixture::new();
+    for n in 0..3 {
+        let done = fixture.run(TransactionSize::Small, insert(n));
+        assert!(matches!(done.own, Ok(Ok(found)) if found == n));
+        assert!(done.committed && done.at_commit.is_some());
+    }
+    assert!(
+        fixture
+            .run(TransactionSize::Small, insert(2))
+            .own
+            .unwrap()
+            .is_err()
+    );
+    assert_eq!(fixture.numbers(), [0, 1, 2]);
+    assert_eq!(fixture.commits.into_inner(), 3);
+}
+
+#[test]
+fn those_who_wait_share_a_commit() {
+    let (fixture, done) = together(|| inserts(0..16));
+    for (n, done) in done.iter().enumerate() {
+        assert!(matches!(done.own, Ok(Ok(found)) if found == n as i64));
+    }
+    let committed = done.iter().filter(|d| d.committed).count();
+    assert_eq!(committed, 1, "one thread commits");
+    assert_eq!(fixture.numbers(), (0..16).collect::<Vec<_>>());
+    assert_eq!(fixture.commits.load(Ordering::Relaxed), 1);
+    assert_eq!(lock(&fixture.writer.baton).crowd, 16);
+}
+
+#[test]
+fn who_fails_or_panics_harms_nobody() {
+    let works = || {
+        let mut works = inserts(0..8);
+        works.push(Box::new(|conn| {
+            execute(conn, "INSERT INTO t (n) VALUES (100)")?;
+            execute(conn, "INSERT INTO t (n) VALUES (100)")?;
+            Ok(100)
+        }));
+        works.push(Box::new(|conn| {
+            execute(conn, "INSERT INTO t (n) VALUES (200)")?;
+            panic!("as it may happen");
+        }));
+        works
+    };
+    let (fixture, done) = together(works);
+    assert!(done[..8].iter().all(|d| matches!(d.own, Ok(Ok(_)))));
+    assert_eq!(code(&done[8]), ffi::SQLITE_CONSTRAINT_PRIMARYKEY);
+    assert!(done[9].own.is_err());
+    assert_eq!(fixture.numbers(), (0..8).collect::<Vec<_>>());
+    let next = fixture.run(TransactionSize::Small, insert(9));
+    assert!(matches!(next.own, Ok(Ok(9))));
+}
+
+#[test]
+fn the_last_commits_also_when_it_fails_or_panics() {
+    for panics in [false, true] {
+        let (fixture, done) = together(|| {
+            let mut works = inserts([1]);
+            works.push(Box::new(move |_| match panics {
+                true => panic!("as it may happen"),
+                false => Err(Error::Stopped),
+            }));
+            works
+        });
+        assert!(matches!(done[0].own, Ok(Ok(1))));
+        assert_eq!(done[1].own.is_err(), panics);
+        assert!(done[1].committed);
+        assert_eq!(fixture.numbers(), [1]);
+    }
+}
+
+#[test]
+fn the_first_that_fails_or_panics_leaves_nothing_open() {
+    let fixture = Fixture::new();
+    let failed = fixture.run(TransactionSize::Small, |conn| {
+        execute(conn, "INSERT INTO t (n) VALUES (1)")?;
+        Err(Error::Stopped)
+    });
+    assert!(matches!(failed.own, Ok(Err(Error::Stopped))));
+    let panicked = fixture.run(TransactionSize::Small, |_| panic!("as it may happen"));
+    assert!(panicked.own.is_err());
+    assert_eq!(fixture.numbers(), [0i64; 0]);
+    assert_eq!(fixture.commits.into_inner(), 0);
+}
+
+#[test]
+fn a_failed_commit_is_told_to_all() {
+    let (fixture, done) = together(|| {
+        let mut works = inserts(0..6);
+        works.push(Box::new(|conn| {
+            execute(conn, "INSERT INTO t (n, other) VALUES (7, 999)")?;
+            Ok(7)
+        }));
+        works.push(Box::new(|_| Err(Error::Stopped)));
+        works
+    });
+    for done in &done {
+        assert_eq!(code(done), ffi::SQLITE_CONSTRAINT_FOREIGNKEY);
+        assert!(!done.committed && done.at_commit.is_none());
+    }
+    let messages: Vec<_> = done
+        .iter()
+        .map(|d| d.own.as_ref().unwrap().as_ref().unwrap_err().to_string())
+        .collect();
+    assert!(messages.windows(2).all(|w| w[0] == w[1]), "{messages:?}");
+    assert_eq!(fixture.numbers(), [0i64; 0]);
+    let next = fixture.run(TransactionSize::Small, insert(9));
+    assert!(matches!(next.own, Ok(Ok(9))));
+}
+
+#[test]
+fn when_sqlite_gives_up_the_transaction_all_are_told() {
+    for swallowed in [false, true] {
+        let (fixture, done) = together(|| {
+            let mut works = inserts([1]);
+            works.push(Box::new(move |conn| {
+                let done = execute(conn, "INSERT OR ROLLBACK INTO t (n) VALUES (1)");
+                assert!(conn.is_autocommit());
+                match swallowed {
+                    true => Ok(1),
+                    false => done.map(|()| 1),
+                }
+            }));
+            works
+        });
+        let expected = match swallowed {
+            true => ffi::SQLITE_ABORT_ROLLBACK,
+            false => ffi::SQLITE_CONSTRAINT_PRIMARYKEY,
+        };
+        assert_eq!([code(&done[0]), code(&done[1])], [expected; 2]);
+        assert_eq!(fixture.numbers(), [0i64; 0]);
+    }
+}
+
+#[test]
+fn large_work_does_not_keep_back_those_before_it() {
+    let fixture = Fixture::new();
+    let (begun, go) = mpsc::channel();
+    let (acknowledged, seen) = mpsc::channel();
+    thread::scope(|scope| {
+        let fixture = &fixture;
+        scope.spawn(move || {
+            let done = fixture.run(TransactionSize::Small, |conn| {
+                begun.send(()).unwrap();
+                fixture.until_waiting(1);
+                insert(1)(conn)
+            });
+            assert!(matches!(done.own, Ok(Ok(1))));
+            // What follows its commit is left to it.
+            assert!(done.committed && done.at_commit.is_none());
+            acknowledged.send(()).unwrap();
+        });
+        go.recv().unwrap();
+        let large = fixture.run(TransactionSize::Large, |conn| {
+            // The small one returns while the large one still works.
+            seen.recv().unwrap();
+            insert(2)(conn)
+        });
+        assert!(matches!(large.own, Ok(Ok(2))));
+        assert!(large.committed && large.at_commit.is_some());
+    });
+    assert_eq!(fixture.numbers(), [1, 2]);
+    assert_eq!(fixture.commits.into_inner(), 1, "for its own transaction");
+}
+
+/// What is saved is flushed, and upkeep is not, in whatever order they come.
+#[test]
+fn upkeep_alone_commits_without_a_flush() {
+    const NORMAL: i64 = 1;
+    const FULL: i64 = 2;
+    let level = |connection: &Connection| -> Result<i64> {
+        Ok(connection.query_row("PRAGMA synchronous", [], |r| r.get(0))?)
+    };
+    let fixture = Fixture::new();
+    let run = |size| fixture.run(size, level).result().unwrap();
+    assert_eq!(run(TransactionSize::Small), FULL);
+    assert_eq!(run(TransactionSize::Upkeep), NORMAL);
+    assert_eq!(run(TransactionSize::Upkeep), NORMAL);
+    assert_eq!(run(TransactionSize::Large), FULL);
+    // Also behind upkeep that failed, and one that panicked.
+    let failed = fixture.run(TransactionSize::Upkeep, |_| Err(Failure::lost().into()));
+    assert!(failed.result().is_err());
+    assert_eq!(run(TransactionSize::Small), FULL);
+    let panicked = fixture.run(TransactionSize::Upkeep, |_| panic!("of a test"));
+    assert!(panicked.own.is_err());
+    assert_eq!(run(TransactionSize::Small), FULL);
+
+    let deferred = Writer::new(Durability::Deferred, Duration::ZERO);
+    let connection = lock(&fixture.writer.baton).connection.take();
+    lock(&deferred.baton).connection = connection;
+    for size in [
+        TransactionSize::Small,
+        TransactionSize::Upkeep,
+        TransactionSize::Large,
+    ] {
+        let done = deferred.run(size, || panic!("there is a connection"), |_| (), level);
+        assert_eq!(done.result().unwrap(), NORMAL, "{size:?}");
+    }
+}
+
+/// Upkeep that waits for nobody: not for this thread's own work, an open group, or another process.
+#[test]
+fn upkeep_that_would_wait_is_not_begun() {
+    let fixture = Fixture::new();
+    let writer = Writer::new(Durability::Full, Duration::from_secs(600));
+    let connection = lock(&fixture.writer.baton).connection.take();
+    lock(&writer.baton).connection = connection;
+    let attempt = |n| {
+        let done = writer.try_upkeep(|| panic!("there is a connection"), insert(n));
+        done.map(|done| {
+            assert!(done.committed);
+            done.result().unwrap()
+        })
+    };
+    assert_eq!(attempt(1), Some(1));
+    let own = writer.run(
+        TransactionSize::Large,
+        || panic!("there is a connection"),
+        |_| (),
+        |conn| {
+            assert_eq!(attempt(2), None);
+            insert(3)(conn)
+        },
+    );
+    assert_eq!(own.result().unwrap(), 3);
+
+    lock(&writer.baton).group = Some(Group::new());
+    assert_eq!(attempt(4), None);
+    assert!(lock(&writer.baton).group.take().is_some(), "it stays open");
+
+    let other = Connection::open(fixture._dir.path().join("db")).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    assert_eq!(attempt(5), None);
+    other.execute_batch("ROLLBACK").unwrap();
+    assert_eq!(attempt(6), Some(6));
+
+    lock(&fixture.writer.baton).connection = lock(&writer.baton).connection.take();
+    assert_eq!(fixture.numbers(), [1, 3, 6]);
+}
+
+#[test]
+fn company_that_does_not_come_is_not_waited_for_long() {
+    let fixture = Fixture::new();
+    {
+        let mut baton = lock(&fixture.writer.baton);
+        baton.crowd = 16;
+        baton.commit_took = Duration::from_secs(1);
+    }
+    let done = fixture.run(TransactionSize::Small, insert(1));
+    assert!(matches!(done.own, Ok(Ok(1))));
+    assert!(done.committed && done.at_commit.is_some());
+    assert_eq!(lock(&fixture.writer.baton).crowd, 1);
+    assert_eq!(fixture.numbers(), [1]);
+}
+
+#[test]
+fn company_that_comes_is_waited_for() {
+    for _ in 0..50 {
+        let fixture = Fixture::new();
+        {
+            let mut baton = lock(&fixture.writer.baton);
+            baton.crowd = 2;
+            baton.commit_took = Duration::from_secs(1);
+        }
+        let both = thread::scope(|scope| {
+            let first = scope.spawn(|| fixture.run(TransactionSize::Small, insert(1)));
+            let second = scope.spawn(|| fixture.run(TransactionSize::Small, insert(2)));
+            [first.join().unwrap(), second.join().unwrap()]
+        });
+        assert!(both.iter().all(|d| matches!(d.own, Ok(Ok(_)))));
+        assert_eq!(fixture.numbers(), [1, 2]);
+        if fixture.commits.into_inner() == 1 {
+            return;
+        }
+    }
+    panic!("two that came together never shared a commit");
+}
+
+/// Groups of all kinds at once, on all sides: everybody gets an own answer, and it is true.
+#[test]
+fn a_storm_of_members() {
+    let fixture = Fixture::new();
+    let kept: Vec<i64> = thread::scope(|scope| {
+        let threads: Vec<_> = (0..16)
+            .map(|thread| {
+                let fixture = &fixture;
+                scope.spawn(move || {
+                    let mut kept = Vec::new();
+                    for i in 0..60 {
+                        let n = thread * 1_000 + i;
+                        let size = match (thread + i) % 23 {
+                            0 => TransactionSize::Large,
+                            _ => TransactionSize::Small,
+                        };
+                        let done = fixture.run(size, |conn| {
+                            insert(n)(conn)?;
+                            match (thread * 7 + i) % 11 {
+                                0 => Err(Error::Stopped),
+                                1 => panic!("as it may happen"),
+                                _ => Ok(n),
+                            }
+                        });
+                        match ((thread * 7 + i) % 11, done.own) {
+                            (0, Ok(Err(Error::Stopped))) | (1, Err(_)) => {}
+                            (2.., Ok(Ok(own))) if own == n => kept.push(n),
+                            _ => panic!("the answer to {n} is another's"),
+                        }
+                    }
+                    kept
+                })
+            })
+            .collect();
+        threads
+            .into_iter()
+            .flat_map(|t| t.join().unwrap())
+            .collect()
+    });
+    assert_eq!(fixture.numbers(), kept);
+}

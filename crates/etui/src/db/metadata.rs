@@ -1,0 +1,89 @@
+//! The table `meta`: what the store says of itself.
+
+use rusqlite::types::{FromSql, ToSql};
+use rusqlite::{Connection, OptionalExtension};
+
+use crate::error::Result;
+
+/// Keys of `meta`.
+pub(crate) const STORE_ID: &str = "store_id";
+pub(crate) const INCARNATION: &str = "incarnation";
+pub(crate) const INODE: &str = "inode";
+pub(crate) const LOCALE: &str = "locale";
+pub(crate) const REGION: &str = "region";
+/// What keys, sort keys and lists were derived with.
+pub(crate) const DERIVATION: &str = "derivation";
+/// Terms of changes up to this number are in `posting`.
+pub(crate) const TERM_MARK: &str = "term_mark";
+/// And grams of changes up to this one.
+pub(crate) const GRAM_MARK: &str = "gram_mark";
+/// Counts the syncs that had nothing else to write.
+pub(crate) const SYNCS: &str = "syncs";
+/// Keys of what is said of alarms begin with this.
+pub(crate) const ALARMS: &str = "alarm_";
+/// And none of them is behind this.
+pub(crate) const BEHIND_ALARMS: &str = "alarm`";
+/// Up to this moment (Unix seconds) the alarms of series were moved on.
+pub(crate) const ALARM_MARK: &str = "alarm_mark";
+/// The same of those at floating times, as local time.
+pub(crate) const FLOATING_ALARM_MARK: &str = "alarm_mark_floating";
+/// With the name of a zone behind it: a digest of the rules by which alarms in it were placed; 0:
+/// of several.
+pub(crate) const ALARM_RULES: &str = "alarm_rules ";
+/// How often everything was derived anew, which no change tells of; read with what is said of
+/// alarms.
+pub(crate) const DERIVED_ANEW: &str = "alarm_derived_anew";
+/// With the number of a collection behind it: the number of the latest change when it was made,
+/// brought back, or became the default one.
+pub(crate) const MEANT_SINCE: &str = "meant_since ";
+/// Changes up to this number may be missing from `change`.
+pub(crate) const LOG_FLOOR: &str = "log_floor";
+
+/// What deriving needs to know of the store, asked in one statement.
+#[derive(Debug, Default)]
+pub(crate) struct StoreMetadata {
+    pub(crate) locale: Option<String>,
+    pub(crate) region: Option<String>,
+    pub(crate) derivation: Option<String>,
+}
+
+pub(crate) fn facts(conn: &Connection) -> Result<StoreMetadata> {
+    let mut facts = StoreMetadata::default();
+    let mut all = conn.prepare("SELECT key, value FROM meta")?;
+    let mut rows = all.query([])?;
+    while let Some(row) = rows.next()? {
+        // A value of another type is damage, which whoever needs it finds.
+        let text = || row.get(1).ok();
+        match row.get_ref(0)?.as_str().unwrap_or_default() {
+            LOCALE => facts.locale = text(),
+            REGION => facts.region = text(),
+            DERIVATION => facts.derivation = text(),
+            _ => {}
+        }
+    }
+    Ok(facts)
+}
+
+pub(crate) fn get<T: FromSql>(conn: &Connection, key: &str) -> Result<Option<T>> {
+    Ok(conn
+        .prepare_cached("SELECT value FROM meta WHERE key = ?1")?
+        .query_row([key], |r| r.get(0))
+        .optional()?)
+}
+
+pub(crate) fn set(conn: &Connection, key: &str, value: impl ToSql) -> Result<()> {
+    conn.prepare_cached("INSERT OR REPLACE INTO meta (key, value) VALUES (?1, ?2)")?
+        .execute((key, value))?;
+    Ok(())
+}
+
+pub(crate) fn unset(conn: &Connection, key: &str) -> Result<()> {
+    conn.prepare_cached("DELETE FROM meta WHERE key = ?1")?
+        .execute([key])?;
+    Ok(())
+}
+
+/// A number in `meta`; 0 when it was never written.
+pub(crate) fn number(conn: &Connection, key: &str) -> Result<i64> {
+    Ok(get(conn, key)?.unwrap_or(0))
+}

@@ -1,0 +1,295 @@
+//! Sorting more than memory should hold: runs in a file without a name, merged.
+//!
+//! ```text
+//! file := run*
+//! run  := item*                          ascending
+//! item := length:u32le key_length:u16le key value
+//! ```
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::fs::File;
+use std::io::Write;
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags};
+
+use crate::error::{Error, Result};
+
+/// What is read ahead of each run, in bytes.
+const BUFFER: usize = 32 << 10;
+
+/// SortedRuns of items, written one after the other.
+pub(crate) struct SortedRuns {
+    file: File,
+    /// For messages.
+    near: PathBuf,
+    runs: Vec<Range<u64>>,
+    end: u64,
+}
+
+impl SortedRuns {
+    /// An empty file in the directory of `store`; it is gone when it is dropped, however the
+    /// program ends.
+    pub(crate) fn beside(store: &Path) -> Result<Self> {
+        let directory = match store.parent() {
+            Some(p) if !p.as_os_str().is_empty() => p,
+            _ => Path::new("."),
+        };
+        let io = |e: rustix::io::Errno| Error::io(directory, e.into());
+        let access = OFlags::RDWR | OFlags::CLOEXEC;
+        let mode = Mode::RUSR | Mode::WUSR;
+        let file = match rustix::fs::open(directory, access | OFlags::TMPFILE, mode) {
+            Ok(file) => file,
+            // Not every file system has files without a name: it loses the one it gets.
+            Err(_) => {
+                let name = directory.join(format!(".etui-sort-{:x}", crate::store::random()?));
+                let file = rustix::fs::open(&name, access | OFlags::CREATE | OFlags::EXCL, mode)
+                    .map_err(io)?;
+                rustix::fs::unlink(&name).map_err(io)?;
+                file
+            }
+        };
+        Ok(Self {
+            file: file.into(),
+            near: directory.to_owned(),
+            runs: Vec::new(),
+            end: 0,
+        })
+    }
+
+    /// Writes a run of items (key, value), which `each` hands out in ascending order of keys.
+    pub(crate) fn write(
+        &mut self,
+        each: impl FnOnce(&mut dyn FnMut(&[u8], &[&[u8]]) -> std::io::Result<()>) -> std::io::Result<()>,
+    ) -> Result<()> {
+        let begin = self.end;
+        let mut out = std::io::BufWriter::with_capacity(256 << 10, &self.file);
+        let mut written = 0u64;
+        let done = each(&mut |key, values| {
+            let length = 2 + key.len() + values.iter().map(|v| v.len()).sum::<usize>();
+            let too_long = || std::io::Error::from(std::io::ErrorKind::InvalidInput);
+            out.write_all(&u32::try_from(length).map_err(|_| too_long())?.to_le_bytes())?;
+            out.write_all(
+                &u16::try_from(key.len())
+                    .map_err(|_| too_long())?
+                    .to_le_bytes(),
+            )?;
+            out.write_all(key)?;
+            values.iter().try_for_each(|v| out.write_all(v))?;
+            written += 4 + length as u64;
+            Ok(())
+        });
+        done.and_then(|()| out.flush())
+            .map_err(|e| Error::io(&self.near, e))?;
+        self.end = begin + written;
+        self.runs.push(begin..self.end);
+        Ok(())
+    }
+
+    /// Whether there are no runs.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.runs.is_empty()
+    }
+
+    fn readers(&self) -> impl Iterator<Item = Reader<'_>> {
+        self.runs.iter().map(|range| Reader {
+            runs: self,
+            range: range.clone(),
+            buffer: Vec::new(),
+            at: 0,
+        })
+    }
+
+    /// Calls `visit` with each item of one run after the other, and holds one item in memory.
+    pub(crate) fn in_turn(&self, mut visit: impl FnMut(&[u8], &[u8]) -> Result<()>) -> Result<()> {
+        for mut reader in self.readers() {
+            while let Some((key, value)) = reader.next()? {
+                visit(&key, &value)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Calls `visit` with each item of all runs, ascending; of items with one key, in the order
+    /// of their runs.
+    pub(crate) fn merged(&self, mut visit: impl FnMut(&[u8], &[u8]) -> Result<()>) -> Result<()> {
+        let mut readers: Vec<Reader<'_>> = self.readers().collect();
+        let mut heap = BinaryHeap::new();
+        for (run, reader) in readers.iter_mut().enumerate() {
+            if let Some((key, value)) = reader.next()? {
+                heap.push(Reverse((key, run, value)));
+            }
+        }
+        while let Some(Reverse((key, run, value))) = heap.pop() {
+            visit(&key, &value)?;
+            if let Some((key, value)) = readers[run].next()? {
+                heap.push(Reverse((key, run, value)));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Reads a run from its beginning.
+struct Reader<'r> {
+    runs: &'r SortedRuns,
+    /// What is not in the buffer yet.
+    range: Range<u64>,
+    buffer: Vec<u8>,
+    at: usize,
+}
+
+impl Reader<'_> {
+    /// The next item's key and value.
+    fn next(&mut self) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
+        let Some(length) = self.take(4)? else {
+            return Ok(None);
+        };
+        let length = u32::from_le_bytes([length[0], length[1], length[2], length[3]]);
+        let Some(item) = self.take(length as usize)? else {
+            return Ok(None);
+        };
+        let key = usize::from(u16::from_le_bytes([item[0], item[1]]));
+        let (key, value) = item[2..].split_at(key.min(item.len() - 2));
+        Ok(Some((key.to_vec(), value.to_vec())))
+    }
+
+    /// The next `length` bytes. `None` at the end.
+    fn take(&mut self, length: usize) -> Result<Option<&[u8]>> {
+        if self.buffer.len() - self.at < length {
+            self.buffer.drain(..self.at);
+            self.at = 0;
+            let missing = length.saturating_sub(self.buffer.len()).max(BUFFER);
+            let left = self.range.end - self.range.start;
+            let more = missing.min(usize::try_from(left).unwrap_or(usize::MAX));
+            let filled = self.buffer.len();
+            self.buffer.resize(filled + more, 0);
+            self.runs
+                .file
+                .read_exact_at(&mut self.buffer[filled..], self.range.start)
+                .map_err(|e| Error::io(&self.runs.near, e))?;
+            self.range.start += more as u64;
+        }
+        if self.buffer.len() < length {
+            return Ok(None);
+        }
+        self.at += length;
+        Ok(Some(&self.buffer[self.at - length..self.at]))
+    }
+}
+
+/// Sorts items (key, value), holding so many bytes of them in memory at a time.
+pub(crate) struct ExternalSorter {
+    runs: SortedRuns,
+    bytes: Vec<u8>,
+    /// Of each item, where its key begins and ends, and its value ends.
+    items: Vec<(usize, usize, usize)>,
+    most: usize,
+}
+
+impl ExternalSorter {
+    pub(crate) fn new(store: &Path, most: usize) -> Result<Self> {
+        Ok(Self {
+            runs: SortedRuns::beside(store)?,
+            bytes: Vec::new(),
+            items: Vec::new(),
+            most,
+        })
+    }
+
+    pub(crate) fn push(&mut self, key: &[u8], values: &[&[u8]]) -> Result<()> {
+        let begin = self.bytes.len();
+        self.bytes.extend_from_slice(key);
+        let middle = self.bytes.len();
+        values.iter().for_each(|v| self.bytes.extend_from_slice(v));
+        self.items.push((begin, middle, self.bytes.len()));
+        if self.bytes.len() + self.items.len() * size_of::<(usize, usize, usize)>() >= self.most {
+            self.spill()?;
+        }
+        Ok(())
+    }
+
+    fn spill(&mut self) -> Result<()> {
+        let bytes = &self.bytes;
+        self.items
+            .sort_unstable_by_key(|i| (&bytes[i.0..i.1], &bytes[i.1..i.2]));
+        self.runs.write(|put| {
+            self.items
+                .iter()
+                .try_for_each(|i| put(&bytes[i.0..i.1], &[&bytes[i.1..i.2]]))
+        })?;
+        self.items.clear();
+        self.bytes.clear();
+        Ok(())
+    }
+
+    /// Calls `visit` with each item (key, value), ascending by key. Of each run one item is in
+    /// memory; of items that are as large as a run, all are.
+    pub(crate) fn sorted(self, visit: impl FnMut(&[u8], &[u8]) -> Result<()>) -> Result<()> {
+        self.into_runs()?.merged(visit)
+    }
+
+    /// The same for items that were pushed in ascending order, one in memory at a time.
+    pub(crate) fn in_turn(self, visit: impl FnMut(&[u8], &[u8]) -> Result<()>) -> Result<()> {
+        self.into_runs()?.in_turn(visit)
+    }
+
+    fn into_runs(mut self) -> Result<SortedRuns> {
+        if !self.items.is_empty() {
+            self.spill()?;
+        }
+        Ok(self.runs)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+
+        #[test]
+        fn items_come_sorted(
+            items in prop::collection::vec(
+                (prop::collection::vec(any::<u8>(), 0..6), prop::collection::vec(any::<u8>(), 0..90)),
+                0..400),
+            most in 1usize..20_000,
+        ) {
+            let dir = tempfile::tempdir().unwrap();
+            let mut sorter = ExternalSorter::new(&dir.path().join("s.etui"), most).unwrap();
+            for (key, value) in &items {
+                let (a, b) = value.split_at(value.len() / 2);
+                sorter.push(key, &[a, b]).unwrap();
+            }
+            prop_assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+            let mut seen = Vec::new();
+            sorter.sorted(|key, value| { seen.push((key.to_vec(), value.to_vec())); Ok(()) }).unwrap();
+            prop_assert!(seen.is_sorted_by_key(|item| item.0.clone()));
+            let mut items = items;
+            items.sort();
+            seen.sort();
+            prop_assert_eq!(seen, items);
+        }
+
+        #[test]
+        fn what_was_pushed_in_order_comes_in_turn(
+            values in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..900), 0..200),
+            most in 1usize..20_000,
+        ) {
+            let dir = tempfile::tempdir().unwrap();
+            let mut sorter = ExternalSorter::new(&dir.path().join("s.etui"), most).unwrap();
+            for (n, value) in values.iter().enumerate() {
+                sorter.push(&n.to_be_bytes(), &[value]).unwrap();
+            }
+            let mut seen = Vec::new();
+            sorter.in_turn(|_, value| { seen.push(value.to_vec()); Ok(()) }).unwrap();
+            prop_assert_eq!(seen, values);
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! The change log: what was changed since a token.
+//!
+//! One sequence numbers all changes of a store. A record's id is the number of the change that
+//! created it, so additions are found in `record` itself; `change` has a row for every edit,
+//! removal and return from the trash, with what it replaced.
+
+use std::collections::BTreeMap;
+
+use rusqlite::{Connection, OptionalExtension};
+
+use super::names;
+use crate::db::metadata;
+use crate::error::Result;
+use crate::types::{ChangeKind, Changes, RecordChange, RecordId, SyncToken};
+
+/// Changes are kept at least this long, and removed contacts and earlier versions with them.
+pub(crate) const KEPT_MS: i64 = 30 * 24 * 3600 * 1000;
+/// And at least this many, whatever their age: a clock that was wrong must not empty the trash.
+pub(crate) const KEPT_CHANGES: i64 = 1_000;
+/// Rows trimmed by one merge at the most, so that no save pays for a month at once.
+const TRIM_ROWS: i64 = 2_000;
+
+pub(crate) const EDITED: i64 = 1;
+pub(crate) const REMOVED: i64 = 2;
+pub(crate) const RESTORED: i64 = 3;
+
+/// The number of the latest change; 0 in a new store.
+pub(crate) fn latest(conn: &Connection) -> Result<i64> {
+    let mut statement =
+        conn.prepare_cached("SELECT max(id) FROM record UNION ALL SELECT max(number) FROM change")?;
+    let mut rows = statement.query([])?;
+    let mut latest = 0;
+    while let Some(row) = rows.next()? {
+        latest = latest.max(row.get::<_, Option<i64>>(0)?.unwrap_or(0));
+    }
+    Ok(latest)
+}
+
+/// Where the store stands now.
+pub(crate) fn token(conn: &Connection) -> Result<SyncToken> {
+    let id = |key| -> Result<u64> { Ok(metadata::number(conn, key)?.cast_unsigned()) };
+    Ok(SyncToken {
+        store: id(metadata::STORE_ID)?,
+        incarnation: id(metadata::INCARNATION)?,
+        seq: latest(conn)?,
+    })
+}
+
+/// Whether the log tells all that was changed between `token` and `now`, the present one.
+pub(crate) fn reaches_back(conn: &Connection, token: &SyncToken, now: &SyncToken) -> Result<bool> {
+    Ok(token.store == now.store
+        && token.incarnation == now.incarnation
+        && token.seq >= metadata::number(conn, metadata::LOG_FLOOR)?
+        && token.seq <= now.seq)
+}
+
+/// What was changed in `collection` since `token`. Run it in a read transaction.
+pub(crate) fn since(conn: &Connection, collection: i64, token: &SyncToken) -> Result<Changes> {
+    if !reaches_back(conn, token, &self::token(conn)?)?
+        || token.seq < names::meant_since(conn, collection)?
+    {
+        return Ok(Changes::Resynchronise);
+    }
+    let mut all = Vec::new();
+    // Live records created since; later edits of them are still additions seen from the token.
+    let mut added = conn.prepare_cached(
+        "SELECT changed, id, uid FROM record NOT INDEXED \
+         WHERE id > ?1 AND collection = ?2 AND removed IS NULL",
+    )?;
+    let mut rows = added.query((token.seq, collection))?;
+    while let Some(row) = rows.next()? {
+        all.push(RecordChange {
+            seq: row.get(0)?,
+            id: RecordId(row.get(1)?),
+            uid: row.get(2)?,
+            kind: ChangeKind::Added,
+        });
+    }
+    // Records from before: whether they were live at the token is what their first change since
+    // then says; what they are now, the record.
+    let mut before: BTreeMap<i64, bool> = BTreeMap::new();
+    let mut changed = conn.prepare_cached(
+        "SELECT record, keys IS NOT NULL FROM change WHERE number > ?1 AND record <= ?1 \
+         ORDER BY number",
+    )?;
+    let mut rows = changed.query([token.seq])?;
+    while let Some(row) = rows.next()? {
+        before.entry(row.get(0)?).or_insert(row.get(1)?);
+    }
+    let mut now = conn.prepare_cached(
+        "SELECT changed, uid, removed IS NULL FROM record WHERE id = ?1 AND collection = ?2",
+    )?;
+    for (id, was_live) in before {
+        let found = now
+            .query_row((id, collection), |r| {
+                Ok((r.get(0)?, r.get(1)?, r.get::<_, bool>(2)?))
+            })
+            .optional()?;
+        let Some((number, uid, is_live)) = found else {
+            continue;
+        };
+        let kind = match (was_live, is_live) {
+            (false, false) => continue,
+            (true, false) => ChangeKind::Removed,
+            (false, true) => ChangeKind::Added,
+            (true, true) => ChangeKind::Changed,
+        };
+        all.push(RecordChange {
+            seq: number,
+            id: RecordId(id),
+            uid,
+            kind,
+        });
+    }
+    all.sort_by_key(|c| c.seq);
+    Ok(Changes::Since(all))
+}
+
+/// Forgets changes older than [`KEPT_MS`], and with them the removed records and replaced texts
+/// that only they remembered: from the oldest on, up to the first that is to be kept. The latest
+/// `keep` of them (one at the least: it carries the sequence) and those beyond `merged` stay.
+pub(crate) fn trim(conn: &Connection, now: i64, merged: i64, keep: i64) -> Result<()> {
+    let last: Option<i64> = conn
+        .prepare_cached("SELECT number FROM change ORDER BY number DESC LIMIT 1 OFFSET ?1")?
+        .query_row([keep.max(1)], |r| r.get(0))
+        .optional()?;
+    let Some(last) = last.map(|last| last.min(merged)) else {
+        return Ok(());
+    };
+    let mut oldest = conn.prepare_cached(
+        "SELECT number, at FROM change WHERE number <= ?1 ORDER BY number LIMIT ?2",
+    )?;
+    let mut rows = oldest.query((last, TRIM_ROWS))?;
+    let mut floor = None;
+    while let Some(row) = rows.next()? {
+        if row.get::<_, i64>(1)? >= now - KEPT_MS {
+            break;
+        }
+        floor = Some(row.get::<_, i64>(0)?);
+    }
+    drop(rows);
+    let Some(floor) = floor else {
+        return Ok(());
+    };
+    conn.prepare_cached(
+        "DELETE FROM record WHERE removed IS NOT NULL AND changed <= ?1 \
+         AND id IN (SELECT record FROM change WHERE number <= ?1)",
+    )?
+    .execute([floor])?;
+    conn.prepare_cached("DELETE FROM change WHERE number <= ?1")?
+        .execute([floor])?;
+    metadata::set(conn, metadata::LOG_FLOOR, floor)?;
+    names::trim(conn, now)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::now_ms;
+
+    /// After the retention the trash and the replaced texts are gone, the sequence goes on, and
+    /// tokens from before are answered with "resynchronise".
+    #[test]
+    fn what_is_older_than_the_retention_is_forgotten() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = crate::Store::open(dir.path().join("s.etui")).unwrap();
+        let contacts = store.contacts().unwrap();
+        let card = |uid: &str, name: &str| {
+            crate::contacts::Card::parse(format!("BEGIN:VCARD\nUID:{uid}\nFN:{name}\nEND:VCARD\n"))
+                .unwrap()
+        };
+        contacts.save(&card("a", "A")).unwrap();
+        contacts.save(&card("b", "B")).unwrap();
+        let before = store.token().unwrap();
+        contacts.save(&card("a", "A again")).unwrap();
+        contacts.remove("b").unwrap();
+        let after = store.token().unwrap();
+        store.merge_index().unwrap();
+
+        let trim = |at| {
+            store
+                .engine
+                .write(|conn| trim(conn, at, latest(conn)?, 1))
+                .unwrap()
+        };
+        trim(now_ms() + KEPT_MS - 60_000);
+        assert!(
+            matches!(contacts.changes_since(&before), Ok(Changes::Since(all)) if all.len() == 2)
+        );
+        assert_eq!(contacts.trash().unwrap().len(), 1);
+
+        trim(now_ms() + KEPT_MS + 60_000);
+        assert_eq!(
+            contacts.changes_since(&before).unwrap(),
+            Changes::Resynchronise
+        );
+        assert_eq!(
+            store.token().unwrap(),
+            after,
+            "the latest row carries the sequence"
+        );
+        contacts.save(&card("c", "C")).unwrap();
+        trim(now_ms() + KEPT_MS + 60_000);
+        assert!(contacts.restore("a").is_err());
+        assert_eq!(
+            contacts.trash().unwrap().len(),
+            1,
+            "its removal is the latest change logged"
+        );
+        contacts.save(&card("c", "C again")).unwrap();
+        trim(now_ms() + KEPT_MS + 60_000);
+        assert_eq!(contacts.trash().unwrap().len(), 0);
+        assert!(contacts.restore("b").is_err());
+        assert!(store.check().unwrap().is_clean());
+    }
+
+    /// A removed collection is forgotten after its last record; its number is not given again.
+    #[test]
+    fn removed_collections_are_forgotten_with_their_records() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = crate::Store::open(dir.path().join("s.etui")).unwrap();
+        let card = crate::contacts::Card::parse("BEGIN:VCARD\nFN:A\nEND:VCARD\n").unwrap();
+        let contacts = store.contacts().unwrap();
+        for name in ["Empty", "Full"] {
+            store.create_address_book(name).unwrap();
+        }
+        let full = store.address_book("Full").unwrap();
+        let number = full.id();
+        full.save(&card).unwrap();
+        store.remove_address_book("Empty").unwrap();
+        store.remove_address_book("Full").unwrap();
+        // The latest change stays.
+        contacts.save(&card).unwrap();
+        contacts.remove(&card.identity()).unwrap();
+        store.merge_index().unwrap();
+        let trim = |at| {
+            let trim = |conn: &Connection| trim(conn, at, latest(conn)?, 1);
+            store.engine.write(trim).unwrap();
+        };
+
+        trim(now_ms() + KEPT_MS - 60_000);
+        for (name, records) in [("Empty", 0), ("Full", 1)] {
+            assert_eq!(store.restore_address_book(name).unwrap(), records);
+            store.remove_address_book(name).unwrap();
+        }
+        contacts.restore(&card.identity()).unwrap();
+        store.merge_index().unwrap();
+        trim(now_ms() + KEPT_MS + 60_000);
+        assert!(store.restore_address_book("Empty").is_err());
+        assert_eq!(
+            store.restore_address_book("Full").unwrap(),
+            0,
+            "carries the numbers"
+        );
+        store.remove_address_book("Full").unwrap();
+        assert!(store.create_address_book("New").unwrap().id() > number);
+        assert!(store.check().unwrap().is_clean());
+    }
+}

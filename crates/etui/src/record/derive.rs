@@ -1,0 +1,81 @@
+//! IndexContext anew, after the library's way of deriving has changed.
+
+use rusqlite::Connection;
+
+use super::kind::{IndexContext, IndexedColumns};
+use super::{list, times};
+use crate::error::Result;
+use crate::types::CollectionKind;
+
+/// A record as it is stored.
+struct Found {
+    id: i64,
+    collection: i64,
+    live: bool,
+    keys: Vec<u8>,
+    text: Vec<u8>,
+    shared: Option<i64>,
+    kind: Option<String>,
+}
+
+/// Derives keys, sort keys, summaries and lists anew from the records' texts. Tells whether any
+/// keys changed; the index then has to be made anew as well. ETags stay: they are what tells that
+/// a text is not the one that was saved.
+pub(crate) fn all(
+    conn: &Connection,
+    with: &IndexContext<'_>,
+    derive: impl Fn(CollectionKind, Vec<u8>, Option<i64>) -> Result<IndexedColumns>,
+) -> Result<bool> {
+    list::clear(conn)?;
+    times::clear(conn)?;
+    let mut entries = list::Edits::default();
+    let mut update =
+        conn.prepare("UPDATE record SET sort = ?2, summary = ?3, keys = ?4 WHERE id = ?1")?;
+    let mut next = conn.prepare(
+        "SELECT r.id, r.collection, r.removed IS NULL, r.keys, r.text, r.shared, c.kind \
+         FROM record r LEFT JOIN collection c ON c.id = r.collection \
+         WHERE r.id > ?1 ORDER BY r.id LIMIT 64",
+    )?;
+    let mut last = i64::MIN;
+    let mut changed = false;
+    loop {
+        let page = next
+            .query_map([last], |r| {
+                Ok(Found {
+                    id: r.get(0)?,
+                    collection: r.get(1)?,
+                    live: r.get(2)?,
+                    keys: r.get(3)?,
+                    text: r.get(4)?,
+                    shared: r.get(5)?,
+                    kind: r.get::<_, Option<String>>(6)?,
+                })
+            })?
+            .collect::<rusqlite::Result<Vec<Found>>>()?;
+        if page.is_empty() {
+            entries.write(conn, with.order.letter_bounds())?;
+            return Ok(changed);
+        }
+        for found in page {
+            last = found.id;
+            // What another program wrote and cannot be read sorts first.
+            let kind = found
+                .kind
+                .as_deref()
+                .and_then(CollectionKind::of_collection);
+            let derived = match kind.map(|(kind, _)| derive(kind, found.text, found.shared)) {
+                Some(Ok(derived)) => derived,
+                _ => IndexedColumns::default(),
+            };
+            changed |= derived.keys != found.keys;
+            update.execute((found.id, &derived.sort, &derived.summary, &derived.keys))?;
+            if found.live {
+                entries.put(found.collection, &derived.sort, found.id, &derived.summary);
+                times::put(conn, found.collection, found.id, &derived.times)?;
+            }
+        }
+        if entries.are_many() {
+            entries.write(conn, with.order.letter_bounds())?;
+        }
+    }
+}

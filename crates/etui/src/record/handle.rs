@@ -1,0 +1,164 @@
+//! [`Collection`]: one collection of a store. What changes it is in `write`; what reads it asks
+//! a [`Reader`] of one state.
+
+use std::marker::PhantomData;
+
+use super::kind::RecordKind;
+use super::names::CollectionRef;
+use super::read::{Reader, RecordTexts, StoredRecord};
+use crate::error::Result;
+use crate::store::Store;
+use crate::types::{Changes, CollectionKind, RecordId, SyncToken};
+
+/// One collection of a store, whose records are `R`: an address book, a calendar.
+pub struct Collection<'s, R> {
+    store: &'s Store,
+    named: CollectionRef,
+    records: PhantomData<fn() -> R>,
+}
+
+impl<'s, R: RecordKind> Collection<'s, R> {
+    pub(crate) fn new(store: &'s Store, named: CollectionRef) -> Self {
+        Self {
+            store,
+            named,
+            records: PhantomData,
+        }
+    }
+
+    /// Its name, when this was made.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.named.name
+    }
+
+    /// The store it is in.
+    #[must_use]
+    pub fn store(&self) -> &'s Store {
+        self.store
+    }
+
+    /// Has what a date book released dirty be seen.
+    pub(crate) fn settle(&self) {
+        if R::KIND == CollectionKind::Calendar {
+            self.store.settle();
+        }
+    }
+
+    /// Another handle of it.
+    pub(crate) fn again(&self) -> Self {
+        Self::new(self.store, self.named.clone())
+    }
+
+    /// What it is known by.
+    pub(crate) fn named(&self) -> &CollectionRef {
+        &self.named
+    }
+
+    /// Its number in the store.
+    pub(crate) fn id(&self) -> i64 {
+        self.named.id
+    }
+
+    /// Reads from one state.
+    pub(crate) fn read<T>(&self, work: impl FnOnce(&Reader<'_, R>) -> Result<T>) -> Result<T> {
+        self.settle();
+        self.store
+            .engine
+            .read_transaction(|conn| work(&Reader::new(self.store, conn, self.named.id)))
+    }
+
+    /// Reads from one state, whose lists are in this library's order.
+    pub(crate) fn read_ordered<T>(
+        &self,
+        work: impl FnOnce(&Reader<'_, R>) -> Result<T>,
+    ) -> Result<T> {
+        self.store.ensure_order()?;
+        self.read(work)
+    }
+
+    /// The record with this UID. See [`Reader::get`].
+    ///
+    /// # Errors
+    /// Whatever reading reports.
+    pub fn get(&self, uid: &str) -> Result<Option<StoredRecord<R>>> {
+        self.settle();
+        // One statement sees one state; it needs no transaction around it.
+        self.store
+            .engine
+            .read(|conn| Reader::new(self.store, conn, self.named.id).get(uid))
+    }
+
+    /// The records with these UIDs, in the order asked. See [`Reader::get_many`].
+    ///
+    /// # Errors
+    /// Whatever reading reports.
+    pub fn get_many<U: AsRef<str>>(&self, uids: &[U]) -> Result<Vec<Option<StoredRecord<R>>>> {
+        self.read(|r| r.get_many(uids))
+    }
+
+    /// The record with this number. See [`Reader::by_id`].
+    ///
+    /// # Errors
+    /// Whatever reading reports.
+    pub fn by_id(&self, id: RecordId) -> Result<Option<StoredRecord<R>>> {
+        self.settle();
+        // One statement, as for `get`.
+        self.store
+            .engine
+            .read(|conn| Reader::new(self.store, conn, self.named.id).by_id(id))
+    }
+
+    /// The texts of all records. See [`Reader::all`].
+    ///
+    /// # Errors
+    /// Whatever reading reports.
+    pub fn all(&self) -> Result<RecordTexts> {
+        self.read(|r| r.all())
+    }
+
+    /// Calls `visit` with the text of every record. See [`Reader::for_each`].
+    ///
+    /// # Errors
+    /// Whatever reading reports, and what `visit` returns.
+    pub fn for_each(&self, visit: impl FnMut(RecordId, &[u8]) -> Result<()>) -> Result<()> {
+        self.read(|r| r.for_each(visit))
+    }
+
+    /// How many records there are.
+    ///
+    /// # Errors
+    /// Whatever reading reports.
+    pub fn count(&self) -> Result<u64> {
+        self.store.ensure_order()?;
+        self.settle();
+        // One statement sees one state.
+        self.store
+            .engine
+            .read(|conn| Reader::<R>::new(self.store, conn, self.named.id).count())
+    }
+
+    /// At which position of the list a record stands. See [`Reader::position`].
+    ///
+    /// # Errors
+    /// Whatever reading reports.
+    pub fn position(&self, id: RecordId) -> Result<Option<u64>> {
+        self.read_ordered(|r| r.position(id))
+    }
+
+    /// Removed records that can be brought back, the latest first. See [`Reader::trash`].
+    ///
+    /// # Errors
+    /// Whatever reading reports.
+    pub fn trash(&self) -> Result<Vec<StoredRecord<R>>> {
+        self.read(|r| r.trash())
+    }
+
+    /// What was changed in this collection since `token`.
+    ///
+    /// # Errors
+    /// Whatever reading reports.
+    pub fn changes_since(&self, token: &SyncToken) -> Result<Changes> {
+        self.read(|r| r.changes_since(token))
+    }
+}

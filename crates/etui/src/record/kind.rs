@@ -1,0 +1,134 @@
+//! What kinds of collections there are, and what a record of one has to tell of itself.
+
+use std::borrow::Cow;
+
+use rusqlite::Connection;
+
+use super::shared::SourceObject;
+use super::times::Times;
+use crate::error::Result;
+use crate::types::CollectionKind;
+use etui_text::collator::Order;
+use etui_text::phone::Region;
+
+/// What is behind the kind of a collection that was removed.
+const REMOVED: &str = " removed ";
+
+impl CollectionKind {
+    /// The same of a collection that was removed then (Unix ms); see [`super::names`].
+    pub(crate) fn stored_removed(self, at: i64) -> String {
+        format!("{}{REMOVED}{at}", self.schema_name())
+    }
+
+    /// What the row of a collection says: its kind, and when it was removed; 0: it was not.
+    pub(crate) fn of_collection(stored: &str) -> Option<(Self, i64)> {
+        if let Some(kind) = Self::from_schema_name(stored) {
+            return Some((kind, 0));
+        }
+        let (kind, at) = stored.split_once(REMOVED)?;
+        Some((Self::from_schema_name(kind)?, at.parse().ok()?))
+    }
+}
+
+/// What deriving needs to know of a store.
+#[derive(Clone, Copy)]
+pub struct IndexContext<'o> {
+    /// The order of its lists.
+    pub(crate) order: &'o Order,
+    /// The region that completes national phone numbers.
+    pub(crate) region: Option<Region>,
+}
+
+/// What is derived from a record's text, and stored beside it.
+#[derive(Debug, Clone, Default)]
+pub struct IndexedColumns {
+    /// Its search keys ([`super::keys`]).
+    pub(crate) keys: Vec<u8>,
+    /// Its place in the list.
+    pub(crate) sort: Vec<u8>,
+    /// What the list shows of it.
+    pub(crate) summary: Vec<u8>,
+    /// When it happens, where the list does not tell.
+    pub(crate) times: Times,
+}
+
+/// Where a record came from: the calendar object it stood in, and where its components did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct RecordOrigin {
+    /// The object's row in `shared`; `None`: it came in none.
+    pub(crate) shared: Option<i64>,
+    /// The components' numbers in it (`calendar::ics`), each as a varint.
+    pub(crate) places: Vec<u8>,
+}
+
+/// A record of some kind: a text with a UID, from which the rest is derived.
+///
+/// Implemented by [`Card`](crate::contacts::Card) and [`RecordKind`](crate::calendar::CalendarObject) alone:
+/// what a store keeps is this crate's business.
+pub trait RecordKind: Sized + Send {
+    /// The kind of collection that it belongs to.
+    const KIND: CollectionKind;
+
+    /// Reads one as it is stored; the text is kept byte for byte. `shared` is the row of what it
+    /// shares with others.
+    #[doc(hidden)]
+    fn stored(conn: &Connection, text: Vec<u8>, shared: Option<i64>) -> Result<Self>;
+
+    /// Its text.
+    #[doc(hidden)]
+    fn text(&self) -> &[u8];
+
+    /// The UID that it has itself.
+    #[doc(hidden)]
+    fn uid(&self) -> Option<&str>;
+
+    /// Its UID, or the identity that its content gives it.
+    #[doc(hidden)]
+    fn identity(&self) -> Cow<'_, str>;
+
+    /// What one is called in a sentence.
+    #[doc(hidden)]
+    fn called(&self) -> &'static str {
+        Self::KIND.record_noun()
+    }
+
+    /// Whether several records of one UID can be one: a calendar's, of which each says something
+    /// of another instance.
+    #[doc(hidden)]
+    const JOINS: bool = false;
+
+    /// Takes in what another one with its UID says, and tells of each part of that what became of
+    /// it.
+    #[doc(hidden)]
+    fn join(&mut self, other: Self) -> Vec<MergeOutcome> {
+        let _ = other;
+        vec![MergeOutcome::Refused]
+    }
+
+    /// What of it is shared with others, if it came from nowhere.
+    #[doc(hidden)]
+    fn provenance(&self) -> Option<SourceObject> {
+        None
+    }
+
+    /// Of how many parts it is.
+    #[doc(hidden)]
+    fn parts(&self) -> usize {
+        1
+    }
+
+    /// Derives what is stored beside the text.
+    #[doc(hidden)]
+    fn derive(&self, with: &IndexContext<'_>) -> IndexedColumns;
+}
+
+/// What became of a part of a record that was joined to another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MergeOutcome {
+    /// It is a part of that one now, behind the others.
+    Taken,
+    /// That one had it already.
+    Known,
+    /// That one has another one in its place, and keeps it.
+    Refused,
+}

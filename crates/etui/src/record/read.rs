@@ -1,0 +1,274 @@
+//! [`Reader`]: records by UID, by number, all at once, from one state of the store.
+
+use std::marker::PhantomData;
+
+use rusqlite::{Connection, OptionalExtension, Row};
+
+use super::kind::RecordKind;
+use super::{changes, list};
+use crate::error::Result;
+use crate::store::Store;
+use crate::types::{Changes, ETag, RecordId, SyncToken};
+
+/// A record as it is stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredRecord<R> {
+    /// Its number in the store.
+    pub id: RecordId,
+    /// Its UID (or the identity that stands for one).
+    pub uid: String,
+    /// The version of its content.
+    pub etag: ETag,
+    /// Its text, byte for byte as it came.
+    pub text: Vec<u8>,
+    kind: PhantomData<fn() -> R>,
+}
+
+impl<R: RecordKind> StoredRecord<R> {
+    pub(crate) fn new(id: RecordId, uid: String, etag: ETag, text: Vec<u8>) -> Self {
+        Self {
+            id,
+            uid,
+            etag,
+            text,
+            kind: PhantomData,
+        }
+    }
+
+    pub(crate) fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            id: RecordId(row.get(0)?),
+            uid: row.get(1)?,
+            etag: row.get(2)?,
+            text: row.get(3)?,
+            kind: PhantomData,
+        })
+    }
+}
+
+/// Which part of a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Paging {
+    /// Entries left out before it.
+    pub offset: u64,
+    /// Entries on it at the most.
+    pub limit: u64,
+}
+
+impl Paging {
+    /// Everything.
+    pub const ALL: Self = Self {
+        offset: 0,
+        limit: u64::MAX,
+    };
+
+    /// The first `limit` entries.
+    #[must_use]
+    pub fn first(limit: u64) -> Self {
+        Self { offset: 0, limit }
+    }
+}
+
+/// The texts of many records in one piece of memory.
+#[derive(Debug, Clone, Default)]
+pub struct RecordTexts {
+    bytes: Vec<u8>,
+    /// Each record and where its text ends.
+    ends: Vec<(RecordId, usize)>,
+}
+
+impl RecordTexts {
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// All of them, one after the other.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Each record with its text.
+    pub fn iter(&self) -> impl Iterator<Item = (RecordId, &[u8])> {
+        let mut start = 0;
+        self.ends.iter().map(move |&(id, end)| {
+            let text = &self.bytes[start..end];
+            start = end;
+            (id, text)
+        })
+    }
+}
+
+/// A collection in one state of the store.
+pub struct Reader<'c, R> {
+    pub(crate) store: &'c Store,
+    pub(crate) conn: &'c Connection,
+    pub(crate) collection: i64,
+    records: PhantomData<fn() -> R>,
+}
+
+impl<'c, R: RecordKind> Reader<'c, R> {
+    pub(crate) fn new(store: &'c Store, conn: &'c Connection, collection: i64) -> Self {
+        Self {
+            store,
+            conn,
+            collection,
+            records: PhantomData,
+        }
+    }
+
+    /// SortedRuns `work`, and tells of an error in this crate's terms.
+    pub(crate) fn told<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
+        work().map_err(|e| self.store.engine.explain(e))
+    }
+
+    /// The record with this UID; `None` when there is none (or it was removed).
+    ///
+    /// # Errors
+    /// Whatever reading reports.
+    pub fn get(&self, uid: &str) -> Result<Option<StoredRecord<R>>> {
+        self.told(|| {
+            Ok(self
+                .conn
+                .prepare_cached(
+                    "SELECT id, uid, etag, text FROM record \
+                 WHERE collection = ?1 AND uid = ?2 AND removed IS NULL",
+                )?
+                .query_row((self.collection, uid), StoredRecord::from_row)
+                .optional()?)
+        })
+    }
+
+    /// The records with these UIDs, in the order asked; `None` where there is none.
+    ///
+    /// # Errors
+    /// Whatever reading reports.
+    pub fn get_many<U: AsRef<str>>(&self, uids: &[U]) -> Result<Vec<Option<StoredRecord<R>>>> {
+        self.told(|| {
+            let mut statement = self.conn.prepare_cached(
+                "SELECT id, uid, etag, text FROM record \
+             WHERE collection = ?1 AND uid = ?2 AND removed IS NULL",
+            )?;
+            uids.iter()
+                .map(|uid| {
+                    Ok(statement
+                        .query_row((self.collection, uid.as_ref()), StoredRecord::from_row)
+                        .optional()?)
+                })
+                .collect()
+        })
+    }
+
+    /// The record with this number; `None` when this collection has none.
+    ///
+    /// # Errors
+    /// Whatever reading reports.
+    pub fn by_id(&self, id: RecordId) -> Result<Option<StoredRecord<R>>> {
+        self.told(|| {
+            Ok(self
+                .conn
+                .prepare_cached(
+                    "SELECT id, uid, etag, text FROM record \
+                 WHERE id = ?2 AND collection = ?1 AND removed IS NULL",
+                )?
+                .query_row((self.collection, id.0), StoredRecord::from_row)
+                .optional()?)
+        })
+    }
+
+    /// The texts of all records, in the order in which they were added.
+    ///
+    /// # Errors
+    /// Whatever reading reports.
+    pub fn all(&self) -> Result<RecordTexts> {
+        let mut texts = RecordTexts::default();
+        self.for_each(|id, text| {
+            texts.bytes.extend_from_slice(text);
+            texts.ends.push((id, texts.bytes.len()));
+            Ok(())
+        })?;
+        Ok(texts)
+    }
+
+    /// Calls `visit` with the text of every record, in the order in which they were added, one in memory at
+    /// a time. An error that `visit` returns ends it.
+    ///
+    /// # Errors
+    /// Whatever reading reports, and what `visit` returns.
+    pub fn for_each(&self, mut visit: impl FnMut(RecordId, &[u8]) -> Result<()>) -> Result<()> {
+        self.told(|| {
+            let mut statement = self.conn.prepare_cached(
+                // In the order of the file; by way of `record_uid` they would have to be sorted.
+                "SELECT id, text FROM record NOT INDEXED \
+             WHERE collection = ?1 AND removed IS NULL ORDER BY id",
+            )?;
+            let mut rows = statement.query([self.collection])?;
+            while let Some(row) = rows.next()? {
+                visit(
+                    RecordId(row.get(0)?),
+                    row.get_ref(1)?.as_blob().unwrap_or_default(),
+                )?;
+            }
+            Ok(())
+        })
+    }
+
+    /// How many records there are.
+    ///
+    /// # Errors
+    /// Whatever reading reports.
+    pub fn count(&self) -> Result<u64> {
+        self.told(|| list::count(self.conn, self.collection))
+    }
+
+    /// At which position of the list a record stands, the first being 0. `None`: this collection
+    /// has no such record.
+    ///
+    /// # Errors
+    /// Whatever reading reports.
+    pub fn position(&self, id: RecordId) -> Result<Option<u64>> {
+        self.told(|| {
+            let sort: Option<Vec<u8>> = self
+                .conn
+                .prepare_cached(
+                    "SELECT sort FROM record \
+                     WHERE id = ?1 AND collection = ?2 AND removed IS NULL",
+                )?
+                .query_row((id.0, self.collection), |r| r.get(0))
+                .optional()?;
+            sort.map(|sort| list::position(self.conn, self.collection, &sort, id.0))
+                .transpose()
+        })
+    }
+
+    /// Removed records that can be brought back, the latest first.
+    ///
+    /// # Errors
+    /// Whatever reading reports.
+    pub fn trash(&self) -> Result<Vec<StoredRecord<R>>> {
+        self.told(|| {
+            let mut statement = self.conn.prepare_cached(
+                "SELECT id, uid, etag, text FROM record \
+                 WHERE collection = ?1 AND removed IS NOT NULL ORDER BY changed DESC",
+            )?;
+            let found = statement.query_map([self.collection], StoredRecord::from_row)?;
+            Ok(found.collect::<rusqlite::Result<_>>()?)
+        })
+    }
+
+    /// What was changed in this collection since `token`.
+    ///
+    /// # Errors
+    /// Whatever reading reports.
+    pub fn changes_since(&self, token: &SyncToken) -> Result<Changes> {
+        self.told(|| changes::since(self.conn, self.collection, token))
+    }
+}

@@ -1,0 +1,380 @@
+//! Records: put, fetched, removed, brought back.
+
+use rusqlite::{Connection, OptionalExtension};
+
+use super::shared::SourceObject;
+use super::times::{self, Times};
+use super::{changes, list};
+use crate::error::{Error, Result};
+use crate::types::{Condition, ETag, RecordId, SaveOutcome, SavedRecord, now_ms};
+use etui_text::collator::Order;
+
+/// A record on its way in, with what was derived from it.
+pub(crate) struct RecordRow<'a> {
+    pub(crate) uid: &'a str,
+    pub(crate) text: &'a [u8],
+    pub(crate) keys: &'a [u8],
+    pub(crate) sort: &'a [u8],
+    pub(crate) summary: &'a [u8],
+    pub(crate) times: &'a Times,
+    /// Where it came from; `None`: what is stored of that stays.
+    pub(crate) from: Option<&'a SourceObject>,
+}
+
+/// The writing of records inside one write transaction: hands out change numbers, and gathers
+/// what happens to the lists.
+pub(crate) struct RecordWriter<'o> {
+    last: i64,
+    list: list::Edits,
+    order: &'o Order,
+}
+
+impl<'o> RecordWriter<'o> {
+    /// SortedRuns `work`, and writes what it leaves to be written.
+    pub(crate) fn run<T>(
+        conn: &Connection,
+        order: &'o Order,
+        work: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
+        let mut writing = Self {
+            last: changes::latest(conn)?,
+            list: list::Edits::default(),
+            order,
+        };
+        let value = work(&mut writing)?;
+        writing.list.write(conn, order.letter_bounds())?;
+        Ok(value)
+    }
+
+    fn next(&mut self) -> i64 {
+        self.last += 1;
+        self.last
+    }
+
+    fn list_put(
+        &mut self,
+        conn: &Connection,
+        collection: i64,
+        id: i64,
+        new: &RecordRow<'_>,
+    ) -> Result<()> {
+        self.list.put(collection, new.sort, id, new.summary);
+        self.write_if_many(conn)
+    }
+
+    fn list_remove(
+        &mut self,
+        conn: &Connection,
+        collection: i64,
+        id: i64,
+        sort: &[u8],
+    ) -> Result<()> {
+        self.list.remove(collection, sort, id);
+        self.write_if_many(conn)
+    }
+
+    fn write_if_many(&mut self, conn: &Connection) -> Result<()> {
+        if self.list.are_many() {
+            self.list.write(conn, self.order.letter_bounds())?;
+        }
+        Ok(())
+    }
+}
+
+/// What there is under a UID.
+pub(crate) struct Found {
+    pub(crate) id: i64,
+    pub(crate) etag: ETag,
+    pub(crate) removed: bool,
+}
+
+pub(crate) fn find(conn: &Connection, collection: i64, uid: &str) -> Result<Option<Found>> {
+    Ok(conn
+        .prepare_cached(
+            "SELECT id, etag, removed IS NOT NULL FROM record WHERE collection = ?1 AND uid = ?2",
+        )?
+        .query_row((collection, uid), |r| {
+            Ok(Found {
+                id: r.get(0)?,
+                etag: r.get(1)?,
+                removed: r.get(2)?,
+            })
+        })
+        .optional()?)
+}
+
+fn check(uid: &str, condition: Condition, found: Option<&Found>) -> Result<()> {
+    let live = found.filter(|f| !f.removed).map(|f| f.etag);
+    let (expected, holds) = match condition {
+        Condition::Always => return Ok(()),
+        Condition::IfMatch(etag) => (Some(etag), live == Some(etag)),
+        Condition::IfAbsent => (None, live.is_none()),
+    };
+    if holds {
+        return Ok(());
+    }
+    Err(Error::Conflict {
+        uid: uid.to_owned(),
+        expected,
+        found: live,
+    })
+}
+
+/// Saves a record: adds it, or replaces the one with its UID.
+pub(crate) fn put(
+    conn: &Connection,
+    writing: &mut RecordWriter<'_>,
+    collection: i64,
+    new: &RecordRow<'_>,
+    condition: Condition,
+) -> Result<SavedRecord> {
+    let found = find(conn, collection, new.uid)?;
+    check(new.uid, condition, found.as_ref())?;
+    let etag = ETag::of(new.text);
+    let Some(found) = found else {
+        let id = writing.next();
+        insert(conn, collection, id, etag, new)?;
+        writing.list_put(conn, collection, id, new)?;
+        return Ok(SavedRecord {
+            id: RecordId(id),
+            etag,
+            outcome: SaveOutcome::Added,
+        });
+    };
+    let saved = |outcome| SavedRecord {
+        id: RecordId(found.id),
+        etag,
+        outcome,
+    };
+    if found.etag == etag && !found.removed && is_same(conn, found.id, new)? {
+        return Ok(saved(SaveOutcome::Unchanged));
+    }
+    replace(conn, writing, &found, etag, new)?;
+    Ok(saved(if found.removed {
+        SaveOutcome::Added
+    } else {
+        SaveOutcome::Changed
+    }))
+}
+
+pub(crate) fn insert(
+    conn: &Connection,
+    collection: i64,
+    id: i64,
+    etag: ETag,
+    new: &RecordRow<'_>,
+) -> Result<()> {
+    let origin = new.from.map(|from| from.origin(conn)).transpose()?;
+    conn.prepare_cached(
+        "INSERT INTO record \
+         (id, collection, changed, removed, uid, etag, sort, summary, keys, text, shared, places) \
+         VALUES (?1, ?2, ?1, NULL, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+    )?
+    .execute((
+        id,
+        collection,
+        new.uid,
+        etag,
+        new.sort,
+        new.summary,
+        new.keys,
+        new.text,
+        origin.as_ref().map(|o| o.shared),
+        origin.as_ref().map(|o| &o.places),
+    ))?;
+    times::put(conn, collection, id, new.times)
+}
+
+/// Whether the record is this one: a damaged text has the ETag of the one that was saved, and the
+/// same text in another object may mean another time.
+pub(crate) fn is_same(conn: &Connection, id: i64, new: &RecordRow<'_>) -> Result<bool> {
+    let (collection, is_same): (i64, bool) = conn
+        .prepare_cached(
+            "SELECT collection, text = ?2 AND sort = ?3 AND keys = ?4 FROM record WHERE id = ?1",
+        )?
+        .query_row((id, new.text, new.sort, new.keys), |r| {
+            Ok((r.get(0)?, r.get(1)?))
+        })?;
+    Ok(is_same && times::is_same(conn, collection, id, new.times)?)
+}
+
+fn replace(
+    conn: &Connection,
+    writing: &mut RecordWriter<'_>,
+    found: &Found,
+    etag: ETag,
+    new: &RecordRow<'_>,
+) -> Result<()> {
+    let (collection, sort, summary, keys, shared): (i64, Vec<u8>, Vec<u8>, Vec<u8>, _) = conn
+        .prepare_cached("SELECT collection, sort, summary, keys, shared FROM record WHERE id = ?1")?
+        .query_row([found.id], |r| {
+            Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?, r.get(4)?))
+        })?;
+    let origin = match new.from {
+        Some(from) if !from.leaves(conn, shared)? => Some(from.origin(conn)?),
+        _ => None,
+    };
+    let kind = if found.removed {
+        changes::RESTORED
+    } else {
+        changes::EDITED
+    };
+    let number = log(conn, writing, found.id, kind, true)?;
+    conn.prepare_cached(
+        "UPDATE record SET changed = ?2, removed = NULL, etag = ?3, sort = ?4, summary = ?5, \
+         keys = ?6, text = ?7 WHERE id = ?1",
+    )?
+    .execute((
+        found.id,
+        number,
+        etag,
+        new.sort,
+        new.summary,
+        new.keys,
+        new.text,
+    ))?;
+    if let Some(origin) = origin {
+        if origin.shared != shared {
+            conn.prepare_cached(
+                "UPDATE change SET (shared, places) = \
+                 (SELECT shared, coalesce(places, x'') FROM record WHERE id = ?2) \
+                 WHERE number = ?1",
+            )?
+            .execute((number, found.id))?;
+        }
+        conn.prepare_cached("UPDATE record SET shared = ?2, places = ?3 WHERE id = ?1")?
+            .execute((found.id, origin.shared, origin.places))?;
+    }
+    if !found.removed {
+        times::remove(conn, collection, found.id, &keys)?;
+    }
+    times::put(conn, collection, found.id, new.times)?;
+    let moved = sort != new.sort;
+    if !found.removed && moved {
+        writing.list_remove(conn, collection, found.id, &sort)?;
+    }
+    // Untouched where nothing of it is shown, so that most edits leave the list alone.
+    if found.removed || moved || summary != new.summary {
+        writing.list_put(conn, collection, found.id, new)?;
+    }
+    Ok(())
+}
+
+/// Appends to the change log what the record is before the change.
+fn log(
+    conn: &Connection,
+    writing: &mut RecordWriter<'_>,
+    id: i64,
+    kind: i64,
+    text: bool,
+) -> Result<i64> {
+    let number = writing.next();
+    conn.prepare_cached(
+        "INSERT INTO change (number, record, at, kind, keys, text) \
+         SELECT ?1, id, ?2, ?3, iif(removed IS NULL, keys, NULL), iif(?4, text, NULL) \
+         FROM record WHERE id = ?5",
+    )?
+    .execute((number, now_ms(), kind, text, id))?;
+    Ok(number)
+}
+
+/// Moves a record to the trash. `false`: there is no live record with this UID.
+pub(crate) fn remove(
+    conn: &Connection,
+    writing: &mut RecordWriter<'_>,
+    collection: i64,
+    uid: &str,
+    condition: Condition,
+) -> Result<bool> {
+    let found = find(conn, collection, uid)?;
+    check(uid, condition, found.as_ref())?;
+    let Some(found) = found.filter(|f| !f.removed) else {
+        return Ok(false);
+    };
+    to_trash(conn, writing, collection, found.id, now_ms())?;
+    Ok(true)
+}
+
+fn to_trash(
+    conn: &Connection,
+    writing: &mut RecordWriter<'_>,
+    collection: i64,
+    id: i64,
+    at: i64,
+) -> Result<()> {
+    let number = log(conn, writing, id, changes::REMOVED, false)?;
+    let (sort, keys): (Vec<u8>, Vec<u8>) = conn
+        .prepare_cached(
+            "UPDATE record SET changed = ?2, removed = ?3 WHERE id = ?1 RETURNING sort, keys",
+        )?
+        .query_row((id, number, at), |r| Ok((r.get(0)?, r.get(1)?)))?;
+    times::remove(conn, collection, id, &keys)?;
+    writing.list_remove(conn, collection, id, &sort)
+}
+
+/// Moves all live records of a collection to the trash. How many there were.
+pub(crate) fn remove_all(
+    conn: &Connection,
+    writing: &mut RecordWriter<'_>,
+    collection: i64,
+    at: i64,
+) -> Result<u64> {
+    let ids: Vec<i64> = conn
+        .prepare("SELECT id FROM record WHERE collection = ?1 AND removed IS NULL ORDER BY id")?
+        .query_map([collection], |r| r.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    for &id in &ids {
+        to_trash(conn, writing, collection, id, at)?;
+    }
+    Ok(ids.len() as u64)
+}
+
+/// The UIDs of a collection's records that were removed at this very moment.
+pub(crate) fn removed_at(conn: &Connection, collection: i64, at: i64) -> Result<Vec<String>> {
+    let mut statement =
+        conn.prepare("SELECT uid FROM record WHERE collection = ?1 AND removed = ?2 ORDER BY id")?;
+    let uids = statement.query_map((collection, at), |r| r.get(0))?;
+    Ok(uids.collect::<rusqlite::Result<_>>()?)
+}
+
+/// How many those are.
+pub(crate) fn count_removed_at(conn: &Connection, collection: i64, at: i64) -> Result<u64> {
+    let count: i64 = conn
+        .prepare_cached("SELECT count(*) FROM record WHERE collection = ?1 AND removed = ?2")?
+        .query_row((collection, at), |r| r.get(0))?;
+    Ok(count.unsigned_abs())
+}
+
+/// What a restore brings back: of a removed record its own text, of a live one the one before its
+/// latest edit; and where that came from, and stood there. `None`: nothing is remembered.
+pub(crate) fn former(conn: &Connection, collection: i64, uid: &str) -> Result<Option<StoredText>> {
+    let Some(found) = find(conn, collection, uid)? else {
+        return Ok(None);
+    };
+    let sql = if found.removed {
+        "SELECT text, shared, coalesce(places, x'') FROM record WHERE id = ?1"
+    } else {
+        "SELECT c.text, iif(c.places IS NULL, r.shared, c.shared), \
+         coalesce(c.places, r.places, x'') \
+         FROM record r JOIN change c ON c.number = r.changed \
+         WHERE r.id = ?1 AND c.text IS NOT NULL"
+    };
+    Ok(conn
+        .prepare_cached(sql)?
+        .query_row([found.id], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))
+        .optional()?)
+}
+
+/// A record as it is stored: its text, the row of what it shares, and where it stood there.
+pub(crate) type StoredText = (Vec<u8>, Option<i64>, Vec<u8>);
+
+/// The live record with this UID.
+pub(crate) fn stored(conn: &Connection, collection: i64, uid: &str) -> Result<Option<StoredText>> {
+    Ok(conn
+        .prepare_cached(
+            "SELECT text, shared, coalesce(places, x'') FROM record \
+             WHERE collection = ?1 AND uid = ?2 AND removed IS NULL",
+        )?
+        .query_row((collection, uid), |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))
+        .optional()?)
+}

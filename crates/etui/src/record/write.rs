@@ -1,0 +1,232 @@
+//! RecordWriter: saved, removed, brought back, the same for every kind; one is a batch of one.
+
+use rusqlite::Connection;
+
+use super::handle::Collection;
+use super::kind::RecordKind;
+use super::prepared::IndexedRecord;
+use super::records::{self, RecordWriter};
+use super::shared::SourceObject;
+use super::{IndexContext, names};
+use crate::db::TransactionSize;
+use crate::error::{Error, Result};
+use crate::types::{Condition, SavedRecord};
+
+impl<R: RecordKind> Collection<'_, R> {
+    /// Saves a record: adds it, or replaces the one with its UID.
+    ///
+    /// # Errors
+    /// Whatever writing reports; then nothing was changed.
+    pub fn save(&self, record: &R) -> Result<SavedRecord> {
+        self.save_if(record, Condition::Always)
+    }
+
+    /// Saves a record if `condition` holds.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] when it does not hold; whatever writing reports.
+    pub fn save_if(&self, record: &R, condition: Condition) -> Result<SavedRecord> {
+        // IndexedColumns before the lock is taken: it takes longer than the writing.
+        let one = IndexedRecord::new(record, &self.store().deriving()?);
+        self.put_one(&one, condition)
+    }
+
+    /// Saves `record` as the record `uid` if `condition` holds. For records without a UID of
+    /// their own: an edit changes the identity that their content gave them, but not the record.
+    ///
+    /// # Errors
+    /// [`Error::OtherUid`] when the record has another UID; [`Error::Conflict`]; whatever writing
+    /// reports.
+    pub fn save_as(&self, uid: &str, record: &R, condition: Condition) -> Result<SavedRecord> {
+        if let Some(own) = record.uid().filter(|own| *own != uid) {
+            return Err(Error::OtherUid {
+                uid: uid.to_owned(),
+                found: own.to_owned(),
+            });
+        }
+        let one = IndexedRecord::new(record, &self.store().deriving()?).known_as(uid);
+        self.put_one(&one, condition)
+    }
+
+    fn put_one(&self, one: &IndexedRecord<'_>, condition: Condition) -> Result<SavedRecord> {
+        let size = TransactionSize::of(1, one.size());
+        self.write(size, |conn, writing| {
+            one.put(conn, writing, self.id(), condition)
+        })
+    }
+
+    /// Saves many records in one transaction: all of them, or, on an error, none.
+    ///
+    /// # Errors
+    /// Whatever writing reports; then nothing was changed.
+    pub fn save_many<'r>(
+        &self,
+        records: impl IntoIterator<Item = &'r R>,
+    ) -> Result<Vec<SavedRecord>>
+    where
+        R: 'r,
+    {
+        let always = records.into_iter().map(|r| (r, Condition::Always));
+        self.put_all(always.map(|(r, c)| (r, c, None)), |result| result)
+    }
+
+    /// Saves many records in one transaction, each on its own condition: those whose condition
+    /// does not hold are left out and told of, the others go in.
+    ///
+    /// # Errors
+    /// Whatever writing reports; then nothing was changed.
+    pub fn save_each(&self, records: &[(&R, Condition)]) -> Result<Vec<Result<SavedRecord>>> {
+        self.save_found(records.iter().map(|&(r, condition)| (r, condition, None)))
+    }
+
+    /// The same for records of which is known where they came from.
+    pub(crate) fn save_found<'r>(
+        &self,
+        records: impl IntoIterator<Item = (&'r R, Condition, Option<&'r SourceObject>)>,
+    ) -> Result<Vec<Result<SavedRecord>>>
+    where
+        R: 'r,
+    {
+        self.put_all(records, |result| match result {
+            // A record's own failure is not the transaction's.
+            Err(e @ Error::Conflict { .. }) => Ok(Err(e)),
+            Err(e) => Err(e),
+            Ok(saved) => Ok(Ok(saved)),
+        })
+    }
+
+    fn put_all<'r, T>(
+        &self,
+        records: impl IntoIterator<Item = (&'r R, Condition, Option<&'r SourceObject>)>,
+        settle: impl Fn(Result<SavedRecord>) -> Result<T>,
+    ) -> Result<Vec<T>>
+    where
+        R: 'r,
+    {
+        let with = self.store().deriving()?;
+        // The caller's iterator runs before the lock is taken: it may be slow, save, or panic.
+        let records: Vec<_> = records.into_iter().collect();
+        let bytes = records.iter().map(|(r, _, _)| r.text().len()).sum();
+        let size = TransactionSize::of(records.len(), bytes);
+        let derive = |&(record, condition, from): &(&'r R, Condition, Option<&'r SourceObject>)| {
+            (IndexedRecord::new(record, &with).from(from), condition)
+        };
+        // So does deriving, but for large batches, of which all that is derived takes memory.
+        let derived: Vec<_> = match size {
+            TransactionSize::Small => records.iter().map(derive).collect(),
+            _ => Vec::new(),
+        };
+        self.write(size, |conn, writing| {
+            let mut put = |(one, condition): (IndexedRecord<'_>, Condition)| {
+                settle(one.put(conn, writing, self.id(), condition))
+            };
+            match size {
+                TransactionSize::Small => derived.into_iter().map(&mut put).collect(),
+                _ => records.iter().map(derive).map(&mut put).collect(),
+            }
+        })
+    }
+
+    /// Removes a record; it can be brought back for 30 days.
+    ///
+    /// # Errors
+    /// [`Error::NoRecord`]; whatever writing reports.
+    pub fn remove(&self, uid: &str) -> Result<()> {
+        self.remove_if(uid, Condition::Always)
+    }
+
+    /// Removes a record if `condition` holds.
+    ///
+    /// # Errors
+    /// [`Error::NoRecord`], [`Error::Conflict`]; whatever writing reports.
+    pub fn remove_if(&self, uid: &str, condition: Condition) -> Result<()> {
+        let removed = self.write(TransactionSize::Small, |conn, writing| {
+            records::remove(conn, writing, self.id(), uid, condition)
+        })?;
+        match removed {
+            true => Ok(()),
+            false => Err(Error::NoRecord {
+                kind: R::KIND,
+                uid: uid.to_owned(),
+            }),
+        }
+    }
+
+    /// Removes many records in one transaction; tells of each whether it was there.
+    ///
+    /// # Errors
+    /// Whatever writing reports; then nothing was changed.
+    pub fn remove_many<U: AsRef<str>>(&self, uids: &[U]) -> Result<Vec<bool>> {
+        let uids: Vec<&str> = uids.iter().map(AsRef::as_ref).collect();
+        self.write(TransactionSize::of(uids.len(), 0), |conn, writing| {
+            uids.iter()
+                .map(|uid| records::remove(conn, writing, self.id(), uid, Condition::Always))
+                .collect()
+        })
+    }
+
+    /// Undoes a record's latest change: a removed one comes back, an edited one gets the text it
+    /// had before. Undoing an edit twice brings the edit back.
+    ///
+    /// # Errors
+    /// [`Error::NothingToUndo`]; whatever writing reports.
+    pub fn restore(&self, uid: &str) -> Result<SavedRecord> {
+        let mut restored = self.restore_many(&[uid])?;
+        match restored.pop().flatten() {
+            Some(saved) => Ok(saved),
+            None => Err(Error::NothingToUndo {
+                kind: R::KIND,
+                uid: uid.to_owned(),
+            }),
+        }
+    }
+
+    /// Undoes the latest change of many records in one transaction; `None` where there is nothing
+    /// to bring back.
+    ///
+    /// # Errors
+    /// Whatever writing reports; then nothing was changed.
+    pub fn restore_many<U: AsRef<str>>(&self, uids: &[U]) -> Result<Vec<Option<SavedRecord>>> {
+        let with = self.store().deriving()?;
+        let uids: Vec<&str> = uids.iter().map(AsRef::as_ref).collect();
+        self.write(TransactionSize::of(uids.len(), 0), |conn, writing| {
+            uids.iter()
+                .map(|uid| bring_back::<R>(conn, writing, &with, self.id(), uid))
+                .collect()
+        })
+    }
+
+    /// A write transaction that puts and removes records.
+    pub(crate) fn write<T>(
+        &self,
+        size: TransactionSize,
+        work: impl FnOnce(&Connection, &mut RecordWriter<'_>) -> Result<T>,
+    ) -> Result<T> {
+        self.settle();
+        let order = self.store().order()?;
+        self.store().write_of(size, |conn| {
+            names::expect(conn, R::KIND, self.named())?;
+            RecordWriter::run(conn, order, |writing| work(conn, writing))
+        })
+    }
+}
+
+/// Undoes a record's latest change; `None` where there is nothing to bring back.
+pub(crate) fn bring_back<R: RecordKind>(
+    conn: &Connection,
+    writing: &mut RecordWriter<'_>,
+    with: &IndexContext<'_>,
+    collection: i64,
+    uid: &str,
+) -> Result<Option<SavedRecord>> {
+    let Some((text, shared, places)) = records::former(conn, collection, uid)? else {
+        return Ok(None);
+    };
+    let record = R::stored(conn, text, shared)?;
+    let from = SourceObject::stored(shared, &places, record.parts());
+    // The record keeps its identity, also where that came from the text before.
+    let one = IndexedRecord::new(&record, with).known_as(uid);
+    let one = one.from(Some(&from));
+    one.put(conn, writing, collection, Condition::Always)
+        .map(Some)
+}

@@ -1,0 +1,193 @@
+//! Backup from a live store, and restore.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::Connection;
+use rusqlite::backup::{Backup, StepResult};
+
+use crate::db::metadata;
+use crate::db::{refuse_stray_log, sync_directory};
+use crate::error::{Error, Result};
+use crate::store::{Options, Store, inode, random};
+
+/// Pages copied at a time; between two steps other programs may write.
+const PAGES_PER_STEP: i32 = 1_024;
+
+impl Store {
+    /// Copies the store, as it is at one moment, to a new file at `to`, while it is in use.
+    ///
+    /// The copy is complete when this returns and is safe on its medium; until then it has
+    /// another name. `progress` is told the pages copied and the pages in all.
+    ///
+    /// # Errors
+    /// [`Error::Exists`] when something stands at `to`, [`Error::StrayLog`] when a log does;
+    /// [`Error::Damaged`] when this store is; [`Error::DiskFull`], [`Error::Io`]; then nothing is
+    /// left at `to`.
+    pub fn backup(&self, to: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
+        if to.exists() {
+            return Err(Error::Exists {
+                path: to.to_owned(),
+            });
+        }
+        refuse_stray_log(to)?;
+        let part = Part::beside(to)?;
+        self.engine.read_transaction(|conn| {
+            // The read transaction begins with the first read; from here the copy is of one state.
+            metadata::number(conn, metadata::STORE_ID)?;
+            copy(conn, part.path(), progress)
+        })?;
+        // A backup that cannot be brought back is none; better to know it now.
+        let copied = Self::open_with(part.path(), &reading())?;
+        copied.must_be_whole(self.path())?;
+        copied.close()?;
+        part.finish(to)
+    }
+
+    /// Brings a backup back as the store at `to`, which must not exist.
+    ///
+    /// The restored store starts a new incarnation: change tokens from before are answered with
+    /// "resynchronise".
+    ///
+    /// # Errors
+    /// [`Error::Exists`]; for the backup [`Error::NoStore`], [`Error::NotAStore`],
+    /// [`Error::NotADatabase`], [`Error::Newer`], [`Error::Damaged`]; then nothing is left
+    /// at `to`.
+    pub fn restore(from: &Path, to: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
+        if to.exists() {
+            return Err(Error::Exists {
+                path: to.to_owned(),
+            });
+        }
+        refuse_stray_log(to)?;
+        let backup = Self::open_with(from, &reading())?;
+        backup.must_be_whole(from)?;
+        let part = Part::beside(to)?;
+        backup
+            .engine
+            .read_transaction(|conn| copy(conn, part.path(), progress))?;
+        backup.close()?;
+        let restored = Connection::open(part.path())
+            .map_err(|e| Error::Sqlite(e).about(part.path(), Duration::ZERO))?;
+        metadata::set(&restored, metadata::INCARNATION, random()?)?;
+        metadata::set(&restored, metadata::INODE, inode(part.path())?)?;
+        restored
+            .close()
+            .map_err(|(_, e)| Error::Sqlite(e).about(part.path(), Duration::ZERO))?;
+        part.finish(to)
+    }
+}
+
+impl Store {
+    /// # Errors
+    /// [`Error::Damaged`], about `path`, when [`Store::check`] finds something.
+    fn must_be_whole(&self, path: &Path) -> Result<()> {
+        match self.check()?.problems.into_iter().next() {
+            None => Ok(()),
+            Some(first) => Err(Error::Damaged {
+                path: path.to_owned(),
+                detail: first,
+            }),
+        }
+    }
+}
+
+/// Options to read what is there.
+fn reading() -> Options {
+    Options {
+        read_only: true,
+        create: false,
+        ..Options::default()
+    }
+}
+
+fn copy(from: &Connection, to: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
+    let about = |e: rusqlite::Error| Error::Sqlite(e).about(to, Duration::ZERO);
+    let mut target = Connection::open(to).map_err(about)?;
+    {
+        let backup = Backup::new(from, &mut target).map_err(about)?;
+        loop {
+            let step = backup.step(PAGES_PER_STEP).map_err(about)?;
+            let state = backup.progress();
+            let all = u64::from(state.pagecount.unsigned_abs());
+            progress(
+                all - u64::from(state.remaining.unsigned_abs()).min(all),
+                all,
+            );
+            match step {
+                StepResult::Done => break,
+                StepResult::Busy | StepResult::Locked => {
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+                _ => {}
+            }
+        }
+    }
+    target.close().map_err(|(_, e)| about(e))
+}
+
+/// A file in the making, under another name; gone when it is not finished.
+struct Part(Option<PathBuf>);
+
+impl Part {
+    /// Makes `.NAME.part-NUMBER` in the directory of `to`, readable only by its owner.
+    fn beside(to: &Path) -> Result<Self> {
+        use std::os::unix::fs::OpenOptionsExt;
+        let mut name = std::ffi::OsString::from(".");
+        name.push(to.file_name().unwrap_or_default());
+        name.push(format!(".part-{:x}", random()?));
+        let path = to.with_file_name(name);
+        std::fs::OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&path)
+            .map_err(|e| Error::io(&path, e))?;
+        Ok(Self(Some(path)))
+    }
+
+    fn path(&self) -> &Path {
+        self.0.as_deref().unwrap_or(Path::new(""))
+    }
+
+    /// Makes the file safe and gives it its name, unless something has that name.
+    fn finish(mut self, to: &Path) -> Result<()> {
+        let path = self.path().to_owned();
+        std::fs::File::open(&path)
+            .and_then(|f| f.sync_all())
+            .map_err(|e| Error::io(&path, e))?;
+        rustix::fs::renameat_with(
+            rustix::fs::CWD,
+            &path,
+            rustix::fs::CWD,
+            to,
+            rustix::fs::RenameFlags::NOREPLACE,
+        )
+        .or_else(|e| match e {
+            // File systems without the flag: link refuses an existing name just as well.
+            rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS => {
+                rustix::fs::link(&path, to)?;
+                rustix::fs::unlink(&path)
+            }
+            e => Err(e),
+        })
+        .map_err(|e| match e {
+            rustix::io::Errno::EXIST => Error::Exists {
+                path: to.to_owned(),
+            },
+            e => Error::io(to, e.into()),
+        })?;
+        self.0 = None;
+        sync_directory(to)
+    }
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        if let Some(path) = &self.0 {
+            for suffix in ["", "-journal", "-wal", "-shm"] {
+                let _ = std::fs::remove_file(crate::db::with_suffix(path, suffix));
+            }
+        }
+    }
+}

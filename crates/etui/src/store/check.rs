@@ -1,0 +1,545 @@
+//! Integrity check and statistics.
+
+use std::cell::RefCell;
+
+use rusqlite::Connection;
+use rusqlite::types::ToSql;
+
+use crate::calendar::is_near;
+use crate::db::metadata;
+use crate::error::Result;
+use crate::record::keys::{Key, Keys};
+use crate::record::list::block::Block;
+use crate::record::times;
+use crate::record::{changes, list};
+use crate::search::index::pending::Marks;
+use crate::search::index::{grams, postings, terms};
+use crate::store::inbox::lossy;
+use crate::store::{Store, derive};
+use crate::types::{CollectionKind, ETag};
+
+/// Problems told of at the most; more of them say nothing new.
+const MAX_PROBLEMS: usize = 100;
+
+/// What a check found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CheckReport {
+    /// Live contacts looked at.
+    pub contacts: u64,
+    /// Live calendar entries looked at.
+    pub entries: u64,
+    /// Records in the trash.
+    pub removed: u64,
+    /// What is wrong; empty: all is well.
+    pub problems: Vec<String>,
+    /// Calendar entries of which lists and ranges know something else than their texts say, by
+    /// the time zones as they are known now. Nothing of an entry is lost by that;
+    /// [`Store::repair`] makes it anew.
+    pub outdated: Vec<String>,
+    /// What another program wrote through the view `item` and could not be taken in.
+    pub inbox: Vec<String>,
+}
+
+impl CheckReport {
+    /// Whether all is well.
+    #[must_use]
+    pub fn is_clean(&self) -> bool {
+        self.problems.is_empty() && self.outdated.is_empty()
+    }
+}
+
+/// Figures about a store.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Address books with their numbers of contacts, the default one first.
+    pub address_books: Vec<(String, u64)>,
+    /// Calendars with their numbers of entries, the default one first.
+    pub calendars: Vec<(String, u64)>,
+    /// Records in the trash.
+    pub removed: u64,
+    /// Bytes of all live records' texts.
+    pub text_bytes: u64,
+    /// Bytes of the database file.
+    pub file_bytes: u64,
+    /// Bytes of its free pages.
+    pub free_bytes: u64,
+    /// Number of the latest change.
+    pub changes: u64,
+    /// Changes that the index of words and numbers has yet to take in.
+    pub pending_terms: u64,
+    /// Changes that the substring index has yet to take in.
+    pub pending_grams: u64,
+    /// Locale of the lists.
+    pub locale: String,
+    /// Region that completes national phone numbers; empty when none is set.
+    pub region: String,
+    /// Version of the schema.
+    pub schema_version: i64,
+}
+
+impl Store {
+    /// Checks the file (SQLite's `integrity_check`) and that everything derived from the
+    /// records is what they say: ETags, list, index.
+    ///
+    /// # Errors
+    /// Whatever keeps it from being read at all; what is wrong inside is in the report.
+    pub fn check(&self) -> Result<CheckReport> {
+        // What cannot be taken in, or not now, is told of below.
+        let _ = self.drain_inbox();
+        self.engine.read_transaction(|conn| {
+            let mut report = CheckReport::default();
+            sqlite_check(conn, &mut report)?;
+            schema(conn, &mut report)?;
+            if report.is_clean() {
+                self.check_records(conn, &mut report)?;
+                shared_texts(conn, &mut report)?;
+                if self.is_derived_now(conn)? {
+                    lists(conn, &mut report)?;
+                }
+                index(conn, &mut report)?;
+                identity(conn, &mut report)?;
+                let mut inbox = conn.prepare(
+                    "SELECT rowid, problem FROM inbox WHERE problem IS NOT NULL ORDER BY rowid",
+                )?;
+                let entries = inbox.query_map([], |r| {
+                    Ok(format!(
+                        "inbox entry {}: {}",
+                        r.get::<_, i64>(0)?,
+                        lossy(r.get_ref(1)?)
+                    ))
+                })?;
+                report.inbox = entries
+                    .take(MAX_PROBLEMS)
+                    .collect::<rusqlite::Result<_>>()?;
+            }
+            Ok(report)
+        })
+    }
+
+    fn check_records(&self, conn: &Connection, report: &mut CheckReport) -> Result<()> {
+        // What an older version derived is derived anew at the next use, and is no damage.
+        let with = self.deriving()?;
+        let current = self.is_derived_now(conn)?;
+        let zones = RefCell::default();
+        let mut statement = conn.prepare(
+            "SELECT r.id, r.uid, r.etag, r.removed IS NULL, r.text, r.keys, r.sort, \
+                        c.kind, r.summary, r.shared, r.collection \
+                 FROM record r LEFT JOIN collection c ON c.id = r.collection",
+        )?;
+        let mut rows = statement.query([])?;
+        let mut of_times = [0, 0];
+        while let Some(row) = rows.next()? {
+            let blob = |column| -> Result<&[u8]> {
+                Ok(row
+                    .get_ref(column)?
+                    .as_bytes_or_null()
+                    .ok()
+                    .flatten()
+                    .unwrap_or_default())
+            };
+            let id: i64 = row.get(0)?;
+            let uid = String::from_utf8_lossy(blob(1)?);
+            let text = blob(4)?.to_vec();
+            let live: bool = row.get(3)?;
+            let kind: Option<String> = row.get(7)?;
+            let kind = kind.as_deref().and_then(CollectionKind::of_collection);
+            let (kind, is_gone) = (kind.map(|k| k.0), kind.is_some_and(|k| k.1 != 0));
+            match (live, kind) {
+                (false, _) => report.removed += 1,
+                (true, Some(CollectionKind::Calendar)) => report.entries += 1,
+                (true, _) => report.contacts += 1,
+            }
+            let Some(kind) = kind else {
+                report.add(format!("record {id} ({uid}) is in no collection"));
+                continue;
+            };
+            let what = kind.record_noun();
+            if live && is_gone {
+                report.add(format!(
+                    "{what} {id} ({uid}) is not removed, but its {kind} is"
+                ));
+            }
+            if std::str::from_utf8(blob(1)?).is_err() {
+                report.add(format!("{what} {id} ({uid}): its UID is not text"));
+            }
+            if ETag::of(&text).0 != blob(2)? {
+                report.add(format!(
+                    "{what} {id} ({uid}): its text is not what its ETag says"
+                ));
+            }
+            match derive(conn, kind, text, row.get(9)?, &with, &zones) {
+                Ok(derived) if current => {
+                    let is_same = derived.summary == blob(8)?
+                        && says_as_much(kind, &derived.keys, blob(5)?)
+                        && stands_there(kind, &derived.sort, blob(6)?);
+                    if !is_same {
+                        report.add_derived(
+                            kind,
+                            format!(
+                                "{what} {id} ({uid}): what lists and searches know of it is not \
+                                 what its text says"
+                            ),
+                        );
+                    }
+                    let times = match live {
+                        true => &derived.times,
+                        false => continue,
+                    };
+                    let (agree, rows) = times::agree(conn, row.get(10)?, id, blob(5)?, times)?;
+                    of_times = [of_times[0] + rows[0], of_times[1] + rows[1]];
+                    if !agree {
+                        report.add_derived(
+                            kind,
+                            format!(
+                                "{what} {id} ({uid}): when it happens, or is to be told of, is \
+                                 not kept as its text says"
+                            ),
+                        );
+                    }
+                }
+                Ok(_) => {}
+                Err(e) => report.add(format!("{what} {id} ({uid}): {e}")),
+            }
+        }
+        if current && report.is_clean() && times::counts(conn)? != of_times {
+            report.add("times are kept of records that are not there".to_owned());
+        }
+        Ok(())
+    }
+
+    /// Makes the search index anew from the records' keys.
+    ///
+    /// # Errors
+    /// Whatever writing reports.
+    pub fn rebuild_index(&self) -> Result<()> {
+        self.write(|conn| crate::search::index::rebuild(conn, self.path()))?;
+        self.engine.release_memory();
+        Ok(())
+    }
+
+    /// Makes everything that is derived from the records anew: keys, lists, index. A text that is
+    /// not what its ETag says stays and stays reported: saving the contact again, or restoring its
+    /// former version, settles it.
+    ///
+    /// # Errors
+    /// Whatever writing reports.
+    pub fn repair(&self) -> Result<()> {
+        self.write(|conn| self.rederive(conn))?;
+        self.known_series.forget();
+        self.alarms_ahead.forget();
+        self.rebuild_index()
+    }
+
+    /// Figures about the store.
+    ///
+    /// # Errors
+    /// Whatever reading reports.
+    pub fn stats(&self) -> Result<Stats> {
+        self.drain_inbox()?;
+        self.ensure_order()?;
+        let locale = self.locale()?;
+        let region = self.region()?.map(|r| r.code().to_owned());
+        self.engine.read_transaction(|conn| {
+            let number = |sql: &str| -> Result<u64> {
+                Ok(conn
+                    .query_row(sql, [], |r| r.get::<_, Option<i64>>(0))?
+                    .unwrap_or(0)
+                    .unsigned_abs())
+            };
+            let latest = changes::latest(conn)?;
+            let pending = |mark| -> Result<u64> {
+                Ok((latest - metadata::number(conn, mark)?).unsigned_abs())
+            };
+            let page = number("PRAGMA page_size")?;
+            let mut named = conn.prepare(
+                "SELECT c.name, (SELECT coalesce(sum(count), 0) FROM list_span s \
+                                 WHERE s.collection = c.id) \
+                 FROM collection c WHERE c.kind = ?1 ORDER BY c.id",
+            )?;
+            let mut counted = |kind: CollectionKind| -> Result<Vec<(String, u64)>> {
+                let all = named.query_map([kind.schema_name()], |r| {
+                    Ok((r.get(0)?, r.get::<_, i64>(1)?.unsigned_abs()))
+                })?;
+                Ok(all.collect::<rusqlite::Result<_>>()?)
+            };
+            Ok(Stats {
+                address_books: counted(CollectionKind::Contacts)?,
+                calendars: counted(CollectionKind::Calendar)?,
+                removed: number("SELECT count(*) FROM record WHERE removed IS NOT NULL")?,
+                text_bytes: number("SELECT sum(length(text)) FROM record WHERE removed IS NULL")?,
+                file_bytes: page * number("PRAGMA page_count")?,
+                free_bytes: page * number("PRAGMA freelist_count")?,
+                changes: latest.unsigned_abs(),
+                pending_terms: pending(metadata::TERM_MARK)?,
+                pending_grams: pending(metadata::GRAM_MARK)?,
+                locale: locale.clone(),
+                region: region.clone().unwrap_or_default(),
+                schema_version: Self::schema_version(),
+            })
+        })
+    }
+}
+
+impl CheckReport {
+    fn add(&mut self, problem: String) {
+        if self.problems.len() < MAX_PROBLEMS {
+            self.problems.push(problem);
+        }
+    }
+
+    /// What is derived of a record is not what was derived: of a calendar's, another database of
+    /// time zones may be why.
+    fn add_derived(&mut self, kind: CollectionKind, problem: String) {
+        let list = match kind {
+            CollectionKind::Calendar => &mut self.outdated,
+            _ => &mut self.problems,
+        };
+        if list.len() < MAX_PROBLEMS {
+            list.push(problem);
+        }
+    }
+}
+
+/// What a store's schema consists of.
+const OBJECTS: &[&str] = &[
+    "alarm",
+    "change",
+    "collection",
+    "inbox",
+    "item",
+    "item_delete",
+    "item_insert",
+    "item_update",
+    "list_block",
+    "list_order",
+    "list_span",
+    "meta",
+    "posting",
+    "record",
+    "record_uid",
+    "series",
+    "shared",
+];
+
+fn schema(conn: &Connection, report: &mut CheckReport) -> Result<()> {
+    let mut there = conn.prepare("SELECT 1 FROM sqlite_schema WHERE name = ?1")?;
+    for name in OBJECTS {
+        if !there.exists([name])? {
+            report.add(format!("the schema lacks \"{name}\""));
+        }
+    }
+    Ok(())
+}
+
+/// What a store is given when it is made: without it its tokens are like those of any other such
+/// store.
+fn identity(conn: &Connection, report: &mut CheckReport) -> Result<()> {
+    let mut there = conn.prepare("SELECT 1 FROM meta WHERE key = ?1")?;
+    for key in [metadata::STORE_ID, metadata::INCARNATION] {
+        if !there.exists([key])? {
+            report.add(format!("the table \"meta\" lacks \"{key}\""));
+        }
+    }
+    Ok(())
+}
+
+fn sqlite_check(conn: &Connection, report: &mut CheckReport) -> Result<()> {
+    let mut statement = conn.prepare("PRAGMA integrity_check")?;
+    let lines = statement.query_map([], |r| r.get::<_, String>(0))?;
+    for line in lines {
+        match line {
+            Ok(line) if line == "ok" => {}
+            Ok(lines) => lines.lines().for_each(|line| report.add(line.to_owned())),
+            Err(e) => {
+                report.add(e.to_string());
+                break;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What records share must be there, and be what its hash says.
+fn shared_texts(conn: &Connection, report: &mut CheckReport) -> Result<()> {
+    let mut statement = conn.prepare("SELECT id, hash, text FROM shared")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let text = row.get_ref(2)?.as_bytes_or_null().ok().flatten();
+        if ETag::of(text.unwrap_or_default()).0 != row.get_ref(1)?.as_bytes().unwrap_or_default() {
+            let id: i64 = row.get(0)?;
+            report.add(format!(
+                "calendar object {id}: its text is not what its hash says"
+            ));
+        }
+    }
+    let missing: i64 = conn.query_row(
+        "SELECT count(*) FROM record \
+         WHERE shared IS NOT NULL AND shared NOT IN (SELECT id FROM shared)",
+        [],
+        |r| r.get(0),
+    )?;
+    if missing > 0 {
+        report.add(format!(
+            "the calendar objects of {missing} records are not there"
+        ));
+    }
+    Ok(())
+}
+
+/// Whether what is stored of a record is what is derived of it now. When the rules of a zone have
+/// changed since, instants are others now; they are moved when the record is next saved.
+fn says_as_much(kind: CollectionKind, now: &[u8], stored: &[u8]) -> bool {
+    let lasting = |keys| Keys(keys).filter(|(key, _)| !matches!(key, Key::Series | Key::Alarm));
+    now == stored || (kind == CollectionKind::Calendar && lasting(now).eq(lasting(stored)))
+}
+
+/// The same of its place in the list.
+fn stands_there(kind: CollectionKind, now: &[u8], stored: &[u8]) -> bool {
+    now == stored || (kind == CollectionKind::Calendar && is_near(now, stored))
+}
+
+/// Every live record must stand in its list once, where its sort key says, and be counted.
+fn lists(conn: &Connection, report: &mut CheckReport) -> Result<()> {
+    let mut books = conn.prepare(
+        "SELECT collection, count(*) FROM record WHERE removed IS NULL GROUP BY collection \
+         UNION SELECT collection, 0 FROM list_block WHERE collection NOT IN \
+         (SELECT collection FROM record WHERE removed IS NULL)",
+    )?;
+    let books = books
+        .query_map([], |r| Ok((r.get(0)?, r.get::<_, i64>(1)?.unsigned_abs())))?
+        .collect::<rusqlite::Result<Vec<(i64, u64)>>>()?;
+    let mut record = conn.prepare(
+        "SELECT sort, summary FROM record WHERE id = ?1 AND collection = ?2 AND removed IS NULL",
+    )?;
+    for (book, contacts) in books {
+        let mut blocks = conn.prepare(
+            "SELECT first, entries FROM list_block WHERE collection = ?1 ORDER BY first",
+        )?;
+        let mut rows = blocks.query([book])?;
+        let (mut entries, mut lengths) = (0, Vec::new());
+        let mut last = (Vec::new(), i64::MIN);
+        while let Some(row) = rows.next()? {
+            let first: Vec<u8> = row.get(0)?;
+            let block = Block::new(row.get_ref(1)?.as_blob().unwrap_or_default());
+            let mut sorts = Vec::new();
+            block.sorts(|sort| {
+                sorts.push(sort.to_vec());
+                true
+            });
+            let mut at = 0;
+            for ((sort, id), summary) in sorts.into_iter().zip(block.ids()).zip(block.summaries()) {
+                let mut found = record.query((id, book))?;
+                let stands = match found.next()? {
+                    Some(row) => {
+                        row.get_ref(0)?.as_blob().ok() == Some(&sort)
+                            && row.get_ref(1)?.as_blob().ok() == Some(summary)
+                    }
+                    None => false,
+                };
+                let here = (sort, id);
+                if !stands || here <= last || list::place(&here.0, id) < first {
+                    report.add(format!(
+                        "contact {id} stands in the list where it should not"
+                    ));
+                }
+                last = here;
+                at += 1;
+            }
+            if at != block.len() {
+                report.add("a part of the list cannot be read".to_owned());
+            }
+            entries += at as u64;
+            lengths.push((first, at));
+        }
+        if entries != contacts {
+            report.add(format!(
+                "the list has {entries} entries for {contacts} contacts"
+            ));
+        }
+        check_spans(conn, book, &lengths, report)?;
+    }
+    Ok(())
+}
+
+/// The spans must count what the blocks hold.
+fn check_spans(
+    conn: &Connection,
+    book: i64,
+    mut blocks: &[(Vec<u8>, usize)],
+    report: &mut CheckReport,
+) -> Result<()> {
+    for span in list::spans(conn, book)? {
+        let counts = list::counts(&span.blocks);
+        let (of_span, others) = blocks.split_at(counts.len().min(blocks.len()));
+        let same = of_span
+            .iter()
+            .map(|(_, n)| *n)
+            .eq(counts.iter().map(|&n| usize::from(n)));
+        let total: u64 = counts.iter().map(|&n| u64::from(n)).sum();
+        let begins = of_span
+            .first()
+            .is_some_and(|(first, _)| *first == span.first);
+        if !same || !begins || total != span.count {
+            report.add("the list is counted wrongly".to_owned());
+        }
+        blocks = others;
+    }
+    if !blocks.is_empty() {
+        report.add("a part of the list is not counted".to_owned());
+    }
+    Ok(())
+}
+
+/// Every record that is not pending must be found by each of its terms and grams.
+fn index(conn: &Connection, report: &mut CheckReport) -> Result<()> {
+    let marks = Marks::of(conn)?;
+    let mut statement =
+        conn.prepare("SELECT id, keys, changed FROM record WHERE removed IS NULL")?;
+    let mut rows = statement.query([])?;
+    // Compared a posting list at a time.
+    let mut terms_wanted: Vec<(Vec<u8>, i64)> = Vec::new();
+    let mut grams_wanted: Vec<(i64, i64)> = Vec::new();
+    while let Some(row) = rows.next()? {
+        let (id, keys): (i64, Vec<u8>) = (row.get(0)?, row.get(1)?);
+        let changed: i64 = row.get(2)?;
+        if Keys(&keys).count() == 0 && !keys.is_empty() {
+            report.add(format!("contact {id}: its search keys cannot be read"));
+        }
+        if changed <= marks.terms {
+            terms::of_keys(&keys, |term| terms_wanted.push((term.to_vec(), id)));
+        }
+        if changed <= marks.grams {
+            grams::of_keys(&keys, |gram| grams_wanted.push((gram, id)));
+        }
+        if terms_wanted.len() > 1 << 16 {
+            compare(conn, &mut terms_wanted, "word", report)?;
+        }
+        if grams_wanted.len() > 1 << 20 {
+            compare(conn, &mut grams_wanted, "substring", report)?;
+        }
+    }
+    compare(conn, &mut terms_wanted, "word", report)?;
+    compare(conn, &mut grams_wanted, "substring", report)
+}
+
+/// Whether each record of `wanted` has its key in the index.
+fn compare<K: Ord + ToSql>(
+    conn: &Connection,
+    wanted: &mut Vec<(K, i64)>,
+    name: &str,
+    report: &mut CheckReport,
+) -> Result<()> {
+    wanted.sort_unstable();
+    wanted.dedup();
+    let mut missing = std::collections::BTreeSet::new();
+    for group in wanted.chunk_by(|a, b| a.0 == b.0) {
+        let found = postings::set(conn, &group[0].0)?;
+        let ids = group.iter().map(|(_, id)| *id);
+        missing.extend(ids.filter(|id| !found.contains(id.cast_unsigned())));
+    }
+    for id in missing {
+        report.add(format!("contact {id} is missing from the {name} index"));
+    }
+    wanted.clear();
+    Ok(())
+}

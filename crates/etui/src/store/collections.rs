@@ -1,0 +1,399 @@
+//! The collections of a store: found, made, renamed, removed, brought back. What is an address
+//! book's or a calendar's by name is the same of its kind.
+
+use std::sync::atomic::Ordering;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use rusqlite::Connection;
+
+use crate::calendar::{self, Calendar};
+use crate::contacts::{Card, Contacts};
+use crate::db::TransactionSize;
+use crate::error::{Error, Result};
+use crate::record::changes::KEPT_MS;
+use crate::record::names::{CollectionRef, Keep, RemovedRef};
+use crate::record::records::{RecordWriter, count_removed_at, remove_all, removed_at};
+use crate::record::write::bring_back;
+use crate::record::{Collection, RecordKind, names};
+use crate::store::Store;
+use crate::types::CollectionKind;
+
+/// A collection that was removed, and can be brought back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RemovedCollection {
+    /// Its number in the store, which no other one gets.
+    pub id: i64,
+    /// Its name.
+    pub name: String,
+    /// Records that were removed with it, and come back with it.
+    pub records: u64,
+    /// When it was removed, in Unix ms.
+    at: i64,
+}
+
+impl RemovedCollection {
+    /// When it was removed. It can be brought back for as long as its records are in the trash.
+    #[must_use]
+    pub fn removed(&self) -> SystemTime {
+        time(self.at)
+    }
+
+    /// Until when it can be brought back at the least, 30 days after it was removed. It may be
+    /// longer: see the trash.
+    #[must_use]
+    pub fn kept_until(&self) -> SystemTime {
+        time(self.at.saturating_add(KEPT_MS))
+    }
+}
+
+/// The moment so many ms after 1970-01-01T00:00Z; what is before that, or beyond what the system
+/// can tell, is that.
+fn time(ms: i64) -> SystemTime {
+    let since = Duration::from_millis(u64::try_from(ms).unwrap_or(0));
+    UNIX_EPOCH.checked_add(since).unwrap_or(UNIX_EPOCH)
+}
+
+impl Store {
+    /// A collection: that of this name, or, without a name, the default one of its kind, which is
+    /// the first.
+    ///
+    /// # Errors
+    /// [`Error::NoCollection`], with the names there are.
+    pub fn collection<R: RecordKind>(&self, name: Option<&str>) -> Result<Collection<'_, R>> {
+        // Most programs ask for one, and no more.
+        let keep = match self.collection_asked.swap(true, Ordering::Relaxed) {
+            true => Keep::Statement,
+            false => Keep::Nothing,
+        };
+        let (all, waits) = self.engine.read(|conn| names::look(conn, R::KIND, keep))?;
+        if waits {
+            self.take_inbox_in()?;
+        }
+        Ok(Collection::new(self, names::of(all, R::KIND, name)?))
+    }
+
+    /// Creates a collection.
+    ///
+    /// # Errors
+    /// [`Error::CollectionExists`],
+    /// [`Error::BadName`].
+    pub fn create_collection<R: RecordKind>(&self, name: &str) -> Result<Collection<'_, R>> {
+        let made = self.write_of(TransactionSize::Small, |conn| {
+            names::create(conn, R::KIND, name)
+        })?;
+        Ok(Collection::new(self, made))
+    }
+
+    /// The names of the collections of a kind, the default one first.
+    ///
+    /// # Errors
+    /// Whatever reading reports.
+    pub fn collections<R: RecordKind>(&self) -> Result<Vec<String>> {
+        let all = self.engine.read(|conn| names::all(conn, R::KIND))?;
+        Ok(all.into_iter().map(|c| c.name).collect())
+    }
+
+    /// Gives a collection another name. Handles, views and tokens of it stay good.
+    ///
+    /// # Errors
+    /// [`Error::NoCollection`],
+    /// [`Error::CollectionExists`],
+    /// [`Error::BadName`].
+    pub fn rename_collection<R: RecordKind>(
+        &self,
+        name: &str,
+        to: &str,
+    ) -> Result<Collection<'_, R>> {
+        let renamed = self.after_inbox(|conn| names::rename(conn, R::KIND, name, to))?;
+        Ok(Collection::new(self, renamed))
+    }
+
+    /// Removes a collection with all its records, in one transaction, and tells what that was. For
+    /// 30 days at the least it can be brought back.
+    ///
+    /// Views of it tell of every record that is gone; who has a handle of it still, reads no records
+    /// and cannot save any. If it was the default one, the next of its kind is that from now on.
+    ///
+    /// # Errors
+    /// [`Error::NoCollection`];
+    /// [`Error::LastCollection`]: a store has one of each kind.
+    pub fn remove_collection<R: RecordKind>(&self, name: &str) -> Result<RemovedCollection> {
+        self.remove(R::KIND, name, |_| Ok(()))
+    }
+
+    /// Removes a collection if it still has so many records, and its name: what somebody was asked
+    /// about is what goes.
+    ///
+    /// # Errors
+    /// [`Error::CollectionChanged`]; as [`Store::remove_collection`]. Then nothing was removed.
+    pub fn remove_collection_if<R: RecordKind>(
+        &self,
+        collection: &Collection<'_, R>,
+        records: u64,
+    ) -> Result<RemovedCollection> {
+        let name = collection.name();
+        self.remove(R::KIND, name, |removed| {
+            match removed.id == collection.id() && removed.records == records {
+                true => Ok(()),
+                false => Err(Error::CollectionChanged {
+                    kind: R::KIND,
+                    name: name.to_owned(),
+                    expected: records,
+                    found: removed.records,
+                }),
+            }
+        })
+    }
+
+    /// Removes what has this name, unless `check` objects to that.
+    fn remove(
+        &self,
+        kind: CollectionKind,
+        name: &str,
+        check: impl FnOnce(&RemovedCollection) -> Result<()>,
+    ) -> Result<RemovedCollection> {
+        let order = self.order()?;
+        self.after_inbox(|conn| {
+            let RemovedRef { id, at } = names::remove(conn, kind, name)?;
+            let removed = RemovedCollection {
+                id,
+                name: name.to_owned(),
+                records: RecordWriter::run(conn, order, |writing| {
+                    remove_all(conn, writing, id, at)
+                })?,
+                at,
+            };
+            check(&removed)?;
+            let first = names::one(conn, kind, None)?.id;
+            if id < first {
+                names::meant_anew(conn, first)?;
+            }
+            Ok(removed)
+        })
+    }
+
+    /// The collections of a kind that were removed and can be brought back, the latest first. There
+    /// may be several of one name.
+    ///
+    /// # Errors
+    /// Whatever reading reports.
+    pub fn removed_collections<R: RecordKind>(&self) -> Result<Vec<RemovedCollection>> {
+        self.engine.read_transaction(|conn| {
+            let all = names::removed(conn, R::KIND)?;
+            let removed = all.into_iter().map(|(CollectionRef { id, name }, at)| {
+                Ok(RemovedCollection {
+                    id,
+                    name,
+                    records: count_removed_at(conn, id, at)?,
+                    at,
+                })
+            });
+            removed.collect()
+        })
+    }
+
+    /// Brings back the collection of this name that was removed last, with the records that were
+    /// removed with it, and tells how many those are.
+    ///
+    /// # Errors
+    /// [`Error::NoRemovedCollection`];
+    /// [`Error::CollectionExists`]: rename that one first, or see
+    /// [`Store::restore_collection_as`].
+    pub fn restore_collection<R: RecordKind>(&self, name: &str) -> Result<u64> {
+        self.bring_back::<R>(name, name, |named, _| named.name == name)
+    }
+
+    /// Brings back this collection that was removed, under this name, and tells how many records
+    /// came with it.
+    ///
+    /// # Errors
+    /// [`Error::NoRemovedCollection`]: it was brought back
+    /// already, or is forgotten;
+    /// [`Error::CollectionExists`],
+    /// [`Error::BadName`].
+    pub fn restore_collection_as<R: RecordKind>(
+        &self,
+        removed: &RemovedCollection,
+        name: &str,
+    ) -> Result<u64> {
+        self.bring_back::<R>(&removed.name, name, |named, at| {
+            (named.id, at) == (removed.id, removed.at)
+        })
+    }
+
+    /// Brings back the latest of which `is_meant` is true, under the name `to`.
+    fn bring_back<R: RecordKind>(
+        &self,
+        name: &str,
+        to: &str,
+        is_meant: impl Fn(&CollectionRef, i64) -> bool,
+    ) -> Result<u64> {
+        let with = self.deriving()?;
+        self.write(|conn| {
+            let RemovedRef { id, at } = names::latest_removed(conn, R::KIND, name, is_meant)?;
+            names::restore(conn, R::KIND, id, to)?;
+            let uids = removed_at(conn, id, at)?;
+            RecordWriter::run(conn, with.order, |writing| {
+                uids.iter()
+                    .try_for_each(|uid| bring_back::<R>(conn, writing, &with, id, uid).map(|_| ()))
+            })?;
+            names::meant_anew(conn, id)?;
+            Ok(uids.len() as u64)
+        })
+    }
+
+    /// A write transaction for which all is there that was saved by name before.
+    fn after_inbox<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        self.settle();
+        let with = self.deriving()?;
+        self.write(|conn| {
+            crate::store::inbox::drain(conn, &with)?;
+            work(conn)
+        })
+    }
+
+    /// The default address book: the first one.
+    ///
+    /// # Errors
+    /// As [`Store::collection`].
+    pub fn contacts(&self) -> Result<Contacts<'_>> {
+        self.collection(None)
+    }
+
+    /// The address book of this name.
+    ///
+    /// # Errors
+    /// As [`Store::collection`].
+    pub fn address_book(&self, name: &str) -> Result<Contacts<'_>> {
+        self.collection(Some(name))
+    }
+
+    /// Creates an address book.
+    ///
+    /// # Errors
+    /// As [`Store::create_collection`].
+    pub fn create_address_book(&self, name: &str) -> Result<Contacts<'_>> {
+        self.create_collection(name)
+    }
+
+    /// Gives an address book another name.
+    ///
+    /// # Errors
+    /// As [`Store::rename_collection`].
+    pub fn rename_address_book(&self, name: &str, to: &str) -> Result<Contacts<'_>> {
+        self.rename_collection(name, to)
+    }
+
+    /// Removes an address book with all its contacts; see [`Store::remove_collection`].
+    ///
+    /// # Errors
+    /// As [`Store::remove_collection`].
+    pub fn remove_address_book(&self, name: &str) -> Result<RemovedCollection> {
+        self.remove_collection::<Card>(name)
+    }
+
+    /// The address books that were removed and can be brought back, the latest first.
+    ///
+    /// # Errors
+    /// As [`Store::removed_collections`].
+    pub fn removed_address_books(&self) -> Result<Vec<RemovedCollection>> {
+        self.removed_collections::<Card>()
+    }
+
+    /// Brings back the address book of this name that was removed last.
+    ///
+    /// # Errors
+    /// As [`Store::restore_collection`].
+    pub fn restore_address_book(&self, name: &str) -> Result<u64> {
+        self.restore_collection::<Card>(name)
+    }
+
+    /// Brings back this address book that was removed, under this name.
+    ///
+    /// # Errors
+    /// As [`Store::restore_collection_as`].
+    pub fn restore_address_book_as(&self, removed: &RemovedCollection, name: &str) -> Result<u64> {
+        self.restore_collection_as::<Card>(removed, name)
+    }
+
+    /// The names of the address books, the default one first.
+    ///
+    /// # Errors
+    /// As [`Store::collections`].
+    pub fn address_books(&self) -> Result<Vec<String>> {
+        self.collections::<Card>()
+    }
+
+    /// The default calendar: the first one.
+    ///
+    /// # Errors
+    /// As [`Store::collection`].
+    pub fn calendar(&self) -> Result<Calendar<'_>> {
+        self.collection(None)
+    }
+
+    /// The calendar of this name.
+    ///
+    /// # Errors
+    /// As [`Store::collection`].
+    pub fn calendar_named(&self, name: &str) -> Result<Calendar<'_>> {
+        self.collection(Some(name))
+    }
+
+    /// Creates a calendar.
+    ///
+    /// # Errors
+    /// As [`Store::create_collection`].
+    pub fn create_calendar(&self, name: &str) -> Result<Calendar<'_>> {
+        self.create_collection(name)
+    }
+
+    /// Gives a calendar another name.
+    ///
+    /// # Errors
+    /// As [`Store::rename_collection`].
+    pub fn rename_calendar(&self, name: &str, to: &str) -> Result<Calendar<'_>> {
+        self.rename_collection(name, to)
+    }
+
+    /// Removes a calendar with all its entries; see [`Store::remove_collection`].
+    ///
+    /// # Errors
+    /// As [`Store::remove_collection`].
+    pub fn remove_calendar(&self, name: &str) -> Result<RemovedCollection> {
+        self.remove_collection::<calendar::CalendarObject>(name)
+    }
+
+    /// The calendars that were removed and can be brought back, the latest first.
+    ///
+    /// # Errors
+    /// As [`Store::removed_collections`].
+    pub fn removed_calendars(&self) -> Result<Vec<RemovedCollection>> {
+        self.removed_collections::<calendar::CalendarObject>()
+    }
+
+    /// Brings back the calendar of this name that was removed last.
+    ///
+    /// # Errors
+    /// As [`Store::restore_collection`].
+    pub fn restore_calendar(&self, name: &str) -> Result<u64> {
+        self.restore_collection::<calendar::CalendarObject>(name)
+    }
+
+    /// Brings back this calendar that was removed, under this name.
+    ///
+    /// # Errors
+    /// As [`Store::restore_collection_as`].
+    pub fn restore_calendar_as(&self, removed: &RemovedCollection, name: &str) -> Result<u64> {
+        self.restore_collection_as::<calendar::CalendarObject>(removed, name)
+    }
+
+    /// The names of the calendars, the default one first.
+    ///
+    /// # Errors
+    /// As [`Store::collections`].
+    pub fn calendars(&self) -> Result<Vec<String>> {
+        self.collections::<calendar::CalendarObject>()
+    }
+}

@@ -1,0 +1,339 @@
+//! The hub: a thread that looks what was changed and tells the views it concerns.
+//!
+//! It runs while the store has views. It reads each change once, in windows of bounded length,
+//! and compares keys before and after with every view that was not told yet; one that was told is
+//! left alone until it has read. When nobody is left to compare with, it goes to the end at once.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use rusqlite::Connection;
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use std::os::fd::OwnedFd;
+
+use super::notifier::lock;
+use super::signal::InotifyWatch;
+use super::subscription::Subscription;
+use crate::db::read_transaction;
+use crate::error::{Error, Result};
+use crate::record::changes;
+use crate::record::names::{self, CollectionStatus};
+use crate::types::SyncToken;
+
+/// Change numbers compared in one read transaction: it must not hold up the log for long.
+const WINDOW: i64 = 512;
+/// Where nothing can be heard, and after an error, the hub looks this often.
+const LOOKS_EVERY: Duration = Duration::from_millis(250);
+/// After a look that found something the hub rests as long as it took, so that it takes half of
+/// one processor at the most from those who write. Not less than this: what is committed
+/// meanwhile is looked at together, and in a storm its writers wake nobody.
+const RESTS_AT_LEAST: Duration = Duration::from_millis(1);
+/// And not longer than this.
+const RESTS_AT_MOST: Duration = Duration::from_millis(5);
+
+/// What writers, views and the hub share.
+#[derive(Default)]
+pub(super) struct Shared {
+    views: Mutex<Vec<Arc<Subscription>>>,
+    /// Counts changes of `views`.
+    generation: AtomicU64,
+    /// There is a hub, and it cannot hear writers by way of the file: they must ring.
+    pub(super) deaf: AtomicBool,
+    stop: AtomicBool,
+}
+
+impl Shared {
+    pub(super) fn add(&self, view: &Arc<Subscription>) {
+        lock(&self.views).push(Arc::clone(view));
+        self.generation.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// Tells how many are left.
+    pub(super) fn remove(&self, view: &Arc<Subscription>) -> usize {
+        let mut views = lock(&self.views);
+        views.retain(|v| !Arc::ptr_eq(v, view));
+        self.generation.fetch_add(1, Ordering::SeqCst);
+        views.len()
+    }
+}
+
+/// Where the store is.
+pub(super) struct Place {
+    pub(super) store: PathBuf,
+    pub(super) watch: PathBuf,
+    /// Nobody can write to it.
+    pub(super) immutable: bool,
+}
+
+/// A hub that runs.
+pub(super) struct Running {
+    shared: Arc<Shared>,
+    bell: Arc<OwnedFd>,
+    ended: Receiver<Connection>,
+}
+
+impl Running {
+    /// Starts it. From here on it hears of every commit.
+    pub(super) fn start(
+        shared: &Arc<Shared>,
+        connection: Connection,
+        place: Place,
+    ) -> Result<Self> {
+        let failed = |e: std::io::Error| Error::io(&place.watch, e);
+        let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
+            .map_err(|e| failed(e.into()))?;
+        let bell = Arc::new(bell);
+        shared.stop.store(false, Ordering::SeqCst);
+        shared.deaf.store(true, Ordering::SeqCst);
+        let comparison = read_transaction(&connection, Comparison::new)?;
+        let mut hub = ChangeDispatcher {
+            shared: Arc::clone(shared),
+            bell: Arc::clone(&bell),
+            connection,
+            place,
+            ear: None,
+            comparison,
+        };
+        let path = hub.place.watch.clone();
+        let (end, ended) = channel();
+        std::thread::Builder::new()
+            .name("etui-views".to_owned())
+            .spawn(move || {
+                hub.run();
+                let inotify = hub.ear.map(InotifyWatch::leave);
+                let _ = end.send(hub.connection);
+                // The kernel takes milliseconds to close it; nobody has to wait for that.
+                drop(inotify);
+            })
+            .map_err(|e| Error::io(&path, e))?;
+        Ok(Self {
+            shared: Arc::clone(shared),
+            bell,
+            ended,
+        })
+    }
+
+    /// Wakes it.
+    pub(super) fn ring(&self) {
+        let _ = rustix::io::write(&*self.bell, &1u64.to_ne_bytes());
+    }
+
+    /// Ends it, and gives back its connection (`None` if it panicked).
+    pub(super) fn stop(self) -> Option<Connection> {
+        self.shared.stop.store(true, Ordering::SeqCst);
+        self.ring();
+        let connection = self.ended.recv().ok();
+        self.shared.deaf.store(false, Ordering::SeqCst);
+        connection
+    }
+}
+
+struct ChangeDispatcher {
+    shared: Arc<Shared>,
+    bell: Arc<OwnedFd>,
+    connection: Connection,
+    place: Place,
+    ear: Option<InotifyWatch>,
+    comparison: Comparison,
+}
+
+impl ChangeDispatcher {
+    fn run(&mut self) {
+        self.open_ear();
+        while !self.shared.stop.load(Ordering::SeqCst) {
+            let (begun, before) = (Instant::now(), self.comparison.at);
+            let looked = self.look();
+            if let Err(error) = &looked {
+                // Each view meets the error itself when it reads.
+                tracing::warn!(%error, "views cannot look for changes");
+                self.comparison.tell_all(&self.shared);
+            }
+            if self.comparison.at != before {
+                self.rest(begun.elapsed());
+            }
+            if !matches!(looked, Ok(true)) {
+                self.wait(looked.is_err());
+            }
+        }
+    }
+
+    /// Rests after a look that took so long, unless it is called.
+    fn rest(&self, looked: Duration) {
+        let rest = looked.clamp(RESTS_AT_LEAST, RESTS_AT_MOST);
+        let mut bell = [PollFd::new(&*self.bell, PollFlags::IN)];
+        let _ = poll(&mut bell, Some(&timespec(rest)));
+    }
+
+    fn open_ear(&mut self) {
+        if self.place.immutable {
+            return;
+        }
+        match InotifyWatch::open(&self.place.store, &self.place.watch) {
+            Ok(ear) => {
+                self.ear = Some(ear);
+                self.shared.deaf.store(false, Ordering::SeqCst);
+            }
+            Err(error) => {
+                tracing::debug!(%error, "other processes' changes are looked for every so often");
+            }
+        }
+    }
+
+    /// Sleeps until something may have been committed. A look has to follow.
+    fn wait(&mut self, failed: bool) {
+        let every = (failed || (self.ear.is_none() && !self.place.immutable))
+            .then(|| timespec(LOOKS_EVERY));
+        let mut fds = vec![PollFd::new(&*self.bell, PollFlags::IN)];
+        if let Some(ear) = &self.ear {
+            fds.push(PollFd::from_borrowed_fd(ear.descriptor(), PollFlags::IN));
+        }
+        let _ = poll(&mut fds, every.as_ref());
+        let _ = rustix::io::read(&*self.bell, &mut [0u8; 8]);
+        match self.ear.as_mut().map(InotifyWatch::listen) {
+            Some(Ok(())) => {}
+            Some(Err(error)) => {
+                tracing::debug!(%error, "the watch file is lost");
+                self.shared.deaf.store(true, Ordering::SeqCst);
+                self.ear = None;
+            }
+            None => self.open_ear(),
+        }
+    }
+
+    /// Compares what was changed, at most a window of it. `false`: nothing is left.
+    fn look(&mut self) -> Result<bool> {
+        let (comparison, shared) = (&mut self.comparison, &self.shared);
+        read_transaction(&self.connection, |conn| comparison.window(conn, shared))
+    }
+}
+
+fn timespec(time: Duration) -> Timespec {
+    Timespec {
+        tv_sec: 0,
+        tv_nsec: time.subsec_nanos().into(),
+    }
+}
+
+/// How far the views were compared with the change log.
+struct Comparison {
+    /// Everything up to here was.
+    at: SyncToken,
+    /// What the collections were called then, and whether they were there: no change tells of it.
+    collections: BTreeMap<i64, CollectionStatus>,
+    /// A copy of the views there are, and its generation.
+    views: Vec<Arc<Subscription>>,
+    generation: u64,
+}
+
+impl Comparison {
+    fn new(conn: &Connection) -> Result<Self> {
+        Ok(Self {
+            at: changes::token(conn)?,
+            collections: names::standings(conn)?,
+            views: Vec::new(),
+            generation: 0,
+        })
+    }
+
+    fn refresh(&mut self, shared: &Shared) {
+        let generation = shared.generation.load(Ordering::SeqCst);
+        if generation != self.generation {
+            self.views.clone_from(&lock(&shared.views));
+            self.generation = generation;
+        }
+    }
+
+    fn tell_all(&mut self, shared: &Shared) {
+        self.refresh(shared);
+        self.views.iter().for_each(|v| v.tell());
+    }
+
+    /// Tells the views whose collection was renamed, removed or brought back.
+    fn name(&mut self, conn: &Connection, shared: &Shared) -> Result<()> {
+        let collections = names::standings(conn)?;
+        if collections == self.collections {
+            return Ok(());
+        }
+        self.refresh(shared);
+        let is_other = |id| collections.get(id) != self.collections.get(id);
+        let views = self.views.iter();
+        let concerned = views.filter(|view| is_other(&view.collection));
+        concerned.for_each(|view| view.tell());
+        self.collections = collections;
+        Ok(())
+    }
+
+    /// Goes on by one window. To be run in a read transaction.
+    fn window(&mut self, conn: &Connection, shared: &Shared) -> Result<bool> {
+        // The state is taken here, before anybody is asked whether it was told.
+        let now = changes::token(conn)?;
+        self.name(conn, shared)?;
+        if !changes::reaches_back(conn, &self.at, &now)? {
+            self.at = now;
+            self.tell_all(shared);
+            return Ok(false);
+        }
+        if now.seq == self.at.seq {
+            return Ok(false);
+        }
+        self.refresh(shared);
+        let armed = self.views.iter().map(|v| &**v).filter(|v| v.is_armed());
+        let mut armed: Vec<&Subscription> = armed.collect();
+        let mut to = now.seq;
+        if !armed.is_empty() {
+            to = to.min(self.at.seq + WINDOW);
+            compare(conn, self.at.seq, to, &mut armed)?;
+        }
+        armed.into_iter().for_each(|v| v.pass(to));
+        self.at.seq = to;
+        Ok(to < now.seq)
+    }
+}
+
+/// Tells those whom the changes numbered `from + 1` to `to` concern, and takes them out.
+fn compare(conn: &Connection, from: i64, to: i64, armed: &mut Vec<&Subscription>) -> Result<()> {
+    let mut tell = |collection: i64, keys: Option<&[u8]>| {
+        let Some(keys) = keys else { return };
+        armed.retain(|view| {
+            let concerned = view.collection == collection && view.interest.concerns(keys);
+            if concerned {
+                view.tell();
+            }
+            !concerned
+        });
+    };
+    // What a record was before each change; and what it is now, where the change is its latest.
+    // What it was in between, its later changes tell.
+    let mut changed = conn.prepare_cached(
+        "SELECT r.collection, c.keys, \
+                iif(r.changed = c.number AND r.removed IS NULL, r.keys, NULL) \
+         FROM change c CROSS JOIN record r ON r.id = c.record \
+         WHERE c.number > ?1 AND c.number <= ?2",
+    )?;
+    let mut rows = changed.query((from, to))?;
+    while let Some(row) = rows.next()? {
+        let collection = row.get(0)?;
+        tell(collection, blob(row, 1)?);
+        tell(collection, blob(row, 2)?);
+    }
+    let mut added = conn.prepare_cached(
+        "SELECT collection, keys FROM record NOT INDEXED \
+         WHERE id > ?1 AND id <= ?2 AND removed IS NULL",
+    )?;
+    let mut rows = added.query((from, to))?;
+    while let Some(row) = rows.next()? {
+        tell(row.get(0)?, blob(row, 1)?);
+    }
+    Ok(())
+}
+
+fn blob<'r>(row: &'r rusqlite::Row<'_>, column: usize) -> Result<Option<&'r [u8]>> {
+    Ok(row
+        .get_ref(column)?
+        .as_blob_or_null()
+        .map_err(rusqlite::Error::from)?)
+}

@@ -1,0 +1,190 @@
+//! The file `NAME-watch` beside a store: how processes hear of each other's commits.
+//!
+//! It is empty and stays so. It is there while somebody follows the store; each follower holds a
+//! shared `flock` on it, and an inotify watch. A writer opens and closes it after each commit,
+//! which its followers hear of (`IN_OPEN`) and which writes nothing, not even a time stamp.
+//!
+//! The last follower removes it (`engine::companion`).
+//!
+//! A writer that dies between its commit and its word closes the store file by dying
+//! (`IN_CLOSE_WRITE`).
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+
+use crate::db::companion;
+
+/// What a writer does after a commit: one system call that fails when nobody follows.
+pub(super) fn touch(watch: &Path) {
+    let _ = rustix::fs::open(watch, companion::OPEN | OFlags::RDONLY, Mode::empty());
+}
+
+/// A follower's ear.
+pub(super) struct InotifyWatch {
+    inotify: OwnedFd,
+    store: PathBuf,
+    watch: PathBuf,
+    /// `NAME-watch`, locked.
+    file: OwnedFd,
+}
+
+impl InotifyWatch {
+    /// Begins to listen. What was committed before is not heard of: look after this.
+    pub(super) fn open(store: &Path, watch: &Path) -> io::Result<Self> {
+        let inotify = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
+        inotify::add_watch(&inotify, store, WatchFlags::CLOSE_WRITE)?;
+        let file = join(&inotify, store, watch)?;
+        Ok(Self {
+            inotify,
+            store: store.to_owned(),
+            watch: watch.to_owned(),
+            file,
+        })
+    }
+
+    /// Readable when there is something to be heard.
+    pub(super) fn descriptor(&self) -> BorrowedFd<'_> {
+        self.inotify.as_fd()
+    }
+
+    /// Ends it, and removes the file if nobody else follows. What is given back is of no more use,
+    /// but takes its time to close.
+    pub(super) fn leave(self) -> OwnedFd {
+        companion::leave(&self.file, &self.watch);
+        self.inotify
+    }
+
+    /// Takes in what is to be heard. When the file was taken away (by hand, say) another one is
+    /// made; then, too, a look has to follow.
+    pub(super) fn listen(&mut self) -> io::Result<()> {
+        const GONE: ReadFlags = ReadFlags::ATTRIB
+            .union(ReadFlags::DELETE_SELF)
+            .union(ReadFlags::MOVE_SELF)
+            .union(ReadFlags::IGNORED)
+            .union(ReadFlags::QUEUE_OVERFLOW);
+        let mut buffer = [MaybeUninit::uninit(); 1_024];
+        let mut events = inotify::Reader::new(&self.inotify, &mut buffer);
+        let mut gone = false;
+        loop {
+            match events.next() {
+                Ok(event) => gone |= event.events().intersects(GONE),
+                Err(Errno::AGAIN) => break,
+                Err(Errno::INTR) => {}
+                Err(e) => return Err(e.into()),
+            }
+        }
+        if gone && !companion::is_at(&self.file, &self.watch) {
+            self.file = join(&self.inotify, &self.store, &self.watch)?;
+        }
+        Ok(())
+    }
+}
+
+/// Opens or makes the file, locks and watches it: whoever opens the path is heard from then on.
+fn join(inotify: &OwnedFd, store: &Path, watch: &Path) -> io::Result<OwnedFd> {
+    let mask =
+        WatchFlags::OPEN | WatchFlags::ATTRIB | WatchFlags::DELETE_SELF | WatchFlags::MOVE_SELF;
+    let listen = |_: &OwnedFd| match inotify::add_watch(inotify, watch, mask) {
+        Ok(number) => Ok(Some(number)),
+        Err(Errno::NOENT) => Ok(None),
+        Err(e) => Err(e.into()),
+    };
+    let undo = |watched| {
+        let _ = inotify::remove_watch(inotify, watched);
+    };
+    let (file, _) = companion::join(store, watch, OFlags::RDONLY, listen, undo)?;
+    Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn heard(ear: &mut InotifyWatch) -> bool {
+        let mut fds = [rustix::event::PollFd::new(
+            &ear.inotify,
+            rustix::event::PollFlags::IN,
+        )];
+        let timeout = rustix::event::Timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
+        let heard = rustix::event::poll(&mut fds, Some(&timeout)).unwrap() > 0;
+        ear.listen().unwrap();
+        heard
+    }
+
+    #[test]
+    fn followers_come_and_go() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = dir.path().join("s.etui");
+        let watch = dir.path().join("s.etui-watch");
+        std::fs::write(&store, "").unwrap();
+        touch(&watch);
+        assert!(!watch.exists());
+
+        let mut first = InotifyWatch::open(&store, &watch).unwrap();
+        assert!(!heard(&mut first));
+        touch(&watch);
+        touch(&watch);
+        assert!(heard(&mut first));
+        assert!(!heard(&mut first));
+        drop(std::fs::OpenOptions::new().append(true).open(&store));
+        assert!(heard(&mut first), "a writer's end");
+
+        let mut second = InotifyWatch::open(&store, &watch).unwrap();
+        first.leave();
+        assert!(watch.exists());
+        heard(&mut second);
+        touch(&watch);
+        assert!(heard(&mut second));
+
+        std::fs::remove_file(&watch).unwrap();
+        assert!(heard(&mut second), "the file is gone");
+        assert!(watch.exists(), "another one was made");
+        touch(&watch);
+        assert!(heard(&mut second));
+        second.leave();
+        assert!(!watch.exists());
+
+        // One left behind by a killed follower.
+        std::fs::write(&watch, "").unwrap();
+        InotifyWatch::open(&store, &watch).unwrap().leave();
+        assert!(!watch.exists());
+
+        // Something else stands there.
+        std::fs::create_dir(&watch).unwrap();
+        touch(&watch);
+        assert!(InotifyWatch::open(&store, &watch).is_err());
+        assert!(watch.exists());
+    }
+
+    /// Whoever has an ear hears, however many come and go meanwhile.
+    #[test]
+    fn no_follower_is_left_on_a_removed_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = dir.path().join("s.etui");
+        let watch = dir.path().join("s.etui-watch");
+        std::fs::write(&store, "").unwrap();
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..300 {
+                        let mut ear = InotifyWatch::open(&store, &watch).unwrap();
+                        heard(&mut ear);
+                        touch(&watch);
+                        assert!(heard(&mut ear));
+                        ear.leave();
+                    }
+                });
+            }
+        });
+        assert!(!watch.exists());
+    }
+}
