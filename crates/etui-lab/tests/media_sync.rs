@@ -9,7 +9,7 @@ use etui_lab::{Lab, Meter, Pass, Place, Results, Shown};
 
 #[test]
 fn all_arms_give_the_same_answer_and_the_cures_show() {
-    etui_vfs::memory_statistics(true).unwrap();
+    etui_lab_io::memory::enable_memory_statistics(true).unwrap();
     let experiments = etui_lab::experiments::all();
     let experiment = experiments
         .iter()

@@ -8,7 +8,7 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use etui_vfs::shim::{FileKind, Shim, ShimOptions};
+use etui_lab_io::instrumented::{FileKind, InstrumentedOptions, InstrumentedVfs};
 use etui_vfs::{Counters, Options, Vfs};
 use rusqlite::{Connection, OpenFlags};
 
@@ -29,7 +29,7 @@ struct Cost {
 /// Something that counts.
 enum Counted {
     Etui(Vfs),
-    Stock(Shim),
+    Stock(InstrumentedVfs),
 }
 
 impl Counted {
@@ -142,7 +142,10 @@ fn main() -> Result<(), Failure> {
     println!("per commit             writes     bytes  flushes  checkpoint B        µs");
     let etui = Counted::Etui(etui_vfs::register("etui", Options::default())?);
     measure(&etui, directory.join("etui"))?;
-    let stock = Counted::Stock(Shim::register("stock-wal", ShimOptions::default())?);
+    let stock = Counted::Stock(InstrumentedVfs::register(
+        "stock-wal",
+        InstrumentedOptions::default(),
+    )?);
     measure(&stock, directory.join("stock"))?;
     Ok(())
 }

@@ -38,15 +38,20 @@ unsafe impl Sync for Host {}
 impl Host {
     /// Finds SQLite's VFS for files.
     pub fn find() -> Result<Self, Error> {
+        Self::find_named(c"unix")
+    }
+
+    /// Finds the VFS with this name.
+    pub fn find_named(name: &CStr) -> Result<Self, Error> {
         let api = Self::api()?;
         // SAFETY: it takes nothing.
         check_version(unsafe { (api.libversion_number)() })?;
         // SAFETY: the name is a C string.
-        let vfs = unsafe { (api.vfs_find)(c"unix".as_ptr()) };
+        let vfs = unsafe { (api.vfs_find)(name.as_ptr()) };
         if vfs.is_null() {
             return Err(Error::unsupported(
-                "a VFS above SQLite's own",
-                "this SQLite has no VFS named `unix`",
+                "a VFS above another",
+                format!("this SQLite has no VFS named {name:?}"),
             ));
         }
         Ok(Self { vfs })
@@ -87,9 +92,19 @@ impl Host {
         })
     }
 
-    /// Registers a VFS that is never freed.
+    /// Registers a VFS.
     pub fn register(vfs: &'static mut ffi::sqlite3_vfs) -> Result<(), Error> {
-        // SAFETY: it lives as long as the process, and nobody else has a reference to it.
+        // SAFETY: it is never freed, and there is no other reference to it.
+        unsafe { Self::register_raw(vfs) }
+    }
+
+    /// Registers a VFS by its address.
+    ///
+    /// # Safety
+    ///
+    /// The VFS is never freed, and SQLite alone accesses it from now on.
+    pub unsafe fn register_raw(vfs: *mut ffi::sqlite3_vfs) -> Result<(), Error> {
+        // SAFETY: as the caller promises.
         let code = unsafe { (Self::api()?.vfs_register)(vfs, 0) };
         if code == ffi::SQLITE_OK {
             return Ok(());
@@ -128,7 +143,8 @@ impl Host {
         // SAFETY: the strings are C strings and the connection is closed below, also when it
         // could not be opened; the statements need no callback.
         unsafe {
-            let mut code = (api.open_v2)(path.as_ptr(), &raw mut db, flags, c"unix".as_ptr());
+            let name = (*self.vfs).zName;
+            let mut code = (api.open_v2)(path.as_ptr(), &raw mut db, flags, name);
             let statements = [c"PRAGMA schema_version", c"PRAGMA wal_checkpoint(TRUNCATE)"];
             for statement in statements {
                 if code == ffi::SQLITE_OK {

@@ -1,39 +1,27 @@
-//! What stands between SQLite and the kernel, and other ways to a file's bytes.
+//! A SQLite VFS whose commits cost one block and one flush, by a redo log of the bytes that changed.
 //!
-//! - [`register`]: a VFS whose commits cost one block and one flush, by a redo log of what
-//!   changed; [`recover`] makes a database that a program left with one an ordinary one again;
-//! - [`device`]: the seam between that and files;
-//! - [`shim`]: a VFS above SQLite's own that counts, keeps a log, and cures what studies found;
-//! - [`map`]: mappings of a file that can be measured without handing out references;
-//! - `ring` (a feature): reads and writes through `io_uring`, with interrupts, spinning or polled;
-//! - [`extents`]: where a file lies on its device;
-//! - [`memory_statistics`]: SQLite's own count of its memory, which its soft heap limit needs;
-//! - [`give_back`]: free memory back to the system.
+//! - [`register`] adds the VFS to SQLite; [`recover`] turns a database that was not closed cleanly
+//!   back into an ordinary one;
+//! - [`device`] is the interface between the VFS and files;
+//! - `persist_wal` (feature `bundled`) is a second, small VFS: SQLite's own with a WAL that persists
+//!   between sessions, so that the first commit of a session costs one flush;
+//! - [`release_free_memory`] returns free memory to the system.
 //!
-//! This is the only crate of the workspace with unsafe code. Its interface is safe: nothing
-//! that a caller can pass makes it touch memory that is not its own.
+//! Of the product's crates, this one alone contains unsafe code. Its interface is safe: no argument
+//! of a caller makes it access memory that it does not own.
 
 mod api;
 mod counters;
 pub mod device;
 mod error;
-#[cfg(feature = "bundled")]
-pub mod extents;
 mod fork;
 mod host;
-#[cfg(feature = "bundled")]
-pub mod map;
-#[cfg(feature = "bundled")]
 mod memory;
 mod mutation;
 mod pending;
 #[cfg(feature = "bundled")]
-mod ranges;
+pub mod persist_wal;
 mod redo;
-#[cfg(feature = "ring")]
-pub mod ring;
-#[cfg(feature = "bundled")]
-pub mod shim;
 mod store;
 mod system;
 mod vfs;
@@ -45,13 +33,12 @@ mod windows;
 pub use api::use_routines;
 pub use counters::Counters;
 pub use error::Error;
-#[cfg(feature = "bundled")]
-pub use memory::{give_back, memory_statistics, memory_used};
+pub use memory::release_free_memory;
 #[doc(hidden)]
 pub use mutation::Mutation;
 #[cfg(feature = "mutations")]
 #[doc(hidden)]
 pub use vfs::register_broken;
-#[doc(hidden)]
-pub use vfs::register_with;
 pub use vfs::{Options, Recovered, Vfs, last_refusal, recover, register};
+#[doc(hidden)]
+pub use vfs::{register_above, register_with};

@@ -2,15 +2,6 @@
 
 use std::collections::VecDeque;
 
-/// A buffer that reads of a database are served from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ReadBuffer {
-    /// Its size. A page that does not fit is read past it.
-    pub bytes: usize,
-    /// How much is read at once: rounded up to whole pages, as many as fit.
-    pub read_ahead: usize,
-}
-
 #[derive(Debug)]
 struct Window {
     begin: u64,
@@ -20,14 +11,15 @@ struct Window {
 /// Parts of a file, the one that was read last at the end.
 #[derive(Debug)]
 pub(crate) struct Windows {
-    options: ReadBuffer,
+    /// The size of the buffer.
+    capacity: usize,
     windows: VecDeque<Window>,
 }
 
 impl Windows {
-    pub fn new(options: ReadBuffer) -> Self {
+    pub fn new(capacity: usize) -> Self {
         Self {
-            options,
+            capacity,
             windows: VecDeque::new(),
         }
     }
@@ -55,8 +47,8 @@ impl Windows {
         let begin = offset - offset % page_size;
         let need = (offset - begin).saturating_add(length as u64);
         let pages = |bytes: u64| bytes.div_ceil(page_size).saturating_mul(page_size);
-        let (bytes, ahead) = (self.options.bytes as u64, self.options.read_ahead as u64);
-        let ahead = pages(need.max(ahead)).min(bytes - bytes % page_size);
+        let capacity = self.capacity as u64;
+        let ahead = pages(need.max(capacity)).min(capacity - capacity % page_size);
         let ahead = usize::try_from(ahead).ok()?;
         (need <= ahead as u64).then_some((begin, ahead))
     }
@@ -65,7 +57,7 @@ impl Windows {
     pub fn put(&mut self, begin: u64, bytes: Vec<u8>) {
         self.windows.push_back(Window { begin, bytes });
         let mut kept: usize = self.windows.iter().map(|window| window.bytes.len()).sum();
-        while kept > self.options.bytes {
+        while kept > self.capacity {
             let Some(oldest) = self.windows.pop_front() else {
                 break;
             };

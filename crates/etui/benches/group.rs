@@ -1,7 +1,7 @@
 //! Group commit: many threads of single durable saves against one.
 //!
 //! `cargo bench -p etui --bench group`. Each flush takes 3 ms longer first, then none does, then
-//! only checkpoints flush (`Deferred`); the shim of `etui-vfs` delays and counts them. A flush is
+//! only checkpoints flush (`Deferred`); the instrumented VFS delays and counts them. A flush is
 //! a sync of the log or of the database, those of merges and checkpoints included.
 //!
 //! `cargo bench -p etui --bench group -- alone [SAVES]` only saves, from one thread and with
@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 use etui::contacts::Card;
 use etui::{Durability, Options, Store};
-use etui_vfs::shim::{FileKind, Shim, ShimOptions};
+use etui_lab_io::instrumented::{FileKind, InstrumentedOptions, InstrumentedVfs};
 use support::{SIZE, cards, filled, options, scratch};
 
 const THREADS: usize = 16;
@@ -50,14 +50,14 @@ fn main() {
         ("what it takes", Duration::ZERO, Durability::Full),
         ("at checkpoints", Duration::ZERO, Durability::Deferred),
     ] {
-        let slow = ShimOptions {
+        let slow = InstrumentedOptions {
             sync_delay: delay,
-            ..ShimOptions::default()
+            ..InstrumentedOptions::default()
         };
-        let shim = Shim::register(what, slow).expect("a shim");
+        let vfs = InstrumentedVfs::register(what, slow).expect("a VFS");
         let mut options = options();
         options.durability = durability;
-        let run = |threads| run(dir.path(), &source, threads, SAVES, &options, Some(&shim));
+        let run = |threads| run(dir.path(), &source, threads, SAVES, &options, Some(&vfs));
         let mut runs: Vec<[Run; 3]> = Vec::new();
         for _ in 0..ROUNDS {
             // One after the other, so that both see the same weather.
@@ -98,19 +98,19 @@ fn run(
     threads: usize,
     saves: usize,
     options: &Options,
-    shim: Option<&Shim>,
+    vfs: Option<&InstrumentedVfs>,
 ) -> Run {
     let path = dir.join("run.etui");
     std::fs::copy(source, &path).expect("copying");
-    if let Some(shim) = shim {
-        shim.make_default().expect("the shim as default");
+    if let Some(vfs) = vfs {
+        vfs.make_default().expect("the VFS as default");
     }
     let store = Store::open_with(&path, options).expect("opening");
     let contacts = store.contacts().expect("the book");
     let all: Vec<Card> = cards(2, saves);
     let flushes = || {
-        shim.map_or(0, |shim| {
-            let counters = shim.counters();
+        vfs.map_or(0, |vfs| {
+            let counters = vfs.counters();
             counters.of(FileKind::Wal).syncs + counters.of(FileKind::Database).syncs
         })
     };

@@ -14,7 +14,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use etui::{Condition, Error, SaveOutcome, Store};
-use etui_vfs::shim::{FileKind, Shim, ShimOptions};
+use etui_lab_io::instrumented::{FileKind, InstrumentedOptions, InstrumentedVfs};
 use support::{card, clean, directory, german, people};
 
 const THREADS: usize = 16;
@@ -217,16 +217,16 @@ fn child_counts_flushes() {
         return;
     };
     const SAVES: usize = 50;
-    let options = ShimOptions {
+    let options = InstrumentedOptions {
         sync_delay: Duration::from_millis(3),
-        ..ShimOptions::default()
+        ..InstrumentedOptions::default()
     };
-    let shim = Shim::register("slow", options).unwrap();
-    shim.make_default().unwrap();
+    let slow_vfs = InstrumentedVfs::register("slow", options).unwrap();
+    slow_vfs.make_default().unwrap();
     let store = Store::open_with(path, &german()).unwrap();
     let contacts = store.contacts().unwrap();
     contacts.save(&card("first", "First")).unwrap();
-    shim.reset();
+    slow_vfs.reset_counters();
     at_once(THREADS, |thread| {
         for i in 0..SAVES {
             contacts
@@ -234,7 +234,7 @@ fn child_counts_flushes() {
                 .unwrap();
         }
     });
-    let counters = shim.counters();
+    let counters = slow_vfs.counters();
     let flushes = counters.of(FileKind::Wal).syncs + counters.of(FileKind::Database).syncs;
     clean(&store);
     tell(&format!("{flushes} {}", THREADS * SAVES));

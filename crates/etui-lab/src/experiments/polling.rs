@@ -6,8 +6,8 @@ use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use etui_lab_io::uring::{AlignedBuffer, CompletionMode, UringQueue};
 use etui_testkit::rng::SplitMix64;
-use etui_vfs::ring::{AlignedBuffer, Ring, RingMode};
 
 use crate::{
     About, Arm, Case, Chart, ChartKind, Column, Error, Experiment, Found, Group, GroupKey, Lab,
@@ -259,7 +259,7 @@ fn polled_queues(dir: &Path) -> Result<(), String> {
 /// A file past the page cache, and a way to it.
 struct Device {
     file: File,
-    ring: Option<(Ring, RingMode)>,
+    ring: Option<(UringQueue, CompletionMode)>,
     buffer: AlignedBuffer,
     bytes: usize,
     path: PathBuf,
@@ -281,13 +281,13 @@ impl Device {
             })?;
         let mode = match mode {
             "calls" => None,
-            "interrupts" => Some(RingMode::Interrupts),
-            "spinning" => Some(RingMode::Spinning),
-            "polled" => Some(RingMode::Polled),
+            "interrupts" => Some(CompletionMode::Interrupts),
+            "spinning" => Some(CompletionMode::Spinning),
+            "polled" => Some(CompletionMode::Polled),
             other => return Err(Error::other(format!("no way to wait is called `{other}`"))),
         };
         let ring = mode
-            .map(|mode| Ring::new(1, mode).map(|ring| (ring, mode)))
+            .map(|mode| UringQueue::new(1, mode).map(|ring| (ring, mode)))
             .transpose()
             .map_err(told)?;
         Ok(Self {
@@ -327,7 +327,7 @@ impl Device {
                 .write_all_at(self.buffer.bytes(), place)
                 .and_then(|()| self.file.sync_data())
                 .map_err(|e| Error::file(&self.path, e)),
-            Some((ring, RingMode::Polled)) => ring
+            Some((ring, CompletionMode::Polled)) => ring
                 .write(&self.file, &part, &self.buffer, true)
                 .map(drop)
                 .map_err(told),
@@ -341,9 +341,9 @@ impl Device {
 }
 
 /// What cannot be had here is not run; all else failed.
-fn told(error: etui_vfs::Error) -> Error {
+fn told(error: etui_lab_io::Error) -> Error {
     match error {
-        etui_vfs::Error::Unsupported { .. } => Error::not_run(error.to_string()),
+        etui_lab_io::Error::Unsupported { .. } => Error::not_run(error.to_string()),
         error => Error::other(error.to_string()),
     }
 }

@@ -106,7 +106,7 @@ impl Layout {
         }
         for (purpose, path) in files {
             let file = File::open(path).map_err(|e| Error::file(path, e))?;
-            let Ok(extents) = etui_vfs::extents::extents(&file) else {
+            let Ok(extents) = etui_lab_io::extents::file_extents(&file) else {
                 layout.files.clear();
                 return Ok(layout);
             };

@@ -19,16 +19,21 @@ use crate::device::{File, HostFile, Lock};
 use crate::mutation::{Broken, Mutation};
 use crate::pending::Pending;
 use crate::redo::codec::is_page_size;
-use crate::windows::{ReadBuffer, Windows};
+use crate::windows::Windows;
 
 /// What a buffer is to do besides keeping what it is told to.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Tuning {
-    /// A buffer for reading, of so many bytes or four pages.
+    /// A buffer for reading, of so many bytes.
     pub read: usize,
     /// The file grows in steps of so many bytes.
     pub step: u64,
+    /// Deferred writes beyond the end of the file set its size once, before they are written.
+    pub extends_once: bool,
 }
+
+/// The longest deferred run that reaches the file in a single write.
+const SINGLE_WRITE: usize = 64 << 10;
 
 #[derive(Debug, Default)]
 struct State {
@@ -214,7 +219,17 @@ impl Buffered {
         if state.pending.is_empty() {
             return Ok(());
         }
-        for (offset, run) in state.pending.runs() {
+        let runs = state.pending.runs();
+        // Several writes beyond the end of the file: one change of its size, not one for each.
+        let end = state.pending.end();
+        let extends_once = self.buffer.tuning.extends_once && self.buffer.tuning.step == 0;
+        if extends_once
+            && (runs.len() > 1 || state.pending.bytes() > SINGLE_WRITE)
+            && end > self.file.len()?
+        {
+            self.file.set_len(end)?;
+        }
+        for (offset, run) in runs {
             self.write_below(state, &run, offset)?;
         }
         state.pending.clear();
@@ -261,12 +276,7 @@ impl Buffered {
         let Some(page_size) = page_size.filter(|_| wanted > 0) else {
             return self.file.read_at(to, offset);
         };
-        let bytes = wanted.max(4 * page_size as usize);
-        let options = ReadBuffer {
-            bytes,
-            read_ahead: bytes,
-        };
-        let windows = state.windows.get_or_insert_with(|| Windows::new(options));
+        let windows = state.windows.get_or_insert_with(|| Windows::new(wanted));
         if windows.get(offset, to) {
             return Ok(to.len());
         }

@@ -68,8 +68,8 @@ pub struct Options {
     pub gather: usize,
     /// The same of a rollback journal, and of its database, sorted too.
     pub write_back: usize,
-    /// Reads of the database are served from a buffer of so many bytes, or of four pages if
-    /// these are more, which is read ahead. 0: there is none.
+    /// The size of the read-ahead buffer of a database, in bytes; 0: none. It should hold at least
+    /// four pages. A page that does not fit is read past it.
     pub read_buffer: usize,
     /// In what steps the database's file grows while it is open. 0: as it is written.
     pub database_step: u64,
@@ -104,6 +104,7 @@ impl Options {
         Tuning {
             read: self.read_buffer,
             step: self.database_step,
+            extends_once: self.write_back > 0,
         }
     }
 
@@ -188,6 +189,21 @@ impl Vfs {
 /// The name is taken, an option does not fit, or this SQLite is too old.
 pub fn register(name: &str, options: Options) -> Result<Vfs, Error> {
     let host = Host::find()?;
+    let platform = Arc::new(System::new(host));
+    register_on(name, options, host, platform, Broken::default())
+}
+
+/// Registers the VFS above the one named `base` instead of `unix`: databases, journals and
+/// temporary files are opened through it. The redo log is not.
+///
+/// # Errors
+///
+/// As for [`register`]; or there is no VFS `base`.
+#[doc(hidden)]
+pub fn register_above(name: &str, base: &str, options: Options) -> Result<Vfs, Error> {
+    let base = CString::new(base)
+        .map_err(|_| Error::Usage(format!("{base:?} is no valid name of a VFS")))?;
+    let host = Host::find_named(&base)?;
     let platform = Arc::new(System::new(host));
     register_on(name, options, host, platform, Broken::default())
 }

@@ -50,7 +50,7 @@ pub(crate) struct PoolOptions {
     pub(crate) memory_budget: usize,
     pub(crate) busy_timeout: Duration,
     pub(crate) vfs: Vfs,
-    pub(crate) keep_log: bool,
+    pub(crate) persist_wal: bool,
 }
 
 /// Connections that are kept open to read. Whoever needs one more gets it, with a cache of next
@@ -156,7 +156,7 @@ impl ConnectionPool {
         };
         self.writer.between(shrink);
         lock(&self.idle).iter().for_each(shrink);
-        etui_vfs::give_back();
+        etui_vfs::release_free_memory();
     }
 
     pub(crate) fn path(&self) -> &Path {

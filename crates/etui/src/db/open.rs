@@ -112,7 +112,7 @@ pub(crate) fn refuse_stray_log(path: &Path) -> Result<()> {
         let log = with_suffix(path, suffix);
         // A store that another program is making has a log too, but is there before it.
         if std::fs::metadata(&log).is_ok_and(|m| m.len() > 0)
-            && !etui_vfs::shim::is_at_rest(&log)
+            && !etui_vfs::persist_wal::is_idle_wal(&log)
             && !path.exists()
         {
             return Err(Error::StrayLog { path: log });
@@ -190,8 +190,8 @@ fn connect_only(path: &Path, mode: OpenMode, settings: &PoolOptions) -> Result<C
                 let vfs = super::vfs::registered()?;
                 Connection::open_with_flags_and_vfs(path, flags, vfs.name())?
             }
-            Vfs::System if settings.keep_log => {
-                let vfs = super::vfs::keeping_log(WAL_RESTS_AT)?;
+            Vfs::System if settings.persist_wal => {
+                let vfs = super::vfs::persist_wal(WAL_RESTS_AT)?;
                 Connection::open_with_flags_and_vfs(path, flags, vfs.name())?
             }
             Vfs::System => Connection::open_with_flags(path, flags)?,
@@ -268,8 +268,8 @@ fn nobody_writes(path: &Path) -> bool {
         .is_ok_and(|fs| fs.f_flag.contains(rustix::fs::StatVfsMountFlags::RDONLY));
     let read_only_file = std::fs::metadata(path).is_ok_and(|m| m.permissions().readonly());
     let wal = with_suffix(path, "-wal");
-    let wal_is_empty =
-        std::fs::metadata(&wal).map_or(true, |m| m.len() == 0) || etui_vfs::shim::is_at_rest(&wal);
+    let wal_is_empty = std::fs::metadata(&wal).map_or(true, |m| m.len() == 0)
+        || etui_vfs::persist_wal::is_idle_wal(&wal);
     (read_only_medium || read_only_file) && wal_is_empty
 }
 
@@ -336,7 +336,7 @@ mod tests {
             memory_budget: 1 << 20,
             busy_timeout: std::time::Duration::from_secs(5),
             vfs: Vfs::System,
-            keep_log: false,
+            persist_wal: false,
         };
         let tables = |found: fn(&Connection) -> Result<()>| {
             let (conn, _) = open(&path, OpenMode::ReadWrite, &settings, found)?;

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use etui_vfs::shim::{KeptLog, Shim, ShimOptions};
+use etui_vfs::persist_wal::{PersistWalOptions, PersistWalVfs};
 use rusqlite::{Connection, ErrorCode};
 
 use super::open::with_suffix;
@@ -46,19 +46,15 @@ pub(crate) fn registered() -> Result<&'static etui_vfs::Vfs> {
     })
 }
 
-/// SQLite's own, whose log stays at rest, with at most so many bytes, when the store is closed;
-/// registered when it is first asked for.
-pub(super) fn keeping_log(most: u32) -> Result<&'static Shim> {
-    static KEEPING: OnceLock<std::result::Result<Shim, String>> = OnceLock::new();
-    let shim = KEEPING.get_or_init(|| {
-        let options = ShimOptions {
-            uncounted: true,
-            keep_log: Some(KeptLog::of_at_most(most.into())),
-            ..ShimOptions::default()
-        };
-        Shim::register("etui-kept-log", options).map_err(|e| e.to_string())
+/// Returns SQLite's own VFS with a persistent WAL of at most `max_bytes`. Registers it at the first
+/// call.
+pub(super) fn persist_wal(max_bytes: u32) -> Result<&'static PersistWalVfs> {
+    static PERSISTING: OnceLock<std::result::Result<PersistWalVfs, String>> = OnceLock::new();
+    let vfs = PERSISTING.get_or_init(|| {
+        let options = PersistWalOptions::with_max_bytes(max_bytes.into());
+        PersistWalVfs::register("etui-persist-wal", options).map_err(|e| e.to_string())
     });
-    shim.as_ref().map_err(|reason| Error::NoVfs {
+    vfs.as_ref().map_err(|reason| Error::NoVfs {
         reason: reason.clone(),
     })
 }

@@ -68,7 +68,7 @@ pub struct Options {
     /// was saved and removed lately can still be read in it. The close after a save costs one flush
     /// more. If another program without this closes the store last, the log is
     /// gone until the next close. It changes nothing with [`Vfs::Etui`].
-    pub keep_log: bool,
+    pub persist_wal: bool,
 }
 
 impl Default for Options {
@@ -83,7 +83,7 @@ impl Default for Options {
             region: None,
             merge_substrings: true,
             vfs: Vfs::default(),
-            keep_log: false,
+            persist_wal: false,
         }
     }
 }
@@ -183,7 +183,7 @@ impl Store {
             memory_budget: options.memory_budget,
             busy_timeout: options.busy_timeout,
             vfs: options.vfs,
-            keep_log: options.keep_log,
+            persist_wal: options.persist_wal,
         };
         let engine = ConnectionPool::open(path, mode, settings, |conn| {
             found(conn, path, options, asked.as_ref())

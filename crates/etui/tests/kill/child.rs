@@ -59,7 +59,7 @@ impl Task {
             options.durability = Durability::Deferred;
         }
         options.vfs = self.vfs;
-        options.keep_log = rng.chance(500);
+        options.persist_wal = rng.chance(500);
         tell(START);
         Store::open_with(&self.path, &options).unwrap()
     }

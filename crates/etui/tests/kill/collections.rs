@@ -87,7 +87,7 @@ fn survives_kills<R: Written>(vfs: Vfs) {
         if round % 4 < 2 {
             options.vfs = vfs;
         }
-        options.keep_log = rng.chance(500);
+        options.persist_wal = rng.chance(500);
         let asked = Instant::now();
         let store = Store::open_with(&path, &options).unwrap();
         slowest = slowest.max(asked.elapsed());

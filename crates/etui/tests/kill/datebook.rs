@@ -425,7 +425,7 @@ fn survives_kills(vfs: Vfs) {
         if round % 4 < 2 {
             options.vfs = vfs;
         }
-        options.keep_log = rng.chance(500);
+        options.persist_wal = rng.chance(500);
         let asked = Instant::now();
         let mut store = Store::open_with(&path, &options).unwrap();
         let found = live(&store.calendar().unwrap());

@@ -6,8 +6,8 @@ use std::ops::Range;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
-use etui_vfs::map::{Advice, MapKind, Mapping, sum_of};
-use etui_vfs::ring::{AlignedBuffer, Ring, RingMode};
+use etui_lab_io::mmap::{MapAdvice, MapKind, MappedFile, sum_words};
+use etui_lab_io::uring::{AlignedBuffer, CompletionMode, UringQueue};
 use rustix::fs::OFlags;
 
 use super::data::{PAGE, RUN};
@@ -121,7 +121,7 @@ impl Method {
         let file = open(path, direct)?;
         let length = file.metadata().map_err(|e| Error::file(path, e))?.len();
         let length = usize::try_from(length).map_err(|_| Error::other("the data is too large"))?;
-        let map = |kind| Mapping::open(&file, length, kind).map_err(vfs);
+        let map = |kind| MappedFile::open(&file, length, kind).map_err(vfs);
         match self {
             Method::ReadAll => {
                 let mut bytes = Vec::new();
@@ -149,7 +149,7 @@ impl Method {
                     .iter()
                     .map(|run| (run.start as u64, run.len()))
                     .collect();
-                let mut ring = Ring::new(DEPTH, RingMode::Interrupts).map_err(vfs)?;
+                let mut ring = UringQueue::new(DEPTH, CompletionMode::Interrupts).map_err(vfs)?;
                 let read = ring.read(&file, &parts, &mut buffer).map_err(vfs)?;
                 if read != total(used) as u64 {
                     return Err(Error::other(format!("io_uring read {read} bytes only")));
@@ -160,9 +160,9 @@ impl Method {
             Method::Map | Method::MapSequential | Method::MapWillNeed => {
                 let mapping = map(MapKind::Shared)?;
                 match self {
-                    Method::MapSequential => {
-                        mapping.advise(0..length, Advice::Sequential).map_err(vfs)?
-                    }
+                    Method::MapSequential => mapping
+                        .advise(0..length, MapAdvice::Sequential)
+                        .map_err(vfs)?,
                     Method::MapWillNeed => {
                         let runs = (0..length).step_by(RUN);
                         will_need(&mapping, runs.map(|at| at..(at + RUN).min(length)))?;
@@ -174,14 +174,14 @@ impl Method {
             Method::MapPopulated => Started::mapped(map(MapKind::SharedPopulated)?, used),
             Method::MapUsedPopulated => {
                 let mapping = map(MapKind::Shared)?;
-                ask_for(&mapping, used, Advice::PopulateRead)?;
+                ask_for(&mapping, used, MapAdvice::PopulateRead)?;
                 Started::mapped(mapping, used)
             }
             Method::PrivateReadFirst => {
                 let mut mapping = map(MapKind::Private)?;
                 let mut sum = 0_u64;
                 for run in used {
-                    sum = sum.wrapping_add(mapping.sum(run.clone(), STRIDE).map_err(vfs)?);
+                    sum = sum.wrapping_add(mapping.sum_words(run.clone(), STRIDE).map_err(vfs)?);
                     mark(&mut mapping, run)?;
                 }
                 Ok(Started::new(sum, Held::Mapping(mapping)))
@@ -190,7 +190,7 @@ impl Method {
             Method::TakenOver => Started::written(map(MapKind::PrivatePopulatedForWriting)?, used),
             Method::UsedTakenOver => {
                 let mapping = map(MapKind::Private)?;
-                ask_for(&mapping, used, Advice::PopulateWrite)?;
+                ask_for(&mapping, used, MapAdvice::PopulateWrite)?;
                 Started::written(mapping, used)
             }
         }
@@ -212,7 +212,7 @@ pub(super) struct Started {
 enum Held {
     Bytes(Vec<u8>),
     Buffer(AlignedBuffer),
-    Mapping(Mapping),
+    Mapping(MappedFile),
 }
 
 impl Started {
@@ -221,20 +221,20 @@ impl Started {
     }
 
     /// Reads what is used.
-    fn mapped(mapping: Mapping, used: &[Range<usize>]) -> Result<Self, Error> {
+    fn mapped(mapping: MappedFile, used: &[Range<usize>]) -> Result<Self, Error> {
         let mut sum = 0_u64;
         for run in used {
-            sum = sum.wrapping_add(mapping.sum(run.clone(), STRIDE).map_err(vfs)?);
+            sum = sum.wrapping_add(mapping.sum_words(run.clone(), STRIDE).map_err(vfs)?);
         }
         Ok(Self::new(sum, Held::Mapping(mapping)))
     }
 
     /// Writes what is used, then reads it.
-    fn written(mut mapping: Mapping, used: &[Range<usize>]) -> Result<Self, Error> {
+    fn written(mut mapping: MappedFile, used: &[Range<usize>]) -> Result<Self, Error> {
         let mut sum = 0_u64;
         for run in used {
             mark(&mut mapping, run)?;
-            sum = sum.wrapping_add(mapping.sum(run.clone(), STRIDE).map_err(vfs)?);
+            sum = sum.wrapping_add(mapping.sum_words(run.clone(), STRIDE).map_err(vfs)?);
         }
         Ok(Self::new(sum, Held::Mapping(mapping)))
     }
@@ -287,7 +287,7 @@ fn use_bytes(bytes: &mut [u8], runs: impl Iterator<Item = Range<usize>>, write: 
         let Some(run) = bytes.get_mut(run) else {
             continue;
         };
-        sum = sum.wrapping_add(sum_of(run, STRIDE));
+        sum = sum.wrapping_add(sum_words(run, STRIDE));
         if write {
             for page in run.chunks_mut(PAGE) {
                 if let Some(byte) = page.get_mut(WRITTEN) {
@@ -299,17 +299,17 @@ fn use_bytes(bytes: &mut [u8], runs: impl Iterator<Item = Range<usize>>, write: 
     sum
 }
 
-fn mark(mapping: &mut Mapping, run: &Range<usize>) -> Result<(), Error> {
+fn mark(mapping: &mut MappedFile, run: &Range<usize>) -> Result<(), Error> {
     mapping
-        .mark_each_page(run.start + WRITTEN..run.end, MARK)
+        .write_each_page(run.start + WRITTEN..run.end, MARK)
         .map_err(vfs)
 }
 
 /// Has the kernel read what is used, and no more, and then make it present.
-fn ask_for(mapping: &Mapping, used: &[Range<usize>], present: Advice) -> Result<(), Error> {
+fn ask_for(mapping: &MappedFile, used: &[Range<usize>], present: MapAdvice) -> Result<(), Error> {
     // Else each fault would read what lies around it, too, megabytes with some devices.
     mapping
-        .advise(0..mapping.len(), Advice::Random)
+        .advise(0..mapping.len(), MapAdvice::Random)
         .map_err(vfs)?;
     will_need(mapping, used.iter().cloned())?;
     for stretch in used.chunk_by(|a, b| a.end == b.start) {
@@ -323,16 +323,16 @@ fn ask_for(mapping: &Mapping, used: &[Range<usize>], present: Advice) -> Result<
 }
 
 /// Asks for runs one by one: of one long range the kernel reads no more than its read-ahead.
-fn will_need(mapping: &Mapping, runs: impl Iterator<Item = Range<usize>>) -> Result<(), Error> {
+fn will_need(mapping: &MappedFile, runs: impl Iterator<Item = Range<usize>>) -> Result<(), Error> {
     for run in runs {
-        mapping.advise(run, Advice::WillNeed).map_err(vfs)?;
+        mapping.advise(run, MapAdvice::WillNeed).map_err(vfs)?;
     }
     Ok(())
 }
 
-fn vfs(error: etui_vfs::Error) -> Error {
+fn vfs(error: etui_lab_io::Error) -> Error {
     match error {
-        etui_vfs::Error::Unsupported { .. } => Error::not_run(error.to_string()),
+        etui_lab_io::Error::Unsupported { .. } => Error::not_run(error.to_string()),
         other => Error::other(other.to_string()),
     }
 }
@@ -351,7 +351,7 @@ mod tests {
         for percent in [10, 50, 100] {
             let used = data::used(20, percent);
             let expected = used.iter().fold(0_u64, |sum, run| {
-                sum.wrapping_add(sum_of(&before[run.clone()], STRIDE))
+                sum.wrapping_add(sum_words(&before[run.clone()], STRIDE))
             });
             for (methods, write) in [
                 (Method::READ.as_slice(), false),

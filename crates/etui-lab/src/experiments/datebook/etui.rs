@@ -69,7 +69,7 @@ pub(super) fn open(path: &Path, on: On) -> Result<Store, Error> {
     let mut options = options(Durability::Full);
     match on {
         On::System => {}
-        On::KeptLog => options.keep_log = true,
+        On::KeptLog => options.persist_wal = true,
         On::Redo => options.vfs = Vfs::Etui,
     }
     Ok(Store::open_with(path, &options)?)

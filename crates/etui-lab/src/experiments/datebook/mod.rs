@@ -200,7 +200,7 @@ impl Experiment for Datebook {
                 at all (in the order of adding, which is the list's here), record by record by \
                 number to take them, and one batch of what was changed; through its date-book \
                 view, record by record, also with the log kept beside the closed store \
-                (Options::keep_log), and with the store on etui's VFS. What was seen is \
+                (Options::persist_wal), and with the store on etui's VFS. What was seen is \
                 compared after the clock has stopped. Of etui's close the first part makes the \
                 changes durable, the second closes the store; flushes are counted of each. \
                 Each arm's book was opened and closed once before, in the process and behind the \

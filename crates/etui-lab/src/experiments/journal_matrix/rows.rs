@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use etui_vfs::shim::{FileKind, Shim, ShimOptions, SyncCall};
+use etui_lab_io::instrumented::{FileKind, InstrumentedOptions, InstrumentedVfs, SyncCall};
 use etui_vfs::{Options, Vfs};
 use rusqlite::{Connection, OpenFlags};
 
@@ -23,7 +23,7 @@ const THUMBNAIL: usize = 35_000;
 
 /// What SQLite goes through.
 enum Through {
-    Shim(Shim),
+    Instrumented(InstrumentedVfs),
     Redo(Vfs),
 }
 
@@ -42,22 +42,24 @@ impl Through {
             return Ok(Self::Redo(redo::register(options, sync_delay)?));
         }
         let name = format!("journal-matrix-{}", COUNT.fetch_add(1, Ordering::Relaxed));
-        let options = ShimOptions {
+        let options = InstrumentedOptions {
             sync: if case.settings.is("fsync") {
                 SyncCall::Fsync
             } else {
                 SyncCall::Fdatasync
             },
             sync_delay,
-            ..ShimOptions::default()
+            ..InstrumentedOptions::default()
         };
-        let shim = Shim::register(&name, options);
-        Ok(Self::Shim(shim.map_err(|e| Error::other(e.to_string()))?))
+        let vfs = InstrumentedVfs::register(&name, options);
+        Ok(Self::Instrumented(
+            vfs.map_err(|e| Error::other(e.to_string()))?,
+        ))
     }
 
     fn name(&self) -> &str {
         match self {
-            Self::Shim(shim) => shim.name(),
+            Self::Instrumented(vfs) => vfs.name(),
             Self::Redo(vfs) => vfs.name(),
         }
     }
@@ -65,8 +67,8 @@ impl Through {
     /// How many flushes were asked of the files below so far.
     fn flushes(&self) -> u64 {
         match self {
-            Self::Shim(shim) => {
-                let counters = shim.counters();
+            Self::Instrumented(vfs) => {
+                let counters = vfs.counters();
                 FileKind::ALL
                     .map(|kind| counters.of(kind).syncs)
                     .iter()

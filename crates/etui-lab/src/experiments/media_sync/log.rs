@@ -4,8 +4,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use etui_lab_io::instrumented::{FileKind, InstrumentedOptions, InstrumentedVfs};
 use etui_vfs::Vfs;
-use etui_vfs::shim::{FileKind, Shim, ShimOptions};
 
 use super::library::{BATCH, Track};
 use super::sqlite::Library;
@@ -22,7 +22,7 @@ fn payload(batch: &[(Track, Vec<u8>)]) -> u64 {
 }
 
 enum Through {
-    Shim(Shim),
+    Instrumented(InstrumentedVfs),
     Redo(Vfs),
 }
 
@@ -45,23 +45,25 @@ impl Through {
                 Duration::ZERO,
             )?));
         }
-        static SHIMS: AtomicU64 = AtomicU64::new(0);
-        let name = format!("media-sync-log-{}", SHIMS.fetch_add(1, Ordering::Relaxed));
-        let shim = Shim::register(&name, ShimOptions::default());
-        Ok(Self::Shim(shim.map_err(|e| Error::other(e.to_string()))?))
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let name = format!("media-sync-log-{}", COUNT.fetch_add(1, Ordering::Relaxed));
+        let vfs = InstrumentedVfs::register(&name, InstrumentedOptions::default());
+        Ok(Self::Instrumented(
+            vfs.map_err(|e| Error::other(e.to_string()))?,
+        ))
     }
 
     fn name(&self) -> &str {
         match self {
-            Self::Shim(shim) => shim.name(),
+            Self::Instrumented(vfs) => vfs.name(),
             Self::Redo(vfs) => vfs.name(),
         }
     }
 
     fn written(&self) -> Written {
         match self {
-            Self::Shim(shim) => {
-                let counters = shim.counters();
+            Self::Instrumented(vfs) => {
+                let counters = vfs.counters();
                 let (database, log) = (counters.of(FileKind::Database), counters.of(FileKind::Wal));
                 Written {
                     database_writes: database.writes,
@@ -113,7 +115,7 @@ fn record(meter: &mut Meter, phase: &str, before: Written, now: Written) {
 /// Runs an arm.
 pub(super) fn run(work: &Work<'_>, meter: &mut Meter) -> Result<(), Error> {
     // Refused if SQLite is in use already; then whether it counts is seen when it is opened.
-    let _ = etui_vfs::memory_statistics(true);
+    let _ = etui_lab_io::memory::enable_memory_statistics(true);
     let through = Through::of(work)?;
     let path = meter.dir().join("library.db");
     let apart = work.settings.is("checkpoints_apart");
@@ -140,7 +142,7 @@ pub(super) fn run(work: &Work<'_>, meter: &mut Meter) -> Result<(), Error> {
     let mut commits = Duration::ZERO;
     let counted = match &through {
         Through::Redo(vfs) => Some((vfs, vfs.counters())),
-        Through::Shim(_) => None,
+        Through::Instrumented(_) => None,
     };
     for _ in 0..work.batches {
         let batch = batches.next();

@@ -1,15 +1,20 @@
-//! The arms that are SQLite, through the shim.
+//! The arms that are SQLite with a rollback journal. The VFS `etui` makes the mitigations; the
+//! instrumented VFS below it counts what reaches the file system.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use etui_vfs::shim::{Counters, Event, FileKind, Operation, ReadBuffer, Shim, ShimOptions};
+use etui_lab_io::instrumented::{
+    FileKind, InstrumentedOptions, InstrumentedVfs, IoCounters, IoEvent, IoOperation,
+};
+use etui_lab_io::memory;
+use etui_vfs::{Options, Vfs};
 use rusqlite::{Connection, OpenFlags, params};
 
 use super::library::{BATCH, Track};
 use super::{Batches, Work, record_room};
-use crate::{Error, Meter, Pass, Settings};
+use crate::{Error, Meter, Pass, Settings, redo};
 
 const SCHEMA: &str = "
     CREATE TABLE track(id INTEGER PRIMARY KEY, title TEXT, artist TEXT, album TEXT, path TEXT,
@@ -48,22 +53,17 @@ fn insert_track(db: &Connection, track: &Track) -> Result<(), Error> {
     Ok(())
 }
 
-/// The buffer that the study's file layer had: 8 kB of the file.
-fn buffer(bytes: u64) -> Option<ReadBuffer> {
-    let bytes = usize::try_from(bytes).ok()?;
-    let read_ahead = bytes;
-    Some(ReadBuffer { bytes, read_ahead })
-}
-
-fn options(settings: &Settings) -> Result<ShimOptions, Error> {
-    let growth = settings.number("growth")?;
-    let coalesce = usize::try_from(settings.number("coalesce")?).unwrap_or(0);
-    Ok(ShimOptions {
-        log: true,
-        growth_step: (growth > 0).then_some(growth),
-        coalesce: (coalesce > 0).then_some(coalesce),
-        buffer: buffer(settings.number("buffer")?),
-        ..ShimOptions::default()
+/// The mitigations of an arm. `read_buffer` is the study's file layer: 8 kB of the file.
+fn mitigations(settings: &Settings) -> Result<Options, Error> {
+    let bytes = |name| {
+        let bytes = usize::try_from(settings.number(name)?);
+        bytes.map_err(|_| Error::other(format!("{name} is too large")))
+    };
+    Ok(Options {
+        write_back: bytes("coalesce")?,
+        read_buffer: bytes("buffer")?,
+        database_step: settings.number("growth")?,
+        ..redo::options()
     })
 }
 
@@ -86,8 +86,8 @@ pub(super) struct Library {
 
 impl Library {
     /// Opens it with the rollback journal of an arm.
-    fn open(path: &Path, shim: &Shim, settings: &Settings) -> Result<Self, Error> {
-        Self::open_through(path, shim.name(), settings, &persisting(settings)?)
+    fn open(path: &Path, vfs: &Vfs, settings: &Settings) -> Result<Self, Error> {
+        Self::open_through(path, vfs.name(), settings, &persisting(settings)?)
     }
 
     /// Opens it through a VFS, with an arm's limit of memory and what else is to be set.
@@ -98,7 +98,7 @@ impl Library {
         pragmas: &str,
     ) -> Result<Self, Error> {
         let db = Connection::open_with_flags_and_vfs(path, OpenFlags::default(), vfs)?;
-        if etui_vfs::memory_used() == 0 {
+        if memory::memory_used() == 0 {
             return Err(Error::other(
                 "SQLite does not count its memory, so the soft heap limit cannot bind",
             ));
@@ -193,10 +193,12 @@ struct Journal {
 }
 
 impl Journal {
-    fn see(&mut self, log: &[Event], changes: u64) {
+    fn see(&mut self, log: &[IoEvent], changes: u64) {
         let end = log
             .iter()
-            .filter(|event| event.kind == FileKind::Journal && event.operation == Operation::Write)
+            .filter(|event| {
+                event.kind == FileKind::Journal && event.operation == IoOperation::Write
+            })
             .map(|event| event.offset.saturating_add(event.length))
             .max();
         self.peak = self.peak.max(end.unwrap_or(0));
@@ -206,14 +208,22 @@ impl Journal {
 
 /// Runs an arm.
 pub(super) fn run(work: &Work<'_>, meter: &mut Meter) -> Result<(), Error> {
-    static SHIMS: AtomicU64 = AtomicU64::new(0);
+    static COUNT: AtomicU64 = AtomicU64::new(0);
     // Refused if SQLite is in use already; then whether it counts is seen when it is opened.
-    let _ = etui_vfs::memory_statistics(true);
-    let name = format!("media-sync-{}", SHIMS.fetch_add(1, Ordering::Relaxed));
-    let shim =
-        Shim::register(&name, options(work.settings)?).map_err(|e| Error::other(e.to_string()))?;
+    let _ = memory::enable_memory_statistics(true);
+    let number = COUNT.fetch_add(1, Ordering::Relaxed);
+    let name = format!("media-sync-counting-{number}");
+    let options = InstrumentedOptions {
+        log: true,
+        ..InstrumentedOptions::default()
+    };
+    let counting =
+        InstrumentedVfs::register(&name, options).map_err(|e| Error::other(e.to_string()))?;
+    let name = format!("media-sync-{number}");
+    let vfs = etui_vfs::register_above(&name, counting.name(), mitigations(work.settings)?)
+        .map_err(|e| Error::other(e.to_string()))?;
     let path = meter.dir().join("library.db");
-    let library = Library::open(&path, &shim, work.settings)?;
+    let library = Library::open(&path, &vfs, work.settings)?;
     library.scan()?;
     let mut batches = Batches::new(work);
     // Into the steady state: one batch that does not count.
@@ -221,24 +231,24 @@ pub(super) fn run(work: &Work<'_>, meter: &mut Meter) -> Result<(), Error> {
 
     let mut journal = Journal::default();
     let mut commits = Duration::ZERO;
-    shim.take_log();
-    let before = shim.counters();
+    counting.take_log();
+    let before = counting.counters();
     let mut last = before;
     let mut pending: Vec<Vec<(Track, Vec<u8>)>> =
         (0..work.batches).map(|_| batches.next()).collect();
     meter.phase("sync", || {
         for batch in pending.drain(..) {
             commits += library.add(&batch)?;
-            let now = shim.counters();
+            let now = counting.counters();
             journal.see(
-                &shim.take_log(),
+                &counting.take_log(),
                 now.since(&last).of(FileKind::Journal).size_changes,
             );
             last = now;
         }
         Ok(())
     })?;
-    record_sync(meter, &shim.counters().since(&before));
+    record_sync(meter, &counting.counters().since(&before));
     if meter.pass() == Pass::Timed {
         meter.record("commit/wall_ns", commits.as_nanos() as f64);
     }
@@ -247,18 +257,18 @@ pub(super) fn run(work: &Work<'_>, meter: &mut Meter) -> Result<(), Error> {
     record_room(meter)?;
     drop(library);
 
-    let before = shim.counters();
-    let library = Library::open(&path, &shim, work.settings)?;
+    let before = counting.counters();
+    let library = Library::open(&path, &vfs, work.settings)?;
     let total = work.tracks + BATCH * (work.batches + 1);
     library.read(total, meter)?;
-    let reads = shim.counters().since(&before);
+    let reads = counting.counters().since(&before);
     let database = reads.of(FileKind::Database);
     meter.record("read/database_reads", database.reads as f64);
     meter.record("read/database_read_bytes", database.read_bytes as f64);
     Ok(())
 }
 
-fn record_sync(meter: &mut Meter, counted: &Counters) {
+fn record_sync(meter: &mut Meter, counted: &IoCounters) {
     let database = counted.of(FileKind::Database);
     let journal = counted.of(FileKind::Journal);
     for (name, value) in [

@@ -77,7 +77,7 @@ pub(super) fn run(
     let mut plan = run.plan;
     plan.rows = table.len() as u64;
     if plan.candidates > MANY {
-        etui_vfs::give_back();
+        etui_vfs::release_free_memory();
     }
     Ok(Answer { table, next, plan })
 }

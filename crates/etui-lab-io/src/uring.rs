@@ -1,4 +1,4 @@
-//! [`Ring`]: reads and writes through `io_uring`, to be measured.
+//! [`UringQueue`]: reads and writes through `io_uring`, for measurements.
 
 use std::alloc::{self, Layout};
 use std::fs::File;
@@ -10,50 +10,54 @@ use io_uring::{IoUring, opcode, squeue, types};
 
 use crate::Error;
 
-/// What direct reads and writes are aligned to.
-pub const ALIGNMENT: usize = 4096;
+/// The alignment of direct reads and writes.
+pub const DIRECT_IO_ALIGNMENT: usize = 4096;
 
-/// `RWF_DSYNC` (linux/fs.h): the write is durable when it is done.
-const DURABLE: i32 = 2;
+/// `RWF_DSYNC` (linux/fs.h): the write is durable when it completes.
+const RWF_DSYNC: i32 = 2;
 
-/// How completions are waited for.
+/// The way to wait for completions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RingMode {
+pub enum CompletionMode {
     /// The process sleeps until an interrupt.
     Interrupts,
-    /// The kernel looks at the device's completion queue (`IORING_SETUP_IOPOLL`): for files
-    /// opened with `O_DIRECT` on devices with polled queues.
+    /// The kernel polls the device's completion queue (`IORING_SETUP_IOPOLL`). Requires files
+    /// opened with `O_DIRECT` on a device with polled queues.
     Polled,
-    /// The process looks at its completion queue without sleeping; the device interrupts.
+    /// The process polls its completion queue without sleeping; the device interrupts.
     Spinning,
 }
 
-/// A queue of requests to the kernel.
-pub struct Ring {
+/// A queue of I/O requests to the kernel.
+pub struct UringQueue {
     ring: IoUring,
-    mode: RingMode,
+    mode: CompletionMode,
     depth: usize,
 }
 
-/// Memory for direct reads and writes: aligned to [`ALIGNMENT`], zero at first.
+/// A buffer for direct reads and writes, aligned to [`DIRECT_IO_ALIGNMENT`]; initially zero.
 #[derive(Debug)]
 pub struct AlignedBuffer {
     begin: NonNull<u8>,
     layout: Layout,
 }
 
-// SAFETY: the memory belongs to the value alone.
+// SAFETY: the value owns the memory.
 unsafe impl Send for AlignedBuffer {}
 // SAFETY: shared references only read.
 unsafe impl Sync for AlignedBuffer {}
 
 impl AlignedBuffer {
-    /// At least so many bytes.
+    /// Allocates at least `length` bytes.
+    ///
+    /// # Errors
+    ///
+    /// There is not enough memory.
     pub fn new(length: usize) -> Result<Self, Error> {
-        let too_much = || Error::Usage(format!("{length} bytes of memory cannot be had"));
-        let length = length.max(1).checked_next_multiple_of(ALIGNMENT);
+        let too_much = || Error::Usage(format!("cannot allocate {length} bytes"));
+        let length = length.max(1).checked_next_multiple_of(DIRECT_IO_ALIGNMENT);
         let layout = length
-            .and_then(|length| Layout::from_size_align(length, ALIGNMENT).ok())
+            .and_then(|length| Layout::from_size_align(length, DIRECT_IO_ALIGNMENT).ok())
             .ok_or_else(too_much)?;
         // SAFETY: the layout has a size above zero.
         let begin = unsafe { alloc::alloc_zeroed(layout) };
@@ -61,15 +65,15 @@ impl AlignedBuffer {
         Ok(Self { begin, layout })
     }
 
-    /// Its bytes.
+    /// Returns the bytes.
     pub fn bytes(&self) -> &[u8] {
-        // SAFETY: so many bytes were allocated, and set to zero.
+        // SAFETY: `layout.size()` bytes were allocated and zeroed.
         unsafe { std::slice::from_raw_parts(self.begin.as_ptr(), self.layout.size()) }
     }
 
-    /// Its bytes, to be written.
+    /// Returns the bytes, writable.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as above, and the value is borrowed alone.
+        // SAFETY: as above, and the borrow is exclusive.
         unsafe { std::slice::from_raw_parts_mut(self.begin.as_ptr(), self.layout.size()) }
     }
 }
@@ -82,16 +86,20 @@ impl Drop for AlignedBuffer {
 }
 
 #[derive(Clone, Copy)]
-enum Direction {
+enum IoDirection {
     Read,
     Write { durable: bool },
 }
 
-impl Ring {
-    /// A queue that keeps `depth` requests in flight.
-    pub fn new(depth: u32, mode: RingMode) -> Result<Self, Error> {
+impl UringQueue {
+    /// Creates a queue with up to `depth` requests in flight.
+    ///
+    /// # Errors
+    ///
+    /// The kernel does not support or permit `io_uring`.
+    pub fn new(depth: u32, mode: CompletionMode) -> Result<Self, Error> {
         let mut builder = IoUring::builder();
-        if mode == RingMode::Polled {
+        if mode == CompletionMode::Polled {
             builder.setup_iopoll();
         }
         let depth = depth.clamp(1, 4096);
@@ -109,20 +117,28 @@ impl Ring {
         Ok(Self { ring, mode, depth })
     }
 
-    /// Reads parts of a file, given by offset and length, into a buffer, one behind the other.
-    /// Answers how many bytes were read; a part that ends with the file is shorter.
+    /// Reads ranges of a file, given by offset and length, into a buffer, one after the other.
+    /// Returns the number of bytes read; a range at the end of the file is cut short.
+    ///
+    /// # Errors
+    ///
+    /// The ranges do not fit into the buffer, or a request failed.
     pub fn read(
         &mut self,
         file: &File,
         parts: &[(u64, usize)],
         buffer: &mut AlignedBuffer,
     ) -> Result<u64, Error> {
-        check(parts, buffer)?;
-        self.run(file, parts, buffer.begin.as_ptr(), Direction::Read)
+        check_parts(parts, buffer)?;
+        self.run_requests(file, parts, buffer.begin.as_ptr(), IoDirection::Read)
     }
 
-    /// Writes parts of a buffer, one behind the other, to places in a file. With `durable`,
-    /// each is on the device when it is done (`RWF_DSYNC`).
+    /// Writes consecutive parts of a buffer to ranges of a file, given by offset and length.
+    /// With `durable` each write is on the device when it completes (`RWF_DSYNC`).
+    ///
+    /// # Errors
+    ///
+    /// The buffer is too small, or a request failed.
     pub fn write(
         &mut self,
         file: &File,
@@ -130,10 +146,10 @@ impl Ring {
         buffer: &AlignedBuffer,
         durable: bool,
     ) -> Result<u64, Error> {
-        check(parts, buffer)?;
-        let direction = Direction::Write { durable };
+        check_parts(parts, buffer)?;
+        let direction = IoDirection::Write { durable };
         let wanted: u64 = parts.iter().map(|(_, length)| *length as u64).sum();
-        let written = self.run(file, parts, buffer.begin.as_ptr(), direction)?;
+        let written = self.run_requests(file, parts, buffer.begin.as_ptr(), direction)?;
         if written == wanted {
             return Ok(written);
         }
@@ -141,27 +157,31 @@ impl Ring {
         Err(Error::io("a write through io_uring", source))
     }
 
-    /// Makes what was written to a file durable (`fdatasync`). Not in [`RingMode::Polled`].
+    /// Makes the writes to a file durable (`fdatasync`). Not in [`CompletionMode::Polled`].
+    ///
+    /// # Errors
+    ///
+    /// The flush failed.
     pub fn sync_data(&mut self, file: &File) -> Result<(), Error> {
         let request = opcode::Fsync::new(types::Fd(file.as_raw_fd()))
             .flags(types::FsyncFlags::DATASYNC)
             .build();
-        // SAFETY: the request points to no memory.
-        unsafe { self.push(request) };
-        self.complete(1)?;
+        // SAFETY: the request references no memory.
+        unsafe { self.push_request(request) };
+        self.wait_for(1)?;
         let mut failed = None;
-        self.take(&mut failed, &mut 0);
-        failed.map_or(Ok(()), |error| Err(self.refused(error)))
+        self.take_completions(&mut failed, &mut 0);
+        failed.map_or(Ok(()), |error| Err(self.request_error(error)))
     }
 
-    /// Keeps requests for all parts in flight until all are done. `memory` is theirs, one
-    /// part behind the other, until then; all of it was checked to be there.
-    fn run(
+    /// Submits requests for all parts and waits for them. The requests own `memory`, one part
+    /// after the other, until this function returns; `check_parts` has verified its size.
+    fn run_requests(
         &mut self,
         file: &File,
         parts: &[(u64, usize)],
         memory: *mut u8,
-        direction: Direction,
+        direction: IoDirection,
     ) -> Result<u64, Error> {
         let descriptor = types::Fd(file.as_raw_fd());
         let mut parts = parts.iter();
@@ -172,69 +192,72 @@ impl Ring {
                 let Some(&(offset, length)) = parts.next() else {
                     break;
                 };
-                // SAFETY: `check` has seen that all parts lie in the buffer, one behind the
-                // other.
+                // SAFETY: `check_parts` has verified that all parts fit into the buffer.
                 let at = unsafe { memory.add(placed) };
                 placed += length;
-                // Below 2^32, as `check` has seen.
+                // Below 2^32, as `check_parts` has verified.
                 let length = length as u32;
                 let request = match direction {
-                    Direction::Read => opcode::Read::new(descriptor, at, length)
+                    IoDirection::Read => opcode::Read::new(descriptor, at, length)
                         .offset(offset)
                         .build(),
-                    Direction::Write { durable } => {
-                        let flags = if durable { DURABLE } else { 0 };
+                    IoDirection::Write { durable } => {
+                        let flags = if durable { RWF_DSYNC } else { 0 };
                         let write = opcode::Write::new(descriptor, at, length);
                         write.offset(offset).rw_flags(flags).build()
                     }
                 };
-                // SAFETY: the memory outlives the request: this function returns only when
-                // nothing is in flight.
-                unsafe { self.push(request) };
+                // SAFETY: the memory outlives the request, as this function returns only when no
+                // request is in flight.
+                unsafe { self.push_request(request) };
                 in_flight += 1;
             }
             if in_flight == 0 {
                 break;
             }
-            self.complete(1)?;
-            in_flight = in_flight.saturating_sub(self.take(&mut failed, &mut moved));
+            self.wait_for(1)?;
+            in_flight = in_flight.saturating_sub(self.take_completions(&mut failed, &mut moved));
         }
         match failed {
             None => Ok(moved),
-            Some(error) => Err(self.refused(error)),
+            Some(error) => Err(self.request_error(error)),
         }
     }
 
-    fn refused(&self, error: io::Error) -> Error {
+    fn request_error(&self, error: io::Error) -> Error {
         use rustix::io::Errno;
         let errno = error.raw_os_error().map(Errno::from_raw_os_error);
         match errno {
-            Some(Errno::OPNOTSUPP) if self.mode == RingMode::Polled => Error::unsupported(
+            Some(Errno::OPNOTSUPP) if self.mode == CompletionMode::Polled => Error::unsupported(
                 "polled completion",
-                format!("{error} (the device has no polled queues, or the file system cannot)"),
+                format!(
+                    "{error} (the device has no polled queues, or the file system does not support them)"
+                ),
             ),
             _ => Error::io("a request through io_uring", error),
         }
     }
 
+    /// Queues a request.
+    ///
     /// # Safety
     ///
-    /// What the request points to stays until it is complete.
-    unsafe fn push(&mut self, request: squeue::Entry) {
+    /// The memory that the request references stays valid until the request completes.
+    unsafe fn push_request(&mut self, request: squeue::Entry) {
         loop {
             // SAFETY: as the caller promises.
             if unsafe { self.ring.submission().push(&request) }.is_ok() {
                 return;
             }
-            // Full, which the depth prevents; room comes by submitting.
+            // The queue is full, which `depth` prevents; submitting makes room.
             let _ = self.ring.submit();
         }
     }
 
-    /// Submits, and waits until at least so many are complete.
-    fn complete(&mut self, wanted: usize) -> Result<(), Error> {
+    /// Submits the queue and waits for at least `wanted` completions.
+    fn wait_for(&mut self, wanted: usize) -> Result<(), Error> {
         loop {
-            let done = if self.mode == RingMode::Spinning {
+            let done = if self.mode == CompletionMode::Spinning {
                 let submitted = self.ring.submit();
                 while submitted.is_ok() && self.ring.completion().is_empty() {
                     std::hint::spin_loop();
@@ -251,8 +274,8 @@ impl Ring {
                 Err(error)
                     if error.raw_os_error() == Some(rustix::io::Errno::AGAIN.raw_os_error()) => {}
                 Err(error) => {
-                    // Requests may be in flight whose memory would be used for other things
-                    // when this returns; nothing else can wait for them.
+                    // Requests may be in flight, and their memory would be reused after a return.
+                    // There is no other way to wait for them.
                     eprintln!("io_uring_enter: {error}; requests in flight cannot be awaited");
                     std::process::abort();
                 }
@@ -260,8 +283,8 @@ impl Ring {
         }
     }
 
-    /// Takes what is complete; answers how many.
-    fn take(&mut self, failed: &mut Option<io::Error>, moved: &mut u64) -> usize {
+    /// Removes the completions from the queue. Returns their number.
+    fn take_completions(&mut self, failed: &mut Option<io::Error>, moved: &mut u64) -> usize {
         let mut taken = 0;
         for entry in self.ring.completion() {
             taken += 1;
@@ -277,12 +300,12 @@ impl Ring {
     }
 }
 
-fn check(parts: &[(u64, usize)], buffer: &AlignedBuffer) -> Result<(), Error> {
+fn check_parts(parts: &[(u64, usize)], buffer: &AlignedBuffer) -> Result<(), Error> {
     let mut needed = 0_usize;
     for (_, length) in parts {
         if u32::try_from(*length).is_err() {
             return Err(Error::Usage(format!(
-                "{length} bytes are too many for one request"
+                "{length} bytes are too large for one request"
             )));
         }
         needed = needed.saturating_add(*length);

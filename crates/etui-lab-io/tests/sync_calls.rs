@@ -1,15 +1,15 @@
-//! Which system call is behind a sync, seen by strace from outside.
+//! The system call of a sync, observed by strace.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::process::Command;
 
-use etui_vfs::shim::{Shim, ShimOptions, SyncCall};
+use etui_lab_io::instrumented::{InstrumentedOptions, InstrumentedVfs, SyncCall};
 use rusqlite::{Connection, OpenFlags};
 
-/// What is traced: run by the test below, in a process of its own.
+/// The traced program: the test below runs it in a process of its own.
 #[test]
 fn traced() {
-    let Ok(sync) = std::env::var("ETUI_VFS_TRACED") else {
+    let Ok(sync) = std::env::var("ETUI_LAB_IO_TRACED") else {
         return;
     };
     let sync = if sync == "fsync" {
@@ -17,28 +17,28 @@ fn traced() {
     } else {
         SyncCall::Fdatasync
     };
-    let shim = Shim::register(
+    let vfs = InstrumentedVfs::register(
         "traced",
-        ShimOptions {
+        InstrumentedOptions {
             sync,
-            ..ShimOptions::default()
+            ..InstrumentedOptions::default()
         },
     )
     .unwrap();
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("db");
     let flags = OpenFlags::default();
-    let db = Connection::open_with_flags_and_vfs(&path, flags, shim.name()).unwrap();
+    let db = Connection::open_with_flags_and_vfs(&path, flags, vfs.name()).unwrap();
     db.execute_batch("PRAGMA journal_mode = DELETE; CREATE TABLE t(x)")
         .unwrap();
-    // Opened again while the first one's locks keep its descriptor from being closed.
-    let again = Connection::open_with_flags_and_vfs(&path, flags, shim.name()).unwrap();
+    // Opened again while the locks of the first one keep its descriptor open.
+    let again = Connection::open_with_flags_and_vfs(&path, flags, vfs.name()).unwrap();
     db.execute_batch("BEGIN; SELECT * FROM t").unwrap();
     again
         .query_row("SELECT count(*) FROM t", [], |_| Ok(()))
         .unwrap();
     drop(again);
-    let again = Connection::open_with_flags_and_vfs(&path, flags, shim.name()).unwrap();
+    let again = Connection::open_with_flags_and_vfs(&path, flags, vfs.name()).unwrap();
     db.execute_batch("COMMIT").unwrap();
     again.execute_batch("INSERT INTO t VALUES(1)").unwrap();
 }
@@ -51,7 +51,7 @@ fn count(sync: &str) -> Option<(usize, usize)> {
         .arg(&out)
         .arg(std::env::current_exe().unwrap())
         .args(["--exact", "traced"])
-        .env("ETUI_VFS_TRACED", sync)
+        .env("ETUI_LAB_IO_TRACED", sync)
         .output();
     let Ok(ran) = ran else {
         eprintln!("skipped: strace is not installed");
@@ -78,8 +78,8 @@ fn fsync_is_really_called() {
     let (Some(data), Some(full)) = (count("fdatasync"), count("fsync")) else {
         return;
     };
-    // Two transactions, each: the journal twice, the database, the directory when the journal
-    // is new.
+    // Each of two transactions syncs the journal twice, the database, and the directory of the new
+    // journal.
     assert_eq!(data, (0, 8));
     assert_eq!(full, (8, 0));
 }

@@ -1,13 +1,13 @@
-//! The log that is kept at rest between sessions: SQLite's own WAL under the shim's cure, over the
-//! laboratory's disk.
+//! Crash tests of the VFS with a persistent WAL, on the laboratory's disk.
 
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use etui_lab_io::instrumented::{FileKind, InstrumentedOptions, InstrumentedVfs};
 use etui_testkit::disk::{Disk, Failure, Fault, Rack};
-use etui_vfs::shim::{FileKind, KeptLog, Shim, ShimOptions};
+use etui_vfs::persist_wal::{PersistWalOptions, PersistWalVfs};
 use rusqlite::{Connection, OpenFlags};
 
 use crate::check::Subject;
@@ -16,33 +16,34 @@ use crate::plain::{Mistake, register};
 use crate::random::{self, Kind, variable};
 use crate::steps::Synchronous;
 
-/// The disk's files have no number of their own: a log that was copied or moved is told from its
-/// like by tests on a real file system.
-fn the_same(_: &Path) -> Option<(u64, u64)> {
+/// The identity of the disk's files, which have no inode numbers. Tests on a real file system cover
+/// copied and moved files.
+fn fixed_identity(_: &Path) -> Option<(u64, u64)> {
     Some((1, 1))
 }
 
-fn kept(mistake: Mistake) -> Subject {
-    kept_and_shim(mistake).0
+fn persisting(mistake: Mistake) -> Subject {
+    persisting_and_counting(mistake).0
 }
 
-/// The shim that keeps logs, over a device with a mistake. The plain VFS beside it has none.
-fn kept_and_shim(mistake: Mistake) -> (Subject, Shim) {
+/// A VFS with persistent WALs above one that counts, above a device with a mistake. The plain VFS
+/// beside it has none.
+fn persisting_and_counting(mistake: Mistake) -> (Subject, InstrumentedVfs) {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     let rack = Rack::new();
-    let name = |what: &str| format!("kept-{what}-{number}");
-    let (vfs, below, plain) = (name("log"), name("below"), name("plain"));
-    register(&below, Arc::new(rack.clone()), mistake);
+    let name = |what: &str| format!("persist-{what}-{number}");
+    let (vfs, counting) = (name("wal"), name("counting"));
+    let (device, plain) = (name("device"), name("plain"));
+    register(&device, Arc::new(rack.clone()), mistake);
     register(&plain, Arc::new(rack.clone()), Mistake::None);
-    let options = ShimOptions {
-        keep_log: Some(KeptLog {
-            identity: the_same,
-            ..KeptLog::of_at_most(1 << 13)
-        }),
-        ..ShimOptions::default()
+    let options = InstrumentedOptions::default();
+    let counting = InstrumentedVfs::register_above(&counting, &device, options).unwrap();
+    let options = PersistWalOptions {
+        identity: fixed_identity,
+        ..PersistWalOptions::with_max_bytes(1 << 13)
     };
-    let shim = Shim::register_above(&vfs, &below, options).unwrap();
+    PersistWalVfs::register_above(&vfs, counting.name(), options).unwrap();
     let subject = Subject {
         vfs,
         etui: None,
@@ -52,30 +53,30 @@ fn kept_and_shim(mistake: Mistake) -> (Subject, Shim) {
         guarded: false,
         torn: None,
     };
-    (subject, shim)
+    (subject, counting)
 }
 
 #[test]
-fn a_kept_log_survives() {
+fn persistent_wal_survives() {
     let images = variable("ETUI_CRASH_IMAGES_STOCK", 600) as usize;
     for synchronous in [Synchronous::Full, Synchronous::Normal] {
-        random::survives(&kept(Mistake::None), synchronous, Kind::All, images);
+        random::survives(&persisting(Mistake::None), synchronous, Kind::All, images);
     }
 }
 
 #[test]
-fn a_kept_log_survives_failing_calls() {
-    let subject = kept(Mistake::None);
+fn persistent_wal_survives_failing_calls() {
+    let subject = persisting(Mistake::None);
     let images = Some(random::budget());
     let (tally, wrong) = faults::first_wrong(&subject, Synchronous::Full, images, false, 0..10, 40);
-    println!("kept log, failing calls: {tally:?}");
+    println!("persistent WAL, failing calls: {tally:?}");
     assert!(wrong.is_none(), "{}", wrong.unwrap_or_default());
 }
 
-/// A mark whose void header is not durable must not even be seen by who comes after a kill.
+/// A mark must not become visible, even after a kill, unless the zeroed header is durable.
 #[test]
 fn no_mark_is_written_after_a_flush_that_failed() {
-    let (subject, shim) = kept_and_shim(Mistake::None);
+    let (subject, counting) = persisting_and_counting(Mistake::None);
     for by_closing in [true, false] {
         let mut at = 0;
         loop {
@@ -83,7 +84,8 @@ fn no_mark_is_written_after_a_flush_that_failed() {
             let mount = subject.rack.mount(&disk);
             let flags = OpenFlags::default();
             let path = mount.path("/db");
-            let db = Connection::open_with_flags_and_vfs(path, flags, shim.name()).unwrap();
+            let db =
+                Connection::open_with_flags_and_vfs(path, flags, subject.vfs.as_str()).unwrap();
             db.execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE t(v)")
                 .unwrap();
             disk.fail(Some(Failure {
@@ -109,17 +111,17 @@ fn no_mark_is_written_after_a_flush_that_failed() {
     }
 }
 
-/// The flush that a header in the mark's place spares is its own, not one after a header that
-/// another connection wrote because this one could not.
+/// A header over a mark saves only its own flush, not that of a header which another connection
+/// wrote after this one had failed.
 #[test]
-fn a_header_that_was_not_written_spares_no_flush() {
-    let (subject, shim) = kept_and_shim(Mistake::None);
+fn a_failed_header_saves_no_flush() {
+    let (subject, counting) = persisting_and_counting(Mistake::None);
     let disk = Disk::new();
     let mount = subject.rack.mount(&disk);
     let path = mount.path("/db");
     let connect = || {
         let flags = OpenFlags::default();
-        let db = Connection::open_with_flags_and_vfs(&path, flags, shim.name()).unwrap();
+        let db = Connection::open_with_flags_and_vfs(&path, flags, subject.vfs.as_str()).unwrap();
         db.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL")
             .unwrap();
         db
@@ -138,20 +140,20 @@ fn a_header_that_was_not_written_spares_no_flush() {
     assert!(first.execute_batch(insert).is_err());
     assert!(disk.failed());
     disk.fail(None);
-    let before = shim.counters();
+    let before = counting.counters();
     second.execute_batch(insert).unwrap();
-    let flushed = |before| shim.counters().since(before).of(FileKind::Wal).syncs;
+    let flushed = |before| counting.counters().since(before).of(FileKind::Wal).syncs;
     assert_eq!(flushed(&before), 0);
     first.execute_batch("PRAGMA wal_checkpoint").unwrap();
     assert_eq!(flushed(&before), 1);
 }
 
-/// The mark says that the header was made void for good.
+/// A mark implies that the zeroed header is durable.
 #[test]
-fn a_void_header_that_is_not_flushed_is_caught() {
+fn an_unflushed_zeroed_header_is_caught() {
     let most = variable("ETUI_CRASH_IMAGES_STOCK", 600) as usize * 10;
     let kind = (Synchronous::Full, Kind::All);
-    let subject = kept(Mistake::NoSyncOfVoid);
+    let subject = persisting(Mistake::NoSyncOfVoid);
     let (tally, wrong) = random::hunt(&subject, kind, 1, most, Duration::ZERO);
     println!("{tally:?}: {wrong:?}");
     assert!(wrong.is_some());

@@ -12,7 +12,7 @@ use support::{card, directory, filled};
 
 fn keeping() -> Options {
     let mut options = Options::default();
-    options.keep_log = true;
+    options.persist_wal = true;
     options
 }
 
@@ -30,7 +30,7 @@ fn kept(path: &Path) -> PathBuf {
     store.close().unwrap();
     let log = beside(path, "-wal");
     assert!(fs::metadata(&log).unwrap().len() > 4096);
-    assert!(etui_vfs::shim::is_at_rest(&log));
+    assert!(etui_vfs::persist_wal::is_idle_wal(&log));
     assert!(!beside(path, "-shm").exists());
     log
 }
@@ -62,10 +62,10 @@ fn it_is_used_again_and_goes_with_who_does_not_keep_it() {
         let uid = format!("session-{session}");
         store.contacts().unwrap().save(&card(&uid, &uid)).unwrap();
         store.close().unwrap();
-        assert!(etui_vfs::shim::is_at_rest(&log));
+        assert!(etui_vfs::persist_wal::is_idle_wal(&log));
     }
     assert_eq!(count(&path, &keeping()), 6);
-    assert!(etui_vfs::shim::is_at_rest(&log));
+    assert!(etui_vfs::persist_wal::is_idle_wal(&log));
     assert_eq!(count(&path, &Options::default()), 6);
     assert!(!log.exists());
     // Who only reads leaves none behind.
@@ -120,10 +120,10 @@ fn programs_that_keep_it_and_others_use_the_store_at_once() {
     does_not.contacts().unwrap().save(&card("y", "Y")).unwrap();
     assert_eq!(keeps.contacts().unwrap().count().unwrap(), 5);
     does_not.close().unwrap();
-    assert!(!etui_vfs::shim::is_at_rest(&log));
+    assert!(!etui_vfs::persist_wal::is_idle_wal(&log));
     keeps.contacts().unwrap().save(&card("z", "Z")).unwrap();
     keeps.close().unwrap();
-    assert!(etui_vfs::shim::is_at_rest(&log));
+    assert!(etui_vfs::persist_wal::is_idle_wal(&log));
     assert_eq!(count(&path, &Options::default()), 6);
 }
 
@@ -132,7 +132,7 @@ fn a_new_store_may_keep_its_log_from_the_first() {
     let (_dir, path) = directory();
     let store = Store::open_with(&path, &keeping()).unwrap();
     store.close().unwrap();
-    assert!(etui_vfs::shim::is_at_rest(&beside(&path, "-wal")));
+    assert!(etui_vfs::persist_wal::is_idle_wal(&beside(&path, "-wal")));
     filled(&path, 5);
     assert_eq!(count(&path, &keeping()), 5);
 }

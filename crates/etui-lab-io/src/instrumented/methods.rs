@@ -1,4 +1,4 @@
-//! The methods of an open file, as SQLite calls them: from raw pointers to [`File`].
+//! The methods of an open file as SQLite calls them: from raw pointers to [`InstrumentedFile`].
 
 use std::mem;
 use std::os::raw::{c_int, c_void};
@@ -6,101 +6,82 @@ use std::ptr;
 
 use libsqlite3_sys as ffi;
 
-use super::file::File;
-use super::real::Code;
+use super::base_file::SqliteCode;
+use super::file::InstrumentedFile;
 
-/// What SQLite holds for an open file. The file of the VFS below follows it in the same memory.
+/// SQLite's memory of an open file. The base VFS's file follows in the same allocation.
 ///
 /// ```text
-/// | base: methods | file: our state | the VFS below: its szOsFile bytes |
+/// | sqlite3_file | pointer to the state | base VFS's file, szOsFile bytes |
 /// ```
 #[repr(C)]
-pub(super) struct Handle {
+pub(super) struct FileHandle {
     base: ffi::sqlite3_file,
-    file: *mut File,
+    file: *mut InstrumentedFile,
 }
 
-/// How much of the memory is ours; a multiple of the alignment of everything in C.
-pub(super) const HANDLE_BYTES: usize = mem::size_of::<Handle>().next_multiple_of(16);
+/// The offset of the base VFS's file: a multiple of C's maximum alignment.
+pub(super) const HANDLE_BYTES: usize = mem::size_of::<FileHandle>().next_multiple_of(16);
 
-impl Handle {
-    /// The file of the VFS below.
+impl FileHandle {
+    /// Returns the base VFS's file.
     ///
     /// # Safety
     ///
-    /// `file` was given to `xOpen` of our VFS, with the bytes that the VFS asks for.
-    pub unsafe fn below(file: *mut ffi::sqlite3_file) -> *mut ffi::sqlite3_file {
-        // SAFETY: our VFS asks for HANDLE_BYTES and as much as the one below wants.
+    /// `file` was passed to `xOpen` of this VFS, with `szOsFile` bytes.
+    pub unsafe fn base_file(file: *mut ffi::sqlite3_file) -> *mut ffi::sqlite3_file {
+        // SAFETY: `szOsFile` of this VFS is HANDLE_BYTES plus that of the base VFS.
         unsafe { file.byte_add(HANDLE_BYTES) }
     }
 
-    /// Marks the memory as a file that is not open.
+    /// Marks the file as not open.
     ///
     /// # Safety
     ///
-    /// As for [`Handle::below`].
-    pub unsafe fn blank(file: *mut ffi::sqlite3_file) {
-        let handle: *mut Handle = file.cast();
-        // SAFETY: the memory is there and aligned, and nothing of it needs dropping.
+    /// As for [`FileHandle::base_file`].
+    pub unsafe fn clear(file: *mut ffi::sqlite3_file) {
+        let handle: *mut FileHandle = file.cast();
+        // SAFETY: the memory is valid and aligned, and its contents need no drop.
         unsafe {
             (&raw mut (*handle).base.pMethods).write(ptr::null());
             (&raw mut (*handle).file).write(ptr::null_mut());
         }
     }
 
-    /// Makes it an open file; answers its state's address, which stays until it is closed.
+    /// Marks the file as open, with a state that lives until it is closed.
     ///
     /// # Safety
     ///
-    /// As for [`Handle::below`].
-    pub unsafe fn fill(at: *mut ffi::sqlite3_file, file: File) -> *mut File {
-        let methods: &'static ffi::sqlite3_io_methods = match file.real().version() {
+    /// As for [`FileHandle::base_file`].
+    pub unsafe fn init(at: *mut ffi::sqlite3_file, file: InstrumentedFile) {
+        let methods: &'static ffi::sqlite3_io_methods = match file.base().version() {
             i32::MIN..=1 => &VERSION_1,
             2 => &VERSION_2,
             3..=i32::MAX => &VERSION_3,
         };
         let file = Box::into_raw(Box::new(file));
-        let handle: *mut Handle = at.cast();
-        // SAFETY: as in `blank`.
+        let handle: *mut FileHandle = at.cast();
+        // SAFETY: as in `clear`.
         unsafe {
             (&raw mut (*handle).file).write(file);
             (&raw mut (*handle).base.pMethods).write(methods);
         }
-        file
-    }
-
-    /// The state of an open file, if the file is one of ours.
-    ///
-    /// # Safety
-    ///
-    /// `file` is null or a file of some VFS.
-    pub unsafe fn file_if_ours(file: *mut ffi::sqlite3_file) -> Option<*mut File> {
-        if file.is_null() {
-            return None;
-        }
-        // SAFETY: every VFS's file begins with its methods.
-        let methods = unsafe { (*file).pMethods };
-        let ours = [&VERSION_1, &VERSION_2, &VERSION_3]
-            .iter()
-            .any(|known| ptr::eq(methods, *known));
-        // SAFETY: a file with our methods was made by `fill`.
-        ours.then(|| unsafe { (*file.cast::<Handle>()).file })
     }
 }
 
-/// The state of the file that SQLite calls a method of.
+/// Returns the state of a file.
 ///
 /// # Safety
 ///
-/// `file` is open and one of ours. SQLite calls no two methods of a file at once, so there is
-/// no other reference to its state.
-unsafe fn state<'a>(file: *mut ffi::sqlite3_file) -> &'a mut File {
-    // SAFETY: as above; the state lives from `fill` until `close`.
-    unsafe { &mut *(*file.cast::<Handle>()).file }
+/// `file` is an open file of this VFS. SQLite never calls two methods of a file concurrently, so
+/// there is no other reference to its state.
+unsafe fn file_state<'a>(file: *mut ffi::sqlite3_file) -> &'a mut InstrumentedFile {
+    // SAFETY: as above; the state lives from `init` to `close`.
+    unsafe { &mut *(*file.cast::<FileHandle>()).file }
 }
 
-fn code(done: Result<(), Code>) -> c_int {
-    done.err().unwrap_or(ffi::SQLITE_OK)
+fn to_code(result: Result<(), SqliteCode>) -> c_int {
+    result.err().unwrap_or(ffi::SQLITE_OK)
 }
 
 static VERSION_1: ffi::sqlite3_io_methods = methods(1);
@@ -131,17 +112,17 @@ const fn methods(version: c_int) -> ffi::sqlite3_io_methods {
     }
 }
 
-// SAFETY, for all functions below: SQLite calls a method with a file that `xOpen` has filled
-// and that is not closed, and with pointers to memory of the size that sqlite3.h promises.
+// SAFETY of all functions below: SQLite calls a method with an open file, and with pointers to
+// memory of the size that sqlite3.h specifies.
 
 unsafe extern "C" fn close(file: *mut ffi::sqlite3_file) -> c_int {
-    let handle: *mut Handle = file.cast();
-    // SAFETY: the state was made by Box::into_raw, and nobody uses the file after this.
+    let handle: *mut FileHandle = file.cast();
+    // SAFETY: `init` made the state by Box::into_raw, and SQLite does not use the file afterwards.
     unsafe {
-        let mut state = Box::from_raw((*handle).file);
-        let done = state.close();
-        Handle::blank(file);
-        code(done)
+        let state = Box::from_raw((*handle).file);
+        let closed = state.base().close();
+        FileHandle::clear(file);
+        to_code(closed)
     }
 }
 
@@ -152,7 +133,7 @@ unsafe extern "C" fn read(
     offset: ffi::sqlite3_int64,
 ) -> c_int {
     // SAFETY: see above.
-    code(unsafe { state(file).read(to, length, offset) })
+    to_code(unsafe { file_state(file).read(to, length, offset) })
 }
 
 unsafe extern "C" fn write(
@@ -167,7 +148,7 @@ unsafe extern "C" fn write(
     // SAFETY: see above.
     unsafe {
         let data = std::slice::from_raw_parts(from.cast::<u8>(), length);
-        code(state(file).write(data, offset))
+        to_code(file_state(file).write(data, offset))
     }
 }
 
@@ -176,17 +157,17 @@ unsafe extern "C" fn truncate(file: *mut ffi::sqlite3_file, size: ffi::sqlite3_i
         return ffi::SQLITE_IOERR_TRUNCATE;
     };
     // SAFETY: see above.
-    code(unsafe { state(file).truncate(size) })
+    to_code(unsafe { file_state(file).truncate(size) })
 }
 
 unsafe extern "C" fn sync(file: *mut ffi::sqlite3_file, flags: c_int) -> c_int {
     // SAFETY: see above.
-    code(unsafe { state(file).sync(flags) })
+    to_code(unsafe { file_state(file).sync(flags) })
 }
 
 unsafe extern "C" fn file_size(file: *mut ffi::sqlite3_file, to: *mut ffi::sqlite3_int64) -> c_int {
     // SAFETY: see above.
-    match unsafe { state(file).size() } {
+    match unsafe { file_state(file).base().size() } {
         Ok(size) => {
             // SAFETY: see above.
             unsafe { *to = i64::try_from(size).unwrap_or(i64::MAX) };
@@ -198,17 +179,17 @@ unsafe extern "C" fn file_size(file: *mut ffi::sqlite3_file, to: *mut ffi::sqlit
 
 unsafe extern "C" fn lock(file: *mut ffi::sqlite3_file, level: c_int) -> c_int {
     // SAFETY: see above.
-    code(unsafe { state(file).lock(level) })
+    to_code(unsafe { file_state(file).base().lock(level) })
 }
 
 unsafe extern "C" fn unlock(file: *mut ffi::sqlite3_file, level: c_int) -> c_int {
     // SAFETY: see above.
-    code(unsafe { state(file).unlock(level) })
+    to_code(unsafe { file_state(file).unlock(level) })
 }
 
 unsafe extern "C" fn check_reserved_lock(file: *mut ffi::sqlite3_file, to: *mut c_int) -> c_int {
     // SAFETY: see above.
-    unsafe { state(file).real().check_reserved_lock(to) }
+    unsafe { file_state(file).base().check_reserved_lock(to) }
 }
 
 unsafe extern "C" fn file_control(
@@ -217,17 +198,17 @@ unsafe extern "C" fn file_control(
     argument: *mut c_void,
 ) -> c_int {
     // SAFETY: see above.
-    unsafe { state(file).control(operation, argument) }
+    unsafe { file_state(file).control(operation, argument) }
 }
 
 unsafe extern "C" fn sector_size(file: *mut ffi::sqlite3_file) -> c_int {
     // SAFETY: see above.
-    unsafe { state(file).real().sector_size() }
+    unsafe { file_state(file).base().sector_size() }
 }
 
 unsafe extern "C" fn device_characteristics(file: *mut ffi::sqlite3_file) -> c_int {
     // SAFETY: see above.
-    unsafe { state(file).characteristics() }
+    unsafe { file_state(file).base().device_characteristics() }
 }
 
 unsafe extern "C" fn shm_map(
@@ -238,7 +219,7 @@ unsafe extern "C" fn shm_map(
     to: *mut *mut c_void,
 ) -> c_int {
     // SAFETY: see above.
-    unsafe { state(file).real().shm_map(region, size, extend, to) }
+    unsafe { file_state(file).base().shm_map(region, size, extend, to) }
 }
 
 unsafe extern "C" fn shm_lock(
@@ -248,17 +229,17 @@ unsafe extern "C" fn shm_lock(
     flags: c_int,
 ) -> c_int {
     // SAFETY: see above.
-    unsafe { state(file).shm_lock(offset, count, flags) }
+    unsafe { file_state(file).base().shm_lock(offset, count, flags) }
 }
 
 unsafe extern "C" fn shm_barrier(file: *mut ffi::sqlite3_file) {
     // SAFETY: see above.
-    unsafe { state(file).real().shm_barrier() }
+    unsafe { file_state(file).base().shm_barrier() }
 }
 
 unsafe extern "C" fn shm_unmap(file: *mut ffi::sqlite3_file, delete: c_int) -> c_int {
     // SAFETY: see above.
-    unsafe { state(file).shm_unmap(delete) }
+    unsafe { file_state(file).base().shm_unmap(delete) }
 }
 
 unsafe extern "C" fn fetch(
@@ -268,14 +249,7 @@ unsafe extern "C" fn fetch(
     to: *mut *mut c_void,
 ) -> c_int {
     // SAFETY: see above.
-    unsafe {
-        let state = state(file);
-        if state.mapping_refused() {
-            *to = ptr::null_mut();
-            return ffi::SQLITE_OK;
-        }
-        state.real().fetch(offset, length, to)
-    }
+    unsafe { file_state(file).base().fetch(offset, length, to) }
 }
 
 unsafe extern "C" fn unfetch(
@@ -284,5 +258,5 @@ unsafe extern "C" fn unfetch(
     page: *mut c_void,
 ) -> c_int {
     // SAFETY: see above.
-    unsafe { state(file).real().unfetch(offset, page) }
+    unsafe { file_state(file).base().unfetch(offset, page) }
 }

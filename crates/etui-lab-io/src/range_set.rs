@@ -1,19 +1,19 @@
-//! [`Ranges`]: a set of numbers, kept as the ranges it consists of.
+//! [`RangeSet`]: a set of integers, stored as disjoint ranges.
 
 use std::collections::BTreeMap;
 
-/// Ranges that neither overlap nor touch: begin and end of each.
+/// Disjoint, non-adjacent ranges: begin and end of each.
 #[derive(Debug, Default)]
-pub(crate) struct Ranges(BTreeMap<u64, u64>);
+pub(crate) struct RangeSet(BTreeMap<u64, u64>);
 
-impl Ranges {
-    /// Adds a range; answers how much of it was there already.
+impl RangeSet {
+    /// Adds a range. Returns how many of its numbers the set contained before.
     pub fn add(&mut self, begin: u64, end: u64) -> u64 {
         if end <= begin {
             return 0;
         }
         let (mut from, mut to, mut there) = (begin, end, 0_u64);
-        // The ranges that touch this one lie at the end of those that begin before its end.
+        // Of the ranges that begin before its end, the last ones are those that may touch it.
         while let Some((&b, &e)) = self.0.range(..=end).next_back() {
             if e < begin {
                 break;
@@ -27,7 +27,7 @@ impl Ranges {
         there
     }
 
-    /// Empties it.
+    /// Removes all ranges.
     pub fn clear(&mut self) {
         self.0.clear();
     }
@@ -35,11 +35,11 @@ impl Ranges {
 
 #[cfg(test)]
 mod tests {
-    use super::Ranges;
+    use super::RangeSet;
 
     #[test]
-    fn counts_what_was_there_already() {
-        let mut ranges = Ranges::default();
+    fn add_returns_the_overlap() {
+        let mut ranges = RangeSet::default();
         assert_eq!(ranges.add(10, 20), 0);
         assert_eq!(ranges.add(30, 40), 0);
         assert_eq!(ranges.add(20, 30), 0);
@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn agrees_with_a_set_of_numbers() {
+    fn add_matches_a_btree_set() {
         let mut state = 7_u64;
         let mut next = |bound: u64| {
             state = state
@@ -61,7 +61,7 @@ mod tests {
                 .wrapping_add(1_442_695_040_888_963_407);
             (state >> 33) % bound
         };
-        let mut ranges = Ranges::default();
+        let mut ranges = RangeSet::default();
         let mut set = std::collections::BTreeSet::new();
         for _ in 0..2_000 {
             let begin = next(300);

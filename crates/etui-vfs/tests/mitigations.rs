@@ -1,12 +1,15 @@
-//! The older cures, each by itself: what is asked of the files below, and what is left there.
+//! The mitigations for rollback journals, one by one: the I/O below the VFS, and the files it leaves.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-#[expect(dead_code, reason = "what other tests of the VFS need")]
+#[expect(dead_code, reason = "used by other tests of the VFS")]
 mod common;
 
 use std::path::Path;
 
 use common::{integrity, mode, number, plain};
+use etui_lab_io::instrumented::{
+    FileKind, InstrumentedOptions, InstrumentedVfs, IoEvent, IoOperation,
+};
 use etui_vfs::{Counters, Options, Vfs};
 use rusqlite::{Connection, OpenFlags};
 
@@ -182,4 +185,129 @@ fn a_uri_switches_each() {
     assert!(open("etui_journal_rests=2").is_err());
     assert!(open("etui_gather=much").is_err());
     assert!(open("etui_database_step=99999999999").is_err());
+}
+
+/// A VFS with mitigations above one that counts and logs.
+fn counted(name: &str, change: impl FnOnce(&mut Options)) -> (Vfs, InstrumentedVfs) {
+    let below = InstrumentedOptions {
+        log: true,
+        ..InstrumentedOptions::default()
+    };
+    let below = InstrumentedVfs::register(&format!("{name}-below"), below).unwrap();
+    let mut options = Options {
+        idle: None,
+        ..Options::default()
+    };
+    change(&mut options);
+    let vfs = etui_vfs::register_above(name, below.name(), options).unwrap();
+    (vfs, below)
+}
+
+fn create_table(db: &Connection) {
+    assert_eq!(mode(db, "PERSIST"), "persist");
+    db.execute_batch("CREATE TABLE t(k INTEGER PRIMARY KEY, v BLOB)")
+        .unwrap();
+}
+
+/// Inserts far more than five pages of cache hold.
+fn spill(db: &Connection) {
+    db.execute_batch(
+        "PRAGMA cache_size = 5; BEGIN;
+         WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 400)
+         INSERT INTO t SELECT i * 7919 % 1009, zeroblob(500 + i % 300) FROM n;
+         COMMIT",
+    )
+    .unwrap();
+}
+
+#[test]
+fn write_back_saves_writes_and_size_changes() {
+    let dir = tempfile::tempdir().unwrap();
+    let plain = counted("below-apart", |_| ());
+    let together = counted("below-together", |options| options.write_back = 4 << 20);
+    let mut counters = Vec::new();
+    for (vfs, below) in [&plain, &together] {
+        let db = connect(&dir.path().join(vfs.name()), vfs);
+        create_table(&db);
+        below.reset_counters();
+        spill(&db);
+        counters.push(below.counters());
+    }
+    let of = |n: usize, kind| *counters[n].of(kind);
+    let (apart, together) = (of(0, FileKind::Database), of(1, FileKind::Database));
+    assert!(apart.size_changes > 50 && apart.out_of_order > 10 && apart.rewritten_pages > 10);
+    assert_eq!((together.size_changes, together.rewritten_pages), (1, 0));
+    assert!(together.writes * 5 < apart.writes && together.write_bytes < apart.write_bytes);
+    assert!(of(1, FileKind::Journal).writes * 2 < of(0, FileKind::Journal).writes);
+    assert_eq!(together.syncs, apart.syncs);
+}
+
+#[test]
+fn write_back_keeps_the_order_of_syncs() {
+    let dir = tempfile::tempdir().unwrap();
+    for write_back in [0, 20_000, 4 << 20] {
+        let name = format!("below-order-{write_back}");
+        let (vfs, below) = counted(&name, |options| options.write_back = write_back);
+        let db = connect(&dir.path().join(&name), &vfs);
+        create_table(&db);
+        spill(&db);
+        below.take_log();
+        // Existing pages, so that all of them go through the journal.
+        db.execute_batch("BEGIN; UPDATE t SET v = randomblob(length(v)); COMMIT")
+            .unwrap();
+        let log = below.take_log();
+        let is = |kind, operation| {
+            move |event: &IoEvent| event.kind == kind && event.operation == operation
+        };
+        let first = |kind, operation| log.iter().position(is(kind, operation)).unwrap();
+        let last = |kind, operation| log.iter().rposition(is(kind, operation)).unwrap();
+        // The journal is durable before the database is written, the database before the journal's
+        // header is zeroed.
+        let (journal, database) = (FileKind::Journal, FileKind::Database);
+        assert!(first(journal, IoOperation::Sync) < first(database, IoOperation::Write));
+        assert!(last(database, IoOperation::Write) < last(database, IoOperation::Sync));
+        let zeroed = last(journal, IoOperation::Write);
+        assert_eq!((log[zeroed].offset, log[zeroed].length), (0, 28));
+        assert!(last(database, IoOperation::Sync) < zeroed);
+        assert!(zeroed < last(journal, IoOperation::Sync));
+    }
+}
+
+#[test]
+fn growth_in_steps_changes_the_size_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let step = 1 << 20;
+    let (vfs, below) = counted("below-steps", |options| options.database_step = step);
+    let path = dir.path().join("db");
+    let db = connect(&path, &vfs);
+    create_table(&db);
+    assert_eq!(std::fs::metadata(&path).unwrap().len(), step);
+    below.reset_counters();
+    spill(&db);
+    assert_eq!(below.counters().of(FileKind::Database).size_changes, 0);
+    db.execute_batch("INSERT INTO t VALUES(5000, zeroblob(3000000)); DELETE FROM t; VACUUM")
+        .unwrap();
+    assert_eq!(std::fs::metadata(&path).unwrap().len(), step);
+    integrity(&db);
+}
+
+#[test]
+fn read_ahead_saves_reads() {
+    let dir = tempfile::tempdir().unwrap();
+    let plain = counted("below-no-ahead", |_| ());
+    let ahead = counted("below-ahead", |options| options.read_buffer = 64 << 10);
+    let path = dir.path().join("db");
+    let db = connect(&path, &plain.0);
+    create_table(&db);
+    spill(&db);
+    db.execute_batch("VACUUM").unwrap();
+    drop(db);
+    let mut reads = Vec::new();
+    for (vfs, below) in [&plain, &ahead] {
+        let db = connect(&path, vfs);
+        below.reset_counters();
+        assert!(number(&db, "SELECT sum(length(v)) FROM t") > 100_000);
+        reads.push(below.counters().of(FileKind::Database).reads);
+    }
+    assert!(reads[1] * 3 < reads[0], "{reads:?}");
 }

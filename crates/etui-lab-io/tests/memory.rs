@@ -1,27 +1,28 @@
-//! SQLite's own count of its memory, and the soft heap limit that needs it.
+//! SQLite's memory statistics, and the soft heap limit that requires them.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use etui_vfs::shim::{FileKind, Shim, ShimOptions};
+use etui_lab_io::instrumented::{FileKind, InstrumentedOptions, InstrumentedVfs};
+use etui_lab_io::memory::{enable_memory_statistics, memory_used};
 use rusqlite::{Connection, OpenFlags};
 
 #[test]
 fn the_soft_heap_limit_makes_pages_spill() {
-    etui_vfs::memory_statistics(true).unwrap();
-    let shim = Shim::register("limited", ShimOptions::default()).unwrap();
+    enable_memory_statistics(true).unwrap();
+    let vfs = InstrumentedVfs::register("limited", InstrumentedOptions::default()).unwrap();
     let dir = tempfile::tempdir().unwrap();
     let flags = OpenFlags::default();
     let mut rewritten = Vec::new();
     for limit in [1 << 20, 64 << 20] {
         let path = dir.path().join(format!("db{limit}"));
-        let db = Connection::open_with_flags_and_vfs(path, flags, shim.name()).unwrap();
-        assert!(etui_vfs::memory_used() > 0);
-        assert!(etui_vfs::memory_statistics(false).is_err());
+        let db = Connection::open_with_flags_and_vfs(path, flags, vfs.name()).unwrap();
+        assert!(memory_used() > 0);
+        assert!(enable_memory_statistics(false).is_err());
         db.execute_batch(&format!(
             "PRAGMA cache_size = -100000; PRAGMA soft_heap_limit = {limit};
              CREATE TABLE t(k INTEGER PRIMARY KEY, v BLOB)"
         ))
         .unwrap();
-        shim.reset();
+        vfs.reset_counters();
         db.execute_batch(
             "BEGIN;
              WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 4000)
@@ -29,7 +30,7 @@ fn the_soft_heap_limit_makes_pages_spill() {
              COMMIT",
         )
         .unwrap();
-        rewritten.push(shim.counters().of(FileKind::Database).rewritten_pages);
+        rewritten.push(vfs.counters().of(FileKind::Database).rewritten_pages);
     }
     assert!(rewritten[0] > 100 && rewritten[1] == 0, "{rewritten:?}");
 }

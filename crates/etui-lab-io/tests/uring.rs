@@ -1,14 +1,13 @@
-//! Reads and writes through `io_uring`, where it is permitted.
+//! Reads and writes through `io_uring`, where the kernel permits it.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-#![cfg(feature = "ring")]
 
 use std::fs::{File, OpenOptions};
 
-use etui_vfs::Error;
-use etui_vfs::ring::{AlignedBuffer, Ring, RingMode};
+use etui_lab_io::Error;
+use etui_lab_io::uring::{AlignedBuffer, CompletionMode, UringQueue};
 
 #[test]
-fn moves_the_bytes_it_is_asked_to() {
+fn reads_and_writes_the_requested_ranges() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("file");
     let bytes: Vec<u8> = (0..64 * 4096_u32)
@@ -20,8 +19,8 @@ fn moves_the_bytes_it_is_asked_to() {
         .write(true)
         .open(&path)
         .unwrap();
-    for mode in [RingMode::Interrupts, RingMode::Spinning] {
-        let mut ring = match Ring::new(4, mode) {
+    for mode in [CompletionMode::Interrupts, CompletionMode::Spinning] {
+        let mut ring = match UringQueue::new(4, mode) {
             Ok(ring) => ring,
             Err(Error::Unsupported { reason, .. }) => {
                 eprintln!("skipped: {reason}");
@@ -38,7 +37,7 @@ fn moves_the_bytes_it_is_asked_to() {
         for (n, part) in buffer.bytes().chunks(4096).enumerate() {
             assert!(part == &bytes[(63 - n) * 4096..][..4096]);
         }
-        // Beyond the end there is nothing to read; more than the buffer is refused.
+        // A read beyond the end returns 0 bytes; ranges larger than the buffer are refused.
         assert_eq!(
             ring.read(&file, &[(1 << 30, 4096)], &mut buffer).unwrap(),
             0

@@ -1,0 +1,50 @@
+//! [`Error`], the error type of this crate.
+
+use std::io;
+
+/// An operation that failed, and why.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The kernel, the file system or the device does not support or permit it.
+    #[error("{what} is not available here: {reason}")]
+    Unsupported {
+        /// The feature that was requested.
+        what: &'static str,
+        /// The system's answer, and a possible remedy.
+        reason: String,
+    },
+    /// A system call failed.
+    #[error("{operation}: {source}")]
+    Io {
+        /// The operation.
+        operation: &'static str,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// A call of SQLite failed.
+    #[error("SQLite's {call} returned {code}: {hint}")]
+    Sqlite {
+        /// The function.
+        call: &'static str,
+        /// Its result code.
+        code: i32,
+        /// The likely cause.
+        hint: &'static str,
+    },
+    /// The arguments are invalid.
+    #[error("{0}")]
+    Usage(String),
+}
+
+impl Error {
+    pub(crate) fn io(operation: &'static str, source: impl Into<io::Error>) -> Self {
+        let source = source.into();
+        Self::Io { operation, source }
+    }
+
+    pub(crate) fn unsupported(what: &'static str, reason: impl Into<String>) -> Self {
+        let reason = reason.into();
+        Self::Unsupported { what, reason }
+    }
+}

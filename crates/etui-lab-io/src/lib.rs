@@ -1,0 +1,11 @@
+#![doc = include_str!("../README.md")]
+
+mod error;
+pub mod extents;
+pub mod instrumented;
+pub mod memory;
+pub mod mmap;
+mod range_set;
+pub mod uring;
+
+pub use error::Error;
