@@ -1,15 +1,15 @@
-//! Any text as a filter: it is understood or answered with the place of the
-//! mistake, and what was understood reads the same when written out.
+//! Any text as a filter: it parses, or the error has a position; a parsed filter
+//! equals itself after it is written and parsed again.
 //!
-//! Written out, every value has its field and quotes: what is nearly as long as
-//! can be read may then be beyond it.
+//! Written out, every value has its field and quotes, so a text near the length limit
+//! may exceed it.
 
 #![no_main]
 
 use etui::contacts::Filter;
 use libfuzzer_sys::fuzz_target;
 
-/// Bytes with which a text is far from the limit (16 kB), written out or not.
+/// A length far from the limit (16 kB), written out or not.
 const BYTES: usize = 1 << 10;
 
 fuzz_target!(|text: &str| {

@@ -1,5 +1,5 @@
 //! Any bytes in a database's header, beside a log that belongs to it, one that does not, or
-//! none: it is replayed, it is refused and nothing is changed, or it is no matter of the log's.
+//! none: the log is replayed, or refused without a change, or ignored.
 
 #![no_main]
 
@@ -7,7 +7,7 @@ use etui_fuzz::killed::{check, killed, seal_headers, seal_records};
 use etui_fuzz::reference::{BLOCK, guard, u64_at};
 use libfuzzer_sys::fuzz_target;
 
-/// What the second byte says.
+/// Bits of the second byte.
 const JOURNAL: u8 = 1 << 3;
 const WAL: u8 = 1 << 4;
 const WHOLE: u8 = 1 << 5;
@@ -21,7 +21,7 @@ fuzz_target!(|data: &[u8]| {
     let killed = of(*which);
     let mut database = killed.database.clone();
     if how & WHOLE != 0 {
-        // The whole file, or its begin.
+        // The whole file, or a prefix.
         let len = edits.len().min(database.len());
         database[..len].copy_from_slice(&edits[..len]);
         if which & 0x80 != 0 {
@@ -34,11 +34,11 @@ fuzz_target!(|data: &[u8]| {
     }
     let mut log = killed.log.clone();
     match how & 7 {
-        // Missing, another one's, ended.
+        // Missing, foreign, ended.
         1 => log.clear(),
         2 => log = of(which.wrapping_add(1)).log.clone(),
         3 => fill(&mut log, 44, &[0; 4]),
-        // The database's, whatever its guard says.
+        // The database's own, whatever the lineage in its header.
         4 => {
             if let Some(lineage) = guard(&database) {
                 fill(&mut log, 24, &lineage);
@@ -52,9 +52,9 @@ fuzz_target!(|data: &[u8]| {
                 .fold(0_u32, |size, byte| size.rotate_left(5) ^ u32::from(*byte));
             fill(&mut log, 40, &size.to_le_bytes());
         }
-        // Of no header.
+        // Without a header.
         6 => log[..2 * BLOCK].fill(0),
-        // Used by a session after the database's, which ended it.
+        // Used by a later session, which ended it.
         7 => {
             let at = usize::from(edits.first().copied().unwrap_or(0)) % 2 * BLOCK;
             let epoch = u64_at(&log, at + 16).max(u64_at(&log, BLOCK - at + 16));
@@ -75,7 +75,7 @@ fuzz_target!(|data: &[u8]| {
     check(&database, log, how & JOURNAL != 0, how & WAL != 0);
 });
 
-/// Changes a field of both of the log's headers.
+/// Sets a field in both headers of the log.
 fn fill(log: &mut [u8], at: usize, field: &[u8]) {
     for slot in [0, BLOCK] {
         log[slot + at..slot + at + field.len()].copy_from_slice(field);

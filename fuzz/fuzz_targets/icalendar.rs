@@ -1,5 +1,5 @@
-//! Any bytes: the reader of calendars accounts for every one of them; what it takes can be read,
-//! changed, put together again and read once more.
+//! Any bytes: the reader of calendar objects accounts for every byte; accepted objects can be read,
+//! edited, reassembled and read again.
 
 #![no_main]
 
@@ -10,7 +10,7 @@ use etui::calendar::zones::{TimeZoneDefinition, TimeZoneResolver};
 use etui::calendar::{CalendarObject, ObjectError};
 use libfuzzer_sys::fuzz_target;
 
-/// Small, so that inputs of a fuzzer's size reach it.
+/// Small, so that fuzzer inputs reach it.
 const MAX_COMPONENT: usize = 2_048;
 
 fuzz_target!(|data: &[u8]| {
@@ -91,7 +91,7 @@ fuzz_target!(|data: &[u8]| {
         }
         match record.remove(0, "X-NEW", None, &zones) {
             Ok(_) => {}
-            // It says nothing else.
+            // The component is empty.
             Err(ObjectError::Empty) => continue,
             Err(error) => panic!("a property cannot be removed: {error}"),
         }
@@ -105,15 +105,15 @@ fuzz_target!(|data: &[u8]| {
     assert_eq!(again.count(), written);
 });
 
-/// The length of `bytes`, which stand at `offset`.
+/// Returns the length of `bytes`, which are at `offset`.
 fn same(data: &[u8], offset: u64, bytes: &[u8]) -> usize {
     let offset = usize::try_from(offset).expect("within the input");
     assert!(data[offset..].starts_with(bytes));
     bytes.len()
 }
 
-/// What lies between the pieces: blanks, line ends, byte order marks, and the zero halves of them
-/// in UTF-16.
+/// Asserts that the bytes between pieces are blanks, line ends, byte order marks, or the zero halves of
+/// them in UTF-16.
 fn assert_blank(gap: &[u8]) {
     for byte in gap {
         assert!(matches!(

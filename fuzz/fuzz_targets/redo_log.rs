@@ -1,5 +1,5 @@
-//! Any bytes as a redo log, or a good log with some of its bytes changed and its hashes made
-//! right again: the database is what the log says, or it is refused and nothing is changed.
+//! Any bytes as a redo log, or a good log with changed bytes and corrected
+//! hashes: the database is recovered as the log specifies, or refused and unchanged.
 
 #![no_main]
 
@@ -7,14 +7,14 @@ use etui_fuzz::killed::{check, killed, seal_headers, seal_records};
 use etui_fuzz::reference::{BLOCK, Outcome, RECORDS};
 use libfuzzer_sys::fuzz_target;
 
-/// What the first byte says.
+/// Bits of the first byte.
 const RAW: u8 = 1 << 2;
 const SEAL_HEADERS: u8 = 1 << 3;
 const SEAL_RECORDS: u8 = 1 << 4;
 const SEAL_PAGES: u8 = 1 << 5;
 const HALF_CHECKPOINTED: u8 = 1 << 6;
 
-/// A log may become so long.
+/// Maximum length of a log.
 const LONGEST: usize = 1 << 18;
 
 fuzz_target!(|data: &[u8]| {
@@ -45,7 +45,7 @@ fuzz_target!(|data: &[u8]| {
         assert!(!whole || in_database, "a good log is refused");
         return;
     };
-    // Damage that nobody sealed: all of a transaction or nothing of it.
+    // Damage without corrected hashes: a transaction is applied as a whole or not at all.
     let sealed = how & (SEAL_HEADERS | SEAL_RECORDS) != 0 && !whole;
     if sealed || in_database || (how & HALF_CHECKPOINTED != 0 && !whole) {
         return;
@@ -55,7 +55,7 @@ fuzz_target!(|data: &[u8]| {
     assert!(!whole || state == Some(killed.states.len() - 1));
 });
 
-/// What is changed, taken from the front.
+/// The changes, read from the front.
 struct Edits<'a>(&'a [u8]);
 
 impl Edits<'_> {
@@ -68,7 +68,7 @@ impl Edits<'_> {
             .fold(0, |number, byte| number << 8 | u64::from(*byte))
     }
 
-    /// Answers whether the database was changed.
+    /// Returns true if the database was changed.
     fn apply(&mut self, log: &mut Vec<u8>, database: &mut [u8]) -> bool {
         let mut in_database = false;
         for _ in 0..64 {
@@ -78,7 +78,7 @@ impl Edits<'_> {
             let what = self.number(1);
             let at = self.number(2) as usize;
             match what % 8 {
-                // Bytes, one or some.
+                // One or more bytes.
                 0 => {
                     let byte = self.number(1) as u8;
                     if let Some(to) = log.get_mut(at) {
@@ -104,7 +104,7 @@ impl Edits<'_> {
                         to.copy_from_slice(&value[..len]);
                     }
                 }
-                // A number close to a record's begin, a little higher or lower.
+                // A number near a record's start, incremented or decremented.
                 4 => {
                     let begin = RECORDS + at % 16 * BLOCK + at / 16 % 256;
                     let by = self.number(1) as u8;
@@ -112,18 +112,18 @@ impl Edits<'_> {
                         *to = to.wrapping_add(by);
                     }
                 }
-                // A block over another.
+                // One block copied over another.
                 5 => {
                     let (from, to) = (at % 32 * BLOCK, at / 32 % 32 * BLOCK);
                     if from + BLOCK <= log.len() && to + BLOCK <= log.len() {
                         log.copy_within(from..from + BLOCK, to);
                     }
                 }
-                // Shorter, longer.
+                // Truncated or extended.
                 6 => log.resize((at * 4).min(LONGEST), self.number(1) as u8),
                 _ => {
                     let byte = self.number(1) as u8;
-                    // The header is for the other target.
+                    // The header belongs to the other target.
                     if at >= 100
                         && let Some(to) = database.get_mut(at)
                         && *to != byte

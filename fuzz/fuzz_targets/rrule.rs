@@ -1,6 +1,6 @@
-//! Any text as components of one UID, parted by empty lines, and a VTIMEZONE
-//! among them: what recurs is in order and in the range asked for, wherever
-//! that lies; a rule that was understood reads the same when written out.
+//! Any text as components of one UID, separated by empty lines, with a VTIMEZONE
+//! among them: instances are ordered and within the requested range, anywhere
+//! in time; a parsed rule equals itself after it is written and parsed again.
 
 #![no_main]
 
@@ -9,7 +9,7 @@ use etui::calendar::time::{DateTime, Timestamp, TimeZone};
 use etui::calendar::zones::{TimeZoneDefinition, TimeZoneResolver};
 use libfuzzer_sys::fuzz_target;
 
-/// More instances than this of one range are not looked at.
+/// Maximum number of instances examined in a range.
 const MOST: usize = 200;
 
 fuzz_target!(|text: &str| {

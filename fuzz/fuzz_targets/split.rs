@@ -1,5 +1,5 @@
-//! Any bytes: the splitter accounts for every one of them, and what comes out
-//! can be walked line by line and cleaned.
+//! Any bytes: the splitter accounts for every byte, and its records
+//! can be read line by line and repaired.
 
 #![no_main]
 
@@ -8,7 +8,7 @@ use etui_contentline::lines::ContentLines;
 use etui_contentline::split::{Piece, Splitter};
 use libfuzzer_sys::fuzz_target;
 
-/// Small, so that inputs of a fuzzer's size reach it.
+/// Small, so that fuzzer inputs reach it.
 const MAX_RECORD: usize = 512;
 
 fuzz_target!(|data: &[u8]| {
@@ -38,7 +38,7 @@ fuzz_target!(|data: &[u8]| {
     walk(data);
 });
 
-/// What lies between the pieces: blanks, line ends, byte order marks, and the
+/// Asserts that the bytes between pieces are blanks, line ends, byte order marks, or the
 /// zero halves of them in UTF-16.
 fn assert_blank(gap: &[u8]) {
     for byte in gap {

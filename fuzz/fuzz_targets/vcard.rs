@@ -1,5 +1,5 @@
-//! Any bytes as one card: every field can be asked for, it comes out as 4.0
-//! that reads again, and an edit touches no line but its own.
+//! Any bytes as one card: every field can be read, its 4.0 form
+//! parses again, and an edit changes only its own line.
 
 #![no_main]
 
@@ -21,7 +21,7 @@ fuzz_target!(|data: &[u8]| {
         Ok(again) => ask(&again),
         Err(e) => panic!("its own 4.0 is refused ({e}): {v4:?}"),
     }
-    // A card that is not UTF-8 becomes so with its first edit.
+    // The first edit converts a card that is not UTF-8.
     let plain = std::str::from_utf8(data).is_ok() && !data.contains(&0);
     let base = if plain {
         data.to_vec()
@@ -96,12 +96,12 @@ fn remove(card: &Card, base: &[u8]) {
     }
 }
 
-/// The physical lines.
+/// Returns the physical lines.
 fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.split(|b| matches!(b, b'\r' | b'\n'))
 }
 
-/// What of `before` stands otherwise in `after`.
+/// Returns the range of `before` that differs in `after`.
 fn changed(before: &[u8], after: &[u8]) -> Range<usize> {
     let shorter = before.len().min(after.len());
     let same = |(a, b): &(&u8, &u8)| a == b;

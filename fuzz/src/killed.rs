@@ -1,4 +1,4 @@
-//! Databases with their logs, as processes that were killed leave them; and what becomes of one.
+//! Databases with their logs, as left by killed processes, and the check of opening one.
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -12,7 +12,7 @@ use crate::reference::{
     u64_at,
 };
 
-/// Without what differs from one run to the next.
+/// A fixed lineage, for reproducible runs.
 const LINEAGE: [u8; 16] = *b"lineage of tests";
 
 /// A database and its log.
@@ -20,7 +20,7 @@ const LINEAGE: [u8; 16] = *b"lineage of tests";
 pub struct Killed {
     pub database: Vec<u8>,
     pub log: Vec<u8>,
-    /// What the database is with none, one, ... of the log's records, when it is closed.
+    /// The closed database after none, one, ... of the log's records.
     pub states: Vec<Vec<u8>>,
 }
 
@@ -31,7 +31,7 @@ fn rack() -> &'static (Rack, Vfs) {
         let options = Options {
             log_size: 4 * BLOCK as u64,
             growth_step: BLOCK as u64,
-            // Less than the larger of the databases has.
+            // Less than the larger databases need.
             wal_memory: 16 << 10,
             idle: None,
             ..Options::default()
@@ -50,8 +50,8 @@ fn bytes_of(disk: &Disk, path: &str) -> Option<Vec<u8>> {
     disk.files().get(Path::new(path)).map(Content::to_vec)
 }
 
-/// Databases of several page sizes: small commits, one that grows, one that shrinks, one whose
-/// record takes many blocks.
+/// Returns databases of several page sizes: small commits, one that grows, one that shrinks, one with a
+/// record of many blocks.
 pub fn killed() -> &'static [Killed; 3] {
     static ALL: OnceLock<[Killed; 3]> = OnceLock::new();
     ALL.get_or_init(|| {
@@ -121,7 +121,7 @@ impl Killed {
         all
     }
 
-    /// The database as a checkpoint leaves it that was cut off: these pages are written.
+    /// Returns the database after an interrupted checkpoint that wrote these pages.
     pub fn half_checkpointed(&self, which: u64) -> Vec<u8> {
         let page = match u32::from_be_bytes([0, 0, self.database[16], self.database[17]]) {
             1 => 65536,
@@ -140,7 +140,7 @@ impl Killed {
     }
 }
 
-/// Whether SQLite itself finds nothing wrong.
+/// Returns true if SQLite's integrity check passes.
 fn is_sound(database: &[u8]) -> bool {
     let (disk, _) = disk_of(&[("/db", Some(database))]);
     let mount = rack().0.mount(&disk);
@@ -162,8 +162,8 @@ fn disk_of(files: &[(&str, Option<&[u8]>)]) -> (Disk, Files) {
     (Disk::from_files(all.clone()), all)
 }
 
-/// The records of the log that counts for who only looks at what they say of themselves: where
-/// each begins, and where the next one does.
+/// Returns start and end of each record of the current log, judged by
+/// the record headers alone.
 fn records(log: &[u8]) -> Vec<(usize, usize)> {
     let mut all = Vec::new();
     let mut at = RECORDS;
@@ -180,7 +180,7 @@ fn records(log: &[u8]) -> Vec<(usize, usize)> {
     all
 }
 
-/// Makes the hashes of both headers right.
+/// Corrects the hashes of both headers.
 pub fn seal_headers(log: &mut [u8]) {
     for slot in [0, BLOCK] {
         if log.len() >= slot + 72 {
@@ -196,8 +196,8 @@ pub fn seal_headers(log: &mut [u8]) {
     }
 }
 
-/// Makes the records follow each other again, with the hashes of their payloads right; `pages`:
-/// and those of the pages that they make.
+/// Corrects the records' predecessors and payload hashes; with `pages` also
+/// the hashes of the resulting pages.
 pub fn seal_records(log: &mut [u8], database: &[u8], pages: bool) {
     if log.len() < RECORDS {
         return;
@@ -222,7 +222,7 @@ pub fn seal_records(log: &mut [u8], database: &[u8], pages: bool) {
                 false => log[at + 64..end].to_vec(),
             };
             let _ = images.apply(&payload, number, page_size, database, note);
-            // Those that are compressed stay as they are.
+            // Compressed ones stay unchanged.
             for (within, hash) in hashes.into_iter().filter(|_| !compressed) {
                 let begin = at + 64 + within;
                 log[begin..begin + 8].copy_from_slice(&u64::to_le_bytes(hash));
@@ -236,15 +236,15 @@ pub fn seal_records(log: &mut [u8], database: &[u8], pages: bool) {
     }
 }
 
-/// Opens a database, reads it and closes it; what becomes of it has to be what the format says.
-/// Answers that.
+/// Opens a database, reads it and closes it, asserts the result that the format defines,
+/// and returns it.
 pub fn check(database: &[u8], log: Option<&[u8]>, journal: bool, wal: bool) -> Outcome {
     let guarded = guard(database).is_some();
     let journal = (journal && guarded).then_some(&b"of before the guard"[..]);
-    // A guard that is there in part is cleared before SQLite settles a WAL, which this disk cannot.
+    // A torn header marker is cleared before SQLite recovers a WAL, which this disk cannot do.
     let wal = wal && !is_torn(database);
     let expected = match opened(database, log) {
-        // A WAL that is not this database's, or that a platform without SQLite cannot settle.
+        // A foreign WAL, or one that a platform without SQLite cannot recover.
         Outcome::Is(_) if wal => Outcome::Refused,
         outcome => outcome,
     };
@@ -259,7 +259,7 @@ pub fn check(database: &[u8], log: Option<&[u8]>, journal: bool, wal: bool) -> O
         ("/db-wal", wal),
     ]);
     let mount = rack().0.mount(&disk);
-    // Twice: the second time nothing is left to do, or it is refused again.
+    // Twice: the second time there is no work, or it is refused again.
     for _ in 0..2 {
         let read = connect(&mount).and_then(|db| {
             db.busy_timeout(std::time::Duration::ZERO)?;

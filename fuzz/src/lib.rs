@@ -1,8 +1,8 @@
-//! What the targets of the redo log share.
+//! Shared by the targets of the redo log.
 //!
-//! - [`reference`]: a second reading of the log's format, written from its description, and what
-//!   has to become of a database by it;
-//! - [`killed`]: databases with their logs as killed processes leave them, and opening one.
+//! - [`reference`]: a second implementation of the log's format, written from its description, with
+//!   the expected result for a database;
+//! - [`killed`]: databases with their logs as left by killed processes, and opening one.
 
 pub mod killed;
 pub mod reference;

@@ -1,34 +1,34 @@
-//! The redo log and the guard, read a second time: plain and slow, from the drawing in
-//! `docs/src/redo-log.md`. What etui-vfs makes of any bytes has to be the same.
+//! A second implementation of reading the redo log and the header marker: plain and slow, from the drawing in
+//! `docs/src/redo-log.md`. etui-vfs must give an equal result for any bytes.
 
 use std::collections::BTreeMap;
 
 use twox_hash::XxHash3_64;
 
-/// The log is in blocks of this size.
+/// Block size of the log.
 pub const BLOCK: usize = 4096;
 
-/// Where the records begin, and how long the head of one is.
+/// Offset of the first record, and length of a record's head.
 pub const RECORDS: usize = 2 * BLOCK;
 const HEAD: usize = 64;
 
-/// Databases beyond this are not made: the log may say so, but it takes the memory of this test.
+/// Larger databases are not created: the log may demand them, but they exceed the memory of this test.
 const MOST: u64 = 1 << 24;
 
 const MARK: u8 = 0xe7;
 
-/// What opening a database, reading it and closing it makes of its file.
+/// The result of opening a database, reading it and closing it.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It is an error, and nothing is changed.
+    /// An error, without a change.
     Refused,
     /// These are its bytes.
     Is(Vec<u8>),
-    /// They are too many for a test.
+    /// Too large for a test.
     TooMuch,
 }
 
-/// The hash of all parts of the log.
+/// Hash of all parts of the log.
 pub fn hash(bytes: &[u8]) -> u64 {
     XxHash3_64::oneshot(bytes)
 }
@@ -45,7 +45,7 @@ pub fn u64_at(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(number(bytes, at))
 }
 
-/// The log's header that counts.
+/// The current header of the log.
 struct Header {
     epoch: u64,
     lineage: [u8; 16],
@@ -54,7 +54,7 @@ struct Header {
 }
 
 impl Header {
-    /// The headers that are valid, the one that counts first.
+    /// Returns the valid headers, the current one first.
     fn read(log: &[u8]) -> Vec<Self> {
         let slots = log.chunks(BLOCK).take(2).filter(|block| block.len() >= 72);
         let valid = slots.filter(|block| {
@@ -71,12 +71,12 @@ impl Header {
                 live: u32_at(block, 44) == 1,
             })
             .collect();
-        // Of two with one epoch the first.
+        // Of two with one epoch the first is current.
         all.sort_by_key(|header| std::cmp::Reverse(header.epoch));
         all
     }
 
-    /// Whether the session of this lineage ended the log, and the next one has no record.
+    /// Returns true if the session of this lineage ended the log, and the next one has no record.
     fn has_ended(all: &[Self], lineage: [u8; 16], log: &[u8]) -> bool {
         match all {
             [header, ..] if header.lineage == lineage => !header.live,
@@ -95,12 +95,12 @@ impl Header {
     }
 }
 
-/// What the first record of an epoch names as its predecessor.
+/// Returns the predecessor of an epoch's first record.
 pub fn seed(lineage: [u8; 16], epoch: u64) -> u64 {
     hash(&[&lineage[..], &epoch.to_le_bytes()].concat())
 }
 
-/// Whether the head of the record that follows a hash stands there.
+/// Returns true if the head of the record that follows a hash is at this offset.
 fn is_head(log: &[u8], at: usize, header: &Header, sequence: u64, predecessor: u64) -> bool {
     let head = log.get(at..).and_then(|log| log.get(..HEAD));
     head.is_some_and(|head| {
@@ -113,7 +113,7 @@ fn is_head(log: &[u8], at: usize, header: &Header, sequence: u64, predecessor: u
     })
 }
 
-/// The record at an offset, if it is the one that follows a hash.
+/// The record at an offset, if it follows the given hash.
 struct Record<'a> {
     pages: u32,
     database_pages: u32,
@@ -152,10 +152,10 @@ impl<'a> Record<'a> {
     }
 }
 
-/// A payload that was compressed: its length, then one block of LZ4 (lz4_Block_format.md).
+/// Decompresses a payload: its length, then one block of LZ4 (lz4_Block_format.md).
 pub fn decompressed(payload: &[u8]) -> Option<Vec<u8>> {
     let len = u32_at(payload.get(..4)?, 0) as usize;
-    // One MiB, and the page that passes it.
+    // One MiB, and the page that exceeds it.
     if len > (1 << 20) + (2 << 16) {
         return None;
     }
@@ -182,7 +182,7 @@ pub fn decompressed(payload: &[u8]) -> Option<Vec<u8>> {
     }
 }
 
-/// Bytes that are taken from the front.
+/// Bytes that are read from the front.
 struct Front<'a> {
     all: &'a [u8],
     at: usize,
@@ -195,7 +195,7 @@ impl Front<'_> {
         Some(taken)
     }
 
-    /// A length of LZ4: in four bits, or in bytes that follow.
+    /// A length of LZ4: four bits, or in following bytes.
     fn length(&mut self, bits: u8) -> Option<usize> {
         let mut length = usize::from(bits);
         if bits == 15 {
@@ -223,12 +223,12 @@ impl Front<'_> {
     }
 }
 
-/// Pages as the log makes them, and the hash that it tells of each.
+/// Pages as the log produces them, each with its recorded hash.
 #[derive(Default)]
 pub struct Pages(BTreeMap<u32, (Vec<u8>, u64)>);
 
 impl Pages {
-    /// Applies a record's pages. `seal` is called for each with where its hash stands and with
+    /// Applies a record's pages. `seal` is called for each with the offset of its hash and with
     /// its image.
     pub fn apply(
         &mut self,
@@ -274,7 +274,7 @@ impl Pages {
     }
 }
 
-/// A page of the database's file, without the guard; what is not there is zeros.
+/// Returns a page of the database file without the header marker; absent bytes are zeros.
 fn page_of(database: &[u8], page: u32, page_size: usize) -> Vec<u8> {
     let begin = u64::from(page - 1) * page_size as u64;
     let there = usize::try_from(begin)
@@ -300,7 +300,7 @@ fn is_page_size(size: u32) -> bool {
     size.is_power_of_two() && (512..=65536).contains(&size)
 }
 
-/// The database with its guard cleared.
+/// Returns the database with its header marker cleared.
 fn cleared(mut database: Vec<u8>) -> Vec<u8> {
     for version in &mut database[18..20] {
         if *version == MARK {
@@ -314,7 +314,7 @@ fn cleared(mut database: Vec<u8>) -> Vec<u8> {
     database
 }
 
-/// The lineage in a guard.
+/// Returns the lineage in a header marker.
 pub fn guard(database: &[u8]) -> Option<[u8; 16]> {
     let set = database.len() >= 100
         && database.starts_with(b"SQLite format 3\0")
@@ -324,7 +324,7 @@ pub fn guard(database: &[u8]) -> Option<[u8; 16]> {
     set.then(|| number(database, 72))
 }
 
-/// Whether the guard is there in part: setting it failed.
+/// Returns true if the header marker is incomplete: setting it failed.
 pub fn is_torn(database: &[u8]) -> bool {
     database.len() >= 100
         && database.starts_with(b"SQLite format 3\0")
@@ -332,7 +332,7 @@ pub fn is_torn(database: &[u8]) -> bool {
         && (database[18] == MARK || database[19] == MARK)
 }
 
-/// What becomes of a database.
+/// Returns the expected result for a database.
 pub fn opened(database: &[u8], log: Option<&[u8]>) -> Outcome {
     let Some(lineage) = guard(database) else {
         return Outcome::Is(match is_torn(database) {

@@ -15,7 +15,7 @@ type Context = *mut ffi::sqlite3_context;
 type Values = *mut *mut ffi::sqlite3_value;
 type Function = unsafe extern "C" fn(Context, c_int, Values);
 
-/// What SQL functions need of SQLite.
+/// The functions of SQLite that the SQL functions call.
 struct Api {
     result_text: unsafe extern "C" fn(Context, *const c_char, c_int, ffi::sqlite3_destructor_type),
     result_error: unsafe extern "C" fn(Context, *const c_char, c_int),
@@ -56,13 +56,13 @@ pub unsafe fn define(
     let functions: [(_, _, Function, _); 3] = [
         (c"etui_vfs_version", 0, version, ffi::SQLITE_INNOCUOUS),
         (c"etui_last_refusal", 0, last_refusal, 0),
-        // It changes files: not from a view or a trigger of who knows whose database.
+        // It changes files: not callable from a view or trigger of an untrusted database.
         (c"etui_recover", 1, recover, ffi::SQLITE_DIRECTONLY),
     ];
     for (name, arguments, function, flags) in functions {
         let flags = ffi::SQLITE_UTF8 | flags;
         let none = ptr::null_mut();
-        // SAFETY: `db` is a connection, the name a C string, and the function fits.
+        // SAFETY: `db` is a connection, the name a C string, and the function has the right signature.
         let code = unsafe {
             let name = name.as_ptr();
             create(
@@ -88,7 +88,7 @@ pub unsafe fn define(
     Ok(())
 }
 
-/// Answers a text, or fails with one.
+/// Returns a text to SQLite, or fails with one.
 ///
 /// # Safety
 ///
@@ -110,7 +110,7 @@ unsafe fn answer(context: Context, result: Result<&str, (c_int, &str)>) {
     }
 }
 
-// SAFETY, for all functions below: SQLite calls them with a context and as many values as they
+// SAFETY, for all functions below: SQLite calls them with a context and the number of values that they
 // were defined with.
 
 unsafe extern "C" fn version(context: Context, _: c_int, _: Values) {
@@ -118,7 +118,7 @@ unsafe extern "C" fn version(context: Context, _: c_int, _: Values) {
     unsafe { answer(context, Ok(env!("CARGO_PKG_VERSION"))) };
 }
 
-/// Answers NULL if nothing was refused.
+/// Returns NULL if nothing was refused.
 unsafe extern "C" fn last_refusal(context: Context, _: c_int, _: Values) {
     if let Some(refusal) = vfs::last_refusal() {
         // SAFETY: see above.
@@ -145,7 +145,7 @@ unsafe extern "C" fn recover(context: Context, _: c_int, values: Values) {
             ffi::SQLITE_OK,
             format!("{} transactions, {} pages", done.records, done.pages),
         ),
-        // It names the file.
+        // The reason names the file.
         Err(Error::Refused { code, reason }) => (code, reason),
         Err(error) => (ffi::SQLITE_ERROR, format!("{}: {error}", path.display())),
     };

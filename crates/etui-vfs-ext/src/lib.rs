@@ -1,11 +1,11 @@
 //! The VFS `etui` as a loadable extension of SQLite: `libetui_vfs.so`.
 //!
 //! SQLite finds [`sqlite3_etuivfs_init`] by the file's name. It registers the VFS, once in a
-//! process and for its life, and defines SQL functions for the connection that loads it:
+//! process and for its life, and defines SQL functions for the loading connection:
 //!
 //! - `etui_vfs_version()`: the version of this library;
-//! - `etui_recover(FILE)`: makes a database that a program left with a redo log an ordinary one;
-//! - `etui_last_refusal()`: why the VFS last refused something in this thread.
+//! - `etui_recover(FILE)`: recovers a database that was not closed cleanly;
+//! - `etui_last_refusal()`: the reason for the VFS's last refusal in this thread.
 //!
 //! Options come from the environment: `ETUI_VFS_LOG` and the others of `Options::set`, each a
 //! number of bytes, and `ETUI_VFS_DEFAULT`, 1 or 0.
@@ -23,15 +23,15 @@ use vfs::{Error, Options, Vfs};
 /// The VFS's name.
 const NAME: &str = "etui";
 
-/// The VFS, once it is registered.
+/// The VFS, once registered.
 static REGISTERED: Mutex<Option<Vfs>> = Mutex::new(None);
 
-/// What SQLite calls when it has loaded the library.
+/// Entry point, called by SQLite after it has loaded the library.
 ///
 /// # Safety
 ///
-/// Called by SQLite: `routines` is its table of functions, `db` the connection that loads, and
-/// `message` null or where a text goes that SQLite frees.
+/// Called by SQLite: `routines` is its table of functions, `db` the loading connection, and
+/// `message` null or a place for a text that SQLite frees.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sqlite3_etuivfs_init(
     db: *mut ffi::sqlite3,
@@ -49,7 +49,7 @@ pub unsafe extern "C" fn sqlite3_etuivfs_init(
     }
 }
 
-/// Registers the VFS, if it is not yet, and defines the functions.
+/// Registers the VFS if it is not registered, and defines the functions.
 ///
 /// # Safety
 ///
@@ -65,18 +65,18 @@ unsafe fn load(
     let vfs = match registered.clone() {
         Some(vfs) => vfs,
         None => {
-            // SAFETY: the table is of a version that has it: `use_routines` has looked.
+            // SAFETY: `use_routines` has checked that the table's version has this entry.
             let threads = unsafe { (&raw const (*routines).xthreadsafe).read() };
-            // SAFETY: it takes nothing.
+            // SAFETY: it takes no arguments.
             if threads.is_some_and(|threads| unsafe { threads() } == 0) {
-                // A SQLite built for one thread is not called from a second one.
+                // A single-threaded SQLite must not be called from a second thread.
                 options.idle = None;
             }
             registered.insert(vfs::register(NAME, options)?).clone()
         }
     };
     if is_default {
-        // Each time: a program that shuts SQLite down has SQLite's own again.
+        // Each time: after `sqlite3_shutdown` SQLite's own VFS is the default again.
         vfs.make_default()?;
     }
     drop(registered);
@@ -84,7 +84,7 @@ unsafe fn load(
     unsafe { functions::define(db, routines) }
 }
 
-/// A variable of the environment that is set to something.
+/// Returns a non-empty variable of the environment.
 fn variable(name: &str) -> Result<Option<String>, Error> {
     match std::env::var_os(name).map(std::ffi::OsString::into_string) {
         Some(Ok(value)) => Ok(Some(value).filter(|value| !value.is_empty())),
@@ -93,7 +93,7 @@ fn variable(name: &str) -> Result<Option<String>, Error> {
     }
 }
 
-/// The options of the environment, and whether the VFS becomes the default one.
+/// Returns the options of the environment, and whether the VFS becomes the default.
 fn environment() -> Result<(Options, bool), Error> {
     let mut options = Options::default();
     let variables = [
@@ -125,7 +125,7 @@ fn environment() -> Result<(Options, bool), Error> {
     Ok((options, is_default))
 }
 
-/// Tells SQLite why it failed.
+/// Reports an error to SQLite.
 ///
 /// # Safety
 ///
@@ -143,6 +143,6 @@ unsafe fn tell(
     let Some(mprintf) = mprintf.filter(|_| !ptr::eq(message, ptr::null())) else {
         return;
     };
-    // SAFETY: the format takes one C string; the text goes where SQLite wants it.
+    // SAFETY: the format takes one C string; SQLite provided the place for the text.
     unsafe { *message = mprintf(c"%s".as_ptr(), text.as_ptr()) };
 }
