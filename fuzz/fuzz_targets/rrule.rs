@@ -1,15 +1,15 @@
-//! Any text as components of one UID, separated by empty lines, with a VTIMEZONE
-//! among them: instances are ordered and within the requested range, anywhere
-//! in time; a parsed rule equals itself after it is written and parsed again.
+//! Any text as components of one UID, parted by empty lines, and a VTIMEZONE
+//! among them: what recurs is in order and in the range asked for, wherever
+//! that lies; a rule that was understood reads the same when written out.
 
 #![no_main]
 
-use etui::calendar::recurrence::{RecurrenceRule, RecurrenceSet, Timing};
-use etui::calendar::time::{DateTime, Timestamp, TimeZone};
-use etui::calendar::zones::{TimeZoneDefinition, TimeZoneResolver};
+use etui_ical::recurrence::{RecurrenceRule, RecurrenceSet, Timing};
+use etui_ical::time::{DateTime, TimeZone, Timestamp};
+use etui_ical::zones::{TimeZoneDefinition, TimeZoneResolver};
 use libfuzzer_sys::fuzz_target;
 
-/// Maximum number of instances examined in a range.
+/// More instances than this of one range are not looked at.
 const MOST: usize = 200;
 
 fuzz_target!(|text: &str| {

@@ -39,7 +39,7 @@ fn naive(calendar: &Calendar<'_>, after: Timestamp, viewer: &TimeZone) -> Vec<Du
     let mut all = Vec::new();
     for (uid, id) in uids(calendar) {
         let (_, record) = calendar.record(&uid).unwrap().unwrap();
-        let items: Vec<_> = record.items().filter(|i| i.timing.is_some()).collect();
+        let items: Vec<_> = record.components().filter(|i| i.timing.is_some()).collect();
         let mut take =
             |item: &etui::calendar::CalendarComponent, alarm: &etui::calendar::Alarm, due| {
                 let done = item.acknowledged.as_ref().map(|t| t.at(viewer));
@@ -49,7 +49,7 @@ fn naive(calendar: &Calendar<'_>, after: Timestamp, viewer: &TimeZone) -> Vec<Du
                 }
             };
         let wide = after.plus_seconds(-40 * DAY)..until.plus_seconds(40 * DAY);
-        for instance in record.series().between(wide, viewer) {
+        for instance in record.recurrence_set().between(wide, viewer) {
             let item = items[instance.component];
             for alarm in &item.alarms {
                 if !matches!(alarm.trigger, AlarmTrigger::At(_)) {

@@ -233,7 +233,7 @@ fn a_large_input_goes_in_at_once_and_out_as_it_came() {
     assert_eq!(report.refused, 0, "{:?}", report.refusals);
     let (_, first) = calendar.record(&uid).unwrap().unwrap();
     assert_eq!(
-        first.items().last().unwrap().summary.as_deref(),
+        first.components().last().unwrap().summary.as_deref(),
         Some("Late")
     );
     let mut out = Vec::new();

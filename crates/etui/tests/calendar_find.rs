@@ -52,7 +52,7 @@ fn titles(entries: &[Entry]) -> Vec<&str> {
 /// The values of a field that a record's components have, folded.
 fn values(record: &CalendarObject, field: Field) -> Vec<String> {
     let mut all = Vec::new();
-    for item in record.items() {
+    for item in record.components() {
         let mut say = |text: &Option<String>| all.extend(text.as_deref().map(fold::words));
         match field {
             Field::Any => {
@@ -206,7 +206,7 @@ fn by_start(calendar: &Calendar<'_>) -> Vec<(RecordId, CalendarObject)> {
     let all = calendar.all().unwrap();
     let mut all: Vec<_> = all.iter().map(|(id, t)| (id, record(t))).collect();
     all.sort_by_key(|(id, r)| {
-        let start = r.main().start.as_ref().map(|s| s.at(&TimeZone::UTC));
+        let start = r.master().start.as_ref().map(|s| s.at(&TimeZone::UTC));
         (start.is_none(), start, *id)
     });
     all

@@ -42,7 +42,7 @@ fn renamed(taken: &etui::calendar::datebook::Taken<'_>, name: &str) -> CalendarO
 fn title(book: &mut DateBook<'_>, index: u64) -> String {
     let stored = book.peek(index).unwrap().unwrap();
     let record = CalendarObject::parse(stored.text, &TimeZoneResolver::new()).unwrap();
-    record.main().summary.clone().unwrap()
+    record.master().summary.clone().unwrap()
 }
 
 #[test]
@@ -173,7 +173,7 @@ fn a_record_is_taken_by_one() {
     assert!(is_taken(theirs.take(2)));
     let taken = yours.take(2).unwrap();
     assert_eq!(
-        taken.record().unwrap().main().summary.as_deref(),
+        taken.record().unwrap().master().summary.as_deref(),
         Some("Mine")
     );
     let record = renamed(&taken, "Ours");
@@ -185,7 +185,7 @@ fn a_record_is_taken_by_one() {
             .unwrap()
             .record()
             .unwrap()
-            .main()
+            .master()
             .summary
             .as_deref(),
         Some("Ours")
@@ -588,7 +588,7 @@ fn a_sync_that_failed_is_repeated_whole() {
     conn.execute_batch("DROP TRIGGER full").unwrap();
     assert_eq!(book.sync().unwrap().saved, 1);
     let (_, record) = calendar.record("0").unwrap().unwrap();
-    let start = record.main().start.clone().unwrap();
+    let start = record.master().start.clone().unwrap();
     assert_eq!(start.at(&TimeZone::UTC).to_string(), "20260101T060000Z");
     clean(&store);
 }
@@ -659,7 +659,7 @@ fn what_a_date_book_synced_is_seen_after_it_was_closed() {
         book.close().unwrap();
         let taken = mine.take(1).unwrap();
         let record = taken.record().unwrap();
-        assert_eq!(record.main().summary.as_deref(), Some(&*format!("{n}")));
+        assert_eq!(record.master().summary.as_deref(), Some(&*format!("{n}")));
     }
 }
 

@@ -20,7 +20,7 @@ fn zone(name: &str) -> TimeZone {
 /// The instant of a time in UTC.
 fn at(text: &str) -> Timestamp {
     let value: DateTimeValue = text.parse().expect(text);
-    TimeZone::UTC.to_utc(value.wall())
+    TimeZone::UTC.to_utc(value.local())
 }
 
 fn event(lines: &str, zones: &TimeZoneResolver) -> CalendarObject {
@@ -30,7 +30,11 @@ fn event(lines: &str, zones: &TimeZoneResolver) -> CalendarObject {
 
 fn instances(record: &CalendarObject, viewer: &TimeZone) -> Vec<Instance> {
     let all = Timestamp::MIN..Timestamp::MAX;
-    record.series().between(all, viewer).take(20).collect()
+    record
+        .recurrence_set()
+        .between(all, viewer)
+        .take(20)
+        .collect()
 }
 
 /// From when to when an event is, in UTC.
@@ -55,7 +59,7 @@ fn times_of_a_zone_that_nobody_knows_are_floating_and_that_is_told() {
         &TimeZoneResolver::new(),
     );
     let told: Vec<String> = record
-        .main()
+        .master()
         .warnings
         .iter()
         .map(ToString::to_string)

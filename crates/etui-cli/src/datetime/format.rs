@@ -30,7 +30,7 @@ pub fn clock(time: DateTime) -> String {
 /// From one time to another, each on its own clock: `Mon 23 Nov 2026, 09:00-09:45`. Of days the
 /// end is the day behind the last.
 pub fn range(start: &CalendarTime, end: &CalendarTime) -> String {
-    let (from, to) = (start.wall(), end.wall());
+    let (from, to) = (start.local(), end.local());
     if start.is_date() {
         let last = match end.is_date() && to > from {
             true => to.date().plus_days(-1),

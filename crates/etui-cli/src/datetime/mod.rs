@@ -45,7 +45,7 @@ impl LocalNow {
 pub fn instant(value: DateTimeValue, zone: &TimeZone) -> Timestamp {
     match value {
         DateTimeValue::Utc(time) => TimeZone::UTC.to_utc(time),
-        value => zone.to_utc(value.wall()),
+        value => zone.to_utc(value.local()),
     }
 }
 

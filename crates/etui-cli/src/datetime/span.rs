@@ -46,7 +46,7 @@ impl Span {
         };
         let to = match words.to {
             Some(text) => when(text, here.now).map_err(|e| format!("--to {text}: {e}"))?,
-            None => DateTimeValue::Date(from.wall().date().plus_days(USUAL_DAYS - 1)),
+            None => DateTimeValue::Date(from.local().date().plus_days(USUAL_DAYS - 1)),
         };
         Self::between(from, to, here)
     }

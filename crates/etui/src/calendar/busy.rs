@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use super::Calendar;
 use super::range::{Told, takes_time};
-use super::record::{CalendarObject, Status};
 use super::time::{TimeZone, Timestamp};
+use super::{CalendarObject, Status};
 use crate::error::Result;
 use crate::record::Reader;
 

@@ -17,15 +17,15 @@ use super::alarms::due;
 use super::ics::ComponentKind;
 use super::moment;
 use super::once;
-use super::record::{Alarm, AlarmAction, AlarmTrigger, CalendarComponent, CalendarObject};
-use super::record::{escaped, written};
 use super::recurrence::{EventEnd, Instance, RDate, RecurrenceSet, Timing};
 use super::summary::{MOST, Summary};
 use super::time::{CalendarTime, Date, TimeZone, Timestamp};
 use super::zones::TimeZoneDefinition;
+use super::{Alarm, AlarmAction, AlarmTrigger, CalendarComponent, CalendarObject};
 use crate::record::keys::{Key, KeyWriter, clip};
 use crate::record::times::{self, SHORT, Times};
 use crate::record::{IndexContext, IndexedColumns};
+use etui_ical::object::{escape_value, format_time};
 
 /// Derives what is stored of `record`.
 pub(super) fn derive(record: &CalendarObject, _: &IndexContext<'_>) -> IndexedColumns {
@@ -44,17 +44,17 @@ pub(super) fn derive(record: &CalendarObject, _: &IndexContext<'_>) -> IndexedCo
 
 /// What the list shows of a record, and its rows in the tables of times.
 pub(super) fn said(record: &CalendarObject) -> (Summary, Times) {
-    let main = record.main();
+    let main = record.master();
     let first = main.timing.as_ref().and_then(first_instance);
-    let is_simple = record.items().len() == 1 && main.timing.as_ref().is_none_or(is_once);
+    let is_simple = record.components().len() == 1 && main.timing.as_ref().is_none_or(is_once);
     let once = first.as_ref().filter(|_| is_simple).filter(|i| is_short(i));
-    let has_time = main.timing.is_some() || record.items().len() > 1;
+    let has_time = main.timing.is_some() || record.components().len() > 1;
     let summary = Summary {
         kind: main.kind,
         title: main.summary.clone().unwrap_or_default(),
         place: main.location.clone().unwrap_or_default(),
-        recurs: record.items().any(CalendarComponent::recurs),
-        alarms: record.items().any(|i| !i.alarms.is_empty()),
+        recurs: record.components().any(CalendarComponent::recurs),
+        alarms: record.components().any(|i| !i.alarms.is_empty()),
         status: main.status,
         transparent: main.transparent,
         in_series: once.is_none() && has_time,
@@ -79,7 +79,7 @@ pub(super) fn said(record: &CalendarObject) -> (Summary, Times) {
 
 fn search_keys(record: &CalendarObject, keys: &mut KeyWriter) {
     let mut said: HashSet<(u8, String)> = HashSet::new();
-    for item in record.items() {
+    for item in record.components() {
         let mut say = |key, text: &str| {
             if said.insert((key as u8, text.to_owned())) {
                 keys.words(key, text);
@@ -107,8 +107,8 @@ pub(super) fn name_of(kind: ComponentKind) -> &'static str {
 fn is_once(timing: &Timing) -> bool {
     timing.rules.is_empty()
         && timing.dates.is_empty()
-        && timing.except_rules.is_empty()
-        && timing.except_dates.is_empty()
+        && timing.exception_rules.is_empty()
+        && timing.exception_dates.is_empty()
         && timing.replaces.is_none()
 }
 
@@ -145,14 +145,14 @@ fn in_series(record: &CalendarObject, single: Option<&Instance>, summary: &Summa
             instance.during.end.seconds().saturating_add(moment::REACH),
         ),
         None => {
-            let bounds = record.series().bounds();
+            let bounds = record.recurrence_set().bounds();
             match bounds.end {
                 Timestamp::MAX => (bounds.start.seconds(), i64::MAX),
                 end => (bounds.start.seconds(), end.seconds()),
             }
         }
     };
-    let timing = record.main().timing.as_ref();
+    let timing = record.master().timing.as_ref();
     if let Some(instance) = single.filter(|i| timing.is_some_and(|t| once::is_told(t, i))) {
         return Times {
             series: Some(times::Series {
@@ -161,11 +161,11 @@ fn in_series(record: &CalendarObject, single: Option<&Instance>, summary: &Summa
                 alarm: None,
                 times: once::encode(summary),
             }),
-            alarms: due::of_item(record.main(), Some(instance)),
+            alarms: due::of_item(record.master(), Some(instance)),
             ..Times::default()
         };
     }
-    let alarms = record.items().flat_map(|i| &i.alarms);
+    let alarms = record.components().flat_map(|i| &i.alarms);
     let series = times::Series {
         first,
         until,
@@ -191,9 +191,9 @@ fn earliest(alarm: &Alarm, first: i64) -> i64 {
 /// The lines of a record that say when.
 pub(super) fn times_of(record: &CalendarObject) -> Vec<u8> {
     let mut lines = Lines::default();
-    record.items().for_each(|item| lines.component(item));
-    let starts = record.items().filter_map(|i| i.start.as_ref());
-    let since = starts.map(|t| t.wall().date()).min();
+    record.components().for_each(|item| lines.component(item));
+    let starts = record.components().filter_map(|i| i.start.as_ref());
+    let since = starts.map(|t| t.local().date()).min();
     let since = since.unwrap_or(Date::MAX).plus_days(-366);
     let mut text = Vec::new();
     for zone in &lines.zones {
@@ -217,17 +217,17 @@ impl Lines {
     }
 
     /// Parameters and value of a time.
-    fn written(&mut self, time: &CalendarTime) -> (String, String) {
+    fn format_time(&mut self, time: &CalendarTime) -> (String, String) {
         if let Some(zone) = time.zone().filter(|z| !z.is_named())
             && !self.zones.contains(zone)
         {
             self.zones.push(zone.clone());
         }
-        written(time)
+        format_time(time)
     }
 
     fn time(&mut self, name: &str, time: &CalendarTime) {
-        let (params, value) = self.written(time);
+        let (params, value) = self.format_time(time);
         self.line(&format!("{name}{params}:{value}"));
     }
 
@@ -237,7 +237,7 @@ impl Lines {
         self.line("UID:1");
         for (name, text) in [("SUMMARY", &item.summary), ("LOCATION", &item.location)] {
             if let Some(text) = text {
-                self.line(&format!("{name}:{}", escaped(name, clip(text, MOST))));
+                self.line(&format!("{name}:{}", escape_value(name, clip(text, MOST))));
             }
         }
         if let Some(status) = item.status {
@@ -264,7 +264,7 @@ impl Lines {
             EventEnd::After(duration) => self.line(&format!("DURATION:{duration}")),
         }
         if let Some(replaces) = &timing.replaces {
-            let name = match replaces.and_future {
+            let name = match replaces.this_and_future {
                 true => "RECURRENCE-ID;RANGE=THISANDFUTURE",
                 false => "RECURRENCE-ID",
             };
@@ -273,7 +273,7 @@ impl Lines {
         for rule in &timing.rules {
             self.line(&format!("RRULE:{rule}"));
         }
-        for rule in &timing.except_rules {
+        for rule in &timing.exception_rules {
             self.line(&format!("EXRULE:{rule}"));
         }
         for RDate { start, end } in &timing.dates {
@@ -282,13 +282,13 @@ impl Lines {
                     self.time("RDATE", start);
                     continue;
                 }
-                EventEnd::At(end) => self.written(end).1,
+                EventEnd::At(end) => self.format_time(end).1,
                 EventEnd::After(duration) => duration.to_string(),
             };
-            let (params, value) = self.written(start);
+            let (params, value) = self.format_time(start);
             self.line(&format!("RDATE;VALUE=PERIOD{params}:{value}/{end}"));
         }
-        for except in &timing.except_dates {
+        for except in &timing.exception_dates {
             self.time("EXDATE", except);
         }
     }

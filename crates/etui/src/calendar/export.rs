@@ -12,9 +12,9 @@ use std::path::Path;
 use rusqlite::OptionalExtension;
 
 use super::Calendar;
-use super::ics::{MergedTemplate, ObjectTemplate, ObjectWriter, merge};
+use super::CalendarObject;
+use super::ics::{MergedTemplate, ObjectTemplate, ObjectWriter, ZoneKey, merge};
 use super::objects::{self, ZonesOf};
-use super::record::CalendarObject;
 use super::time::Date;
 use super::zones::{TimeZoneDefinition, TimeZoneResolver};
 use crate::error::{Error, Result};
@@ -127,13 +127,13 @@ impl Reader<'_, CalendarObject> {
                 frames.push(frame.unwrap_or_else(ObjectTemplate::plain));
             }
             let frames: Vec<&ObjectTemplate> = frames.iter().collect();
-            let mut names: HashMap<ETag, String> = HashMap::new();
+            let mut names: HashMap<ZoneKey, String> = HashMap::new();
             for hash in frames.iter().flat_map(|f| f.zones()) {
-                if let Some(text) = shared::by_hash(self.conn, hash)? {
+                if let Some(text) = shared::by_hash(self.conn, ETag(hash.0))? {
                     names.insert(hash, TimeZoneDefinition::parse(&text).name);
                 }
             }
-            let tzid = |hash: &ETag| names.get(hash).cloned().unwrap_or_default();
+            let tzid = |hash: &ZoneKey| names.get(hash).cloned().unwrap_or_default();
             let merged = match frames.is_empty() {
                 true => vec![MergedTemplate {
                     frame: ObjectTemplate::plain(),
@@ -198,7 +198,7 @@ impl Reader<'_, CalendarObject> {
         object: &MergedTemplate,
         (rows, new): (&[i64], &[Place]),
         export: &Export,
-        names: &HashMap<ETag, String>,
+        names: &HashMap<ZoneKey, String>,
     ) -> Result<bool> {
         // Numbers of each source lie behind those of the one before; new components behind all.
         let mut places: Vec<Place> = Vec::new();
@@ -222,13 +222,15 @@ impl Reader<'_, CalendarObject> {
         let added = self.missing_zones(&places, export, &defined)?;
         let frame = match added.is_empty() {
             true => object.frame.clone(),
-            false => object.frame.with_zones(added.iter().map(|z| ETag::of(z))),
+            false => object
+                .frame
+                .with_zones(added.iter().map(|z| objects::zone_key(z))),
         };
-        let zone = |hash: &ETag| -> io::Result<Vec<u8>> {
-            if let Some(text) = added.iter().find(|text| ETag::of(text) == *hash) {
+        let zone = |hash: &ZoneKey| -> io::Result<Vec<u8>> {
+            if let Some(text) = added.iter().find(|text| objects::zone_key(text) == *hash) {
                 return Ok(text.clone());
             }
-            let text = shared::by_hash(self.conn, *hash).map_err(io::Error::other)?;
+            let text = shared::by_hash(self.conn, ETag(hash.0)).map_err(io::Error::other)?;
             Ok(text.unwrap_or_default())
         };
         let mut writer = ObjectWriter::new(out, &frame, zone);
@@ -242,7 +244,7 @@ impl Reader<'_, CalendarObject> {
                     read.clear();
                     bytes = text.len();
                 }
-                read.insert(id, CalendarObject::components_of(&text));
+                read.insert(id, CalendarObject::split_components(&text));
             }
             let all: Option<&Vec<Vec<u8>>> = read.get(&id);
             let component = all.and_then(|all| all.get(usize::try_from(place).ok()?));
@@ -250,7 +252,7 @@ impl Reader<'_, CalendarObject> {
                 writer.component(number, component).map_err(failed)?;
             }
         }
-        writer.rest().map_err(failed)
+        writer.write_rest().map_err(failed)
     }
 
     fn text_of(&self, id: i64) -> Result<Vec<u8>> {
@@ -284,8 +286,8 @@ impl Reader<'_, CalendarObject> {
                 continue;
             };
             let known = zones.get(self.conn, row)?;
-            for item in record.items() {
-                let since = item.start.as_ref().map_or(Date::MAX, |t| t.wall().date());
+            for item in record.components() {
+                let since = item.start.as_ref().map_or(Date::MAX, |t| t.local().date());
                 for tzid in &item.tzids {
                     if defined.contains(tzid.as_str()) {
                         continue;

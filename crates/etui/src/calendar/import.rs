@@ -17,17 +17,17 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::Calendar;
+use super::CalendarObject;
 use super::ics::{
     ComponentGroup, ComponentGrouper, GroupOutcome, ObjectPiece, ObjectReader, RawZone,
     TemplateBuilder, TemplatePart,
 };
-use super::record::CalendarObject;
 use super::zones::{TimeZoneDefinition, TimeZoneResolver};
 use crate::error::Result;
 use crate::import::run::{Found, Item, Source, run};
 use crate::import::{ImportEvent, ImportReport, Refused};
+use crate::record::RecordKind as _;
 use crate::record::shared::{Object, SourceObject};
-use crate::types::ETag;
 use etui_contentline::stream::record_excerpt;
 
 /// Groups of one object, and bytes of them, that wait for its end.
@@ -99,7 +99,7 @@ impl Open {
     }
 
     fn zone(&mut self, zone: RawZone) {
-        self.frame.zone(ETag::of(&zone.bytes));
+        self.frame.zone(super::objects::zone_key(&zone.bytes));
         self.definitions
             .push(TimeZoneDefinition::parse(&zone.bytes));
         self.texts.push(zone.bytes);
@@ -244,7 +244,7 @@ impl<R: Read> Source for Objects<R> {
         let excerpt = record_excerpt(&text);
         match CalendarObject::parse(text, &zones) {
             Ok(record) => {
-                let warnings = record.items().flat_map(|i| &i.warnings);
+                let warnings = record.components().flat_map(|i| &i.warnings);
                 let warnings = warnings.map(ToString::to_string).collect();
                 let from = SourceObject {
                     object,

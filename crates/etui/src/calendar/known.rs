@@ -12,11 +12,11 @@ use super::ics::ComponentKind;
 use super::moment::Named;
 use super::once;
 use super::range::takes_time;
-use super::record::{Alarm, AlarmTrigger, CalendarComponent, CalendarObject, Status};
 use super::recurrence::{EventEnd, RecurrenceId, RecurrenceSet, Timing};
 use super::summary::Stored;
 use super::time::{CalendarTime, Timestamp};
 use super::zones::{TimeZoneDefinition, TimeZoneResolver};
+use super::{Alarm, AlarmTrigger, CalendarComponent, CalendarObject, Status};
 use crate::error::Result;
 
 /// Series that are kept.
@@ -69,11 +69,11 @@ impl Known {
             rest = behind;
         }
         let record = CalendarObject::parse(rest, &zones).ok()?;
-        let components = record.items().enumerate();
+        let components = record.components().enumerate();
         Some(Self {
             times: times.into(),
-            series: record.series(),
-            recurs: record.items().any(|i| i.recurs() || i.is_override()),
+            series: record.recurrence_set(),
+            recurs: record.components().any(|i| i.recurs() || i.is_override()),
             components: components
                 .filter_map(|(place, item)| Component::new(place, item))
                 .collect(),
@@ -119,7 +119,10 @@ impl Known {
 
     /// Whether instances of a component may go on for ever.
     pub(super) fn goes_on(component: &Component) -> bool {
-        component.replaces.as_ref().is_none_or(|r| r.and_future)
+        component
+            .replaces
+            .as_ref()
+            .is_none_or(|r| r.this_and_future)
     }
 }
 

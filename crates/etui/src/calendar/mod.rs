@@ -1,14 +1,7 @@
-//! The calendar: what a date is, when things recur, and in which zone.
+//! Calendars: records with one UID each, kept in a store.
 //!
-//! Rooms, from the bottom up, none of which knows the store:
-//!
-//! - [`time`]: dates, local times, instants, durations, and zones as offsets in time;
-//! - [`recurrence`]: rules, and the instances they make;
-//! - [`zones`]: from a `TZID` and a file's `VTIMEZONE` to a zone;
-//! - [`ics`]: records in foreign bytes, and out again;
-//! - `record`: all components with one UID ([`CalendarObject`]), read, made and changed;
-//! - `component`: what a component's text says of its time;
-//! - `name`: the properties whose meaning is known.
+//! Dates, recurrence, time zones, streams and calendar objects are the crate `etui-ical`,
+//! re-exported here as [`time`], [`recurrence`], [`zones`], [`ics`] and [`CalendarObject`].
 //!
 //! ```
 //! use etui::calendar::recurrence::{RecurrenceSet, Timing};
@@ -30,41 +23,34 @@
 
 pub(crate) mod alarms;
 mod busy;
-mod component;
 pub mod datebook;
 mod derive;
 mod endless;
 mod export;
 mod filter;
-pub mod ics;
 pub(crate) mod import;
 pub(crate) mod known;
 mod moment;
-mod name;
+mod object;
 pub(crate) mod objects;
 mod once;
 mod query;
 mod range;
-mod record;
-pub mod recurrence;
 mod summary;
-pub mod time;
-pub mod zones;
+
+pub use etui_ical::{
+    Alarm, AlarmAction, AlarmTrigger, CalendarComponent, CalendarObject, CalendarUser,
+    Classification, Draft, MergeOutcome, ObjectError, Status, TimingWarning, ics, recurrence, time,
+    zones,
+};
 
 pub use alarms::DueAlarm;
 pub use busy::Busy;
-pub use component::TimingWarning;
 pub use filter::{Field, Filter};
 pub(crate) use moment::is_near;
 pub use query::{Column, Columns, Entry, Query, Row, Rows};
 pub use range::Occurrence;
-pub use record::{
-    Alarm, AlarmAction, AlarmTrigger, CalendarComponent, CalendarObject, CalendarUser,
-    Classification, Draft, ObjectError, Status,
-};
 pub use summary::Summary;
-
-pub use crate::record::MergeOutcome;
 
 use crate::record::Collection;
 use crate::watch;

@@ -34,8 +34,8 @@ const UNDATED: &[u8] = &[0xff];
 /// Appends a time.
 pub(super) fn push(out: &mut Vec<u8>, time: &CalendarTime) {
     let (tag, seconds) = match time {
-        CalendarTime::Date(_) => (DAY, time.wall().seconds()),
-        CalendarTime::Floating(_) => (FLOATING, time.wall().seconds()),
+        CalendarTime::Date(_) => (DAY, time.local().seconds()),
+        CalendarTime::Floating(_) => (FLOATING, time.local().seconds()),
         CalendarTime::Utc(at) => (UTC, at.seconds()),
         CalendarTime::Zoned(wall, zone) if zone.is_named() => (ZONED, wall.seconds()),
         CalendarTime::Zoned(wall, zone) => (UTC, zone.to_utc(*wall).seconds()),

@@ -4,11 +4,12 @@ use std::rc::Rc;
 
 use rusqlite::Connection;
 
-use super::ics::ObjectTemplate;
-use super::record::CalendarObject;
+use super::CalendarObject;
+use super::ics::{ObjectTemplate, ZoneKey};
 use super::zones::{TimeZoneDefinition, TimeZoneResolver};
 use crate::error::Result;
 use crate::record::shared;
+use crate::types::ETag;
 
 /// The zones of objects, the latest kept: records of one object mostly come one after the other.
 #[derive(Default)]
@@ -45,12 +46,17 @@ impl ZonesOf {
     }
 }
 
+/// Returns the key of a `VTIMEZONE` in a template: the ETag of its text.
+pub(super) fn zone_key(text: &[u8]) -> ZoneKey {
+    ZoneKey(ETag::of(text).0)
+}
+
 /// The zones that are defined in an object.
 pub(super) fn zones(conn: &Connection, row: i64) -> Result<TimeZoneResolver> {
     let mut zones = TimeZoneResolver::new();
     if let Some(frame) = frame(conn, row)? {
         for hash in frame.zones() {
-            if let Some(text) = shared::by_hash(conn, hash)? {
+            if let Some(text) = shared::by_hash(conn, ETag(hash.0))? {
                 zones.define(&TimeZoneDefinition::parse(&text));
             }
         }

@@ -35,7 +35,7 @@ pub(super) fn is_told(timing: &Timing, instance: &Instance) -> bool {
     let is_exact = match &timing.end {
         EventEnd::Unsaid => true,
         // One that the clocks skip is shown as another.
-        EventEnd::At(end) => end.wall() == instance.end.wall(),
+        EventEnd::At(end) => end.local() == instance.end.local(),
         // So many hours are more or less on the clock where it is changed.
         EventEnd::After(length) => {
             length.seconds() == 0
@@ -53,10 +53,10 @@ mod tests {
     use etui_testkit::rng::SplitMix64;
 
     use super::*;
+    use crate::calendar::CalendarObject;
     use crate::calendar::derive::{said, times_of};
     use crate::calendar::known::Known;
     use crate::calendar::range::during;
-    use crate::calendar::record::CalendarObject;
     use crate::calendar::time::{Date, Duration, Timestamp};
     use crate::calendar::zones::TimeZoneResolver;
 

@@ -21,10 +21,10 @@
 
 use std::fmt::Write as _;
 
+use super::CalendarObject;
 use super::derive::name_of;
 use super::filter::Field;
 use super::moment::Named;
-use super::record::CalendarObject;
 use super::summary::{Stored, Summary};
 use super::time::{CalendarTime, TimeZone};
 use super::zones::TimeZoneResolver;
@@ -158,7 +158,7 @@ impl ColumnSet for Column {
     }
 
     fn push(self, record: &CalendarObject, table: &mut Table) {
-        let main = record.main();
+        let main = record.master();
         let optional = |text: &Option<String>, table: &mut Table| {
             table.push(text.as_deref().unwrap_or_default().as_bytes());
         };

@@ -7,9 +7,9 @@
 //! place   := length:varint bytes
 //! ```
 
+use super::Status;
 use super::ics::ComponentKind;
 use super::moment::{self, Named};
-use super::record::Status;
 use super::time::CalendarTime;
 use crate::record::keys::clip;
 use etui_text::varint;

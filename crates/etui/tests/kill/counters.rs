@@ -29,7 +29,7 @@ fn counter(uid: u32, count: u64) -> CalendarObject {
 }
 
 fn count(record: &CalendarObject) -> u64 {
-    record.main().summary.as_deref().unwrap().parse().unwrap()
+    record.master().summary.as_deref().unwrap().parse().unwrap()
 }
 
 /// The child.

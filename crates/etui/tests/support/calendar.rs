@@ -17,8 +17,8 @@ pub fn naive(calendar: &Calendar<'_>, range: &Range<Timestamp>, viewer: &TimeZon
     let mut all = Vec::new();
     for (uid, id) in uids(calendar) {
         let (_, record) = calendar.record(&uid).unwrap().unwrap();
-        let items: Vec<_> = record.items().filter(|i| i.timing.is_some()).collect();
-        for instance in record.series().between(range.clone(), viewer) {
+        let items: Vec<_> = record.components().filter(|i| i.timing.is_some()).collect();
+        for instance in record.recurrence_set().between(range.clone(), viewer) {
             let title = items[instance.component]
                 .summary
                 .clone()
@@ -47,10 +47,10 @@ pub fn naive_alarms(
     let mut all = Vec::new();
     for (uid, _) in uids(calendar) {
         let (_, record) = calendar.record(&uid).unwrap().unwrap();
-        let items: Vec<_> = record.items().filter(|i| i.timing.is_some()).collect();
+        let items: Vec<_> = record.components().filter(|i| i.timing.is_some()).collect();
         let wide = range.start.plus_seconds(-60 * 86_400)..range.end.plus_seconds(60 * 86_400);
         let mut of_record = Vec::new();
-        for instance in record.series().between(wide, viewer) {
+        for instance in record.recurrence_set().between(wide, viewer) {
             let item = items[instance.component];
             for alarm in &item.alarms {
                 if !matches!(alarm.trigger, AlarmTrigger::At(_)) {

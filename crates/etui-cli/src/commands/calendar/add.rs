@@ -66,7 +66,7 @@ pub fn run(app: &mut App, name: Option<&str>, args: &Args) -> Result<()> {
     let record = make(args, &here)?;
     let store = app.open_or_create(&app.options())?;
     let calendar = calendar_to_fill(&store, name)?;
-    let uid = record.identity().into_owned();
+    let uid = record.uid().unwrap_or_default().to_owned();
     let saved = match calendar.save_if(&record, Condition::IfAbsent) {
         Err(Error::Conflict { uid, .. }) => {
             return Err(Failure::Conflict(format!(

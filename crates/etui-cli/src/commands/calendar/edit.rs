@@ -127,7 +127,7 @@ fn changed(
     let zones = calendar.zones(stored.id)?;
     let (_, before) = read(calendar, &stored.uid)?;
     let mut record = before.clone();
-    let at = record.main_at();
+    let at = record.master_index();
     for removal in &args.remove {
         if record.remove(at, &removal.name, removal.value.as_deref(), &zones)? == 0 {
             let value = removal
@@ -156,13 +156,13 @@ fn changed(
     if !args.time.is_empty() {
         let here = zone_of(app, &record);
         retime(&mut record, at, &args.time, &here, &zones)?;
-        let at = record.main_at();
-        let sequence = record.main().sequence.saturating_add(1);
+        let at = record.master_index();
+        let sequence = record.master().sequence.saturating_add(1);
         record.set(at, "SEQUENCE", &sequence.to_string(), &zones)?;
     }
     if !args.alarm.is_empty() {
-        let at = record.main_at();
-        let main = record.main();
+        let at = record.master_index();
+        let main = record.master();
         let before: Vec<Duration> = args.alarm.iter().copied().flatten().collect();
         if before.len() != args.alarm.len() && args.alarm.len() > 1 {
             return Err(Failure::usage("--alarm none goes with no other --alarm"));
@@ -174,14 +174,14 @@ fn changed(
         record.set_alarms(at, &after.collect::<Result<Vec<_>>>()?, &zones)?;
     }
     let now = Timestamp::from(std::time::SystemTime::now()).to_string();
-    record.set(record.main_at(), "LAST-MODIFIED", &now, &zones)?;
+    record.set(record.master_index(), "LAST-MODIFIED", &now, &zones)?;
     understood(&record, Some(&before))?;
     Ok(record)
 }
 
 /// Where and when it is for whoever changes the entry: in its own zone, unless another is said.
 fn zone_of(app: &App, record: &CalendarObject) -> LocalNow {
-    match record.main().start.as_ref().and_then(CalendarTime::zone) {
+    match record.master().start.as_ref().and_then(CalendarTime::zone) {
         Some(zone) if app.out.zone.is_none() && *zone != TimeZone::UTC => {
             LocalNow::now(zone.clone())
         }

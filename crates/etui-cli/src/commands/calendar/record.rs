@@ -58,12 +58,12 @@ impl RecordCommands for CalendarObject {
     }
 
     fn set_uid(&mut self, uid: &str) -> Result<()> {
-        let at = self.main_at();
+        let at = self.master_index();
         Ok(self.set(at, "UID", uid, &TimeZoneResolver::new())?)
     }
 
     fn title(&self) -> String {
-        self.main().summary.clone().unwrap_or_default()
+        self.master().summary.clone().unwrap_or_default()
     }
 
     fn odd_line(text: &[u8], before: &[u8]) -> Option<String> {
@@ -75,7 +75,7 @@ impl RecordCommands for CalendarObject {
     }
 
     fn summary(&self) -> Summary {
-        let main = self.main();
+        let main = self.master();
         let mut summary = Summary::default();
         summary.kind = main.kind;
         summary.title = main.summary.clone().unwrap_or_default();
@@ -202,10 +202,10 @@ fn components(text: Vec<u8>) -> Result<Vec<u8>> {
 fn not_understood(record: &CalendarObject, before: Option<&CalendarObject>) -> Option<String> {
     let known: Vec<_> = before
         .into_iter()
-        .flat_map(CalendarObject::items)
+        .flat_map(CalendarObject::components)
         .flat_map(|item| &item.warnings)
         .collect();
-    let mut all = record.items().flat_map(|item| &item.warnings);
+    let mut all = record.components().flat_map(|item| &item.warnings);
     let text = all.find(|warning| !known.contains(warning))?.to_string();
     // Behind it stands what reading makes of it.
     Some(
@@ -273,6 +273,6 @@ fn knowing<'s>(store: &'s Store, id: &str) -> Result<Option<Calendar<'s>>> {
 
 /// When a record's main component is, for a line about it.
 pub fn start_of(record: &CalendarObject) -> Option<&CalendarTime> {
-    let main = record.main();
+    let main = record.master();
     main.start.as_ref().or(main.due.as_ref())
 }

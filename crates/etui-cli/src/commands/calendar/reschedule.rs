@@ -22,7 +22,7 @@ pub fn retime(
     here: &LocalNow,
     zones: &TimeZoneResolver,
 ) -> Result<()> {
-    let before = record.main().clone();
+    let before = record.master().clone();
     let day_of = |time: &Option<CalendarTime>| match time {
         Some(CalendarTime::Date(day)) => *day,
         Some(time) => here.zone.to_local(time.at(&here.zone)).date(),
@@ -33,7 +33,7 @@ pub fn retime(
         (None, Some(CalendarTime::Zoned(wall, _))) if args.all_day => {
             Some(CalendarTime::Date(wall.date()))
         }
-        (None, Some(start)) if args.all_day => Some(CalendarTime::Date(start.wall().date())),
+        (None, Some(start)) if args.all_day => Some(CalendarTime::Date(start.local().date())),
         (None, start) => start.clone(),
     };
     if let (Some(start), true) = (&start, start != before.start) {
@@ -70,7 +70,11 @@ pub fn retime(
     match (&args.repeat, &start) {
         (Some(never), _) if never.eq_ignore_ascii_case("never") => {
             // Without a recurrence there is nothing for other components to change.
-            let text = record.texts().nth(at).unwrap_or_default().to_vec();
+            let text = record
+                .component_texts()
+                .nth(at)
+                .unwrap_or_default()
+                .to_vec();
             *record = CalendarObject::parse(text, zones)?;
             for name in ["RRULE", "RDATE", "EXDATE", "EXRULE"] {
                 record.remove(0, name, None, zones)?;
@@ -96,11 +100,11 @@ fn carry(
     start: &CalendarTime,
     zones: &TimeZoneResolver,
 ) -> Result<()> {
-    let Some(timing) = record.main().timing.clone() else {
+    let Some(timing) = record.master().timing.clone() else {
         return Ok(());
     };
     let out: Vec<CalendarTime> = timing
-        .except_dates
+        .exception_dates
         .iter()
         .map(|time| carried(time, before, start))
         .collect();
@@ -111,7 +115,7 @@ fn carry(
         record.set(at, "EXDATE", &values.join(","), zones)?;
     }
     let changes: Vec<(usize, CalendarTime)> = record
-        .items()
+        .components()
         .enumerate()
         .filter_map(|(i, item)| {
             let replaces = item.timing.as_ref()?.replaces.as_ref()?;
@@ -137,15 +141,15 @@ fn carried(time: &CalendarTime, before: &CalendarTime, start: &CalendarTime) -> 
         (CalendarTime::Zoned(..) | CalendarTime::Utc(_), Some(zone)) => {
             zone.to_local(time.at(zone))
         }
-        _ => time.wall(),
+        _ => time.local(),
     };
-    let by = start.wall().seconds() - before.wall().seconds();
+    let by = start.local().seconds() - before.local().seconds();
     let wall = match time.is_date() && !start.is_date() {
         // A day left out is the time on that day.
         true => wall
             .date()
             .midnight()
-            .plus_seconds(start.wall().seconds() - start.wall().date().midnight().seconds()),
+            .plus_seconds(start.local().seconds() - start.local().date().midnight().seconds()),
         false => wall.plus_seconds(by),
     };
     match start {
@@ -176,7 +180,7 @@ fn carried_end(until: DateTimeValue, before: &CalendarTime, start: &CalendarTime
     if before.is_date() || is_end_of_day(local) {
         return end_of_rule(DateTimeValue::Date(local.date()), start);
     }
-    let by = start.wall().seconds() - before.wall().seconds();
+    let by = start.local().seconds() - before.local().seconds();
     end_of_rule(DateTimeValue::Local(local.plus_seconds(by)), start)
 }
 
@@ -198,7 +202,7 @@ fn kept_end(
             other.seconds() - wall.seconds()
         }
         (CalendarTime::Date(_) | CalendarTime::Floating(_), end) => {
-            end.wall().seconds() - before.wall().seconds()
+            end.local().seconds() - before.local().seconds()
         }
         (before, end) => {
             let zone = before

@@ -92,7 +92,7 @@ pub(super) fn described(
     calendar: Option<&str>,
     here: &LocalNow,
 ) -> RecordDetails {
-    let main = record.main();
+    let main = record.master();
     let mut about = RecordDetails::new(&named::<CalendarObject>(record.title()));
     when(main, here, &mut about);
     recurrence(record, here, &mut about);
@@ -132,7 +132,7 @@ pub(super) fn described(
     }
     about.row("Web", main.url.clone().unwrap_or_default());
     about.row("Notes", main.description.clone().unwrap_or_default());
-    let components = record.items().len();
+    let components = record.components().len();
     let kind = match main.kind {
         ComponentKind::Event => "event",
         ComponentKind::Todo => "to-do",
@@ -216,7 +216,7 @@ fn in_same_zone(end: &CalendarTime, start: &CalendarTime) -> CalendarTime {
 
 /// A time so much later, on its own clock.
 pub(super) fn moved(time: &CalendarTime, by: Duration) -> CalendarTime {
-    let wall = time.wall().plus_seconds(by.nominal_seconds());
+    let wall = time.local().plus_seconds(by.nominal_seconds());
     match time {
         CalendarTime::Date(_) => CalendarTime::Date(wall.date()),
         CalendarTime::Floating(_) => CalendarTime::Floating(wall),
@@ -227,14 +227,14 @@ pub(super) fn moved(time: &CalendarTime, by: Duration) -> CalendarTime {
 
 /// How it recurs, with its exceptions, and when it is next.
 fn recurrence(record: &CalendarObject, here: &LocalNow, about: &mut RecordDetails) {
-    let Some(timing) = &record.main().timing else {
+    let Some(timing) = &record.master().timing else {
         return;
     };
-    if record.main().recurs() {
+    if record.master().recurs() {
         about.row("Repeats", repeats(record, timing, here));
         let now = here.zone.to_utc(here.now);
         let ahead = now..now.plus_seconds(YEARS_AHEAD * 366 * 86_400);
-        let series = record.series();
+        let series = record.recurrence_set();
         let next = series
             .between(ahead, &here.zone)
             .find(|i| i.during.start >= now);
@@ -246,7 +246,7 @@ fn recurrence(record: &CalendarObject, here: &LocalNow, about: &mut RecordDetail
             },
         );
     }
-    let changes = record.items().filter(|item| item.is_override());
+    let changes = record.components().filter(|item| item.is_override());
     for item in changes.take(MOST_CHANGES) {
         about.row("Changed", changed(item, here));
     }
@@ -263,9 +263,9 @@ fn repeats(record: &CalendarObject, timing: &Timing, here: &LocalNow) -> String 
         }
     };
     part(timing.dates.len(), "further date");
-    part(timing.except_rules.len(), "rule of exceptions");
-    part(timing.except_dates.len(), "exception");
-    let changed = record.items().filter(|i| i.is_override()).count();
+    part(timing.exception_rules.len(), "rule of exceptions");
+    part(timing.exception_dates.len(), "exception");
+    let changed = record.components().filter(|i| i.is_override()).count();
     if changed > 0 {
         text.push_str(&format!(", {changed} changed"));
     }
@@ -278,7 +278,7 @@ fn changed(item: &CalendarComponent, here: &LocalNow) -> String {
     let Some(replaces) = replaces else {
         return String::new();
     };
-    let place = day(replaces.id.wall().date());
+    let place = day(replaces.id.local().date());
     let mut text = match &item.start {
         Some(start) => {
             let end = end_of(item, start);
@@ -289,7 +289,7 @@ fn changed(item: &CalendarComponent, here: &LocalNow) -> String {
         }
         None => place,
     };
-    if replaces.and_future {
+    if replaces.this_and_future {
         text.push_str(", and all behind it");
     }
     if let Some(state) = item.status.filter(|state| *state != Status::Confirmed) {

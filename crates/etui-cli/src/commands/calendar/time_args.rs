@@ -87,10 +87,10 @@ impl TimeArgs {
         let Some(text) = &self.end else {
             return Ok(None);
         };
-        let value = said("--end", text, ends(text, start.wall(), here.now))?;
+        let value = said("--end", text, ends(text, start.local(), here.now))?;
         let end = match (start, value) {
             // People name the last day; iCalendar the one behind it.
-            (CalendarTime::Date(_), value) => CalendarTime::Date(value.wall().date().plus_days(1)),
+            (CalendarTime::Date(_), value) => CalendarTime::Date(value.local().date().plus_days(1)),
             (_, DateTimeValue::Date(_)) => {
                 return Err(Failure::usage(format!(
                     "--end {text}: a time is missing, for --start has one; or say --all-day"
@@ -128,7 +128,7 @@ impl TimeArgs {
 
     fn time(&self, value: DateTimeValue, here: &LocalNow) -> CalendarTime {
         match value {
-            value if self.all_day => CalendarTime::Date(value.wall().date()),
+            value if self.all_day => CalendarTime::Date(value.local().date()),
             DateTimeValue::Date(date) => CalendarTime::Date(date),
             value => zoned(value, &here.zone),
         }
@@ -163,7 +163,7 @@ pub fn end_of_rule(until: DateTimeValue, start: &CalendarTime) -> DateTimeValue 
         DateTimeValue::Local(time) | DateTimeValue::Utc(time) => time,
     };
     match (start, until) {
-        (CalendarTime::Date(_), until) => DateTimeValue::Date(until.wall().date()),
+        (CalendarTime::Date(_), until) => DateTimeValue::Date(until.local().date()),
         (_, DateTimeValue::Utc(time)) => DateTimeValue::Utc(time),
         (CalendarTime::Floating(_), _) => DateTimeValue::Local(local),
         (CalendarTime::Zoned(_, zone), _) => DateTimeValue::Utc(zone.to_utc(local).utc()),

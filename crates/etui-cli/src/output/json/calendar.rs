@@ -211,11 +211,11 @@ struct ComponentObject<'a> {
     zone: Option<&'a str>,
     rules: Vec<String>,
     dates: Vec<String>,
-    except_dates: Vec<String>,
+    exception_dates: Vec<String>,
     /// The instance it stands for.
     instance: Option<String>,
     /// Whether those behind it are changed likewise.
-    and_future: bool,
+    this_and_future: bool,
     status: Option<&'static str>,
     class: &'static str,
     transparent: bool,
@@ -297,11 +297,11 @@ impl<'a> ComponentObject<'a> {
             dates: timing.map_or_else(Vec::new, |t| {
                 t.dates.iter().map(|d| iso(&d.start, viewer)).collect()
             }),
-            except_dates: timing.map_or_else(Vec::new, |t| {
-                t.except_dates.iter().map(|d| iso(d, viewer)).collect()
+            exception_dates: timing.map_or_else(Vec::new, |t| {
+                t.exception_dates.iter().map(|d| iso(d, viewer)).collect()
             }),
             instance: replaces.map(|r| iso(&r.id, viewer)),
-            and_future: replaces.is_some_and(|r| r.and_future),
+            this_and_future: replaces.is_some_and(|r| r.this_and_future),
             status: item.status.map(status),
             class: match item.class {
                 Classification::Public => "public",
@@ -332,13 +332,13 @@ impl<'a> RecordObject<'a> {
         record: &'a CalendarObject,
         viewer: &TimeZone,
     ) -> Self {
-        let at = record.main_at();
-        let others = record.items().enumerate().filter(|(i, _)| *i != at);
+        let at = record.master_index();
+        let others = record.components().enumerate().filter(|(i, _)| *i != at);
         Self {
             id: stored.id.0,
             uid: &stored.uid,
             etag: stored.etag.to_string(),
-            main: ComponentObject::of(record.main(), viewer),
+            main: ComponentObject::of(record.master(), viewer),
             changes: others
                 .map(|(_, item)| ComponentObject::of(item, viewer))
                 .collect(),

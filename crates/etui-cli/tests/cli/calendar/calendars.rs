@@ -469,7 +469,7 @@ fn files_of_both_kinds() {
     error: nothing found for: zz
     [exit 4]
     $ etui export --calendar Calendar tax --json
-    {"id":10,"uid":"tax","etag":"11d287a4ffbc17b2fe7552884f315dda","kind":"todo","title":"Tax return","place":null,"notes":"not again, please\nreally","start":null,"end":null,"due":"2027-03-12","duration":null,"all_day":false,"zone":null,"rules":[],"dates":[],"except_dates":[],"instance":null,"and_future":false,"status":null,"class":"public","transparent":false,"categories":[],"priority":1,"percent":null,"completed":null,"url":null,"organizer":null,"attendees":[],"alarms":[],"changes":[]}
+    {"id":10,"uid":"tax","etag":"11d287a4ffbc17b2fe7552884f315dda","kind":"todo","title":"Tax return","place":null,"notes":"not again, please\nreally","start":null,"end":null,"due":"2027-03-12","duration":null,"all_day":false,"zone":null,"rules":[],"dates":[],"exception_dates":[],"instance":null,"this_and_future":false,"status":null,"class":"public","transparent":false,"categories":[],"priority":1,"percent":null,"completed":null,"url":null,"organizer":null,"attendees":[],"alarms":[],"changes":[]}
     $ etui check; etui stats | grep -e Cal -e book
     All is well: 4 contacts, 6 calendar entries, 0 in the trash.
     Address book    Contacts: 4 contacts

@@ -202,7 +202,7 @@ fn show_tells_everything() {
     error: there is no entry number 99; `etui calendar list` tells the numbers
     [exit 4]
     $ etui calendar show call --json
-    {"id":4,"uid":"call","etag":"cf41219aac5765037e8056ecd156e990","kind":"event","title":"Call with 山田 太郎","place":null,"notes":null,"start":"2027-03-10T21:00:00+01:00","end":null,"due":null,"duration":"PT30M","all_day":false,"zone":"America/New_York","rules":[],"dates":[],"except_dates":[],"instance":null,"and_future":false,"status":"tentative","class":"public","transparent":false,"categories":[],"priority":null,"percent":null,"completed":null,"url":null,"organizer":null,"attendees":[],"alarms":[],"changes":[]}
+    {"id":4,"uid":"call","etag":"cf41219aac5765037e8056ecd156e990","kind":"event","title":"Call with 山田 太郎","place":null,"notes":null,"start":"2027-03-10T21:00:00+01:00","end":null,"due":null,"duration":"PT30M","all_day":false,"zone":"America/New_York","rules":[],"dates":[],"exception_dates":[],"instance":null,"this_and_future":false,"status":"tentative","class":"public","transparent":false,"categories":[],"priority":null,"percent":null,"completed":null,"url":null,"organizer":null,"attendees":[],"alarms":[],"changes":[]}
     "#);
 }
 

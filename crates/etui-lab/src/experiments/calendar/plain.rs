@@ -50,20 +50,20 @@ pub struct Row {
 impl Row {
     /// Of a record; times are seen from UTC.
     pub fn of(record: &CalendarObject) -> Self {
-        let series = record.series();
+        let series = record.recurrence_set();
         let bounds = series.bounds();
         // What happens once is where it is; else as far as the instances can be.
-        let recurs = record.items().len() > 1 || record.main().recurs();
+        let recurs = record.components().len() > 1 || record.master().recurs();
         let once = (!recurs)
             .then(|| series.between(bounds.clone(), &TimeZone::UTC).next())
             .flatten();
         let during = once.map_or(bounds, |instance| instance.during);
-        let until = match series.is_endless() {
+        let until = match series.is_unbounded() {
             true => i64::MAX,
             false => during.end.seconds(),
         };
         Self {
-            uid: record.identity().into_owned(),
+            uid: record.uid().unwrap_or_default().to_owned(),
             title: record.name(),
             start: during.start.seconds(),
             until,
@@ -165,7 +165,7 @@ impl PlainCalendar {
                 continue;
             }
             let text = row.get_ref(4)?.as_blob().map_err(rusqlite::Error::from)?;
-            let series = CalendarObject::parsed(text)?.series();
+            let series = CalendarObject::parsed(text)?.recurrence_set();
             for one in series.between(instants(range), &TimeZone::UTC) {
                 let (start, end) = (one.during.start.seconds(), one.during.end.seconds());
                 found.push((uid.clone(), start..end));
@@ -184,7 +184,7 @@ impl PlainCalendar {
         while let Some(row) = rows.next()? {
             let text = row.get_ref(2)?.as_blob().map_err(rusqlite::Error::from)?;
             let happens = !row.get::<_, bool>(1)? || {
-                let series = CalendarObject::parsed(text)?.series();
+                let series = CalendarObject::parsed(text)?.recurrence_set();
                 series
                     .between(instants(range), &TimeZone::UTC)
                     .next()

@@ -46,7 +46,7 @@ impl Kept for CalendarObject {
     }
 
     fn name(&self) -> String {
-        self.main().summary.clone().unwrap_or_default()
+        self.master().summary.clone().unwrap_or_default()
     }
 }
 

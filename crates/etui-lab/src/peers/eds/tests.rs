@@ -33,10 +33,10 @@ fn a_calendar_is_filled_read_and_asked() {
         .iter()
         .map(|entry| CalendarObject::parse(entry.text.as_str(), &TimeZoneResolver::new()).unwrap())
         .collect();
-    let title = |record: &CalendarObject| record.main().summary.clone().unwrap_or_default();
+    let title = |record: &CalendarObject| record.master().summary.clone().unwrap_or_default();
     let expected = |some: &[CalendarObject]| {
-        let named: Vec<_> = some.iter().map(|r| (r.identity(), title(r))).collect();
-        digest(named.iter().map(|(uid, title)| (&**uid, title.as_str())))
+        let named: Vec<_> = some.iter().map(|r| (r.uid().unwrap(), title(r))).collect();
+        digest(named.iter().map(|(uid, title)| (*uid, title.as_str())))
     };
 
     let built = build(Server::Calendar, dir.path()).unwrap();
@@ -56,7 +56,7 @@ fn a_calendar_is_filled_read_and_asked() {
         if durable {
             let text = fs::read_to_string(&kept).unwrap();
             assert!(
-                text.contains(&*records[299].identity()),
+                text.contains(records[299].uid().unwrap()),
                 "written before the reply"
             );
         }
@@ -67,7 +67,7 @@ fn a_calendar_is_filled_read_and_asked() {
         let some: Vec<CalendarObject> = records.iter().step_by(7).cloned().collect();
         for command in ["get", "many"] {
             let mut words = vec![command.to_owned(), "2".to_owned()];
-            words.extend(some.iter().map(|r| r.identity().into_owned()));
+            words.extend(some.iter().map(|r| r.uid().unwrap().to_owned()));
             let words: Vec<&str> = words.iter().map(String::as_str).collect();
             assert_eq!(
                 client.ask(&words).unwrap().digest,
@@ -83,10 +83,13 @@ fn a_calendar_is_filled_read_and_asked() {
             let range = Timestamp::from_seconds(from)..Timestamp::from_seconds(to);
             let mut lines = Vec::new();
             for record in &records {
-                for instance in record.series().between(range.clone(), &TimeZone::UTC) {
+                for instance in record
+                    .recurrence_set()
+                    .between(range.clone(), &TimeZone::UTC)
+                {
                     let (start, end) = (instance.during.start, instance.during.end);
                     let when = format!("{}-{}", start.seconds(), end.seconds());
-                    lines.push((record.identity().into_owned(), when));
+                    lines.push((record.uid().unwrap().to_owned(), when));
                 }
             }
             let (from, to) = (from.to_string(), to.to_string());

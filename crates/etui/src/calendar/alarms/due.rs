@@ -11,9 +11,9 @@
 //! whose base is a floating time it is the local time, wherever one is.
 
 use crate::calendar::moment::{self, Named, REACH};
-use crate::calendar::record::{Alarm, AlarmAction, AlarmTrigger, CalendarComponent};
 use crate::calendar::recurrence::Instance;
 use crate::calendar::time::{CalendarTime, Duration, TimeZone, Timestamp};
+use crate::calendar::{Alarm, AlarmAction, AlarmTrigger, CalendarComponent};
 use crate::record::times;
 use etui_text::varint;
 
@@ -56,7 +56,7 @@ impl Due {
             AlarmTrigger::End(after) => (plus_days(end, after), after.seconds()),
         };
         let action = alarm.action;
-        alarm.repetitions().map(move |more| Self {
+        alarm.repeat_offsets().map(move |more| Self {
             base: base.clone(),
             after: after.saturating_add(more),
             action,
@@ -117,7 +117,7 @@ impl Due {
 }
 
 fn plus_days(time: &CalendarTime, by: Duration) -> CalendarTime {
-    let wall = time.wall().plus_seconds(by.days().saturating_mul(86_400));
+    let wall = time.local().plus_seconds(by.days().saturating_mul(86_400));
     match time {
         // A day's alarm is at an hour of it.
         CalendarTime::Date(_) | CalendarTime::Floating(_) => CalendarTime::Floating(wall),

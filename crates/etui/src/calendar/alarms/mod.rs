@@ -30,8 +30,8 @@ use std::time::SystemTime;
 use rusqlite::Connection;
 
 use super::Calendar;
-use super::record::{AlarmAction, CalendarObject};
 use super::time::{CalendarTime, TimeZone, Timestamp};
+use super::{AlarmAction, CalendarObject};
 use crate::db::metadata;
 use crate::error::Result;
 use crate::record::times;

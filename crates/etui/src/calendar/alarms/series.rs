@@ -3,8 +3,8 @@
 use super::due::Due;
 use crate::calendar::known::{Component, Known};
 use crate::calendar::moment::REACH;
-use crate::calendar::record::{Alarm, AlarmTrigger};
 use crate::calendar::time::{CalendarTime, TimeZone, Timestamp};
+use crate::calendar::{Alarm, AlarmTrigger};
 
 /// Instances of one series that are gone through for its next alarms: of what fires every second,
 /// and was acknowledged for years ahead, there would be no end.
@@ -82,7 +82,7 @@ impl Reach {
                     slack = REACH;
                 }
                 let of = of.nominal_seconds();
-                let last = alarm.repetitions().last().unwrap_or(0);
+                let last = alarm.repeat_offsets().last().unwrap_or(0);
                 least = least.min(of);
                 most = most.max(of.saturating_add(last).saturating_add(length));
                 let end = match Known::goes_on(component) {

@@ -9,7 +9,7 @@ use std::ops::{ControlFlow, Range};
 
 use rusqlite::{Connection, Row};
 
-use crate::calendar::record::CalendarObject;
+use crate::calendar::CalendarObject;
 use crate::error::Result;
 use crate::record::{StoredRecord, list};
 use crate::search::query::records::ByNumber;

@@ -51,8 +51,8 @@ use std::time::Duration;
 use rusqlite::{Connection, OptionalExtension};
 
 use super::Calendar;
+use super::CalendarObject;
 use super::objects::ZonesOf;
-use super::record::CalendarObject;
 use crate::error::{Error, Result};
 use crate::record::{StoredRecord, changes, list};
 use crate::types::{ETag, RecordId};

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rusqlite::Connection;
 
 use super::taken::{Locks, Taken};
-use crate::calendar::record::CalendarObject;
+use crate::calendar::CalendarObject;
 use crate::db::TransactionSize;
 use crate::db::metadata;
 use crate::error::{Error, Result};

@@ -20,7 +20,7 @@ use rustix::fs::OFlags;
 
 use super::shared::Hold;
 use crate::calendar::Calendar;
-use crate::calendar::record::CalendarObject;
+use crate::calendar::CalendarObject;
 use crate::db::{companion, with_suffix};
 use crate::error::{Error, Result};
 use crate::record::StoredRecord;

@@ -88,7 +88,7 @@ fn entry(occurrence: &Occurrence, calendar: Option<&str>, zone: &TimeZone) -> En
     let all_day = occurrence.start.is_date();
     let wall = |time: &CalendarTime, at| match all_day {
         // A day is a day, whatever the zone.
-        true => time.wall(),
+        true => time.local(),
         false => zone.to_local(at),
     };
     Entry {

@@ -1,0 +1,376 @@
+//! [`CalendarComponent`]: what one component says.
+
+use std::borrow::Cow;
+
+use super::alarm::{Alarm, AlarmBuilder};
+use crate::TimingWarning;
+use crate::ics::{ComponentHead, ComponentKind};
+use crate::property_name::PropertyName;
+use crate::recurrence::Timing;
+use crate::time::{CalendarTime, Duration, TimeZone};
+use crate::timing_reader::TimingReader;
+use crate::zones::TimeZoneResolver;
+use etui_contentline::lines::{ContentLine, ContentLines, Edge};
+use etui_contentline::values::{list, param, unescape, value_of};
+
+/// Attendees and categories of one component that are read, and alarms; all are kept.
+const MOST: usize = 10_000;
+const MOST_ALARMS: usize = 256;
+/// Zones of one component that are noted.
+const MOST_ZONES: usize = 256;
+
+/// How far a thing has come (`STATUS`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// `TENTATIVE`
+    Tentative,
+    /// `CONFIRMED`
+    Confirmed,
+    /// `CANCELLED`
+    Cancelled,
+    /// `NEEDS-ACTION`
+    NeedsAction,
+    /// `IN-PROCESS`
+    InProcess,
+    /// `COMPLETED`
+    Completed,
+    /// `DRAFT`
+    Draft,
+    /// `FINAL`
+    Final,
+}
+
+impl Status {
+    /// Every status with its name in iCalendar.
+    pub const ALL: [(&'static str, Self); 8] = [
+        ("TENTATIVE", Self::Tentative),
+        ("CONFIRMED", Self::Confirmed),
+        ("CANCELLED", Self::Cancelled),
+        ("NEEDS-ACTION", Self::NeedsAction),
+        ("IN-PROCESS", Self::InProcess),
+        ("COMPLETED", Self::Completed),
+        ("DRAFT", Self::Draft),
+        ("FINAL", Self::Final),
+    ];
+
+    /// Its name in iCalendar.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        let found = Self::ALL.iter().find(|(_, status)| *status == self);
+        found.map_or("", |(name, _)| name)
+    }
+
+    /// The status of this name, in any case.
+    #[must_use]
+    pub fn named(text: &str) -> Option<Self> {
+        let found = Self::ALL.iter().find(|(n, _)| n.eq_ignore_ascii_case(text));
+        found.map(|(_, status)| *status)
+    }
+}
+
+/// Who may see it (`CLASS`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Classification {
+    /// Everybody; what nothing else is said of.
+    #[default]
+    Public,
+    /// The owner; also what is not understood (RFC 5545 §3.8.1.3).
+    Private,
+    /// A few.
+    Confidential,
+}
+
+/// Somebody who takes part.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CalendarUser {
+    /// The address, without `mailto:`.
+    pub address: String,
+    /// `CN`
+    pub name: Option<String>,
+    /// `ROLE`, as written.
+    pub role: Option<String>,
+    /// `PARTSTAT`, as written.
+    pub answer: Option<String>,
+}
+
+/// What one component says: an event, a to-do or a journal entry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CalendarComponent {
+    /// What it is.
+    pub kind: ComponentKind,
+    /// `UID`
+    pub uid: Option<String>,
+    /// `SUMMARY`
+    pub summary: Option<String>,
+    /// `LOCATION`
+    pub location: Option<String>,
+    /// `DESCRIPTION`; a journal may have several, one behind the other.
+    pub description: Option<String>,
+    /// `CATEGORIES`
+    pub categories: Vec<String>,
+    /// `STATUS`
+    pub status: Option<Status>,
+    /// `CLASS`
+    pub class: Classification,
+    /// Whether it takes up no time in free/busy (`TRANSP:TRANSPARENT`).
+    pub transparent: bool,
+    /// `ORGANIZER`
+    pub organizer: Option<CalendarUser>,
+    /// `ATTENDEE`
+    pub attendees: Vec<CalendarUser>,
+    /// `URL`
+    pub url: Option<String>,
+    /// `PRIORITY`, 1 the highest, 9 the lowest.
+    pub priority: Option<u8>,
+    /// `PERCENT-COMPLETE`
+    pub percent: Option<u8>,
+    /// `SEQUENCE`
+    pub sequence: u32,
+    /// `DTSTART`
+    pub start: Option<CalendarTime>,
+    /// `DTEND`
+    pub end: Option<CalendarTime>,
+    /// `DUE`
+    pub due: Option<CalendarTime>,
+    /// `DURATION`
+    pub duration: Option<Duration>,
+    /// `COMPLETED`
+    pub completed: Option<CalendarTime>,
+    /// `LAST-MODIFIED`
+    pub modified: Option<CalendarTime>,
+    /// When its alarms were last acknowledged (`X-MOZ-LASTACK`).
+    pub acknowledged: Option<CalendarTime>,
+    /// Whether it is a day's, or Outlook says so of one from midnight to midnight.
+    pub all_day: bool,
+    /// When it is and how it recurs; `None` if nothing is said of that.
+    pub timing: Option<Timing>,
+    /// What of its time could not be taken as it is written.
+    pub warnings: Vec<TimingWarning>,
+    /// Its alarms; those without a time that is understood are left out.
+    pub alarms: Vec<Alarm>,
+    /// The zones that it knows by their file's definitions alone, by `TZID`.
+    pub defined_zones: Vec<(String, TimeZone)>,
+    /// The `TZID`s it uses, each once.
+    pub tzids: Vec<String>,
+}
+
+impl CalendarComponent {
+    /// Whether it says of itself that the time is taken.
+    #[must_use]
+    pub fn is_busy(&self) -> bool {
+        self.kind == ComponentKind::Event
+            && !self.transparent
+            && self.status != Some(Status::Cancelled)
+    }
+
+    /// Whether it changes an instance of another component (`RECURRENCE-ID`).
+    #[must_use]
+    pub fn is_override(&self) -> bool {
+        self.timing.as_ref().is_some_and(|t| t.replaces.is_some())
+    }
+
+    /// Whether it recurs.
+    #[must_use]
+    pub fn recurs(&self) -> bool {
+        self.timing
+            .as_ref()
+            .is_some_and(|t| !t.rules.is_empty() || !t.dates.is_empty())
+    }
+
+    /// Reads one component and its head, of which the item has the UID.
+    pub(super) fn read(
+        kind: ComponentKind,
+        text: &str,
+        zones: &TimeZoneResolver,
+    ) -> (Self, ComponentHead) {
+        let mut item = Self::new(kind);
+        let mut head = ComponentHead::default();
+        let mut times = TimingReader::new(zones);
+        let mut params: &[u8] = b"";
+        let mut depth = 0usize;
+        let mut alarm: Option<AlarmBuilder> = None;
+        for line in ContentLines::of_text(text) {
+            let name = PropertyName::of(&line);
+            let time = times.take(&line, name);
+            match line.delimiter() {
+                Some((Edge::Begin, name)) => {
+                    depth += 1;
+                    if depth == 2 && name.eq_ignore_ascii_case(b"VALARM") {
+                        alarm = Some(AlarmBuilder::default());
+                    }
+                }
+                Some((Edge::End, _)) => {
+                    if depth == 2
+                        && let Some(alarm) = alarm.take().and_then(AlarmBuilder::complete)
+                        && item.alarms.len() < MOST_ALARMS
+                    {
+                        item.alarms.push(alarm);
+                    }
+                    depth = depth.saturating_sub(1);
+                }
+                None => match (depth, &mut alarm) {
+                    (1, _) => {
+                        head.take_property(&line, name);
+                        // What the line before says is noted.
+                        if line.raw_params() != params {
+                            params = line.raw_params();
+                            item.note_zone(&line, zones);
+                        }
+                        item.take(&line, name, time, &mut times);
+                    }
+                    (2, Some(alarm)) => alarm.take(&line, name, &mut times),
+                    _ => {}
+                },
+            }
+        }
+        (item.timing, item.warnings) = times.finish();
+        item.uid = head.uid.take();
+        item.all_day |= item.start.as_ref().is_some_and(CalendarTime::is_date);
+        (item, head)
+    }
+
+    fn new(kind: ComponentKind) -> Self {
+        Self {
+            kind,
+            uid: None,
+            summary: None,
+            location: None,
+            description: None,
+            categories: Vec::new(),
+            status: None,
+            class: Classification::Public,
+            transparent: false,
+            organizer: None,
+            attendees: Vec::new(),
+            url: None,
+            priority: None,
+            percent: None,
+            sequence: 0,
+            start: None,
+            end: None,
+            due: None,
+            duration: None,
+            completed: None,
+            modified: None,
+            acknowledged: None,
+            all_day: false,
+            timing: None,
+            warnings: Vec::new(),
+            alarms: Vec::new(),
+            defined_zones: Vec::new(),
+            tzids: Vec::new(),
+        }
+    }
+
+    /// Notes the zone that a line names.
+    fn note_zone(&mut self, line: &ContentLine<'_>, zones: &TimeZoneResolver) {
+        if let Some(tzid) = param(line, "TZID").filter(|tzid| !tzid.is_empty())
+            && self.tzids.len() < MOST_ZONES
+            && !self.tzids.iter().any(|known| *known == *tzid)
+        {
+            if let Some(zone) = zones.defined(&tzid) {
+                self.defined_zones.push((tzid.to_string(), zone.clone()));
+            }
+            self.tzids.push(tzid.into_owned());
+        }
+    }
+
+    /// Takes in a line of this name, of which `times` has read this time.
+    fn take<'t>(
+        &mut self,
+        line: &ContentLine<'t>,
+        name: Option<PropertyName>,
+        read: Option<CalendarTime>,
+        times: &mut TimingReader<'t, '_>,
+    ) {
+        // Group names are vCard's, not iCalendar's.
+        if line.group.is_some() {
+            return;
+        }
+        let Some(name) = name else { return };
+        let value = || value_of(line);
+        let text = || Some(unescape(&value())).filter(|text| !text.trim().is_empty());
+        let once = |place: &mut Option<String>| {
+            if place.is_none() {
+                *place = text();
+            }
+        };
+        let first = |place: &mut Option<CalendarTime>| {
+            if place.is_none() {
+                *place = read.or_else(|| times.time_of(line));
+            }
+        };
+        match name {
+            PropertyName::Attendee if self.attendees.len() < MOST => {
+                self.attendees.push(person(line))
+            }
+            PropertyName::Categories => {
+                let room = MOST.saturating_sub(self.categories.len());
+                let value = value();
+                let each = list(&value).map(|c| unescape(c).trim().to_owned());
+                let each = each.filter(|c| !c.is_empty());
+                self.categories.extend(each.take(room));
+            }
+            PropertyName::Class => {
+                self.class = match value().to_ascii_uppercase().as_str() {
+                    "" | "PUBLIC" => Classification::Public,
+                    "CONFIDENTIAL" => Classification::Confidential,
+                    _ => Classification::Private,
+                };
+            }
+            PropertyName::Completed => self.completed = times.time_of(line),
+            PropertyName::Description => match (&mut self.description, self.kind) {
+                (Some(so_far), ComponentKind::Journal) => {
+                    so_far.push('\n');
+                    so_far.push_str(&text().unwrap_or_default());
+                }
+                (place, _) => once(place),
+            },
+            PropertyName::Start => first(&mut self.start),
+            PropertyName::EndTime => first(&mut self.end),
+            PropertyName::Due => first(&mut self.due),
+            PropertyName::Duration => self.duration = value().parse().ok(),
+            PropertyName::Location => once(&mut self.location),
+            PropertyName::LastModified => self.modified = times.time_of(line),
+            PropertyName::Organizer => self.organizer = Some(person(line)),
+            PropertyName::Priority => {
+                self.priority = value().parse().ok().filter(|p| (1..=9).contains(p));
+            }
+            PropertyName::PercentComplete => {
+                self.percent = value().parse().ok().filter(|p| *p <= 100);
+            }
+            PropertyName::Summary => once(&mut self.summary),
+            PropertyName::Status => self.status = Status::named(&value()),
+            PropertyName::Sequence => self.sequence = value().parse().unwrap_or(0),
+            PropertyName::Transparency => {
+                self.transparent = value().eq_ignore_ascii_case("TRANSPARENT");
+            }
+            PropertyName::Url if self.url.is_none() => {
+                self.url = Some(value().into_owned()).filter(|url| !url.is_empty());
+            }
+            PropertyName::MicrosoftAllDay => {
+                self.all_day = value().eq_ignore_ascii_case("TRUE");
+            }
+            PropertyName::MozillaLastAck => self.acknowledged = times.time_of(line),
+            _ => {}
+        }
+    }
+}
+
+fn person(line: &ContentLine<'_>) -> CalendarUser {
+    let value = value_of(line);
+    let address = match value.get(..7) {
+        Some(scheme) if scheme.eq_ignore_ascii_case("mailto:") => value[7..].to_owned(),
+        _ => value.into_owned(),
+    };
+    let filled = |name| {
+        let value = param(line, name).filter(|value| !value.is_empty());
+        value.map(Cow::into_owned)
+    };
+    CalendarUser {
+        address,
+        name: filled("CN"),
+        role: filled("ROLE"),
+        answer: filled("PARTSTAT"),
+    }
+}

@@ -1,0 +1,222 @@
+//! [`Draft`]: a record to be made.
+
+use std::time::SystemTime;
+
+use super::edit::{escape_value, format_time};
+use super::{CalendarObject, ObjectError};
+use crate::ics::ComponentKind;
+use crate::recurrence::RecurrenceRule;
+use crate::time::{CalendarTime, Duration, Timestamp};
+use crate::zones::TimeZoneResolver;
+use etui_contentline::edit::fold;
+
+/// A record to be made, of one component.
+///
+/// ```
+/// use etui_ical::time::{Date, Duration, CalendarTime, TimeZone};
+/// use etui_ical::{Draft, zones::TimeZoneResolver};
+///
+/// let berlin = TimeZone::named("Europe/Berlin").expect("an IANA name");
+/// let monday = Date::new(2026, 11, 23).and_then(|d| d.at(9, 0, 0)).expect("a time");
+/// let record = Draft::event("Jour fixe")
+///     .start(CalendarTime::Zoned(monday, berlin))
+///     .duration("PT45M".parse()?)
+///     .rule("FREQ=WEEKLY;BYDAY=MO".parse()?)
+///     .location("Room 4")
+///     .alarm("-PT10M".parse()?)
+///     .make(&TimeZoneResolver::new())?;
+/// assert_eq!(record.master().summary.as_deref(), Some("Jour fixe"));
+/// assert!(record.master().recurs());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Draft {
+    kind: ComponentKind,
+    uid: Option<String>,
+    start: Option<CalendarTime>,
+    end: Option<CalendarTime>,
+    duration: Option<Duration>,
+    rule: Option<RecurrenceRule>,
+    texts: Vec<(&'static str, String)>,
+    categories: Vec<String>,
+    alarms: Vec<Duration>,
+}
+
+impl Draft {
+    fn new(kind: ComponentKind, summary: &str) -> Self {
+        Self {
+            kind,
+            uid: None,
+            start: None,
+            end: None,
+            duration: None,
+            rule: None,
+            texts: vec![("SUMMARY", summary.to_owned())],
+            categories: Vec::new(),
+            alarms: Vec::new(),
+        }
+    }
+
+    /// An event.
+    #[must_use]
+    pub fn event(summary: &str) -> Self {
+        Self::new(ComponentKind::Event, summary)
+    }
+
+    /// A to-do.
+    #[must_use]
+    pub fn todo(summary: &str) -> Self {
+        Self::new(ComponentKind::Todo, summary)
+    }
+
+    /// A journal entry.
+    #[must_use]
+    pub fn journal(summary: &str) -> Self {
+        Self::new(ComponentKind::Journal, summary)
+    }
+
+    /// Its UID; one of its own without.
+    #[must_use]
+    pub fn uid(mut self, uid: &str) -> Self {
+        self.uid = Some(uid.to_owned());
+        self
+    }
+
+    /// When it starts: a [`CalendarTime::Date`] is all day.
+    #[must_use]
+    pub fn start(mut self, start: CalendarTime) -> Self {
+        self.start = Some(start);
+        self
+    }
+
+    /// When it ends; the day after the last of an all-day event. Of a to-do when it is due.
+    #[must_use]
+    pub fn end(mut self, end: CalendarTime) -> Self {
+        self.end = Some(end);
+        self.duration = None;
+        self
+    }
+
+    /// How long it is, instead of its end.
+    #[must_use]
+    pub fn duration(mut self, duration: Duration) -> Self {
+        self.duration = Some(duration);
+        self.end = None;
+        self
+    }
+
+    /// How it recurs.
+    #[must_use]
+    pub fn rule(mut self, rule: RecurrenceRule) -> Self {
+        self.rule = Some(rule);
+        self
+    }
+
+    /// Where.
+    #[must_use]
+    pub fn location(self, location: &str) -> Self {
+        self.text("LOCATION", location)
+    }
+
+    /// More about it.
+    #[must_use]
+    pub fn description(self, description: &str) -> Self {
+        self.text("DESCRIPTION", description)
+    }
+
+    /// What it belongs to.
+    #[must_use]
+    pub fn category(mut self, category: &str) -> Self {
+        self.categories.push(category.to_owned());
+        self
+    }
+
+    /// A reminder so long after the start; before it, if negative.
+    #[must_use]
+    pub fn alarm(mut self, after: Duration) -> Self {
+        self.alarms.push(after);
+        self
+    }
+
+    fn text(mut self, name: &'static str, text: &str) -> Self {
+        self.texts.retain(|(n, _)| *n != name);
+        if !text.is_empty() {
+            self.texts.push((name, text.to_owned()));
+        }
+        self
+    }
+
+    /// The record: RFC 5545's text, folded at 75 octets, with `DTSTAMP` now and a UID.
+    ///
+    /// # Errors
+    /// An error of the system's random numbers; [`RecordError`](super::ObjectError) if it is too
+    /// large.
+    pub fn make(&self, zones: &TimeZoneResolver) -> Result<CalendarObject, ObjectError> {
+        let mut out = Vec::new();
+        let mut line = |text: &str| out.extend_from_slice(&fold(text, b"\r\n"));
+        let uid = match &self.uid {
+            Some(uid) => escape_value("UID", uid),
+            None => random_uid()?,
+        };
+        line(&format!("BEGIN:{}", self.kind));
+        line(&format!("UID:{uid}"));
+        line(&format!("DTSTAMP:{}", Timestamp::from(SystemTime::now())));
+        let mut time = |name: &str, time: &CalendarTime| {
+            let (params, value) = format_time(time);
+            line(&format!("{name}{params}:{value}"));
+        };
+        if let Some(start) = &self.start {
+            time("DTSTART", start);
+        }
+        if let Some(end) = &self.end {
+            time(
+                if self.kind == ComponentKind::Todo {
+                    "DUE"
+                } else {
+                    "DTEND"
+                },
+                end,
+            );
+        }
+        if let Some(duration) = self.duration {
+            line(&format!("DURATION:{duration}"));
+        }
+        if let Some(rule) = &self.rule {
+            line(&format!("RRULE:{rule}"));
+        }
+        for (name, text) in &self.texts {
+            line(&format!("{name}:{}", escape_value(name, text)));
+        }
+        if !self.categories.is_empty() {
+            let each = self.categories.iter().map(|c| escape_value("SUMMARY", c));
+            let list = each.collect::<Vec<_>>().join(",");
+            line(&format!("CATEGORIES:{list}"));
+        }
+        let summary = self.texts.first().map_or("", |(_, summary)| summary);
+        for after in &self.alarms {
+            out.extend_from_slice(&alarm(*after, summary, b"\r\n"));
+        }
+        out.extend_from_slice(&fold(&format!("END:{}", self.kind), b"\r\n"));
+        CalendarObject::parse(out, zones)
+    }
+}
+
+/// An alarm that shows `summary`, so long after the start.
+pub(super) fn alarm(after: Duration, summary: &str, ending: &[u8]) -> Vec<u8> {
+    let lines = [
+        "BEGIN:VALARM",
+        "ACTION:DISPLAY",
+        &format!("DESCRIPTION:{}", escape_value("DESCRIPTION", summary)),
+        &format!("TRIGGER:{after}"),
+        "END:VALARM",
+    ];
+    lines.iter().flat_map(|line| fold(line, ending)).collect()
+}
+
+/// Returns a version 4 UUID (RFC 9562).
+fn random_uid() -> Result<String, ObjectError> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(|error| ObjectError::NoRandomness(error.to_string()))?;
+    let uuid = uuid::Builder::from_random_bytes(bytes).into_uuid();
+    Ok(uuid.hyphenated().to_string())
+}

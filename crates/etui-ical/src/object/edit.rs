@@ -1,0 +1,289 @@
+//! Edits that leave every other line of the record as it came.
+
+use std::ops::Range;
+
+use super::draft::alarm;
+use super::{CalendarObject, ObjectError};
+use crate::time::{CalendarTime, Duration, TimeZone};
+use crate::zones::TimeZoneResolver;
+use etui_contentline::charset::as_utf8;
+use etui_contentline::edit::{
+    ending, fold, head_without, is_one_of, is_property_name, own_lines, splice, without,
+};
+use etui_contentline::lines::{ContentLine, ContentLines, Edge};
+use etui_contentline::values::{escape, unescape, value_of};
+
+/// Properties whose value is no text: nothing in it is escaped (RFC 5545 §3.8).
+const PLAIN: &[&str] = &[
+    "ACKNOWLEDGED",
+    "ATTACH",
+    "ATTENDEE",
+    "COMPLETED",
+    "CONFERENCE",
+    "CREATED",
+    "DTEND",
+    "DTSTAMP",
+    "DTSTART",
+    "DUE",
+    "DURATION",
+    "EXDATE",
+    "EXRULE",
+    "GEO",
+    "IMAGE",
+    "LAST-MODIFIED",
+    "ORGANIZER",
+    "PERCENT-COMPLETE",
+    "PRIORITY",
+    "RDATE",
+    "RECURRENCE-ID",
+    "REPEAT",
+    "REQUEST-STATUS",
+    "RRULE",
+    "SEQUENCE",
+    "TRIGGER",
+    "URL",
+];
+/// Properties that are lists of text, separated by `,`.
+const LISTS: &[&str] = &["CATEGORIES", "RESOURCES"];
+/// Parameters that speak of the value of a time.
+const OF_TIMES: &[&str] = &["TZID", "VALUE"];
+/// Parameters that speak of how the old value was encoded.
+const ENCODINGS: &[&str] = &["ENCODING", "CHARSET", "QUOTED-PRINTABLE", "BASE64"];
+
+impl CalendarObject {
+    /// Sets the first property `name` of a component to `value`, keeping its parameters, or adds
+    /// it. `at` counts the components ([`CalendarObject::master_index`]).
+    ///
+    /// `value` is text: what the format needs escaped is escaped here. In lists (CATEGORIES,
+    /// RESOURCES) `,` separates the entries; values that are no text (RRULE, URL, ...) are taken
+    /// as they are. DTSTAMP, LAST-MODIFIED and SEQUENCE are the caller's.
+    ///
+    /// # Errors
+    /// [`ObjectError::BadProperty`], [`ObjectError::NoComponent`], [`ObjectError::Several`] for a
+    /// UID that the other components do not have.
+    pub fn set(
+        &mut self,
+        at: usize,
+        name: &str,
+        value: &str,
+        zones: &TimeZoneResolver,
+    ) -> Result<(), ObjectError> {
+        self.put(at, name, ENCODINGS, "", &escape_value(name, value), zones)
+    }
+
+    /// Sets the first property `name` of a component, such as DTSTART, to a time, or adds it.
+    ///
+    /// # Errors
+    /// As [`CalendarObject::set`].
+    pub fn set_time(
+        &mut self,
+        at: usize,
+        name: &str,
+        time: &CalendarTime,
+        zones: &TimeZoneResolver,
+    ) -> Result<(), ObjectError> {
+        let (params, value) = format_time(time);
+        self.put(at, name, OF_TIMES, &params, &value, zones)
+    }
+
+    /// Removes the properties `name` of a component: all of them, or those with exactly this
+    /// value. Tells how many there were.
+    ///
+    /// # Errors
+    /// As [`CalendarObject::set`]; [`ObjectError::Empty`] when nothing would be left. The record is then
+    /// as before.
+    pub fn remove(
+        &mut self,
+        at: usize,
+        name: &str,
+        value: Option<&str>,
+        zones: &TimeZoneResolver,
+    ) -> Result<usize, ObjectError> {
+        check_name(name)?;
+        let (text, span) = self.editable(at, zones)?;
+        let component = &text[span.clone()];
+        let matches = |line: &ContentLine<'_>| {
+            line.name_is(name)
+                && value.is_none_or(|v| {
+                    let found = value_of(line);
+                    found == v.trim() || unescape(&found).trim() == v.trim()
+                })
+        };
+        let lines = own_lines(component, None).filter(|line| line.delimiter().is_none());
+        let spans: Vec<Range<usize>> = lines
+            .filter(matches)
+            .map(|line| span.start + line.span.start..span.start + line.span.end)
+            .collect();
+        if !spans.is_empty() {
+            *self = Self::parse(without(&text, &spans), zones)?;
+        }
+        Ok(spans.len())
+    }
+
+    /// Sets a component's alarms: those it has go, and of these each shows its summary, so long
+    /// after it starts (before, if less than nothing).
+    ///
+    /// # Errors
+    /// As [`CalendarObject::set`].
+    pub fn set_alarms(
+        &mut self,
+        at: usize,
+        after: &[Duration],
+        zones: &TimeZoneResolver,
+    ) -> Result<(), ObjectError> {
+        let (text, span) = self.editable(at, zones)?;
+        let component = &text[span.clone()];
+        let ending = ending(component);
+        let summary = self.components[at].item.summary.as_deref();
+        let new: Vec<u8> = after
+            .iter()
+            .flat_map(|after| alarm(*after, summary.unwrap_or_default(), ending))
+            .collect();
+        let old = nested(component, b"VALARM");
+        let place = match old.first() {
+            Some(first) => first.start,
+            None => own_lines(component, None)
+                .find(|line| matches!(line.delimiter(), Some((Edge::End, _))))
+                .map_or(component.len(), |line| line.span.start),
+        };
+        // What goes stands behind the place.
+        let changed = splice(&without(component, &old), place..place, &new);
+        let changed = [&text[..span.start], &changed, &text[span.end..]].concat();
+        *self = Self::parse(changed, zones)?;
+        Ok(())
+    }
+
+    /// Sets a property; of the parameters it has, `drop` go and `params` come.
+    fn put(
+        &mut self,
+        at: usize,
+        name: &str,
+        drop: &[&str],
+        params: &str,
+        value: &str,
+        zones: &TimeZoneResolver,
+    ) -> Result<(), ObjectError> {
+        check_name(name)?;
+        let (text, span) = self.editable(at, zones)?;
+        let component = &text[span.clone()];
+        let ending = ending(component);
+        let found = own_lines(component, None)
+            .find(|line| line.name_is(name) && line.delimiter().is_none());
+        let (place, head) = match found {
+            Some(line) => (line.span.clone(), head_without(&line, drop)),
+            None => {
+                let place = end_of_properties(component);
+                (place..place, name.to_ascii_uppercase())
+            }
+        };
+        let new = fold(&format!("{head}{params}:{value}"), ending);
+        let changed = splice(component, place, &new);
+        let changed = [&text[..span.start], &changed, &text[span.end..]].concat();
+        *self = Self::parse(changed, zones)?;
+        Ok(())
+    }
+
+    /// The text as bytes whose lines can be changed one by one, and where a component is in it. A
+    /// record in UTF-16, or with 8-bit text that is not UTF-8, becomes UTF-8 as a whole.
+    fn editable(
+        &self,
+        at: usize,
+        zones: &TimeZoneResolver,
+    ) -> Result<(Vec<u8>, Range<usize>), ObjectError> {
+        let text = as_utf8(&self.text);
+        let component = match &text {
+            std::borrow::Cow::Borrowed(_) => self.components.get(at).map(|c| c.span.clone()),
+            std::borrow::Cow::Owned(text) => {
+                let made_over = Self::parse(text.as_slice(), zones)?;
+                made_over.components.get(at).map(|c| c.span.clone())
+            }
+        };
+        let span = component.ok_or(ObjectError::NoComponent(at))?;
+        Ok((text.into_owned(), span))
+    }
+}
+
+/// Where the components of a name that a component has stand in it, in order.
+fn nested(component: &[u8], name: &[u8]) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    let mut depth = 0usize;
+    let mut begun = None;
+    for line in ContentLines::new(component) {
+        match line.delimiter() {
+            Some((Edge::Begin, this)) => {
+                depth += 1;
+                if depth == 2 && this.eq_ignore_ascii_case(name) {
+                    begun = Some(line.span.start);
+                }
+            }
+            Some((Edge::End, _)) => {
+                depth = depth.saturating_sub(1);
+                if depth == 1 {
+                    found.extend(begun.take().map(|start| start..line.span.end));
+                }
+            }
+            None => {}
+        }
+    }
+    found
+}
+
+/// Where a component's own properties end: before the first component in it, or its END.
+fn end_of_properties(component: &[u8]) -> usize {
+    own_lines(component, None)
+        .scan(0usize, |end, line| {
+            // A gap between own lines is where nested components are.
+            let goes_on = line.span.start == *end
+                && line.delimiter().is_none_or(|(edge, _)| edge == Edge::Begin);
+            *end = if goes_on { line.span.end } else { *end };
+            goes_on.then_some(*end)
+        })
+        .last()
+        .unwrap_or(0)
+}
+
+fn check_name(name: &str) -> Result<(), ObjectError> {
+    match is_property_name(name) {
+        true => Ok(()),
+        false => Err(ObjectError::BadProperty(name.to_owned())),
+    }
+}
+
+/// A value as its property writes it.
+#[must_use]
+pub fn escape_value(name: &str, value: &str) -> String {
+    let special = match name {
+        _ if is_one_of(PLAIN, name) => "",
+        _ if is_one_of(LISTS, name) => "\\;",
+        _ => "\\;,",
+    };
+    escape(value, special, "\\n")
+}
+
+/// Parameters and value of a time.
+#[must_use]
+pub fn format_time(time: &CalendarTime) -> (String, String) {
+    match time {
+        CalendarTime::Date(date) => (";VALUE=DATE".to_owned(), date.to_string()),
+        CalendarTime::Floating(wall) => (String::new(), wall.to_string()),
+        // A zone that others do not know by its name is told in UTC.
+        CalendarTime::Zoned(wall, zone) if is_nameless(zone) => {
+            (String::new(), zone.to_utc(*wall).to_string())
+        }
+        CalendarTime::Zoned(wall, zone) => {
+            let name = zone.name();
+            let quote = if name.contains([':', ';', ',']) {
+                "\""
+            } else {
+                ""
+            };
+            (format!(";TZID={quote}{name}{quote}"), wall.to_string())
+        }
+        CalendarTime::Utc(at) => (String::new(), at.to_string()),
+    }
+}
+
+fn is_nameless(zone: &TimeZone) -> bool {
+    let name = zone.name();
+    *zone == TimeZone::UTC || name == "local" || name.contains(|c: char| c.is_control() || c == '"')
+}

@@ -1,0 +1,356 @@
+//! [`CalendarObject`]: all components with one UID, their text as it came and what it says.
+//!
+//! ```
+//! use etui_ical::{CalendarObject, zones::TimeZoneResolver};
+//!
+//! let record = CalendarObject::parse(
+//!     "BEGIN:VEVENT\r\nUID:1\r\nDTSTART:20261121T190000Z\r\nSUMMARY:Concert\r\n\
+//!      X-SEAT:12\r\nEND:VEVENT\r\n",
+//!     &TimeZoneResolver::new(),
+//! )?;
+//! assert_eq!(record.master().summary.as_deref(), Some("Concert"));
+//! assert_eq!(record.uid(), Some("1"));
+//! # Ok::<(), etui_ical::ObjectError>(())
+//! ```
+//!
+//! ```text
+//! text := component+        each from BEGIN through the line end after END, in the order in
+//!                           which they came; nothing but blank lines between them
+//! ```
+
+mod alarm;
+mod component;
+mod draft;
+mod edit;
+#[cfg(test)]
+mod tests;
+
+use std::hash::{Hash, Hasher};
+use std::ops::Range;
+
+use memchr::memchr_iter;
+
+use crate::ics::{ComponentKind, MAX_COMPONENT, MAX_DEPTH};
+use crate::recurrence::{RecurrenceSet, Timing};
+use crate::zones::TimeZoneResolver;
+use etui_contentline::charset::{as_text, utf16};
+use etui_contentline::edit::ending;
+use etui_contentline::lines::{Edge, delimiter, is_blank, physical_line};
+use etui_contentline::stream::Units;
+
+pub use alarm::{Alarm, AlarmAction, AlarmTrigger};
+pub use component::{CalendarComponent, CalendarUser, Classification, Status};
+pub use draft::Draft;
+pub use edit::{escape_value, format_time};
+
+/// The result of merging one component into a calendar object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MergeOutcome {
+    /// The component was appended.
+    Taken,
+    /// The object already has this component, byte for byte.
+    Known,
+    /// The object keeps another component for this instance, or the two cannot be one object.
+    Refused,
+}
+
+/// Why bytes are not a record that can be kept.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ObjectError {
+    /// The bytes are not whole components.
+    #[error(
+        "not an event, to-do or journal: it must begin with BEGIN:VEVENT (or VTODO, VJOURNAL) and end with its END"
+    )]
+    NotARecord,
+    /// Its components have different UIDs, or several have none.
+    #[error(
+        "components of several records; give those of one UID at a time, or import them as a file"
+    )]
+    Several,
+    /// It says nothing.
+    #[error("an empty component: no start, no summary, nothing else")]
+    Empty,
+    /// Larger than [`MAX_COMPONENT`].
+    #[error("a record of {size} bytes; at most {MAX_COMPONENT} are kept (is it an attachment?)")]
+    TooLarge {
+        /// Its size in bytes.
+        size: usize,
+    },
+    /// A property name that no content line can have.
+    #[error("\"{0}\" cannot be a property's name: letters, digits and - only")]
+    BadProperty(String),
+    /// It has not so many components.
+    #[error("the record has no component {0}")]
+    NoComponent(usize),
+    /// The system has no random numbers for a new UID.
+    #[error("no random numbers for a new UID: {0}")]
+    NoRandomness(String),
+}
+
+/// All components with one UID.
+#[derive(Debug, Clone)]
+pub struct CalendarObject {
+    text: Vec<u8>,
+    components: Vec<Component>,
+}
+
+/// A component of a record.
+#[derive(Debug, Clone)]
+struct Component {
+    span: Range<usize>,
+    /// Its `RECURRENCE-ID` as written.
+    replaces: Option<String>,
+    /// A hash of what it is and replaces.
+    place: u64,
+    item: CalendarComponent,
+}
+
+/// See [`Component::place`].
+fn place_of(kind: ComponentKind, replaces: Option<&str>) -> u64 {
+    let mut hasher = std::hash::DefaultHasher::new();
+    (kind, replaces).hash(&mut hasher);
+    hasher.finish()
+}
+
+impl PartialEq for CalendarObject {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+impl Eq for CalendarObject {}
+
+impl CalendarObject {
+    /// Reads the components of one record, with the zones that their `TZID`s may name. The bytes
+    /// are kept as they are.
+    ///
+    /// # Errors
+    /// [`ObjectError`]: not components of one record, empty, or too large.
+    pub fn parse(text: impl Into<Vec<u8>>, zones: &TimeZoneResolver) -> Result<Self, ObjectError> {
+        let text = text.into();
+        if text.len() > MAX_COMPONENT {
+            return Err(ObjectError::TooLarge { size: text.len() });
+        }
+        let mut components: Vec<Component> = Vec::new();
+        for (kind, span) in spans(&text).ok_or(ObjectError::NotARecord)? {
+            let (item, head) = CalendarComponent::read(kind, &as_text(&text[span.clone()]), zones);
+            if !head.has_property {
+                return Err(ObjectError::Empty);
+            }
+            if let Some(first) = components.first()
+                && (item.uid.is_none() || item.uid != first.item.uid)
+            {
+                return Err(ObjectError::Several);
+            }
+            let replaces = head.replaces;
+            components.push(Component {
+                span,
+                place: place_of(kind, replaces.as_deref()),
+                replaces,
+                item,
+            });
+        }
+        if components.is_empty() {
+            return Err(ObjectError::NotARecord);
+        }
+        Ok(Self { text, components })
+    }
+
+    /// The components as they came, byte for byte.
+    #[must_use]
+    pub fn text(&self) -> &[u8] {
+        &self.text
+    }
+
+    /// The components as they came.
+    #[must_use]
+    pub fn into_text(self) -> Vec<u8> {
+        self.text
+    }
+
+    /// The UID, if there is one (RFC 5545 §3.8.4.7).
+    #[must_use]
+    pub fn uid(&self) -> Option<&str> {
+        self.master().uid.as_deref()
+    }
+
+    /// The `TZID`s that nobody knows: their times are floating.
+    #[must_use]
+    pub fn unresolved_tzids(&self) -> Vec<String> {
+        let nobodys = |item: &CalendarComponent, tzid: &String| {
+            !item.defined_zones.iter().any(|(own, _)| own == tzid)
+                && TimeZoneResolver::default().resolve(tzid).is_none()
+        };
+        let all = self.components.iter().map(|c| &c.item);
+        all.flat_map(|item| item.tzids.iter().filter(move |tzid| nobodys(item, tzid)))
+            .cloned()
+            .collect()
+    }
+
+    /// What its components say, in their order.
+    pub fn components(&self) -> impl ExactSizeIterator<Item = &CalendarComponent> {
+        self.components.iter().map(|c| &c.item)
+    }
+
+    /// The bytes of each component, in their order; what [`ObjectWriter`] is given.
+    ///
+    /// [`ObjectWriter`]: crate::ics::ObjectWriter
+    pub fn component_texts(&self) -> impl ExactSizeIterator<Item = &[u8]> {
+        self.components.iter().map(|c| &self.text[c.span.clone()])
+    }
+
+    /// How many components a stored text has.
+    #[must_use]
+    pub fn count_components(text: &[u8]) -> usize {
+        spans(text).map_or(0, |all| all.len())
+    }
+
+    /// The components of a stored text; one that is none is one by itself.
+    #[must_use]
+    pub fn split_components(text: &[u8]) -> Vec<Vec<u8>> {
+        match spans(text) {
+            Some(all) => all
+                .into_iter()
+                .map(|(_, span)| text[span].to_vec())
+                .collect(),
+            None => vec![text.to_vec()],
+        }
+    }
+
+    /// The component that stands for the record: the first that changes no instance of another.
+    #[must_use]
+    pub fn master(&self) -> &CalendarComponent {
+        &self.components[self.master_index()].item
+    }
+
+    /// Its place among the components.
+    #[must_use]
+    pub fn master_index(&self) -> usize {
+        let is_main = |c: &Component| c.replaces.is_none();
+        self.components.iter().position(is_main).unwrap_or(0)
+    }
+
+    /// When it is, with all its components. An [`Instance`]'s component is the place among those
+    /// of them that say a time ([`CalendarComponent::timing`]).
+    ///
+    /// [`Instance`]: crate::recurrence::Instance
+    #[must_use]
+    pub fn recurrence_set(&self) -> RecurrenceSet {
+        let timings: Vec<Timing> = self.components().filter_map(|i| i.timing.clone()).collect();
+        RecurrenceSet::new(&timings)
+    }
+
+    /// Puts the components of another record with its UID behind its own, as far as it has none in
+    /// their place; tells what became of each. Of another UID, or in another encoding, all are
+    /// refused, and those in a zone of a file's own that is another one here by the same name.
+    pub fn merge(&mut self, other: Self) -> Vec<MergeOutcome> {
+        if self.text == other.text {
+            return vec![MergeOutcome::Known; other.components.len()];
+        }
+        let differ = utf16(&self.text) != utf16(&other.text);
+        if self.uid().is_none() || self.uid() != other.uid() || differ {
+            return vec![MergeOutcome::Refused; other.components.len()];
+        }
+        let mut outcomes = Vec::with_capacity(other.components.len());
+        for component in other.components {
+            let bytes = &other.text[component.span.clone()];
+            let in_its_place = |c: &&Component| {
+                c.place == component.place
+                    && c.item.kind == component.item.kind
+                    && c.replaces == component.replaces
+            };
+            // One record has one zone of a name, or none that is known.
+            let meaning = |item: &CalendarComponent, tzid: &String| {
+                let own = item.defined_zones.iter().find(|(own, _)| own == tzid);
+                own.map(|(_, zone)| zone.clone())
+            };
+            let differs = |tzid: &String| {
+                let mut all = self.components.iter().map(|c| &c.item);
+                let new = meaning(&component.item, tzid);
+                all.any(|item| item.tzids.contains(tzid) && meaning(item, tzid) != new)
+            };
+            outcomes.push(match self.components.iter().find(in_its_place) {
+                None if component.item.tzids.iter().any(differs) => MergeOutcome::Refused,
+                Some(known) if self.text[known.span.clone()] == *bytes => MergeOutcome::Known,
+                Some(_) => MergeOutcome::Refused,
+                None if self.text.len() + bytes.len() + 4 > MAX_COMPONENT => MergeOutcome::Refused,
+                None => {
+                    if !matches!(self.text.last(), Some(b'\n' | b'\r' | 0)) {
+                        let end = ending(&self.text);
+                        self.text.extend_from_slice(end);
+                    }
+                    let start = self.text.len();
+                    self.text.extend_from_slice(bytes);
+                    self.components.push(Component {
+                        span: start..self.text.len(),
+                        ..component
+                    });
+                    MergeOutcome::Taken
+                }
+            });
+        }
+        outcomes
+    }
+}
+
+/// Where the components of a record are; `None` if something else stands there.
+fn spans(text: &[u8]) -> Option<Vec<(ComponentKind, Range<usize>)>> {
+    let units = match utf16(text) {
+        Some(encoding) if encoding == encoding_rs::UTF_16BE => Units::Utf16Be,
+        Some(_) => Units::Utf16Le,
+        None => Units::Bytes,
+    };
+    let mut found = Vec::new();
+    // The names of the components that are open, one behind the other, and where they begin.
+    let mut names: Vec<u8> = Vec::new();
+    let mut open: Vec<usize> = Vec::new();
+    let mut narrow = Vec::new();
+    // Without groups only these letters begin a line that begins or ends a component.
+    let is_edge = |first: Option<&u8>| matches!(first, Some(b'B' | b'b' | b'E' | b'e'));
+    let has_groups =
+        units != Units::Bytes || memchr_iter(b'.', text).any(|dot| is_edge(text.get(dot + 1)));
+    let mut start = 0;
+    let mut at = 0;
+    while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
+        let (line, next) = match units {
+            Units::Bytes => {
+                let (end, next) = physical_line(text, at)?;
+                (&text[at..end], next)
+            }
+            _ => {
+                let (end, is_cr) = units.line_end(rest, 0).unwrap_or((rest.len(), false));
+                let whole = units.whole(rest, end, is_cr, true).unwrap_or(end);
+                units.narrow_all(&rest[..end], &mut narrow);
+                (&narrow[..], text.len().min(at + whole))
+            }
+        };
+        let may_be = has_groups || is_edge(line.first());
+        match may_be.then(|| delimiter(line)).flatten() {
+            Some((Edge::Begin, name)) => {
+                if open.is_empty() {
+                    start = at;
+                }
+                open.push(names.len());
+                names.extend_from_slice(name);
+                if open.len() > MAX_DEPTH {
+                    return None;
+                }
+            }
+            Some((Edge::End, name)) => {
+                let begun = open.pop()?;
+                if !names[begun..].eq_ignore_ascii_case(name) {
+                    return None;
+                }
+                names.truncate(begun);
+                if open.is_empty() {
+                    found.push((ComponentKind::named(name)?, start..next));
+                }
+            }
+            None if open.is_empty() && !is_blank(line) => return None,
+            None => {}
+        }
+        at = next;
+    }
+    open.is_empty().then_some(found)
+}

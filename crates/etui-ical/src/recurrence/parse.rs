@@ -1,0 +1,308 @@
+//! The text form of rules.
+//!
+//! ```text
+//! rule := part ( ";" part )*
+//! part := FREQ "=" name | INTERVAL "=" n | COUNT "=" n | UNTIL "=" date or time
+//!       | ( BYSECOND | BYMINUTE | BYHOUR | BYMONTHDAY | BYYEARDAY | BYWEEKNO | BYMONTH
+//!         | BYSETPOS ) "=" n ( "," n )*
+//!       | BYDAY "=" [n] weekday ( "," [n] weekday )* | WKST "=" weekday
+//! ```
+//!
+//! Read beyond the letter of RFC 5545, as files have it: any order and case, blanks around parts
+//! and values, empty parts (`;` at the end), `RRULE:` before the rule, `INTERVAL=0` for 1,
+//! `RSCALE=GREGORIAN` and `SKIP=OMIT` (RFC 7529, what holds without them), and parts of a
+//! program's own (`X-...`), which are passed over.
+
+use std::str::FromStr;
+
+use super::rule::{Frequency, NthWeekday, RecurrenceRule};
+use crate::time::{DateTimeValue, Weekday};
+
+/// A rule's text could not be understood.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("in the recurrence rule, at character {at}: {problem}")]
+pub struct RuleError {
+    /// Which character, the first being 1.
+    pub at: usize,
+    /// What is wrong and what to write instead.
+    pub problem: String,
+}
+
+/// Longest text, in bytes: a rule with every list in full has 5 kB.
+const MAX_TEXT: usize = 16 << 10;
+
+impl FromStr for RecurrenceRule {
+    type Err = RuleError;
+
+    fn from_str(text: &str) -> Result<Self, RuleError> {
+        let mut parser = Parser {
+            text,
+            seen: Vec::new(),
+        };
+        if text.len() > MAX_TEXT {
+            return Err(parser.error(text, "too long; at most 16 kB are read"));
+        }
+        parser.rule()
+    }
+}
+
+struct Parser<'a> {
+    text: &'a str,
+    /// The names of the parts so far.
+    seen: Vec<&'a str>,
+}
+
+impl<'a> Parser<'a> {
+    /// An error at the start of `part`, a piece of the text.
+    fn error(&self, part: &str, problem: impl Into<String>) -> RuleError {
+        let byte = (part.as_ptr() as usize).saturating_sub(self.text.as_ptr() as usize);
+        RuleError {
+            at: self.text.get(..byte).map_or(0, |t| t.chars().count()) + 1,
+            problem: problem.into(),
+        }
+    }
+
+    fn rule(&mut self) -> Result<RecurrenceRule, RuleError> {
+        let trimmed = self.text.trim();
+        let body = match trimmed.split_once(':') {
+            Some((name, body))
+                if ["RRULE", "EXRULE"]
+                    .iter()
+                    .any(|n| name.trim().eq_ignore_ascii_case(n)) =>
+            {
+                body
+            }
+            _ => trimmed,
+        };
+        let mut rule = RecurrenceRule::every(Frequency::Daily);
+        for part in body.split(';') {
+            let part = part.trim();
+            if part.is_empty() {
+                continue;
+            }
+            let Some((name, value)) = part.split_once('=') else {
+                return Err(self.error(part, format!("\"{}\" has no \"=\"", short(part))));
+            };
+            let (name, value) = (name.trim_end(), value.trim());
+            if self.seen.iter().any(|n| n.eq_ignore_ascii_case(name)) {
+                return Err(self.error(part, format!("{} stands here twice", short(name))));
+            }
+            self.seen.push(name);
+            self.part(&mut rule, name, value)?;
+        }
+        if self.seen.iter().any(|n| n.eq_ignore_ascii_case("FREQ")) {
+            Ok(rule)
+        } else {
+            Err(self.error(body, "FREQ is missing; write FREQ=WEEKLY or the like"))
+        }
+    }
+
+    fn part(
+        &self,
+        rule: &mut RecurrenceRule,
+        name: &'a str,
+        value: &'a str,
+    ) -> Result<(), RuleError> {
+        match name.to_ascii_uppercase().as_str() {
+            "FREQ" => rule.frequency = self.frequency(value)?,
+            "INTERVAL" => rule.interval = self.number::<u32>(value)?.max(1),
+            "COUNT" => match self.number(value)? {
+                0 => return Err(self.error(value, "COUNT must be 1 or more")),
+                count => rule.count = Some(count),
+            },
+            "UNTIL" => {
+                let until: Result<DateTimeValue, _> = value.parse();
+                rule.until = Some(until.map_err(|e| self.error(value, format!("UNTIL: {e}")))?);
+            }
+            "BYSECOND" => rule.by_second = self.numbers(name, value, 0..=60)?,
+            "BYMINUTE" => rule.by_minute = self.numbers(name, value, 0..=59)?,
+            "BYHOUR" => rule.by_hour = self.numbers(name, value, 0..=23)?,
+            "BYDAY" => rule.by_day = self.days(value)?,
+            "BYMONTHDAY" => rule.by_month_day = self.ordinals(name, value, 31)?,
+            "BYYEARDAY" => rule.by_year_day = self.ordinals(name, value, 366)?,
+            "BYWEEKNO" => rule.by_week = self.ordinals(name, value, 53)?,
+            "BYMONTH" => rule.by_month = self.numbers(name, value, 1..=12)?,
+            "BYSETPOS" => rule.by_position = self.ordinals(name, value, 366)?,
+            "WKST" => {
+                rule.week_start = Weekday::from_code(value)
+                    .ok_or_else(|| self.error(value, "WKST must be one of MO to SU"))?;
+            }
+            "RSCALE" if value.eq_ignore_ascii_case("GREGORIAN") => {}
+            "SKIP" if value.eq_ignore_ascii_case("OMIT") => {}
+            "RSCALE" | "SKIP" => {
+                return Err(self.error(
+                    value,
+                    "only RSCALE=GREGORIAN and SKIP=OMIT are known (RFC 7529)",
+                ));
+            }
+            other if other.starts_with("X-") => {}
+            _ => {
+                return Err(self.error(name, format!("there is no part \"{}\"", short(name))));
+            }
+        }
+        Ok(())
+    }
+
+    fn frequency(&self, value: &str) -> Result<Frequency, RuleError> {
+        let found = Frequency::NAMES
+            .iter()
+            .find(|(n, _)| n.eq_ignore_ascii_case(value));
+        found.map(|(_, f)| *f).ok_or_else(|| {
+            let known: Vec<_> = Frequency::NAMES.iter().map(|(n, _)| *n).collect();
+            self.error(value, format!("FREQ must be one of {}", known.join(", ")))
+        })
+    }
+
+    fn number<T: FromStr>(&self, value: &str) -> Result<T, RuleError> {
+        value
+            .parse()
+            .map_err(|_| self.error(value, format!("\"{}\" is no number", short(value))))
+    }
+
+    /// Numbers of a range.
+    fn numbers(
+        &self,
+        name: &str,
+        value: &'a str,
+        range: std::ops::RangeInclusive<u8>,
+    ) -> Result<Vec<u8>, RuleError> {
+        value
+            .split(',')
+            .map(|one| {
+                let one = one.trim();
+                let n: u8 = self.number(one)?;
+                if range.contains(&n) {
+                    return Ok(n);
+                }
+                let (from, to) = (range.start(), range.end());
+                Err(self.error(one, format!("{} goes from {from} to {to}", short(name))))
+            })
+            .collect()
+    }
+
+    /// Numbers from 1 to `most` and from -1 to -`most`.
+    fn ordinals<T: TryFrom<i16>>(
+        &self,
+        name: &str,
+        value: &'a str,
+        most: i16,
+    ) -> Result<Vec<T>, RuleError> {
+        value
+            .split(',')
+            .map(|one| {
+                let one = one.trim();
+                let n: i16 = self.number(one)?;
+                match T::try_from(n) {
+                    Ok(ordinal) if n != 0 && (-most..=most).contains(&n) => Ok(ordinal),
+                    _ => Err(self.error(
+                        one,
+                        format!("{} goes from 1 to {most} or -1 to -{most}", short(name)),
+                    )),
+                }
+            })
+            .collect()
+    }
+
+    fn days(&self, value: &'a str) -> Result<Vec<NthWeekday>, RuleError> {
+        value
+            .split(',')
+            .map(|one| {
+                let one = one.trim();
+                let wrong = || {
+                    self.error(one, "BYDAY must be of MO to SU, each perhaps with 1 to 53 or -1 to -53 before it")
+                };
+                let letters = one.len().checked_sub(2).ok_or_else(wrong)?;
+                let (nth, code) = one.split_at_checked(letters).ok_or_else(wrong)?;
+                let weekday = Weekday::from_code(code).ok_or_else(wrong)?;
+                let nth = match nth.trim_end() {
+                    "" => 0,
+                    text => match text.parse() {
+                        Ok(n) if n != 0 && (-53..=53).contains(&n) => n,
+                        _ => return Err(wrong()),
+                    },
+                };
+                Ok(NthWeekday { nth, weekday })
+            })
+            .collect()
+    }
+}
+
+/// The start of a text, for a message.
+fn short(text: &str) -> String {
+    text.chars().take(40).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn read_and_written() {
+        for text in [
+            "FREQ=DAILY",
+            "FREQ=WEEKLY;UNTIL=19971224T000000Z;INTERVAL=2;BYDAY=MO,WE,FR;WKST=SU",
+            "FREQ=YEARLY;UNTIL=20001231;BYDAY=20MO,-1SU;BYWEEKNO=-1,20;BYMONTH=1,12",
+            "FREQ=SECONDLY;COUNT=4294967295;INTERVAL=4294967295;BYSECOND=0,60;BYMINUTE=59;BYHOUR=23",
+            "FREQ=MONTHLY;BYMONTHDAY=-31,31;BYYEARDAY=-366,366;BYSETPOS=-366,366",
+        ] {
+            let rule: RecurrenceRule = text.parse().unwrap();
+            assert_eq!(rule.to_string(), text);
+        }
+    }
+
+    #[test]
+    fn what_files_write_is_read() {
+        for (text, expected) in [
+            ("freq=weekly;byday=mo;", "FREQ=WEEKLY;BYDAY=MO"),
+            ("RRULE:FREQ=DAILY;;COUNT=3;", "FREQ=DAILY;COUNT=3"),
+            (" INTERVAL=1 ; FREQ = DAILY ", "FREQ=DAILY"),
+            ("FREQ=DAILY;INTERVAL=0", "FREQ=DAILY"),
+            (
+                "FREQ=MONTHLY;BYDAY=+1MO, 2 TU",
+                "FREQ=MONTHLY;BYDAY=1MO,2TU",
+            ),
+            ("FREQ=DAILY;UNTIL=1997-12-24", "FREQ=DAILY;UNTIL=19971224"),
+            (
+                "RSCALE=GREGORIAN;FREQ=YEARLY;SKIP=OMIT;X-A=B",
+                "FREQ=YEARLY",
+            ),
+        ] {
+            assert_eq!(
+                text.parse::<RecurrenceRule>().unwrap().to_string(),
+                expected
+            );
+        }
+    }
+
+    #[test]
+    fn mistakes_are_told_with_their_place() {
+        for (text, at, says) in [
+            ("", 1, "FREQ is missing"),
+            ("COUNT=3", 1, "FREQ is missing"),
+            ("FREQ=FORTNIGHTLY", 6, "FREQ must be one of"),
+            ("FREQ=DAILY;COUNT=x", 18, "\"x\" is no number"),
+            ("FREQ=DAILY;COUNT=0", 18, "COUNT must be 1"),
+            ("FREQ=DAILY;COUNT=-1", 18, "\"-1\" is no number"),
+            ("FREQ=DAILY;COUNT=1;COUNT=2", 20, "twice"),
+            ("FREQ=DAILY;BYDAY=MO,XX", 21, "BYDAY must be"),
+            ("FREQ=DAILY;BYDAY=MO,0TU", 21, "BYDAY must be"),
+            ("FREQ=DAILY;BYDAY=MO,ä", 21, "BYDAY must be"),
+            ("FREQ=DAILY;BYDAY=", 18, "BYDAY must be"),
+            ("FREQ=DAILY;BYMONTH=1,13", 22, "BYMONTH goes from 1 to 12"),
+            (
+                "FREQ=DAILY;BYMONTHDAY=0",
+                23,
+                "BYMONTHDAY goes from 1 to 31",
+            ),
+            ("FREQ=DAILY;UNTIL=never", 18, "UNTIL: \"never\" is no date"),
+            ("FREQ=DAILY;SOMETIMES", 12, "has no \"=\""),
+            ("FREQ=DAILY;BYEASTER=1", 12, "there is no part"),
+            ("RSCALE=CHINESE;FREQ=YEARLY", 8, "only RSCALE=GREGORIAN"),
+        ] {
+            let error = text.parse::<RecurrenceRule>().unwrap_err();
+            assert_eq!(error.at, at, "{text}: {error}");
+            assert!(error.problem.contains(says), "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! [`RecurrenceRule`]: a recurrence rule (RFC 5545 §3.3.10), as it is written.
+
+use std::fmt;
+
+use crate::time::{DateTimeValue, Weekday};
+
+/// How long the period of a rule is: its `FREQ`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Frequency {
+    /// Every second.
+    Secondly,
+    /// Every minute.
+    Minutely,
+    /// Every hour.
+    Hourly,
+    /// Every day.
+    Daily,
+    /// Every week.
+    Weekly,
+    /// Every month.
+    Monthly,
+    /// Every year.
+    Yearly,
+}
+
+impl Frequency {
+    /// Every frequency with its name.
+    pub const NAMES: &'static [(&'static str, Frequency)] = &[
+        ("SECONDLY", Self::Secondly),
+        ("MINUTELY", Self::Minutely),
+        ("HOURLY", Self::Hourly),
+        ("DAILY", Self::Daily),
+        ("WEEKLY", Self::Weekly),
+        ("MONTHLY", Self::Monthly),
+        ("YEARLY", Self::Yearly),
+    ];
+
+    fn name(self) -> &'static str {
+        Self::NAMES
+            .iter()
+            .find(|(_, f)| *f == self)
+            .map_or("DAILY", |(n, _)| n)
+    }
+}
+
+/// A weekday of `BYDAY`, perhaps the nth of its month or year.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NthWeekday {
+    /// Which one: 1 is the first, -1 the last, 0 every one.
+    pub nth: i8,
+    /// The weekday.
+    pub weekday: Weekday,
+}
+
+/// When something happens again. Lists are in the order written; an empty one is a part that the
+/// rule has not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecurrenceRule {
+    /// `FREQ`
+    pub frequency: Frequency,
+    /// `INTERVAL`: every so many periods, 1 or more.
+    pub interval: u32,
+    /// `COUNT`: so many in all.
+    pub count: Option<u32>,
+    /// `UNTIL`: none behind this. Both it and `COUNT` should not stand in one rule (§3.3.10); if
+    /// they do, what comes first ends it.
+    pub until: Option<DateTimeValue>,
+    /// `BYSECOND`, 0 to 60.
+    pub by_second: Vec<u8>,
+    /// `BYMINUTE`, 0 to 59.
+    pub by_minute: Vec<u8>,
+    /// `BYHOUR`, 0 to 23.
+    pub by_hour: Vec<u8>,
+    /// `BYDAY`
+    pub by_day: Vec<NthWeekday>,
+    /// `BYMONTHDAY`, 1 to 31, -1 being the last day.
+    pub by_month_day: Vec<i8>,
+    /// `BYYEARDAY`, 1 to 366, -1 being the last day.
+    pub by_year_day: Vec<i16>,
+    /// `BYWEEKNO`, 1 to 53, -1 being the last week.
+    pub by_week: Vec<i8>,
+    /// `BYMONTH`, 1 to 12.
+    pub by_month: Vec<u8>,
+    /// `BYSETPOS`, 1 to 366, -1 being the last of the period.
+    pub by_position: Vec<i16>,
+    /// `WKST`: the day a week starts on, Monday if it is not written.
+    pub week_start: Weekday,
+}
+
+impl RecurrenceRule {
+    /// Once every period, without end.
+    #[must_use]
+    pub fn every(frequency: Frequency) -> Self {
+        Self {
+            frequency,
+            interval: 1,
+            count: None,
+            until: None,
+            by_second: Vec::new(),
+            by_minute: Vec::new(),
+            by_hour: Vec::new(),
+            by_day: Vec::new(),
+            by_month_day: Vec::new(),
+            by_year_day: Vec::new(),
+            by_week: Vec::new(),
+            by_month: Vec::new(),
+            by_position: Vec::new(),
+            week_start: Weekday::Monday,
+        }
+    }
+
+    /// Whether it has neither `COUNT` nor `UNTIL`.
+    #[must_use]
+    pub fn is_unbounded(&self) -> bool {
+        self.count.is_none() && self.until.is_none()
+    }
+}
+
+impl fmt::Display for NthWeekday {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.nth != 0 {
+            write!(f, "{}", self.nth)?;
+        }
+        f.write_str(self.weekday.code())
+    }
+}
+
+/// The value of an `RRULE`; reading it gives the same rule.
+impl fmt::Display for RecurrenceRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "FREQ={}", self.frequency.name())?;
+        if let Some(until) = &self.until {
+            write!(f, ";UNTIL={until}")?;
+        }
+        if let Some(count) = self.count {
+            write!(f, ";COUNT={count}")?;
+        }
+        if self.interval != 1 {
+            write!(f, ";INTERVAL={}", self.interval)?;
+        }
+        list(f, "BYSECOND", &self.by_second)?;
+        list(f, "BYMINUTE", &self.by_minute)?;
+        list(f, "BYHOUR", &self.by_hour)?;
+        list(f, "BYDAY", &self.by_day)?;
+        list(f, "BYMONTHDAY", &self.by_month_day)?;
+        list(f, "BYYEARDAY", &self.by_year_day)?;
+        list(f, "BYWEEKNO", &self.by_week)?;
+        list(f, "BYMONTH", &self.by_month)?;
+        list(f, "BYSETPOS", &self.by_position)?;
+        if self.week_start != Weekday::Monday {
+            write!(f, ";WKST={}", self.week_start.code())?;
+        }
+        Ok(())
+    }
+}
+
+fn list<T: fmt::Display>(f: &mut fmt::Formatter<'_>, name: &str, all: &[T]) -> fmt::Result {
+    for (i, one) in all.iter().enumerate() {
+        match i {
+            0 => write!(f, ";{name}={one}")?,
+            _ => write!(f, ",{one}")?,
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,120 @@
+//! [`CalendarObject`] as a kind of record that a store keeps.
+
+use std::borrow::Cow;
+
+use rusqlite::Connection;
+
+use super::CalendarObject;
+use super::derive::{derive, name_of};
+use super::ics::ObjectTemplate;
+use super::objects::{self, ZonesOf};
+use super::time::{Date, TimeZone};
+use super::zones::TimeZoneDefinition;
+use crate::record::shared::SourceObject;
+use crate::record::{IndexContext, IndexedColumns, MergeOutcome, RecordKind};
+use crate::types::{CollectionKind, content_identity};
+
+impl RecordKind for CalendarObject {
+    const KIND: CollectionKind = CollectionKind::Calendar;
+    const JOINS: bool = true;
+
+    fn stored(conn: &Connection, text: Vec<u8>, shared: Option<i64>) -> crate::Result<Self> {
+        ZonesOf::default().record(conn, text, shared)
+    }
+
+    fn text(&self) -> &[u8] {
+        self.text()
+    }
+
+    fn uid(&self) -> Option<&str> {
+        self.uid()
+    }
+
+    fn identity(&self) -> Cow<'_, str> {
+        match self.uid() {
+            Some(uid) => Cow::Borrowed(uid),
+            None => Cow::Owned(content_identity(self.text())),
+        }
+    }
+
+    fn called(&self) -> &'static str {
+        name_of(self.master().kind)
+    }
+
+    fn join(&mut self, other: Self) -> Vec<MergeOutcome> {
+        let outcomes = self.merge(other).into_iter();
+        let joined = outcomes.map(|outcome| match outcome {
+            super::MergeOutcome::Taken => MergeOutcome::Taken,
+            super::MergeOutcome::Known => MergeOutcome::Known,
+            super::MergeOutcome::Refused => MergeOutcome::Refused,
+        });
+        joined.collect()
+    }
+
+    fn parts(&self) -> usize {
+        self.components().len()
+    }
+
+    fn provenance(&self) -> Option<SourceObject> {
+        let mut zones: Vec<&(String, TimeZone)> = Vec::new();
+        for defined in self.components().flat_map(|c| &c.defined_zones) {
+            if !zones.iter().any(|(tzid, _)| *tzid == defined.0) {
+                zones.push(defined);
+            }
+        }
+        // Unknown here; another object may define them.
+        let unknown = self.unresolved_tzids();
+        if zones.is_empty() && unknown.is_empty() {
+            return None;
+        }
+        let starts = self.components().filter_map(|c| c.start.as_ref());
+        let since = starts.map(|t| t.local().date()).min();
+        let since = since.unwrap_or(Date::MAX).plus_days(-366);
+        let define = move |(tzid, zone): &(String, TimeZone)| {
+            let name = tzid.clone();
+            let definition = TimeZoneDefinition::of(zone, since);
+            TimeZoneDefinition { name, ..definition }.to_text()
+        };
+        let texts: Vec<Vec<u8>> = zones.iter().copied().map(define).collect();
+        let keys = texts.iter().map(|text| objects::zone_key(text));
+        let template = ObjectTemplate::plain().with_zones(keys);
+        let template = template.as_bytes().to_vec();
+        let own: Vec<(String, Vec<u8>)> = std::iter::zip(zones, &texts)
+            .map(|((tzid, _), text)| (tzid.clone(), text.clone()))
+            .collect();
+        let defines = move |conn: &Connection, row| {
+            let theirs = objects::zones(conn, row)?;
+            let is_same = |(tzid, text): &(String, Vec<u8>)| {
+                let zone = theirs.defined(tzid).cloned();
+                zone.is_some_and(|zone| define(&(tzid.clone(), zone)) == *text)
+            };
+            let knows = |tzid: &String| theirs.defined(tzid).is_some();
+            Ok(own.iter().all(is_same) && !unknown.iter().any(knows))
+        };
+        let parts = self.components().len();
+        Some(SourceObject::made(template, texts, parts, defines))
+    }
+
+    fn derive(&self, with: &IndexContext<'_>) -> IndexedColumns {
+        derive(self, with)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::super::zones::TimeZoneResolver;
+    use super::*;
+
+    #[test]
+    fn the_identity_is_the_uid_or_the_content() {
+        let parse = |text: &str| CalendarObject::parse(text, &TimeZoneResolver::new()).unwrap();
+        let with_uid = parse("BEGIN:VEVENT\r\nUID:1\r\nSUMMARY:A\r\nEND:VEVENT\r\n");
+        assert_eq!(with_uid.identity(), "1");
+        let one = parse("BEGIN:VEVENT\nSUMMARY:A\nEND:VEVENT\n");
+        let same = parse("BEGIN:VEVENT\nSUMMARY:A\nEND:VEVENT");
+        let other = parse("BEGIN:VEVENT\nSUMMARY:B\nEND:VEVENT\n");
+        assert_eq!(one.identity(), same.identity());
+        assert_ne!(one.identity(), other.identity());
+    }
+}
