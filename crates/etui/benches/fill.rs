@@ -21,7 +21,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use etui::contacts::{Card, Contacts, Query, Sort};
+use etui::contacts::{Card, Contacts, Query, SortOrder};
 use etui::{Options, Store};
 use etui_testkit::people::{People, varied_person};
 use etui_testkit::rng::SplitMix64;
@@ -182,7 +182,11 @@ fn reads(contacts: &Contacts<'_>, count: usize) {
             _ => format!("any:*\"{name}\"* or phone:*{:03}", n % 1_000),
         };
         let Ok(filter) = text.parse() else { continue };
-        let sort = if n % 2 == 0 { Sort::List } else { Sort::Found };
+        let sort = if n % 2 == 0 {
+            SortOrder::List
+        } else {
+            SortOrder::Unordered
+        };
         contacts
             .query(&Query::new(filter).sort(sort).limit(50))
             .expect("a search");

@@ -20,7 +20,7 @@ mod support;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use etui::contacts::{Column, Columns, Contacts, Field, Filter, Match, Query, Sort};
+use etui::contacts::{Column, Columns, Contacts, Field, Filter, MatchMode, Query, SortOrder};
 use etui::text::phone::Strength;
 use etui::{RecordId, Store};
 use etui_testkit::people::{Person, varied_person};
@@ -156,11 +156,11 @@ const fn ms(n: u64) -> Duration {
 }
 
 /// The ways to compare that a row is made for.
-const WAYS: [(&str, Match); 4] = [
-    ("exact", Match::Words),
-    ("prefix", Match::Prefix),
-    ("suffix", Match::Suffix),
-    ("contains", Match::Contains),
+const WAYS: [(&str, MatchMode); 4] = [
+    ("exact", MatchMode::Words),
+    ("prefix", MatchMode::Prefix),
+    ("suffix", MatchMode::Suffix),
+    ("contains", MatchMode::Contains),
 ];
 
 impl Bench<'_> {
@@ -224,11 +224,11 @@ impl Bench<'_> {
     }
 
     /// What is looked for in a field in this way.
-    fn text(&mut self, field: Field, how: Match) -> String {
+    fn text(&mut self, field: Field, how: MatchMode) -> String {
         match (field, how) {
-            (Field::Email | Field::Phone, Match::Words) => self.value(field),
+            (Field::Email | Field::Phone, MatchMode::Words) => self.value(field),
             // A number, or a host with a piece of what stands before it, or it alone.
-            (Field::Email, Match::Suffix) => {
+            (Field::Email, MatchMode::Suffix) => {
                 let address = self.value(field);
                 let (user, host) = address.split_once('@').expect("an address");
                 let user: Vec<char> = user.chars().collect();
@@ -236,14 +236,14 @@ impl Bench<'_> {
                 let end: String = user[user.len() - kept..].iter().collect();
                 format!("{end}@{host}")
             }
-            (_, Match::Words | Match::Whole) => self.word(field).into_iter().collect(),
-            (_, Match::Contains) => self.piece(field, None),
-            (_, Match::Prefix) => {
+            (_, MatchMode::Words | MatchMode::Whole) => self.word(field).into_iter().collect(),
+            (_, MatchMode::Contains) => self.piece(field, None),
+            (_, MatchMode::Prefix) => {
                 let word = self.word(field);
                 let length = (2 + self.rng.below(4) as usize).min(word.len());
                 word[..length].iter().collect()
             }
-            (_, Match::Suffix) => {
+            (_, MatchMode::Suffix) => {
                 let word = self.word(field);
                 let length = (3 + self.rng.below(4) as usize).min(word.len());
                 word[word.len() - length..].iter().collect()
@@ -251,7 +251,7 @@ impl Bench<'_> {
         }
     }
 
-    fn filter(&mut self, field: Field, how: Match) -> Filter {
+    fn filter(&mut self, field: Field, how: MatchMode) -> Filter {
         let text = self.text(field, how);
         Filter::text(field, how, text)
     }
@@ -317,12 +317,12 @@ impl Bench<'_> {
             for (way, how) in WAYS {
                 self.row(&format!("index order: {name} {way}"), most, |bench| {
                     let filter = bench.filter(field, how);
-                    Query::new(filter).sort(Sort::Found).limit(PAGE)
+                    Query::new(filter).sort(SortOrder::Unordered).limit(PAGE)
                 });
             }
             self.row(&format!("index order: {name} present"), most, |_| {
                 Query::new(Filter::Present(field))
-                    .sort(Sort::Found)
+                    .sort(SortOrder::Unordered)
                     .limit(PAGE)
             });
         }
@@ -353,8 +353,8 @@ impl Bench<'_> {
             Query::new(Filter::email_suffix(format!("@{host}"))).limit(PAGE)
         });
         self.row("list order: name not, given name", most, |bench| {
-            let given = bench.filter(Field::Given, Match::Prefix);
-            let name = bench.filter(Field::Family, Match::Prefix);
+            let given = bench.filter(Field::Given, MatchMode::Prefix);
+            let name = bench.filter(Field::Family, MatchMode::Prefix);
             Query::new(given.and(name.not())).limit(PAGE)
         });
     }
@@ -363,12 +363,12 @@ impl Bench<'_> {
     fn far_end(&mut self) {
         let most = Target::Worst(target(self.size, ms(5), ms(50)));
         self.row("far end: family name", most, |bench| {
-            Query::new(bench.filter(Field::Family, Match::Words)).limit(PAGE)
+            Query::new(bench.filter(Field::Family, MatchMode::Words)).limit(PAGE)
         });
         // What the last of the list are called, the scripts behind Latin among them.
         let last: Vec<String> = self
             .contacts
-            .query(&Query::all().sort(Sort::ListReversed).limit(5_000))
+            .query(&Query::all().sort(SortOrder::ListReversed).limit(5_000))
             .expect("the end of the list")
             .iter()
             .map(|row| row.name().to_owned())
@@ -383,28 +383,28 @@ impl Bench<'_> {
         };
         self.row("far end: names of the last letters begin", most, |bench| {
             let text = word(bench);
-            Query::new(Filter::text(Field::Family, Match::Prefix, text)).limit(PAGE)
+            Query::new(Filter::text(Field::Family, MatchMode::Prefix, text)).limit(PAGE)
         });
         self.row(
             "far end: from the list's end, first letters",
             most,
             |bench| {
-                let text: String = bench.text(Field::Family, Match::Words);
+                let text: String = bench.text(Field::Family, MatchMode::Words);
                 let text: String = text.chars().take(1).collect();
-                let filter = Filter::text(Field::Family, Match::Prefix, text);
-                Query::new(filter).sort(Sort::ListReversed).limit(PAGE)
+                let filter = Filter::text(Field::Family, MatchMode::Prefix, text);
+                Query::new(filter).sort(SortOrder::ListReversed).limit(PAGE)
             },
         );
         let letters = |from: char, to: char| {
             let all = (from..=to)
-                .map(|c| Filter::text(Field::Family, Match::Prefix, c))
+                .map(|c| Filter::text(Field::Family, MatchMode::Prefix, c))
                 .collect();
             Filter::Or(all)
         };
         self.row("far end: of no letter but the last", most, |bench| {
             let last = b't' + bench.rng.below(6) as u8;
             let filter = letters('a', last as char).not();
-            let more = bench.filter(Field::Given, Match::Prefix);
+            let more = bench.filter(Field::Given, MatchMode::Prefix);
             Query::new(filter.and(more.not())).limit(PAGE)
         });
         self.row("far end: present, family of no letter", most, |bench| {
@@ -419,24 +419,24 @@ impl Bench<'_> {
             let field = [Field::Given, Field::Organization, Field::Note][field];
             let (a, b) = (bench.word(field), bench.word(field));
             let text: String = a.into_iter().chain([' ']).chain(b).collect();
-            Query::new(Filter::text(field, Match::Words, text)).limit(PAGE)
+            Query::new(Filter::text(field, MatchMode::Words, text)).limit(PAGE)
         });
         self.row("far end: whole names with another's word", most, |bench| {
             let given: String = bench.word(Field::Given).into_iter().collect();
-            let filter = Filter::text(Field::Display, Match::Whole, given);
+            let filter = Filter::text(Field::Display, MatchMode::Whole, given);
             Query::new(filter).limit(PAGE)
         });
         self.row("far end: numbers that contain", most, |bench| {
             let text = format!("{:04}", bench.rng.below(10_000));
-            Query::new(Filter::text(Field::Phone, Match::Contains, text)).limit(PAGE)
+            Query::new(Filter::text(Field::Phone, MatchMode::Contains, text)).limit(PAGE)
         });
         self.row("far end: notes that contain", most, |bench| {
-            Query::new(bench.filter(Field::Note, Match::Contains)).limit(PAGE)
+            Query::new(bench.filter(Field::Note, MatchMode::Contains)).limit(PAGE)
         });
         self.row("far end: two pieces, of other names", most, |bench| {
-            let one = bench.filter(Field::Name, Match::Contains);
+            let one = bench.filter(Field::Name, MatchMode::Contains);
             let other = bench.piece(Field::Email, Some(2));
-            let other = Filter::text(Field::Email, Match::Contains, other);
+            let other = Filter::text(Field::Email, MatchMode::Contains, other);
             let family = letters('a', 'x').not();
             Query::new(one.or(other).and(family)).limit(PAGE)
         });
@@ -458,14 +458,14 @@ impl Bench<'_> {
         ];
         fn leaf(bench: &mut Bench<'_>) -> Filter {
             let field = FIELDS[bench.rng.below(FIELDS.len() as u32) as usize];
-            let whole = ("", Match::Whole);
+            let whole = ("", MatchMode::Whole);
             let at = bench.rng.below(7) as usize;
             let filter = match at {
                 5 => Filter::Present(field),
                 6 => {
                     let length = 1 + bench.rng.below(2) as usize;
                     let text = bench.piece(field, Some(length));
-                    Filter::text(field, Match::Contains, text)
+                    Filter::text(field, MatchMode::Contains, text)
                 }
                 _ => bench.filter(field, WAYS.get(at).unwrap_or(&whole).1),
             };
@@ -524,7 +524,7 @@ impl Bench<'_> {
                     Target::Median(most),
                     |bench| {
                         let text = bench.piece(from, Some(length));
-                        Query::new(Filter::text(field, Match::Contains, text)).limit(PAGE)
+                        Query::new(Filter::text(field, MatchMode::Contains, text)).limit(PAGE)
                     },
                 );
             }
@@ -549,7 +549,7 @@ impl Bench<'_> {
         });
         self.row("page at position N, from the end", most, |bench| {
             let offset = bench.rng.below(bench.size as u32);
-            let query = Query::all().sort(Sort::ListReversed);
+            let query = Query::all().sort(SortOrder::ListReversed);
             query.offset(u64::from(offset)).limit(PAGE)
         });
         let (mut rng, size) = (self.rng.clone(), self.size);
@@ -578,7 +578,7 @@ impl Bench<'_> {
                 let filter = Filter::email_suffix(format!("@{host}"));
                 let other = Filter::phone_suffix(format!("{digit}{digit}{digit}{digit}"));
                 let query = Query::new(filter.or(other));
-                query.sort(Sort::Found).columns(column)
+                query.sort(SortOrder::Unordered).columns(column)
             });
         }
     }
@@ -586,13 +586,13 @@ impl Bench<'_> {
     fn counts(&mut self) {
         let none = Target::None;
         for (name, field, how) in [
-            ("given name begins", Field::Given, Match::Prefix),
-            ("e-mail ends", Field::Email, Match::Suffix),
-            ("name contains", Field::Name, Match::Contains),
+            ("given name begins", Field::Given, MatchMode::Prefix),
+            ("e-mail ends", Field::Email, MatchMode::Suffix),
+            ("name contains", Field::Name, MatchMode::Contains),
         ] {
             self.row(&format!("count: {name}"), none, |bench| {
                 Query::new(bench.filter(field, how))
-                    .sort(Sort::Found)
+                    .sort(SortOrder::Unordered)
                     .columns(Columns::NONE)
             });
         }

@@ -12,13 +12,13 @@ use etui::calendar::ics::ComponentKind;
 use etui::calendar::time::TimeZone;
 use etui::calendar::zones::TimeZoneResolver;
 use etui::calendar::{
-    Calendar, CalendarObject, Column, Columns, Entry, Field, Filter, Query, Summary, View,
+    Calendar, CalendarObject, Column, Columns, Field, Filter, ListEntry, Query, Summary, View,
     ViewChange, ViewChanges,
 };
 use etui::contacts;
 use etui::record::Paging;
-use etui::search::filter::Match;
-use etui::search::query::{Rows, Sort, Way};
+use etui::search::filter::MatchMode;
+use etui::search::query::{AccessPath, Rows, SortOrder};
 use etui::text::fold;
 use etui::{ChangeKind, Durability, Options, RecordId, Store};
 use etui_testkit::rng::SplitMix64;
@@ -45,7 +45,7 @@ fn filter(text: &str) -> Filter {
     text.parse().unwrap()
 }
 
-fn titles(entries: &[Entry]) -> Vec<&str> {
+fn titles(entries: &[ListEntry]) -> Vec<&str> {
     entries.iter().map(|e| e.summary.title.as_str()).collect()
 }
 
@@ -87,17 +87,17 @@ fn means(filter: &Filter, record: &CalendarObject) -> bool {
         Filter::Not(inner) => !means(inner, record),
         Filter::Present(field) => !values(record, *field).is_empty(),
         Filter::PhoneEquals { strength, .. } => match *strength {},
-        Filter::Text { field, how, text } => {
+        Filter::Text { field, mode, text } => {
             let wanted = fold::words(text);
             !wanted.is_empty()
                 && values(record, *field).iter().any(|value| {
                     let padded = format!(" {value} ");
-                    match how {
-                        Match::Words => padded.contains(&format!(" {wanted} ")),
-                        Match::Prefix => padded.contains(&format!(" {wanted}")),
-                        Match::Suffix => padded.contains(&format!("{wanted} ")),
-                        Match::Contains => padded.contains(&wanted),
-                        Match::Whole => *value == wanted,
+                    match mode {
+                        MatchMode::Words => padded.contains(&format!(" {wanted} ")),
+                        MatchMode::Prefix => padded.contains(&format!(" {wanted}")),
+                        MatchMode::Suffix => padded.contains(&format!("{wanted} ")),
+                        MatchMode::Contains => padded.contains(&wanted),
+                        MatchMode::Whole => *value == wanted,
                     }
                 })
         }
@@ -186,14 +186,14 @@ fn any_filter(rng: &mut SplitMix64, depth: u32) -> Filter {
     match rng.below(if depth == 0 { 10 } else { 16 }) {
         0 => Filter::Present(field),
         1..10 => {
-            let how = [
-                Match::Words,
-                Match::Prefix,
-                Match::Suffix,
-                Match::Contains,
-                Match::Whole,
+            let mode = [
+                MatchMode::Words,
+                MatchMode::Prefix,
+                MatchMode::Suffix,
+                MatchMode::Contains,
+                MatchMode::Whole,
             ][rng.below(5) as usize];
-            Filter::text(field, how, sought(rng))
+            Filter::text(field, mode, sought(rng))
         }
         10..12 => Filter::And(inner(rng)),
         12..14 => Filter::Or(inner(rng)),
@@ -230,17 +230,17 @@ fn compare(
     let sort = Column::SORTS[rng.below(Column::SORTS.len() as u32) as usize].1;
     let mut ordered = expected;
     match sort {
-        Sort::List => {}
-        Sort::ListReversed => ordered.reverse(),
+        SortOrder::List => {}
+        SortOrder::ListReversed => ordered.reverse(),
         _ => ordered.sort_unstable(),
     }
-    if sort == Sort::AddedReversed {
+    if sort == SortOrder::AddedReversed {
         ordered.reverse();
     }
     let query = Query::new(filter.clone()).sort(sort).columns(Column::Uid);
     let rows = |query: &Query| calendar.query(query).unwrap();
     let ids = |rows: &Rows<Column>| rows.ids().to_vec();
-    if sort == Sort::Found {
+    if sort == SortOrder::Unordered {
         let found = ids(&rows(&query));
         let mut sorted = found.clone();
         sorted.sort_unstable();
@@ -402,7 +402,7 @@ fn columns_show_what_the_record_says() {
         Column::Url,
     ]
     .iter()
-    .map(|column| row.all(*column).collect::<Vec<_>>().join("|"))
+    .map(|column| row.values(*column).collect::<Vec<_>>().join("|"))
     .collect();
     assert_eq!(
         shown,
@@ -437,12 +437,12 @@ fn columns_show_what_the_record_says() {
     for (_, column) in Column::NAMES {
         let alone = calendar.query(&Query::all().columns(*column)).unwrap();
         for (one, other) in alone.iter().zip(rows.iter()) {
-            assert!(one.all(*column).eq(other.all(*column)), "{column}");
+            assert!(one.values(*column).eq(other.values(*column)), "{column}");
         }
     }
     let plan = calendar.explain(&Query::new(filter("kind:event"))).unwrap();
     assert_eq!((plan.records, plan.rows), (4, 2));
-    assert_ne!(plan.way, Way::List);
+    assert_ne!(plan.access_path, AccessPath::ListScan);
 }
 
 fn since(changes: ViewChanges) -> Vec<ViewChange> {
@@ -469,7 +469,7 @@ impl Follower {
     }
 }
 
-fn entries(entries: Vec<Entry>) -> BTreeMap<RecordId, Summary> {
+fn entries(entries: Vec<ListEntry>) -> BTreeMap<RecordId, Summary> {
     entries.into_iter().map(|e| (e.id, e.summary)).collect()
 }
 

@@ -13,7 +13,7 @@ use etui::calendar::{self, Draft};
 use etui::contacts::{Card, Column};
 use etui::record::Collection;
 use etui::search::filter::Filter;
-use etui::search::query::{Listed, Query, Rows, Sort, across};
+use etui::search::query::{Query, Rows, SearchableRecord, SortOrder, query_collections};
 use etui::watch::ViewChanges;
 use etui::{ChangeKind, Changes, Error, RemovedCollection, Store};
 use support::{card, directory, german};
@@ -35,7 +35,7 @@ fn event(uid: &str, title: &str) -> calendar::CalendarObject {
 }
 
 /// The operations common to both kinds.
-trait Both: Listed + 'static {
+trait Both: SearchableRecord + 'static {
     fn one(uid: &str, title: &str) -> Self;
 }
 
@@ -78,23 +78,23 @@ fn several_answer_as_one() {
         rows.iter().map(|r| r.get(Column::Uid).to_owned()).collect()
     };
     let sorts = [
-        Sort::List,
-        Sort::ListReversed,
-        Sort::Added,
-        Sort::AddedReversed,
+        SortOrder::List,
+        SortOrder::ListReversed,
+        SortOrder::Added,
+        SortOrder::AddedReversed,
     ];
     for filter in ["", "an*", "email:*", "nobody-at-all"] {
         for sort in sorts {
             let all = Query::new(filter.parse().unwrap()).sort(sort);
             let all = all.columns(Column::Uid);
             let expected = uids(&one.query(&all).unwrap());
-            let found = across(&readers, &all).unwrap();
+            let found = query_collections(&readers, &all).unwrap();
             assert_eq!(uids(&found.rows), expected, "{filter} {sort:?}");
-            for (row, &of) in found.rows.iter().zip(&found.of) {
+            for (row, &of) in found.rows.iter().zip(&found.collections) {
                 let uid = row.get(Column::Uid);
                 assert!(readers[of].get(uid).unwrap().is_some());
             }
-            let part = across(&readers, &all.clone().offset(7).limit(5)).unwrap();
+            let part = query_collections(&readers, &all.clone().offset(7).limit(5)).unwrap();
             let some = expected.iter().skip(7).take(5);
             assert!(uids(&part.rows).iter().eq(some), "{filter} {sort:?}");
             // Page by page.
@@ -105,7 +105,7 @@ fn several_answer_as_one() {
                 if let Some(next) = next {
                     page = page.after(next);
                 }
-                let rows = across(&readers, &page).unwrap().rows;
+                let rows = query_collections(&readers, &page).unwrap().rows;
                 paged.extend(uids(&rows));
                 next = rows.next().cloned();
                 if next.is_none() {
@@ -114,9 +114,9 @@ fn several_answer_as_one() {
             }
             assert_eq!(paged, expected, "{filter} {sort:?}");
         }
-        let found = Query::new(filter.parse().unwrap()).sort(Sort::Found);
+        let found = Query::new(filter.parse().unwrap()).sort(SortOrder::Unordered);
         let expected = one.query(&found).unwrap().len();
-        let rows = across(&readers, &found).unwrap().rows;
+        let rows = query_collections(&readers, &found).unwrap().rows;
         assert_eq!((rows.len(), rows.next()), (expected, None));
     }
 }

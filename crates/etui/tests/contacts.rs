@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use etui::contacts::{Card, Contacts, Field, Filter, Match, Paging};
+use etui::contacts::{Card, Contacts, Field, Filter, MatchMode, Paging};
 use etui::text::phone::Strength;
 use etui::{
     ChangeKind, Changes, Condition, ETag, Error, Options, RecordChange, SaveOutcome, Store,
@@ -351,11 +351,11 @@ fn random_filter(random: &mut SplitMix64, cards: &[Card]) -> Filter {
     let card = &cards[random.below(cards.len() as u32) as usize];
     let how = random.pick(&[1u8, 2, 3, 4, 5]);
     let how = match how {
-        1 => Match::Words,
-        2 => Match::Prefix,
-        3 => Match::Suffix,
-        4 => Match::Contains,
-        _ => Match::Whole,
+        1 => MatchMode::Words,
+        2 => MatchMode::Prefix,
+        3 => MatchMode::Suffix,
+        4 => MatchMode::Contains,
+        _ => MatchMode::Whole,
     };
     let mut part = |text: String| -> String {
         let chars: Vec<char> = text.chars().collect();
@@ -364,10 +364,10 @@ fn random_filter(random: &mut SplitMix64, cards: &[Card]) -> Filter {
             return "x".into();
         }
         let (from, to) = match how {
-            Match::Words | Match::Whole => (0, len),
-            Match::Prefix => (0, 1 + random.below(len)),
-            Match::Suffix => (random.below(len), len),
-            Match::Contains => {
+            MatchMode::Words | MatchMode::Whole => (0, len),
+            MatchMode::Prefix => (0, 1 + random.below(len)),
+            MatchMode::Suffix => (random.below(len), len),
+            MatchMode::Contains => {
                 let from = random.below(len);
                 (from, from + 1 + random.below(len - from))
             }

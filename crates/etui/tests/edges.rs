@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use etui::contacts::{Card, Columns, Query, Sort};
+use etui::contacts::{Card, Columns, Query, SortOrder};
 use etui::{Error, Store};
 
 fn card(uid: &str, lines: &str) -> Card {
@@ -48,7 +48,7 @@ fn names_at_the_end_of_the_order_are_in_the_reversed_list() {
     assert_eq!(forwards.len(), 400);
     forwards.reverse();
     assert_eq!(
-        ids(&store, &Query::all().sort(Sort::ListReversed)),
+        ids(&store, &Query::all().sort(SortOrder::ListReversed)),
         forwards
     );
 }

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use etui::contacts::Paging;
 use etui::record::Collection;
-use etui::search::query::Listed;
+use etui::search::query::SearchableRecord;
 use etui::{CollectionKind, Store};
 use etui_testkit::calendars::{Span, write_ics};
 use etui_testkit::people::People;
@@ -94,7 +94,7 @@ fn whole(path: &Path, what: &str) -> u64 {
     contacts + entries
 }
 
-fn counted<R: Listed>(records: &Collection<'_, R>, what: &str) -> u64 {
+fn counted<R: SearchableRecord>(records: &Collection<'_, R>, what: &str) -> u64 {
     let count = records.count().unwrap();
     let listed = records.list(Paging::ALL).unwrap().len() as u64;
     assert_eq!(listed, count, "{what}: {}", records.name());

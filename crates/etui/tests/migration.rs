@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use etui::contacts::{Card, Contact, Entry, Paging};
+use etui::contacts::{Card, Contact, ListEntry, Paging};
 use etui::{Changes, Error, Options, RecordChange, RecordId, Store, SyncToken, Vfs};
 use etui_testkit::fixtures::ALL;
 use rusqlite::Connection;
@@ -198,11 +198,11 @@ fn write_v2() {
 #[derive(Debug, PartialEq)]
 struct Book {
     name: String,
-    list: Vec<Entry>,
+    list: Vec<ListEntry>,
     contacts: Vec<Contact>,
     trash: Vec<Contact>,
     /// By each of [`FILTERS`].
-    found: Vec<Vec<Entry>>,
+    found: Vec<Vec<ListEntry>>,
 }
 
 /// What a store says of its contacts.
@@ -232,7 +232,7 @@ impl Contents {
         let books = store.address_books().unwrap().into_iter().map(|name| {
             let book = store.address_book(&name).unwrap();
             let list = book.list(Paging::ALL).unwrap();
-            let contact = |entry: &Entry| book.by_id(entry.id).unwrap().unwrap();
+            let contact = |entry: &ListEntry| book.by_id(entry.id).unwrap().unwrap();
             Book {
                 name,
                 contacts: list.iter().map(contact).collect(),

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use etui::calendar::time::{Date, TimeZone};
 use etui::calendar::{Calendar, Occurrence};
-use etui::contacts::{Card, Contacts, Entry, Filter, Paging};
+use etui::contacts::{Card, Contacts, Filter, ListEntry, Paging};
 use etui::import::{ImportEvent, ImportReport};
 use etui::{CollectionKind, Condition, Error, Store};
 use etui_testkit::calendars::{self, Span};
@@ -384,7 +384,7 @@ fn who(card: &Card) -> String {
 }
 
 /// `57: Anna Meyer, Jan Meyer, ...`
-fn names(found: &[Entry]) -> String {
+fn names(found: &[ListEntry]) -> String {
     some_of(
         found.iter().map(|e| e.summary.name.as_str()).collect(),
         "nobody",
@@ -409,7 +409,7 @@ fn some_of(all: Vec<&str>, nobody: &str) -> String {
 }
 
 /// `Anna Meyer … Jan Meyer`
-fn names_of_page(page: &[Entry]) -> String {
+fn names_of_page(page: &[ListEntry]) -> String {
     match page {
         [] => "nobody".to_owned(),
         [only] => only.summary.name.clone(),

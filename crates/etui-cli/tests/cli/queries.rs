@@ -72,7 +72,7 @@ fn orders() {
         "etui contacts list --sort -name --fields id,name",
         "etui contacts list --sort added --fields id",
         "etui contacts find -email:* --sort -added --fields id",
-        "etui contacts find e --sort found --fields id | sort",
+        "etui contacts find e --sort none --fields id | sort",
         "etui contacts list --sort size",
     ], @r"
     $ etui contacts list --sort -name --fields id,name
@@ -91,7 +91,7 @@ fn orders() {
     #
     4
     3
-    $ etui contacts find e --sort found --fields id | sort
+    $ etui contacts find e --sort none --fields id | sort
     #
     1
     3
@@ -185,7 +185,7 @@ fn a_page_after_a_page() {
         "etui -q contacts remove 1 2; etui -q contacts add --name Aaron",
         "etui contacts list --after $(cat place) --fields id",
         "etui contacts find -aaron --after $(cat place) --fields id --limit 2 --json | wc -l",
-        "etui contacts list --sort found --after $(cat place)",
+        "etui contacts list --sort none --after $(cat place)",
         "etui contacts list --after here",
     ], @r#"
     $ etui contacts list --json --limit 2 --fields id
@@ -205,8 +205,8 @@ fn a_page_after_a_page() {
     3
     $ etui contacts find -aaron --after $(cat place) --fields id --limit 2 --json | wc -l
     2
-    $ etui contacts list --sort found --after $(cat place)
-    error: --after needs an order to stand in; --sort found has none
+    $ etui contacts list --sort none --after $(cat place)
+    error: --after needs an order to stand in; --sort none has none
     [exit 2]
     $ etui contacts list --after here
     error: invalid value 'here' for '--after <PLACE>': a place in a list looks like 42.2b2f01; it comes from an earlier answer
@@ -226,7 +226,7 @@ fn how_many_and_how() {
         "etui contacts find mull --count --json",
         "etui contacts find mull --count --limit 1",
         "etui contacts find 'org:*amp*' -bob --explain",
-        "etui contacts find ann --sort found --explain",
+        "etui contacts find ann --sort none --explain",
         "etui contacts find ann --explain --json",
         "etui contacts find '*' --explain --limit 2",
         "etui contacts find zz --explain",
@@ -247,61 +247,61 @@ fn how_many_and_how() {
     For more information, try '--help'.
     [exit 2]
     $ etui contacts find 'org:*amp*' -bob --explain
-    filter      (org:*"amp"* -any:"bob"*)
-    way         few candidates from the index, gathered and sorted
-    candidates  2
-    pending     0
-    compared    2
-    passed      0 of 4 in the list
-    answer      1
-    $ etui contacts find ann --sort found --explain
-    filter      any:"ann"*
-    way         straight from the index, in its order
-    candidates  2 (the index is exact here)
-    pending     0
-    compared    0
-    passed      0 of 4 in the list
-    answer      1
+    filter       (org:*"amp"* -any:"bob"*)
+    access path  index lookup
+    candidates   2
+    pending      0
+    rechecked    2
+    scanned      0 of 4
+    rows         1
+    $ etui contacts find ann --sort none --explain
+    filter       any:"ann"*
+    access path  index lookup
+    candidates   1 (exact)
+    pending      0
+    rechecked    0
+    scanned      0 of 4
+    rows         1
     $ etui contacts find ann --explain --json
-    {"filter":"any:\"ann\"*","way":"gather","contacts":4,"candidates":1,"exact":true,"pending":0,"compared":0,"passed":0,"rows":1}
+    {"filter":"any:\"ann\"*","access_path":"index_lookup","contacts":4,"candidates":1,"exact":true,"pending":0,"rechecked":0,"scanned":0,"rows":1}
     $ etui contacts find '*' --explain --limit 2
-    filter      *
-    way         the list as it stands
-    passed      2 of 4 in the list
-    answer      2
+    filter       *
+    access path  list scan
+    scanned      2 of 4
+    rows         2
     $ etui contacts find zz --explain
-    filter      any:"zz"*
-    way         few candidates from the index, gathered and sorted
-    candidates  0 (the index is exact here)
-    pending     0
-    compared    0
-    passed      0 of 4 in the list
-    answer      0
+    filter       any:"zz"*
+    access path  index lookup
+    candidates   0 (exact)
+    pending      0
+    rechecked    0
+    scanned      0 of 4
+    rows         0
     "#);
 }
 
 #[test]
-fn the_ways_of_finding() {
+fn access_paths() {
     let place = Place::new();
     place.run("etui init --locale en; etui generate -n 3000 | etui import -");
     session!(place, [
-        "etui contacts find 'fischer' --limit 50 --explain | grep way",
-        "etui contacts find 'email:*' --limit 10 --explain | grep way",
-        "etui contacts find '-email:*' --explain | grep way",
-        "etui contacts find 'email:*' --sort found --limit 10 --explain | grep way",
-        "etui contacts find '*' --at 2000 --limit 10 --explain | grep -e way -e passed",
+        "etui contacts find 'fischer' --limit 50 --explain | grep path",
+        "etui contacts find 'email:*' --limit 10 --explain | grep path",
+        "etui contacts find '-email:*' --explain | grep path",
+        "etui contacts find 'email:*' --sort none --limit 10 --explain | grep path",
+        "etui contacts find '*' --at 2000 --limit 10 --explain | grep -e path -e scanned",
     ], @"
-    $ etui contacts find 'fischer' --limit 50 --explain | grep way
-    way         few candidates from the index, gathered and sorted
-    $ etui contacts find 'email:*' --limit 10 --explain | grep way
-    way         a walk along the list, each record compared
-    $ etui contacts find '-email:*' --explain | grep way
-    way         a set of candidates from the index, met along the list
-    $ etui contacts find 'email:*' --sort found --limit 10 --explain | grep way
-    way         straight from the index, in its order
-    $ etui contacts find '*' --at 2000 --limit 10 --explain | grep -e way -e passed
-    way         the list as it stands
-    passed      14 of 3000 in the list
+    $ etui contacts find 'fischer' --limit 50 --explain | grep path
+    access path  index lookup
+    $ etui contacts find 'email:*' --limit 10 --explain | grep path
+    access path  bitmap scan
+    $ etui contacts find '-email:*' --explain | grep path
+    access path  bitmap scan
+    $ etui contacts find 'email:*' --sort none --limit 10 --explain | grep path
+    access path  index lookup
+    $ etui contacts find '*' --at 2000 --limit 10 --explain | grep -e path -e scanned
+    access path  list scan
+    scanned      14 of 3000
     ");
 }
 

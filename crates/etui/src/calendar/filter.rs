@@ -1,4 +1,4 @@
-//! [`Filter`]: which records of a calendar are meant.
+//! [`Filter`]: a condition on calendar objects.
 //!
 //! ```
 //! use etui::calendar::Filter;
@@ -17,14 +17,14 @@ use std::convert::Infallible;
 use super::derive::name_of;
 use super::ics::ComponentKind;
 use crate::record::keys::Key;
-use crate::search::filter::{self, FieldSet, KeySet, Match, Matcher};
+use crate::search::filter::{self, FieldSet, KeySet, MatchMode, Matcher};
 use etui_text::phone::Region;
 
-/// Which records of a calendar are meant. Built by the functions below, or read from text
+/// A condition on calendar objects. Built by the functions below, or parsed from text
 /// ([`str::parse`]).
 pub type Filter = filter::Filter<Field>;
 
-/// What a comparison looks at: what any component of a record says.
+/// A field that filters compare: its value in any component of a calendar object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Field {
     /// Titles, places and notes.
@@ -37,7 +37,7 @@ pub enum Field {
     Notes,
     /// Categories.
     Category,
-    /// What it is: `event`, `todo` or `journal`.
+    /// The kind: `event`, `todo` or `journal`.
     Kind,
 }
 
@@ -89,17 +89,17 @@ impl FieldSet for Field {
         }
     }
 
-    fn compare(self, how: Match, text: &str, _: Option<Region>) -> Matcher {
+    fn compare(self, mode: MatchMode, text: &str, _: Option<Region>) -> Matcher {
         match self {
-            // The substring index has titles and places, but not notes.
+            // Titles and locations have trigrams, notes do not.
             Self::Any => {
                 let short = Self::Title.keys().with(Key::Place);
                 Matcher::Or(vec![
-                    Matcher::words(short, how, text),
-                    Matcher::words(Self::Notes.keys(), how, text),
+                    Matcher::words(short, mode, text),
+                    Matcher::words(Self::Notes.keys(), mode, text),
                 ])
             }
-            _ => Matcher::words(self.keys(), how, text),
+            _ => Matcher::words(self.keys(), mode, text),
         }
     }
 
@@ -112,31 +112,31 @@ impl Filter {
     /// A title has these words.
     #[must_use]
     pub fn title(words: impl Into<String>) -> Self {
-        Self::text(Field::Title, Match::Words, words)
+        Self::text(Field::Title, MatchMode::Words, words)
     }
 
-    /// A word of a title begins so; as one types.
+    /// A word of a title starts with `start`.
     #[must_use]
     pub fn title_prefix(start: impl Into<String>) -> Self {
-        Self::text(Field::Title, Match::Prefix, start)
+        Self::text(Field::Title, MatchMode::Prefix, start)
     }
 
     /// A place has these words.
     #[must_use]
     pub fn place(words: impl Into<String>) -> Self {
-        Self::text(Field::Place, Match::Words, words)
+        Self::text(Field::Place, MatchMode::Words, words)
     }
 
     /// A category has these words.
     #[must_use]
     pub fn category(words: impl Into<String>) -> Self {
-        Self::text(Field::Category, Match::Words, words)
+        Self::text(Field::Category, MatchMode::Words, words)
     }
 
-    /// Is of this kind.
+    /// The object is of this kind.
     #[must_use]
     pub fn kind(kind: ComponentKind) -> Self {
-        Self::text(Field::Kind, Match::Words, name_of(kind))
+        Self::text(Field::Kind, MatchMode::Words, name_of(kind))
     }
 }
 

@@ -48,7 +48,7 @@ pub use alarms::DueAlarm;
 pub use busy::Busy;
 pub use filter::{Field, Filter};
 pub(crate) use moment::is_near;
-pub use query::{Column, Columns, Entry, Query, Row, Rows};
+pub use query::{Column, Columns, ListEntry, Query, Row, Rows};
 pub use range::Occurrence;
 pub use summary::Summary;
 
@@ -72,4 +72,4 @@ pub type ViewChange = watch::ViewChange<Summary, Field>;
 pub type ViewChanges = watch::ViewChanges<Summary, Field>;
 
 /// A page of what a view's filter means, and what happened until exactly then.
-pub type Loaded = watch::Loaded<Summary, Field>;
+pub type LoadedPage = watch::LoadedPage<Summary, Field>;

@@ -1,4 +1,4 @@
-//! [`Query`]: which records of a calendar, in which order, which of them, showing what.
+//! [`Query`]: calendar objects by filter, order and page, with the columns to show.
 //!
 //! ```
 //! use etui::Store;
@@ -29,40 +29,41 @@ use super::summary::{Stored, Summary};
 use super::time::{CalendarTime, TimeZone};
 use super::zones::TimeZoneResolver;
 use crate::search::query::{
-    self, ColumnSet, Listed, OfSummary, ReadSummary, Sort, Table, column_set_in_text,
+    self, ColumnSet, RowBuffer, SearchableRecord, SortOrder, SummaryEncoding, SummaryReader,
+    column_set_in_text,
 };
 
-/// Which records of a calendar, in which order, which of them, showing what.
+/// A query for calendar objects.
 pub type Query = query::Query<Column>;
 
-/// Which columns a query shows.
+/// The columns that a query shows.
 pub type Columns = query::Columns<Column>;
 
-/// Records of a calendar with the fields asked for.
+/// Calendar objects with the columns asked for.
 pub type Rows = query::Rows<Column>;
 
-/// One record of [`Rows`].
+/// One calendar object of [`Rows`].
 pub type Row<'r> = query::Row<'r, Column>;
 
-/// What a list shows of a record, read without its text.
-pub type Entry = query::Entry<Summary>;
+/// A calendar object as lists show it, read without its text.
+pub type ListEntry = query::ListEntry<Summary>;
 
-/// One field of a record that a query can show; of the component that stands for the record.
+/// A column of calendar objects. Its value is that of the master component.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Column {
     /// The title.
     Title = 0,
-    /// The place.
+    /// The location.
     Place = 1,
-    /// When it starts, or starts first; of a to-do without start, when it is due. As iCalendar
-    /// writes it, with the zone behind it: `20261121T190000 Europe/Berlin`.
+    /// The start of the first occurrence; of a to-do without start, its due time. In iCalendar form,
+    /// followed by the zone: `20261121T190000 Europe/Berlin`.
     Start = 2,
-    /// When that ends.
+    /// The end of that occurrence.
     End = 3,
-    /// What it is: `event`, `todo` or `journal`.
+    /// The kind: `event`, `todo` or `journal`.
     Kind = 4,
-    /// How far it has come, as iCalendar writes it.
+    /// The status in iCalendar form.
     Status = 5,
     /// The UID.
     Uid = 6,
@@ -83,7 +84,7 @@ pub enum Column {
 }
 
 impl Column {
-    /// Every column with its name in text, in the order in which rows show them.
+    /// Every column with its name in text, in the order of a row's values.
     pub const NAMES: &'static [(&'static str, Column)] = &[
         ("title", Column::Title),
         ("place", Column::Place),
@@ -101,7 +102,7 @@ impl Column {
         ("record", Column::Record),
     ];
 
-    /// Whether it may have several values.
+    /// Returns true if the column may have several values.
     #[must_use]
     pub fn is_many(self) -> bool {
         matches!(self, Self::Categories | Self::Attendees)
@@ -111,25 +112,25 @@ impl Column {
 column_set_in_text!(Column, list: "start");
 
 impl<'r> Row<'r> {
-    /// The title.
+    /// Returns the title.
     #[must_use]
     pub fn title(&self) -> &'r str {
         self.get(Column::Title)
     }
 
-    /// The components, byte for byte as they came; empty when they were not asked for.
+    /// Returns the components, byte for byte. It is empty if they were not asked for.
     #[must_use]
     pub fn record(&self) -> &'r [u8] {
-        self.bytes(Column::Record)
+        self.value_bytes(Column::Record)
     }
 }
 
-impl Listed for CalendarObject {
+impl SearchableRecord for CalendarObject {
     type Field = Field;
     type Column = Column;
     type Summary = Summary;
 
-    fn summaries() -> impl FnMut(&[u8]) -> Summary {
+    fn summary_decoder() -> impl FnMut(&[u8]) -> Summary {
         let mut zones = Named::default();
         move |stored| Stored::read(stored, &mut zones).summary()
     }
@@ -139,12 +140,12 @@ impl ColumnSet for Column {
     type Field = Field;
     type Parsed = CalendarObject;
     const NAMES: &'static [(&'static str, Self)] = Self::NAMES;
-    const SORTS: &'static [(&'static str, Sort)] = Self::SORTS;
+    const SORTS: &'static [(&'static str, SortOrder)] = Self::SORTS;
     const TEXT: Self = Self::Record;
     const SUMMARY: u32 = 6;
-    const OF_SUMMARY: OfSummary = OfSummary::Read(read_summary);
+    const SUMMARY_ENCODING: SummaryEncoding = SummaryEncoding::Custom(read_summary);
 
-    fn number(self) -> u8 {
+    fn ordinal(self) -> u8 {
         self as u8
     }
 
@@ -157,45 +158,45 @@ impl ColumnSet for Column {
         CalendarObject::parse(text, &TimeZoneResolver::new()).ok()
     }
 
-    fn push(self, record: &CalendarObject, table: &mut Table) {
+    fn push_value(self, record: &CalendarObject, rows: &mut RowBuffer) {
         let main = record.master();
-        let optional = |text: &Option<String>, table: &mut Table| {
-            table.push(text.as_deref().unwrap_or_default().as_bytes());
+        let optional = |text: &Option<String>, rows: &mut RowBuffer| {
+            rows.push(text.as_deref().unwrap_or_default().as_bytes());
         };
         match self {
-            Self::Categories => table.push_many(&main.categories),
-            Self::Attendees => table.push_many(main.attendees.iter().map(|p| &p.address)),
+            Self::Categories => rows.push_list(&main.categories),
+            Self::Attendees => rows.push_list(main.attendees.iter().map(|p| &p.address)),
             Self::Organizer => {
                 let organizer = main.organizer.as_ref().map(|p| &p.address);
-                table.push(organizer.map_or(&[], |a| a.as_bytes()));
+                rows.push(organizer.map_or(&[], |a| a.as_bytes()));
             }
-            Self::Url => optional(&main.url, table),
-            _ => optional(&main.description, table),
+            Self::Url => optional(&main.url, rows),
+            _ => optional(&main.description, rows),
         }
     }
 }
 
-/// Puts the values of a summary to a row.
-fn read_summary() -> ReadSummary {
+/// Returns a reader that appends a summary's values to a row.
+fn read_summary() -> SummaryReader {
     let mut zones = Named::default();
     let mut text = String::new();
-    Box::new(move |stored, table| {
+    Box::new(move |stored, rows| {
         let summary = Stored::read(stored, &mut zones);
-        table.push(summary.title);
-        table.push(summary.place);
+        rows.push(summary.title);
+        rows.push(summary.place);
         for time in [&summary.start, &summary.end] {
             text.clear();
             if let Some(time) = time {
                 push_time(time, &mut text);
             }
-            table.push(text.as_bytes());
+            rows.push(text.as_bytes());
         }
-        table.push(name_of(summary.kind()).as_bytes());
-        table.push(summary.status.map_or("", |s| s.name()).as_bytes());
+        rows.push(name_of(summary.kind()).as_bytes());
+        rows.push(summary.status.map_or("", |s| s.name()).as_bytes());
     })
 }
 
-/// A time as iCalendar writes it, and its zone behind it, but for UTC.
+/// Appends a time in iCalendar form, followed by its zone unless that is UTC.
 fn push_time(time: &CalendarTime, text: &mut String) {
     let _ = write!(text, "{}", time.value());
     if let Some(zone) = time.zone().filter(|zone| **zone != TimeZone::UTC) {
@@ -214,10 +215,15 @@ mod tests {
             assert_eq!(name.parse(), Ok(*column));
             assert_eq!(column.name(), *name);
         }
-        assert_eq!(Sort::named::<Column>("-start"), Ok(Sort::ListReversed));
         assert_eq!(
-            Sort::named::<Column>("name").unwrap_err().to_string(),
-            "there is no order \"name\"; orders are start, -start, added, -added and found"
+            SortOrder::from_name::<Column>("-start"),
+            Ok(SortOrder::ListReversed)
+        );
+        assert_eq!(
+            SortOrder::from_name::<Column>("name")
+                .unwrap_err()
+                .to_string(),
+            "there is no order \"name\"; orders are start, -start, added, -added and none"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! [`Filter`]: which contacts are meant.
+//! [`Filter`]: a condition on contacts.
 //!
 //! ```
 //! use etui::contacts::Filter;
@@ -12,20 +12,20 @@
 //! ```
 
 use crate::record::keys::Key;
-use crate::search::filter::{self, FieldSet, KeySet, Match, Matcher};
+use crate::search::filter::{self, FieldSet, KeySet, MatchMode, Matcher};
 use etui_text::phone::{Region, Strength};
 
-/// Which contacts are meant. Built by the functions below, or read from text ([`str::parse`]).
+/// A condition on contacts. Built by the functions below, or parsed from text ([`str::parse`]).
 pub type Filter = filter::Filter<Field>;
 
-/// What a comparison looks at.
+/// A field that filters compare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Field {
     /// Names, organisation, e-mail and phone.
     Any,
     /// Display, family, given and nick name.
     Name,
-    /// The name to show (FN).
+    /// The display name (FN).
     Display,
     /// Family name.
     Family,
@@ -102,22 +102,22 @@ impl FieldSet for Field {
         }
     }
 
-    fn compare(self, how: Match, text: &str, region: Option<Region>) -> Matcher {
+    fn compare(self, mode: MatchMode, text: &str, region: Option<Region>) -> Matcher {
         match self {
-            Self::Phone => Matcher::phone(how, text, region),
-            Self::Email => Matcher::address(how, text),
+            Self::Phone => Matcher::phone(mode, text, region),
+            Self::Email => Matcher::address(mode, text),
             Self::Any => {
                 let mut any = vec![
-                    Matcher::words(Self::Name.keys(), how, text),
-                    Matcher::words(Self::Organization.keys(), how, text),
-                    Matcher::address(how, text),
+                    Matcher::words(Self::Name.keys(), mode, text),
+                    Matcher::words(Self::Organization.keys(), mode, text),
+                    Matcher::address(mode, text),
                 ];
-                if looks_like_a_number(text) {
-                    any.push(Matcher::phone(how, text, region));
+                if is_number_like(text) {
+                    any.push(Matcher::phone(mode, text, region));
                 }
                 Matcher::Or(any)
             }
-            _ => Matcher::words(self.keys(), how, text),
+            _ => Matcher::words(self.keys(), mode, text),
         }
     }
 
@@ -126,7 +126,7 @@ impl FieldSet for Field {
     }
 }
 
-fn looks_like_a_number(text: &str) -> bool {
+fn is_number_like(text: &str) -> bool {
     text.chars().any(char::is_numeric)
         && text
             .chars()
@@ -134,49 +134,49 @@ fn looks_like_a_number(text: &str) -> bool {
 }
 
 impl Filter {
-    /// Any name has these words.
+    /// A name has these words.
     #[must_use]
     pub fn name(words: impl Into<String>) -> Self {
-        Self::text(Field::Name, Match::Words, words)
+        Self::text(Field::Name, MatchMode::Words, words)
     }
 
-    /// A word of any name begins so; as one types.
+    /// A word of a name starts with `start`.
     #[must_use]
     pub fn name_prefix(start: impl Into<String>) -> Self {
-        Self::text(Field::Name, Match::Prefix, start)
+        Self::text(Field::Name, MatchMode::Prefix, start)
     }
 
-    /// A word of any name ends so.
+    /// A word of a name ends with `end`.
     #[must_use]
     pub fn name_suffix(end: impl Into<String>) -> Self {
-        Self::text(Field::Name, Match::Suffix, end)
+        Self::text(Field::Name, MatchMode::Suffix, end)
     }
 
     /// The organisation or one of its units has these words.
     #[must_use]
     pub fn organization(words: impl Into<String>) -> Self {
-        Self::text(Field::Organization, Match::Words, words)
+        Self::text(Field::Organization, MatchMode::Words, words)
     }
 
-    /// Has this e-mail address.
+    /// An e-mail address equals `address`.
     #[must_use]
     pub fn email(address: impl Into<String>) -> Self {
-        Self::text(Field::Email, Match::Words, address)
+        Self::text(Field::Email, MatchMode::Words, address)
     }
 
-    /// Has an e-mail address that begins so.
+    /// An e-mail address starts with `start`.
     #[must_use]
     pub fn email_prefix(start: impl Into<String>) -> Self {
-        Self::text(Field::Email, Match::Prefix, start)
+        Self::text(Field::Email, MatchMode::Prefix, start)
     }
 
-    /// Has an e-mail address that ends so, e.g. `@example.org`.
+    /// An e-mail address ends with `end`, such as `@example.org`.
     #[must_use]
     pub fn email_suffix(end: impl Into<String>) -> Self {
-        Self::text(Field::Email, Match::Suffix, end)
+        Self::text(Field::Email, MatchMode::Suffix, end)
     }
 
-    /// Has this phone number.
+    /// A phone number equals `number`.
     #[must_use]
     pub fn phone(number: impl Into<String>, strength: Strength) -> Self {
         Self::PhoneEquals {
@@ -185,21 +185,21 @@ impl Filter {
         }
     }
 
-    /// Has a phone number that begins so, national or international.
+    /// A phone number starts with `start`, national or international.
     #[must_use]
     pub fn phone_prefix(start: impl Into<String>) -> Self {
-        Self::text(Field::Phone, Match::Prefix, start)
+        Self::text(Field::Phone, MatchMode::Prefix, start)
     }
 
-    /// Has a phone number that ends so.
+    /// A phone number ends with `end`.
     #[must_use]
     pub fn phone_suffix(end: impl Into<String>) -> Self {
-        Self::text(Field::Phone, Match::Suffix, end)
+        Self::text(Field::Phone, MatchMode::Suffix, end)
     }
 
-    /// Name, organisation, e-mail or phone contains the text.
+    /// A name, organisation, e-mail address or phone number contains the text.
     #[must_use]
     pub fn contains(text: impl Into<String>) -> Self {
-        Self::text(Field::Any, Match::Contains, text)
+        Self::text(Field::Any, MatchMode::Contains, text)
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! [`Contacts`] is one address book of a [`Store`](crate::Store); [`Reader`] reads it from one state
 //! ([`Store::snapshot`](crate::Store::snapshot)). Records are [`Card`]s; what a list shows of them
-//! without reading them is an [`Entry`]. [`Filter`] says which are meant.
+//! without reading them is an [`ListEntry`]. [`Filter`] says which are meant.
 //!
 //! Here is what contacts alone have: cards, what is derived of them (`keys`), the fields that are
 //! asked for ([`Field`]) and shown ([`Column`]), letters. The verbs are those of every
@@ -21,12 +21,14 @@ pub use card::{
 pub use filter::{Field, Filter};
 pub use keys::Summary;
 pub use letters::Letter;
-pub use query::{Column, Columns, Entry, Query, Row, Rows};
+pub use query::{Column, Columns, ListEntry, Query, Row, Rows};
 
 use crate::record::{Collection, StoredRecord};
 pub use crate::record::{Paging, RecordTexts};
-pub use crate::search::filter::{FilterError, Match};
-pub use crate::search::query::{BadColumn, BadCursor, BadSort, Cursor, Plan, Sort, Way};
+pub use crate::search::filter::{FilterError, MatchMode};
+pub use crate::search::query::{
+    AccessPath, Cursor, InvalidCursor, QueryPlan, SortOrder, UnknownColumn, UnknownSortOrder,
+};
 use crate::watch;
 
 /// One address book of a store.
@@ -45,7 +47,7 @@ pub type ViewChange = watch::ViewChange<Summary, Field>;
 pub type ViewChanges = watch::ViewChanges<Summary, Field>;
 
 /// A page of what a view's filter means, and what happened until exactly then.
-pub type Loaded = watch::Loaded<Summary, Field>;
+pub type LoadedPage = watch::LoadedPage<Summary, Field>;
 
 /// A contact as it is stored.
 pub type Contact = StoredRecord<Card>;

@@ -1,4 +1,4 @@
-//! [`Query`]: which contacts, in which order, which of them, showing what.
+//! [`Query`]: contacts by filter, order and page, with the columns to show.
 //!
 //! ```
 //! use etui::Store;
@@ -27,28 +27,30 @@
 
 use super::card::Typed;
 use super::{Card, Field, Summary};
-use crate::search::query::{self, ColumnSet, Listed, OfSummary, Sort, Table, column_set_in_text};
+use crate::search::query::{
+    self, ColumnSet, RowBuffer, SearchableRecord, SortOrder, SummaryEncoding, column_set_in_text,
+};
 
-/// Which contacts, in which order, which of them, showing what.
+/// A query for contacts.
 pub type Query = query::Query<Column>;
 
-/// Which columns a query shows.
+/// The columns that a query shows.
 pub type Columns = query::Columns<Column>;
 
-/// Contacts with the fields asked for.
+/// Contacts with the columns asked for.
 pub type Rows = query::Rows<Column>;
 
 /// One contact of [`Rows`].
 pub type Row<'r> = query::Row<'r, Column>;
 
-/// What a list shows of a contact, read without its vCard.
-pub type Entry = query::Entry<Summary>;
+/// A contact as lists show it, read without its vCard.
+pub type ListEntry = query::ListEntry<Summary>;
 
-/// One field of a contact that a query can show.
+/// A column of contacts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Column {
-    /// The name to show.
+    /// The display name.
     Name = 0,
     /// The first organisation.
     Organization = 1,
@@ -79,7 +81,7 @@ pub enum Column {
 }
 
 impl Column {
-    /// Every column with its name in text, in the order in which rows show them.
+    /// Every column with its name in text, in the order of a row's values.
     pub const NAMES: &'static [(&'static str, Column)] = &[
         ("name", Column::Name),
         ("org", Column::Organization),
@@ -97,7 +99,7 @@ impl Column {
         ("card", Column::Card),
     ];
 
-    /// Whether it may have several values.
+    /// Returns true if the column may have several values.
     #[must_use]
     pub fn is_many(self) -> bool {
         matches!(
@@ -110,25 +112,25 @@ impl Column {
 column_set_in_text!(Column, list: "name");
 
 impl<'r> Row<'r> {
-    /// The name to show.
+    /// Returns the display name.
     #[must_use]
     pub fn name(&self) -> &'r str {
         self.get(Column::Name)
     }
 
-    /// The vCard, byte for byte as it came; empty when it was not asked for.
+    /// Returns the vCard, byte for byte. It is empty if it was not asked for.
     #[must_use]
     pub fn card(&self) -> &'r [u8] {
-        self.bytes(Column::Card)
+        self.value_bytes(Column::Card)
     }
 }
 
-impl Listed for Card {
+impl SearchableRecord for Card {
     type Field = Field;
     type Column = Column;
     type Summary = Summary;
 
-    fn summaries() -> impl FnMut(&[u8]) -> Summary {
+    fn summary_decoder() -> impl FnMut(&[u8]) -> Summary {
         Summary::decode
     }
 }
@@ -137,12 +139,12 @@ impl ColumnSet for Column {
     type Field = Field;
     type Parsed = Card;
     const NAMES: &'static [(&'static str, Self)] = Self::NAMES;
-    const SORTS: &'static [(&'static str, Sort)] = Self::SORTS;
+    const SORTS: &'static [(&'static str, SortOrder)] = Self::SORTS;
     const TEXT: Self = Self::Card;
     const SUMMARY: u32 = 4;
-    const OF_SUMMARY: OfSummary = OfSummary::Values;
+    const SUMMARY_ENCODING: SummaryEncoding = SummaryEncoding::RowValues;
 
-    fn number(self) -> u8 {
+    fn ordinal(self) -> u8 {
         self as u8
     }
 
@@ -154,20 +156,20 @@ impl ColumnSet for Column {
         Card::parse(text.to_vec()).ok()
     }
 
-    fn push(self, card: &Card, table: &mut Table) {
+    fn push_value(self, card: &Card, rows: &mut RowBuffer) {
         let typed = |all: Vec<Typed>| all.into_iter().map(|t| t.value);
         match self {
-            Self::Family => table.push(card.name().family.as_bytes()),
+            Self::Family => rows.push(card.name().family.as_bytes()),
             Self::Given => {
                 let name = card.name();
                 let given = format!("{} {}", name.given, name.additional);
-                table.push(given.trim().as_bytes());
+                rows.push(given.trim().as_bytes());
             }
-            Self::Nicknames => table.push_many(card.nicknames()),
-            Self::Phones => table.push_many(typed(card.phones())),
-            Self::Emails => table.push_many(typed(card.emails())),
-            Self::Categories => table.push_many(card.categories()),
-            _ => table.push(card.note().unwrap_or_default().as_bytes()),
+            Self::Nicknames => rows.push_list(card.nicknames()),
+            Self::Phones => rows.push_list(typed(card.phones())),
+            Self::Emails => rows.push_list(typed(card.emails())),
+            Self::Categories => rows.push_list(card.categories()),
+            _ => rows.push(card.note().unwrap_or_default().as_bytes()),
         }
     }
 }

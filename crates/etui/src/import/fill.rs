@@ -15,7 +15,7 @@ use crate::db::spill::ExternalSorter;
 use crate::error::Result;
 use crate::record::records::{self, RecordRow};
 use crate::record::{changes, list};
-use crate::search::index::bulk::Bulk;
+use crate::search::index::bulk::BulkIndexer;
 use crate::search::index::merge::merge_within;
 use crate::types::ETag;
 use etui_text::collator::Order;
@@ -43,7 +43,7 @@ pub(crate) struct BulkFill<'c> {
     new: bool,
     last: i64,
     entries: ExternalSorter,
-    index: Bulk,
+    index: BulkIndexer,
 }
 
 impl<'c> BulkFill<'c> {
@@ -70,7 +70,7 @@ impl<'c> BulkFill<'c> {
             new,
             last,
             entries: ExternalSorter::new(path, MOST)?,
-            index: Bulk::new(path)?,
+            index: BulkIndexer::new(path)?,
         })
     }
 

@@ -3,7 +3,6 @@
 use std::cell::RefCell;
 
 use rusqlite::Connection;
-use rusqlite::types::ToSql;
 
 use crate::calendar::is_near;
 use crate::db::metadata;
@@ -12,8 +11,9 @@ use crate::record::keys::{Key, Keys};
 use crate::record::list::block::Block;
 use crate::record::times;
 use crate::record::{changes, list};
-use crate::search::index::pending::Marks;
-use crate::search::index::{grams, postings, terms};
+use crate::search::index::id_set::RecordIds;
+use crate::search::index::pending::Watermarks;
+use crate::search::index::{postings, terms, trigrams};
 use crate::store::inbox::lossy;
 use crate::store::{Store, derive};
 use crate::types::{CollectionKind, ETag};
@@ -492,39 +492,41 @@ fn check_spans(
 
 /// Every record that is not pending must be found by each of its terms and grams.
 fn index(conn: &Connection, report: &mut CheckReport) -> Result<()> {
-    let marks = Marks::of(conn)?;
+    let watermarks = Watermarks::read(conn)?;
     let mut statement =
         conn.prepare("SELECT id, keys, changed FROM record WHERE removed IS NULL")?;
     let mut rows = statement.query([])?;
+    let find_term = |term: &Vec<u8>| postings::record_ids(conn, &term[..]);
+    let find_trigram = |trigram: &i64| postings::record_ids(conn, *trigram);
     // Compared a posting list at a time.
     let mut terms_wanted: Vec<(Vec<u8>, i64)> = Vec::new();
-    let mut grams_wanted: Vec<(i64, i64)> = Vec::new();
+    let mut trigrams_wanted: Vec<(i64, i64)> = Vec::new();
     while let Some(row) = rows.next()? {
         let (id, keys): (i64, Vec<u8>) = (row.get(0)?, row.get(1)?);
         let changed: i64 = row.get(2)?;
         if Keys(&keys).count() == 0 && !keys.is_empty() {
             report.add(format!("contact {id}: its search keys cannot be read"));
         }
-        if changed <= marks.terms {
+        if changed <= watermarks.terms {
             terms::of_keys(&keys, |term| terms_wanted.push((term.to_vec(), id)));
         }
-        if changed <= marks.grams {
-            grams::of_keys(&keys, |gram| grams_wanted.push((gram, id)));
+        if changed <= watermarks.trigrams {
+            trigrams::of_keys(&keys, |trigram| trigrams_wanted.push((trigram, id)));
         }
         if terms_wanted.len() > 1 << 16 {
-            compare(conn, &mut terms_wanted, "word", report)?;
+            compare(find_term, &mut terms_wanted, "word", report)?;
         }
-        if grams_wanted.len() > 1 << 20 {
-            compare(conn, &mut grams_wanted, "substring", report)?;
+        if trigrams_wanted.len() > 1 << 20 {
+            compare(find_trigram, &mut trigrams_wanted, "substring", report)?;
         }
     }
-    compare(conn, &mut terms_wanted, "word", report)?;
-    compare(conn, &mut grams_wanted, "substring", report)
+    compare(find_term, &mut terms_wanted, "word", report)?;
+    compare(find_trigram, &mut trigrams_wanted, "substring", report)
 }
 
 /// Whether each record of `wanted` has its key in the index.
-fn compare<K: Ord + ToSql>(
-    conn: &Connection,
+fn compare<K: Ord>(
+    find: impl Fn(&K) -> Result<RecordIds>,
     wanted: &mut Vec<(K, i64)>,
     name: &str,
     report: &mut CheckReport,
@@ -533,7 +535,7 @@ fn compare<K: Ord + ToSql>(
     wanted.dedup();
     let mut missing = std::collections::BTreeSet::new();
     for group in wanted.chunk_by(|a, b| a.0 == b.0) {
-        let found = postings::set(conn, &group[0].0)?;
+        let found = find(&group[0].0)?;
         let ids = group.iter().map(|(_, id)| *id);
         missing.extend(ids.filter(|id| !found.contains(id.cast_unsigned())));
     }

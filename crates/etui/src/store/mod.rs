@@ -25,8 +25,8 @@ use crate::db::{
 };
 use crate::error::{Error, Result};
 use crate::record::{IndexContext, IndexedColumns, RecordKind, changes, names};
-use crate::search::index::merge::{Due, Seen, merge};
-use crate::search::index::pending::Pending;
+use crate::search::index::IndexParts;
+use crate::search::index::merge::merge;
 use crate::store::snapshot::Snapshot;
 use crate::types::{CollectionKind, SyncToken};
 use crate::watch::notifier::Notifier;
@@ -122,7 +122,6 @@ pub struct Store {
     pub(crate) collection_asked: AtomicBool,
     /// Held by the save that brings the index up to date.
     merging: Mutex<()>,
-    pub(crate) pending: Pending,
     pub(crate) known_series: KnownSeries,
     pub(crate) alarms_ahead: AlarmsAhead,
     pub(crate) date_books: DateBooks,
@@ -130,7 +129,6 @@ pub struct Store {
     filling: AtomicBool,
     /// Counts what this process committed.
     generation: AtomicU64,
-    merged: Seen,
 }
 
 impl Store {
@@ -199,13 +197,11 @@ impl Store {
             order_checked: AtomicBool::new(false),
             collection_asked: AtomicBool::new(false),
             merging: Mutex::new(()),
-            pending: Pending::default(),
             known_series: KnownSeries::default(),
             alarms_ahead: AlarmsAhead::default(),
             date_books: DateBooks::default(),
             filling: AtomicBool::new(false),
             generation: AtomicU64::new(0),
-            merged: Seen::default(),
         })
     }
 
@@ -255,7 +251,7 @@ impl Store {
     /// # Errors
     /// Whatever writing reports. What was merged until then stays.
     pub fn merge_index(&self) -> Result<()> {
-        let merged = merge(&self.engine, Due::ALL);
+        let merged = merge(&self.engine, IndexParts::ALL);
         self.engine.release_memory();
         merged
     }
@@ -324,7 +320,7 @@ impl Store {
         self.ensure_order()?;
         let mut done = self.engine.write_of(
             size,
-            |conn| Due::after(conn, self.options.merge_substrings, &self.merged),
+            |conn| IndexParts::due_for_merge(conn, self.options.merge_substrings),
             |conn| self.work_on(conn, work),
         );
         self.was_written(done.committed);
@@ -406,8 +402,8 @@ impl Store {
     }
 
     /// Merges what is due, unless another thread is about it.
-    fn merge_due(&self, due: Due) -> Result<()> {
-        if due == Due::default() {
+    fn merge_due(&self, due: IndexParts) -> Result<()> {
+        if due == IndexParts::NONE {
             return Ok(());
         }
         match self.merging.try_lock() {
@@ -453,7 +449,7 @@ impl Store {
                 // Else every search would look at every record until something is saved.
                 if let Err(error) = self
                     .engine
-                    .read(|conn| Due::after(conn, self.options.merge_substrings, &self.merged))
+                    .read(|conn| IndexParts::due_for_merge(conn, self.options.merge_substrings))
                     .and_then(|due| self.merge_due(due))
                 {
                     tracing::warn!(%error, "the index was not brought up to date");

@@ -1,14 +1,14 @@
-//! [`View`]: a query that stays open.
+//! [`View`]: a filter whose changes are followed.
 //!
-//! A view is a filter and a place in the change log, up to which it has reported. Asked for its
-//! changes, it compares, in one read transaction, what the filter meant at that place with what it
-//! means now (`since`). So many changes of one record are one, what came and went is none, and a
-//! reader that takes its time costs nobody anything.
+//! A view is a filter and a position in the change log. Reading its changes compares, in one read
+//! transaction, the records that matched at that position with those that match now (`diff`). So
+//! several changes of one record are reported as one, a record added and removed in between is not
+//! reported, and a slow reader holds up nobody.
 
+mod diff;
 mod hub;
 pub(crate) mod notifier;
 mod signal;
-mod since;
 mod subscription;
 
 use std::os::fd::BorrowedFd;
@@ -19,60 +19,60 @@ use std::time::{Duration, Instant};
 use crate::error::{Error, Result};
 use crate::record::{Collection, Paging, Reader, changes, names};
 use crate::search::filter::{Filter, Matcher};
-use crate::search::query::{Entry, Listed};
+use crate::search::query::{ListEntry, SearchableRecord};
 use crate::store::Store;
 use crate::types::{ChangeKind, RecordId, SyncToken};
 use subscription::{Interest, Subscription};
 
-/// What happened to a record, as seen through a view's filter.
+/// A change of a record with respect to a view's filter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ViewChange<S, F> {
-    /// Number of its latest change.
+    /// The sequence number of its latest change.
     pub number: i64,
-    /// The record.
+    /// The record's id.
     pub id: RecordId,
     /// Its UID.
     pub uid: String,
-    /// Whether the filter means it since (`Added`), means it as before but it was edited
-    /// (`Changed`), or means it no longer, or it is gone (`Removed`).
+    /// `Added`: the record matches now and did not before. `Changed`: it matched before and was
+    /// edited. `Removed`: it no longer matches, or was removed.
     pub kind: ChangeKind,
-    /// What a list shows of it now; of one that was removed from the store, at its end.
+    /// Its summary now; of a record removed from the store, its last summary.
     pub summary: S,
-    /// Of a changed one: the fields whose searchable values differ. Empty when only others do,
-    /// such as a photo.
+    /// For `Changed`: the fields whose searchable values differ. Empty if only others do, such as a
+    /// photo.
     pub fields: Vec<F>,
 }
 
-/// What a view has to report.
+/// The changes that a view reports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ViewChanges<S, F> {
-    /// Each record once, in the order of their latest changes.
+    /// Each changed record once, ordered by latest change.
     Since(Vec<ViewChange<S, F>>),
-    /// What the view stood at is not known any more (the log was trimmed, or this is another
-    /// copy of the store): read everything anew, with [`View::load`] or otherwise. The view goes
-    /// on from now.
+    /// The state at the view's position is not known any more: the change log was trimmed, or this is
+    /// another copy of the store. Read all records again, for example with [`View::load`]. The view
+    /// continues from now.
     Reset,
 }
 
 impl<S, F> ViewChanges<S, F> {
-    /// Whether there is nothing to report.
+    /// Returns true if there are no changes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         matches!(self, Self::Since(all) if all.is_empty())
     }
 }
 
-/// A page of what a view's filter means, and what happened until exactly then.
+/// A page of matching records, and the changes up to exactly the state it was read in.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Loaded<S, F> {
-    /// What was changed since the view was last asked; for pages that were loaded before.
+pub struct LoadedPage<S, F> {
+    /// The changes since the view was last read, for pages loaded before.
     pub changes: ViewChanges<S, F>,
-    /// The page, in list order, as it is with these changes.
-    pub entries: Vec<Entry<S>>,
+    /// The page in list order, with these changes.
+    pub entries: Vec<ListEntry<S>>,
 }
 
-/// A query that stays open: what is added to it, changed in it and removed from it, by this
-/// program or any other.
+/// A filter whose changes are followed: records added, changed and removed by this process or any
+/// other.
 ///
 /// ```
 /// # use etui::{ChangeKind, Store, contacts::{Card, Paging, ViewChanges}};
@@ -80,7 +80,7 @@ pub struct Loaded<S, F> {
 /// # let store = Store::open(dir.path().join("personal.etui"))?;
 /// # let contacts = store.contacts()?;
 /// let mut view = contacts.view(&"name:love*".parse()?)?;
-/// let first = view.load(Paging::first(50))?;               // what to show
+/// let first = view.load(Paging::first(50))?;               // the records to show
 /// # assert!(first.entries.is_empty());
 ///
 /// let ada = Card::parse("BEGIN:VCARD\r\nVERSION:4.0\r\nUID:ada\r\nFN:Ada Lovelace\r\nEND:VCARD\r\n")?;
@@ -92,7 +92,7 @@ pub struct Loaded<S, F> {
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct View<'s, R: Listed> {
+pub struct View<'s, R: SearchableRecord> {
     store: &'s Store,
     collection: i64,
     filter: Filter<R::Field>,
@@ -100,37 +100,37 @@ pub struct View<'s, R: Listed> {
     subscription: Arc<Subscription>,
 }
 
-/// The token of no store.
-const NOWHERE: SyncToken = SyncToken {
+/// A token of no store, from which every view starts with a reset.
+const UNKNOWN_TOKEN: SyncToken = SyncToken {
     store: 0,
     incarnation: 0,
     seq: 0,
 };
 
-struct ByKeys(Arc<Matcher>);
+struct FilterInterest(Arc<Matcher>);
 
-impl Interest for ByKeys {
+impl Interest for FilterInterest {
     fn concerns(&self, keys: &[u8]) -> bool {
         self.0.matches(keys)
     }
 }
 
-impl<'s, R: Listed> Collection<'s, R> {
-    /// Follows what `filter` means, from now on.
+impl<'s, R: SearchableRecord> Collection<'s, R> {
+    /// Opens a view of `filter` that starts now.
     ///
     /// # Errors
     /// Whatever reading, or starting a thread, reports.
     pub fn view(&self, filter: &Filter<R::Field>) -> Result<View<'s, R>> {
-        let view = self.view_from(filter, NOWHERE)?;
+        let view = self.open_view(filter, UNKNOWN_TOKEN)?;
         let reading = view.subscription.begin();
         let now = self.store().token()?;
         reading.finish(now);
         Ok(view)
     }
 
-    /// Follows what `filter` means, from the moment of `token` on: a token of the store's, or the
-    /// last one of a view before ([`View::token`]). If this collection was made, brought back or
-    /// became the default one since, it begins with [`ViewChanges::Reset`].
+    /// Opens a view of `filter` that starts at `token`: a token of the store, or the last one of an
+    /// earlier view ([`View::token`]). If the collection was created, restored or made the default
+    /// after the token, the view starts with [`ViewChanges::Reset`].
     ///
     /// # Errors
     /// Whatever reading, or starting a thread, reports.
@@ -139,15 +139,19 @@ impl<'s, R: Listed> Collection<'s, R> {
             .store()
             .engine
             .read(|conn| names::meant_since(conn, self.id()))?;
-        // Who kept it may have followed another collection, which was meant then.
-        let from = if token.seq < since { NOWHERE } else { token };
-        self.view_from(filter, from)
+        // At the token, the collection's name may have referred to another collection.
+        let from = if token.seq < since {
+            UNKNOWN_TOKEN
+        } else {
+            token
+        };
+        self.open_view(filter, from)
     }
 
-    fn view_from(&self, filter: &Filter<R::Field>, token: SyncToken) -> Result<View<'s, R>> {
+    fn open_view(&self, filter: &Filter<R::Field>, token: SyncToken) -> Result<View<'s, R>> {
         self.store().ensure_order()?;
         let matcher = Arc::new(Matcher::new(filter, self.store().region()?));
-        let interest = Box::new(ByKeys(Arc::clone(&matcher)));
+        let interest = Box::new(FilterInterest(Arc::clone(&matcher)));
         let subscription = Subscription::new(self.id(), interest, token);
         self.store()
             .notifier
@@ -162,58 +166,58 @@ impl<'s, R: Listed> Collection<'s, R> {
     }
 }
 
-/// What a view of `R` has to report.
-type Reported<R> = ViewChanges<<R as Listed>::Summary, <R as Listed>::Field>;
+/// The changes that a view of `R` reports.
+type ChangesOf<R> = ViewChanges<<R as SearchableRecord>::Summary, <R as SearchableRecord>::Field>;
 
-impl<R: Listed> View<'_, R> {
-    /// Everything up to here was reported: a view that begins here ([`Collection::view_since`])
-    /// goes on where this one is.
+impl<R: SearchableRecord> View<'_, R> {
+    /// Returns the position up to which changes were reported. A view opened there
+    /// ([`Collection::view_since`]) continues this one.
     #[must_use]
     pub fn token(&self) -> SyncToken {
         self.subscription.position()
     }
 
-    /// What happened since it was last asked.
+    /// Returns the changes since the view was last read.
     ///
     /// # Errors
-    /// Whatever reading reports; the changes are then reported the next time.
-    pub fn changes(&mut self) -> Result<Reported<R>> {
-        self.read(|_| Ok(())).map(|(changes, ())| changes)
+    /// Whatever reading reports. The changes are then reported by the next call.
+    pub fn changes(&mut self) -> Result<ChangesOf<R>> {
+        self.read_changes(|_| Ok(())).map(|(changes, ())| changes)
     }
 
-    /// What happened since it was last asked, and what the collection is called in the same state;
-    /// `None`: it was removed. Every record of it is then among the changes.
+    /// Returns the changes since the view was last read, and the collection's name in the same
+    /// state. `None`: the collection was removed; all its records are then among the changes.
     ///
-    /// Another name, and the removal of a collection, make the view's [descriptor](Self::descriptor)
-    /// readable, also where the filter means nothing in it. They do not end [`View::wait`].
+    /// Renaming or removing the collection makes the view's [descriptor](Self::descriptor) readable,
+    /// even if no record matches. It does not end [`View::wait`].
     ///
     /// # Errors
-    /// Whatever reading reports; the changes are then reported the next time.
-    pub fn changes_and_name(&mut self) -> Result<(Reported<R>, Option<String>)> {
+    /// Whatever reading reports. The changes are then reported by the next call.
+    pub fn changes_and_name(&mut self) -> Result<(ChangesOf<R>, Option<String>)> {
         let id = self.collection;
-        self.read(|reader| names::name_now(reader.conn, R::KIND, id))
+        self.read_changes(|reader| names::name_now(reader.conn, R::KIND, id))
     }
 
-    /// A page of what the filter means, and what happened to what was loaded before, in one
-    /// state: load the first screen, show it, and load the rest later.
+    /// Returns a page of matching records, and the changes since the view was last read, in one
+    /// state. A program can load the first screen, show it, and load the rest later.
     ///
     /// # Errors
-    /// Whatever reading reports; the changes are then reported the next time.
-    pub fn load(&mut self, page: Paging) -> Result<Loaded<R::Summary, R::Field>> {
+    /// Whatever reading reports. The changes are then reported by the next call.
+    pub fn load(&mut self, page: Paging) -> Result<LoadedPage<R::Summary, R::Field>> {
         let filter = self.filter.clone();
-        let (changes, entries) = self.read(|reader| reader.find_page(&filter, page))?;
-        Ok(Loaded { changes, entries })
+        let (changes, entries) = self.read_changes(|reader| reader.find_page(&filter, page))?;
+        Ok(LoadedPage { changes, entries })
     }
 
-    /// Waits until something happened, at most as long as `timeout`; then `None`.
+    /// Waits for changes. Returns `None` after `timeout`.
     ///
     /// # Errors
-    /// Whatever reading reports; the changes are then reported the next time.
-    pub fn wait(&mut self, timeout: Option<Duration>) -> Result<Option<Reported<R>>> {
-        // A time too far away to be told is for ever.
+    /// Whatever reading reports. The changes are then reported by the next call.
+    pub fn wait(&mut self, timeout: Option<Duration>) -> Result<Option<ChangesOf<R>>> {
+        // A deadline that cannot be represented is no deadline.
         let deadline = timeout.and_then(|t| Instant::now().checked_add(t));
         while self.subscription.wait(deadline) {
-            // It may have been something that does not concern it after all.
+            // The wake-up may have been for a change that does not affect the view.
             let changes = self.changes()?;
             if !changes.is_empty() {
                 return Ok(Some(changes));
@@ -225,31 +229,30 @@ impl<R: Listed> View<'_, R> {
         Ok(None)
     }
 
-    /// A descriptor for `poll`, `epoll` and event loops, readable while there may be something to
-    /// report. [`View::changes`] makes it unreadable; do not read from it.
+    /// Returns a descriptor for `poll`, `epoll` and event loops, readable while there may be changes.
+    /// [`View::changes`] makes it unreadable; do not read from it.
     ///
-    /// It is made when it is first asked for: views that only wait take none of the process's
-    /// descriptors, however many there are.
+    /// The first call creates it, so views that only wait use no descriptors.
     ///
     /// # Errors
-    /// [`Error::Io`] when the process has no descriptor left.
+    /// [`Error::Io`] if the process has no descriptor left.
     pub fn descriptor(&self) -> Result<BorrowedFd<'_>> {
         self.subscription
             .descriptor()
             .map_err(|e| Error::io(Path::new("eventfd"), e))
     }
 
-    /// Reads the changes and something else, in one state.
-    fn read<T>(
+    /// Reads the changes, and calls `also` in the same read transaction.
+    fn read_changes<T>(
         &mut self,
         also: impl FnOnce(&Reader<'_, R>) -> Result<T>,
-    ) -> Result<(Reported<R>, T)> {
+    ) -> Result<(ChangesOf<R>, T)> {
         self.store.ensure_order()?;
         let reading = self.subscription.begin();
         let (now, changes, also) = self.store.engine.read_transaction(|conn| {
             let now = changes::token(conn)?;
             let changes =
-                since::since::<R>(conn, self.collection, &self.matcher, &reading.from, &now)?;
+                diff::diff_since::<R>(conn, self.collection, &self.matcher, &reading.from, &now)?;
             let also = also(&Reader::new(self.store, conn, self.collection))?;
             Ok((now, changes, also))
         })?;
@@ -258,7 +261,7 @@ impl<R: Listed> View<'_, R> {
     }
 }
 
-impl<R: Listed> Drop for View<'_, R> {
+impl<R: SearchableRecord> Drop for View<'_, R> {
     fn drop(&mut self) {
         self.store
             .notifier

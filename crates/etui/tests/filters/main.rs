@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use changes::{Changer, SECOND};
-use etui::contacts::{Column, Entry, Filter, Paging, Query, Reader, Rows, Sort};
+use etui::contacts::{Column, Filter, ListEntry, Paging, Query, Reader, Rows, SortOrder};
 use etui::{Durability, Options, Store};
 use etui_testkit::rng::SplitMix64;
 use random::Filters;
@@ -115,7 +115,7 @@ impl<'a> Comparison<'a> {
             limit: limit.into(),
         };
         self.compare_order(filter, &expected, page, rng);
-        let expected: Vec<Entry> = expected
+        let expected: Vec<ListEntry> = expected
             .into_iter()
             .skip(offset as usize)
             .take(limit as usize)
@@ -129,24 +129,24 @@ impl<'a> Comparison<'a> {
     fn compare_order(
         &self,
         filter: &Filter,
-        by_name: &[Entry],
+        by_name: &[ListEntry],
         page: Paging,
         rng: &mut SplitMix64,
     ) {
         let sort = Column::SORTS[rng.below(Column::SORTS.len() as u32) as usize].1;
         let mut expected: Vec<i64> = by_name.iter().map(|e| e.id.0).collect();
         match sort {
-            Sort::List => {}
-            Sort::ListReversed => expected.reverse(),
+            SortOrder::List => {}
+            SortOrder::ListReversed => expected.reverse(),
             _ => expected.sort_unstable(),
         }
-        if sort == Sort::AddedReversed {
+        if sort == SortOrder::AddedReversed {
             expected.reverse();
         }
         let query = Query::new(filter.clone()).sort(sort).columns(Column::Uid);
         let ids = |rows: &Rows| rows.ids().iter().map(|id| id.0).collect::<Vec<_>>();
         let what = format!("{}: {sort:?} {page:?}", self.origin);
-        if sort == Sort::Found {
+        if sort == SortOrder::Unordered {
             // Its order is its own, and the same each time.
             let all = ids(&self.reader.query(&query).unwrap());
             let mut sorted = all.clone();
@@ -201,7 +201,7 @@ impl<'a> Comparison<'a> {
     }
 
     /// Fails with the first difference.
-    fn same(&self, what: &str, filter: &Filter, expected: &[Entry], found: &[Entry]) {
+    fn same(&self, what: &str, filter: &Filter, expected: &[ListEntry], found: &[ListEntry]) {
         if expected == found {
             return;
         }
@@ -210,7 +210,7 @@ impl<'a> Comparison<'a> {
             .zip(found)
             .position(|(e, f)| e != f)
             .unwrap_or(expected.len().min(found.len()));
-        let side = |entries: &[Entry]| match entries.get(at) {
+        let side = |entries: &[ListEntry]| match entries.get(at) {
             Some(entry) => {
                 let contact = self.reader.by_id(entry.id).unwrap();
                 let text = contact.map(|c| String::from_utf8_lossy(&c.text).into_owned());

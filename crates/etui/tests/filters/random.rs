@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use etui::contacts::{Field, Filter, Match};
+use etui::contacts::{Field, Filter, MatchMode};
 use etui::text::fold;
 use etui::text::phone::{PhoneNumber, Region, Strength};
 use etui_testkit::rng::SplitMix64;
@@ -12,12 +12,12 @@ use super::reference::Known;
 /// Deepest nesting.
 const DEPTH: u32 = 4;
 
-const HOWS: [Match; 5] = [
-    Match::Words,
-    Match::Prefix,
-    Match::Suffix,
-    Match::Contains,
-    Match::Whole,
+const HOWS: [MatchMode; 5] = [
+    MatchMode::Words,
+    MatchMode::Prefix,
+    MatchMode::Suffix,
+    MatchMode::Contains,
+    MatchMode::Whole,
 ];
 
 const STRENGTHS: [Strength; 3] = [Strength::Exact, Strength::National, Strength::Short];
@@ -162,7 +162,7 @@ impl Filters<'_> {
     }
 
     /// A field, and a text that may stand in it.
-    fn text(&mut self, how: Match) -> (Field, String) {
+    fn text(&mut self, how: MatchMode) -> (Field, String) {
         let (from, text) = match self.rng.below(100) {
             0..80 => match self.value(None) {
                 Some((field, value)) => (Some(field), self.piece(&value, how)),
@@ -184,7 +184,7 @@ impl Filters<'_> {
     }
 
     /// A piece of a value, such that the comparison often holds.
-    fn piece(&mut self, value: &str, how: Match) -> String {
+    fn piece(&mut self, value: &str, how: MatchMode) -> String {
         let words: Vec<&str> = value.split_whitespace().collect();
         let some = |rng: &mut SplitMix64| -> Vec<char> {
             let first = rng.below(words.len() as u32) as usize;
@@ -197,7 +197,7 @@ impl Filters<'_> {
             some.join(" ").chars().collect()
         };
         let whole = match how {
-            Match::Whole => self.rng.chance(700),
+            MatchMode::Whole => self.rng.chance(700),
             _ => self.rng.chance(60),
         };
         if whole || words.is_empty() {
@@ -207,9 +207,9 @@ impl Filters<'_> {
         let length = chars.len() as u32;
         let short = 1 + self.rng.below(12.min(length)) as usize;
         let (from, to) = match (how, self.rng.below(10)) {
-            (Match::Words | Match::Whole, 0..8) => (0, chars.len()),
-            (Match::Prefix, 0..8) => (0, short),
-            (Match::Suffix, 0..8) => (chars.len() - short, chars.len()),
+            (MatchMode::Words | MatchMode::Whole, 0..8) => (0, chars.len()),
+            (MatchMode::Prefix, 0..8) => (0, short),
+            (MatchMode::Suffix, 0..8) => (chars.len() - short, chars.len()),
             _ => {
                 let from = self.rng.below(length - short as u32 + 1) as usize;
                 (from, from + short)

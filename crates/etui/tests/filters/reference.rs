@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use etui::contacts::{Card, Entry, Field, Filter, Match, Reader, Summary};
+use etui::contacts::{Card, Field, Filter, ListEntry, MatchMode, Reader, Summary};
 use etui::text::collator::Order;
 use etui::text::fold;
 use etui::text::phone::{PhoneNumber, Region, Strength, prefix_forms, suffix_forms};
@@ -154,8 +154,8 @@ pub enum Wanted {
     AnyOf(Vec<Wanted>),
     Not(Box<Wanted>),
     Present(Field),
-    Words(Field, Match, Box<Needle>),
-    Address(Match, String),
+    Words(Field, MatchMode, Box<Needle>),
+    Address(MatchMode, String),
     Number(PhoneNumber, Strength),
     NumberBegins(Vec<String>),
     NumberEnds(Vec<String>),
@@ -179,21 +179,21 @@ impl Wanted {
             Filter::Not(inner) => Self::Not(Box::new(Self::of(inner, region))),
             Filter::Present(field) => Self::Present(*field),
             Filter::PhoneEquals { number, strength } => number_is(number, *strength, region),
-            Filter::Text { field, how, text } => match field {
+            Filter::Text { field, mode, text } => match field {
                 Field::Any => {
                     let mut any = vec![
-                        words(Field::Name, *how, text),
-                        words(Field::Organization, *how, text),
-                        address(*how, text),
+                        words(Field::Name, *mode, text),
+                        words(Field::Organization, *mode, text),
+                        address(*mode, text),
                     ];
                     if looks_like_a_number(text) {
-                        any.push(number(*how, text, region));
+                        any.push(number(*mode, text, region));
                     }
                     Self::AnyOf(any)
                 }
-                Field::Email => address(*how, text),
-                Field::Phone => number(*how, text, region),
-                field => words(*field, *how, text),
+                Field::Email => address(*mode, text),
+                Field::Phone => number(*mode, text, region),
+                field => words(*field, *mode, text),
             },
         }
     }
@@ -206,14 +206,14 @@ impl Wanted {
             Self::AnyOf(parts) => parts.iter().any(|part| part.means(known)),
             Self::Not(inner) => !inner.means(known),
             Self::Present(field) => known.has(*field),
-            Self::Words(field, how, wanted) => known
+            Self::Words(field, mode, wanted) => known
                 .texts(*field)
-                .any(|value| words_match(*how, wanted, value)),
-            Self::Address(how, wanted) => known.emails.iter().any(|email| match how {
-                Match::Words | Match::Whole => email == wanted,
-                Match::Prefix => email.starts_with(wanted),
-                Match::Suffix => email.ends_with(wanted),
-                Match::Contains => email.contains(wanted),
+                .any(|value| words_match(*mode, wanted, value)),
+            Self::Address(mode, wanted) => known.emails.iter().any(|email| match mode {
+                MatchMode::Words | MatchMode::Whole => email == wanted,
+                MatchMode::Prefix => email.starts_with(wanted),
+                MatchMode::Suffix => email.ends_with(wanted),
+                MatchMode::Contains => email.contains(wanted),
             }),
             Self::Number(wanted, strength) => known
                 .phones
@@ -233,26 +233,26 @@ fn number_any(known: &Known, forms: &[String], fits: impl Fn(&str, &str) -> bool
         .any(|phone| forms.iter().any(|form| fits(phone.digits(), form)))
 }
 
-fn words(field: Field, how: Match, text: &str) -> Wanted {
+fn words(field: Field, mode: MatchMode, text: &str) -> Wanted {
     let folded = Folded::of(text);
     if folded.words.is_empty() {
         return Wanted::Nobody;
     }
     let inside = Finder::new(folded.text.as_bytes()).into_owned();
     let words = folded.words;
-    Wanted::Words(field, how, Box::new(Needle { words, inside }))
+    Wanted::Words(field, mode, Box::new(Needle { words, inside }))
 }
 
-fn words_match(how: Match, wanted: &Needle, value: &Folded) -> bool {
+fn words_match(mode: MatchMode, wanted: &Needle, value: &Folded) -> bool {
     // Whatever the comparison, the words stand in the value, with one space between them.
     if wanted.inside.find(value.text.as_bytes()).is_none() {
         return false;
     }
     let words = &wanted.words;
     let last = words.len() - 1;
-    match how {
-        Match::Contains => true,
-        Match::Whole => &value.words == words,
+    match mode {
+        MatchMode::Contains => true,
+        MatchMode::Whole => &value.words == words,
         _ => value.words.windows(words.len()).any(|window| {
             window
                 .iter()
@@ -260,17 +260,17 @@ fn words_match(how: Match, wanted: &Needle, value: &Folded) -> bool {
                 .enumerate()
                 .all(|(i, (has, word))| {
                     (has == word)
-                        || (how == Match::Prefix && i == last && has.starts_with(word))
-                        || (how == Match::Suffix && i == 0 && has.ends_with(word))
+                        || (mode == MatchMode::Prefix && i == last && has.starts_with(word))
+                        || (mode == MatchMode::Suffix && i == 0 && has.ends_with(word))
                 })
         }),
     }
 }
 
-fn address(how: Match, text: &str) -> Wanted {
+fn address(mode: MatchMode, text: &str) -> Wanted {
     match fold::address(text) {
         folded if folded.is_empty() => Wanted::Nobody,
-        folded => Wanted::Address(how, folded),
+        folded => Wanted::Address(mode, folded),
     }
 }
 
@@ -281,13 +281,13 @@ fn number_is(text: &str, strength: Strength, region: Option<Region>) -> Wanted {
     }
 }
 
-fn number(how: Match, text: &str, region: Option<Region>) -> Wanted {
+fn number(mode: MatchMode, text: &str, region: Option<Region>) -> Wanted {
     let some = |forms: Vec<String>| forms.into_iter().filter(|form| !form.is_empty()).collect();
-    match how {
-        Match::Words | Match::Whole => number_is(text, Strength::Exact, region),
-        Match::Prefix => Wanted::NumberBegins(some(prefix_forms(text, region))),
-        Match::Suffix => Wanted::NumberEnds(some(suffix_forms(text, region))),
-        Match::Contains => match digits(text) {
+    match mode {
+        MatchMode::Words | MatchMode::Whole => number_is(text, Strength::Exact, region),
+        MatchMode::Prefix => Wanted::NumberBegins(some(prefix_forms(text, region))),
+        MatchMode::Suffix => Wanted::NumberEnds(some(suffix_forms(text, region))),
+        MatchMode::Contains => match digits(text) {
             digits if digits.is_empty() => Wanted::Nobody,
             digits => Wanted::NumberContains(digits),
         },
@@ -348,11 +348,11 @@ impl Reference {
     }
 
     /// The contacts among `all` that `filter` means.
-    pub fn find(&self, all: &[Rc<Known>], filter: &Filter) -> Vec<Entry> {
+    pub fn find(&self, all: &[Rc<Known>], filter: &Filter) -> Vec<ListEntry> {
         let wanted = Wanted::of(filter, self.region);
         all.iter()
             .filter(|known| wanted.means(known))
-            .map(|known| Entry {
+            .map(|known| ListEntry {
                 id: known.id,
                 summary: known.summary.clone(),
             })

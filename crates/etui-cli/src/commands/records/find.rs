@@ -3,7 +3,7 @@
 use etui::RecordId;
 use etui::record::{Collection, Reader, StoredRecord};
 use etui::search::filter::Filter;
-use etui::search::query::{Across, Columns, Query, across};
+use etui::search::query::{CollectionRows, Columns, Query, query_collections};
 
 use super::query::{NamedReaders, QueryArgs};
 use super::{RecordCommands, filter, headings, lookup, number, resolve};
@@ -117,8 +117,9 @@ pub fn the_one<R: RecordCommands>(
 ) -> Result<(usize, RecordId)> {
     const SHOWN: usize = 20;
     let query = Query::new(filter::<R>(words)?);
-    let Across { rows, of } = across(asked.iter().map(|(_, reader)| reader), &query)?;
-    match (rows.ids(), of.as_slice()) {
+    let CollectionRows { rows, collections } =
+        query_collections(asked.iter().map(|(_, reader)| reader), &query)?;
+    match (rows.ids(), collections.as_slice()) {
         ([], _) => Err(nothing_found::<R>(words)),
         ([one], [of]) => Ok((*of, *one)),
         (several, _) => {
@@ -127,7 +128,7 @@ pub fn the_one<R: RecordCommands>(
                 if asked.len() > 1 {
                     table.column(R::HOLDER_HEADINGS.last().unwrap_or(&""));
                 }
-                for (row, &of) in rows.iter().zip(&of).take(SHOWN) {
+                for (row, &of) in rows.iter().zip(&collections).take(SHOWN) {
                     R::row(row.id(), &R::summary_of(&row), &mut table, out);
                     if asked.len() > 1 {
                         table.cell(asked.get(of).map_or("", |(name, _)| name));

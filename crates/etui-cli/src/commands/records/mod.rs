@@ -17,7 +17,7 @@ use std::fmt::Debug;
 
 use etui::record::{Collection, StoredRecord};
 use etui::search::filter::Filter;
-use etui::search::query::{ColumnSet, Listed, Row};
+use etui::search::query::{ColumnSet, Row, SearchableRecord};
 use etui::{Error, RecordId};
 use serde::Serialize;
 use serde_json::Value;
@@ -27,7 +27,7 @@ use crate::output::{OutputWriter, Table, shown};
 
 /// A kind of record, as the prompt speaks of it.
 pub trait RecordCommands:
-    Listed<Column: ColumnSet<Field = Self::Field>> + Clone + Debug + 'static
+    SearchableRecord<Column: ColumnSet<Field = Self::Field>> + Clone + Debug + 'static
 {
     /// What one is called: `contact`.
     const ONE: &'static str;

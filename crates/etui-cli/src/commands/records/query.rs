@@ -4,7 +4,9 @@
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use etui::record::Reader;
 use etui::search::filter::Filter;
-use etui::search::query::{Across, ColumnSet, Columns, Cursor, Query, Row, Rows, Sort, across};
+use etui::search::query::{
+    CollectionRows, ColumnSet, Columns, Cursor, Query, Row, Rows, SortOrder, query_collections,
+};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;
 
@@ -39,7 +41,7 @@ pub struct QueryArgs<R: RecordCommands> {
         value_parser = orders::<R::Column>(),
         help = R::ORDERS
     )]
-    sort: Sort,
+    sort: SortOrder,
     /// Show this many [default: 50 on a terminal, else all]
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
@@ -68,9 +70,9 @@ fn show_these<R: RecordCommands>() -> String {
     )
 }
 
-fn orders<C: ColumnSet>() -> impl TypedValueParser<Value = Sort> {
+fn orders<C: ColumnSet>() -> impl TypedValueParser<Value = SortOrder> {
     PossibleValuesParser::new(C::SORTS.iter().map(|(name, _)| *name))
-        .try_map(|name| Sort::named::<C>(&name))
+        .try_map(|name| SortOrder::from_name::<C>(&name))
 }
 
 /// What `--fields` may name.
@@ -85,7 +87,7 @@ impl<C: ColumnSet> Field<C> {
     fn name(self) -> &'static str {
         match self {
             Self::Id => "id",
-            Self::Column(column) => C::NAMES[usize::from(column.number())].0,
+            Self::Column(column) => C::NAMES[usize::from(column.ordinal())].0,
         }
     }
 
@@ -104,7 +106,7 @@ impl<C: ColumnSet> Field<C> {
                 String::from_utf8_lossy(row.text()).into_owned()
             }
             Self::Column(column) => {
-                let values = row.all(column).map(|value| R::cell(column, value, out));
+                let values = row.values(column).map(|value| R::cell(column, value, out));
                 values.collect::<Vec<_>>().join(", ")
             }
         }
@@ -116,7 +118,7 @@ impl<C: ColumnSet> Field<C> {
             Self::Column(column) if column == R::Column::TEXT => {
                 String::from_utf8_lossy(row.text()).into()
             }
-            Self::Column(column) if column.is_many() => row.all(column).collect(),
+            Self::Column(column) if column.is_many() => row.values(column).collect(),
             Self::Column(column) => R::value(column, row.get(column), out),
         }
     }
@@ -148,7 +150,7 @@ impl<R: RecordCommands> QueryArgs<R> {
     /// Whether nothing of it was asked for.
     pub fn is_plain(&self) -> bool {
         self.fields.is_empty()
-            && self.sort == Sort::List
+            && self.sort == SortOrder::List
             && self.limit.is_none()
             && !self.all
             && self.at == 0
@@ -162,9 +164,9 @@ impl<R: RecordCommands> QueryArgs<R> {
             query = query.limit(limit);
         }
         if let Some(after) = &self.after {
-            if self.sort == Sort::Found {
+            if self.sort == SortOrder::Unordered {
                 return Err(Failure::usage(
-                    "--after needs an order to stand in; --sort found has none",
+                    "--after needs an order to stand in; --sort none has none",
                 ));
             }
             query = query.after(after.clone());
@@ -220,8 +222,11 @@ impl<R: RecordCommands> QueryArgs<R> {
         &self,
         asked: &NamedReaders<'_, R>,
         query: &Query<R::Column>,
-    ) -> Result<Across<R::Column>> {
-        Ok(across(asked.iter().map(|(_, reader)| reader), query)?)
+    ) -> Result<CollectionRows<R::Column>> {
+        Ok(query_collections(
+            asked.iter().map(|(_, reader)| reader),
+            query,
+        )?)
     }
 
     /// Lists the records of all of them together.
@@ -237,10 +242,10 @@ impl<R: RecordCommands> QueryArgs<R> {
         &self,
         out: &mut OutputWriter,
         asked: &NamedReaders<'_, R>,
-        answer: &Across<R::Column>,
+        answer: &CollectionRows<R::Column>,
     ) -> Result<()> {
         let rows = &answer.rows;
-        let holders = answer.of.iter();
+        let holders = answer.collections.iter();
         let holders = holders.map(|&of| asked.get(of).map_or("", |(name, _)| name.as_str()));
         if out.json {
             return self.write_json(out, rows, holders);

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use etui::record::{Collection, Paging};
 use etui::search::filter::{FieldSet, Filter};
-use etui::search::query::Entry;
+use etui::search::query::ListEntry;
 use etui::watch::{View, ViewChange, ViewChanges};
 use etui::{ChangeKind, SyncToken};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
@@ -165,7 +165,7 @@ fn write_changes<R: RecordCommands>(
     }
 }
 
-fn write_entry<R: RecordCommands>(app: &mut App, entry: &Entry<R::Summary>) -> Result<()> {
+fn write_entry<R: RecordCommands>(app: &mut App, entry: &ListEntry<R::Summary>) -> Result<()> {
     if app.out.json {
         let summary = R::object(&entry.summary, &app.out);
         let object = ViewEntryObject::new(entry.id, summary);

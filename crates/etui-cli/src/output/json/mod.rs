@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use etui::calendar::time::TimeZone;
 use etui::import::{ImportReport, Refused};
-use etui::search::query::{Plan, Way};
+use etui::search::query::QueryPlan;
 use etui::watch::ViewChange;
 use etui::{
     ChangeKind, CheckReport, CollectionKind, RecordId, RemovedCollection, SaveOutcome, SavedRecord,
@@ -112,24 +112,24 @@ pub struct LetterObject<'a> {
 pub struct PlanObject<'a> {
     /// The filter in its full text form.
     filter: &'a str,
-    /// How contacts were found: `list`, `gather`, `walk`, `set` or `index`.
-    way: &'static str,
+    /// The access path: `list_scan`, `index_lookup` or `bitmap_scan`.
+    access_path: &'static str,
     /// Contacts in the address book.
     #[serde(skip_serializing_if = "Option::is_none")]
     contacts: Option<u64>,
     /// Entries in the calendar.
     #[serde(skip_serializing_if = "Option::is_none")]
     entries: Option<u64>,
-    /// Records that the index gave.
+    /// Candidates from the index.
     candidates: u64,
-    /// Whether the index gives nothing but what matches.
+    /// True if every candidate matches.
     exact: bool,
-    /// Contacts that the index does not have yet, compared besides.
+    /// Records changed since the index was last merged.
     pending: u64,
-    /// Contacts compared with the filter.
-    compared: u64,
-    /// Places of the list gone through.
-    passed: u64,
+    /// Records compared with the filter.
+    rechecked: u64,
+    /// List entries, or records by id, that were scanned.
+    scanned: u64,
     /// Contacts in the answer.
     rows: u64,
     /// The collection, where several are asked together.
@@ -139,23 +139,21 @@ pub struct PlanObject<'a> {
 
 impl<'a> PlanObject<'a> {
     /// The object for a plan over a collection of this kind.
-    pub fn of(plan: &'a Plan, kind: CollectionKind, holder: Option<CollectionField<'a>>) -> Self {
+    pub fn of(
+        plan: &'a QueryPlan,
+        kind: CollectionKind,
+        holder: Option<CollectionField<'a>>,
+    ) -> Self {
         Self {
             filter: &plan.filter,
-            way: match plan.way {
-                Way::List => "list",
-                Way::Gather => "gather",
-                Way::Walk => "walk",
-                Way::Set => "set",
-                Way::Index => "index",
-            },
+            access_path: plan.access_path.name(),
             contacts: (kind == CollectionKind::Contacts).then_some(plan.records),
             entries: (kind == CollectionKind::Calendar).then_some(plan.records),
             candidates: plan.candidates,
             exact: plan.exact,
             pending: plan.pending,
-            compared: plan.compared,
-            passed: plan.passed,
+            rechecked: plan.rechecked,
+            scanned: plan.scanned,
             rows: plan.rows,
             holder,
         }

@@ -24,7 +24,7 @@ fn several_calendars() {
         "etui calendar list --calendar Work",
         "etui calendar find 'title:meet*' --explain | head -4",
         "etui calendar find 'title:meet*' --explain --json",
-        "etui calendar find '*' --at 6 --limit 1 --explain | grep answer",
+        "etui calendar find '*' --at 6 --limit 1 --explain | grep rows",
         "etui calendar calendars",
         "etui calendar calendars --json",
         "etui calendar calendars create Work",
@@ -80,15 +80,15 @@ fn several_calendars() {
     7  2027-03-08 14:00  Meeting
     $ etui calendar find 'title:meet*' --explain | head -4
     Calendar:
-    filter      summary:"meet"*
-    way         few candidates from the index, gathered and sorted
-    candidates  0 (the index is exact here)
+    filter       summary:"meet"*
+    access path  index lookup
+    candidates   0 (exact)
     $ etui calendar find 'title:meet*' --explain --json
-    {"filter":"summary:\"meet\"*","way":"gather","entries":6,"candidates":0,"exact":true,"pending":1,"compared":1,"passed":0,"rows":0,"calendar":"Calendar"}
-    {"filter":"summary:\"meet\"*","way":"gather","entries":1,"candidates":0,"exact":true,"pending":1,"compared":1,"passed":0,"rows":1,"calendar":"Work"}
-    $ etui calendar find '*' --at 6 --limit 1 --explain | grep answer
-    answer      6
-    answer      1
+    {"filter":"summary:\"meet\"*","access_path":"index_lookup","entries":6,"candidates":0,"exact":true,"pending":1,"rechecked":1,"scanned":0,"rows":0,"calendar":"Calendar"}
+    {"filter":"summary:\"meet\"*","access_path":"index_lookup","entries":1,"candidates":0,"exact":true,"pending":1,"rechecked":1,"scanned":0,"rows":1,"calendar":"Work"}
+    $ etui calendar find '*' --at 6 --limit 1 --explain | grep rows
+    rows         6
+    rows         1
     $ etui calendar calendars
     Entries  Calendar
           6  Calendar

@@ -269,8 +269,8 @@ fn lists_are_in_order_and_findable() {
     $ etui calendar list --limit 1 --json | sed 's/1\.[0-9a-f]*/PLACE/'
     {"id":1,"kind":"event","title":"Jour fixe","place":"Room 4","start":"2027-03-08T09:00:00+01:00","end":"2027-03-08T09:45:00+01:00","all_day":false,"status":null,"calendar":"Calendar","next":"PLACE"}
     $ etui calendar find category:work --explain | head -2
-    filter      category:"work"
-    way         few candidates from the index, gathered and sorted
+    filter       category:"work"
+    access path  index lookup
     "#);
 }
 

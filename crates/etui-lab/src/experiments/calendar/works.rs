@@ -7,8 +7,8 @@ use etui::calendar::time::{TimeZone, Timestamp};
 use etui::calendar::zones::TimeZoneResolver;
 use etui::calendar::{CalendarObject, Column, Field, Filter, Occurrence, Query};
 use etui::record::Collection;
-use etui::search::filter::Match;
-use etui::search::query::Sort;
+use etui::search::filter::MatchMode;
+use etui::search::query::SortOrder;
 use etui::{RecordId, Store};
 
 use super::super::shelf::eds::EdsShelf;
@@ -110,8 +110,10 @@ impl Calendar for EtuiShelf<CalendarObject> {
 
     fn search(&mut self, times: u64, search: &Search) -> Result<Answer, Error> {
         let calendar = self.collection()?;
-        let filter = Filter::text(Field::Title, Match::Contains, search.text);
-        let wanted = Query::new(filter).sort(Sort::Found).columns(Column::Uid);
+        let filter = Filter::text(Field::Title, MatchMode::Contains, search.text);
+        let wanted = Query::new(filter)
+            .sort(SortOrder::Unordered)
+            .columns(Column::Uid);
         let (ns, rows) = timed(times, || Ok(calendar.query(&wanted)?))?;
         Ok(answer(
             ns,

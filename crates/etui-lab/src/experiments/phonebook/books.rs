@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use etui::Store;
-use etui::contacts::{Card, Column, Columns, Contacts, Query as Wanted, Rows as Found, Sort};
+use etui::contacts::{Card, Column, Columns, Contacts, Query as Wanted, Rows as Found, SortOrder};
 
 use super::super::shelf::eds::EdsShelf;
 use super::super::shelf::etui::{EtuiShelf, Kept, kept, named};
@@ -59,7 +59,7 @@ pub fn cards(file: &Path) -> Result<Vec<Card>, Error> {
 /// A query of etui whose order is the cheapest, as the server's answers have none.
 fn as_found(query: &Query, columns: impl Into<Columns>) -> Wanted {
     let wanted = Wanted::new(query.filter.clone());
-    wanted.sort(Sort::Found).columns(columns)
+    wanted.sort(SortOrder::Unordered).columns(columns)
 }
 
 /// UIDs and names; a name that was not asked for is empty.

@@ -5,7 +5,7 @@
 //! written, etui its digits with the country before them. So each query is one for which, among
 //! these people, all have the same answer, up to the size that is named with it.
 
-use etui::contacts::{Field, Filter, Match};
+use etui::contacts::{Field, Filter, MatchMode};
 use etui::text::phone::Strength;
 
 use crate::peers::plain::Lookup;
@@ -48,7 +48,7 @@ pub fn all() -> Vec<Query> {
             "name is",
             CHECKED,
             "(is \"full_name\" \"James Davis\")",
-            text(Field::Display, Match::Whole, "James Davis"),
+            text(Field::Display, MatchMode::Whole, "James Davis"),
             Lookup::term('w', "davis").and_keys(" james davis "),
         ),
         query(
@@ -72,7 +72,7 @@ pub fn all() -> Vec<Query> {
             "name contains",
             CHECKED_FURTHER,
             "(contains \"full_name\" \"sab\")",
-            text(Field::Name, Match::Contains, "sab"),
+            text(Field::Name, MatchMode::Contains, "sab"),
             Lookup::keys("sab"),
         ),
         query(
@@ -104,7 +104,7 @@ pub fn all() -> Vec<Query> {
             "e-mail contains",
             CHECKED_FURTHER,
             "(contains \"email\" \".sch\")",
-            text(Field::Email, Match::Contains, ".sch"),
+            text(Field::Email, MatchMode::Contains, ".sch"),
             Lookup::keys(".sch"),
         ),
         query(
@@ -136,7 +136,7 @@ pub fn all() -> Vec<Query> {
             "phone contains",
             CHECKED,
             "(contains \"phone\" \"23125\")",
-            text(Field::Phone, Match::Contains, "23125"),
+            text(Field::Phone, MatchMode::Contains, "23125"),
             Lookup::keys("23125"),
         ),
     ]

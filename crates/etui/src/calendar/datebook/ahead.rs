@@ -12,7 +12,7 @@ use rusqlite::{Connection, Row};
 use crate::calendar::CalendarObject;
 use crate::error::Result;
 use crate::record::{StoredRecord, list};
-use crate::search::query::records::ByNumber;
+use crate::search::query::record_reader::RecordsById;
 use crate::types::{ETag, RecordId};
 
 use super::clock::Moment;
@@ -294,7 +294,7 @@ impl Ahead {
             true => "r.text, r.uid, r.etag",
             false => "r.text",
         };
-        let mut by_number = ByNumber::new(conn, collection, columns);
+        let mut by_number = RecordsById::new(conn, collection, columns);
         for some in scattered.chunks(SOME) {
             if self.is_full() {
                 break;

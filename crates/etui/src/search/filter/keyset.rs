@@ -1,35 +1,35 @@
-//! [`KeySet`]: the search keys that a field stands for.
+//! [`KeySet`]: the search keys of a field.
 
 use crate::record::keys::Key;
-use crate::search::index::grams;
+use crate::search::index::trigrams;
 
-/// Some of the keys, a bit each.
+/// A set of search keys, one bit each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeySet(u32);
 
 impl KeySet {
-    /// A contact's names.
+    /// The names of a contact.
     pub(crate) const NAMES: Self = Self::of(Key::Display)
         .with(Key::Family)
         .with(Key::Given)
         .with(Key::Nickname);
 
-    /// This key alone.
+    /// Returns the set of one key.
     pub(crate) const fn of(key: Key) -> Self {
         Self(1 << key as u8)
     }
 
-    /// This key as well.
+    /// Returns the set with one more key.
     pub(crate) const fn with(self, key: Key) -> Self {
         Self(self.0 | Self::of(key).0)
     }
 
-    /// Whether `key` is among them.
-    pub(crate) fn has(self, key: Key) -> bool {
+    /// Returns true if the set has `key`.
+    pub(crate) fn contains(self, key: Key) -> bool {
         self.0 >> (key as u8) & 1 == 1
     }
 
-    /// Each of them, in the order of their numbers.
+    /// Returns the keys in the order of their numbers.
     pub(super) fn iter(self) -> impl Iterator<Item = Key> {
         let mut rest = self.0;
         std::iter::from_fn(move || {
@@ -39,22 +39,22 @@ impl KeySet {
         })
     }
 
-    /// Those whose terms have the words of these: a word of the display name is under another
-    /// name if it is in one.
-    pub(super) fn of_words(self) -> Self {
-        match self.has(Key::Display) {
+    /// Returns the keys whose terms have the words of these keys. A word of the display name that is
+    /// also in another name is indexed only there.
+    pub(super) fn with_shared_words(self) -> Self {
+        match self.contains(Key::Display) {
             true => Self(self.0 | Self::NAMES.0),
             false => self,
         }
     }
 
-    /// Whether a term of a word says that it is in a value of these, and not of others.
-    pub(super) fn is_told_by_words(self) -> bool {
-        self.of_words() == self
+    /// Returns true if a word's terms under these keys prove that a value of these keys has the word.
+    pub(super) fn owns_its_words(self) -> bool {
+        self.with_shared_words() == self
     }
 
-    /// Whether the substring index has all of their values.
-    pub(super) fn has_grams(self) -> bool {
-        self.iter().all(grams::covers)
+    /// Returns true if all values of these keys have trigrams.
+    pub(super) fn has_trigrams(self) -> bool {
+        self.iter().all(trigrams::covers)
     }
 }

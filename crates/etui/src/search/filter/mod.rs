@@ -1,13 +1,12 @@
-//! [`Filter`]: which records are meant, in code and in text, over the fields of a kind of record.
+//! [`Filter`]: a condition on the fields of a kind of record, built in code or parsed from text.
 //!
-//! What the fields of a kind are, and how each is compared, its [`FieldSet`] says
+//! A kind's [`FieldSet`] defines its fields and how each is compared
 //! ([`contacts::Field`](crate::contacts::Field), [`calendar::Field`](crate::calendar::Field)). The
-//! text form is described in the book
-//! (`docs/src/filter-language.md`) and in `parse`; comparing, and looking into the index, is
-//! `matches`, which knows of no fields but of the search keys that they stand for.
+//! book (`docs/src/filter-language.md`) and `parse` describe the text form. `matcher` compares
+//! records and queries the index; it knows search keys, not fields.
 
 mod keyset;
-mod matches;
+mod matcher;
 mod parse;
 
 use std::fmt;
@@ -17,110 +16,108 @@ use etui_text::phone::Region;
 
 pub use crate::error::FilterError;
 pub(crate) use keyset::KeySet;
-pub(crate) use matches::Matcher;
+pub(crate) use matcher::Matcher;
 
-/// The fields that the filters of one kind of record ask about.
+/// The fields of one kind of record that filters can compare.
 ///
 /// Implemented by [`contacts::Field`](crate::contacts::Field) and
-/// [`calendar::Field`](crate::calendar::Field): what can be asked for is what the index is made
-/// for.
+/// [`calendar::Field`](crate::calendar::Field). Every field is indexed.
 pub trait FieldSet: Copy + fmt::Debug + Eq + Send + Sync + 'static {
-    /// Every field with its name in the text form; of several names the first is written.
+    /// Every field with its name in the text form. Of several names, the first is written.
     const NAMES: &'static [(&'static str, Self)];
-    /// Where a value without a field is looked for.
+    /// The field of a value without a field name.
     const ANY: Self;
-    /// How equal a phone number must be; what nobody can make where there are none.
+    /// How phone numbers are compared; uninhabited for kinds without phone numbers.
     type Strength: Copy + fmt::Debug + Eq + Send + Sync;
-    /// The fields of phone numbers by what equality they ask for, each with its name.
+    /// The names that compare phone numbers: name, field, and kind of equality.
     const PHONES: &'static [(&'static str, Self, Self::Strength)];
-    /// The fields of one search key each.
+    /// Each search key with its field.
     #[doc(hidden)]
     const KEYS: &'static [(Key, Self)];
 
-    /// The only values of the field; none: it may have any.
+    /// Returns the permitted values of the field; empty if any value is.
     #[doc(hidden)]
     fn values(self) -> &'static [&'static str] {
         &[]
     }
 
-    /// The search keys that the field's values are under.
+    /// Returns the search keys of the field's values.
     #[doc(hidden)]
     fn keys(self) -> KeySet;
 
-    /// The comparison of the field with a text.
+    /// Returns the comparison of the field with a text.
     #[doc(hidden)]
-    fn compare(self, how: Match, text: &str, region: Option<Region>) -> Matcher;
+    fn compare(self, mode: MatchMode, text: &str, region: Option<Region>) -> Matcher;
 
-    /// The comparison with a phone number.
+    /// Returns the comparison with a phone number.
     #[doc(hidden)]
     fn same_phone(number: &str, strength: Self::Strength, region: Option<Region>) -> Matcher;
 }
 
-/// A field's name in the text form.
-fn name_of<F: FieldSet>(field: F) -> &'static str {
+/// Returns a field's name in the text form.
+fn field_name<F: FieldSet>(field: F) -> &'static str {
     let found = F::NAMES.iter().find(|(_, f)| *f == field);
     found.map_or("any", |(name, _)| name)
 }
 
-/// How a text is compared with a field. All comparisons ignore case and accents.
+/// How a text is compared with a field. All modes ignore case and accents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Match {
-    /// The field has these words, next to each other (e-mail: the whole address; phone: the same
-    /// number).
+pub enum MatchMode {
+    /// The field has these adjacent words (e-mail: the whole address; phone: an equal number).
     Words,
-    /// The same, and the last word may go on (e-mail, phone: begins so).
+    /// As `Words`, but the last word is a prefix (e-mail, phone: the value starts with the text).
     Prefix,
-    /// The same, and the first word may have begun before (e-mail, phone: ends so).
+    /// As `Words`, but the first word is a suffix (e-mail, phone: the value ends with the text).
     Suffix,
-    /// It stands anywhere.
+    /// The value contains the text.
     Contains,
-    /// It is the whole value.
+    /// The whole value equals the text.
     Whole,
 }
 
-/// Which records are meant. Built in code, or read from text ([`str::parse`]).
+/// A condition on records, built in code or parsed from text ([`str::parse`]).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Filter<F: FieldSet> {
-    /// All records.
+    /// Every record.
     All,
-    /// Those that all of these mean.
+    /// Records that match all of these.
     And(Vec<Filter<F>>),
-    /// Those that any of these means.
+    /// Records that match any of these.
     Or(Vec<Filter<F>>),
-    /// Those that this does not mean.
+    /// Records that do not match this.
     Not(Box<Filter<F>>),
-    /// Those with a matching value.
+    /// Records with a matching value.
     Text {
-        /// Where to look.
+        /// The field to compare.
         field: F,
         /// How to compare.
-        how: Match,
-        /// What to look for, as typed.
+        mode: MatchMode,
+        /// The text to compare with, as typed.
         text: String,
     },
-    /// Those with this phone number.
+    /// Records with this phone number.
     PhoneEquals {
-        /// The number, as typed or as the network gave it.
+        /// The number, as typed or as received from the network.
         number: String,
-        /// How equal it must be.
+        /// How it is compared.
         strength: F::Strength,
     },
-    /// Those that have any value in the field.
+    /// Records with a value in the field.
     Present(F),
 }
 
 impl<F: FieldSet> Filter<F> {
-    /// A comparison of `field` with `text`.
+    /// Returns a comparison of `field` with `text`.
     #[must_use]
-    pub fn text(field: F, how: Match, text: impl Into<String>) -> Self {
+    pub fn text(field: F, mode: MatchMode, text: impl Into<String>) -> Self {
         Self::Text {
             field,
-            how,
+            mode,
             text: text.into(),
         }
     }
 
-    /// Both.
+    /// Returns the conjunction with `other`.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         match self {
@@ -132,7 +129,7 @@ impl<F: FieldSet> Filter<F> {
         }
     }
 
-    /// Either.
+    /// Returns the disjunction with `other`.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         match self {
@@ -144,7 +141,7 @@ impl<F: FieldSet> Filter<F> {
         }
     }
 
-    /// Not this.
+    /// Returns the negation.
     #[must_use]
     #[expect(clippy::should_implement_trait, reason = "reads as `and` and `or` do")]
     pub fn not(self) -> Self {
@@ -152,7 +149,7 @@ impl<F: FieldSet> Filter<F> {
     }
 }
 
-/// The text form; reading it gives the same filter.
+/// Writes the text form, which parses into an equal filter.
 impl<F: FieldSet> fmt::Display for Filter<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let join = |f: &mut fmt::Formatter<'_>, parts: &[Self], between: &str| {
@@ -170,34 +167,34 @@ impl<F: FieldSet> fmt::Display for Filter<F> {
             Self::And(parts) => join(f, parts, " "),
             Self::Or(parts) => join(f, parts, " or "),
             Self::Not(inner) => write!(f, "-{inner}"),
-            Self::Present(field) => write!(f, "{}:*", name_of(*field)),
+            Self::Present(field) => write!(f, "{}:*", field_name(*field)),
             Self::PhoneEquals { number, strength } => {
                 let found = F::PHONES.iter().find(|(_, _, s)| s == strength);
                 let name = found.map_or("any", |(name, ..)| name);
-                write!(f, "{name}:{}", Quoted(number))
+                write!(f, "{name}:{}", QuotedText(number))
             }
-            Self::Text { field, how, text } => {
-                let (mark, before, after) = match how {
-                    Match::Words => (':', "", ""),
-                    Match::Prefix => (':', "", "*"),
-                    Match::Suffix => (':', "*", ""),
-                    Match::Contains => (':', "*", "*"),
-                    Match::Whole => ('=', "", ""),
+            Self::Text { field, mode, text } => {
+                let (operator, before, after) = match mode {
+                    MatchMode::Words => (':', "", ""),
+                    MatchMode::Prefix => (':', "", "*"),
+                    MatchMode::Suffix => (':', "*", ""),
+                    MatchMode::Contains => (':', "*", "*"),
+                    MatchMode::Whole => ('=', "", ""),
                 };
                 write!(
                     f,
-                    "{}{mark}{before}{}{after}",
-                    name_of(*field),
-                    Quoted(text)
+                    "{}{operator}{before}{}{after}",
+                    field_name(*field),
+                    QuotedText(text)
                 )
             }
         }
     }
 }
 
-struct Quoted<'a>(&'a str);
+struct QuotedText<'a>(&'a str);
 
-impl fmt::Display for Quoted<'_> {
+impl fmt::Display for QuotedText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("\"")?;
         for c in self.0.chars() {

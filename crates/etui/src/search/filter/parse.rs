@@ -2,30 +2,30 @@
 //!
 //! ```text
 //! filter  := all ( "or" all )*
-//! all     := one+                             side by side: all of them
+//! all     := one+                             a conjunction
 //! one     := "-" one | "(" filter ")" | "*" | [ field ( ":" | "=" ) ] value
-//! field   := a name of the kind's field set   contacts: any | name | display | family | given
+//! field   := a name in the kind's FieldSet    contacts: any | name | display | family | given
 //!             | nick | org | email | category | note | phone | phone.national | phone.short
 //!             calendars: any | summary, title | place, location | notes, description | category
 //!             | kind
-//! value   := [ "*" ] text [ "*" ]             "*" before: ends so; behind: begins so; both: contains
+//! value   := [ "*" ] text [ "*" ]             "*" before: suffix; after: prefix; both: contains
 //! text    := a word, or "words in quotes" with \" and \\ for quote and backslash
 //! ```
 //!
-//! A value without a field is looked for in several (of contacts in names, organisation, e-mail and
-//! phone, of calendars in titles, places and notes), and may go on (`ann` finds Anna): as one types. `field=value` compares the whole value.
+//! A value without a field is compared with several fields (contacts: names, organisation, e-mail,
+//! phone; calendars: titles, locations, notes). An unquoted one is a prefix: `ann` finds Anna.
+//! `field=value` compares the whole value.
 
 use std::str::FromStr;
 
+use super::{FieldSet, Filter, MatchMode, field_name};
 use crate::error::FilterError;
 
-use super::{FieldSet, Filter, Match, name_of};
-
 /// Deepest nesting of parentheses and minus signs in a text.
-const MAX_DEPTH: usize = 200;
-/// Deepest nesting of a filter that is read; written with all its parentheses it stays below
-/// [`MAX_DEPTH`].
-const MAX_NESTED: usize = 64;
+const MAX_TEXT_DEPTH: usize = 200;
+/// Deepest nesting of a parsed filter. Its text form, with all parentheses, stays below
+/// [`MAX_TEXT_DEPTH`].
+const MAX_FILTER_DEPTH: usize = 64;
 /// Longest text, in bytes.
 const MAX_TEXT: usize = 16 << 10;
 
@@ -33,37 +33,38 @@ impl<F: FieldSet> FromStr for Filter<F> {
     type Err = FilterError;
 
     fn from_str(text: &str) -> Result<Self, FilterError> {
-        let mut parser = Parser { text, at: 0 };
+        let mut parser = FilterParser { text, at: 0 };
         if text.len() > MAX_TEXT {
             return Err(parser.error("too long; at most 16 kB are read"));
         }
-        parser.space();
+        parser.skip_space();
         if parser.rest().is_empty() {
             return Ok(Self::All);
         }
-        let filter = parser.any(0)?;
-        parser.space();
+        let filter = parser.parse_any(0)?;
+        parser.skip_space();
         if !parser.rest().is_empty() {
             return Err(parser.error("there is a \")\" without its \"(\""));
         }
-        if depth(&filter) > MAX_NESTED {
+        if depth_of(&filter) > MAX_FILTER_DEPTH {
             return Err(parser.error("nested too deeply"));
         }
         Ok(filter)
     }
 }
 
-struct Parser<'a> {
+struct FilterParser<'a> {
     text: &'a str,
     at: usize,
 }
 
-enum What<F: FieldSet> {
+/// The field of a comparison.
+enum ComparedField<F: FieldSet> {
     Text(F),
     Phone(F, F::Strength),
 }
 
-impl<'a> Parser<'a> {
+impl<'a> FilterParser<'a> {
     fn rest(&self) -> &'a str {
         self.text.get(self.at..).unwrap_or_default()
     }
@@ -72,7 +73,7 @@ impl<'a> Parser<'a> {
         self.rest().chars().next()
     }
 
-    fn take(&mut self, c: char) -> bool {
+    fn take_char(&mut self, c: char) -> bool {
         let found = self.peek() == Some(c);
         if found {
             self.at += c.len_utf8();
@@ -80,7 +81,7 @@ impl<'a> Parser<'a> {
         found
     }
 
-    fn space(&mut self) {
+    fn skip_space(&mut self) {
         let rest = self.rest();
         self.at += rest.len() - rest.trim_start().len();
     }
@@ -92,8 +93,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Takes the word "or" when it stands alone here.
-    fn or(&mut self) -> bool {
+    /// Takes the word "or" if it is the next one.
+    fn take_or(&mut self) -> bool {
         let rest = self.rest();
         let found = rest.get(..2).is_some_and(|w| w.eq_ignore_ascii_case("or"))
             && rest[2..]
@@ -106,57 +107,59 @@ impl<'a> Parser<'a> {
         found
     }
 
-    fn any<F: FieldSet>(&mut self, depth: usize) -> Result<Filter<F>, FilterError> {
-        let mut parts = vec![self.all(depth)?];
+    fn parse_any<F: FieldSet>(&mut self, depth: usize) -> Result<Filter<F>, FilterError> {
+        let mut parts = vec![self.parse_all(depth)?];
         loop {
-            self.space();
-            if !self.or() {
+            self.skip_space();
+            if !self.take_or() {
                 break;
             }
-            parts.push(self.all(depth)?);
+            parts.push(self.parse_all(depth)?);
         }
-        Ok(single(parts, Filter::Or))
+        Ok(collapse(parts, Filter::Or))
     }
 
-    fn all<F: FieldSet>(&mut self, depth: usize) -> Result<Filter<F>, FilterError> {
+    fn parse_all<F: FieldSet>(&mut self, depth: usize) -> Result<Filter<F>, FilterError> {
         let mut parts = Vec::new();
         loop {
-            self.space();
+            self.skip_space();
             let before = self.at;
             let ends = matches!(self.peek(), None | Some(')'));
-            if ends || self.or() {
+            if ends || self.take_or() {
                 self.at = before;
                 if parts.is_empty() {
                     return Err(self.error("something to look for is missing here"));
                 }
-                return Ok(single(parts, Filter::And));
+                return Ok(collapse(parts, Filter::And));
             }
-            parts.push(self.one(depth)?);
+            parts.push(self.parse_one(depth)?);
         }
     }
 
-    fn one<F: FieldSet>(&mut self, depth: usize) -> Result<Filter<F>, FilterError> {
-        if depth > MAX_DEPTH {
+    fn parse_one<F: FieldSet>(&mut self, depth: usize) -> Result<Filter<F>, FilterError> {
+        if depth > MAX_TEXT_DEPTH {
             return Err(self.error("nested too deeply"));
         }
-        if self.take('-') {
-            self.space();
-            return Ok(self.one(depth + 1)?.not());
+        if self.take_char('-') {
+            self.skip_space();
+            return Ok(self.parse_one(depth + 1)?.not());
         }
-        if self.take('(') {
-            let inner = self.any(depth + 1)?;
-            self.space();
-            if !self.take(')') {
+        if self.take_char('(') {
+            let inner = self.parse_any(depth + 1)?;
+            self.skip_space();
+            if !self.take_char(')') {
                 return Err(self.error("the \"(\" is not closed; a \")\" is missing"));
             }
             return Ok(inner);
         }
-        let (what, whole) = self.field()?;
-        self.value(what, whole)
+        let (compared, whole) = self.parse_field()?;
+        self.parse_value(compared, whole)
     }
 
-    /// A field name and its mark; `None` when the value stands alone.
-    fn field<F: FieldSet>(&mut self) -> Result<(Option<What<F>>, bool), FilterError> {
+    /// Parses a field name and its operator; `None` if the value has none. The flag is true for `=`.
+    fn parse_field<F: FieldSet>(
+        &mut self,
+    ) -> Result<(Option<ComparedField<F>>, bool), FilterError> {
         let rest = self.rest();
         let name_len = rest
             .find(|c: char| !c.is_ascii_alphabetic() && c != '.')
@@ -169,9 +172,9 @@ impl<'a> Parser<'a> {
         };
         let lower = name.to_ascii_lowercase();
         let phone = F::PHONES.iter().find(|(n, ..)| *n == lower);
-        let what = match (phone, F::NAMES.iter().find(|(n, _)| *n == lower)) {
-            (Some((_, field, strength)), _) => What::Phone(*field, *strength),
-            (None, Some((_, field))) => What::Text(*field),
+        let compared = match (phone, F::NAMES.iter().find(|(n, _)| *n == lower)) {
+            (Some((_, field, strength)), _) => ComparedField::Phone(*field, *strength),
+            (None, Some((_, field))) => ComparedField::Text(*field),
             (None, None) => {
                 let known: Vec<_> = F::NAMES.iter().map(|(n, _)| *n).collect();
                 return Err(self.error(format!(
@@ -181,18 +184,18 @@ impl<'a> Parser<'a> {
             }
         };
         self.at += name_len + 1;
-        Ok((Some(what), whole))
+        Ok((Some(compared), whole))
     }
 
-    fn value<F: FieldSet>(
+    fn parse_value<F: FieldSet>(
         &mut self,
-        what: Option<What<F>>,
+        compared: Option<ComparedField<F>>,
         whole: bool,
     ) -> Result<Filter<F>, FilterError> {
         let start = self.at;
-        let before = self.take('*');
-        let (text, quoted) = if self.take('"') {
-            (self.quoted()?, true)
+        let before = self.take_char('*');
+        let (text, quoted) = if self.take_char('"') {
+            (self.parse_quoted()?, true)
         } else {
             let rest = self.rest();
             let len = rest
@@ -201,16 +204,16 @@ impl<'a> Parser<'a> {
             self.at += len;
             (rest[..len].to_owned(), false)
         };
-        let after = self.take('*');
+        let after = self.take_char('*');
         let ends = self
             .peek()
             .is_none_or(|c| c.is_whitespace() || matches!(c, '(' | ')'));
         if !ends {
-            return Err(self.error("a \"*\" goes before or behind the text, not into it"));
+            return Err(self.error("a \"*\" goes before or after the text, not into it"));
         }
         if text.is_empty() && !quoted {
-            return match (what, before || after) {
-                (Some(What::Text(field) | What::Phone(field, _)), true) => {
+            return match (compared, before || after) {
+                (Some(ComparedField::Text(field) | ComparedField::Phone(field, _)), true) => {
                     Ok(Filter::Present(field))
                 }
                 (None, true) => Ok(Filter::All),
@@ -224,40 +227,46 @@ impl<'a> Parser<'a> {
             self.at = start;
             return Err(self.error("the text to look for is empty"));
         }
-        let how = match (whole, before, after) {
-            (true, false, false) => Match::Whole,
+        let mode = match (whole, before, after) {
+            (true, false, false) => MatchMode::Whole,
             (true, ..) => {
                 self.at = start;
                 return Err(self.error("\"=\" compares the whole value; use \":\" with \"*\""));
             }
-            (_, true, true) => Match::Contains,
-            (_, true, false) => Match::Suffix,
-            (_, false, true) => Match::Prefix,
-            // As one types: a word alone may go on.
-            (_, false, false) if what.is_none() && !quoted => Match::Prefix,
-            (_, false, false) => Match::Words,
+            (_, true, true) => MatchMode::Contains,
+            (_, true, false) => MatchMode::Suffix,
+            (_, false, true) => MatchMode::Prefix,
+            // A word without field and quotes is a prefix.
+            (_, false, false) if compared.is_none() && !quoted => MatchMode::Prefix,
+            (_, false, false) => MatchMode::Words,
         };
-        if let (Some(What::Text(field)), Match::Words | Match::Whole) = (&what, how) {
+        if let (Some(ComparedField::Text(field)), MatchMode::Words | MatchMode::Whole) =
+            (&compared, mode)
+        {
             let only = field.values();
             if !only.is_empty() && !only.iter().any(|one| one.eq_ignore_ascii_case(&text)) {
                 self.at = start;
-                let (name, only) = (name_of(*field), only.join(", "));
+                let (name, only) = (field_name(*field), only.join(", "));
                 return Err(self.error(format!("there is no {name} \"{text}\"; there are {only}")));
             }
         }
-        Ok(match what {
-            Some(What::Phone(_, strength)) if matches!(how, Match::Words | Match::Whole) => {
+        Ok(match compared {
+            Some(ComparedField::Phone(_, strength))
+                if matches!(mode, MatchMode::Words | MatchMode::Whole) =>
+            {
                 Filter::PhoneEquals {
                     number: text,
                     strength,
                 }
             }
-            Some(What::Text(field) | What::Phone(field, _)) => Filter::text(field, how, text),
-            None => Filter::text(F::ANY, how, text),
+            Some(ComparedField::Text(field) | ComparedField::Phone(field, _)) => {
+                Filter::text(field, mode, text)
+            }
+            None => Filter::text(F::ANY, mode, text),
         })
     }
 
-    fn quoted(&mut self) -> Result<String, FilterError> {
+    fn parse_quoted(&mut self) -> Result<String, FilterError> {
         let start = self.at;
         let mut text = String::new();
         while let Some(c) = self.peek() {
@@ -279,15 +288,15 @@ impl<'a> Parser<'a> {
     }
 }
 
-fn depth<F: FieldSet>(filter: &Filter<F>) -> usize {
+fn depth_of<F: FieldSet>(filter: &Filter<F>) -> usize {
     match filter {
-        Filter::And(parts) | Filter::Or(parts) => 1 + parts.iter().map(depth).max().unwrap_or(0),
-        Filter::Not(inner) => 1 + depth(inner),
+        Filter::And(parts) | Filter::Or(parts) => 1 + parts.iter().map(depth_of).max().unwrap_or(0),
+        Filter::Not(inner) => 1 + depth_of(inner),
         _ => 0,
     }
 }
 
-fn single<F: FieldSet>(
+fn collapse<F: FieldSet>(
     mut parts: Vec<Filter<F>>,
     many: fn(Vec<Filter<F>>) -> Filter<F>,
 ) -> Filter<F> {
@@ -314,27 +323,27 @@ mod tests {
     }
 
     #[test]
-    fn values() {
+    fn values_are_parsed() {
         assert_eq!(parsed(""), Filter::All);
         assert_eq!(parsed("*"), Filter::All);
         assert_eq!(
             parsed("ann"),
-            Filter::text(Field::Any, Match::Prefix, "ann")
+            Filter::text(Field::Any, MatchMode::Prefix, "ann")
         );
         assert_eq!(
             parsed("\"ann\""),
-            Filter::text(Field::Any, Match::Words, "ann")
+            Filter::text(Field::Any, MatchMode::Words, "ann")
         );
         assert_eq!(parsed("name:ann"), Filter::name("ann"));
         assert_eq!(parsed("NAME:ann*"), Filter::name_prefix("ann"));
         assert_eq!(parsed("name:*ann"), Filter::name_suffix("ann"));
         assert_eq!(
             parsed("org:*\"a b\"*"),
-            Filter::text(Field::Organization, Match::Contains, "a b")
+            Filter::text(Field::Organization, MatchMode::Contains, "a b")
         );
         assert_eq!(
             parsed("display=Ann"),
-            Filter::text(Field::Display, Match::Whole, "Ann")
+            Filter::text(Field::Display, MatchMode::Whole, "Ann")
         );
         assert_eq!(parsed("email:*"), Filter::Present(Field::Email));
         assert_eq!(
@@ -348,12 +357,12 @@ mod tests {
         assert_eq!(parsed("phone:*4711"), Filter::phone_suffix("4711"));
         assert_eq!(
             parsed(r#"note:"say \"hi\"""#),
-            Filter::text(Field::Note, Match::Words, "say \"hi\"")
+            Filter::text(Field::Note, MatchMode::Words, "say \"hi\"")
         );
     }
 
     #[test]
-    fn combinations() {
+    fn combinations_are_parsed() {
         let (a, b, c) = (
             || parsed("name:a"),
             || parsed("name:b"),
@@ -367,12 +376,12 @@ mod tests {
         );
         assert_eq!(
             parsed("orson"),
-            Filter::text(Field::Any, Match::Prefix, "orson")
+            Filter::text(Field::Any, MatchMode::Prefix, "orson")
         );
     }
 
     #[test]
-    fn mistakes_are_placed() {
+    fn errors_have_a_position() {
         for (text, at) in [
             ("name:", 6),
             ("or name:a", 1),
@@ -396,11 +405,11 @@ mod tests {
     fn any_filter() -> impl Strategy<Value = Filter> {
         let field = prop::sample::select(Field::NAMES.iter().map(|(_, f)| *f).collect::<Vec<_>>());
         let how = prop::sample::select(vec![
-            Match::Words,
-            Match::Prefix,
-            Match::Suffix,
-            Match::Contains,
-            Match::Whole,
+            MatchMode::Words,
+            MatchMode::Prefix,
+            MatchMode::Suffix,
+            MatchMode::Contains,
+            MatchMode::Whole,
         ]);
         let leaf = prop_oneof![
             Just(Filter::All),
@@ -408,7 +417,7 @@ mod tests {
             ("\\PC*[a-z]\\PC*", Just(Strength::National)).prop_map(|(t, s)| Filter::phone(t, s)),
             (field, how, "\\PC*[a-z0-9\"\\\\]\\PC*")
                 .prop_filter("a phone's words are an equality", |(f, h, _)| {
-                    *f != Field::Phone || !matches!(h, Match::Words | Match::Whole)
+                    *f != Field::Phone || !matches!(h, MatchMode::Words | MatchMode::Whole)
                 })
                 .prop_map(|(f, h, t)| Filter::text(f, h, t)),
         ];
@@ -428,7 +437,7 @@ mod tests {
         }
 
         #[test]
-        fn any_text_is_answered(text in "\\PC*") {
+        fn any_text_is_parsed_or_refused(text in "\\PC*") {
             let _ = text.parse::<Filter>();
         }
     }

@@ -1,8 +1,9 @@
-//! Indexing many new records at once: posting lists are gathered in memory, written out as
-//! sorted runs when they fill it, and merged into the index in its order at the end.
+//! [`BulkIndexer`] indexes many new records by an external sort: posting lists are buffered in
+//! memory, written out as sorted runs when the buffer is full, and merged into the index in key
+//! order at the end.
 //!
-//! The value of an item of a run (`engine::spill`) is the part of a posting list that was
-//! gathered since the run before:
+//! The value of a run's item (`db::spill`) is the part of a posting list that was buffered since
+//! the previous run:
 //!
 //! ```text
 //! value := first:i64le last:i64le ids        ids as in a row (`postings`)
@@ -15,113 +16,109 @@ use std::path::Path;
 
 use rusqlite::Connection;
 
-use super::postings::{Edit, decode};
-use super::{grams, postings, terms};
+use super::postings::{Edit, PostingKey, decode};
+use super::{postings, terms, trigrams};
 use crate::db::spill::SortedRuns;
 use crate::error::Result;
 use etui_text::varint;
 
-/// Bytes that gathered posting lists may take, of terms and of grams each.
-const MOST: usize = 6 << 20;
-/// What a list takes beside its ids: its key, its place in the table, two allocations.
-const OVERHEAD: usize = 128;
+/// Bytes of buffered posting lists, of terms and of trigrams each, at which a run is written
+/// (`--bench fill`).
+const MAX_BUFFERED_BYTES: usize = 6 << 20;
+/// Bytes of a buffered list besides its ids: its key, its hash table slot, two allocations.
+const LIST_OVERHEAD: usize = 128;
 
-/// Terms and grams of many new records.
-pub(crate) struct Bulk {
-    terms: Lists<Box<[u8]>>,
-    grams: Lists<i64>,
-    own: Vec<i64>,
+/// Indexes the terms and trigrams of many new records.
+pub(crate) struct BulkIndexer {
+    terms: PostingBuffer<Box<[u8]>>,
+    trigrams: PostingBuffer<i64>,
+    /// The trigrams of one record.
+    of_record: Vec<i64>,
 }
 
-impl Bulk {
+impl BulkIndexer {
     pub(crate) fn new(store: &Path) -> Result<Self> {
         Ok(Self {
-            terms: Lists::new(store)?,
-            grams: Lists::new(store)?,
-            own: Vec::new(),
+            terms: PostingBuffer::new(store)?,
+            trigrams: PostingBuffer::new(store)?,
+            of_record: Vec::new(),
         })
     }
 
-    /// Adds a record with its keys. Numbers ascend.
+    /// Adds a record with its keys. Ids must ascend.
     pub(crate) fn add(&mut self, id: i64, keys: &[u8]) -> Result<()> {
         terms::of_keys(keys, |term| self.terms.add(term, id));
-        let own = &mut self.own;
-        own.clear();
-        grams::of_keys(keys, |gram| own.push(gram));
-        own.sort_unstable();
-        own.dedup();
-        for gram in &*own {
-            self.grams.add(gram, id);
+        let of_record = &mut self.of_record;
+        of_record.clear();
+        trigrams::of_keys(keys, |trigram| of_record.push(trigram));
+        of_record.sort_unstable();
+        of_record.dedup();
+        for trigram in &*of_record {
+            self.trigrams.add(trigram, id);
         }
-        self.terms.spill_if_many()?;
-        self.grams.spill_if_many()
+        self.terms.spill_if_full()?;
+        self.trigrams.spill_if_full()
     }
 
-    /// Writes them into the index. `new`: it has nothing yet, so that nothing is looked for
-    /// first. `on_key` is called now and then.
+    /// Writes the postings into the index. `new`: the index is empty, so lists are inserted without
+    /// a lookup. `on_progress` is called every few thousand keys.
     pub(crate) fn write(
         self,
         conn: &Connection,
         new: bool,
-        on_key: &mut dyn FnMut() -> Result<()>,
+        on_progress: &mut dyn FnMut() -> Result<()>,
     ) -> Result<()> {
-        // Grams lie before terms.
-        self.grams.merged(on_key, |key, ids| {
-            let mut gram = [0; 8];
-            gram.copy_from_slice(&key[..8]);
-            write_list(conn, i64::from_be_bytes(gram), ids, new)
+        self.trigrams.merge_runs(on_progress, |key, ids| {
+            let mut trigram = [0; 8];
+            trigram.copy_from_slice(&key[..8]);
+            write_list(conn, i64::from_be_bytes(trigram), ids, new)
         })?;
         self.terms
-            .merged(on_key, |key, ids| write_list(conn, key, ids, new))
+            .merge_runs(on_progress, |key, ids| write_list(conn, key, ids, new))
     }
 }
 
-fn write_list(
-    conn: &Connection,
-    key: impl rusqlite::types::ToSql + Copy,
-    ids: &[i64],
-    new: bool,
-) -> Result<()> {
+fn write_list(conn: &Connection, key: impl PostingKey, ids: &[i64], new: bool) -> Result<()> {
     if new {
         return postings::insert(conn, key, ids);
     }
     let edits: Vec<Edit> = ids.iter().map(|&id| (id, true)).collect();
-    postings::apply(conn, key, &edits)
+    postings::apply_edits(conn, key, &edits)
 }
 
-/// A posting list as far as it is in memory.
-struct List {
+/// The buffered part of a posting list.
+struct BufferedList {
     first: i64,
     last: i64,
     ids: Vec<u8>,
 }
 
-/// A key, and its bytes in a run, which order as keys do.
-trait Key: Eq + Ord + Hash {
-    fn bytes(&self) -> impl AsRef<[u8]>;
+/// A key whose bytes in a run have its order.
+trait RunKey: Eq + Ord + Hash {
+    fn run_bytes(&self) -> impl AsRef<[u8]>;
 }
 
-impl Key for Box<[u8]> {
-    fn bytes(&self) -> impl AsRef<[u8]> {
+impl RunKey for Box<[u8]> {
+    fn run_bytes(&self) -> impl AsRef<[u8]> {
         self
     }
 }
 
-impl Key for i64 {
-    fn bytes(&self) -> impl AsRef<[u8]> {
-        // Grams are positive.
+impl RunKey for i64 {
+    fn run_bytes(&self) -> impl AsRef<[u8]> {
+        // Trigrams are positive.
         self.to_be_bytes()
     }
 }
 
-/// Posting lists by their key.
-struct Lists<K> {
+/// Buffered posting lists by key, and the runs written before.
+struct PostingBuffer<K> {
     runs: SortedRuns,
-    lists: HashMap<K, List, foldhash::fast::RandomState>,
+    lists: HashMap<K, BufferedList, foldhash::fast::RandomState>,
     bytes: usize,
 }
 
-impl<K: Key> Lists<K> {
+impl<K: RunKey> PostingBuffer<K> {
     fn new(store: &Path) -> Result<Self> {
         Ok(Self {
             runs: SortedRuns::beside(store)?,
@@ -144,8 +141,8 @@ impl<K: Key> Lists<K> {
             }
             return;
         }
-        self.bytes += OVERHEAD;
-        let list = List {
+        self.bytes += LIST_OVERHEAD;
+        let list = BufferedList {
             first: id,
             last: id,
             ids: Vec::new(),
@@ -153,8 +150,8 @@ impl<K: Key> Lists<K> {
         self.lists.insert(key.to_owned().into(), list);
     }
 
-    fn spill_if_many(&mut self) -> Result<()> {
-        match self.bytes >= MOST {
+    fn spill_if_full(&mut self) -> Result<()> {
+        match self.bytes >= MAX_BUFFERED_BYTES {
             true => self.spill(),
             false => Ok(()),
         }
@@ -167,15 +164,15 @@ impl<K: Key> Lists<K> {
         self.runs.write(|put| {
             lists.iter().try_for_each(|(key, list)| {
                 let ends = [list.first.to_le_bytes(), list.last.to_le_bytes()];
-                put(key.bytes().as_ref(), &[&ends[0], &ends[1], &list.ids])
+                put(key.run_bytes().as_ref(), &[&ends[0], &ends[1], &list.ids])
             })
         })
     }
 
-    /// Calls `write` with each key, ascending, and its records, ascending.
-    fn merged(
+    /// Calls `write` with each key in order and its records, ascending.
+    fn merge_runs(
         mut self,
-        on_key: &mut dyn FnMut() -> Result<()>,
+        on_progress: &mut dyn FnMut() -> Result<()>,
         mut write: impl FnMut(&[u8], &[i64]) -> Result<()>,
     ) -> Result<()> {
         if !self.lists.is_empty() {
@@ -198,15 +195,12 @@ impl<K: Key> Lists<K> {
                 key.extend_from_slice(next);
                 keys += 1;
                 if keys.is_multiple_of(4_096) {
-                    on_key()?;
+                    on_progress()?;
                 }
             }
             let mut first = [0; 8];
             first.copy_from_slice(&value[..8]);
-            decode(i64::from_le_bytes(first), &value[16..], |id| {
-                ids.push(id);
-                true
-            });
+            decode(i64::from_le_bytes(first), &value[16..], |id| ids.push(id));
             Ok(())
         })?;
         match ids.is_empty() {

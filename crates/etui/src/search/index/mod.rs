@@ -1,20 +1,19 @@
-//! The search index: terms and grams, fed in batches.
+//! The search index: posting lists of terms and trigrams.
 //!
-//! A save writes neither; what was changed since the index was last brought up to date is
-//! *pending* and looked at besides it ([`pending`]). [`merge`] brings the index up to date. So
-//! what the index says holds for all records but the pending ones, and those are compared by
-//! their own keys.
+//! A save does not write the index. Records changed since the last merge are *pending*
+//! ([`pending`]): a search compares their keys besides reading the index. [`merge`] brings the
+//! index up to date in batches. The index is therefore right for all records but the pending ones.
 
-pub(crate) mod build;
 pub(crate) mod bulk;
-pub(crate) mod grams;
-pub(crate) mod look;
+pub(crate) mod condition;
+pub(crate) mod id_set;
 pub(crate) mod merge;
 pub(crate) mod pending;
 pub(crate) mod postings;
-pub(crate) mod stream;
 pub(crate) mod terms;
+pub(crate) mod trigrams;
 
+use std::ops::BitOr;
 use std::path::Path;
 
 use rusqlite::Connection;
@@ -23,19 +22,56 @@ use crate::db::metadata;
 use crate::error::Result;
 use crate::record::changes;
 
-/// Makes the index anew from the records' keys, sorted, inside the caller's transaction. `store`:
-/// its file, beside which there is room to sort.
+/// Terms, trigrams, or both.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct IndexParts {
+    pub(crate) terms: bool,
+    pub(crate) trigrams: bool,
+}
+
+impl IndexParts {
+    pub(crate) const NONE: Self = Self {
+        terms: false,
+        trigrams: false,
+    };
+    pub(crate) const TERMS: Self = Self {
+        terms: true,
+        trigrams: false,
+    };
+    pub(crate) const TRIGRAMS: Self = Self {
+        terms: false,
+        trigrams: true,
+    };
+    pub(crate) const ALL: Self = Self {
+        terms: true,
+        trigrams: true,
+    };
+}
+
+impl BitOr for IndexParts {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        Self {
+            terms: self.terms | other.terms,
+            trigrams: self.trigrams | other.trigrams,
+        }
+    }
+}
+
+/// Rebuilds the index from the records' keys inside the caller's transaction. Temporary files for
+/// the sort are created next to `store`, the store's file.
 pub(crate) fn rebuild(conn: &Connection, store: &Path) -> Result<()> {
     conn.execute_batch("DELETE FROM posting")?;
-    let mut bulk = bulk::Bulk::new(store)?;
+    let mut indexer = bulk::BulkIndexer::new(store)?;
     let mut statement =
         conn.prepare("SELECT id, keys FROM record NOT INDEXED WHERE removed IS NULL ORDER BY id")?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        bulk.add(row.get(0)?, row.get_ref(1)?.as_blob().unwrap_or_default())?;
+        indexer.add(row.get(0)?, row.get_ref(1)?.as_blob().unwrap_or_default())?;
     }
     drop(rows);
-    bulk.write(conn, true, &mut || Ok(()))?;
+    indexer.write(conn, true, &mut || Ok(()))?;
     let latest = changes::latest(conn)?;
     metadata::set(conn, metadata::TERM_MARK, latest)?;
     metadata::set(conn, metadata::GRAM_MARK, latest)

@@ -1,15 +1,15 @@
-//! Terms: whole words, addresses and numbers, for equality and beginnings.
+//! Terms: whole words, addresses and numbers, for equality and prefixes.
 //!
 //! ```text
 //! term := 'f' | 'g' | 'n' | 'o' | 'c' | 't' word   a word of the family name, given names,
 //!                                                  nickname, organisation, category, note
-//!       | 's' | 'l' | 'm' | 'k' word           a word of a title, place, description, kind
+//!       | 's' | 'l' | 'm' | 'k' word           a word of a title, location, description, kind
 //!       | 'd' word       a word of the display name that is in none of the other names
 //!       | 'e' address    an e-mail address
-//!       | 'h' tsoh       the end of an e-mail address from its "@" on, backwards
+//!       | 'h' tsoh       the end of an e-mail address from its "@" on, reversed
 //!       | 'p' digits     a phone number, country code first
-//!       | 'r' digits     the same backwards: the end of a number is a beginning
-//!       | kind           (but 'h' and 'r') has the field at all
+//!       | 'r' digits     a phone number reversed: a suffix of the number is a prefix of the term
+//!       | kind           the field is present (not of 'h' and 'r')
 //! ```
 
 use crate::record::keys::{Key, Keys, phone_parts};
@@ -19,8 +19,8 @@ pub(crate) const HOST: u8 = b'h';
 pub(crate) const PHONE: u8 = b'p';
 pub(crate) const PHONE_REVERSED: u8 = b'r';
 
-/// The kind of a field's words, or of its values; `None` of what is not searched.
-pub(crate) fn kind(key: Key) -> Option<u8> {
+/// Returns the first byte of a key's terms; `None` for keys without text.
+pub(crate) fn kind_of(key: Key) -> Option<u8> {
     Some(match key {
         Key::Display => b'd',
         Key::Family => b'f',
@@ -35,30 +35,28 @@ pub(crate) fn kind(key: Key) -> Option<u8> {
         Key::Place => b'l',
         Key::Description => b'm',
         Key::Component => b'k',
-        // No text.
         Key::Series | Key::Alarm => return None,
     })
 }
 
-/// Longest text of a term that is kept, in bytes; longer ones are cut, here and when they are
-/// looked up.
+/// Longest text of a term in bytes. Longer texts are cut, in the index and in lookups.
 pub(crate) const MAX_TERM: usize = 64;
 
-/// A term of a kind.
-pub(crate) fn term(kind: u8, text: &[u8]) -> Vec<u8> {
+/// Returns a term of a kind.
+pub(crate) fn new_term(kind: u8, text: &[u8]) -> Vec<u8> {
     let mut term = Vec::with_capacity(text.len().min(MAX_TERM) + 1);
     term.push(kind);
     term.extend_from_slice(&text[..text.len().min(MAX_TERM)]);
     term
 }
 
-/// Bytes backwards.
+/// Returns the bytes in reverse order.
 pub(crate) fn reversed(text: &[u8]) -> Vec<u8> {
     text.iter().rev().copied().collect()
 }
 
-/// The end of an address from its "@" on; all of it if it has none.
-pub(crate) fn host(address: &[u8]) -> &[u8] {
+/// Returns the end of an address from its "@" on, or all of an address without one.
+pub(crate) fn host_of(address: &[u8]) -> &[u8] {
     let at = address.iter().rposition(|&b| b == b'@').unwrap_or(0);
     &address[at..]
 }
@@ -67,14 +65,14 @@ fn words(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     value.split(|&b| b == b' ').filter(|w| !w.is_empty())
 }
 
-/// Whether another name of the record has this word.
+/// Returns true if another name of the record has this word.
 fn is_in_other_names(keys: &[u8], word: &[u8]) -> bool {
     Keys(keys)
         .filter(|(key, _)| matches!(key, Key::Family | Key::Given | Key::Nickname))
         .any(|(_, value)| words(value).any(|w| w == word))
 }
 
-/// Calls `visit` with every term of a record's keys; the same term may come more than once.
+/// Calls `visit` with each term of a record's keys, repeated ones included.
 pub(crate) fn of_keys(keys: &[u8], mut visit: impl FnMut(&[u8])) {
     let mut buffer = Vec::with_capacity(MAX_TERM + 1);
     let mut emit = |kind: u8, text: &mut dyn Iterator<Item = u8>| {
@@ -84,7 +82,7 @@ pub(crate) fn of_keys(keys: &[u8], mut visit: impl FnMut(&[u8])) {
         visit(&buffer);
     };
     for (key, value) in Keys(keys) {
-        let Some(kind) = kind(key) else { continue };
+        let Some(kind) = kind_of(key) else { continue };
         emit(kind, &mut std::iter::empty());
         match key {
             Key::Phone => {
@@ -96,7 +94,7 @@ pub(crate) fn of_keys(keys: &[u8], mut visit: impl FnMut(&[u8])) {
             Key::Email => {
                 let address = value.trim_ascii();
                 emit(EMAIL, &mut address.iter().copied());
-                emit(HOST, &mut host(address).iter().rev().copied());
+                emit(HOST, &mut host_of(address).iter().rev().copied());
             }
             _ => {
                 for word in words(value) {
@@ -109,8 +107,8 @@ pub(crate) fn of_keys(keys: &[u8], mut visit: impl FnMut(&[u8])) {
     }
 }
 
-/// The least byte string greater than all that begin with `prefix`. Kinds are below 0xff, so
-/// there always is one.
+/// Returns the least byte string greater than all that start with `prefix`. It exists, as kinds are
+/// below 0xff.
 pub(crate) fn successor(prefix: &[u8]) -> Vec<u8> {
     let mut end = prefix.to_vec();
     while let Some(last) = end.pop() {
@@ -126,7 +124,7 @@ pub(crate) fn successor(prefix: &[u8]) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    fn of(keys: &[u8]) -> Vec<String> {
+    fn terms_of(keys: &[u8]) -> Vec<String> {
         let mut seen = Vec::new();
         of_keys(keys, |t| seen.push(String::from_utf8_lossy(t).into_owned()));
         seen
@@ -142,9 +140,9 @@ mod tests {
     #[test]
     fn long_terms_are_cut_alike() {
         let long = [b'a'; 200];
-        assert_eq!(term(b'f', &long).len(), MAX_TERM + 1);
+        assert_eq!(new_term(b'f', &long).len(), MAX_TERM + 1);
         let keys = [&[2u8, 202, 1, b' '][..], &long, b" "].concat();
-        assert_eq!(of(&keys)[1].as_bytes(), term(b'f', &long));
+        assert_eq!(terms_of(&keys)[1].as_bytes(), new_term(b'f', &long));
     }
 
     #[test]
@@ -161,7 +159,7 @@ mod tests {
         };
         let keys = crate::contacts::keys::derive(&card, &with).keys;
         assert_eq!(
-            of(&keys),
+            terms_of(&keys),
             [
                 "d",
                 "ddr",

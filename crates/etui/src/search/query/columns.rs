@@ -1,87 +1,87 @@
-//! [`Columns`]: which fields of a kind of record a query shows, and how they are had.
+//! [`Columns`]: the columns that a query shows, and how each is read.
 
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::BitOr;
 
-use super::Sort;
-use super::rows::Table;
+use super::SortOrder;
+use super::rows::RowBuffer;
 use crate::search::filter::FieldSet;
 
-/// What a query can show of one kind of record.
+/// The columns of one kind of record.
 ///
 /// Implemented by [`contacts::Column`](crate::contacts::Column) and
-/// [`calendar::Column`](crate::calendar::Column): what can be shown is what this crate reads.
+/// [`calendar::Column`](crate::calendar::Column).
 pub trait ColumnSet: Copy + fmt::Debug + Eq + Send + Sync + 'static {
-    /// The fields that the kind's filters ask about.
+    /// The fields of the kind's filters.
     type Field: FieldSet;
-    /// Every column with its name in text, in the order in which rows show them: first those of
-    /// the summary, then UID and ETag, then those that are read from the record's text.
+    /// Every column with its name in text, in the order of a row's values: the summary's columns,
+    /// then UID and ETag, then the columns read from the record's text.
     const NAMES: &'static [(&'static str, Self)];
     /// Every order with its name in text.
-    const SORTS: &'static [(&'static str, Sort)];
-    /// The record's text as it came.
+    const SORTS: &'static [(&'static str, SortOrder)];
+    /// The record's text, byte for byte.
     const TEXT: Self;
-    /// How many of the columns are the summary's.
+    /// The number of columns in the summary.
     const SUMMARY: u32;
-    /// How they are had.
+    /// How they are read from the stored summary.
     #[doc(hidden)]
-    const OF_SUMMARY: OfSummary;
+    const SUMMARY_ENCODING: SummaryEncoding;
 
-    /// Its place in [`Self::NAMES`].
-    fn number(self) -> u8;
+    /// Returns the index in [`Self::NAMES`].
+    fn ordinal(self) -> u8;
 
-    /// Whether it may have several values.
+    /// Returns true if the column may have several values.
     fn is_many(self) -> bool;
 
-    /// A record, read for the columns that need it.
+    /// A parsed record, for the columns read from its text.
     #[doc(hidden)]
     type Parsed;
 
-    /// Reads a record's text; one that cannot be read has no values.
+    /// Parses a record's text. A record that cannot be parsed has no values.
     #[doc(hidden)]
     fn parse(text: &[u8]) -> Option<Self::Parsed>;
 
-    /// Puts the value that is read from a record to a row that was begun.
+    /// Appends the column's value to the last row.
     #[doc(hidden)]
-    fn push(self, record: &Self::Parsed, table: &mut Table);
+    fn push_value(self, record: &Self::Parsed, rows: &mut RowBuffer);
 }
 
-/// What a kind's stored summary is to rows.
-pub enum OfSummary {
-    /// The values of the columns, as rows have them.
-    Values,
-    /// Something else. This makes, for one answer, what puts the values to a row; it may remember
-    /// what it met.
-    Read(fn() -> ReadSummary),
+/// The encoding of a kind's stored summary.
+pub enum SummaryEncoding {
+    /// The encoding of a row's values.
+    RowValues,
+    /// Another encoding. The function returns a reader for the summaries of one answer, which may
+    /// cache parts that they share.
+    Custom(fn() -> SummaryReader),
 }
 
-/// Puts the values of a stored summary to a row.
-pub type ReadSummary = Box<dyn FnMut(&[u8], &mut Table)>;
+/// Appends the values of a stored summary to a row.
+pub type SummaryReader = Box<dyn FnMut(&[u8], &mut RowBuffer)>;
 
-/// What puts a summary's values to a row.
-enum PushSummary {
-    AsStored,
-    Read(ReadSummary),
+/// Appends a summary's values to a row.
+enum SummarySource {
+    RowValues,
+    Custom(SummaryReader),
 }
 
-/// What every column set has in text; `list` is the name of the list's order.
+/// Implements the text forms of a column set. `list`: the name of list order.
 macro_rules! column_set_in_text {
     ($column:ident, list: $list:literal) => {
         impl $column {
             /// Every order with its name in text.
-            pub const SORTS: &'static [(&'static str, $crate::search::query::Sort)] = &[
-                ($list, $crate::search::query::Sort::List),
+            pub const SORTS: &'static [(&'static str, $crate::search::query::SortOrder)] = &[
+                ($list, $crate::search::query::SortOrder::List),
                 (
                     concat!("-", $list),
-                    $crate::search::query::Sort::ListReversed,
+                    $crate::search::query::SortOrder::ListReversed,
                 ),
-                ("added", $crate::search::query::Sort::Added),
-                ("-added", $crate::search::query::Sort::AddedReversed),
-                ("found", $crate::search::query::Sort::Found),
+                ("added", $crate::search::query::SortOrder::Added),
+                ("-added", $crate::search::query::SortOrder::AddedReversed),
+                ("none", $crate::search::query::SortOrder::Unordered),
             ];
 
-            /// Its name in text.
+            /// Returns the name in text.
             #[must_use]
             pub fn name(self) -> &'static str {
                 Self::NAMES[self as usize].0
@@ -95,10 +95,10 @@ macro_rules! column_set_in_text {
         }
 
         impl std::str::FromStr for $column {
-            type Err = $crate::search::query::BadColumn;
+            type Err = $crate::search::query::UnknownColumn;
 
-            fn from_str(text: &str) -> Result<Self, $crate::search::query::BadColumn> {
-                $crate::search::query::BadColumn::or_column(text)
+            fn from_str(text: &str) -> Result<Self, $crate::search::query::UnknownColumn> {
+                $crate::search::query::UnknownColumn::find_column(text)
             }
         }
 
@@ -113,17 +113,17 @@ macro_rules! column_set_in_text {
 }
 pub(crate) use column_set_in_text;
 
-/// There is no such column.
+/// No column has this name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there is no field \"{name}\" to show; fields are {known}")]
-pub struct BadColumn {
+pub struct UnknownColumn {
     name: String,
     known: String,
 }
 
-impl BadColumn {
-    /// The column of this name.
-    pub(crate) fn or_column<C: ColumnSet>(text: &str) -> Result<C, Self> {
+impl UnknownColumn {
+    /// Returns the column of this name.
+    pub(crate) fn find_column<C: ColumnSet>(text: &str) -> Result<C, Self> {
         let found = C::NAMES.iter().find(|(name, _)| *name == text);
         found.map(|(_, column)| *column).ok_or_else(|| {
             let known: Vec<_> = C::NAMES.iter().map(|(name, _)| *name).collect();
@@ -135,50 +135,50 @@ impl BadColumn {
     }
 }
 
-/// Which columns a query shows.
+/// The columns that a query shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Columns<C> {
-    /// A bit of each, by its number.
+    /// A bit per column, by its ordinal.
     bits: u16,
     columns: PhantomData<C>,
 }
 
 impl<C: ColumnSet> Columns<C> {
-    /// None: only which records are meant.
-    pub const NONE: Self = Self::of_bits(0);
-    /// What is read without the record's text.
-    pub const SUMMARY: Self = Self::of_bits((1 << C::SUMMARY) - 1);
+    /// No column: the answer has only ids.
+    pub const NONE: Self = Self::from_bits(0);
+    /// The summary's columns, which are read without the record's text.
+    pub const SUMMARY: Self = Self::from_bits((1 << C::SUMMARY) - 1);
 
-    const fn of_bits(bits: u16) -> Self {
+    const fn from_bits(bits: u16) -> Self {
         Self {
             bits,
             columns: PhantomData,
         }
     }
 
-    /// Whether `column` is among them.
+    /// Returns true if the set has `column`.
     #[must_use]
-    pub fn has(self, column: C) -> bool {
-        self.bits & 1 << column.number() != 0
+    pub fn contains(self, column: C) -> bool {
+        self.bits & 1 << column.ordinal() != 0
     }
 
-    /// Each of them, in their order.
+    /// Returns the columns in the order of a row's values.
     pub fn iter(self) -> impl Iterator<Item = C> {
         C::NAMES
             .iter()
             .map(|(_, column)| *column)
-            .filter(move |column| self.has(*column))
+            .filter(move |column| self.contains(*column))
     }
 
-    /// Which of a row's values `column` is.
-    pub(super) fn place(self, column: C) -> Option<usize> {
-        // A row that shows any of the summary has all of it.
+    /// Returns the index of the column's value in a row.
+    pub(super) fn value_index(self, column: C) -> Option<usize> {
+        // A row with any column of the summary has all of them.
         let stored = match self.bits & Self::SUMMARY.bits {
             0 => self.bits,
             _ => self.bits | Self::SUMMARY.bits,
         };
-        let below = stored & ((1 << column.number()) - 1);
-        self.has(column).then_some(below.count_ones() as usize)
+        let below = stored & ((1 << column.ordinal()) - 1);
+        self.contains(column).then_some(below.count_ones() as usize)
     }
 }
 
@@ -190,7 +190,7 @@ impl<C: ColumnSet> Default for Columns<C> {
 
 impl<C: ColumnSet> From<C> for Columns<C> {
     fn from(column: C) -> Self {
-        Self::of_bits(1 << column.number())
+        Self::from_bits(1 << column.ordinal())
     }
 }
 
@@ -198,7 +198,7 @@ impl<C: ColumnSet> BitOr for Columns<C> {
     type Output = Self;
 
     fn bitor(self, other: Self) -> Self {
-        Self::of_bits(self.bits | other.bits)
+        Self::from_bits(self.bits | other.bits)
     }
 }
 
@@ -216,85 +216,83 @@ impl<C: ColumnSet> FromIterator<C> for Columns<C> {
     }
 }
 
-/// Puts the values of some columns, a bit each, that are read from a record's text to a row.
-type PushText = fn(u16, &[u8], &mut Table);
+/// Appends the values of some columns, a bit each, that are read from a record's text.
+type PushText = fn(u16, &[u8], &mut RowBuffer);
 
-/// The values of these columns, each from a record's text.
-fn of_text<C: ColumnSet>(bits: u16, text: &[u8], table: &mut Table) {
-    let columns = Columns::<C>::of_bits(bits);
+fn push_text_columns<C: ColumnSet>(bits: u16, text: &[u8], rows: &mut RowBuffer) {
+    let columns = Columns::<C>::from_bits(bits);
     if columns == Columns::from(C::TEXT) {
-        return table.push(text);
+        return rows.push(text);
     }
     let record = C::parse(text);
     for column in columns.iter() {
         match &record {
-            _ if column == C::TEXT => table.push(text),
-            Some(record) => column.push(record, table),
-            None => table.push(&[]),
+            _ if column == C::TEXT => rows.push(text),
+            Some(record) => column.push_value(record, rows),
+            None => rows.push(&[]),
         }
     }
 }
 
-/// What rows show, for what fills them whatever the kind of record.
-pub(super) struct Shape {
-    /// If anything of the summary is shown.
-    summary: Option<PushSummary>,
+/// The columns of a row, independent of the kind of record.
+pub(super) struct RowShape {
+    /// Present if any column of the summary is shown.
+    summary: Option<SummarySource>,
     pub(super) uid: bool,
     pub(super) etag: bool,
-    /// If anything of the text is shown, and which columns that are.
-    of_text: Option<(PushText, u16)>,
+    /// The columns read from the text, if any is shown.
+    text_columns: Option<(PushText, u16)>,
 }
 
-impl Shape {
-    /// Of rows that show these columns.
-    pub(super) fn of<C: ColumnSet>(columns: Columns<C>) -> Self {
+impl RowShape {
+    pub(super) fn new<C: ColumnSet>(columns: Columns<C>) -> Self {
         let (uid, etag) = (1 << C::SUMMARY, 1 << (C::SUMMARY + 1));
         let summary = Columns::<C>::SUMMARY.bits;
         let text = columns.bits & !(summary | uid | etag);
         Self {
-            summary: (columns.bits & summary != 0).then(|| match C::OF_SUMMARY {
-                OfSummary::Values => PushSummary::AsStored,
-                OfSummary::Read(read) => PushSummary::Read(read()),
+            summary: (columns.bits & summary != 0).then(|| match C::SUMMARY_ENCODING {
+                SummaryEncoding::RowValues => SummarySource::RowValues,
+                SummaryEncoding::Custom(reader) => SummarySource::Custom(reader()),
             }),
             uid: columns.bits & uid != 0,
             etag: columns.bits & etag != 0,
-            of_text: (text != 0).then_some((of_text::<C>, text)),
+            text_columns: (text != 0).then_some((push_text_columns::<C>, text)),
         }
     }
 
-    /// Of rows that are the stored summaries, to be read by whoever knows them.
-    pub(super) fn of_summaries() -> Self {
+    /// Returns the shape of rows that are stored summaries, for the caller to decode.
+    pub(super) fn encoded_summaries() -> Self {
         Self {
-            summary: Some(PushSummary::AsStored),
+            summary: Some(SummarySource::RowValues),
             uid: false,
             etag: false,
-            of_text: None,
+            text_columns: None,
         }
     }
 
-    /// Whether anything of the summary is shown.
+    /// Returns true if any column of the summary is shown.
     pub(super) fn has_summary(&self) -> bool {
         self.summary.is_some()
     }
 
-    /// Whether anything of the text is shown.
+    /// Returns true if any column is read from the text.
     pub(super) fn has_text(&self) -> bool {
-        self.of_text.is_some()
+        self.text_columns.is_some()
     }
 
-    /// Puts a summary's values to the row that was begun, if they are shown.
-    pub(super) fn push_summary(&mut self, summary: &[u8], table: &mut Table) {
+    /// Appends a summary's values to the last row, if they are shown.
+    pub(super) fn push_summary(&mut self, summary: &[u8], rows: &mut RowBuffer) {
         match &mut self.summary {
             None => {}
-            Some(PushSummary::AsStored) => table.push_stored(summary),
-            Some(PushSummary::Read(read)) => read(summary, table),
+            Some(SummarySource::RowValues) => rows.push_encoded(summary),
+            Some(SummarySource::Custom(reader)) => reader(summary, rows),
         }
     }
 
-    /// Puts a text's values to the row that was begun, if any are shown.
-    pub(super) fn push_text(&self, text: &[u8], table: &mut Table) {
-        if let Some((push, columns)) = self.of_text {
-            push(columns, text, table);
+    /// Appends the values read from a text to the last row, if any are shown.
+    pub(super) fn push_text(&self, text: &[u8], rows: &mut RowBuffer) {
+        if let Some((push, columns)) = self.text_columns {
+            push(columns, text, rows);
         }
     }
 }

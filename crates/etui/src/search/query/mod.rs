@@ -1,19 +1,17 @@
-//! [`Query`]: which records, in which order, which of them, showing what; over the columns of a
-//! kind of record.
+//! [`Query`]: a filter, an order, a page and the columns to show, over one kind of record.
 //!
-//! What a kind's columns are, and how each is had, its [`ColumnSet`] says
-//! ([`contacts::Column`](crate::contacts::Column), where there is an example); that, the fields of
-//! its filters and what its lists show make it [`Listed`]. Answering (`run`) knows records by
-//! their keys, places in the list and numbers, whatever their kind.
+//! A kind's [`ColumnSet`] defines its columns ([`contacts::Column`](crate::contacts::Column), where
+//! there is an example). With the fields of its filters and its list summary it is a
+//! [`SearchableRecord`]. The executor knows only keys, list positions and ids.
 
-mod across;
+mod candidates;
+mod collections;
 mod columns;
-mod page;
-mod plan;
-pub(crate) mod records;
+mod executor;
+mod query_plan;
+pub(crate) mod record_reader;
+mod row_sink;
 mod rows;
-mod run;
-mod sets;
 
 use std::fmt;
 use std::str::FromStr;
@@ -22,68 +20,69 @@ use crate::error::Result;
 use crate::record::{Collection, Paging, Reader, RecordKind, list};
 use crate::search::filter::{FieldSet, Filter, Matcher};
 use crate::types::RecordId;
-use columns::Shape;
+use columns::RowShape;
 
-pub use across::{Across, across};
-pub use columns::{BadColumn, ColumnSet, Columns};
-pub(crate) use columns::{OfSummary, ReadSummary, column_set_in_text};
-pub use plan::{Plan, Way};
-pub(crate) use rows::Table;
+pub use collections::{CollectionRows, query_collections};
+pub use columns::{ColumnSet, Columns, UnknownColumn};
+pub(crate) use columns::{SummaryEncoding, SummaryReader, column_set_in_text};
+pub use query_plan::{AccessPath, QueryPlan};
+pub(crate) use rows::RowBuffer;
 pub use rows::{Row, Rows};
 
-/// A kind of record that can be filtered, listed and followed.
+/// A kind of record that can be filtered, listed and watched.
 ///
-/// Implemented by [`Card`](crate::contacts::Card) and [`RecordKind`](crate::calendar::CalendarObject).
-pub trait Listed: RecordKind {
-    /// What its filters ask about.
+/// Implemented by [`Card`](crate::contacts::Card) and
+/// [`CalendarObject`](crate::calendar::CalendarObject).
+pub trait SearchableRecord: RecordKind {
+    /// The fields of its filters.
     type Field: FieldSet;
-    /// What its queries show.
+    /// The columns of its queries.
     type Column: ColumnSet<Field = Self::Field>;
     /// What its lists show without reading the text.
     type Summary: Clone + fmt::Debug + PartialEq + Eq;
 
-    /// Reads summaries as they are stored, and may remember what it met in one for the next.
+    /// Returns a decoder of stored summaries. It may cache parts that summaries share.
     #[doc(hidden)]
-    fn summaries() -> impl FnMut(&[u8]) -> Self::Summary;
+    fn summary_decoder() -> impl FnMut(&[u8]) -> Self::Summary;
 }
 
-/// What a list shows of a record, read without its text.
+/// A list entry: a record as lists show it, read without its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry<S> {
-    /// Its number in the store.
+pub struct ListEntry<S> {
+    /// The record's id in the store.
     pub id: RecordId,
-    /// What is shown of it.
+    /// The columns that a list shows.
     pub summary: S,
 }
 
-/// In which order records come.
+/// The order of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Sort {
-    /// The list's: contacts by name, as the store's locale orders names; what a calendar has by
-    /// when it begins.
+pub enum SortOrder {
+    /// List order: contacts by name, in the collation of the store's locale; calendar objects by
+    /// start.
     #[default]
     List,
-    /// The list's, from its end.
+    /// Reverse list order.
     ListReversed,
-    /// As they were added.
+    /// By id: the order in which records were added.
     Added,
-    /// The latest added first.
+    /// By id, latest first.
     AddedReversed,
-    /// As they are found, which is the cheapest; the same in the same state of the store.
-    Found,
+    /// The cheapest order. It is stable while the store does not change.
+    Unordered,
 }
 
-impl Sort {
-    /// The order of this name; the list's has its name from the kind of record.
+impl SortOrder {
+    /// Returns the order of this name. The name of list order depends on the kind of record.
     ///
     /// # Errors
-    /// [`BadSort`]: there is none, with the names there are.
-    pub fn named<C: ColumnSet>(text: &str) -> std::result::Result<Self, BadSort> {
+    /// [`UnknownSortOrder`] with the names there are.
+    pub fn from_name<C: ColumnSet>(text: &str) -> std::result::Result<Self, UnknownSortOrder> {
         let found = C::SORTS.iter().find(|(name, _)| *name == text);
         found.map(|(_, sort)| *sort).ok_or_else(|| {
             let mut known: Vec<_> = C::SORTS.iter().map(|(name, _)| *name).collect();
             let last = known.pop().unwrap_or_default();
-            BadSort {
+            UnknownSortOrder {
                 name: text.to_owned(),
                 known: format!("{} and {last}", known.join(", ")),
             }
@@ -97,20 +96,24 @@ impl Sort {
     fn is_list(self) -> bool {
         matches!(self, Self::List | Self::ListReversed)
     }
+
+    fn is_by_id(self) -> bool {
+        matches!(self, Self::Added | Self::AddedReversed)
+    }
 }
 
-/// There is no such order.
+/// No sort order has this name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there is no order \"{name}\"; orders are {known}")]
-pub struct BadSort {
+pub struct UnknownSortOrder {
     name: String,
     known: String,
 }
 
-/// A place in an ordered answer: behind one record, before the next. It stays where it is while
-/// others come and go, also when its record goes.
+/// A position in an ordered answer, after one record and before the next. It stays valid while
+/// records are added and removed, its own record included.
 ///
-/// Written as the record's number and, in hexadecimal digits, its sort key: `42.2b2f01`.
+/// In text: the record's id and its sort key in hexadecimal digits, `42.2b2f01`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Cursor {
     pub(crate) sort: Vec<u8>,
@@ -124,54 +127,55 @@ impl fmt::Display for Cursor {
     }
 }
 
-/// The text is no place in a list.
+/// The text is not a cursor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a place in a list looks like 42.2b2f01; it comes from an earlier answer")]
-pub struct BadCursor;
+#[error("a cursor looks like 42.2b2f01; it comes from an earlier answer")]
+pub struct InvalidCursor;
 
 impl FromStr for Cursor {
-    type Err = BadCursor;
+    type Err = InvalidCursor;
 
-    fn from_str(text: &str) -> std::result::Result<Self, BadCursor> {
-        let (id, sort) = text.split_once('.').ok_or(BadCursor)?;
-        let digit = |b: u8| (b as char).to_digit(16).ok_or(BadCursor);
+    fn from_str(text: &str) -> std::result::Result<Self, InvalidCursor> {
+        let (id, sort) = text.split_once('.').ok_or(InvalidCursor)?;
+        let digit = |b: u8| (b as char).to_digit(16).ok_or(InvalidCursor);
         let sort = sort.as_bytes().chunks(2).map(|pair| match pair {
             &[high, low] => Ok((digit(high)? << 4 | digit(low)?) as u8),
-            _ => Err(BadCursor),
+            _ => Err(InvalidCursor),
         });
         Ok(Self {
-            id: id.parse().map_err(|_| BadCursor)?,
+            id: id.parse().map_err(|_| InvalidCursor)?,
             sort: sort.collect::<std::result::Result<_, _>>()?,
         })
     }
 }
 
-/// Which records, in which order, which of them, showing what.
+/// A filter, an order, a page, and the columns to show.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Query<C: ColumnSet> {
     filter: Filter<C::Field>,
     columns: Columns<C>,
-    part: Part,
+    window: ResultWindow,
 }
 
-/// Which part of an answer, and its order.
+/// The order of an answer, and the part of it that is returned.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Part {
-    sort: Sort,
+struct ResultWindow {
+    sort: SortOrder,
     offset: u64,
     limit: u64,
     after: Option<Cursor>,
 }
 
 impl<C: ColumnSet> Query<C> {
-    /// The records that `filter` means: all of them in the list's order, with what a list shows.
+    /// Returns a query for all records that match `filter`, in list order, with the summary's
+    /// columns.
     #[must_use]
     pub fn new(filter: Filter<C::Field>) -> Self {
         Self {
             filter,
             columns: Columns::SUMMARY,
-            part: Part {
-                sort: Sort::List,
+            window: ResultWindow {
+                sort: SortOrder::List,
                 offset: 0,
                 limit: u64::MAX,
                 after: None,
@@ -179,20 +183,20 @@ impl<C: ColumnSet> Query<C> {
         }
     }
 
-    /// All records.
+    /// Returns a query for all records.
     #[must_use]
     pub fn all() -> Self {
         Self::new(Filter::All)
     }
 
-    /// In this order.
+    /// Sets the order.
     #[must_use]
-    pub fn sort(mut self, sort: Sort) -> Self {
-        self.part.sort = sort;
+    pub fn sort(mut self, sort: SortOrder) -> Self {
+        self.window.sort = sort;
         self
     }
 
-    /// Showing these fields.
+    /// Sets the columns to show.
     #[must_use]
     pub fn columns(self, columns: impl Into<Columns<C>>) -> Self {
         Self {
@@ -201,31 +205,31 @@ impl<C: ColumnSet> Query<C> {
         }
     }
 
-    /// So many at the most.
+    /// Returns at most `limit` records.
     #[must_use]
     pub fn limit(mut self, limit: u64) -> Self {
-        self.part.limit = limit;
+        self.window.limit = limit;
         self
     }
 
-    /// From the one at this position on, the first being 0.
+    /// Skips the first `offset` records.
     #[must_use]
     pub fn offset(mut self, offset: u64) -> Self {
-        self.part.offset = offset;
+        self.window.offset = offset;
         self
     }
 
-    /// From the one behind this place on ([`Rows::next`]). Of an answer in another order, or
-    /// with [`Sort::Found`], it says nothing.
+    /// Starts after a cursor ([`Rows::next`]). The cursor must be of an answer in the same order;
+    /// [`SortOrder::Unordered`] has none.
     #[must_use]
     pub fn after(mut self, cursor: Cursor) -> Self {
-        self.part.after = Some(cursor);
+        self.window.after = Some(cursor);
         self
     }
 }
 
-impl<R: Listed> Collection<'_, R> {
-    /// The records that `query` means, showing what it asks for. See [`Query`].
+impl<R: SearchableRecord> Collection<'_, R> {
+    /// Answers `query`. See [`Query`].
     ///
     /// # Errors
     /// Whatever reading reports.
@@ -233,31 +237,31 @@ impl<R: Listed> Collection<'_, R> {
         self.read_ordered(|r| r.query(query))
     }
 
-    /// Answers `query` and tells how. See [`Reader::explain`].
+    /// Answers `query` and returns its plan. See [`Reader::explain`].
     ///
     /// # Errors
     /// Whatever reading reports.
-    pub fn explain(&self, query: &Query<R::Column>) -> Result<Plan> {
+    pub fn explain(&self, query: &Query<R::Column>) -> Result<QueryPlan> {
         self.read_ordered(|r| r.explain(query))
     }
 
-    /// A page of the list. See [`Reader::list`].
+    /// Returns a page of the list. See [`Reader::list`].
     ///
     /// # Errors
     /// Whatever reading reports.
-    pub fn list(&self, page: Paging) -> Result<Vec<Entry<R::Summary>>> {
+    pub fn list(&self, page: Paging) -> Result<Vec<ListEntry<R::Summary>>> {
         self.read_ordered(|r| r.list(page))
     }
 
-    /// The records that `filter` means, in list order. See [`Reader::find`].
+    /// Returns the records that match `filter`, in list order. See [`Reader::find`].
     ///
     /// # Errors
     /// Whatever reading reports.
-    pub fn find(&self, filter: &Filter<R::Field>) -> Result<Vec<Entry<R::Summary>>> {
+    pub fn find(&self, filter: &Filter<R::Field>) -> Result<Vec<ListEntry<R::Summary>>> {
         self.find_page(filter, Paging::ALL)
     }
 
-    /// A page of the records that `filter` means, in list order.
+    /// Returns a page of the records that match `filter`, in list order.
     ///
     /// # Errors
     /// Whatever reading reports.
@@ -265,28 +269,28 @@ impl<R: Listed> Collection<'_, R> {
         &self,
         filter: &Filter<R::Field>,
         page: Paging,
-    ) -> Result<Vec<Entry<R::Summary>>> {
+    ) -> Result<Vec<ListEntry<R::Summary>>> {
         self.read_ordered(|r| r.find_page(filter, page))
     }
 }
 
-impl<R: Listed> Reader<'_, R> {
-    /// The records that `query` means, showing what it asks for.
+impl<R: SearchableRecord> Reader<'_, R> {
+    /// Answers `query`.
     ///
     /// # Errors
     /// Whatever reading reports.
     pub fn query(&self, query: &Query<R::Column>) -> Result<Rows<R::Column>> {
-        self.told(|| Ok(self.answer(query)?.0))
+        self.told(|| Ok(self.execute_query(query)?.0))
     }
 
-    /// Answers `query` and tells how: what was looked up, read and compared.
+    /// Answers `query` and returns its plan: the access path, and the number of records read.
     ///
     /// # Errors
     /// Whatever reading reports.
-    pub fn explain(&self, query: &Query<R::Column>) -> Result<Plan> {
+    pub fn explain(&self, query: &Query<R::Column>) -> Result<QueryPlan> {
         self.told(|| {
-            let (_, plan) = self.answer(query)?;
-            Ok(Plan {
+            let (_, plan) = self.execute_query(query)?;
+            Ok(QueryPlan {
                 filter: query.filter.to_string(),
                 records: list::count(self.conn, self.collection)?,
                 ..plan
@@ -294,23 +298,23 @@ impl<R: Listed> Reader<'_, R> {
         })
     }
 
-    /// A page of the list.
+    /// Returns a page of the list.
     ///
     /// # Errors
     /// Whatever reading reports.
-    pub fn list(&self, page: Paging) -> Result<Vec<Entry<R::Summary>>> {
+    pub fn list(&self, page: Paging) -> Result<Vec<ListEntry<R::Summary>>> {
         self.find_page(&Filter::All, page)
     }
 
-    /// The records that `filter` means, in list order.
+    /// Returns the records that match `filter`, in list order.
     ///
     /// # Errors
     /// Whatever reading reports.
-    pub fn find(&self, filter: &Filter<R::Field>) -> Result<Vec<Entry<R::Summary>>> {
+    pub fn find(&self, filter: &Filter<R::Field>) -> Result<Vec<ListEntry<R::Summary>>> {
         self.find_page(filter, Paging::ALL)
     }
 
-    /// A page of the records that `filter` means, in list order.
+    /// Returns a page of the records that match `filter`, in list order.
     ///
     /// # Errors
     /// Whatever reading reports.
@@ -318,42 +322,40 @@ impl<R: Listed> Reader<'_, R> {
         &self,
         filter: &Filter<R::Field>,
         page: Paging,
-    ) -> Result<Vec<Entry<R::Summary>>> {
+    ) -> Result<Vec<ListEntry<R::Summary>>> {
         self.told(|| {
-            let part = Part {
-                sort: Sort::List,
+            let window = ResultWindow {
+                sort: SortOrder::List,
                 offset: page.offset,
                 limit: page.limit,
                 after: None,
             };
-            let found = self.run(filter, &part, Shape::of_summaries())?;
-            let mut read = R::summaries();
-            let ids = found.table.ids().iter().enumerate();
-            let entries = ids.map(|(at, &id)| Entry {
+            let found = self.execute_filter(filter, &window, RowShape::encoded_summaries())?;
+            let mut decode = R::summary_decoder();
+            let ids = found.rows.ids().iter().enumerate();
+            let entries = ids.map(|(at, &id)| ListEntry {
                 id,
-                summary: read(found.table.row(at)),
+                summary: decode(found.rows.row(at)),
             });
             Ok(entries.collect())
         })
     }
 
-    fn answer(&self, query: &Query<R::Column>) -> Result<(Rows<R::Column>, Plan)> {
-        let shape = Shape::of(query.columns);
-        let found = self.run(&query.filter, &query.part, shape)?;
-        let rows = Rows::new(query.columns, found.table, found.next);
+    fn execute_query(&self, query: &Query<R::Column>) -> Result<(Rows<R::Column>, QueryPlan)> {
+        let shape = RowShape::new(query.columns);
+        let found = self.execute_filter(&query.filter, &query.window, shape)?;
+        let rows = Rows::new(query.columns, found.rows, found.next);
         Ok((rows, found.plan))
     }
 
-    fn run(&self, filter: &Filter<R::Field>, part: &Part, shape: Shape) -> Result<run::Answer> {
+    fn execute_filter(
+        &self,
+        filter: &Filter<R::Field>,
+        window: &ResultWindow,
+        shape: RowShape,
+    ) -> Result<executor::QueryResult> {
         let matcher = Matcher::new(filter, self.store.region()?);
-        run::run(
-            self.store,
-            self.conn,
-            self.collection,
-            &matcher,
-            part,
-            shape,
-        )
+        executor::execute(self.conn, self.collection, &matcher, window, shape)
     }
 }
 
@@ -370,7 +372,7 @@ mod tests {
         assert_eq!(cursor.to_string(), "42.2b00ff");
         assert_eq!(cursor.to_string().parse(), Ok(cursor));
         for bad in ["", "42", "x.00", "42.0", "42.0g", "42.é"] {
-            assert_eq!(bad.parse::<Cursor>(), Err(BadCursor), "{bad}");
+            assert_eq!(bad.parse::<Cursor>(), Err(InvalidCursor), "{bad}");
         }
     }
 }

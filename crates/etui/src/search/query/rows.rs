@@ -1,4 +1,4 @@
-//! [`Rows`]: what a query answers, the fields asked for, in one piece of memory.
+//! [`Rows`]: the answer of a query, in one allocation.
 
 use std::fmt;
 
@@ -7,23 +7,23 @@ use super::columns::{ColumnSet, Columns};
 use crate::types::RecordId;
 use etui_text::varint;
 
-/// Rows as they are filled, of whatever kind of record.
+/// The encoded rows of an answer, independent of the kind of record.
 ///
 /// ```text
 /// bytes  := row*
-/// row    := value*                     column by column; of the summary's all if any is asked for
-/// value  := length:varint bytes        UTF-8; of the record's text, as it came
-/// bytes  := (length:varint UTF-8)*     inside the value of a column that may have several
+/// row    := value*                     one per column; all of the summary's if any is shown
+/// value  := length:varint bytes        UTF-8; the record's text is stored byte for byte
+/// bytes  := (length:varint UTF-8)*     in the value of a column that may have several
 /// ```
 #[derive(Debug, Clone, Default)]
-pub struct Table {
+pub struct RowBuffer {
     ids: Vec<RecordId>,
     bytes: Vec<u8>,
-    /// Where each row begins.
-    begins: Vec<usize>,
+    /// The offset of each row.
+    starts: Vec<usize>,
 }
 
-impl Table {
+impl RowBuffer {
     pub(super) fn len(&self) -> usize {
         self.ids.len()
     }
@@ -32,30 +32,30 @@ impl Table {
         &self.ids
     }
 
-    /// The values of a row.
+    /// Returns the encoded values of a row.
     pub(super) fn row(&self, index: usize) -> &[u8] {
-        let place = |at: usize| self.begins.get(at).copied().unwrap_or(self.bytes.len());
-        &self.bytes[place(index)..place(index + 1)]
+        let offset = |at: usize| self.starts.get(at).copied().unwrap_or(self.bytes.len());
+        &self.bytes[offset(index)..offset(index + 1)]
     }
 
-    /// Begins a row; its values follow, one per column in their order.
+    /// Begins a row. Its values follow, one per column in their order.
     pub(super) fn begin(&mut self, id: RecordId) {
         self.ids.push(id);
-        self.begins.push(self.bytes.len());
+        self.starts.push(self.bytes.len());
     }
 
-    /// Values of the row as they stand in the store.
-    pub(super) fn push_stored(&mut self, values: &[u8]) {
+    /// Appends encoded values to the row.
+    pub(super) fn push_encoded(&mut self, values: &[u8]) {
         self.bytes.extend_from_slice(values);
     }
 
-    /// The next value of the row.
+    /// Appends a value to the row.
     pub(crate) fn push(&mut self, value: &[u8]) {
         varint::push_bytes(&mut self.bytes, value);
     }
 
-    /// The next value of the row, of a column that may have several.
-    pub(crate) fn push_many(&mut self, values: impl IntoIterator<Item = impl AsRef<str>>) {
+    /// Appends the value of a column that may have several.
+    pub(crate) fn push_list(&mut self, values: impl IntoIterator<Item = impl AsRef<str>>) {
         let mut all = Vec::new();
         for value in values {
             varint::push_bytes(&mut all, value.as_ref().as_bytes());
@@ -64,76 +64,76 @@ impl Table {
     }
 }
 
-/// Records with the fields asked for: as many as they are, all in one piece of memory.
+/// The records of an answer with the columns asked for, in one allocation.
 #[derive(Debug, Clone)]
 pub struct Rows<C> {
     columns: Columns<C>,
-    table: Table,
+    buffer: RowBuffer,
     next: Option<Cursor>,
 }
 
 impl<C: ColumnSet> Rows<C> {
-    pub(super) fn new(columns: Columns<C>, table: Table, next: Option<Cursor>) -> Self {
+    pub(super) fn new(columns: Columns<C>, buffer: RowBuffer, next: Option<Cursor>) -> Self {
         Self {
             columns,
-            table,
+            buffer,
             next,
         }
     }
 
-    /// How many there are.
+    /// Returns the number of rows.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.table.len()
+        self.buffer.len()
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no rows.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.table.ids.is_empty()
+        self.buffer.ids.is_empty()
     }
 
-    /// The fields they show.
+    /// Returns the columns of the rows.
     #[must_use]
     pub fn columns(&self) -> Columns<C> {
         self.columns
     }
 
-    /// The records' numbers.
+    /// Returns the records' ids.
     #[must_use]
     pub fn ids(&self) -> &[RecordId] {
-        self.table.ids()
+        self.buffer.ids()
     }
 
-    /// The row at `index`.
+    /// Returns the row at `index`.
     #[must_use]
     pub fn get(&self, index: usize) -> Option<Row<'_, C>> {
         (index < self.len()).then_some(Row { rows: self, index })
     }
 
-    /// Each row.
+    /// Returns each row.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Row<'_, C>> {
         (0..self.len()).map(|index| Row { rows: self, index })
     }
 
-    /// Where the page after these begins, for [`super::Query::after`]. `None`: there is none, or
-    /// the query's order has no places ([`super::Sort::Found`]).
+    /// Returns the start of the next page, for [`super::Query::after`]. `None`: this is the last page,
+    /// or the order has no cursors ([`super::SortOrder::Unordered`]).
     #[must_use]
     pub fn next(&self) -> Option<&Cursor> {
         self.next.as_ref()
     }
 
-    /// The values of a row, as they stand in it.
-    pub(super) fn stored(&self, row: usize) -> &[u8] {
-        self.table.row(row)
+    /// Returns the encoded values of a row.
+    pub(super) fn encoded_row(&self, row: usize) -> &[u8] {
+        self.buffer.row(row)
     }
 
     fn value(&self, row: usize, column: C) -> &[u8] {
-        let mut rest = self.table.row(row);
-        let Some(place) = self.columns.place(column) else {
+        let mut rest = self.buffer.row(row);
+        let Some(index) = self.columns.value_index(column) else {
             return &[];
         };
-        for _ in 0..place {
+        for _ in 0..index {
             if varint::take_bytes(&mut rest).is_none() {
                 return &[];
             }
@@ -150,36 +150,36 @@ pub struct Row<'r, C> {
 }
 
 impl<'r, C: ColumnSet> Row<'r, C> {
-    /// Its number in the store.
+    /// Returns the record's id in the store.
     #[must_use]
     pub fn id(&self) -> RecordId {
-        self.rows.table.ids[self.index]
+        self.rows.buffer.ids[self.index]
     }
 
-    /// The value of `column`, of several the first; empty when there is none, or it was not
-    /// asked for.
+    /// Returns the value of `column`, or the first of several. It is empty if there is none, or if
+    /// the column was not asked for.
     #[must_use]
     pub fn get(&self, column: C) -> &'r str {
         match column.is_many() {
-            true => self.all(column).next().unwrap_or_default(),
-            false => std::str::from_utf8(self.bytes(column)).unwrap_or_default(),
+            true => self.values(column).next().unwrap_or_default(),
+            false => std::str::from_utf8(self.value_bytes(column)).unwrap_or_default(),
         }
     }
 
-    /// The record's text, byte for byte as it came; empty when it was not asked for.
+    /// Returns the record's text, byte for byte. It is empty if it was not asked for.
     #[must_use]
     pub fn text(&self) -> &'r [u8] {
-        self.bytes(C::TEXT)
+        self.value_bytes(C::TEXT)
     }
 
-    /// The value of `column` as it stands in the row.
-    pub(crate) fn bytes(&self, column: C) -> &'r [u8] {
+    /// Returns the value of `column` as it is encoded in the row.
+    pub(crate) fn value_bytes(&self, column: C) -> &'r [u8] {
         self.rows.value(self.index, column)
     }
 
-    /// All values of `column`.
-    pub fn all(&self, column: C) -> impl Iterator<Item = &'r str> + use<'r, C> {
-        let mut rest = self.bytes(column);
+    /// Returns all values of `column`.
+    pub fn values(&self, column: C) -> impl Iterator<Item = &'r str> + use<'r, C> {
+        let mut rest = self.value_bytes(column);
         std::iter::from_fn(move || {
             let value = match (column.is_many(), rest.is_empty()) {
                 (_, true) => return None,
@@ -196,8 +196,8 @@ impl<C: ColumnSet> fmt::Debug for Row<'_, C> {
         let mut shown = f.debug_struct("Row");
         shown.field("id", &self.id());
         for column in self.rows.columns.iter() {
-            let values: Vec<_> = self.all(column).collect();
-            shown.field(C::NAMES[usize::from(column.number())].0, &values);
+            let values: Vec<_> = self.values(column).collect();
+            shown.field(C::NAMES[usize::from(column.ordinal())].0, &values);
         }
         shown.finish()
     }
@@ -210,25 +210,25 @@ mod tests {
 
     #[test]
     fn values_are_found_by_row_and_column() {
-        let mut table = Table::default();
+        let mut buffer = RowBuffer::default();
         for (id, name, email, phones) in [
             (7, "Al", "", vec!["1", ""]),
             (9, "", "bo@b", vec![]),
             (8, "Cy", "c@c", vec!["2"]),
         ] {
-            table.begin(RecordId(id));
+            buffer.begin(RecordId(id));
             let mut summary = Vec::new();
             for value in [name, "", "", email] {
                 varint::push_bytes(&mut summary, value.as_bytes());
             }
-            table.push_stored(&summary);
-            table.push_many(phones);
+            buffer.push_encoded(&summary);
+            buffer.push_list(phones);
         }
-        let rows = Rows::new(Column::Email | Column::Phones | Column::Name, table, None);
+        let rows = Rows::new(Column::Email | Column::Phones | Column::Name, buffer, None);
         let shown: Vec<_> = rows
             .iter()
             .map(|r| {
-                let phones: Vec<_> = r.all(Column::Phones).collect();
+                let phones: Vec<_> = r.values(Column::Phones).collect();
                 (
                     r.id().0,
                     r.name(),

@@ -1,45 +1,45 @@
-//! What happened to a filter's answer between two moments.
+//! The difference between a filter's answers at two states of the store.
 //!
-//! What a record was at the first moment, the change log tells: the keys before its first change
-//! since then. What it is now, the record itself does.
+//! A record's keys at the first state are in the change log, with its first change after that
+//! state. Its keys now are in the record.
 
 use std::collections::BTreeMap;
 
 use rusqlite::{Connection, OptionalExtension, Row};
 
-use super::{Reported, ViewChange, ViewChanges};
+use super::{ChangesOf, ViewChange, ViewChanges};
 use crate::error::Result;
 use crate::record::changes;
 use crate::record::keys::Keys;
 use crate::search::filter::{FieldSet, Matcher};
-use crate::search::query::Listed;
+use crate::search::query::SearchableRecord;
 use crate::types::{ChangeKind, RecordId, SyncToken};
 
-/// What happened to a record of `R`.
-type Change<R> = ViewChange<<R as Listed>::Summary, <R as Listed>::Field>;
+/// A change of a record of `R`.
+type ChangeOf<R> = ViewChange<<R as SearchableRecord>::Summary, <R as SearchableRecord>::Field>;
 
-/// Reads what a list shows of a record, or showed of it until it was removed, from a column.
-type ReadSummary<'s, R> =
-    dyn FnMut(&Row<'_>, usize) -> rusqlite::Result<<R as Listed>::Summary> + 's;
+/// Decodes a column that has a record's summary, or its last one before it was removed.
+type SummaryOf<'s, R> =
+    dyn FnMut(&Row<'_>, usize) -> rusqlite::Result<<R as SearchableRecord>::Summary> + 's;
 
-/// A record that was there before, and was changed since.
-struct Before {
-    /// Its first change since: the keys there are those it had.
-    first: i64,
-    /// Whether the filter meant it.
-    meant: bool,
-    /// Its first change since that replaced its text, and so has the text that it had.
-    text: Option<i64>,
+/// The earlier state of a record that was changed since.
+struct PreviousState {
+    /// Its first change since, which has its earlier keys.
+    first_change: i64,
+    /// True if it matched.
+    matched: bool,
+    /// Its first change since that replaced its text, which has its earlier text.
+    text_change: Option<i64>,
 }
 
-/// What happened in `collection` between `from` and `now`, the state that is read.
-pub(super) fn since<R: Listed>(
+/// Returns the changes in `collection` between `from` and `now`, the state that is read.
+pub(super) fn diff_since<R: SearchableRecord>(
     conn: &Connection,
     collection: i64,
     matcher: &Matcher,
     from: &SyncToken,
     now: &SyncToken,
-) -> Result<Reported<R>> {
+) -> Result<ChangesOf<R>> {
     if !changes::reaches_back(conn, from, now)? {
         return Ok(ViewChanges::Reset);
     }
@@ -47,13 +47,15 @@ pub(super) fn since<R: Listed>(
         return Ok(ViewChanges::Since(Vec::new()));
     }
     let mut all = Vec::new();
-    let mut summary = R::summaries();
+    let mut decode = R::summary_decoder();
     let mut summary = |row: &Row<'_>, column| -> rusqlite::Result<R::Summary> {
-        Ok(summary(row.get_ref(column)?.as_blob().unwrap_or_default()))
+        Ok(decode(row.get_ref(column)?.as_blob().unwrap_or_default()))
     };
-    added::<R>(conn, collection, matcher, from, &mut summary, &mut all)?;
-    for (id, before) in changed(conn, matcher, from)? {
-        if let Some(change) = compare::<R>(conn, collection, matcher, &mut summary, id, &before)? {
+    push_added::<R>(conn, collection, matcher, from, &mut summary, &mut all)?;
+    for (id, before) in read_changed(conn, matcher, from)? {
+        if let Some(change) =
+            compare_states::<R>(conn, collection, matcher, &mut summary, id, &before)?
+        {
             all.push(change);
         }
     }
@@ -61,14 +63,14 @@ pub(super) fn since<R: Listed>(
     Ok(ViewChanges::Since(all))
 }
 
-/// Records made since. Seen from then they are additions, whatever was done to them afterwards.
-fn added<R: Listed>(
+/// Appends the matching records added since `from`, whatever was done to them afterwards.
+fn push_added<R: SearchableRecord>(
     conn: &Connection,
     collection: i64,
     matcher: &Matcher,
     from: &SyncToken,
-    summary: &mut ReadSummary<'_, R>,
-    all: &mut Vec<Change<R>>,
+    summary: &mut SummaryOf<'_, R>,
+    all: &mut Vec<ChangeOf<R>>,
 ) -> Result<()> {
     let mut statement = conn.prepare_cached(
         "SELECT changed, id, uid, summary, keys FROM record NOT INDEXED \
@@ -90,13 +92,13 @@ fn added<R: Listed>(
     Ok(())
 }
 
-/// Records from before that were changed since, of whatever collection.
-fn changed(
+/// Returns the earlier state of the records of all collections that were changed since `from`.
+fn read_changed(
     conn: &Connection,
     matcher: &Matcher,
     from: &SyncToken,
-) -> Result<BTreeMap<i64, Before>> {
-    let mut records: BTreeMap<i64, Before> = BTreeMap::new();
+) -> Result<BTreeMap<i64, PreviousState>> {
+    let mut records: BTreeMap<i64, PreviousState> = BTreeMap::new();
     let mut statement = conn.prepare_cached(
         "SELECT number, record, keys, text IS NOT NULL FROM change \
          WHERE number > ?1 AND record <= ?1 ORDER BY number",
@@ -107,30 +109,30 @@ fn changed(
         let before = match records.entry(row.get(1)?) {
             std::collections::btree_map::Entry::Occupied(known) => known.into_mut(),
             std::collections::btree_map::Entry::Vacant(new) => {
-                // No keys: it was in the trash.
+                // A record without keys was in the trash.
                 let keys = row.get_ref(2)?.as_blob().ok();
-                new.insert(Before {
-                    first: number,
-                    meant: keys.is_some_and(|k| matcher.matches(k)),
-                    text: None,
+                new.insert(PreviousState {
+                    first_change: number,
+                    matched: keys.is_some_and(|k| matcher.matches(k)),
+                    text_change: None,
                 })
             }
         };
-        if before.text.is_none() && row.get(3)? {
-            before.text = Some(number);
+        if before.text_change.is_none() && row.get(3)? {
+            before.text_change = Some(number);
         }
     }
     Ok(records)
 }
 
-fn compare<R: Listed>(
+fn compare_states<R: SearchableRecord>(
     conn: &Connection,
     collection: i64,
     matcher: &Matcher,
-    summary: &mut ReadSummary<'_, R>,
+    summary: &mut SummaryOf<'_, R>,
     id: i64,
-    before: &Before,
-) -> Result<Option<Change<R>>> {
+    before: &PreviousState,
+) -> Result<Option<ChangeOf<R>>> {
     let found = conn
         .prepare_cached(
             "SELECT changed, uid, iif(removed IS NULL, keys, NULL), summary FROM record \
@@ -144,16 +146,16 @@ fn compare<R: Listed>(
     let Some((number, uid, keys, summary)) = found else {
         return Ok(None);
     };
-    let is_meant = keys.as_ref().is_some_and(|k| matcher.matches(k));
-    let kind = match (before.meant, is_meant) {
+    let is_match = keys.as_ref().is_some_and(|k| matcher.matches(k));
+    let kind = match (before.matched, is_match) {
         (false, false) => return Ok(None),
         (false, true) => ChangeKind::Added,
         (true, false) => ChangeKind::Removed,
-        (true, true) if is_edited(conn, before.text)? => ChangeKind::Changed,
+        (true, true) if is_edited(conn, before.text_change)? => ChangeKind::Changed,
         (true, true) => return Ok(None),
     };
     let fields = match (kind, keys) {
-        (ChangeKind::Changed, Some(keys)) => differing(conn, before.first, &keys)?,
+        (ChangeKind::Changed, Some(keys)) => changed_fields(conn, before.first_change, &keys)?,
         _ => Vec::new(),
     };
     Ok(Some(ViewChange {
@@ -166,13 +168,13 @@ fn compare<R: Listed>(
     }))
 }
 
-/// Whether the text that the change `number` replaced is another than the record's now. An edit
-/// that was undone is none, nor is a removal.
+/// Returns true if the text that the change `number` replaced differs from the record's text. It does
+/// not after an edit that was undone, or a removal that was.
 fn is_edited(conn: &Connection, number: Option<i64>) -> Result<bool> {
     let Some(number) = number else {
         return Ok(false);
     };
-    // Lengths first: SQLite knows them without reading the texts.
+    // Lengths are compared first: SQLite knows them without reading the texts.
     Ok(conn
         .prepare_cached(
             "SELECT length(c.text) <> length(r.text) OR c.text <> r.text \
@@ -181,8 +183,8 @@ fn is_edited(conn: &Connection, number: Option<i64>) -> Result<bool> {
         .query_row([number], |r| r.get(0))?)
 }
 
-/// Fields whose values before the change `number` are others than in `now`.
-fn differing<F: FieldSet>(conn: &Connection, number: i64, now: &[u8]) -> Result<Vec<F>> {
+/// Returns the fields whose values before the change `number` differ from those in `now`.
+fn changed_fields<F: FieldSet>(conn: &Connection, number: i64, now: &[u8]) -> Result<Vec<F>> {
     let before: Vec<u8> = conn
         .prepare_cached("SELECT keys FROM change WHERE number = ?1")?
         .query_row([number], |r| r.get(0))?;

@@ -1,0 +1,354 @@
+//! [`Matcher`]: a compiled filter, and its translation to conditions on the index.
+//!
+//! Texts are folded and numbers parsed once. [`Matcher::matches`] decides whether a record matches;
+//! an [`IndexMatch`] finds at least the records that match, and records whether it finds no others.
+
+use memchr::memmem::{self, Finder};
+
+use super::{FieldSet, Filter, KeySet, MatchMode};
+use crate::record::keys::{Key, Keys, phone_parts};
+use crate::search::index::condition::IndexCondition;
+use crate::search::index::{IndexParts, terms, trigrams};
+use etui_text::fold;
+use etui_text::phone::{PhoneNumber, Region, Strength, decimal_digits, prefix_forms, suffix_forms};
+
+/// A compiled filter.
+pub enum Matcher {
+    All,
+    Nothing,
+    And(Vec<Matcher>),
+    Or(Vec<Matcher>),
+    Not(Box<Matcher>),
+    Present(KeySet),
+    Text(Box<TextPredicate>),
+    Phone(PhonePredicate),
+}
+
+/// A substring of a padded value (`keys`).
+pub struct TextPredicate {
+    keys: KeySet,
+    mode: MatchMode,
+    finder: Finder<'static>,
+}
+
+/// A comparison with a phone number.
+pub enum PhonePredicate {
+    Equals(PhoneNumber, Strength),
+    StartsWith(Vec<Vec<u8>>),
+    EndsWith(Vec<Vec<u8>>),
+    Contains(Vec<u8>),
+}
+
+impl Matcher {
+    /// Compiles a filter. `region` completes national phone numbers.
+    pub(crate) fn new<F: FieldSet>(filter: &Filter<F>, region: Option<Region>) -> Self {
+        let all = |parts: &[Filter<F>]| parts.iter().map(|p| Self::new(p, region)).collect();
+        match filter {
+            Filter::All => Self::All,
+            Filter::And(parts) => Self::And(all(parts)),
+            Filter::Or(parts) => Self::Or(all(parts)),
+            Filter::Not(inner) => Self::Not(Box::new(Self::new(inner, region))),
+            Filter::Present(field) => Self::Present(field.keys()),
+            Filter::PhoneEquals { number, strength } => F::same_phone(number, *strength, region),
+            Filter::Text { field, mode, text } => field.compare(*mode, text, region),
+        }
+    }
+
+    /// Returns a comparison of the words of these keys' values.
+    pub(crate) fn words(keys: KeySet, mode: MatchMode, text: &str) -> Self {
+        match_padded(keys, mode, fold::words(text))
+    }
+
+    /// Returns a comparison of e-mail addresses.
+    pub(crate) fn address(mode: MatchMode, text: &str) -> Self {
+        match_padded(KeySet::of(Key::Email), mode, fold::address(text))
+    }
+
+    /// Returns a comparison for equality of phone numbers.
+    pub(crate) fn same_phone(text: &str, strength: Strength, region: Option<Region>) -> Self {
+        match PhoneNumber::parse(text, region) {
+            Some(number) => Self::Phone(PhonePredicate::Equals(number, strength)),
+            None => Self::Nothing,
+        }
+    }
+
+    /// Returns a comparison with a phone number, or a part of one.
+    pub(crate) fn phone(mode: MatchMode, text: &str, region: Option<Region>) -> Self {
+        let bytes = |forms: Vec<String>| -> Vec<Vec<u8>> {
+            forms
+                .into_iter()
+                .map(String::into_bytes)
+                .filter(|f| !f.is_empty())
+                .collect()
+        };
+        let phone = match mode {
+            MatchMode::Words | MatchMode::Whole => {
+                return Self::same_phone(text, Strength::Exact, region);
+            }
+            MatchMode::Prefix => PhonePredicate::StartsWith(bytes(prefix_forms(text, region))),
+            MatchMode::Suffix => PhonePredicate::EndsWith(bytes(suffix_forms(text, region))),
+            MatchMode::Contains => PhonePredicate::Contains(decimal_digits(text)),
+        };
+        match &phone {
+            PhonePredicate::StartsWith(f) | PhonePredicate::EndsWith(f) if f.is_empty() => {
+                Self::Nothing
+            }
+            PhonePredicate::Contains(p) if p.is_empty() => Self::Nothing,
+            _ => Self::Phone(phone),
+        }
+    }
+
+    /// Returns true if a record with these keys matches.
+    pub(crate) fn matches(&self, keys: &[u8]) -> bool {
+        match self {
+            Self::All => true,
+            Self::Nothing => false,
+            Self::And(parts) => parts.iter().all(|p| p.matches(keys)),
+            Self::Or(parts) => parts.iter().any(|p| p.matches(keys)),
+            Self::Not(inner) => !inner.matches(keys),
+            Self::Present(wanted) => Keys(keys).any(|(k, _)| wanted.contains(k)),
+            Self::Text(text) => {
+                Keys(keys).any(|(k, value)| text.keys.contains(k) && text.matches(value))
+            }
+            Self::Phone(phone) => Keys(keys).any(|(k, value)| {
+                k == Key::Phone && phone_parts(value).is_some_and(|number| phone.matches(number))
+            }),
+        }
+    }
+
+    /// Returns the parts of the index that the filter's conditions read.
+    pub(crate) fn index_parts(&self) -> IndexParts {
+        match self {
+            Self::And(parts) | Self::Or(parts) => parts
+                .iter()
+                .fold(IndexParts::NONE, |all, part| all | part.index_parts()),
+            Self::Not(inner) => inner.index_parts(),
+            leaf => leaf
+                .index_match()
+                .map_or(IndexParts::NONE, |found| found.condition.index_parts()),
+        }
+    }
+
+    /// Returns the index condition of a comparison of one field; `None` for other filters.
+    pub(crate) fn index_match(&self) -> Option<IndexMatch> {
+        match self {
+            Self::All | Self::Nothing | Self::And(_) | Self::Or(_) | Self::Not(_) => None,
+            Self::Present(keys) => Some(IndexMatch {
+                condition: any_of(
+                    keys.iter()
+                        .filter_map(terms::kind_of)
+                        .map(|kind| IndexCondition::Term(vec![kind])),
+                ),
+                is_exact: true,
+            }),
+            Self::Text(text) => Some(text.index_match()),
+            Self::Phone(phone) => Some(phone.index_match()),
+        }
+    }
+}
+
+/// An index condition that holds for every record that matches.
+pub(crate) struct IndexMatch {
+    pub(crate) condition: IndexCondition,
+    /// True if the condition holds for no other record.
+    pub(crate) is_exact: bool,
+}
+
+fn any_of(conditions: impl Iterator<Item = IndexCondition>) -> IndexCondition {
+    let mut conditions: Vec<_> = conditions.collect();
+    match conditions.len() {
+        1 => conditions.remove(0),
+        _ => IndexCondition::Any(conditions),
+    }
+}
+
+fn all_of(mut conditions: Vec<IndexCondition>) -> IndexCondition {
+    match conditions.len() {
+        1 => conditions.remove(0),
+        _ => IndexCondition::All(conditions),
+    }
+}
+
+/// Returns the condition that a value has all trigrams of `text`, or one that starts with it.
+fn has_trigrams_of(text: &str) -> IndexCondition {
+    if let Some(range) = trigrams::range_of_prefix(text) {
+        return IndexCondition::TrigramRange(range);
+    }
+    let mut found = Vec::new();
+    trigrams::of_text(text, |trigram| found.push(trigram));
+    found.sort_unstable();
+    found.dedup();
+    all_of(found.into_iter().map(IndexCondition::Trigram).collect())
+}
+
+impl TextPredicate {
+    fn matches(&self, value: &[u8]) -> bool {
+        match self.mode {
+            MatchMode::Whole => self.finder.needle() == value,
+            _ => self.finder.find(value).is_some(),
+        }
+    }
+
+    fn is_address(&self) -> bool {
+        self.keys == KeySet::of(Key::Email)
+    }
+
+    fn index_match(&self) -> IndexMatch {
+        let kinds = || {
+            self.keys
+                .with_shared_words()
+                .iter()
+                .filter_map(terms::kind_of)
+        };
+        let needle = self.finder.needle();
+        let term =
+            |word: &[u8]| any_of(kinds().map(|k| IndexCondition::Term(terms::new_term(k, word))));
+        let prefix = |word: &[u8]| {
+            any_of(kinds().map(|k| IndexCondition::TermPrefix(terms::new_term(k, word))))
+        };
+        // A cut term is the term of every word that starts like it.
+        let whole = |word: &[u8]| word.len() < terms::MAX_TERM;
+        // The needle is a series of words. After a space the first word is complete at its start;
+        // before a space the last word is complete at its end.
+        let mut words: Vec<&[u8]> = needle.split(|&b| b == b' ').collect();
+        let (starts, ends) = (needle.starts_with(b" "), needle.ends_with(b" "));
+        let last = match ends {
+            true => None,
+            false => words.pop(),
+        };
+        let first = match starts || words.is_empty() {
+            true => None,
+            false => Some(words.remove(0)),
+        };
+        words.retain(|w| !w.is_empty());
+        let mut conditions: Vec<IndexCondition> = words.iter().map(|w| term(w)).collect();
+        let single = words.len() == 1 && first.is_none() && last.is_none();
+        if starts || !conditions.is_empty() {
+            if let Some(last) = last.filter(|l| !l.is_empty()) {
+                conditions.push(prefix(last));
+            }
+            let exact = match (single, last) {
+                (true, _) => self.mode != MatchMode::Whole && whole(words[0]),
+                (false, Some(last)) => words.is_empty() && first.is_none() && whole(last),
+                _ => false,
+            };
+            return IndexMatch {
+                is_exact: exact && self.keys.owns_its_words()
+                    // An address is one word.
+                    || self.is_address() && single && whole(words[0]),
+                condition: all_of(conditions),
+            };
+        }
+        if self.is_address()
+            && let Some(end) = needle.strip_suffix(b" ")
+            && !end.is_empty()
+            && end
+                .iter()
+                .rposition(|&b| b == b'@')
+                .is_none_or(|at| at == 0)
+        {
+            return IndexMatch {
+                is_exact: end.len() < terms::MAX_TERM,
+                condition: IndexCondition::TermPrefix(terms::new_term(
+                    terms::HOST,
+                    &terms::reversed(end),
+                )),
+            };
+        }
+        if self.keys.has_trigrams()
+            && let Ok(text) = std::str::from_utf8(needle)
+        {
+            return IndexMatch {
+                is_exact: false,
+                condition: has_trigrams_of(text),
+            };
+        }
+        // "a b" in a note is the end of one word and the start of the next.
+        let condition = match (first, last) {
+            (Some(_), Some(last)) if !last.is_empty() => prefix(last),
+            (first, last) => {
+                let part = first.or(last).unwrap_or_default();
+                any_of(kinds().map(|k| IndexCondition::TermContains(k, part.to_vec())))
+            }
+        };
+        IndexMatch {
+            condition,
+            is_exact: false,
+        }
+    }
+}
+
+impl PhonePredicate {
+    fn matches(&self, (country, digits, extension): (u8, &[u8], &[u8])) -> bool {
+        match self {
+            Self::Equals(wanted, strength) => wanted.equals(
+                &PhoneNumber::from_kept(digits, country, extension),
+                *strength,
+            ),
+            Self::StartsWith(forms) => forms.iter().any(|f| digits.starts_with(f)),
+            Self::EndsWith(forms) => forms.iter().any(|f| digits.ends_with(f)),
+            Self::Contains(part) => memmem::find(digits, part).is_some(),
+        }
+    }
+
+    /// Returns the last digits, which equal numbers have in common. Before them, a number may have a
+    /// trunk prefix, a carrier code, or digits that are only dialled within the country.
+    fn common_end(number: &PhoneNumber, strength: Strength) -> &[u8] {
+        let common = match strength {
+            Strength::Short => 7,
+            _ => 6,
+        };
+        let national = number.national().as_bytes();
+        &national[national.len().saturating_sub(common)..]
+    }
+
+    fn index_match(&self) -> IndexMatch {
+        let suffix = |digits: &[u8]| {
+            IndexCondition::TermPrefix(terms::new_term(
+                terms::PHONE_REVERSED,
+                &terms::reversed(digits),
+            ))
+        };
+        let condition = match self {
+            Self::Equals(number, Strength::Exact) => {
+                IndexCondition::Term(terms::new_term(terms::PHONE, number.digits().as_bytes()))
+            }
+            Self::Equals(number, strength) => suffix(Self::common_end(number, *strength)),
+            Self::StartsWith(forms) => any_of(
+                forms
+                    .iter()
+                    .map(|f| IndexCondition::TermPrefix(terms::new_term(terms::PHONE, f))),
+            ),
+            Self::EndsWith(forms) => any_of(forms.iter().map(|f| suffix(f))),
+            // Only ASCII digits are kept.
+            Self::Contains(part) => has_trigrams_of(std::str::from_utf8(part).unwrap_or_default()),
+        };
+        let is_exact = match self {
+            Self::StartsWith(forms) | Self::EndsWith(forms) => {
+                forms.iter().all(|f| f.len() < terms::MAX_TERM)
+            }
+            _ => false,
+        };
+        IndexMatch {
+            condition,
+            is_exact,
+        }
+    }
+}
+
+fn match_padded(keys: KeySet, mode: MatchMode, folded: String) -> Matcher {
+    if folded.is_empty() {
+        return Matcher::Nothing;
+    }
+    let needle = match mode {
+        MatchMode::Words | MatchMode::Whole => format!(" {folded} "),
+        MatchMode::Prefix => format!(" {folded}"),
+        MatchMode::Suffix => format!("{folded} "),
+        MatchMode::Contains => folded,
+    };
+    Matcher::Text(Box::new(TextPredicate {
+        keys,
+        mode,
+        finder: Finder::new(needle.as_bytes()).into_owned(),
+    }))
+}

@@ -1,0 +1,121 @@
+//! [`query_collections`]: one answer from several collections.
+
+use rusqlite::OptionalExtension;
+
+use super::rows::{RowBuffer, Rows};
+use super::{Cursor, Query, ResultWindow, SearchableRecord, SortOrder};
+use crate::error::Result;
+use crate::record::Reader;
+use crate::types::RecordId;
+
+/// The rows of several collections in one order.
+#[derive(Debug, Clone)]
+pub struct CollectionRows<C> {
+    /// The records with the fields asked for.
+    pub rows: Rows<C>,
+    /// For each row, the index of its collection.
+    pub collections: Vec<usize>,
+}
+
+/// Answers `query` over several collections of one kind, read in one state
+/// ([`Snapshot`](crate::Snapshot)). Order, limit, offset and cursor are those of the merged answer.
+/// With [`SortOrder::Unordered`], the collections follow each other.
+///
+/// The cost is that of querying each collection for all rows up to the end of the page.
+///
+/// # Errors
+/// Whatever reading reports.
+pub fn query_collections<'r, 's: 'r, R: SearchableRecord + 'r>(
+    collections: impl IntoIterator<Item = &'r Reader<'s, R>>,
+    query: &Query<R::Column>,
+) -> Result<CollectionRows<R::Column>> {
+    let collections: Vec<&Reader<'s, R>> = collections.into_iter().collect();
+    if let [one] = collections.as_slice() {
+        let rows = one.query(query)?;
+        return Ok(CollectionRows {
+            collections: vec![0; rows.len()],
+            rows,
+        });
+    }
+    let window = &query.window;
+    let each = Query {
+        window: ResultWindow {
+            offset: 0,
+            limit: window.offset.saturating_add(window.limit),
+            ..window.clone()
+        },
+        ..query.clone()
+    };
+    let mut answers = Vec::new();
+    let mut merged: Vec<MergedRow> = Vec::new();
+    for (collection, reader) in collections.into_iter().enumerate() {
+        let rows = reader.query(&each)?;
+        for (row, &id) in rows.ids().iter().enumerate() {
+            let sort = match window.sort.is_list() {
+                true => sort_key(reader, id)?,
+                false => Vec::new(),
+            };
+            merged.push(MergedRow {
+                cursor: Cursor { sort, id: id.0 },
+                collection,
+                row,
+            });
+        }
+        answers.push((rows, reader));
+    }
+    if window.sort != SortOrder::Unordered {
+        merged.sort_by_cached_key(|row| (row.cursor.sort.clone(), row.cursor.id));
+        if window.sort.is_reversed() {
+            merged.reverse();
+        }
+    }
+    let count = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
+    let mut buffer = RowBuffer::default();
+    let mut indexes = Vec::new();
+    let mut last = None;
+    let page = merged.into_iter().skip(count(window.offset));
+    for row in page.take(count(window.limit)) {
+        if let Some((rows, _)) = answers.get(row.collection) {
+            buffer.begin(RecordId(row.cursor.id));
+            buffer.push_encoded(rows.encoded_row(row.row));
+            indexes.push(row.collection);
+            last = Some(row);
+        }
+    }
+    let is_full = buffer.len() as u64 >= window.limit && window.sort != SortOrder::Unordered;
+    let next = match last.filter(|_| is_full) {
+        Some(MergedRow {
+            mut cursor,
+            collection,
+            ..
+        }) => {
+            if let Some((_, reader)) = answers.get(collection) {
+                cursor.sort = sort_key(reader, RecordId(cursor.id))?;
+            }
+            Some(cursor)
+        }
+        None => None,
+    };
+    Ok(CollectionRows {
+        rows: Rows::new(query.columns, buffer, next),
+        collections: indexes,
+    })
+}
+
+/// A row of one collection's answer.
+struct MergedRow {
+    cursor: Cursor,
+    collection: usize,
+    row: usize,
+}
+
+fn sort_key<R: SearchableRecord>(reader: &Reader<'_, R>, id: RecordId) -> Result<Vec<u8>> {
+    reader.told(|| {
+        let found = reader
+            .conn
+            .prepare_cached("SELECT sort FROM record WHERE id = ?1")?
+            .query_row([id.0], |r| r.get(0))
+            .optional()?;
+        Ok(found.unwrap_or_default())
+    })
+}

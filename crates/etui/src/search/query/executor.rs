@@ -1,0 +1,156 @@
+//! Answers a query by one of three access paths.
+//!
+//! | access path | used for | cost grows with |
+//! |---|---|---|
+//! | [`AccessPath::ListScan`] | no filter | the page |
+//! | [`AccessPath::IndexLookup`] | up to [`MAX_LOOKUPS`] candidates; orders that follow the ids | the candidates, each fetched by id |
+//! | [`AccessPath::BitmapScan`] | more candidates, in list order | the candidates, some nanoseconds each, and the list up to the end of the page, some 20 ns an entry |
+
+mod bitmap_scan;
+mod index_lookup;
+mod list_scan;
+
+use rusqlite::{Connection, OptionalExtension};
+
+use super::candidates::Candidates;
+use super::columns::RowShape;
+use super::query_plan::{AccessPath, QueryPlan};
+use super::row_sink::RowSink;
+use super::rows::RowBuffer;
+use super::{Cursor, ResultWindow, SortOrder};
+use crate::error::Result;
+use crate::search::filter::Matcher;
+use crate::search::index::pending::{Watermarks, each_pending};
+
+/// Most candidates that are fetched by id and sorted. Fetching one takes about as long as scanning
+/// 50 list entries, so more of them are found faster by a scan of the list (`--bench lists`, list
+/// order).
+const MAX_LOOKUPS: u64 = 1_024;
+
+/// Most records that are rechecked in list order. If they do not fill the page, the remaining
+/// candidates are rechecked in file order, where a record costs a fifth (`--bench lists`, far end).
+const MAX_LIST_RECHECKS: u64 = 4_096;
+
+/// Number of candidates from which the allocator is asked to release the memory of their sets.
+const RELEASE_MEMORY_FROM: u64 = 65_536;
+
+/// The rows of a query, and how they were found.
+pub(super) struct QueryResult {
+    pub(super) rows: RowBuffer,
+    /// Start of the next page, if this one is full.
+    pub(super) next: Option<Cursor>,
+    pub(super) plan: QueryPlan,
+}
+
+/// Answers a query with rows of `shape`. `conn` is in a read transaction.
+pub(super) fn execute(
+    conn: &Connection,
+    collection: i64,
+    matcher: &Matcher,
+    window: &ResultWindow,
+    shape: RowShape,
+) -> Result<QueryResult> {
+    let mut executor = QueryExecutor {
+        conn,
+        collection,
+        matcher,
+        window,
+        skip: window.offset,
+        sink: RowSink::new(conn, collection, shape),
+        plan: QueryPlan::default(),
+    };
+    let mut next = None;
+    if window.limit > 0 {
+        executor.run()?;
+        next = executor.next_cursor()?;
+    }
+    let rows = executor.sink.rows;
+    let mut plan = executor.plan;
+    plan.rows = rows.len() as u64;
+    if plan.candidates >= RELEASE_MEMORY_FROM {
+        etui_vfs::release_free_memory();
+    }
+    Ok(QueryResult { rows, next, plan })
+}
+
+struct QueryExecutor<'q> {
+    conn: &'q Connection,
+    collection: i64,
+    matcher: &'q Matcher,
+    window: &'q ResultWindow,
+    /// Matches before the page that are still to be skipped.
+    skip: u64,
+    sink: RowSink<'q>,
+    plan: QueryPlan,
+}
+
+/// Decides whether the record with an id matches. `None` stops the scan.
+type Predicate<'p> = dyn FnMut(i64) -> Result<Option<bool>> + 'p;
+
+impl QueryExecutor<'_> {
+    fn run(&mut self) -> Result<()> {
+        if matches!(self.matcher, Matcher::All) {
+            self.plan.access_path = AccessPath::ListScan;
+            return match self.window.sort.is_by_id() {
+                true => self.scan_records(&mut |_| Ok(Some(true))),
+                false => self.scan_whole_list(),
+            };
+        }
+        let candidates = self.find_candidates()?;
+        let ids = candidates.possible().ids();
+        match ids {
+            Some(ids) if !self.window.sort.is_list() => self.lookup_by_id(ids, &candidates),
+            Some(ids) if ids.len() <= MAX_LOOKUPS => self.lookup_and_sort(ids, &candidates),
+            _ => self.scan_bitmap(&candidates),
+        }
+    }
+
+    /// Returns the candidates from the index, corrected by the pending records.
+    fn find_candidates(&mut self) -> Result<Candidates> {
+        let matcher = self.matcher;
+        let mut candidates = Candidates::find(matcher, self.conn)?;
+        self.plan.candidates = candidates.possible().stored_len();
+        self.plan.exact = candidates.is_exact();
+        let watermarks = Watermarks::read(self.conn)?;
+        let merged = watermarks.merged(matcher.index_parts());
+        let mut pending = 0;
+        each_pending(self.conn, self.collection, merged, |id, keys| {
+            pending += 1;
+            candidates.set_match(id, keys.is_some_and(|keys| matcher.matches(keys)));
+        })?;
+        self.plan.pending = pending;
+        self.plan.rechecked = pending;
+        Ok(candidates)
+    }
+
+    /// Returns true if the page is full.
+    fn is_full(&self) -> bool {
+        self.sink.len() as u64 >= self.window.limit
+    }
+
+    /// Counts a match. Returns true if it is on the page, false if it is before it.
+    fn accept_match(&mut self) -> bool {
+        match self.skip {
+            0 => true,
+            _ => {
+                self.skip -= 1;
+                false
+            }
+        }
+    }
+
+    /// Returns the start of the next page, if this one is full.
+    fn next_cursor(&self) -> Result<Option<Cursor>> {
+        let last = self.sink.rows.ids().last().copied();
+        let Some(id) = last.filter(|_| self.is_full() && self.window.sort != SortOrder::Unordered)
+        else {
+            return Ok(None);
+        };
+        let sort = self
+            .conn
+            .prepare_cached("SELECT sort FROM record WHERE id = ?1")?
+            .query_row([id.0], |r| r.get(0))
+            .optional()?;
+        Ok(sort.map(|sort| Cursor { sort, id: id.0 }))
+    }
+}

@@ -1,0 +1,173 @@
+//! [`RecordsById`]: the records that queries and date books fetch by id.
+
+use std::fmt::Write as _;
+
+use rusqlite::{CachedStatement, Connection, Row};
+
+use crate::error::Result;
+
+/// Fetches live records of one collection by id. Starting a statement costs as much as finding a
+/// record, so one statement fetches up to [`BATCH`] records, in the order of their ids' arguments.
+pub(crate) struct RecordsById<'c> {
+    conn: &'c Connection,
+    collection: i64,
+    columns: &'static str,
+    single: Option<CachedStatement<'c>>,
+    batch: Option<CachedStatement<'c>>,
+}
+
+/// Records fetched by one statement (`--bench lists`, index order).
+pub(crate) const BATCH: usize = 32;
+
+impl<'c> RecordsById<'c> {
+    /// `columns`: the columns of `r`, the record, that follow its id.
+    pub(crate) fn new(conn: &'c Connection, collection: i64, columns: &'static str) -> Self {
+        Self {
+            conn,
+            collection,
+            columns,
+            single: None,
+            batch: None,
+        }
+    }
+
+    /// Calls `visit` with the row of each record that is live and in the collection.
+    pub(crate) fn each(
+        &mut self,
+        ids: &[i64],
+        mut visit: impl FnMut(&Row<'_>) -> Result<()>,
+    ) -> Result<()> {
+        for chunk in ids.chunks(BATCH) {
+            let (slot, size) = match chunk.len() {
+                1 => (&mut self.single, 1),
+                _ => (&mut self.batch, BATCH),
+            };
+            let statement = match slot {
+                Some(statement) => statement,
+                None => slot.insert(prepare(self.conn, self.columns, size)?),
+            };
+            // Unused parameters of a batch are NULL, which no record's id equals.
+            for at in 0..size {
+                statement.raw_bind_parameter(at + 1, chunk.get(at))?;
+            }
+            statement.raw_bind_parameter(size + 1, self.collection)?;
+            let mut rows = statement.raw_query();
+            while let Some(row) = rows.next()? {
+                visit(row)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn prepare<'c>(conn: &'c Connection, columns: &str, size: usize) -> Result<CachedStatement<'c>> {
+    if size == 1 {
+        return Ok(conn.prepare_cached(&format!(
+            "SELECT r.id, {columns} FROM record r \
+             WHERE r.id = ?1 AND r.collection = ?2 AND r.removed IS NULL"
+        ))?);
+    }
+    let mut sql = format!("SELECT r.id, {columns} FROM (VALUES (?1)");
+    for n in 2..=size {
+        let _ = write!(sql, ",(?{n})");
+    }
+    let _ = write!(
+        sql,
+        ") v CROSS JOIN record r ON r.id = v.column1 \
+         WHERE r.collection = ?{} AND r.removed IS NULL",
+        size + 1
+    );
+    Ok(conn.prepare_cached(&sql)?)
+}
+
+/// Fetches the columns by which a record is rechecked and sorted.
+pub(super) struct RecheckReader<'c>(RecordsById<'c>);
+
+/// A record's columns for recheck and sort.
+pub(super) struct RecheckRow<'r> {
+    pub(super) id: i64,
+    pub(super) sort: &'r [u8],
+    pub(super) summary: &'r [u8],
+    pub(super) keys: &'r [u8],
+}
+
+impl<'c> RecheckReader<'c> {
+    pub(super) fn new(conn: &'c Connection, collection: i64) -> Self {
+        Self(RecordsById::new(
+            conn,
+            collection,
+            "r.sort, r.summary, r.keys",
+        ))
+    }
+
+    /// Calls `visit` with each of these records that is live and in the collection.
+    pub(super) fn each(
+        &mut self,
+        ids: &[i64],
+        mut visit: impl FnMut(RecheckRow<'_>) -> Result<()>,
+    ) -> Result<()> {
+        self.0.each(ids, |row| {
+            let column = |n| -> Result<&[u8]> { Ok(row.get_ref(n)?.as_blob().unwrap_or_default()) };
+            visit(RecheckRow {
+                id: row.get(0)?,
+                sort: column(1)?,
+                summary: column(2)?,
+                keys: column(3)?,
+            })
+        })
+    }
+
+    /// Returns true if the record is live, in the collection, and its keys match.
+    pub(super) fn recheck(&mut self, id: i64, matches: impl Fn(&[u8]) -> bool) -> Result<bool> {
+        let mut is_match = false;
+        self.each(&[id], |row| {
+            is_match = matches(row.keys);
+            Ok(())
+        })?;
+        Ok(is_match)
+    }
+}
+
+/// Matches with their sort keys and summaries, in one allocation.
+#[derive(Default)]
+pub(super) struct SortBuffer {
+    bytes: Vec<u8>,
+    entries: Vec<SortEntry>,
+}
+
+/// A match: its id, and the offsets of its sort key and summary.
+struct SortEntry {
+    id: i64,
+    sort_start: usize,
+    summary_start: usize,
+    end: usize,
+}
+
+impl SortBuffer {
+    pub(super) fn push(&mut self, id: i64, sort: &[u8], summary: &[u8]) {
+        let sort_start = self.bytes.len();
+        self.bytes.extend_from_slice(sort);
+        let summary_start = self.bytes.len();
+        self.bytes.extend_from_slice(summary);
+        self.entries.push(SortEntry {
+            id,
+            sort_start,
+            summary_start,
+            end: self.bytes.len(),
+        });
+    }
+
+    pub(super) fn sort(&mut self) {
+        let bytes = &self.bytes;
+        self.entries
+            .sort_unstable_by_key(|e| (&bytes[e.sort_start..e.summary_start], e.id));
+    }
+
+    /// Returns each match in order: id, sort key, summary.
+    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = (i64, &[u8], &[u8])> {
+        self.entries.iter().map(|e| {
+            let sort = &self.bytes[e.sort_start..e.summary_start];
+            (e.id, sort, &self.bytes[e.summary_start..e.end])
+        })
+    }
+}
