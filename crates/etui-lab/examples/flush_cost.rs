@@ -10,15 +10,18 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use etui_lab::{
-    About, Arm, Case, Cell, Column, Error, Experiment, Group, Lab, Meter, Parameter, Plan,
-    Presentation, Results, Role, Row, Settings, Shown, Table, Verdict,
+    Arm, ArmGroup, ArmRole, ArmSettings, Conclusion, Error, Experiment, ExperimentInfo, LabContext,
+    Measure, Parameter, Recorder, ReportSpec, Results, RunCase, RunPlan, TableSpec, Threshold,
 };
 
 struct FlushCost;
 
+const EACH: &str = "a flush for each line";
+const ONCE: &str = "one flush at the end";
+
 impl Experiment for FlushCost {
-    fn about(&self) -> About {
-        About {
+    fn about(&self) -> ExperimentInfo {
+        ExperimentInfo {
             name: "flush-cost",
             title: "What a flush after every append costs",
             study: None,
@@ -36,10 +39,10 @@ impl Experiment for FlushCost {
     }
 
     // One group: the arms of a group do the same work and are compared with each other.
-    fn plan(&self, lab: &Lab) -> Result<Plan, Error> {
-        let arm = |name, role, each| Arm::new(name, role, Settings::new().with("each", each));
-        Ok(Plan {
-            groups: vec![Group {
+    fn plan(&self, lab: &LabContext) -> Result<RunPlan, Error> {
+        let arm = |name, role, each| Arm::new(name, role, ArmSettings::new().with("each", each));
+        Ok(RunPlan {
+            groups: vec![ArmGroup {
                 work: "append".to_owned(),
                 stack: "here".to_owned(),
                 size: lab.value("lines"),
@@ -47,24 +50,24 @@ impl Experiment for FlushCost {
                 syscalls: true,
                 seconds: 0.1,
                 arms: vec![
-                    arm("a flush for each line", Role::AsFound, true),
-                    arm("one flush at the end", Role::Cure, false),
+                    arm(EACH, ArmRole::AsFound, true),
+                    arm(ONCE, ArmRole::Cure, false),
                 ],
-                ..Group::default()
+                ..ArmGroup::default()
             }],
             not_run: Vec::new(),
         })
     }
 
     // Runs in a process of its own, in an empty directory on the group's stack.
-    fn run(&self, case: &Case, meter: &mut Meter) -> Result<(), Error> {
-        let path = meter.dir().join("lines.db");
+    fn run(&self, case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
+        let path = recorder.dir().join("lines.db");
         let mut file = OpenOptions::new()
             .create(true)
             .append(true)
             .open(&path)
             .map_err(|e| Error::file(&path, e))?;
-        meter.phase("append", || {
+        recorder.phase("append", || {
             for number in 0..case.size {
                 let line = format!("{number:099}\n");
                 file.write_all(line.as_bytes())
@@ -75,56 +78,35 @@ impl Experiment for FlushCost {
             }
             file.sync_data().map_err(|e| Error::file(&path, e))
         })?;
-        meter.answer(read(&path)?);
+        recorder.answer(read(&path)?);
         Ok(())
     }
 
-    // From whatever was measured so far: there may be no results yet.
-    fn present(&self, results: &Results) -> Presentation {
-        let mut shown = Presentation::default();
-        let Some(group) = results.groups().into_iter().next() else {
-            return shown;
-        };
-        let mut table = Table {
-            title: format!("{} lines of 100 bytes", group.size),
-            columns: vec![Column::time("time"), Column::count("flushes")],
-            ..Table::default()
-        };
-        let arms = results.arms(&group);
-        let first = arms.first().map(|(name, _)| name.as_str());
-        for (arm, role) in &arms {
-            let cells: Vec<Cell> = ["append/wall_ns", "append/flush_calls"]
-                .iter()
-                .map(|measure| results.cell(&group, arm, measure, first))
-                .collect();
-            table.rows.push(Row {
-                label: arm.clone(),
-                role: *role,
-                cells,
-            });
+    // Declared, and evaluated over whatever was measured so far.
+    fn report_spec(&self, results: &Results) -> ReportSpec {
+        let groups = results.groups();
+        let time = || Measure::wall_time("time", "append");
+        ReportSpec {
+            tables: vec![TableSpec {
+                title: "Lines of 100 bytes".to_owned(),
+                groups: groups.clone(),
+                measures: vec![time(), Measure::new("flushes", "append/flush_calls")],
+                base: Some(EACH),
+                size_unit: "lines",
+                ..TableSpec::default()
+            }],
+            thresholds: vec![
+                Threshold::finding("time of flushing each line", groups.first(), EACH, time())
+                    .against_arm(ONCE)
+                    .at_least(1.0),
+            ],
+            conclusion: Conclusion {
+                yes: "A flush for each line makes appends slower.",
+                no: "A flush for each line costs nothing.",
+                ..Conclusion::default()
+            },
+            ..ReportSpec::default()
         }
-        let ratio = results.ratio(
-            &group,
-            "a flush for each line",
-            "one flush at the end",
-            "append/wall_ns",
-        );
-        if let Some(ratio) = ratio {
-            shown.verdict = Verdict {
-                shown: if ratio.low > 1.0 {
-                    Shown::Yes
-                } else {
-                    Shown::No
-                },
-                sentence: format!(
-                    "Flushing each line takes {:.1} times as long.",
-                    ratio.median
-                ),
-                notes: Vec::new(),
-            };
-        }
-        shown.tables.push(table);
-        shown
     }
 }
 

@@ -1,6 +1,6 @@
 //! Comparing two results files: what is better or worse, beyond noise.
 //!
-//! How it is judged, measure by measure ([`Class`]):
+//! How it is judged, measure by measure ([`MeasureClass`]):
 //!
 //! | class | a difference counts if | gates |
 //! |---|---|---|
@@ -19,10 +19,11 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::experiment::Pass;
-use crate::measure::{self, Class};
+use crate::Measure;
+use crate::experiment::MeasurePass;
+use crate::measure::{self, MeasureClass};
 use crate::present::Unit;
-use crate::results::{Figure, GroupKey, Header, Line, Results};
+use crate::results::{Figure, GroupKey, ResultLine, Results, RunHeader};
 
 /// Fewer repetitions than this tell nothing about time.
 const ENOUGH: usize = 5;
@@ -73,14 +74,14 @@ impl Comparison {
 }
 
 /// Compares the lines of two results files. With `times`, times gate as well.
-pub fn compare(before: &[Line], after: &[Line], times: bool) -> Comparison {
+pub fn compare(before: &[ResultLine], after: &[ResultLine], times: bool) -> Comparison {
     let mut comparison = Comparison::default();
     let (old, new) = (
         crate::results::file::header(before),
         crate::results::file::header(after),
     );
     comparison.remarks = remarks(&old, &new);
-    let gating = Gating {
+    let gating = ChangeGate {
         times,
         instructions: old.system == new.system && old.processor == new.processor,
     };
@@ -103,12 +104,12 @@ pub fn compare(before: &[Line], after: &[Line], times: bool) -> Comparison {
 
 /// Which of the classes that do not always decide the exit code do.
 #[derive(Debug, Clone, Copy)]
-struct Gating {
+struct ChangeGate {
     times: bool,
     instructions: bool,
 }
 
-fn remarks(old: &Header, new: &Header) -> Vec<String> {
+fn remarks(old: &RunHeader, new: &RunHeader) -> Vec<String> {
     [
         ("etui", &old.etui, &new.etui),
         ("SQLite", &old.sqlite, &new.sqlite),
@@ -126,7 +127,7 @@ fn experiment(
     name: &str,
     before: &Results,
     after: &Results,
-    gating: Gating,
+    gating: ChangeGate,
     comparison: &mut Comparison,
 ) {
     let mut groups = before.groups();
@@ -146,7 +147,7 @@ fn experiment(
             };
             let (arm, measure, _) = key;
             let (unit, class) = measure::about(measure);
-            let judged = if class == Class::Time {
+            let judged = if class == MeasureClass::Time {
                 ratios(before, &group, arm, base.as_deref(), measure)
                     .zip(ratios(after, &group, arm, base.as_deref(), measure))
                     .map(|(was, now)| (was, now, Unit::Ratio))
@@ -172,10 +173,10 @@ fn experiment(
                 after: now.median,
                 worse: (now.median > was.median) != measure::more_is_better(measure),
                 gates: match class {
-                    Class::Exact => true,
-                    Class::Instructions => gating.instructions,
-                    Class::Time => gating.times,
-                    Class::Block | Class::Memory => false,
+                    MeasureClass::Exact => true,
+                    MeasureClass::Instructions => gating.instructions,
+                    MeasureClass::Time => gating.times,
+                    MeasureClass::Block | MeasureClass::Memory => false,
                 },
             });
         }
@@ -194,8 +195,11 @@ fn base(before: &Results, after: &Results, group: &GroupKey) -> Option<String> {
 }
 
 /// All values of a group's measures by arm, measure and pass.
-fn values(results: &Results, group: &GroupKey) -> BTreeMap<(String, String, Pass), Vec<f64>> {
-    let mut values: BTreeMap<(String, String, Pass), Vec<f64>> = BTreeMap::new();
+fn values(
+    results: &Results,
+    group: &GroupKey,
+) -> BTreeMap<(String, String, MeasurePass), Vec<f64>> {
+    let mut values: BTreeMap<(String, String, MeasurePass), Vec<f64>> = BTreeMap::new();
     for run in results.in_group(group) {
         for (measure, value) in &run.measures {
             values
@@ -216,20 +220,20 @@ fn ratios(
     measure: &str,
 ) -> Option<Figure> {
     let base = base.filter(|base| *base != arm)?;
-    results
-        .ratio(group, arm, base, measure)
+    Measure::new("", measure)
+        .ratio(results, group, arm, base)
         .filter(|ratio| ratio.count >= ENOUGH)
 }
 
-fn differs(class: Class, unit: Unit, was: &Figure, now: &Figure) -> bool {
+fn differs(class: MeasureClass, unit: Unit, was: &Figure, now: &Figure) -> bool {
     let least = if unit == Unit::Bytes { 65_536.0 } else { 16.0 };
     match class {
-        Class::Exact if constant(was) && constant(now) => was.median != now.median,
-        Class::Exact => apart(was, now, 0.02),
-        Class::Instructions => changed(was, now, 0.03),
-        Class::Time => apart(was, now, 0.25),
+        MeasureClass::Exact if constant(was) && constant(now) => was.median != now.median,
+        MeasureClass::Exact => apart(was, now, 0.02),
+        MeasureClass::Instructions => changed(was, now, 0.03),
+        MeasureClass::Time => apart(was, now, 0.25),
         // A page, a fault or a request more or less is the kernel's moment, not the arm's.
-        Class::Block | Class::Memory => {
+        MeasureClass::Block | MeasureClass::Memory => {
             apart(was, now, 0.25) && (now.median - was.median).abs() >= least
         }
     }

@@ -1,8 +1,8 @@
 //! The one shape that every experiment has: [`Experiment`].
 //!
-//! An experiment says what it asks and what its study found ([`About`]), which arms it
-//! compares ([`Plan`]), how one arm is run ([`Experiment::run`], in a process of its own, with
-//! a [`Meter`](crate::Meter)), and what the results mean ([`Experiment::present`]).
+//! An experiment says what it asks and what its study found ([`ExperimentInfo`]), which arms it
+//! compares ([`RunPlan`]), how one arm is run ([`Experiment::run`], in a process of its own, with
+//! a [`Recorder`](crate::Meter)), and what the results mean ([`Experiment::present`]).
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::error::Error;
-use crate::{Lab, Meter, Presentation, Results};
+use crate::spec::ReportSpec;
+use crate::{ExperimentReport, LabContext, Recorder, Results};
 
 /// One of the five studies that etui is built from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -66,7 +67,7 @@ impl Study {
 
 /// A figure of the study itself, the historical anchor.
 #[derive(Debug, Clone, Copy)]
-pub struct Found {
+pub struct PublishedResult {
     /// What was found.
     pub finding: &'static str,
     /// What the study proposed.
@@ -90,7 +91,7 @@ pub struct Parameter {
 
 /// What an experiment is about.
 #[derive(Debug, Clone, Copy)]
-pub struct About {
+pub struct ExperimentInfo {
     /// The name at the prompt, e.g. `media-sync`.
     pub name: &'static str,
     /// One line: what it shows.
@@ -104,7 +105,7 @@ pub struct About {
     /// How it is made sure that all arms did the same work.
     pub same_answer: &'static str,
     /// What the study found.
-    pub found: &'static [Found],
+    pub found: &'static [PublishedResult],
     /// What can be set.
     pub parameters: &'static [Parameter],
 }
@@ -112,7 +113,7 @@ pub struct About {
 /// What an arm stands for in the comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Role {
+pub enum ArmRole {
     /// As the study found it.
     AsFound,
     /// One cure alone.
@@ -127,16 +128,16 @@ pub enum Role {
     Etui,
 }
 
-impl Role {
+impl ArmRole {
     /// The words for people.
     pub fn label(self) -> &'static str {
         match self {
-            Role::AsFound => "as found",
-            Role::Cure => "cure",
-            Role::AllCures => "all cures",
-            Role::Unsafe => "unsafe",
-            Role::Peer => "peer",
-            Role::Etui => "etui",
+            ArmRole::AsFound => "as found",
+            ArmRole::Cure => "cure",
+            ArmRole::AllCures => "all cures",
+            ArmRole::Unsafe => "unsafe",
+            ArmRole::Peer => "peer",
+            ArmRole::Etui => "etui",
         }
     }
 }
@@ -144,9 +145,9 @@ impl Role {
 /// What an arm needs to know to run: names and values, kept with its results.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Settings(BTreeMap<String, Value>);
+pub struct ArmSettings(BTreeMap<String, Value>);
 
-impl Settings {
+impl ArmSettings {
     /// None.
     pub fn new() -> Self {
         Self::default()
@@ -192,14 +193,14 @@ pub struct Arm {
     /// The name, unique in its group, e.g. `soft heap limit 8 MB`.
     pub name: String,
     /// What it stands for.
-    pub role: Role,
+    pub role: ArmRole,
     /// What it needs to know.
-    pub settings: Settings,
+    pub settings: ArmSettings,
 }
 
 impl Arm {
     /// An arm.
-    pub fn new(name: impl Into<String>, role: Role, settings: Settings) -> Self {
+    pub fn new(name: impl Into<String>, role: ArmRole, settings: ArmSettings) -> Self {
         let name = name.into();
         Self {
             name,
@@ -212,7 +213,7 @@ impl Arm {
 /// Arms that do the same work, on the same stack, at the same size. They are compared with
 /// each other, repetition by repetition, and their answers must agree.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Group {
+pub struct ArmGroup {
     /// The work, e.g. `insert`.
     pub work: String,
     /// The storage stack by its name, e.g. `here`, `ext4`, `ram` ([`crate::stacks`]).
@@ -221,13 +222,13 @@ pub struct Group {
     pub size: u64,
     /// How often each arm is timed.
     pub repetitions: u32,
-    /// Whether each arm is also run once to be counted ([`Pass::Counted`]).
+    /// Whether each arm is also run once to be counted ([`MeasurePass::Counted`]).
     pub counted: bool,
-    /// Whether each arm is also run once under a tracer of system calls ([`Pass::Syscalls`]),
+    /// Whether each arm is also run once under a tracer of system calls ([`MeasurePass::Syscalls`]),
     /// where there is one.
     pub syscalls: bool,
     /// Whether each arm is also run once on a simulated processor that counts instructions
-    /// ([`Pass::Instructions`]), where there is one. Some fifty times slower.
+    /// ([`MeasurePass::Instructions`]), where there is one. Some fifty times slower.
     pub instructions: bool,
     /// The arms, in the order in which they are shown.
     pub arms: Vec<Arm>,
@@ -235,10 +236,10 @@ pub struct Group {
     pub seconds: f64,
 }
 
-impl Group {
+impl ArmGroup {
     /// One run of one of the group's arms.
-    pub fn case(&self, experiment: &str, arm: &Arm, pass: Pass, repetition: u32) -> Case {
-        Case {
+    pub fn case(&self, experiment: &str, arm: &Arm, pass: MeasurePass, repetition: u32) -> RunCase {
+        RunCase {
             experiment: experiment.to_owned(),
             work: self.work.clone(),
             stack: self.stack.clone(),
@@ -263,17 +264,17 @@ pub struct NotRun {
 
 /// What an experiment will do on this machine.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Plan {
+pub struct RunPlan {
     /// The groups, in order.
-    pub groups: Vec<Group>,
+    pub groups: Vec<ArmGroup>,
     /// What cannot be run.
     pub not_run: Vec<NotRun>,
 }
 
-/// What a run is for: the clock, or one of the counters. Only [`Pass::Timed`] gives times.
+/// What a run is for: the clock, or one of the counters. Only [`MeasurePass::Timed`] gives times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Pass {
+pub enum MeasurePass {
     /// For the clock: nothing is watched that would slow the work.
     Timed,
     /// For the counters of the kernel, of the block device and of the experiment's shims.
@@ -286,7 +287,7 @@ pub enum Pass {
 
 /// One run of one arm: what the process that runs it is told.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Case {
+pub struct RunCase {
     /// The experiment's name.
     pub experiment: String,
     /// The group's work.
@@ -298,34 +299,39 @@ pub struct Case {
     /// The arm's name.
     pub arm: String,
     /// The arm's role.
-    pub role: Role,
+    pub role: ArmRole,
     /// For the clock or for the counters.
-    pub pass: Pass,
+    pub pass: MeasurePass,
     /// Which repetition, from 0.
     pub repetition: u32,
     /// The arm's settings.
-    pub settings: Settings,
+    pub settings: ArmSettings,
 }
 
 /// An experiment. See the book, *Adding an experiment*, for one from beginning to end.
 pub trait Experiment: Sync {
     /// What it is about.
-    fn about(&self) -> About;
+    fn about(&self) -> ExperimentInfo;
 
     /// What it will do on this machine: all arms, and what cannot be run here and why.
-    fn plan(&self, lab: &Lab) -> Result<Plan, Error>;
+    fn plan(&self, lab: &LabContext) -> Result<RunPlan, Error>;
 
     /// Puts what all runs of a group need into a directory on its stack, once, before the first
-    /// run, unmeasured, in a process of its own: [`Meter::shared`]. Nothing, unless an experiment says otherwise.
-    fn furnish(&self, group: &Group, dir: &Path) -> Result<(), Error> {
+    /// run, unmeasured, in a process of its own: [`Recorder::shared`]. Nothing, unless an experiment says otherwise.
+    fn set_up(&self, group: &ArmGroup, dir: &Path) -> Result<(), Error> {
         let _ = (group, dir);
         Ok(())
     }
 
     /// Runs one arm, once. Called in a process of its own, whose memory, calls and time are
     /// the arm's alone. What cannot be run after all returns [`Error::NotRun`].
-    fn run(&self, case: &Case, meter: &mut Meter) -> Result<(), Error>;
+    fn run(&self, case: &RunCase, recorder: &mut Recorder) -> Result<(), Error>;
 
-    /// What the results mean: tables, curves and a verdict. Must do with partial results.
-    fn present(&self, results: &Results) -> Presentation;
+    /// Declares the tables, charts and verdict over the results, which may be partial.
+    fn report_spec(&self, results: &Results) -> ReportSpec;
+
+    /// Evaluates [`report_spec`](Experiment::report_spec) over results.
+    fn present(&self, results: &Results) -> ExperimentReport {
+        self.report_spec(results).evaluate(results)
+    }
 }

@@ -17,7 +17,7 @@ const SCREEN: u64 = 50;
 
 /// Show the first screen of a store's contacts
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct FirstScreenArgs {
     /// The store.
     store: PathBuf,
     /// By plain SQLite instead of etui.
@@ -28,7 +28,7 @@ pub struct Args {
     etui_vfs: bool,
 }
 
-impl Args {
+impl FirstScreenArgs {
     /// Prints the names, one a line.
     pub fn run(&self) -> Result<(), Error> {
         let names = if self.plain {

@@ -4,20 +4,20 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use crate::error::Error;
-use crate::experiment::{About, Parameter};
+use crate::experiment::{ExperimentInfo, Parameter};
 use crate::stacks;
 
 /// The machine and the settings, for planning.
 #[derive(Debug, Clone)]
-pub struct Lab {
+pub struct LabContext {
     quick: bool,
     values: BTreeMap<String, Vec<u64>>,
 }
 
-impl Lab {
+impl LabContext {
     /// For an experiment: its own values, quick or full, and over them what was set.
     pub fn new(
-        about: &About,
+        about: &ExperimentInfo,
         quick: bool,
         set: &BTreeMap<String, Vec<u64>>,
     ) -> Result<Self, Error> {

@@ -13,25 +13,31 @@ mod first_screen;
 mod lab;
 pub mod machine;
 pub mod measure;
-mod meter;
+mod output;
 pub mod peers;
 mod present;
+mod recorder;
 mod redo;
 pub mod report;
 pub mod results;
 pub mod runner;
-mod say;
+mod spec;
 pub mod stacks;
 pub mod stats;
 
 pub use error::Error;
 pub use experiment::{
-    About, Arm, Case, Experiment, Found, Group, NotRun, Parameter, Pass, Plan, Role, Settings,
-    Study,
+    Arm, ArmGroup, ArmRole, ArmSettings, Experiment, ExperimentInfo, MeasurePass, NotRun,
+    Parameter, PublishedResult, RunCase, RunPlan, Study,
 };
-pub use lab::Lab;
-pub use meter::{Meter, Place};
+pub use lab::LabContext;
 pub use present::{
-    Better, Cell, Chart, ChartKind, Column, Presentation, Row, Series, Shown, Table, Unit, Verdict,
+    BetterWhen, Chart, ChartKind, ChartSeries, ExperimentReport, FindingStatus, Table, TableCell,
+    TableColumn, TableRow, Unit, Verdict,
 };
+pub use recorder::{Recorder, RunLocation};
 pub use results::{Figure, GroupKey, Results};
+pub use spec::{
+    ChartAxis, ChartSpec, ColumnAxis, Conclusion, Measure, Per, PublishedRow, ReportSpec,
+    TableSpec, Threshold, ThresholdKind,
+};

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use crate::results::{FORMAT, Header};
+use crate::results::{FORMAT, RunHeader};
 
 /// The tools that experiments use, with the argument that makes each tell its version.
 const TOOLS: [(&str, &str); 10] = [
@@ -32,9 +32,9 @@ pub fn find_tool(name: &str) -> Option<PathBuf> {
 }
 
 /// This machine, as it is now. What is run, and with which parameters, is still to be filled in.
-pub fn header() -> Header {
+pub fn header() -> RunHeader {
     let names = rustix::system::uname();
-    Header {
+    RunHeader {
         format: FORMAT,
         started: timestamp(SystemTime::now()),
         etui: env!("CARGO_PKG_VERSION").to_owned(),
@@ -54,7 +54,7 @@ pub fn header() -> Header {
             * 1024,
         root: rustix::process::geteuid().is_root(),
         tools: tools(),
-        ..Header::default()
+        ..RunHeader::default()
     }
 }
 

@@ -3,25 +3,23 @@
 
 use serde::Serialize;
 
-use crate::{NotRun, Role};
+use crate::ArmRole;
 
 /// All that an experiment shows of its results.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Presentation {
+pub struct ExperimentReport {
     /// The tables, the most important first.
     pub tables: Vec<Table>,
     /// The charts.
     pub charts: Vec<Chart>,
     /// What it comes to.
     pub verdict: Verdict,
-    /// What was not run, beyond what the plan already knew.
-    pub not_run: Vec<NotRun>,
 }
 
 /// Whether the study's finding shows on this machine.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Shown {
+pub enum FindingStatus {
     /// Too little was run to tell.
     #[default]
     Open,
@@ -37,7 +35,7 @@ pub enum Shown {
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Verdict {
     /// Whether the study's finding shows.
-    pub shown: Shown,
+    pub shown: FindingStatus,
     /// One sentence with its figures.
     pub sentence: String,
     /// Further sentences: explanations, losses and their reasons, differences to the study.
@@ -65,7 +63,7 @@ pub enum Unit {
 /// What makes a figure better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Better {
+pub enum BetterWhen {
     /// Less of it.
     Less,
     /// More of it.
@@ -76,18 +74,18 @@ pub enum Better {
 
 /// A column of figures.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Column {
+pub struct TableColumn {
     /// Its heading, short.
     pub title: String,
     /// What the figures are.
     pub unit: Unit,
     /// What makes one better; losses are marked by it.
-    pub better: Better,
+    pub better: BetterWhen,
 }
 
-impl Column {
+impl TableColumn {
     /// A column.
-    pub fn new(title: impl Into<String>, unit: Unit, better: Better) -> Self {
+    pub fn new(title: impl Into<String>, unit: Unit, better: BetterWhen) -> Self {
         let title = title.into();
         Self {
             title,
@@ -98,23 +96,23 @@ impl Column {
 
     /// Time; less is better.
     pub fn time(title: impl Into<String>) -> Self {
-        Self::new(title, Unit::Nanoseconds, Better::Less)
+        Self::new(title, Unit::Nanoseconds, BetterWhen::Less)
     }
 
     /// A count; less is better.
     pub fn count(title: impl Into<String>) -> Self {
-        Self::new(title, Unit::Count, Better::Less)
+        Self::new(title, Unit::Count, BetterWhen::Less)
     }
 
     /// Bytes; less is better.
     pub fn bytes(title: impl Into<String>) -> Self {
-        Self::new(title, Unit::Bytes, Better::Less)
+        Self::new(title, Unit::Bytes, BetterWhen::Less)
     }
 }
 
 /// One figure, or the reason why there is none.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Cell {
+pub struct TableCell {
     /// The figure (a median where it was repeated), in the column's unit.
     pub value: Option<f64>,
     /// The lowest and the highest of the repetitions.
@@ -128,7 +126,7 @@ pub struct Cell {
     pub note: String,
 }
 
-impl Cell {
+impl TableCell {
     /// A figure.
     pub fn of(value: Option<f64>) -> Self {
         Self {
@@ -148,14 +146,14 @@ impl Cell {
 
 /// A row: an arm.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Row {
+pub struct TableRow {
     /// The arm's name. Where all rows of a table have the form `group: arm`, the report says
     /// each group once, as a heading above its arms.
     pub label: String,
     /// What it stands for.
-    pub role: Role,
+    pub role: ArmRole,
     /// A figure for each column.
-    pub cells: Vec<Cell>,
+    pub cells: Vec<TableCell>,
 }
 
 /// A table: arms down, measures across.
@@ -166,9 +164,9 @@ pub struct Table {
     /// A sentence that tells how to read it; empty if none is needed.
     pub caption: String,
     /// The columns of figures.
-    pub columns: Vec<Column>,
+    pub columns: Vec<TableColumn>,
     /// The rows.
-    pub rows: Vec<Row>,
+    pub rows: Vec<TableRow>,
 }
 
 /// The kind of a chart.
@@ -185,11 +183,11 @@ pub enum ChartKind {
 
 /// A curve, or the bars of one kind.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Series {
+pub struct ChartSeries {
     /// Its name in the legend.
     pub name: String,
     /// What it stands for; decides its look.
-    pub role: Role,
+    pub role: ArmRole,
     /// The points: (x, y). For bars x is the position in [`Chart::labels`].
     pub points: Vec<(f64, f64)>,
 }
@@ -210,5 +208,5 @@ pub struct Chart {
     /// The names of the bars, if it has bars.
     pub labels: Vec<String>,
     /// The curves or bars.
-    pub series: Vec<Series>,
+    pub series: Vec<ChartSeries>,
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use etui_vfs::device::{self, Access, File, HostFile, Lock, Platform, Role};
 use etui_vfs::{Counters, Options, Vfs};
 
-use crate::{Error, Meter, Settings};
+use crate::{ArmSettings, Error, Recorder};
 
 /// The options of an arm. An idle moment, which makes a database an ordinary one, would come at
 /// a moment of its own in each run.
@@ -22,7 +22,7 @@ pub fn options() -> Options {
 }
 
 /// The same, with what an arm changes: its setting `options`, e.g. `gather=0 append=1048576`.
-pub fn options_of(settings: &Settings) -> Result<Options, Error> {
+pub fn options_of(settings: &ArmSettings) -> Result<Options, Error> {
     let mut options = options();
     if let Ok(changes) = settings.text("options") {
         for change in changes.split_whitespace() {
@@ -43,7 +43,7 @@ pub fn register(options: Options, flush_delay: Duration) -> Result<Vfs, Error> {
         etui_vfs::register(&name, options)
     } else {
         device::system().and_then(|files| {
-            let slow = Slow { files, flush_delay };
+            let slow = SlowFiles { files, flush_delay };
             etui_vfs::register_with(&name, options, Arc::new(slow))
         })
     };
@@ -51,7 +51,7 @@ pub fn register(options: Options, flush_delay: Duration) -> Result<Vfs, Error> {
 }
 
 /// Records what the VFS counted in a phase: `work/vfs_blocks` and so on.
-pub fn record(meter: &mut Meter, phase: &str, counted: &Counters) {
+pub fn record(recorder: &mut Recorder, phase: &str, counted: &Counters) {
     for (name, value) in [
         ("commits", counted.commits),
         ("records", counted.records),
@@ -71,18 +71,18 @@ pub fn record(meter: &mut Meter, phase: &str, counted: &Counters) {
         ("pages_in_place", counted.pages_in_place),
         ("temporary_write_bytes", counted.temporary_bytes),
     ] {
-        meter.record(&format!("{phase}/vfs_{name}"), value as f64);
+        recorder.record(&format!("{phase}/vfs_{name}"), value as f64);
     }
 }
 
 /// Files whose flushes take longer, as those of the shim do with a delay.
 #[derive(Debug)]
-struct Slow {
+struct SlowFiles {
     files: Arc<dyn Platform>,
     flush_delay: Duration,
 }
 
-impl Platform for Slow {
+impl Platform for SlowFiles {
     fn open(&self, path: Option<&Path>, role: Role, access: Access) -> io::Result<Box<dyn File>> {
         Ok(Box::new(SlowFile {
             file: self.files.open(path, role, access)?,

@@ -4,8 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use etui_lab::results::Run;
-use etui_lab::{Lab, Meter, Pass, Place, Results, Shown};
+use etui_lab::results::RunRecord;
+use etui_lab::{FindingStatus, LabContext, MeasurePass, Recorder, Results, RunLocation};
 
 #[test]
 fn all_arms_give_the_same_answer_and_the_cures_show() {
@@ -19,27 +19,27 @@ fn all_arms_give_the_same_answer_and_the_cures_show() {
         ("batches".to_owned(), vec![2]),
         ("page-sizes".to_owned(), vec![4096, 16_384]),
     ]);
-    let lab = Lab::new(&experiment.about(), true, &set).unwrap();
+    let lab = LabContext::new(&experiment.about(), true, &set).unwrap();
     let plan = experiment.plan(&lab).unwrap();
     let mut results = Results::default();
     for group in plan.groups.iter().filter(|group| group.stack == "here") {
         let shared = tempfile::tempdir().unwrap();
-        experiment.furnish(group, shared.path()).unwrap();
+        experiment.set_up(group, shared.path()).unwrap();
         let mut answers = Vec::new();
         for arm in &group.arms {
             let dir = tempfile::tempdir().unwrap();
-            let place = Place {
+            let place = RunLocation {
                 dir: dir.path().to_owned(),
                 shared: shared.path().to_owned(),
                 devices: Vec::new(),
                 traced: false,
             };
-            let case = group.case("media-sync", arm, Pass::Timed, 0);
-            let mut meter = Meter::new(place, Pass::Timed);
-            experiment.run(&case, &mut meter).unwrap();
-            let (measures, answer) = meter.finish();
+            let case = group.case("media-sync", arm, MeasurePass::Timed, 0);
+            let mut recorder = Recorder::new(place, MeasurePass::Timed);
+            experiment.run(&case, &mut recorder).unwrap();
+            let (measures, answer) = recorder.finish();
             answers.push(answer.clone());
-            results.runs.push(Run {
+            results.runs.push(RunRecord {
                 case,
                 answer,
                 measures,
@@ -104,7 +104,7 @@ fn all_arms_give_the_same_answer_and_the_cures_show() {
     assert_eq!(logs.unwrap().rows.len(), 13);
     assert_eq!(
         shown.verdict.shown,
-        Shown::Yes,
+        FindingStatus::Yes,
         "{}",
         shown.verdict.sentence
     );
@@ -119,9 +119,12 @@ fn all_arms_give_the_same_answer_and_the_cures_show() {
     );
     // With a part of the results there is no verdict, and no failure.
     results.runs.truncate(1);
-    assert_eq!(experiment.present(&results).verdict.shown, Shown::Open);
+    assert_eq!(
+        experiment.present(&results).verdict.shown,
+        FindingStatus::Open
+    );
     assert_eq!(
         experiment.present(&Results::default()).verdict.shown,
-        Shown::Open
+        FindingStatus::Open
     );
 }

@@ -14,9 +14,7 @@ use std::time::{Duration, Instant};
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use etui::Store;
 use etui::contacts::{Card, Filter, Paging};
-use support::{
-    Parts, Rows, SIZE, cards, filled, insert, kept, options, plain, scratch, store, texts,
-};
+use support::{Rows, SIZE, cards, filled, insert, kept, options, plain, scratch, store, texts};
 
 /// Saving all in one batch, durable; per contact. Parsing is part of ours, not of plain's.
 fn save_batch(c: &mut Criterion) {
@@ -54,8 +52,8 @@ fn save_batch(c: &mut Criterion) {
         });
     }
     for (name, parts) in [
-        ("plain rusqlite, all but substrings", Parts::Terms),
-        ("plain rusqlite, all", Parts::Grams),
+        ("plain rusqlite, all but substrings", false),
+        ("plain rusqlite, all", true),
     ] {
         group.bench_function(name, |b| {
             b.iter_custom(|rounds| {

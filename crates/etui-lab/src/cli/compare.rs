@@ -7,9 +7,9 @@ use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
 use crate::compare::{Comparison, compare};
 use crate::error::Error;
+use crate::output;
 use crate::report::numbers;
 use crate::results::file;
-use crate::say;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -26,7 +26,7 @@ are told of, and decide nothing.";
 /// Compare two results files: what is better or worse, beyond noise
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
+pub struct CompareArgs {
     /// The results before
     before: PathBuf,
     /// The results after
@@ -42,7 +42,7 @@ pub struct Args {
     json: bool,
 }
 
-impl Args {
+impl CompareArgs {
     /// Compares and tells.
     pub fn run(&self) -> Result<ExitCode, Error> {
         let before = file::read(&self.before)?;
@@ -51,7 +51,7 @@ impl Args {
         if self.json {
             let text = serde_json::to_string_pretty(&comparison)
                 .map_err(|e| Error::other(e.to_string()))?;
-            say::out(format_args!("{text}"))?;
+            output::out(format_args!("{text}"))?;
         } else {
             print(&comparison)?;
         }
@@ -72,7 +72,7 @@ impl Args {
 
 fn print(comparison: &Comparison) -> Result<(), Error> {
     for remark in &comparison.remarks {
-        say::out(format_args!("Not the same {remark}"))?;
+        output::out(format_args!("Not the same {remark}"))?;
     }
     if !comparison.differences.is_empty() {
         let mut table = Table::new();
@@ -112,7 +112,7 @@ fn print(comparison: &Comparison) -> Result<(), Error> {
                 column.set_cell_alignment(CellAlignment::Right);
             }
         }
-        say::out(format_args!("{table}"))?;
+        output::out(format_args!("{table}"))?;
     }
     let worse = comparison
         .differences
@@ -120,7 +120,7 @@ fn print(comparison: &Comparison) -> Result<(), Error> {
         .filter(|d| d.worse && d.gates)
         .count();
     let told = comparison.differences.iter().filter(|d| !d.gates).count();
-    say::out(format_args!(
+    output::out(format_args!(
         "{} measures compared, {worse} worse, {} better{}{}.",
         comparison.compared,
         comparison

@@ -7,23 +7,23 @@ use serde_json::json;
 
 use crate::error::Error;
 use crate::experiment::Experiment;
-use crate::lab::Lab;
-use crate::say;
+use crate::lab::LabContext;
+use crate::output;
 
 /// Tell which experiments there are, what they ask, and what cannot be run here
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct ListArgs {
     /// Write JSON, one object a line
     #[arg(long)]
     json: bool,
 }
 
-impl Args {
+impl ListArgs {
     /// Prints the list.
     pub fn run(&self, experiments: &[&'static dyn Experiment]) -> Result<ExitCode, Error> {
         for experiment in experiments {
             let about = experiment.about();
-            let plan = experiment.plan(&Lab::new(&about, true, &BTreeMap::new())?)?;
+            let plan = experiment.plan(&LabContext::new(&about, true, &BTreeMap::new())?)?;
             if self.json {
                 let parameters: BTreeMap<_, _> = about
                     .parameters
@@ -35,7 +35,7 @@ impl Args {
                         )
                     })
                     .collect();
-                say::out(format_args!(
+                output::out(format_args!(
                     "{}",
                     json!({
                         "name": about.name,
@@ -48,13 +48,13 @@ impl Args {
                 ))?;
                 continue;
             }
-            say::out(format_args!("{:16}{}", about.name, about.title))?;
+            output::out(format_args!("{:16}{}", about.name, about.title))?;
             if let Some(study) = about.study {
-                say::out(format_args!("{:16}study: {}", "", study.source()))?;
+                output::out(format_args!("{:16}study: {}", "", study.source()))?;
             }
-            say::out(format_args!("{:16}{}", "", about.question))?;
+            output::out(format_args!("{:16}{}", "", about.question))?;
             for parameter in about.parameters {
-                say::out(format_args!(
+                output::out(format_args!(
                     "{:16}--set {}={}  {}",
                     "",
                     parameter.name,
@@ -63,12 +63,12 @@ impl Args {
                 ))?;
             }
             for part in &plan.not_run {
-                say::out(format_args!(
+                output::out(format_args!(
                     "{:16}not here: {}: {}",
                     "", part.what, part.reason
                 ))?;
             }
-            say::out("")?;
+            output::out("")?;
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -15,8 +15,8 @@ use clap::{Parser, Subcommand};
 
 use crate::error::Error;
 use crate::experiment::Experiment;
+use crate::output;
 use crate::runner::worker;
-use crate::say;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -51,17 +51,17 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Repeat all five studies, quickly, and write the report
-    Studies(run::Studies),
+    Studies(run::StudiesArgs),
     /// Run experiments by name, in full
-    Run(run::Run),
+    Run(run::RunArgs),
     /// Tell which experiments there are, what they ask, and what cannot be run here
-    List(list::Args),
+    List(list::ListArgs),
     /// Write the report of a results file: page, Markdown and CSV; or show it here
-    Report(report::Args),
+    Report(report::ReportArgs),
     /// Compare two results files: what is better or worse, beyond noise
-    Compare(compare::Args),
+    Compare(compare::CompareArgs),
     /// Install what experiments need and is missing: says what, and asks
-    Setup(setup::Args),
+    Setup(setup::SetupArgs),
     /// Run one arm once (used by `run`)
     #[command(hide = true)]
     Worker {
@@ -70,7 +70,10 @@ enum Command {
     },
     /// Show the first screen of a store's contacts (used by `app-start`)
     #[command(hide = true)]
-    FirstScreen(crate::first_screen::Args),
+    FirstScreen(crate::first_screen::FirstScreenArgs),
+    /// Print when changes are received (used by `saves`)
+    #[command(hide = true)]
+    Follow(crate::experiments::saves::FollowArgs),
 }
 
 /// Runs the command line over a list of experiments: [`experiments::all`](crate::experiments::all),
@@ -86,11 +89,12 @@ pub fn main(experiments: &[&'static dyn Experiment]) -> ExitCode {
         Command::Setup(args) => args.run(),
         Command::Worker { reply } => worker::main(experiments, &reply).map(|()| ExitCode::SUCCESS),
         Command::FirstScreen(args) => args.run().map(|()| ExitCode::SUCCESS),
+        Command::Follow(args) => args.run().map(|()| ExitCode::SUCCESS),
     };
     match done {
         Ok(code) => code,
         Err(error) => {
-            say::err(format_args!("error: {error}"));
+            output::err(format_args!("error: {error}"));
             ExitCode::from(match error {
                 Error::Usage(_) => 2,
                 Error::Stopped => 130,

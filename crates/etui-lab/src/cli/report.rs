@@ -8,16 +8,16 @@ use std::process::ExitCode;
 
 use crate::error::Error;
 use crate::experiment::Experiment;
-use crate::report::{self, Report, Section};
+use crate::output;
+use crate::report::{self, Report, ReportSection};
 use crate::results::{Results, file};
-use crate::say;
 
 /// Columns where there is no terminal to ask.
 const NO_TERMINAL: usize = 100;
 
 /// Write the report of a results file: page, Markdown and CSV; or show it here
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct ReportArgs {
     /// The results [default: those of `studies`]
     #[arg(value_name = "FILE", default_value = "etui-lab-results/studies.jsonl")]
     file: PathBuf,
@@ -26,14 +26,14 @@ pub struct Args {
     show: bool,
 }
 
-impl Args {
+impl ReportArgs {
     /// Writes or shows the report.
     pub fn run(&self, experiments: &[&'static dyn Experiment]) -> Result<ExitCode, Error> {
         if self.show {
             show(&self.file, experiments)?;
         } else {
             for file in write(&self.file, experiments)? {
-                say::out(format_args!("{}", file.display()))?;
+                output::out(format_args!("{}", file.display()))?;
             }
         }
         Ok(ExitCode::SUCCESS)
@@ -63,11 +63,11 @@ pub fn show(file: &Path, experiments: &[&'static dyn Experiment]) -> Result<(), 
 pub fn show_verdicts(file: &Path, experiments: &[&'static dyn Experiment]) -> Result<(), Error> {
     for section in &read(file, experiments)?.sections {
         let verdict = &section.presentation.verdict;
-        say::out(format_args!(
+        output::out(format_args!(
             "{} ({})",
             section.about.title, section.about.name
         ))?;
-        say::out(format_args!(
+        output::out(format_args!(
             "  {}\n",
             if verdict.sentence.is_empty() {
                 "Too little was run to tell."
@@ -144,7 +144,7 @@ fn read(file: &Path, experiments: &[&'static dyn Experiment]) -> Result<Report, 
         .map(|experiment| {
             let about = experiment.about();
             let results = Results::of(about.name, &lines);
-            Section::new(about, &results, experiment.present(&results))
+            ReportSection::new(about, &results, experiment.present(&results))
         })
         .collect();
     Ok(Report { header, sections })

@@ -9,15 +9,15 @@ use clap::builder::NonEmptyStringValueParser;
 use super::report;
 use crate::error::Error;
 use crate::experiment::Experiment;
-use crate::runner::{self, Options, Settings};
-use crate::say;
+use crate::output;
+use crate::runner::{self, ArmSettings, RunOptions};
 
 /// Where results go unless said otherwise.
 const RESULTS: &str = "etui-lab-results";
 
 /// What both commands take.
 #[derive(Debug, clap::Args)]
-struct Common {
+struct CommonArgs {
     /// The results file [default: etui-lab-results/NAME.jsonl]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -46,9 +46,9 @@ struct Common {
 
 /// Repeat all five studies, quickly, and write the report
 #[derive(Debug, clap::Args)]
-pub struct Studies {
+pub struct StudiesArgs {
     #[command(flatten)]
-    common: Common,
+    common: CommonArgs,
     /// All sizes and more repetitions, instead of the quick ones; takes an hour or so
     #[arg(long)]
     full: bool,
@@ -56,18 +56,18 @@ pub struct Studies {
 
 /// Run experiments by name, in full
 #[derive(Debug, clap::Args)]
-pub struct Run {
+pub struct RunArgs {
     /// The experiments (see `list`)
     #[arg(required = true, value_name = "NAME")]
     names: Vec<String>,
     #[command(flatten)]
-    common: Common,
+    common: CommonArgs,
     /// The quick sizes and repetitions, as `studies` has them
     #[arg(long)]
     quick: bool,
 }
 
-impl Studies {
+impl StudiesArgs {
     /// Runs every experiment that repeats a study.
     pub fn run(&self, experiments: &[&'static dyn Experiment]) -> Result<ExitCode, Error> {
         let mut studies: Vec<_> = experiments
@@ -86,7 +86,7 @@ impl Studies {
     }
 }
 
-impl Run {
+impl RunArgs {
     /// Runs the experiments asked for.
     pub fn run(&self, experiments: &[&'static dyn Experiment]) -> Result<ExitCode, Error> {
         let chosen = super::named(experiments, &self.names)?;
@@ -100,7 +100,7 @@ impl Run {
 
 fn measure(
     experiments: &[&'static dyn Experiment],
-    common: &Common,
+    common: &CommonArgs,
     quick: bool,
     name: &str,
     show: impl FnOnce(&Path, &[&'static dyn Experiment]) -> Result<(), Error>,
@@ -111,7 +111,7 @@ fn measure(
         .unwrap_or_else(|| Path::new(RESULTS).join(format!("{name}.jsonl")));
     report::check_name(&file)?;
     let shown = !common.quiet;
-    let options = Options {
+    let options = RunOptions {
         quick,
         set: settings(experiments, &common.set)?,
         file: file.clone(),
@@ -125,7 +125,7 @@ fn measure(
     if shown {
         show(&file, experiments)?;
         if outcome.made == 0 && outcome.failed == 0 {
-            say::out(format_args!(
+            output::out(format_args!(
                 "Nothing was left to measure; --fresh measures anew."
             ))?;
         }
@@ -133,12 +133,12 @@ fn measure(
     if !common.no_report {
         for written in report::write(&file, experiments)? {
             if shown {
-                say::out(format_args!("{}", written.display()))?;
+                output::out(format_args!("{}", written.display()))?;
             }
         }
     }
     if outcome.failed > 0 {
-        say::err(format_args!(
+        output::err(format_args!(
             "{} failed; the report tells which. The same command tries them again.",
             if outcome.failed == 1 {
                 "1 run".to_owned()
@@ -152,8 +152,8 @@ fn measure(
 }
 
 /// Reads `--set NAME=N,N`: for every experiment that has a parameter of the name.
-fn settings(experiments: &[&'static dyn Experiment], set: &[String]) -> Result<Settings, Error> {
-    let mut settings = Settings::new();
+fn settings(experiments: &[&'static dyn Experiment], set: &[String]) -> Result<ArmSettings, Error> {
+    let mut settings = ArmSettings::new();
     for words in set {
         let (name, values) = words
             .split_once('=')

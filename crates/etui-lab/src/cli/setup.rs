@@ -6,122 +6,146 @@ use std::process::{Command, ExitCode, Stdio};
 
 use crate::error::Error;
 use crate::machine::find_tool;
-use crate::say;
+use crate::output;
 
 /// Install what experiments need and is missing: says what, and asks
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct SetupArgs {
     /// Install without asking
     #[arg(long, short)]
     yes: bool,
 }
 
 /// A package of Debian and its kin, what shows that it is there, and what it is for.
-struct Package {
+struct PackageManager {
     name: &'static str,
-    shown_by: Shown,
+    shown_by: SetupCommand,
     used_for: &'static str,
 }
 
-enum Shown {
+enum SetupCommand {
     Tool(&'static str),
     File(&'static str),
 }
 
-const PACKAGES: &[Package] = &[
+const PACKAGES: &[PackageManager] = &[
     package(
         "e2fsprogs",
-        Shown::Tool("mkfs.ext4"),
+        SetupCommand::Tool("mkfs.ext4"),
         "ext4 on loop images; extents",
     ),
-    package("xfsprogs", Shown::Tool("mkfs.xfs"), "xfs on loop images"),
+    package(
+        "xfsprogs",
+        SetupCommand::Tool("mkfs.xfs"),
+        "xfs on loop images",
+    ),
     package(
         "btrfs-progs",
-        Shown::Tool("mkfs.btrfs"),
+        SetupCommand::Tool("mkfs.btrfs"),
         "btrfs on loop images",
     ),
     package(
         "dosfstools",
-        Shown::Tool("mkfs.vfat"),
+        SetupCommand::Tool("mkfs.vfat"),
         "vfat on loop images",
     ),
     package(
         "exfatprogs",
-        Shown::Tool("mkfs.exfat"),
+        SetupCommand::Tool("mkfs.exfat"),
         "exfat on loop images",
     ),
     package(
         "exfat-fuse",
-        Shown::Tool("mount.exfat-fuse"),
+        SetupCommand::Tool("mount.exfat-fuse"),
         "exfat where the kernel has none",
     ),
     package(
         "squashfs-tools",
-        Shown::Tool("mksquashfs"),
+        SetupCommand::Tool("mksquashfs"),
         "squashfs images",
     ),
-    package("erofs-utils", Shown::Tool("mkfs.erofs"), "erofs images"),
-    package("strace", Shown::Tool("strace"), "system calls by file"),
-    package("valgrind", Shown::Tool("valgrind"), "instructions"),
+    package(
+        "erofs-utils",
+        SetupCommand::Tool("mkfs.erofs"),
+        "erofs images",
+    ),
+    package(
+        "strace",
+        SetupCommand::Tool("strace"),
+        "system calls by file",
+    ),
+    package("valgrind", SetupCommand::Tool("valgrind"), "instructions"),
     package(
         "evolution-data-server",
-        Shown::File("/usr/libexec/evolution-source-registry"),
+        SetupCommand::File("/usr/libexec/evolution-source-registry"),
         "the peer of `phonebook` and `calendar`",
     ),
     package(
         "libebook1.2-dev",
-        Shown::File("/usr/include/evolution-data-server/libebook/libebook.h"),
+        SetupCommand::File("/usr/include/evolution-data-server/libebook/libebook.h"),
         "driving Evolution Data Server",
     ),
     package(
         "libecal2.0-dev",
-        Shown::File("/usr/include/evolution-data-server/libecal/libecal.h"),
+        SetupCommand::File("/usr/include/evolution-data-server/libecal/libecal.h"),
         "driving Evolution Data Server's calendar",
     ),
-    package("dbus", Shown::Tool("dbus-daemon"), "a private session bus"),
-    package("gcc", Shown::Tool("cc"), "driving Evolution Data Server"),
+    package(
+        "dbus",
+        SetupCommand::Tool("dbus-daemon"),
+        "a private session bus",
+    ),
+    package(
+        "gcc",
+        SetupCommand::Tool("cc"),
+        "driving Evolution Data Server",
+    ),
     package(
         "libc6-dev",
-        Shown::File("/usr/include/stdio.h"),
+        SetupCommand::File("/usr/include/stdio.h"),
         "driving Evolution Data Server",
     ),
     package(
         "pkg-config",
-        Shown::Tool("pkg-config"),
+        SetupCommand::Tool("pkg-config"),
         "driving Evolution Data Server",
     ),
 ];
 
-const fn package(name: &'static str, shown_by: Shown, used_for: &'static str) -> Package {
-    Package {
+const fn package(
+    name: &'static str,
+    shown_by: SetupCommand,
+    used_for: &'static str,
+) -> PackageManager {
+    PackageManager {
         name,
         shown_by,
         used_for,
     }
 }
 
-impl Package {
+impl PackageManager {
     fn installed(&self) -> bool {
         match self.shown_by {
-            Shown::Tool(name) => find_tool(name).is_some(),
-            Shown::File(path) => Path::new(path).exists(),
+            SetupCommand::Tool(name) => find_tool(name).is_some(),
+            SetupCommand::File(path) => Path::new(path).exists(),
         }
     }
 }
 
-impl Args {
+impl SetupArgs {
     /// Says what is missing, asks, installs.
     pub fn run(&self) -> Result<ExitCode, Error> {
-        let missing: Vec<&Package> = PACKAGES.iter().filter(|p| !p.installed()).collect();
+        let missing: Vec<&PackageManager> = PACKAGES.iter().filter(|p| !p.installed()).collect();
         if missing.is_empty() {
-            say::out(format_args!("All that the experiments need is installed."))?;
+            output::out(format_args!("All that the experiments need is installed."))?;
             return Ok(ExitCode::SUCCESS);
         }
-        say::out(format_args!(
+        output::out(format_args!(
             "Missing, each used for a part of the experiments:"
         ))?;
         for package in &missing {
-            say::out(format_args!("  {:24}{}", package.name, package.used_for))?;
+            output::out(format_args!("  {:24}{}", package.name, package.used_for))?;
         }
         let names: Vec<&str> = missing.iter().map(|p| p.name).collect();
         let by_hand = format!("apt-get update && apt-get install -y {}", names.join(" "));
@@ -136,7 +160,7 @@ impl Args {
             )));
         };
         if !self.yes && !agreed()? {
-            say::out(format_args!("Nothing was installed. By hand: {by_hand}"))?;
+            output::out(format_args!("Nothing was installed. By hand: {by_hand}"))?;
             return Ok(ExitCode::SUCCESS);
         }
         apt(&root, &["update", "-qq"])?;
@@ -149,7 +173,7 @@ impl Args {
             .map(|p| p.name)
             .collect();
         if still.is_empty() {
-            say::out(format_args!("Installed."))?;
+            output::out(format_args!("Installed."))?;
             Ok(ExitCode::SUCCESS)
         } else {
             Err(Error::other(format!(

@@ -1,28 +1,28 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
-use crate::experiment::{Case, Pass, Role, Settings};
-use crate::results::Run;
+use crate::experiment::{ArmRole, ArmSettings, MeasurePass, RunCase};
+use crate::results::RunRecord;
 
 /// A results file of one experiment with two arms; `values` gives a measure's value by arm
 /// and repetition.
-fn lines(measure: &str, repetitions: u32, values: impl Fn(&str, u32) -> f64) -> Vec<Line> {
-    let mut header = Header::default();
+fn lines(measure: &str, repetitions: u32, values: impl Fn(&str, u32) -> f64) -> Vec<ResultLine> {
+    let mut header = RunHeader::default();
     header.experiments.insert("one".to_owned(), BTreeMap::new());
-    let mut lines = vec![Line::Lab(header)];
+    let mut lines = vec![ResultLine::Lab(header)];
     for repetition in 0..repetitions {
-        for (arm, role) in [("as found", Role::AsFound), ("etui", Role::Etui)] {
-            lines.push(Line::Run(Run {
-                case: Case {
+        for (arm, role) in [("as found", ArmRole::AsFound), ("etui", ArmRole::Etui)] {
+            lines.push(ResultLine::Run(RunRecord {
+                case: RunCase {
                     experiment: "one".to_owned(),
                     work: "save".to_owned(),
                     stack: "here".to_owned(),
                     size: 100,
                     arm: arm.to_owned(),
                     role,
-                    pass: Pass::Timed,
+                    pass: MeasurePass::Timed,
                     repetition,
-                    settings: Settings::new(),
+                    settings: ArmSettings::new(),
                 },
                 answer: String::new(),
                 measures: BTreeMap::from([(measure.to_owned(), values(arm, repetition))]),
@@ -32,7 +32,7 @@ fn lines(measure: &str, repetitions: u32, values: impl Fn(&str, u32) -> f64) -> 
     lines
 }
 
-fn counter(value: f64) -> Vec<Line> {
+fn counter(value: f64) -> Vec<ResultLine> {
     lines("save/fdatasync_calls", 1, |_, _| value)
 }
 
@@ -63,7 +63,7 @@ fn instructions_may_differ_by_their_noise() {
     assert!(near.differences.is_empty());
     assert!(compare(&of(1e6), &of(1.2e6), false).worse());
     let mut elsewhere = of(1.2e6);
-    if let Some(Line::Lab(header)) = elsewhere.first_mut() {
+    if let Some(ResultLine::Lab(header)) = elsewhere.first_mut() {
         header.processor = "another".to_owned();
     }
     let told = compare(&of(1e6), &elsewhere, false);
@@ -75,7 +75,7 @@ fn instructions_may_differ_by_their_noise() {
 fn instructions_decide_on_the_same_system_only() {
     let of = |value: f64| lines("save/instructions", 1, move |_, _| value);
     let mut elsewhere = of(1.2e6);
-    if let Some(Line::Lab(header)) = elsewhere.first_mut() {
+    if let Some(ResultLine::Lab(header)) = elsewhere.first_mut() {
         header.system = "another".to_owned();
     }
     let told = compare(&of(1e6), &elsewhere, false);
@@ -88,8 +88,8 @@ fn passes_are_not_mixed() {
     let counted = |value: f64| {
         let mut counted = lines("save/write_calls", 1, move |_, _| value);
         for line in &mut counted {
-            if let Line::Run(run) = line {
-                run.case.pass = Pass::Counted;
+            if let ResultLine::Run(run) = line {
+                run.case.pass = MeasurePass::Counted;
             }
         }
         counted
@@ -99,7 +99,7 @@ fn passes_are_not_mixed() {
     assert!(compare(&both(100.0), &both(110.0), false).worse());
 }
 
-fn counter_of(value: f64) -> Vec<Line> {
+fn counter_of(value: f64) -> Vec<ResultLine> {
     lines("save/write_calls", 1, move |_, _| value)
 }
 
@@ -112,7 +112,7 @@ fn times_without_a_base_in_both_are_not_judged() {
         })
     };
     let mut alone = time(3.0);
-    alone.retain(|line| !matches!(line, Line::Run(run) if run.case.arm == "as found"));
+    alone.retain(|line| !matches!(line, ResultLine::Run(run) if run.case.arm == "as found"));
     let comparison = compare(&time(1.0), &alone, true);
     assert!(comparison.differences.is_empty(), "{comparison:?}");
 }

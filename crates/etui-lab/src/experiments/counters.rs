@@ -8,9 +8,10 @@ use etui::{Durability, Options, Store};
 use etui_testkit::people::People;
 
 use crate::error::Error;
-use crate::present::{Cell, Column, Presentation, Row, Shown, Table, Verdict};
+use crate::spec::{Measure, Per, ReportSpec, TableSpec, Threshold};
 use crate::{
-    About, Arm, Case, Experiment, Group, Lab, Meter, Parameter, Plan, Results, Role, Settings,
+    Arm, ArmGroup, ArmRole, ArmSettings, Experiment, ExperimentInfo, LabContext, Parameter,
+    Recorder, Results, RunCase, RunPlan,
 };
 
 /// The experiment.
@@ -39,8 +40,8 @@ const SHOWN: [(&str, &str); 5] = [
 ];
 
 impl Experiment for Counters {
-    fn about(&self) -> About {
-        About {
+    fn about(&self) -> ExperimentInfo {
+        ExperimentInfo {
             name: "counters",
             title: "What etui's operations cost, in counters that repeat exactly",
             study: None,
@@ -61,7 +62,7 @@ impl Experiment for Counters {
         }
     }
 
-    fn plan(&self, lab: &Lab) -> Result<Plan, Error> {
+    fn plan(&self, lab: &LabContext) -> Result<RunPlan, Error> {
         let stack = if lab.stack("ram").is_ok() {
             "ram"
         } else {
@@ -69,7 +70,7 @@ impl Experiment for Counters {
         };
         let groups = WORKS
             .iter()
-            .map(|(work, _)| Group {
+            .map(|(work, _)| ArmGroup {
                 work: (*work).to_owned(),
                 stack: stack.to_owned(),
                 size: lab.value("contacts"),
@@ -78,51 +79,51 @@ impl Experiment for Counters {
                 instructions: true,
                 seconds: 0.5,
                 arms: vec![
-                    Arm::new("durable", Role::Etui, Settings::new()),
+                    Arm::new("durable", ArmRole::Etui, ArmSettings::new()),
                     Arm::new(
                         "deferred",
-                        Role::Etui,
-                        Settings::new().with("deferred", true),
+                        ArmRole::Etui,
+                        ArmSettings::new().with("deferred", true),
                     ),
                 ],
-                ..Group::default()
+                ..ArmGroup::default()
             })
             .collect();
-        Ok(Plan {
+        Ok(RunPlan {
             groups,
             not_run: Vec::new(),
         })
     }
 
-    fn furnish(&self, group: &Group, dir: &Path) -> Result<(), Error> {
+    fn set_up(&self, group: &ArmGroup, dir: &Path) -> Result<(), Error> {
         let store = filled(&dir.join(BOOK), &options(), &cards(1, group.size)?)?;
         Ok(store.close()?)
     }
 
-    fn run(&self, case: &Case, meter: &mut Meter) -> Result<(), Error> {
-        let path = meter.dir().join(BOOK);
+    fn run(&self, case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
+        let path = recorder.dir().join(BOOK);
         let mut options = options();
         if case.settings.is("deferred") {
             options.durability = Durability::Deferred;
         }
         if case.work == "open and close" {
             // What memory the filling left would decide how much of it is looked through.
-            let made = meter.shared().join(BOOK);
+            let made = recorder.shared().join(BOOK);
             std::fs::copy(&made, &path).map_err(|e| Error::file(&made, e))?;
-            let count = meter.phase("work", || {
+            let count = recorder.phase("work", || {
                 let store = Store::open_with(&path, &options)?;
                 let count = store.contacts()?.count()?;
                 store.close()?;
                 Ok(count)
             })?;
-            meter.answer(count.to_le_bytes());
+            recorder.answer(count.to_le_bytes());
             return Ok(());
         }
         let there = cards(1, case.size)?;
         let store = filled(&path, &options, &there)?;
         let contacts = store.contacts()?;
         contacts.count()?;
-        operate(&case.work, &contacts, &there, meter)?;
+        operate(&case.work, &contacts, &there, recorder)?;
         let mut left: Vec<Vec<u8>> = contacts
             .all()?
             .iter()
@@ -130,62 +131,37 @@ impl Experiment for Counters {
             .collect();
         left.sort_unstable();
         for text in left {
-            meter.answer(text);
+            recorder.answer(text);
         }
         drop(contacts);
         store.close()?;
         Ok(())
     }
 
-    fn present(&self, results: &Results) -> Presentation {
-        let mut table = Table {
-            title: "For each time".to_owned(),
-            caption: "Divided by how often the operation was done. Flushes of the deferred level are those of checkpoints.".to_owned(),
-            columns: SHOWN
-                .iter()
-                .map(|(title, measure)| match *measure {
-                    "work/called_write_bytes" => Column::bytes(*title),
-                    _ => Column::count(*title),
-                })
-                .collect(),
-            ..Table::default()
-        };
-        let mut flushes = None;
-        for group in results.groups() {
-            let times = WORKS
-                .iter()
-                .find(|(work, _)| *work == group.work)
-                .map_or(1, |(_, times)| *times);
-            for (arm, role) in results.arms(&group) {
-                let each = |measure: &str| {
-                    results
-                        .median(&group, &arm, measure)
-                        .map(|value| value / times as f64)
-                };
-                if group.work == "save one" && arm == "durable" {
-                    flushes = each("work/flush_calls");
-                }
-                table.rows.push(Row {
-                    label: format!("{}, {arm}", group.work),
-                    role,
-                    cells: SHOWN
-                        .iter()
-                        .map(|(_, measure)| Cell::of(each(measure)))
-                        .collect(),
-                });
+    fn report_spec(&self, results: &Results) -> ReportSpec {
+        let tables = WORKS.iter().map(|(work, times)| {
+            let each =
+                |(title, key): &(&str, &str)| Measure::new(*title, *key).per(Per::Times(*times));
+            TableSpec {
+                title: format!("One `{work}`"),
+                caption: "Flushes of the deferred level are those of checkpoints.".to_owned(),
+                groups: results.select_groups(&[work], &[]),
+                measures: SHOWN.iter().map(each).collect(),
+                ..TableSpec::default()
             }
-        }
-        let verdict = flushes.map_or_else(Verdict::default, |flushes| Verdict {
-            shown: Shown::Yes,
-            sentence: format!(
-                "A durable save of one contact takes {flushes:.2} flushes, checkpoints and merges included."
-            ),
-            notes: Vec::new(),
         });
-        Presentation {
-            tables: vec![table],
-            verdict,
-            ..Presentation::default()
+        let (work, times) = WORKS[1];
+        let save = results.select_groups(&[work], &[]).into_iter().next();
+        let flushes = Measure::new("flushes", "work/flush_calls").per(Per::Times(times));
+        ReportSpec {
+            tables: tables.collect(),
+            thresholds: vec![Threshold::target(
+                "flushes of a durable save of one contact, checkpoints and merges included",
+                save.as_ref(),
+                "durable",
+                flushes,
+            )],
+            ..ReportSpec::default()
         }
     }
 }
@@ -220,7 +196,7 @@ fn operate(
     work: &str,
     contacts: &Contacts,
     there: &[Card],
-    meter: &mut Meter,
+    recorder: &mut Recorder,
 ) -> Result<(), Error> {
     let times = WORKS
         .iter()
@@ -235,7 +211,7 @@ fn operate(
     let answer: u64 = match work {
         "save one" => {
             let more = cards(2, times)?;
-            meter.phase("work", || {
+            recorder.phase("work", || {
                 for card in &more {
                     contacts.save(card)?;
                 }
@@ -244,14 +220,14 @@ fn operate(
         }
         "save a batch" => {
             let more = cards(2, times)?;
-            meter.phase("work", || {
+            recorder.phase("work", || {
                 contacts.save_many(&more)?;
                 Ok(contacts.count()?)
             })?
         }
         "get one by UID" => {
             let uids: Vec<String> = first(times).filter_map(Card::uid).map(Into::into).collect();
-            let found = meter.phase("work", || {
+            let found = recorder.phase("work", || {
                 let mut found = Vec::with_capacity(uids.len());
                 for uid in &uids {
                     found.extend(contacts.get(uid)?);
@@ -259,7 +235,7 @@ fn operate(
                 Ok(found)
             })?;
             for contact in &found {
-                meter.answer(&contact.text);
+                recorder.answer(&contact.text);
             }
             found.len() as u64
         }
@@ -269,7 +245,7 @@ fn operate(
                     Filter::name_prefix(card.display_name().chars().take(4).collect::<String>())
                 })
                 .collect();
-            let found = meter.phase("work", || {
+            let found = recorder.phase("work", || {
                 let mut found = Vec::new();
                 for name in &names {
                     found.extend(contacts.find(name)?);
@@ -277,12 +253,12 @@ fn operate(
                 Ok(found)
             })?;
             for entry in &found {
-                meter.answer(&entry.summary.name);
+                recorder.answer(&entry.summary.name);
             }
             found.len() as u64
         }
         "first screen" => {
-            let seen = meter.phase("work", || {
+            let seen = recorder.phase("work", || {
                 let mut seen = 0;
                 for _ in 0..times {
                     seen += contacts.list(Paging::first(50))?.len() as u64;
@@ -291,12 +267,12 @@ fn operate(
             })?;
             // Once more, uncounted: keeping it while it is counted would count as well.
             for entry in contacts.list(Paging::first(50))? {
-                meter.answer(&entry.summary.name);
+                recorder.answer(&entry.summary.name);
             }
             seen
         }
         other => return Err(Error::other(format!("no operation `{other}`"))),
     };
-    meter.answer(answer.to_le_bytes());
+    recorder.answer(answer.to_le_bytes());
     Ok(())
 }

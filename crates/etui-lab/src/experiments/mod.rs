@@ -2,14 +2,18 @@
 //! list below.
 
 mod app_start;
+mod backends;
 mod calendar;
 mod counters;
 mod datebook;
+mod first_fill;
 mod journal_matrix;
 mod media_sync;
 mod phonebook;
 mod polling;
-mod shelf;
+mod processor;
+pub(crate) mod saves;
+mod searches;
 
 use crate::Experiment;
 
@@ -23,6 +27,10 @@ pub fn all() -> Vec<&'static dyn Experiment> {
         &phonebook::Phonebook,
         &calendar::Calendars,
         &app_start::AppStart,
+        &searches::Searches,
+        &saves::Saves,
+        &first_fill::FirstFill,
+        &processor::Processor,
         &counters::Counters,
     ]
 }

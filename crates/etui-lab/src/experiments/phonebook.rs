@@ -1,12 +1,12 @@
 //! Study 4: Evolution Data Server's address book.
 //!
-//! - [`books`]: the works beyond those of every [`shelf`](super::shelf), as each product does them;
+//! - [`books`]: the works beyond those of every [`backends`](super::shelf), as each product does them;
 //! - [`queries`]: what is searched for, in each product's words;
-//! - [`show`]: what the results mean.
+//! - [`report`]: what is reported.
 
 mod books;
 mod queries;
-mod show;
+mod report;
 #[cfg(test)]
 mod tests;
 
@@ -19,18 +19,18 @@ use etui::contacts::Card;
 use etui_testkit::people::{Version, person};
 use etui_vfs::Vfs;
 
-use self::books::{Book, PlainBook};
-use super::shelf::Shelf as _;
-use super::shelf::eds::EdsShelf;
-use super::shelf::etui::{EtuiShelf, options};
-use super::shelf::{self, fill, record, rounds, through};
+use self::books::{ContactBackend, PlainBook};
+use super::backends::StoreBackend as _;
+use super::backends::eds::EdsBackend;
+use super::backends::etui::{EtuiBackend, options};
+use super::backends::{self, fill, record, rounds, vfs_variants};
 use crate::error::Error;
-use crate::peers::eds::{self, Answer, Session, Setup, Way};
-use crate::peers::plain::{Parts, Plain, Rows};
+use crate::peers::eds::{self, EdsSession, Setup, TimedAnswer, Way};
+use crate::peers::plain::{IndexParts, PlainContacts, PlainRows};
 use crate::stacks::HERE;
 use crate::{
-    About, Arm, Case, Experiment, Found, Group, Lab, Meter, NotRun, Parameter, Plan, Presentation,
-    Results, Role, Settings, Study, redo,
+    Arm, ArmGroup, ArmRole, ArmSettings, Experiment, ExperimentInfo, LabContext, NotRun, Parameter,
+    PublishedResult, Recorder, ReportSpec, Results, RunCase, RunPlan, Study, redo,
 };
 
 /// The experiment.
@@ -50,8 +50,8 @@ const INDEX_WORK: &str = "index-costs";
 const INDEX_REDO_WORK: &str = "index-costs, etui-vfs";
 
 impl Experiment for Phonebook {
-    fn about(&self) -> About {
-        About {
+    fn about(&self) -> ExperimentInfo {
+        ExperimentInfo {
             name: "phonebook",
             title: "Address books: behind a server, read directly, in process",
             study: Some(Study::AddressBook),
@@ -97,8 +97,8 @@ impl Experiment for Phonebook {
         }
     }
 
-    fn plan(&self, lab: &Lab) -> Result<Plan, Error> {
-        let mut plan = Plan::default();
+    fn plan(&self, lab: &LabContext) -> Result<RunPlan, Error> {
+        let mut plan = RunPlan::default();
         let eds = eds::available(eds::Server::AddressBook);
         if let Err(reason) = &eds {
             plan.not_run.push(NotRun {
@@ -119,7 +119,7 @@ impl Experiment for Phonebook {
         let Some(largest) = sizes.last().copied() else {
             return Ok(plan);
         };
-        let group = |work: &str, size: u64, counted: bool, arms: Vec<Arm>| Group {
+        let group = |work: &str, size: u64, counted: bool, arms: Vec<Arm>| ArmGroup {
             work: work.to_owned(),
             stack: HERE.to_owned(),
             size,
@@ -127,7 +127,7 @@ impl Experiment for Phonebook {
             counted,
             seconds: 1.0 + size as f64 / 3_000.0,
             arms,
-            ..Group::default()
+            ..ArmGroup::default()
         };
         let with_eds = |arms: Vec<Arm>| -> Vec<Arm> {
             let there = |arm: &Arm| eds.is_ok() || !is_product(arm, "eds");
@@ -140,28 +140,28 @@ impl Experiment for Phonebook {
         }
         let mut arms = with_eds(arms(saves));
         arms.retain(|arm| reads_are_its_own(&arm.settings));
-        plan.groups.push(Group {
+        plan.groups.push(ArmGroup {
             repetitions: 1,
             ..group(MEMORY_WORK, largest, false, arms)
         });
         for (work, redo) in [(INDEX_WORK, false), (INDEX_REDO_WORK, true)] {
-            let arms = Parts::ALL.map(|parts| {
-                let settings = Settings::new()
+            let arms = IndexParts::ALL.map(|parts| {
+                let settings = ArmSettings::new()
                     .with("parts", parts.name())
                     .with("saves", saves)
                     .with("redo", redo);
                 let name = match parts {
-                    Parts::Record => parts.name().to_owned(),
+                    IndexParts::Record => parts.name().to_owned(),
                     _ => format!("+ {}", parts.name()),
                 };
-                Arm::new(name, Role::Peer, settings)
+                Arm::new(name, ArmRole::Peer, settings)
             });
             plan.groups.push(group(work, largest, false, arms.to_vec()));
         }
         Ok(plan)
     }
 
-    fn furnish(&self, group: &Group, dir: &Path) -> Result<(), Error> {
+    fn set_up(&self, group: &ArmGroup, dir: &Path) -> Result<(), Error> {
         let saves = group
             .arms
             .first()
@@ -178,30 +178,30 @@ impl Experiment for Phonebook {
         // A store that etui filled: where the rows of plain SQLite come from.
         let cards = books::cards(&file)?;
         let options = options(Durability::Deferred);
-        let mut book = EtuiShelf::new(&dir.join("filled.etui"), options, cards)?;
+        let mut book = EtuiBackend::new(&dir.join("filled.etui"), options, cards)?;
         fill(&mut book, count)?;
         book.merge()?;
         book.close()?;
         if group.arms.iter().any(|arm| is_product(arm, "plain")) {
-            let rows = Rows::read(&dir.join("filled.etui"))?;
-            let plain = Plain::create(&dir.join("filled.plain"), Parts::Gram, None)?;
+            let rows = PlainRows::read(&dir.join("filled.etui"))?;
+            let plain = PlainContacts::create(&dir.join("filled.plain"), IndexParts::Gram, None)?;
             plain.save(&rows, 0..rows.len(), true)?;
             plain.close()?;
         }
         Ok(())
     }
 
-    fn run(&self, case: &Case, meter: &mut Meter) -> Result<(), Error> {
+    fn run(&self, case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
         match case.work.as_str() {
-            BOOK_WORK => book(case, meter),
-            MEMORY_WORK => memory(case, meter),
-            INDEX_WORK | INDEX_REDO_WORK => index_costs(case, meter),
+            BOOK_WORK => book(case, recorder),
+            MEMORY_WORK => memory(case, recorder),
+            INDEX_WORK | INDEX_REDO_WORK => index_costs(case, recorder),
             other => Err(Error::other(format!("phonebook knows no work `{other}`"))),
         }
     }
 
-    fn present(&self, results: &Results) -> Presentation {
-        show::present(results)
+    fn report_spec(&self, results: &Results) -> ReportSpec {
+        report::report_spec(results)
     }
 }
 
@@ -211,58 +211,70 @@ fn is_product(arm: &Arm, name: &str) -> bool {
         .is_ok_and(|product| product == name)
 }
 
-fn saves(settings: &Settings) -> Result<u64, Error> {
+fn saves(settings: &ArmSettings) -> Result<u64, Error> {
     settings.number("saves")
 }
 
 /// The arms, as found first.
 fn arms(saves: u64) -> Vec<Arm> {
     let eds = |way: Way, setup: Setup| {
-        Settings::new()
+        ArmSettings::new()
             .with("product", "eds")
             .with("way", way.word())
             .with("setup", setup.word())
             .with("saves", saves)
     };
     let own = |product: &str| {
-        Settings::new()
+        ArmSettings::new()
             .with("product", product)
             .with("saves", saves)
     };
     vec![
-        Arm::new(show::DBUS, Role::AsFound, eds(Way::Dbus, Setup::Shipped)),
-        Arm::new(show::TUNED, Role::Cure, eds(Way::Dbus, Setup::Tuned)),
-        Arm::new(show::DIRECT, Role::Cure, eds(Way::Direct, Setup::Shipped)),
         Arm::new(
-            show::DIRECT_TUNED,
-            Role::AllCures,
+            report::DBUS,
+            ArmRole::AsFound,
+            eds(Way::Dbus, Setup::Shipped),
+        ),
+        Arm::new(report::TUNED, ArmRole::Cure, eds(Way::Dbus, Setup::Tuned)),
+        Arm::new(
+            report::DIRECT,
+            ArmRole::Cure,
+            eds(Way::Direct, Setup::Shipped),
+        ),
+        Arm::new(
+            report::DIRECT_TUNED,
+            ArmRole::AllCures,
             eds(Way::Direct, Setup::Tuned),
         ),
         Arm::new(
-            show::DURABLE,
-            Role::Peer,
+            report::DURABLE,
+            ArmRole::Peer,
             eds(Way::Dbus, Setup::Shipped).with("durable", true),
         ),
-        Arm::new(show::PLAIN, Role::Peer, own("plain")),
+        Arm::new(report::PLAIN, ArmRole::Peer, own("plain")),
         Arm::new(
-            show::PLAIN_REDO,
-            Role::Peer,
+            report::PLAIN_REDO,
+            ArmRole::Peer,
             own("plain").with("redo", true),
         ),
-        Arm::new(show::ETUI, Role::Etui, own("etui")),
+        Arm::new(report::ETUI, ArmRole::Etui, own("etui")),
         Arm::new(
-            show::DEFERRED,
-            Role::Etui,
+            report::DEFERRED,
+            ArmRole::Etui,
             own("etui").with("deferred", true),
         ),
     ]
 }
 
 /// The arm's book, empty and open; through a VFS, if it is plain SQLite's and one is named.
-fn empty_book(case: &Case, meter: &Meter, vfs: Option<&str>) -> Result<Box<dyn Book>, Error> {
+fn empty_book(
+    case: &RunCase,
+    recorder: &Recorder,
+    vfs: Option<&str>,
+) -> Result<Box<dyn ContactBackend>, Error> {
     let settings = &case.settings;
-    let cards = meter.shared().join("cards.vcf");
-    let filled = meter.shared().join("filled.etui");
+    let cards = recorder.shared().join("cards.vcf");
+    let filled = recorder.shared().join("filled.etui");
     match settings.text("product")? {
         "etui" => {
             let durability = if settings.is("deferred") {
@@ -270,30 +282,34 @@ fn empty_book(case: &Case, meter: &Meter, vfs: Option<&str>) -> Result<Box<dyn B
             } else {
                 Durability::Full
             };
-            let path = meter.dir().join("book.etui");
+            let path = recorder.dir().join("book.etui");
             let cards = books::cards(&cards)?;
-            Ok(Box::new(EtuiShelf::new(&path, options(durability), cards)?))
+            Ok(Box::new(EtuiBackend::new(
+                &path,
+                options(durability),
+                cards,
+            )?))
         }
         "plain" => {
-            let path = meter.dir().join("book.db");
+            let path = recorder.dir().join("book.db");
             Ok(Box::new(PlainBook::new(
                 &path,
-                Rows::read(&filled)?,
+                PlainRows::read(&filled)?,
                 case.size,
                 vfs,
             )?))
         }
         _ => {
             let (way, setup) = eds_settings(settings)?;
-            let session = session(case, meter, "eds")?;
-            let mut book = EdsShelf::open(session, Some(&create(setup)), &connect(way))?;
+            let session = session(case, recorder, "eds")?;
+            let mut book = EdsBackend::open(session, Some(&create(setup)), &connect(way))?;
             book.load(&cards)?;
             Ok(Box::new(book))
         }
     }
 }
 
-fn eds_settings(settings: &Settings) -> Result<(Way, Setup), Error> {
+fn eds_settings(settings: &ArmSettings) -> Result<(Way, Setup), Error> {
     let way = match settings.text("way")? {
         "direct" => Way::Direct,
         _ => Way::Dbus,
@@ -315,34 +331,38 @@ fn connect(way: Way) -> [&'static str; 3] {
     ["connect", BOOK, way.word()]
 }
 
-fn session(case: &Case, meter: &Meter, name: &str) -> Result<Session, Error> {
+fn session(case: &RunCase, recorder: &Recorder, name: &str) -> Result<EdsSession, Error> {
     eds::available(eds::Server::AddressBook).map_err(Error::not_run)?;
-    let built = eds::build(eds::Server::AddressBook, meter.shared())?;
-    let dir = meter.dir().join(name);
+    let built = eds::build(eds::Server::AddressBook, recorder.shared())?;
+    let dir = recorder.dir().join(name);
     fs::create_dir_all(&dir).map_err(|e| Error::file(&dir, e))?;
-    Session::start(&dir, &built, case.settings.is("durable"))
+    EdsSession::start(&dir, &built, case.settings.is("durable"))
 }
 
 /// Everything but memory: fills a book, reads it in every way, saves into it singly.
-fn book(case: &Case, meter: &mut Meter) -> Result<(), Error> {
+fn book(case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
     let saves = saves(&case.settings)?;
-    let vfs = through::of(&case.settings)?;
-    let mut book = empty_book(case, meter, vfs.as_ref().map(Vfs::name))?;
+    let vfs = vfs_variants::of(&case.settings)?;
+    let mut book = empty_book(case, recorder, vfs.as_ref().map(Vfs::name))?;
 
-    shelf::fill_and_record(meter, book.as_mut(), case.size)?;
-    reads(case, meter, book.as_mut())?;
-    shelf::save_singly(meter, book.as_mut(), vfs.as_ref(), case.size, saves)
+    backends::fill_and_record(recorder, book.as_mut(), case.size)?;
+    reads(case, recorder, book.as_mut())?;
+    backends::save_singly(recorder, book.as_mut(), vfs.as_ref(), case.size, saves)
 }
 
 /// Reads a book in every way. For the answer alone, and each once, in a counted run and by arms
 /// that differ in their saves.
-fn reads(case: &Case, meter: &mut Meter, book: &mut dyn Book) -> Result<(), Error> {
-    let timed = !meter.counts() && reads_are_its_own(&case.settings);
+fn reads(
+    case: &RunCase,
+    recorder: &mut Recorder,
+    book: &mut dyn ContactBackend,
+) -> Result<(), Error> {
+    let timed = !recorder.counts() && reads_are_its_own(&case.settings);
     let times = |times: u64| if timed { times } else { 1 };
     let (few, some, many) = (times(3), times(5), times(10));
-    let record = |meter: &mut Meter, name: &str, answer: &Answer| {
+    let record = |recorder: &mut Recorder, name: &str, answer: &TimedAnswer| {
         if timed {
-            record(meter, name, answer);
+            record(recorder, name, answer);
         }
     };
 
@@ -350,16 +370,16 @@ fn reads(case: &Case, meter: &mut Meter, book: &mut dyn Book) -> Result<(), Erro
     let uids: Vec<String> = (0..SCREEN.min(case.size))
         .map(|n| person(SEED, n * 37 % case.size).uid)
         .collect();
-    shelf::read(meter, book, &uids, (few, many), timed)?;
+    backends::read(recorder, book, &uids, (few, many), timed)?;
     let partial = rounds(few, || book.partial())?;
-    record(meter, "partial", &partial);
-    meter.answer(partial.count.to_le_bytes());
+    record(recorder, "partial", &partial);
+    recorder.answer(partial.count.to_le_bytes());
 
     let screen = book.screen(many, SCREEN)?;
-    record(meter, "screen", &screen);
-    meter.answer(screen.count.to_le_bytes());
+    record(recorder, "screen", &screen);
+    recorder.answer(screen.count.to_le_bytes());
     for (name, answer) in book.own(many, SCREEN)? {
-        record(meter, name, &answer);
+        record(recorder, name, &answer);
     }
 
     for query in queries::all() {
@@ -367,91 +387,91 @@ fn reads(case: &Case, meter: &mut Meter, book: &mut dyn Book) -> Result<(), Erro
             continue;
         }
         let found = rounds(some, || book.find(1, &query))?;
-        record(meter, query.name, &found);
-        meter.answer(&found.digest);
+        record(recorder, query.name, &found);
+        recorder.answer(&found.digest);
         let which = rounds(some, || book.which(1, &query))?;
-        record(meter, &format!("{}_which", query.name), &which);
-        meter.answer(which.count.to_le_bytes());
-        meter.answer(&which.digest);
-        if meter.counts() {
-            meter.record(&format!("{}/hits", query.name), found.count as f64);
+        record(recorder, &format!("{}_which", query.name), &which);
+        recorder.answer(which.count.to_le_bytes());
+        recorder.answer(&which.digest);
+        if recorder.counts() {
+            recorder.record(&format!("{}/hits", query.name), found.count as f64);
         }
     }
 
-    shelf::reopen(meter, book, some, timed)
+    backends::reopen(recorder, book, some, timed)
 }
 
 /// Made durable or deferred, an arm reads as the one that it is a variant of.
-fn reads_are_its_own(settings: &Settings) -> bool {
+fn reads_are_its_own(settings: &ArmSettings) -> bool {
     !settings.is("durable") && !settings.is("deferred")
 }
 
 /// Memory of all processes with an empty book, with the filled one opened, and with every
 /// contact fetched, its name read, and kept.
-fn memory(case: &Case, meter: &mut Meter) -> Result<(), Error> {
-    let vfs = through::of(&case.settings)?;
+fn memory(case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
+    let vfs = vfs_variants::of(&case.settings)?;
     let vfs = vfs.as_ref().map(Vfs::name);
-    shelf::memory(
-        meter,
-        |meter, filled| opened(case, meter, filled, vfs),
+    backends::memory(
+        recorder,
+        |recorder, filled| opened(case, recorder, filled, vfs),
         |book| book.screen(1, SCREEN),
     )
 }
 
 /// The arm's book in processes that did not fill it: empty or filled, and open.
 fn opened(
-    case: &Case,
-    meter: &Meter,
+    case: &RunCase,
+    recorder: &Recorder,
     filled: bool,
     vfs: Option<&str>,
-) -> Result<Box<dyn Book>, Error> {
+) -> Result<Box<dyn ContactBackend>, Error> {
     let name = if filled { "filled" } else { "empty" };
-    let path = meter.dir().join(name);
+    let path = recorder.dir().join(name);
     let product = case.settings.text("product")?;
     if product != "eds" {
         if filled {
-            let from = meter.shared().join(format!("filled.{product}"));
+            let from = recorder.shared().join(format!("filled.{product}"));
             fs::copy(&from, &path).map_err(|e| Error::file(&path, e))?;
         }
         return Ok(match product {
             "etui" => {
                 let options = options(Durability::Full);
-                Box::new(EtuiShelf::<Card>::new(&path, options, Vec::new())?)
+                Box::new(EtuiBackend::<Card>::new(&path, options, Vec::new())?)
             }
-            _ => Box::new(PlainBook::new(&path, Rows::default(), 0, vfs)?),
+            _ => Box::new(PlainBook::new(&path, PlainRows::default(), 0, vfs)?),
         });
     }
     let (way, setup) = eds_settings(&case.settings)?;
     if filled {
         fs::create_dir_all(&path).map_err(|e| Error::file(&path, e))?;
-        let built = eds::build(eds::Server::AddressBook, meter.shared())?;
-        let cards = meter.shared().join("cards.vcf");
+        let built = eds::build(eds::Server::AddressBook, recorder.shared())?;
+        let cards = recorder.shared().join("cards.vcf");
         eds::fill_book(&path, &built, BOOK, setup, &cards)?;
     }
     let create = create(setup);
     let create: Option<&[&str]> = (!filled).then_some(&create);
-    let session = session(case, meter, name)?;
-    Ok(Box::new(EdsShelf::open(session, create, &connect(way))?))
+    let session = session(case, recorder, name)?;
+    Ok(Box::new(EdsBackend::open(session, create, &connect(way))?))
 }
 
 /// The fill and single saves by plain SQLite, an index more in each arm.
-fn index_costs(case: &Case, meter: &mut Meter) -> Result<(), Error> {
+fn index_costs(case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
     let name = case.settings.text("parts")?;
-    let parts = Parts::ALL
+    let parts = IndexParts::ALL
         .into_iter()
         .find(|parts| parts.name() == name)
         .ok_or_else(|| Error::other(format!("the schema has no part `{name}`")))?;
     let saves = saves(&case.settings)? as usize;
-    let rows = Rows::read(&meter.shared().join("filled.etui"))?;
+    let rows = PlainRows::read(&recorder.shared().join("filled.etui"))?;
     let filled = rows.len().saturating_sub(saves);
-    let vfs = through::of(&case.settings)?;
-    let through = vfs.as_ref().map(Vfs::name);
-    let plain = Plain::create(&meter.dir().join("book.db"), parts, through)?;
-    meter.phase("fill", || plain.save(&rows, 0..filled, true))?;
-    meter.record("fill/pages", plain.pages()? as f64);
-    let mut saved = Answer::default();
+    let vfs = vfs_variants::of(&case.settings)?;
+    let vfs_variants = vfs.as_ref().map(Vfs::name);
+    let plain = PlainContacts::create(&recorder.dir().join("book.db"), parts, vfs_variants)?;
+    recorder.phase("fill", || plain.save(&rows, 0..filled, true))?;
+    recorder.record("fill/pages", plain.pages()? as f64);
+    let mut saved = TimedAnswer::default();
     let before = vfs.as_ref().map(Vfs::counters);
-    meter.phase("saves", || {
+    recorder.phase("saves", || {
         for at in filled..rows.len() {
             let begun = Instant::now();
             plain.save(&rows, at..at + 1, false)?;
@@ -460,57 +480,57 @@ fn index_costs(case: &Case, meter: &mut Meter) -> Result<(), Error> {
         Ok(())
     })?;
     if let (Some(vfs), Some(before)) = (&vfs, before) {
-        redo::record(meter, "saves", &vfs.counters().since(&before));
+        redo::record(recorder, "saves", &vfs.counters().since(&before));
     }
-    record(meter, "save_one", &saved);
-    meter.answer((plain.all()?.len() as u64).to_le_bytes());
+    record(recorder, "save_one", &saved);
+    recorder.answer((plain.all()?.len() as u64).to_le_bytes());
     plain.close()
 }
 
-const FOUND: &[Found] = &[
-    Found {
+const FOUND: &[PublishedResult] = &[
+    PublishedResult {
         finding: "saving one by one grows quickly: a transaction each",
         cure: "group commits",
         figure: "",
     },
-    Found {
+    PublishedResult {
         finding: "saving in batches of 3,200",
         cure: "one transaction, cheap indexes",
         figure: "under 3 ms per contact up to 12,800 contacts",
     },
-    Found {
+    PublishedResult {
         finding: "fetching all got slower from version to version",
         cure: "no needless parsing or copying",
         figure: "3.4: 133 % of 2.32's time, 225 % of Maemo 5's; 3.5 still 175 %; EBookClient \
                  20 % slower than EBook, 64 % slower than direct",
     },
-    Found {
+    PublishedResult {
         finding: "fetching by UID, one by one",
         cure: "direct access; less round trips",
         figure: "3.9 ms through D-Bus in 3.5 (2.32 four times, Maemo 5 thirteen times faster), \
                  about 0.05 ms direct",
     },
-    Found {
+    PublishedResult {
         finding: "fetching by UID in batches is impossible except by a disjunction query",
         cure: "a real batch call by UIDs",
         figure: "misses the 16 ms frame of a 60 fps list",
     },
-    Found {
+    PublishedResult {
         finding: "partial contacts are not supported",
         cure: "fetch only the fields a list shows",
         figure: "",
     },
-    Found {
+    PublishedResult {
         finding: "no working indexes for e-mail and phone",
         cure: "indexes for all: autocomplete needs prefixes, caller ID needs suffixes",
         figure: "direct takes under 60 % of D-Bus",
     },
-    Found {
+    PublishedResult {
         finding: "memory per contact: client and server together cost more",
         cure: "one database; measure per contact",
         figure: "client-server +40 %; per contact +40 % in EDS 3+, direct only 55 % of that",
     },
-    Found {
+    PublishedResult {
         finding: "indexes speed up queries and slow down saving",
         cure: "measure what each index costs a save",
         figure: "",

@@ -10,9 +10,9 @@ use etui_lab_io::uring::{AlignedBuffer, CompletionMode, UringQueue};
 use etui_testkit::rng::SplitMix64;
 
 use crate::{
-    About, Arm, Case, Chart, ChartKind, Column, Error, Experiment, Found, Group, GroupKey, Lab,
-    Meter, NotRun, Parameter, Pass, Plan, Presentation, Results, Role, Row, Series, Settings,
-    Shown, Study, Table, Unit, Verdict, stacks, stats,
+    Arm, ArmGroup, ArmRole, ArmSettings, ChartAxis, ChartSpec, Conclusion, Error, Experiment,
+    ExperimentInfo, LabContext, Measure, MeasurePass, NotRun, Parameter, Per, PublishedResult,
+    Recorder, ReportSpec, Results, RunCase, RunPlan, Study, TableSpec, Threshold, stacks, stats,
 };
 
 const NAME: &str = "polling";
@@ -26,6 +26,8 @@ const CALLS: &str = "pread and pwrite, interrupts";
 const INTERRUPTS: &str = "io_uring, interrupts";
 const SPINNING: &str = "io_uring, spinning";
 const POLLED: &str = "io_uring, polled";
+/// Polling pays if it saves at least this part of a request.
+const MAX_POLLED_RATIO: f64 = 0.99;
 
 /// The works: name, bytes of a request, whether it is a durable write.
 const WORKS: [(&str, usize, bool); 4] = [
@@ -39,8 +41,8 @@ const WORKS: [(&str, usize, bool); 4] = [
 pub struct Polling;
 
 impl Experiment for Polling {
-    fn about(&self) -> About {
-        About {
+    fn about(&self) -> ExperimentInfo {
+        ExperimentInfo {
             name: NAME,
             title: "Waiting for storage: interrupts, spinning, polling",
             study: Some(Study::SmartphoneStack),
@@ -56,7 +58,7 @@ impl Experiment for Polling {
                 SQLite cannot use any of these, so this is measured at the file.",
             same_answer: "A digest of all that was read. Each run writes bytes of its own, and \
                 what is found where it wrote must be these.",
-            found: &[Found {
+            found: &[PublishedResult {
                 finding: "the path to the device is driven by interrupts",
                 cure: "polling-based I/O",
                 figure: "one of three cures that together give +130 % inserts a second",
@@ -78,26 +80,30 @@ impl Experiment for Polling {
         }
     }
 
-    fn plan(&self, lab: &Lab) -> Result<Plan, Error> {
-        let mut plan = Plan::default();
+    fn plan(&self, lab: &LabContext) -> Result<RunPlan, Error> {
+        let mut plan = RunPlan::default();
         let mut arms = vec![
-            Arm::new(CALLS, Role::AsFound, Settings::new().with("mode", "calls")),
+            Arm::new(
+                CALLS,
+                ArmRole::AsFound,
+                ArmSettings::new().with("mode", "calls"),
+            ),
             Arm::new(
                 INTERRUPTS,
-                Role::Peer,
-                Settings::new().with("mode", "interrupts"),
+                ArmRole::Peer,
+                ArmSettings::new().with("mode", "interrupts"),
             ),
             Arm::new(
                 SPINNING,
-                Role::Cure,
-                Settings::new().with("mode", "spinning"),
+                ArmRole::Cure,
+                ArmSettings::new().with("mode", "spinning"),
             ),
         ];
         match polled_queues(Path::new(".")) {
             Ok(()) => arms.push(Arm::new(
                 POLLED,
-                Role::Cure,
-                Settings::new().with("mode", "polled"),
+                ArmRole::Cure,
+                ArmSettings::new().with("mode", "polled"),
             )),
             Err(reason) => plan.not_run.push(NotRun {
                 what: format!("arm {POLLED}"),
@@ -105,13 +111,13 @@ impl Experiment for Polling {
             }),
         }
         for (work, bytes, durable) in WORKS {
-            let settings = |settings: Settings| {
+            let settings = |settings: ArmSettings| {
                 settings
                     .with("bytes", bytes as u64)
                     .with("durable", durable)
             };
             let arms = arms.iter().cloned();
-            plan.groups.push(Group {
+            plan.groups.push(ArmGroup {
                 work: work.to_owned(),
                 stack: stacks::HERE.to_owned(),
                 size: lab.value(if durable { "writes" } else { "reads" }),
@@ -123,13 +129,13 @@ impl Experiment for Polling {
                     })
                     .collect(),
                 seconds: 0.3,
-                ..Group::default()
+                ..ArmGroup::default()
             });
         }
         Ok(plan)
     }
 
-    fn furnish(&self, _: &Group, dir: &Path) -> Result<(), Error> {
+    fn set_up(&self, _: &ArmGroup, dir: &Path) -> Result<(), Error> {
         let path = dir.join(FILE);
         let file = File::create(&path).map_err(|e| Error::file(&path, e))?;
         let mut block = vec![0; 1 << 20];
@@ -141,10 +147,10 @@ impl Experiment for Polling {
         file.sync_all().map_err(|e| Error::file(&path, e))
     }
 
-    fn run(&self, case: &Case, meter: &mut Meter) -> Result<(), Error> {
+    fn run(&self, case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
         let bytes = usize::try_from(case.settings.number("bytes")?).unwrap_or(4 * KB);
         let durable = case.settings.is("durable");
-        let path = meter.shared().join(FILE);
+        let path = recorder.shared().join(FILE);
         let mut device = Device::open(&path, case.settings.text("mode")?, bytes)?;
         let mut rng = SplitMix64::new(case.size);
         let blocks = u32::try_from(LENGTH / bytes as u64).unwrap_or(u32::MAX);
@@ -157,7 +163,7 @@ impl Experiment for Polling {
         let mut seen = blake3::Hasher::new();
         // The first request meets a cold queue; it is not among those that count.
         device.read(0)?;
-        meter.phase("work", || {
+        recorder.phase("work", || {
             for &place in &places {
                 let begun;
                 if durable {
@@ -187,8 +193,8 @@ impl Experiment for Polling {
             }
             seen.update(&place.to_le_bytes());
         }
-        meter.answer(seen.finalize().as_bytes());
-        if meter.pass() == Pass::Timed {
+        recorder.answer(seen.finalize().as_bytes());
+        if recorder.pass() == MeasurePass::Timed {
             let times: Vec<f64> = times
                 .iter()
                 .map(Duration::as_nanos)
@@ -196,20 +202,20 @@ impl Experiment for Polling {
                 .collect();
             for (name, part) in [("p50", 0.5), ("p99", 0.99)] {
                 if let Some(time) = stats::quantile(&times, part) {
-                    meter.record(&format!("request/{name}_ns"), time);
+                    recorder.record(&format!("request/{name}_ns"), time);
                 }
             }
         }
         Ok(())
     }
 
-    fn present(&self, results: &Results) -> Presentation {
-        present(results)
+    fn report_spec(&self, results: &Results) -> ReportSpec {
+        report_spec(results)
     }
 }
 
 /// A number of each run's own, beyond all places of the file.
-fn own_number(case: &Case) -> u64 {
+fn own_number(case: &RunCase) -> u64 {
     let mut hash = blake3::Hasher::new();
     hash.update(case.arm.as_bytes());
     hash.update(&[case.pass as u8]);
@@ -348,133 +354,58 @@ fn told(error: etui_lab_io::Error) -> Error {
     }
 }
 
-const P50: &str = "request/p50_ns";
-const P99: &str = "request/p99_ns";
-
-fn present(results: &Results) -> Presentation {
-    let mut tables = Vec::new();
-    let mut charts = Vec::new();
-    for key in results.groups() {
-        let arms = results.arms(&key);
-        let rows = arms
-            .iter()
-            .map(|(arm, role)| {
-                let mut cpu = results.cell(&key, arm, "work/cpu_ns", Some(CALLS));
-                let requests = key.size.max(1) as f64;
-                cpu.value = cpu.value.map(|value| value / requests);
-                cpu.range = cpu
-                    .range
-                    .map(|(low, high)| (low / requests, high / requests));
-                let cell = |measure| results.cell(&key, arm, measure, Some(CALLS));
-                Row {
-                    label: arm.clone(),
-                    role: *role,
-                    cells: vec![cell(P50), cell(P99), cpu],
-                }
-            })
-            .collect();
-        tables.push(Table {
-            title: format!("{}, one at a time", key.work),
-            caption: "Time of a request, and processor time that the process spends on it; \
-                ratios are to plain calls."
-                .to_owned(),
-            columns: vec![
-                Column::time("half take at most"),
-                Column::time("99 % take at most"),
-                Column::time("processor"),
-            ],
-            rows,
-        });
-        charts.push(bars(results, &key, &arms));
-    }
-    Presentation {
-        verdict: verdict(results),
-        tables,
-        charts,
-        not_run: Vec::new(),
-    }
-}
-
-fn bars(results: &Results, key: &GroupKey, arms: &[(String, Role)]) -> Chart {
-    let series = |part: &str, measure: &str| Series {
-        name: part.to_owned(),
-        role: Role::Cure,
-        points: arms
-            .iter()
-            .enumerate()
-            .filter_map(|(n, (arm, _))| Some((n as f64, results.median(key, arm, measure)?)))
-            .collect(),
-    };
-    Chart {
-        title: format!("{}: half take at most", key.work),
-        kind: ChartKind::Bars,
-        x: "way of waiting".to_owned(),
-        y: "time of a request".to_owned(),
-        unit: Unit::Nanoseconds,
-        labels: arms.iter().map(|(arm, _)| arm.clone()).collect(),
-        series: vec![series("median", P50)],
-    }
-}
-
-fn verdict(results: &Results) -> Verdict {
+fn report_spec(results: &Results) -> ReportSpec {
+    let p50 = || Measure::new("median", "request/p50_ns");
     let groups = results.groups();
-    let ratio = |work: &str, arm: &str| {
-        let key = groups.iter().find(|key| key.work == work)?;
-        Some((
-            results.ratio(key, arm, INTERRUPTS, P50)?,
-            results.median(key, arm, P50)?,
-        ))
+    let read = groups.iter().find(|group| group.work == WORKS[0].0);
+    let write = groups.iter().find(|group| group.work == WORKS[2].0);
+    let tables = groups.iter().map(|group| TableSpec {
+        title: format!("{}, one at a time", group.work),
+        caption: "Time of a request, and processor time of the process for it. Ratios are to \
+                  plain calls."
+            .to_owned(),
+        groups: vec![group.clone()],
+        measures: vec![
+            p50(),
+            Measure::new("99th percentile", "request/p99_ns"),
+            Measure::new("processor", "work/cpu_ns").per(Per::Size),
+        ],
+        base: Some(CALLS),
+        ..TableSpec::default()
+    });
+    let charts = groups.iter().map(|group| ChartSpec {
+        title: format!("{}: median", group.work),
+        groups: vec![group.clone()],
+        arms: Vec::new(),
+        measures: vec![p50()],
+        axis: ChartAxis::Arms,
+        y: "time of a request",
+    });
+    let against_interrupts = |claim: &str, group, arm| {
+        Threshold::target(claim, group, arm, p50()).against_arm(INTERRUPTS)
     };
-    let (reads, writes) = (WORKS[0].0, WORKS[2].0);
-    let mut notes = Vec::new();
-    for (arm, work) in [
-        (SPINNING, reads),
-        (SPINNING, writes),
-        (POLLED, reads),
-        (POLLED, writes),
-    ] {
-        if let Some((ratio, time)) = ratio(work, arm) {
-            notes.push(format!(
-                "{arm}, {work}: {:.2} of the time with interrupts ({:.2} to {:.2} over the \
-                 repetitions), {:.0} us.",
-                ratio.median,
-                ratio.low,
-                ratio.high,
-                time / 1_000.0
-            ));
-        }
-    }
-    let polled = ratio(reads, POLLED).map(|(ratio, _)| ratio);
-    let (shown, sentence) = match (polled, ratio(reads, SPINNING)) {
-        (Some(ratio), _) if ratio.high < 1.0 => (
-            Shown::Yes,
-            format!(
-                "A polled 4 kB read takes {:.2} of the time of one with interrupts.",
-                ratio.median
-            ),
-        ),
-        (Some(ratio), _) => (
-            Shown::No,
-            format!(
-                "A polled 4 kB read takes {:.2} of the time of one with interrupts, and not less \
-                 in every repetition.",
-                ratio.median
-            ),
-        ),
-        (None, Some((ratio, _))) => (
-            Shown::Open,
-            format!(
-                "This device cannot be polled. Spinning, which saves the process's wake-up but \
-                 not the interrupt, takes {:.2} of the time of a 4 kB read.",
-                ratio.median
-            ),
-        ),
-        (None, None) => (Shown::Open, String::new()),
-    };
-    Verdict {
-        shown,
-        sentence,
-        notes,
+    ReportSpec {
+        tables: tables.collect(),
+        charts: charts.collect(),
+        thresholds: vec![
+            Threshold::finding(
+                "time of a polled 4 kB read against one by interrupt",
+                read,
+                POLLED,
+                p50(),
+            )
+            .against_arm(INTERRUPTS)
+            .at_most(MAX_POLLED_RATIO),
+            against_interrupts("a polled durable write", write, POLLED),
+            against_interrupts("a spinning read", read, SPINNING),
+            against_interrupts("a spinning durable write", write, SPINNING),
+        ],
+        conclusion: Conclusion {
+            yes: "Polling the device still takes less time than waiting for its interrupt.",
+            partly: "",
+            no: "Polling the device takes no less time than waiting for its interrupt.",
+        },
+        ..ReportSpec::default()
     }
 }
 
@@ -486,7 +417,7 @@ mod tests {
     #[test]
     fn every_way_reads_and_writes_the_same() {
         let dir = tempfile::tempdir().unwrap();
-        Polling.furnish(&Group::default(), dir.path()).unwrap();
+        Polling.set_up(&ArmGroup::default(), dir.path()).unwrap();
         let path = dir.path().join(FILE);
         let before = fs::read(&path).unwrap();
         for mode in ["calls", "interrupts", "spinning"] {

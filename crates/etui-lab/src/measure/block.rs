@@ -14,7 +14,7 @@ pub struct BlockDevice {
 
 /// What a device has done so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Stat {
+pub struct DeviceStat {
     reads: u64,
     read_sectors: u64,
     writes: u64,
@@ -31,7 +31,7 @@ impl BlockDevice {
     }
 
     /// What it has done so far.
-    pub fn stat(&self) -> Result<Stat, Error> {
+    pub fn stat(&self) -> Result<DeviceStat, Error> {
         let path = PathBuf::from("/sys/class/block")
             .join(&self.name)
             .join("stat");
@@ -41,7 +41,7 @@ impl BlockDevice {
             .filter_map(|field| field.parse().ok())
             .collect();
         let number = |at: usize| fields.get(at).copied().unwrap_or(0);
-        Ok(Stat {
+        Ok(DeviceStat {
             reads: number(0),
             read_sectors: number(2),
             writes: number(4),
@@ -51,7 +51,7 @@ impl BlockDevice {
     }
 }
 
-impl Stat {
+impl DeviceStat {
     /// What was done since, by the names of the measures. `block_writes` holds empty flush
     /// requests too; [`super::trace`] tells them apart.
     pub fn since(&self, before: &Self) -> Vec<(&'static str, f64)> {

@@ -1,5 +1,5 @@
-//! What the parts of a device hold ([`Layout`]), and so what each traced request was for
-//! ([`Split`]).
+//! What the parts of a device hold ([`DiskLayout`]), and so what each traced request was for
+//! ([`ByteSplit`]).
 //!
 //! | file system | its journal | files |
 //! |---|---|---|
@@ -13,7 +13,7 @@ use std::fs::File;
 use std::ops::Range;
 use std::path::Path;
 
-use super::trace::{self, Request};
+use super::trace::{self, BlockRequest};
 use crate::error::Error;
 use crate::stacks::{self, mounts};
 
@@ -67,7 +67,7 @@ impl Purpose {
 
 /// What the parts of a stack's devices hold. In bytes from the device's beginning.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Layout {
+pub struct DiskLayout {
     /// The number of the device with the file system.
     main: String,
     /// Where the file system's journal is on it.
@@ -78,7 +78,7 @@ pub struct Layout {
     elsewhere: Option<Purpose>,
 }
 
-impl Layout {
+impl DiskLayout {
     /// Of a directory on the laboratory's own devices, after the work. `files` are those that
     /// are still there; content that went elsewhere is taken for `gone`: with a rollback
     /// journal that is removed at every commit, that journal.
@@ -120,7 +120,7 @@ impl Layout {
     }
 
     /// What a write was for.
-    fn purpose(&self, request: &Request) -> Purpose {
+    fn purpose(&self, request: &BlockRequest) -> Purpose {
         let at = request.sector * 512;
         if request.device != self.main || self.log.iter().any(|log| log.contains(&at)) {
             return Purpose::FileSystemJournal;
@@ -177,7 +177,7 @@ fn xfs_log(device: &str) -> Result<Vec<Range<u64>>, Error> {
 
 /// What traced requests were for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Split {
+pub struct ByteSplit {
     /// Writes and bytes of each purpose.
     writes: BTreeMap<Purpose, (u64, u64)>,
     /// Flushes, all devices.
@@ -186,9 +186,9 @@ pub struct Split {
     main_flushes: u64,
 }
 
-impl Split {
+impl ByteSplit {
     /// Of requests.
-    pub fn of(requests: &[Request], layout: &Layout) -> Self {
+    pub fn of(requests: &[BlockRequest], layout: &DiskLayout) -> Self {
         let mut split = Self::default();
         for request in requests {
             if request.is_flush() {
@@ -229,8 +229,8 @@ mod tests {
     use crate::measure::trace::BlockTrace;
     use std::io::Write;
 
-    fn request(device: &str, flags: &str, bytes: u64, sector: u64) -> Request {
-        Request {
+    fn request(device: &str, flags: &str, bytes: u64, sector: u64) -> BlockRequest {
+        BlockRequest {
             device: device.to_owned(),
             flags: flags.to_owned(),
             bytes,
@@ -241,7 +241,7 @@ mod tests {
 
     #[test]
     fn each_request_has_its_purpose() {
-        let layout = Layout {
+        let layout = DiskLayout {
             main: "7,0".to_owned(),
             log: std::iter::once(1_048_576..2_097_152).collect(),
             files: vec![(Purpose::Database, 4096..8192)],
@@ -257,7 +257,7 @@ mod tests {
             request("7,1", "FF", 0, 0),
             request("7,0", "R", 4096, 8),
         ];
-        let split = Split::of(&requests, &layout);
+        let split = ByteSplit::of(&requests, &layout);
         let found: BTreeMap<String, f64> = split.measures().into_iter().collect();
         assert_eq!(found["block_real_writes"], 5.0);
         assert_eq!(found["block_real_write_bytes"], 21_504.0);
@@ -285,8 +285,9 @@ mod tests {
             file.sync_all().unwrap();
             let requests = trace.stop().unwrap();
             let files = [(Purpose::Database, path.as_path())];
-            let layout = Layout::of(&stack.dir, &stack.devices, &files, Purpose::Journal).unwrap();
-            let split = Split::of(&requests, &layout);
+            let layout =
+                DiskLayout::of(&stack.dir, &stack.devices, &files, Purpose::Journal).unwrap();
+            let split = ByteSplit::of(&requests, &layout);
             assert_eq!(
                 split.writes[&Purpose::Database].1,
                 8192,

@@ -28,7 +28,7 @@ use crate::present::Unit;
 
 /// How exactly a measure repeats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Class {
+pub enum MeasureClass {
     /// Time: depends on everything.
     Time,
     /// Memory and faults: depend on the kernel's moment.
@@ -42,7 +42,7 @@ pub enum Class {
 }
 
 /// Unit and class of a measure by its name (with or without its phase).
-pub fn about(name: &str) -> (Unit, Class) {
+pub fn about(name: &str) -> (Unit, MeasureClass) {
     let measure = name.rsplit('/').next().unwrap_or(name);
     let unit = if measure.ends_with("_ns") {
         Unit::Nanoseconds
@@ -52,16 +52,16 @@ pub fn about(name: &str) -> (Unit, Class) {
         Unit::Count
     };
     let class = match measure {
-        _ if measure.ends_with("_ns") => Class::Time,
+        _ if measure.ends_with("_ns") => MeasureClass::Time,
         "rss_bytes"
         | "pss_bytes"
         | "vms_bytes"
         | "private_dirty_bytes"
         | "minor_faults"
-        | "major_faults" => Class::Memory,
-        "instructions" => Class::Instructions,
-        _ if measure.starts_with("block_") => Class::Block,
-        _ => Class::Exact,
+        | "major_faults" => MeasureClass::Memory,
+        "instructions" => MeasureClass::Instructions,
+        _ if measure.starts_with("block_") => MeasureClass::Block,
+        _ => MeasureClass::Exact,
     };
     (unit, class)
 }

@@ -17,7 +17,7 @@ pub fn cpu_time() -> Duration {
 
 /// Page faults, calls and bytes of a process so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Usage {
+pub struct ProcessUsage {
     minor_faults: u64,
     major_faults: u64,
     read_calls: u64,
@@ -26,7 +26,7 @@ pub struct Usage {
     write_bytes: u64,
 }
 
-impl Usage {
+impl ProcessUsage {
     /// Of this process, before something is measured; zero where the kernel does not tell.
     pub fn before() -> Self {
         let mut usage = Self::default();
@@ -61,7 +61,7 @@ impl Usage {
     }
 
     fn read_stat(&mut self) {
-        let faults = Faults::read();
+        let faults = PageFaults::read();
         self.minor_faults = faults.own.0;
         self.major_faults = faults.own.1;
     }
@@ -89,14 +89,14 @@ impl Usage {
 /// Page faults so far, minor and major: this process's and those of its children that were
 /// waited for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Faults {
+pub struct PageFaults {
     /// This process's.
     pub own: (u64, u64),
     /// Its children's.
     pub children: (u64, u64),
 }
 
-impl Faults {
+impl PageFaults {
     /// As the kernel tells them; zero where it does not.
     pub fn read() -> Self {
         // proc_pid_stat(5): the second field is the name in brackets, which may hold anything;
@@ -129,9 +129,23 @@ fn field(text: &str, name: &str) -> u64 {
         .unwrap_or(0)
 }
 
+/// Returns the bytes that this process handed to write calls so far.
+pub fn written_bytes() -> u64 {
+    field(
+        &fs::read_to_string("/proc/self/io").unwrap_or_default(),
+        "wchar:",
+    )
+}
+
+/// Returns the anonymous resident memory of this process, in bytes.
+pub fn anonymous_memory() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    field(&status, "RssAnon:") * 1024
+}
+
 /// The memory of a process, in bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Memory {
+pub struct ProcessMemory {
     /// Resident: what of it is in memory, shared or not.
     pub rss: u64,
     /// Proportional: shared pages divided by those who share them.
@@ -142,7 +156,7 @@ pub struct Memory {
     pub private_dirty: u64,
 }
 
-impl Memory {
+impl ProcessMemory {
     /// Of a process.
     pub fn of(pid: u32) -> Result<Self, Error> {
         let path = format!("/proc/{pid}/smaps_rollup");
@@ -176,9 +190,9 @@ mod tests {
     #[test]
     fn only_what_was_done_is_counted() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        let before = Usage::before();
+        let before = ProcessUsage::before();
         fs::write(file.path(), [7; 1000]).unwrap();
-        let done = Usage::after().since(&before);
+        let done = ProcessUsage::after().since(&before);
         let of = |name| done.iter().find(|(n, _)| *n == name).unwrap().1;
         // Other tests of this process may write meanwhile, so these are the least.
         assert!(of("write_calls") >= 1.0 && of("called_write_bytes") >= 1000.0);
@@ -186,8 +200,8 @@ mod tests {
 
     #[test]
     fn memory_of_this_process() {
-        let memory = Memory::of(std::process::id()).unwrap();
+        let memory = ProcessMemory::of(std::process::id()).unwrap();
         assert!(memory.rss > 0 && memory.vms >= memory.rss && memory.private_dirty <= memory.rss);
-        assert!(Memory::of(u32::MAX).is_err());
+        assert!(ProcessMemory::of(u32::MAX).is_err());
     }
 }

@@ -15,7 +15,7 @@ use std::process::{Command, Stdio};
 
 use crate::error::Error;
 use crate::machine;
-use strace::Call;
+use strace::TracedCall;
 
 /// Marks the beginning of a phase for the tracer: a write to `/dev/null` that it sees.
 pub fn mark_begin(phase: &str) {
@@ -87,7 +87,7 @@ pub fn read(path: &Path) -> Result<BTreeMap<String, Counts>, Error> {
 
 fn count(text: &str) -> Result<BTreeMap<String, Counts>, String> {
     let calls = strace::calls(text);
-    let files = Files::of(&calls);
+    let files = TracedFiles::of(&calls);
     let mut phases: BTreeMap<String, Counts> = BTreeMap::new();
     let mut open: Vec<String> = Vec::new();
     for call in &calls {
@@ -122,14 +122,14 @@ fn count(text: &str) -> Result<BTreeMap<String, Counts>, String> {
 }
 
 /// `etui-lab begin save\n`
-fn marked(call: &Call) -> Option<(&str, &str)> {
+fn marked(call: &TracedCall) -> Option<(&str, &str)> {
     call.text()?
         .strip_prefix("etui-lab ")?
         .strip_suffix("\\n")?
         .split_once(' ')
 }
 
-fn add(counts: &mut Counts, class: &str, call: &Call) {
+fn add(counts: &mut Counts, class: &str, call: &TracedCall) {
     let kind = kind(call);
     let mut more = |name: String, by: f64| *counts.entry(name).or_insert(0.0) += by;
     more("calls".to_owned(), 1.0);
@@ -143,7 +143,7 @@ fn add(counts: &mut Counts, class: &str, call: &Call) {
 }
 
 /// The kind of a call; those that do the same by another name are one.
-fn kind(call: &Call) -> &'static str {
+fn kind(call: &TracedCall) -> &'static str {
     match call.name.as_str() {
         "read" | "pread64" | "readv" | "preadv" | "preadv2" => "read",
         "write" | "pwrite64" | "writev" | "pwritev" | "pwritev2" => "write",
@@ -168,7 +168,7 @@ fn kind(call: &Call) -> &'static str {
 }
 
 /// Which files are databases, and which directories hold them.
-struct Files {
+struct TracedFiles {
     databases: BTreeSet<String>,
     directories: BTreeSet<String>,
 }
@@ -182,10 +182,10 @@ const BESIDE: [(&str, &str); 4] = [
 ];
 const DATABASES: [&str; 4] = [".db", ".etui", ".sqlite", ".sqlite3"];
 
-impl Files {
-    fn of(calls: &[Call]) -> Self {
+impl TracedFiles {
+    fn of(calls: &[TracedCall]) -> Self {
         let mut databases = BTreeSet::new();
-        for file in calls.iter().filter_map(Call::file) {
+        for file in calls.iter().filter_map(TracedCall::file) {
             if DATABASES.iter().any(|ending| file.ends_with(ending)) {
                 databases.insert(file);
             } else if let Some((database, _)) = beside(&file) {

@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags};
 
 use crate::error::Error;
-use crate::runner::leftovers;
+use crate::runner::cleanup;
 
 /// What the names of the laboratory's instances of the tracer begin with.
 const PREFIX: &str = "etui-lab-";
@@ -30,7 +30,7 @@ const BUFFER_KB: &str = "16384";
 
 /// A request that was passed to a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Request {
+pub struct BlockRequest {
     /// The device's number, e.g. `7,0`.
     pub device: String,
     /// The kernel's letters.
@@ -43,7 +43,7 @@ pub struct Request {
     pub process: String,
 }
 
-impl Request {
+impl BlockRequest {
     /// Of a line of the trace; none if it is another event's.
     pub fn parse(line: &str) -> Option<Self> {
         let (_, rest) = line.split_once(" block_rq_issue: ")?;
@@ -105,7 +105,7 @@ impl BlockTrace {
                 e => format!("the kernel's tracer (tracefs) cannot be had: {e}"),
             })
         })?;
-        let run = std::env::var(leftovers::MARKER).unwrap_or_else(|_| "none".to_owned());
+        let run = std::env::var(cleanup::MARKER).unwrap_or_else(|_| "none".to_owned());
         let name = format!(
             "{PREFIX}{run}-{}-{}",
             std::process::id(),
@@ -126,13 +126,13 @@ impl BlockTrace {
     }
 
     /// Ends the trace and gives the requests in their order.
-    pub fn stop(self) -> Result<Vec<Request>, Error> {
+    pub fn stop(self) -> Result<Vec<BlockRequest>, Error> {
         self.set("tracing_on", "0")?;
         let path = self.instance.join("trace");
         let text = fs::read(&path).map_err(|e| Error::file(&path, e))?;
         let text = String::from_utf8_lossy(&text);
         complete(&text)?;
-        Ok(text.lines().filter_map(Request::parse).collect())
+        Ok(text.lines().filter_map(BlockRequest::parse).collect())
     }
 
     fn set(&self, file: &str, value: &str) -> Result<(), Error> {
@@ -228,7 +228,7 @@ mod tests {
 
     #[test]
     fn lines_of_the_trace() {
-        let data = Request::parse(
+        let data = BlockRequest::parse(
             "         python3-13414   [000] .N... 12357.031275: block_rq_issue: 7,0 WS 4096 () 273776 + 8 be,0,4 [python3]",
         )
         .unwrap();
@@ -237,13 +237,13 @@ mod tests {
         assert_eq!(data.process, "python3");
         assert!(data.is_write() && !data.is_flush() && !data.is_metadata());
 
-        let flush = Request::parse(
+        let flush = BlockRequest::parse(
             "    kworker/0:1H-54      [000] ..... 12357.031341: block_rq_issue: 7,0 FF 0 () 0 + 0 none,0,0 [kworker/0:1H]",
         )
         .unwrap();
         assert!(flush.is_flush() && !flush.is_write());
 
-        let journal = Request::parse(
+        let journal = BlockRequest::parse(
             "    jbd2/loop0-8-13407   [000] ..... 12357.031769: block_rq_issue: 7,0 WSM 28672 () 1058272 + 56 be,0,3 [jbd2/loop0-8]",
         )
         .unwrap();
@@ -251,23 +251,25 @@ mod tests {
         assert_eq!(journal.process, "jbd2/loop0-8");
 
         // As kernels before 6.13 have it, and with a process that is called `a [b] c`.
-        let old = Request::parse(
+        let old = BlockRequest::parse(
             "     a [b] c-77      [001] d..1.   5.5: block_rq_issue: 253,16 FWFSM 512 () 2048 + 1 [a [b] c]",
         );
         assert_eq!(old.unwrap().sector, 2048);
 
-        let zeroes = Request::parse(
+        let zeroes = BlockRequest::parse(
             " kworker/u8:1-7 [001] ..... 1.0: block_rq_issue: 7,1 NS 2097152 () 40 + 4096 be,0,4 [kworker/u8:1]",
         )
         .unwrap();
         assert!(!zeroes.is_write() && !zeroes.is_flush());
 
-        assert_eq!(Request::parse("# tracer: nop"), None);
+        assert_eq!(BlockRequest::parse("# tracer: nop"), None);
         assert_eq!(
-            Request::parse(" x-1 [000] ..... 1.0: block_rq_complete: 7,0 WS () 40 + 8 be,0,4 [0]"),
+            BlockRequest::parse(
+                " x-1 [000] ..... 1.0: block_rq_complete: 7,0 WS () 40 + 8 be,0,4 [0]"
+            ),
             None
         );
-        assert_eq!(Request::parse(" block_rq_issue: 7,0 WS"), None);
+        assert_eq!(BlockRequest::parse(" block_rq_issue: 7,0 WS"), None);
     }
 
     #[test]
@@ -297,7 +299,7 @@ mod tests {
             .map(|r| r.bytes)
             .sum();
         assert_eq!(data, 8192);
-        assert!(requests.iter().any(Request::is_flush));
+        assert!(requests.iter().any(BlockRequest::is_flush));
         assert!(requests.iter().any(|r| r.is_write() && r.is_metadata()));
         assert!(!instances(&tracefs().unwrap()).join(instance).exists());
     }

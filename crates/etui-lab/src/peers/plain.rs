@@ -34,7 +34,7 @@ const SCHEMA: &str = "
 
 /// How far the schema is kept up by saves: each has what the ones before it have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Parts {
+pub enum IndexParts {
     /// `record` alone, without its UID index.
     Record,
     /// And `record_uid`: finding by UID.
@@ -47,30 +47,30 @@ pub enum Parts {
     Gram,
 }
 
-impl Parts {
+impl IndexParts {
     /// All of them.
-    pub const ALL: [Parts; 5] = [
-        Parts::Record,
-        Parts::Uid,
-        Parts::List,
-        Parts::Term,
-        Parts::Gram,
+    pub const ALL: [IndexParts; 5] = [
+        IndexParts::Record,
+        IndexParts::Uid,
+        IndexParts::List,
+        IndexParts::Term,
+        IndexParts::Gram,
     ];
 
     /// The name of what it adds.
     pub fn name(self) -> &'static str {
         match self {
-            Parts::Record => "record",
-            Parts::Uid => "record_uid",
-            Parts::List => "list",
-            Parts::Term => "term",
-            Parts::Gram => "gram",
+            IndexParts::Record => "record",
+            IndexParts::Uid => "record_uid",
+            IndexParts::List => "list",
+            IndexParts::Term => "term",
+            IndexParts::Gram => "gram",
         }
     }
 }
 
 #[derive(Debug, Clone)]
-struct Record {
+struct PlainRecord {
     id: i64,
     uid: String,
     etag: Vec<u8>,
@@ -83,23 +83,23 @@ struct Record {
 
 /// The rows of a filled store, contact by contact in the order in which they were saved.
 #[derive(Debug, Clone, Default)]
-pub struct Rows {
-    records: Vec<Record>,
+pub struct PlainRows {
+    records: Vec<PlainRecord>,
     /// `gram` for all of them together: gram, first, ids.
     grams: Vec<(i64, i64, Vec<u8>)>,
 }
 
-impl Rows {
+impl PlainRows {
     /// Reads them from a closed store.
     pub fn read(store: &Path) -> Result<Self, Error> {
         let conn = Connection::open(store)?;
-        let mut records: Vec<Record> = conn
+        let mut records: Vec<PlainRecord> = conn
             .prepare(
                 "SELECT id, uid, etag, sort, keys, text, summary FROM record \
                  WHERE removed IS NULL ORDER BY id",
             )?
             .query_map([], |row| {
-                Ok(Record {
+                Ok(PlainRecord {
                     id: row.get(0)?,
                     uid: row.get(1)?,
                     etag: row.get(2)?,
@@ -181,12 +181,12 @@ fn ids(first: i64, distances: &[u8]) -> Vec<i64> {
 /// What a query compares, in the words of the schema: a term to find contacts by, folded values
 /// to test them by, or both. Without a term every record is looked at.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Lookup {
+pub struct PlainLookup {
     term: Option<(Vec<u8>, Vec<u8>)>,
     keys: Option<Vec<u8>>,
 }
 
-impl Lookup {
+impl PlainLookup {
     /// Has a term of a kind (`crates/etui/src/index/terms.rs` names them).
     pub fn term(kind: char, text: &str) -> Self {
         let term = format!("{kind}{text}").into_bytes();
@@ -239,17 +239,17 @@ impl Lookup {
 
 /// A database with that schema.
 #[derive(Debug)]
-pub struct Plain {
+pub struct PlainContacts {
     conn: Connection,
-    parts: Parts,
+    parts: IndexParts,
 }
 
-impl Plain {
+impl PlainContacts {
     /// A new one at a path where nothing is; through a VFS, if one is named.
-    pub fn create(path: &Path, parts: Parts, vfs: Option<&str>) -> Result<Self, Error> {
+    pub fn create(path: &Path, parts: IndexParts, vfs: Option<&str>) -> Result<Self, Error> {
         let plain = Self::open(path, parts, vfs)?;
         plain.conn.execute_batch(SCHEMA)?;
-        if parts >= Parts::Uid {
+        if parts >= IndexParts::Uid {
             plain
                 .conn
                 .execute_batch("CREATE UNIQUE INDEX record_uid ON record (collection, uid)")?;
@@ -258,7 +258,7 @@ impl Plain {
     }
 
     /// One that is there; through a VFS, if one is named.
-    pub fn open(path: &Path, parts: Parts, vfs: Option<&str>) -> Result<Self, Error> {
+    pub fn open(path: &Path, parts: IndexParts, vfs: Option<&str>) -> Result<Self, Error> {
         let conn = match vfs {
             Some(vfs) => {
                 let flags = OpenFlags::default();
@@ -282,7 +282,7 @@ impl Plain {
 
     /// Saves some of the rows in one transaction; with `grams` also what all rows together have
     /// of those.
-    pub fn save(&self, rows: &Rows, which: Range<usize>, grams: bool) -> Result<(), Error> {
+    pub fn save(&self, rows: &PlainRows, which: Range<usize>, grams: bool) -> Result<(), Error> {
         let some = rows.records.get(which).unwrap_or(&[]);
         self.conn.execute_batch("BEGIN IMMEDIATE")?;
         {
@@ -295,12 +295,12 @@ impl Plain {
             )?;
             for r in some {
                 record.execute((r.id, &r.uid, &r.etag, &r.sort, &r.keys, &r.text))?;
-                if self.parts >= Parts::List {
+                if self.parts >= IndexParts::List {
                     list.execute((&r.sort, r.id, &r.summary))?;
                 }
             }
         }
-        if self.parts >= Parts::Term {
+        if self.parts >= IndexParts::Term {
             // In the order of the index, as etui does.
             let mut terms: Vec<(&[u8], i64)> = some
                 .iter()
@@ -314,7 +314,7 @@ impl Plain {
                 term.execute(entry)?;
             }
         }
-        if self.parts >= Parts::Gram && grams {
+        if self.parts >= IndexParts::Gram && grams {
             let mut gram = self
                 .conn
                 .prepare_cached("INSERT INTO gram (gram, first, ids) VALUES (?1, ?2, ?3)")?;
@@ -382,16 +382,16 @@ impl Plain {
     }
 
     /// The vCards that a query means.
-    pub fn find(&self, lookup: &Lookup) -> Result<Vec<Vec<u8>>, Error> {
+    pub fn find(&self, lookup: &PlainLookup) -> Result<Vec<Vec<u8>>, Error> {
         self.select("r.text", lookup)
     }
 
     /// The UIDs of the contacts that a query means.
-    pub fn find_uids(&self, lookup: &Lookup) -> Result<Vec<String>, Error> {
+    pub fn find_uids(&self, lookup: &PlainLookup) -> Result<Vec<String>, Error> {
         self.select("r.uid", lookup)
     }
 
-    fn select<T: FromSql>(&self, column: &str, lookup: &Lookup) -> Result<Vec<T>, Error> {
+    fn select<T: FromSql>(&self, column: &str, lookup: &PlainLookup) -> Result<Vec<T>, Error> {
         let (condition, values) = lookup.condition();
         let mut statement = self
             .conn

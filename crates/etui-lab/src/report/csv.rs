@@ -8,7 +8,7 @@
 //! Values are not rounded and have the unit named; the points of a chart follow the tables,
 //! the chart as table, the curve as row, the place on the x axis as column.
 
-use super::{Report, Section, bar_label};
+use super::{Report, ReportSection, bar_label};
 use crate::{ChartKind, Unit};
 
 /// The first line.
@@ -38,7 +38,7 @@ pub fn csv(report: &Report) -> String {
     out
 }
 
-fn tables(out: &mut String, section: &Section) {
+fn tables(out: &mut String, section: &ReportSection) {
     for table in &section.presentation.tables {
         for row in &table.rows {
             for (cell, column) in row.cells.iter().zip(&table.columns) {
@@ -64,7 +64,7 @@ fn tables(out: &mut String, section: &Section) {
     }
 }
 
-fn charts(out: &mut String, section: &Section) {
+fn charts(out: &mut String, section: &ReportSection) {
     for chart in &section.presentation.charts {
         for series in &chart.series {
             for (x, y) in &series.points {

@@ -5,7 +5,7 @@ use super::numbers::{self, Scale};
 use crate::{Chart, ChartKind, Unit};
 
 /// A chart's figures in words.
-pub(super) struct Grid {
+pub(super) struct GridTable {
     /// The places on the x axis, or the bars.
     pub places: Vec<String>,
     /// Each series' name and its figures, a dash where it has none.
@@ -13,7 +13,7 @@ pub(super) struct Grid {
 }
 
 /// The grid of a chart; growth curves have the sizes across, bars their names.
-pub(super) fn grid(chart: &Chart) -> Grid {
+pub(super) fn grid(chart: &Chart) -> GridTable {
     let mut xs: Vec<f64> = chart
         .series
         .iter()
@@ -55,5 +55,5 @@ pub(super) fn grid(chart: &Chart) -> Grid {
             ChartKind::Bars | ChartKind::Stacked => bar_label(chart, *x),
         })
         .collect();
-    Grid { places, rows }
+    GridTable { places, rows }
 }

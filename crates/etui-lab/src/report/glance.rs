@@ -1,7 +1,7 @@
 //! An experiment at a glance: the one figure of each role that stands in the summary.
 
 use super::scales;
-use crate::{Better, Presentation, Role, Row, Table};
+use crate::{ArmRole, BetterWhen, ExperimentReport, Table, TableRow};
 
 /// The figures of one measure by role, the best where a role has several rows.
 pub(super) struct Glance {
@@ -12,23 +12,23 @@ pub(super) struct Glance {
 }
 
 /// What the summary's columns are called.
-pub(super) const ROLES: [(Role, &str); 4] = [
-    (Role::AsFound, "As found"),
-    (Role::Cure, "Best cure"),
-    (Role::AllCures, "All cures"),
-    (Role::Etui, "etui"),
+pub(super) const ROLES: [(ArmRole, &str); 4] = [
+    (ArmRole::AsFound, "As found"),
+    (ArmRole::Cure, "Best cure"),
+    (ArmRole::AllCures, "All cures"),
+    (ArmRole::Etui, "etui"),
 ];
 
 /// The first measure of the first table, if its rows are the arms of one comparison: exactly
 /// one of them is as found.
-pub(super) fn glance(presentation: &Presentation) -> Option<Glance> {
+pub(super) fn glance(presentation: &ExperimentReport) -> Option<Glance> {
     let table = presentation.tables.first()?;
     let at = table
         .columns
         .iter()
-        .position(|c| c.better != Better::Neither)?;
-    let has = |row: &&Row| value(row, at).is_some();
-    let found = |row: &&Row| row.role == Role::AsFound;
+        .position(|c| c.better != BetterWhen::Neither)?;
+    let has = |row: &&TableRow| value(row, at).is_some();
+    let found = |row: &&TableRow| row.role == ArmRole::AsFound;
     if table.rows.iter().filter(has).filter(found).count() != 1
         || table.rows.iter().filter(has).count() < 2
     {
@@ -41,19 +41,19 @@ pub(super) fn glance(presentation: &Presentation) -> Option<Glance> {
 }
 
 /// A cell's figure, if it is one.
-fn value(row: &Row, at: usize) -> Option<f64> {
+fn value(row: &TableRow, at: usize) -> Option<f64> {
     row.cells.get(at)?.value.filter(|value| value.is_finite())
 }
 
 /// The best row of a role.
-fn best(table: &Table, at: usize, role: Role) -> Option<(String, String, bool)> {
+fn best(table: &Table, at: usize, role: ArmRole) -> Option<(String, String, bool)> {
     let column = table.columns.get(at)?;
     let of_role = table.rows.iter().filter(|row| row.role == role);
     let (figure, row) = of_role
         .filter_map(|row| Some((value(row, at)?, row)))
         .min_by(|(a, _), (b, _)| match column.better {
-            Better::More => b.total_cmp(a),
-            Better::Less | Better::Neither => a.total_cmp(b),
+            BetterWhen::More => b.total_cmp(a),
+            BetterWhen::Less | BetterWhen::Neither => a.total_cmp(b),
         })?;
     Some((
         scales(table).get(at)?.write(figure),

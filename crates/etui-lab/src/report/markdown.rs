@@ -4,10 +4,10 @@
 use super::curves::grid;
 use super::text::markdown as md;
 use super::{
-    LOSS, LOSS_MEANS, METHOD, Report, Section, bases, by_study, called, glance, machine, missing,
-    numbers, scales, sentence, shown, sign_of,
+    LOSS, LOSS_MEANS, METHOD, Report, ReportSection, bases, by_study, called, glance, machine,
+    missing, numbers, scales, sentence, shown, sign_of,
 };
-use crate::{Cell, Chart, Study, Table};
+use crate::{Chart, Study, Table, TableCell};
 use numbers::Scale;
 
 /// The report as Markdown.
@@ -110,7 +110,7 @@ fn summary(out: &mut String, report: &Report) {
     );
 }
 
-fn experiment(out: &mut String, section: &Section) {
+fn experiment(out: &mut String, section: &ReportSection) {
     let about = &section.about;
     paragraphs(
         out,
@@ -212,7 +212,7 @@ fn table(out: &mut String, table: &Table) {
     for (row, bases) in table.rows.iter().zip(&bases) {
         let mut cells = vec![md(&row.label), row.role.label().to_owned()];
         for (at, (scale, base)) in scales.iter().zip(bases).enumerate() {
-            let empty = Cell::default();
+            let empty = TableCell::default();
             let of = row.cells.get(at).unwrap_or(&empty);
             cells.push(cell(of, scale, *base));
         }
@@ -221,7 +221,7 @@ fn table(out: &mut String, table: &Table) {
     out.push('\n');
 }
 
-fn cell(cell: &Cell, scale: &Scale, base: bool) -> String {
+fn cell(cell: &TableCell, scale: &Scale, base: bool) -> String {
     let mut words = Vec::new();
     if let Some(value) = cell.value {
         words.push(scale.write(value));

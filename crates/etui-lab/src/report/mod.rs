@@ -1,7 +1,7 @@
 //! The report: [`html`] is one page that needs nothing else, [`markdown`] the same as text,
 //! [`csv`] every figure in one long table, [`terminal`] one experiment at the prompt.
 //!
-//! All are made from a [`Report`]: what is known of the machine, and a [`Section`] for each
+//! All are made from a [`Report`]: what is known of the machine, and a [`ReportSection`] for each
 //! experiment. None of them trusts what stands in a results file, and none needs the results
 //! to be complete.
 
@@ -16,8 +16,10 @@ mod text;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::results::Header;
-use crate::{About, Chart, NotRun, Presentation, Results, Role, Shown, Study, Table};
+use crate::results::RunHeader;
+use crate::{
+    ArmRole, Chart, ExperimentInfo, ExperimentReport, FindingStatus, NotRun, Results, Study, Table,
+};
 use numbers::Scale;
 
 pub use csv::csv;
@@ -29,18 +31,18 @@ pub use terminal::terminal;
 #[derive(Debug, Clone, Default)]
 pub struct Report {
     /// The machine and the settings.
-    pub header: Header,
+    pub header: RunHeader,
     /// The experiments.
-    pub sections: Vec<Section>,
+    pub sections: Vec<ReportSection>,
 }
 
 /// One experiment's part of the report.
 #[derive(Debug, Clone)]
-pub struct Section {
+pub struct ReportSection {
     /// What it is about.
-    pub about: About,
+    pub about: ExperimentInfo,
     /// What its results show.
-    pub presentation: Presentation,
+    pub presentation: ExperimentReport,
     /// What was not run.
     pub not_run: Vec<NotRun>,
     /// What failed: work, arm and message.
@@ -51,10 +53,10 @@ pub struct Section {
     pub parameters: BTreeMap<String, Vec<u64>>,
 }
 
-impl Section {
+impl ReportSection {
     /// The section of an experiment, from its results and what they mean
     /// ([`Experiment::present`](crate::Experiment::present)).
-    pub fn new(about: About, results: &Results, presentation: Presentation) -> Self {
+    pub fn new(about: ExperimentInfo, results: &Results, presentation: ExperimentReport) -> Self {
         Self {
             about,
             presentation,
@@ -73,7 +75,7 @@ impl Section {
     /// What was not run, by reason: each reason once, with all that it holds for.
     fn not_run_by_reason(&self) -> Vec<(&str, Vec<&str>)> {
         let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
-        for part in self.not_run.iter().chain(&self.presentation.not_run) {
+        for part in &self.not_run {
             let what = part.what.as_str();
             match reasons.iter_mut().find(|(of, _)| *of == part.reason) {
                 Some((_, parts)) if parts.contains(&what) => {}
@@ -152,7 +154,7 @@ impl Loss<'_> {
 }
 
 /// The sections of each study, in the book's order; those that belong to none come last.
-fn by_study(report: &Report) -> Vec<(Option<Study>, Vec<&Section>)> {
+fn by_study(report: &Report) -> Vec<(Option<Study>, Vec<&ReportSection>)> {
     Study::ALL
         .iter()
         .copied()
@@ -168,7 +170,7 @@ fn by_study(report: &Report) -> Vec<(Option<Study>, Vec<&Section>)> {
 
 /// What a section is called in the summary: its study's title, with its own where the study
 /// has several.
-fn called(study: Option<Study>, sections: &[&Section], section: &Section) -> String {
+fn called(study: Option<Study>, sections: &[&ReportSection], section: &ReportSection) -> String {
     match study {
         Some(study) if sections.len() > 1 => {
             format!("{}: {}", study.title(), section.about.title)
@@ -221,8 +223,8 @@ fn bases(table: &Table) -> Vec<Vec<bool>> {
                 (cell.ratio.is_some() == compared).then_some(role)
             })
         };
-        let bases: BTreeSet<Role> = role(false).collect();
-        let compared: BTreeSet<Role> = role(true).collect();
+        let bases: BTreeSet<ArmRole> = role(false).collect();
+        let compared: BTreeSet<ArmRole> = role(true).collect();
         let plain = role(false).count() == 1 || bases.len() == 1 && bases.is_disjoint(&compared);
         let plain = plain && !compared.is_empty();
         cells()
@@ -265,13 +267,13 @@ fn bar_label(chart: &Chart, x: f64) -> String {
 
 /// What the sign of a section's verdict stands for; none where there is no study whose finding
 /// could show.
-fn sign_of(section: &Section) -> Option<Shown> {
+fn sign_of(section: &ReportSection) -> Option<FindingStatus> {
     let of = section.presentation.verdict.shown;
-    (section.about.study.is_some() || of == Shown::Open).then_some(of)
+    (section.about.study.is_some() || of == FindingStatus::Open).then_some(of)
 }
 
 /// The verdict's sentence; words in its place where there is none yet.
-fn sentence(section: &Section) -> &str {
+fn sentence(section: &ReportSection) -> &str {
     match section.presentation.verdict.sentence.as_str() {
         "" => "Too little was run to tell.",
         sentence => sentence,
@@ -279,17 +281,17 @@ fn sentence(section: &Section) -> &str {
 }
 
 /// The words for a verdict's sign.
-fn shown(shown: Shown) -> &'static str {
+fn shown(shown: FindingStatus) -> &'static str {
     match shown {
-        Shown::Open => "cannot be told",
-        Shown::Yes => "still shows",
-        Shown::Partly => "shows in part",
-        Shown::No => "no longer shows",
+        FindingStatus::Open => "cannot be told",
+        FindingStatus::Yes => "still shows",
+        FindingStatus::Partly => "shows in part",
+        FindingStatus::No => "no longer shows",
     }
 }
 
 /// The machine, the programs and the run: name and value.
-fn machine(header: &Header) -> Vec<(&'static str, String)> {
+fn machine(header: &RunHeader) -> Vec<(&'static str, String)> {
     let or = |text: &str| {
         if text.is_empty() {
             "not known".to_owned()

@@ -7,8 +7,10 @@ use comfy_table::{
 };
 
 use super::text::{columns, plain, wrap};
-use super::{LOSS, LOSS_MEANS, Section, bases, grouped, numbers, scales, sentence, shown, sign_of};
-use crate::{Cell, Role, Table};
+use super::{
+    LOSS, LOSS_MEANS, ReportSection, bases, grouped, numbers, scales, sentence, shown, sign_of,
+};
+use crate::{ArmRole, Table, TableCell};
 use numbers::Scale;
 
 /// Widths between which the form is readable.
@@ -17,9 +19,9 @@ const NARROWEST: usize = 40;
 const MEASURE: usize = 100;
 
 /// The terminal's colours; nothing is told by them alone.
-struct Paint(bool);
+struct TerminalColors(bool);
 
-impl Paint {
+impl TerminalColors {
     fn with(&self, code: &str, words: &str) -> String {
         if self.0 {
             format!("\u{1b}[{code}m{words}\u{1b}[0m")
@@ -43,12 +45,12 @@ impl Paint {
         }
         let mut line = line.replace(LOSS, &self.with("31", LOSS));
         for (role, code) in [
-            (Role::AsFound, "37"),
-            (Role::Cure, "33"),
-            (Role::AllCures, "34"),
-            (Role::Unsafe, "31"),
-            (Role::Peer, "35"),
-            (Role::Etui, "1;32"),
+            (ArmRole::AsFound, "37"),
+            (ArmRole::Cure, "33"),
+            (ArmRole::AllCures, "34"),
+            (ArmRole::Unsafe, "31"),
+            (ArmRole::Peer, "35"),
+            (ArmRole::Etui, "1;32"),
         ] {
             let start = format!("{} ", role.label());
             if let Some(rest) = line.strip_prefix(&start) {
@@ -61,24 +63,24 @@ impl Paint {
 }
 
 /// An experiment's part of the report for a terminal so many columns wide.
-pub fn terminal(section: &Section, width: usize, color: bool) -> String {
+pub fn terminal(section: &ReportSection, width: usize, color: bool) -> String {
     let width = width.max(NARROWEST);
-    let paint = Paint(color);
+    let paint = TerminalColors(color);
     let mut out = String::new();
     let title = format!(
         "{} ({})",
         plain(section.about.title),
         plain(section.about.name)
     );
-    say(&mut out, &title, "", width, |line| paint.bold(line));
-    say(&mut out, section.about.question, "", width, str::to_owned);
+    write_wrapped(&mut out, &title, "", width, |line| paint.bold(line));
+    write_wrapped(&mut out, section.about.question, "", width, str::to_owned);
     out.push('\n');
     let sign = match sign_of(section) {
         Some(of) => format!("Verdict, {}:", shown(of)),
         None => "Verdict:".to_owned(),
     };
     let words = format!("{sign} {}", sentence(section));
-    say(&mut out, &words, "", width, |line| {
+    write_wrapped(&mut out, &words, "", width, |line| {
         line.strip_prefix(&sign)
             .map_or_else(|| line.to_owned(), |rest| paint.bold(&sign) + rest)
     });
@@ -101,7 +103,7 @@ pub fn terminal(section: &Section, width: usize, color: bool) -> String {
     }
     if !legend.is_empty() {
         out.push('\n');
-        say(&mut out, &legend.join("; "), "", width, |line| {
+        write_wrapped(&mut out, &legend.join("; "), "", width, |line| {
             paint.faint(line)
         });
     }
@@ -110,7 +112,13 @@ pub fn terminal(section: &Section, width: usize, color: bool) -> String {
 }
 
 /// Words, wrapped, with what begins each line.
-fn say(out: &mut String, words: &str, indent: &str, width: usize, paint: impl Fn(&str) -> String) {
+fn write_wrapped(
+    out: &mut String,
+    words: &str,
+    indent: &str,
+    width: usize,
+    paint: impl Fn(&str) -> String,
+) {
     for line in wrap(words, width.min(MEASURE) - columns(indent)) {
         out.push_str(indent);
         out.push_str(&paint(&line));
@@ -118,7 +126,7 @@ fn say(out: &mut String, words: &str, indent: &str, width: usize, paint: impl Fn
     }
 }
 
-fn lists(out: &mut String, section: &Section, width: usize, paint: &Paint) {
+fn lists(out: &mut String, section: &ReportSection, width: usize, paint: &TerminalColors) {
     let list = |out: &mut String, title: &str, items: &[(String, String)]| {
         if items.is_empty() {
             return;
@@ -127,8 +135,8 @@ fn lists(out: &mut String, section: &Section, width: usize, paint: &Paint) {
         out.push_str(&paint.bold(title));
         out.push('\n');
         for (what, why) in items {
-            say(out, what, "  ", width, str::to_owned);
-            say(out, why, "    ", width, |line| paint.faint(line));
+            write_wrapped(out, what, "  ", width, str::to_owned);
+            write_wrapped(out, why, "    ", width, |line| paint.faint(line));
         }
     };
     let notes: Vec<_> = section
@@ -153,13 +161,13 @@ fn lists(out: &mut String, section: &Section, width: usize, paint: &Paint) {
     list(out, "Failed", &failed);
 }
 
-fn table(out: &mut String, table: &Table, width: usize, paint: &Paint) {
+fn table(out: &mut String, table: &Table, width: usize, paint: &TerminalColors) {
     if table.title.is_empty() && table.rows.is_empty() {
         return;
     }
     out.push('\n');
-    say(out, &table.title, "", width, |line| paint.bold(line));
-    say(out, &table.caption, "", width, |line| paint.faint(line));
+    write_wrapped(out, &table.title, "", width, |line| paint.bold(line));
+    write_wrapped(out, &table.caption, "", width, |line| paint.faint(line));
     if table.rows.is_empty() {
         out.push_str("  nothing of this was run\n");
         return;
@@ -269,7 +277,7 @@ const HOLD: &str = "\u{a0}";
 /// The table's figures in words, the ratios of a column below each other.
 fn fields(table: &Table) -> Vec<Vec<String>> {
     let (scales, bases) = (scales(table), bases(table));
-    let empty = Cell::default();
+    let empty = TableCell::default();
     let cell = |row: usize, at: usize| {
         let cell = table.rows.get(row).and_then(|row| row.cells.get(at));
         let base = bases.get(row).and_then(|row| row.get(at));
@@ -302,7 +310,7 @@ fn fields(table: &Table) -> Vec<Vec<String>> {
 }
 
 /// A figure, its ratio at the end of so many columns.
-fn field(cell: &Cell, scale: &Scale, ratio: &str, width: usize) -> String {
+fn field(cell: &TableCell, scale: &Scale, ratio: &str, width: usize) -> String {
     // Before the figures, which keep their line so.
     let lost = if cell.lost {
         format!("{LOSS} ")

@@ -13,9 +13,9 @@ fn unsafe_char(c: char) -> bool {
 }
 
 /// Text for HTML, also between double quotes.
-pub(super) struct Html<'a>(pub &'a str);
+pub(super) struct HtmlText<'a>(pub &'a str);
 
-impl fmt::Display for Html<'_> {
+impl fmt::Display for HtmlText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         use fmt::Write as _;
         for c in self.0.chars() {
@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn markup_and_control_are_made_harmless() {
         assert_eq!(
-            Html("<b a=\"'\">&\u{1b}[31m\u{202e}").to_string(),
+            HtmlText("<b a=\"'\">&\u{1b}[31m\u{202e}").to_string(),
             "&lt;b a=&quot;&#39;&quot;&gt;&amp;\u{fffd}[31m\u{fffd}"
         );
         assert_eq!(plain("a\n\u{7}b\t c"), "a \u{fffd}b c");

@@ -21,17 +21,17 @@ use std::time::Duration;
 
 use rustix::fs::FlockOperation;
 
-use super::{FORMAT, Header, Line};
+use super::{FORMAT, ResultLine, RunHeader};
 use crate::error::Error;
 
 /// Reads a results file. A last line that was cut off is left out.
-pub fn read(path: &Path) -> Result<Vec<Line>, Error> {
+pub fn read(path: &Path) -> Result<Vec<ResultLine>, Error> {
     let bytes = fs::read(path).map_err(|e| Error::file(path, e))?;
     Ok(parse(path, &bytes)?.0)
 }
 
 /// The lines, and how many bytes they take up to the last whole one.
-fn parse(path: &Path, bytes: &[u8]) -> Result<(Vec<Line>, u64), Error> {
+fn parse(path: &Path, bytes: &[u8]) -> Result<(Vec<ResultLine>, u64), Error> {
     let mut lines = Vec::new();
     let mut whole = 0;
     for (at, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
@@ -42,12 +42,12 @@ fn parse(path: &Path, bytes: &[u8]) -> Result<(Vec<Line>, u64), Error> {
         if text.iter().all(u8::is_ascii_whitespace) {
             continue;
         }
-        let parsed: Line = serde_json::from_slice(text).map_err(|error| Error::Results {
+        let parsed: ResultLine = serde_json::from_slice(text).map_err(|error| Error::Results {
             path: path.to_owned(),
             line: at + 1,
             message: error.to_string(),
         })?;
-        if let Line::Lab(header) = &parsed
+        if let ResultLine::Lab(header) = &parsed
             && header.format > FORMAT
         {
             return Err(Error::Results {
@@ -61,7 +61,7 @@ fn parse(path: &Path, bytes: &[u8]) -> Result<(Vec<Line>, u64), Error> {
         }
         lines.push(parsed);
     }
-    if !lines.is_empty() && !matches!(lines.first(), Some(Line::Lab(_))) {
+    if !lines.is_empty() && !matches!(lines.first(), Some(ResultLine::Lab(_))) {
         return Err(Error::Results {
             path: path.to_owned(),
             line: 1,
@@ -72,16 +72,16 @@ fn parse(path: &Path, bytes: &[u8]) -> Result<(Vec<Line>, u64), Error> {
 }
 
 /// The header of a file's lines.
-pub fn header(lines: &[Line]) -> Header {
+pub fn header(lines: &[ResultLine]) -> RunHeader {
     match lines.first() {
-        Some(Line::Lab(header)) => header.clone(),
-        _ => Header::default(),
+        Some(ResultLine::Lab(header)) => header.clone(),
+        _ => RunHeader::default(),
     }
 }
 
 /// Whether a file's lines are those of a complete run.
-pub fn complete(lines: &[Line]) -> bool {
-    matches!(lines.last(), Some(Line::End { .. }))
+pub fn complete(lines: &[ResultLine]) -> bool {
+    matches!(lines.last(), Some(ResultLine::End { .. }))
 }
 
 /// Appends to a results file.
@@ -93,7 +93,7 @@ pub struct Writer {
 
 impl Writer {
     /// A new file with its header. A file that is there is kept as `NAME.old`.
-    pub fn create(path: &Path, header: &Header) -> Result<Self, Error> {
+    pub fn create(path: &Path, header: &RunHeader) -> Result<Self, Error> {
         if let Some(parent) = path.parent().filter(|p| !p.as_os_str().is_empty()) {
             fs::create_dir_all(parent).map_err(|e| Error::file(parent, e))?;
         }
@@ -114,12 +114,12 @@ impl Writer {
             path: path.to_owned(),
             file,
         };
-        writer.append(&Line::Lab(header.clone()))?;
+        writer.append(&ResultLine::Lab(header.clone()))?;
         Ok(writer)
     }
 
     /// A file to go on with, and its lines so far. What was cut off at its end is removed.
-    pub fn resume(path: &Path) -> Result<(Self, Vec<Line>), Error> {
+    pub fn resume(path: &Path) -> Result<(Self, Vec<ResultLine>), Error> {
         let mut file = open(path)?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes)
@@ -131,7 +131,7 @@ impl Writer {
     }
 
     /// Appends a line.
-    pub fn append(&mut self, line: &Line) -> Result<(), Error> {
+    pub fn append(&mut self, line: &ResultLine) -> Result<(), Error> {
         let mut text = serde_json::to_string(line)
             .map_err(|e| Error::other(format!("a result cannot be written: {e}")))?;
         text.push('\n');
@@ -192,17 +192,17 @@ fn lock(path: &Path, file: &File) -> Result<(), Error> {
 mod tests {
     use super::*;
 
-    fn end() -> Line {
-        Line::End { seconds: 1.5 }
+    fn end() -> ResultLine {
+        ResultLine::End { seconds: 1.5 }
     }
 
     #[test]
     fn a_cut_off_line_is_dropped_and_written_over() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("deep/results.jsonl");
-        let header = Header {
+        let header = RunHeader {
             format: FORMAT,
-            ..Header::default()
+            ..RunHeader::default()
         };
         let mut writer = Writer::create(&path, &header).unwrap();
         writer.append(&end()).unwrap();
@@ -235,9 +235,9 @@ mod tests {
                 other => panic!("{text}: {other:?}"),
             }
         }
-        let newer = Header {
+        let newer = RunHeader {
             format: FORMAT + 1,
-            ..Header::default()
+            ..RunHeader::default()
         };
         Writer::create(&path, &newer).unwrap();
         assert!(read(&path).unwrap_err().to_string().contains("newer"));
@@ -248,9 +248,9 @@ mod tests {
     fn a_file_has_one_writer() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("results.jsonl");
-        let header = Header {
+        let header = RunHeader {
             format: FORMAT,
-            ..Header::default()
+            ..RunHeader::default()
         };
         let writer = Writer::create(&path, &header).unwrap();
         let refused = Writer::resume(&path).unwrap_err().to_string();

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::experiment::{Case, NotRun};
+use crate::experiment::{NotRun, RunCase};
 
 pub use query::{Figure, GroupKey, Results};
 
@@ -17,7 +17,7 @@ pub const FORMAT: u32 = 1;
 
 /// The first line: everything that a figure depends on besides its arm.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Header {
+pub struct RunHeader {
     /// The version of this format.
     pub format: u32,
     /// When the run was begun, RFC 3339, UTC.
@@ -48,10 +48,10 @@ pub struct Header {
 
 /// What one run of one arm gave.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Run {
+pub struct RunRecord {
     /// Which run.
     #[serde(flatten)]
-    pub case: Case,
+    pub case: RunCase,
     /// A digest of the answer: equal for all arms of a group.
     pub answer: String,
     /// The figures by name, e.g. `save/wall_ns`; see [`crate::measure`].
@@ -62,9 +62,9 @@ pub struct Run {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 #[allow(clippy::large_enum_variant)]
-pub enum Line {
+pub enum ResultLine {
     /// The first one.
-    Lab(Header),
+    Lab(RunHeader),
     /// How a stack was made: file system, devices, options.
     Stack {
         /// Its name.
@@ -81,12 +81,12 @@ pub enum Line {
         part: NotRun,
     },
     /// One run.
-    Run(Run),
+    Run(RunRecord),
     /// A run that failed, or whose answer was not that of the other arms.
     Failed {
         /// Which run.
         #[serde(flatten)]
-        case: Case,
+        case: RunCase,
         /// What went wrong.
         message: String,
     },

@@ -4,9 +4,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde_json::Value;
 
-use super::{Header, Line, Run};
-use crate::experiment::{Case, NotRun, Pass, Role};
-use crate::present::Cell;
+use super::{ResultLine, RunHeader, RunRecord};
+use crate::experiment::{ArmRole, MeasurePass, NotRun, RunCase};
 use crate::stats;
 
 /// Which group: the same work, on the same stack, at the same size.
@@ -34,6 +33,16 @@ pub struct Figure {
 }
 
 impl Figure {
+    /// Returns the figure of a single value.
+    pub(crate) fn single(value: f64) -> Self {
+        Self {
+            median: value,
+            low: value,
+            high: value,
+            count: 1,
+        }
+    }
+
     /// Of values in any order; none of none.
     pub fn of(values: &[f64]) -> Option<Self> {
         let median = stats::median(values)?;
@@ -50,9 +59,9 @@ impl Figure {
 #[derive(Debug, Clone, Default)]
 pub struct Results {
     /// The machine and the settings.
-    pub header: Header,
+    pub header: RunHeader,
     /// Every run, in the order in which they were made.
-    pub runs: Vec<Run>,
+    pub runs: Vec<RunRecord>,
     /// What was not run.
     pub not_run: Vec<NotRun>,
     /// What failed: work, arm and message.
@@ -63,28 +72,28 @@ pub struct Results {
 
 impl Results {
     /// Those of one experiment among the lines of a file.
-    pub fn of(experiment: &str, lines: &[Line]) -> Self {
+    pub fn of(experiment: &str, lines: &[ResultLine]) -> Self {
         let mut results = Self::default();
         let mut not_run: HashSet<&NotRun> = HashSet::new();
-        let mut failed: HashMap<_, (usize, &Case, &String)> = HashMap::new();
+        let mut failed: HashMap<_, (usize, &RunCase, &String)> = HashMap::new();
         for (at, line) in lines.iter().enumerate() {
             match line {
-                Line::Lab(header) => results.header = header.clone(),
-                Line::Stack { name, details } => {
+                ResultLine::Lab(header) => results.header = header.clone(),
+                ResultLine::Stack { name, details } => {
                     results.stacks.insert(name.clone(), details.clone());
                 }
-                Line::NotRun {
+                ResultLine::NotRun {
                     experiment: of,
                     part,
                 } if of == experiment && not_run.insert(part) => {
                     results.not_run.push(part.clone());
                 }
-                Line::Run(run) if run.case.experiment == experiment => {
+                ResultLine::Run(run) if run.case.experiment == experiment => {
                     // Made again after a failure, it stands for both.
                     failed.remove(&which(&run.case));
                     results.runs.push(run.clone());
                 }
-                Line::Failed { case, message } if case.experiment == experiment => {
+                ResultLine::Failed { case, message } if case.experiment == experiment => {
                     failed.insert(which(case), (at, case, message));
                 }
                 _ => {}
@@ -115,8 +124,27 @@ impl Results {
         groups
     }
 
+    /// Returns the groups of these works on these stacks (none: on any), in that order, by
+    /// rising size.
+    pub fn select_groups(&self, works: &[&str], stacks: &[&str]) -> Vec<GroupKey> {
+        let place = |names: &[&str], name: &str| names.iter().position(|one| *one == name);
+        let mut groups = self.groups();
+        groups.retain(|group| {
+            let on_stack = stacks.is_empty() || stacks.contains(&group.stack.as_str());
+            on_stack && works.contains(&group.work.as_str())
+        });
+        groups.sort_by_key(|group| {
+            (
+                place(stacks, &group.stack),
+                place(works, &group.work),
+                group.size,
+            )
+        });
+        groups
+    }
+
     /// The runs of a group.
-    pub fn in_group<'a>(&'a self, group: &'a GroupKey) -> impl Iterator<Item = &'a Run> + 'a {
+    pub fn in_group<'a>(&'a self, group: &'a GroupKey) -> impl Iterator<Item = &'a RunRecord> + 'a {
         self.runs.iter().filter(move |run| {
             run.case.work == group.work
                 && run.case.stack == group.stack
@@ -125,8 +153,8 @@ impl Results {
     }
 
     /// The arms of a group with their roles, in the order in which they were planned.
-    pub fn arms(&self, group: &GroupKey) -> Vec<(String, Role)> {
-        let mut arms: Vec<(String, Role)> = Vec::new();
+    pub fn arms(&self, group: &GroupKey) -> Vec<(String, ArmRole)> {
+        let mut arms: Vec<(String, ArmRole)> = Vec::new();
         for run in self.in_group(group) {
             if !arms.iter().any(|(name, _)| *name == run.case.arm) {
                 arms.push((run.case.arm.clone(), run.case.role));
@@ -148,7 +176,7 @@ impl Results {
 
     /// A measure's values with their repetition, in that order. All are from one pass, the one
     /// that disturbs least of those that have the measure: passes are not mixed.
-    fn repeated(&self, group: &GroupKey, arm: &str, measure: &str) -> Vec<(u32, f64)> {
+    pub(crate) fn values(&self, group: &GroupKey, arm: &str, measure: &str) -> Vec<(u32, f64)> {
         let measured = || {
             self.in_group(group)
                 .filter(|run| run.case.arm == arm)
@@ -166,7 +194,7 @@ impl Results {
     /// A measure of an arm over its repetitions.
     pub fn figure(&self, group: &GroupKey, arm: &str, measure: &str) -> Option<Figure> {
         let values: Vec<f64> = self
-            .repeated(group, arm, measure)
+            .values(group, arm, measure)
             .into_iter()
             .map(|(_, value)| value)
             .collect();
@@ -177,47 +205,10 @@ impl Results {
     pub fn median(&self, group: &GroupKey, arm: &str, measure: &str) -> Option<f64> {
         Some(self.figure(group, arm, measure)?.median)
     }
-
-    /// The ratio of one arm to another, repetition by repetition.
-    pub fn ratio(
-        &self,
-        group: &GroupKey,
-        arm: &str,
-        against: &str,
-        measure: &str,
-    ) -> Option<Figure> {
-        let below: BTreeMap<u32, f64> =
-            self.repeated(group, against, measure).into_iter().collect();
-        let ratios: Vec<f64> = self
-            .repeated(group, arm, measure)
-            .into_iter()
-            .filter_map(|(repetition, value)| {
-                let below = *below.get(&repetition)?;
-                (below > 0.0).then_some(value / below)
-            })
-            .collect();
-        Figure::of(&ratios)
-    }
-
-    /// A measure of an arm as a table's cell; with its ratio to another arm, if one is given.
-    pub fn cell(&self, group: &GroupKey, arm: &str, measure: &str, against: Option<&str>) -> Cell {
-        let Some(figure) = self.figure(group, arm, measure) else {
-            return Cell::default();
-        };
-        Cell {
-            value: Some(figure.median),
-            range: (figure.count > 1).then_some((figure.low, figure.high)),
-            ratio: against
-                .filter(|against| *against != arm)
-                .and_then(|against| self.ratio(group, arm, against, measure))
-                .map(|ratio| ratio.median),
-            ..Cell::default()
-        }
-    }
 }
 
 /// Which run of its experiment.
-fn which(case: &Case) -> (&str, &str, u64, &str, Pass, u32) {
+fn which(case: &RunCase) -> (&str, &str, u64, &str, MeasurePass, u32) {
     (
         &case.work,
         &case.stack,
@@ -232,31 +223,32 @@ fn which(case: &Case) -> (&str, &str, u64, &str, Pass, u32) {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::experiment::Settings;
+    use crate::Measure;
+    use crate::experiment::ArmSettings;
 
-    fn run(arm: &str, pass: Pass, repetition: u32, measure: &str, value: f64) -> Line {
-        Line::Run(Run {
-            case: Case {
+    fn run(arm: &str, pass: MeasurePass, repetition: u32, measure: &str, value: f64) -> ResultLine {
+        ResultLine::Run(RunRecord {
+            case: RunCase {
                 experiment: "one".to_owned(),
                 work: "save".to_owned(),
                 stack: "here".to_owned(),
                 size: 100,
                 arm: arm.to_owned(),
-                role: Role::Cure,
+                role: ArmRole::Cure,
                 pass,
                 repetition,
-                settings: Settings::new().with("limit", 8),
+                settings: ArmSettings::new().with("limit", 8),
             },
             answer: String::new(),
             measures: BTreeMap::from([(measure.to_owned(), value)]),
         })
     }
 
-    fn failed(line: &Line) -> Line {
-        let Line::Run(run) = line else {
+    fn failed(line: &ResultLine) -> ResultLine {
+        let ResultLine::Run(run) = line else {
             return line.clone();
         };
-        Line::Failed {
+        ResultLine::Failed {
             case: run.case.clone(),
             message: "out of luck".to_owned(),
         }
@@ -268,37 +260,43 @@ mod tests {
         // The machine gets slower all the time; b takes twice as long as a throughout.
         for repetition in [2, 0, 1] {
             let slow = f64::from(repetition + 1);
-            lines.push(run("a", Pass::Timed, repetition, "save/wall_ns", slow));
+            lines.push(run(
+                "a",
+                MeasurePass::Timed,
+                repetition,
+                "save/wall_ns",
+                slow,
+            ));
             lines.push(run(
                 "b",
-                Pass::Timed,
+                MeasurePass::Timed,
                 repetition,
                 "save/wall_ns",
                 slow * 2.0,
             ));
         }
         // Only in one of them.
-        lines.push(run("b", Pass::Timed, 3, "save/wall_ns", 1000.0));
+        lines.push(run("b", MeasurePass::Timed, 3, "save/wall_ns", 1000.0));
         let results = Results::of("one", &lines);
         let groups = results.groups();
         let group = groups.first().unwrap();
         assert_eq!(results.arms(group).len(), 2);
-        let ratio = results.ratio(group, "b", "a", "save/wall_ns").unwrap();
+        let measure = Measure::wall_time("time", "save");
+        let ratio = measure.ratio(&results, group, "b", "a").unwrap();
         assert_eq!((ratio.low, ratio.median, ratio.high), (2.0, 2.0, 2.0));
         assert_eq!(ratio.count, 3);
-        let cell = results.cell(group, "a", "save/wall_ns", Some("a"));
-        assert_eq!((cell.value, cell.range), (Some(2.0), Some((1.0, 3.0))));
-        assert_eq!(cell.ratio, None, "not against itself");
+        let figure = measure.figure(&results, group, "a").unwrap();
+        assert_eq!((figure.median, figure.low, figure.high), (2.0, 1.0, 3.0));
         assert_eq!(results.setting(group, "a", "limit"), Some(8.into()));
     }
 
     #[test]
     fn a_figure_is_of_one_pass() {
         let lines = [
-            run("a", Pass::Counted, 0, "save/minor_faults", 900.0),
-            run("a", Pass::Timed, 0, "save/minor_faults", 10.0),
-            run("a", Pass::Timed, 1, "save/minor_faults", 12.0),
-            run("a", Pass::Counted, 0, "save/block_writes", 7.0),
+            run("a", MeasurePass::Counted, 0, "save/minor_faults", 900.0),
+            run("a", MeasurePass::Timed, 0, "save/minor_faults", 10.0),
+            run("a", MeasurePass::Timed, 1, "save/minor_faults", 12.0),
+            run("a", MeasurePass::Counted, 0, "save/block_writes", 7.0),
         ];
         let results = Results::of("one", &lines);
         let group = results.groups().remove(0);
@@ -310,8 +308,8 @@ mod tests {
 
     #[test]
     fn what_was_made_again_after_a_failure_did_not_fail() {
-        let good = run("a", Pass::Timed, 0, "save/wall_ns", 1.0);
-        let other = run("a", Pass::Timed, 1, "save/wall_ns", 1.0);
+        let good = run("a", MeasurePass::Timed, 0, "save/wall_ns", 1.0);
+        let other = run("a", MeasurePass::Timed, 1, "save/wall_ns", 1.0);
         let lines = [failed(&good), failed(&other), good];
         let results = Results::of("one", &lines);
         assert_eq!(results.failed.len(), 1);

@@ -9,48 +9,48 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use super::worker::{Reply, Task};
-use super::{Furnished, Work};
+use super::worker::{WorkerReply, WorkerTask};
+use super::{GroupWork, SetupResult};
 use crate::error::Error;
-use crate::experiment::{Case, Group, Pass};
+use crate::experiment::{ArmGroup, MeasurePass, RunCase};
 use crate::measure::{instructions, syscalls};
-use crate::meter::Place;
-use crate::results::Run;
+use crate::recorder::RunLocation;
+use crate::results::RunRecord;
 
 /// No run may take longer; one that does hangs.
 const PATIENCE: Duration = Duration::from_secs(15 * 60);
 
 /// Runs an arm once and reads what it measured.
 pub fn run(
-    case: &Case,
+    case: &RunCase,
     dir: &Path,
-    furnished: &Furnished,
-    work: &Work,
+    set_up: &SetupResult,
+    work: &GroupWork,
     stop: &AtomicBool,
-) -> Result<Run, Error> {
-    let place = Place {
+) -> Result<RunRecord, Error> {
+    let place = RunLocation {
         dir: dir.to_owned(),
-        shared: furnished.shared.clone(),
-        devices: furnished.stack.devices.clone(),
-        traced: case.pass == Pass::Syscalls,
+        shared: set_up.shared.clone(),
+        devices: set_up.stack.devices.clone(),
+        traced: case.pass == MeasurePass::Syscalls,
     };
     let files = work.fresh("worker")?;
     let trace = files.join("trace");
-    let task = Task::Run {
+    let task = WorkerTask::RunRecord {
         case: case.clone(),
         place,
     };
     let wrap = |command: Command| match case.pass {
-        Pass::Syscalls => {
+        MeasurePass::Syscalls => {
             syscalls::available().map_err(Error::NotRun)?;
             syscalls::wrap(&command, &trace).ok_or_else(|| Error::not_run("no strace"))
         }
-        Pass::Instructions => instructions::wrap(&command, &trace),
-        Pass::Timed | Pass::Counted => Ok(command),
+        MeasurePass::Instructions => instructions::wrap(&command, &trace),
+        MeasurePass::Timed | MeasurePass::Counted => Ok(command),
     };
     let (mut measures, answer) = perform(&task, &files, work, stop, wrap)?;
     match case.pass {
-        Pass::Syscalls => {
+        MeasurePass::Syscalls => {
             measures.clear();
             for (phase, counts) in syscalls::read(&trace)? {
                 for (measure, value) in counts {
@@ -58,10 +58,10 @@ pub fn run(
                 }
             }
         }
-        Pass::Instructions => measures = instructions::read(&trace)?,
-        Pass::Timed | Pass::Counted => {}
+        MeasurePass::Instructions => measures = instructions::read(&trace)?,
+        MeasurePass::Timed | MeasurePass::Counted => {}
     }
-    Ok(Run {
+    Ok(RunRecord {
         case: case.clone(),
         answer,
         measures,
@@ -70,14 +70,14 @@ pub fn run(
 
 /// Makes what the runs of a group share. In a worker, too: it can be stopped at any time, and
 /// all that it starts carries the run's id.
-pub fn furnish(
+pub fn set_up(
     experiment: &str,
-    group: &Group,
+    group: &ArmGroup,
     dir: &Path,
-    work: &Work,
+    work: &GroupWork,
     stop: &AtomicBool,
 ) -> Result<(), Error> {
-    let task = Task::Furnish {
+    let task = WorkerTask::Furnish {
         experiment: experiment.to_owned(),
         group: group.clone(),
         dir: dir.to_owned(),
@@ -87,9 +87,9 @@ pub fn furnish(
 
 /// Has a worker do a task; its figures and its answer. `files` is for what they tell each other.
 fn perform(
-    task: &Task,
+    task: &WorkerTask,
     files: &Path,
-    work: &Work,
+    work: &GroupWork,
     stop: &AtomicBool,
     wrap: impl FnOnce(Command) -> Result<Command, Error>,
 ) -> Result<(BTreeMap<String, f64>, String), Error> {
@@ -131,9 +131,9 @@ fn perform(
         }
     };
     match reply {
-        Reply::Done { measures, answer } => Ok((measures, answer)),
-        Reply::NotRun { reason } => Err(Error::NotRun(reason)),
-        Reply::Failed { message } => Err(worse(Error::Other(message), &said)),
+        WorkerReply::Done { measures, answer } => Ok((measures, answer)),
+        WorkerReply::NotRun { reason } => Err(Error::NotRun(reason)),
+        WorkerReply::Failed { message } => Err(worse(Error::Other(message), &said)),
     }
 }
 

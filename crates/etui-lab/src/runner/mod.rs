@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! for each group (work, stack, size)
-//!     stack made ready, furnished once
+//!     stack made ready, set_up once
 //!     counted, traced, simulated: each arm once
 //!     repetition 0:  arm 1, arm 2, ... arm n      times are compared within a repetition,
 //!     repetition 1:  arm n, ... arm 2, arm 1      so what drifts meanwhile hits all alike
@@ -10,10 +10,10 @@
 //!
 //! Every run is a line of the results file at once, so a run that is stopped goes on where it
 //! was. What a stopped or killed run left on the machine, the next one takes away
-//! ([`leftovers`]).
+//! ([`cleanup`]).
 
 mod case;
-pub mod leftovers;
+pub mod cleanup;
 mod narrow;
 mod progress;
 pub mod worker;
@@ -26,27 +26,27 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use crate::error::Error;
-use crate::experiment::{Case, Experiment, Group, NotRun, Pass, Plan};
-use crate::lab::Lab;
+use crate::experiment::{ArmGroup, Experiment, MeasurePass, NotRun, RunCase, RunPlan};
+use crate::lab::LabContext;
 use crate::machine;
+use crate::output;
 use crate::results::file::{self, Writer};
-use crate::results::{Header, Line, Run};
-use crate::say;
+use crate::results::{ResultLine, RunHeader, RunRecord};
 use crate::stacks::{self, Stack};
 
-use leftovers::{Live, Registry};
+use cleanup::{CleanupRegistry, LiveProcess};
 use progress::Progress;
 
 /// What is set for parameters, by experiment and parameter.
-pub type Settings = BTreeMap<String, BTreeMap<String, Vec<u64>>>;
+pub type ArmSettings = BTreeMap<String, BTreeMap<String, Vec<u64>>>;
 
 /// How to run.
 #[derive(Debug, Clone, Default)]
-pub struct Options {
+pub struct RunOptions {
     /// The quick values of the parameters instead of the full ones.
     pub quick: bool,
     /// Parameters set by hand.
-    pub set: Settings,
+    pub set: ArmSettings,
     /// Where the results go.
     pub file: PathBuf,
     /// Begin anew, even if there are results to go on from.
@@ -63,7 +63,7 @@ pub struct Options {
 
 /// What a run came to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Outcome {
+pub struct RunOutcome {
     /// Runs made now.
     pub made: usize,
     /// Runs that were there already.
@@ -73,17 +73,17 @@ pub struct Outcome {
 }
 
 /// What one experiment will do.
-struct Planned {
+struct PlannedExperiment {
     name: &'static str,
-    plan: Plan,
+    plan: RunPlan,
 }
 
 /// Runs experiments, or goes on with a run of them that was stopped.
 pub fn run(
     experiments: &[&'static dyn Experiment],
-    options: &Options,
+    options: &RunOptions,
     stop: &Arc<AtomicBool>,
-) -> Result<Outcome, Error> {
+) -> Result<RunOutcome, Error> {
     let mut header = machine::header();
     header.quick = options.quick;
     let mut planned = Vec::new();
@@ -91,22 +91,22 @@ pub fn run(
         let about = experiment.about();
         let none = BTreeMap::new();
         let set = options.set.get(about.name).unwrap_or(&none);
-        let lab = Lab::new(&about, options.quick, set)?;
+        let lab = LabContext::new(&about, options.quick, set)?;
         header
             .experiments
             .insert(about.name.to_owned(), lab.parameters().clone());
-        planned.push(Planned {
+        planned.push(PlannedExperiment {
             name: about.name,
             plan: experiment.plan(&lab)?,
         });
     }
     narrow::narrow(planned.iter_mut().map(|one| &mut one.plan), options)?;
     let (writer, lines) = open(options, &header)?;
-    let (work, swept) = Work::begin()?;
-    let mut session = Session {
+    let (work, swept) = GroupWork::begin()?;
+    let mut session = RunSession {
         writer,
-        known: Known::of(&lines),
-        outcome: Outcome::default(),
+        known: FinishedRuns::of(&lines),
+        outcome: RunOutcome::default(),
         progress: Progress::new(options.progress),
         work,
         stop: Arc::clone(stop),
@@ -136,7 +136,7 @@ pub fn run(
         }
     }
     if session.outcome.failed == 0 {
-        session.writer.append(&Line::End {
+        session.writer.append(&ResultLine::End {
             seconds: begun.elapsed().as_secs_f64(),
         })?;
     }
@@ -145,14 +145,14 @@ pub fn run(
     // By now every stack is down; what is found to remove after all was forgotten by its owner.
     for what in session.work.live.end()? {
         if !what.starts_with("directory ") {
-            say::err(format_args!("removed at the end: {what}"));
+            output::err(format_args!("removed at the end: {what}"));
         }
     }
     Ok(outcome)
 }
 
 /// Opens the results file: a new one, or the one to go on with.
-fn open(options: &Options, header: &Header) -> Result<(Writer, Vec<Line>), Error> {
+fn open(options: &RunOptions, header: &RunHeader) -> Result<(Writer, Vec<ResultLine>), Error> {
     let path = &options.file;
     if options.fresh || !path.exists() {
         return Ok((Writer::create(path, header)?, Vec::new()));
@@ -172,7 +172,7 @@ fn open(options: &Options, header: &Header) -> Result<(Writer, Vec<Line>), Error
 }
 
 /// What keeps two runs from being one, in words.
-fn difference(old: &Header, new: &Header) -> Option<String> {
+fn difference(old: &RunHeader, new: &RunHeader) -> Option<String> {
     let pairs = [
         ("kernel", &old.kernel, &new.kernel),
         ("processor", &old.processor, &new.processor),
@@ -192,7 +192,7 @@ fn difference(old: &Header, new: &Header) -> Option<String> {
 }
 
 /// The runs of a group in the order in which they are made.
-fn cases(experiment: &str, group: &Group) -> Vec<Case> {
+fn cases(experiment: &str, group: &ArmGroup) -> Vec<RunCase> {
     let mut cases = Vec::new();
     let mut push = |pass, repetition, arm: usize| {
         let Some(arm) = group.arms.get(arm) else {
@@ -201,13 +201,13 @@ fn cases(experiment: &str, group: &Group) -> Vec<Case> {
         cases.push(group.case(experiment, arm, pass, repetition));
     };
     for (pass, wanted) in [
-        (Pass::Counted, group.counted),
+        (MeasurePass::Counted, group.counted),
         (
-            Pass::Syscalls,
+            MeasurePass::Syscalls,
             group.syscalls && machine::find_tool("strace").is_some(),
         ),
         (
-            Pass::Instructions,
+            MeasurePass::Instructions,
             group.instructions && machine::find_tool("valgrind").is_some(),
         ),
     ] {
@@ -222,26 +222,26 @@ fn cases(experiment: &str, group: &Group) -> Vec<Case> {
             } else {
                 group.arms.len() - 1 - at
             };
-            push(Pass::Timed, repetition, arm);
+            push(MeasurePass::Timed, repetition, arm);
         }
     }
     cases
 }
 
-fn estimate(experiment: &str, group: &Group, known: &Known) -> Vec<f64> {
+fn estimate(experiment: &str, group: &ArmGroup, known: &FinishedRuns) -> Vec<f64> {
     cases(experiment, group)
         .iter()
         .filter(|case| !known.done.contains(&key(case)))
         .map(|case| match case.pass {
-            Pass::Instructions => group.seconds * 30.0,
+            MeasurePass::Instructions => group.seconds * 30.0,
             _ => group.seconds,
         })
         .collect()
 }
 
-type Key = (String, String, String, u64, String, Pass, u32);
+type Key = (String, String, String, u64, String, MeasurePass, u32);
 
-fn key(case: &Case) -> Key {
+fn key(case: &RunCase) -> Key {
     (
         case.experiment.clone(),
         case.work.clone(),
@@ -255,7 +255,7 @@ fn key(case: &Case) -> Key {
 
 /// What a results file holds already.
 #[derive(Default)]
-struct Known {
+struct FinishedRuns {
     done: HashSet<Key>,
     /// The answer of a group: the first that was given, and by which arm.
     answers: BTreeMap<(String, String, String, u64), (String, String)>,
@@ -263,22 +263,22 @@ struct Known {
     stacks: HashSet<String>,
 }
 
-impl Known {
-    fn of(lines: &[Line]) -> Self {
+impl FinishedRuns {
+    fn of(lines: &[ResultLine]) -> Self {
         let mut known = Self::default();
         for line in lines {
             match line {
-                Line::Run(run) => {
+                ResultLine::Run(run) => {
                     known.done.insert(key(&run.case));
                     known
                         .answers
                         .entry(group_of(&run.case))
                         .or_insert_with(|| (run.answer.clone(), run.case.arm.clone()));
                 }
-                Line::NotRun { experiment, part } => {
+                ResultLine::NotRun { experiment, part } => {
                     known.not_run.insert((experiment.clone(), part.clone()));
                 }
-                Line::Stack { name, .. } => {
+                ResultLine::Stack { name, .. } => {
                     known.stacks.insert(name.clone());
                 }
                 _ => {}
@@ -288,7 +288,7 @@ impl Known {
     }
 }
 
-fn group_of(case: &Case) -> (String, String, String, u64) {
+fn group_of(case: &RunCase) -> (String, String, String, u64) {
     (
         case.experiment.clone(),
         case.work.clone(),
@@ -298,19 +298,19 @@ fn group_of(case: &Case) -> (String, String, String, u64) {
 }
 
 /// A run in progress.
-struct Session {
+struct RunSession {
     writer: Writer,
-    known: Known,
-    outcome: Outcome,
+    known: FinishedRuns,
+    outcome: RunOutcome,
     progress: Progress,
-    work: Work,
+    work: GroupWork,
     stop: Arc<AtomicBool>,
 }
 
-impl Session {
+impl RunSession {
     /// Whether more is wanted than the file has: it may have been made with fewer arms, stacks
     /// or repetitions. What could not be run was tried, and so was a counter that is missing.
-    fn more(&self, planned: &[Planned]) -> bool {
+    fn more(&self, planned: &[PlannedExperiment]) -> bool {
         let arm = |key: &Key| {
             (
                 key.0.clone(),
@@ -326,10 +326,10 @@ impl Session {
                 let mut parts = self.known.not_run.iter();
                 parts.any(|(of, part)| of == one.name && part.what == what)
             };
-            let missing = |case: &Case| {
+            let missing = |case: &RunCase| {
                 let key = key(case);
                 !self.known.done.contains(&key)
-                    && (case.pass == Pass::Timed || !tried.contains(&arm(&key)))
+                    && (case.pass == MeasurePass::Timed || !tried.contains(&arm(&key)))
                     && !not_run(no_arm(case))
             };
             let mut groups = one.plan.groups.iter();
@@ -346,11 +346,11 @@ impl Session {
         }
         let (experiment, part) = known.clone();
         self.known.not_run.insert(known);
-        self.writer.append(&Line::NotRun { experiment, part })
+        self.writer.append(&ResultLine::NotRun { experiment, part })
     }
 
     /// Runs what is still to be run of a group.
-    fn group(&mut self, one: &Planned, group: &Group) -> Result<(), Error> {
+    fn group(&mut self, one: &PlannedExperiment, group: &ArmGroup) -> Result<(), Error> {
         let mut cases = cases(one.name, group);
         let all = cases.len();
         cases.retain(|case| !self.known.done.contains(&key(case)));
@@ -362,8 +362,8 @@ impl Session {
             return Err(Error::Stopped);
         }
         self.progress.group(group);
-        let furnished = match self.furnish(one, group) {
-            Ok(furnished) => furnished,
+        let set_up = match self.set_up(one, group) {
+            Ok(set_up) => set_up,
             Err(Error::NotRun(reason)) => {
                 self.progress.skip(cases.len());
                 return self.not_run(
@@ -380,7 +380,7 @@ impl Session {
             }
             Err(other) => return self.unready(&cases, &other.to_string()),
         };
-        let mut given_up: HashSet<(String, Pass)> = HashSet::new();
+        let mut given_up: HashSet<(String, MeasurePass)> = HashSet::new();
         for case in cases {
             if given_up.contains(&(case.arm.clone(), case.pass)) {
                 self.progress.skip(1);
@@ -390,7 +390,7 @@ impl Session {
                 return Err(Error::Stopped);
             }
             self.progress.begin(&case);
-            let done = self.case(&case, &furnished);
+            let done = self.case(&case, &set_up);
             if self.stop.load(Ordering::Relaxed) {
                 return Err(Error::Stopped);
             }
@@ -398,14 +398,14 @@ impl Session {
                 Ok(run) => {
                     self.known.done.insert(key(&case));
                     self.outcome.made += 1;
-                    self.writer.append(&Line::Run(run))?;
+                    self.writer.append(&ResultLine::Run(run))?;
                 }
                 Err(Error::NotRun(reason)) => {
                     given_up.insert((case.arm.clone(), case.pass));
                     let what = match case.pass {
-                        Pass::Syscalls => "system calls by file".to_owned(),
-                        Pass::Instructions => "instructions".to_owned(),
-                        Pass::Timed | Pass::Counted => no_arm(&case),
+                        MeasurePass::Syscalls => "system calls by file".to_owned(),
+                        MeasurePass::Instructions => "instructions".to_owned(),
+                        MeasurePass::Timed | MeasurePass::Counted => no_arm(&case),
                     };
                     self.not_run(one.name, NotRun { what, reason })?;
                 }
@@ -414,7 +414,7 @@ impl Session {
                     self.outcome.failed += 1;
                     let message = other.to_string();
                     self.progress.failed(&case, &message);
-                    self.writer.append(&Line::Failed { case, message })?;
+                    self.writer.append(&ResultLine::Failed { case, message })?;
                 }
             }
             self.progress.end();
@@ -423,14 +423,14 @@ impl Session {
     }
 
     /// A group that could not be made ready: each of its arms failed.
-    fn unready(&mut self, cases: &[Case], message: &str) -> Result<(), Error> {
+    fn unready(&mut self, cases: &[RunCase], message: &str) -> Result<(), Error> {
         let mut told = HashSet::new();
         for case in cases {
             self.progress.skip(1);
             if told.insert(&case.arm) {
                 self.outcome.failed += 1;
                 self.progress.failed(case, message);
-                self.writer.append(&Line::Failed {
+                self.writer.append(&ResultLine::Failed {
                     case: case.clone(),
                     message: message.to_owned(),
                 })?;
@@ -440,44 +440,44 @@ impl Session {
     }
 
     /// Makes the group's stack ready and puts what its runs share onto it.
-    fn furnish(&mut self, one: &Planned, group: &Group) -> Result<Furnished, Error> {
+    fn set_up(&mut self, one: &PlannedExperiment, group: &ArmGroup) -> Result<SetupResult, Error> {
         let packed = stacks::read_only(&group.stack);
         let staging = self.work.fresh("contents")?;
         if packed {
-            case::furnish(one.name, group, &staging, &self.work, &self.stop)?;
+            case::set_up(one.name, group, &staging, &self.work, &self.stop)?;
         }
         let stack = stacks::ready(&group.stack, &self.work.dir, packed.then_some(&*staging))?;
         if !self.known.stacks.contains(&stack.name) {
             self.known.stacks.insert(stack.name.clone());
-            self.writer.append(&Line::Stack {
+            self.writer.append(&ResultLine::Stack {
                 name: stack.name.clone(),
                 details: stack.details.clone(),
             })?;
         }
         if packed {
-            return Ok(Furnished {
+            return Ok(SetupResult {
                 shared: stack.dir.clone(),
                 stack,
                 runs: self.work.fresh("runs")?,
             });
         }
-        let furnished = Furnished {
+        let set_up = SetupResult {
             shared: stack.dir.join("shared"),
             runs: stack.dir.clone(),
             stack,
         };
-        let shared = &furnished.shared;
+        let shared = &set_up.shared;
         fs::create_dir(shared).map_err(|e| Error::file(shared, e))?;
-        case::furnish(one.name, group, shared, &self.work, &self.stop)?;
-        Ok(furnished)
+        case::set_up(one.name, group, shared, &self.work, &self.stop)?;
+        Ok(set_up)
     }
 
     /// Runs one arm once, and compares its answer.
-    fn case(&mut self, case: &Case, furnished: &Furnished) -> Result<Run, Error> {
-        let dir = furnished.runs.join("run");
+    fn case(&mut self, case: &RunCase, set_up: &SetupResult) -> Result<RunRecord, Error> {
+        let dir = set_up.runs.join("run");
         remove(&dir)?;
         fs::create_dir(&dir).map_err(|e| Error::file(&dir, e))?;
-        let run = case::run(case, &dir, furnished, &self.work, &self.stop);
+        let run = case::run(case, &dir, set_up, &self.work, &self.stop);
         let removed = remove(&dir);
         let run = run?;
         removed?;
@@ -497,24 +497,24 @@ impl Session {
 }
 
 /// What a group is called that cannot be run.
-fn no_group(group: &Group) -> String {
+fn no_group(group: &ArmGroup) -> String {
     format!("{} on {}", group.work, group.stack)
 }
 
 /// What an arm of a group is called that cannot be run.
-fn no_arm(case: &Case) -> String {
+fn no_arm(case: &RunCase) -> String {
     format!("{} ({} on {})", case.arm, case.work, case.stack)
 }
 
 /// A stack with what a group's runs share.
-struct Furnished {
+struct SetupResult {
     stack: Stack,
     shared: PathBuf,
     /// Where runs get their own directories.
     runs: PathBuf,
 }
 
-impl Drop for Furnished {
+impl Drop for SetupResult {
     fn drop(&mut self) {
         // The stack takes itself down; on the current file system its contents are ours to
         // remove. What cannot be removed stays in the work directory, which is removed whole.
@@ -527,16 +527,16 @@ impl Drop for Furnished {
 /// The run's own directory on the current directory's file system, and its entry among the
 /// runs that live. All that the run made is removed at its end.
 #[derive(Debug)]
-struct Work {
+struct GroupWork {
     dir: PathBuf,
-    live: Live,
+    live: LiveProcess,
 }
 
-impl Work {
+impl GroupWork {
     /// Removes what dead runs left, and enters a new one. Tells what was removed, too. What
     /// cannot be removed yet, because somebody uses it, is in no run's way.
     fn begin() -> Result<(Self, Vec<String>), Error> {
-        let registry = Registry::open()?;
+        let registry = CleanupRegistry::open()?;
         let swept = match registry.sweep() {
             Ok(removed) => removed
                 .iter()

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::Options;
+use super::RunOptions;
 use crate::error::Error;
-use crate::experiment::Plan;
+use crate::experiment::RunPlan;
 use crate::stacks;
 
 /// More repetitions than anybody waits for.
@@ -13,10 +13,10 @@ const MOST_REPETITIONS: u32 = 10_000;
 /// Leaves only what was asked for. What is asked for and is nowhere is refused: nothing to run
 /// would look like nothing left to run.
 pub fn narrow<'a>(
-    plans: impl IntoIterator<Item = &'a mut Plan>,
-    options: &Options,
+    plans: impl IntoIterator<Item = &'a mut RunPlan>,
+    options: &RunOptions,
 ) -> Result<(), Error> {
-    let mut plans: Vec<&mut Plan> = plans.into_iter().collect();
+    let mut plans: Vec<&mut RunPlan> = plans.into_iter().collect();
     let there: BTreeSet<String> = groups(&plans).map(|group| group.stack.clone()).collect();
     for stack in &options.stacks {
         if !there.contains(stack) && !told(&plans, stack) {
@@ -67,12 +67,12 @@ pub fn narrow<'a>(
     Ok(())
 }
 
-fn groups<'a>(plans: &'a [&mut Plan]) -> impl Iterator<Item = &'a crate::Group> {
+fn groups<'a>(plans: &'a [&mut RunPlan]) -> impl Iterator<Item = &'a crate::ArmGroup> {
     plans.iter().flat_map(|plan| &plan.groups)
 }
 
 /// Whether it is told already that this cannot be run here, and why.
-fn told(plans: &[&mut Plan], words: &str) -> bool {
+fn told(plans: &[&mut RunPlan], words: &str) -> bool {
     plans
         .iter()
         .flat_map(|plan| &plan.not_run)

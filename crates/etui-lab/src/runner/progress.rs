@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::experiment::{Case, Group};
-use crate::say;
+use crate::experiment::{ArmGroup, RunCase};
+use crate::output;
 
 /// Shows how far a run is. Time left is what the experiments expect of the runs to come,
 /// scaled by how long those took that were made.
@@ -56,7 +56,7 @@ impl Progress {
     }
 
     /// This group is made ready now.
-    pub fn group(&mut self, group: &Group) {
+    pub fn group(&mut self, group: &ArmGroup) {
         self.bar.set_message(format!(
             "{}: making {} ready on {}",
             self.experiment, group.work, group.stack
@@ -65,7 +65,7 @@ impl Progress {
     }
 
     /// This run is made now.
-    pub fn begin(&mut self, case: &Case) {
+    pub fn begin(&mut self, case: &RunCase) {
         let expected = self.to_come.pop().unwrap_or(0.0);
         self.current = Some((Instant::now(), expected));
         self.bar.set_message(format!(
@@ -95,11 +95,11 @@ impl Progress {
 
     /// Tells something above the bar.
     pub fn tell(&self, words: &str) {
-        self.bar.suspend(|| say::err(words));
+        self.bar.suspend(|| output::err(words));
     }
 
     /// Tells of a run that failed, above the bar.
-    pub fn failed(&self, case: &Case, message: &str) {
+    pub fn failed(&self, case: &RunCase, message: &str) {
         self.tell(&format!(
             "{}: {} ({} on {}) failed: {message}",
             case.experiment, case.arm, case.work, case.stack

@@ -1,6 +1,6 @@
 //! The process that runs one arm once, or makes what the runs of a group share.
 //!
-//! It reads a [`Task`] as JSON from standard input and writes a [`Reply`] as JSON to the file
+//! It reads a [`WorkerTask`] as JSON from standard input and writes a [`WorkerReply`] as JSON to the file
 //! that its argument names.
 
 use std::collections::BTreeMap;
@@ -11,26 +11,26 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
-use crate::experiment::{Case, Experiment, Group};
-use crate::meter::{Meter, Place};
+use crate::experiment::{ArmGroup, Experiment, RunCase};
+use crate::recorder::{Recorder, RunLocation};
 
 /// What a worker is to do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "task", rename_all = "kebab-case")]
-pub enum Task {
+pub enum WorkerTask {
     /// Run an arm once.
-    Run {
+    RunRecord {
         /// Which run.
-        case: Case,
+        case: RunCase,
         /// Where.
-        place: Place,
+        place: RunLocation,
     },
     /// Make what the runs of a group share.
     Furnish {
         /// The experiment.
         experiment: String,
         /// The group.
-        group: Group,
+        group: ArmGroup,
         /// Where.
         dir: PathBuf,
     },
@@ -39,7 +39,7 @@ pub enum Task {
 /// What a worker answers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "reply", rename_all = "kebab-case")]
-pub enum Reply {
+pub enum WorkerReply {
     /// Done.
     Done {
         /// The figures by name.
@@ -67,12 +67,12 @@ pub fn main(experiments: &[&'static dyn Experiment], reply: &Path) -> Result<(),
     std::io::stdin()
         .read_to_end(&mut bytes)
         .map_err(|e| Error::file("standard input", e))?;
-    let task: Task =
+    let task: WorkerTask =
         serde_json::from_slice(&bytes).map_err(|e| Error::other(format!("not a task: {e}")))?;
     let answer = match perform(experiments, task) {
-        Ok((measures, answer)) => Reply::Done { measures, answer },
-        Err(Error::NotRun(reason)) => Reply::NotRun { reason },
-        Err(error) => Reply::Failed {
+        Ok((measures, answer)) => WorkerReply::Done { measures, answer },
+        Err(Error::NotRun(reason)) => WorkerReply::NotRun { reason },
+        Err(error) => WorkerReply::Failed {
             message: error.to_string(),
         },
     };
@@ -82,7 +82,7 @@ pub fn main(experiments: &[&'static dyn Experiment], reply: &Path) -> Result<(),
 
 fn perform(
     experiments: &[&'static dyn Experiment],
-    task: Task,
+    task: WorkerTask,
 ) -> Result<(BTreeMap<String, f64>, String), Error> {
     let named = |name: &str| {
         experiments
@@ -91,17 +91,17 @@ fn perform(
             .ok_or_else(|| Error::other(format!("no experiment `{name}`")))
     };
     match task {
-        Task::Run { case, place } => {
-            let mut meter = Meter::new(place, case.pass);
-            named(&case.experiment)?.run(&case, &mut meter)?;
-            Ok(meter.finish())
+        WorkerTask::RunRecord { case, place } => {
+            let mut recorder = Recorder::new(place, case.pass);
+            named(&case.experiment)?.run(&case, &mut recorder)?;
+            Ok(recorder.finish())
         }
-        Task::Furnish {
+        WorkerTask::Furnish {
             experiment,
             group,
             dir,
         } => {
-            named(&experiment)?.furnish(&group, &dir)?;
+            named(&experiment)?.set_up(&group, &dir)?;
             Ok((BTreeMap::new(), String::new()))
         }
     }

@@ -68,28 +68,28 @@ impl Loop {
 }
 
 #[derive(Debug)]
-enum Part {
+enum ImagePart {
     Dir(PathBuf),
     Image(PathBuf),
     Loop(Loop),
-    Mount(PathBuf),
+    MountPoint(PathBuf),
 }
 
 /// What is taken down when dropped, the last made first.
 #[derive(Debug, Default)]
-pub struct Parts(Vec<Part>);
+pub struct ImageParts(Vec<ImagePart>);
 
-impl Parts {
+impl ImageParts {
     /// A directory that is removed with what is in it.
     pub fn make_dir(&mut self, dir: &Path) -> Result<(), Error> {
         fs::create_dir(dir).map_err(|e| Error::file(dir, e))?;
-        self.0.push(Part::Dir(dir.to_owned()));
+        self.0.push(ImagePart::Dir(dir.to_owned()));
         Ok(())
     }
 
     /// A file that somebody else makes, and that is removed.
     pub fn image(&mut self, path: &Path) -> PathBuf {
-        self.0.push(Part::Image(path.to_owned()));
+        self.0.push(ImagePart::Image(path.to_owned()));
         path.to_owned()
     }
 
@@ -122,7 +122,7 @@ impl Parts {
                 direct: false,
             },
         };
-        self.0.push(Part::Loop(device.clone()));
+        self.0.push(ImagePart::Loop(device.clone()));
         Ok(device)
     }
 
@@ -176,7 +176,7 @@ impl Parts {
         let options = CString::new(options).map_err(|e| failed(e.into()))?;
         rustix::mount::mount(source, point, file_system, flags, options.as_c_str())
             .map_err(|e| failed(e.into()))?;
-        self.0.push(Part::Mount(point.to_owned()));
+        self.0.push(ImagePart::MountPoint(point.to_owned()));
         Ok(())
     }
 
@@ -185,21 +185,21 @@ impl Parts {
         self.make_dir(point)?;
         let at = point.to_string_lossy();
         run(kernel::FUSE_EXFAT, ["-o", "noatime", device.path(), &*at])?;
-        self.0.push(Part::Mount(point.to_owned()));
+        self.0.push(ImagePart::MountPoint(point.to_owned()));
         Ok(())
     }
 }
 
-impl Drop for Parts {
+impl Drop for ImageParts {
     fn drop(&mut self) {
         // What cannot be taken down is left to the clean-up at the run's end or the next
         // run's beginning, which report it.
         while let Some(part) = self.0.pop() {
             let _ = match part {
-                Part::Dir(dir) => fs::remove_dir_all(&dir).map_err(|e| Error::file(&dir, e)),
-                Part::Image(path) => fs::remove_file(&path).map_err(|e| Error::file(&path, e)),
-                Part::Loop(device) => detach(device.path()),
-                Part::Mount(point) => unmount(&point),
+                ImagePart::Dir(dir) => fs::remove_dir_all(&dir).map_err(|e| Error::file(&dir, e)),
+                ImagePart::Image(path) => fs::remove_file(&path).map_err(|e| Error::file(&path, e)),
+                ImagePart::Loop(device) => detach(device.path()),
+                ImagePart::MountPoint(point) => unmount(&point),
             };
         }
     }

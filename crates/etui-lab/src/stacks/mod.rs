@@ -10,7 +10,7 @@
 //!
 //! Everything a stack makes lies in the run's own directory (the images, the mount points) or
 //! in a directory of the same name elsewhere ([`outside`]), so that whoever cleans up after a
-//! killed run ([`crate::runner::leftovers`]) needs to know these directories only.
+//! killed run ([`crate::runner::cleanup`]) needs to know these directories only.
 
 mod image;
 mod kernel;
@@ -26,10 +26,10 @@ use std::process::{Command, Stdio};
 
 use crate::error::Error;
 use crate::machine;
-use crate::runner::leftovers;
-use image::Parts;
+use crate::runner::cleanup;
+use image::ImageParts;
 pub(crate) use image::{detach, unmount};
-use recipe::{Packed, Recipe};
+use recipe::{MountRecipe, PackedImage};
 
 /// The name of the current directory's file system.
 pub const HERE: &str = "here";
@@ -72,7 +72,7 @@ pub struct Stack {
     /// What it is made of, for the results.
     pub details: BTreeMap<String, String>,
     /// What is taken down with it.
-    _parts: Parts,
+    _parts: ImageParts,
 }
 
 /// Makes a stack ready. `work` is the run's own directory on the current directory's file
@@ -108,12 +108,12 @@ fn here(work: &Path) -> Result<Stack, Error> {
         dir: work.to_owned(),
         devices: Vec::new(),
         details: mounts::describe(work),
-        _parts: Parts::default(),
+        _parts: ImageParts::default(),
     })
 }
 
 fn ram(work: &Path) -> Result<Stack, Error> {
-    let mut parts = Parts::default();
+    let mut parts = ImageParts::default();
     let dir = if kernel::may_mount() {
         parts.mount_tmpfs(&work.join("mnt-ram"))?
     } else {
@@ -134,8 +134,8 @@ fn ram(work: &Path) -> Result<Stack, Error> {
 }
 
 /// An empty file system on a loop device.
-fn fresh(name: &str, recipe: &Recipe, work: &Path) -> Result<Stack, Error> {
-    let mut parts = Parts::default();
+fn fresh(name: &str, recipe: &MountRecipe, work: &Path) -> Result<Stack, Error> {
+    let mut parts = ImageParts::default();
     let mut details = BTreeMap::new();
     let image = work.join(format!("{name}.img"));
     let device = parts.sparse_loop(&image, recipe.size)?;
@@ -185,8 +185,8 @@ fn fresh(name: &str, recipe: &Recipe, work: &Path) -> Result<Stack, Error> {
 }
 
 /// A read-only file system with a directory's contents.
-fn pack(name: &str, packed: &Packed, work: &Path, contents: &Path) -> Result<Stack, Error> {
-    let mut parts = Parts::default();
+fn pack(name: &str, packed: &PackedImage, work: &Path, contents: &Path) -> Result<Stack, Error> {
+    let mut parts = ImageParts::default();
     let image = parts.image(&work.join(format!("{name}.img")));
     let text = |path: &Path| path.to_string_lossy().into_owned();
     let (image_text, contents_text) = (text(&image), text(contents));
@@ -234,8 +234,8 @@ pub(crate) fn run<S: AsRef<OsStr>>(
     command.args(args).stdin(Stdio::null()).env("LC_ALL", "C");
     // Ctrl-C reaches the laboratory alone; a tool that outlives it is found by its run's id.
     command.process_group(0);
-    if let Some(id) = leftovers::current() {
-        command.env(leftovers::MARKER, id);
+    if let Some(id) = cleanup::current() {
+        command.env(cleanup::MARKER, id);
     }
     let output = command.output();
     let failed = |message: String| Error::Command {

@@ -14,7 +14,7 @@ const MOUNTINFO: &str = "/proc/self/mountinfo";
 
 /// A line of the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mount {
+pub struct MountPoint {
     /// Where.
     pub point: PathBuf,
     /// The file system's type.
@@ -26,13 +26,13 @@ pub struct Mount {
 }
 
 /// All mounts, in the order in which they were made.
-pub fn all() -> Result<Vec<Mount>, Error> {
+pub fn all() -> Result<Vec<MountPoint>, Error> {
     let text = fs::read(MOUNTINFO).map_err(|e| Error::file(MOUNTINFO, e))?;
     Ok(text.split(|&b| b == b'\n').filter_map(parse).collect())
 }
 
 /// The mounts in a directory, the last made first: the order in which they can be unmounted.
-pub fn beneath(dir: &Path) -> Result<Vec<Mount>, Error> {
+pub fn beneath(dir: &Path) -> Result<Vec<MountPoint>, Error> {
     let mut mounts = all()?;
     mounts.retain(|mount| mount.point.starts_with(dir));
     mounts.reverse();
@@ -40,7 +40,7 @@ pub fn beneath(dir: &Path) -> Result<Vec<Mount>, Error> {
 }
 
 /// `36 35 98:0 /root /point rw,noatime shared:1 - ext4 /dev/root rw,errors=continue`
-fn parse(line: &[u8]) -> Option<Mount> {
+fn parse(line: &[u8]) -> Option<MountPoint> {
     let fields: Vec<&[u8]> = line.split(|&b| b == b' ').collect();
     let dash = fields.iter().position(|&field| field == b"-")?;
     let text = |at: usize| Some(String::from_utf8_lossy(fields.get(at)?).into_owned());
@@ -51,7 +51,7 @@ fn parse(line: &[u8]) -> Option<Mount> {
             options.push_str(option);
         }
     }
-    Some(Mount {
+    Some(MountPoint {
         point: PathBuf::from(OsString::from_vec(unescape(fields.get(4)?))),
         file_system: text(dash + 1)?,
         source: text(dash + 2)?,
@@ -84,7 +84,7 @@ fn unescape(field: &[u8]) -> Vec<u8> {
 }
 
 /// The file system a directory is on.
-pub fn of(dir: &Path) -> Result<Mount, Error> {
+pub fn of(dir: &Path) -> Result<MountPoint, Error> {
     let dir = fs::canonicalize(dir).map_err(|e| Error::file(dir, e))?;
     // Of mounts on the same point, the last one made is the one that is seen.
     all()?
@@ -97,7 +97,7 @@ pub fn of(dir: &Path) -> Result<Mount, Error> {
 /// The file system a directory is on, for the results. Where the root of the system is no mount
 /// of its own (chroot), that cannot be told.
 pub fn describe(dir: &Path) -> BTreeMap<String, String> {
-    let mount = of(dir).unwrap_or_else(|_| Mount {
+    let mount = of(dir).unwrap_or_else(|_| MountPoint {
         point: PathBuf::from("/"),
         file_system: "unknown".to_owned(),
         source: "unknown".to_owned(),

@@ -3,7 +3,7 @@
 
 /// A file system that is made empty on a loop device.
 #[derive(Debug, Clone)]
-pub struct Recipe {
+pub struct MountRecipe {
     /// The kernel's name.
     pub file_system: &'static str,
     /// What makes it.
@@ -20,7 +20,7 @@ pub struct Recipe {
 
 /// A read-only file system.
 #[derive(Debug, Clone)]
-pub struct Packed {
+pub struct PackedImage {
     /// The kernel's name.
     pub file_system: &'static str,
     /// What packs it.
@@ -36,8 +36,8 @@ pub struct Packed {
 const SIZE: u64 = 1 << 30;
 
 /// The recipe of a stack, if it is one that is made empty.
-pub fn of(stack: &str) -> Option<Recipe> {
-    let recipe = |file_system, tool, make, mount| Recipe {
+pub fn of(stack: &str) -> Option<MountRecipe> {
+    let recipe = |file_system, tool, make, mount| MountRecipe {
         file_system,
         tool,
         make,
@@ -55,7 +55,7 @@ pub fn of(stack: &str) -> Option<Recipe> {
             "-q -F -b 4096 -I 256 -E lazy_itable_init=0,lazy_journal_init=0,nodiscard -J size=32",
             "data=ordered,nodiscard",
         ),
-        "ext4-journal" => Recipe {
+        "ext4-journal" => MountRecipe {
             external_journal: true,
             ..recipe(
                 "ext4",
@@ -83,8 +83,8 @@ pub fn of(stack: &str) -> Option<Recipe> {
 }
 
 /// The recipe of a stack, if it is one that is packed.
-pub fn packed(stack: &str) -> Option<Packed> {
-    let squashfs = |options, compression| Packed {
+pub fn packed(stack: &str) -> Option<PackedImage> {
+    let squashfs = |options, compression| PackedImage {
         file_system: "squashfs",
         tool: "mksquashfs",
         options,
@@ -100,7 +100,7 @@ pub fn packed(stack: &str) -> Option<Packed> {
             "-noappend -quiet -no-progress -b 131072 -noI -noD -noF -noX",
             "none, blocks of 128 KiB",
         ),
-        "erofs" => Packed {
+        "erofs" => PackedImage {
             file_system: "erofs",
             tool: "mkfs.erofs",
             options: "-d0",

@@ -18,7 +18,7 @@ const ALL: [&str; 11] = [
 ];
 
 fn loops_over(dir: &Path) -> Vec<PathBuf> {
-    crate::runner::leftovers::loops_beneath(dir)
+    crate::runner::cleanup::loops_beneath(dir)
 }
 
 #[test]

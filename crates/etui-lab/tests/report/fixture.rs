@@ -3,11 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use etui_lab::report::{Report, Section};
-use etui_lab::results::{FORMAT, Header};
+use etui_lab::report::{Report, ReportSection};
+use etui_lab::results::{FORMAT, RunHeader};
 use etui_lab::{
-    About, Better, Cell, Chart, ChartKind, Column, Found, NotRun, Presentation, Role, Row, Series,
-    Shown, Study, Table, Unit, Verdict,
+    ArmRole, BetterWhen, Chart, ChartKind, ChartSeries, ExperimentInfo, ExperimentReport,
+    FindingStatus, NotRun, PublishedResult, Study, Table, TableCell, TableColumn, TableRow, Unit,
+    Verdict,
 };
 
 /// What would break a page, a table, a terminal or a spreadsheet if it were believed.
@@ -17,8 +18,8 @@ pub const HOSTILE: &str = "</td><script>alert(1)</script>\"'&<img src=x onerror=
 pub const LONG: &str = "a name that goes on for longer than any column would wish, with \
     options=sample,of=many,parts=joined_without_a_single_space_anywhere_in_the_last_of_them";
 
-fn about(name: &'static str, title: &'static str, study: Option<Study>) -> About {
-    About {
+fn about(name: &'static str, title: &'static str, study: Option<Study>) -> ExperimentInfo {
+    ExperimentInfo {
         name,
         title,
         study,
@@ -28,18 +29,18 @@ fn about(name: &'static str, title: &'static str, study: Option<Study>) -> About
                  Unlike the study, nothing of this ever ran.",
         same_answer: "a digest over all samples is equal for all arms.",
         found: &[
-            Found {
+            PublishedResult {
                 finding: "the sample limit is smaller than one batch, so that parts of it are \
                           written more than once",
                 cure: "a larger limit",
                 figure: "20 % less time",
             },
-            Found {
+            PublishedResult {
                 finding: "each batch gives back what the next one needs",
                 cure: "a resting size of min(16 parts, 512 kB), never under 64 kB",
                 figure: "700 ms a batch, 200-300 ms of it for this",
             },
-            Found {
+            PublishedResult {
                 finding: "a finding without a cure",
                 cure: "",
                 figure: "",
@@ -49,8 +50,8 @@ fn about(name: &'static str, title: &'static str, study: Option<Study>) -> About
     }
 }
 
-fn cell(value: f64, ratio: Option<f64>) -> Cell {
-    Cell {
+fn cell(value: f64, ratio: Option<f64>) -> TableCell {
+    TableCell {
         value: Some(value),
         range: Some((value * 0.96, value * 1.07)),
         ratio,
@@ -59,16 +60,16 @@ fn cell(value: f64, ratio: Option<f64>) -> Cell {
     }
 }
 
-fn row(label: &str, role: Role, cells: Vec<Cell>) -> Row {
-    Row {
+fn row(label: &str, role: ArmRole, cells: Vec<TableCell>) -> TableRow {
+    TableRow {
         label: label.to_owned(),
         role,
         cells,
     }
 }
 
-fn header() -> Header {
-    Header {
+fn header() -> RunHeader {
+    RunHeader {
         format: FORMAT,
         started: "2001-02-03T04:05:06Z".to_owned(),
         etui: "0.0.0-sample".to_owned(),
@@ -95,8 +96,8 @@ fn not_run(what: &str, reason: &str) -> NotRun {
     }
 }
 
-fn section(about: About, presentation: Presentation) -> Section {
-    Section {
+fn section(about: ExperimentInfo, presentation: ExperimentReport) -> ReportSection {
+    ReportSection {
         about,
         presentation,
         not_run: Vec::new(),
@@ -109,14 +110,14 @@ fn section(about: About, presentation: Presentation) -> Section {
 /// A table as a comparison has it: base, cures, all, peer, etui.
 fn comparison() -> Table {
     let arms = [
-        ("limit 1", Role::AsFound, 1.0),
-        ("limit 2", Role::Cure, 0.93),
-        ("limit 4", Role::Cure, 0.86),
-        ("limit 8", Role::Cure, 0.79),
-        ("resting size", Role::Cure, 0.95),
-        ("all of them", Role::AllCures, 0.64),
-        ("sample server, as shipped", Role::Peer, 0.58),
-        ("etui", Role::Etui, 0.47),
+        ("limit 1", ArmRole::AsFound, 1.0),
+        ("limit 2", ArmRole::Cure, 0.93),
+        ("limit 4", ArmRole::Cure, 0.86),
+        ("limit 8", ArmRole::Cure, 0.79),
+        ("resting size", ArmRole::Cure, 0.95),
+        ("all of them", ArmRole::AllCures, 0.64),
+        ("sample server, as shipped", ArmRole::Peer, 0.58),
+        ("etui", ArmRole::Etui, 0.47),
     ];
     let rows = arms
         .iter()
@@ -130,13 +131,13 @@ fn comparison() -> Table {
                 cell((2_512_896.0 * part).round(), ratio),
                 cell((60.0 * (part - 0.64)).max(0.0).round(), None),
             ];
-            if *role == Role::Etui {
+            if *role == ArmRole::Etui {
                 cells[3].lost = true;
                 cells[3].ratio = Some(1.31);
                 cells[2].range = None;
             }
-            if *role == Role::Peer {
-                cells[4] = Cell::words("not counted");
+            if *role == ArmRole::Peer {
+                cells[4] = TableCell::words("not counted");
             }
             row(label, *role, cells)
         })
@@ -145,11 +146,11 @@ fn comparison() -> Table {
         title: "One batch of samples, sample stack".to_owned(),
         caption: "Ratios are taken against limit 1, the arm as found.".to_owned(),
         columns: vec![
-            Column::time("Time for a batch"),
-            Column::time("Processor time"),
-            Column::count("Writes"),
-            Column::bytes("Written"),
-            Column::count("Written twice"),
+            TableColumn::time("Time for a batch"),
+            TableColumn::time("Processor time"),
+            TableColumn::count("Writes"),
+            TableColumn::bytes("Written"),
+            TableColumn::count("Written twice"),
         ],
         rows,
     }
@@ -161,11 +162,11 @@ fn groups() -> Table {
     for (at, group) in ["insert", "update", "delete"].iter().enumerate() {
         let time = 1e6 * (at + 1) as f64;
         for (arm, role, part) in [
-            ("mode one", Role::AsFound, 1.0),
-            ("mode two", Role::Cure, 0.5),
-            ("etui", Role::Etui, 0.25),
+            ("mode one", ArmRole::AsFound, 1.0),
+            ("mode two", ArmRole::Cure, 0.5),
+            ("etui", ArmRole::Etui, 0.25),
         ] {
-            let ratio = (role != Role::AsFound).then_some(part);
+            let ratio = (role != ArmRole::AsFound).then_some(part);
             rows.push(row(
                 &format!("{group}: {arm}"),
                 role,
@@ -176,18 +177,18 @@ fn groups() -> Table {
     Table {
         title: "Three kinds of work".to_owned(),
         caption: "Ratios are taken against mode one.".to_owned(),
-        columns: vec![Column::time("Time for one")],
+        columns: vec![TableColumn::time("Time for one")],
         rows,
     }
 }
 
 /// Curves over sizes from 50 on, some of them close together.
-pub fn curves(names: &[(&str, Role)]) -> Chart {
+pub fn curves(names: &[(&str, ArmRole)]) -> Chart {
     let sizes = [50.0, 100.0, 400.0, 1_600.0, 12_800.0, 102_400.0];
     let series = names
         .iter()
         .enumerate()
-        .map(|(at, (name, role))| Series {
+        .map(|(at, (name, role))| ChartSeries {
             name: (*name).to_owned(),
             role: *role,
             points: sizes
@@ -218,14 +219,14 @@ fn bars() -> Chart {
         unit: Unit::Count,
         labels: labels.map(str::to_owned).to_vec(),
         series: vec![
-            Series {
+            ChartSeries {
                 name: "fresh".to_owned(),
-                role: Role::AsFound,
+                role: ArmRole::AsFound,
                 points: vec![(0.0, 9.0), (1.0, 7.0), (2.0, 3.0), (3.0, 4.5), (4.0, 1.0)],
             },
-            Series {
+            ChartSeries {
                 name: "used before".to_owned(),
-                role: Role::Etui,
+                role: ArmRole::Etui,
                 points: vec![(0.0, 8.0), (1.0, 5.0), (2.0, 2.0), (4.0, 0.0)],
             },
         ],
@@ -237,9 +238,9 @@ fn single_bars() -> Chart {
         title: "Commits in a second".to_owned(),
         unit: Unit::PerSecond,
         y: "commits in a second".to_owned(),
-        series: vec![Series {
+        series: vec![ChartSeries {
             name: "commits".to_owned(),
-            role: Role::AllCures,
+            role: ArmRole::AllCures,
             points: (0..5)
                 .map(|x| (f64::from(x), 39.0 * f64::from(x + 1)))
                 .collect(),
@@ -263,9 +264,9 @@ fn stacked(parts: usize) -> Chart {
         unit: Unit::Bytes,
         labels: labels.map(str::to_owned).to_vec(),
         series: (0..parts)
-            .map(|part| Series {
+            .map(|part| ChartSeries {
                 name: format!("part {}", part + 1),
-                role: Role::AsFound,
+                role: ArmRole::AsFound,
                 points: (0..4)
                     .map(|bar| {
                         let size = (bar * 7 + part * 5) % 6;
@@ -280,11 +281,11 @@ fn stacked(parts: usize) -> Chart {
 /// A table with so many rows and columns, and gaps in it.
 pub fn large(rows: usize, columns: usize) -> Table {
     let roles = [
-        Role::AsFound,
-        Role::Cure,
-        Role::AllCures,
-        Role::Peer,
-        Role::Etui,
+        ArmRole::AsFound,
+        ArmRole::Cure,
+        ArmRole::AllCures,
+        ArmRole::Peer,
+        ArmRole::Etui,
     ];
     let units = [
         Unit::Count,
@@ -297,15 +298,15 @@ pub fn large(rows: usize, columns: usize) -> Table {
         title: format!("{rows} rows of {columns} figures"),
         caption: String::new(),
         columns: (0..columns)
-            .map(|at| Column::new(format!("measure {at}"), units[at % 5], Better::Less))
+            .map(|at| TableColumn::new(format!("measure {at}"), units[at % 5], BetterWhen::Less))
             .collect(),
         rows: (0..rows)
             .map(|at| {
                 let cells = (0..columns)
                     .filter(|column| at % 7 != 3 || *column < 2)
                     .map(|column| match (at + column) % 11 {
-                        0 => Cell::default(),
-                        5 => Cell::words("not run"),
+                        0 => TableCell::default(),
+                        5 => TableCell::words("not run"),
                         n => cell(n as f64 * 37.0, Some(n as f64 / 5.0)),
                     })
                     .collect();
@@ -323,11 +324,11 @@ pub fn rich() -> Report {
             "Batches against a limit",
             Some(Study::MusicSync),
         ),
-        Presentation {
+        ExperimentReport {
             tables: vec![comparison(), large(4, 3), large(60, 4)],
             charts: vec![stacked(4)],
             verdict: Verdict {
-                shown: Shown::Yes,
+                shown: FindingStatus::Yes,
                 sentence: "The made-up limit costs 21 % here too: a batch takes 412 ms under \
                            limit 1 and 326 ms under limit 8; etui takes 194 ms."
                     .to_owned(),
@@ -338,10 +339,6 @@ pub fn rich() -> Report {
                     "The study's device had no counterpart among the samples.".to_owned(),
                 ],
             },
-            not_run: vec![not_run(
-                "stack sample-fs",
-                "needs root; run the sample as root",
-            )],
         },
     );
     first.not_run = vec![
@@ -370,15 +367,14 @@ pub fn rich() -> Report {
             "Modes by stacks",
             Some(Study::SmartphoneStack),
         ),
-        Presentation {
+        ExperimentReport {
             tables: vec![large(24, 8)],
             charts: vec![bars(), single_bars(), stacked(14)],
             verdict: Verdict {
-                shown: Shown::Partly,
+                shown: FindingStatus::Partly,
                 sentence: "Six of eight made-up stacks show it.".to_owned(),
                 notes: Vec::new(),
             },
-            not_run: Vec::new(),
         },
     );
     second.failed = vec![(
@@ -393,28 +389,27 @@ pub fn rich() -> Report {
             "Fetching over sizes",
             Some(Study::AddressBook),
         ),
-        Presentation {
+        ExperimentReport {
             tables: vec![comparison(), groups()],
             charts: vec![curves(&[
-                ("as found", Role::AsFound),
-                ("one cure", Role::Cure),
-                ("another cure, not at all sizes", Role::Cure),
-                ("all cures", Role::AllCures),
-                ("sample server over a bus", Role::Peer),
-                ("sample server, direct", Role::Peer),
-                ("etui", Role::Etui),
+                ("as found", ArmRole::AsFound),
+                ("one cure", ArmRole::Cure),
+                ("another cure, not at all sizes", ArmRole::Cure),
+                ("all cures", ArmRole::AllCures),
+                ("sample server over a bus", ArmRole::Peer),
+                ("sample server, direct", ArmRole::Peer),
+                ("etui", ArmRole::Etui),
             ])],
             verdict: Verdict {
-                shown: Shown::No,
+                shown: FindingStatus::No,
                 sentence: "The made-up gap has closed: 1.05x where the study had 2.25x.".to_owned(),
                 notes: vec!["A note.".to_owned()],
             },
-            not_run: Vec::new(),
         },
     );
     let fourth = section(
         about("sample-poll", "An experiment of its own", None),
-        Presentation::default(),
+        ExperimentReport::default(),
     );
     Report {
         header: header(),
@@ -424,23 +419,23 @@ pub fn rich() -> Report {
 
 /// Everything that can be odd about results, at once.
 pub fn odd() -> Report {
-    let point = |y| Series {
+    let point = |y| ChartSeries {
         name: LONG.to_owned(),
-        role: Role::Peer,
+        role: ArmRole::Peer,
         points: vec![(100.0, y)],
     };
-    let chart = |series: Vec<Series>| Chart {
+    let chart = |series: Vec<ChartSeries>| Chart {
         series,
         ..curves(&[])
     };
-    let many: Vec<(String, Role)> = (0..14)
+    let many: Vec<(String, ArmRole)> = (0..14)
         .map(|at| {
             let roles = [
-                Role::Cure,
-                Role::Peer,
-                Role::Cure,
-                Role::AsFound,
-                Role::Etui,
+                ArmRole::Cure,
+                ArmRole::Peer,
+                ArmRole::Cure,
+                ArmRole::AsFound,
+                ArmRole::Etui,
             ];
             (
                 format!("curve number {at}, named at some length"),
@@ -448,7 +443,7 @@ pub fn odd() -> Report {
             )
         })
         .collect();
-    let many: Vec<(&str, Role)> = many.iter().map(|(n, r)| (n.as_str(), *r)).collect();
+    let many: Vec<(&str, ArmRole)> = many.iter().map(|(n, r)| (n.as_str(), *r)).collect();
     let mut steep = curves(&many[..1]);
     steep.series[0].points = vec![(1.0, 1e-3), (1e3, 1.0), (1e6, 1e13), (1e9, 1e15)];
     let mut zeros = curves(&many[..2]);
@@ -460,28 +455,28 @@ pub fn odd() -> Report {
     let mut extreme = curves(&many[..2]);
     extreme.series[0].points = vec![(f64::MAX, f64::MIN_POSITIVE), (1e-280, 1e280), (-1.0, -1.0)];
     let cells = vec![
-        Cell::of(Some(f64::NAN)),
-        Cell {
+        TableCell::of(Some(f64::NAN)),
+        TableCell {
             value: Some(f64::INFINITY),
             range: Some((f64::NEG_INFINITY, f64::NAN)),
             ratio: Some(f64::NAN),
             lost: true,
             note: String::new(),
         },
-        Cell::of(Some(-3.0)),
-        Cell::of(Some(f64::MAX)),
-        Cell::of(Some(1.0)),
-        Cell {
+        TableCell::of(Some(-3.0)),
+        TableCell::of(Some(f64::MAX)),
+        TableCell::of(Some(1.0)),
+        TableCell {
             lost: true,
-            ..Cell::words(LONG)
+            ..TableCell::words(LONG)
         },
     ];
     let rows = vec![
-        row(LONG, Role::Cure, cells.clone()),
-        row("", Role::AsFound, Vec::new()),
+        row(LONG, ArmRole::Cure, cells.clone()),
+        row("", ArmRole::AsFound, Vec::new()),
         row(
             "\u{8a9e}\u{8a00}\u{306e}\u{8a71} \u{1f4d6}",
-            Role::Etui,
+            ArmRole::Etui,
             cells,
         ),
     ];
@@ -493,12 +488,12 @@ pub fn odd() -> Report {
     let mut nought = stacked(2);
     nought.series[0].points = vec![(0.0, 0.0)];
     nought.series[1].points = vec![(0.0, -5.0), (f64::INFINITY, 3.0)];
-    let presentation = Presentation {
+    let presentation = ExperimentReport {
         tables: vec![
             Table {
                 title: "Odd figures".to_owned(),
                 caption: String::new(),
-                columns: (0..6).map(|_| Column::time(LONG)).collect(),
+                columns: (0..6).map(|_| TableColumn::time(LONG)).collect(),
                 rows,
             },
             Table {
@@ -529,23 +524,24 @@ pub fn odd() -> Report {
             sentence: LONG.to_owned(),
             ..Verdict::default()
         },
-        not_run: vec![not_run(LONG, LONG)],
     };
+    let mut odd = section(
+        about("odd", "What results may hold", Some(Study::DateBook)),
+        presentation,
+    );
+    odd.not_run = vec![not_run(LONG, LONG)];
     Report {
-        header: Header::default(),
-        sections: vec![section(
-            about("odd", "What results may hold", Some(Study::DateBook)),
-            presentation,
-        )],
+        header: RunHeader::default(),
+        sections: vec![odd],
     }
 }
 
 /// A report all of whose words are [`HOSTILE`].
 pub fn hostile() -> Report {
     let words = || HOSTILE.to_owned();
-    let mut cells = vec![Cell::words(HOSTILE), cell(1.0, None)];
+    let mut cells = vec![TableCell::words(HOSTILE), cell(1.0, None)];
     cells[1].lost = true;
-    let series = |role| Series {
+    let series = |role| ChartSeries {
         name: words(),
         role,
         points: vec![(0.0, 1.0), (1.0, 2.0), (0.0, 0.0)],
@@ -557,33 +553,33 @@ pub fn hostile() -> Report {
         y: words(),
         unit: Unit::Count,
         labels: vec![words(), words()],
-        series: vec![series(Role::Etui), series(Role::Peer)],
+        series: vec![series(ArmRole::Etui), series(ArmRole::Peer)],
     };
     let mut of = section(
         about("hostile", HOSTILE, Some(Study::DateBook)),
-        Presentation {
+        ExperimentReport {
             tables: vec![Table {
                 title: words(),
                 caption: words(),
-                columns: vec![Column::count(HOSTILE), Column::time(HOSTILE)],
-                rows: vec![row(HOSTILE, Role::Etui, cells)],
+                columns: vec![TableColumn::count(HOSTILE), TableColumn::time(HOSTILE)],
+                rows: vec![row(HOSTILE, ArmRole::Etui, cells)],
             }],
             charts: [ChartKind::Growth, ChartKind::Bars, ChartKind::Stacked]
                 .map(chart)
                 .to_vec(),
             verdict: Verdict {
-                shown: Shown::Yes,
+                shown: FindingStatus::Yes,
                 sentence: words(),
                 notes: vec![words()],
             },
-            not_run: vec![not_run(HOSTILE, HOSTILE)],
         },
     );
+    of.not_run = vec![not_run(HOSTILE, HOSTILE)];
     of.failed = vec![(words(), words(), words())];
     of.stacks = BTreeMap::from([(words(), BTreeMap::from([(words(), words())]))]);
     of.parameters = BTreeMap::from([(words(), vec![1])]);
     Report {
-        header: Header {
+        header: RunHeader {
             started: words(),
             etui: words(),
             sqlite: words(),
@@ -591,7 +587,7 @@ pub fn hostile() -> Report {
             system: words(),
             processor: words(),
             tools: BTreeMap::from([(words(), words())]),
-            ..Header::default()
+            ..RunHeader::default()
         },
         sections: vec![of],
     }

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use etui_lab::results::file;
 
-use crate::scenes::{NAPS, Place, code, made, naps, signal, traces, words};
+use crate::scenes::{NAPS, RunLocation, code, made, naps, signal, traces, words};
 
 pub fn two_at_once() {
-    let place = Place::new();
+    let place = RunLocation::new();
     let run = || {
         place
             .command(&[&NAPS[..], &["--quiet"]].concat())
@@ -32,7 +32,7 @@ pub fn two_at_once() {
 }
 
 pub fn a_closed_pipe() {
-    let place = Place::new();
+    let place = RunLocation::new();
     assert_eq!(code(&place.lab(&[&NAPS[..], &["--quiet"]].concat())), 0);
     let file = "out/naps.jsonl";
     for arguments in [
@@ -59,7 +59,7 @@ pub fn a_closed_pipe() {
 }
 
 pub fn stopped_while_it_gets_ready() {
-    let place = Place::new();
+    let place = RunLocation::new();
     let mut child = place
         .command(&["run", "endless", "--out", "endless.jsonl"])
         .stdout(Stdio::null())

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use etui::contacts::Card;
 use etui_lab::{
-    About, Arm, Case, Error, Experiment, Group, Lab, Meter, NotRun, Parameter, Plan, Presentation,
-    Results, Role, Settings,
+    Arm, ArmGroup, ArmRole, ArmSettings, Error, Experiment, ExperimentInfo, LabContext, NotRun,
+    Parameter, Recorder, ReportSpec, Results, RunCase, RunPlan,
 };
 use etui_testkit::people::People;
 
@@ -15,8 +15,8 @@ pub fn all() -> Vec<&'static dyn Experiment> {
     vec![&Naps, &Trouble, &Planted, &Endless, &Unready]
 }
 
-fn about(name: &'static str, parameters: &'static [Parameter]) -> About {
-    About {
+fn about(name: &'static str, parameters: &'static [Parameter]) -> ExperimentInfo {
+    ExperimentInfo {
         name,
         title: "A test's own",
         study: None,
@@ -32,7 +32,7 @@ fn about(name: &'static str, parameters: &'static [Parameter]) -> About {
 struct Naps;
 
 impl Experiment for Naps {
-    fn about(&self) -> About {
+    fn about(&self) -> ExperimentInfo {
         about(
             "naps",
             &[Parameter {
@@ -44,11 +44,11 @@ impl Experiment for Naps {
         )
     }
 
-    fn plan(&self, lab: &Lab) -> Result<Plan, Error> {
-        let mut plan = Plan::default();
+    fn plan(&self, lab: &LabContext) -> Result<RunPlan, Error> {
+        let mut plan = RunPlan::default();
         for stack in ["here", "ram", "ext4"] {
             match lab.stack(stack) {
-                Ok(()) => plan.groups.push(Group {
+                Ok(()) => plan.groups.push(ArmGroup {
                     work: "nap".to_owned(),
                     stack: stack.to_owned(),
                     size: lab.value("milliseconds"),
@@ -56,9 +56,9 @@ impl Experiment for Naps {
                     counted: true,
                     seconds: 0.1,
                     arms: ["one", "two", "three"]
-                        .map(|name| Arm::new(name, Role::Cure, Settings::new()))
+                        .map(|name| Arm::new(name, ArmRole::Cure, ArmSettings::new()))
                         .to_vec(),
-                    ..Group::default()
+                    ..ArmGroup::default()
                 }),
                 Err(reason) => plan.not_run.push(NotRun {
                     what: format!("stack {stack}"),
@@ -69,27 +69,27 @@ impl Experiment for Naps {
         Ok(plan)
     }
 
-    fn run(&self, case: &Case, meter: &mut Meter) -> Result<(), Error> {
-        let path = meter.dir().join("nap.db");
+    fn run(&self, case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
+        let path = recorder.dir().join("nap.db");
         std::fs::write(&path, "zzz").map_err(|e| Error::file(&path, e))?;
         // Outlives this process unless somebody cleans up: it has no tie to it but the marker.
         let beside = std::process::Command::new("sleep")
             .arg("600")
             .spawn()
             .map_err(|e| Error::file("sleep", e))?;
-        meter.phase("nap", || {
+        recorder.phase("nap", || {
             std::thread::sleep(Duration::from_millis(case.size));
             Ok(())
         })?;
         let mut beside = beside;
         let _ = beside.kill();
         let _ = beside.wait();
-        meter.answer("slept");
+        recorder.answer("slept");
         Ok(())
     }
 
-    fn present(&self, _: &Results) -> Presentation {
-        Presentation::default()
+    fn report_spec(&self, _: &Results) -> ReportSpec {
+        ReportSpec::default()
     }
 }
 
@@ -97,44 +97,44 @@ impl Experiment for Naps {
 struct Trouble;
 
 impl Experiment for Trouble {
-    fn about(&self) -> About {
+    fn about(&self) -> ExperimentInfo {
         about("trouble", &[])
     }
 
-    fn plan(&self, _: &Lab) -> Result<Plan, Error> {
+    fn plan(&self, _: &LabContext) -> Result<RunPlan, Error> {
         let arms = ["good", "differs", "aborts", "fails", "not here"];
-        Ok(Plan {
-            groups: vec![Group {
+        Ok(RunPlan {
+            groups: vec![ArmGroup {
                 work: "try".to_owned(),
                 stack: "here".to_owned(),
                 repetitions: 2,
                 seconds: 0.1,
                 arms: arms
-                    .map(|name| Arm::new(name, Role::Cure, Settings::new()))
+                    .map(|name| Arm::new(name, ArmRole::Cure, ArmSettings::new()))
                     .to_vec(),
-                ..Group::default()
+                ..ArmGroup::default()
             }],
             not_run: Vec::new(),
         })
     }
 
-    fn run(&self, case: &Case, meter: &mut Meter) -> Result<(), Error> {
+    fn run(&self, case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
         match case.arm.as_str() {
-            "differs" => meter.answer("5"),
+            "differs" => recorder.answer("5"),
             "aborts" => {
                 eprintln!("last words");
                 std::process::abort();
             }
             "fails" => return Err(Error::other("out of luck")),
             "not here" => return Err(Error::not_run("no such device")),
-            _ => meter.answer("4"),
+            _ => recorder.answer("4"),
         }
-        meter.record("try/tries", 1.0);
+        recorder.record("try/tries", 1.0);
         Ok(())
     }
 
-    fn present(&self, _: &Results) -> Presentation {
-        Presentation::default()
+    fn report_spec(&self, _: &Results) -> ReportSpec {
+        ReportSpec::default()
     }
 }
 
@@ -142,7 +142,7 @@ impl Experiment for Trouble {
 struct Planted;
 
 impl Experiment for Planted {
-    fn about(&self) -> About {
+    fn about(&self) -> ExperimentInfo {
         about(
             "planted",
             &[
@@ -162,12 +162,12 @@ impl Experiment for Planted {
         )
     }
 
-    fn plan(&self, lab: &Lab) -> Result<Plan, Error> {
-        let settings = Settings::new()
+    fn plan(&self, lab: &LabContext) -> Result<RunPlan, Error> {
+        let settings = ArmSettings::new()
             .with("flushes", lab.value("flushes"))
             .with("rounds", lab.value("rounds"));
-        Ok(Plan {
-            groups: vec![Group {
+        Ok(RunPlan {
+            groups: vec![ArmGroup {
                 work: "save".to_owned(),
                 stack: "here".to_owned(),
                 size: 60,
@@ -176,26 +176,26 @@ impl Experiment for Planted {
                 syscalls: true,
                 instructions: true,
                 seconds: 0.1,
-                arms: vec![Arm::new("etui", Role::Etui, settings)],
+                arms: vec![Arm::new("etui", ArmRole::Etui, settings)],
             }],
             not_run: Vec::new(),
         })
     }
 
-    fn run(&self, case: &Case, meter: &mut Meter) -> Result<(), Error> {
+    fn run(&self, case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
         let cards: Vec<Card> = People::new(3)
             .take(60)
             .map(|text| Card::parse(text).expect("a generated card"))
             .collect();
-        let path = meter.dir().join("planted.db");
+        let path = recorder.dir().join("planted.db");
         let extra = File::create(&path).map_err(|e| Error::file(&path, e))?;
-        let store = etui::Store::open(meter.dir().join("contacts.etui"))?;
+        let store = etui::Store::open(recorder.dir().join("contacts.etui"))?;
         let contacts = store.contacts()?;
         let (flushes, rounds) = (
             case.settings.number("flushes")?,
             case.settings.number("rounds")?,
         );
-        meter.phase("save", || {
+        recorder.phase("save", || {
             for card in &cards {
                 contacts.save(card)?;
                 for _ in 0..flushes {
@@ -207,14 +207,14 @@ impl Experiment for Planted {
             }
             Ok(())
         })?;
-        meter.answer(contacts.count()?.to_le_bytes());
+        recorder.answer(contacts.count()?.to_le_bytes());
         drop(contacts);
         store.close()?;
         Ok(())
     }
 
-    fn present(&self, _: &Results) -> Presentation {
-        Presentation::default()
+    fn report_spec(&self, _: &Results) -> ReportSpec {
+        ReportSpec::default()
     }
 }
 
@@ -222,24 +222,24 @@ impl Experiment for Planted {
 struct Endless;
 
 impl Experiment for Endless {
-    fn about(&self) -> About {
+    fn about(&self) -> ExperimentInfo {
         about("endless", &[])
     }
 
-    fn plan(&self, _: &Lab) -> Result<Plan, Error> {
-        Ok(Plan {
-            groups: vec![Group {
+    fn plan(&self, _: &LabContext) -> Result<RunPlan, Error> {
+        Ok(RunPlan {
+            groups: vec![ArmGroup {
                 work: "wait".to_owned(),
                 stack: "here".to_owned(),
                 repetitions: 1,
-                arms: vec![Arm::new("one", Role::Cure, Settings::new())],
-                ..Group::default()
+                arms: vec![Arm::new("one", ArmRole::Cure, ArmSettings::new())],
+                ..ArmGroup::default()
             }],
             not_run: Vec::new(),
         })
     }
 
-    fn furnish(&self, _: &Group, dir: &std::path::Path) -> Result<(), Error> {
+    fn set_up(&self, _: &ArmGroup, dir: &std::path::Path) -> Result<(), Error> {
         let mut beside = std::process::Command::new("sleep")
             .arg("600")
             .current_dir(dir)
@@ -252,13 +252,13 @@ impl Experiment for Endless {
         Ok(())
     }
 
-    fn run(&self, _: &Case, meter: &mut Meter) -> Result<(), Error> {
-        meter.answer("done");
+    fn run(&self, _: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
+        recorder.answer("done");
         Ok(())
     }
 
-    fn present(&self, _: &Results) -> Presentation {
-        Presentation::default()
+    fn report_spec(&self, _: &Results) -> ReportSpec {
+        ReportSpec::default()
     }
 }
 
@@ -266,25 +266,25 @@ impl Experiment for Endless {
 struct Unready;
 
 impl Experiment for Unready {
-    fn about(&self) -> About {
+    fn about(&self) -> ExperimentInfo {
         about("unready", &[])
     }
 
-    fn plan(&self, _: &Lab) -> Result<Plan, Error> {
-        let group = |work: &str| Group {
+    fn plan(&self, _: &LabContext) -> Result<RunPlan, Error> {
+        let group = |work: &str| ArmGroup {
             work: work.to_owned(),
             stack: "here".to_owned(),
             repetitions: 2,
-            arms: vec![Arm::new("one", Role::Cure, Settings::new())],
-            ..Group::default()
+            arms: vec![Arm::new("one", ArmRole::Cure, ArmSettings::new())],
+            ..ArmGroup::default()
         };
-        Ok(Plan {
+        Ok(RunPlan {
             groups: vec![group("first"), group("second")],
             not_run: Vec::new(),
         })
     }
 
-    fn furnish(&self, group: &Group, dir: &std::path::Path) -> Result<(), Error> {
+    fn set_up(&self, group: &ArmGroup, dir: &std::path::Path) -> Result<(), Error> {
         let file = dir.join("flour");
         std::fs::write(&file, "").map_err(|e| Error::file(&file, e))?;
         match group.work.as_str() {
@@ -293,12 +293,12 @@ impl Experiment for Unready {
         }
     }
 
-    fn run(&self, _: &Case, meter: &mut Meter) -> Result<(), Error> {
-        meter.answer("done");
+    fn run(&self, _: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
+        recorder.answer("done");
         Ok(())
     }
 
-    fn present(&self, _: &Results) -> Presentation {
-        Presentation::default()
+    fn report_spec(&self, _: &Results) -> ReportSpec {
+        ReportSpec::default()
     }
 }

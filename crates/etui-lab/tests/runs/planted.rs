@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use etui_lab::results::Line;
+use etui_lab::results::ResultLine;
 
-use crate::scenes::{Place, code, words};
+use crate::scenes::{RunLocation, code, words};
 
 /// Measures once, with what is planted.
-fn measure(place: &Place, name: &str, set: &[&str]) {
+fn measure(place: &RunLocation, name: &str, set: &[&str]) {
     let mut arguments = vec!["run", "planted", "--out", name, "--no-report", "--quiet"];
     for one in set {
         arguments.extend(["--set", one]);
@@ -16,19 +16,19 @@ fn measure(place: &Place, name: &str, set: &[&str]) {
     assert_eq!(code(&output), 0, "{}", words(&output));
 }
 
-fn instructions(place: &Place, name: &str) -> f64 {
+fn instructions(place: &RunLocation, name: &str) -> f64 {
     place
         .lines(name)
         .iter()
         .find_map(|line| match line {
-            Line::Run(run) => run.measures.get("save/instructions").copied(),
+            ResultLine::Run(run) => run.measures.get("save/instructions").copied(),
             _ => None,
         })
         .expect("instructions were counted")
 }
 
 /// The exit code of a comparison, and what it found worse, with the gates alone.
-fn compare(place: &Place, before: &str, after: &str) -> (i32, BTreeMap<String, f64>) {
+fn compare(place: &RunLocation, before: &str, after: &str) -> (i32, BTreeMap<String, f64>) {
     let output = place.lab(&["compare", before, after, "--json"]);
     let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert!(found["compared"].as_u64().unwrap() > 5, "{found}");
@@ -51,7 +51,7 @@ pub fn found() {
             "{tool} is not installed; `scripts/need {tool}` installs it"
         );
     }
-    let place = Place::new();
+    let place = RunLocation::new();
     measure(&place, "0.jsonl", &[]);
     // Ten more runs of the same build: silent each time.
     let rounds = if std::env::var_os("ETUI_TEST_LONG").is_some() {

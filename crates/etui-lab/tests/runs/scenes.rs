@@ -7,16 +7,16 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use etui_lab::results::{Line, file};
+use etui_lab::results::{ResultLine, file};
 use etui_lab::stats;
 use etui_testkit::rng::SplitMix64;
 
 /// An empty directory in which the laboratory is used.
-pub struct Place {
+pub struct RunLocation {
     dir: tempfile::TempDir,
 }
 
-impl Place {
+impl RunLocation {
     pub fn new() -> Self {
         Self {
             dir: tempfile::tempdir().expect("a directory"),
@@ -36,7 +36,7 @@ impl Place {
         self.command(arguments).output().unwrap()
     }
 
-    pub fn lines(&self, name: &str) -> Vec<Line> {
+    pub fn lines(&self, name: &str) -> Vec<ResultLine> {
         file::read(&self.dir.path().join(name)).unwrap()
     }
 
@@ -66,11 +66,11 @@ pub fn words(output: &Output) -> String {
     )
 }
 
-pub fn made(lines: &[Line]) -> Vec<String> {
+pub fn made(lines: &[ResultLine]) -> Vec<String> {
     lines
         .iter()
         .filter_map(|line| match line {
-            Line::Run(run) => {
+            ResultLine::Run(run) => {
                 let case = &run.case;
                 Some(format!(
                     "{} {} {:?} {}",
@@ -94,7 +94,7 @@ pub fn naps() -> usize {
 pub const NAPS: [&str; 4] = ["run", "naps", "--out", "out/naps.jsonl"];
 
 pub fn to_the_end() {
-    let place = Place::new();
+    let place = RunLocation::new();
     let output = place.lab(&NAPS);
     assert_eq!(code(&output), 0, "{}", words(&output));
     let lines = place.lines("out/naps.jsonl");
@@ -139,24 +139,24 @@ pub fn to_the_end() {
     assert!(place.left().is_empty(), "{:?}", place.left());
 }
 
-fn trouble(place: &Place) -> (Output, Vec<Line>) {
+fn trouble(place: &RunLocation) -> (Output, Vec<ResultLine>) {
     let output = place.lab(&["run", "trouble", "--out", "t.jsonl"]);
     let lines = place.lines("t.jsonl");
     (output, lines)
 }
 
-fn failures(lines: &[Line]) -> Vec<(String, String)> {
+fn failures(lines: &[ResultLine]) -> Vec<(String, String)> {
     lines
         .iter()
         .filter_map(|line| match line {
-            Line::Failed { case, message } => Some((case.arm.clone(), message.clone())),
+            ResultLine::Failed { case, message } => Some((case.arm.clone(), message.clone())),
             _ => None,
         })
         .collect()
 }
 
 pub fn disagreement() {
-    let place = Place::new();
+    let place = RunLocation::new();
     let (output, lines) = trouble(&place);
     assert_eq!(code(&output), 3);
     let failed = failures(&lines);
@@ -169,7 +169,7 @@ pub fn disagreement() {
 }
 
 pub fn death() {
-    let place = Place::new();
+    let place = RunLocation::new();
     let (output, lines) = trouble(&place);
     let failed = failures(&lines);
     let of = |arm: &str| &failed.iter().find(|(of, _)| of == arm).unwrap().1;
@@ -187,7 +187,7 @@ pub fn death() {
 }
 
 pub fn unready() {
-    let place = Place::new();
+    let place = RunLocation::new();
     let output = place.lab(&["run", "unready", "--out", "t.jsonl"]);
     assert_eq!(code(&output), 3, "{}", words(&output));
     let lines = place.lines("t.jsonl");
@@ -198,11 +198,11 @@ pub fn unready() {
 }
 
 pub fn not_here() {
-    let place = Place::new();
+    let place = RunLocation::new();
     let (output, lines) = trouble(&place);
-    let reasons: Vec<&Line> = lines
+    let reasons: Vec<&ResultLine> = lines
         .iter()
-        .filter(|line| matches!(line, Line::NotRun { .. }))
+        .filter(|line| matches!(line, ResultLine::NotRun { .. }))
         .collect();
     assert_eq!(reasons.len(), 1, "{reasons:?}");
     assert!(format!("{reasons:?}").contains("no such device"));
@@ -210,7 +210,7 @@ pub fn not_here() {
 }
 
 pub fn other_settings() {
-    let place = Place::new();
+    let place = RunLocation::new();
     assert_eq!(code(&place.lab(&NAPS)), 0);
     let other = place.lab(&[&NAPS[..], &["--set", "milliseconds=6"]].concat());
     assert_eq!(code(&other), 2);
@@ -223,7 +223,7 @@ pub fn other_settings() {
 }
 
 pub fn a_part_first() {
-    let place = Place::new();
+    let place = RunLocation::new();
     let part = [&NAPS[..], &["--arm", "one", "--repetitions", "2"]].concat();
     assert_eq!(code(&place.lab(&part)), 0);
     let some = made(&place.lines("out/naps.jsonl")).len();
@@ -242,7 +242,7 @@ pub fn a_part_first() {
 }
 
 pub fn mistaken() {
-    let place = Place::new();
+    let place = RunLocation::new();
     for (arguments, expected) in [
         (&["run", "nap"][..], "there are: naps, trouble, planted"),
         (&["run", "naps", "--set", "x=1"], "there are: milliseconds"),
@@ -289,7 +289,7 @@ pub fn mistaken() {
 }
 
 /// Starts a run and lets it go on for a while; none if it came to its end before.
-fn interrupted(place: &Place, after: Duration) -> Option<Child> {
+fn interrupted(place: &RunLocation, after: Duration) -> Option<Child> {
     let mut child = place
         .command(&[&NAPS[..], &["--set", "milliseconds=20"]].concat())
         .stdout(Stdio::null())
@@ -308,7 +308,7 @@ fn interrupted(place: &Place, after: Duration) -> Option<Child> {
 }
 
 /// Processes, mounts and loop devices of a place: what may not be there after a run.
-pub fn traces(place: &Place) -> Vec<String> {
+pub fn traces(place: &RunLocation) -> Vec<String> {
     let dir = place.path().to_str().unwrap();
     let mut traces: Vec<String> = place
         .left()
@@ -342,7 +342,7 @@ pub fn traces(place: &Place) -> Vec<String> {
 }
 
 pub fn stopped() {
-    let place = Place::new();
+    let place = RunLocation::new();
     let mut random = SplitMix64::new(7);
     let mut codes = Vec::new();
     for _ in 0..6 {
@@ -369,7 +369,7 @@ pub fn stopped() {
 }
 
 pub fn killed() {
-    let place = Place::new();
+    let place = RunLocation::new();
     let mut random = SplitMix64::new(8);
     let mut kills = 0;
     for _ in 0..8 {
@@ -385,7 +385,7 @@ pub fn killed() {
 }
 
 /// The same command again completes the run, makes nothing twice and leaves nothing.
-fn finish(place: &Place) {
+fn finish(place: &RunLocation) {
     let output = place.lab(&[&NAPS[..], &["--set", "milliseconds=20"]].concat());
     assert_eq!(code(&output), 0, "{}", words(&output));
     let lines = place.lines("out/naps.jsonl");
@@ -398,7 +398,7 @@ fn finish(place: &Place) {
     let walls: Vec<f64> = lines
         .iter()
         .filter_map(|line| match line {
-            Line::Run(run) => run.measures.get("nap/wall_ns").copied(),
+            ResultLine::Run(run) => run.measures.get("nap/wall_ns").copied(),
             _ => None,
         })
         .collect();

@@ -67,7 +67,6 @@ pub fn filled(dir: &Path, name: &str, count: usize) -> PathBuf {
 ///
 /// Its name tells what it was made with: the schema, and the people. What a store derives from
 /// cards can change without either; the directory is to be emptied then.
-#[allow(dead_code, reason = "each benchmark takes some of them")]
 pub fn kept(count: usize) -> PathBuf {
     let dir = std::env::var_os("ETUI_BENCH_DIR")
         .map_or_else(|| env!("CARGO_TARGET_TMPDIR").into(), PathBuf::from);
@@ -194,24 +193,9 @@ impl Rows {
     }
 }
 
-/// Which parts of the schema [`insert`] fills.
-#[derive(Clone, Copy, PartialEq, Eq)]
-#[allow(dead_code, reason = "each benchmark takes some of them")]
-pub enum Parts {
-    /// `record` without its UID index.
-    Records,
-    /// And `record_uid`.
-    Uids,
-    /// And `list_block`, `list_order`, `list_span`.
-    List,
-    /// And the terms of `posting`.
-    Terms,
-    /// And its grams.
-    Grams,
-}
-
-/// Inserts rows into the empty store at `path` with plain rusqlite, one transaction.
-pub fn insert(conn: &Connection, rows: &Rows, parts: Parts) {
+/// Inserts rows into the empty store at `path` with plain rusqlite, one transaction; the grams
+/// only if asked for.
+pub fn insert(conn: &Connection, rows: &Rows, grams: bool) {
     let run = || -> rusqlite::Result<()> {
         conn.execute_batch("BEGIN IMMEDIATE")?;
         let mut record = conn.prepare_cached(
@@ -222,32 +206,28 @@ pub fn insert(conn: &Connection, rows: &Rows, parts: Parts) {
         for r in &rows.records {
             record.execute((r.0, &r.1, &r.2, &r.3, &r.4, &r.5, &r.6))?;
         }
-        if !matches!(parts, Parts::Records | Parts::Uids) {
-            let mut block = conn.prepare_cached(
-                "INSERT INTO list_block (collection, first, entries) VALUES (1, ?1, ?2)",
-            )?;
-            for b in &rows.blocks {
-                block.execute((&b.0, &b.1))?;
-            }
-            let mut span = conn.prepare_cached(
-                "INSERT INTO list_span (collection, first, count, blocks) VALUES (1, ?1, ?2, ?3)",
-            )?;
-            for s in &rows.spans {
-                span.execute((&s.0, s.1, &s.2))?;
-            }
+        let mut block = conn.prepare_cached(
+            "INSERT INTO list_block (collection, first, entries) VALUES (1, ?1, ?2)",
+        )?;
+        for b in &rows.blocks {
+            block.execute((&b.0, &b.1))?;
+        }
+        let mut span = conn.prepare_cached(
+            "INSERT INTO list_span (collection, first, count, blocks) VALUES (1, ?1, ?2, ?3)",
+        )?;
+        for s in &rows.spans {
+            span.execute((&s.0, s.1, &s.2))?;
         }
         let mut posting =
             conn.prepare_cached("INSERT INTO posting (key, first, ids) VALUES (?1, ?2, ?3)")?;
         // In the order of the index.
-        if parts == Parts::Grams {
+        if grams {
             for g in &rows.grams {
                 posting.execute((g.0, g.1, &g.2))?;
             }
         }
-        if matches!(parts, Parts::Terms | Parts::Grams) {
-            for t in &rows.terms {
-                posting.execute((&t.0, t.1, &t.2))?;
-            }
+        for t in &rows.terms {
+            posting.execute((&t.0, t.1, &t.2))?;
         }
         conn.execute_batch("COMMIT")
     };

@@ -24,7 +24,7 @@ const DEPTH: u32 = 32;
 
 /// A way to the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Method {
+pub(super) enum LoadMethod {
     /// `read()` the whole file into memory.
     ReadAll,
     /// `pread()` the runs that are used.
@@ -55,48 +55,48 @@ pub(super) enum Method {
     UsedTakenOver,
 }
 
-impl Method {
+impl LoadMethod {
     /// For data that is only read.
-    pub(super) const READ: [Method; 10] = [
-        Method::ReadAll,
-        Method::ReadUsed,
-        Method::Map,
-        Method::MapSequential,
-        Method::MapWillNeed,
-        Method::MapPopulated,
-        Method::MapUsedPopulated,
-        Method::Ring,
-        Method::Direct,
-        Method::RingDirect,
+    pub(super) const READ: [LoadMethod; 10] = [
+        LoadMethod::ReadAll,
+        LoadMethod::ReadUsed,
+        LoadMethod::Map,
+        LoadMethod::MapSequential,
+        LoadMethod::MapWillNeed,
+        LoadMethod::MapPopulated,
+        LoadMethod::MapUsedPopulated,
+        LoadMethod::Ring,
+        LoadMethod::Direct,
+        LoadMethod::RingDirect,
     ];
 
     /// For data that is written later.
-    pub(super) const WRITTEN: [Method; 6] = [
-        Method::ReadAll,
-        Method::ReadUsed,
-        Method::PrivateReadFirst,
-        Method::PrivateWriteFirst,
-        Method::TakenOver,
-        Method::UsedTakenOver,
+    pub(super) const WRITTEN: [LoadMethod; 6] = [
+        LoadMethod::ReadAll,
+        LoadMethod::ReadUsed,
+        LoadMethod::PrivateReadFirst,
+        LoadMethod::PrivateWriteFirst,
+        LoadMethod::TakenOver,
+        LoadMethod::UsedTakenOver,
     ];
 
     /// Its name in the tables.
     pub(super) fn name(self) -> &'static str {
         match self {
-            Method::ReadAll => "read() into memory",
-            Method::ReadUsed => "pread() of what is used",
-            Method::Map => "mmap, on demand",
-            Method::MapSequential => "mmap, sequential",
-            Method::MapWillNeed => "mmap, will need",
-            Method::MapPopulated => "mmap, populated",
-            Method::MapUsedPopulated => "mmap, used part populated",
-            Method::Ring => "io_uring",
-            Method::Direct => "direct reads",
-            Method::RingDirect => "io_uring, direct",
-            Method::PrivateReadFirst => "mmap, read then written",
-            Method::PrivateWriteFirst => "mmap, written at once",
-            Method::TakenOver => "taken over",
-            Method::UsedTakenOver => "taken over, used part",
+            LoadMethod::ReadAll => "read() into memory",
+            LoadMethod::ReadUsed => "pread() of what is used",
+            LoadMethod::Map => "mmap, on demand",
+            LoadMethod::MapSequential => "mmap, sequential",
+            LoadMethod::MapWillNeed => "mmap, will need",
+            LoadMethod::MapPopulated => "mmap, populated",
+            LoadMethod::MapUsedPopulated => "mmap, used part populated",
+            LoadMethod::Ring => "io_uring",
+            LoadMethod::Direct => "direct reads",
+            LoadMethod::RingDirect => "io_uring, direct",
+            LoadMethod::PrivateReadFirst => "mmap, read then written",
+            LoadMethod::PrivateWriteFirst => "mmap, written at once",
+            LoadMethod::TakenOver => "taken over",
+            LoadMethod::UsedTakenOver => "taken over, used part",
         }
     }
 
@@ -116,34 +116,34 @@ impl Method {
         path: &Path,
         used: &[Range<usize>],
         write: bool,
-    ) -> Result<Started, Error> {
-        let direct = matches!(self, Method::Direct | Method::RingDirect);
+    ) -> Result<StartedData, Error> {
+        let direct = matches!(self, LoadMethod::Direct | LoadMethod::RingDirect);
         let file = open(path, direct)?;
         let length = file.metadata().map_err(|e| Error::file(path, e))?.len();
         let length = usize::try_from(length).map_err(|_| Error::other("the data is too large"))?;
         let map = |kind| MappedFile::open(&file, length, kind).map_err(vfs);
         match self {
-            Method::ReadAll => {
+            LoadMethod::ReadAll => {
                 let mut bytes = Vec::new();
                 (&file)
                     .read_to_end(&mut bytes)
                     .map_err(|e| Error::file(path, e))?;
                 let sum = use_bytes(&mut bytes, used.iter().cloned(), write);
-                Ok(Started::new(sum, Held::Bytes(bytes)))
+                Ok(StartedData::new(sum, HeldMemory::Bytes(bytes)))
             }
-            Method::ReadUsed => {
+            LoadMethod::ReadUsed => {
                 let mut bytes = vec![0; total(used)];
                 read_at(&file, path, used, &mut bytes)?;
                 let sum = use_bytes(&mut bytes, placed(used), write);
-                Ok(Started::new(sum, Held::Bytes(bytes)))
+                Ok(StartedData::new(sum, HeldMemory::Bytes(bytes)))
             }
-            Method::Direct => {
+            LoadMethod::Direct => {
                 let mut buffer = AlignedBuffer::new(total(used)).map_err(vfs)?;
                 read_at(&file, path, used, buffer.bytes_mut())?;
                 let sum = use_bytes(buffer.bytes_mut(), placed(used), write);
-                Ok(Started::new(sum, Held::Buffer(buffer)))
+                Ok(StartedData::new(sum, HeldMemory::Buffer(buffer)))
             }
-            Method::Ring | Method::RingDirect => {
+            LoadMethod::Ring | LoadMethod::RingDirect => {
                 let mut buffer = AlignedBuffer::new(total(used)).map_err(vfs)?;
                 let parts: Vec<(u64, usize)> = used
                     .iter()
@@ -155,43 +155,45 @@ impl Method {
                     return Err(Error::other(format!("io_uring read {read} bytes only")));
                 }
                 let sum = use_bytes(buffer.bytes_mut(), placed(used), write);
-                Ok(Started::new(sum, Held::Buffer(buffer)))
+                Ok(StartedData::new(sum, HeldMemory::Buffer(buffer)))
             }
-            Method::Map | Method::MapSequential | Method::MapWillNeed => {
+            LoadMethod::Map | LoadMethod::MapSequential | LoadMethod::MapWillNeed => {
                 let mapping = map(MapKind::Shared)?;
                 match self {
-                    Method::MapSequential => mapping
+                    LoadMethod::MapSequential => mapping
                         .advise(0..length, MapAdvice::Sequential)
                         .map_err(vfs)?,
-                    Method::MapWillNeed => {
+                    LoadMethod::MapWillNeed => {
                         let runs = (0..length).step_by(RUN);
                         will_need(&mapping, runs.map(|at| at..(at + RUN).min(length)))?;
                     }
                     _ => {}
                 }
-                Started::mapped(mapping, used)
+                StartedData::mapped(mapping, used)
             }
-            Method::MapPopulated => Started::mapped(map(MapKind::SharedPopulated)?, used),
-            Method::MapUsedPopulated => {
+            LoadMethod::MapPopulated => StartedData::mapped(map(MapKind::SharedPopulated)?, used),
+            LoadMethod::MapUsedPopulated => {
                 let mapping = map(MapKind::Shared)?;
                 ask_for(&mapping, used, MapAdvice::PopulateRead)?;
-                Started::mapped(mapping, used)
+                StartedData::mapped(mapping, used)
             }
-            Method::PrivateReadFirst => {
+            LoadMethod::PrivateReadFirst => {
                 let mut mapping = map(MapKind::Private)?;
                 let mut sum = 0_u64;
                 for run in used {
                     sum = sum.wrapping_add(mapping.sum_words(run.clone(), STRIDE).map_err(vfs)?);
                     mark(&mut mapping, run)?;
                 }
-                Ok(Started::new(sum, Held::Mapping(mapping)))
+                Ok(StartedData::new(sum, HeldMemory::Mapping(mapping)))
             }
-            Method::PrivateWriteFirst => Started::written(map(MapKind::Private)?, used),
-            Method::TakenOver => Started::written(map(MapKind::PrivatePopulatedForWriting)?, used),
-            Method::UsedTakenOver => {
+            LoadMethod::PrivateWriteFirst => StartedData::written(map(MapKind::Private)?, used),
+            LoadMethod::TakenOver => {
+                StartedData::written(map(MapKind::PrivatePopulatedForWriting)?, used)
+            }
+            LoadMethod::UsedTakenOver => {
                 let mapping = map(MapKind::Private)?;
                 ask_for(&mapping, used, MapAdvice::PopulateWrite)?;
-                Started::written(mapping, used)
+                StartedData::written(mapping, used)
             }
         }
     }
@@ -199,24 +201,24 @@ impl Method {
 
 /// Data that was got at, still held.
 #[derive(Debug)]
-pub(super) struct Started {
+pub(super) struct StartedData {
     /// The sum of the words that were looked at.
     pub(super) sum: u64,
     /// What holds the data; it is memory until it is dropped.
-    _held: Held,
+    _held: HeldMemory,
 }
 
 /// What holds the data.
 #[derive(Debug)]
 #[expect(dead_code, reason = "held for their memory alone")]
-enum Held {
+enum HeldMemory {
     Bytes(Vec<u8>),
     Buffer(AlignedBuffer),
     Mapping(MappedFile),
 }
 
-impl Started {
-    fn new(sum: u64, held: Held) -> Self {
+impl StartedData {
+    fn new(sum: u64, held: HeldMemory) -> Self {
         Self { sum, _held: held }
     }
 
@@ -226,7 +228,7 @@ impl Started {
         for run in used {
             sum = sum.wrapping_add(mapping.sum_words(run.clone(), STRIDE).map_err(vfs)?);
         }
-        Ok(Self::new(sum, Held::Mapping(mapping)))
+        Ok(Self::new(sum, HeldMemory::Mapping(mapping)))
     }
 
     /// Writes what is used, then reads it.
@@ -236,7 +238,7 @@ impl Started {
             mark(&mut mapping, run)?;
             sum = sum.wrapping_add(mapping.sum_words(run.clone(), STRIDE).map_err(vfs)?);
         }
-        Ok(Self::new(sum, Held::Mapping(mapping)))
+        Ok(Self::new(sum, HeldMemory::Mapping(mapping)))
     }
 }
 
@@ -354,8 +356,8 @@ mod tests {
                 sum.wrapping_add(sum_words(&before[run.clone()], STRIDE))
             });
             for (methods, write) in [
-                (Method::READ.as_slice(), false),
-                (Method::WRITTEN.as_slice(), true),
+                (LoadMethod::READ.as_slice(), false),
+                (LoadMethod::WRITTEN.as_slice(), true),
             ] {
                 for method in methods {
                     match method.start(&path, &used, write) {

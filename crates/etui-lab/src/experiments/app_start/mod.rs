@@ -4,19 +4,18 @@
 mod cold;
 mod data;
 mod methods;
-mod present;
+mod report;
 mod screen;
-mod verdict;
 
 use std::path::Path;
 
-use self::methods::{Method, Started};
-use self::screen::Who;
-use crate::measure::process::Memory;
+use self::methods::{LoadMethod, StartedData};
+use self::screen::ScreenProgram;
+use crate::measure::process::ProcessMemory;
 use crate::peers::eds;
 use crate::{
-    About, Arm, Case, Error, Experiment, Found, Group, Lab, Meter, NotRun, Parameter, Plan,
-    Presentation, Results, Role, Settings, Study, stacks,
+    Arm, ArmGroup, ArmRole, ArmSettings, Error, Experiment, ExperimentInfo, LabContext, NotRun,
+    Parameter, PublishedResult, Recorder, ReportSpec, Results, RunCase, RunPlan, Study, stacks,
 };
 
 const NAME: &str = "app-start";
@@ -34,8 +33,8 @@ const HALF: u64 = 50;
 pub struct AppStart;
 
 impl Experiment for AppStart {
-    fn about(&self) -> About {
-        About {
+    fn about(&self) -> ExperimentInfo {
+        ExperimentInfo {
             name: NAME,
             title: "Initial data into memory: read, mapped, taken over; and the first screen",
             study: Some(Study::ApplicationStart),
@@ -89,8 +88,8 @@ impl Experiment for AppStart {
         }
     }
 
-    fn plan(&self, lab: &Lab) -> Result<Plan, Error> {
-        let mut plan = Plan::default();
+    fn plan(&self, lab: &LabContext) -> Result<RunPlan, Error> {
+        let mut plan = RunPlan::default();
         let megabytes = lab.value("megabytes");
         for stack in [stacks::HERE, stacks::RAM].into_iter().chain(FILE_SYSTEMS) {
             if let Err(reason) = lab.stack(stack) {
@@ -109,7 +108,7 @@ impl Experiment for AppStart {
             let every = here || !lab.quick();
             for &percent in percents {
                 for work in [READ, WRITTEN] {
-                    plan.groups.push(Group {
+                    plan.groups.push(ArmGroup {
                         work: work.to_owned(),
                         stack: stack.to_owned(),
                         size: percent,
@@ -119,7 +118,7 @@ impl Experiment for AppStart {
                         },
                         arms: arms(work, megabytes, every),
                         seconds: 0.3,
-                        ..Group::default()
+                        ..ArmGroup::default()
                     });
                 }
             }
@@ -138,22 +137,22 @@ impl Experiment for AppStart {
             });
         }
         for &contacts in lab.values("contacts") {
-            plan.groups.push(Group {
+            plan.groups.push(ArmGroup {
                 work: SCREEN.to_owned(),
                 stack: stacks::HERE.to_owned(),
                 size: contacts,
                 repetitions: if lab.quick() { 3 } else { 5 },
                 arms: screens(server.is_ok()),
                 seconds: 0.5,
-                ..Group::default()
+                ..ArmGroup::default()
             });
         }
         Ok(plan)
     }
 
-    fn furnish(&self, group: &Group, dir: &Path) -> Result<(), Error> {
+    fn set_up(&self, group: &ArmGroup, dir: &Path) -> Result<(), Error> {
         if group.work == SCREEN {
-            return screen::furnish(group, dir);
+            return screen::set_up(group, dir);
         }
         let megabytes = group
             .arms
@@ -163,28 +162,28 @@ impl Experiment for AppStart {
         data::write(&dir.join(data::FILE), runs(megabytes)?)
     }
 
-    fn run(&self, case: &Case, meter: &mut Meter) -> Result<(), Error> {
+    fn run(&self, case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
         if case.work == SCREEN {
-            return screen::run(Who::named(&case.arm)?, meter);
+            return screen::run(ScreenProgram::named(&case.arm)?, recorder);
         }
-        let method = Method::named(&case.arm)?;
+        let method = LoadMethod::named(&case.arm)?;
         let write = case.work == WRITTEN;
-        let file = meter.shared().join(data::FILE);
+        let file = recorder.shared().join(data::FILE);
 
         // What the program needs of itself is in memory after this.
-        let small = meter.shared().join(data::SMALL);
+        let small = recorder.shared().join(data::SMALL);
         drop(method.start(&small, &data::used(data::SMALL_RUNS, 100), write)?);
 
         let used = data::used(runs(case.settings.number("megabytes")?)?, case.size);
         let mut sums = Vec::new();
         if case.stack != stacks::RAM {
             cold::evict(&file)?;
-            sums.push(measure(meter, "cold", || {
+            sums.push(measure(recorder, "cold", || {
                 method.start(&file, &used, write)
             })?);
         }
         cold::warm(&file)?;
-        sums.push(measure(meter, "warm", || {
+        sums.push(measure(recorder, "warm", || {
             method.start(&file, &used, write)
         })?);
         let sum = match sums.as_slice() {
@@ -192,25 +191,25 @@ impl Experiment for AppStart {
             [one, other] if one == other => *one,
             _ => return Err(Error::other("the data was another the second time")),
         };
-        meter.answer(sum.to_le_bytes());
+        recorder.answer(sum.to_le_bytes());
         Ok(())
     }
 
-    fn present(&self, results: &Results) -> Presentation {
-        present::present(results)
+    fn report_spec(&self, results: &Results) -> ReportSpec {
+        report::report_spec(results)
     }
 }
 
 /// Starts, and measures time, faults, what was read from the device, and what memory is held.
 fn measure(
-    meter: &mut Meter,
+    recorder: &mut Recorder,
     phase: &str,
-    start: impl FnOnce() -> Result<Started, Error>,
+    start: impl FnOnce() -> Result<StartedData, Error>,
 ) -> Result<u64, Error> {
     let pid = std::process::id();
-    let (bytes, memory) = (cold::device_bytes(), Memory::of(pid)?);
-    let started = meter.phase(phase, start)?;
-    let (read, held) = (cold::device_bytes() - bytes, Memory::of(pid)?);
+    let (bytes, memory) = (cold::device_bytes(), ProcessMemory::of(pid)?);
+    let started = recorder.phase(phase, start)?;
+    let (read, held) = (cold::device_bytes() - bytes, ProcessMemory::of(pid)?);
     let more = |now: u64, then: u64| now.saturating_sub(then) as f64;
     for (measure, value) in [
         ("block_read_bytes", read),
@@ -220,7 +219,7 @@ fn measure(
             more(held.private_dirty, memory.private_dirty),
         ),
     ] {
-        meter.record(&format!("{phase}/{measure}"), value);
+        recorder.record(&format!("{phase}/{measure}"), value);
     }
     Ok(started.sum)
 }
@@ -236,23 +235,23 @@ fn runs(megabytes: u64) -> Result<usize, Error> {
 
 /// The methods of a work: all, or those that the study compares.
 fn arms(work: &str, megabytes: u64, every: bool) -> Vec<Arm> {
-    let (methods, few): (&[Method], &[Method]) = match work {
+    let (methods, few): (&[LoadMethod], &[LoadMethod]) = match work {
         READ => (
-            &Method::READ,
+            &LoadMethod::READ,
             &[
-                Method::ReadAll,
-                Method::ReadUsed,
-                Method::Map,
-                Method::MapUsedPopulated,
-                Method::RingDirect,
+                LoadMethod::ReadAll,
+                LoadMethod::ReadUsed,
+                LoadMethod::Map,
+                LoadMethod::MapUsedPopulated,
+                LoadMethod::RingDirect,
             ],
         ),
         _ => (
-            &Method::WRITTEN,
+            &LoadMethod::WRITTEN,
             &[
-                Method::ReadAll,
-                Method::PrivateReadFirst,
-                Method::UsedTakenOver,
+                LoadMethod::ReadAll,
+                LoadMethod::PrivateReadFirst,
+                LoadMethod::UsedTakenOver,
             ],
         ),
     };
@@ -261,11 +260,11 @@ fn arms(work: &str, megabytes: u64, every: bool) -> Vec<Arm> {
         .filter(|method| every || few.contains(method))
         .map(|method| {
             let role = match method {
-                Method::ReadAll => Role::AsFound,
-                Method::MapUsedPopulated | Method::UsedTakenOver => Role::AllCures,
-                _ => Role::Cure,
+                LoadMethod::ReadAll => ArmRole::AsFound,
+                LoadMethod::MapUsedPopulated | LoadMethod::UsedTakenOver => ArmRole::AllCures,
+                _ => ArmRole::Cure,
             };
-            let settings = Settings::new().with("megabytes", megabytes);
+            let settings = ArmSettings::new().with("megabytes", megabytes);
             Arm::new(method.name(), role, settings)
         })
         .collect()
@@ -273,37 +272,39 @@ fn arms(work: &str, megabytes: u64, every: bool) -> Vec<Arm> {
 
 /// Who shows a first screen.
 fn screens(server: bool) -> Vec<Arm> {
-    Who::ALL
+    ScreenProgram::ALL
         .into_iter()
-        .filter(|who| server || !matches!(who, Who::Eds(_)))
+        .filter(|who| server || !matches!(who, ScreenProgram::Eds(_)))
         .map(|who| {
             let role = match who {
-                Who::Etui => Role::Etui,
-                Who::Plain | Who::PlainRedo | Who::Eds(_) => Role::Peer,
+                ScreenProgram::Etui => ArmRole::Etui,
+                ScreenProgram::Plain | ScreenProgram::PlainRedo | ScreenProgram::Eds(_) => {
+                    ArmRole::Peer
+                }
             };
-            Arm::new(who.name(), role, Settings::new())
+            Arm::new(who.name(), role, ArmSettings::new())
         })
         .collect()
 }
 
 /// The study's own figures.
-const FIGURES: &[Found] = &[
-    Found {
+const FIGURES: &[PublishedResult] = &[
+    PublishedResult {
         finding: "read() into memory reads and copies all of the initial data",
         cure: "map the file: pages come on demand",
         figure: "4.420 s with read(), 3.995 s with mmap (10 % less; CompactFlash, ext3)",
     },
-    Found {
+    PublishedResult {
         finding: "a mapped page that is written later costs a second fault and a copy",
         cure: "takeover: the cached page becomes the process's own at the first fault",
         figure: "3.959 s (0.04 s less), 317 page faults instead of 496",
     },
-    Found {
+    PublishedResult {
         finding: "a compressed read-only file system is no slower",
         cure: "squashfs",
         figure: "4.002 s with takeover (3.959 s on ext3)",
     },
-    Found {
+    PublishedResult {
         finding: "copying the image to a RAM disk first does not pay",
         cure: "read at start only what is used at start",
         figure: "3.336 s + 1.212 s copy + 0.041 s mount = 4.588 s",
@@ -316,7 +317,7 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::{Pass, Place};
+    use crate::{MeasurePass, RunLocation};
 
     /// Every method, cold and warm, at a small size: the answers must agree.
     #[test]
@@ -328,35 +329,35 @@ mod tests {
             ("megabytes".to_owned(), vec![2]),
             ("used".to_owned(), vec![40]),
         ]);
-        let lab = Lab::new(&AppStart.about(), true, &set).unwrap();
+        let lab = LabContext::new(&AppStart.about(), true, &set).unwrap();
         let plan = AppStart.plan(&lab).unwrap();
-        let groups: Vec<&Group> = plan
+        let groups: Vec<&ArmGroup> = plan
             .groups
             .iter()
             .filter(|group| group.stack == "here" && group.work != SCREEN)
             .collect();
         assert_eq!(groups.len(), 2);
-        AppStart.furnish(groups[0], &shared).unwrap();
+        AppStart.set_up(groups[0], &shared).unwrap();
 
         let mut answers = BTreeMap::new();
         for group in groups {
             for arm in &group.arms {
-                let place = Place {
+                let place = RunLocation {
                     dir: root.path().to_owned(),
                     shared: shared.clone(),
                     devices: Vec::new(),
                     traced: false,
                 };
-                let case = group.case(NAME, arm, Pass::Timed, 0);
-                let mut meter = Meter::new(place, Pass::Timed);
-                match AppStart.run(&case, &mut meter) {
+                let case = group.case(NAME, arm, MeasurePass::Timed, 0);
+                let mut recorder = Recorder::new(place, MeasurePass::Timed);
+                match AppStart.run(&case, &mut recorder) {
                     Err(Error::NotRun(reason)) => {
                         eprintln!("{}: {reason}", arm.name);
                         continue;
                     }
                     done => done.unwrap(),
                 }
-                let (measures, answer) = meter.finish();
+                let (measures, answer) = recorder.finish();
                 assert!(measures["cold/wall_ns"] > 0.0 && measures["warm/wall_ns"] > 0.0);
                 let expected = answers.entry(group.size).or_insert(answer.clone());
                 assert_eq!(*expected, answer, "{} at {} %", arm.name, group.size);

@@ -11,9 +11,9 @@ use etui::contacts::{Card, Paging};
 use etui_testkit::people::People;
 
 use super::cold;
-use crate::measure::process::Faults;
+use crate::measure::process::PageFaults;
 use crate::peers::eds;
-use crate::{Error, Group, Meter, Pass};
+use crate::{ArmGroup, Error, MeasurePass, Recorder};
 
 /// Names on a screen.
 pub(super) const SCREEN: usize = 50;
@@ -27,7 +27,7 @@ const BOOK: &str = "contacts";
 
 /// Who shows the screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Who {
+pub(super) enum ScreenProgram {
     /// etui.
     Etui,
     /// Plain SQLite with etui's schema.
@@ -38,24 +38,24 @@ pub(super) enum Who {
     Eds(eds::Way),
 }
 
-impl Who {
+impl ScreenProgram {
     /// All of them.
-    pub(super) const ALL: [Who; 5] = [
-        Who::Etui,
-        Who::Plain,
-        Who::PlainRedo,
-        Who::Eds(eds::Way::Dbus),
-        Who::Eds(eds::Way::Direct),
+    pub(super) const ALL: [ScreenProgram; 5] = [
+        ScreenProgram::Etui,
+        ScreenProgram::Plain,
+        ScreenProgram::PlainRedo,
+        ScreenProgram::Eds(eds::Way::Dbus),
+        ScreenProgram::Eds(eds::Way::Direct),
     ];
 
     /// The name in the tables.
     pub(super) fn name(self) -> &'static str {
         match self {
-            Who::Etui => "etui",
-            Who::Plain => "plain SQLite, etui's schema",
-            Who::PlainRedo => "plain SQLite, through etui-vfs",
-            Who::Eds(eds::Way::Dbus) => "Evolution Data Server, D-Bus",
-            Who::Eds(eds::Way::Direct) => "Evolution Data Server, direct",
+            ScreenProgram::Etui => "etui",
+            ScreenProgram::Plain => "plain SQLite, etui's schema",
+            ScreenProgram::PlainRedo => "plain SQLite, through etui-vfs",
+            ScreenProgram::Eds(eds::Way::Dbus) => "Evolution Data Server, D-Bus",
+            ScreenProgram::Eds(eds::Way::Direct) => "Evolution Data Server, direct",
         }
     }
 
@@ -70,7 +70,7 @@ impl Who {
 
 /// Makes the store and notes what its first screen shows; makes the server's book, if the server
 /// is asked for.
-pub(super) fn furnish(group: &Group, dir: &Path) -> Result<(), Error> {
+pub(super) fn set_up(group: &ArmGroup, dir: &Path) -> Result<(), Error> {
     let count = usize::try_from(group.size).unwrap_or(usize::MAX);
     let store = Store::open(dir.join(STORE))?;
     let all = store.contacts()?;
@@ -92,7 +92,8 @@ pub(super) fn furnish(group: &Group, dir: &Path) -> Result<(), Error> {
     store.close()?;
     write(&dir.join(NAMES), &names.join("\n"))?;
 
-    let asked = |arm: &crate::Arm| matches!(Who::named(&arm.name), Ok(Who::Eds(_)));
+    let asked =
+        |arm: &crate::Arm| matches!(ScreenProgram::named(&arm.name), Ok(ScreenProgram::Eds(_)));
     if group.arms.iter().any(asked) {
         let (session, cards) = (dir.join(EDS), dir.join("cards.vcf"));
         fs::create_dir(&session).map_err(|e| Error::file(&session, e))?;
@@ -110,38 +111,38 @@ fn write(path: &Path, text: &str) -> Result<(), Error> {
 }
 
 /// Shows the first screen, cold and warm.
-pub(super) fn run(who: Who, meter: &mut Meter) -> Result<(), Error> {
-    let path = meter.shared().join(NAMES);
+pub(super) fn run(who: ScreenProgram, recorder: &mut Recorder) -> Result<(), Error> {
+    let path = recorder.shared().join(NAMES);
     let expected = fs::read_to_string(&path).map_err(|e| Error::file(&path, e))?;
     let count = expected.lines().count() as u64;
     match who {
-        Who::Etui => program(meter, &[], &expected)?,
-        Who::Plain => program(meter, &["--plain"], &expected)?,
-        Who::PlainRedo => program(meter, &["--plain", "--etui-vfs"], &expected)?,
-        Who::Eds(way) => server(meter, way, count)?,
+        ScreenProgram::Etui => program(recorder, &[], &expected)?,
+        ScreenProgram::Plain => program(recorder, &["--plain"], &expected)?,
+        ScreenProgram::PlainRedo => program(recorder, &["--plain", "--etui-vfs"], &expected)?,
+        ScreenProgram::Eds(way) => server(recorder, way, count)?,
     }
-    meter.answer(count.to_le_bytes());
+    recorder.answer(count.to_le_bytes());
     Ok(())
 }
 
 /// Starts this program as one that shows the first screen, by these options.
-fn program(meter: &mut Meter, how: &[&str], expected: &str) -> Result<(), Error> {
-    let store = meter.shared().join(STORE);
+fn program(recorder: &mut Recorder, how: &[&str], expected: &str) -> Result<(), Error> {
+    let store = recorder.shared().join(STORE);
     for (phase, cold) in [("cold", true), ("warm", false)] {
         if cold {
             cold::evict(&store)?;
         }
-        let (bytes, faults) = (cold::device_bytes(), Faults::read().children);
+        let (bytes, faults) = (cold::device_bytes(), PageFaults::read().children);
         let shown = start(&store, how)?;
-        let now = Faults::read().children;
-        record(meter, phase, shown.screen);
-        record(meter, &format!("{phase}-exit"), shown.exit);
+        let now = PageFaults::read().children;
+        record(recorder, phase, shown.screen);
+        record(recorder, &format!("{phase}-exit"), shown.exit);
         for (measure, value) in [
             ("minor_faults", now.0.saturating_sub(faults.0) as f64),
             ("major_faults", now.1.saturating_sub(faults.1) as f64),
             ("block_read_bytes", cold::device_bytes() - bytes),
         ] {
-            meter.record(&format!("{phase}/{measure}"), value);
+            recorder.record(&format!("{phase}/{measure}"), value);
         }
         if shown.names.join("\n") != expected {
             return Err(Error::other("the first screen shows other names"));
@@ -151,16 +152,16 @@ fn program(meter: &mut Meter, how: &[&str], expected: &str) -> Result<(), Error>
 }
 
 /// Starts the server's client: first in a new session, which starts the server, then again.
-fn server(meter: &mut Meter, way: eds::Way, count: u64) -> Result<(), Error> {
-    let built = eds::build(eds::Server::AddressBook, meter.shared())?;
-    let session = eds::Session::start(&meter.shared().join(EDS), &built, false)?;
+fn server(recorder: &mut Recorder, way: eds::Way, count: u64) -> Result<(), Error> {
+    let built = eds::build(eds::Server::AddressBook, recorder.shared())?;
+    let session = eds::EdsSession::start(&recorder.shared().join(EDS), &built, false)?;
     for (phase, cold) in [("cold", true), ("warm", false)] {
         let database = session.database(BOOK);
         if cold {
             cold::evict(&database)?;
         }
         let shown = eds::first_screen(&session, BOOK, way, SCREEN as u64)?;
-        record(meter, phase, shown.wall);
+        record(recorder, phase, shown.wall);
         if shown.count != count {
             return Err(Error::other(format!(
                 "the first screen shows {} contacts, not {count}",
@@ -171,20 +172,20 @@ fn server(meter: &mut Meter, way: eds::Way, count: u64) -> Result<(), Error> {
     Ok(())
 }
 
-fn record(meter: &mut Meter, phase: &str, time: Duration) {
-    if meter.pass() == Pass::Timed {
-        meter.record(&format!("{phase}/wall_ns"), time.as_nanos() as f64);
+fn record(recorder: &mut Recorder, phase: &str, time: Duration) {
+    if recorder.pass() == MeasurePass::Timed {
+        recorder.record(&format!("{phase}/wall_ns"), time.as_nanos() as f64);
     }
 }
 
 /// What a program showed, and when, from before it was made.
-struct Shown {
+struct ScreenResult {
     names: Vec<String>,
     screen: Duration,
     exit: Duration,
 }
 
-fn start(store: &Path, how: &[&str]) -> Result<Shown, Error> {
+fn start(store: &Path, how: &[&str]) -> Result<ScreenResult, Error> {
     let program = std::env::current_exe().map_err(|e| Error::file("this program", e))?;
     let mut command = Command::new(&program);
     command.arg("first-screen").arg(store).args(how);
@@ -209,7 +210,7 @@ fn start(store: &Path, how: &[&str]) -> Result<Shown, Error> {
             "the program that shows the first screen ended with {status}"
         )));
     }
-    Ok(Shown {
+    Ok(ScreenResult {
         names,
         screen,
         exit,

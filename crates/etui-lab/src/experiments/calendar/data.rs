@@ -7,7 +7,7 @@ use etui::calendar::CalendarObject;
 use etui::calendar::time::Timestamp;
 use etui_testkit::calendars::{Calendars, Entry, Shape, Span, write_entries};
 
-use super::super::shelf::etui::Kept;
+use super::super::backends::etui::Kept;
 use crate::error::Error;
 
 /// The calendar that is used.
@@ -58,14 +58,14 @@ pub fn records(entries: impl Iterator<Item = Entry>) -> Result<Vec<CalendarObjec
 
 /// A range of time that is asked for.
 #[derive(Debug, Clone)]
-pub struct Asked {
+pub struct RangeQuery {
     /// Its name in the results.
     pub name: &'static str,
     /// From when until when, in seconds since 1970.
     pub range: Range<i64>,
 }
 
-impl Asked {
+impl RangeQuery {
     fn days(name: &'static str, days: i64) -> Self {
         Self {
             name,
@@ -85,13 +85,13 @@ pub fn instants(range: &Range<i64>) -> Range<Timestamp> {
 }
 
 /// The ranges.
-pub fn ranges() -> [Asked; 2] {
-    [Asked::days("week", 7), Asked::days("year", 365)]
+pub fn ranges() -> [RangeQuery; 2] {
+    [RangeQuery::days("week", 7), RangeQuery::days("year", 365)]
 }
 
 /// A text that titles are searched for.
 #[derive(Debug, Clone, Copy)]
-pub struct Search {
+pub struct TitleQuery {
     /// Its name in the results.
     pub name: &'static str,
     /// The text: letters without marks only, on which all products agree.
@@ -99,12 +99,12 @@ pub struct Search {
 }
 
 /// The searches: a word of some titles, and a part of words.
-pub const SEARCHES: [Search; 2] = [
-    Search {
+pub const SEARCHES: [TitleQuery; 2] = [
+    TitleQuery {
         name: "title_word",
         text: "dentist",
     },
-    Search {
+    TitleQuery {
         name: "title_part",
         text: "ear",
     },

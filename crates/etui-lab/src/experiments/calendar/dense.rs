@@ -11,13 +11,13 @@ use etui::calendar::CalendarObject;
 use etui::calendar::time::TimeZone;
 use etui_testkit::calendars::{Calendars, Span};
 
-use super::super::shelf::etui::{EtuiShelf, options};
-use super::super::shelf::timed;
+use super::super::backends::etui::{EtuiBackend, options};
+use super::super::backends::timed;
 use super::data::{self, DAY, instants};
 use super::plain::{self, PlainCalendar};
-use super::{FILLED_ETUI, FILLED_PLAIN, show, works};
+use super::{FILLED_ETUI, FILLED_PLAIN, report, works};
 use crate::error::Error;
-use crate::{Arm, Case, Lab, Meter, Role, Settings, stats};
+use crate::{Arm, ArmRole, ArmSettings, LabContext, Recorder, RunCase, stats};
 
 /// The calendars that are used.
 const DENSE_SEED: u64 = 40;
@@ -33,17 +33,17 @@ const TIMES: u64 = 50;
 const PASSES: usize = 5;
 
 /// The arms.
-pub fn arms(lab: &Lab, endless: u64) -> Vec<Arm> {
+pub fn arms(lab: &LabContext, endless: u64) -> Vec<Arm> {
     let settings = |product: &str| {
-        Settings::new()
+        ArmSettings::new()
             .with("product", product)
             .with("daily", lab.value("daily"))
             .with("endless", endless)
             .with("weeks", lab.value("weeks"))
     };
     vec![
-        Arm::new(show::PLAIN, Role::Peer, settings("plain")),
-        Arm::new(show::ETUI, Role::Etui, settings("etui")),
+        Arm::new(report::PLAIN, ArmRole::Peer, settings("plain")),
+        Arm::new(report::ETUI, ArmRole::Etui, settings("etui")),
     ]
 }
 
@@ -52,7 +52,7 @@ fn span(years: u64) -> Span {
 }
 
 /// The records: so many a day over the years, and those without end.
-fn records(years: u64, settings: &Settings) -> Result<Vec<CalendarObject>, Error> {
+fn records(years: u64, settings: &ArmSettings) -> Result<Vec<CalendarObject>, Error> {
     let span = span(years);
     let count = u64::from(span.days).saturating_mul(settings.number("daily")?);
     let of = |per_thousand: u32| Span {
@@ -66,7 +66,7 @@ fn records(years: u64, settings: &Settings) -> Result<Vec<CalendarObject>, Error
 }
 
 /// Fills the stores that the runs copy.
-pub fn furnish(years: u64, settings: &Settings, dir: &Path) -> Result<(), Error> {
+pub fn set_up(years: u64, settings: &ArmSettings, dir: &Path) -> Result<(), Error> {
     super::fill_stores(dir, records(years, settings)?)
 }
 
@@ -90,17 +90,18 @@ fn weeks(count: u64) -> impl Iterator<Item = Range<i64>> {
 }
 
 /// Asks for the weeks, by either product.
-pub fn run(case: &Case, meter: &mut Meter) -> Result<(), Error> {
-    let path = meter.dir().join("calendar");
+pub fn run(case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
+    let path = recorder.dir().join("calendar");
     let etui = super::is_product(&case.settings, "etui");
-    let from = meter
+    let from = recorder
         .shared()
         .join(if etui { FILLED_ETUI } else { FILLED_PLAIN });
     fs::copy(&from, &path).map_err(|e| Error::file(&path, e))?;
     let weeks: Vec<_> = weeks(case.settings.number("weeks")?).collect();
     if etui {
-        let shelf = EtuiShelf::<CalendarObject>::new(&path, options(Durability::Full), Vec::new())?;
-        let calendar = shelf.collection()?;
+        let backends =
+            EtuiBackend::<CalendarObject>::new(&path, options(Durability::Full), Vec::new())?;
+        let calendar = backends.collection()?;
         let mut known = HashMap::new();
         let week = |times, week: &_| {
             let range = instants(week);
@@ -109,12 +110,12 @@ pub fn run(case: &Case, meter: &mut Meter) -> Result<(), Error> {
             })
         };
         let pairs = |found: Vec<_>| works::named(&calendar, &found, &mut known);
-        ask(case.size, &weeks, meter, week, pairs)
+        ask(case.size, &weeks, recorder, week, pairs)
     } else {
-        let shelf = PlainCalendar::new(&path, Vec::new(), None)?;
-        let week = |times, week: &_| timed(times, || shelf.between(week));
+        let backends = PlainCalendar::new(&path, Vec::new(), None)?;
+        let week = |times, week: &_| timed(times, || backends.between(week));
         let pairs = |found| Ok(plain::pairs(found));
-        ask(case.size, &weeks, meter, week, pairs)
+        ask(case.size, &weeks, recorder, week, pairs)
     }
 }
 
@@ -124,18 +125,18 @@ type Pairs = Vec<(String, String)>;
 fn ask<F>(
     years: u64,
     weeks: &[Range<i64>],
-    meter: &mut Meter,
+    recorder: &mut Recorder,
     mut week: impl FnMut(u64, &Range<i64>) -> Result<(Vec<f64>, F), Error>,
     mut pairs: impl FnMut(F) -> Result<Pairs, Error>,
 ) -> Result<(), Error> {
     let (ns, found) = week(TIMES, &middle(years))?;
     if let (Some(first), Some(median)) = (ns.first(), stats::median(&ns)) {
-        meter.record("first/wall_ns", *first);
-        meter.record("middle/wall_ns", median);
+        recorder.record("first/wall_ns", *first);
+        recorder.record("middle/wall_ns", median);
     }
     let found = pairs(found)?;
-    meter.record("middle/hits", found.len() as f64);
-    answer(meter, found);
+    recorder.record("middle/hits", found.len() as f64);
+    answer(recorder, found);
     let mut hits = 0_usize;
     let mut asked: Vec<Vec<f64>> = vec![Vec::new(); weeks.len()];
     for pass in 0..PASSES {
@@ -145,26 +146,26 @@ fn ask<F>(
             if pass == 0 {
                 let found = pairs(found)?;
                 hits = hits.max(found.len());
-                answer(meter, found);
+                answer(recorder, found);
             }
         }
     }
     let medians: Vec<f64> = asked.iter().filter_map(|ns| stats::median(ns)).collect();
     if let Some(median) = stats::median(&medians) {
-        meter.record("anywhere/wall_ns", median);
+        recorder.record("anywhere/wall_ns", median);
     }
     let most = |all: &mut dyn Iterator<Item = f64>| all.fold(0.0, f64::max);
-    meter.record("worst/wall_ns", most(&mut medians.iter().copied()));
+    recorder.record("worst/wall_ns", most(&mut medians.iter().copied()));
     let firsts = &mut asked.iter().filter_map(|ns| ns.first().copied());
-    meter.record("worst_first/wall_ns", most(firsts));
-    meter.record("anywhere/hits", hits as f64);
+    recorder.record("worst_first/wall_ns", most(firsts));
+    recorder.record("anywhere/hits", hits as f64);
     Ok(())
 }
 
-fn answer(meter: &mut Meter, mut found: Pairs) {
+fn answer(recorder: &mut Recorder, mut found: Pairs) {
     found.sort_unstable();
     for (uid, when) in found {
-        meter.answer(uid);
-        meter.answer(when);
+        recorder.answer(uid);
+        recorder.answer(when);
     }
 }

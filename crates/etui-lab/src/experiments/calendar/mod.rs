@@ -1,15 +1,15 @@
 //! A calendar: Evolution Data Server's, plain SQLite and etui.
 //!
 //! - [`data`]: the events, and what is asked for;
-//! - [`works`]: the works beyond those of every [`shelf`](super::shelf), as each product does them;
+//! - [`works`]: the works beyond those of every [`backends`](super::shelf), as each product does them;
 //! - [`plain`]: plain SQLite with a straightforward schema;
 //! - [`dense`]: ranges in years of dense data, and in what recurs without end;
-//! - [`show`]: what the results mean.
+//! - [`report`]: what is reported.
 
 mod data;
 mod dense;
 mod plain;
-mod show;
+mod report;
 #[cfg(test)]
 mod tests;
 mod works;
@@ -20,17 +20,17 @@ use std::path::Path;
 use etui::calendar::CalendarObject;
 use etui::{Durability, Vfs};
 
-use self::plain::{PlainCalendar, Row};
-use self::works::Calendar;
-use super::shelf::eds::EdsShelf;
-use super::shelf::etui::{EtuiShelf, options};
-use super::shelf::{self, Shelf as _, fill, record, rounds, through};
+use self::plain::{EventRow, PlainCalendar};
+use self::works::CalendarBackend;
+use super::backends::eds::EdsBackend;
+use super::backends::etui::{EtuiBackend, options};
+use super::backends::{self, StoreBackend as _, fill, record, rounds, vfs_variants};
 use crate::error::Error;
-use crate::peers::eds::{self, Server, Session};
+use crate::peers::eds::{self, EdsSession, Server};
 use crate::stacks::HERE;
 use crate::{
-    About, Arm, Case, Experiment, Group, Lab, Meter, NotRun, Parameter, Plan, Presentation,
-    Results, Role, Settings,
+    Arm, ArmGroup, ArmRole, ArmSettings, Experiment, ExperimentInfo, LabContext, NotRun, Parameter,
+    Recorder, ReportSpec, Results, RunCase, RunPlan,
 };
 
 /// The experiment.
@@ -55,8 +55,8 @@ const FILLED_ETUI: &str = "filled.etui";
 const FILLED_PLAIN: &str = "filled.plain";
 
 impl Experiment for Calendars {
-    fn about(&self) -> About {
-        About {
+    fn about(&self) -> ExperimentInfo {
+        ExperimentInfo {
             name: NAME,
             title: "Calendars: behind a server, by plain SQLite, in process",
             study: None,
@@ -128,8 +128,8 @@ impl Experiment for Calendars {
         }
     }
 
-    fn plan(&self, lab: &Lab) -> Result<Plan, Error> {
-        let mut plan = Plan::default();
+    fn plan(&self, lab: &LabContext) -> Result<RunPlan, Error> {
+        let mut plan = RunPlan::default();
         let eds = eds::available(Server::Calendar);
         if let Err(reason) = &eds {
             plan.not_run.push(NotRun {
@@ -140,19 +140,19 @@ impl Experiment for Calendars {
         let saves = lab.value("saves");
         let mut arms = arms(saves);
         arms.retain(|arm| eds.is_ok() || !is_product(&arm.settings, "eds"));
-        let group = |work: &str, size: u64| Group {
+        let group = |work: &str, size: u64| ArmGroup {
             work: work.to_owned(),
             stack: HERE.to_owned(),
             size,
             repetitions: if lab.quick() { 3 } else { 5 },
             seconds: 1.0 + size as f64 / 2_000.0,
             arms: arms.clone(),
-            ..Group::default()
+            ..ArmGroup::default()
         };
         let mut sizes = lab.values("sizes").to_vec();
         sizes.sort_unstable();
         for size in &sizes {
-            plan.groups.push(Group {
+            plan.groups.push(ArmGroup {
                 counted: Some(size) == sizes.last(),
                 ..group(CALENDAR_WORK, *size)
             });
@@ -165,7 +165,7 @@ impl Experiment for Calendars {
         }
         for (work, endless) in [(DENSE_WORK, 0), (ENDLESS_WORK, lab.value("endless"))] {
             for years in lab.values("years") {
-                plan.groups.push(Group {
+                plan.groups.push(ArmGroup {
                     arms: dense::arms(lab, endless),
                     seconds: 1.0 + *years as f64 / 4.0,
                     ..group(work, *years)
@@ -175,12 +175,12 @@ impl Experiment for Calendars {
         Ok(plan)
     }
 
-    fn furnish(&self, group: &Group, dir: &Path) -> Result<(), Error> {
+    fn set_up(&self, group: &ArmGroup, dir: &Path) -> Result<(), Error> {
         let Some(arm) = group.arms.first() else {
             return Ok(());
         };
         if is_dense(&group.work) {
-            return dense::furnish(group.size, &arm.settings, dir);
+            return dense::set_up(group.size, &arm.settings, dir);
         }
         let saves = match group.work.as_str() {
             MEMORY_WORK => 0,
@@ -201,17 +201,17 @@ impl Experiment for Calendars {
         }
     }
 
-    fn run(&self, case: &Case, meter: &mut Meter) -> Result<(), Error> {
+    fn run(&self, case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
         match case.work.as_str() {
-            CALENDAR_WORK => calendar(case, meter),
-            MEMORY_WORK => memory(case, meter),
-            work if is_dense(work) => dense::run(case, meter),
+            CALENDAR_WORK => calendar(case, recorder),
+            MEMORY_WORK => memory(case, recorder),
+            work if is_dense(work) => dense::run(case, recorder),
             other => Err(Error::other(format!("calendar knows no work `{other}`"))),
         }
     }
 
-    fn present(&self, results: &Results) -> Presentation {
-        show::present(results)
+    fn report_spec(&self, results: &Results) -> ReportSpec {
+        report::report_spec(results)
     }
 }
 
@@ -219,42 +219,46 @@ fn is_dense(work: &str) -> bool {
     matches!(work, DENSE_WORK | ENDLESS_WORK)
 }
 
-fn is_product(settings: &Settings, name: &str) -> bool {
+fn is_product(settings: &ArmSettings, name: &str) -> bool {
     settings
         .text("product")
         .is_ok_and(|product| product == name)
 }
 
 /// Made durable, deferred or on another VFS, an arm reads as the one that it is a variant of.
-fn reads_are_its_own(settings: &Settings) -> bool {
+fn reads_are_its_own(settings: &ArmSettings) -> bool {
     !settings.is("durable") && !settings.is("deferred") && !settings.is("etui-vfs")
 }
 
 /// The arms, as found first.
 fn arms(saves: u64) -> Vec<Arm> {
     let own = |product: &str| {
-        Settings::new()
+        ArmSettings::new()
             .with("product", product)
             .with("saves", saves)
     };
     vec![
-        Arm::new(show::SHIPPED, Role::AsFound, own("eds")),
-        Arm::new(show::DURABLE, Role::Peer, own("eds").with("durable", true)),
-        Arm::new(show::PLAIN, Role::Peer, own("plain")),
+        Arm::new(report::SHIPPED, ArmRole::AsFound, own("eds")),
         Arm::new(
-            show::PLAIN_REDO,
-            Role::Peer,
+            report::DURABLE,
+            ArmRole::Peer,
+            own("eds").with("durable", true),
+        ),
+        Arm::new(report::PLAIN, ArmRole::Peer, own("plain")),
+        Arm::new(
+            report::PLAIN_REDO,
+            ArmRole::Peer,
             own("plain").with("redo", true),
         ),
-        Arm::new(show::ETUI, Role::Etui, own("etui")),
+        Arm::new(report::ETUI, ArmRole::Etui, own("etui")),
         Arm::new(
-            show::DEFERRED,
-            Role::Etui,
+            report::DEFERRED,
+            ArmRole::Etui,
             own("etui").with("deferred", true),
         ),
         Arm::new(
-            show::ETUI_REDO,
-            Role::Etui,
+            report::ETUI_REDO,
+            ArmRole::Etui,
             own("etui").with("etui-vfs", true),
         ),
     ]
@@ -262,9 +266,9 @@ fn arms(saves: u64) -> Vec<Arm> {
 
 /// Fills a store of etui's and a database with the same records.
 fn fill_stores(dir: &Path, records: Vec<CalendarObject>) -> Result<(), Error> {
-    let rows: Vec<Row> = records.iter().map(Row::of).collect();
+    let rows: Vec<EventRow> = records.iter().map(EventRow::of).collect();
     let count = rows.len() as u64;
-    let mut etui = EtuiShelf::new(
+    let mut etui = EtuiBackend::new(
         &dir.join(FILLED_ETUI),
         options(Durability::Deferred),
         records,
@@ -278,16 +282,20 @@ fn fill_stores(dir: &Path, records: Vec<CalendarObject>) -> Result<(), Error> {
     Ok(())
 }
 
-fn session(case: &Case, meter: &Meter, name: &str) -> Result<Session, Error> {
+fn session(case: &RunCase, recorder: &Recorder, name: &str) -> Result<EdsSession, Error> {
     eds::available(Server::Calendar).map_err(Error::not_run)?;
-    let built = eds::build(Server::Calendar, meter.shared())?;
-    let dir = meter.dir().join(name);
+    let built = eds::build(Server::Calendar, recorder.shared())?;
+    let dir = recorder.dir().join(name);
     fs::create_dir_all(&dir).map_err(|e| Error::file(&dir, e))?;
-    Session::start(&dir, &built, case.settings.is("durable"))
+    EdsSession::start(&dir, &built, case.settings.is("durable"))
 }
 
 /// The arm's calendar, empty and open; through a VFS, if it is plain SQLite's and one is named.
-fn empty(case: &Case, meter: &Meter, vfs: Option<&str>) -> Result<Box<dyn Calendar>, Error> {
+fn empty(
+    case: &RunCase,
+    recorder: &Recorder,
+    vfs: Option<&str>,
+) -> Result<Box<dyn CalendarBackend>, Error> {
     let settings = &case.settings;
     let count = (case.size + settings.number("saves")?) as usize;
     let records = || data::records(data::events().take(count));
@@ -300,21 +308,21 @@ fn empty(case: &Case, meter: &Meter, vfs: Option<&str>) -> Result<Box<dyn Calend
             if settings.is("etui-vfs") {
                 options.vfs = Vfs::Etui;
             }
-            let path = meter.dir().join("calendar.etui");
-            Box::new(EtuiShelf::new(&path, options, records()?)?)
+            let path = recorder.dir().join("calendar.etui");
+            Box::new(EtuiBackend::new(&path, options, records()?)?)
         }
         "plain" => {
-            let rows = records()?.iter().map(Row::of).collect();
+            let rows = records()?.iter().map(EventRow::of).collect();
             Box::new(PlainCalendar::new(
-                &meter.dir().join("calendar.db"),
+                &recorder.dir().join("calendar.db"),
                 rows,
                 vfs,
             )?)
         }
         _ => {
-            let session = session(case, meter, "eds")?;
-            let mut eds = EdsShelf::open(session, Some(&CREATE), &CONNECT)?;
-            eds.load(&meter.shared().join(EVENTS))?;
+            let session = session(case, recorder, "eds")?;
+            let mut eds = EdsBackend::open(session, Some(&CREATE), &CONNECT)?;
+            eds.load(&recorder.shared().join(EVENTS))?;
             Box::new(eds)
         }
     })
@@ -322,76 +330,80 @@ fn empty(case: &Case, meter: &Meter, vfs: Option<&str>) -> Result<Box<dyn Calend
 
 /// Everything but memory and dense years: fills a calendar, reads it in every way, saves into it
 /// singly.
-fn calendar(case: &Case, meter: &mut Meter) -> Result<(), Error> {
-    let vfs = through::of(&case.settings)?;
-    let mut calendar = empty(case, meter, vfs.as_ref().map(etui_vfs::Vfs::name))?;
-    shelf::fill_and_record(meter, calendar.as_mut(), case.size)?;
-    reads(case, meter, calendar.as_mut())?;
+fn calendar(case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
+    let vfs = vfs_variants::of(&case.settings)?;
+    let mut calendar = empty(case, recorder, vfs.as_ref().map(etui_vfs::Vfs::name))?;
+    backends::fill_and_record(recorder, calendar.as_mut(), case.size)?;
+    reads(case, recorder, calendar.as_mut())?;
     let saves = case.settings.number("saves")?;
-    shelf::save_singly(meter, calendar.as_mut(), vfs.as_ref(), case.size, saves)
+    backends::save_singly(recorder, calendar.as_mut(), vfs.as_ref(), case.size, saves)
 }
 
 /// Reads a calendar in every way. For the answer alone, and each once, in a counted run and by
 /// arms that differ in their saves.
-fn reads(case: &Case, meter: &mut Meter, calendar: &mut dyn Calendar) -> Result<(), Error> {
-    let timed = !meter.counts() && reads_are_its_own(&case.settings);
+fn reads(
+    case: &RunCase,
+    recorder: &mut Recorder,
+    calendar: &mut dyn CalendarBackend,
+) -> Result<(), Error> {
+    let timed = !recorder.counts() && reads_are_its_own(&case.settings);
     let times = |times: u64| if timed { times } else { 1 };
     let (few, some, many) = (times(3), times(5), times(10));
-    let record = |meter: &mut Meter, name: &str, found: &eds::Answer| {
+    let record = |recorder: &mut Recorder, name: &str, found: &eds::TimedAnswer| {
         if timed {
-            record(meter, name, found);
+            record(recorder, name, found);
         }
-        meter.answer(found.count.to_le_bytes());
-        meter.answer(&found.digest);
-        if meter.counts() {
-            meter.record(&format!("{name}/hits"), found.count as f64);
+        recorder.answer(found.count.to_le_bytes());
+        recorder.answer(&found.digest);
+        if recorder.counts() {
+            recorder.record(&format!("{name}/hits"), found.count as f64);
         }
     };
     let uids = data::uids(case.size, SCREEN);
-    shelf::read(meter, calendar, &uids, (few, many), timed)?;
+    backends::read(recorder, calendar, &uids, (few, many), timed)?;
     for asked in data::ranges() {
         let found = rounds(many, || calendar.instances(1, &asked))?;
-        record(meter, asked.name, &found);
+        record(recorder, asked.name, &found);
         let found = rounds(some, || calendar.events(1, &asked))?;
-        record(meter, &format!("{}_events", asked.name), &found);
+        record(recorder, &format!("{}_events", asked.name), &found);
     }
     for search in data::SEARCHES {
         let found = rounds(many, || calendar.search(1, &search))?;
-        record(meter, search.name, &found);
+        record(recorder, search.name, &found);
     }
     if timed {
         for (name, answer) in calendar.own(many, &data::ranges()[0])? {
-            shelf::record(meter, name, &answer);
+            backends::record(recorder, name, &answer);
         }
     }
-    shelf::reopen(meter, calendar, some, timed)
+    backends::reopen(recorder, calendar, some, timed)
 }
 
 /// Memory of all processes with an empty calendar, with the filled one opened, and with every
 /// event fetched, its title read, and kept.
-fn memory(case: &Case, meter: &mut Meter) -> Result<(), Error> {
-    let vfs = through::of(&case.settings)?;
+fn memory(case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
+    let vfs = vfs_variants::of(&case.settings)?;
     let vfs = vfs.as_ref().map(etui_vfs::Vfs::name);
     let week = &data::ranges()[0];
-    shelf::memory(
-        meter,
-        |meter, filled| opened(case, meter, filled, vfs),
+    backends::memory(
+        recorder,
+        |recorder, filled| opened(case, recorder, filled, vfs),
         |calendar| calendar.instances(1, week),
     )
 }
 
 /// The arm's calendar in processes that did not fill it: empty or filled, and open.
 fn opened(
-    case: &Case,
-    meter: &Meter,
+    case: &RunCase,
+    recorder: &Recorder,
     filled: bool,
     vfs: Option<&str>,
-) -> Result<Box<dyn Calendar>, Error> {
+) -> Result<Box<dyn CalendarBackend>, Error> {
     let name = if filled { "filled" } else { "empty" };
-    let path = meter.dir().join(name);
+    let path = recorder.dir().join(name);
     let copy = |from: &str| match filled {
         true => {
-            let from = meter.shared().join(from);
+            let from = recorder.shared().join(from);
             fs::copy(&from, &path)
                 .map(drop)
                 .map_err(|e| Error::file(&path, e))
@@ -402,7 +414,7 @@ fn opened(
         "etui" => {
             copy(FILLED_ETUI)?;
             let options = options(Durability::Full);
-            Box::new(EtuiShelf::<CalendarObject>::new(
+            Box::new(EtuiBackend::<CalendarObject>::new(
                 &path,
                 options,
                 Vec::new(),
@@ -415,13 +427,13 @@ fn opened(
         _ => {
             if filled {
                 fs::create_dir_all(&path).map_err(|e| Error::file(&path, e))?;
-                let built = eds::build(Server::Calendar, meter.shared())?;
-                let events = meter.shared().join(EVENTS);
+                let built = eds::build(Server::Calendar, recorder.shared())?;
+                let events = recorder.shared().join(EVENTS);
                 eds::fill(&path, &built, &[&CREATE, &CONNECT], &events)?;
             }
             let create: Option<&[&str]> = (!filled).then_some(&CREATE);
-            let session = session(case, meter, name)?;
-            Box::new(EdsShelf::open(session, create, &CONNECT)?)
+            let session = session(case, recorder, name)?;
+            Box::new(EdsBackend::open(session, create, &CONNECT)?)
         }
     })
 }

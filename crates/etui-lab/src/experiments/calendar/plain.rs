@@ -14,12 +14,12 @@ use etui::calendar::CalendarObject;
 use etui::calendar::time::TimeZone;
 use rusqlite::{Connection, OpenFlags, params, params_from_iter};
 
-use super::super::shelf::etui::{Kept, kept, named};
-use super::super::shelf::{Shelf, answer, answer_pairs, counted, since, timed};
-use super::data::{Asked, Search, instants};
-use super::works::{Calendar, when};
+use super::super::backends::etui::{Kept, kept, named};
+use super::super::backends::{StoreBackend, answer, answer_pairs, counted, since, timed};
+use super::data::{RangeQuery, TitleQuery, instants};
+use super::works::{CalendarBackend, when};
 use crate::error::Error;
-use crate::peers::eds::Answer;
+use crate::peers::eds::TimedAnswer;
 
 /// The settings that a store of etui's has.
 const SETTINGS: &str = "PRAGMA synchronous = FULL; PRAGMA cache_size = -4096; \
@@ -38,7 +38,7 @@ const IN_RANGE: &str = "FROM event WHERE start < ?2 AND until > ?1";
 
 /// A record's row, made before it is saved.
 #[derive(Debug, Clone)]
-pub struct Row {
+pub struct EventRow {
     uid: String,
     title: String,
     start: i64,
@@ -47,7 +47,7 @@ pub struct Row {
     text: Vec<u8>,
 }
 
-impl Row {
+impl EventRow {
     /// Of a record; times are seen from UTC.
     pub fn of(record: &CalendarObject) -> Self {
         let series = record.recurrence_set();
@@ -82,13 +82,13 @@ pub struct PlainCalendar {
     /// What it is opened through, if that is not SQLite's own.
     vfs: Option<String>,
     db: Option<Connection>,
-    rows: Vec<Row>,
+    rows: Vec<EventRow>,
     held: Vec<(CalendarObject, String)>,
 }
 
 impl PlainCalendar {
     /// A database, made if there is none, and the rows to be saved into it.
-    pub fn new(path: &Path, rows: Vec<Row>, vfs: Option<&str>) -> Result<Self, Error> {
+    pub fn new(path: &Path, rows: Vec<EventRow>, vfs: Option<&str>) -> Result<Self, Error> {
         let is_new = !path.exists();
         let mut calendar = Self {
             path: path.to_owned(),
@@ -122,7 +122,7 @@ impl PlainCalendar {
             .ok_or_else(|| Error::other("the database is closed"))
     }
 
-    fn save(&self, rows: &[Row]) -> Result<(), Error> {
+    fn save(&self, rows: &[EventRow]) -> Result<(), Error> {
         let db = self.db()?;
         db.execute_batch("BEGIN IMMEDIATE")?;
         {
@@ -139,7 +139,7 @@ impl PlainCalendar {
         Ok(db.execute_batch("COMMIT")?)
     }
 
-    fn some(&self, from: u64, count: u64) -> &[Row] {
+    fn some(&self, from: u64, count: u64) -> &[EventRow] {
         let (from, count) = (from as usize, count as usize);
         self.rows.get(from..from + count).unwrap_or(&[])
     }
@@ -208,13 +208,13 @@ pub fn pairs(found: Vec<Happening>) -> Vec<(String, String)> {
         .collect()
 }
 
-impl Shelf for PlainCalendar {
-    fn batch(&mut self, from: u64, count: u64) -> Result<Answer, Error> {
+impl StoreBackend for PlainCalendar {
+    fn batch(&mut self, from: u64, count: u64) -> Result<TimedAnswer, Error> {
         let (ns, ()) = timed(1, || self.save(self.some(from, count)))?;
         Ok(counted(ns, count))
     }
 
-    fn singles(&mut self, from: u64, count: u64) -> Result<Answer, Error> {
+    fn singles(&mut self, from: u64, count: u64) -> Result<TimedAnswer, Error> {
         let mut ns = Vec::new();
         for row in self.some(from, count) {
             ns.extend(timed(1, || self.save(std::slice::from_ref(row)))?.0);
@@ -222,17 +222,17 @@ impl Shelf for PlainCalendar {
         Ok(counted(ns, count))
     }
 
-    fn all(&mut self) -> Result<Answer, Error> {
+    fn all(&mut self) -> Result<TimedAnswer, Error> {
         let (ns, texts) = timed(1, || self.texts())?;
         Ok(counted(ns, texts.len() as u64))
     }
 
-    fn names(&mut self) -> Result<Answer, Error> {
+    fn names(&mut self) -> Result<TimedAnswer, Error> {
         let (ns, named) = timed(1, || named::<CalendarObject>(&self.texts()?))?;
         Ok(answer_pairs(ns, &named))
     }
 
-    fn get(&mut self, times: u64, uids: &[String]) -> Result<Answer, Error> {
+    fn get(&mut self, times: u64, uids: &[String]) -> Result<TimedAnswer, Error> {
         let db = self.db()?;
         let (mut ns, mut texts) = (Vec::new(), Vec::new());
         for uid in uids {
@@ -246,7 +246,7 @@ impl Shelf for PlainCalendar {
         Ok(answer_pairs(ns, &named::<CalendarObject>(&texts)?))
     }
 
-    fn many(&mut self, times: u64, uids: &[String]) -> Result<Answer, Error> {
+    fn many(&mut self, times: u64, uids: &[String]) -> Result<TimedAnswer, Error> {
         let db = self.db()?;
         let marks = vec!["?"; uids.len()].join(", ");
         let statement = format!("SELECT text FROM event WHERE uid IN ({marks})");
@@ -258,7 +258,7 @@ impl Shelf for PlainCalendar {
         Ok(answer_pairs(ns, &named::<CalendarObject>(&texts)?))
     }
 
-    fn close(&mut self) -> Result<Answer, Error> {
+    fn close(&mut self) -> Result<TimedAnswer, Error> {
         self.held.clear();
         let db = self.db.take();
         let begun = Instant::now();
@@ -268,7 +268,7 @@ impl Shelf for PlainCalendar {
         Ok(since(begun))
     }
 
-    fn open(&mut self) -> Result<Answer, Error> {
+    fn open(&mut self) -> Result<TimedAnswer, Error> {
         let begun = Instant::now();
         let db = self.connect()?;
         db.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
@@ -292,18 +292,18 @@ impl Shelf for PlainCalendar {
     }
 }
 
-impl Calendar for PlainCalendar {
-    fn instances(&mut self, times: u64, asked: &Asked) -> Result<Answer, Error> {
+impl CalendarBackend for PlainCalendar {
+    fn instances(&mut self, times: u64, asked: &RangeQuery) -> Result<TimedAnswer, Error> {
         let (ns, found) = timed(times, || self.between(&asked.range))?;
         Ok(answer_pairs(ns, &pairs(found)))
     }
 
-    fn events(&mut self, times: u64, asked: &Asked) -> Result<Answer, Error> {
+    fn events(&mut self, times: u64, asked: &RangeQuery) -> Result<TimedAnswer, Error> {
         let (ns, found) = timed(times, || self.records(&asked.range))?;
         Ok(answer(ns, found.iter().map(|(uid, _)| (uid.as_str(), ""))))
     }
 
-    fn search(&mut self, times: u64, search: &Search) -> Result<Answer, Error> {
+    fn search(&mut self, times: u64, search: &TitleQuery) -> Result<TimedAnswer, Error> {
         let db = self.db()?;
         let pattern = format!("%{}%", search.text);
         let (ns, uids) = timed(times, || {

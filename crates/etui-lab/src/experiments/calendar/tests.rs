@@ -4,12 +4,12 @@
 
 use std::collections::BTreeMap;
 
-use super::super::shelf::trial::run_all;
+use super::super::backends::run_all::run_all;
 use super::*;
-use crate::Shown;
-use crate::experiment::Pass;
+use crate::FindingStatus;
+use crate::experiment::MeasurePass;
 
-fn plan() -> Plan {
+fn plan() -> RunPlan {
     let set = [
         ("sizes", vec![60]),
         ("saves", vec![5]),
@@ -19,7 +19,7 @@ fn plan() -> Plan {
         ("weeks", vec![9]),
     ];
     let set: BTreeMap<_, _> = set.map(|(name, value)| (name.to_owned(), value)).into();
-    let lab = Lab::new(&Calendars.about(), true, &set).unwrap();
+    let lab = LabContext::new(&Calendars.about(), true, &set).unwrap();
     Calendars.plan(&lab).unwrap()
 }
 
@@ -28,27 +28,31 @@ fn all_arms_give_the_same_answer() {
     if let Err(reason) = eds::available(Server::Calendar) {
         println!("skipped for Evolution Data Server: {reason}");
     }
-    let lines = run_all(&Calendars, &plan(), &[Pass::Timed, Pass::Counted]);
+    let lines = run_all(
+        &Calendars,
+        &plan(),
+        &[MeasurePass::Timed, MeasurePass::Counted],
+    );
     let results = Results::of(NAME, &lines);
     let shown = Calendars.present(&results);
     assert!(shown.tables.iter().all(|table| !table.rows.is_empty()));
     assert!(shown.charts.iter().all(|chart| !chart.series.is_empty()));
     let group = results.groups().into_iter().next().unwrap();
-    let hits = |name: &str| results.median(&group, show::ETUI, &format!("{name}/hits"));
+    let hits = |name: &str| results.median(&group, report::ETUI, &format!("{name}/hits"));
     assert!(hits("year").unwrap() > hits("year_events").unwrap());
-    let redo = |measure: &str| results.median(&group, show::PLAIN_REDO, measure);
+    let redo = |measure: &str| results.median(&group, report::PLAIN_REDO, measure);
     assert_eq!(redo("saves/vfs_commits"), Some(5.0));
     for group in results.groups() {
         if is_dense(&group.work) {
-            let hits = results.median(&group, show::ETUI, "middle/hits").unwrap();
+            let hits = results.median(&group, report::ETUI, "middle/hits").unwrap();
             assert!(hits > 3.0, "{}: {hits}", group.work);
         }
     }
     if eds::available(Server::Calendar).is_ok() {
-        assert_ne!(shown.verdict.shown, Shown::Open);
+        assert_ne!(shown.verdict.shown, FindingStatus::Open);
         let flushes = |arm: &str| results.median(&group, arm, "save_one/flushes");
         // Where a tracer can watch: as shipped nothing is flushed before the reply.
-        if let Some(durable) = flushes(show::DURABLE) {
+        if let Some(durable) = flushes(report::DURABLE) {
             assert!(durable >= 2.0, "file, directory: {durable}");
         }
     }
@@ -57,13 +61,13 @@ fn all_arms_give_the_same_answer() {
 #[test]
 fn partial_results_are_shown() {
     let shown = Calendars.present(&Results::default());
-    assert_eq!(shown.verdict.shown, Shown::Open);
+    assert_eq!(shown.verdict.shown, FindingStatus::Open);
     let mut plan = plan();
     for group in &mut plan.groups {
         group.arms.retain(|arm| is_product(&arm.settings, "etui"));
     }
-    let lines = run_all(&Calendars, &plan, &[Pass::Timed]);
+    let lines = run_all(&Calendars, &plan, &[MeasurePass::Timed]);
     let shown = Calendars.present(&Results::of(NAME, &lines));
-    assert_eq!(shown.verdict.shown, Shown::Open);
+    assert_eq!(shown.verdict.shown, FindingStatus::Open);
     assert!(!shown.verdict.sentence.is_empty());
 }

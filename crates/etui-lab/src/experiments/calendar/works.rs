@@ -1,4 +1,4 @@
-//! [`Calendar`]: what the experiment asks of a calendar beyond a [`Shelf`], as each product does
+//! [`CalendarBackend`]: what the experiment asks of a calendar beyond a [`StoreBackend`], as each product does
 //! it.
 
 use std::collections::HashMap;
@@ -11,26 +11,30 @@ use etui::search::filter::MatchMode;
 use etui::search::query::SortOrder;
 use etui::{RecordId, Store};
 
-use super::super::shelf::eds::EdsShelf;
-use super::super::shelf::etui::{EtuiShelf, Kept};
-use super::super::shelf::{Shelf, answer, answer_pairs, each, timed};
-use super::data::{Asked, DAY, Search};
+use super::super::backends::eds::EdsBackend;
+use super::super::backends::etui::{EtuiBackend, Kept};
+use super::super::backends::{StoreBackend, answer, answer_pairs, each, timed};
+use super::data::{DAY, RangeQuery, TitleQuery};
 use crate::error::Error;
-use crate::peers::eds::Answer;
+use crate::peers::eds::TimedAnswer;
 
 /// Alarms that are asked for at once.
 const ALARMS: usize = 10;
 
 /// A calendar that is open. Times are seen from UTC.
-pub trait Calendar: Shelf {
+pub trait CalendarBackend: StoreBackend {
     /// What happens in a range: each time of each event; digest of UIDs and times.
-    fn instances(&mut self, times: u64, asked: &Asked) -> Result<Answer, Error>;
+    fn instances(&mut self, times: u64, asked: &RangeQuery) -> Result<TimedAnswer, Error>;
     /// The events that happen in a range, whole; digest of their UIDs.
-    fn events(&mut self, times: u64, asked: &Asked) -> Result<Answer, Error>;
+    fn events(&mut self, times: u64, asked: &RangeQuery) -> Result<TimedAnswer, Error>;
     /// The events with a text in their titles; digest of their UIDs.
-    fn search(&mut self, times: u64, search: &Search) -> Result<Answer, Error>;
+    fn search(&mut self, times: u64, search: &TitleQuery) -> Result<TimedAnswer, Error>;
     /// What the product alone is asked for, by name.
-    fn own(&mut self, _times: u64, _asked: &Asked) -> Result<Vec<(&'static str, Answer)>, Error> {
+    fn own(
+        &mut self,
+        _times: u64,
+        _asked: &RangeQuery,
+    ) -> Result<Vec<(&'static str, TimedAnswer)>, Error> {
         Ok(Vec::new())
     }
 }
@@ -79,8 +83,8 @@ pub fn named(
     Ok(pairs)
 }
 
-impl Calendar for EtuiShelf<CalendarObject> {
-    fn instances(&mut self, times: u64, asked: &Asked) -> Result<Answer, Error> {
+impl CalendarBackend for EtuiBackend<CalendarObject> {
+    fn instances(&mut self, times: u64, asked: &RangeQuery) -> Result<TimedAnswer, Error> {
         let calendar = self.collection()?;
         let (ns, found) = timed(times, || {
             Ok(calendar.between(asked.instants(), &TimeZone::UTC)?)
@@ -89,7 +93,7 @@ impl Calendar for EtuiShelf<CalendarObject> {
         Ok(answer_pairs(ns, &pairs))
     }
 
-    fn events(&mut self, times: u64, asked: &Asked) -> Result<Answer, Error> {
+    fn events(&mut self, times: u64, asked: &RangeQuery) -> Result<TimedAnswer, Error> {
         let calendar = self.collection()?;
         let (ns, found) = timed(times, || {
             let found = calendar.between(asked.instants(), &TimeZone::UTC)?;
@@ -108,7 +112,7 @@ impl Calendar for EtuiShelf<CalendarObject> {
         ))
     }
 
-    fn search(&mut self, times: u64, search: &Search) -> Result<Answer, Error> {
+    fn search(&mut self, times: u64, search: &TitleQuery) -> Result<TimedAnswer, Error> {
         let calendar = self.collection()?;
         let filter = Filter::text(Field::Title, MatchMode::Contains, search.text);
         let wanted = Query::new(filter)
@@ -121,7 +125,11 @@ impl Calendar for EtuiShelf<CalendarObject> {
         ))
     }
 
-    fn own(&mut self, times: u64, asked: &Asked) -> Result<Vec<(&'static str, Answer)>, Error> {
+    fn own(
+        &mut self,
+        times: u64,
+        asked: &RangeQuery,
+    ) -> Result<Vec<(&'static str, TimedAnswer)>, Error> {
         let calendar = self.collection()?;
         let range = asked.instants();
         // Another day each time.
@@ -140,13 +148,13 @@ impl Calendar for EtuiShelf<CalendarObject> {
     }
 }
 
-impl Calendar for EdsShelf {
-    fn instances(&mut self, times: u64, asked: &Asked) -> Result<Answer, Error> {
+impl CalendarBackend for EdsBackend {
+    fn instances(&mut self, times: u64, asked: &RangeQuery) -> Result<TimedAnswer, Error> {
         let (from, to) = (asked.range.start.to_string(), asked.range.end.to_string());
         self.ask(&["instances", &times.to_string(), &from, &to])
     }
 
-    fn events(&mut self, times: u64, asked: &Asked) -> Result<Answer, Error> {
+    fn events(&mut self, times: u64, asked: &RangeQuery) -> Result<TimedAnswer, Error> {
         let range = asked.instants();
         let sexp = format!(
             "(occur-in-time-range? (make-time \"{}\") (make-time \"{}\"))",
@@ -155,7 +163,7 @@ impl Calendar for EdsShelf {
         self.ask(&["uids", &times.to_string(), &sexp])
     }
 
-    fn search(&mut self, times: u64, search: &Search) -> Result<Answer, Error> {
+    fn search(&mut self, times: u64, search: &TitleQuery) -> Result<TimedAnswer, Error> {
         let sexp = format!("(contains? \"summary\" \"{}\")", search.text);
         self.ask(&["uids", &times.to_string(), &sexp])
     }

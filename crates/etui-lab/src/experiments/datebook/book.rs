@@ -1,4 +1,4 @@
-//! What every date book here can do ([`Book`]), and how their databases are opened.
+//! What every date book here can do ([`DatebookBackend`]), and how their databases are opened.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -10,14 +10,14 @@ use crate::Error;
 
 /// The form in which a date book shows its records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum RecordForm {
     /// The old one.
     Packed,
     /// The new one, a text.
     Text,
 }
 
-impl Form {
+impl RecordForm {
     /// The appointment that a record says.
     pub(super) fn read(self, record: &[u8]) -> Result<Appointment, Error> {
         match self {
@@ -49,12 +49,12 @@ impl Form {
 /// The records that a test saw, one behind the other: kept while the clock runs, and compared
 /// when it has stopped.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct SeenRecords {
     bytes: Vec<u8>,
     ends: Vec<usize>,
 }
 
-impl Seen {
+impl SeenRecords {
     /// Room for so many, in memory already.
     pub(super) fn with_room(records: usize) -> Self {
         let mut seen = Self {
@@ -84,10 +84,10 @@ impl Seen {
 }
 
 /// An open date book, records by position.
-pub(super) trait Book {
+pub(super) trait DatebookBackend {
     /// The form of its records.
-    fn form(&self) -> Form {
-        Form::Packed
+    fn form(&self) -> RecordForm {
+        RecordForm::Packed
     }
 
     /// Looks at a record without taking it ("query").
@@ -108,22 +108,22 @@ pub(super) trait Book {
     fn sync(&mut self, position: u64) -> Result<(), Error>;
 
     /// Makes all changes durable and closes.
-    fn close(self: Box<Self>) -> Result<Counts, Error>;
+    fn close(self: Box<Self>) -> Result<BackendCounts, Error>;
 
     /// What was counted so far.
-    fn counts(&self) -> Counts;
+    fn counts(&self) -> BackendCounts;
 }
 
 /// Work that repeats exactly.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Counts {
+pub(super) struct BackendCounts {
     /// Steps of SQLite's virtual machine in looking up and in checking records.
     pub(super) steps: u64,
     /// Records converted from one form to the other.
     pub(super) conversions: u64,
 }
 
-impl Counts {
+impl BackendCounts {
     /// Adds a statement's steps.
     pub(super) fn steps(&mut self, steps: i32) {
         self.steps += u64::try_from(steps).unwrap_or(0);

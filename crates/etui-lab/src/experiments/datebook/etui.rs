@@ -9,8 +9,8 @@ use etui::calendar::zones::TimeZoneResolver;
 use etui::calendar::{Calendar, CalendarObject, Column, Columns, Query};
 use etui::{Durability, RecordId, Store, Vfs};
 
-use super::super::shelf::etui::{Kept, options};
-use super::book::{self, Book, Counts, Form};
+use super::super::backends::etui::{Kept, options};
+use super::book::{self, BackendCounts, DatebookBackend, RecordForm};
 use super::record::Appointment;
 use crate::Error;
 
@@ -24,7 +24,9 @@ pub(super) fn make(path: &Path, records: u64) -> Result<(), Error> {
     let store = Store::open_with(path, &options(Durability::Deferred))?;
     let calendar = store.calendar()?;
     let made: Vec<CalendarObject> = (0..records)
-        .map(|index| CalendarObject::parsed(&Form::Text.write(&Appointment::made(index), index)?))
+        .map(|index| {
+            CalendarObject::parsed(&RecordForm::Text.write(&Appointment::made(index), index)?)
+        })
         .collect::<Result<_, Error>>()?;
     for some in made.chunks(BATCH) {
         calendar.save_many(some)?;
@@ -79,7 +81,7 @@ pub(super) fn open(path: &Path, on: On) -> Result<Store, Error> {
 pub(super) fn book<'c>(
     calendar: &'c Calendar<'c>,
     view: bool,
-) -> Result<Box<dyn Book + 'c>, Error> {
+) -> Result<Box<dyn DatebookBackend + 'c>, Error> {
     Ok(match view {
         true => Box::new(Viewed::new(calendar.date_book()?)),
         false => Box::new(Native::new(calendar)),
@@ -164,9 +166,9 @@ impl<'c> Native<'c> {
     }
 }
 
-impl Book for Native<'_> {
-    fn form(&self) -> Form {
-        Form::Text
+impl DatebookBackend for Native<'_> {
+    fn form(&self) -> RecordForm {
+        RecordForm::Text
     }
 
     fn peek(&mut self, position: u64, look: &mut dyn FnMut(&[u8])) -> Result<(), Error> {
@@ -200,13 +202,13 @@ impl Book for Native<'_> {
         self.save()
     }
 
-    fn close(mut self: Box<Self>) -> Result<Counts, Error> {
+    fn close(mut self: Box<Self>) -> Result<BackendCounts, Error> {
         self.save()?;
-        Ok(Counts::default())
+        Ok(BackendCounts::default())
     }
 
-    fn counts(&self) -> Counts {
-        Counts::default()
+    fn counts(&self) -> BackendCounts {
+        BackendCounts::default()
     }
 }
 
@@ -222,9 +224,9 @@ impl<'c> Viewed<'c> {
     }
 }
 
-impl Book for Viewed<'_> {
-    fn form(&self) -> Form {
-        Form::Text
+impl DatebookBackend for Viewed<'_> {
+    fn form(&self) -> RecordForm {
+        RecordForm::Text
     }
 
     fn peek(&mut self, position: u64, look: &mut dyn FnMut(&[u8])) -> Result<(), Error> {
@@ -253,13 +255,13 @@ impl Book for Viewed<'_> {
         Ok(())
     }
 
-    fn close(self: Box<Self>) -> Result<Counts, Error> {
+    fn close(self: Box<Self>) -> Result<BackendCounts, Error> {
         self.book.close()?;
-        Ok(Counts::default())
+        Ok(BackendCounts::default())
     }
 
-    fn counts(&self) -> Counts {
-        Counts::default()
+    fn counts(&self) -> BackendCounts {
+        BackendCounts::default()
     }
 }
 

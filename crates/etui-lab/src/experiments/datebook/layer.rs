@@ -11,13 +11,13 @@ use std::path::Path;
 
 use rusqlite::{Connection, OptionalExtension, Statement, StatementStatus, params};
 
-use super::book::{self, Book, Counts};
+use super::book::{self, BackendCounts, DatebookBackend};
 use super::record::Appointment;
 use crate::Error;
 
 /// Which cures are in; none is the layer as found.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Cures {
+pub(super) struct LayerMitigations {
     /// A position is looked up in the stored list, not counted off.
     pub(super) index: bool,
     /// What was changed is known, so that a close deals with nothing else.
@@ -37,12 +37,12 @@ const WHOLE_LIST: &str = "SELECT event.id, text, layer_state.event, digest \
 #[derive(Debug)]
 pub(super) struct Layer {
     db: Connection,
-    cures: Cures,
+    cures: LayerMitigations,
     /// Every record that the program was shown, packed as it last saw it.
     shown: BTreeMap<u64, Vec<u8>>,
     /// Those it changed and that were not synced; kept only by the cured close.
     dirty: BTreeSet<u64>,
-    counts: Counts,
+    counts: BackendCounts,
 }
 
 /// Makes the database with so many records.
@@ -84,13 +84,13 @@ pub(super) fn contents(path: &Path, mut each: impl FnMut(&[u8])) -> Result<(), E
 
 impl Layer {
     /// Opens: constant work.
-    pub(super) fn open(path: &Path, cures: Cures) -> Result<Self, Error> {
+    pub(super) fn open(path: &Path, cures: LayerMitigations) -> Result<Self, Error> {
         Ok(Self {
             db: book::connect(path)?,
             cures,
             shown: BTreeMap::new(),
             dirty: BTreeSet::new(),
-            counts: Counts::default(),
+            counts: BackendCounts::default(),
         })
     }
 
@@ -198,7 +198,7 @@ impl Layer {
     }
 }
 
-impl Book for Layer {
+impl DatebookBackend for Layer {
     fn peek(&mut self, position: u64, look: &mut dyn FnMut(&[u8])) -> Result<(), Error> {
         look(self.show(position)?);
         Ok(())
@@ -226,7 +226,7 @@ impl Book for Layer {
         Ok(())
     }
 
-    fn close(mut self: Box<Self>) -> Result<Counts, Error> {
+    fn close(mut self: Box<Self>) -> Result<BackendCounts, Error> {
         if self.cures.clean_close {
             let dirty = std::mem::take(&mut self.dirty).into_iter().collect();
             self.write_back(dirty)?;
@@ -241,7 +241,7 @@ impl Book for Layer {
         Ok(counts)
     }
 
-    fn counts(&self) -> Counts {
+    fn counts(&self) -> BackendCounts {
         self.counts
     }
 }

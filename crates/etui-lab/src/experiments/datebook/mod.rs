@@ -1,24 +1,24 @@
 //! `datebook`: a date book of 6,800 records, alone and behind a compatibility layer (study 3).
 
-mod aims;
 mod book;
 mod etui;
+mod idle;
 mod layer;
 mod plain;
-mod present;
 mod record;
-mod rest;
+mod report;
 
 use std::fs::{self, File};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use self::book::{Book, Form, Seen};
-use self::layer::{Cures, Layer};
+use self::book::{DatebookBackend, RecordForm, SeenRecords};
+use self::layer::{Layer, LayerMitigations};
 use self::plain::Plain;
 use crate::{
-    About, Arm, Case, Error, Experiment, Found, Group, Lab, Meter, NotRun, Parameter, Pass, Plan,
-    Presentation, Results, Role, Settings, Study, stacks,
+    Arm, ArmGroup, ArmRole, ArmSettings, Error, Experiment, ExperimentInfo, LabContext,
+    MeasurePass, NotRun, Parameter, PublishedResult, Recorder, ReportSpec, Results, RunCase,
+    RunPlan, Study, stacks,
 };
 
 const NAME: &str = "datebook";
@@ -49,7 +49,7 @@ pub struct Datebook;
 
 /// One of the study's tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Test {
+enum StudyTest {
     Nothing,
     QueryOne,
     GetOneClean,
@@ -60,32 +60,36 @@ enum Test {
     SyncEach,
 }
 
-impl Test {
-    const ALL: [Test; 8] = [
-        Test::Nothing,
-        Test::QueryOne,
-        Test::GetOneClean,
-        Test::GetOneDirty,
-        Test::QueryAll,
-        Test::GetAllClean,
-        Test::GetAllDirty,
-        Test::SyncEach,
+impl StudyTest {
+    const ALL: [StudyTest; 8] = [
+        StudyTest::Nothing,
+        StudyTest::QueryOne,
+        StudyTest::GetOneClean,
+        StudyTest::GetOneDirty,
+        StudyTest::QueryAll,
+        StudyTest::GetAllClean,
+        StudyTest::GetAllDirty,
+        StudyTest::SyncEach,
     ];
 
     /// Those whose growth a quick run shows.
-    const GROWTH: [Test; 3] = [Test::Nothing, Test::QueryAll, Test::GetAllDirty];
+    const GROWTH: [StudyTest; 3] = [
+        StudyTest::Nothing,
+        StudyTest::QueryAll,
+        StudyTest::GetAllDirty,
+    ];
 
     /// As the study names it.
     fn name(self) -> &'static str {
         match self {
-            Test::Nothing => "nothing",
-            Test::QueryOne => "query 1",
-            Test::GetOneClean => "get 1 clean",
-            Test::GetOneDirty => "get 1 dirty",
-            Test::QueryAll => "query all",
-            Test::GetAllClean => "get all clean",
-            Test::GetAllDirty => "get all dirty",
-            Test::SyncEach => "get all dirty, sync after each",
+            StudyTest::Nothing => "nothing",
+            StudyTest::QueryOne => "query 1",
+            StudyTest::GetOneClean => "get 1 clean",
+            StudyTest::GetOneDirty => "get 1 dirty",
+            StudyTest::QueryAll => "query all",
+            StudyTest::GetAllClean => "get all clean",
+            StudyTest::GetAllDirty => "get all dirty",
+            StudyTest::SyncEach => "get all dirty, sync after each",
         }
     }
 
@@ -99,10 +103,14 @@ impl Test {
     /// The positions that it asks for: none, the middle one, all, or so many spread evenly.
     fn positions(self, records: u64, syncs: u64) -> Vec<u64> {
         match self {
-            Test::Nothing => Vec::new(),
-            Test::QueryOne | Test::GetOneClean | Test::GetOneDirty => vec![records / 2],
-            Test::QueryAll | Test::GetAllClean | Test::GetAllDirty => (0..records).collect(),
-            Test::SyncEach => {
+            StudyTest::Nothing => Vec::new(),
+            StudyTest::QueryOne | StudyTest::GetOneClean | StudyTest::GetOneDirty => {
+                vec![records / 2]
+            }
+            StudyTest::QueryAll | StudyTest::GetAllClean | StudyTest::GetAllDirty => {
+                (0..records).collect()
+            }
+            StudyTest::SyncEach => {
                 let count = syncs.clamp(1, records.max(1));
                 (0..count).map(|i| i * records / count).collect()
             }
@@ -116,28 +124,33 @@ impl Test {
     }
 
     /// Does the test with an open book; each record seen goes to `seen`.
-    fn process(self, book: &mut dyn Book, positions: &[u64], seen: &mut Seen) -> Result<(), Error> {
+    fn process(
+        self,
+        book: &mut dyn DatebookBackend,
+        positions: &[u64],
+        seen: &mut SeenRecords,
+    ) -> Result<(), Error> {
         let form = book.form();
-        if self == Test::QueryAll {
+        if self == StudyTest::QueryAll {
             return book.peek_all(positions.len() as u64, &mut |record| seen.push(record));
         }
         for &position in positions {
             match self {
-                Test::Nothing | Test::QueryOne | Test::QueryAll => {
+                StudyTest::Nothing | StudyTest::QueryOne | StudyTest::QueryAll => {
                     book.peek(position, &mut |record| seen.push(record))?;
                 }
-                Test::GetOneClean | Test::GetAllClean => {
+                StudyTest::GetOneClean | StudyTest::GetAllClean => {
                     let record = book.take(position)?;
                     seen.push(&record);
                     book.release(position, record, false)?;
                 }
-                Test::GetOneDirty | Test::GetAllDirty | Test::SyncEach => {
+                StudyTest::GetOneDirty | StudyTest::GetAllDirty | StudyTest::SyncEach => {
                     let record = book.take(position)?;
                     seen.push(&record);
                     let mut changed = form.read(&record)?;
                     changed.touch();
                     book.release(position, form.write(&changed, position)?, true)?;
-                    if self == Test::SyncEach {
+                    if self == StudyTest::SyncEach {
                         book.sync(position)?;
                     }
                 }
@@ -149,9 +162,9 @@ impl Test {
 
 /// The arms: all, or those that stand for the whole.
 fn arms(every_cure: bool, syncs: u64) -> Vec<Arm> {
-    let settings = || Settings::new().with("syncs", syncs);
-    let cure = |name, switch: &str| Arm::new(name, Role::Cure, settings().with(switch, true));
-    let mut arms = vec![Arm::new(FOUND, Role::AsFound, settings())];
+    let settings = || ArmSettings::new().with("syncs", syncs);
+    let cure = |name, switch: &str| Arm::new(name, ArmRole::Cure, settings().with(switch, true));
+    let mut arms = vec![Arm::new(FOUND, ArmRole::AsFound, settings())];
     if every_cure {
         arms.extend([
             cure(BY_INDEX, "index"),
@@ -163,17 +176,21 @@ fn arms(every_cure: bool, syncs: u64) -> Vec<Arm> {
         .with("index", true)
         .with("clean-close", true)
         .with("grouped", true);
-    arms.push(Arm::new(CURED, Role::AllCures, all));
-    arms.push(Arm::new(PLAIN, Role::Peer, settings().with("plain", true)));
+    arms.push(Arm::new(CURED, ArmRole::AllCures, all));
+    arms.push(Arm::new(
+        PLAIN,
+        ArmRole::Peer,
+        settings().with("plain", true),
+    ));
     for (name, way) in ETUI {
-        arms.push(Arm::new(name, Role::Etui, settings().with("etui", way)));
+        arms.push(Arm::new(name, ArmRole::Etui, settings().with("etui", way)));
     }
     arms
 }
 
 impl Experiment for Datebook {
-    fn about(&self) -> About {
-        About {
+    fn about(&self) -> ExperimentInfo {
+        ExperimentInfo {
             name: NAME,
             title: "A date book of 6,800 records, natively and through a compatibility layer",
             study: Some(Study::DateBook),
@@ -232,8 +249,8 @@ impl Experiment for Datebook {
         }
     }
 
-    fn plan(&self, lab: &Lab) -> Result<Plan, Error> {
-        let mut plan = Plan::default();
+    fn plan(&self, lab: &LabContext) -> Result<RunPlan, Error> {
+        let mut plan = RunPlan::default();
         let syncs = lab.value("syncs");
         let base = lab.value("records");
         for stack in [stacks::HERE, stacks::RAM] {
@@ -249,9 +266,9 @@ impl Experiment for Datebook {
                 if growth && stack != stacks::HERE {
                     continue;
                 }
-                let tests: &[Test] = match growth && lab.quick() {
-                    true => &Test::GROWTH,
-                    false => &Test::ALL,
+                let tests: &[StudyTest] = match growth && lab.quick() {
+                    true => &StudyTest::GROWTH,
+                    false => &StudyTest::ALL,
                 };
                 for &test in tests {
                     let every_cure = stack == stacks::HERE && !(growth && lab.quick());
@@ -261,7 +278,7 @@ impl Experiment for Datebook {
             }
         }
         for &size in lab.values("records") {
-            for test in Test::ALL {
+            for test in StudyTest::ALL {
                 if test.counted_off(size, syncs) > MOST_COUNTED_OFF {
                     plan.not_run.push(NotRun {
                         what: format!("`{}` by counting, {size} records", test.name()),
@@ -277,45 +294,45 @@ impl Experiment for Datebook {
         Ok(plan)
     }
 
-    fn furnish(&self, group: &Group, dir: &Path) -> Result<(), Error> {
+    fn set_up(&self, group: &ArmGroup, dir: &Path) -> Result<(), Error> {
         layer::make(&dir.join("layer.db"), group.size)?;
         plain::make(&dir.join("plain.db"), group.size)?;
         etui::make(&dir.join("datebook.etui"), group.size)
     }
 
-    fn run(&self, case: &Case, meter: &mut Meter) -> Result<(), Error> {
-        let test = Test::named(&case.work)?;
-        let product = Product::of(&case.settings);
+    fn run(&self, case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
+        let test = StudyTest::named(&case.work)?;
+        let product = DatebookProduct::of(&case.settings);
         let positions = test.positions(case.size, case.settings.number("syncs")?);
-        let mut work = Work {
+        let mut work = DatebookRun {
             test,
-            seen: Seen::with_room(positions.len()),
+            seen: SeenRecords::with_room(positions.len()),
             positions,
             spent: Duration::ZERO,
             processing: Duration::ZERO,
         };
-        let file = meter.dir().join("datebook.db");
-        copy(&meter.shared().join(product.made()), &file)?;
+        let file = recorder.dir().join("datebook.db");
+        copy(&recorder.shared().join(product.made()), &file)?;
         let plain = || -> Opened<'_> { Ok(Box::new(Plain::open(&file)?)) };
         let layer = |cures| -> Opened<'_> { Ok(Box::new(Layer::open(&file, cures)?)) };
         // No arm's opening is the first one of its process.
         match product {
-            Product::Plain => drop(rest::round(plain)?),
-            Product::Layer(cures) => drop(rest::round(|| layer(cures))?),
-            Product::Etui { on, .. } => etui::settle(&file, on)?,
+            DatebookProduct::Plain => drop(idle::round(plain)?),
+            DatebookProduct::Layer(cures) => drop(idle::round(|| layer(cures))?),
+            DatebookProduct::Etui { on, .. } => etui::settle(&file, on)?,
         }
         flush(&file)?;
         let form = match product {
-            Product::Plain => work.run(meter, plain)?,
-            Product::Layer(cures) => work.run(meter, || layer(cures))?,
-            Product::Etui { view, on } => work.run_etui(meter, &file, view, on)?,
+            DatebookProduct::Plain => work.run(recorder, plain)?,
+            DatebookProduct::Layer(cures) => work.run(recorder, || layer(cures))?,
+            DatebookProduct::Etui { view, on } => work.run_etui(recorder, &file, view, on)?,
         };
-        work.record(meter);
-        if test == Test::Nothing && meter.pass() == Pass::Timed {
-            rest::again(meter, || match product {
-                Product::Plain => rest::round(plain),
-                Product::Layer(cures) => rest::round(|| layer(cures)),
-                Product::Etui { view, on } => etui::round(&file, view, on),
+        work.record(recorder);
+        if test == StudyTest::Nothing && recorder.pass() == MeasurePass::Timed {
+            idle::again(recorder, || match product {
+                DatebookProduct::Plain => idle::round(plain),
+                DatebookProduct::Layer(cures) => idle::round(|| layer(cures)),
+                DatebookProduct::Etui { view, on } => etui::round(&file, view, on),
             })?;
         }
 
@@ -323,7 +340,7 @@ impl Experiment for Datebook {
         for record in work.seen.iter() {
             seen.update(&form.packed(record)?);
         }
-        meter.answer(seen.finalize().as_bytes());
+        recorder.answer(seen.finalize().as_bytes());
         let mut left = blake3::Hasher::new();
         let mut wrong = None;
         let each = |record: &[u8]| match form.packed(record) {
@@ -331,32 +348,32 @@ impl Experiment for Datebook {
             Err(error) => wrong = Some(error),
         };
         match product {
-            Product::Plain => plain::contents(&file, each)?,
-            Product::Layer(_) => layer::contents(&file, each)?,
-            Product::Etui { .. } => etui::contents(&file, each)?,
+            DatebookProduct::Plain => plain::contents(&file, each)?,
+            DatebookProduct::Layer(_) => layer::contents(&file, each)?,
+            DatebookProduct::Etui { .. } => etui::contents(&file, each)?,
         }
         if let Some(error) = wrong {
             return Err(error);
         }
-        meter.answer(left.finalize().as_bytes());
+        recorder.answer(left.finalize().as_bytes());
         Ok(())
     }
 
-    fn present(&self, results: &Results) -> Presentation {
-        present::present(results)
+    fn report_spec(&self, results: &Results) -> ReportSpec {
+        report::report_spec(results)
     }
 }
 
 /// What an arm is.
 #[derive(Debug, Clone, Copy)]
-enum Product {
-    Layer(Cures),
+enum DatebookProduct {
+    Layer(LayerMitigations),
     Plain,
     Etui { view: bool, on: etui::On },
 }
 
-impl Product {
-    fn of(settings: &Settings) -> Self {
+impl DatebookProduct {
+    fn of(settings: &ArmSettings) -> Self {
         match settings.text("etui") {
             Ok(way) => Self::Etui {
                 view: way != "native",
@@ -367,7 +384,7 @@ impl Product {
                 },
             },
             Err(_) if settings.is("plain") => Self::Plain,
-            Err(_) => Self::Layer(Cures {
+            Err(_) => Self::Layer(LayerMitigations {
                 index: settings.is("index"),
                 clean_close: settings.is("clean-close"),
                 grouped: settings.is("grouped"),
@@ -386,39 +403,39 @@ impl Product {
 }
 
 /// A book that was just opened.
-type Opened<'b> = Result<Box<dyn Book + 'b>, Error>;
+type Opened<'b> = Result<Box<dyn DatebookBackend + 'b>, Error>;
 
 /// One test while it is done.
-struct Work {
-    test: Test,
+struct DatebookRun {
+    test: StudyTest,
     positions: Vec<u64>,
-    seen: Seen,
+    seen: SeenRecords,
     /// The time of all phases, and of the second alone.
     spent: Duration,
     processing: Duration,
 }
 
-impl Work {
+impl DatebookRun {
     /// Opens, processes and closes; the form of the records that were seen.
     fn run<'b>(
         &mut self,
-        meter: &mut Meter,
+        recorder: &mut Recorder,
         open: impl FnOnce() -> Opened<'b>,
-    ) -> Result<Form, Error> {
-        let mut book = meter.phase("open", || timed(&mut self.spent, open))?;
+    ) -> Result<RecordForm, Error> {
+        let mut book = recorder.phase("open", || timed(&mut self.spent, open))?;
         let form = book.form();
-        meter.phase("process", || {
+        recorder.phase("process", || {
             timed(&mut self.processing, || {
                 self.test
                     .process(&mut *book, &self.positions, &mut self.seen)
             })
         })?;
         let processed = book.counts();
-        let counts = meter.phase("close", || timed(&mut self.spent, || book.close()))?;
-        if form == Form::Packed {
+        let counts = recorder.phase("close", || timed(&mut self.spent, || book.close()))?;
+        if form == RecordForm::Packed {
             for (phase, counts) in [("process", processed), ("close", counts.since(&processed))] {
-                meter.record(&format!("{phase}/vm_steps"), counts.steps as f64);
-                meter.record(&format!("{phase}/conversions"), counts.conversions as f64);
+                recorder.record(&format!("{phase}/vm_steps"), counts.steps as f64);
+                recorder.record(&format!("{phase}/conversions"), counts.conversions as f64);
             }
         }
         Ok(form)
@@ -428,46 +445,53 @@ impl Work {
     /// the close's, too.
     fn run_etui(
         &mut self,
-        meter: &mut Meter,
+        recorder: &mut Recorder,
         file: &Path,
         view: bool,
         on: etui::On,
-    ) -> Result<Form, Error> {
-        let store = meter.phase("open", || timed(&mut self.spent, || etui::open(file, on)))?;
-        let calendar = meter.phase("open", || timed(&mut self.spent, || Ok(store.calendar()?)))?;
-        let form = self.run(meter, || etui::book(&calendar, view))?;
+    ) -> Result<RecordForm, Error> {
+        let store = recorder.phase("open", || timed(&mut self.spent, || etui::open(file, on)))?;
+        let calendar =
+            recorder.phase("open", || timed(&mut self.spent, || Ok(store.calendar()?)))?;
+        let form = self.run(recorder, || etui::book(&calendar, view))?;
         drop(calendar);
         let mut closing = Duration::ZERO;
-        meter.phase("store", || timed(&mut closing, || Ok(store.close()?)))?;
+        recorder.phase("store", || timed(&mut closing, || Ok(store.close()?)))?;
         self.spent += closing;
-        if meter.pass() == Pass::Timed {
-            meter.record("close/wall_ns", closing.as_nanos() as f64);
+        if recorder.pass() == MeasurePass::Timed {
+            recorder.record("close/wall_ns", closing.as_nanos() as f64);
         }
         Ok(form)
     }
 
-    fn record(&self, meter: &mut Meter) {
-        if meter.pass() != Pass::Timed {
+    fn record(&self, recorder: &mut Recorder) {
+        if recorder.pass() != MeasurePass::Timed {
             return;
         }
         let total = self.spent + self.processing;
-        meter.record("total/wall_ns", total.as_nanos() as f64);
-        if self.test == Test::SyncEach {
+        recorder.record("total/wall_ns", total.as_nanos() as f64);
+        if self.test == StudyTest::SyncEach {
             let each = self.processing.as_nanos() as f64 / self.positions.len().max(1) as f64;
-            meter.record("sync/wall_ns", each);
+            recorder.record("sync/wall_ns", each);
         }
     }
 }
 
-fn group(test: Test, stack: &str, size: u64, syncs: u64, lab: &Lab, every_cure: bool) -> Group {
+fn group(
+    test: StudyTest,
+    stack: &str,
+    size: u64,
+    syncs: u64,
+    lab: &LabContext,
+    every_cure: bool,
+) -> ArmGroup {
     let counted_off = test.counted_off(size, syncs);
     let mut arms = arms(every_cure, syncs);
     if counted_off > MOST_COUNTED_OFF {
-        let counts_off =
-            |arm: &Arm| matches!(Product::of(&arm.settings), Product::Layer(c) if !c.index);
+        let counts_off = |arm: &Arm| matches!(DatebookProduct::of(&arm.settings), DatebookProduct::Layer(c) if !c.index);
         arms.retain(|arm| !counts_off(arm));
     }
-    Group {
+    ArmGroup {
         work: test.name().to_owned(),
         stack: stack.to_owned(),
         size,
@@ -485,9 +509,9 @@ fn group(test: Test, stack: &str, size: u64, syncs: u64, lab: &Lab, every_cure: 
         counted: false,
         // Which flushes syncs and closes ask for, and what opening asks for.
         syscalls: stack == stacks::HERE
-            && (matches!(test, Test::SyncEach | Test::Nothing)
-                || (test == Test::GetAllDirty && size == lab.value("records"))),
-        instructions: stack == stacks::HERE && test == Test::Nothing,
+            && (matches!(test, StudyTest::SyncEach | StudyTest::Nothing)
+                || (test == StudyTest::GetAllDirty && size == lab.value("records"))),
+        instructions: stack == stacks::HERE && test == StudyTest::Nothing,
         arms,
         seconds: 0.1 + counted_off as f64 * 1.5e-8,
     }
@@ -514,28 +538,28 @@ fn flush(file: &Path) -> Result<(), Error> {
 }
 
 /// The study's own figures; a tick is 1/60 s.
-const FIGURES: &[Found] = &[
-    Found {
+const FIGURES: &[PublishedResult] = &[
+    PublishedResult {
         finding: "closing costs about 1 s per 10,000 records even if nothing was changed",
         cure: "close only what changed; meanwhile, tell the user while a slow close goes on, and \
                let old records be purged",
         figure: "nothing, open/process/close: 0/0/48 ticks on flash natively, 0/0/0 in RAM, \
                  11/0/117 through the layer",
     },
-    Found {
+    PublishedResult {
         finding: "the compatibility layer is hundreds of times slower than native access",
         cure: "leave it; or find records by an index and convert only what is asked for",
         figure: "query all: 0/8/29 ticks natively, 11/3,168/7,241 through the layer; get all \
                  dirty: 0/14/50 and 10/2,967/23,442",
     },
-    Found {
+    PublishedResult {
         finding: "one record costs a close as much as many",
         cure: "do work in proportion to what was touched",
         figure: "query 1: 0/0/34 ticks natively, 10/1/67 through the layer; get 1 clean 0/0/37 \
                  and 10/0/90; get 1 dirty 0/0/56 and 10/1/121; get all clean 0/14/48 and \
                  11/3,030/7,333",
     },
-    Found {
+    PublishedResult {
         finding: "a sync costs about 19 ticks, so it pays only for up to about three",
         cure: "group changes",
         figure: "get all dirty, sync after each: 0/129,083/4 ticks natively, 11/234,125/26,641 \
@@ -548,15 +572,15 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::Place;
+    use crate::RunLocation;
 
     #[test]
     fn positions_are_those_of_the_tests() {
-        assert!(Test::Nothing.positions(100, 5).is_empty());
-        assert_eq!(Test::QueryOne.positions(101, 5), [50]);
-        assert_eq!(Test::GetAllDirty.positions(3, 5), [0, 1, 2]);
-        assert_eq!(Test::SyncEach.positions(100, 4), [0, 25, 50, 75]);
-        assert_eq!(Test::SyncEach.positions(3, 5), [0, 1, 2]);
+        assert!(StudyTest::Nothing.positions(100, 5).is_empty());
+        assert_eq!(StudyTest::QueryOne.positions(101, 5), [50]);
+        assert_eq!(StudyTest::GetAllDirty.positions(3, 5), [0, 1, 2]);
+        assert_eq!(StudyTest::SyncEach.positions(100, 4), [0, 25, 50, 75]);
+        assert_eq!(StudyTest::SyncEach.positions(3, 5), [0, 1, 2]);
     }
 
     /// Every arm of every test, at a tiny size: what was seen and what is left must agree.
@@ -569,26 +593,26 @@ mod tests {
             ("records".to_owned(), vec![40]),
             ("syncs".to_owned(), vec![6]),
         ]);
-        let lab = Lab::new(&Datebook.about(), true, &set).unwrap();
+        let lab = LabContext::new(&Datebook.about(), true, &set).unwrap();
         let plan = Datebook.plan(&lab).unwrap();
-        let groups: Vec<&Group> = plan.groups.iter().filter(|g| g.stack == "here").collect();
+        let groups: Vec<&ArmGroup> = plan.groups.iter().filter(|g| g.stack == "here").collect();
         assert_eq!(groups.len(), 8);
-        Datebook.furnish(groups[0], &shared).unwrap();
+        Datebook.set_up(groups[0], &shared).unwrap();
 
         let mut seen = BTreeMap::new();
         for group in groups {
             for arm in &group.arms {
                 let dir = tempfile::tempdir_in(root.path()).unwrap();
-                let place = Place {
+                let place = RunLocation {
                     dir: dir.path().to_owned(),
                     shared: shared.clone(),
                     devices: Vec::new(),
                     traced: false,
                 };
-                let case = group.case(NAME, arm, Pass::Timed, 0);
-                let mut meter = Meter::new(place, Pass::Timed);
-                Datebook.run(&case, &mut meter).unwrap();
-                let (measures, answer) = meter.finish();
+                let case = group.case(NAME, arm, MeasurePass::Timed, 0);
+                let mut recorder = Recorder::new(place, MeasurePass::Timed);
+                Datebook.run(&case, &mut recorder).unwrap();
+                let (measures, answer) = recorder.finish();
                 for phase in ["open", "process", "close"] {
                     assert!(measures.contains_key(&format!("{phase}/wall_ns")));
                 }

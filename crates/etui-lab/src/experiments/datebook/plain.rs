@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rusqlite::{Connection, StatementStatus, params};
 
-use super::book::{self, Book, Counts};
+use super::book::{self, BackendCounts, DatebookBackend};
 use super::record::Appointment;
 use crate::Error;
 
@@ -15,7 +15,7 @@ const GET: &str = "SELECT packed FROM record WHERE position = ?1";
 #[derive(Debug)]
 pub(super) struct Plain {
     db: Connection,
-    counts: Counts,
+    counts: BackendCounts,
 }
 
 /// Makes the database with so many records.
@@ -51,12 +51,12 @@ impl Plain {
     pub(super) fn open(path: &Path) -> Result<Self, Error> {
         Ok(Self {
             db: book::connect(path)?,
-            counts: Counts::default(),
+            counts: BackendCounts::default(),
         })
     }
 }
 
-impl Book for Plain {
+impl DatebookBackend for Plain {
     fn peek(&mut self, position: u64, look: &mut dyn FnMut(&[u8])) -> Result<(), Error> {
         book::begin(&self.db)?;
         let mut get = self.db.prepare_cached(GET)?;
@@ -90,14 +90,14 @@ impl Book for Plain {
         book::commit(&self.db)
     }
 
-    fn close(self: Box<Self>) -> Result<Counts, Error> {
+    fn close(self: Box<Self>) -> Result<BackendCounts, Error> {
         book::commit(&self.db)?;
         let Self { db, counts, .. } = *self;
         db.close().map_err(|(_, e)| e)?;
         Ok(counts)
     }
 
-    fn counts(&self) -> Counts {
+    fn counts(&self) -> BackendCounts {
         self.counts
     }
 }

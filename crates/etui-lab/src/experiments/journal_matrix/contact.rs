@@ -12,8 +12,8 @@ use rusqlite::Connection;
 use super::rows::beside;
 use super::split;
 use crate::measure::layout::Purpose;
-use crate::peers::plain::{Parts, Plain, Rows};
-use crate::{Arm, Case, Error, Meter, Role, Settings, redo};
+use crate::peers::plain::{IndexParts, PlainContacts, PlainRows};
+use crate::{Arm, ArmRole, ArmSettings, Error, Recorder, RunCase, redo};
 
 pub const ETUI: &str = "etui";
 pub const PLAIN_DELETE: &str = "plain SQLite, DELETE";
@@ -29,16 +29,24 @@ const FILLED: &str = "filled.etui";
 
 pub fn arms() -> Vec<Arm> {
     vec![
-        Arm::new(PLAIN_DELETE, Role::AsFound, Settings::new()),
-        Arm::new(PLAIN_EXTRA, Role::AsFound, Settings::new()),
-        Arm::new(PLAIN_WAL, Role::AllCures, Settings::new()),
-        Arm::new(PLAIN_REDO, Role::Peer, Settings::new().with("redo", true)),
-        Arm::new(ETUI, Role::Etui, Settings::new()),
-        Arm::new(ETUI_REDO, Role::Etui, Settings::new().with("redo", true)),
+        Arm::new(PLAIN_DELETE, ArmRole::AsFound, ArmSettings::new()),
+        Arm::new(PLAIN_EXTRA, ArmRole::AsFound, ArmSettings::new()),
+        Arm::new(PLAIN_WAL, ArmRole::AllCures, ArmSettings::new()),
+        Arm::new(
+            PLAIN_REDO,
+            ArmRole::Peer,
+            ArmSettings::new().with("redo", true),
+        ),
+        Arm::new(ETUI, ArmRole::Etui, ArmSettings::new()),
+        Arm::new(
+            ETUI_REDO,
+            ArmRole::Etui,
+            ArmSettings::new().with("redo", true),
+        ),
     ]
 }
 
-pub fn furnish(size: u64, dir: &Path) -> Result<(), Error> {
+pub fn set_up(size: u64, dir: &Path) -> Result<(), Error> {
     let store = Store::open(dir.join(FILLED))?;
     store.contacts()?.save_many(&cards(size)?)?;
     Ok(store.close()?)
@@ -53,8 +61,8 @@ fn cards(size: u64) -> Result<Vec<Card>, Error> {
         .collect()
 }
 
-pub fn run(case: &Case, meter: &mut Meter) -> Result<(), Error> {
-    let path = meter.dir().join("contacts.etui");
+pub fn run(case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
+    let path = recorder.dir().join("contacts.etui");
     let [journal, log, record] = ["-journal", "-wal", "-redo"].map(|end| beside(&path, end));
     let files = [
         (Purpose::Database, path.as_path()),
@@ -74,7 +82,7 @@ pub fn run(case: &Case, meter: &mut Meter) -> Result<(), Error> {
         for card in cards.iter().take(size) {
             contacts.save(card)?;
         }
-        split::work(meter, &files, || {
+        split::work(recorder, &files, || {
             for card in cards.iter().skip(size) {
                 contacts.save(card)?;
             }
@@ -83,19 +91,19 @@ pub fn run(case: &Case, meter: &mut Meter) -> Result<(), Error> {
         let texts = contacts.all()?;
         texts.iter().map(|(_, text)| text.to_vec()).collect()
     } else {
-        let rows = Rows::read(&meter.shared().join(FILLED))?;
+        let rows = PlainRows::read(&recorder.shared().join(FILLED))?;
         let vfs = match case.settings.is("redo") {
             true => Some(redo::register(redo::options(), Duration::ZERO)?),
             false => None,
         };
-        let through = vfs.as_ref().map(Vfs::name);
-        Plain::create(&path, Parts::Term, through)?.close()?;
+        let vfs_mode = vfs.as_ref().map(Vfs::name);
+        PlainContacts::create(&path, IndexParts::Term, vfs_mode)?.close()?;
         if [PLAIN_DELETE, PLAIN_EXTRA].contains(&case.arm.as_str()) {
             let db = Connection::open(&path)?;
             db.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(()))?;
             db.close().map_err(|(_, e)| e)?;
         }
-        let plain = Plain::open(&path, Parts::Term, through)?;
+        let plain = PlainContacts::open(&path, IndexParts::Term, vfs_mode)?;
         if case.arm == PLAIN_EXTRA {
             plain.sync_directories()?;
         }
@@ -103,17 +111,17 @@ pub fn run(case: &Case, meter: &mut Meter) -> Result<(), Error> {
             plain.save(&rows, at..at + 1, false)?;
         }
         let before = vfs.as_ref().map(Vfs::counters);
-        split::work(meter, &files, || {
+        split::work(recorder, &files, || {
             (size..rows.len()).try_for_each(|at| plain.save(&rows, at..at + 1, false))
         })?;
         if let (Some(vfs), Some(before)) = (&vfs, before) {
-            redo::record(meter, "work", &vfs.counters().since(&before));
+            redo::record(recorder, "work", &vfs.counters().since(&before));
         }
         plain.all()?
     };
     texts.sort_unstable();
     for text in texts {
-        meter.answer(&text);
+        recorder.answer(&text);
     }
     Ok(())
 }

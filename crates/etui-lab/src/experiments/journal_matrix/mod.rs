@@ -1,9 +1,9 @@
 //! `journal-matrix`: SQLite's journal modes by file systems, in block I/O per commit (study 2).
 
 mod contact;
-mod present;
 mod redo;
 mod reference;
+mod report;
 mod rows;
 mod split;
 
@@ -11,8 +11,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::{
-    About, Arm, Case, Error, Experiment, Found, Group, Lab, Meter, NotRun, Parameter, Plan,
-    Presentation, Results, Role, Settings, Study, stacks,
+    Arm, ArmGroup, ArmRole, ArmSettings, Error, Experiment, ExperimentInfo, LabContext, NotRun,
+    Parameter, PublishedResult, Recorder, ReportSpec, Results, RunCase, RunPlan, Study, stacks,
 };
 
 /// The experiment.
@@ -49,9 +49,9 @@ const CURED: &str = "WAL recycled";
 const REDO: &str = "etui-vfs";
 
 /// A journal mode with its kind of sync.
-struct Mode {
+struct JournalMode {
     name: &'static str,
-    role: Role,
+    role: ArmRole,
     /// What SQLite calls it.
     journal: &'static str,
     /// `PRAGMA synchronous`.
@@ -69,8 +69,8 @@ struct Mode {
     thumbnails: bool,
 }
 
-const fn mode(name: &'static str, role: Role, journal: &'static str) -> Mode {
-    Mode {
+const fn mode(name: &'static str, role: ArmRole, journal: &'static str) -> JournalMode {
+    JournalMode {
         name,
         role,
         journal,
@@ -85,110 +85,110 @@ const fn mode(name: &'static str, role: Role, journal: &'static str) -> Mode {
 }
 
 /// A rollback journal through the VFS `etui`, with older cures.
-const fn through(name: &'static str, journal: &'static str, options: &'static str) -> Mode {
-    Mode {
+const fn vfs_mode(name: &'static str, journal: &'static str, options: &'static str) -> JournalMode {
+    JournalMode {
         redo: true,
         options,
         thumbnails: true,
-        ..mode(name, Role::Cure, journal)
+        ..mode(name, ArmRole::Cure, journal)
     }
 }
 
-const MODES: [Mode; 21] = [
-    Mode {
+const MODES: [JournalMode; 21] = [
+    JournalMode {
         fsync: true,
         always: true,
-        ..mode(FOUND, Role::AsFound, "DELETE")
+        ..mode(FOUND, ArmRole::AsFound, "DELETE")
     },
-    Mode {
+    JournalMode {
         always: true,
-        ..mode("DELETE", Role::Cure, "DELETE")
+        ..mode("DELETE", ArmRole::Cure, "DELETE")
     },
-    Mode {
+    JournalMode {
         synchronous: "EXTRA",
-        ..mode("DELETE, EXTRA", Role::Cure, "DELETE")
+        ..mode("DELETE, EXTRA", ArmRole::Cure, "DELETE")
     },
-    mode("TRUNCATE", Role::Cure, "TRUNCATE"),
-    Mode {
+    mode("TRUNCATE", ArmRole::Cure, "TRUNCATE"),
+    JournalMode {
         fsync: true,
-        ..mode("PERSIST, fsync", Role::Cure, "PERSIST")
+        ..mode("PERSIST, fsync", ArmRole::Cure, "PERSIST")
     },
-    Mode {
+    JournalMode {
         always: true,
-        ..mode("PERSIST", Role::Cure, "PERSIST")
+        ..mode("PERSIST", ArmRole::Cure, "PERSIST")
     },
-    Mode {
+    JournalMode {
         always: true,
-        ..mode("WAL fresh", Role::Cure, "WAL")
+        ..mode("WAL fresh", ArmRole::Cure, "WAL")
     },
-    Mode {
+    JournalMode {
         recycled: true,
         fsync: true,
-        ..mode("WAL recycled, fsync", Role::Cure, "WAL")
+        ..mode("WAL recycled, fsync", ArmRole::Cure, "WAL")
     },
-    Mode {
+    JournalMode {
         recycled: true,
         always: true,
-        ..mode(CURED, Role::AllCures, "WAL")
+        ..mode(CURED, ArmRole::AllCures, "WAL")
     },
-    Mode {
+    JournalMode {
         recycled: true,
         always: true,
         redo: true,
-        ..mode(REDO, Role::Etui, "WAL")
+        ..mode(REDO, ArmRole::Etui, "WAL")
     },
-    Mode {
+    JournalMode {
         recycled: true,
         redo: true,
         options: "append=18446744073709551615",
         thumbnails: true,
-        ..mode("etui-vfs, new pages logged", Role::Cure, "WAL")
+        ..mode("etui-vfs, new pages logged", ArmRole::Cure, "WAL")
     },
-    Mode {
+    JournalMode {
         recycled: true,
         redo: true,
         options: "gather=0",
         thumbnails: true,
-        ..mode("etui-vfs, checkpoint page by page", Role::Cure, "WAL")
+        ..mode("etui-vfs, checkpoint page by page", ArmRole::Cure, "WAL")
     },
-    through("DELETE, etui-vfs", "DELETE", ""),
-    through("PERSIST, etui-vfs", "PERSIST", ""),
-    through(
+    vfs_mode("DELETE, etui-vfs", "DELETE", ""),
+    vfs_mode("PERSIST, etui-vfs", "PERSIST", ""),
+    vfs_mode(
         "PERSIST, etui-vfs: database grows in steps",
         "PERSIST",
         "database_step=1048576",
     ),
-    through(
+    vfs_mode(
         "PERSIST, etui-vfs: write-back consolidated",
         "PERSIST",
         "write_back=524288",
     ),
-    through(
+    vfs_mode(
         "PERSIST, etui-vfs: buffer, read ahead",
         "PERSIST",
         "read_buffer=16384",
     ),
-    through(
+    vfs_mode(
         "TRUNCATE, etui-vfs: journal rests by the formula",
         "TRUNCATE",
         "journal_rests=1",
     ),
-    through(
+    vfs_mode(
         "PERSIST, etui-vfs: all older cures",
         "PERSIST",
         "database_step=1048576 write_back=524288 read_buffer=16384 journal_rests=1",
     ),
-    mode("MEMORY (unsafe)", Role::Unsafe, "MEMORY"),
-    mode("OFF (unsafe)", Role::Unsafe, "OFF"),
+    mode("MEMORY (unsafe)", ArmRole::Unsafe, "MEMORY"),
+    mode("OFF (unsafe)", ArmRole::Unsafe, "OFF"),
 ];
 
-impl Mode {
+impl JournalMode {
     fn is_for(&self, work: &str) -> bool {
         self.always || work == INSERT || self.thumbnails && work == THUMBNAILS
     }
 
     fn arm(&self) -> Arm {
-        let settings = Settings::new()
+        let settings = ArmSettings::new()
             .with("journal", self.journal)
             .with("synchronous", self.synchronous)
             .with("recycled", self.recycled)
@@ -200,8 +200,8 @@ impl Mode {
 }
 
 impl Experiment for JournalMatrix {
-    fn about(&self) -> About {
-        About {
+    fn about(&self) -> ExperimentInfo {
+        ExperimentInfo {
             name: "journal-matrix",
             title: "What a durable commit writes, by journal mode and file system",
             study: Some(Study::SmartphoneStack),
@@ -209,12 +209,12 @@ impl Experiment for JournalMatrix {
             method: "Rows of 100 bytes are inserted, updated and deleted, each in a transaction of its own, durable when it returns (synchronous=FULL; EXTRA also syncs the directory after the rollback journal is gone); batches of 60 thumbnails of about 35 kB, each in one transaction; contacts saved singly with all their indexes. Each file system is fresh, on a loop device. Every request to the device is traced: writes that carry data and flushes that do not are counted apart, and writes are told apart by where they go. A log is `recycled` if its blocks are there already, as they are whenever a log has been written back once. The log is written back after the work, as a phase of its own. `etui-vfs` is SQLite, unmodified, in its WAL mode through etui's own VFS: the log that SQLite sees is memory, and a commit is one record in a redo log, of the bytes that differ in each page, in whole blocks that are there already; its redo log rests at the size that the work needs, as the recycled log does. With slow flushes each flush returns 3 ms later than the real one, which stands for a device whose flushes are what a commit waits for. Polling is an experiment of its own, as SQLite cannot use it. The study counted on a phone's eMMC, kernel 3.0.",
             same_answer: "All rows, in order, are hashed afterwards; the vCards too.",
             found: &[
-                Found {
+                PublishedResult {
                     finding: "the file system journals the database's own journalling; it is the largest inefficiency, worst in ext4",
                     cure: "fdatasync, and files whose size and blocks do not change",
                     figure: "with all cures on the existing stack +130 % inserts/s",
                 },
-                Found {
+                PublishedResult {
                     finding: "each sync triggers the file system's journal on the same device",
                     cure: "the file system's journal on a device of its own",
                     figure: "F2FS, WAL and all cures: 39 -> 157 inserts/s",
@@ -249,8 +249,8 @@ impl Experiment for JournalMatrix {
         }
     }
 
-    fn plan(&self, lab: &Lab) -> Result<Plan, Error> {
-        let mut plan = Plan::default();
+    fn plan(&self, lab: &LabContext) -> Result<RunPlan, Error> {
+        let mut plan = RunPlan::default();
         let often = u32::try_from(lab.value("repetitions")).unwrap_or(u32::MAX);
         let works = [
             (INSERT, lab.value("transactions")),
@@ -289,7 +289,7 @@ impl Experiment for JournalMatrix {
                 }
                 // What is the machine's own has no device whose requests are ours alone.
                 let own = !matches!(*stack, stacks::HERE | stacks::RAM);
-                plan.groups.push(Group {
+                plan.groups.push(ArmGroup {
                     work: work.to_owned(),
                     stack: (*stack).to_owned(),
                     size,
@@ -311,33 +311,33 @@ impl Experiment for JournalMatrix {
                         _ => MODES
                             .iter()
                             .filter(|mode| mode.is_for(work))
-                            .map(Mode::arm)
+                            .map(JournalMode::arm)
                             .collect(),
                     },
-                    ..Group::default()
+                    ..ArmGroup::default()
                 });
             }
         }
         Ok(plan)
     }
 
-    fn furnish(&self, group: &Group, dir: &Path) -> Result<(), Error> {
+    fn set_up(&self, group: &ArmGroup, dir: &Path) -> Result<(), Error> {
         if group.work == CONTACT {
-            contact::furnish(group.size, dir)?;
+            contact::set_up(group.size, dir)?;
         }
         Ok(())
     }
 
-    fn run(&self, case: &Case, meter: &mut Meter) -> Result<(), Error> {
+    fn run(&self, case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
         match case.work.as_str() {
-            CONTACT => contact::run(case, meter),
-            SLOW if case.arm == redo::FLOOR => redo::floor(case, meter),
-            _ => rows::run(case, meter),
+            CONTACT => contact::run(case, recorder),
+            SLOW if case.arm == redo::FLOOR => redo::floor(case, recorder),
+            _ => rows::run(case, recorder),
         }
     }
 
-    fn present(&self, results: &Results) -> Presentation {
-        present::present(results)
+    fn report_spec(&self, results: &Results) -> ReportSpec {
+        report::report_spec(results)
     }
 }
 

@@ -3,12 +3,11 @@
 //! comparison.
 
 use super::INSERT;
-use super::present::{BYTES, EXT4, FLUSHES, KIB, Matrix, WRITES, bytes_of};
-use crate::measure::layout::Purpose;
-use crate::{Better, Cell, Column, GroupKey, Role, Row, Table, Unit};
+use super::report::{BYTES, FLUSHES, WRITES};
+use crate::{ArmRole, BetterWhen, Results, Table, TableCell, TableColumn, TableRow, Unit};
 
 /// Real writes, KiB and flushes of one insert.
-pub(super) struct Reference {
+pub(super) struct ReferenceCounts {
     pub(super) stack: &'static str,
     pub(super) mode: &'static str,
     pub(super) writes: f64,
@@ -17,15 +16,15 @@ pub(super) struct Reference {
 }
 
 /// Where they were counted.
-pub const KERNEL: &str = "6.1";
+const KERNEL: &str = "6.1";
 const SQLITE: &str = "3.40.1";
 
 const fn counted(
     stack: &'static str,
     mode: &'static str,
     (writes, kib, flushes): (f64, f64, f64),
-) -> Reference {
-    Reference {
+) -> ReferenceCounts {
+    ReferenceCounts {
         stack,
         mode,
         writes,
@@ -34,7 +33,7 @@ const fn counted(
     }
 }
 
-pub(super) const REFERENCE: [Reference; 18] = [
+pub(super) const REFERENCE: [ReferenceCounts; 18] = [
     counted("ext4", "DELETE", (6.03, 56.0, 4.02)),
     counted("ext4", "TRUNCATE", (8.05, 69.0, 6.03)),
     counted("ext4", "PERSIST", (8.03, 40.0, 6.02)),
@@ -55,7 +54,7 @@ pub(super) const REFERENCE: [Reference; 18] = [
     counted("btrfs", "OFF (unsafe)", (3.07, 44.0, 2.0)),
 ];
 
-impl Reference {
+impl ReferenceCounts {
     /// How far a count may be off before it needs an explanation: btrfs gathers its trees
     /// anew at each sync, and how many blocks that takes depends on its state.
     fn tolerance(&self) -> f64 {
@@ -63,129 +62,58 @@ impl Reference {
     }
 }
 
-impl Matrix<'_> {
-    /// The counts beside those of the reference; the notes explain what is off.
-    pub fn against_reference(&self) -> (Table, Vec<String>) {
-        let mut rows = Vec::new();
-        let mut off = Vec::new();
-        for reference in &REFERENCE {
-            let Some(group) = self.group(INSERT, reference.stack) else {
-                continue;
-            };
-            let part = |measure| self.each(&group, reference.mode, measure);
-            let (Some(writes), Some(bytes), Some(flushes)) =
-                (part(WRITES), part(BYTES), part(FLUSHES))
-            else {
-                continue;
-            };
-            let counted = [
-                ("writes", writes, reference.writes),
-                ("KiB", bytes / KIB, reference.kib),
-                ("flushes", flushes, reference.flushes),
-            ];
-            let role = self
-                .results
-                .arms(&group)
-                .into_iter()
-                .find(|(arm, _)| arm == reference.mode)
-                .map_or(Role::Cure, |(_, role)| role);
-            let mut cells = Vec::new();
-            let met = off.len();
-            for (what, here, there) in counted {
-                let far = (here / there - 1.0).abs() > reference.tolerance();
-                cells.push(Cell::of(Some(here)));
-                cells.push(Cell::of(Some(there)));
-                if far {
-                    off.push(format!(
-                        "{} {}: {here:.1} {what} against {there:.1}: {}.",
-                        reference.stack,
-                        reference.mode,
-                        self.explain(&group, reference, what)
-                    ));
-                }
-            }
-            rows.push(Row {
-                label: format!(
-                    "{}, {}{}",
-                    reference.stack,
-                    reference.mode,
-                    if off.len() > met { " (see notes)" } else { "" }
-                ),
-                role,
-                cells,
-            });
-        }
-        if rows.is_empty() {
-            return (Table::default(), Vec::new());
-        }
-        let compared = rows.len();
-        let header = &self.results.header;
-        let mut notes = vec![format!(
-            "{} of {} counts of the reference (kernel {KERNEL}, SQLite {SQLITE}) are met within 10 % (btrfs 30 %) with {}, SQLite {}.",
-            compared * 3 - off.len(),
-            compared * 3,
-            header.kernel,
-            self.sqlite(),
-        )];
-        notes.extend(off);
-        let inform = |name: &str| Column::new(name, Unit::Count, Better::Neither);
-        let table = Table {
-            title: "An insert's counts against a reference".to_owned(),
-            caption: format!(
-                "Reference: the same inserts, counted by the device of a virtual machine with kernel {KERNEL} and SQLite {SQLITE}."
-            ),
-            columns: ["writes", "KiB", "flushes"]
-                .iter()
-                .flat_map(|name| [inform(name), inform("reference")])
-                .collect(),
-            rows,
+/// Returns the counts beside those of the reference, and how many agree.
+pub(super) fn compare_reference(results: &Results) -> (Vec<Table>, Vec<String>) {
+    let (mut rows, mut near) = (Vec::new(), 0);
+    for reference in &REFERENCE {
+        let groups = results.select_groups(&[INSERT], &[reference.stack]);
+        let Some(group) = groups.first() else {
+            continue;
         };
-        (table, notes)
+        let each = |measure| {
+            let figure = results.median(group, reference.mode, measure)?;
+            Some(figure / group.size.max(1) as f64)
+        };
+        let (Some(writes), Some(bytes), Some(flushes)) = (each(WRITES), each(BYTES), each(FLUSHES))
+        else {
+            continue;
+        };
+        let counted = [
+            (writes, reference.writes),
+            (bytes / 1024.0, reference.kib),
+            (flushes, reference.flushes),
+        ];
+        let is_near =
+            |(here, there): &&(f64, f64)| (here / there - 1.0).abs() <= reference.tolerance();
+        near += counted.iter().filter(is_near).count();
+        let cells = counted.iter().flat_map(|(here, there)| [here, there]);
+        rows.push(TableRow {
+            label: format!("{}, {}", reference.stack, reference.mode),
+            role: ArmRole::Cure,
+            cells: cells.map(|count| TableCell::of(Some(*count))).collect(),
+        });
     }
-
-    /// Why a count differs, as far as the counters tell.
-    fn explain(&self, group: &GroupKey, reference: &Reference, what: &str) -> String {
-        let part = |measure: &str| self.each(group, reference.mode, measure);
-        // The reference took all flushes from the device's write count, which holds only those
-        // that were asked for by themselves.
-        if what == "writes"
-            && let (Some(writes), Some(flushes)) =
-                (part("work/block_writes"), part("work/block_flushes"))
-            && ((writes - flushes) / reference.writes - 1.0).abs() <= reference.tolerance()
-        {
-            return format!(
-                "the reference subtracts flushes from the device's own count, which gives {:.1} here too; the trace shows the writes themselves",
-                writes - flushes
-            );
-        }
-        let kinds: Vec<String> = Purpose::ALL
+    if rows.is_empty() {
+        return (Vec::new(), Vec::new());
+    }
+    let note = format!(
+        "{near} of {} counts of the reference (kernel {KERNEL}, SQLite {SQLITE}) are met within \
+         10 % (btrfs 30 %) with {}.",
+        rows.len() * 3,
+        results.header.kernel,
+    );
+    let column = |name: &str| TableColumn::new(name, Unit::Count, BetterWhen::Neither);
+    let table = Table {
+        title: "An insert's counts against a reference".to_owned(),
+        caption: format!(
+            "Reference: the same inserts, counted by the device of a virtual machine with kernel \
+             {KERNEL} and SQLite {SQLITE}; its writes include flushes that carry no data."
+        ),
+        columns: ["writes", "KiB", "flushes"]
             .iter()
-            .filter_map(|purpose| {
-                let bytes = part(&bytes_of(*purpose)).filter(|bytes| *bytes > 0.0)?;
-                Some(format!("{} {:.1} KiB", purpose.label(), bytes / KIB))
-            })
-            .collect();
-        let blocks = part(BYTES).map_or(0.0, |bytes| bytes / KIB - reference.kib) / 4.0;
-        let blocks = if what == "KiB" && blocks.abs() < 2.5 && group.stack == EXT4 {
-            format!(
-                "{:.1} blocks of 4 KiB {}; how many blocks of its own ext4 journals for a commit depends on where the files lie; ",
-                blocks.abs(),
-                if blocks < 0.0 { "less" } else { "more" }
-            )
-        } else {
-            String::new()
-        };
-        format!(
-            "{blocks}here {}; with {} and SQLite {} instead of kernel {KERNEL} and SQLite {SQLITE}",
-            kinds.join(", "),
-            self.results.header.kernel,
-            self.sqlite()
-        )
-    }
-
-    /// The version without the source's id.
-    fn sqlite(&self) -> &str {
-        let sqlite = &self.results.header.sqlite;
-        sqlite.split(' ').next().unwrap_or_default()
-    }
+            .flat_map(|name| [column(name), column("reference")])
+            .collect(),
+        rows,
+    };
+    (vec![table], vec![note])
 }

@@ -10,7 +10,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::{DELETE, INSERT, SLOW, SLOW_FLUSH, THUMBNAILS, UPDATE, split};
 use crate::measure::layout::Purpose;
-use crate::{Case, Error, Meter, redo};
+use crate::{Error, Recorder, RunCase, redo};
 
 /// Rows that are there beforehand.
 pub(super) const THERE: u64 = 100;
@@ -22,14 +22,14 @@ const BATCH: u64 = 60;
 const THUMBNAIL: usize = 35_000;
 
 /// What SQLite goes through.
-enum Through {
+enum RowVfs {
     Instrumented(InstrumentedVfs),
     Redo(Vfs),
 }
 
-impl Through {
+impl RowVfs {
     /// For an arm. A process can register a name once only.
-    fn of(case: &Case) -> Result<Self, Error> {
+    fn of(case: &RunCase) -> Result<Self, Error> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let sync_delay = if case.work == SLOW {
             SLOW_FLUSH
@@ -84,15 +84,15 @@ impl Through {
 
 /// A redo log that has room for the work beside what the preparations log whole, as the recycled
 /// log has.
-fn log_size(case: &Case, options: &Options) -> u64 {
+fn log_size(case: &RunCase, options: &Options) -> u64 {
     let bytes = filler(case) * 4096 + (1 << 20);
     options.log_size.max(bytes)
 }
 
-pub fn run(case: &Case, meter: &mut Meter) -> Result<(), Error> {
-    let through = Through::of(case)?;
-    let path = meter.dir().join("rows.db");
-    let mut db = open(&path, through.name(), case)?;
+pub fn run(case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
+    let vfs_mode = RowVfs::of(case)?;
+    let path = recorder.dir().join("rows.db");
+    let mut db = open(&path, vfs_mode.name(), case)?;
     prepare(&mut db, case)?;
 
     let [journal, log, record] = ["-journal", "-wal", "-redo"].map(|end| beside(&path, end));
@@ -102,35 +102,35 @@ pub fn run(case: &Case, meter: &mut Meter) -> Result<(), Error> {
         (Purpose::Journal, log.as_path()),
         (Purpose::Journal, record.as_path()),
     ];
-    let flushes = through.flushes();
-    phase(meter, "work", &through, |meter| {
-        split::work(meter, &files, || work(&mut db, case))
+    let flushes = vfs_mode.flushes();
+    phase(recorder, "work", &vfs_mode, |recorder| {
+        split::work(recorder, &files, || work(&mut db, case))
     })?;
-    let flushes = through.flushes() - flushes;
-    meter.record("work/asked_flushes", flushes as f64);
+    let flushes = vfs_mode.flushes() - flushes;
+    recorder.record("work/asked_flushes", flushes as f64);
     if case.settings.text("journal")? == "WAL" {
-        phase(meter, "checkpoint", &through, |meter| {
-            meter.phase("checkpoint", || {
+        phase(recorder, "checkpoint", &vfs_mode, |recorder| {
+            recorder.phase("checkpoint", || {
                 Ok(db.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?)
             })
         })?;
     }
-    answer(&db, meter)
+    answer(&db, recorder)
 }
 
 /// Records what the VFS `etui` counted meanwhile, if the arm has it.
 fn phase(
-    meter: &mut Meter,
+    recorder: &mut Recorder,
     name: &str,
-    through: &Through,
-    work: impl FnOnce(&mut Meter) -> Result<(), Error>,
+    vfs_mode: &RowVfs,
+    work: impl FnOnce(&mut Recorder) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let Through::Redo(vfs) = through else {
-        return work(meter);
+    let RowVfs::Redo(vfs) = vfs_mode else {
+        return work(recorder);
     };
     let before = vfs.counters();
-    work(meter)?;
-    redo::record(meter, name, &vfs.counters().since(&before));
+    work(recorder)?;
+    redo::record(recorder, name, &vfs.counters().since(&before));
     Ok(())
 }
 
@@ -141,7 +141,7 @@ pub fn beside(path: &Path, ending: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-fn open(path: &Path, vfs: &str, case: &Case) -> Result<Connection, Error> {
+fn open(path: &Path, vfs: &str, case: &RunCase) -> Result<Connection, Error> {
     let db = Connection::open_with_flags_and_vfs(path, OpenFlags::default(), vfs)?;
     let journal = case.settings.text("journal")?;
     let set: String = db.query_row(&format!("PRAGMA journal_mode = {journal}"), [], |row| {
@@ -161,7 +161,7 @@ fn open(path: &Path, vfs: &str, case: &Case) -> Result<Connection, Error> {
 }
 
 /// What is there beforehand: rows, and a log as long as the work will need, if it is recycled.
-fn prepare(db: &mut Connection, case: &Case) -> Result<(), Error> {
+fn prepare(db: &mut Connection, case: &RunCase) -> Result<(), Error> {
     db.execute_batch("CREATE TABLE item (id INTEGER PRIMARY KEY, content BLOB NOT NULL)")?;
     let rows = match case.work.as_str() {
         DELETE => THERE + case.size,
@@ -201,14 +201,14 @@ fn prepare(db: &mut Connection, case: &Case) -> Result<(), Error> {
 }
 
 /// How many pages the work may need in a log.
-fn filler(case: &Case) -> u64 {
+fn filler(case: &RunCase) -> u64 {
     match case.work.as_str() {
         THUMBNAILS => case.size * (BATCH * 10 + 20),
         _ => case.size * 4 + 20,
     }
 }
 
-fn work(db: &mut Connection, case: &Case) -> Result<(), Error> {
+fn work(db: &mut Connection, case: &RunCase) -> Result<(), Error> {
     for at in 0..case.size {
         match case.work.as_str() {
             INSERT | SLOW => insert(db, THERE + at, ROW)?,
@@ -255,14 +255,14 @@ pub(super) fn content(id: u64, size: usize) -> Vec<u8> {
     bytes
 }
 
-fn answer(db: &Connection, meter: &mut Meter) -> Result<(), Error> {
+fn answer(db: &Connection, recorder: &mut Recorder) -> Result<(), Error> {
     let mut rows = db.prepare("SELECT id, content FROM item ORDER BY id")?;
     let mut rows = rows.query([])?;
     while let Some(row) = rows.next()? {
         let id: i64 = row.get(0)?;
         let content: Vec<u8> = row.get(1)?;
-        meter.answer(id.to_le_bytes());
-        meter.answer(&content);
+        recorder.answer(id.to_le_bytes());
+        recorder.answer(&content);
     }
     Ok(())
 }

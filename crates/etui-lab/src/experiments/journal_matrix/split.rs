@@ -3,20 +3,20 @@
 use std::fs::File;
 use std::path::Path;
 
-use crate::measure::layout::{Layout, Purpose, Split};
+use crate::measure::layout::{ByteSplit, DiskLayout, Purpose};
 use crate::measure::trace::BlockTrace;
-use crate::{Error, Meter};
+use crate::{Error, Recorder};
 
 /// Measures the phase `work`, after everything before it has reached the device. `files` are
 /// looked up afterwards; those that are not there any more are what `Purpose::Journal` is.
 pub fn work(
-    meter: &mut Meter,
+    recorder: &mut Recorder,
     files: &[(Purpose, &Path)],
     work: impl FnOnce() -> Result<(), Error>,
 ) -> Result<(), Error> {
-    settle(meter.dir())?;
-    let trace = if meter.counts() && !meter.devices().is_empty() {
-        match BlockTrace::start(meter.devices()) {
+    settle(recorder.dir())?;
+    let trace = if recorder.counts() && !recorder.devices().is_empty() {
+        match BlockTrace::start(recorder.devices()) {
             Ok(trace) => Some(trace),
             // The device's own counters are there in any case.
             Err(Error::NotRun(_)) => None,
@@ -25,7 +25,7 @@ pub fn work(
     } else {
         None
     };
-    meter.phase("work", work)?;
+    recorder.phase("work", work)?;
     let Some(trace) = trace else {
         return Ok(());
     };
@@ -35,9 +35,9 @@ pub fn work(
         .copied()
         .filter(|(_, path)| path.exists())
         .collect();
-    let layout = Layout::of(meter.dir(), meter.devices(), &there, Purpose::Journal)?;
-    for (measure, value) in Split::of(&requests, &layout).measures() {
-        meter.record(&format!("work/{measure}"), value);
+    let layout = DiskLayout::of(recorder.dir(), recorder.devices(), &there, Purpose::Journal)?;
+    for (measure, value) in ByteSplit::of(&requests, &layout).measures() {
+        recorder.record(&format!("work/{measure}"), value);
     }
     Ok(())
 }

@@ -5,45 +5,45 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use super::*;
-use crate::Pass;
-use crate::meter::Place;
-use crate::results::Run;
+use crate::MeasurePass;
+use crate::recorder::RunLocation;
+use crate::results::RunRecord;
 use crate::stacks::Stack;
 
 const SIZE: u64 = 20;
 
-fn group(work: &str, stack: &str) -> Group {
-    Group {
+fn group(work: &str, stack: &str) -> ArmGroup {
+    ArmGroup {
         work: work.to_owned(),
         stack: stack.to_owned(),
         size: if work == THUMBNAILS { 1 } else { SIZE },
         arms: match work {
             CONTACT => contact::arms(),
             SLOW => redo::slow_arms(),
-            _ => MODES.iter().map(Mode::arm).collect(),
+            _ => MODES.iter().map(JournalMode::arm).collect(),
         },
-        ..Group::default()
+        ..ArmGroup::default()
     }
 }
 
 /// Runs an arm in a directory of its own on a stack.
-fn run(group: &Group, arm: &Arm, stack: &Stack, shared: &Path) -> Run {
+fn run(group: &ArmGroup, arm: &Arm, stack: &Stack, shared: &Path) -> RunRecord {
     static COUNT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
     let nth = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     let dir = stack.dir.join(nth.to_string());
     fs::create_dir(&dir).unwrap();
-    let case = group.case("journal-matrix", arm, Pass::Counted, 0);
-    let place = Place {
+    let case = group.case("journal-matrix", arm, MeasurePass::Counted, 0);
+    let place = RunLocation {
         dir: dir.clone(),
         shared: shared.to_owned(),
         devices: stack.devices.clone(),
         traced: false,
     };
-    let mut meter = Meter::new(place, Pass::Counted);
-    JournalMatrix.run(&case, &mut meter).unwrap();
+    let mut recorder = Recorder::new(place, MeasurePass::Counted);
+    JournalMatrix.run(&case, &mut recorder).unwrap();
     fs::remove_dir_all(&dir).unwrap();
-    let (measures, answer) = meter.finish();
-    Run {
+    let (measures, answer) = recorder.finish();
+    RunRecord {
         case,
         answer,
         measures,
@@ -65,8 +65,8 @@ fn all_arms_of_a_work_give_the_same_answer() {
     for name in [INSERT, UPDATE, DELETE, THUMBNAILS, CONTACT, SLOW] {
         let group = group(name, stacks::RAM);
         let shared = tempfile::tempdir().unwrap();
-        JournalMatrix.furnish(&group, shared.path()).unwrap();
-        let runs: Vec<Run> = group
+        JournalMatrix.set_up(&group, shared.path()).unwrap();
+        let runs: Vec<RunRecord> = group
             .arms
             .iter()
             .map(|arm| run(&group, arm, &ram, shared.path()))
@@ -97,7 +97,7 @@ fn all_arms_of_a_work_give_the_same_answer() {
     assert!(
         titles
             .clone()
-            .any(|title| title == "What the VFS etui counted, each")
+            .any(|title| title == "Counters of etui-vfs, each")
     );
 }
 
@@ -173,7 +173,7 @@ fn counts_on_fresh_file_systems_are_those_of_the_reference() {
         .collect();
     assert!(titles.contains(&"An insert's counts against a reference"));
     // No times, and yet a verdict by the counters.
-    assert_eq!(presentation.verdict.shown, crate::Shown::Yes);
+    assert_eq!(presentation.verdict.shown, crate::FindingStatus::Yes);
     let notes = presentation.verdict.notes.join("\n");
     assert!(notes.contains("of 54 counts of the reference"), "{notes}");
 }
@@ -181,6 +181,6 @@ fn counts_on_fresh_file_systems_are_those_of_the_reference() {
 #[test]
 fn nothing_run_is_no_verdict() {
     let presentation = JournalMatrix.present(&Results::default());
-    assert_eq!(presentation.verdict.shown, crate::Shown::Open);
+    assert_eq!(presentation.verdict.shown, crate::FindingStatus::Open);
     assert!(presentation.tables.is_empty() && presentation.charts.is_empty());
 }

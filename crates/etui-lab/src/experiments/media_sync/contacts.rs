@@ -6,8 +6,8 @@ use etui::contacts::{Card, Photo};
 use etui::{Options, Store};
 
 use super::library::{BATCH, Track, uid};
-use super::{Batches, Work, record_room};
-use crate::{Error, Meter};
+use super::{BatchSource, SyncWork, record_room};
+use crate::{Error, Recorder};
 
 fn options() -> Options {
     let mut options = Options::default();
@@ -23,7 +23,7 @@ fn plain(tracks: u64, revision: u32) -> Result<Vec<Card>, Error> {
 }
 
 /// Makes a book of tracks without pictures.
-pub(super) fn furnish(path: &Path, tracks: u64) -> Result<(), Error> {
+pub(super) fn set_up(path: &Path, tracks: u64) -> Result<(), Error> {
     let store = Store::open_with(path, &options())?;
     store.contacts()?.save_many(&plain(tracks, 1)?)?;
     store.close()?;
@@ -38,31 +38,31 @@ fn cards(batch: &[(Track, Vec<u8>)]) -> Result<Vec<Card>, Error> {
 }
 
 /// Runs the arm.
-pub(super) fn run(work: &Work<'_>, meter: &mut Meter) -> Result<(), Error> {
-    let path = meter.dir().join("library.etui");
+pub(super) fn run(work: &SyncWork<'_>, recorder: &mut Recorder) -> Result<(), Error> {
+    let path = recorder.dir().join("library.etui");
     let store = Store::open_with(&path, &options())?;
     let contacts = store.contacts()?;
     contacts.save_many(&plain(work.tracks, 2)?)?;
-    let mut batches = Batches::new(work);
+    let mut batches = BatchSource::new(work);
     contacts.save_many(&cards(&batches.next())?)?;
 
     let mut pending = (0..work.batches)
         .map(|_| cards(&batches.next()))
         .collect::<Result<Vec<_>, _>>()?;
-    meter.phase("sync", || {
+    recorder.phase("sync", || {
         for batch in pending.drain(..) {
             contacts.save_many(&batch)?;
         }
         Ok(())
     })?;
-    record_room(meter)?;
+    record_room(recorder)?;
     drop(contacts);
     store.close()?;
 
     let store = Store::open_with(&path, &options())?;
     let contacts = store.contacts()?;
     let total = work.tracks + BATCH * (work.batches + 1);
-    let rows = meter.phase("read", || {
+    let rows = recorder.phase("read", || {
         let mut rows = Vec::new();
         for id in 0..total {
             let contact = contacts
@@ -84,7 +84,7 @@ pub(super) fn run(work: &Work<'_>, meter: &mut Meter) -> Result<(), Error> {
         Ok(rows)
     })?;
     for row in rows {
-        meter.answer(row.as_bytes());
+        recorder.answer(row.as_bytes());
     }
     drop(contacts);
     store.close()?;

@@ -8,9 +8,9 @@ use etui_lab_io::instrumented::{FileKind, InstrumentedOptions, InstrumentedVfs};
 use etui_vfs::Vfs;
 
 use super::library::{BATCH, Track};
-use super::sqlite::Library;
-use super::{Batches, Work, record_room};
-use crate::{Error, Meter, Pass, redo};
+use super::sqlite::MusicLibrary;
+use super::{BatchSource, SyncWork, record_room};
+use crate::{Error, MeasurePass, Recorder, redo};
 
 /// Bytes of a batch as a program gives them: pictures and metadata.
 fn payload(batch: &[(Track, Vec<u8>)]) -> u64 {
@@ -21,14 +21,14 @@ fn payload(batch: &[(Track, Vec<u8>)]) -> u64 {
     batch.iter().map(bytes).sum::<usize>() as u64
 }
 
-enum Through {
+enum LogVfs {
     Instrumented(InstrumentedVfs),
     Redo(Vfs),
 }
 
 /// What reached the files below: the database's, and the log's.
 #[derive(Clone, Copy, Default)]
-struct Written {
+struct LogBytes {
     database_writes: u64,
     database_bytes: u64,
     database_flushes: u64,
@@ -37,8 +37,8 @@ struct Written {
     log_flushes: u64,
 }
 
-impl Through {
-    fn of(work: &Work<'_>) -> Result<Self, Error> {
+impl LogVfs {
+    fn of(work: &SyncWork<'_>) -> Result<Self, Error> {
         if work.settings.is("redo") {
             return Ok(Self::Redo(redo::register(
                 redo::options_of(work.settings)?,
@@ -60,12 +60,12 @@ impl Through {
         }
     }
 
-    fn written(&self) -> Written {
+    fn written(&self) -> LogBytes {
         match self {
             Self::Instrumented(vfs) => {
                 let counters = vfs.counters();
                 let (database, log) = (counters.of(FileKind::Database), counters.of(FileKind::Wal));
-                Written {
+                LogBytes {
                     database_writes: database.writes,
                     database_bytes: database.write_bytes,
                     database_flushes: database.syncs,
@@ -76,7 +76,7 @@ impl Through {
             }
             Self::Redo(vfs) => {
                 let counters = vfs.counters();
-                Written {
+                LogBytes {
                     database_writes: counters.database_writes,
                     database_bytes: counters.database_bytes,
                     database_flushes: counters.database_flushes,
@@ -90,7 +90,7 @@ impl Through {
 }
 
 /// Records what was written since, under the names that the journal's arms have.
-fn record(meter: &mut Meter, phase: &str, before: Written, now: Written) {
+fn record(recorder: &mut Recorder, phase: &str, before: LogBytes, now: LogBytes) {
     for (name, value) in [
         (
             "database_writes",
@@ -108,16 +108,16 @@ fn record(meter: &mut Meter, phase: &str, before: Written, now: Written) {
         ("journal_write_bytes", now.log_bytes - before.log_bytes),
         ("journal_syncs", now.log_flushes - before.log_flushes),
     ] {
-        meter.record(&format!("{phase}/{name}"), value as f64);
+        recorder.record(&format!("{phase}/{name}"), value as f64);
     }
 }
 
 /// Runs an arm.
-pub(super) fn run(work: &Work<'_>, meter: &mut Meter) -> Result<(), Error> {
+pub(super) fn run(work: &SyncWork<'_>, recorder: &mut Recorder) -> Result<(), Error> {
     // Refused if SQLite is in use already; then whether it counts is seen when it is opened.
     let _ = etui_lab_io::memory::enable_memory_statistics(true);
-    let through = Through::of(work)?;
-    let path = meter.dir().join("library.db");
+    let through = LogVfs::of(work)?;
+    let path = recorder.dir().join("library.db");
     let apart = work.settings.is("checkpoints_apart");
     let pragmas = match work.settings.is("rollback") {
         true => super::sqlite::persisting(work.settings)?,
@@ -126,14 +126,14 @@ pub(super) fn run(work: &Work<'_>, meter: &mut Meter) -> Result<(), Error> {
             if apart { 0 } else { 1_000 }
         ),
     };
-    let open = || Library::open_through(&path, through.name(), work.settings, &pragmas);
+    let open = || MusicLibrary::open_through(&path, through.name(), work.settings, &pragmas);
     let library = open()?;
     let write_back = || {
         let row = "PRAGMA wal_checkpoint(PASSIVE)";
         Ok::<_, Error>(library.db.query_row(row, [], |_| Ok(()))?)
     };
     library.scan()?;
-    let mut batches = Batches::new(work);
+    let mut batches = BatchSource::new(work);
     // Into the steady state: one batch that does not count; SQLite's own log is as long as a
     // batch needs then.
     library.add(&batches.next())?;
@@ -141,29 +141,29 @@ pub(super) fn run(work: &Work<'_>, meter: &mut Meter) -> Result<(), Error> {
 
     let mut commits = Duration::ZERO;
     let counted = match &through {
-        Through::Redo(vfs) => Some((vfs, vfs.counters())),
-        Through::Instrumented(_) => None,
+        LogVfs::Redo(vfs) => Some((vfs, vfs.counters())),
+        LogVfs::Instrumented(_) => None,
     };
     for _ in 0..work.batches {
         let batch = batches.next();
-        meter.record("sync/payload_bytes", payload(&batch) as f64);
+        recorder.record("sync/payload_bytes", payload(&batch) as f64);
         let before = through.written();
-        commits += meter.phase("sync", || library.add(&batch))?;
+        commits += recorder.phase("sync", || library.add(&batch))?;
         let now = through.written();
-        record(meter, "sync", before, now);
+        record(recorder, "sync", before, now);
         if apart {
-            meter.phase("checkpoint", write_back)?;
-            record(meter, "checkpoint", now, through.written());
+            recorder.phase("checkpoint", write_back)?;
+            record(recorder, "checkpoint", now, through.written());
         }
     }
     if let Some((vfs, before)) = counted {
-        redo::record(meter, "all", &vfs.counters().since(&before));
+        redo::record(recorder, "all", &vfs.counters().since(&before));
     }
-    if meter.pass() == Pass::Timed {
-        meter.record("commit/wall_ns", commits.as_nanos() as f64);
+    if recorder.pass() == MeasurePass::Timed {
+        recorder.record("commit/wall_ns", commits.as_nanos() as f64);
     }
-    record_room(meter)?;
+    record_room(recorder)?;
     drop(library);
 
-    open()?.read(work.tracks + BATCH * (work.batches + 1), meter)
+    open()?.read(work.tracks + BATCH * (work.batches + 1), recorder)
 }

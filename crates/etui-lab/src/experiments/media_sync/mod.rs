@@ -3,7 +3,7 @@
 mod contacts;
 mod library;
 mod log;
-mod present;
+mod report;
 mod sqlite;
 
 use std::fs;
@@ -12,8 +12,8 @@ use std::path::Path;
 
 use self::library::{BATCH, Track};
 use crate::{
-    About, Arm, Case, Error, Experiment, Found, Group, Lab, Meter, NotRun, Parameter, Plan,
-    Presentation, Results, Role, Settings, Study, stacks,
+    Arm, ArmGroup, ArmRole, ArmSettings, Error, Experiment, ExperimentInfo, LabContext, NotRun,
+    Parameter, PublishedResult, Recorder, ReportSpec, Results, RunCase, RunPlan, Study, stacks,
 };
 
 const NAME: &str = "media-sync";
@@ -99,7 +99,7 @@ fn work_name(page_size: u64) -> String {
 
 /// As the study found it; a cure changes one of these.
 #[derive(Debug, Clone, Copy)]
-struct Tuning {
+struct SqliteTuning {
     page_size: u64,
     limit: u64,
     /// 0: as long as it ever was.
@@ -109,7 +109,7 @@ struct Tuning {
     coalesce: u64,
 }
 
-impl Tuning {
+impl SqliteTuning {
     fn as_found(page_size: u64) -> Self {
         Self {
             page_size,
@@ -121,8 +121,8 @@ impl Tuning {
         }
     }
 
-    fn arm(self, name: impl Into<String>, role: Role, tracks: u64) -> Arm {
-        let settings = Settings::new()
+    fn arm(self, name: impl Into<String>, role: ArmRole, tracks: u64) -> Arm {
+        let settings = ArmSettings::new()
             .with("page_size", self.page_size)
             .with("tracks", tracks)
             .with("limit", self.limit)
@@ -136,7 +136,7 @@ impl Tuning {
 
 /// Which arms a group has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Extent {
+enum ArmExtent {
     /// Every cure, logs, and etui.
     Full,
     /// Those that matter to a file system, logs, and etui.
@@ -145,17 +145,17 @@ enum Extent {
     Pages,
 }
 
-fn arms(page_size: u64, tracks: u64, extent: Extent) -> Vec<Arm> {
-    let found = Tuning::as_found(page_size);
-    let full = extent == Extent::Full;
-    let mut arms = vec![found.arm(AS_FOUND, Role::AsFound, tracks)];
-    let mut cure = |wanted: bool, name: &str, tuning: Tuning| {
+fn arms(page_size: u64, tracks: u64, extent: ArmExtent) -> Vec<Arm> {
+    let found = SqliteTuning::as_found(page_size);
+    let full = extent == ArmExtent::Full;
+    let mut arms = vec![found.arm(AS_FOUND, ArmRole::AsFound, tracks)];
+    let mut cure = |wanted: bool, name: &str, tuning: SqliteTuning| {
         if wanted {
-            arms.push(tuning.arm(name, Role::Cure, tracks));
+            arms.push(tuning.arm(name, ArmRole::Cure, tracks));
         }
     };
     for megabytes in LIMITS {
-        let tuning = Tuning {
+        let tuning = SqliteTuning {
             limit: megabytes * MB,
             ..found
         };
@@ -166,38 +166,38 @@ fn arms(page_size: u64, tracks: u64, extent: Extent) -> Vec<Arm> {
     cure(
         full || resting != found.resting,
         FORMULA,
-        Tuning { resting, ..found },
+        SqliteTuning { resting, ..found },
     );
     cure(
         true,
         ENOUGH,
-        Tuning {
+        SqliteTuning {
             resting: 0,
             ..found
         },
     );
-    let lasting = extent != Extent::Pages;
+    let lasting = extent != ArmExtent::Pages;
     cure(
         lasting,
         GROWTH,
-        Tuning {
+        SqliteTuning {
             growth: MB,
             ..found
         },
     );
     let pages = buffer(page_size);
-    let wanted = pages != found.buffer && extent != Extent::Card;
+    let wanted = pages != found.buffer && extent != ArmExtent::Card;
     cure(
         wanted,
         BUFFER,
-        Tuning {
+        SqliteTuning {
             buffer: pages,
             ..found
         },
     );
     let coalesce = 512 * KB;
-    cure(lasting, COALESCE, Tuning { coalesce, ..found });
-    let all = Tuning {
+    cure(lasting, COALESCE, SqliteTuning { coalesce, ..found });
+    let all = SqliteTuning {
         limit: 8 * MB,
         resting: 0,
         growth: MB,
@@ -205,10 +205,10 @@ fn arms(page_size: u64, tracks: u64, extent: Extent) -> Vec<Arm> {
         coalesce,
         ..found
     };
-    arms.push(all.arm(ALL, Role::AllCures, tracks));
+    arms.push(all.arm(ALL, ArmRole::AllCures, tracks));
     if lasting {
         let log = |limit: u64, redo: bool, options: &str| {
-            Settings::new()
+            ArmSettings::new()
                 .with("page_size", page_size)
                 .with("tracks", tracks)
                 .with("limit", limit * MB)
@@ -217,17 +217,17 @@ fn arms(page_size: u64, tracks: u64, extent: Extent) -> Vec<Arm> {
                 .with("options", options)
         };
         for (name, role, redo, apart, options) in [
-            (WAL, Role::Peer, false, true, ""),
-            (REDO, Role::Etui, true, true, ""),
+            (WAL, ArmRole::Peer, false, true, ""),
+            (REDO, ArmRole::Etui, true, true, ""),
             (
                 LOGGED,
-                Role::Cure,
+                ArmRole::Cure,
                 true,
                 true,
                 "append=18446744073709551615",
             ),
-            (PAGEWISE, Role::Cure, true, true, "gather=0"),
-            (REDO_BY_ITSELF, Role::Etui, true, false, ""),
+            (PAGEWISE, ArmRole::Cure, true, true, "gather=0"),
+            (REDO_BY_ITSELF, ArmRole::Etui, true, false, ""),
         ] {
             let settings = log(8, redo, options).with("checkpoints_apart", apart);
             arms.push(Arm::new(name, role, settings));
@@ -237,31 +237,31 @@ fn arms(page_size: u64, tracks: u64, extent: Extent) -> Vec<Arm> {
             let settings = log(limit, true, options)
                 .with("rollback", true)
                 .with("resting", if cut { 64 * KB } else { 0 });
-            arms.push(Arm::new(name, Role::Cure, settings));
+            arms.push(Arm::new(name, ArmRole::Cure, settings));
         }
-        let settings = Settings::new()
+        let settings = ArmSettings::new()
             .with("page_size", page_size)
             .with("tracks", tracks)
             .with("etui", true);
-        arms.push(Arm::new(ETUI, Role::Etui, settings));
+        arms.push(Arm::new(ETUI, ArmRole::Etui, settings));
     }
     arms
 }
 
 /// What an arm is to do.
-struct Work<'a> {
-    settings: &'a Settings,
+struct SyncWork<'a> {
+    settings: &'a ArmSettings,
     tracks: u64,
     batches: u64,
 }
 
 /// Makes the batches.
-struct Batches {
+struct BatchSource {
     next: u64,
 }
 
-impl Batches {
-    fn new(work: &Work<'_>) -> Self {
+impl BatchSource {
+    fn new(work: &SyncWork<'_>) -> Self {
         Self { next: work.tracks }
     }
 
@@ -280,21 +280,21 @@ impl Batches {
 }
 
 /// Records how much room all files of a run have on their file system.
-fn record_room(meter: &mut Meter) -> Result<(), Error> {
-    let dir = meter.dir().to_owned();
+fn record_room(recorder: &mut Recorder) -> Result<(), Error> {
+    let dir = recorder.dir().to_owned();
     let mut blocks = 0;
     for entry in fs::read_dir(&dir).map_err(|e| Error::file(&dir, e))? {
         let entry = entry.map_err(|e| Error::file(&dir, e))?;
         let file = entry.metadata().map_err(|e| Error::file(entry.path(), e))?;
         blocks += file.blocks();
     }
-    meter.record("sync/allocated_bytes", blocks as f64 * 512.0);
+    recorder.record("sync/allocated_bytes", blocks as f64 * 512.0);
     Ok(())
 }
 
 impl Experiment for MediaSync {
-    fn about(&self) -> About {
-        About {
+    fn about(&self) -> ExperimentInfo {
+        ExperimentInfo {
             name: NAME,
             title: "Album art and metadata in batches of 60, as a phone got them from a PC",
             study: Some(Study::MusicSync),
@@ -345,8 +345,8 @@ impl Experiment for MediaSync {
         }
     }
 
-    fn plan(&self, lab: &Lab) -> Result<Plan, Error> {
-        let mut plan = Plan::default();
+    fn plan(&self, lab: &LabContext) -> Result<RunPlan, Error> {
+        let mut plan = RunPlan::default();
         let (tracks, batches) = (lab.value("tracks"), lab.value("batches"));
         for stack in STACKS {
             if let Err(reason) = lab.stack(stack) {
@@ -366,11 +366,11 @@ impl Experiment for MediaSync {
                     continue;
                 }
                 let extent = match (main, here || !lab.quick()) {
-                    (false, _) => Extent::Pages,
-                    (true, true) => Extent::Full,
-                    (true, false) => Extent::Card,
+                    (false, _) => ArmExtent::Pages,
+                    (true, true) => ArmExtent::Full,
+                    (true, false) => ArmExtent::Card,
                 };
-                plan.groups.push(Group {
+                plan.groups.push(ArmGroup {
                     work: work_name(page_size),
                     stack: stack.to_owned(),
                     size: batches,
@@ -383,77 +383,77 @@ impl Experiment for MediaSync {
                     syscalls: here && main,
                     arms: arms(page_size, tracks, extent),
                     seconds: 0.1 * batches as f64,
-                    ..Group::default()
+                    ..ArmGroup::default()
                 });
             }
         }
         Ok(plan)
     }
 
-    fn furnish(&self, group: &Group, dir: &Path) -> Result<(), Error> {
+    fn set_up(&self, group: &ArmGroup, dir: &Path) -> Result<(), Error> {
         for arm in &group.arms {
             let tracks = arm.settings.number("tracks")?;
             if arm.settings.is("etui") {
-                contacts::furnish(&dir.join("library.etui"), tracks)?;
+                contacts::set_up(&dir.join("library.etui"), tracks)?;
             } else if !dir.join("library.db").exists() {
                 let page_size = arm.settings.number("page_size")?;
-                sqlite::furnish(&dir.join("library.db"), page_size, tracks)?;
+                sqlite::set_up(&dir.join("library.db"), page_size, tracks)?;
             }
         }
         Ok(())
     }
 
-    fn run(&self, case: &Case, meter: &mut Meter) -> Result<(), Error> {
+    fn run(&self, case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
         let etui = case.settings.is("etui");
         let name = if etui { "library.etui" } else { "library.db" };
-        let (from, to) = (meter.shared().join(name), meter.dir().join(name));
+        let (from, to) = (recorder.shared().join(name), recorder.dir().join(name));
         fs::copy(&from, &to).map_err(|e| Error::file(&from, e))?;
         let synced = fs::File::open(&to).and_then(|file| file.sync_all());
         synced.map_err(|e| Error::file(&to, e))?;
-        let work = Work {
+        let work = SyncWork {
             settings: &case.settings,
             tracks: case.settings.number("tracks")?,
             batches: case.size,
         };
         if etui {
-            contacts::run(&work, meter)
+            contacts::run(&work, recorder)
         } else if case.settings.is("log") {
-            log::run(&work, meter)
+            log::run(&work, recorder)
         } else {
-            sqlite::run(&work, meter)
+            sqlite::run(&work, recorder)
         }
     }
 
-    fn present(&self, results: &Results) -> Presentation {
-        present::present(results)
+    fn report_spec(&self, results: &Results) -> ReportSpec {
+        report::report_spec(results)
     }
 }
 
-const FIGURES: &[Found] = &[
-    Found {
+const FIGURES: &[PublishedResult] = &[
+    PublishedResult {
         finding: "the 1 MB soft heap limit is smaller than one batch: dirty pages spill and are \
                   written more than once, in random order",
         cure: "limit raised to 8 MB: a whole batch stays in memory",
         figure: "music sync takes 20 % less time",
     },
-    Found {
+    PublishedResult {
         finding: "the 8 kB file buffer holds too few pages at large page sizes (not one of 16 kB)",
         cure: "the buffer holds at least 4 pages; read-ahead is a multiple of the page size",
         figure: "-",
     },
-    Found {
+    PublishedResult {
         finding: "every page appended out of order resizes the file",
         cure: "the resize is deferred until pages are really written",
         figure: "-",
     },
-    Found {
+    PublishedResult {
         finding: "the journal rests at 64 kB but grows to 150 kB or more: its clusters are freed \
                   and allocated again in every batch",
         cure: "it rests at min(16 pages, 512 kB), never under 64 kB",
         figure: "committing one batch took about 700 ms, of it 200-300 ms FAT updates; after the \
                  cure none in the steady state",
     },
-    Found {
+    PublishedResult {
         finding: "writing back 2.5 MB of new pages updates the FAT many times",
         cure: "cluster allocations are consolidated during write-back",
         figure: "-",

@@ -13,8 +13,8 @@ use etui_vfs::{Options, Vfs};
 use rusqlite::{Connection, OpenFlags, params};
 
 use super::library::{BATCH, Track};
-use super::{Batches, Work, record_room};
-use crate::{Error, Meter, Pass, Settings, redo};
+use super::{BatchSource, SyncWork, record_room};
+use crate::{ArmSettings, Error, MeasurePass, Recorder, redo};
 
 const SCHEMA: &str = "
     CREATE TABLE track(id INTEGER PRIMARY KEY, title TEXT, artist TEXT, album TEXT, path TEXT,
@@ -26,7 +26,7 @@ const SCHEMA: &str = "
     CREATE TABLE art(track INTEGER PRIMARY KEY, picture BLOB);";
 
 /// Makes a library of tracks without pictures.
-pub(super) fn furnish(path: &Path, page_size: u64, tracks: u64) -> Result<(), Error> {
+pub(super) fn set_up(path: &Path, page_size: u64, tracks: u64) -> Result<(), Error> {
     let db = Connection::open(path)?;
     db.execute_batch(&format!("PRAGMA page_size = {page_size}; BEGIN; {SCHEMA}"))?;
     for id in 0..tracks {
@@ -54,7 +54,7 @@ fn insert_track(db: &Connection, track: &Track) -> Result<(), Error> {
 }
 
 /// The mitigations of an arm. `read_buffer` is the study's file layer: 8 kB of the file.
-fn mitigations(settings: &Settings) -> Result<Options, Error> {
+fn mitigations(settings: &ArmSettings) -> Result<Options, Error> {
     let bytes = |name| {
         let bytes = usize::try_from(settings.number(name)?);
         bytes.map_err(|_| Error::other(format!("{name} is too large")))
@@ -68,7 +68,7 @@ fn mitigations(settings: &Settings) -> Result<Options, Error> {
 }
 
 /// The rollback journal of an arm.
-pub(super) fn persisting(settings: &Settings) -> Result<String, Error> {
+pub(super) fn persisting(settings: &ArmSettings) -> Result<String, Error> {
     let resting = match settings.number("resting")? {
         0 => -1,
         bytes => i64::try_from(bytes).unwrap_or(i64::MAX),
@@ -80,13 +80,13 @@ pub(super) fn persisting(settings: &Settings) -> Result<String, Error> {
 }
 
 /// An open library of tracks.
-pub(super) struct Library {
+pub(super) struct MusicLibrary {
     pub(super) db: Connection,
 }
 
-impl Library {
+impl MusicLibrary {
     /// Opens it with the rollback journal of an arm.
-    fn open(path: &Path, vfs: &Vfs, settings: &Settings) -> Result<Self, Error> {
+    fn open(path: &Path, vfs: &Vfs, settings: &ArmSettings) -> Result<Self, Error> {
         Self::open_through(path, vfs.name(), settings, &persisting(settings)?)
     }
 
@@ -94,7 +94,7 @@ impl Library {
     pub(super) fn open_through(
         path: &Path,
         vfs: &str,
-        settings: &Settings,
+        settings: &ArmSettings,
         pragmas: &str,
     ) -> Result<Self, Error> {
         let db = Connection::open_with_flags_and_vfs(path, OpenFlags::default(), vfs)?;
@@ -139,9 +139,9 @@ impl Library {
 
     /// Reads all tracks and pictures, as the phase `read`, and answers with them; `total`: how
     /// many there must be.
-    pub(super) fn read(&self, total: u64, meter: &mut Meter) -> Result<(), Error> {
+    pub(super) fn read(&self, total: u64, recorder: &mut Recorder) -> Result<(), Error> {
         let mut rows = Vec::new();
-        meter.phase("read", || {
+        recorder.phase("read", || {
             let mut all = self.db.prepare(
                 "SELECT track.id, title, artist, album, picture FROM track
                  LEFT JOIN art ON art.track = track.id ORDER BY track.id",
@@ -177,7 +177,7 @@ impl Library {
             return Err(Error::other(format!("the database is damaged: {sound}")));
         }
         for row in rows {
-            meter.answer(row.as_bytes());
+            recorder.answer(row.as_bytes());
         }
         Ok(())
     }
@@ -185,14 +185,14 @@ impl Library {
 
 /// What is seen of a journal in a batch.
 #[derive(Debug, Default)]
-struct Journal {
+struct JournalFile {
     /// The longest that it was, over all batches.
     peak: u64,
     /// Batches in which its size changed.
     unsteady: u64,
 }
 
-impl Journal {
+impl JournalFile {
     fn see(&mut self, log: &[IoEvent], changes: u64) {
         let end = log
             .iter()
@@ -207,7 +207,7 @@ impl Journal {
 }
 
 /// Runs an arm.
-pub(super) fn run(work: &Work<'_>, meter: &mut Meter) -> Result<(), Error> {
+pub(super) fn run(work: &SyncWork<'_>, recorder: &mut Recorder) -> Result<(), Error> {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     // Refused if SQLite is in use already; then whether it counts is seen when it is opened.
     let _ = memory::enable_memory_statistics(true);
@@ -222,21 +222,21 @@ pub(super) fn run(work: &Work<'_>, meter: &mut Meter) -> Result<(), Error> {
     let name = format!("media-sync-{number}");
     let vfs = etui_vfs::register_above(&name, counting.name(), mitigations(work.settings)?)
         .map_err(|e| Error::other(e.to_string()))?;
-    let path = meter.dir().join("library.db");
-    let library = Library::open(&path, &vfs, work.settings)?;
+    let path = recorder.dir().join("library.db");
+    let library = MusicLibrary::open(&path, &vfs, work.settings)?;
     library.scan()?;
-    let mut batches = Batches::new(work);
+    let mut batches = BatchSource::new(work);
     // Into the steady state: one batch that does not count.
     library.add(&batches.next())?;
 
-    let mut journal = Journal::default();
+    let mut journal = JournalFile::default();
     let mut commits = Duration::ZERO;
     counting.take_log();
     let before = counting.counters();
     let mut last = before;
     let mut pending: Vec<Vec<(Track, Vec<u8>)>> =
         (0..work.batches).map(|_| batches.next()).collect();
-    meter.phase("sync", || {
+    recorder.phase("sync", || {
         for batch in pending.drain(..) {
             commits += library.add(&batch)?;
             let now = counting.counters();
@@ -248,27 +248,27 @@ pub(super) fn run(work: &Work<'_>, meter: &mut Meter) -> Result<(), Error> {
         }
         Ok(())
     })?;
-    record_sync(meter, &counting.counters().since(&before));
-    if meter.pass() == Pass::Timed {
-        meter.record("commit/wall_ns", commits.as_nanos() as f64);
+    record_sync(recorder, &counting.counters().since(&before));
+    if recorder.pass() == MeasurePass::Timed {
+        recorder.record("commit/wall_ns", commits.as_nanos() as f64);
     }
-    meter.record("sync/journal_peak_bytes", journal.peak as f64);
-    meter.record("sync/journal_unsteady_batches", journal.unsteady as f64);
-    record_room(meter)?;
+    recorder.record("sync/journal_peak_bytes", journal.peak as f64);
+    recorder.record("sync/journal_unsteady_batches", journal.unsteady as f64);
+    record_room(recorder)?;
     drop(library);
 
     let before = counting.counters();
-    let library = Library::open(&path, &vfs, work.settings)?;
+    let library = MusicLibrary::open(&path, &vfs, work.settings)?;
     let total = work.tracks + BATCH * (work.batches + 1);
-    library.read(total, meter)?;
+    library.read(total, recorder)?;
     let reads = counting.counters().since(&before);
     let database = reads.of(FileKind::Database);
-    meter.record("read/database_reads", database.reads as f64);
-    meter.record("read/database_read_bytes", database.read_bytes as f64);
+    recorder.record("read/database_reads", database.reads as f64);
+    recorder.record("read/database_read_bytes", database.read_bytes as f64);
     Ok(())
 }
 
-fn record_sync(meter: &mut Meter, counted: &IoCounters) {
+fn record_sync(recorder: &mut Recorder, counted: &IoCounters) {
     let database = counted.of(FileKind::Database);
     let journal = counted.of(FileKind::Journal);
     for (name, value) in [
@@ -286,6 +286,6 @@ fn record_sync(meter: &mut Meter, counted: &IoCounters) {
         ("journal_write_bytes", journal.write_bytes),
         ("journal_syncs", journal.syncs),
     ] {
-        meter.record(&format!("sync/{name}"), value as f64);
+        recorder.record(&format!("sync/{name}"), value as f64);
     }
 }

@@ -1,4 +1,4 @@
-//! [`Book`]: what the experiment asks of an address book beyond a [`Shelf`], as each product does
+//! [`ContactBackend`]: what the experiment asks of an address book beyond a [`StoreBackend`], as each product does
 //! it.
 
 use std::fs;
@@ -8,26 +8,26 @@ use std::time::Instant;
 use etui::Store;
 use etui::contacts::{Card, Column, Columns, Contacts, Query as Wanted, Rows as Found, SortOrder};
 
-use super::super::shelf::eds::EdsShelf;
-use super::super::shelf::etui::{EtuiShelf, Kept, kept, named};
-use super::super::shelf::{Shelf, answer, answer_pairs, counted, each, since, timed};
-use super::queries::{self, Query};
+use super::super::backends::eds::EdsBackend;
+use super::super::backends::etui::{EtuiBackend, Kept, kept, named};
+use super::super::backends::{StoreBackend, answer, answer_pairs, counted, each, since, timed};
+use super::queries::{self, ContactQuery};
 use crate::error::Error;
-use crate::peers::eds::Answer;
-use crate::peers::plain::{Parts, Plain, Rows};
+use crate::peers::eds::TimedAnswer;
+use crate::peers::plain::{IndexParts, PlainContacts, PlainRows};
 
 /// An address book that is open.
-pub trait Book: Shelf {
+pub trait ContactBackend: StoreBackend {
     /// Every contact's UID and name, without its vCard where that can be had.
-    fn partial(&mut self) -> Result<Answer, Error>;
+    fn partial(&mut self) -> Result<TimedAnswer, Error>;
     /// The contacts that a query means, with their vCards.
-    fn find(&mut self, times: u64, query: &Query) -> Result<Answer, Error>;
+    fn find(&mut self, times: u64, query: &ContactQuery) -> Result<TimedAnswer, Error>;
     /// Which contacts a query means: their UIDs.
-    fn which(&mut self, times: u64, query: &Query) -> Result<Answer, Error>;
+    fn which(&mut self, times: u64, query: &ContactQuery) -> Result<TimedAnswer, Error>;
     /// The first contacts by name, as a program shows them first.
-    fn screen(&mut self, times: u64, count: u64) -> Result<Answer, Error>;
+    fn screen(&mut self, times: u64, count: u64) -> Result<TimedAnswer, Error>;
     /// What the product alone is asked for, by name.
-    fn own(&mut self, _times: u64, _count: u64) -> Result<Vec<(&'static str, Answer)>, Error> {
+    fn own(&mut self, _times: u64, _count: u64) -> Result<Vec<(&'static str, TimedAnswer)>, Error> {
         Ok(Vec::new())
     }
 }
@@ -57,7 +57,7 @@ pub fn cards(file: &Path) -> Result<Vec<Card>, Error> {
 }
 
 /// A query of etui whose order is the cheapest, as the server's answers have none.
-fn as_found(query: &Query, columns: impl Into<Columns>) -> Wanted {
+fn as_found(query: &ContactQuery, columns: impl Into<Columns>) -> Wanted {
     let wanted = Wanted::new(query.filter.clone());
     wanted.sort(SortOrder::Unordered).columns(columns)
 }
@@ -71,15 +71,15 @@ fn rows(contacts: &Contacts<'_>, query: &Wanted) -> Result<u64, Error> {
     Ok(contacts.query(query)?.len() as u64)
 }
 
-impl Book for EtuiShelf<Card> {
-    fn partial(&mut self) -> Result<Answer, Error> {
+impl ContactBackend for EtuiBackend<Card> {
+    fn partial(&mut self) -> Result<TimedAnswer, Error> {
         let contacts = self.collection()?;
         let everyone = Wanted::all().columns(Column::Uid | Column::Name);
         let (ns, rows) = timed(1, || Ok(contacts.query(&everyone)?))?;
         Ok(answer(ns, uids_and_names(&rows)))
     }
 
-    fn find(&mut self, times: u64, query: &Query) -> Result<Answer, Error> {
+    fn find(&mut self, times: u64, query: &ContactQuery) -> Result<TimedAnswer, Error> {
         let contacts = self.collection()?;
         let wanted = as_found(query, Column::Card);
         let (ns, rows) = timed(times, || Ok(contacts.query(&wanted)?))?;
@@ -87,20 +87,20 @@ impl Book for EtuiShelf<Card> {
         Ok(answer_pairs(ns, &named::<Card>(&texts)?))
     }
 
-    fn which(&mut self, times: u64, query: &Query) -> Result<Answer, Error> {
+    fn which(&mut self, times: u64, query: &ContactQuery) -> Result<TimedAnswer, Error> {
         let contacts = self.collection()?;
         let wanted = as_found(query, Column::Uid);
         let (ns, rows) = timed(times, || Ok(contacts.query(&wanted)?))?;
         Ok(answer(ns, uids_and_names(&rows)))
     }
 
-    fn screen(&mut self, times: u64, count: u64) -> Result<Answer, Error> {
+    fn screen(&mut self, times: u64, count: u64) -> Result<TimedAnswer, Error> {
         let contacts = self.collection()?;
         let (ns, rows) = timed(times, || Ok(contacts.query(&Wanted::all().limit(count))?))?;
         Ok(counted(ns, rows.len() as u64))
     }
 
-    fn own(&mut self, times: u64, count: u64) -> Result<Vec<(&'static str, Answer)>, Error> {
+    fn own(&mut self, times: u64, count: u64) -> Result<Vec<(&'static str, TimedAnswer)>, Error> {
         let contacts = self.collection()?;
         let whole = Wanted::all().columns(Columns::SUMMARY);
         let all = contacts.query(&whole)?;
@@ -146,8 +146,8 @@ pub struct PlainBook {
     path: PathBuf,
     /// What it is opened through, if that is not SQLite's own.
     vfs: Option<String>,
-    plain: Option<Plain>,
-    rows: Rows,
+    plain: Option<PlainContacts>,
+    rows: PlainRows,
     /// The contacts of the fill: the last batch of it writes the substrings.
     fill: u64,
     held: Vec<(Card, String)>,
@@ -155,11 +155,11 @@ pub struct PlainBook {
 
 impl PlainBook {
     /// A database, made if there is none, and the rows to be saved into it.
-    pub fn new(path: &Path, rows: Rows, fill: u64, vfs: Option<&str>) -> Result<Self, Error> {
+    pub fn new(path: &Path, rows: PlainRows, fill: u64, vfs: Option<&str>) -> Result<Self, Error> {
         let plain = if path.exists() {
-            Plain::open(path, Parts::Gram, vfs)?
+            PlainContacts::open(path, IndexParts::Gram, vfs)?
         } else {
-            Plain::create(path, Parts::Gram, vfs)?
+            PlainContacts::create(path, IndexParts::Gram, vfs)?
         };
         Ok(Self {
             path: path.to_owned(),
@@ -171,15 +171,15 @@ impl PlainBook {
         })
     }
 
-    fn plain(&self) -> Result<&Plain, Error> {
+    fn plain(&self) -> Result<&PlainContacts, Error> {
         self.plain
             .as_ref()
             .ok_or_else(|| Error::other("the database is closed"))
     }
 }
 
-impl Shelf for PlainBook {
-    fn batch(&mut self, from: u64, count: u64) -> Result<Answer, Error> {
+impl StoreBackend for PlainBook {
+    fn batch(&mut self, from: u64, count: u64) -> Result<TimedAnswer, Error> {
         let plain = self.plain()?;
         let end = from + count;
         let (ns, ()) = timed(1, || {
@@ -188,7 +188,7 @@ impl Shelf for PlainBook {
         Ok(counted(ns, count))
     }
 
-    fn singles(&mut self, from: u64, count: u64) -> Result<Answer, Error> {
+    fn singles(&mut self, from: u64, count: u64) -> Result<TimedAnswer, Error> {
         let plain = self.plain()?;
         let mut ns = Vec::new();
         for at in from as usize..(from + count) as usize {
@@ -197,19 +197,19 @@ impl Shelf for PlainBook {
         Ok(counted(ns, count))
     }
 
-    fn all(&mut self) -> Result<Answer, Error> {
+    fn all(&mut self) -> Result<TimedAnswer, Error> {
         let plain = self.plain()?;
         let (ns, texts) = timed(1, || plain.all())?;
         Ok(counted(ns, texts.len() as u64))
     }
 
-    fn names(&mut self) -> Result<Answer, Error> {
+    fn names(&mut self) -> Result<TimedAnswer, Error> {
         let plain = self.plain()?;
         let (ns, named) = timed(1, || named::<Card>(&plain.all()?))?;
         Ok(answer_pairs(ns, &named))
     }
 
-    fn get(&mut self, times: u64, uids: &[String]) -> Result<Answer, Error> {
+    fn get(&mut self, times: u64, uids: &[String]) -> Result<TimedAnswer, Error> {
         let plain = self.plain()?;
         let mut ns = Vec::new();
         let mut texts = Vec::new();
@@ -221,13 +221,13 @@ impl Shelf for PlainBook {
         Ok(answer_pairs(ns, &named::<Card>(&texts)?))
     }
 
-    fn many(&mut self, times: u64, uids: &[String]) -> Result<Answer, Error> {
+    fn many(&mut self, times: u64, uids: &[String]) -> Result<TimedAnswer, Error> {
         let plain = self.plain()?;
         let (ns, texts) = timed(times, || plain.get_many(uids))?;
         Ok(answer_pairs(ns, &named::<Card>(&texts)?))
     }
 
-    fn close(&mut self) -> Result<Answer, Error> {
+    fn close(&mut self) -> Result<TimedAnswer, Error> {
         self.held.clear();
         let plain = self.plain.take();
         let begun = Instant::now();
@@ -237,9 +237,9 @@ impl Shelf for PlainBook {
         Ok(since(begun))
     }
 
-    fn open(&mut self) -> Result<Answer, Error> {
+    fn open(&mut self) -> Result<TimedAnswer, Error> {
         let begun = Instant::now();
-        let plain = Plain::open(&self.path, Parts::Gram, self.vfs.as_deref())?;
+        let plain = PlainContacts::open(&self.path, IndexParts::Gram, self.vfs.as_deref())?;
         plain.list(1)?;
         let took = since(begun);
         self.plain = Some(plain);
@@ -261,46 +261,46 @@ impl Shelf for PlainBook {
     }
 }
 
-impl Book for PlainBook {
-    fn partial(&mut self) -> Result<Answer, Error> {
+impl ContactBackend for PlainBook {
+    fn partial(&mut self) -> Result<TimedAnswer, Error> {
         let plain = self.plain()?;
         let (ns, named) = timed(1, || plain.names())?;
         Ok(counted(ns, named.len() as u64))
     }
 
-    fn find(&mut self, times: u64, query: &Query) -> Result<Answer, Error> {
+    fn find(&mut self, times: u64, query: &ContactQuery) -> Result<TimedAnswer, Error> {
         let plain = self.plain()?;
         let (ns, texts) = timed(times, || plain.find(&query.lookup))?;
         Ok(answer_pairs(ns, &named::<Card>(&texts)?))
     }
 
-    fn which(&mut self, times: u64, query: &Query) -> Result<Answer, Error> {
+    fn which(&mut self, times: u64, query: &ContactQuery) -> Result<TimedAnswer, Error> {
         let plain = self.plain()?;
         let (ns, uids) = timed(times, || plain.find_uids(&query.lookup))?;
         Ok(answer(ns, uids.iter().map(|uid| (uid.as_str(), ""))))
     }
 
-    fn screen(&mut self, times: u64, count: u64) -> Result<Answer, Error> {
+    fn screen(&mut self, times: u64, count: u64) -> Result<TimedAnswer, Error> {
         let plain = self.plain()?;
         let (ns, summaries) = timed(times, || plain.list(count))?;
         Ok(counted(ns, summaries.len() as u64))
     }
 }
 
-impl Book for EdsShelf {
-    fn partial(&mut self) -> Result<Answer, Error> {
+impl ContactBackend for EdsBackend {
+    fn partial(&mut self) -> Result<TimedAnswer, Error> {
         self.ask(&["view"])
     }
 
-    fn find(&mut self, times: u64, query: &Query) -> Result<Answer, Error> {
+    fn find(&mut self, times: u64, query: &ContactQuery) -> Result<TimedAnswer, Error> {
         self.ask(&["find", &times.to_string(), &query.sexp])
     }
 
-    fn which(&mut self, times: u64, query: &Query) -> Result<Answer, Error> {
+    fn which(&mut self, times: u64, query: &ContactQuery) -> Result<TimedAnswer, Error> {
         self.ask(&["uids", &times.to_string(), &query.sexp])
     }
 
-    fn screen(&mut self, times: u64, count: u64) -> Result<Answer, Error> {
+    fn screen(&mut self, times: u64, count: u64) -> Result<TimedAnswer, Error> {
         self.ask(&["screen", &times.to_string(), &count.to_string()])
     }
 }

@@ -8,11 +8,11 @@
 use etui::contacts::{Field, Filter, MatchMode};
 use etui::text::phone::Strength;
 
-use crate::peers::plain::Lookup;
+use crate::peers::plain::PlainLookup;
 
 /// A query.
 #[derive(Debug, Clone)]
-pub struct Query {
+pub struct ContactQuery {
     /// Its name in the results, e.g. `name_prefix`.
     pub name: &'static str,
     /// What it is, for people.
@@ -25,16 +25,16 @@ pub struct Query {
     /// For etui.
     pub filter: Filter,
     /// For plain SQLite.
-    pub lookup: Lookup,
+    pub lookup: PlainLookup,
 }
 
 const CHECKED: u64 = 12_800;
 const CHECKED_FURTHER: u64 = 102_400;
 
 /// All of them.
-pub fn all() -> Vec<Query> {
+pub fn all() -> Vec<ContactQuery> {
     let text = |field, how, text: &str| Filter::text(field, how, text);
-    let query = |name, title, largest, sexp: &str, filter, lookup| Query {
+    let query = |name, title, largest, sexp: &str, filter, lookup| ContactQuery {
         name,
         title,
         largest,
@@ -49,7 +49,7 @@ pub fn all() -> Vec<Query> {
             CHECKED,
             "(is \"full_name\" \"James Davis\")",
             text(Field::Display, MatchMode::Whole, "James Davis"),
-            Lookup::term('w', "davis").and_keys(" james davis "),
+            PlainLookup::term('w', "davis").and_keys(" james davis "),
         ),
         query(
             "name_prefix",
@@ -57,7 +57,7 @@ pub fn all() -> Vec<Query> {
             CHECKED,
             "(beginswith \"full_name\" \"katal\")",
             Filter::name_prefix("katal"),
-            Lookup::prefix('w', "katal").and_keys(" katal"),
+            PlainLookup::prefix('w', "katal").and_keys(" katal"),
         ),
         query(
             "name_suffix",
@@ -65,7 +65,7 @@ pub fn all() -> Vec<Query> {
             CHECKED,
             "(endswith \"full_name\" \"katalin\")",
             Filter::name_suffix("katalin"),
-            Lookup::keys("katalin "),
+            PlainLookup::keys("katalin "),
         ),
         query(
             "name_contains",
@@ -73,7 +73,7 @@ pub fn all() -> Vec<Query> {
             CHECKED_FURTHER,
             "(contains \"full_name\" \"sab\")",
             text(Field::Name, MatchMode::Contains, "sab"),
-            Lookup::keys("sab"),
+            PlainLookup::keys("sab"),
         ),
         query(
             "email_exact",
@@ -81,7 +81,7 @@ pub fn all() -> Vec<Query> {
             CHECKED_FURTHER,
             "(is \"email\" \"thomas.mueller2164@example.org\")",
             Filter::email("thomas.mueller2164@example.org"),
-            Lookup::term('e', "thomas.mueller2164@example.org"),
+            PlainLookup::term('e', "thomas.mueller2164@example.org"),
         ),
         query(
             "email_prefix",
@@ -89,7 +89,7 @@ pub fn all() -> Vec<Query> {
             CHECKED_FURTHER,
             "(beginswith \"email\" \"barb\")",
             Filter::email_prefix("barb"),
-            Lookup::prefix('e', "barb"),
+            PlainLookup::prefix('e', "barb"),
         ),
         query(
             "email_suffix",
@@ -97,7 +97,7 @@ pub fn all() -> Vec<Query> {
             CHECKED_FURTHER,
             "(endswith \"email\" \"@example.org\")",
             Filter::email_suffix("@example.org"),
-            Lookup::keys("@example.org "),
+            PlainLookup::keys("@example.org "),
         ),
         query(
             "email_contains",
@@ -105,7 +105,7 @@ pub fn all() -> Vec<Query> {
             CHECKED_FURTHER,
             "(contains \"email\" \".sch\")",
             text(Field::Email, MatchMode::Contains, ".sch"),
-            Lookup::keys(".sch"),
+            PlainLookup::keys(".sch"),
         ),
         query(
             "phone_equal",
@@ -113,7 +113,7 @@ pub fn all() -> Vec<Query> {
             CHECKED_FURTHER,
             "(eqphone \"phone\" \"+49 171 3920043\")",
             Filter::phone("+49 171 3920043", Strength::Exact),
-            Lookup::term('p', "491713920043"),
+            PlainLookup::term('p', "491713920043"),
         ),
         query(
             "phone_prefix",
@@ -121,7 +121,7 @@ pub fn all() -> Vec<Query> {
             CHECKED_FURTHER,
             "(beginswith \"phone\" \"+49 171 39200\")",
             Filter::phone_prefix("+49 171 39200"),
-            Lookup::prefix('p', "4917139200"),
+            PlainLookup::prefix('p', "4917139200"),
         ),
         query(
             "phone_suffix",
@@ -129,7 +129,7 @@ pub fn all() -> Vec<Query> {
             CHECKED_FURTHER,
             "(endswith \"phone\" \"900158\")",
             Filter::phone_suffix("900158"),
-            Lookup::prefix('r', "851009"),
+            PlainLookup::prefix('r', "851009"),
         ),
         query(
             "phone_contains",
@@ -137,7 +137,7 @@ pub fn all() -> Vec<Query> {
             CHECKED,
             "(contains \"phone\" \"23125\")",
             text(Field::Phone, MatchMode::Contains, "23125"),
-            Lookup::keys("23125"),
+            PlainLookup::keys("23125"),
         ),
     ]
 }

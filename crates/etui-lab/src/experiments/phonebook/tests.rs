@@ -4,17 +4,17 @@
 
 use std::collections::BTreeMap;
 
-use super::super::shelf::trial::run_all;
+use super::super::backends::run_all::run_all;
 use super::*;
-use crate::Shown;
-use crate::experiment::Pass;
+use crate::FindingStatus;
+use crate::experiment::MeasurePass;
 
-fn plan(sizes: &[u64]) -> Plan {
+fn plan(sizes: &[u64]) -> RunPlan {
     let set = BTreeMap::from([
         ("sizes".to_owned(), sizes.to_vec()),
         ("saves".to_owned(), vec![5]),
     ]);
-    let lab = Lab::new(&Phonebook.about(), true, &set).unwrap();
+    let lab = LabContext::new(&Phonebook.about(), true, &set).unwrap();
     Phonebook.plan(&lab).unwrap()
 }
 
@@ -24,26 +24,30 @@ fn all_arms_give_the_same_answer() {
         println!("skipped for Evolution Data Server: {reason}");
     }
     let plan = plan(&[50]);
-    let lines = run_all(&Phonebook, &plan, &[Pass::Timed, Pass::Counted]);
+    let lines = run_all(
+        &Phonebook,
+        &plan,
+        &[MeasurePass::Timed, MeasurePass::Counted],
+    );
     let results = Results::of("phonebook", &lines);
     let shown = Phonebook.present(&results);
     assert!(shown.tables.iter().all(|table| !table.rows.is_empty()));
     assert!(shown.charts.iter().all(|chart| !chart.series.is_empty()));
     let group = results.groups().into_iter().next().unwrap();
-    let redo = |measure: &str| results.median(&group, show::PLAIN_REDO, measure).unwrap();
+    let redo = |measure: &str| results.median(&group, report::PLAIN_REDO, measure).unwrap();
     assert_eq!(redo("saves/vfs_commits"), 5.0);
     // One for each, and one for the epoch, as the book was closed and opened before.
     assert_eq!(redo("saves/vfs_log_flushes"), 6.0);
     let written = redo("save_one/vfs_median_block_bytes");
     assert!((4_096.0..40_960.0).contains(&written), "{written}");
     if eds::available(eds::Server::AddressBook).is_ok() {
-        assert_ne!(shown.verdict.shown, Shown::Open);
+        assert_ne!(shown.verdict.shown, FindingStatus::Open);
         let group = results.groups().into_iter().next().unwrap();
         let flushes = |arm: &str| results.median(&group, arm, "save_one/flushes");
         // Where a tracer can watch: as shipped nothing is flushed before the reply.
-        if let Some(durable) = flushes(show::DURABLE) {
+        if let Some(durable) = flushes(report::DURABLE) {
             assert!(durable >= 3.0, "journal, directory, database: {durable}");
-            assert_eq!(flushes(show::DBUS), Some(0.0));
+            assert_eq!(flushes(report::DBUS), Some(0.0));
         }
     }
 }
@@ -51,7 +55,7 @@ fn all_arms_give_the_same_answer() {
 #[test]
 fn partial_results_are_shown() {
     let shown = Phonebook.present(&Results::default());
-    assert_eq!(shown.verdict.shown, Shown::Open);
+    assert_eq!(shown.verdict.shown, FindingStatus::Open);
     let mut plan = plan(&[50]);
     for group in &mut plan.groups {
         group.arms.retain(|arm| is_product(arm, "etui"));
@@ -59,9 +63,9 @@ fn partial_results_are_shown() {
     plan.groups.retain(|group| !group.arms.is_empty());
     let shown = Phonebook.present(&Results::of(
         "phonebook",
-        &run_all(&Phonebook, &plan, &[Pass::Timed]),
+        &run_all(&Phonebook, &plan, &[MeasurePass::Timed]),
     ));
-    assert_eq!(shown.verdict.shown, Shown::Open);
+    assert_eq!(shown.verdict.shown, FindingStatus::Open);
     assert!(!shown.verdict.sentence.is_empty());
 }
 
@@ -85,7 +89,7 @@ fn a_session_leaves_nothing() {
         .collect();
     fs::write(&cards, text).unwrap();
     eds::fill_book(&home, &built, BOOK, Setup::Shipped, &cards).unwrap();
-    let session = Session::start(&home, &built, false).unwrap();
+    let session = EdsSession::start(&home, &built, false).unwrap();
     let cold = eds::first_screen(&session, BOOK, Way::Dbus, SCREEN).unwrap();
     let warm = eds::first_screen(&session, BOOK, Way::Dbus, SCREEN).unwrap();
     assert_eq!((cold.count, warm.count), (SCREEN, SCREEN));

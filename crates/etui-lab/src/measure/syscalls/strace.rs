@@ -1,4 +1,4 @@
-//! The lines that `strace -f -y` writes, one call each: [`Call`].
+//! The lines that `strace -f -y` writes, one call each: [`TracedCall`].
 //!
 //! ```text
 //! 2268  pwrite64(3</home/ann/t.db>, "\r\0\0"..., 4096, 16384) = 4096
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 /// A call that has returned, or never will.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Call {
+pub struct TracedCall {
     /// Its name, e.g. `pwrite64`.
     pub name: String,
     /// The arguments as they stand.
@@ -21,8 +21,8 @@ pub struct Call {
 }
 
 /// The calls in the order in which they began.
-pub fn calls(text: &str) -> Vec<Call> {
-    let mut calls: Vec<Call> = Vec::new();
+pub fn calls(text: &str) -> Vec<TracedCall> {
+    let mut calls: Vec<TracedCall> = Vec::new();
     let mut open: BTreeMap<&str, usize> = BTreeMap::new();
     for line in text.lines() {
         let Some((process, rest)) = line.split_once(' ') else {
@@ -52,7 +52,7 @@ pub fn calls(text: &str) -> Vec<Call> {
             }
             None => arguments_and_result(rest),
         };
-        calls.push(Call {
+        calls.push(TracedCall {
             name: name.to_owned(),
             arguments: arguments.to_owned(),
             result,
@@ -75,7 +75,7 @@ fn arguments_and_result(rest: &str) -> (&str, Option<i64>) {
     (arguments, digits.parse().ok())
 }
 
-impl Call {
+impl TracedCall {
     /// The file: that of the descriptor which is the first argument, or the path that stands
     /// beside or in place of it. A path that is relative to a directory is joined to it.
     pub fn file(&self) -> Option<String> {
@@ -130,7 +130,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    fn one(line: &str) -> Call {
+    fn one(line: &str) -> TracedCall {
         let mut calls = calls(line);
         assert_eq!(calls.len(), 1, "{line}");
         calls.pop().unwrap()

@@ -1,4 +1,4 @@
-//! [`Client`]: commands to a client program and its answers. `contacts.c` and `calendar.c` list
+//! [`EdsClient`]: commands to a client program and its answers. `contacts.c` and `calendar.c` list
 //! them.
 
 use std::io::{BufRead, BufReader, Write};
@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(180);
 
 /// What a command took and what came back.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
-pub struct Answer {
+pub struct TimedAnswer {
     /// Each call's time, nanoseconds.
     #[serde(default)]
     pub ns: Vec<f64>,
@@ -30,9 +30,9 @@ pub struct Answer {
 
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Said {
+enum ClientReply {
     Error { error: String },
-    Answer(Answer),
+    TimedAnswer(TimedAnswer),
 }
 
 /// FNV-1a (64 bits) over the lines "UID, tab, name, newline", sorted, as
@@ -52,13 +52,13 @@ pub fn digest<'a>(contacts: impl IntoIterator<Item = (&'a str, &'a str)>) -> Str
 
 /// A running client program; it ends when this is dropped.
 #[derive(Debug)]
-pub struct Client {
+pub struct EdsClient {
     child: Child,
     commands: Option<ChildStdin>,
     answers: Receiver<String>,
 }
 
-impl Client {
+impl EdsClient {
     pub(super) fn start(mut command: Command) -> Result<Self, Error> {
         let line = super::command_line(&command);
         let failed = |message: &str| Error::Command {
@@ -97,7 +97,7 @@ impl Client {
     }
 
     /// Gives a command and waits for its answer.
-    pub fn ask(&mut self, words: &[&str]) -> Result<Answer, Error> {
+    pub fn ask(&mut self, words: &[&str]) -> Result<TimedAnswer, Error> {
         let failed = |message: String| Error::Command {
             command: format!("eds-client: {}", shortened(&words.join(" "))),
             message,
@@ -120,8 +120,8 @@ impl Client {
             })
         })?;
         match serde_json::from_str(&said) {
-            Ok(Said::Answer(answer)) => Ok(answer),
-            Ok(Said::Error { error }) => Err(failed(error)),
+            Ok(ClientReply::TimedAnswer(answer)) => Ok(answer),
+            Ok(ClientReply::Error { error }) => Err(failed(error)),
             Err(e) => Err(failed(format!("not understood: {e}"))),
         }
     }
@@ -133,7 +133,7 @@ impl Client {
     }
 
     /// Saves some of the loaded records at once.
-    pub fn batch(&mut self, from: u64, count: u64) -> Result<Answer, Error> {
+    pub fn batch(&mut self, from: u64, count: u64) -> Result<TimedAnswer, Error> {
         self.ask(&["batch", &from.to_string(), &count.to_string()])
     }
 }
@@ -142,7 +142,7 @@ fn shortened(line: &str) -> String {
     line.chars().take(120).collect()
 }
 
-impl Drop for Client {
+impl Drop for EdsClient {
     fn drop(&mut self) {
         // It ends when its input does; killed, in case it hangs in a call.
         drop(self.commands.take());

@@ -4,8 +4,8 @@
 //! - [`Server`] is which of the two;
 //! - [`build`] compiles its client (`contacts.c` or `calendar.c`, each behind `common.c`) and what
 //!   makes the server durable (`durable.c`);
-//! - [`Session`] is a private D-Bus with the server's processes, in a directory of its own;
-//! - [`Client`] gives commands to the client and reads its answers;
+//! - [`EdsSession`] is a private D-Bus with the server's processes, in a directory of its own;
+//! - [`EdsClient`] gives commands to the client and reads its answers;
 //! - [`first_screen`] is a program's way from its start to its first page of contacts.
 
 mod client;
@@ -18,8 +18,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-pub use client::{Answer, Client, digest};
-pub use session::Session;
+pub use client::{EdsClient, TimedAnswer, digest};
+pub use session::EdsSession;
 
 use crate::error::Error;
 use crate::machine;
@@ -220,7 +220,7 @@ fn command_line(command: &Command) -> String {
 /// Makes a book or calendar by these commands, the last of which opens it, and fills it from a
 /// file, in a session that ends again. Any session in the directory then finds it.
 pub fn fill(dir: &Path, built: &Built, commands: &[&[&str]], file: &Path) -> Result<(), Error> {
-    let session = Session::start(dir, built, false)?;
+    let session = EdsSession::start(dir, built, false)?;
     let mut client = session.client()?;
     for command in commands {
         client.ask(command)?;
@@ -261,7 +261,7 @@ pub struct FirstScreen {
 /// Starts a program that opens a book and shows its first contacts by name. Cold in a session
 /// that was just started: the server's processes are then started by it. Warm the second time.
 pub fn first_screen(
-    session: &Session,
+    session: &EdsSession,
     book: &str,
     way: Way,
     contacts: u64,

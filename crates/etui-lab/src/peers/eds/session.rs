@@ -1,4 +1,4 @@
-//! [`Session`]: a D-Bus of its own with the server's processes, in a directory of its own.
+//! [`EdsSession`]: a D-Bus of its own with the server's processes, in a directory of its own.
 //!
 //! The bus knows two services only, the server and the list of sources, so that nothing
 //! of the person's desktop is started or touched. Everything the server writes is under the
@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::{Built, Client, SERVICES};
+use super::{Built, EdsClient, SERVICES};
 use crate::error::Error;
 use crate::machine;
 
@@ -31,7 +31,7 @@ static STARTED: AtomicU32 = AtomicU32::new(0);
 
 /// A private session; it ends when this is dropped, with all its processes.
 #[derive(Debug)]
-pub struct Session {
+pub struct EdsSession {
     dir: PathBuf,
     built: Built,
     mark: String,
@@ -39,7 +39,7 @@ pub struct Session {
     bus: Child,
 }
 
-impl Session {
+impl EdsSession {
     /// Starts a session in a directory: an empty one, or one that a session was in before,
     /// whose books and calendars it then has. `durable`: the server syncs before it answers (`durable.c`).
     pub fn start(dir: &Path, built: &Built, durable: bool) -> Result<Self, Error> {
@@ -103,7 +103,7 @@ impl Session {
     }
 
     /// Starts a client program in the session.
-    pub fn client(&self) -> Result<Client, Error> {
+    pub fn client(&self) -> Result<EdsClient, Error> {
         let log = self.dir.join("client.log");
         let file = File::create(&log).map_err(|e| Error::file(&log, e))?;
         let mut command = Command::new(&self.built.client);
@@ -111,7 +111,7 @@ impl Session {
         command
             .env("DBUS_SESSION_BUS_ADDRESS", &self.address)
             .stderr(file);
-        Client::start(command)
+        EdsClient::start(command)
     }
 
     /// The server's processes as far as they run: its own, and the list of sources'.
@@ -152,7 +152,7 @@ impl Session {
     }
 }
 
-impl Drop for Session {
+impl Drop for EdsSession {
     fn drop(&mut self) {
         // The bus last: without it the others would end by themselves, each in its own time.
         let until = Instant::now() + Duration::from_secs(5);

@@ -43,7 +43,7 @@ fn a_calendar_is_filled_read_and_asked() {
     for durable in [false, true] {
         let home = dir.path().join(format!("home-{durable}"));
         fs::create_dir(&home).unwrap();
-        let session = Session::start(&home, &built, durable).unwrap();
+        let session = EdsSession::start(&home, &built, durable).unwrap();
         let mut client = session.client().unwrap();
         assert!(client.ask(&["all"]).is_err(), "nothing is open");
         client.ask(&["create", CALENDAR]).unwrap();

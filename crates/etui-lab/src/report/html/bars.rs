@@ -3,7 +3,7 @@
 
 use super::super::bar_label;
 use super::super::numbers::Scale;
-use super::super::text::Html;
+use super::super::text::HtmlText;
 use super::{put, role_class};
 use crate::Chart;
 
@@ -64,9 +64,9 @@ fn swatch(out: &mut String, part: usize) {
 }
 
 fn title(out: &mut String, chart: &Chart) {
-    put!(out, "<figcaption><b>{}</b>", Html(&chart.title));
+    put!(out, "<figcaption><b>{}</b>", HtmlText(&chart.title));
     if !chart.y.is_empty() {
-        put!(out, " <span>{}</span>", Html(&chart.y));
+        put!(out, " <span>{}</span>", HtmlText(&chart.y));
     }
     out.push_str("</figcaption>\n");
 }
@@ -113,7 +113,7 @@ pub(super) fn bars(out: &mut String, chart: &Chart) {
             put!(
                 out,
                 "<tr class=\"group\"><th scope=\"rowgroup\" colspan=\"3\">{}</th></tr>\n",
-                Html(&bar_label(chart, x))
+                HtmlText(&bar_label(chart, x))
             );
             group = Some(x);
         }
@@ -126,7 +126,7 @@ pub(super) fn bars(out: &mut String, chart: &Chart) {
             out,
             "<tr><th scope=\"row\">{}</th><td class=\"bar\"><svg width=\"100%\" height=\"14\" \
              aria-hidden=\"true\" class=\"{}\">",
-            Html(&name),
+            HtmlText(&name),
             role_class(series.role)
         );
         if most > 0.0 {
@@ -146,7 +146,7 @@ pub(super) fn bars(out: &mut String, chart: &Chart) {
         put!(
             out,
             "</svg></td><td class=\"figure\">{}</td></tr>\n",
-            Html(&scale.write(y))
+            HtmlText(&scale.write(y))
         );
     }
     out.push_str("</tbody>\n</table>\n</figure>\n");
@@ -188,7 +188,7 @@ pub(super) fn stacked(out: &mut String, chart: &Chart) {
             out,
             "<tr><th scope=\"row\">{}</th><td class=\"bar\"><svg width=\"100%\" height=\"16\" \
              aria-hidden=\"true\">",
-            Html(&bar_label(chart, *x))
+            HtmlText(&bar_label(chart, *x))
         );
         let mut from = 0.0;
         for (at, y) in parts.iter().filter(|(_, y)| *y > 0.0 && most > 0.0) {
@@ -207,14 +207,14 @@ pub(super) fn stacked(out: &mut String, chart: &Chart) {
             put!(
                 out,
                 "{} {}</span> ",
-                Html(&series.name),
-                Html(&scale.write(*y))
+                HtmlText(&series.name),
+                HtmlText(&scale.write(*y))
             );
         }
         put!(
             out,
             "</span></td><td class=\"figure\">{}</td></tr>\n",
-            Html(&scale.write(sum(parts)))
+            HtmlText(&scale.write(sum(parts)))
         );
     }
     out.push_str("</tbody>\n</table>\n</figure>\n");

@@ -7,10 +7,10 @@
 
 use super::super::curves::grid;
 use super::super::numbers;
-use super::super::text::{Html, pixels, wrap_pixels};
+use super::super::text::{HtmlText, pixels, wrap_pixels};
 use super::axis::Axis;
 use super::{bars::variant, put, role_class};
-use crate::{Chart, Role, Series, Unit};
+use crate::{ArmRole, Chart, ChartSeries, Unit};
 
 /// The size of letters.
 const LETTERS: f64 = 12.0;
@@ -20,8 +20,8 @@ const LEADING: f64 = 15.0;
 const DASHES: [&str; 6] = ["", "7 4", "2 3", "10 3 2 3", "4 2", "12 4 4 4"];
 
 /// A curve that can be drawn.
-struct Curve<'a> {
-    series: &'a Series,
+struct PlotCurve<'a> {
+    series: &'a ChartSeries,
     /// Which of its role.
     variant: usize,
     /// Its letter in the key.
@@ -44,13 +44,13 @@ fn letter(at: usize) -> String {
     }
 }
 
-fn curves(chart: &Chart) -> Vec<Curve<'_>> {
+fn curves(chart: &Chart) -> Vec<PlotCurve<'_>> {
     let mut curves = Vec::new();
     for (at, series) in chart.series.iter().enumerate() {
         let mut points: Vec<(f64, f64)> = series.points.iter().copied().filter(drawable).collect();
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
         if !points.is_empty() {
-            curves.push(Curve {
+            curves.push(PlotCurve {
                 series,
                 variant: variant(chart, at),
                 letter: letter(curves.len()),
@@ -67,7 +67,7 @@ pub(super) fn growth(out: &mut String, chart: &Chart, number: usize) {
     put!(
         out,
         "<figure class=\"growth\">\n<figcaption><b>{}</b>",
-        Html(&chart.title)
+        HtmlText(&chart.title)
     );
     let all = || curves.iter().flat_map(|curve| curve.points.iter().copied());
     let axes = (
@@ -84,7 +84,7 @@ pub(super) fn growth(out: &mut String, chart: &Chart, number: usize) {
             chart,
             &curves,
             (x, y),
-            &Form {
+            &PlotForm {
                 narrow: false,
                 names: short,
                 number,
@@ -95,7 +95,7 @@ pub(super) fn growth(out: &mut String, chart: &Chart, number: usize) {
             chart,
             &curves,
             (x, y),
-            &Form {
+            &PlotForm {
                 narrow: true,
                 names: false,
                 number,
@@ -114,7 +114,7 @@ pub(super) fn growth(out: &mut String, chart: &Chart, number: usize) {
 const NAMES: f64 = 190.0;
 
 /// Which of the two drawings.
-struct Form {
+struct PlotForm {
     narrow: bool,
     /// Names at the ends, not letters.
     names: bool,
@@ -122,7 +122,7 @@ struct Form {
 }
 
 /// Where a drawing's parts are.
-struct Frame {
+struct PlotFrame {
     width: f64,
     height: f64,
     left: f64,
@@ -132,7 +132,7 @@ struct Frame {
     axes: (Axis, Axis),
 }
 
-impl Frame {
+impl PlotFrame {
     fn x(&self, value: f64) -> f64 {
         self.left + self.axes.0.place(value) * (self.right - self.left)
     }
@@ -143,7 +143,7 @@ impl Frame {
 }
 
 /// A name at the end of a curve.
-struct End {
+struct CurveLabel {
     curve: usize,
     lines: Vec<String>,
     /// Where its curve ends.
@@ -152,13 +152,19 @@ struct End {
     at: f64,
 }
 
-impl End {
+impl CurveLabel {
     fn height(&self) -> f64 {
         self.lines.len() as f64 * LEADING
     }
 }
 
-fn draw(out: &mut String, chart: &Chart, curves: &[Curve<'_>], axes: (Axis, Axis), form: &Form) {
+fn draw(
+    out: &mut String,
+    chart: &Chart,
+    curves: &[PlotCurve<'_>],
+    axes: (Axis, Axis),
+    form: &PlotForm,
+) {
     let width = if form.narrow { 330.0 } else { 720.0 };
     let names: Vec<Vec<String>> = curves
         .iter()
@@ -187,7 +193,7 @@ fn draw(out: &mut String, chart: &Chart, curves: &[Curve<'_>], axes: (Axis, Axis
     let top = above.len() as f64 * LEADING + 12.0;
     let body = tall.max(if form.narrow { 220.0 } else { 280.0 });
     let bottom = top + body;
-    let frame = Frame {
+    let frame = PlotFrame {
         width,
         height: bottom + 24.0 + below.len() as f64 * LEADING + 4.0,
         left,
@@ -204,7 +210,7 @@ fn draw(out: &mut String, chart: &Chart, curves: &[Curve<'_>], axes: (Axis, Axis
          <title id=\"{id}-t\">{}</title>\n<desc id=\"{id}-d\">",
         frame.width,
         frame.height,
-        Html(&chart.title)
+        HtmlText(&chart.title)
     );
     describe(out, chart, curves);
     out.push_str("</desc>\n");
@@ -238,12 +244,12 @@ fn text(out: &mut String, class: &str, (x, y): (f64, f64), anchor: &str, words: 
     put!(
         out,
         "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{}</text>\n",
-        Html(words)
+        HtmlText(words)
     );
 }
 
-fn gridlines(out: &mut String, chart: &Chart, frame: &Frame) {
-    let Frame {
+fn gridlines(out: &mut String, chart: &Chart, frame: &PlotFrame) {
+    let PlotFrame {
         left,
         right,
         top,
@@ -304,8 +310,8 @@ fn gridlines(out: &mut String, chart: &Chart, frame: &Frame) {
 }
 
 /// The class, and the dashes, of a curve.
-fn look(curve: &Curve<'_>) -> (String, &'static str) {
-    let ours = if curve.series.role == Role::Etui {
+fn look(curve: &PlotCurve<'_>) -> (String, &'static str) {
+    let ours = if curve.series.role == ArmRole::Etui {
         " ours"
     } else {
         ""
@@ -320,7 +326,7 @@ fn look(curve: &Curve<'_>) -> (String, &'static str) {
     )
 }
 
-fn line(out: &mut String, chart: &Chart, curve: &Curve<'_>, frame: &Frame) {
+fn line(out: &mut String, chart: &Chart, curve: &PlotCurve<'_>, frame: &PlotFrame) {
     let (class, dashes) = look(curve);
     put!(out, "<g class=\"{class}\">");
     if curve.points.len() > 1 {
@@ -337,9 +343,9 @@ fn line(out: &mut String, chart: &Chart, curve: &Curve<'_>, frame: &Frame) {
             "<g transform=\"translate({:.1} {:.1})\"><title>{}, {} {}: {}</title>",
             frame.x(*x),
             frame.y(*y),
-            Html(&curve.series.name),
+            HtmlText(&curve.series.name),
             numbers::one(*x, Unit::Count),
-            Html(&chart.x),
+            HtmlText(&chart.x),
             numbers::one(*y, chart.unit)
         );
         marker(out, curve);
@@ -349,7 +355,7 @@ fn line(out: &mut String, chart: &Chart, curve: &Curve<'_>, frame: &Frame) {
 }
 
 /// A curve's marker, at the origin: each role begins with a shape of its own.
-fn marker(out: &mut String, curve: &Curve<'_>) {
+fn marker(out: &mut String, curve: &PlotCurve<'_>) {
     const SHAPES: [&str; 6] = [
         "M-3.6-3.6h7.2v7.2h-7.2z",
         "M0-4.6L4.4 3.4H-4.4z",
@@ -359,12 +365,12 @@ fn marker(out: &mut String, curve: &Curve<'_>) {
         "M-1.6-4.6h3.2v3h3v3.2h-3v3h-3.2v-3h-3v-3.2h3z",
     ];
     let first = match curve.series.role {
-        Role::AsFound => 0,
-        Role::Cure => 1,
-        Role::AllCures => 3,
-        Role::Peer => 2,
-        Role::Unsafe => 5,
-        Role::Etui => 4,
+        ArmRole::AsFound => 0,
+        ArmRole::Cure => 1,
+        ArmRole::AllCures => 3,
+        ArmRole::Peer => 2,
+        ArmRole::Unsafe => 5,
+        ArmRole::Etui => 4,
     };
     let shape = SHAPES
         .get((first + curve.variant) % SHAPES.len())
@@ -379,14 +385,14 @@ fn marker(out: &mut String, curve: &Curve<'_>) {
 }
 
 /// Puts the names beside the curves' ends, moved apart where they would overlap.
-fn ends(out: &mut String, curves: &[Curve<'_>], names: Vec<Vec<String>>, frame: &Frame) {
-    let mut ends: Vec<End> = names
+fn ends(out: &mut String, curves: &[PlotCurve<'_>], names: Vec<Vec<String>>, frame: &PlotFrame) {
+    let mut ends: Vec<CurveLabel> = names
         .into_iter()
         .enumerate()
         .filter_map(|(curve, lines)| {
             let (_, y) = curves.get(curve)?.points.last()?;
             let wish = frame.y(*y);
-            Some(End {
+            Some(CurveLabel {
                 curve,
                 lines,
                 wish,
@@ -435,7 +441,7 @@ fn ends(out: &mut String, curves: &[Curve<'_>], names: Vec<Vec<String>>, frame: 
 }
 
 /// Moves names down until none overlaps, then up again where they leave the drawing.
-fn spread(ends: &mut [End], frame: &Frame) {
+fn spread(ends: &mut [CurveLabel], frame: &PlotFrame) {
     let mut free = frame.top - LEADING / 2.0;
     for end in ends.iter_mut() {
         let half = end.height() / 2.0;
@@ -451,12 +457,12 @@ fn spread(ends: &mut [End], frame: &Frame) {
 }
 
 /// What the drawing shows, for those who cannot see it.
-fn describe(out: &mut String, chart: &Chart, curves: &[Curve<'_>]) {
+fn describe(out: &mut String, chart: &Chart, curves: &[PlotCurve<'_>]) {
     put!(
         out,
         "Curves on logarithmic axes, {} over {}.",
-        Html(&chart.y),
-        Html(&chart.x)
+        HtmlText(&chart.y),
+        HtmlText(&chart.x)
     );
     for curve in curves {
         let ends = (curve.points.first(), curve.points.last());
@@ -464,7 +470,7 @@ fn describe(out: &mut String, chart: &Chart, curves: &[Curve<'_>]) {
             put!(
                 out,
                 " {}: {} at {} to {} at {}.",
-                Html(&curve.series.name),
+                HtmlText(&curve.series.name),
                 numbers::one(first.1, chart.unit),
                 numbers::one(first.0, Unit::Count),
                 numbers::one(last.1, chart.unit),
@@ -475,7 +481,7 @@ fn describe(out: &mut String, chart: &Chart, curves: &[Curve<'_>]) {
 }
 
 /// The names of the letters; `short`, and only the narrow drawing needs them.
-fn key(out: &mut String, curves: &[Curve<'_>], short: bool) {
+fn key(out: &mut String, curves: &[PlotCurve<'_>], short: bool) {
     put!(
         out,
         "<ul class=\"key{}\">\n",
@@ -494,7 +500,7 @@ fn key(out: &mut String, curves: &[Curve<'_>], short: bool) {
             out,
             "</g></g></svg><b>{}</b> <span>{}</span></li>\n",
             curve.letter,
-            Html(&curve.series.name)
+            HtmlText(&curve.series.name)
         );
     }
     out.push_str("</ul>\n");
@@ -521,7 +527,7 @@ fn left_out(out: &mut String, chart: &Chart) {
         put!(
             out,
             "<p class=\"small\">Not on logarithmic axes: {}.</p>\n",
-            Html(&words.join("; "))
+            HtmlText(&words.join("; "))
         );
     }
 }
@@ -537,21 +543,21 @@ fn table(out: &mut String, chart: &Chart) {
         "<details>\n<summary>Figures of this chart</summary>\n<div class=\"scroll\" tabindex=\"0\" \
          role=\"region\" aria-label=\"{}\">\n<table class=\"figures\">\n<thead><tr>\
          <th scope=\"col\">{}</th>",
-        Html(&chart.title),
-        Html(&chart.x)
+        HtmlText(&chart.title),
+        HtmlText(&chart.x)
     );
     for place in &grid.places {
         put!(
             out,
             "<th scope=\"col\" class=\"figure\">{}</th>",
-            Html(place)
+            HtmlText(place)
         );
     }
     out.push_str("</tr></thead>\n<tbody>\n");
     for (name, figures) in &grid.rows {
-        put!(out, "<tr><th scope=\"row\">{}</th>", Html(name));
+        put!(out, "<tr><th scope=\"row\">{}</th>", HtmlText(name));
         for figure in figures {
-            put!(out, "<td class=\"figure\">{}</td>", Html(figure));
+            put!(out, "<td class=\"figure\">{}</td>", HtmlText(figure));
         }
         out.push_str("</tr>\n");
     }

@@ -9,12 +9,12 @@ mod bars;
 mod growth;
 mod tables;
 
-use super::text::Html;
+use super::text::HtmlText;
 use super::{
-    LOSS, LOSS_MEANS, METHOD, Report, Section, by_study, called, glance, machine, missing,
+    LOSS, LOSS_MEANS, METHOD, Report, ReportSection, by_study, called, glance, machine, missing,
     sentence, shown, sign_of,
 };
-use crate::{Role, Shown, Study};
+use crate::{ArmRole, FindingStatus, Study};
 
 /// Adds to the page. Writing to a `String` cannot fail.
 macro_rules! put {
@@ -55,8 +55,8 @@ pub fn html(report: &Report) -> String {
             Some(study) => put!(
                 out,
                 "{}</h2>\n<p class=\"source\">{}</p>\n",
-                Html(study.title()),
-                Html(study.source())
+                HtmlText(study.title()),
+                HtmlText(study.source())
             ),
             None => out.push_str("Further experiments</h2>\n"),
         }
@@ -71,7 +71,7 @@ pub fn html(report: &Report) -> String {
 }
 
 /// The name by which links find an experiment.
-fn anchor(section: &Section) -> String {
+fn anchor(section: &ReportSection) -> String {
     let name = section.about.name.chars();
     let safe = name.map(|c| if c.is_ascii_alphanumeric() { c } else { '-' });
     format!("x-{}", safe.collect::<String>())
@@ -102,7 +102,7 @@ fn top(out: &mut String, report: &Report) {
     .collect();
     out.push_str("<p class=\"facts\">");
     for fact in facts {
-        put!(out, "{} \u{b7} ", Html(&fact));
+        put!(out, "{} \u{b7} ", HtmlText(&fact));
     }
     out.push_str("<a href=\"#machine\">machine and method</a></p>\n");
     summary(out, report);
@@ -135,32 +135,32 @@ fn summary(out: &mut String, report: &Report) {
         put!(
             out,
             "<p class=\"small\">Not among these results: {}.</p>\n",
-            Html(&missing.join("; "))
+            HtmlText(&missing.join("; "))
         );
     }
 }
 
-fn summary_row(out: &mut String, section: &Section, called: &str) {
+fn summary_row(out: &mut String, section: &ReportSection, called: &str) {
     let about = &section.about;
     put!(
         out,
         "<tr><th scope=\"row\"><a href=\"#{}\">{}</a><span class=\"question\">{}</span></th>",
         anchor(section),
-        Html(called),
-        Html(about.question)
+        HtmlText(called),
+        HtmlText(about.question)
     );
     out.push_str("<td class=\"result\">");
     if let Some(shown) = sign_of(section) {
         sign(out, shown);
         out.push(' ');
     }
-    put!(out, "<span>{}</span>", Html(sentence(section)));
+    put!(out, "<span>{}</span>", HtmlText(sentence(section)));
     let glance = glance::glance(&section.presentation);
     if let Some(glance) = &glance {
         put!(
             out,
             "<span class=\"small\">Figures: {}</span>",
-            Html(&glance.measure)
+            HtmlText(&glance.measure)
         );
     }
     let mut apart = Vec::new();
@@ -181,7 +181,7 @@ fn summary_row(out: &mut String, section: &Section, called: &str) {
         put!(
             out,
             "<span class=\"small\">{}</span>",
-            Html(&apart.join(" \u{b7} "))
+            HtmlText(&apart.join(" \u{b7} "))
         );
     }
     out.push_str("</td>");
@@ -191,12 +191,12 @@ fn summary_row(out: &mut String, section: &Section, called: &str) {
                 put!(
                     out,
                     "<td class=\"figure\" data-title=\"{title}\"><b>{}</b>",
-                    Html(figure)
+                    HtmlText(figure)
                 );
                 if *lost {
                     loss_mark(out);
                 }
-                put!(out, "<span class=\"small\">{}</span></td>", Html(arm));
+                put!(out, "<span class=\"small\">{}</span></td>", HtmlText(arm));
             }
             None => put!(
                 out,
@@ -208,19 +208,19 @@ fn summary_row(out: &mut String, section: &Section, called: &str) {
 }
 
 /// The sign of a verdict: a disc that is full, half full, empty or dashed, and the word.
-fn sign(out: &mut String, of: Shown) {
+fn sign(out: &mut String, of: FindingStatus) {
     let (class, inside) = match of {
-        Shown::Yes => (
+        FindingStatus::Yes => (
             "yes",
             "<circle cx=\"7\" cy=\"7\" r=\"5.5\" class=\"full\"/>",
         ),
-        Shown::Partly => (
+        FindingStatus::Partly => (
             "partly",
             "<circle cx=\"7\" cy=\"7\" r=\"5.5\"/><path d=\"M7 1.5a5.5 5.5 0 0 0 0 11z\" \
              class=\"full\"/>",
         ),
-        Shown::No => ("no", "<circle cx=\"7\" cy=\"7\" r=\"5.5\"/>"),
-        Shown::Open => (
+        FindingStatus::No => ("no", "<circle cx=\"7\" cy=\"7\" r=\"5.5\"/>"),
+        FindingStatus::Open => (
             "open",
             "<circle cx=\"7\" cy=\"7\" r=\"5.5\" stroke-dasharray=\"2 2.3\"/>",
         ),
@@ -242,18 +242,18 @@ fn loss_mark(out: &mut String) {
 }
 
 /// The class that gives a role's colour.
-fn role_class(role: Role) -> &'static str {
+fn role_class(role: ArmRole) -> &'static str {
     match role {
-        Role::AsFound => "r-found",
-        Role::Cure => "r-cure",
-        Role::AllCures => "r-all",
-        Role::Unsafe => "r-unsafe",
-        Role::Peer => "r-peer",
-        Role::Etui => "r-etui",
+        ArmRole::AsFound => "r-found",
+        ArmRole::Cure => "r-cure",
+        ArmRole::AllCures => "r-all",
+        ArmRole::Unsafe => "r-unsafe",
+        ArmRole::Peer => "r-peer",
+        ArmRole::Etui => "r-etui",
     }
 }
 
-fn badge(out: &mut String, role: Role) {
+fn badge(out: &mut String, role: ArmRole) {
     put!(
         out,
         "<span class=\"badge {}\"><i></i>{}</span>",
@@ -265,12 +265,12 @@ fn badge(out: &mut String, role: Role) {
 fn legend(out: &mut String) {
     out.push_str("<section class=\"legend\" aria-label=\"How to read it\">\n<ul>\n");
     for (role, words) in [
-        (Role::AsFound, "as the study found it"),
-        (Role::Cure, "one of its cures alone"),
-        (Role::AllCures, "all its cures together"),
-        (Role::Unsafe, "data may be lost: a bound, no cure"),
-        (Role::Peer, "another product"),
-        (Role::Etui, "this project"),
+        (ArmRole::AsFound, "as the study found it"),
+        (ArmRole::Cure, "one of its cures alone"),
+        (ArmRole::AllCures, "all its cures together"),
+        (ArmRole::Unsafe, "data may be lost: a bound, no cure"),
+        (ArmRole::Peer, "another product"),
+        (ArmRole::Etui, "this project"),
     ] {
         out.push_str("<li>");
         badge(out, role);
@@ -285,10 +285,10 @@ fn legend(out: &mut String) {
     );
     out.push_str("</ul>\n<ul>\n");
     for (of, words) in [
-        (Shown::Yes, "the finding shows here too"),
-        (Shown::Partly, "or on some stacks only"),
-        (Shown::No, "the verdict says why"),
-        (Shown::Open, "too little was run"),
+        (FindingStatus::Yes, "the finding shows here too"),
+        (FindingStatus::Partly, "or on some stacks only"),
+        (FindingStatus::No, "the verdict says why"),
+        (FindingStatus::Open, "too little was run"),
     ] {
         out.push_str("<li>");
         sign(out, of);
@@ -297,15 +297,15 @@ fn legend(out: &mut String) {
     out.push_str("</ul>\n</section>\n");
 }
 
-fn experiment(out: &mut String, section: &Section, charts: &mut usize) {
+fn experiment(out: &mut String, section: &ReportSection, charts: &mut usize) {
     let about = &section.about;
     put!(
         out,
         "<article id=\"{}\">\n<h3>{} <code>{}</code></h3>\n<p class=\"asks\">{}</p>\n",
         anchor(section),
-        Html(about.title),
-        Html(about.name),
-        Html(about.question)
+        HtmlText(about.title),
+        HtmlText(about.name),
+        HtmlText(about.question)
     );
     found(out, section);
     method(out, section);
@@ -315,7 +315,7 @@ fn experiment(out: &mut String, section: &Section, charts: &mut usize) {
         sign(out, shown);
         out.push(' ');
     }
-    put!(out, "{}</p>\n</div>\n", Html(sentence(section)));
+    put!(out, "{}</p>\n</div>\n", HtmlText(sentence(section)));
     for (at, table) in section.presentation.tables.iter().enumerate() {
         tables::table(out, table, at);
     }
@@ -331,7 +331,7 @@ fn experiment(out: &mut String, section: &Section, charts: &mut usize) {
     if !verdict.notes.is_empty() {
         out.push_str("<h4>Notes</h4>\n<ul class=\"notes\">\n");
         for note in &verdict.notes {
-            put!(out, "<li>{}</li>\n", Html(note));
+            put!(out, "<li>{}</li>\n", HtmlText(note));
         }
         out.push_str("</ul>\n");
     }
@@ -342,32 +342,32 @@ fn experiment(out: &mut String, section: &Section, charts: &mut usize) {
 }
 
 /// The method's first sentence; the others are opened by the reader.
-fn method(out: &mut String, section: &Section) {
+fn method(out: &mut String, section: &ReportSection) {
     let about = &section.about;
     let (first, rest) = first_sentence(about.method);
     out.push_str("<h4>How it is done here</h4>\n");
     if !first.is_empty() {
-        put!(out, "<p>{}</p>\n", Html(first));
+        put!(out, "<p>{}</p>\n", HtmlText(first));
     }
     if rest.is_empty() && about.same_answer.is_empty() && section.parameters.is_empty() {
         return;
     }
     out.push_str("<details class=\"method\">\n<summary>The method in full</summary>\n");
     if !rest.is_empty() {
-        put!(out, "<p>{}</p>\n", Html(rest));
+        put!(out, "<p>{}</p>\n", HtmlText(rest));
     }
     if !about.same_answer.is_empty() {
         put!(
             out,
             "<p><b>Same answer:</b> {}</p>\n",
-            Html(about.same_answer)
+            HtmlText(about.same_answer)
         );
     }
     if !section.parameters.is_empty() {
         put!(
             out,
             "<p><b>Run with:</b> {}.</p>\n",
-            Html(&section.settings())
+            HtmlText(&section.settings())
         );
     }
     out.push_str("</details>\n");
@@ -386,7 +386,7 @@ fn first_sentence(text: &str) -> (&str, &str) {
     }
 }
 
-fn found(out: &mut String, section: &Section) {
+fn found(out: &mut String, section: &ReportSection) {
     if section.about.found.is_empty() {
         return;
     }
@@ -397,7 +397,7 @@ fn found(out: &mut String, section: &Section) {
          <th scope=\"col\">The study's figure</th></tr></thead>\n<tbody>\n",
     );
     for found in section.about.found {
-        put!(out, "<tr><td>{}</td>", Html(found.finding));
+        put!(out, "<tr><td>{}</td>", HtmlText(found.finding));
         for (title, words) in [("Cure", found.cure), ("Figure", found.figure)] {
             let class = if words.is_empty() {
                 " class=\"none\""
@@ -407,7 +407,7 @@ fn found(out: &mut String, section: &Section) {
             put!(
                 out,
                 "<td data-title=\"{title}\"{class}>{}</td>",
-                Html(or_dash(words))
+                HtmlText(or_dash(words))
             );
         }
         out.push_str("</tr>\n");
@@ -419,7 +419,7 @@ fn or_dash(text: &str) -> &str {
     if text.is_empty() { "\u{2013}" } else { text }
 }
 
-fn losses(out: &mut String, section: &Section) {
+fn losses(out: &mut String, section: &ReportSection) {
     let losses = section.losses();
     if losses.is_empty() {
         return;
@@ -434,19 +434,19 @@ fn losses(out: &mut String, section: &Section) {
             if at > 0 {
                 out.push_str("</ul></li>\n");
             }
-            put!(out, "<li>{}<ul>\n", Html(loss.table));
+            put!(out, "<li>{}<ul>\n", HtmlText(loss.table));
             table = loss.table;
         }
         put!(
             out,
             "<li><span class=\"loss\" aria-hidden=\"true\">{LOSS}</span> {}</li>\n",
-            Html(&loss.words())
+            HtmlText(&loss.words())
         );
     }
     out.push_str("</ul></li>\n</ul>\n");
 }
 
-fn not_run(out: &mut String, section: &Section) {
+fn not_run(out: &mut String, section: &ReportSection) {
     let reasons = section.not_run_by_reason();
     if reasons.is_empty() {
         return;
@@ -456,14 +456,14 @@ fn not_run(out: &mut String, section: &Section) {
         put!(
             out,
             "<dt>{}</dt><dd>{}</dd>\n",
-            Html(&parts.join(", ")),
-            Html(reason)
+            HtmlText(&parts.join(", ")),
+            HtmlText(reason)
         );
     }
     out.push_str("</dl>\n");
 }
 
-fn failed(out: &mut String, section: &Section) {
+fn failed(out: &mut String, section: &ReportSection) {
     if section.failed.is_empty() {
         return;
     }
@@ -472,15 +472,15 @@ fn failed(out: &mut String, section: &Section) {
         put!(
             out,
             "<dt>{}: {}</dt><dd>{}</dd>\n",
-            Html(work),
-            Html(arm),
-            Html(message)
+            HtmlText(work),
+            HtmlText(arm),
+            HtmlText(message)
         );
     }
     out.push_str("</dl>\n");
 }
 
-fn stacks(out: &mut String, section: &Section) {
+fn stacks(out: &mut String, section: &ReportSection) {
     let told: Vec<_> = section
         .stacks
         .iter()
@@ -495,8 +495,8 @@ fn stacks(out: &mut String, section: &Section) {
         put!(
             out,
             "<dt>{}</dt><dd>{}</dd>\n",
-            Html(name),
-            Html(&each.join("; "))
+            HtmlText(name),
+            HtmlText(&each.join("; "))
         );
     }
     out.push_str("</dl>\n</details>\n");
@@ -506,11 +506,11 @@ fn foot(out: &mut String, report: &Report) {
     out.push_str("<section id=\"machine\" class=\"study\">\n<h2>Machine and method</h2>\n");
     out.push_str("<h4>How the figures are taken</h4>\n<ul class=\"notes\">\n");
     for sentence in METHOD {
-        put!(out, "<li>{}</li>\n", Html(sentence));
+        put!(out, "<li>{}</li>\n", HtmlText(sentence));
     }
     out.push_str("</ul>\n<h4>The machine</h4>\n<dl class=\"facts\">\n");
     for (name, value) in machine(&report.header) {
-        put!(out, "<dt>{name}</dt><dd>{}</dd>\n", Html(&value));
+        put!(out, "<dt>{name}</dt><dd>{}</dd>\n", HtmlText(&value));
     }
     out.push_str("</dl>\n");
     if !report.header.tools.is_empty() {
@@ -519,8 +519,8 @@ fn foot(out: &mut String, report: &Report) {
             put!(
                 out,
                 "<dt>{}</dt><dd>{}</dd>\n",
-                Html(name),
-                Html(or_dash(version))
+                HtmlText(name),
+                HtmlText(or_dash(version))
             );
         }
         out.push_str("</dl>\n");

@@ -1,10 +1,10 @@
 //! Tables of figures on the page.
 
 use super::super::numbers::{self, Scale};
-use super::super::text::Html;
+use super::super::text::HtmlText;
 use super::super::{bases, grouped, scales};
 use super::{badge, loss_mark, put};
-use crate::{Cell, Role, Row, Table};
+use crate::{ArmRole, Table, TableCell, TableRow};
 
 /// This many tables of an experiment are open; the others are opened by the reader.
 const OPEN: usize = 2;
@@ -23,14 +23,14 @@ pub(super) fn table(out: &mut String, table: &Table, at: usize) {
         put!(
             out,
             "<details class=\"table\">\n<summary>{}</summary>\n",
-            Html(&table.title)
+            HtmlText(&table.title)
         );
     }
     if table.rows.is_empty() {
         put!(
             out,
             "<h4>{}</h4>\n<p class=\"small\">Nothing of this was run.</p>\n",
-            Html(&table.title)
+            HtmlText(&table.title)
         );
     } else {
         figures(out, table, folded);
@@ -42,17 +42,21 @@ pub(super) fn table(out: &mut String, table: &Table, at: usize) {
 
 fn figures(out: &mut String, table: &Table, folded: bool) {
     if !folded {
-        put!(out, "<h4>{}</h4>\n", Html(&table.title));
+        put!(out, "<h4>{}</h4>\n", HtmlText(&table.title));
     }
     if !table.caption.is_empty() {
-        put!(out, "<p class=\"caption\">{}</p>\n", Html(&table.caption));
+        put!(
+            out,
+            "<p class=\"caption\">{}</p>\n",
+            HtmlText(&table.caption)
+        );
     }
     put!(
         out,
         "<div class=\"scroll{}\" tabindex=\"0\" role=\"region\" aria-label=\"{}\">\n\
          <table class=\"figures{}\">\n<thead><tr><th scope=\"col\">Arm</th>",
         if table.rows.len() > TALL { " tall" } else { "" },
-        Html(&table.title),
+        HtmlText(&table.title),
         if table.columns.len() > WIDE {
             " many"
         } else {
@@ -63,7 +67,7 @@ fn figures(out: &mut String, table: &Table, folded: bool) {
         put!(
             out,
             "<th scope=\"col\" class=\"figure\">{}</th>",
-            Html(&column.title)
+            HtmlText(&column.title)
         );
     }
     out.push_str("</tr></thead>\n<tbody>\n");
@@ -78,7 +82,7 @@ fn figures(out: &mut String, table: &Table, folded: bool) {
                     out,
                     "<tr class=\"group\"><th scope=\"rowgroup\" colspan=\"{}\">{}</th></tr>\n",
                     table.columns.len() + 1,
-                    Html(group)
+                    HtmlText(group)
                 );
                 heading = Some(group);
             }
@@ -87,14 +91,14 @@ fn figures(out: &mut String, table: &Table, folded: bool) {
         put!(
             out,
             "<tr{}><th scope=\"row\">",
-            if row.role == Role::Etui {
+            if row.role == ArmRole::Etui {
                 " class=\"ours\""
             } else {
                 ""
             }
         );
         badge(out, row.role);
-        put!(out, "<span class=\"arm\">{}</span></th>", Html(label));
+        put!(out, "<span class=\"arm\">{}</span></th>", HtmlText(label));
         for (at, (scale, base)) in scales.iter().zip(bases).enumerate() {
             cell(out, row, at, scale, *base);
         }
@@ -103,8 +107,8 @@ fn figures(out: &mut String, table: &Table, folded: bool) {
     out.push_str("</tbody>\n</table>\n</div>\n");
 }
 
-fn cell(out: &mut String, row: &Row, at: usize, scale: &Scale, base: bool) {
-    let empty = Cell::default();
+fn cell(out: &mut String, row: &TableRow, at: usize, scale: &Scale, base: bool) {
+    let empty = TableCell::default();
     let cell = row.cells.get(at).unwrap_or(&empty);
     put!(
         out,
@@ -114,7 +118,7 @@ fn cell(out: &mut String, row: &Row, at: usize, scale: &Scale, base: bool) {
     match cell.value {
         Some(value) => {
             let (number, unit) = scale.split(value);
-            put!(out, "<span class=\"value\">{}", Html(&number));
+            put!(out, "<span class=\"value\">{}", HtmlText(&number));
             match unit {
                 "" => {}
                 "x" | "/s" => put!(out, "<small>{unit}</small>"),
@@ -146,16 +150,16 @@ fn cell(out: &mut String, row: &Row, at: usize, scale: &Scale, base: bool) {
                 out,
                 "<span class=\"{}\">{}</span>",
                 if base { "base" } else { "ratio" },
-                Html(&ratio)
+                HtmlText(&ratio)
             );
         }
         if let Some(range) = range {
-            put!(out, " <span class=\"range\">{}</span>", Html(&range));
+            put!(out, " <span class=\"range\">{}</span>", HtmlText(&range));
         }
         out.push_str("</span>");
     }
     if !cell.note.is_empty() {
-        put!(out, "<span class=\"note\">{}</span>", Html(&cell.note));
+        put!(out, "<span class=\"note\">{}</span>", HtmlText(&cell.note));
         if cell.lost && cell.value.is_none() {
             loss_mark(out);
         }

@@ -2,22 +2,22 @@
 
 use std::path::Path;
 
-use super::Shelf;
+use super::StoreBackend;
 use crate::error::Error;
-use crate::peers::eds::{Answer, Client, Session};
+use crate::peers::eds::{EdsClient, EdsSession, TimedAnswer};
 
 /// A book or calendar of a session.
-pub struct EdsShelf {
+pub struct EdsBackend {
     // Before the session: fields are dropped in this order.
-    client: Client,
-    session: Session,
+    client: EdsClient,
+    session: EdsSession,
     connect: Vec<String>,
 }
 
-impl EdsShelf {
+impl EdsBackend {
     /// One that the command `connect` opens; made by `create` first, if that is given.
     pub fn open(
-        session: Session,
+        session: EdsSession,
         create: Option<&[&str]>,
         connect: &[&str],
     ) -> Result<Self, Error> {
@@ -40,11 +40,11 @@ impl EdsShelf {
     }
 
     /// Gives the client a command.
-    pub fn ask(&mut self, words: &[&str]) -> Result<Answer, Error> {
+    pub fn ask(&mut self, words: &[&str]) -> Result<TimedAnswer, Error> {
         self.client.ask(words)
     }
 
-    fn listed(&mut self, command: &str, times: u64, uids: &[String]) -> Result<Answer, Error> {
+    fn listed(&mut self, command: &str, times: u64, uids: &[String]) -> Result<TimedAnswer, Error> {
         let times = times.to_string();
         let words: Vec<&str> = [command, &times]
             .into_iter()
@@ -54,37 +54,37 @@ impl EdsShelf {
     }
 }
 
-impl Shelf for EdsShelf {
-    fn batch(&mut self, from: u64, count: u64) -> Result<Answer, Error> {
+impl StoreBackend for EdsBackend {
+    fn batch(&mut self, from: u64, count: u64) -> Result<TimedAnswer, Error> {
         self.client.batch(from, count)
     }
 
-    fn singles(&mut self, from: u64, count: u64) -> Result<Answer, Error> {
+    fn singles(&mut self, from: u64, count: u64) -> Result<TimedAnswer, Error> {
         self.client
             .ask(&["save", &from.to_string(), &count.to_string()])
     }
 
-    fn all(&mut self) -> Result<Answer, Error> {
+    fn all(&mut self) -> Result<TimedAnswer, Error> {
         self.client.ask(&["all"])
     }
 
-    fn names(&mut self) -> Result<Answer, Error> {
+    fn names(&mut self) -> Result<TimedAnswer, Error> {
         self.client.ask(&["names"])
     }
 
-    fn get(&mut self, times: u64, uids: &[String]) -> Result<Answer, Error> {
+    fn get(&mut self, times: u64, uids: &[String]) -> Result<TimedAnswer, Error> {
         self.listed("get", times, uids)
     }
 
-    fn many(&mut self, times: u64, uids: &[String]) -> Result<Answer, Error> {
+    fn many(&mut self, times: u64, uids: &[String]) -> Result<TimedAnswer, Error> {
         self.listed("many", times, uids)
     }
 
-    fn close(&mut self) -> Result<Answer, Error> {
+    fn close(&mut self) -> Result<TimedAnswer, Error> {
         self.client.ask(&["close"])
     }
 
-    fn open(&mut self) -> Result<Answer, Error> {
+    fn open(&mut self) -> Result<TimedAnswer, Error> {
         let words: Vec<&str> = self.connect.iter().map(String::as_str).collect();
         self.client.ask(&words)
     }

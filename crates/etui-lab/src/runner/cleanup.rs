@@ -56,11 +56,11 @@ pub fn current() -> Option<String> {
 
 /// The runs of this user on this machine.
 #[derive(Debug, Clone)]
-pub struct Registry {
+pub struct CleanupRegistry {
     dir: PathBuf,
 }
 
-impl Registry {
+impl CleanupRegistry {
     /// This user's: under `/var/tmp`, which outlives a restart of the machine as the
     /// directories do; where that cannot be, in `$XDG_RUNTIME_DIR`.
     pub fn open() -> Result<Self, Error> {
@@ -96,7 +96,7 @@ impl Registry {
     }
 
     /// Enters a new run.
-    pub fn begin(&self) -> Result<Live, Error> {
+    pub fn begin(&self) -> Result<LiveProcess, Error> {
         // Between making and locking, somebody who sweeps may take the entry for a dead one.
         for _ in 0..10 {
             let id = random_id()?;
@@ -110,7 +110,7 @@ impl Registry {
             let locked = rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
             if locked && entry.exists() {
                 *latest() = Some(id.clone());
-                return Ok(Live {
+                return Ok(LiveProcess {
                     id,
                     entry,
                     file,
@@ -159,14 +159,14 @@ impl Registry {
 
 /// A run that lives: entered for as long as this is.
 #[derive(Debug)]
-pub struct Live {
+pub struct LiveProcess {
     id: String,
     entry: PathBuf,
     file: File,
     ended: bool,
 }
 
-impl Live {
+impl LiveProcess {
     /// Its id, 16 hexadecimal digits.
     pub fn id(&self) -> &str {
         &self.id
@@ -225,7 +225,7 @@ impl Live {
     }
 }
 
-impl Drop for Live {
+impl Drop for LiveProcess {
     fn drop(&mut self) {
         if !self.ended {
             // A run that ends by an error has its own to report; the next run reports this.

@@ -6,9 +6,9 @@ use std::time::Instant;
 use etui::record::{Collection, RecordKind};
 use etui::{Durability, Options, Store};
 
-use super::{Shelf, answer_pairs, counted, since, timed};
+use super::{StoreBackend, answer_pairs, counted, since, timed};
 use crate::error::Error;
-use crate::peers::eds::Answer;
+use crate::peers::eds::TimedAnswer;
 
 /// Records of one kind, as an experiment sees them.
 pub trait Kept: RecordKind {
@@ -54,7 +54,7 @@ pub fn options(durability: Durability) -> Options {
 }
 
 /// A store.
-pub struct EtuiShelf<R> {
+pub struct EtuiBackend<R> {
     path: PathBuf,
     options: Options,
     store: Option<Store>,
@@ -62,18 +62,18 @@ pub struct EtuiShelf<R> {
     held: Vec<(R, String)>,
 }
 
-impl<R: Kept> EtuiShelf<R> {
+impl<R: Kept> EtuiBackend<R> {
     /// A store, made if there is none, and the records to be saved into it.
     pub fn new(path: &Path, options: Options, records: Vec<R>) -> Result<Self, Error> {
-        let mut shelf = Self {
+        let mut backends = Self {
             path: path.to_owned(),
             options,
             store: None,
             records,
             held: Vec::new(),
         };
-        shelf.open()?;
-        Ok(shelf)
+        backends.open()?;
+        Ok(backends)
     }
 
     /// Brings the substring index up to date.
@@ -98,14 +98,14 @@ impl<R: Kept> EtuiShelf<R> {
     }
 }
 
-impl<R: Kept> Shelf for EtuiShelf<R> {
-    fn batch(&mut self, from: u64, count: u64) -> Result<Answer, Error> {
+impl<R: Kept> StoreBackend for EtuiBackend<R> {
+    fn batch(&mut self, from: u64, count: u64) -> Result<TimedAnswer, Error> {
         let collection = self.collection()?;
         let (ns, saved) = timed(1, || Ok(collection.save_many(self.some(from, count))?))?;
         Ok(counted(ns, saved.len() as u64))
     }
 
-    fn singles(&mut self, from: u64, count: u64) -> Result<Answer, Error> {
+    fn singles(&mut self, from: u64, count: u64) -> Result<TimedAnswer, Error> {
         let collection = self.collection()?;
         let mut ns = Vec::new();
         for record in self.some(from, count) {
@@ -114,13 +114,13 @@ impl<R: Kept> Shelf for EtuiShelf<R> {
         Ok(counted(ns, count))
     }
 
-    fn all(&mut self) -> Result<Answer, Error> {
+    fn all(&mut self) -> Result<TimedAnswer, Error> {
         let collection = self.collection()?;
         let (ns, texts) = timed(1, || Ok(collection.all()?))?;
         Ok(counted(ns, texts.len() as u64))
     }
 
-    fn names(&mut self) -> Result<Answer, Error> {
+    fn names(&mut self) -> Result<TimedAnswer, Error> {
         let collection = self.collection()?;
         let (ns, (_texts, named)) = timed(1, || {
             let texts = collection.all()?;
@@ -131,7 +131,7 @@ impl<R: Kept> Shelf for EtuiShelf<R> {
         Ok(answer_pairs(ns, &named))
     }
 
-    fn get(&mut self, times: u64, uids: &[String]) -> Result<Answer, Error> {
+    fn get(&mut self, times: u64, uids: &[String]) -> Result<TimedAnswer, Error> {
         let collection = self.collection()?;
         let mut ns = Vec::new();
         let mut texts = Vec::new();
@@ -143,14 +143,14 @@ impl<R: Kept> Shelf for EtuiShelf<R> {
         Ok(answer_pairs(ns, &named::<R>(&texts)?))
     }
 
-    fn many(&mut self, times: u64, uids: &[String]) -> Result<Answer, Error> {
+    fn many(&mut self, times: u64, uids: &[String]) -> Result<TimedAnswer, Error> {
         let collection = self.collection()?;
         let (ns, found) = timed(times, || Ok(collection.get_many(uids)?))?;
         let texts: Vec<_> = found.into_iter().flatten().map(|r| r.text).collect();
         Ok(answer_pairs(ns, &named::<R>(&texts)?))
     }
 
-    fn close(&mut self) -> Result<Answer, Error> {
+    fn close(&mut self) -> Result<TimedAnswer, Error> {
         self.held.clear();
         let store = self.store.take();
         let begun = Instant::now();
@@ -160,7 +160,7 @@ impl<R: Kept> Shelf for EtuiShelf<R> {
         Ok(since(begun))
     }
 
-    fn open(&mut self) -> Result<Answer, Error> {
+    fn open(&mut self) -> Result<TimedAnswer, Error> {
         let begun = Instant::now();
         let store = Store::open_with(&self.path, &self.options)?;
         R::of(&store)?;

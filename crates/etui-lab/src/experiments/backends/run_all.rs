@@ -4,16 +4,20 @@
 
 use std::collections::BTreeMap;
 
-use crate::experiment::Pass;
-use crate::results::{Line, Run};
-use crate::{Experiment, Meter, Place, Plan};
+use crate::experiment::MeasurePass;
+use crate::results::{ResultLine, RunRecord};
+use crate::{Experiment, Recorder, RunLocation, RunPlan};
 
 /// Runs every arm of a plan once in each pass and checks that the answers of a group agree.
-pub fn run_all(experiment: &dyn Experiment, plan: &Plan, passes: &[Pass]) -> Vec<Line> {
+pub fn run_all(
+    experiment: &dyn Experiment,
+    plan: &RunPlan,
+    passes: &[MeasurePass],
+) -> Vec<ResultLine> {
     let mut lines = Vec::new();
     for group in &plan.groups {
         let shared = tempfile::tempdir().unwrap();
-        experiment.furnish(group, shared.path()).unwrap();
+        experiment.set_up(group, shared.path()).unwrap();
         let mut answers: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for (arm, pass) in group
             .arms
@@ -21,23 +25,23 @@ pub fn run_all(experiment: &dyn Experiment, plan: &Plan, passes: &[Pass]) -> Vec
             .flat_map(|arm| passes.iter().map(move |pass| (arm, *pass)))
         {
             let dir = tempfile::tempdir().unwrap();
-            let place = Place {
+            let place = RunLocation {
                 dir: dir.path().to_owned(),
                 shared: shared.path().to_owned(),
                 devices: Vec::new(),
                 traced: false,
             };
             let case = group.case(experiment.about().name, arm, pass, 0);
-            let mut meter = Meter::new(place, pass);
-            if let Err(error) = experiment.run(&case, &mut meter) {
+            let mut recorder = Recorder::new(place, pass);
+            if let Err(error) = experiment.run(&case, &mut recorder) {
                 panic!("{} of {}: {error}", case.arm, case.work);
             }
-            let (measures, answer) = meter.finish();
+            let (measures, answer) = recorder.finish();
             answers
                 .entry(answer.clone())
                 .or_default()
                 .push(arm.name.clone());
-            lines.push(Line::Run(Run {
+            lines.push(ResultLine::Run(RunRecord {
                 case,
                 answer,
                 measures,

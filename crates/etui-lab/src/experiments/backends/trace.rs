@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A process that is being watched; let go when this is dropped.
 #[derive(Debug)]
-pub struct Trace {
+pub struct SaveTrace {
     strace: Child,
     output: PathBuf,
     files: PathBuf,
@@ -24,7 +24,7 @@ pub struct Trace {
 
 /// What was written to files below a directory.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Written {
+pub struct WrittenBytes {
     /// Calls that write.
     pub writes: u64,
     /// Their bytes.
@@ -35,7 +35,7 @@ pub struct Written {
     pub later: u64,
 }
 
-impl Trace {
+impl SaveTrace {
     /// Watches a process. None if it cannot be watched: no `strace`, no right to, or watched
     /// already.
     pub fn attach(pid: u32, output: &Path, files: &Path) -> Option<Self> {
@@ -72,7 +72,7 @@ impl Trace {
     }
 
     /// Lets the process go; what it wrote meanwhile.
-    pub fn end(mut self) -> Result<Written, Error> {
+    pub fn end(mut self) -> Result<WrittenBytes, Error> {
         self.stop();
         let text = fs::read_to_string(&self.output).map_err(|e| Error::file(&self.output, e))?;
         Ok(count(&text, &self.files.to_string_lossy()))
@@ -97,7 +97,7 @@ impl Trace {
     }
 }
 
-impl Drop for Trace {
+impl Drop for SaveTrace {
     fn drop(&mut self) {
         self.stop();
     }
@@ -105,7 +105,7 @@ impl Drop for Trace {
 
 /// Lines are `THREAD call(FD</path>, ""..., BYTES, ...) = ...`; a call that another interrupted
 /// has its end on a line of its own, which does not name it first.
-fn count(text: &str, below: &str) -> Written {
+fn count(text: &str, below: &str) -> WrittenBytes {
     let calls: Vec<(&str, &str, &str)> = text
         .lines()
         .filter_map(|line| {
@@ -121,7 +121,7 @@ fn count(text: &str, below: &str) -> Written {
         .filter(|(_, name, _)| !is_flush(name))
         .map(|(thread, _, _)| *thread)
         .collect();
-    let mut written = Written::default();
+    let mut written = WrittenBytes::default();
     for (thread, name, arguments) in &calls {
         match *name {
             name if !is_flush(name) => {
@@ -164,13 +164,13 @@ mod tests {
             12 fdatasync(11</d/book/contacts.db-journal>) = 0\n\
             14 fdatasync(11</d/book/contacts.db>) = 0\n\
             12 pwritev(9</d/x>, [{iov_base=\"\"..., iov_len=10}, {iov_base=\"\"..., iov_len=7}], 2, 0) = 17\n";
-        let counted = Written {
+        let counted = WrittenBytes {
             writes: 3,
             bytes: 4096 + 100 + 17,
             flushes: 1,
             later: 1,
         };
         assert_eq!(count(text, "/d/"), counted);
-        assert_eq!(count(text, "/elsewhere"), Written::default());
+        assert_eq!(count(text, "/elsewhere"), WrittenBytes::default());
     }
 }

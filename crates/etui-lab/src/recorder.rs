@@ -1,4 +1,4 @@
-//! What an arm measures itself with: [`Meter`].
+//! What an arm measures itself with: [`Recorder`].
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -7,18 +7,18 @@ use std::time::Instant;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
-use crate::experiment::Pass;
+use crate::experiment::MeasurePass;
 use crate::measure::block::BlockDevice;
-use crate::measure::process::{self, Usage};
+use crate::measure::process::{self, ProcessUsage};
 use crate::measure::{instructions, syscalls};
 
 /// Where an arm runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Place {
+pub struct RunLocation {
     /// An empty directory on the stack, this run's alone; removed afterwards. On a read-only
     /// stack: beside it, on the current directory's file system.
     pub dir: PathBuf,
-    /// The directory on the stack that [`furnish`](crate::Experiment::furnish) filled.
+    /// The directory on the stack that [`set_up`](crate::Experiment::furnish) filled.
     pub shared: PathBuf,
     /// The block devices below, by the kernel's names, if they are the laboratory's alone.
     pub devices: Vec<String>,
@@ -31,16 +31,16 @@ pub struct Place {
 /// Figures are named `phase/measure`, e.g. `save/wall_ns`; see [`crate::measure`] for the
 /// names and units. Figures recorded twice under one name are added up.
 #[derive(Debug)]
-pub struct Meter {
-    place: Place,
-    pass: Pass,
+pub struct Recorder {
+    place: RunLocation,
+    pass: MeasurePass,
     measures: BTreeMap<String, f64>,
     answer: blake3::Hasher,
 }
 
-impl Meter {
+impl Recorder {
     /// For a run at a place.
-    pub fn new(place: Place, pass: Pass) -> Self {
+    pub fn new(place: RunLocation, pass: MeasurePass) -> Self {
         Self {
             place,
             pass,
@@ -66,13 +66,13 @@ impl Meter {
     }
 
     /// Whether this run is for the clock or for the counters.
-    pub fn pass(&self) -> Pass {
+    pub fn pass(&self) -> MeasurePass {
         self.pass
     }
 
     /// Whether this run is for the counters.
     pub fn counts(&self) -> bool {
-        self.pass == Pass::Counted
+        self.pass == MeasurePass::Counted
     }
 
     /// Does a part of the work and measures it: wall and CPU time in a timed pass, block I/O in
@@ -87,21 +87,21 @@ impl Meter {
         if self.place.traced {
             syscalls::mark_begin(name);
         }
-        let before = Usage::before();
+        let before = ProcessUsage::before();
         // Only where it counts: under valgrind this clock's page is not mapped.
-        let timed = self.pass == Pass::Timed;
+        let timed = self.pass == MeasurePass::Timed;
         let cpu = timed.then(process::cpu_time);
         let begun = Instant::now();
-        if self.pass == Pass::Instructions {
+        if self.pass == MeasurePass::Instructions {
             instructions::begin(name);
         }
         let done = work();
-        if self.pass == Pass::Instructions {
+        if self.pass == MeasurePass::Instructions {
             instructions::end();
         }
         let wall = begun.elapsed();
         let cpu = cpu.map(|before| process::cpu_time().saturating_sub(before));
-        let after = Usage::after();
+        let after = ProcessUsage::after();
         if self.place.traced {
             syscalls::mark_end(name);
         }
@@ -120,8 +120,8 @@ impl Meter {
         done
     }
 
-    fn watched(&self) -> Result<Vec<(BlockDevice, crate::measure::block::Stat)>, Error> {
-        if self.pass == Pass::Timed {
+    fn watched(&self) -> Result<Vec<(BlockDevice, crate::measure::block::DeviceStat)>, Error> {
+        if self.pass == MeasurePass::Timed {
             return Ok(Vec::new());
         }
         self.place
@@ -144,7 +144,7 @@ impl Meter {
     /// over the processes.
     pub fn memory(&mut self, label: &str, others: &[u32]) -> Result<(), Error> {
         for pid in std::iter::once(std::process::id()).chain(others.iter().copied()) {
-            for (measure, value) in process::Memory::of(pid)?.measures() {
+            for (measure, value) in process::ProcessMemory::of(pid)?.measures() {
                 self.record(&format!("{label}/{measure}"), value);
             }
         }

@@ -17,7 +17,7 @@ fn helper_that_is_killed() {
     let Some(place) = std::env::var_os(PLACE).map(PathBuf::from) else {
         return;
     };
-    let registry = Registry::at(&place.join("registry")).unwrap();
+    let registry = CleanupRegistry::at(&place.join("registry")).unwrap();
     let mut live = registry.begin().unwrap();
     let work = live.directory(&place).unwrap();
     fs::write(work.join("a file"), b"x").unwrap();
@@ -94,7 +94,7 @@ fn lives(pid: u32) -> bool {
 fn what_a_killed_run_left_is_removed() {
     let (_guard, place) = place();
     let (mut helper, child, work) = start_helper(&place);
-    let registry = Registry::at(&place.join("registry")).unwrap();
+    let registry = CleanupRegistry::at(&place.join("registry")).unwrap();
 
     // As long as it lives it is left alone.
     assert_eq!(registry.sweep().unwrap(), Vec::<String>::new());
@@ -130,7 +130,7 @@ fn what_a_killed_run_left_is_removed() {
 #[test]
 fn a_run_that_ends_removes_its_own() {
     let (_guard, place) = place();
-    let registry = Registry::at(&place.join("registry")).unwrap();
+    let registry = CleanupRegistry::at(&place.join("registry")).unwrap();
     let mut live = registry.begin().unwrap();
     let work = live.directory(&place).unwrap();
     fs::write(work.join("file"), b"x").unwrap();
@@ -147,7 +147,7 @@ fn a_run_that_ends_removes_its_own() {
 #[test]
 fn nothing_but_a_runs_own_directory_is_removed() {
     let (_guard, place) = place();
-    let registry = Registry::at(&place.join("registry")).unwrap();
+    let registry = CleanupRegistry::at(&place.join("registry")).unwrap();
     let id = "0123456789abcdef";
     let precious = place.join("precious");
     let link = place.join(format!("{PREFIX}{id}"));
@@ -174,9 +174,9 @@ fn a_registry_that_others_can_write_is_refused() {
     let open = place.join("open");
     fs::create_dir(&open).unwrap();
     fs::set_permissions(&open, fs::Permissions::from_mode(0o777)).unwrap();
-    assert!(Registry::at(&open).is_err());
+    assert!(CleanupRegistry::at(&open).is_err());
     let link = place.join("link");
-    Registry::at(&place.join("own")).unwrap();
+    CleanupRegistry::at(&place.join("own")).unwrap();
     std::os::unix::fs::symlink(place.join("own"), &link).unwrap();
-    assert!(Registry::at(&link).is_err());
+    assert!(CleanupRegistry::at(&link).is_err());
 }

@@ -1,0 +1,309 @@
+//! Declares what `datebook` reports.
+
+use super::idle::{CLOSE_AGAIN, OPEN_AGAIN};
+use super::{CURED, ETUI, FOUND, NAME, NATIVE, PLAIN, StudyTest, VIEW, VIEW_KEPT};
+use crate::spec::{
+    ChartAxis, ChartSpec, ColumnAxis, Conclusion, Measure, Per, PublishedRow, ReportSpec,
+    TableSpec, Threshold,
+};
+use crate::{GroupKey, Results, stacks};
+
+/// Upper bound of opening and of closing an unchanged date book, nanoseconds.
+const MAX_OPEN_NS: f64 = 0.4e6;
+/// Upper bound of reading all records through the view, as a ratio to reading them natively.
+const MAX_VIEW_RATIO: f64 = 1.5;
+/// The study's tick, 1/60 s, in nanoseconds.
+const TICK_NS: f64 = 1e9 / 60.0;
+
+/// The study's devices: ticks to open, to process and to close, in the order of
+/// [`StudyTest::ALL`]. The study has no figure for a sync after each record on the Tungsten C.
+const PUBLISHED_TICKS: [(&str, &[[f64; 3]]); 3] = [
+    (
+        "Tungsten C, native",
+        &[
+            [0.0, 0.0, 0.0],
+            [0.0, 0.0, 0.0],
+            [0.0, 0.0, 0.0],
+            [0.0, 0.0, 0.0],
+            [0.0, 3.0, 0.0],
+            [0.0, 12.0, 0.0],
+            [0.0, 12.0, 0.0],
+        ],
+    ),
+    (
+        "Tungsten T5, native",
+        &[
+            [0.0, 0.0, 48.0],
+            [0.0, 0.0, 34.0],
+            [0.0, 0.0, 37.0],
+            [0.0, 0.0, 56.0],
+            [0.0, 8.0, 29.0],
+            [0.0, 14.0, 48.0],
+            [0.0, 14.0, 50.0],
+            [0.0, 129_083.0, 4.0],
+        ],
+    ),
+    (
+        "Tungsten T5, layer",
+        &[
+            [11.0, 0.0, 117.0],
+            [10.0, 1.0, 67.0],
+            [10.0, 0.0, 90.0],
+            [10.0, 1.0, 121.0],
+            [11.0, 3_168.0, 7_241.0],
+            [11.0, 3_030.0, 7_333.0],
+            [10.0, 2_967.0, 23_442.0],
+            [11.0, 234_125.0, 26_641.0],
+        ],
+    ),
+];
+
+/// Returns the study's rows, in nanoseconds.
+fn published_rows() -> Vec<PublishedRow> {
+    let rows = PUBLISHED_TICKS.iter().flat_map(|(device, tests)| {
+        let tests = StudyTest::ALL.into_iter().zip(*tests);
+        tests.map(move |(test, [open, process, close])| PublishedRow {
+            label: format!("{}: {device}", test.name()),
+            figures: [*open, *process, *close, open + process + close]
+                .map(|ticks| ticks * TICK_NS)
+                .to_vec(),
+        })
+    });
+    rows.collect()
+}
+
+fn total() -> Measure {
+    Measure::wall_time("all", "total")
+}
+
+fn close() -> Measure {
+    Measure::wall_time("close", "close")
+}
+
+/// Flushes until the changes are durable.
+fn flushes() -> Measure {
+    Measure::new("flushes", "process/flush_calls + close/flush_calls")
+}
+
+pub(super) fn report_spec(results: &Results) -> ReportSpec {
+    let base_size = base_size(results);
+    let tests = StudyTest::ALL.map(StudyTest::name);
+    let of_stack = |stack| {
+        let mut groups = results.select_groups(&tests, &[stack]);
+        groups.retain(|group| group.size == base_size);
+        groups
+    };
+    let sizes = |test: StudyTest| results.select_groups(&[test.name()], &[stacks::HERE]);
+    let group = |test: StudyTest| {
+        of_stack(stacks::HERE)
+            .into_iter()
+            .find(|g| g.work == test.name())
+    };
+    let (nothing, query_all) = (sizes(StudyTest::Nothing), group(StudyTest::QueryAll));
+    let (dirty, each) = (group(StudyTest::GetAllDirty), group(StudyTest::SyncEach));
+    let phases = || {
+        vec![
+            Measure::wall_time("open", "open"),
+            Measure::wall_time("process", "process"),
+            close(),
+            total(),
+        ]
+    };
+    let compared = |stack, place: &str| TableSpec {
+        title: format!("The eight tests on {place}"),
+        caption: "Opening, processing and closing; ratios are to plain SQLite in the same phase."
+            .to_owned(),
+        groups: of_stack(stack),
+        arms: [FOUND, CURED, PLAIN]
+            .into_iter()
+            .chain(ETUI.map(|(arm, _)| arm))
+            .map(str::to_owned)
+            .collect(),
+        measures: phases(),
+        base: Some(PLAIN),
+        ..TableSpec::default()
+    };
+    let chart = |title: &str, test, measure| ChartSpec {
+        title: title.to_owned(),
+        groups: sizes(test),
+        arms: Vec::new(),
+        measures: vec![measure],
+        axis: ChartAxis::Sizes("records"),
+        y: "time",
+    };
+    let growth = match (nothing.first(), nothing.last()) {
+        (Some(small), Some(large)) => large.size as f64 / small.size.max(1) as f64,
+        _ => 1.0,
+    };
+    // A close grows if it takes a tenth of what proportion would ask for.
+    let growing = (growth / 10.0).max(2.0);
+    let close_grows = |claim: &str, arm: &str| {
+        Threshold::finding(claim, nothing.last(), arm, close()).against_figure(
+            nothing.first(),
+            arm,
+            close(),
+        )
+    };
+    let unchanged = |claim: &str, measure| {
+        Threshold::target(claim, nothing.last(), VIEW, measure).at_most(MAX_OPEN_NS)
+    };
+    ReportSpec {
+        tables: vec![
+            TableSpec {
+                title: "Each test as a whole".to_owned(),
+                caption: "Open, process and close together on the current directory's file \
+                          system; ratios are to the layer as found. The test with a sync after \
+                          each change covers the number of records that `syncs` sets."
+                    .to_owned(),
+                groups: of_stack(stacks::HERE),
+                measures: vec![total()],
+                columns: ColumnAxis::Groups,
+                base: Some(FOUND),
+                ..TableSpec::default()
+            },
+            TableSpec {
+                title: "The study's own figures, and etui's".to_owned(),
+                caption: "The study: 6,800 records on devices of 2005, in ticks of 1/60 s (0 is \
+                          less than one). The two are shown together, not compared."
+                    .to_owned(),
+                groups: of_stack(stacks::HERE),
+                arms: ETUI.map(|(arm, _)| arm.to_owned()).to_vec(),
+                measures: phases(),
+                published: published_rows(),
+                ..TableSpec::default()
+            },
+            TableSpec {
+                title: "Opening, and closing with nothing changed".to_owned(),
+                caption: "By the number of records: once after a copy of the file and a flush, \
+                          with cold processor caches; and the median of up to 25 repetitions \
+                          right after that. Ratios are to plain SQLite with one table."
+                    .to_owned(),
+                groups: nothing.clone(),
+                measures: vec![
+                    Measure::wall_time("open, cold", "open"),
+                    Measure::new("open again", OPEN_AGAIN),
+                    Measure::wall_time("close, cold", "close"),
+                    Measure::new("close again", CLOSE_AGAIN),
+                    Measure::new("instructions to open", "open/instructions"),
+                    Measure::new("system calls to open", "open/calls"),
+                ],
+                base: Some(PLAIN),
+                size_unit: "records",
+                ..TableSpec::default()
+            },
+            compared(stacks::HERE, "the current directory's file system"),
+            compared(stacks::RAM, "a RAM disk"),
+            TableSpec {
+                title: "Cost of a sync".to_owned(),
+                caption: "One changed record, synced; a close that makes all changed records \
+                          durable is in the table of the eight tests."
+                    .to_owned(),
+                groups: [stacks::HERE, stacks::RAM]
+                    .iter()
+                    .flat_map(|stack| of_stack(stack))
+                    .filter(|group| group.work == StudyTest::SyncEach.name())
+                    .collect(),
+                measures: vec![
+                    Measure::wall_time("change and sync one", "sync"),
+                    Measure::new("flushes a sync", "process/flush_calls + close/flush_calls")
+                        .per(Per::Setting("syncs")),
+                ],
+                ..TableSpec::default()
+            },
+            TableSpec {
+                title: "Work counted".to_owned(),
+                caption: "Steps of SQLite's virtual machine and records converted between the \
+                          two forms; they repeat exactly."
+                    .to_owned(),
+                groups: [group(StudyTest::Nothing), query_all.clone()]
+                    .into_iter()
+                    .flatten()
+                    .collect(),
+                measures: vec![
+                    Measure::new("steps in use", "process/vm_steps"),
+                    Measure::new("steps at close", "close/vm_steps"),
+                    Measure::new("converted at close", "close/conversions"),
+                ],
+                ..TableSpec::default()
+            },
+        ],
+        charts: vec![
+            chart("Closing, nothing changed", StudyTest::Nothing, close()),
+            chart(
+                "Opening, reading all records, closing",
+                StudyTest::QueryAll,
+                total(),
+            ),
+            chart(
+                "Closing, all records changed",
+                StudyTest::GetAllDirty,
+                close(),
+            ),
+        ],
+        thresholds: vec![
+            close_grows("growth of an unchanged close with the records", FOUND).at_least(growing),
+            Threshold::finding(
+                "time to read all records through the layer, against plain SQLite",
+                query_all.as_ref(),
+                FOUND,
+                total(),
+            )
+            .against_arm(PLAIN)
+            .at_least(100.0)
+            .published("282 times"),
+            close_grows("growth of a close with all mitigations", CURED).at_most(growing),
+            Threshold::finding(
+                "one close that makes all changes durable, in single syncs",
+                dirty.as_ref(),
+                PLAIN,
+                close(),
+            )
+            .against_figure(each.as_ref(), PLAIN, Measure::wall_time("sync", "sync"))
+            .at_most(base_size as f64 / 10.0)
+            .published("three"),
+            Threshold::target(
+                "reading all records through the view, against natively",
+                query_all.as_ref(),
+                VIEW,
+                total(),
+            )
+            .against_arm(NATIVE)
+            .at_most(MAX_VIEW_RATIO),
+            unchanged(
+                "opening the largest date book",
+                Measure::new("open", OPEN_AGAIN),
+            ),
+            unchanged("closing it unchanged", Measure::new("close", CLOSE_AGAIN)),
+            Threshold::target(
+                "flushes that make all changes durable, with a persistent WAL",
+                dirty.as_ref(),
+                VIEW_KEPT,
+                flushes(),
+            )
+            .at_most(1.0),
+        ],
+        conclusion: Conclusion {
+            yes: "A compatibility layer that counts off positions and re-reads the list at every \
+                  close still makes a date book hundreds of times slower.",
+            partly: "The layer is still slower than plain SQLite, but by less than the study \
+                     found.",
+            no: "The layer no longer costs much.",
+        },
+        notes: vec![
+            "The layer is a model: the original was never published.".to_owned(),
+            "On the study's device every close walked over all records of its file system; SQLite \
+             has no such walk, so only the layer shows it here."
+                .to_owned(),
+        ],
+        etui: Some(VIEW),
+        ..ReportSpec::default()
+    }
+}
+
+/// Returns the size of the full set of tests.
+fn base_size(results: &Results) -> u64 {
+    let parameters = results.header.experiments.get(NAME);
+    let size = parameters.and_then(|parameters| parameters.get("records")?.first().copied());
+    let first = || results.groups().first().map(|group: &GroupKey| group.size);
+    size.or_else(first).unwrap_or(0)
+}

@@ -1,0 +1,231 @@
+//! `first-fill`: the import of a large address book, and the memory that it takes.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use etui::Store;
+use etui::contacts::{Card, Contacts, Filter, Query, SortOrder};
+use etui_testkit::people::{People, varied_person};
+use etui_testkit::rng::SplitMix64;
+
+use super::searches::{import_people, people_options, write_people};
+use crate::measure::process::{ProcessMemory, anonymous_memory};
+use crate::stacks::HERE;
+use crate::{
+    Arm, ArmGroup, ArmRole, ArmSettings, Conclusion, Error, Experiment, ExperimentInfo, LabContext,
+    Measure, Parameter, Per, Recorder, ReportSpec, Results, RunCase, RunPlan, TableSpec, Threshold,
+};
+
+const NAME: &str = "first-fill";
+const WORK: &str = "import";
+const ARM: &str = "etui";
+const SEARCHES: u64 = 1_000;
+const SAVES: usize = 1_000;
+/// Interval of the memory samples.
+const SAMPLE: Duration = Duration::from_millis(2);
+/// Upper bounds, for a million contacts.
+const MAX_FILL_NS: f64 = 60e9;
+const MAX_PEAK_BYTES: f64 = 72e6;
+const MAX_LEFT_BYTES: f64 = 12e6;
+
+/// The experiment.
+pub struct FirstFill;
+
+impl Experiment for FirstFill {
+    fn about(&self) -> ExperimentInfo {
+        ExperimentInfo {
+            name: NAME,
+            title: "The first import of a large address book",
+            study: None,
+            question: "How long does the first import take, and how much memory does it need and \
+                       leave?",
+            method: "A file of vCards is imported into a new store, then a fifth as many more. \
+                     Peak memory is the largest anonymous memory (RssAnon), sampled every 2 ms, \
+                     above that before the store was opened; mapped files are not in it. Memory \
+                     left is private dirty memory, after the imports, after 1,000 searches and \
+                     after 1,000 saves.",
+            same_answer: "The number of contacts.",
+            found: &[],
+            parameters: &[Parameter {
+                name: "contacts",
+                about: "contacts of the first import; needs about 4 kB of disk for each",
+                quick: &[20_000],
+                full: &[1_000_000],
+            }],
+        }
+    }
+
+    fn plan(&self, lab: &LabContext) -> Result<RunPlan, Error> {
+        let group = |size: &u64| ArmGroup {
+            work: WORK.to_owned(),
+            stack: HERE.to_owned(),
+            size: *size,
+            repetitions: 1,
+            seconds: *size as f64 / 15_000.0,
+            arms: vec![Arm::new(ARM, ArmRole::Etui, ArmSettings::new())],
+            ..ArmGroup::default()
+        };
+        Ok(RunPlan {
+            groups: lab.values("contacts").iter().map(group).collect(),
+            not_run: Vec::new(),
+        })
+    }
+
+    fn set_up(&self, group: &ArmGroup, dir: &Path) -> Result<(), Error> {
+        write_people(&dir.join("first.vcf"), 1, group.size)?;
+        write_people(&dir.join("more.vcf"), 2, group.size / 5)
+    }
+
+    fn run(&self, case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
+        let path = recorder.dir().join("contacts.etui");
+        let before = private_dirty()?;
+        let store = Store::open_with(&path, &people_options())?;
+        let contacts = store.contacts()?;
+        let more = case.size / 5;
+        for (phase, file, count) in [
+            ("first", "first.vcf", case.size),
+            ("more", "more.vcf", more),
+        ] {
+            let file = recorder.shared().join(file);
+            let base = anonymous_memory();
+            let peak = recorder.phase(phase, || {
+                sample_peak(|| import_people(&contacts, &file, count))
+            })?;
+            recorder.record(
+                &format!("{phase}/peak_bytes"),
+                peak.saturating_sub(base) as f64,
+            );
+        }
+        let count = case.size + more;
+        let mut record_left = |phase: &str| -> Result<(), Error> {
+            let left = private_dirty()?.saturating_sub(before);
+            recorder.record(&format!("{phase}/private_dirty_bytes"), left as f64);
+            Ok(())
+        };
+        record_left("imported")?;
+        search_contacts(&contacts, count)?;
+        record_left("searched")?;
+        for text in People::varied(3).take(SAVES) {
+            contacts.save(&Card::parse(text)?)?;
+        }
+        record_left("saved")?;
+        recorder.answer(contacts.count()?.to_le_bytes());
+        drop(contacts);
+        store.close()?;
+        let file = std::fs::metadata(&path).map_err(|e| Error::file(&path, e))?;
+        recorder.record("file/length_bytes", file.len() as f64);
+        let before = private_dirty()?;
+        let store = Store::open_with(&path, &people_options())?;
+        search_contacts(&store.contacts()?, count)?;
+        let left = private_dirty()?.saturating_sub(before);
+        recorder.record("reopened/private_dirty_bytes", left as f64);
+        Ok(store.close()?)
+    }
+
+    fn report_spec(&self, results: &Results) -> ReportSpec {
+        let groups = results.select_groups(&[WORK], &[HERE]);
+        let largest = groups.last();
+        let target = |claim: &str, key: &str, bound| {
+            Threshold::target(claim, largest, ARM, Measure::new(claim, key)).at_most(bound)
+        };
+        ReportSpec {
+            thresholds: vec![
+                target("time of the first import", "first/wall_ns", MAX_FILL_NS),
+                target(
+                    "its peak of anonymous memory",
+                    "first/peak_bytes",
+                    MAX_PEAK_BYTES,
+                ),
+                target(
+                    "private memory left after imports, searches and saves",
+                    "saved/private_dirty_bytes",
+                    MAX_LEFT_BYTES,
+                ),
+            ],
+            tables: vec![TableSpec {
+                title: "Imports and memory".to_owned(),
+                caption: "Bounds are for a million contacts.".to_owned(),
+                groups,
+                measures: vec![
+                    Measure::wall_time("first import", "first"),
+                    Measure::wall_time("each", "first").per(Per::Size),
+                    Measure::new("peak", "first/peak_bytes"),
+                    Measure::wall_time("a fifth more", "more"),
+                    Measure::new("peak", "more/peak_bytes"),
+                    Measure::new("left", "imported/private_dirty_bytes"),
+                    Measure::new("after searches", "searched/private_dirty_bytes"),
+                    Measure::new("after saves", "saved/private_dirty_bytes"),
+                    Measure::new("reopened, after searches", "reopened/private_dirty_bytes"),
+                    Measure::new("the file", "file/length_bytes"),
+                ],
+                size_unit: "contacts",
+                ..TableSpec::default()
+            }],
+            conclusion: Conclusion {
+                yes: "A large address book is imported within its bounds of time and memory.",
+                partly: "A large address book is imported, but one bound is missed.",
+                no: "The import of a large address book misses its bounds.",
+            },
+            ..ReportSpec::default()
+        }
+    }
+}
+
+fn private_dirty() -> Result<u64, Error> {
+    Ok(ProcessMemory::of(std::process::id())?.private_dirty)
+}
+
+/// Runs work; returns the largest anonymous memory meanwhile.
+fn sample_peak(work: impl FnOnce() -> Result<(), Error>) -> Result<u64, Error> {
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let sampler = scope.spawn(|| {
+            let mut peak = 0;
+            while !done.load(Ordering::Relaxed) {
+                peak = anonymous_memory().max(peak);
+                std::thread::sleep(SAMPLE);
+            }
+            peak
+        });
+        let result = work();
+        done.store(true, Ordering::Relaxed);
+        let peak = sampler.join();
+        result?;
+        peak.map_err(|_| Error::other("the sampling thread panicked"))
+    })
+}
+
+/// Reads pages of the list, letters, and searches of six kinds.
+fn search_contacts(contacts: &Contacts<'_>, count: u64) -> Result<(), Error> {
+    let mut rng = SplitMix64::new(7);
+    let people = u32::try_from(count).unwrap_or(u32::MAX);
+    for _ in 0..100 {
+        let offset = u64::from(rng.below(people));
+        contacts.query(&Query::all().offset(offset).limit(50))?;
+    }
+    contacts.letters()?;
+    for n in 0..SEARCHES {
+        let person = varied_person(1, u64::from(rng.below(people)));
+        let name: String = person.family.chars().take(1 + n as usize % 5).collect();
+        let given = person.given.replace('"', "");
+        let text = match n % 6 {
+            0 => format!("\"{name}\""),
+            1 => format!("name:\"{name}\"*"),
+            2 => format!("name:*\"{name}\"*"),
+            3 => format!("given:\"{given}\" -family:\"{name}\"*"),
+            4 => format!("email:*\"{name}\""),
+            _ => format!("any:*\"{name}\"* or phone:*{:03}", n % 1_000),
+        };
+        let Ok(filter) = text.parse::<Filter>() else {
+            continue;
+        };
+        let sort = if n % 2 == 0 {
+            SortOrder::List
+        } else {
+            SortOrder::Unordered
+        };
+        contacts.query(&Query::new(filter).sort(sort).limit(50))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,241 @@
+//! Declares what `journal-matrix` reports.
+
+use super::contact::{ETUI, PLAIN_DELETE, PLAIN_WAL};
+use super::redo::FLOOR;
+use super::reference::compare_reference;
+use super::{CONTACT, CURED, DELETE, FOUND, INSERT, REDO, SLOW, STACKS, THUMBNAILS, UPDATE};
+use crate::measure::layout::Purpose;
+use crate::spec::{
+    ChartAxis, ChartSpec, ColumnAxis, Conclusion, Measure, Per, ReportSpec, TableSpec, Threshold,
+};
+use crate::{GroupKey, Results, stacks};
+
+pub(super) const WRITES: &str = "work/block_real_writes";
+pub(super) const BYTES: &str = "work/block_real_write_bytes";
+pub(super) const FLUSHES: &str = "work/block_empty_flushes";
+
+/// The study's file system.
+const EXT4: &str = "ext4";
+
+/// Least part of an insert's bytes that are the file system's own for the finding to show.
+const MIN_JOURNAL_SHARE: f64 = 1.0 / 3.0;
+/// Most of an insert's bytes that the mitigations may leave.
+const MAX_BYTES_LEFT: f64 = 0.5;
+/// Most of an insert's time that the mitigations may leave.
+const MAX_TIME_LEFT: f64 = 1.0 / 1.5;
+
+fn each(title: &str, key: &str) -> Measure {
+    Measure::new(title, key).per(Per::Size)
+}
+
+fn time() -> Measure {
+    Measure::wall_time("time", "work")
+}
+
+fn bytes_of(purpose: Purpose) -> Measure {
+    each(
+        purpose.label(),
+        &format!("work/block_{}_bytes", purpose.name()),
+    )
+}
+
+/// Returns the name of a work in titles.
+fn work_title(work: &str) -> &str {
+    match work {
+        INSERT => "Inserts of 100 bytes",
+        UPDATE => "Updates of 100 bytes",
+        DELETE => "Deletions of 100 bytes",
+        THUMBNAILS => "Batches of 60 thumbnails",
+        CONTACT => "Contacts",
+        SLOW => "Inserts of 100 bytes, each flush 3 ms longer",
+        other => other,
+    }
+}
+
+/// Block I/O and rate of a work, by file system.
+fn work_tables(results: &Results, work: &str) -> [TableSpec; 4] {
+    let table = |what: &str, caption: &str, measure| TableSpec {
+        title: format!("{}: {what}", work_title(work)),
+        caption: caption.to_owned(),
+        groups: results.select_groups(&[work], &STACKS),
+        measures: vec![measure],
+        columns: ColumnAxis::Groups,
+        base: Some(match work {
+            CONTACT => PLAIN_DELETE,
+            _ => FOUND,
+        }),
+        ..TableSpec::default()
+    };
+    [
+        table(
+            "bytes written to the device, each",
+            "",
+            each("bytes", BYTES),
+        ),
+        table("flushes, each", "", each("flushes", FLUSHES)),
+        table("writes with data, each", "", each("writes", WRITES)),
+        table(
+            "per second",
+            "Durable when done, one after the other. The checkpoint of a log is not included, \
+             except for contacts.",
+            time().per(Per::Second),
+        ),
+    ]
+}
+
+fn purposes() -> Vec<Measure> {
+    Purpose::ALL.into_iter().map(bytes_of).collect()
+}
+
+pub(super) fn report_spec(results: &Results) -> ReportSpec {
+    let group = |work: &str, stack: &str| -> Option<GroupKey> {
+        results.select_groups(&[work], &[stack]).into_iter().next()
+    };
+    let one = |group: Option<GroupKey>| group.into_iter().collect::<Vec<_>>();
+    let ext4 = group(INSERT, EXT4);
+    // Without devices of its own the laboratory has the clock alone.
+    let timed = ext4.clone().or_else(|| group(INSERT, stacks::HERE));
+    let mut tables = work_tables(results, INSERT).to_vec();
+    tables.push(TableSpec {
+        title: "Purpose of an insert's bytes, ext4".to_owned(),
+        groups: one(ext4.clone()),
+        measures: purposes(),
+        ..TableSpec::default()
+    });
+    for work in [UPDATE, DELETE, THUMBNAILS, CONTACT] {
+        tables.extend(work_tables(results, work));
+    }
+    let works = [INSERT, UPDATE, DELETE, THUMBNAILS, CONTACT];
+    let counted = works.into_iter().filter_map(|work| {
+        let stacks = [EXT4, stacks::HERE, stacks::RAM];
+        stacks.into_iter().find_map(|stack| group(work, stack))
+    });
+    tables.push(TableSpec {
+        title: "Counters of etui-vfs, each".to_owned(),
+        caption: "On ext4 where that was run. A page is compared with its previous version and \
+                  the difference is logged; a page without one is logged whole. The first epoch \
+                  of the work has a flush of its own. Contacts are checkpointed by SQLite within \
+                  the work; all else after it."
+            .to_owned(),
+        groups: counted.collect(),
+        measures: vec![
+            each("pages compared", "work/vfs_pages_compared"),
+            each("pages whole", "work/vfs_pages_whole"),
+            each("logged", "work/vfs_logged_bytes"),
+            each("blocks of 4 KiB", "work/vfs_blocks"),
+            each("log writes", "work/vfs_log_writes"),
+            each("log flushes", "work/vfs_log_flushes"),
+            each("checkpoints", "work/vfs_checkpoints"),
+            each("database bytes", "work/vfs_database_write_bytes"),
+            each(
+                "then checkpoint bytes",
+                "checkpoint/vfs_database_write_bytes",
+            ),
+        ],
+        ..TableSpec::default()
+    });
+    tables.push(TableSpec {
+        title: work_title(SLOW).to_owned(),
+        caption: "Ratios are to writing one block in place and flushing it as slowly.".to_owned(),
+        groups: [stacks::RAM, stacks::HERE]
+            .into_iter()
+            .filter_map(|stack| group(SLOW, stack))
+            .collect(),
+        measures: vec![
+            time().per(Per::Size),
+            time().per(Per::Second),
+            each("flushes, each", "work/asked_flushes"),
+        ],
+        base: Some(FLOOR),
+        ..TableSpec::default()
+    });
+    let flush_calls = |call: &str| {
+        let files = ["database", "journal", "wal", "redo", "directory"];
+        let calls = files.map(|file| format!("work/{file}_{call}_calls"));
+        each(call, &calls.join(" + "))
+    };
+    tables.push(TableSpec {
+        title: "System calls of an insert".to_owned(),
+        caption: "Counted under strace; they do not depend on the file system.".to_owned(),
+        groups: one(group(INSERT, stacks::RAM)),
+        measures: vec![
+            each("database writes", "work/database_write_calls"),
+            each("journal writes", "work/journal_write_calls"),
+            each("log writes", "work/wal_write_calls"),
+            each("redo log writes", "work/redo_write_calls"),
+            flush_calls("fdatasync"),
+            flush_calls("fsync"),
+            each("unlink", "work/journal_unlink_calls"),
+            each("all calls", "work/calls"),
+        ],
+        ..TableSpec::default()
+    });
+    let charts = STACKS.iter().map(|stack| ChartSpec {
+        title: format!("Bytes written by one insert of 100 bytes, {stack}"),
+        groups: one(group(INSERT, stack)),
+        arms: Vec::new(),
+        measures: purposes(),
+        axis: ChartAxis::Arms,
+        y: "bytes written to the device",
+    });
+    let contact = group(CONTACT, EXT4).or_else(|| group(CONTACT, stacks::HERE));
+    let share = Measure::new(
+        "share",
+        "work/block_fs_journal_bytes + work/block_metadata_bytes",
+    )
+    .per(Per::Measure(BYTES));
+    let (derived_tables, notes) = compare_reference(results);
+    ReportSpec {
+        tables,
+        derived_tables,
+        charts: charts.collect(),
+        thresholds: vec![
+            Threshold::finding(
+                "bytes of an insert with all mitigations",
+                ext4.as_ref(),
+                CURED,
+                each("bytes", BYTES),
+            )
+            .against_arm(FOUND)
+            .at_most(MAX_BYTES_LEFT),
+            Threshold::finding("its time", timed.as_ref(), CURED, time())
+                .against_arm(FOUND)
+                .at_most(MAX_TIME_LEFT)
+                .published("0.43"),
+            Threshold::finding(
+                "bytes of an insert that are the file system's own journal and metadata",
+                ext4.as_ref(),
+                FOUND,
+                share,
+            )
+            .at_least(MIN_JOURNAL_SHARE),
+            Threshold::target(
+                "bytes of an insert through etui-vfs, against a recycled WAL",
+                ext4.as_ref(),
+                REDO,
+                each("bytes", BYTES),
+            )
+            .against_arm(CURED)
+            .at_most(1.0),
+            Threshold::target("its time", timed.as_ref(), REDO, time())
+                .against_arm(CURED)
+                .at_most(1.0),
+            Threshold::target(
+                "time of etui for a contact, against plain SQLite with ready rows",
+                contact.as_ref(),
+                ETUI,
+                time(),
+            )
+            .against_arm(PLAIN_WAL),
+        ],
+        conclusion: Conclusion {
+            yes: "A small transaction still writes many times its size, most of it for the file \
+                  system's own journal, and the study's mitigations still remove most of that.",
+            partly: "The study's mitigations still make small transactions cheaper, but not by \
+                     every measure.",
+            no: "The study's mitigations no longer make small transactions cheaper.",
+        },
+        notes,
+        etui: Some(ETUI),
+    }
+}

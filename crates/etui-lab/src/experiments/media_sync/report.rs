@@ -1,0 +1,258 @@
+//! Declares what `media-sync` reports.
+
+use super::{
+    ALL, AS_FOUND, BUFFER, COALESCE, ENOUGH, ETUI, FORMULA, GROWTH, LIMITS, LOGGED, OLDER,
+    PAGE_SIZE, PAGEWISE, REDO, REDO_BY_ITSELF, WAL, limit, work_name,
+};
+use crate::spec::{
+    ChartAxis, ChartSpec, Conclusion, Measure, Per, ReportSpec, TableSpec, Threshold,
+};
+use crate::{GroupKey, Results, stacks};
+
+/// A mitigation shows if it leaves less than this part of its counter.
+const LESS: f64 = 0.999;
+
+fn per_batch(title: &str, key: &str) -> Measure {
+    Measure::new(title, key).per(Per::Size)
+}
+
+fn rewritten_pages() -> Measure {
+    per_batch("pages written twice", "sync/rewritten_pages")
+}
+
+fn database_resized() -> Measure {
+    per_batch("database resized", "sync/database_size_changes")
+}
+
+fn journal_resized() -> Measure {
+    per_batch("journal resized", "sync/journal_size_changes")
+}
+
+/// Measures that every file system has.
+fn file_measures() -> Vec<Measure> {
+    vec![
+        per_batch("time", "sync/wall_ns"),
+        per_batch("of it commit", "commit/wall_ns"),
+        rewritten_pages(),
+        database_resized(),
+        journal_resized(),
+        per_batch("out of order", "sync/database_out_of_order"),
+        per_batch("write calls", "sync/write_calls"),
+        per_batch("bytes written", "sync/called_write_bytes"),
+        per_batch("flushes", "sync/flush_calls"),
+        per_batch("block writes", "sync/block_writes"),
+        per_batch("block bytes", "sync/block_write_bytes"),
+        Measure::new("allocated at the end", "sync/allocated_bytes"),
+    ]
+}
+
+/// Measures of a batch with the checkpoint that follows it, which a rollback journal has within
+/// its commit.
+fn log_measures() -> Vec<Measure> {
+    let both = |title: &str, measure: &str| {
+        per_batch(title, &format!("sync/{measure} + checkpoint/{measure}"))
+    };
+    let written = "sync/database_write_bytes + sync/journal_write_bytes \
+                   + checkpoint/database_write_bytes + checkpoint/journal_write_bytes";
+    vec![
+        per_batch("up to the commit", "sync/wall_ns"),
+        both("with the checkpoint", "wall_ns"),
+        per_batch("write calls up to the commit", "sync/write_calls"),
+        both("write calls", "write_calls"),
+        per_batch("file bytes", written),
+        Measure::new("of the payload", written).per(Per::Measure("sync/payload_bytes")),
+        per_batch(
+            "flushes",
+            "sync/database_syncs + sync/journal_syncs + checkpoint/database_syncs \
+             + checkpoint/journal_syncs",
+        ),
+        per_batch("block writes up to the commit", "sync/block_writes"),
+        both("block writes", "block_writes"),
+        both("block bytes", "block_write_bytes"),
+    ]
+}
+
+/// Returns the arms whose checkpoint is a phase of its own; they have a table of their own.
+fn log_arms() -> Vec<String> {
+    let logs = [AS_FOUND, ALL, WAL, REDO, LOGGED, PAGEWISE, REDO_BY_ITSELF].into_iter();
+    let older = OLDER.iter().map(|(name, ..)| *name);
+    logs.chain(older).map(str::to_owned).collect()
+}
+
+/// Returns the arms whose batches end with the database file written.
+fn journal_arms() -> Vec<String> {
+    let limits = LIMITS.iter().map(|megabytes| limit(*megabytes));
+    let others = [
+        AS_FOUND,
+        FORMULA,
+        ENOUGH,
+        GROWTH,
+        BUFFER,
+        COALESCE,
+        ALL,
+        REDO_BY_ITSELF,
+        ETUI,
+    ];
+    limits.chain(others.map(str::to_owned)).collect()
+}
+
+pub(super) fn report_spec(results: &Results) -> ReportSpec {
+    let main_work = work_name(PAGE_SIZE);
+    let groups = results.groups();
+    let main = groups
+        .iter()
+        .find(|group| group.stack == stacks::HERE && group.work == main_work);
+    let mut tables = Vec::new();
+    let of_stack = groups.iter().filter(|group| group.work == main_work);
+    for group in of_stack {
+        let place = match group.stack.as_str() {
+            stacks::HERE => "here",
+            stack => stack,
+        };
+        tables.push(TableSpec {
+            title: format!("Each mitigation, 4 kB pages, {place}"),
+            caption: "For each batch of 60 tracks; ratios are to as found. Resized files and \
+                      pages written twice are counted in SQLite's files; etui opens its files \
+                      itself, so only its calls are counted."
+                .to_owned(),
+            groups: vec![group.clone()],
+            arms: journal_arms(),
+            measures: file_measures(),
+            base: Some(AS_FOUND),
+            ..TableSpec::default()
+        });
+        tables.push(TableSpec {
+            title: format!("Journal and logs, with their checkpoints, {place}"),
+            caption: "For each batch: up to the commit, and with the checkpoint after it. A \
+                      rollback journal has it within the commit. Ratios are to the bytes of \
+                      pictures and metadata."
+                .to_owned(),
+            groups: vec![group.clone()],
+            arms: log_arms(),
+            measures: log_measures(),
+            ..TableSpec::default()
+        });
+    }
+    let pages = page_sizes(results, &groups);
+    let by_page_size = |title: &str, caption: &str, arms: &[&str], measures| TableSpec {
+        title: title.to_owned(),
+        caption: caption.to_owned(),
+        groups: pages.clone(),
+        arms: arms.iter().map(|arm| (*arm).to_owned()).collect(),
+        measures,
+        base: Some(AS_FOUND),
+        ..TableSpec::default()
+    };
+    tables.extend([
+        by_page_size(
+            "By page size, here",
+            "For each batch; ratios are to as found at the same page size.",
+            &[AS_FOUND, &limit(8), ALL],
+            file_measures(),
+        ),
+        by_page_size(
+            "The journal's resting size",
+            "Each change of the journal's size allocates or frees blocks. The study's formula \
+             gives 64 kB, as found, up to 4 kB pages.",
+            &[AS_FOUND, FORMULA, ENOUGH],
+            vec![
+                Measure::new("longest journal", "sync/journal_peak_bytes").informative(),
+                journal_resized(),
+            ],
+        ),
+        by_page_size(
+            "The read buffer: all tracks and pictures read back",
+            "Reads that reach the file system, with 8 kB and with at least 4 pages. Up to 2 kB \
+             pages both are equal.",
+            &[AS_FOUND, BUFFER],
+            vec![
+                Measure::new("reads", "read/database_reads"),
+                Measure::new("bytes", "read/database_read_bytes"),
+                Measure::wall_time("time", "read"),
+            ],
+        ),
+    ]);
+    let chart = |title: &str, measure, y| ChartSpec {
+        title: title.to_owned(),
+        groups: main.cloned().into_iter().collect(),
+        arms: journal_arms(),
+        measures: vec![measure],
+        axis: ChartAxis::Arms,
+        y,
+    };
+    let lessens = |claim: &str, arm: &str, measure| {
+        Threshold::finding(claim, main, arm, measure)
+            .against_arm(AS_FOUND)
+            .at_most(LESS)
+    };
+    let time = || per_batch("time", "sync/wall_ns");
+    ReportSpec {
+        tables,
+        charts: vec![
+            chart(
+                "Time of a batch, 4 kB pages, here",
+                time(),
+                "time of a batch",
+            ),
+            chart(
+                "Pages written twice before a commit",
+                rewritten_pages(),
+                "pages in a batch",
+            ),
+        ],
+        thresholds: vec![
+            lessens(
+                "pages written twice with 8 MB of cache",
+                &limit(8),
+                rewritten_pages(),
+            ),
+            lessens(
+                "resizes of a journal that is never cut",
+                ENOUGH,
+                journal_resized(),
+            ),
+            lessens(
+                "resizes of a database that grows in steps",
+                GROWTH,
+                database_resized(),
+            ),
+            lessens(
+                "writes to the database, consolidated",
+                COALESCE,
+                per_batch("writes", "sync/database_writes"),
+            ),
+            lessens(
+                "reads with a buffer of 4 pages",
+                BUFFER,
+                Measure::new("reads", "read/database_reads"),
+            ),
+            Threshold::target("time of a batch with 8 MB of cache", main, limit(8), time())
+                .against_arm(AS_FOUND)
+                .published("0.80"),
+            Threshold::target("time with all mitigations", main, ALL, time()).against_arm(AS_FOUND),
+            Threshold::target("time through etui-vfs", main, REDO, time()).against_arm(AS_FOUND),
+            Threshold::target("time of etui", main, ETUI, time()).against_arm(AS_FOUND),
+        ],
+        conclusion: Conclusion {
+            yes: "A small cache, a journal cut after every batch and growth page by page still \
+                  cost writes, and each mitigation saves them.",
+            partly: "Some of the study's mitigations still save writes.",
+            no: "None of the study's mitigations saves writes any more.",
+        },
+        etui: Some(ETUI),
+        ..ReportSpec::default()
+    }
+}
+
+/// Returns the groups on the current file system, by rising page size.
+fn page_sizes(results: &Results, groups: &[GroupKey]) -> Vec<GroupKey> {
+    let here = groups.iter().filter(|group| group.stack == stacks::HERE);
+    let mut sized: Vec<(u64, GroupKey)> = here
+        .filter_map(|group| {
+            let size = results.setting(group, AS_FOUND, "page_size")?.as_u64()?;
+            Some((size, group.clone()))
+        })
+        .collect();
+    sized.sort_by_key(|(size, _)| *size);
+    sized.into_iter().map(|(_, group)| group).collect()
+}

@@ -1,0 +1,201 @@
+//! Declares what `phonebook` reports.
+
+use super::super::backends::report::{
+    growth_chart, list_hits, memory_table, save_measures, vfs_table, wall_times,
+};
+use super::{BOOK_WORK, INDEX_REDO_WORK, INDEX_WORK, MEMORY_WORK, queries};
+use crate::Results;
+use crate::report::numbers::whole;
+use crate::spec::{Conclusion, Measure, Per, ReportSpec, TableSpec, Threshold};
+use crate::stacks::HERE;
+
+/// The arms' names.
+pub const DBUS: &str = "EDS over D-Bus, as shipped";
+pub const TUNED: &str = "EDS over D-Bus, all indexes";
+pub const DIRECT: &str = "EDS direct, as shipped";
+pub const DIRECT_TUNED: &str = "EDS direct, all indexes";
+pub const DURABLE: &str = "EDS over D-Bus, made durable";
+pub const PLAIN: &str = "plain SQLite, a schema by hand";
+pub const PLAIN_REDO: &str = "plain SQLite, through etui-vfs";
+pub const ETUI: &str = "etui";
+pub const DEFERRED: &str = "etui, deferred";
+
+/// One frame of a list that scrolls at 60 frames a second, nanoseconds.
+const FRAME_NS: f64 = 1e9 / 60.0;
+
+/// Growth curves: phase, title, divisor.
+const CURVES: [(&str, &str, Per); 8] = [
+    ("save_one", "Saving one contact", Per::Run),
+    ("fill", "Saving in batches, for each contact", Per::Size),
+    ("all", "Fetching every contact", Per::Run),
+    ("get", "Fetching one contact by UID", Per::Run),
+    ("get_many", "Fetching 50 contacts by UID at once", Per::Run),
+    ("name_prefix", "Name begins", Per::Run),
+    ("email_suffix", "E-mail ends", Per::Run),
+    ("phone_equal", "Same phone number", Per::Run),
+];
+
+pub(super) fn report_spec(results: &Results) -> ReportSpec {
+    let books = results.select_groups(&[BOOK_WORK], &[HERE]);
+    let largest = books.last();
+    let of_largest: Vec<_> = largest.cloned().into_iter().collect();
+    let contacts = whole(largest.map_or(0, |group| group.size));
+    let table = |title: &str, caption: &str, measures: Vec<Measure>| TableSpec {
+        title: format!("{title} {contacts} contacts"),
+        caption: caption.to_owned(),
+        groups: of_largest.clone(),
+        measures,
+        base: Some(ETUI),
+        ..TableSpec::default()
+    };
+    let mut tables = vec![
+        table(
+            "Saving into",
+            "Flushes are those before the save returns, counted by a tracer in a pass of their \
+             own. As shipped the server's saves are not durable when they return.",
+            save_measures(),
+        ),
+        table(
+            "Fetching from",
+            "Names alone: UID and name of each; for the server a view. 50 by UID: one call; for \
+             the server a query that names all 50. A frame at 60 frames a second is 16.7 ms.",
+            wall_times(&[
+                ("every vCard", "all"),
+                ("and its name", "names"),
+                ("names alone", "partial"),
+                ("one by UID", "get"),
+                ("50 by UID", "get_many"),
+                ("first 50 by name", "screen"),
+                ("open", "open"),
+                ("close", "close"),
+            ]),
+        ),
+        table(
+            "A list's requests, among",
+            "etui alone. In list order: name, organisation, phone and e-mail of all contacts, of \
+             50 from any position, the position of one contact, the first of each letter. As \
+             found: the first 50 with a name prefix, with an e-mail domain.",
+            wall_times(&[
+                ("whole list", "list_whole"),
+                ("50 at a position", "list_at"),
+                ("position of one", "list_position"),
+                ("letters", "list_letters"),
+                ("50 of a name", "page_name_prefix"),
+                ("50 of a domain", "page_email_suffix"),
+            ]),
+        ),
+    ];
+    for (title, prefix) in [("Name", "name"), ("E-mail", "email"), ("Phone", "phone")] {
+        let queries: Vec<_> = queries::all()
+            .into_iter()
+            .filter(|query| query.name.starts_with(prefix))
+            .collect();
+        let names: Vec<_> = queries.iter().map(|q| (q.title, q.name)).collect();
+        let which: Vec<_> = names
+            .iter()
+            .map(|(t, n)| (*t, format!("{n}_which")))
+            .collect();
+        let which: Vec<_> = which.iter().map(|(t, n)| (*t, n.as_str())).collect();
+        let hits = largest.map(|group| list_hits(results, group, ETUI, &names));
+        tables.push(table(
+            &format!("{title} queries among"),
+            &format!("With vCards. Hits: {}.", hits.unwrap_or_default()),
+            wall_times(&names),
+        ));
+        tables.push(table(
+            &format!("{title} queries, UIDs alone, among"),
+            "Without vCards.",
+            wall_times(&which),
+        ));
+    }
+    tables.push(vfs_table(of_largest.clone()));
+    tables.push(memory_table(
+        results.select_groups(&[MEMORY_WORK], &[HERE]),
+        ETUI,
+        "contacts",
+    ));
+    for (work, bytes) in [
+        (INDEX_WORK, "saves/called_write_bytes"),
+        (INDEX_REDO_WORK, "saves/vfs_log_write_bytes"),
+    ] {
+        tables.push(TableSpec {
+            title: format!("Cost of each index ({work})"),
+            caption: "Plain SQLite, one more index in each row. Substrings (gram) are written in \
+                      batches, never by a single save."
+                .to_owned(),
+            groups: results.select_groups(&[work], &[HERE]),
+            measures: vec![
+                Measure::wall_time("in a batch, each", "fill").per(Per::Size),
+                Measure::wall_time("one", "save_one"),
+                Measure::new("batch bytes, each", "fill/called_write_bytes").per(Per::Size),
+                Measure::new("bytes of one", bytes).per(Per::Setting("saves")),
+                Measure::new("pages", "fill/pages"),
+            ],
+            ..TableSpec::default()
+        });
+    }
+    let time = |phase: &str| Measure::wall_time("time", phase);
+    let finding =
+        |claim: &str, arm, phase: &str| Threshold::finding(claim, largest, arm, time(phase));
+    ReportSpec {
+        tables,
+        charts: CURVES
+            .into_iter()
+            .map(|(phase, title, per)| {
+                growth_chart(books.clone(), phase, title, "contacts in the book", per)
+            })
+            .collect(),
+        thresholds: vec![
+            finding(
+                "one contact by UID, read directly against over D-Bus",
+                DIRECT,
+                "get",
+            )
+            .against_arm(DBUS)
+            .at_most(0.5),
+            finding(
+                "a query on e-mail, read directly against over D-Bus",
+                DIRECT,
+                "email_suffix",
+            )
+            .against_arm(DBUS)
+            .at_most(0.6),
+            finding(
+                "a phone number without an index against with one",
+                DBUS,
+                "phone_equal",
+            )
+            .against_arm(TUNED)
+            .at_least(2.0),
+            finding("50 contacts by UID over D-Bus", DBUS, "get_many").at_least(FRAME_NS),
+            finding("saving in batches with all indexes", TUNED, "fill")
+                .against_arm(DBUS)
+                .at_least(1.0),
+            Threshold::target(
+                "a durable save in the server made durable, against etui",
+                largest,
+                DURABLE,
+                time("save_one"),
+            )
+            .against_arm(ETUI)
+            .at_least(1.0),
+            Threshold::target(
+                "a save in the server as shipped, not durable, against etui deferred",
+                largest,
+                DBUS,
+                time("save_one"),
+            )
+            .against_arm(DEFERRED)
+            .at_least(1.0),
+        ],
+        conclusion: Conclusion {
+            yes: "The way between processes and missing indexes still take most of the time of an \
+                  address book behind a server.",
+            partly: "The way between processes and missing indexes still cost time, but not in \
+                     every case that the study measured.",
+            no: "Neither the way between processes nor missing indexes cost much any more.",
+        },
+        etui: Some(ETUI),
+        ..ReportSpec::default()
+    }
+}

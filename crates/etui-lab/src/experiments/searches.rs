@@ -1,0 +1,603 @@
+//! `searches`: the processor time of list and search requests as an application makes them.
+
+use std::fs::File;
+use std::hint::black_box;
+use std::io::{BufWriter, Write};
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::time::Duration;
+
+use etui::contacts::{Column, Columns, Contacts, Field, Filter, MatchMode, Query, SortOrder};
+use etui::text::phone::Strength;
+use etui::{Durability, Options, RecordId, Store};
+use etui_testkit::people::{People, Person, varied_person};
+use etui_testkit::rng::SplitMix64;
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::stacks::HERE;
+use crate::{
+    Arm, ArmGroup, ArmRole, ArmSettings, Conclusion, Error, Experiment, ExperimentInfo, LabContext,
+    Measure, Parameter, Recorder, ReportSpec, Results, RunCase, RunPlan, TableSpec, Threshold,
+    stats,
+};
+
+const NAME: &str = "searches";
+const WORK: &str = "search";
+const STORE: &str = "people.etui";
+/// Requests of an arm that are timed, and that precede them.
+const TIMED: usize = 200;
+const WARM_UP: usize = 40;
+/// Contacts on a page.
+const PAGE: u64 = 50;
+/// Letters of a typed name.
+const MAX_TYPED: usize = 12;
+/// Upper bounds of the slowest page, nanoseconds, up to and above this size.
+const LARGE: u64 = 100_000;
+const MAX_SMALL_NS: f64 = 5e6;
+const MAX_LARGE_NS: f64 = 100e6;
+
+/// The experiment.
+pub struct Searches;
+
+impl Experiment for Searches {
+    fn about(&self) -> ExperimentInfo {
+        ExperimentInfo {
+            name: NAME,
+            title: "Lists and searches of contacts, one request at a time",
+            study: None,
+            question: "How much processor time does a page of a list or of a search take?",
+            method: "One call each, its transaction included, on a store that was filled by one \
+                import and read once. An arm's 200 queries are all different, drawn by a fixed \
+                seed from the people of the store, and preceded by 40 others. Times are processor \
+                time of the thread. A page is 50 contacts with name, organisation, phone and \
+                e-mail. Larger stores have more different names.",
+            same_answer: "All arms find the same number of contacts in the store.",
+            found: &[],
+            parameters: &[Parameter {
+                name: "sizes",
+                about: "contacts in the store",
+                quick: &[12_800],
+                full: &[12_800, 1_000_000],
+            }],
+        }
+    }
+
+    fn plan(&self, lab: &LabContext) -> Result<RunPlan, Error> {
+        let arm = |(name, _)| Arm::new(name, ArmRole::Etui, ArmSettings::new());
+        let group = |size: &u64| ArmGroup {
+            work: WORK.to_owned(),
+            stack: HERE.to_owned(),
+            size: *size,
+            repetitions: 1,
+            seconds: 0.5 + *size as f64 / 500_000.0,
+            arms: requests().into_iter().map(arm).collect(),
+            ..ArmGroup::default()
+        };
+        Ok(RunPlan {
+            groups: lab.values("sizes").iter().map(group).collect(),
+            not_run: Vec::new(),
+        })
+    }
+
+    fn set_up(&self, group: &ArmGroup, dir: &Path) -> Result<(), Error> {
+        let cards = dir.join("people.vcf");
+        write_people(&cards, 1, group.size)?;
+        let mut options = people_options();
+        options.durability = Durability::Deferred;
+        let store = Store::open_with(dir.join(STORE), &options)?;
+        import_people(&store.contacts()?, &cards, group.size)?;
+        store.merge_index()?;
+        store.close()?;
+        std::fs::remove_file(&cards).map_err(|e| Error::file(&cards, e))
+    }
+
+    fn run(&self, case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
+        let mut options = people_options();
+        options.read_only = true;
+        let store = Store::open_with(recorder.shared().join(STORE), &options)?;
+        // Every record's page is mapped then, as in a process that has run for a while.
+        let snapshot = store.snapshot()?;
+        snapshot.contacts()?.for_each(|_, text| {
+            black_box(text);
+            Ok(())
+        })?;
+        drop(snapshot);
+        let contacts = store.contacts()?;
+        recorder.answer(contacts.count()?.to_le_bytes());
+        let make = requests().into_iter().find(|(name, _)| *name == case.arm);
+        let (_, make) = make.ok_or_else(|| Error::other(format!("no request `{}`", case.arm)))?;
+        let mut source = QuerySource {
+            rng: SplitMix64::new(42),
+            size: u32::try_from(case.size).unwrap_or(u32::MAX),
+        };
+        let (mut times, mut rows) = (Vec::new(), Vec::new());
+        for at in 0..WARM_UP + TIMED {
+            let request = make(&mut source);
+            let begun = thread_time();
+            let found = request.send(&contacts)?;
+            let took = thread_time().saturating_sub(begun);
+            if at >= WARM_UP {
+                times.push(took.as_nanos() as f64);
+                rows.push(found as f64);
+            }
+        }
+        for (measure, part) in [("p50_ns", 0.5), ("p99_ns", 0.99), ("max_ns", 1.0)] {
+            if let Some(time) = stats::quantile(&times, part) {
+                recorder.record(&format!("request/{measure}"), time);
+            }
+        }
+        if let Some(rows) = stats::median(&rows) {
+            recorder.record("request/rows", rows);
+        }
+        Ok(())
+    }
+
+    fn report_spec(&self, results: &Results) -> ReportSpec {
+        let groups = results.select_groups(&[WORK], &[HERE]);
+        let slowest = || Measure::new("slowest", "request/max_ns");
+        let tables = groups.iter().map(|group| TableSpec {
+            title: format!("One request among {} contacts", group.size),
+            caption: "Processor time of the thread, over 200 different queries.".to_owned(),
+            groups: vec![group.clone()],
+            measures: vec![
+                Measure::new("median", "request/p50_ns"),
+                Measure::new("99th percentile", "request/p99_ns"),
+                slowest(),
+                Measure::new("rows", "request/rows").informative(),
+            ],
+            ..TableSpec::default()
+        });
+        let thresholds = groups.iter().flat_map(|group| {
+            let pages = results.arms(group).into_iter();
+            let pages =
+                pages.filter(|(arm, _)| !arm.starts_with("all ") && !arm.starts_with("count"));
+            pages.map(|(arm, _)| {
+                let claim = format!("slowest `{arm}` among {} contacts", group.size);
+                Threshold::target(claim, Some(group), arm, slowest()).at_most(
+                    if group.size > LARGE {
+                        MAX_LARGE_NS
+                    } else {
+                        MAX_SMALL_NS
+                    },
+                )
+            })
+        });
+        ReportSpec {
+            tables: tables.collect(),
+            thresholds: thresholds.collect(),
+            conclusion: Conclusion {
+                yes: "Every page of every search stays within its bound.",
+                partly: "Some pages take longer than their bound.",
+                no: "No page stays within its bound.",
+            },
+            ..ReportSpec::default()
+        }
+    }
+}
+
+/// Options that do not depend on the environment.
+pub(super) fn people_options() -> Options {
+    let mut options = Options::default();
+    options.locale = Some("de".to_owned());
+    options.region = Some("DE".to_owned());
+    options
+}
+
+/// Writes people with varied names as a file of vCards.
+pub(super) fn write_people(path: &Path, seed: u64, count: u64) -> Result<(), Error> {
+    let failed = |e| Error::file(path, e);
+    let mut file = BufWriter::new(File::create(path).map_err(failed)?);
+    for text in People::varied(seed).take(usize::try_from(count).unwrap_or(usize::MAX)) {
+        file.write_all(text.as_bytes()).map_err(failed)?;
+    }
+    file.flush().map_err(failed)
+}
+
+/// Imports a file of vCards.
+pub(super) fn import_people(contacts: &Contacts<'_>, path: &Path, count: u64) -> Result<(), Error> {
+    let file = File::open(path).map_err(|e| Error::file(path, e))?;
+    let report = contacts.import(file, &mut |_| ControlFlow::Continue(()))?;
+    match report.added == count {
+        true => Ok(()),
+        false => Err(Error::other(format!(
+            "{} of {count} were added",
+            report.added
+        ))),
+    }
+}
+
+fn thread_time() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(
+        time.tv_sec.unsigned_abs(),
+        u32::try_from(time.tv_nsec).unwrap_or(0),
+    )
+}
+
+/// One request to the library.
+enum Request {
+    Query(Box<Query>),
+    Position(RecordId),
+    Letters,
+    Count,
+}
+
+impl Request {
+    /// Sends it; returns the number of rows.
+    fn send(&self, contacts: &Contacts<'_>) -> Result<usize, Error> {
+        Ok(match self {
+            Request::Query(query) => contacts.query(query)?.len(),
+            Request::Position(id) => usize::from(contacts.position(*id)?.is_some()),
+            Request::Letters => contacts.letters()?.len(),
+            Request::Count => usize::from(contacts.count()? > 0),
+        })
+    }
+}
+
+type MakeRequest = Box<dyn Fn(&mut QuerySource) -> Request>;
+
+/// Returns every kind of request with its name.
+fn requests() -> Vec<(String, MakeRequest)> {
+    const MATCHES: [(&str, MatchMode); 4] = [
+        ("equal", MatchMode::Words),
+        ("prefix", MatchMode::Prefix),
+        ("suffix", MatchMode::Suffix),
+        ("substring", MatchMode::Contains),
+    ];
+    let mut all: Vec<(String, MakeRequest)> = Vec::new();
+    let mut add = |name: String, make: MakeRequest| all.push((name, make));
+    let page = |query: Query| Request::Query(Box::new(query.limit(PAGE)));
+    for (name, field) in [
+        ("name", Field::Name),
+        ("given name", Field::Given),
+        ("e-mail", Field::Email),
+        ("phone", Field::Phone),
+        ("org", Field::Organization),
+    ] {
+        for (order, sort) in [
+            ("index order", SortOrder::Unordered),
+            ("list order", SortOrder::List),
+        ] {
+            for (how_name, how) in MATCHES {
+                add(
+                    format!("{order}: {name} {how_name}"),
+                    Box::new(move |source| page(Query::new(source.filter(field, how)).sort(sort))),
+                );
+            }
+            add(
+                format!("{order}: {name} present"),
+                Box::new(move |_| page(Query::new(Filter::Present(field)).sort(sort))),
+            );
+        }
+    }
+    add(
+        "list order: e-mail host".to_owned(),
+        Box::new(move |source| {
+            let address = source.value(Field::Email);
+            let host = address.rsplit('@').next().unwrap_or_default();
+            page(Query::new(Filter::email_suffix(format!("@{host}"))))
+        }),
+    );
+    // Matches at the far end of the list, or none.
+    add(
+        "far end: last initials".to_owned(),
+        Box::new(move |source| {
+            let last = char::from(b't' + source.below(6) as u8);
+            let more = source.filter(Field::Given, MatchMode::Prefix);
+            page(Query::new(initials('a', last).not().and(more.not())))
+        }),
+    );
+    add(
+        "far end: from the end of the list".to_owned(),
+        Box::new(move |source| {
+            let initial: String = source.word(Field::Family).into_iter().take(1).collect();
+            let filter = Filter::text(Field::Family, MatchMode::Prefix, initial);
+            page(Query::new(filter).sort(SortOrder::ListReversed))
+        }),
+    );
+    add(
+        "far end: two words that are never adjacent".to_owned(),
+        Box::new(move |source| {
+            let fields = [Field::Given, Field::Organization, Field::Note];
+            let field = source.choose(&fields).unwrap_or(Field::Given);
+            let (a, b) = (source.word(field), source.word(field));
+            let text: String = a.into_iter().chain([' ']).chain(b).collect();
+            page(Query::new(Filter::text(field, MatchMode::Words, text)))
+        }),
+    );
+    add(
+        "far end: digits within numbers".to_owned(),
+        Box::new(move |source| {
+            let text = format!("{:04}", source.below(10_000));
+            page(Query::new(Filter::text(
+                Field::Phone,
+                MatchMode::Contains,
+                text,
+            )))
+        }),
+    );
+    add(
+        "far end: substrings of notes".to_owned(),
+        Box::new(move |source| page(Query::new(source.filter(Field::Note, MatchMode::Contains)))),
+    );
+    add(
+        "far end: substrings of other names".to_owned(),
+        Box::new(move |source| {
+            let one = source.filter(Field::Name, MatchMode::Contains);
+            let other = source.piece(Field::Email, Some(2));
+            let other = Filter::text(Field::Email, MatchMode::Contains, other);
+            page(Query::new(one.or(other).and(initials('a', 'x').not())))
+        }),
+    );
+    for conditions in 2..=4 {
+        add(
+            format!("any {conditions} conditions"),
+            Box::new(move |source| {
+                let mut filter = source.any_filter(&MATCHES);
+                for _ in 1..conditions {
+                    let other = source.any_filter(&MATCHES);
+                    filter = match source.rng.chance(700) {
+                        true => filter.and(other),
+                        false => filter.or(other),
+                    };
+                }
+                page(Query::new(filter))
+            }),
+        );
+    }
+    for (name, strength) in [
+        ("exact", Strength::Exact),
+        ("national", Strength::National),
+        ("short", Strength::Short),
+    ] {
+        add(
+            format!("same phone number, {name}"),
+            Box::new(move |source| {
+                let number = source.value(Field::Phone);
+                page(Query::new(Filter::phone(number, strength)))
+            }),
+        );
+    }
+    for (name, field, from) in [
+        ("anywhere", Field::Any, Field::Name),
+        ("name", Field::Name, Field::Name),
+        ("e-mail", Field::Email, Field::Email),
+        ("org", Field::Organization, Field::Organization),
+    ] {
+        for length in 1..=5 {
+            add(
+                format!("substring of {length}, {name}"),
+                Box::new(move |source| {
+                    let text = source.piece(from, Some(length));
+                    page(Query::new(Filter::text(field, MatchMode::Contains, text)))
+                }),
+            );
+        }
+    }
+    for (name, sort) in [
+        ("", SortOrder::List),
+        (", from the end", SortOrder::ListReversed),
+    ] {
+        add(
+            format!("page at a position{name}"),
+            Box::new(move |source| {
+                let offset = u64::from(source.below(source.size));
+                page(Query::all().sort(sort).offset(offset))
+            }),
+        );
+    }
+    add(
+        "first page of the list".to_owned(),
+        Box::new(move |_| page(Query::all())),
+    );
+    add(
+        "all of the list".to_owned(),
+        Box::new(|_| Request::Query(Box::new(Query::all()))),
+    );
+    add(
+        "position of a contact".to_owned(),
+        Box::new(|source| Request::Position(RecordId(1 + i64::from(source.below(source.size))))),
+    );
+    add("letters".to_owned(), Box::new(|_| Request::Letters));
+    add("count of all".to_owned(), Box::new(|_| Request::Count));
+    for (name, column) in [("UIDs", Column::Uid), ("vCards", Column::Card)] {
+        add(
+            format!("all {name} of a domain"),
+            Box::new(move |source| {
+                let hosts = ["@example.org", "@example.com", "@example.net"];
+                let host = source.choose(&hosts).unwrap_or_default();
+                let query = Query::new(Filter::email_suffix(host));
+                Request::Query(Box::new(query.sort(SortOrder::Unordered).columns(column)))
+            }),
+        );
+    }
+    for (name, field, how) in [
+        ("given name prefix", Field::Given, MatchMode::Prefix),
+        ("e-mail suffix", Field::Email, MatchMode::Suffix),
+        ("name substring", Field::Name, MatchMode::Contains),
+    ] {
+        add(
+            format!("count of {name}"),
+            Box::new(move |source| {
+                let query = Query::new(source.filter(field, how)).sort(SortOrder::Unordered);
+                Request::Query(Box::new(query.columns(Columns::NONE)))
+            }),
+        );
+    }
+    for length in 1..=MAX_TYPED {
+        add(
+            format!("keystroke {length} of a name"),
+            Box::new(move |source| {
+                loop {
+                    if let Ok(filter) = source.typed_name(length).parse::<Filter>() {
+                        return page(Query::new(filter));
+                    }
+                }
+            }),
+        );
+    }
+    all
+}
+
+/// Family names that begin with one of these letters.
+fn initials(from: char, to: char) -> Filter {
+    let prefixes = (from..=to).map(|c| Filter::text(Field::Family, MatchMode::Prefix, c));
+    Filter::Or(prefixes.collect())
+}
+
+/// Draws search terms from the people of the store.
+struct QuerySource {
+    rng: SplitMix64,
+    size: u32,
+}
+
+impl QuerySource {
+    fn below(&mut self, limit: u32) -> u32 {
+        self.rng.below(limit.max(1))
+    }
+
+    fn choose<T: Clone>(&mut self, all: &[T]) -> Option<T> {
+        let at = self.below(u32::try_from(all.len()).unwrap_or(1));
+        all.get(at as usize).cloned()
+    }
+
+    fn draw_person(&mut self) -> Person {
+        let index = self.below(self.size);
+        varied_person(1, u64::from(index))
+    }
+
+    /// Draws a value of at least three characters.
+    fn value(&mut self, field: Field) -> String {
+        loop {
+            let person = self.draw_person();
+            let value = match field {
+                Field::Family => person.family,
+                Field::Given => person.given,
+                Field::Organization => person.organisation.unwrap_or_default(),
+                Field::Email => self
+                    .choose(&person.emails)
+                    .map(|(_, v)| v)
+                    .unwrap_or_default(),
+                Field::Phone => self
+                    .choose(&person.phones)
+                    .map(|(_, v)| v)
+                    .unwrap_or_default(),
+                Field::Note => person.note.unwrap_or_default(),
+                _ if self.rng.chance(500) => person.family,
+                _ => person.given,
+            };
+            if value.chars().count() >= 3 {
+                return value;
+            }
+        }
+    }
+
+    /// Draws a word of a value; addresses and numbers are whole.
+    fn word(&mut self, field: Field) -> Vec<char> {
+        loop {
+            let value = self.value(field);
+            let word: Vec<char> = match field {
+                Field::Email => value.chars().collect(),
+                Field::Phone => value.chars().filter(char::is_ascii_digit).collect(),
+                _ => {
+                    let words: Vec<&str> = value.split_whitespace().collect();
+                    let word = self.choose(&words).unwrap_or_default();
+                    word.chars().filter(|c| c.is_alphanumeric()).collect()
+                }
+            };
+            if word.len() >= 3 {
+                return word;
+            }
+        }
+    }
+
+    /// Draws a substring of this length, or of 3 to 6 characters.
+    fn piece(&mut self, field: Field, length: Option<usize>) -> String {
+        let word = self.word(field);
+        let length = length.unwrap_or(3 + self.below(4) as usize).min(word.len());
+        let at = self.below((word.len() - length + 1) as u32) as usize;
+        word.into_iter().skip(at).take(length).collect()
+    }
+
+    fn text(&mut self, field: Field, how: MatchMode) -> String {
+        match (field, how) {
+            (Field::Email | Field::Phone, MatchMode::Words) => self.value(field),
+            // A host with up to four characters before it.
+            (Field::Email, MatchMode::Suffix) => {
+                let address = self.value(field);
+                let (user, host) = address.split_once('@').unwrap_or(("", &address));
+                let kept = self.below(5) as usize;
+                let skipped = user.chars().count().saturating_sub(kept);
+                let end: String = user.chars().skip(skipped).collect();
+                format!("{end}@{host}")
+            }
+            (_, MatchMode::Words | MatchMode::Whole) => self.word(field).into_iter().collect(),
+            (_, MatchMode::Contains) => self.piece(field, None),
+            (_, MatchMode::Prefix) => {
+                let length = 2 + self.below(4) as usize;
+                self.word(field).into_iter().take(length).collect()
+            }
+            (_, MatchMode::Suffix) => {
+                let word = self.word(field);
+                let length = 3 + self.below(4) as usize;
+                let skipped = word.len().saturating_sub(length);
+                word.into_iter().skip(skipped).collect()
+            }
+        }
+    }
+
+    fn filter(&mut self, field: Field, how: MatchMode) -> Filter {
+        let text = self.text(field, how);
+        Filter::text(field, how, text)
+    }
+
+    /// Draws one condition of any kind.
+    fn any_filter(&mut self, matches: &[(&str, MatchMode)]) -> Filter {
+        const FIELDS: [Field; 10] = [
+            Field::Any,
+            Field::Name,
+            Field::Display,
+            Field::Family,
+            Field::Given,
+            Field::Nickname,
+            Field::Organization,
+            Field::Email,
+            Field::Phone,
+            Field::Note,
+        ];
+        let field = self.choose(&FIELDS).unwrap_or(Field::Any);
+        let filter = match self.below(7) {
+            5 => Filter::Present(field),
+            6 => {
+                let length = 1 + self.below(2) as usize;
+                let text = self.piece(field, Some(length));
+                Filter::text(field, MatchMode::Contains, text)
+            }
+            at => {
+                let how = matches
+                    .get(at as usize)
+                    .map_or(MatchMode::Whole, |(_, how)| *how);
+                self.filter(field, how)
+            }
+        };
+        match self.rng.chance(300) {
+            true => filter.not(),
+            false => filter,
+        }
+    }
+
+    /// Draws the first letters of a name as they are typed.
+    fn typed_name(&mut self, length: usize) -> String {
+        loop {
+            let person = self.draw_person();
+            let name = format!("{} {}", person.given, person.family);
+            let name: Vec<char> = name
+                .chars()
+                .filter(|c| c.is_alphabetic() || *c == ' ')
+                .collect();
+            if name.len() >= MAX_TYPED {
+                return name.into_iter().take(length).collect();
+            }
+        }
+    }
+}
