@@ -21,21 +21,19 @@
 //! assert_eq!(starts, ["20261123T080000Z", "20261126T080000Z"]);
 //! ```
 
-pub(crate) mod alarms;
+mod alarms;
 mod busy;
 pub mod datebook;
 mod derive;
-mod endless;
 mod export;
 mod filter;
 pub(crate) mod import;
-pub(crate) mod known;
 mod moment;
 mod object;
 pub(crate) mod objects;
-mod once;
 mod query;
 mod range;
+pub(crate) mod series_cache;
 mod summary;
 
 pub use etui_ical::{
@@ -47,7 +45,7 @@ pub use etui_ical::{
 pub use alarms::DueAlarm;
 pub use busy::Busy;
 pub use filter::{Field, Filter};
-pub(crate) use moment::is_near;
+pub(crate) use moment::{MAX_UTC_OFFSET, is_near};
 pub use query::{Column, Columns, ListEntry, Query, Row, Rows};
 pub use range::Occurrence;
 pub use summary::Summary;

@@ -26,7 +26,7 @@ const UTC: u8 = 3;
 
 /// Seconds by which what is stored as an instant may differ from what it is to whoever asks: the
 /// zones of the earth, and a change of their rules by a day.
-pub(super) const REACH: i64 = 26 * 3_600;
+pub(crate) const MAX_UTC_OFFSET: i64 = 26 * 3_600;
 
 /// The place of records without a time.
 const UNDATED: &[u8] = &[0xff];
@@ -106,7 +106,7 @@ pub(crate) fn is_near(one: &[u8], other: &[u8]) -> bool {
         (place.len() == 6).then(|| place.iter().fold(0i64, digit))
     };
     match (seconds(one), seconds(other)) {
-        (Some(one), Some(other)) => (one - other).abs() <= REACH,
+        (Some(one), Some(other)) => (one - other).abs() <= MAX_UTC_OFFSET,
         _ => one == other,
     }
 }
@@ -156,7 +156,7 @@ mod tests {
         assert!(ordered.windows(2).all(|w| at(w[0]) < at(w[1])));
         assert!(at(253_402_300_799).as_slice() < UNDATED);
         assert!(ordered.iter().all(|s| at(*s).iter().all(|b| *b != 0)));
-        assert!(is_near(&at(0), &at(REACH)) && !is_near(&at(-1), &at(REACH)));
+        assert!(is_near(&at(0), &at(MAX_UTC_OFFSET)) && !is_near(&at(-1), &at(MAX_UTC_OFFSET)));
         assert!(is_near(UNDATED, UNDATED) && !is_near(UNDATED, &at(0)));
     }
 }

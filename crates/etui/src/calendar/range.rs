@@ -15,14 +15,14 @@ use std::sync::Arc;
 
 use super::Calendar;
 use super::ics::ComponentKind;
-use super::known::Known;
-use super::moment::{self, Named, REACH};
-use super::once;
+use super::moment::{self, MAX_UTC_OFFSET, Named};
+use super::objects::ZonesOf;
+use super::series_cache::ParsedSeries;
 use super::summary::Stored;
 use super::time::{CalendarTime, TimeZone, Timestamp};
 use super::{CalendarObject, Status};
 use crate::error::Result;
-use crate::record::times::{self, SHORT};
+use crate::record::time_index::{self, MAX_LISTED, SpanTable};
 use crate::record::{Reader, list};
 use crate::types::RecordId;
 
@@ -149,18 +149,13 @@ impl Reader<'_, CalendarObject> {
             }
         })?;
         let bounds = range.start.seconds()..range.end.seconds();
-        times::within(self.conn, self.collection, &bounds, |record, times| {
-            if let Some(stored) = once::read(times, &mut zones) {
-                if let Some(during) = during(&stored, range, viewer) {
-                    visit(record, Told::Once(stored, during));
-                }
-            } else if let Some(known) = self.store.known_series.get(record, times) {
-                visit(record, Told::Series(&known));
+        let (table, cache) = (SpanTable::Series, &self.store.series_cache);
+        let mut zones = ZonesOf::default();
+        time_index::for_each_overlapping(self.conn, table, self.collection, &bounds, |row| {
+            if let Some(series) = cache.get(self.conn, row.record, row.version, &mut zones)? {
+                visit(row.record, Told::Series(&series));
             }
-        })?;
-        let known = &self.store.known_series;
-        known.endless(self.conn, self.collection, &bounds, |record, known| {
-            visit(record, Told::Series(known));
+            Ok(())
         })
     }
 
@@ -171,8 +166,13 @@ impl Reader<'_, CalendarObject> {
         zones: &mut Named,
         mut visit: impl FnMut(i64, Stored<'_>),
     ) -> Result<()> {
-        let from = moment::place(range.start.seconds().saturating_sub(SHORT + REACH));
-        let to = moment::place(range.end.seconds().saturating_add(REACH));
+        let from = moment::place(
+            range
+                .start
+                .seconds()
+                .saturating_sub(MAX_LISTED + MAX_UTC_OFFSET),
+        );
+        let to = moment::place(range.end.seconds().saturating_add(MAX_UTC_OFFSET));
         let first = list::place(&from, 0);
         list::walk(self.conn, self.collection, &first, false, |block| {
             let begin = block.before(&from, i64::MIN);
@@ -228,7 +228,7 @@ pub(super) enum Told<'a> {
     /// It happens once, then, in the range.
     Once(Stored<'a>, Range<Timestamp>),
     /// To be asked for its instances.
-    Series(&'a Known),
+    Series(&'a ParsedSeries),
 }
 
 /// When something that happens once is in a range.
@@ -266,7 +266,7 @@ fn shared(text: &[u8]) -> Arc<str> {
 
 fn series_of(
     record: i64,
-    known: &Known,
+    known: &ParsedSeries,
     range: &Range<Timestamp>,
     viewer: &TimeZone,
     limit: usize,
@@ -284,7 +284,7 @@ fn series_of(
             found.push(Occurrence {
                 record: RecordId(record),
                 kind: component.kind,
-                component: component.place,
+                component: component.position,
                 instance: known.recurs.then_some(instance.id),
                 start: instance.start,
                 end: instance.end,

@@ -22,7 +22,7 @@ const START: u8 = 1 << 6;
 const END: u8 = 1 << 7;
 
 /// Longest title and place that are shown, in bytes.
-pub(super) const MOST: usize = 200;
+pub(super) const MAX_SHOWN: usize = 200;
 
 const KINDS: [ComponentKind; 3] = [
     ComponentKind::Event,
@@ -92,8 +92,8 @@ impl Summary {
         for time in self.start.iter().chain(&self.end) {
             moment::push(&mut out, time);
         }
-        varint::push_bytes(&mut out, clip(&self.title, MOST).as_bytes());
-        varint::push_bytes(&mut out, clip(&self.place, MOST).as_bytes());
+        varint::push_bytes(&mut out, clip(&self.title, MAX_SHOWN).as_bytes());
+        varint::push_bytes(&mut out, clip(&self.place, MAX_SHOWN).as_bytes());
         out
     }
 }

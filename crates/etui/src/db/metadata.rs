@@ -19,20 +19,6 @@ pub(crate) const TERM_MARK: &str = "term_mark";
 pub(crate) const GRAM_MARK: &str = "gram_mark";
 /// Counts the syncs that had nothing else to write.
 pub(crate) const SYNCS: &str = "syncs";
-/// Keys of what is said of alarms begin with this.
-pub(crate) const ALARMS: &str = "alarm_";
-/// And none of them is behind this.
-pub(crate) const BEHIND_ALARMS: &str = "alarm`";
-/// Up to this moment (Unix seconds) the alarms of series were moved on.
-pub(crate) const ALARM_MARK: &str = "alarm_mark";
-/// The same of those at floating times, as local time.
-pub(crate) const FLOATING_ALARM_MARK: &str = "alarm_mark_floating";
-/// With the name of a zone behind it: a digest of the rules by which alarms in it were placed; 0:
-/// of several.
-pub(crate) const ALARM_RULES: &str = "alarm_rules ";
-/// How often everything was derived anew, which no change tells of; read with what is said of
-/// alarms.
-pub(crate) const DERIVED_ANEW: &str = "alarm_derived_anew";
 /// With the number of a collection behind it: the number of the latest change when it was made,
 /// brought back, or became the default one.
 pub(crate) const MEANT_SINCE: &str = "meant_since ";

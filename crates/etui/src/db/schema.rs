@@ -11,8 +11,8 @@
 //! posting     (key, first) -> ids                   words, addresses, numbers; three characters
 //! inbox       what others wrote through the view `item`, in order
 //! shared      id  -> what calendar records share    frames of the objects they came in, zones
-//! series      (collection, class, first, record)    what recurs or is long (`collection::times`)
-//! alarm       (collection, kind, at, record)        what is to be told of, and when
+//! series      record -> span of its occurrences     recurring or long (`collection::time_index`)
+//! alarm       record -> span of its alarms
 //! ```
 //!
 //! One new contact, or an event that happens once, touches four B-trees: `record`, `record_uid`,

@@ -3,7 +3,7 @@
 use rusqlite::Connection;
 
 use super::kind::{IndexContext, IndexedColumns};
-use super::{list, times};
+use super::{list, time_index};
 use crate::error::Result;
 use crate::types::CollectionKind;
 
@@ -27,7 +27,7 @@ pub(crate) fn all(
     derive: impl Fn(CollectionKind, Vec<u8>, Option<i64>) -> Result<IndexedColumns>,
 ) -> Result<bool> {
     list::clear(conn)?;
-    times::clear(conn)?;
+    time_index::clear(conn)?;
     let mut entries = list::Edits::default();
     let mut update =
         conn.prepare("UPDATE record SET sort = ?2, summary = ?3, keys = ?4 WHERE id = ?1")?;
@@ -71,7 +71,7 @@ pub(crate) fn all(
             update.execute((found.id, &derived.sort, &derived.summary, &derived.keys))?;
             if found.live {
                 entries.put(found.collection, &derived.sort, found.id, &derived.summary);
-                times::put(conn, found.collection, found.id, &derived.times)?;
+                time_index::insert(conn, found.collection, found.id, &derived.times)?;
             }
         }
         if entries.are_many() {

@@ -9,8 +9,6 @@
 //! entry  := field:u8  length:varint  value[length]
 //! value  := ' ' folded text ' '                       (all fields but phones)
 //!         | country:u8 ' ' digits ' ' extension       (phones)
-//!         | class:i64be first:i64be                   (series)
-//!         | floating:u8 at:i64be                      (alarms)
 //! ```
 //!
 //! The spaces make every comparison a substring test: ` anna ` is the word, ` ann` the beginning
@@ -38,10 +36,6 @@ pub enum Key {
     Place = 11,
     Description = 12,
     Component = 13,
-    /// Where a row of `series` stands; no text.
-    Series = 14,
-    /// Where a row of `alarm` stands; no text.
-    Alarm = 15,
 }
 
 impl Key {
@@ -60,8 +54,6 @@ impl Key {
             11 => Self::Place,
             12 => Self::Description,
             13 => Self::Component,
-            14 => Self::Series,
-            15 => Self::Alarm,
             _ => return None,
         })
     }
@@ -128,8 +120,7 @@ impl KeyWriter {
         self.entry(Key::Phone, &value);
     }
 
-    /// Bytes that are no text: they are not searched, but tell what was put in elsewhere.
-    pub(crate) fn entry(&mut self, key: Key, value: &[u8]) {
+    fn entry(&mut self, key: Key, value: &[u8]) {
         if self.out.len() + value.len() < MAX_KEYS {
             self.out.push(key as u8);
             varint::push_bytes(&mut self.out, value);

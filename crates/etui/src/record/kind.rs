@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use rusqlite::Connection;
 
 use super::shared::SourceObject;
-use super::times::Times;
+use super::time_index::TimeEntries;
 use crate::error::Result;
 use crate::types::CollectionKind;
 use etui_text::collator::Order;
@@ -48,8 +48,8 @@ pub struct IndexedColumns {
     pub(crate) sort: Vec<u8>,
     /// What the list shows of it.
     pub(crate) summary: Vec<u8>,
-    /// When it happens, where the list does not tell.
-    pub(crate) times: Times,
+    /// Its entries in the time index.
+    pub(crate) times: TimeEntries,
 }
 
 /// Where a record came from: the calendar object it stood in, and where its components did.

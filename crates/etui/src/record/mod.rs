@@ -19,7 +19,7 @@ pub(crate) mod prepared;
 mod read;
 pub(crate) mod records;
 pub(crate) mod shared;
-pub(crate) mod times;
+pub(crate) mod time_index;
 pub(crate) mod write;
 
 pub use handle::Collection;

@@ -3,7 +3,7 @@
 use rusqlite::{Connection, OptionalExtension};
 
 use super::shared::SourceObject;
-use super::times::{self, Times};
+use super::time_index::{self, TimeEntries};
 use super::{changes, list};
 use crate::error::{Error, Result};
 use crate::types::{Condition, ETag, RecordId, SaveOutcome, SavedRecord, now_ms};
@@ -16,7 +16,7 @@ pub(crate) struct RecordRow<'a> {
     pub(crate) keys: &'a [u8],
     pub(crate) sort: &'a [u8],
     pub(crate) summary: &'a [u8],
-    pub(crate) times: &'a Times,
+    pub(crate) times: &'a TimeEntries,
     /// Where it came from; `None`: what is stored of that stays.
     pub(crate) from: Option<&'a SourceObject>,
 }
@@ -182,20 +182,16 @@ pub(crate) fn insert(
         origin.as_ref().map(|o| o.shared),
         origin.as_ref().map(|o| &o.places),
     ))?;
-    times::put(conn, collection, id, new.times)
+    time_index::insert(conn, collection, id, new.times)
 }
 
 /// Whether the record is this one: a damaged text has the ETag of the one that was saved, and the
 /// same text in another object may mean another time.
 pub(crate) fn is_same(conn: &Connection, id: i64, new: &RecordRow<'_>) -> Result<bool> {
-    let (collection, is_same): (i64, bool) = conn
-        .prepare_cached(
-            "SELECT collection, text = ?2 AND sort = ?3 AND keys = ?4 FROM record WHERE id = ?1",
-        )?
-        .query_row((id, new.text, new.sort, new.keys), |r| {
-            Ok((r.get(0)?, r.get(1)?))
-        })?;
-    Ok(is_same && times::is_same(conn, collection, id, new.times)?)
+    let is_same: bool = conn
+        .prepare_cached("SELECT text = ?2 AND sort = ?3 AND keys = ?4 FROM record WHERE id = ?1")?
+        .query_row((id, new.text, new.sort, new.keys), |r| r.get(0))?;
+    Ok(is_same && time_index::is_current(conn, id, new.times)?)
 }
 
 fn replace(
@@ -205,10 +201,10 @@ fn replace(
     etag: ETag,
     new: &RecordRow<'_>,
 ) -> Result<()> {
-    let (collection, sort, summary, keys, shared): (i64, Vec<u8>, Vec<u8>, Vec<u8>, _) = conn
-        .prepare_cached("SELECT collection, sort, summary, keys, shared FROM record WHERE id = ?1")?
+    let (collection, sort, summary, shared): (i64, Vec<u8>, Vec<u8>, _) = conn
+        .prepare_cached("SELECT collection, sort, summary, shared FROM record WHERE id = ?1")?
         .query_row([found.id], |r| {
-            Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?, r.get(4)?))
+            Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?))
         })?;
     let origin = match new.from {
         Some(from) if !from.leaves(conn, shared)? => Some(from.origin(conn)?),
@@ -246,9 +242,9 @@ fn replace(
             .execute((found.id, origin.shared, origin.places))?;
     }
     if !found.removed {
-        times::remove(conn, collection, found.id, &keys)?;
+        time_index::remove(conn, found.id)?;
     }
-    times::put(conn, collection, found.id, new.times)?;
+    time_index::insert(conn, collection, found.id, new.times)?;
     let moved = sort != new.sort;
     if !found.removed && moved {
         writing.list_remove(conn, collection, found.id, &sort)?;
@@ -303,12 +299,12 @@ fn to_trash(
     at: i64,
 ) -> Result<()> {
     let number = log(conn, writing, id, changes::REMOVED, false)?;
-    let (sort, keys): (Vec<u8>, Vec<u8>) = conn
+    let sort: Vec<u8> = conn
         .prepare_cached(
-            "UPDATE record SET changed = ?2, removed = ?3 WHERE id = ?1 RETURNING sort, keys",
+            "UPDATE record SET changed = ?2, removed = ?3 WHERE id = ?1 RETURNING sort",
         )?
-        .query_row((id, number, at), |r| Ok((r.get(0)?, r.get(1)?)))?;
-    times::remove(conn, collection, id, &keys)?;
+        .query_row((id, number, at), |r| r.get(0))?;
+    time_index::remove(conn, id)?;
     writing.list_remove(conn, collection, id, &sort)
 }
 

@@ -4,13 +4,12 @@ use std::cell::RefCell;
 
 use rusqlite::Connection;
 
-use crate::calendar::is_near;
+use crate::calendar::{MAX_UTC_OFFSET, is_near};
 use crate::db::metadata;
 use crate::error::Result;
-use crate::record::keys::{Key, Keys};
+use crate::record::keys::Keys;
 use crate::record::list::block::Block;
-use crate::record::times;
-use crate::record::{changes, list};
+use crate::record::{changes, list, time_index};
 use crate::search::index::id_set::RecordIds;
 use crate::search::index::pending::Watermarks;
 use crate::search::index::{postings, terms, trigrams};
@@ -127,7 +126,7 @@ impl Store {
                  FROM record r LEFT JOIN collection c ON c.id = r.collection",
         )?;
         let mut rows = statement.query([])?;
-        let mut of_times = [0, 0];
+        let mut of_times = [0_u64; 2];
         while let Some(row) = rows.next()? {
             let blob = |column| -> Result<&[u8]> {
                 Ok(row
@@ -170,7 +169,7 @@ impl Store {
             match derive(conn, kind, text, row.get(9)?, &with, &zones) {
                 Ok(derived) if current => {
                     let is_same = derived.summary == blob(8)?
-                        && says_as_much(kind, &derived.keys, blob(5)?)
+                        && derived.keys == blob(5)?
                         && stands_there(kind, &derived.sort, blob(6)?);
                     if !is_same {
                         report.add_derived(
@@ -185,7 +184,8 @@ impl Store {
                         true => &derived.times,
                         false => continue,
                     };
-                    let (agree, rows) = times::agree(conn, row.get(10)?, id, blob(5)?, times)?;
+                    let place = (row.get(10)?, id);
+                    let (agree, rows) = time_index::agrees(conn, place, times, MAX_UTC_OFFSET)?;
                     of_times = [of_times[0] + rows[0], of_times[1] + rows[1]];
                     if !agree {
                         report.add_derived(
@@ -201,7 +201,7 @@ impl Store {
                 Err(e) => report.add(format!("{what} {id} ({uid}): {e}")),
             }
         }
-        if current && report.is_clean() && times::counts(conn)? != of_times {
+        if current && report.is_clean() && time_index::counts(conn)? != of_times {
             report.add("times are kept of records that are not there".to_owned());
         }
         Ok(())
@@ -225,8 +225,6 @@ impl Store {
     /// Whatever writing reports.
     pub fn repair(&self) -> Result<()> {
         self.write(|conn| self.rederive(conn))?;
-        self.known_series.forget();
-        self.alarms_ahead.forget();
         self.rebuild_index()
     }
 
@@ -386,14 +384,8 @@ fn shared_texts(conn: &Connection, report: &mut CheckReport) -> Result<()> {
     Ok(())
 }
 
-/// Whether what is stored of a record is what is derived of it now. When the rules of a zone have
-/// changed since, instants are others now; they are moved when the record is next saved.
-fn says_as_much(kind: CollectionKind, now: &[u8], stored: &[u8]) -> bool {
-    let lasting = |keys| Keys(keys).filter(|(key, _)| !matches!(key, Key::Series | Key::Alarm));
-    now == stored || (kind == CollectionKind::Calendar && lasting(now).eq(lasting(stored)))
-}
-
-/// The same of its place in the list.
+/// Returns true if a stored list key is the current one. That of a calendar record depends on the
+/// rules of its time zone, which change; it is updated when the record is next saved.
 fn stands_there(kind: CollectionKind, now: &[u8], stored: &[u8]) -> bool {
     now == stored || (kind == CollectionKind::Calendar && is_near(now, stored))
 }

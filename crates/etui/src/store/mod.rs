@@ -14,10 +14,9 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
-use crate::calendar::alarms::AlarmsAhead;
 use crate::calendar::datebook::shared::DateBooks;
-use crate::calendar::known::KnownSeries;
 use crate::calendar::objects::ZonesOf;
+use crate::calendar::series_cache::SeriesCache;
 use crate::contacts::Card;
 use crate::db::metadata::{self, StoreMetadata};
 use crate::db::{
@@ -122,8 +121,7 @@ pub struct Store {
     pub(crate) collection_asked: AtomicBool,
     /// Held by the save that brings the index up to date.
     merging: Mutex<()>,
-    pub(crate) known_series: KnownSeries,
-    pub(crate) alarms_ahead: AlarmsAhead,
+    pub(crate) series_cache: SeriesCache,
     pub(crate) date_books: DateBooks,
     /// A collection is being filled by this process.
     filling: AtomicBool,
@@ -197,8 +195,7 @@ impl Store {
             order_checked: AtomicBool::new(false),
             collection_asked: AtomicBool::new(false),
             merging: Mutex::new(()),
-            known_series: KnownSeries::default(),
-            alarms_ahead: AlarmsAhead::default(),
+            series_cache: SeriesCache::default(),
             date_books: DateBooks::default(),
             filling: AtomicBool::new(false),
             generation: AtomicU64::new(0),
@@ -502,8 +499,6 @@ impl Store {
         if crate::record::derive::all(conn, &with, derive)? || unindexed {
             crate::search::index::rebuild(conn, self.path())?;
         }
-        let anew = metadata::number(conn, metadata::DERIVED_ANEW)?;
-        metadata::set(conn, metadata::DERIVED_ANEW, anew.wrapping_add(1))?;
         metadata::set(conn, metadata::DERIVATION, derivation(order.stamp()))
     }
 

@@ -6,13 +6,14 @@ use rusqlite::OptionalExtension;
 
 use super::DateBook;
 use crate::calendar::ics::ComponentKind;
-use crate::calendar::moment::{self, Named, REACH};
+use crate::calendar::moment::{self, MAX_UTC_OFFSET, Named};
+use crate::calendar::objects::ZonesOf;
 use crate::calendar::summary::Stored;
 use crate::calendar::time::{TimeZone, Timestamp};
 use crate::calendar::{CalendarObject, Status};
 use crate::db::TransactionSize;
 use crate::error::{Error, Result};
-use crate::record::{Reader, list, records};
+use crate::record::{Reader, list, records, time_index};
 use crate::types::{Condition, ETag};
 
 /// Records removed in one transaction.
@@ -73,7 +74,7 @@ impl Reader<'_, CalendarObject> {
         self.told(|| {
             let mut found = Vec::new();
             let mut zones = Named::default();
-            let to = moment::place(before.seconds().saturating_add(REACH));
+            let to = moment::place(before.seconds().saturating_add(MAX_UTC_OFFSET));
             list::walk(self.conn, self.collection, &[], false, |block| {
                 let end = block.before(&to, i64::MIN);
                 for (id, summary) in block.ids().zip(block.summaries()).take(end) {
@@ -91,24 +92,21 @@ impl Reader<'_, CalendarObject> {
                     false => ControlFlow::Continue(()),
                 })
             })?;
-            let mut statement = self.conn.prepare_cached(
-                "SELECT record, times FROM series WHERE collection = ?1 AND until < ?2",
-            )?;
-            // Bounds are wider than what they hold.
-            let until = before.seconds().saturating_add(4 * REACH);
-            let mut rows = statement.query((self.collection, until))?;
-            while let Some(row) = rows.next()? {
-                let record: i64 = row.get(0)?;
-                let times = row.get_ref(1)?.as_blob().unwrap_or_default();
-                let Some(known) = self.store.known_series.get(record, times) else {
-                    continue;
-                };
-                let is_open = known.components.iter().any(|c| is_open(c.kind, c.status));
-                let mut left = known.series.between(before..Timestamp::MAX, viewer);
-                if !is_open && left.next().is_none() {
-                    found.push(record);
+            // Spans are wider than what they hold.
+            let ended = before.plus_seconds(4 * MAX_UTC_OFFSET).seconds();
+            let cache = &self.store.series_cache;
+            let mut objects = ZonesOf::default();
+            time_index::for_each_ended(self.conn, self.collection, ended, |row| {
+                let (record, version) = (row.record, row.version);
+                if let Some(parsed) = cache.get(self.conn, record, version, &mut objects)? {
+                    let is_open = parsed.components.iter().any(|c| is_open(c.kind, c.status));
+                    let mut left = parsed.series.between(before..Timestamp::MAX, viewer);
+                    if !is_open && left.next().is_none() {
+                        found.push(record);
+                    }
                 }
-            }
+                Ok(())
+            })?;
             let mut about = self
                 .conn
                 .prepare_cached("SELECT uid, etag FROM record WHERE id = ?1")?;

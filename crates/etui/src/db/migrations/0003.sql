@@ -31,31 +31,32 @@ ALTER TABLE record ADD COLUMN places BLOB;      -- where its components stand th
 ALTER TABLE change ADD COLUMN shared INTEGER;   -- both before the change, if that put it into
 ALTER TABLE change ADD COLUMN places BLOB;      -- another object (places NULL: it did not)
 
--- What recurs, or is long: class is how long it lasts from first to until (Unix s; for ever:
--- 2^63-1). Its next alarm stands at the moment alarm in the table of that name; NULL: it has none.
--- times: the record's lines that say when.
+-- Time index: spans of the occurrences (series) and of the alarms (alarm) of calendar records, in
+-- Unix seconds.
+--   length_class  class of last - first
+--   last          NULL: unbounded
+--   version       hash of what the span was computed from
 CREATE TABLE series (
-    collection INTEGER,
-    class      INTEGER,
-    first      INTEGER,
-    record     INTEGER,
-    until      INTEGER NOT NULL,
-    alarm      INTEGER,
-    times      BLOB NOT NULL,
-    PRIMARY KEY (collection, class, first, record)
-) STRICT, WITHOUT ROWID;
+    record       INTEGER PRIMARY KEY,
+    collection   INTEGER NOT NULL,
+    length_class INTEGER NOT NULL,
+    first        INTEGER NOT NULL,
+    last         INTEGER,
+    version      BLOB NOT NULL
+) STRICT;
 
--- Alarms: of what happens once when they are due (at, Unix s), and in what the same exactly; of a
--- series when one may be due next, and in what where the series stands. kind 0: happens once;
--- 2: of a series; 1, 3: the same, at is local time, wherever one is.
+CREATE INDEX series_span ON series (collection, length_class, first, last, version);
+
 CREATE TABLE alarm (
-    collection INTEGER,
-    kind       INTEGER,
-    at         INTEGER,
-    record     INTEGER,
-    what       BLOB NOT NULL,
-    PRIMARY KEY (collection, kind, at, record)
-) STRICT, WITHOUT ROWID;
+    record       INTEGER PRIMARY KEY,
+    collection   INTEGER NOT NULL,
+    length_class INTEGER NOT NULL,
+    first        INTEGER NOT NULL,
+    last         INTEGER,
+    version      BLOB NOT NULL
+) STRICT;
+
+CREATE INDEX alarm_span ON alarm (collection, length_class, first, last, version);
 
 INSERT OR IGNORE INTO collection (kind, name)
 SELECT 'calendar', 'Calendar' FROM meta WHERE key = 'store_id';

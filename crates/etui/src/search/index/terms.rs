@@ -35,7 +35,6 @@ pub(crate) fn kind_of(key: Key) -> Option<u8> {
         Key::Place => b'l',
         Key::Description => b'm',
         Key::Component => b'k',
-        Key::Series | Key::Alarm => return None,
     })
 }
 

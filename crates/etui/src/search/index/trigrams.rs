@@ -45,7 +45,7 @@ pub(crate) fn range_of_prefix(text: &str) -> Option<Range<i64>> {
 pub(crate) fn covers(key: Key) -> bool {
     !matches!(
         key,
-        Key::Note | Key::Category | Key::Description | Key::Component | Key::Series | Key::Alarm
+        Key::Note | Key::Category | Key::Description | Key::Component
     )
 }
 
