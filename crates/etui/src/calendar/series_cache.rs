@@ -215,17 +215,20 @@ mod tests {
                 },
             );
         };
-        let len = || cache.lock().by_record.len();
+        let held = || {
+            let entries = cache.lock();
+            (entries.by_record.len(), entries.bytes)
+        };
         for record in 0..2 * MAX_CACHED_SERIES as i64 {
             insert(record, 1);
         }
-        assert_eq!((len(), cache.lock().bytes), (MAX_CACHED_SERIES, len()));
+        assert_eq!(held(), (MAX_CACHED_SERIES, MAX_CACHED_SERIES));
         insert(1, MAX_CACHED_BYTES);
-        assert_eq!((len(), cache.lock().bytes), (1, MAX_CACHED_BYTES));
+        assert_eq!(held(), (1, MAX_CACHED_BYTES));
         insert(1, 5);
         insert(2, MAX_CACHED_BYTES - 5);
-        assert_eq!((len(), cache.lock().bytes), (2, MAX_CACHED_BYTES));
+        assert_eq!(held(), (2, MAX_CACHED_BYTES));
         insert(3, 1);
-        assert_eq!((len(), cache.lock().bytes), (2, MAX_CACHED_BYTES - 4));
+        assert_eq!(held(), (2, MAX_CACHED_BYTES - 4));
     }
 }
