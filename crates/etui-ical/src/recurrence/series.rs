@@ -49,8 +49,6 @@ pub struct RecurrenceSet {
     most_of_changes: i64,
     /// Keys of the instances that changes take away, in order.
     replaced: Vec<i64>,
-    /// The named zones that say when its instances are, but for UTC.
-    zones: Vec<TimeZone>,
     /// Indices of the changes with `THISANDFUTURE`, by key.
     futures: Vec<usize>,
 }
@@ -85,13 +83,7 @@ impl RecurrenceSet {
             most_of_changes: 0,
             replaced: Vec::new(),
             futures: Vec::new(),
-            zones: Vec::new(),
         };
-        for zone in components.iter().flat_map(Timing::zones) {
-            if zone.is_named() && *zone != TimeZone::UTC && !series.zones.contains(zone) {
-                series.zones.push(zone.clone());
-            }
-        }
         for (component, timing) in components.iter().enumerate() {
             if series
                 .main
@@ -158,12 +150,6 @@ impl RecurrenceSet {
     #[must_use]
     pub fn is_unbounded(&self) -> bool {
         self.main.as_ref().is_some_and(Main::is_unbounded)
-    }
-
-    /// The zones that say when its instances are and whose rules are others' to change.
-    #[must_use]
-    pub fn zones(&self) -> &[TimeZone] {
-        &self.zones
     }
 
     /// Seconds that no instance is longer than.

@@ -70,23 +70,6 @@ impl Timing {
             replaces: None,
         }
     }
-
-    /// The zones of its times.
-    pub(super) fn zones(&self) -> impl Iterator<Item = &TimeZone> {
-        fn end(end: &EventEnd) -> Option<&CalendarTime> {
-            match end {
-                EventEnd::At(end) => Some(end),
-                EventEnd::Unsaid | EventEnd::After(_) => None,
-            }
-        }
-        let of_dates = self.dates.iter().map(|d| (&d.start, &d.end));
-        let starts_and_ends = std::iter::once((&self.start, &self.end)).chain(of_dates);
-        starts_and_ends
-            .flat_map(|(start, ends)| std::iter::once(start).chain(end(ends)))
-            .chain(&self.exception_dates)
-            .chain(self.replaces.as_ref().map(|r| &r.id))
-            .filter_map(CalendarTime::zone)
-    }
 }
 
 /// How long every instance of a component is.

@@ -24,14 +24,9 @@ const SPANS: usize = 160;
 /// Seconds by which the table of a span is longer at both ends: local times differ by less.
 const MARGIN: i64 = 3 * 86_400;
 
-/// Changes behind this (2101-01-01) follow a rule that those before show.
-const LAST_CHANGE: i64 = 4_133_980_800;
-
 /// A zone of the database.
 pub(super) struct Named {
     pub(super) zone: TimeZone,
-    /// A digest of its rules.
-    rules: OnceLock<i64>,
     spans: [OnceLock<TransitionTable>; SPANS],
 }
 
@@ -53,16 +48,10 @@ impl Named {
         let name = zone.iana_name().unwrap_or_default().to_owned();
         let new: &'static Self = Box::leak(Box::new(Self {
             zone,
-            rules: OnceLock::new(),
             spans: [const { OnceLock::new() }; SPANS],
         }));
         known.get_or_insert_default().insert(name, new);
         new
-    }
-
-    /// A digest of its rules, never 0.
-    pub(super) fn rules(&self) -> i64 {
-        *self.rules.get_or_init(|| digest(&self.zone))
     }
 
     /// Seconds that local time is ahead of UTC at an instant.
@@ -112,22 +101,6 @@ impl Named {
             AmbiguousOffset::Fold { before, .. } => (before.seconds(), false),
         }
     }
-}
-
-fn digest(zone: &TimeZone) -> i64 {
-    let first = jiff::Timestamp::MIN;
-    let changes = zone.following(first).map(|c| (c.timestamp(), c.offset()));
-    let mut hasher = blake3::Hasher::new();
-    for (at, offset) in std::iter::once((first, zone.to_offset(first))).chain(changes) {
-        if at.as_second() > LAST_CHANGE {
-            break;
-        }
-        hasher.update(&at.as_second().to_le_bytes());
-        hasher.update(&offset.seconds().to_le_bytes());
-    }
-    let mut digest = [0; 8];
-    digest.copy_from_slice(&hasher.finalize().as_bytes()[..8]);
-    i64::from_le_bytes(digest) | 1
 }
 
 fn instant(seconds: i64) -> jiff::Timestamp {

@@ -94,15 +94,6 @@ impl TimeZone {
         }
     }
 
-    /// A digest of its rules as the database has them now, never 0; `None`: they never change.
-    #[must_use]
-    pub fn rules(&self) -> Option<i64> {
-        match &self.0 {
-            Kind::Iana(named) => Some(named.rules()),
-            _ => None,
-        }
-    }
-
     /// Seconds that local time is ahead of UTC at an instant.
     #[must_use]
     pub fn offset(&self, at: Timestamp) -> i32 {
