@@ -1,6 +1,6 @@
-//! Views: what is added, changed and removed is reported once, in order, to everybody who follows,
-//! in this thread, in others, and in other processes. `views/model.rs` compares with `find`,
-//! `views/storm.rs` kills everybody.
+//! Views report each addition, change and removal once and in order, to readers in the same thread,
+//! other threads and other processes. `views/model.rs` compares them with `find`, `views/storm.rs`
+//! kills writers and readers.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -22,7 +22,7 @@ use etui_testkit::rng::SplitMix64;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use support::{card, clean, directory, german, names};
 
-/// Longer than anything takes that is not lost.
+/// Timeout after which a wake-up counts as lost.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 fn quick() -> Options {
@@ -42,7 +42,7 @@ fn since(changes: ViewChanges) -> Vec<ViewChange> {
     }
 }
 
-/// `+a`, `~a`, `-a`.
+/// Formats changes as `+a`, `~a`, `-a`.
 fn short(changes: ViewChanges) -> Vec<String> {
     since(changes)
         .iter()
@@ -61,7 +61,7 @@ fn changes(view: &mut View<'_>) -> Vec<String> {
     short(view.changes().unwrap())
 }
 
-/// What a reader makes of a view's changes; panics when one does not fit what it was told before.
+/// Applies a view's changes. Panics if a change contradicts the earlier ones.
 #[derive(Default)]
 struct Follower {
     entries: BTreeMap<RecordId, Summary>,
@@ -93,7 +93,7 @@ impl Follower {
 }
 
 #[test]
-fn every_transition_is_told_for_what_it_is() {
+fn every_transition_is_reported() {
     let (_dir, path) = directory();
     let store = Store::open_with(&path, &quick()).unwrap();
     let contacts = store.contacts().unwrap();
@@ -117,13 +117,13 @@ fn every_transition_is_told_for_what_it_is() {
     assert_eq!(edited[0].summary.name, "Anna Maria");
     assert_eq!(edited[0].fields, [Field::Display, Field::Family]);
     contacts.save(&card("in", "Anna Maria")).unwrap();
-    assert_eq!(changes(&mut view), [""; 0], "saved as it was");
+    assert_eq!(changes(&mut view), [""; 0], "saved unchanged");
     contacts.save(&card("in", "Maria")).unwrap();
     let gone = since(view.changes().unwrap());
     assert_eq!(gone[0].kind, ChangeKind::Removed);
-    assert_eq!(gone[0].summary.name, "Maria", "what it is now");
+    assert_eq!(gone[0].summary.name, "Maria", "the summary now");
     contacts.save(&card("in", "Maria Magdalena")).unwrap();
-    assert_eq!(changes(&mut view), [""; 0], "it was out and is out");
+    assert_eq!(changes(&mut view), [""; 0], "no match before and after");
     contacts.save(&card("in", "Anna")).unwrap();
     assert_eq!(changes(&mut view), ["+in"]);
     contacts.restore("in").unwrap();
@@ -133,7 +133,7 @@ fn every_transition_is_told_for_what_it_is() {
     contacts.remove("in").unwrap();
     let removed = since(view.changes().unwrap());
     assert_eq!(removed[0].kind, ChangeKind::Removed);
-    assert_eq!(removed[0].summary.name, "Anna", "what it was at its end");
+    assert_eq!(removed[0].summary.name, "Anna", "the last summary");
     contacts.restore("in").unwrap();
     assert_eq!(changes(&mut view), ["+in"]);
     contacts.remove("out").unwrap();
@@ -146,7 +146,7 @@ fn every_transition_is_told_for_what_it_is() {
     work.save(&card("in", "Anna at work")).unwrap();
     assert_eq!(changes(&mut view), [""; 0], "another address book");
 
-    // A field that is not searched.
+    // A property that is not indexed.
     let with_photo = "BEGIN:VCARD\r\nVERSION:3.0\r\nUID:old\r\nN:Anna Alt;;;;\r\nFN:Anna Alt\r\n\
                       PHOTO;VALUE=uri:http://example.org/a.jpg\r\nEND:VCARD\r\n";
     contacts.save(&Card::parse(with_photo).unwrap()).unwrap();
@@ -159,7 +159,7 @@ fn every_transition_is_told_for_what_it_is() {
 }
 
 #[test]
-fn what_comes_and_goes_between_two_looks_is_one_change_or_none() {
+fn changes_between_two_reads_are_merged() {
     let (_dir, path) = directory();
     let store = Store::open_with(&path, &quick()).unwrap();
     let contacts = store.contacts().unwrap();
@@ -228,7 +228,7 @@ fn readable(view: &View<'_>, timeout: Duration) -> bool {
 }
 
 #[test]
-fn a_descriptor_is_readable_while_there_is_something_to_read() {
+fn a_descriptor_is_readable_while_there_are_changes() {
     let (_dir, path) = directory();
     let store = Store::open_with(&path, &quick()).unwrap();
     let contacts = store.contacts().unwrap();
@@ -242,28 +242,25 @@ fn a_descriptor_is_readable_while_there_is_something_to_read() {
         assert!(!readable(&view, Duration::ZERO));
     }
     contacts.save(&card("b", "Berta")).unwrap();
-    assert!(
-        !readable(&view, Duration::from_millis(50)),
-        "none of its business"
-    );
+    assert!(!readable(&view, Duration::from_millis(50)), "not affected");
 
-    // One that is asked for its descriptor late.
+    // A view whose descriptor is created after the change.
     let late = contacts.view(&filter("name:ann*")).unwrap();
     contacts.save(&card("a", "Anna at last")).unwrap();
     assert!(readable(&view, PATIENCE));
     assert!(readable(&late, PATIENCE));
 }
 
-/// A collection's name, and whether it is there, are nothing that its records tell.
+/// No record changes when a collection is renamed or removed.
 #[test]
-fn who_follows_a_collection_is_told_of_its_name_and_its_end() {
+fn a_view_reports_rename_and_removal_of_its_collection() {
     let (_dir, path) = directory();
     let store = Store::open_with(&path, &quick()).unwrap();
     let other = Store::open_with(&path, &quick()).unwrap();
     let work = store.create_address_book("Work").unwrap();
     let mut view = work.view(&filter("name:ann*")).unwrap();
     let mut home = store.contacts().unwrap().view(&filter("*")).unwrap();
-    let told = |view: &mut View<'_>| {
+    let read_woken = |view: &mut View<'_>| {
         assert!(readable(view, PATIENCE));
         let (changes, name) = view.changes_and_name().unwrap();
         (short(changes), name)
@@ -272,31 +269,28 @@ fn who_follows_a_collection_is_told_of_its_name_and_its_end() {
     assert_eq!(
         view.changes_and_name().unwrap().1.as_deref(),
         Some("Work"),
-        "as it was"
+        "unchanged"
     );
 
     other.rename_address_book("Work", "Job").unwrap();
-    assert_eq!(told(&mut view), (nothing.clone(), Some("Job".into())));
-    // Empty, and then with what the filter means, and what it does not.
+    assert_eq!(read_woken(&mut view), (nothing.clone(), Some("Job".into())));
+    // Empty, then with records that do not match, then with one that does.
     other.remove_address_book("Job").unwrap();
-    assert_eq!(told(&mut view), (nothing.clone(), None));
+    assert_eq!(read_woken(&mut view), (nothing.clone(), None));
     other.restore_address_book("Job").unwrap();
-    assert_eq!(told(&mut view), (nothing.clone(), Some("Job".into())));
+    assert_eq!(read_woken(&mut view), (nothing.clone(), Some("Job".into())));
     work.save(&card("b", "Berta")).unwrap();
     other.remove_address_book("Job").unwrap();
-    assert_eq!(told(&mut view), (nothing.clone(), None));
+    assert_eq!(read_woken(&mut view), (nothing.clone(), None));
     other.restore_address_book("Job").unwrap();
-    assert_eq!(told(&mut view), (nothing, Some("Job".into())));
+    assert_eq!(read_woken(&mut view), (nothing, Some("Job".into())));
     work.save(&card("a", "Anna")).unwrap();
-    assert_eq!(told(&mut view).0, ["+a"]);
+    assert_eq!(read_woken(&mut view).0, ["+a"]);
     other.remove_address_book("Job").unwrap();
     assert!(readable(&view, PATIENCE));
-    assert_eq!(told(&mut view), (vec!["-a".to_owned()], None));
+    assert_eq!(read_woken(&mut view), (vec!["-a".to_owned()], None));
 
-    assert!(
-        !readable(&home, Duration::from_millis(50)),
-        "none of its business"
-    );
+    assert!(!readable(&home, Duration::from_millis(50)), "not affected");
     assert_eq!(
         home.changes_and_name().unwrap().1.as_deref(),
         Some("Contacts")
@@ -329,7 +323,7 @@ fn waiting_ends_with_a_change_or_in_time() {
 }
 
 #[test]
-fn a_token_goes_on_where_a_view_was() {
+fn a_token_continues_a_view() {
     let (_dir, path) = directory();
     let store = Store::open_with(&path, &quick()).unwrap();
     let contacts = store.contacts().unwrap();
@@ -347,7 +341,7 @@ fn a_token_goes_on_where_a_view_was() {
     assert_eq!(short(view.wait(None).unwrap().unwrap()), ["+b"]);
     assert_eq!(view.token(), store.token().unwrap());
 
-    // What does not concern a view moves it all the same: the log is not kept for ever.
+    // Changes that do not match advance a view, too: the change log is trimmed.
     let mut idle = contacts.view(&filter("zz")).unwrap();
     contacts.save(&card("c", "Carla")).unwrap();
     let begun = Instant::now();
@@ -420,7 +414,7 @@ fn many_threads_follow_many_writers() {
     assert_eq!(names(path.parent().unwrap()), ["personal.etui"]);
 }
 
-/// A reader that never looks costs nobody anything; what it is told in the end is short.
+/// A view that is never read does not delay writers; its changes are merged.
 #[test]
 fn a_slow_reader_blocks_nobody() {
     let (_dir, path) = directory();
@@ -434,12 +428,12 @@ fn a_slow_reader_blocks_nobody() {
 }
 
 #[test]
-fn the_watch_file_is_there_while_somebody_follows() {
+fn the_watch_file_exists_while_a_view_is_open() {
     let (dir, path) = directory();
     let store = Store::open_with(&path, &quick()).unwrap();
     let contacts = store.contacts().unwrap();
     let watch = dir.path().join("personal.etui-watch");
-    // A file that a killed program left.
+    // A file left by a killed program.
     std::fs::write(&watch, "").unwrap();
     contacts.save(&card("a", "Anna")).unwrap();
     let view = contacts.view(&Filter::All).unwrap();
@@ -450,23 +444,22 @@ fn the_watch_file_is_there_while_somebody_follows() {
     drop(another);
     assert!(!watch.exists(), "the last one removed it");
     assert!(store.memory().connections <= connections);
-    // Again and again.
     for _ in 0..20 {
         let mut view = contacts.view(&Filter::All).unwrap();
         contacts.save(&card("b", "Berta")).unwrap();
         assert_eq!(short(view.wait(Some(PATIENCE)).unwrap().unwrap()), ["+b"]);
         contacts.remove("b").unwrap();
         assert_eq!(short(view.wait(Some(PATIENCE)).unwrap().unwrap()), ["-b"]);
-        // Somebody tidies up.
+        // Another program deletes the file.
         std::fs::remove_file(&watch).unwrap();
     }
     assert!(!watch.exists());
 }
 
-/// Where no watch file can be made, other stores' changes are looked for every so often, and
-/// those of the same store are told at once.
+/// Without a watch file, changes by other stores are polled for, and changes by the same store wake
+/// views at once.
 #[test]
-fn without_a_watch_file_changes_are_found_all_the_same() {
+fn views_work_without_a_watch_file() {
     let (dir, path) = directory();
     let store = Store::open_with(&path, &quick()).unwrap();
     let contacts = store.contacts().unwrap();
@@ -480,11 +473,11 @@ fn without_a_watch_file_changes_are_found_all_the_same() {
 }
 
 #[test]
-fn a_store_that_is_only_read_can_be_followed() {
+fn a_read_only_store_has_views() {
     let (dir, path) = directory();
     let store = Store::open_with(&path, &quick()).unwrap();
     let reading = Store::open_with(&path, &support::reading()).unwrap();
-    // By way of a link: it is the same store.
+    // A symbolic link to the same store.
     let link = dir.path().join("link.etui");
     std::os::unix::fs::symlink(&path, &link).unwrap();
     let linked = Store::open_with(&link, &support::reading()).unwrap();
@@ -522,8 +515,7 @@ fn two_copies_of_a_file_are_two_stores() {
     let mut view = contacts.view(&Filter::All).unwrap();
     let before = view.token();
     contacts.save(&card("b", "Berta")).unwrap();
-    // With the first write the copy becomes a store of its own: what a token of the original
-    // means to it is not known.
+    // The first write makes the copy a store of its own, which does not know the original's tokens.
     assert!(is_reset(view.wait(Some(PATIENCE)).unwrap().unwrap()));
     assert_eq!(changes(&mut view), [""; 0], "once");
     contacts.save(&card("c", "Carla")).unwrap();
@@ -539,36 +531,36 @@ fn two_copies_of_a_file_are_two_stores() {
 }
 
 #[test]
-fn what_the_log_forgot_is_a_reset() {
+fn a_trimmed_log_is_a_reset() {
     let (_dir, path) = directory();
     let store = Store::open_with(&path, &quick()).unwrap();
     let contacts = store.contacts().unwrap();
     contacts.save(&card("a", "Anna")).unwrap();
     let start = store.token().unwrap();
-    let mut told = contacts.view(&Filter::All).unwrap();
+    let mut woken = contacts.view(&Filter::All).unwrap();
     let mut idle = contacts.view(&filter("zz")).unwrap();
     for i in 0..1_100 {
         contacts.save(&card("a", &format!("Anna {i}"))).unwrap();
     }
-    // The retention is over for the older ones.
+    // The retention period of the older changes is over.
     let plain = rusqlite::Connection::open(&path).unwrap();
     plain.execute("UPDATE change SET at = 0", []).unwrap();
     drop(plain);
     contacts.save(&card("a", "Anna again")).unwrap();
     store.merge_index().unwrap();
-    assert!(is_reset(told.wait(Some(PATIENCE)).unwrap().unwrap()));
-    assert_eq!(told.token(), store.token().unwrap());
+    assert!(is_reset(woken.wait(Some(PATIENCE)).unwrap().unwrap()));
+    assert_eq!(woken.token(), store.token().unwrap());
     let mut late = contacts.view_since(&Filter::All, start).unwrap();
     assert!(is_reset(late.changes().unwrap()));
-    // One that nothing concerned was moved on all the while.
+    // A view without matches was advanced all the time.
     assert_eq!(changes(&mut idle), [""; 0]);
-    let loaded = told.load(Paging::ALL).unwrap();
+    let loaded = woken.load(Paging::ALL).unwrap();
     assert_eq!(loaded.entries.len(), 1);
 }
 
 const DYING: &str = "ETUI_TEST_VIEWS_DYING";
 
-/// Commits behind the library's back, and dies before anybody could be told.
+/// Commits without the library, and dies before views could be notified.
 #[test]
 fn a_child_commits_and_dies() {
     let Some(path) = std::env::var_os(DYING) else {
@@ -585,7 +577,7 @@ fn a_child_commits_and_dies() {
 }
 
 #[test]
-fn a_writer_that_dies_before_its_word_is_heard_all_the_same() {
+fn a_writer_that_dies_after_its_commit_wakes_views() {
     let (_dir, path) = directory();
     let store = Store::open_with(&path, &quick()).unwrap();
     let contacts = store.contacts().unwrap();
@@ -596,11 +588,11 @@ fn a_writer_that_dies_before_its_word_is_heard_all_the_same() {
         .env(DYING, &path)
         .status()
         .unwrap();
-    assert_eq!(status.code(), None, "it was to be killed by a signal");
+    assert_eq!(status.code(), None, "the child must be killed by a signal");
     assert_eq!(short(view.wait(Some(PATIENCE)).unwrap().unwrap()), ["+b"]);
 }
 
-/// Opening and dropping views from many threads at once, while others write.
+/// Many threads open and drop views while others write.
 #[test]
 fn views_come_and_go_while_others_write() {
     let (_dir, path) = directory();
@@ -617,9 +609,10 @@ fn views_come_and_go_while_others_write() {
                         .unwrap();
                     let name = format!("thread{thread} {round}");
                     contacts.save(&card(&uid, &name)).unwrap();
-                    let told = since(view.wait(Some(PATIENCE)).unwrap().expect("a lost wakeup"));
-                    assert_eq!(told.len(), 1);
-                    assert_eq!(told[0].summary.name, name);
+                    let reported =
+                        since(view.wait(Some(PATIENCE)).unwrap().expect("a lost wakeup"));
+                    assert_eq!(reported.len(), 1);
+                    assert_eq!(reported[0].summary.name, name);
                 }
             });
         }

@@ -95,11 +95,11 @@ impl FieldSet for Field {
             Self::Any => {
                 let short = Self::Title.keys().with(Key::Place);
                 Matcher::Or(vec![
-                    Matcher::words(short, mode, text),
-                    Matcher::words(Self::Notes.keys(), mode, text),
+                    Matcher::match_words(short, mode, text),
+                    Matcher::match_words(Self::Notes.keys(), mode, text),
                 ])
             }
-            _ => Matcher::words(self.keys(), mode, text),
+            _ => Matcher::match_words(self.keys(), mode, text),
         }
     }
 

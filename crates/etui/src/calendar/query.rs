@@ -153,7 +153,7 @@ impl ColumnSet for Column {
         self.is_many()
     }
 
-    fn parse(text: &[u8]) -> Option<CalendarObject> {
+    fn parse_text(text: &[u8]) -> Option<CalendarObject> {
         // Nothing of these columns is in a zone.
         CalendarObject::parse(text, &TimeZoneResolver::new()).ok()
     }

@@ -104,20 +104,20 @@ impl FieldSet for Field {
 
     fn compare(self, mode: MatchMode, text: &str, region: Option<Region>) -> Matcher {
         match self {
-            Self::Phone => Matcher::phone(mode, text, region),
-            Self::Email => Matcher::address(mode, text),
+            Self::Phone => Matcher::match_phone(mode, text, region),
+            Self::Email => Matcher::match_address(mode, text),
             Self::Any => {
                 let mut any = vec![
-                    Matcher::words(Self::Name.keys(), mode, text),
-                    Matcher::words(Self::Organization.keys(), mode, text),
-                    Matcher::address(mode, text),
+                    Matcher::match_words(Self::Name.keys(), mode, text),
+                    Matcher::match_words(Self::Organization.keys(), mode, text),
+                    Matcher::match_address(mode, text),
                 ];
                 if is_number_like(text) {
-                    any.push(Matcher::phone(mode, text, region));
+                    any.push(Matcher::match_phone(mode, text, region));
                 }
                 Matcher::Or(any)
             }
-            _ => Matcher::words(self.keys(), mode, text),
+            _ => Matcher::match_words(self.keys(), mode, text),
         }
     }
 

@@ -152,7 +152,7 @@ impl ColumnSet for Column {
         self.is_many()
     }
 
-    fn parse(text: &[u8]) -> Option<Card> {
+    fn parse_text(text: &[u8]) -> Option<Card> {
         Card::parse(text.to_vec()).ok()
     }
 

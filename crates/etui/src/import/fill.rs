@@ -94,7 +94,7 @@ impl<'c> BulkFill<'c> {
         records::insert(self.conn, self.collection, id, etag, new)?;
         self.entries
             .push(new.sort, &[&id.to_be_bytes(), new.summary])?;
-        self.index.add(id, new.keys)?;
+        self.index.add_record(id, new.keys)?;
         Ok(FillOutcome::Added)
     }
 
@@ -113,7 +113,7 @@ impl<'c> BulkFill<'c> {
             Ok(())
         })?;
         edits.write(self.conn, bounds)?;
-        self.index.write(self.conn, self.new, on_step)?;
+        self.index.write_index(self.conn, self.new, on_step)?;
         for mark in [metadata::TERM_MARK, metadata::GRAM_MARK] {
             metadata::set(self.conn, mark, self.last)?;
         }

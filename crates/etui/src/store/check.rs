@@ -212,7 +212,7 @@ impl Store {
     /// # Errors
     /// Whatever writing reports.
     pub fn rebuild_index(&self) -> Result<()> {
-        self.write(|conn| crate::search::index::rebuild(conn, self.path()))?;
+        self.write(|conn| crate::search::index::rebuild_index(conn, self.path()))?;
         self.engine.release_memory();
         Ok(())
     }

@@ -25,7 +25,7 @@ use crate::db::{
 use crate::error::{Error, Result};
 use crate::record::{IndexContext, IndexedColumns, RecordKind, changes, names};
 use crate::search::index::IndexParts;
-use crate::search::index::merge::merge;
+use crate::search::index::merge::merge_index;
 use crate::store::snapshot::Snapshot;
 use crate::types::{CollectionKind, SyncToken};
 use crate::watch::notifier::Notifier;
@@ -248,7 +248,7 @@ impl Store {
     /// # Errors
     /// Whatever writing reports. What was merged until then stays.
     pub fn merge_index(&self) -> Result<()> {
-        let merged = merge(&self.engine, IndexParts::ALL);
+        let merged = merge_index(&self.engine, IndexParts::ALL);
         self.engine.release_memory();
         merged
     }
@@ -405,7 +405,7 @@ impl Store {
         }
         match self.merging.try_lock() {
             Ok(_) | Err(TryLockError::Poisoned(_)) => {
-                merge(&self.engine, due)?;
+                merge_index(&self.engine, due)?;
                 self.engine.restrain_log()
             }
             Err(TryLockError::WouldBlock) => Ok(()),
@@ -497,7 +497,7 @@ impl Store {
         let zones = RefCell::default();
         let derive = |kind, text, shared| derive(conn, kind, text, shared, &with, &zones);
         if crate::record::derive::all(conn, &with, derive)? || unindexed {
-            crate::search::index::rebuild(conn, self.path())?;
+            crate::search::index::rebuild_index(conn, self.path())?;
         }
         metadata::set(conn, metadata::DERIVATION, derivation(order.stamp()))
     }

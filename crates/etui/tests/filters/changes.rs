@@ -1,5 +1,5 @@
-//! What changes while filters are compared: people and odd cards come, are edited, go and come
-//! back, by one and in batches, in two address books; at times the index is brought up to date.
+//! Random changes: generated people and unusual cards are added, edited, removed and restored, singly
+//! and in batches, in two address books. Some steps merge the index.
 
 use etui::contacts::{Card, Contacts};
 use etui::{Error, Store};
@@ -8,18 +8,18 @@ use etui_testkit::rng::SplitMix64;
 
 /// The name of the second address book.
 pub const SECOND: &str = "Work";
-/// The people there are; about two thirds of them are in the default address book at a time.
+/// Number of people; about two thirds are in the default address book at a time.
 const PEOPLE: u32 = 2_000;
-/// The odd cards there are.
+/// Number of unusual cards.
 const ODD: u32 = 150;
-/// The book that the people come from.
+/// Seed of the generated people.
 const SEED: u64 = 23;
 
-/// A word longer than what an index keeps of one.
+/// A word longer than the longest term.
 pub const LONG_WORD: &str =
     "donaudampfschifffahrtselektrizitaetenhauptbetriebswerkbauunterbeamtengesellschaft";
 
-/// One who changes address books.
+/// Makes random changes to the address books.
 pub struct Changer {
     rng: SplitMix64,
 }
@@ -34,9 +34,9 @@ impl Changer {
     /// Fills both address books.
     pub fn fill(&mut self, store: &Store) {
         let book = store.contacts().unwrap();
-        let people: Vec<Card> = (0..PEOPLE * 2 / 3).map(|i| somebody(i, 0)).collect();
+        let people: Vec<Card> = (0..PEOPLE * 2 / 3).map(|i| edited_person(i, 0)).collect();
         book.save_many(&people).unwrap();
-        let odd: Vec<Card> = (0..ODD).map(|i| odd(i, i)).collect();
+        let odd: Vec<Card> = (0..ODD).map(|i| odd_card(i, i)).collect();
         book.save_many(&odd).unwrap();
         let second = store.create_address_book(SECOND).unwrap();
         second.save_many(people.iter().take(200)).unwrap();
@@ -58,12 +58,12 @@ impl Changer {
                 let cards: Vec<Card> = self.several(|own| own.card());
                 book.save_many(&cards).unwrap();
             }
-            440..690 => none_is_fine(book.remove(&self.uid())),
+            440..690 => allow_missing(book.remove(&self.uid())),
             690..710 => {
                 let uids = self.several(Self::uid);
                 book.remove_many(&uids).unwrap();
             }
-            710..960 => none_is_fine(book.restore(&self.uid())),
+            710..960 => allow_missing(book.restore(&self.uid())),
             960..980 => {
                 let uids = self.several(Self::uid);
                 book.restore_many(&uids).unwrap();
@@ -78,23 +78,23 @@ impl Changer {
         (0..count).map(|_| one(self)).collect()
     }
 
-    /// Removes a contact and brings it back at once.
+    /// Removes a contact and restores it at once.
     fn undo(&mut self, book: &Contacts<'_>) {
         let uid = self.uid();
-        none_is_fine(book.remove(&uid));
-        none_is_fine(book.restore(&uid));
+        allow_missing(book.remove(&uid));
+        allow_missing(book.restore(&uid));
     }
 
     fn card(&mut self) -> Card {
         if self.rng.chance(150) {
-            odd(self.rng.below(ODD), self.rng.below(1_000))
+            odd_card(self.rng.below(ODD), self.rng.below(1_000))
         } else {
-            // Most often the same again, so that a person does not end as a mixture.
+            // A third of the saves are unedited, so that people do not end as mixtures.
             let edits = match self.rng.below(3) {
                 0 => 0,
                 _ => 1 + self.rng.below(10_000),
             };
-            somebody(self.rng.below(PEOPLE), edits)
+            edited_person(self.rng.below(PEOPLE), edits)
         }
     }
 
@@ -107,16 +107,16 @@ impl Changer {
     }
 }
 
-/// A contact that is not there, or of which nothing is remembered.
-fn none_is_fine<T>(result: etui::Result<T>) {
+/// Accepts a missing contact, or one without a previous version.
+fn allow_missing<T>(result: etui::Result<T>) {
     match result {
         Ok(_) | Err(Error::NoRecord { .. } | Error::NothingToUndo { .. }) => {}
         Err(error) => panic!("{error}"),
     }
 }
 
-/// A person, edited in a way that a number says (0: not at all).
-fn somebody(index: u32, edits: u32) -> Card {
+/// Returns a person with the edit of this number (0: none).
+fn edited_person(index: u32, edits: u32) -> Card {
     let mut someone = person(SEED, index.into());
     if edits > 0 {
         let other = person(SEED, u64::from(index) * 10_007 + u64::from(edits));
@@ -132,7 +132,7 @@ fn somebody(index: u32, edits: u32) -> Card {
             }
             6 => someone.categories = other.categories,
             _ => {
-                // What a list and a search do not look at.
+                // Properties that neither lists nor searches show.
                 someone.title = other.title.filter(|_| someone.organisation.is_some());
                 someone.birthday = other.birthday;
             }
@@ -144,8 +144,8 @@ fn somebody(index: u32, edits: u32) -> Card {
     Card::parse(someone.to_text()).unwrap()
 }
 
-/// A card of a kind that address books of real people hardly have, and tests have to.
-fn odd(index: u32, variant: u32) -> Card {
+/// Returns a card of a rare kind.
+fn odd_card(index: u32, variant: u32) -> Card {
     let n = variant;
     let body = match index % 30 {
         0 => format!("TEL:+49 30 23125 {:03}\r\n", n % 1_000),

@@ -1,15 +1,15 @@
-//! Searches answer as a naive reference does that reads every card, whatever the filter, and
-//! while others change the data.
+//! Random filters against a naive reference that reads every card, while other threads change the
+//! data.
 //!
-//! `ETUI_TEST_LONG=1` compares 100,000 filters instead of a few thousand; `ETUI_TEST_SEED` takes
-//! other ones. A failure tells the seed, the filter and the first difference.
+//! `ETUI_TEST_LONG=1` compares 100,000 filters instead of a few thousand; `ETUI_TEST_SEED` selects
+//! others. A failure prints the seed, the filter and the first difference.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod changes;
 mod random;
 mod reference;
-mod settled;
+mod regressions;
 #[path = "../support/mod.rs"]
 mod support;
 
@@ -22,10 +22,10 @@ use etui::contacts::{Column, Filter, ListEntry, Paging, Query, Reader, Rows, Sor
 use etui::{Durability, Options, Store};
 use etui_testkit::rng::SplitMix64;
 use random::Filters;
-use reference::{Known, Reference};
+use reference::{Reference, ReferenceContact};
 use support::clean;
 
-fn long() -> bool {
+fn is_long_run() -> bool {
     std::env::var_os("ETUI_TEST_LONG").is_some()
 }
 
@@ -36,25 +36,25 @@ fn seed() -> u64 {
     }
 }
 
-/// A store with both address books filled.
-fn store(dir: &tempfile::TempDir, locale: &str, region: &str, seed: u64) -> Store {
+/// Creates a store with both address books filled.
+fn create_store(dir: &tempfile::TempDir, locale: &str, region: &str, seed: u64) -> Store {
     let mut options = Options::default();
     options.locale = Some(locale.into());
     options.region = (!region.is_empty()).then(|| region.into());
-    // What a power cut would take is not the question here, and the disk would set the pace.
+    // Durability is not tested here, and flushes would set the pace.
     options.durability = Durability::Deferred;
     let store = Store::open_with(dir.path().join("personal.etui"), &options).unwrap();
     Changer::new(seed).fill(&store);
     store
 }
 
-/// Compares filters with the reference, all in the one state that `reader` reads.
+/// Compares filters with the reference in the one state that `reader` reads.
 struct Comparison<'a> {
     reference: &'a mut Reference,
     reader: &'a Reader<'a>,
-    all: Vec<Rc<Known>>,
+    all: Vec<Rc<ReferenceContact>>,
     store: &'a Store,
-    /// What a failure tells, to be run again.
+    /// Printed by a failure, to reproduce it.
     origin: String,
 }
 
@@ -76,27 +76,27 @@ impl<'a> Comparison<'a> {
         comparison.compare(&Filter::All, &mut SplitMix64::new(0));
         let listed = comparison.reader.list(Paging::ALL).unwrap();
         let expected = comparison.reference.find(&comparison.all, &Filter::All);
-        comparison.same("the list", &Filter::All, &expected, &listed);
+        comparison.assert_same("the list", &Filter::All, &expected, &listed);
         let count = comparison.reader.count().unwrap();
         assert_eq!(count, expected.len() as u64, "{}", comparison.origin);
         comparison
     }
 
-    /// A random filter.
-    fn filter(&self, rng: &mut SplitMix64) -> Filter {
+    /// Returns a random filter.
+    fn random_filter(&self, rng: &mut SplitMix64) -> Filter {
         let region = self.store.region().unwrap();
         let all = &self.all;
         Filters { rng, all, region }.next()
     }
 
-    /// The whole answer, and often a page of it. Tells how many are meant.
+    /// Compares the whole answer, and often a page of it. Returns the number of matches.
     fn compare(&self, filter: &Filter, rng: &mut SplitMix64) -> usize {
         let expected = self.reference.find(&self.all, filter);
         let found = self.reader.find(filter).unwrap();
         if expected != found {
-            self.blame(filter);
+            self.find_culprit(filter);
         }
-        self.same("find", filter, &expected, &found);
+        self.assert_same("find", filter, &expected, &found);
         let size = expected.len() as u32;
         if rng.chance(500) {
             return expected.len();
@@ -121,11 +121,11 @@ impl<'a> Comparison<'a> {
             .take(limit as usize)
             .collect();
         let found = self.reader.find_page(filter, page).unwrap();
-        self.same(&format!("find_page {page:?}"), filter, &expected, &found);
+        self.assert_same(&format!("find_page {page:?}"), filter, &expected, &found);
         size as usize
     }
 
-    /// A page of the answer in another order, the page after it, and positions in the list.
+    /// Compares a page of the answer in another order, the page after it, and positions in the list.
     fn compare_order(
         &self,
         filter: &Filter,
@@ -147,7 +147,7 @@ impl<'a> Comparison<'a> {
         let ids = |rows: &Rows| rows.ids().iter().map(|id| id.0).collect::<Vec<_>>();
         let what = format!("{}: {sort:?} {page:?}", self.origin);
         if sort == SortOrder::Unordered {
-            // Its order is its own, and the same each time.
+            // The order is unspecified, but stable.
             let all = ids(&self.reader.query(&query).unwrap());
             let mut sorted = all.clone();
             sorted.sort_unstable();
@@ -183,8 +183,8 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// Fails with the first of the parts of `filter` that differs by itself, if there is one.
-    fn blame(&self, filter: &Filter) {
+    /// Fails with the first part of `filter` that differs on its own, if there is one.
+    fn find_culprit(&self, filter: &Filter) {
         let parts = match filter {
             Filter::And(parts) | Filter::Or(parts) => parts.as_slice(),
             Filter::Not(inner) => std::slice::from_ref(&**inner),
@@ -194,14 +194,20 @@ impl<'a> Comparison<'a> {
             let expected = self.reference.find(&self.all, part);
             let found = self.reader.find(part).unwrap();
             if expected != found {
-                self.blame(part);
-                self.same("find", part, &expected, &found);
+                self.find_culprit(part);
+                self.assert_same("find", part, &expected, &found);
             }
         }
     }
 
     /// Fails with the first difference.
-    fn same(&self, what: &str, filter: &Filter, expected: &[ListEntry], found: &[ListEntry]) {
+    fn assert_same(
+        &self,
+        what: &str,
+        filter: &Filter,
+        expected: &[ListEntry],
+        found: &[ListEntry],
+    ) {
         if expected == found {
             return;
         }
@@ -231,8 +237,8 @@ impl<'a> Comparison<'a> {
     }
 }
 
-/// Runs `compare` on one of the address books in a state of its own.
-fn in_a_state(
+/// Runs `compare` on a snapshot of one of the address books.
+fn in_snapshot(
     store: &Store,
     reference: &mut Reference,
     second: bool,
@@ -249,20 +255,20 @@ fn in_a_state(
     compare(&Comparison::new(reference, &reader, store, origin));
 }
 
-/// Threads change the data without pause; each comparison is within one state of it.
+/// Threads change the data without pause; each comparison reads one snapshot.
 #[test]
-fn answers_equal_the_reference_while_others_change_the_data() {
+fn answers_equal_the_reference_under_concurrent_changes() {
     const WRITERS: u64 = 2;
     const READERS: u64 = 2;
     let seed = seed();
-    let wanted = if long() { 100_000 } else { 1_800 };
+    let wanted = if is_long_run() { 100_000 } else { 1_800 };
     let dir = tempfile::tempdir().unwrap();
-    let store = store(&dir, "de", "DE", seed);
+    let store = create_store(&dir, "de", "DE", seed);
     let (done, hits) = (AtomicU32::new(0), AtomicU32::new(0));
     let over = AtomicBool::new(false);
-    /// Ends the others, whichever way one ends.
-    struct Over<'a>(&'a AtomicBool);
-    impl Drop for Over<'_> {
+    /// Stops the other threads when one returns or panics.
+    struct StopOnDrop<'a>(&'a AtomicBool);
+    impl Drop for StopOnDrop<'_> {
         fn drop(&mut self) {
             self.0.store(true, Ordering::Relaxed);
         }
@@ -271,11 +277,11 @@ fn answers_equal_the_reference_while_others_change_the_data() {
         for writer in 0..WRITERS {
             let (store, over) = (&store, &over);
             scope.spawn(move || {
-                let _over = Over(over);
+                let _over = StopOnDrop(over);
                 let mut changer = Changer::new(seed ^ (writer + 1) << 32);
                 while !over.load(Ordering::Relaxed) {
                     changer.step(store);
-                    // Every version is kept for a while: without a pause they would fill the disk.
+                    // The change log keeps every version for a while: without a pause it fills the disk.
                     std::thread::sleep(Duration::from_millis(2));
                 }
             });
@@ -283,15 +289,15 @@ fn answers_equal_the_reference_while_others_change_the_data() {
         for reader in 0..READERS {
             let (store, over, done, hits) = (&store, &over, &done, &hits);
             scope.spawn(move || {
-                let _over = Over(over);
+                let _over = StopOnDrop(over);
                 let mut rng = SplitMix64::new(seed ^ (reader + 1) << 48);
                 let mut reference = Reference::new("de", store.region().unwrap());
                 let origin = format!("seed {seed}, reader {reader}");
                 while !over.load(Ordering::Relaxed) && done.load(Ordering::Relaxed) < wanted {
                     let second = rng.chance(100);
-                    in_a_state(store, &mut reference, second, &origin, |comparison| {
+                    in_snapshot(store, &mut reference, second, &origin, |comparison| {
                         for _ in 0..40 {
-                            let filter = comparison.filter(&mut rng);
+                            let filter = comparison.random_filter(&mut rng);
                             let found = comparison.compare(&filter, &mut rng);
                             done.fetch_add(1, Ordering::Relaxed);
                             hits.fetch_add(u32::from(found > 0), Ordering::Relaxed);
@@ -303,20 +309,19 @@ fn answers_equal_the_reference_while_others_change_the_data() {
     });
     let (done, hits) = (done.into_inner(), hits.into_inner());
     assert!(done >= wanted, "{done} of {wanted} filters");
-    // Or the filters would ask for nothing that is there.
+    // Most filters must match something.
     assert!(hits > done / 2, "{hits} of {done} filters found anybody");
     clean(&store);
 }
 
-/// The same with one thread, so that a seed gives the same changes, states and filters each time;
-/// with other locales and regions too.
+/// One thread: a seed reproduces all changes, states and filters. Several locales and regions.
 #[test]
 fn answers_equal_the_reference_step_by_step() {
     let seed = seed();
     for (locale, region, share) in [("de", "DE", 2), ("sv", "SE", 4), ("en", "", 4)] {
-        let wanted = if long() { 20_000 } else { 1_000 } / share;
+        let wanted = if is_long_run() { 20_000 } else { 1_000 } / share;
         let dir = tempfile::tempdir().unwrap();
-        let store = store(&dir, locale, region, seed);
+        let store = create_store(&dir, locale, region, seed);
         let mut reference = Reference::new(locale, store.region().unwrap());
         let mut changer = Changer::new(seed + 1);
         let mut rng = SplitMix64::new(seed);
@@ -330,9 +335,9 @@ fn answers_equal_the_reference_step_by_step() {
             (0..changes).for_each(|_| changer.step(&store));
             let second = rng.chance(150);
             let origin = format!("seed {seed}, locale {locale}, from filter {done}");
-            in_a_state(&store, &mut reference, second, &origin, |comparison| {
+            in_snapshot(&store, &mut reference, second, &origin, |comparison| {
                 for _ in 0..20 {
-                    let filter = comparison.filter(&mut rng);
+                    let filter = comparison.random_filter(&mut rng);
                     comparison.compare(&filter, &mut rng);
                     done += 1;
                 }

@@ -1,4 +1,4 @@
-//! Random filters: of all shapes, their texts mostly pieces of the data they are to search.
+//! Random filters of all shapes. Most texts are parts of the searched data.
 
 use std::rc::Rc;
 
@@ -7,12 +7,12 @@ use etui::text::fold;
 use etui::text::phone::{PhoneNumber, Region, Strength};
 use etui_testkit::rng::SplitMix64;
 
-use super::reference::Known;
+use super::reference::ReferenceContact;
 
 /// Deepest nesting.
 const DEPTH: u32 = 4;
 
-const HOWS: [MatchMode; 5] = [
+const MODES: [MatchMode; 5] = [
     MatchMode::Words,
     MatchMode::Prefix,
     MatchMode::Suffix,
@@ -22,7 +22,7 @@ const HOWS: [MatchMode; 5] = [
 
 const STRENGTHS: [Strength; 3] = [Strength::Exact, Strength::National, Strength::Short];
 
-/// Texts that hardly anybody has, or that are at a limit.
+/// Rare texts, and texts at a limit.
 const ODD: [&str; 44] = [
     "",
     " ",
@@ -74,15 +74,15 @@ fn one_of<T: Copy>(rng: &mut SplitMix64, all: &[T]) -> T {
     all[rng.below(all.len() as u32) as usize]
 }
 
-/// Makes filters about some contacts.
+/// Generates filters for some contacts.
 pub struct Filters<'a> {
     pub rng: &'a mut SplitMix64,
-    pub all: &'a [Rc<Known>],
+    pub all: &'a [Rc<ReferenceContact>],
     pub region: Option<Region>,
 }
 
 impl Filters<'_> {
-    /// A filter.
+    /// Returns a filter.
     pub fn next(&mut self) -> Filter {
         let depth = self.rng.below(DEPTH + 1);
         self.nested(depth)
@@ -121,19 +121,19 @@ impl Filters<'_> {
             20..35 => {
                 let number = match self.rng.below(4) {
                     0 => self.number(),
-                    _ => self.part_of_a_number(),
+                    _ => self.part_of_number(),
                 };
                 let field = if self.rng.chance(750) {
                     Field::Phone
                 } else {
                     Field::Any
                 };
-                Filter::text(field, one_of(self.rng, &HOWS), number)
+                Filter::text(field, one_of(self.rng, &MODES), number)
             }
             _ => {
-                let how = one_of(self.rng, &HOWS);
-                let (field, text) = self.text(how);
-                Filter::text(field, how, text)
+                let mode = one_of(self.rng, &MODES);
+                let (field, text) = self.text(mode);
+                Filter::text(field, mode, text)
             }
         }
     }
@@ -142,7 +142,7 @@ impl Filters<'_> {
         Field::NAMES[self.rng.below(Field::NAMES.len() as u32) as usize].1
     }
 
-    /// A value of somebody, if possible one of `field`.
+    /// Returns a value of a contact, of `field` if given.
     fn value(&mut self, field: Option<Field>) -> Option<(Field, String)> {
         for _ in 0..20 {
             let known = self
@@ -161,17 +161,17 @@ impl Filters<'_> {
         None
     }
 
-    /// A field, and a text that may stand in it.
-    fn text(&mut self, how: MatchMode) -> (Field, String) {
+    /// Returns a field, and a text that may occur in it.
+    fn text(&mut self, mode: MatchMode) -> (Field, String) {
         let (from, text) = match self.rng.below(100) {
             0..80 => match self.value(None) {
-                Some((field, value)) => (Some(field), self.piece(&value, how)),
-                None => (None, self.nowhere()),
+                Some((field, value)) => (Some(field), self.piece(&value, mode)),
+                None => (None, self.random_letters()),
             },
-            80..86 => (None, self.nowhere()),
+            80..86 => (None, self.random_letters()),
             _ => (None, self.odd()),
         };
-        let text = self.written_otherwise(text);
+        let text = self.vary_spelling(text);
         let field = match (from, self.rng.below(10)) {
             (Some(field), 0..5) => field,
             (Some(Field::Display | Field::Family | Field::Given | Field::Nickname), 5..7) => {
@@ -183,8 +183,8 @@ impl Filters<'_> {
         (field, text)
     }
 
-    /// A piece of a value, such that the comparison often holds.
-    fn piece(&mut self, value: &str, how: MatchMode) -> String {
+    /// Returns a part of a value, chosen so that the comparison often holds.
+    fn piece(&mut self, value: &str, mode: MatchMode) -> String {
         let words: Vec<&str> = value.split_whitespace().collect();
         let some = |rng: &mut SplitMix64| -> Vec<char> {
             let first = rng.below(words.len() as u32) as usize;
@@ -196,7 +196,7 @@ impl Filters<'_> {
             let some: Vec<&str> = words.iter().skip(first).take(count).copied().collect();
             some.join(" ").chars().collect()
         };
-        let whole = match how {
+        let whole = match mode {
             MatchMode::Whole => self.rng.chance(700),
             _ => self.rng.chance(60),
         };
@@ -206,7 +206,7 @@ impl Filters<'_> {
         let chars = some(self.rng);
         let length = chars.len() as u32;
         let short = 1 + self.rng.below(12.min(length)) as usize;
-        let (from, to) = match (how, self.rng.below(10)) {
+        let (from, to) = match (mode, self.rng.below(10)) {
             (MatchMode::Words | MatchMode::Whole, 0..8) => (0, chars.len()),
             (MatchMode::Prefix, 0..8) => (0, short),
             (MatchMode::Suffix, 0..8) => (chars.len() - short, chars.len()),
@@ -218,8 +218,8 @@ impl Filters<'_> {
         chars[from..to].iter().collect()
     }
 
-    /// The same text in another case, with other accents, or as it is.
-    fn written_otherwise(&mut self, text: String) -> String {
+    /// Returns the text in another case, with other accents, or unchanged.
+    fn vary_spelling(&mut self, text: String) -> String {
         match self.rng.below(12) {
             0 => text.to_uppercase(),
             1 => text.to_lowercase(),
@@ -239,7 +239,7 @@ impl Filters<'_> {
         }
     }
 
-    fn nowhere(&mut self) -> String {
+    fn random_letters(&mut self) -> String {
         let length = 1 + self.rng.below(8);
         (0..length)
             .map(|_| {
@@ -263,7 +263,7 @@ impl Filters<'_> {
         }
     }
 
-    /// A number as somebody has it, written in one of many ways.
+    /// Returns a contact's number in one of many notations.
     fn number(&mut self) -> String {
         let Some((_, value)) = self.value(Some(Field::Phone)) else {
             return self.odd();
@@ -285,7 +285,7 @@ impl Filters<'_> {
             }
             10 => format!("{value} ext. {}", self.rng.below(20)),
             _ => {
-                // Somebody else's: one digit is another.
+                // Another number: one digit differs.
                 let mut digits = number.digits().to_owned();
                 let last = digits.pop();
                 digits.push(if last == Some('5') { '6' } else { '5' });
@@ -294,7 +294,7 @@ impl Filters<'_> {
         }
     }
 
-    fn part_of_a_number(&mut self) -> String {
+    fn part_of_number(&mut self) -> String {
         let number = self.number();
         let chars: Vec<char> = number.chars().collect();
         let length = 1 + self.rng.below(chars.len().clamp(1, 11) as u32) as usize;

@@ -1,8 +1,8 @@
-//! The naive reference: who is meant by a filter, told from the vCards alone.
+//! The naive reference: evaluates a filter on the parsed vCards.
 //!
-//! It follows the book (`docs/src/filter-language.md`) and shares nothing with the library's
-//! search but the public folding, number reading and order: a card is read, its values are folded,
-//! and a filter is compared with them word by word. Every answer of a search must be this one.
+//! It follows the book (`docs/src/filter-language.md`) and shares only the public folding, number
+//! parsing and collation with the library's search: values are folded, and a filter is compared with
+//! them word by word. Every answer of a search must equal the reference's.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -14,31 +14,31 @@ use etui::text::phone::{PhoneNumber, Region, Strength, prefix_forms, suffix_form
 use etui::{ETag, RecordId};
 use memchr::memmem::Finder;
 
-/// The first bytes of a value that are searched (`contacts/keys.rs`).
-const SEARCHED: usize = 8 << 10;
-/// The first bytes of a value that a summary shows (`contacts/keys.rs`).
-const SHOWN: usize = 200;
+/// Bytes of a value that are indexed (`contacts/keys.rs`).
+const MAX_KEY: usize = 8 << 10;
+/// Bytes of a value in a summary (`contacts/keys.rs`).
+const MAX_SUMMARY: usize = 200;
 
-/// What is known of a contact.
-pub struct Known {
+/// A parsed contact.
+pub struct ReferenceContact {
     pub id: RecordId,
     pub summary: Summary,
-    /// Its values as the card has them, of which filters are made.
+    /// The values as written in the card, from which filters are made.
     pub values: Vec<(Field, String)>,
     sort: Vec<u8>,
-    texts: Vec<(Field, Folded)>,
+    texts: Vec<(Field, FoldedText)>,
     emails: Vec<String>,
     phones: Vec<PhoneNumber>,
 }
 
 /// A folded value and its words.
-struct Folded {
+struct FoldedText {
     text: String,
     words: Vec<String>,
 }
 
-impl Folded {
-    fn of(text: &str) -> Self {
+impl FoldedText {
+    fn new(text: &str) -> Self {
         let text = fold::words(text);
         let words = text.split_whitespace().map(str::to_owned).collect();
         Self { text, words }
@@ -49,8 +49,8 @@ fn clip(text: &str, max: usize) -> &str {
     &text[..text.floor_char_boundary(max)]
 }
 
-impl Known {
-    fn of(id: RecordId, text: &[u8], order: &Order, region: Option<Region>) -> Self {
+impl ReferenceContact {
+    fn parse(id: RecordId, text: &[u8], order: &Order, region: Option<Region>) -> Self {
         let card = Card::parse(text).unwrap();
         let display = card.display_name();
         let name = card.name();
@@ -88,11 +88,12 @@ impl Known {
         let organization = std::iter::once(organization.name)
             .chain(organization.units)
             .find(|part| !part.is_empty());
-        let shown = |value: Option<&String>| clip(value.map_or("", String::as_str), SHOWN).into();
+        let shown =
+            |value: Option<&String>| clip(value.map_or("", String::as_str), MAX_SUMMARY).into();
         Self {
             id,
             summary: Summary {
-                name: clip(&display, SHOWN).into(),
+                name: clip(&display, MAX_SUMMARY).into(),
                 organization: shown(organization.as_ref()),
                 phone: shown(phones.first()),
                 email: shown(emails.first()),
@@ -101,12 +102,12 @@ impl Known {
             texts: values
                 .iter()
                 .filter(|(field, _)| !matches!(field, Field::Email | Field::Phone))
-                .map(|(field, value)| (*field, Folded::of(clip(value, SEARCHED))))
+                .map(|(field, value)| (*field, FoldedText::new(clip(value, MAX_KEY))))
                 .filter(|(_, folded)| !folded.words.is_empty())
                 .collect(),
             emails: emails
                 .iter()
-                .map(|value| fold::address(clip(value, SEARCHED)))
+                .map(|value| fold::address(clip(value, MAX_KEY)))
                 .filter(|folded| !folded.is_empty())
                 .collect(),
             phones: phones
@@ -117,8 +118,8 @@ impl Known {
         }
     }
 
-    /// The values that a comparison with words looks at.
-    fn texts(&self, field: Field) -> impl Iterator<Item = &Folded> {
+    /// Returns the values that a comparison of words considers.
+    fn texts(&self, field: Field) -> impl Iterator<Item = &FoldedText> {
         self.texts
             .iter()
             .filter(move |(own, _)| match field {
@@ -147,36 +148,41 @@ impl Known {
     }
 }
 
-/// A filter with its texts folded and its numbers read, once for all contacts.
-pub enum Wanted {
+/// A filter with folded texts and parsed numbers.
+pub enum ReferenceFilter {
     All,
-    AllOf(Vec<Wanted>),
-    AnyOf(Vec<Wanted>),
-    Not(Box<Wanted>),
+    AllOf(Vec<ReferenceFilter>),
+    AnyOf(Vec<ReferenceFilter>),
+    Not(Box<ReferenceFilter>),
     Present(Field),
     Words(Field, MatchMode, Box<Needle>),
     Address(MatchMode, String),
     Number(PhoneNumber, Strength),
-    NumberBegins(Vec<String>),
-    NumberEnds(Vec<String>),
+    NumberStartsWith(Vec<String>),
+    NumberEndsWith(Vec<String>),
     NumberContains(String),
-    Nobody,
+    Nothing,
 }
 
-/// Folded words to look for.
+/// Folded words to search for.
 pub struct Needle {
     words: Vec<String>,
     inside: Finder<'static>,
 }
 
-impl Wanted {
-    pub fn of(filter: &Filter, region: Option<Region>) -> Self {
-        let each = |parts: &[Filter]| parts.iter().map(|part| Self::of(part, region)).collect();
+impl ReferenceFilter {
+    pub fn compile(filter: &Filter, region: Option<Region>) -> Self {
+        let each = |parts: &[Filter]| {
+            parts
+                .iter()
+                .map(|part| Self::compile(part, region))
+                .collect()
+        };
         match filter {
             Filter::All => Self::All,
             Filter::And(parts) => Self::AllOf(each(parts)),
             Filter::Or(parts) => Self::AnyOf(each(parts)),
-            Filter::Not(inner) => Self::Not(Box::new(Self::of(inner, region))),
+            Filter::Not(inner) => Self::Not(Box::new(Self::compile(inner, region))),
             Filter::Present(field) => Self::Present(*field),
             Filter::PhoneEquals { number, strength } => number_is(number, *strength, region),
             Filter::Text { field, mode, text } => match field {
@@ -186,7 +192,7 @@ impl Wanted {
                         words(Field::Organization, *mode, text),
                         address(*mode, text),
                     ];
-                    if looks_like_a_number(text) {
+                    if is_number_like(text) {
                         any.push(number(*mode, text, region));
                     }
                     Self::AnyOf(any)
@@ -198,13 +204,13 @@ impl Wanted {
         }
     }
 
-    pub fn means(&self, known: &Known) -> bool {
+    pub fn matches(&self, known: &ReferenceContact) -> bool {
         match self {
             Self::All => true,
-            Self::Nobody => false,
-            Self::AllOf(parts) => parts.iter().all(|part| part.means(known)),
-            Self::AnyOf(parts) => parts.iter().any(|part| part.means(known)),
-            Self::Not(inner) => !inner.means(known),
+            Self::Nothing => false,
+            Self::AllOf(parts) => parts.iter().all(|part| part.matches(known)),
+            Self::AnyOf(parts) => parts.iter().any(|part| part.matches(known)),
+            Self::Not(inner) => !inner.matches(known),
             Self::Present(field) => known.has(*field),
             Self::Words(field, mode, wanted) => known
                 .texts(*field)
@@ -219,32 +225,38 @@ impl Wanted {
                 .phones
                 .iter()
                 .any(|phone| phone.equals(wanted, *strength)),
-            Self::NumberBegins(forms) => number_any(known, forms, |d, form| d.starts_with(form)),
-            Self::NumberEnds(forms) => number_any(known, forms, |d, form| d.ends_with(form)),
+            Self::NumberStartsWith(forms) => {
+                number_any(known, forms, |d, form| d.starts_with(form))
+            }
+            Self::NumberEndsWith(forms) => number_any(known, forms, |d, form| d.ends_with(form)),
             Self::NumberContains(part) => known.phones.iter().any(|p| p.digits().contains(part)),
         }
     }
 }
 
-fn number_any(known: &Known, forms: &[String], fits: impl Fn(&str, &str) -> bool) -> bool {
+fn number_any(
+    known: &ReferenceContact,
+    forms: &[String],
+    fits: impl Fn(&str, &str) -> bool,
+) -> bool {
     known
         .phones
         .iter()
         .any(|phone| forms.iter().any(|form| fits(phone.digits(), form)))
 }
 
-fn words(field: Field, mode: MatchMode, text: &str) -> Wanted {
-    let folded = Folded::of(text);
+fn words(field: Field, mode: MatchMode, text: &str) -> ReferenceFilter {
+    let folded = FoldedText::new(text);
     if folded.words.is_empty() {
-        return Wanted::Nobody;
+        return ReferenceFilter::Nothing;
     }
     let inside = Finder::new(folded.text.as_bytes()).into_owned();
     let words = folded.words;
-    Wanted::Words(field, mode, Box::new(Needle { words, inside }))
+    ReferenceFilter::Words(field, mode, Box::new(Needle { words, inside }))
 }
 
-fn words_match(mode: MatchMode, wanted: &Needle, value: &Folded) -> bool {
-    // Whatever the comparison, the words stand in the value, with one space between them.
+fn words_match(mode: MatchMode, wanted: &Needle, value: &FoldedText) -> bool {
+    // Every mode needs the words in the value, with one space between them.
     if wanted.inside.find(value.text.as_bytes()).is_none() {
         return false;
     }
@@ -267,34 +279,34 @@ fn words_match(mode: MatchMode, wanted: &Needle, value: &Folded) -> bool {
     }
 }
 
-fn address(mode: MatchMode, text: &str) -> Wanted {
+fn address(mode: MatchMode, text: &str) -> ReferenceFilter {
     match fold::address(text) {
-        folded if folded.is_empty() => Wanted::Nobody,
-        folded => Wanted::Address(mode, folded),
+        folded if folded.is_empty() => ReferenceFilter::Nothing,
+        folded => ReferenceFilter::Address(mode, folded),
     }
 }
 
-fn number_is(text: &str, strength: Strength, region: Option<Region>) -> Wanted {
+fn number_is(text: &str, strength: Strength, region: Option<Region>) -> ReferenceFilter {
     match PhoneNumber::parse(text, region) {
-        Some(number) => Wanted::Number(number, strength),
-        None => Wanted::Nobody,
+        Some(number) => ReferenceFilter::Number(number, strength),
+        None => ReferenceFilter::Nothing,
     }
 }
 
-fn number(mode: MatchMode, text: &str, region: Option<Region>) -> Wanted {
+fn number(mode: MatchMode, text: &str, region: Option<Region>) -> ReferenceFilter {
     let some = |forms: Vec<String>| forms.into_iter().filter(|form| !form.is_empty()).collect();
     match mode {
         MatchMode::Words | MatchMode::Whole => number_is(text, Strength::Exact, region),
-        MatchMode::Prefix => Wanted::NumberBegins(some(prefix_forms(text, region))),
-        MatchMode::Suffix => Wanted::NumberEnds(some(suffix_forms(text, region))),
+        MatchMode::Prefix => ReferenceFilter::NumberStartsWith(some(prefix_forms(text, region))),
+        MatchMode::Suffix => ReferenceFilter::NumberEndsWith(some(suffix_forms(text, region))),
         MatchMode::Contains => match digits(text) {
-            digits if digits.is_empty() => Wanted::Nobody,
-            digits => Wanted::NumberContains(digits),
+            digits if digits.is_empty() => ReferenceFilter::Nothing,
+            digits => ReferenceFilter::NumberContains(digits),
         },
     }
 }
 
-/// The decimal digits of a text, of the scripts that the tests write numbers in.
+/// Returns the decimal digits of a text, in the scripts used by these tests.
 fn digits(text: &str) -> String {
     text.chars().filter_map(digit).collect()
 }
@@ -306,18 +318,18 @@ fn digit(c: char) -> Option<char> {
         .and_then(|n| char::from_digit(n, 10))
 }
 
-fn looks_like_a_number(text: &str) -> bool {
+fn is_number_like(text: &str) -> bool {
     text.chars().any(|c| digit(c).is_some())
         && text
             .chars()
             .all(|c| digit(c).is_some() || c.is_whitespace() || "+-/().#*".contains(c))
 }
 
-/// Reads address books; what did not change since an earlier state is not read again.
+/// Reads address books, and caches the parsed contacts.
 pub struct Reference {
     order: Order,
     region: Option<Region>,
-    known: HashMap<(RecordId, ETag), Rc<Known>>,
+    known: HashMap<(RecordId, ETag), Rc<ReferenceContact>>,
 }
 
 impl Reference {
@@ -329,8 +341,8 @@ impl Reference {
         }
     }
 
-    /// The contacts of an address book, in list order.
-    pub fn read(&mut self, reader: &Reader<'_>) -> Vec<Rc<Known>> {
+    /// Returns the contacts of an address book in list order.
+    pub fn read(&mut self, reader: &Reader<'_>) -> Vec<Rc<ReferenceContact>> {
         if self.known.len() > 6_000 {
             self.known.clear();
         }
@@ -338,7 +350,7 @@ impl Reference {
         let mut all: Vec<_> = texts
             .iter()
             .map(|(id, text)| {
-                let new = || Rc::new(Known::of(id, text, &self.order, self.region));
+                let new = || Rc::new(ReferenceContact::parse(id, text, &self.order, self.region));
                 let known = self.known.entry((id, ETag::of(text))).or_insert_with(new);
                 Rc::clone(known)
             })
@@ -347,11 +359,11 @@ impl Reference {
         all
     }
 
-    /// The contacts among `all` that `filter` means.
-    pub fn find(&self, all: &[Rc<Known>], filter: &Filter) -> Vec<ListEntry> {
-        let wanted = Wanted::of(filter, self.region);
+    /// Returns the contacts among `all` that match `filter`.
+    pub fn find(&self, all: &[Rc<ReferenceContact>], filter: &Filter) -> Vec<ListEntry> {
+        let wanted = ReferenceFilter::compile(filter, self.region);
         all.iter()
-            .filter(|known| wanted.means(known))
+            .filter(|known| wanted.matches(known))
             .map(|known| ListEntry {
                 id: known.id,
                 summary: known.summary.clone(),

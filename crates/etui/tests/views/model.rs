@@ -1,4 +1,4 @@
-//! Random operations: what a reader makes of a view's changes is what its filter finds.
+//! Random operations: a reader that applies a view's changes has what its filter finds.
 
 use std::collections::BTreeMap;
 
@@ -8,9 +8,9 @@ use etui_testkit::rng::SplitMix64;
 
 use super::{Follower, PATIENCE, clean, directory, filter, quick, since};
 
-/// Any operations, many views: what a reader makes of the changes is what the filter finds.
+/// Random operations, many views: the applied changes equal the filter's answer.
 #[test]
-fn views_tell_what_find_finds() {
+fn applied_changes_equal_find() {
     let filters = [
         "*",
         "name:ann*",
@@ -76,13 +76,14 @@ fn views_tell_what_find_finds() {
                         assert_eq!(follower.entries, entries, "seed {seed}, step {step}");
                     }
                     2 => {
-                        // Exactly those that have something to tell are woken.
+                        // A view is woken if it has changes to report.
                         let token = view.token();
                         let mut twin = contacts.view_since(filter, token).unwrap();
                         let expected = since(twin.changes().unwrap());
                         if !expected.is_empty() {
-                            let told = view.wait(Some(PATIENCE)).unwrap().expect("a lost wakeup");
-                            assert_eq!(since(told), expected, "seed {seed}, step {step}");
+                            let reported =
+                                view.wait(Some(PATIENCE)).unwrap().expect("a lost wakeup");
+                            assert_eq!(since(reported), expected, "seed {seed}, step {step}");
                             follower.apply(expected);
                         }
                     }

@@ -1,6 +1,6 @@
-//! Two processes write as fast as they like, others follow, and all but one are killed again and
-//! again. Every reader goes on from its last token: none of the changes is lost to it, none told
-//! twice, and they come in order. How soon they come is printed.
+//! Two processes write, others follow, and all but one reader are killed repeatedly. Every reader
+//! continues from its last token: no change is lost or reported twice, and the order is kept. The
+//! latencies are printed.
 //!
 //! 5 seconds; 10 minutes with `ETUI_TEST_LONG=1`. To see the latencies: `-- --nocapture`.
 
@@ -18,19 +18,19 @@ use rustix::time::{ClockId, clock_gettime};
 
 use super::{Follower, clean, directory, german, since};
 
-/// What a child is to do; without it the children's tests return at once.
+/// The child's role. Without it the children's tests return at once.
 const ROLE: &str = "ETUI_TEST_STORM_ROLE";
 const STORE: &str = "ETUI_TEST_STORM_STORE";
 /// The reader's filter, and its last token.
 const FILTER: &str = "ETUI_TEST_STORM_FILTER";
 const SINCE: &str = "ETUI_TEST_STORM_SINCE";
-/// The reader looks once and ends.
+/// The reader reads once and exits.
 const ONCE: &str = "ETUI_TEST_STORM_ONCE";
 
 /// Contacts of each writer below this number are never removed or restored.
 const ONLY_SAVED: u32 = 20;
 
-/// Nanoseconds of CLOCK_MONOTONIC, which all processes share.
+/// Returns CLOCK_MONOTONIC in nanoseconds, which all processes share.
 fn now() -> u64 {
     let now = clock_gettime(ClockId::Monotonic);
     (now.tv_sec * 1_000_000_000 + now.tv_nsec).cast_unsigned()
@@ -52,14 +52,14 @@ fn child(test: &str, role: &str, store: &Path) -> Command {
     command
 }
 
-fn tell(text: &str) {
+fn print_flushed(text: &str) {
     let mut out = std::io::stdout().lock();
     out.write_all(text.as_bytes()).unwrap();
     out.flush().unwrap();
 }
 
-/// Saves, removes and restores contacts of its own. The organisation of each is the moment at
-/// which its save began; `@MOMENT END` tells when it returned.
+/// Saves, removes and restores its own contacts. A contact's organisation is the time at which its
+/// save began; the line `@START END` reports when the save returned.
 #[test]
 fn a_child_writes_until_killed() {
     let Some((role, path)) = role("writer") else {
@@ -72,11 +72,11 @@ fn a_child_writes_until_killed() {
     }
     let store = Store::open_with(path, &options).unwrap();
     let contacts = store.contacts().unwrap();
-    tell("\n");
+    print_flushed("\n");
     loop {
         for _ in 0..rng.below(20) {
-            // Half of them are only ever saved: their latencies are told, for a version that
-            // comes back from the trash was saved long ago.
+            // Half of the contacts are never removed. Latencies are measured on these: a version
+            // restored from the trash was saved long before.
             let number = rng.below(40);
             let uid = format!("{role}-{number}");
             match rng.below(8) {
@@ -89,7 +89,7 @@ fn a_child_writes_until_killed() {
                         "BEGIN:VCARD\nVERSION:4.0\nUID:{uid}\nFN:{name}\nORG:{begun}\nEND:VCARD\n"
                     );
                     contacts.save(&Card::parse(text).unwrap()).unwrap();
-                    tell(&format!("@{begun} {}\n", now()));
+                    print_flushed(&format!("@{begun} {}\n", now()));
                 }
             }
         }
@@ -97,12 +97,12 @@ fn a_child_writes_until_killed() {
     }
 }
 
-/// Follows and tells, a batch at a time:
+/// Follows a view and prints each batch:
 ///
 /// ```text
-/// @open NANOSECONDS                     the view is there
+/// @open NANOSECONDS                     the view is open
 /// @+ NUMBER ID UID NAME ORGANISATION    or @~ or @-
-/// @token TOKEN NANOSECONDS              all up to here, received then
+/// @token TOKEN NANOSECONDS              position, and time of receipt
 /// ```
 #[test]
 fn a_child_follows_until_killed() {
@@ -114,7 +114,7 @@ fn a_child_follows_until_killed() {
     let filter: Filter = std::env::var(FILTER).unwrap().parse().unwrap();
     let token = std::env::var(SINCE).unwrap().parse().unwrap();
     let mut view = contacts.view_since(&filter, token).unwrap();
-    tell(&format!("\n@open {}\n", now()));
+    print_flushed(&format!("\n@open {}\n", now()));
     let once = std::env::var_os(ONCE).is_some();
     loop {
         let changes = match once {
@@ -135,14 +135,14 @@ fn a_child_follows_until_killed() {
                 c.number, c.id, c.uid, s.name, s.organization
             );
         }
-        tell(&format!("{text}@token {} {received}\n", view.token()));
+        print_flushed(&format!("{text}@token {} {received}\n", view.token()));
         if once {
             return;
         }
     }
 }
 
-/// Runs a child, kills it after `life` (`None`: lets it end), and tells of its whole lines.
+/// Runs a child, kills it after `life` (`None`: waits for its end), and passes on its complete lines.
 fn run(
     mut command: Command,
     life: Option<Duration>,
@@ -180,17 +180,17 @@ fn run(
     });
 }
 
-/// A reader that is killed and goes on from its last token.
+/// A reader that is killed and continues from its last token.
 struct Reader {
     filter: &'static str,
     follower: Follower,
     token: SyncToken,
-    /// Changes of the batch that is not complete yet.
+    /// Changes of the incomplete batch.
     batch: Vec<ViewChange>,
     opened: u64,
     batches: u64,
-    told: u64,
-    /// Moments of saves that were told of, with the time of the receipt and of the view's opening.
+    reported: u64,
+    /// For each reported save: when it began, when it was received, when the view was opened.
     received: Vec<(u64, u64, u64)>,
 }
 
@@ -203,7 +203,7 @@ impl Reader {
             batch: Vec::new(),
             opened: 0,
             batches: 0,
-            told: 0,
+            reported: 0,
             received: Vec::new(),
         }
     }
@@ -216,7 +216,7 @@ impl Reader {
             command.env(ONCE, "1");
         }
         run(command, life, over, |line| self.line(line));
-        // What it had not told to the end it tells again.
+        // An incomplete batch is reported again.
         self.batch.clear();
     }
 
@@ -236,7 +236,7 @@ impl Reader {
                 self.received.extend(
                     saves.map(|c| (c.summary.organization.parse().unwrap(), when, self.opened)),
                 );
-                self.told += self.batch.len() as u64;
+                self.reported += self.batch.len() as u64;
                 self.batches += 1;
                 self.follower.apply(std::mem::take(&mut self.batch));
                 self.token = token;
@@ -264,14 +264,14 @@ impl Reader {
 }
 
 #[test]
-fn none_lost_none_twice_while_all_are_killed() {
+fn kills_lose_and_repeat_no_change() {
     let long = std::env::var_os("ETUI_TEST_LONG").is_some();
     let time = Duration::from_secs(if long { 600 } else { 5 });
     let (_dir, path) = directory();
     let store = Store::open_with(&path, &german()).unwrap();
     let contacts = store.contacts().unwrap();
     let over = AtomicBool::new(false);
-    // Moments of saves, and when they returned.
+    // When each save began, and when it returned.
     let saves = Mutex::new(std::collections::HashMap::new());
     let kills = Mutex::new(0);
     let mut readers = ["*", "*", "name:anna", "-name:anna"]
@@ -282,7 +282,7 @@ fn none_lost_none_twice_while_all_are_killed() {
             scope.spawn(move || {
                 let mut rng = SplitMix64::new(number as u64);
                 while !over.load(Ordering::Relaxed) {
-                    // The first one lives to the end.
+                    // The first reader is not killed.
                     let life = match number {
                         0 => Duration::from_secs(1 << 20),
                         _ => Duration::from_millis(rng.below(600).into()),
@@ -324,26 +324,26 @@ fn none_lost_none_twice_while_all_are_killed() {
             .check(&contacts, &reader.filter.parse().unwrap());
         println!(
             "{:12} {} changes in {} batches",
-            reader.filter, reader.told, reader.batches
+            reader.filter, reader.reported, reader.batches
         );
-        assert!(reader.told > 0);
+        assert!(reader.reported > 0);
     }
     latencies(&saves, &readers[0]);
-    // The next one that ends in order removes what killed ones left.
+    // The next view that is closed removes the watch file that killed processes left.
     drop(contacts.view(&Filter::All).unwrap());
     assert!(!path.with_file_name("personal.etui-watch").exists());
     clean(&store);
 }
 
-/// From a save's return to the receipt by the reader that was never killed. A save whose version
-/// was replaced before the reader looked is told by the later one.
+/// Prints the time from a save's return to its receipt by the reader that was never killed. A save
+/// replaced before the reader read is reported by the later save.
 fn latencies(saves: &std::collections::HashMap<u64, u64>, reader: &Reader) {
     let mut times: Vec<u64> = reader
         .received
         .iter()
         .filter_map(|(begun, received, opened)| {
             let ended = saves.get(begun).filter(|_| begun > opened)?;
-            // The reader may have it before the writer's call has returned.
+            // The reader may receive it before the writer's call returns.
             Some(received.saturating_sub(*ended))
         })
         .collect();

@@ -299,7 +299,7 @@ impl Ahead {
             if self.is_full() {
                 break;
             }
-            by_number.each(some, |row| self.push(row.get(0)?, row))?;
+            by_number.each_row(some, |row| self.push(row.get(0)?, row))?;
         }
         // Either kind ascends.
         self.records.sort_by_key(|r| r.id);

@@ -55,6 +55,6 @@ impl KeySet {
 
     /// Returns true if all values of these keys have trigrams.
     pub(super) fn has_trigrams(self) -> bool {
-        self.iter().all(trigrams::covers)
+        self.iter().all(trigrams::has_trigrams)
     }
 }

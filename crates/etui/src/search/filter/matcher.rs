@@ -55,12 +55,12 @@ impl Matcher {
     }
 
     /// Returns a comparison of the words of these keys' values.
-    pub(crate) fn words(keys: KeySet, mode: MatchMode, text: &str) -> Self {
+    pub(crate) fn match_words(keys: KeySet, mode: MatchMode, text: &str) -> Self {
         match_padded(keys, mode, fold::words(text))
     }
 
     /// Returns a comparison of e-mail addresses.
-    pub(crate) fn address(mode: MatchMode, text: &str) -> Self {
+    pub(crate) fn match_address(mode: MatchMode, text: &str) -> Self {
         match_padded(KeySet::of(Key::Email), mode, fold::address(text))
     }
 
@@ -73,7 +73,7 @@ impl Matcher {
     }
 
     /// Returns a comparison with a phone number, or a part of one.
-    pub(crate) fn phone(mode: MatchMode, text: &str, region: Option<Region>) -> Self {
+    pub(crate) fn match_phone(mode: MatchMode, text: &str, region: Option<Region>) -> Self {
         let bytes = |forms: Vec<String>| -> Vec<Vec<u8>> {
             forms
                 .into_iter()
@@ -251,7 +251,7 @@ impl TextPredicate {
                 is_exact: end.len() < terms::MAX_TERM,
                 condition: IndexCondition::TermPrefix(terms::new_term(
                     terms::HOST,
-                    &terms::reversed(end),
+                    &terms::reverse_bytes(end),
                 )),
             };
         }
@@ -306,7 +306,7 @@ impl PhonePredicate {
         let suffix = |digits: &[u8]| {
             IndexCondition::TermPrefix(terms::new_term(
                 terms::PHONE_REVERSED,
-                &terms::reversed(digits),
+                &terms::reverse_bytes(digits),
             ))
         };
         let condition = match self {

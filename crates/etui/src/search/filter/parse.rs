@@ -35,19 +35,19 @@ impl<F: FieldSet> FromStr for Filter<F> {
     fn from_str(text: &str) -> Result<Self, FilterError> {
         let mut parser = FilterParser { text, at: 0 };
         if text.len() > MAX_TEXT {
-            return Err(parser.error("too long; at most 16 kB are read"));
+            return Err(parser.error_here("too long; at most 16 kB are read"));
         }
         parser.skip_space();
-        if parser.rest().is_empty() {
+        if parser.remaining_text().is_empty() {
             return Ok(Self::All);
         }
         let filter = parser.parse_any(0)?;
         parser.skip_space();
-        if !parser.rest().is_empty() {
-            return Err(parser.error("there is a \")\" without its \"(\""));
+        if !parser.remaining_text().is_empty() {
+            return Err(parser.error_here("there is a \")\" without its \"(\""));
         }
         if depth_of(&filter) > MAX_FILTER_DEPTH {
-            return Err(parser.error("nested too deeply"));
+            return Err(parser.error_here("nested too deeply"));
         }
         Ok(filter)
     }
@@ -65,16 +65,16 @@ enum ComparedField<F: FieldSet> {
 }
 
 impl<'a> FilterParser<'a> {
-    fn rest(&self) -> &'a str {
+    fn remaining_text(&self) -> &'a str {
         self.text.get(self.at..).unwrap_or_default()
     }
 
-    fn peek(&self) -> Option<char> {
-        self.rest().chars().next()
+    fn peek_char(&self) -> Option<char> {
+        self.remaining_text().chars().next()
     }
 
     fn take_char(&mut self, c: char) -> bool {
-        let found = self.peek() == Some(c);
+        let found = self.peek_char() == Some(c);
         if found {
             self.at += c.len_utf8();
         }
@@ -82,11 +82,11 @@ impl<'a> FilterParser<'a> {
     }
 
     fn skip_space(&mut self) {
-        let rest = self.rest();
+        let rest = self.remaining_text();
         self.at += rest.len() - rest.trim_start().len();
     }
 
-    fn error(&self, problem: impl Into<String>) -> FilterError {
+    fn error_here(&self, problem: impl Into<String>) -> FilterError {
         FilterError {
             at: self.text.get(..self.at).map_or(0, |t| t.chars().count()) + 1,
             problem: problem.into(),
@@ -95,7 +95,7 @@ impl<'a> FilterParser<'a> {
 
     /// Takes the word "or" if it is the next one.
     fn take_or(&mut self) -> bool {
-        let rest = self.rest();
+        let rest = self.remaining_text();
         let found = rest.get(..2).is_some_and(|w| w.eq_ignore_ascii_case("or"))
             && rest[2..]
                 .chars()
@@ -116,7 +116,7 @@ impl<'a> FilterParser<'a> {
             }
             parts.push(self.parse_all(depth)?);
         }
-        Ok(collapse(parts, Filter::Or))
+        Ok(collapse_single(parts, Filter::Or))
     }
 
     fn parse_all<F: FieldSet>(&mut self, depth: usize) -> Result<Filter<F>, FilterError> {
@@ -124,13 +124,13 @@ impl<'a> FilterParser<'a> {
         loop {
             self.skip_space();
             let before = self.at;
-            let ends = matches!(self.peek(), None | Some(')'));
+            let ends = matches!(self.peek_char(), None | Some(')'));
             if ends || self.take_or() {
                 self.at = before;
                 if parts.is_empty() {
-                    return Err(self.error("something to look for is missing here"));
+                    return Err(self.error_here("something to look for is missing here"));
                 }
-                return Ok(collapse(parts, Filter::And));
+                return Ok(collapse_single(parts, Filter::And));
             }
             parts.push(self.parse_one(depth)?);
         }
@@ -138,7 +138,7 @@ impl<'a> FilterParser<'a> {
 
     fn parse_one<F: FieldSet>(&mut self, depth: usize) -> Result<Filter<F>, FilterError> {
         if depth > MAX_TEXT_DEPTH {
-            return Err(self.error("nested too deeply"));
+            return Err(self.error_here("nested too deeply"));
         }
         if self.take_char('-') {
             self.skip_space();
@@ -148,7 +148,7 @@ impl<'a> FilterParser<'a> {
             let inner = self.parse_any(depth + 1)?;
             self.skip_space();
             if !self.take_char(')') {
-                return Err(self.error("the \"(\" is not closed; a \")\" is missing"));
+                return Err(self.error_here("the \"(\" is not closed; a \")\" is missing"));
             }
             return Ok(inner);
         }
@@ -160,7 +160,7 @@ impl<'a> FilterParser<'a> {
     fn parse_field<F: FieldSet>(
         &mut self,
     ) -> Result<(Option<ComparedField<F>>, bool), FilterError> {
-        let rest = self.rest();
+        let rest = self.remaining_text();
         let name_len = rest
             .find(|c: char| !c.is_ascii_alphabetic() && c != '.')
             .unwrap_or(rest.len());
@@ -177,7 +177,7 @@ impl<'a> FilterParser<'a> {
             (None, Some((_, field))) => ComparedField::Text(*field),
             (None, None) => {
                 let known: Vec<_> = F::NAMES.iter().map(|(n, _)| *n).collect();
-                return Err(self.error(format!(
+                return Err(self.error_here(format!(
                     "there is no field \"{name}\"; fields are {} (quote a text with \":\")",
                     known.join(", ")
                 )));
@@ -197,7 +197,7 @@ impl<'a> FilterParser<'a> {
         let (text, quoted) = if self.take_char('"') {
             (self.parse_quoted()?, true)
         } else {
-            let rest = self.rest();
+            let rest = self.remaining_text();
             let len = rest
                 .find(|c: char| c.is_whitespace() || matches!(c, '(' | ')' | '"' | '*'))
                 .unwrap_or(rest.len());
@@ -206,10 +206,10 @@ impl<'a> FilterParser<'a> {
         };
         let after = self.take_char('*');
         let ends = self
-            .peek()
+            .peek_char()
             .is_none_or(|c| c.is_whitespace() || matches!(c, '(' | ')'));
         if !ends {
-            return Err(self.error("a \"*\" goes before or after the text, not into it"));
+            return Err(self.error_here("a \"*\" goes before or after the text, not into it"));
         }
         if text.is_empty() && !quoted {
             return match (compared, before || after) {
@@ -219,19 +219,19 @@ impl<'a> FilterParser<'a> {
                 (None, true) => Ok(Filter::All),
                 (_, false) => {
                     self.at = start;
-                    Err(self.error("something to look for is missing here"))
+                    Err(self.error_here("something to look for is missing here"))
                 }
             };
         }
         if text.trim().is_empty() {
             self.at = start;
-            return Err(self.error("the text to look for is empty"));
+            return Err(self.error_here("the text to look for is empty"));
         }
         let mode = match (whole, before, after) {
             (true, false, false) => MatchMode::Whole,
             (true, ..) => {
                 self.at = start;
-                return Err(self.error("\"=\" compares the whole value; use \":\" with \"*\""));
+                return Err(self.error_here("\"=\" compares the whole value; use \":\" with \"*\""));
             }
             (_, true, true) => MatchMode::Contains,
             (_, true, false) => MatchMode::Suffix,
@@ -247,7 +247,9 @@ impl<'a> FilterParser<'a> {
             if !only.is_empty() && !only.iter().any(|one| one.eq_ignore_ascii_case(&text)) {
                 self.at = start;
                 let (name, only) = (field_name(*field), only.join(", "));
-                return Err(self.error(format!("there is no {name} \"{text}\"; there are {only}")));
+                return Err(
+                    self.error_here(format!("there is no {name} \"{text}\"; there are {only}"))
+                );
             }
         }
         Ok(match compared {
@@ -269,11 +271,11 @@ impl<'a> FilterParser<'a> {
     fn parse_quoted(&mut self) -> Result<String, FilterError> {
         let start = self.at;
         let mut text = String::new();
-        while let Some(c) = self.peek() {
+        while let Some(c) = self.peek_char() {
             self.at += c.len_utf8();
             match c {
                 '"' => return Ok(text),
-                '\\' => match self.peek() {
+                '\\' => match self.peek_char() {
                     Some(escaped) => {
                         self.at += escaped.len_utf8();
                         text.push(escaped);
@@ -284,7 +286,7 @@ impl<'a> FilterParser<'a> {
             }
         }
         self.at = start;
-        Err(self.error("the quote that begins here is not closed; a \" is missing"))
+        Err(self.error_here("the quote that begins here is not closed; a \" is missing"))
     }
 }
 
@@ -296,7 +298,7 @@ fn depth_of<F: FieldSet>(filter: &Filter<F>) -> usize {
     }
 }
 
-fn collapse<F: FieldSet>(
+fn collapse_single<F: FieldSet>(
     mut parts: Vec<Filter<F>>,
     many: fn(Vec<Filter<F>>) -> Filter<F>,
 ) -> Filter<F> {

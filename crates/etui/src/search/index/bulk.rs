@@ -16,7 +16,7 @@ use std::path::Path;
 
 use rusqlite::Connection;
 
-use super::postings::{Edit, PostingKey, decode};
+use super::postings::{Edit, PostingKey, decode_row};
 use super::{postings, terms, trigrams};
 use crate::db::spill::SortedRuns;
 use crate::error::Result;
@@ -46,15 +46,15 @@ impl BulkIndexer {
     }
 
     /// Adds a record with its keys. Ids must ascend.
-    pub(crate) fn add(&mut self, id: i64, keys: &[u8]) -> Result<()> {
-        terms::of_keys(keys, |term| self.terms.add(term, id));
+    pub(crate) fn add_record(&mut self, id: i64, keys: &[u8]) -> Result<()> {
+        terms::of_keys(keys, |term| self.terms.add_posting(term, id));
         let of_record = &mut self.of_record;
         of_record.clear();
         trigrams::of_keys(keys, |trigram| of_record.push(trigram));
         of_record.sort_unstable();
         of_record.dedup();
         for trigram in &*of_record {
-            self.trigrams.add(trigram, id);
+            self.trigrams.add_posting(trigram, id);
         }
         self.terms.spill_if_full()?;
         self.trigrams.spill_if_full()
@@ -62,7 +62,7 @@ impl BulkIndexer {
 
     /// Writes the postings into the index. `new`: the index is empty, so lists are inserted without
     /// a lookup. `on_progress` is called every few thousand keys.
-    pub(crate) fn write(
+    pub(crate) fn write_index(
         self,
         conn: &Connection,
         new: bool,
@@ -80,7 +80,7 @@ impl BulkIndexer {
 
 fn write_list(conn: &Connection, key: impl PostingKey, ids: &[i64], new: bool) -> Result<()> {
     if new {
-        return postings::insert(conn, key, ids);
+        return postings::insert_list(conn, key, ids);
     }
     let edits: Vec<Edit> = ids.iter().map(|&id| (id, true)).collect();
     postings::apply_edits(conn, key, &edits)
@@ -127,7 +127,7 @@ impl<K: RunKey> PostingBuffer<K> {
         })
     }
 
-    fn add<Q>(&mut self, key: &Q, id: i64)
+    fn add_posting<Q>(&mut self, key: &Q, id: i64)
     where
         Q: Eq + Hash + ToOwned + ?Sized,
         K: Borrow<Q> + From<Q::Owned>,
@@ -152,12 +152,12 @@ impl<K: RunKey> PostingBuffer<K> {
 
     fn spill_if_full(&mut self) -> Result<()> {
         match self.bytes >= MAX_BUFFERED_BYTES {
-            true => self.spill(),
+            true => self.spill_run(),
             false => Ok(()),
         }
     }
 
-    fn spill(&mut self) -> Result<()> {
+    fn spill_run(&mut self) -> Result<()> {
         let mut lists: Vec<_> = self.lists.drain().collect();
         lists.sort_unstable_by(|a, b| a.0.cmp(&b.0));
         self.bytes = 0;
@@ -176,7 +176,7 @@ impl<K: RunKey> PostingBuffer<K> {
         mut write: impl FnMut(&[u8], &[i64]) -> Result<()>,
     ) -> Result<()> {
         if !self.lists.is_empty() {
-            self.spill()?;
+            self.spill_run()?;
         }
         self.lists = HashMap::default();
         if self.runs.is_empty() {
@@ -200,7 +200,7 @@ impl<K: RunKey> PostingBuffer<K> {
             }
             let mut first = [0; 8];
             first.copy_from_slice(&value[..8]);
-            decode(i64::from_le_bytes(first), &value[16..], |id| ids.push(id));
+            decode_row(i64::from_le_bytes(first), &value[16..], |id| ids.push(id));
             Ok(())
         })?;
         match ids.is_empty() {

@@ -7,7 +7,7 @@ use rusqlite::Connection;
 
 use super::IndexParts;
 use super::id_set::{RecordIds, RecordIdsBuilder};
-use super::postings::{self, decode};
+use super::postings::{self, decode_row};
 use super::terms;
 use crate::error::Result;
 
@@ -78,7 +78,7 @@ impl IndexCondition {
             Self::Term(term) => postings::read_list(conn, &term[..], |id| ids.add(id))?,
             Self::Trigram(trigram) => postings::read_list(conn, *trigram, |id| ids.add(id))?,
             Self::TermPrefix(prefix) => {
-                let end = terms::successor(prefix);
+                let end = terms::prefix_end(prefix);
                 postings::read_range(conn, &prefix[..]..&end[..], |id| ids.add(id))?;
             }
             Self::TrigramRange(range) => {
@@ -110,7 +110,7 @@ fn read_terms_containing(
                 || finder.find(key.get(1..).unwrap_or_default()).is_some();
         }
         if is_match {
-            decode(first, row, |id| ids.add(id));
+            decode_row(first, row, |id| ids.add(id));
         }
     })
 }

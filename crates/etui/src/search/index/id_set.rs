@@ -23,12 +23,12 @@ impl RecordIdsBuilder {
     pub(crate) fn add(&mut self, id: i64) {
         self.buffered.push(id.max(0).cast_unsigned());
         if self.buffered.len() >= MAX_BUFFERED_IDS {
-            self.flush();
+            self.flush_buffer();
         }
     }
 
     /// Moves the buffered ids into the bits.
-    fn flush(&mut self) {
+    fn flush_buffer(&mut self) {
         for id in self.buffered.drain(..) {
             match usize::try_from(id / 8)
                 .ok()
@@ -53,7 +53,7 @@ impl RecordIdsBuilder {
             self.buffered.dedup();
             return RecordIds::from_sorted_iter(self.buffered).unwrap_or_default();
         }
-        self.flush();
+        self.flush_buffer();
         let low = RoaringBitmap::from_lsb0_bytes(0, &self.bits);
         RecordIds::from_bitmaps([(0, low)]) | self.set
     }

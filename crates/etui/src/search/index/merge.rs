@@ -48,7 +48,7 @@ impl IndexParts {
 }
 
 /// Brings parts of the index up to date, in as many transactions as it takes.
-pub(crate) fn merge(db: &ConnectionPool, parts: IndexParts) -> Result<()> {
+pub(crate) fn merge_index(db: &ConnectionPool, parts: IndexParts) -> Result<()> {
     for watermark in parts.watermark_keys() {
         // Another process may have merged meanwhile, so each transaction reads the watermark.
         while db.upkeep(|conn| merge_batch(conn, watermark))? {}
@@ -71,7 +71,7 @@ fn merge_batch(conn: &Connection, watermark: &str) -> Result<bool> {
     if latest <= from {
         return Ok(false);
     }
-    let batch = MergeBatch::read(conn, from, latest)?;
+    let batch = MergeBatch::read_changes(conn, from, latest)?;
     if watermark == metadata::TERM_MARK {
         write_terms(conn, &batch)?;
     } else {
@@ -106,7 +106,7 @@ struct KeyChange {
 }
 
 impl MergeBatch {
-    fn read(conn: &Connection, from: i64, latest: i64) -> Result<Self> {
+    fn read_changes(conn: &Connection, from: i64, latest: i64) -> Result<Self> {
         let mut batch = Self {
             to: latest,
             records: BTreeMap::new(),

@@ -61,17 +61,17 @@ impl BitOr for IndexParts {
 
 /// Rebuilds the index from the records' keys inside the caller's transaction. Temporary files for
 /// the sort are created next to `store`, the store's file.
-pub(crate) fn rebuild(conn: &Connection, store: &Path) -> Result<()> {
+pub(crate) fn rebuild_index(conn: &Connection, store: &Path) -> Result<()> {
     conn.execute_batch("DELETE FROM posting")?;
     let mut indexer = bulk::BulkIndexer::new(store)?;
     let mut statement =
         conn.prepare("SELECT id, keys FROM record NOT INDEXED WHERE removed IS NULL ORDER BY id")?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        indexer.add(row.get(0)?, row.get_ref(1)?.as_blob().unwrap_or_default())?;
+        indexer.add_record(row.get(0)?, row.get_ref(1)?.as_blob().unwrap_or_default())?;
     }
     drop(rows);
-    indexer.write(conn, true, &mut || Ok(()))?;
+    indexer.write_index(conn, true, &mut || Ok(()))?;
     let latest = changes::latest(conn)?;
     metadata::set(conn, metadata::TERM_MARK, latest)?;
     metadata::set(conn, metadata::GRAM_MARK, latest)

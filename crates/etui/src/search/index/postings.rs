@@ -124,7 +124,7 @@ pub(crate) fn read_list<K: PostingKey>(
     let mut rows = statement.query([key])?;
     while let Some(row) = rows.next()? {
         let ids = row.get_ref(1)?.as_blob().unwrap_or_default();
-        decode(row.get(0)?, ids, &mut visit);
+        decode_row(row.get(0)?, ids, &mut visit);
     }
     Ok(())
 }
@@ -140,7 +140,7 @@ pub(crate) fn read_range<K: PostingKey>(
     let mut rows = statement.query((keys.start, keys.end))?;
     while let Some(row) = rows.next()? {
         let ids = row.get_ref(2)?.as_blob().unwrap_or_default();
-        decode(row.get(1)?, ids, &mut visit);
+        decode_row(row.get(1)?, ids, &mut visit);
     }
     Ok(())
 }
@@ -169,9 +169,9 @@ pub(crate) fn record_ids(conn: &Connection, key: impl PostingKey) -> Result<Reco
 }
 
 /// Writes the list of a key that has none.
-pub(crate) fn insert<K: PostingKey>(conn: &Connection, key: K, ids: &[i64]) -> Result<()> {
+pub(crate) fn insert_list<K: PostingKey>(conn: &Connection, key: K, ids: &[i64]) -> Result<()> {
     let mut insert = conn.prepare_cached(K::SQL.insert)?;
-    encode(ids, |first, ids| {
+    encode_list(ids, |first, ids| {
         insert.execute((key, first, ids))?;
         Ok(())
     })
@@ -211,7 +211,7 @@ pub(crate) fn apply_edits<K: PostingKey>(
         edits = later;
         let mut old = Vec::new();
         if let Some((first, ids)) = &block {
-            decode(*first, ids, |id| old.push(id));
+            decode_row(*first, ids, |id| old.push(id));
         }
         let new = merge_edits(&old, now);
         if new == old {
@@ -222,7 +222,7 @@ pub(crate) fn apply_edits<K: PostingKey>(
         {
             conn.prepare_cached(K::SQL.delete)?.execute((key, first))?;
         }
-        insert(conn, key, &new)?;
+        insert_list(conn, key, &new)?;
     }
     Ok(())
 }
@@ -248,7 +248,7 @@ fn merge_edits(old: &[i64], edits: &[Edit]) -> Vec<i64> {
 }
 
 /// Calls `write` with each row of a list of ascending ids.
-fn encode(ids: &[i64], mut write: impl FnMut(i64, &[u8]) -> Result<()>) -> Result<()> {
+fn encode_list(ids: &[i64], mut write: impl FnMut(i64, &[u8]) -> Result<()>) -> Result<()> {
     let mut rest = ids.iter().copied().peekable();
     let mut block = Vec::with_capacity(MAX_BLOCK + 10);
     while let Some(first) = rest.next() {
@@ -265,7 +265,7 @@ fn encode(ids: &[i64], mut write: impl FnMut(i64, &[u8]) -> Result<()>) -> Resul
 }
 
 /// Calls `visit` with each id of a row. A damaged row ends at its first malformed byte.
-pub(crate) fn decode(first: i64, mut ids: &[u8], mut visit: impl FnMut(i64)) {
+pub(crate) fn decode_row(first: i64, mut ids: &[u8], mut visit: impl FnMut(i64)) {
     let mut last = first;
     visit(first);
     while !ids.is_empty() {
@@ -307,10 +307,10 @@ mod tests {
         let trigrams = [0, 1, i64::from(b'a'), i64::MAX - 1];
         let terms: [&[u8]; 5] = [b"", b"\0", b"a", b"1", b"\xff\xff"];
         for (id, trigram) in (1..).zip(trigrams) {
-            insert(&conn, trigram, &[id]).unwrap();
+            insert_list(&conn, trigram, &[id]).unwrap();
         }
         for (id, term) in (11..).zip(terms) {
-            insert(&conn, term, &[id]).unwrap();
+            insert_list(&conn, term, &[id]).unwrap();
         }
         let all_terms: Range<&[u8]> = b""..b"\xff\xff\xff";
         assert_eq!(ids_in(&conn, 0..i64::MAX), [1, 2, 3, 4]);
@@ -388,7 +388,7 @@ mod tests {
 
         #[test]
         fn any_bytes_decode(first in any::<i64>(), ids in prop::collection::vec(any::<u8>(), 0..40)) {
-            decode(first, &ids, |_| {});
+            decode_row(first, &ids, |_| {});
         }
     }
 }

@@ -50,7 +50,7 @@ pub(crate) fn new_term(kind: u8, text: &[u8]) -> Vec<u8> {
 }
 
 /// Returns the bytes in reverse order.
-pub(crate) fn reversed(text: &[u8]) -> Vec<u8> {
+pub(crate) fn reverse_bytes(text: &[u8]) -> Vec<u8> {
     text.iter().rev().copied().collect()
 }
 
@@ -60,7 +60,7 @@ pub(crate) fn host_of(address: &[u8]) -> &[u8] {
     &address[at..]
 }
 
-fn words(value: &[u8]) -> impl Iterator<Item = &[u8]> {
+fn split_words(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     value.split(|&b| b == b' ').filter(|w| !w.is_empty())
 }
 
@@ -68,7 +68,7 @@ fn words(value: &[u8]) -> impl Iterator<Item = &[u8]> {
 fn is_in_other_names(keys: &[u8], word: &[u8]) -> bool {
     Keys(keys)
         .filter(|(key, _)| matches!(key, Key::Family | Key::Given | Key::Nickname))
-        .any(|(_, value)| words(value).any(|w| w == word))
+        .any(|(_, value)| split_words(value).any(|w| w == word))
 }
 
 /// Calls `visit` with each term of a record's keys, repeated ones included.
@@ -96,7 +96,7 @@ pub(crate) fn of_keys(keys: &[u8], mut visit: impl FnMut(&[u8])) {
                 emit(HOST, &mut host_of(address).iter().rev().copied());
             }
             _ => {
-                for word in words(value) {
+                for word in split_words(value) {
                     if key != Key::Display || !is_in_other_names(keys, word) {
                         emit(kind, &mut word.iter().copied());
                     }
@@ -108,7 +108,7 @@ pub(crate) fn of_keys(keys: &[u8], mut visit: impl FnMut(&[u8])) {
 
 /// Returns the least byte string greater than all that start with `prefix`. It exists, as kinds are
 /// below 0xff.
-pub(crate) fn successor(prefix: &[u8]) -> Vec<u8> {
+pub(crate) fn prefix_end(prefix: &[u8]) -> Vec<u8> {
     let mut end = prefix.to_vec();
     while let Some(last) = end.pop() {
         if last < 0xff {
@@ -130,10 +130,10 @@ mod tests {
     }
 
     #[test]
-    fn successor_is_beyond_every_extension() {
-        assert_eq!(successor(b"wmu"), b"wmv");
-        assert_eq!(successor(b"w\xff\xff"), b"x");
-        assert!(b"wmu\xff\xff".as_slice() < successor(b"wmu").as_slice());
+    fn prefix_end_is_beyond_every_extension() {
+        assert_eq!(prefix_end(b"wmu"), b"wmv");
+        assert_eq!(prefix_end(b"w\xff\xff"), b"x");
+        assert!(b"wmu\xff\xff".as_slice() < prefix_end(b"wmu").as_slice());
     }
 
     #[test]

@@ -42,7 +42,7 @@ pub(crate) fn range_of_prefix(text: &str) -> Option<Range<i64>> {
 
 /// Returns true if a key's values have trigrams. Substrings of long texts, and of values with few
 /// distinct texts, are found by scanning the terms; some keys have no text.
-pub(crate) fn covers(key: Key) -> bool {
+pub(crate) fn has_trigrams(key: Key) -> bool {
     !matches!(
         key,
         Key::Note | Key::Category | Key::Description | Key::Component
@@ -52,7 +52,7 @@ pub(crate) fn covers(key: Key) -> bool {
 /// Calls `visit` with each trigram of a record's keys, repeated ones included.
 pub(crate) fn of_keys(keys: &[u8], mut visit: impl FnMut(i64)) {
     for (key, value) in Keys(keys) {
-        if !covers(key) {
+        if !has_trigrams(key) {
             continue;
         }
         let value = match key {

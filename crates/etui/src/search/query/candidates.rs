@@ -109,14 +109,14 @@ impl Candidates {
                     if at > 0 && found <= MIN_SELECTIVE {
                         return Ok(all.into_lossy());
                     }
-                    all = all.combine(Self::find(part, conn)?, CandidateSet::intersect);
+                    all = all.combine_with(Self::find(part, conn)?, CandidateSet::intersect);
                 }
                 all
             }
             Matcher::Or(parts) => {
                 let mut any = Self::Exact(CandidateSet::none());
                 for part in parts {
-                    any = any.combine(Self::find(part, conn)?, CandidateSet::unite);
+                    any = any.combine_with(Self::find(part, conn)?, CandidateSet::unite);
                 }
                 any
             }
@@ -198,7 +198,11 @@ impl Candidates {
         }
     }
 
-    fn combine(self, other: Self, how: fn(CandidateSet, CandidateSet) -> CandidateSet) -> Self {
+    fn combine_with(
+        self,
+        other: Self,
+        how: fn(CandidateSet, CandidateSet) -> CandidateSet,
+    ) -> Self {
         match (self, other) {
             (Self::Exact(a), Self::Exact(b)) => Self::Exact(how(a, b)),
             (a, b) => {

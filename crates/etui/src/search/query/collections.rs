@@ -76,7 +76,7 @@ pub fn query_collections<'r, 's: 'r, R: SearchableRecord + 'r>(
     let page = merged.into_iter().skip(count(window.offset));
     for row in page.take(count(window.limit)) {
         if let Some((rows, _)) = answers.get(row.collection) {
-            buffer.begin(RecordId(row.cursor.id));
+            buffer.begin_row(RecordId(row.cursor.id));
             buffer.push_encoded(rows.encoded_row(row.row));
             indexes.push(row.collection);
             last = Some(row);

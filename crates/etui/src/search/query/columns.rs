@@ -40,7 +40,7 @@ pub trait ColumnSet: Copy + fmt::Debug + Eq + Send + Sync + 'static {
 
     /// Parses a record's text. A record that cannot be parsed has no values.
     #[doc(hidden)]
-    fn parse(text: &[u8]) -> Option<Self::Parsed>;
+    fn parse_text(text: &[u8]) -> Option<Self::Parsed>;
 
     /// Appends the column's value to the last row.
     #[doc(hidden)]
@@ -224,7 +224,7 @@ fn push_text_columns<C: ColumnSet>(bits: u16, text: &[u8], rows: &mut RowBuffer)
     if columns == Columns::from(C::TEXT) {
         return rows.push(text);
     }
-    let record = C::parse(text);
+    let record = C::parse_text(text);
     for column in columns.iter() {
         match &record {
             _ if column == C::TEXT => rows.push(text),

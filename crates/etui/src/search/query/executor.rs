@@ -43,7 +43,7 @@ pub(super) struct QueryResult {
 }
 
 /// Answers a query with rows of `shape`. `conn` is in a read transaction.
-pub(super) fn execute(
+pub(super) fn execute_query(
     conn: &Connection,
     collection: i64,
     matcher: &Matcher,
@@ -61,7 +61,7 @@ pub(super) fn execute(
     };
     let mut next = None;
     if window.limit > 0 {
-        executor.run()?;
+        executor.run_query()?;
         next = executor.next_cursor()?;
     }
     let rows = executor.sink.rows;
@@ -88,7 +88,7 @@ struct QueryExecutor<'q> {
 type Predicate<'p> = dyn FnMut(i64) -> Result<Option<bool>> + 'p;
 
 impl QueryExecutor<'_> {
-    fn run(&mut self) -> Result<()> {
+    fn run_query(&mut self) -> Result<()> {
         if matches!(self.matcher, Matcher::All) {
             self.plan.access_path = AccessPath::ListScan;
             return match self.window.sort.is_by_id() {

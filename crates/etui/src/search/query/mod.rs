@@ -280,7 +280,7 @@ impl<R: SearchableRecord> Reader<'_, R> {
     /// # Errors
     /// Whatever reading reports.
     pub fn query(&self, query: &Query<R::Column>) -> Result<Rows<R::Column>> {
-        self.told(|| Ok(self.execute_query(query)?.0))
+        self.told(|| Ok(self.run_query(query)?.0))
     }
 
     /// Answers `query` and returns its plan: the access path, and the number of records read.
@@ -289,7 +289,7 @@ impl<R: SearchableRecord> Reader<'_, R> {
     /// Whatever reading reports.
     pub fn explain(&self, query: &Query<R::Column>) -> Result<QueryPlan> {
         self.told(|| {
-            let (_, plan) = self.execute_query(query)?;
+            let (_, plan) = self.run_query(query)?;
             Ok(QueryPlan {
                 filter: query.filter.to_string(),
                 records: list::count(self.conn, self.collection)?,
@@ -335,13 +335,13 @@ impl<R: SearchableRecord> Reader<'_, R> {
             let ids = found.rows.ids().iter().enumerate();
             let entries = ids.map(|(at, &id)| ListEntry {
                 id,
-                summary: decode(found.rows.row(at)),
+                summary: decode(found.rows.encoded_row(at)),
             });
             Ok(entries.collect())
         })
     }
 
-    fn execute_query(&self, query: &Query<R::Column>) -> Result<(Rows<R::Column>, QueryPlan)> {
+    fn run_query(&self, query: &Query<R::Column>) -> Result<(Rows<R::Column>, QueryPlan)> {
         let shape = RowShape::new(query.columns);
         let found = self.execute_filter(&query.filter, &query.window, shape)?;
         let rows = Rows::new(query.columns, found.rows, found.next);
@@ -355,7 +355,7 @@ impl<R: SearchableRecord> Reader<'_, R> {
         shape: RowShape,
     ) -> Result<executor::QueryResult> {
         let matcher = Matcher::new(filter, self.store.region()?);
-        executor::execute(self.conn, self.collection, &matcher, window, shape)
+        executor::execute_query(self.conn, self.collection, &matcher, window, shape)
     }
 }
 

@@ -32,7 +32,7 @@ impl<'c> RecordsById<'c> {
     }
 
     /// Calls `visit` with the row of each record that is live and in the collection.
-    pub(crate) fn each(
+    pub(crate) fn each_row(
         &mut self,
         ids: &[i64],
         mut visit: impl FnMut(&Row<'_>) -> Result<()>,
@@ -44,7 +44,7 @@ impl<'c> RecordsById<'c> {
             };
             let statement = match slot {
                 Some(statement) => statement,
-                None => slot.insert(prepare(self.conn, self.columns, size)?),
+                None => slot.insert(prepare_select(self.conn, self.columns, size)?),
             };
             // Unused parameters of a batch are NULL, which no record's id equals.
             for at in 0..size {
@@ -60,7 +60,11 @@ impl<'c> RecordsById<'c> {
     }
 }
 
-fn prepare<'c>(conn: &'c Connection, columns: &str, size: usize) -> Result<CachedStatement<'c>> {
+fn prepare_select<'c>(
+    conn: &'c Connection,
+    columns: &str,
+    size: usize,
+) -> Result<CachedStatement<'c>> {
     if size == 1 {
         return Ok(conn.prepare_cached(&format!(
             "SELECT r.id, {columns} FROM record r \
@@ -101,12 +105,12 @@ impl<'c> RecheckReader<'c> {
     }
 
     /// Calls `visit` with each of these records that is live and in the collection.
-    pub(super) fn each(
+    pub(super) fn each_row(
         &mut self,
         ids: &[i64],
         mut visit: impl FnMut(RecheckRow<'_>) -> Result<()>,
     ) -> Result<()> {
-        self.0.each(ids, |row| {
+        self.0.each_row(ids, |row| {
             let column = |n| -> Result<&[u8]> { Ok(row.get_ref(n)?.as_blob().unwrap_or_default()) };
             visit(RecheckRow {
                 id: row.get(0)?,
@@ -118,9 +122,13 @@ impl<'c> RecheckReader<'c> {
     }
 
     /// Returns true if the record is live, in the collection, and its keys match.
-    pub(super) fn recheck(&mut self, id: i64, matches: impl Fn(&[u8]) -> bool) -> Result<bool> {
+    pub(super) fn recheck_record(
+        &mut self,
+        id: i64,
+        matches: impl Fn(&[u8]) -> bool,
+    ) -> Result<bool> {
         let mut is_match = false;
-        self.each(&[id], |row| {
+        self.each_row(&[id], |row| {
             is_match = matches(row.keys);
             Ok(())
         })?;

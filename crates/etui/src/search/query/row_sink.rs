@@ -48,9 +48,9 @@ impl<'c> RowSink<'c> {
         let (rows, shape) = (&mut self.rows, &mut self.shape);
         if shape.uid || shape.etag || shape.has_text() {
             let push = |row: &Row<'_>| push_row(rows, shape, Some(summary), row);
-            return self.beyond_summary.each(&[id], push);
+            return self.beyond_summary.each_row(&[id], push);
         }
-        rows.begin(RecordId(id));
+        rows.begin_row(RecordId(id));
         shape.push_summary(summary, rows);
         Ok(())
     }
@@ -59,7 +59,7 @@ impl<'c> RowSink<'c> {
     pub(super) fn push_by_id(&mut self, ids: &[i64]) -> Result<()> {
         let (rows, shape) = (&mut self.rows, &mut self.shape);
         self.whole_rows
-            .each(ids, |row| push_row(rows, shape, None, row))
+            .each_row(ids, |row| push_row(rows, shape, None, row))
     }
 }
 
@@ -86,7 +86,7 @@ fn push_row(
     summary: Option<&[u8]>,
     row: &Row<'_>,
 ) -> Result<()> {
-    rows.begin(RecordId(row.get(0)?));
+    rows.begin_row(RecordId(row.get(0)?));
     match summary {
         Some(summary) => shape.push_summary(summary, rows),
         None => shape.push_summary(row.get_ref(1)?.as_blob().unwrap_or_default(), rows),

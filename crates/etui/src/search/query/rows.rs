@@ -33,13 +33,13 @@ impl RowBuffer {
     }
 
     /// Returns the encoded values of a row.
-    pub(super) fn row(&self, index: usize) -> &[u8] {
+    pub(super) fn encoded_row(&self, index: usize) -> &[u8] {
         let offset = |at: usize| self.starts.get(at).copied().unwrap_or(self.bytes.len());
         &self.bytes[offset(index)..offset(index + 1)]
     }
 
     /// Begins a row. Its values follow, one per column in their order.
-    pub(super) fn begin(&mut self, id: RecordId) {
+    pub(super) fn begin_row(&mut self, id: RecordId) {
         self.ids.push(id);
         self.starts.push(self.bytes.len());
     }
@@ -125,11 +125,11 @@ impl<C: ColumnSet> Rows<C> {
 
     /// Returns the encoded values of a row.
     pub(super) fn encoded_row(&self, row: usize) -> &[u8] {
-        self.buffer.row(row)
+        self.buffer.encoded_row(row)
     }
 
-    fn value(&self, row: usize, column: C) -> &[u8] {
-        let mut rest = self.buffer.row(row);
+    fn encoded_value(&self, row: usize, column: C) -> &[u8] {
+        let mut rest = self.buffer.encoded_row(row);
         let Some(index) = self.columns.value_index(column) else {
             return &[];
         };
@@ -174,7 +174,7 @@ impl<'r, C: ColumnSet> Row<'r, C> {
 
     /// Returns the value of `column` as it is encoded in the row.
     pub(crate) fn value_bytes(&self, column: C) -> &'r [u8] {
-        self.rows.value(self.index, column)
+        self.rows.encoded_value(self.index, column)
     }
 
     /// Returns all values of `column`.
@@ -216,7 +216,7 @@ mod tests {
             (9, "", "bo@b", vec![]),
             (8, "Cy", "c@c", vec!["2"]),
         ] {
-            buffer.begin(RecordId(id));
+            buffer.begin_row(RecordId(id));
             let mut summary = Vec::new();
             for value in [name, "", "", email] {
                 varint::push_bytes(&mut summary, value.as_bytes());

@@ -27,7 +27,7 @@ impl QueryExecutor<'_> {
         let undecided: Vec<i64> = undecided.iter().map(u64::cast_signed).collect();
         self.plan.rechecked += undecided.len() as u64;
         let mut matches = candidates.definite().clone();
-        RecheckReader::new(self.conn, self.collection).each(&undecided, |row| {
+        RecheckReader::new(self.conn, self.collection).each_row(&undecided, |row| {
             if matcher.matches(row.keys) {
                 matches.insert(row.id);
             }
@@ -61,7 +61,9 @@ impl QueryExecutor<'_> {
                 return Ok(None);
             }
             rechecked += 1;
-            reader.recheck(id, |keys| matcher.matches(keys)).map(Some)
+            reader
+                .recheck_record(id, |keys| matcher.matches(keys))
+                .map(Some)
         };
         match self.window.sort.is_list() {
             true => self.scan_list(&mut predicate)?,

@@ -20,7 +20,7 @@ impl QueryExecutor<'_> {
         let ids: Vec<i64> = ids.iter().map(u64::cast_signed).collect();
         let mut matches = SortBuffer::default();
         let mut rechecked = 0;
-        RecheckReader::new(self.conn, self.collection).each(&ids, |row| {
+        RecheckReader::new(self.conn, self.collection).each_row(&ids, |row| {
             let is_match = candidates.definite().contains(row.id) || {
                 rechecked += 1;
                 matcher.matches(row.keys)
@@ -111,7 +111,7 @@ impl QueryExecutor<'_> {
             return self.sink.push_by_id(ids);
         }
         let matcher = self.matcher;
-        reader.each(ids, |row| {
+        reader.each_row(ids, |row| {
             let is_match = candidates.definite().contains(row.id) || {
                 self.plan.rechecked += 1;
                 matcher.matches(row.keys)

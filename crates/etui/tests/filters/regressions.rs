@@ -1,11 +1,11 @@
-//! What the comparison once found: searches whose answer depended on the state of the index, or
-//! was not what the book says.
+//! Regressions found by the comparison: answers that depended on the state of the index, or
+//! contradicted the book.
 
 use etui::Store;
 use etui::contacts::{Card, Filter};
 
-/// How many of the contacts with these properties a filter finds, pending and merged.
-fn found(bodies: &[&str], filter: &str) -> [usize; 2] {
+/// Returns the number of these contacts that a filter finds, before and after the merge.
+fn count_found(bodies: &[&str], filter: &str) -> [usize; 2] {
     let dir = tempfile::tempdir().unwrap();
     let mut options = super::support::german();
     options.region = None;
@@ -22,7 +22,7 @@ fn found(bodies: &[&str], filter: &str) -> [usize; 2] {
     [pending, contacts.find(&filter).unwrap().len()]
 }
 
-/// `PhoneNumber::equals` says that they are one number, though one has 15 between area code and
+/// `PhoneNumber::equals` treats both as one number, though one has 15 between area code and
 /// subscriber.
 #[test]
 fn an_argentine_mobile_number_is_found_as_dialled() {
@@ -30,33 +30,37 @@ fn an_argentine_mobile_number_is_found_as_dialled() {
     let full = "TEL:+54 9 11 2022-1234\r\n";
     for number in ["0111520221234", "\"+54 9 11 2022-1234\""] {
         let filter = format!("phone.national:{number}");
-        assert_eq!(found(&[dialled, full], &filter), [2, 2], "{number}");
+        assert_eq!(count_found(&[dialled, full], &filter), [2, 2], "{number}");
     }
 }
 
-/// As they are in `phone:"٣١٢"*` and `phone:*"٣١٢"`.
+/// As in `phone:"٣١٢"*` and `phone:*"٣١٢"`.
 #[test]
 fn digits_of_any_script_are_found_inside_a_number() {
     for digits in ["312", "３１２", "٣١٢"] {
         let filter = format!("phone:*\"{digits}\"*");
-        assert_eq!(found(&["TEL:030 2312501\r\n"], &filter), [1, 1], "{digits}");
+        assert_eq!(
+            count_found(&["TEL:030 2312501\r\n"], &filter),
+            [1, 1],
+            "{digits}"
+        );
     }
 }
 
 #[test]
 fn addresses_fold_alike_with_and_without_accents() {
-    let plain = found(
+    let plain = count_found(
         &["EMAIL:o`brien@example.org\r\n"],
         "email:\"o`brién@example.org\"",
     );
-    let accented = found(
+    let accented = count_found(
         &["EMAIL:o`brién@example.org\r\n"],
         "email:\"o`brien@example.org\"",
     );
     assert_eq!([plain, accented], [[1, 1], [1, 1]]);
 }
 
-/// As above: a carrier code of four digits and more stands before the national number.
+/// A carrier code of four or more digits precedes the national number.
 #[test]
 fn a_number_is_found_as_dialled_with_a_carrier_code() {
     for (full, dialled) in [
@@ -66,6 +70,6 @@ fn a_number_is_found_as_dialled_with_a_carrier_code() {
     ] {
         let card = format!("TEL:{full}\r\n");
         let filter = format!("phone.national:{dialled}");
-        assert_eq!(found(&[&card], &filter), [1, 1], "{full}");
+        assert_eq!(count_found(&[&card], &filter), [1, 1], "{full}");
     }
 }
