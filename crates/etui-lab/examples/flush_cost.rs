@@ -1,4 +1,4 @@
-//! An experiment from beginning to end: what does a flush cost?
+//! A complete experiment: the cost of a flush.
 //!
 //! ```console
 //! $ cargo run --release --example flush_cost -- run flush-cost
@@ -20,7 +20,7 @@ const EACH: &str = "a flush for each line";
 const ONCE: &str = "one flush at the end";
 
 impl Experiment for FlushCost {
-    fn about(&self) -> ExperimentInfo {
+    fn experiment_info(&self) -> ExperimentInfo {
         ExperimentInfo {
             name: "flush-cost",
             title: "What a flush after every append costs",
@@ -39,7 +39,7 @@ impl Experiment for FlushCost {
     }
 
     // One group: the arms of a group do the same work and are compared with each other.
-    fn plan(&self, lab: &LabContext) -> Result<RunPlan, Error> {
+    fn plan_run(&self, lab: &LabContext) -> Result<RunPlan, Error> {
         let arm = |name, role, each| Arm::new(name, role, ArmSettings::new().with("each", each));
         Ok(RunPlan {
             groups: vec![ArmGroup {
@@ -60,7 +60,7 @@ impl Experiment for FlushCost {
     }
 
     // Runs in a process of its own, in an empty directory on the group's stack.
-    fn run(&self, case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
+    fn run_case(&self, case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
         let path = recorder.dir().join("lines.db");
         let mut file = OpenOptions::new()
             .create(true)

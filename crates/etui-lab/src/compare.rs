@@ -1,4 +1,4 @@
-//! Comparing two results files: what is better or worse, beyond noise.
+//! Comparison of two results files beyond noise.
 //!
 //! How it is judged, measure by measure ([`MeasureClass`]):
 //!
@@ -10,10 +10,10 @@
 //! | time | the same, beyond 25 %, of the ratio to the group's first arm within each repetition, five repetitions at least on both sides | only if asked for |
 //!
 //! Values of different passes are not mixed. Instructions are also the C library's and the C
-//! compiler's, so on another system they are told of and decide nothing.
+//! compiler's, so on another system they are reported and decide nothing.
 //!
 //! Absolute times are not judged: the machine of the one run is not the machine of the other,
-//! even if it is the same. A ratio within one repetition is what remains.
+//! even if it is the same. A ratio within one repetition remains.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ use crate::measure::{self, MeasureClass};
 use crate::present::Unit;
 use crate::results::{Figure, GroupKey, ResultLine, Results, RunHeader};
 
-/// Fewer repetitions than this tell nothing about time.
+/// Fewer repetitions than this decide nothing about time.
 const ENOUGH: usize = 5;
 
 /// A measure that differs beyond noise.
@@ -51,7 +51,7 @@ pub struct Difference {
     pub gates: bool,
 }
 
-/// What two results files differ in.
+/// Differences of two results files.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Comparison {
     /// Measures that were in both.
@@ -60,9 +60,9 @@ pub struct Comparison {
     pub gone: usize,
     /// Measures that were not there before.
     pub new: usize,
-    /// What differs beyond noise, worse first.
+    /// Differences beyond noise, worse first.
     pub differences: Vec<Difference>,
-    /// What else differs between the runs, in words.
+    /// Other differences between the runs, in words.
     pub remarks: Vec<String>,
 }
 

@@ -1,9 +1,9 @@
-//! What can go wrong in the laboratory.
+//! Errors of the laboratory.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What went wrong, where, and what to do.
+/// An error, with its place and a remedy.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -15,7 +15,7 @@ pub enum Error {
     File {
         /// Which.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// A command that was run for the laboratory.
@@ -42,10 +42,10 @@ pub enum Error {
         path: PathBuf,
         /// The line, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// Reason.
         message: String,
     },
-    /// What was asked for cannot be understood.
+    /// Invalid arguments.
     #[error("{0}")]
     Usage(String),
     /// The person stopped the run.

@@ -1,8 +1,8 @@
 //! The one shape that every experiment has: [`Experiment`].
 //!
-//! An experiment says what it asks and what its study found ([`ExperimentInfo`]), which arms it
+//! An experiment states its question and its study's findings ([`ExperimentInfo`]), which arms it
 //! compares ([`RunPlan`]), how one arm is run ([`Experiment::run`], in a process of its own, with
-//! a [`Recorder`](crate::Meter)), and what the results mean ([`Experiment::present`]).
+//! a [`Recorder`](crate::Meter)), and declares its report ([`Experiment::report_spec`]).
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -40,7 +40,7 @@ impl Study {
         Study::ApplicationStart,
     ];
 
-    /// What was studied.
+    /// Returns the title.
     pub fn title(self) -> &'static str {
         match self {
             Study::MusicSync => "Music sync on a phone",
@@ -51,7 +51,7 @@ impl Study {
         }
     }
 
-    /// Who studied it, and when.
+    /// Returns authors and year.
     pub fn source(self) -> &'static str {
         match self {
             Study::MusicSync => "MTP music sync on a Symbian^3 phone, Symbian SQL, 2010",
@@ -68,20 +68,20 @@ impl Study {
 /// A figure of the study itself, the historical anchor.
 #[derive(Debug, Clone, Copy)]
 pub struct PublishedResult {
-    /// What was found.
+    /// The finding.
     pub finding: &'static str,
-    /// What the study proposed.
+    /// The proposed mitigation.
     pub cure: &'static str,
     /// Its figure, in its own words and units.
     pub figure: &'static str,
 }
 
-/// What can be set for a run: a list of whole numbers.
+/// A parameter of a run: a list of whole numbers.
 #[derive(Debug, Clone, Copy)]
 pub struct Parameter {
     /// The name, for `--set NAME=VALUE,VALUE`.
     pub name: &'static str,
-    /// What it sets, with its unit.
+    /// Meaning and unit.
     pub about: &'static str,
     /// The values of a quick run (`etui lab studies`).
     pub quick: &'static [u64],
@@ -89,28 +89,28 @@ pub struct Parameter {
     pub full: &'static [u64],
 }
 
-/// What an experiment is about.
+/// Description of an experiment.
 #[derive(Debug, Clone, Copy)]
 pub struct ExperimentInfo {
     /// The name at the prompt, e.g. `media-sync`.
     pub name: &'static str,
-    /// One line: what it shows.
+    /// Title, one line.
     pub title: &'static str,
     /// The study it repeats, if it repeats one.
     pub study: Option<Study>,
     /// The question, in a sentence.
     pub question: &'static str,
-    /// How it is done here and what differs from the study, in a few sentences.
+    /// Method, and differences from the study, in a few sentences.
     pub method: &'static str,
     /// How it is made sure that all arms did the same work.
     pub same_answer: &'static str,
-    /// What the study found.
+    /// The study's results.
     pub found: &'static [PublishedResult],
-    /// What can be set.
+    /// Parameters.
     pub parameters: &'static [Parameter],
 }
 
-/// What an arm stands for in the comparison.
+/// Role of an arm in the comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ArmRole {
@@ -120,7 +120,7 @@ pub enum ArmRole {
     Cure,
     /// All cures together.
     AllCures,
-    /// Gives up what a user relies on, so it is no cure: how far one could go at most.
+    /// Gives up durability or safety; an upper bound, no mitigation.
     Unsafe,
     /// Another product.
     Peer,
@@ -142,7 +142,7 @@ impl ArmRole {
     }
 }
 
-/// What an arm needs to know to run: names and values, kept with its results.
+/// Settings of an arm: names and values, kept with its results.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ArmSettings(BTreeMap<String, Value>);
@@ -192,9 +192,9 @@ impl ArmSettings {
 pub struct Arm {
     /// The name, unique in its group, e.g. `soft heap limit 8 MB`.
     pub name: String,
-    /// What it stands for.
+    /// Role.
     pub role: ArmRole,
-    /// What it needs to know.
+    /// Settings.
     pub settings: ArmSettings,
 }
 
@@ -218,7 +218,7 @@ pub struct ArmGroup {
     pub work: String,
     /// The storage stack by its name, e.g. `here`, `ext4`, `ram` ([`crate::stacks`]).
     pub stack: String,
-    /// How much of it: records, bytes; what it counts is the experiment's own.
+    /// Amount of work: records, bytes, ...; defined by the experiment.
     pub size: u64,
     /// How often each arm is timed.
     pub repetitions: u32,
@@ -238,7 +238,13 @@ pub struct ArmGroup {
 
 impl ArmGroup {
     /// One run of one of the group's arms.
-    pub fn case(&self, experiment: &str, arm: &Arm, pass: MeasurePass, repetition: u32) -> RunCase {
+    pub fn make_case(
+        &self,
+        experiment: &str,
+        arm: &Arm,
+        pass: MeasurePass,
+        repetition: u32,
+    ) -> RunCase {
         RunCase {
             experiment: experiment.to_owned(),
             work: self.work.clone(),
@@ -256,22 +262,22 @@ impl ArmGroup {
 /// A part that cannot be run on this machine, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct NotRun {
-    /// What is not run, e.g. `stack vfat` or `arm Evolution Data Server`.
+    /// The part, e.g. `stack vfat` or `arm Evolution Data Server`.
     pub what: String,
-    /// Why, and what would help.
+    /// Reason and remedy.
     pub reason: String,
 }
 
-/// What an experiment will do on this machine.
+/// Plan of an experiment on this machine.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RunPlan {
     /// The groups, in order.
     pub groups: Vec<ArmGroup>,
-    /// What cannot be run.
+    /// Parts that cannot be run.
     pub not_run: Vec<NotRun>,
 }
 
-/// What a run is for: the clock, or one of the counters. Only [`MeasurePass::Timed`] gives times.
+/// Purpose of a run: the clock, or one of the counters. Only [`MeasurePass::Timed`] gives times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MeasurePass {
@@ -285,7 +291,7 @@ pub enum MeasurePass {
     Instructions,
 }
 
-/// One run of one arm: what the process that runs it is told.
+/// One run of one arm, as passed to its process.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunCase {
     /// The experiment's name.
@@ -310,13 +316,13 @@ pub struct RunCase {
 
 /// An experiment. See the book, *Adding an experiment*, for one from beginning to end.
 pub trait Experiment: Sync {
-    /// What it is about.
-    fn about(&self) -> ExperimentInfo;
+    /// Description.
+    fn experiment_info(&self) -> ExperimentInfo;
 
-    /// What it will do on this machine: all arms, and what cannot be run here and why.
-    fn plan(&self, lab: &LabContext) -> Result<RunPlan, Error>;
+    /// Plans all arms for this machine, and lists parts that cannot be run here.
+    fn plan_run(&self, lab: &LabContext) -> Result<RunPlan, Error>;
 
-    /// Puts what all runs of a group need into a directory on its stack, once, before the first
+    /// Writes the shared files of a group into a directory on its stack, once, before the first
     /// run, unmeasured, in a process of its own: [`Recorder::shared`]. Nothing, unless an experiment says otherwise.
     fn set_up(&self, group: &ArmGroup, dir: &Path) -> Result<(), Error> {
         let _ = (group, dir);
@@ -324,14 +330,14 @@ pub trait Experiment: Sync {
     }
 
     /// Runs one arm, once. Called in a process of its own, whose memory, calls and time are
-    /// the arm's alone. What cannot be run after all returns [`Error::NotRun`].
-    fn run(&self, case: &RunCase, recorder: &mut Recorder) -> Result<(), Error>;
+    /// the arm's alone. An arm that cannot be run after all returns [`Error::NotRun`].
+    fn run_case(&self, case: &RunCase, recorder: &mut Recorder) -> Result<(), Error>;
 
     /// Declares the tables, charts and verdict over the results, which may be partial.
     fn report_spec(&self, results: &Results) -> ReportSpec;
 
     /// Evaluates [`report_spec`](Experiment::report_spec) over results.
-    fn present(&self, results: &Results) -> ExperimentReport {
+    fn present_results(&self, results: &Results) -> ExperimentReport {
         self.report_spec(results).evaluate(results)
     }
 }

@@ -1,4 +1,4 @@
-//! A program that starts, shows the first screen of a contact list, and ends: what
+//! A program that starts, shows the first screen of a contact list, and ends;
 //! `app-start` times from outside.
 
 use std::io::Write;

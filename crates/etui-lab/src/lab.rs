@@ -1,4 +1,4 @@
-//! What an experiment may know of the machine and the settings while it plans.
+//! Machine and settings as known to an experiment while it plans.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ pub struct LabContext {
 }
 
 impl LabContext {
-    /// For an experiment: its own values, quick or full, and over them what was set.
+    /// For an experiment: its own values, quick or full, overridden by the settings.
     pub fn new(
         about: &ExperimentInfo,
         quick: bool,
@@ -68,7 +68,7 @@ impl LabContext {
         &self.values
     }
 
-    /// Whether a stack can be had here; if not, why not and what would help.
+    /// Checks that a stack is available here; the error says why not and what would help.
     pub fn stack(&self, name: &str) -> Result<(), String> {
         stacks::available(name)
     }
@@ -79,7 +79,7 @@ impl LabContext {
     }
 }
 
-/// Refuses what would end in an empty experiment, or in none before the disk is full: 0 where
+/// Refuses values that give an empty experiment, or fill the disk: 0 where
 /// the experiment's own values have none, and a thousand times the largest of them.
 fn within(parameter: &Parameter, value: u64) -> Result<(), Error> {
     let own = || parameter.quick.iter().chain(parameter.full).copied();

@@ -1,4 +1,4 @@
-//! What machine this is, for the results' header, and which tools it has.
+//! The machine and its tools, for the results' header.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::results::{FORMAT, RunHeader};
 
-/// The tools that experiments use, with the argument that makes each tell its version.
+/// The tools that experiments use, with the argument that prints each one's version.
 const TOOLS: [(&str, &str); 10] = [
     ("mkfs.ext4", "-V"),
     ("mkfs.xfs", "-V"),
@@ -31,7 +31,7 @@ pub fn find_tool(name: &str) -> Option<PathBuf> {
         .find(|file| file.is_file())
 }
 
-/// This machine, as it is now. What is run, and with which parameters, is still to be filled in.
+/// This machine, as it is now. The experiments and their parameters are filled in later.
 pub fn header() -> RunHeader {
     let names = rustix::system::uname();
     RunHeader {

@@ -13,7 +13,7 @@ pub(crate) fn out(words: impl Display) -> Result<(), Error> {
     }
 }
 
-/// A line on standard error; if that is gone too, there is nobody to tell.
+/// A line on standard error; errors are ignored.
 pub(crate) fn err(words: impl Display) {
     let _ = writeln!(std::io::stderr(), "{words}");
 }

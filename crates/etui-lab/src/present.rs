@@ -1,4 +1,4 @@
-//! What an experiment shows: tables, charts, a verdict. Every form of the report (page,
+//! Output of an experiment: tables, charts, a verdict. Every form of the report (page,
 //! Markdown, CSV, terminal) is made from these.
 
 use serde::Serialize;
@@ -12,7 +12,7 @@ pub struct ExperimentReport {
     pub tables: Vec<Table>,
     /// The charts.
     pub charts: Vec<Chart>,
-    /// What it comes to.
+    /// The verdict.
     pub verdict: Verdict,
 }
 
@@ -20,7 +20,7 @@ pub struct ExperimentReport {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FindingStatus {
-    /// Too little was run to tell.
+    /// Too little was run.
     #[default]
     Open,
     /// It shows as the study found it.
@@ -31,7 +31,7 @@ pub enum FindingStatus {
     No,
 }
 
-/// What the results come to.
+/// The verdict on the results.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Verdict {
     /// Whether the study's finding shows.
@@ -42,7 +42,7 @@ pub struct Verdict {
     pub notes: Vec<String>,
 }
 
-/// What a column's figures are.
+/// Unit of a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unit {
@@ -52,7 +52,7 @@ pub enum Unit {
     Bytes,
     /// A number of something.
     Count,
-    /// So many per second.
+    /// A rate per second.
     PerSecond,
     /// A ratio; shown as 1.25x.
     Ratio,
@@ -60,7 +60,7 @@ pub enum Unit {
     Fraction,
 }
 
-/// What makes a figure better.
+/// Direction in which a figure is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BetterWhen {
@@ -77,9 +77,9 @@ pub enum BetterWhen {
 pub struct TableColumn {
     /// Its heading, short.
     pub title: String,
-    /// What the figures are.
+    /// Unit.
     pub unit: Unit,
-    /// What makes one better; losses are marked by it.
+    /// Better direction; losses are marked by it.
     pub better: BetterWhen,
 }
 
@@ -150,7 +150,7 @@ pub struct TableRow {
     /// The arm's name. Where all rows of a table have the form `group: arm`, the report says
     /// each group once, as a heading above its arms.
     pub label: String,
-    /// What it stands for.
+    /// Role.
     pub role: ArmRole,
     /// A figure for each column.
     pub cells: Vec<TableCell>,
@@ -159,9 +159,9 @@ pub struct TableRow {
 /// A table: arms down, measures across.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Table {
-    /// What it shows.
+    /// Title.
     pub title: String,
-    /// A sentence that tells how to read it; empty if none is needed.
+    /// How to read it; may be empty.
     pub caption: String,
     /// The columns of figures.
     pub columns: Vec<TableColumn>,
@@ -186,7 +186,7 @@ pub enum ChartKind {
 pub struct ChartSeries {
     /// Its name in the legend.
     pub name: String,
-    /// What it stands for; decides its look.
+    /// Role; decides its look.
     pub role: ArmRole,
     /// The points: (x, y). For bars x is the position in [`Chart::labels`].
     pub points: Vec<(f64, f64)>,
@@ -195,9 +195,9 @@ pub struct ChartSeries {
 /// A chart.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Chart {
-    /// What it shows.
+    /// Title.
     pub title: String,
-    /// What kind it is.
+    /// Kind.
     pub kind: ChartKind,
     /// The x axis' words.
     pub x: String,

@@ -1,4 +1,4 @@
-//! What an arm measures itself with: [`Recorder`].
+//! Recorder of an arm's measures: [`Recorder`].
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -54,7 +54,7 @@ impl Recorder {
         &self.place.dir
     }
 
-    /// What the group's runs share: the directory that the experiment furnished.
+    /// The shared directory of the group, filled by [`set_up`](crate::Experiment::set_up).
     pub fn shared(&self) -> &Path {
         &self.place.shared
     }
@@ -76,7 +76,7 @@ impl Recorder {
     }
 
     /// Does a part of the work and measures it: wall and CPU time in a timed pass, block I/O in
-    /// a counted one; in both, faults and what `/proc/self/io` tells of calls and bytes, looked
+    /// a counted one; in both, page faults and the calls and bytes of `/proc/self/io`, read
     /// at before the clock begins and after it ends.
     pub fn phase<T>(
         &mut self,
@@ -151,7 +151,7 @@ impl Recorder {
         Ok(())
     }
 
-    /// Adds to the answer, which must be the same for all arms of the group. Parts are told
+    /// Adds to the answer, which must be equal for all arms of the group. Parts are kept
     /// apart by their lengths.
     pub fn answer(&mut self, part: impl AsRef<[u8]>) {
         let part = part.as_ref();

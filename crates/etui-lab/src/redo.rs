@@ -1,4 +1,4 @@
-//! The VFS `etui`, which commits by a redo log of what changed, as arms use it: registered for a
+//! The VFS `etui`, which commits through a redo log, as arms use it: registered for a
 //! run, its counters as measures, and its flushes made as slow as a run asks for.
 
 use std::io;
@@ -21,7 +21,7 @@ pub fn options() -> Options {
     }
 }
 
-/// The same, with what an arm changes: its setting `options`, e.g. `gather=0 append=1048576`.
+/// Returns the options of an arm, from its setting `options`, e.g. `gather=0 append=1048576`.
 pub fn options_of(settings: &ArmSettings) -> Result<Options, Error> {
     let mut options = options();
     if let Ok(changes) = settings.text("options") {
@@ -50,7 +50,7 @@ pub fn register(options: Options, flush_delay: Duration) -> Result<Vfs, Error> {
     registered.map_err(|e| Error::other(e.to_string()))
 }
 
-/// Records what the VFS counted in a phase: `work/vfs_blocks` and so on.
+/// Records the VFS's counters of a phase: `work/vfs_blocks` and so on.
 pub fn record(recorder: &mut Recorder, phase: &str, counted: &Counters) {
     for (name, value) in [
         ("commits", counted.commits),

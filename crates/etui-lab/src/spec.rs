@@ -1,4 +1,4 @@
-//! Declarations of what an experiment reports, and their evaluation.
+//! Declarations of an experiment's report, and their evaluation.
 //!
 //! An experiment declares tables ([`TableSpec`]), charts ([`ChartSpec`]) and thresholds
 //! ([`Threshold`]) over [`Measure`]s. [`ReportSpec::evaluate`] turns them and the results into
@@ -174,7 +174,7 @@ impl Measure {
     }
 }
 
-/// What the columns of a table are.
+/// Axis of a table's columns.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ColumnAxis {
     /// One column for each measure; a row for each arm of each group.
@@ -207,7 +207,7 @@ pub struct TableSpec {
     pub arms: Vec<String>,
     /// Measures shown.
     pub measures: Vec<Measure>,
-    /// What the columns are.
+    /// Axis of the columns.
     pub columns: ColumnAxis,
     /// The arm that ratios are taken against, in the same group.
     pub base: Option<&'static str>,
@@ -217,7 +217,7 @@ pub struct TableSpec {
     pub published: Vec<PublishedRow>,
 }
 
-/// What the x axis of a chart is.
+/// The x axis of a chart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChartAxis {
     /// The groups' sizes, with their unit: growth curves, one for each arm.
@@ -252,7 +252,7 @@ pub enum ThresholdKind {
     Target,
 }
 
-/// What the value of a threshold is compared with.
+/// Base of a threshold's ratio.
 #[derive(Debug, Clone, PartialEq)]
 enum Base {
     Nothing,

@@ -5,7 +5,7 @@ pub fn median(values: &[f64]) -> Option<f64> {
     quantile(values, 0.5)
 }
 
-/// The value below which a part of the values lies (0 to 1), interpolated.
+/// Returns the interpolated quantile for a part from 0 to 1.
 pub fn quantile(values: &[f64], part: f64) -> Option<f64> {
     let mut sorted: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
     if sorted.is_empty() {

@@ -13,14 +13,14 @@ fn all_arms_give_the_same_answer_and_the_cures_show() {
     let experiments = etui_lab::experiments::all();
     let experiment = experiments
         .iter()
-        .find(|e| e.about().name == "media-sync")
+        .find(|e| e.experiment_info().name == "media-sync")
         .unwrap();
     let set = BTreeMap::from([
         ("batches".to_owned(), vec![2]),
         ("page-sizes".to_owned(), vec![4096, 16_384]),
     ]);
-    let lab = LabContext::new(&experiment.about(), true, &set).unwrap();
-    let plan = experiment.plan(&lab).unwrap();
+    let lab = LabContext::new(&experiment.experiment_info(), true, &set).unwrap();
+    let plan = experiment.plan_run(&lab).unwrap();
     let mut results = Results::default();
     for group in plan.groups.iter().filter(|group| group.stack == "here") {
         let shared = tempfile::tempdir().unwrap();
@@ -34,9 +34,9 @@ fn all_arms_give_the_same_answer_and_the_cures_show() {
                 devices: Vec::new(),
                 traced: false,
             };
-            let case = group.case("media-sync", arm, MeasurePass::Timed, 0);
+            let case = group.make_case("media-sync", arm, MeasurePass::Timed, 0);
             let mut recorder = Recorder::new(place, MeasurePass::Timed);
-            experiment.run(&case, &mut recorder).unwrap();
+            experiment.run_case(&case, &mut recorder).unwrap();
             let (measures, answer) = recorder.finish();
             answers.push(answer.clone());
             results.runs.push(RunRecord {
@@ -96,7 +96,7 @@ fn all_arms_give_the_same_answer_and_the_cures_show() {
     let through = |cure: &str| writes(&format!("etui-vfs, journal: {cure}"));
     assert!(through("write-back consolidated") * 3.0 < through("as found"));
 
-    let shown = experiment.present(&results);
+    let shown = experiment.present_results(&results);
     let logs = shown
         .tables
         .iter()
@@ -120,11 +120,14 @@ fn all_arms_give_the_same_answer_and_the_cures_show() {
     // With a part of the results there is no verdict, and no failure.
     results.runs.truncate(1);
     assert_eq!(
-        experiment.present(&results).verdict.shown,
+        experiment.present_results(&results).verdict.shown,
         FindingStatus::Open
     );
     assert_eq!(
-        experiment.present(&Results::default()).verdict.shown,
+        experiment
+            .present_results(&Results::default())
+            .verdict
+            .shown,
         FindingStatus::Open
     );
 }

@@ -65,7 +65,7 @@ fn every_way_to_initial_data_and_to_a_first_screen() {
     let lines = run(dir.path(), "app-start", &more);
     assert!(of_kind(&lines, "failed").is_empty());
     let runs = of_kind(&lines, "run");
-    // Where io_uring or direct reads are forbidden, they are told of.
+    // Forbidden io_uring or direct reads are reported.
     let told = of_kind(&lines, "not-run").len();
     assert!(names(&runs, "read").len() + told >= 10);
     assert_eq!(names(&runs, "written").len(), 6);

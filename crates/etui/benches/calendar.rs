@@ -25,7 +25,7 @@ const DAY: i64 = 86_400;
 const A_DAY: u32 = 10;
 /// Calls that are timed.
 const TIMED: usize = 400;
-/// Weeks of which the slowest is told, and how often each is asked for.
+/// Weeks whose slowest is reported, and the queries of each.
 const WEEKS: usize = 100;
 const EACH: usize = 5;
 /// Days in a hundred years, and the day in their middle: 2026-11-21.
@@ -145,7 +145,7 @@ fn timed(mut call: impl FnMut(usize) -> usize) -> Row {
     )
 }
 
-/// Weeks that begin on one of so many days, drawn at random; whatever they hold was asked for once.
+/// Weeks that begin on one of `days` days, drawn at random; each was queried once before.
 fn weeks(
     calendar: &Calendar<'_>,
     first_day: i64,

@@ -1,4 +1,4 @@
-//! `etui lab compare A B`: what is better or worse, beyond noise.
+//! `etui lab compare A B`: differences beyond noise.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -23,7 +23,7 @@ from five repetitions on, and count if their ranges are farther apart than each 
 the medians differ by 25 %; they decide the exit code only with --times. Block I/O and memory
 are told of, and decide nothing.";
 
-/// Compare two results files: what is better or worse, beyond noise
+/// Compare two results files beyond noise
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct CompareArgs {
@@ -43,7 +43,7 @@ pub struct CompareArgs {
 }
 
 impl CompareArgs {
-    /// Compares and tells.
+    /// Compares and prints the result.
     pub fn run(&self) -> Result<ExitCode, Error> {
         let before = file::read(&self.before)?;
         let after = file::read(&self.after)?;

@@ -10,7 +10,7 @@ use crate::experiment::Experiment;
 use crate::lab::LabContext;
 use crate::output;
 
-/// Tell which experiments there are, what they ask, and what cannot be run here
+/// List the experiments, their questions, and parts that cannot be run here
 #[derive(Debug, clap::Args)]
 pub struct ListArgs {
     /// Write JSON, one object a line
@@ -22,8 +22,8 @@ impl ListArgs {
     /// Prints the list.
     pub fn run(&self, experiments: &[&'static dyn Experiment]) -> Result<ExitCode, Error> {
         for experiment in experiments {
-            let about = experiment.about();
-            let plan = experiment.plan(&LabContext::new(&about, true, &BTreeMap::new())?)?;
+            let about = experiment.experiment_info();
+            let plan = experiment.plan_run(&LabContext::new(&about, true, &BTreeMap::new())?)?;
             if self.json {
                 let parameters: BTreeMap<_, _> = about
                     .parameters

@@ -54,13 +54,13 @@ enum Command {
     Studies(run::StudiesArgs),
     /// Run experiments by name, in full
     Run(run::RunArgs),
-    /// Tell which experiments there are, what they ask, and what cannot be run here
+    /// List the experiments, their questions, and parts that cannot be run here
     List(list::ListArgs),
     /// Write the report of a results file: page, Markdown and CSV; or show it here
     Report(report::ReportArgs),
-    /// Compare two results files: what is better or worse, beyond noise
+    /// Compare two results files beyond noise
     Compare(compare::CompareArgs),
-    /// Install what experiments need and is missing: says what, and asks
+    /// Install missing tools of the experiments, after confirmation
     Setup(setup::SetupArgs),
     /// Run one arm once (used by `run`)
     #[command(hide = true)]
@@ -89,7 +89,7 @@ pub fn main(experiments: &[&'static dyn Experiment]) -> ExitCode {
         Command::Setup(args) => args.run(),
         Command::Worker { reply } => worker::main(experiments, &reply).map(|()| ExitCode::SUCCESS),
         Command::FirstScreen(args) => args.run().map(|()| ExitCode::SUCCESS),
-        Command::Follow(args) => args.run().map(|()| ExitCode::SUCCESS),
+        Command::Follow(args) => args.run_case().map(|()| ExitCode::SUCCESS),
     };
     match done {
         Ok(code) => code,
@@ -118,7 +118,10 @@ fn named(
     experiments: &[&'static dyn Experiment],
     names: &[String],
 ) -> Result<Vec<&'static dyn Experiment>, Error> {
-    let known: Vec<&str> = experiments.iter().map(|e| e.about().name).collect();
+    let known: Vec<&str> = experiments
+        .iter()
+        .map(|e| e.experiment_info().name)
+        .collect();
     if let Some(unknown) = names.iter().find(|name| !known.contains(&name.as_str())) {
         return Err(Error::Usage(format!(
             "there is no experiment `{unknown}`; there are: {}",
@@ -128,6 +131,10 @@ fn named(
     Ok(experiments
         .iter()
         .copied()
-        .filter(|experiment| names.iter().any(|name| name == experiment.about().name))
+        .filter(|experiment| {
+            names
+                .iter()
+                .any(|name| name == experiment.experiment_info().name)
+        })
         .collect())
 }

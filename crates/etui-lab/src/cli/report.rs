@@ -1,4 +1,4 @@
-//! `etui lab report`: what the results mean.
+//! `etui lab report`: reports from a results file.
 
 use std::fs::Permissions;
 use std::io::{ErrorKind, IsTerminal, Write};
@@ -59,7 +59,7 @@ pub fn show(file: &Path, experiments: &[&'static dyn Experiment]) -> Result<(), 
     Ok(())
 }
 
-/// Shows what a results file comes to: a verdict for each experiment.
+/// Prints the verdict of each experiment in a results file.
 pub fn show_verdicts(file: &Path, experiments: &[&'static dyn Experiment]) -> Result<(), Error> {
     for section in &read(file, experiments)?.sections {
         let verdict = &section.presentation.verdict;
@@ -128,7 +128,7 @@ fn whole(path: &Path, text: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// What a results file holds, of the experiments that are known here.
+/// Returns the report of the known experiments in a results file.
 fn read(file: &Path, experiments: &[&'static dyn Experiment]) -> Result<Report, Error> {
     let lines = file::read(file)?;
     if lines.is_empty() {
@@ -140,11 +140,15 @@ fn read(file: &Path, experiments: &[&'static dyn Experiment]) -> Result<Report, 
     let header = file::header(&lines);
     let sections = experiments
         .iter()
-        .filter(|experiment| header.experiments.contains_key(experiment.about().name))
+        .filter(|experiment| {
+            header
+                .experiments
+                .contains_key(experiment.experiment_info().name)
+        })
         .map(|experiment| {
-            let about = experiment.about();
+            let about = experiment.experiment_info();
             let results = Results::of(about.name, &lines);
-            ReportSection::new(about, &results, experiment.present(&results))
+            ReportSection::new(about, &results, experiment.present_results(&results))
         })
         .collect();
     Ok(Report { header, sections })

@@ -15,13 +15,13 @@ use crate::runner::{self, ArmSettings, RunOptions};
 /// Where results go unless said otherwise.
 const RESULTS: &str = "etui-lab-results";
 
-/// What both commands take.
+/// Options of both commands.
 #[derive(Debug, clap::Args)]
 struct CommonArgs {
     /// The results file [default: etui-lab-results/NAME.jsonl]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Measure anew what is there already; the old results are kept as FILE.old
+    /// Repeat existing runs; the old results are kept as FILE.old
     #[arg(long)]
     fresh: bool,
     /// Set a parameter of an experiment, e.g. --set sizes=50,800 (see `list`)
@@ -73,9 +73,9 @@ impl StudiesArgs {
         let mut studies: Vec<_> = experiments
             .iter()
             .copied()
-            .filter(|experiment| experiment.about().study.is_some())
+            .filter(|experiment| experiment.experiment_info().study.is_some())
             .collect();
-        studies.sort_by_key(|experiment| experiment.about().study);
+        studies.sort_by_key(|experiment| experiment.experiment_info().study);
         measure(
             &studies,
             &self.common,
@@ -168,7 +168,10 @@ fn settings(experiments: &[&'static dyn Experiment], set: &[String]) -> Result<A
             .collect::<Result<_, _>>()?;
         let mut known = Vec::new();
         let mut taken = false;
-        for about in experiments.iter().map(|experiment| experiment.about()) {
+        for about in experiments
+            .iter()
+            .map(|experiment| experiment.experiment_info())
+        {
             known.extend(about.parameters.iter().map(|p| p.name));
             if about.parameters.iter().any(|p| p.name == name) {
                 taken = true;

@@ -1,4 +1,4 @@
-//! `etui lab setup`: installs what experiments need.
+//! `etui lab setup`: installs tools of the experiments.
 
 use std::io::{BufRead, IsTerminal, Write};
 use std::path::Path;
@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::machine::find_tool;
 use crate::output;
 
-/// Install what experiments need and is missing: says what, and asks
+/// Install missing tools of the experiments, after confirmation
 #[derive(Debug, clap::Args)]
 pub struct SetupArgs {
     /// Install without asking
@@ -16,7 +16,7 @@ pub struct SetupArgs {
     yes: bool,
 }
 
-/// A package of Debian and its kin, what shows that it is there, and what it is for.
+/// A package of Debian and its derivatives, the sign of its presence, and its purpose.
 struct PackageManager {
     name: &'static str,
     shown_by: SetupCommand,
@@ -134,7 +134,7 @@ impl PackageManager {
 }
 
 impl SetupArgs {
-    /// Says what is missing, asks, installs.
+    /// Lists missing packages, asks, installs.
     pub fn run(&self) -> Result<ExitCode, Error> {
         let missing: Vec<&PackageManager> = PACKAGES.iter().filter(|p| !p.installed()).collect();
         if missing.is_empty() {
@@ -184,7 +184,7 @@ impl SetupArgs {
     }
 }
 
-/// What goes before a command that needs root; none if there is no way that asks nothing.
+/// Returns the prefix of a command that needs root; none if every way asks for a password.
 fn root() -> Option<Vec<&'static str>> {
     if rustix::process::geteuid().is_root() {
         return Some(vec!["env"]);

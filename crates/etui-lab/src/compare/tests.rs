@@ -94,7 +94,7 @@ fn passes_are_not_mixed() {
         }
         counted
     };
-    // What is counted in one pass varies from the other by more than what got worse.
+    // A counter varies between passes by more than the regression.
     let both = |value: f64| [counter_of(value), counted(value + 50.0)].concat();
     assert!(compare(&both(100.0), &both(110.0), false).worse());
 }

@@ -1,4 +1,4 @@
-//! `counters`: what etui's own operations cost in what repeats exactly. The project's
+//! `counters`: cost of etui's operations in counters that repeat exactly. The project's
 //! baseline, compared at every change.
 
 use std::path::Path;
@@ -20,7 +20,7 @@ pub struct Counters;
 /// The file.
 const BOOK: &str = "contacts.etui";
 
-/// The operations, and what each phase does so many times.
+/// The operations, and how often each phase repeats them.
 const WORKS: [(&str, u64); 6] = [
     ("open and close", 1),
     ("save one", 256),
@@ -30,7 +30,7 @@ const WORKS: [(&str, u64); 6] = [
     ("first screen", 100),
 ];
 
-/// What is shown of an operation, and where it comes from.
+/// The reported counters of an operation: title and key.
 const SHOWN: [(&str, &str); 5] = [
     ("instructions", "work/instructions"),
     ("system calls", "work/calls"),
@@ -40,7 +40,7 @@ const SHOWN: [(&str, &str); 5] = [
 ];
 
 impl Experiment for Counters {
-    fn about(&self) -> ExperimentInfo {
+    fn experiment_info(&self) -> ExperimentInfo {
         ExperimentInfo {
             name: "counters",
             title: "What etui's operations cost, in counters that repeat exactly",
@@ -62,7 +62,7 @@ impl Experiment for Counters {
         }
     }
 
-    fn plan(&self, lab: &LabContext) -> Result<RunPlan, Error> {
+    fn plan_run(&self, lab: &LabContext) -> Result<RunPlan, Error> {
         let stack = if lab.stack("ram").is_ok() {
             "ram"
         } else {
@@ -100,14 +100,14 @@ impl Experiment for Counters {
         Ok(store.close()?)
     }
 
-    fn run(&self, case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
+    fn run_case(&self, case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
         let path = recorder.dir().join(BOOK);
         let mut options = options();
         if case.settings.is("deferred") {
             options.durability = Durability::Deferred;
         }
         if case.work == "open and close" {
-            // What memory the filling left would decide how much of it is looked through.
+            // A freshly filled process has other memory to search through.
             let made = recorder.shared().join(BOOK);
             std::fs::copy(&made, &path).map_err(|e| Error::file(&made, e))?;
             let count = recorder.phase("work", || {

@@ -33,7 +33,7 @@ const MAX_LEFT_BYTES: f64 = 12e6;
 pub struct FirstFill;
 
 impl Experiment for FirstFill {
-    fn about(&self) -> ExperimentInfo {
+    fn experiment_info(&self) -> ExperimentInfo {
         ExperimentInfo {
             name: NAME,
             title: "The first import of a large address book",
@@ -56,7 +56,7 @@ impl Experiment for FirstFill {
         }
     }
 
-    fn plan(&self, lab: &LabContext) -> Result<RunPlan, Error> {
+    fn plan_run(&self, lab: &LabContext) -> Result<RunPlan, Error> {
         let group = |size: &u64| ArmGroup {
             work: WORK.to_owned(),
             stack: HERE.to_owned(),
@@ -77,7 +77,7 @@ impl Experiment for FirstFill {
         write_people(&dir.join("more.vcf"), 2, group.size / 5)
     }
 
-    fn run(&self, case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
+    fn run_case(&self, case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
         let path = recorder.dir().join("contacts.etui");
         let before = private_dirty()?;
         let store = Store::open_with(&path, &people_options())?;

@@ -1,8 +1,8 @@
 //! Study 4: Evolution Data Server's address book.
 //!
 //! - [`books`]: the works beyond those of every [`backends`](super::shelf), as each product does them;
-//! - [`queries`]: what is searched for, in each product's words;
-//! - [`report`]: what is reported.
+//! - [`queries`]: the queries, in each product's syntax;
+//! - [`report`]: the declared report.
 
 mod books;
 mod queries;
@@ -50,7 +50,7 @@ const INDEX_WORK: &str = "index-costs";
 const INDEX_REDO_WORK: &str = "index-costs, etui-vfs";
 
 impl Experiment for Phonebook {
-    fn about(&self) -> ExperimentInfo {
+    fn experiment_info(&self) -> ExperimentInfo {
         ExperimentInfo {
             name: "phonebook",
             title: "Address books: behind a server, read directly, in process",
@@ -97,7 +97,7 @@ impl Experiment for Phonebook {
         }
     }
 
-    fn plan(&self, lab: &LabContext) -> Result<RunPlan, Error> {
+    fn plan_run(&self, lab: &LabContext) -> Result<RunPlan, Error> {
         let mut plan = RunPlan::default();
         let eds = eds::available(eds::Server::AddressBook);
         if let Err(reason) = &eds {
@@ -191,7 +191,7 @@ impl Experiment for Phonebook {
         Ok(())
     }
 
-    fn run(&self, case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
+    fn run_case(&self, case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
         match case.work.as_str() {
             BOOK_WORK => book(case, recorder),
             MEMORY_WORK => memory(case, recorder),
@@ -371,14 +371,14 @@ fn reads(
         .map(|n| person(SEED, n * 37 % case.size).uid)
         .collect();
     backends::read(recorder, book, &uids, (few, many), timed)?;
-    let partial = rounds(few, || book.partial())?;
+    let partial = rounds(few, || book.fetch_partial())?;
     record(recorder, "partial", &partial);
     recorder.answer(partial.count.to_le_bytes());
 
-    let screen = book.screen(many, SCREEN)?;
+    let screen = book.first_screen(many, SCREEN)?;
     record(recorder, "screen", &screen);
     recorder.answer(screen.count.to_le_bytes());
-    for (name, answer) in book.own(many, SCREEN)? {
+    for (name, answer) in book.own_requests(many, SCREEN)? {
         record(recorder, name, &answer);
     }
 
@@ -386,10 +386,10 @@ fn reads(
         if case.size > query.largest {
             continue;
         }
-        let found = rounds(some, || book.find(1, &query))?;
+        let found = rounds(some, || book.find_cards(1, &query))?;
         record(recorder, query.name, &found);
         recorder.answer(&found.digest);
-        let which = rounds(some, || book.which(1, &query))?;
+        let which = rounds(some, || book.find_uids(1, &query))?;
         record(recorder, &format!("{}_which", query.name), &which);
         recorder.answer(which.count.to_le_bytes());
         recorder.answer(&which.digest);
@@ -414,7 +414,7 @@ fn memory(case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
     backends::memory(
         recorder,
         |recorder, filled| opened(case, recorder, filled, vfs),
-        |book| book.screen(1, SCREEN),
+        |book| book.first_screen(1, SCREEN),
     )
 }
 

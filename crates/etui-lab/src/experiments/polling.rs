@@ -41,7 +41,7 @@ const WORKS: [(&str, usize, bool); 4] = [
 pub struct Polling;
 
 impl Experiment for Polling {
-    fn about(&self) -> ExperimentInfo {
+    fn experiment_info(&self) -> ExperimentInfo {
         ExperimentInfo {
             name: NAME,
             title: "Waiting for storage: interrupts, spinning, polling",
@@ -80,7 +80,7 @@ impl Experiment for Polling {
         }
     }
 
-    fn plan(&self, lab: &LabContext) -> Result<RunPlan, Error> {
+    fn plan_run(&self, lab: &LabContext) -> Result<RunPlan, Error> {
         let mut plan = RunPlan::default();
         let mut arms = vec![
             Arm::new(
@@ -147,7 +147,7 @@ impl Experiment for Polling {
         file.sync_all().map_err(|e| Error::file(&path, e))
     }
 
-    fn run(&self, case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
+    fn run_case(&self, case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
         let bytes = usize::try_from(case.settings.number("bytes")?).unwrap_or(4 * KB);
         let durable = case.settings.is("durable");
         let path = recorder.shared().join(FILE);
@@ -157,7 +157,7 @@ impl Experiment for Polling {
         let places: Vec<u64> = (0..case.size)
             .map(|_| u64::from(rng.below(blocks)) * bytes as u64)
             .collect();
-        // So that what an earlier run wrote is not taken for this one's.
+        // Distinguishes this run's blocks from those of an earlier one.
         let own = if durable { own_number(case) } else { 0 };
         let mut times = Vec::with_capacity(places.len());
         let mut seen = blake3::Hasher::new();
@@ -225,7 +225,7 @@ fn own_number(case: &RunCase) -> u64 {
     u64::from_le_bytes(own) | 1 << 63
 }
 
-/// What stands at a place of the file, or is written there.
+/// Fills a block with the content of its offset.
 fn fill(block: &mut [u8], place: u64) {
     for (n, word) in block.chunks_exact_mut(8).enumerate() {
         let at = place.wrapping_add(n as u64 * 8);
@@ -346,7 +346,7 @@ impl Device {
     }
 }
 
-/// What cannot be had here is not run; all else failed.
+/// Maps an unsupported operation to [`Error::NotRun`].
 fn told(error: etui_lab_io::Error) -> Error {
     match error {
         etui_lab_io::Error::Unsupported { .. } => Error::not_run(error.to_string()),

@@ -36,7 +36,7 @@ const INDEXES: u64 = 20;
 const CONTACTS: usize = 12_800;
 const WARM_UP_CONTACTS: usize = 300;
 
-/// What is done.
+/// A kind of operation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Operation {
     /// Commits of one row of 100 bytes.
@@ -91,7 +91,7 @@ fn find_operation(name: &str) -> Result<Operation, Error> {
 pub struct Processor;
 
 impl Experiment for Processor {
-    fn about(&self) -> ExperimentInfo {
+    fn experiment_info(&self) -> ExperimentInfo {
         ExperimentInfo {
             name: NAME,
             title: "Instructions and processor time of commits and reads",
@@ -114,7 +114,7 @@ impl Experiment for Processor {
         }
     }
 
-    fn plan(&self, lab: &LabContext) -> Result<RunPlan, Error> {
+    fn plan_run(&self, lab: &LabContext) -> Result<RunPlan, Error> {
         let repetitions = u32::try_from(lab.value("repetitions")).unwrap_or(u32::MAX);
         let arm = |name, role, etui: bool| {
             Arm::new(name, role, ArmSettings::new().with("etui-vfs", etui))
@@ -152,7 +152,7 @@ impl Experiment for Processor {
         }
     }
 
-    fn run(&self, case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
+    fn run_case(&self, case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
         let path = recorder.dir().join("db");
         let source = recorder.shared().join(FILE);
         std::fs::copy(&source, &path).map_err(|e| Error::file(&source, e))?;

@@ -51,7 +51,7 @@ const PACE: Duration = Duration::from_millis(5);
 pub struct Saves;
 
 impl Experiment for Saves {
-    fn about(&self) -> ExperimentInfo {
+    fn experiment_info(&self) -> ExperimentInfo {
         ExperimentInfo {
             name: NAME,
             title: "Single durable saves: bytes, flushes, threads, open views",
@@ -83,7 +83,7 @@ impl Experiment for Saves {
         }
     }
 
-    fn plan(&self, lab: &LabContext) -> Result<RunPlan, Error> {
+    fn plan_run(&self, lab: &LabContext) -> Result<RunPlan, Error> {
         let saves = lab.value("saves");
         let arm = |name: &str, setting: &str, value: u64| {
             let settings = ArmSettings::new().with("saves", saves);
@@ -133,7 +133,7 @@ impl Experiment for Saves {
         Ok(store.close()?)
     }
 
-    fn run(&self, case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
+    fn run_case(&self, case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
         let path = recorder.dir().join(STORE);
         let source = recorder.shared().join(STORE);
         std::fs::copy(&source, &path).map_err(|e| Error::file(&source, e))?;
@@ -552,7 +552,7 @@ pub struct FollowArgs {
 
 impl FollowArgs {
     /// Prints `ready`, then the number and the time of each change.
-    pub fn run(&self) -> Result<(), Error> {
+    pub fn run_case(&self) -> Result<(), Error> {
         let store = Store::open_with(&self.store, &people_options())?;
         let contacts = store.contacts()?;
         let mut view = contacts.view(&parse_filter("category:latency")?)?;

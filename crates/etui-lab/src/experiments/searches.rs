@@ -40,7 +40,7 @@ const MAX_LARGE_NS: f64 = 100e6;
 pub struct Searches;
 
 impl Experiment for Searches {
-    fn about(&self) -> ExperimentInfo {
+    fn experiment_info(&self) -> ExperimentInfo {
         ExperimentInfo {
             name: NAME,
             title: "Lists and searches of contacts, one request at a time",
@@ -62,7 +62,7 @@ impl Experiment for Searches {
         }
     }
 
-    fn plan(&self, lab: &LabContext) -> Result<RunPlan, Error> {
+    fn plan_run(&self, lab: &LabContext) -> Result<RunPlan, Error> {
         let arm = |(name, _)| Arm::new(name, ArmRole::Etui, ArmSettings::new());
         let group = |size: &u64| ArmGroup {
             work: WORK.to_owned(),
@@ -91,7 +91,7 @@ impl Experiment for Searches {
         std::fs::remove_file(&cards).map_err(|e| Error::file(&cards, e))
     }
 
-    fn run(&self, case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
+    fn run_case(&self, case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
         let mut options = people_options();
         options.read_only = true;
         let store = Store::open_with(recorder.shared().join(STORE), &options)?;

@@ -1,4 +1,4 @@
-//! What reaches a block device: `/sys/class/block/NAME/stat`
+//! Counters of a block device: `/sys/class/block/NAME/stat`
 //! (Documentation/block/stat.rst of the kernel).
 
 use std::fs;
@@ -12,7 +12,7 @@ pub struct BlockDevice {
     name: String,
 }
 
-/// What a device has done so far.
+/// Counters of a device.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct DeviceStat {
     reads: u64,
@@ -30,7 +30,7 @@ impl BlockDevice {
         }
     }
 
-    /// What it has done so far.
+    /// Reads the counters.
     pub fn stat(&self) -> Result<DeviceStat, Error> {
         let path = PathBuf::from("/sys/class/block")
             .join(&self.name)
@@ -52,8 +52,8 @@ impl BlockDevice {
 }
 
 impl DeviceStat {
-    /// What was done since, by the names of the measures. `block_writes` holds empty flush
-    /// requests too; [`super::trace`] tells them apart.
+    /// Returns the measures since `before`. `block_writes` holds empty flush
+    /// requests too; [`super::trace`] separates them.
     pub fn since(&self, before: &Self) -> Vec<(&'static str, f64)> {
         let gone = |now: u64, then: u64| now.saturating_sub(then) as f64;
         vec![

@@ -1,8 +1,8 @@
 //! Instructions, counted by valgrind's callgrind in a pass of their own, some fifty times
 //! slower than without. All threads are counted, and none of the kernel's instructions.
 //!
-//! Callgrind writes what it has counted, and begins anew, whenever one of two functions is
-//! called: before and after the work of a phase. What it writes before the second is the
+//! Callgrind writes its counts, and resets them, whenever one of two functions is
+//! called: before and after the work of a phase. The counts written before the second are the
 //! phase's. The phases' names go to a file beside, in the same order.
 //!
 //! ```text
@@ -56,7 +56,7 @@ fn callgrind_phase_ends() {
 }
 
 /// The command as it runs under callgrind: program, arguments, environment and directory are
-/// taken over; input and output must be set anew.
+/// taken over; input and output must be set again.
 pub fn wrap(command: &Command, output: &Path) -> Result<Command, Error> {
     let valgrind = machine::find_tool("valgrind")
         .ok_or_else(|| Error::not_run("valgrind is not installed: `etui lab setup`"))?;
@@ -78,7 +78,7 @@ fn phases_of(output: &Path) -> PathBuf {
     output.with_added_extension("phases")
 }
 
-/// What callgrind counted: `phase/instructions`.
+/// Returns the counts of callgrind: `phase/instructions`.
 pub fn read(output: &Path) -> Result<BTreeMap<String, f64>, Error> {
     let bytes = fs::read(output).map_err(|e| Error::file(output, e))?;
     let counted = count(&String::from_utf8_lossy(&bytes));
@@ -148,7 +148,7 @@ part: 3\ndesc: Trigger: Program termination\ntotals: 4503696\n";
         assert_eq!(count(""), Vec::<f64>::new());
     }
 
-    /// Not a test of its own: what is counted below.
+    /// Not a test of its own: the counted process.
     #[test]
     fn helper_that_is_counted() {
         if std::env::var_os(PHASES).is_none() {

@@ -1,12 +1,12 @@
-//! What the parts of a device hold ([`DiskLayout`]), and so what each traced request was for
+//! Content of the parts of a device ([`DiskLayout`]), and the purpose of each traced request
 //! ([`ByteSplit`]).
 //!
 //! | file system | its journal | files |
 //! |---|---|---|
 //! | ext4 | the blocks of inode 8, or a device of its own | stay where they are: by extents (FIEMAP) |
 //! | xfs | the log's blocks, by the superblock | stay where they are: by extents |
-//! | btrfs | none of its own: log trees are metadata | each write goes elsewhere: not told apart |
-//! | others | none | not told apart where there are no extents |
+//! | btrfs | none of its own: log trees are metadata | each write goes elsewhere: not distinguished |
+//! | others | none | not distinguished where there are no extents |
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -17,18 +17,18 @@ use super::trace::{self, BlockRequest};
 use crate::error::Error;
 use crate::stacks::{self, mounts};
 
-/// What a write was for.
+/// Purpose of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Purpose {
     /// The database file.
     Database,
-    /// SQLite's rollback journal or write-ahead log, or the redo log that stands for them.
+    /// SQLite's rollback journal or write-ahead log, or the redo log in their place.
     Journal,
     /// The journal of the file system.
     FileSystemJournal,
     /// Metadata of the file system in its place.
     Metadata,
-    /// A file's content; which file's cannot be told.
+    /// Content of an unknown file.
     Data,
 }
 
@@ -65,16 +65,16 @@ impl Purpose {
     }
 }
 
-/// What the parts of a stack's devices hold. In bytes from the device's beginning.
+/// Content of the parts of a stack's devices, in bytes from the device's beginning.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DiskLayout {
     /// The number of the device with the file system.
     main: String,
     /// Where the file system's journal is on it.
     log: Vec<Range<u64>>,
-    /// Where files are; none if it cannot be told.
+    /// Extents of files; none if unknown.
     files: Vec<(Purpose, Range<u64>)>,
-    /// What a write to none of the files is for.
+    /// Purpose of a write outside all files.
     elsewhere: Option<Purpose>,
 }
 
@@ -119,7 +119,7 @@ impl DiskLayout {
         Ok(layout)
     }
 
-    /// What a write was for.
+    /// Purpose of a write.
     fn purpose(&self, request: &BlockRequest) -> Purpose {
         let at = request.sector * 512;
         if request.device != self.main || self.log.iter().any(|log| log.contains(&at)) {
@@ -147,7 +147,7 @@ fn ext4_log(device: &str) -> Result<Vec<Range<u64>>, Error> {
         .split(", ")
         .filter_map(|extent| {
             let (logical, place) = extent.trim().split_once("):")?;
-            // An extent's tree is not what it holds.
+            // The blocks of an extent tree are not its content.
             if logical.contains("ETB") {
                 return None;
             }
@@ -175,7 +175,7 @@ fn xfs_log(device: &str) -> Result<Vec<Range<u64>>, Error> {
     Ok(std::iter::once(log).collect())
 }
 
-/// What traced requests were for.
+/// Bytes and writes by purpose.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ByteSplit {
     /// Writes and bytes of each purpose.

@@ -1,16 +1,16 @@
-//! What is measured, and by what.
+//! The measures and their sources.
 //!
-//! A figure's name is `phase/measure`. The measure tells unit and kind ([`about`]): time ends
+//! A figure's name is `phase/measure`. The measure implies unit and kind ([`about`]): time ends
 //! in `_ns`, sizes in `_bytes`; everything else is a count.
 //!
-//! | measure | what | from |
+//! | measure | meaning | from |
 //! |---|---|---|
 //! | `wall_ns`, `cpu_ns` | time, of the wall and of the processor | the clocks |
 //! | `minor_faults`, `major_faults` | page faults without and with reading | `/proc/self/stat` |
-//! | `read_calls`, `write_calls`, `called_read_bytes`, `called_write_bytes` | system calls that read and write, and what they asked for | `/proc/self/io` |
-//! | `block_writes`, `block_write_bytes`, `block_reads`, `block_read_bytes`, `block_flushes` | what reached the block device | [`block`] |
+//! | `read_calls`, `write_calls`, `called_read_bytes`, `called_write_bytes` | read and write calls, and their bytes | `/proc/self/io` |
+//! | `block_writes`, `block_write_bytes`, `block_reads`, `block_read_bytes`, `block_flushes` | requests to the block device | [`block`] |
 //! | `block_real_writes`, `block_real_write_bytes`, `block_empty_flushes` | of that, writes that carry data, and flushes that do not | [`trace`] |
-//! | `block_database_bytes`, `block_journal_bytes`, `block_fs_journal_bytes`, `block_metadata_bytes`, `block_data_bytes`, and `_writes` | what the writes were for | [`layout`] |
+//! | `block_database_bytes`, `block_journal_bytes`, `block_fs_journal_bytes`, `block_metadata_bytes`, `block_data_bytes`, and `_writes` | purposes of the writes | [`layout`] |
 //! | `rss_bytes`, `pss_bytes`, `vms_bytes`, `private_dirty_bytes` | memory | `/proc/PID/smaps_rollup` |
 //! | `instructions` | instructions executed | callgrind |
 //! | any other | counted by the experiment, exact | its shim or tracer |
@@ -33,7 +33,7 @@ pub enum MeasureClass {
     Time,
     /// Memory and faults: depend on the kernel's moment.
     Memory,
-    /// What reached the device: repeats but for the moment at which the kernel writes back.
+    /// Device I/O: repeats except for the moment at which the kernel writes back.
     Block,
     /// Instructions: repeat but for the seeds of hash tables and the like.
     Instructions,

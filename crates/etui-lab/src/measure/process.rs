@@ -1,4 +1,4 @@
-//! What a process uses, as the kernel tells it under `/proc`.
+//! Resource usage of a process, from `/proc`.
 
 use std::fs;
 use std::io::Read;
@@ -27,7 +27,7 @@ pub struct ProcessUsage {
 }
 
 impl ProcessUsage {
-    /// Of this process, before something is measured; zero where the kernel does not tell.
+    /// Of this process, before a measurement; zero where the kernel gives none.
     pub fn before() -> Self {
         let mut usage = Self::default();
         usage.read_stat();
@@ -46,7 +46,7 @@ impl ProcessUsage {
         usage
     }
 
-    /// Reads `/proc/self/io` by one call, and tells how many bytes that gave.
+    /// Reads `/proc/self/io` by one call, and returns its length.
     fn read_io(&mut self) -> usize {
         let mut buffer = [0; 1024];
         let length = fs::File::open("/proc/self/io")
@@ -66,7 +66,7 @@ impl ProcessUsage {
         self.major_faults = faults.own.1;
     }
 
-    /// What was used since, by the names of the measures. Reading `/proc` itself is left out.
+    /// Returns the measures since `before`, without the reads of `/proc` itself.
     pub fn since(&self, before: &Self) -> Vec<(&'static str, f64)> {
         let gone = |now: u64, then: u64| now.saturating_sub(then) as f64;
         vec![
@@ -97,7 +97,7 @@ pub struct PageFaults {
 }
 
 impl PageFaults {
-    /// As the kernel tells them; zero where it does not.
+    /// Reads them; zero where the kernel gives none.
     pub fn read() -> Self {
         // proc_pid_stat(5): the second field is the name in brackets, which may hold anything;
         // behind it come minflt as the 8th, then cminflt, majflt and cmajflt.
@@ -146,13 +146,13 @@ pub fn anonymous_memory() -> u64 {
 /// The memory of a process, in bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ProcessMemory {
-    /// Resident: what of it is in memory, shared or not.
+    /// Resident memory, shared or not.
     pub rss: u64,
-    /// Proportional: shared pages divided by those who share them.
+    /// Proportional memory: shared pages divided by the number of sharers.
     pub pss: u64,
     /// Virtual: its address space.
     pub vms: u64,
-    /// Private and written: what it alone costs.
+    /// Private dirty memory.
     pub private_dirty: u64,
 }
 

@@ -3,7 +3,7 @@
 //!
 //! The measures of a phase, of each kind of file: `save/database_write_calls`,
 //! `save/wal_write_bytes`, `save/journal_fdatasync_calls`, `save/directory_fsync_calls` and so
-//! on; and `save/calls`, all of them, `save/flush_calls`, all that flush. What is not there did not happen.
+//! on; and `save/calls`, all of them, `save/flush_calls`, all that flush. A missing measure is zero.
 
 mod strace;
 
@@ -34,7 +34,7 @@ fn mark(what: &str, phase: &str) {
     }
 }
 
-/// Whether calls can be traced here; if not, why not and what would help.
+/// Checks that calls can be traced here; the error says why not and what would help.
 pub fn available() -> Result<(), String> {
     let Some(tracer) = machine::find_tool("strace") else {
         return Err("strace is not installed: `etui lab setup`".to_owned());
@@ -52,7 +52,7 @@ pub fn available() -> Result<(), String> {
 }
 
 /// The same command, traced into a file: program, arguments, environment and directory are
-/// taken over; input and output must be set anew. None if there is no `strace`.
+/// taken over; input and output must be set again. None if there is no `strace`.
 pub fn wrap(command: &Command, output: &Path) -> Option<Command> {
     let tracer = machine::find_tool("strace")?;
     let mut traced = Command::new(tracer);
@@ -78,7 +78,7 @@ pub fn wrap(command: &Command, output: &Path) -> Option<Command> {
 /// The figures of each phase by measure.
 pub type Counts = BTreeMap<String, f64>;
 
-/// What a trace holds, phase by phase.
+/// Returns the measures of a trace, by phase.
 pub fn read(path: &Path) -> Result<BTreeMap<String, Counts>, Error> {
     let bytes = fs::read(path).map_err(|e| Error::file(path, e))?;
     count(&String::from_utf8_lossy(&bytes))
@@ -173,7 +173,7 @@ struct TracedFiles {
     directories: BTreeSet<String>,
 }
 
-/// What SQLite, or the VFS `etui`, appends to a database's name, and what that file is.
+/// Suffixes of SQLite, or of the VFS `etui`, to a database's name, and their files.
 const BESIDE: [(&str, &str); 4] = [
     ("-journal", "journal"),
     ("-wal", "wal"),

@@ -23,7 +23,7 @@ use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags};
 use crate::error::Error;
 use crate::runner::cleanup;
 
-/// What the names of the laboratory's instances of the tracer begin with.
+/// Prefix of the names of the laboratory's tracer instances.
 const PREFIX: &str = "etui-lab-";
 /// For each processor. A request takes 96 bytes.
 const BUFFER_KB: &str = "16384";
@@ -67,7 +67,7 @@ impl BlockRequest {
         self.bytes == 0 && self.flags.contains('F')
     }
 
-    /// A write that carries data. Zeroes that the device is told to write are none.
+    /// A write that carries data, not a request to write zeroes.
     pub fn is_write(&self) -> bool {
         self.bytes > 0 && self.flags.contains('W')
     }
@@ -168,7 +168,7 @@ fn complete(trace: &str) -> Result<(), Error> {
     }
 }
 
-/// A device's number, `7,0`, as it stands in the trace.
+/// Formats a device's number as in the trace, `7,0`.
 pub fn number(device: &str) -> Result<String, Error> {
     let path = Path::new("/sys/class/block").join(device).join("dev");
     let number = fs::read_to_string(&path).map_err(|e| Error::file(&path, e))?;
@@ -201,7 +201,7 @@ fn instances(tracefs: &OwnedFd) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}/instances", tracefs.as_raw_fd()))
 }
 
-/// Removes the tracer's instances of a run that is over, and tells which.
+/// Removes the tracer instances of a finished run, and returns them.
 pub fn remove_instances(run: &str) -> Vec<String> {
     let Ok(tracefs) = tracefs() else {
         return Vec::new();

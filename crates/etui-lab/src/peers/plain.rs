@@ -1,5 +1,5 @@
 //! Plain SQLite with a schema made by hand for the same questions: one table of records with
-//! what is derived from them, one in list order, one of terms, one of grams; etui's settings.
+//! their derived values, one in list order, one of terms, one of grams; etui's settings.
 //!
 //! The values come from a store that etui filled: a closed store is an ordinary SQLite database.
 
@@ -32,7 +32,7 @@ const SCHEMA: &str = "
         PRIMARY KEY (gram, first)) STRICT, WITHOUT ROWID;
     PRAGMA journal_mode = WAL;";
 
-/// How far the schema is kept up by saves: each has what the ones before it have.
+/// Indexes that saves maintain: each value includes those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum IndexParts {
     /// `record` alone, without its UID index.
@@ -57,7 +57,7 @@ impl IndexParts {
         IndexParts::Gram,
     ];
 
-    /// The name of what it adds.
+    /// Returns the name of the added index.
     pub fn name(self) -> &'static str {
         match self {
             IndexParts::Record => "record",
@@ -178,7 +178,7 @@ fn ids(first: i64, distances: &[u8]) -> Vec<i64> {
     all
 }
 
-/// What a query compares, in the words of the schema: a term to find contacts by, folded values
+/// A query in terms of the schema: a term to find contacts by, folded values
 /// to test them by, or both. Without a term every record is looked at.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PlainLookup {
@@ -280,7 +280,7 @@ impl PlainContacts {
         self.conn.close().map_err(|(_, e)| Error::from(e))
     }
 
-    /// Saves some of the rows in one transaction; with `grams` also what all rows together have
+    /// Saves some of the rows in one transaction; with `grams` also the grams of all rows
     /// of those.
     pub fn save(&self, rows: &PlainRows, which: Range<usize>, grams: bool) -> Result<(), Error> {
         let some = rows.records.get(which).unwrap_or(&[]);
@@ -357,7 +357,7 @@ impl PlainContacts {
         Ok(texts)
     }
 
-    /// The beginning of the list: what it shows of each contact, coded as in the file.
+    /// Returns the first summaries of the list, encoded as in the file.
     pub fn list(&self, limit: u64) -> Result<Vec<Vec<u8>>, Error> {
         let mut statement = self.conn.prepare_cached(
             "SELECT summary FROM list WHERE collection = 1 ORDER BY sort, id LIMIT ?1",
@@ -369,7 +369,7 @@ impl PlainContacts {
         Ok(summaries)
     }
 
-    /// Every contact's UID, and what the list shows of it, coded as in the file; in its order.
+    /// Returns every contact's UID and summary, encoded as in the file, in list order.
     pub fn names(&self) -> Result<Vec<(String, Vec<u8>)>, Error> {
         let mut statement = self.conn.prepare_cached(
             "SELECT r.uid, l.summary FROM list l CROSS JOIN record r ON r.id = l.id \

@@ -1,4 +1,4 @@
-//! An experiment at a glance: the one figure of each role that stands in the summary.
+//! An experiment at a glance: one figure of each role for the summary.
 
 use super::scales;
 use crate::{ArmRole, BetterWhen, ExperimentReport, Table, TableRow};
@@ -11,7 +11,7 @@ pub(super) struct Glance {
     pub of: [Option<(String, String, bool)>; 4],
 }
 
-/// What the summary's columns are called.
+/// Titles of the summary's columns.
 pub(super) const ROLES: [(ArmRole, &str); 4] = [
     (ArmRole::AsFound, "As found"),
     (ArmRole::Cure, "Best cure"),

@@ -42,7 +42,7 @@ fn paragraphs(out: &mut String, words: &[String]) {
     }
 }
 
-/// A line of a table; what it holds is Markdown already.
+/// Writes a line of a table; the cells are Markdown already.
 fn line(out: &mut String, cells: &[String]) {
     out.push_str("| ");
     out.push_str(&cells.join(" | "));

@@ -1,8 +1,8 @@
 //! The report: [`html`] is one page that needs nothing else, [`markdown`] the same as text,
 //! [`csv`] every figure in one long table, [`terminal`] one experiment at the prompt.
 //!
-//! All are made from a [`Report`]: what is known of the machine, and a [`ReportSection`] for each
-//! experiment. None of them trusts what stands in a results file, and none needs the results
+//! All are made from a [`Report`]: the machine, and a [`ReportSection`] for each
+//! experiment. None of them trusts the text of a results file, and none needs the results
 //! to be complete.
 
 mod csv;
@@ -27,7 +27,7 @@ pub use html::html;
 pub use markdown::markdown;
 pub use terminal::terminal;
 
-/// What a report is made from.
+/// Content of a report.
 #[derive(Debug, Clone, Default)]
 pub struct Report {
     /// The machine and the settings.
@@ -39,13 +39,13 @@ pub struct Report {
 /// One experiment's part of the report.
 #[derive(Debug, Clone)]
 pub struct ReportSection {
-    /// What it is about.
+    /// Description.
     pub about: ExperimentInfo,
-    /// What its results show.
+    /// Its evaluated report.
     pub presentation: ExperimentReport,
-    /// What was not run.
+    /// Parts not run.
     pub not_run: Vec<NotRun>,
-    /// What failed: work, arm and message.
+    /// Failed runs: work, arm and message.
     pub failed: Vec<(String, String, String)>,
     /// How each stack was made.
     pub stacks: BTreeMap<String, BTreeMap<String, String>>,
@@ -54,7 +54,7 @@ pub struct ReportSection {
 }
 
 impl ReportSection {
-    /// The section of an experiment, from its results and what they mean
+    /// Returns the section of an experiment, from its results and their evaluation
     /// ([`Experiment::present`](crate::Experiment::present)).
     pub fn new(about: ExperimentInfo, results: &Results, presentation: ExperimentReport) -> Self {
         Self {
@@ -72,7 +72,7 @@ impl ReportSection {
         }
     }
 
-    /// What was not run, by reason: each reason once, with all that it holds for.
+    /// Returns the parts not run, by reason.
     fn not_run_by_reason(&self) -> Vec<(&str, Vec<&str>)> {
         let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
         for part in &self.not_run {
@@ -168,7 +168,7 @@ fn by_study(report: &Report) -> Vec<(Option<Study>, Vec<&ReportSection>)> {
         .collect()
 }
 
-/// What a section is called in the summary: its study's title, with its own where the study
+/// Returns a section's name in the summary: its study's title, with its own where the study
 /// has several.
 fn called(study: Option<Study>, sections: &[&ReportSection], section: &ReportSection) -> String {
     match study {
@@ -265,7 +265,7 @@ fn bar_label(chart: &Chart, x: f64) -> String {
     named.map_or_else(|| numbers::one(x, crate::Unit::Count), Clone::clone)
 }
 
-/// What the sign of a section's verdict stands for; none where there is no study whose finding
+/// Returns the status of a section's finding; none where there is no study whose finding
 /// could show.
 fn sign_of(section: &ReportSection) -> Option<FindingStatus> {
     let of = section.presentation.verdict.shown;
@@ -353,5 +353,5 @@ const METHOD: [&str; 5] = [
 
 /// The sign of a loss, in every form of the report.
 const LOSS: &str = "\u{25bc}";
-/// What the sign of a loss means.
+/// Meaning of the sign of a loss.
 const LOSS_MEANS: &str = "another product does better than etui here";

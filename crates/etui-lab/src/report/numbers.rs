@@ -1,5 +1,5 @@
 //! How figures are written, in every form of the report: [`Scale`] gives a column one unit,
-//! [`one`] writes a figure that stands alone, [`ratio`] and [`tick`] what their names say.
+//! [`one`] formats a single figure, [`ratio`] a ratio, [`tick`] an axis label.
 
 use crate::Unit;
 
@@ -22,13 +22,13 @@ fn steps(unit: Unit) -> &'static [(&'static str, f64)] {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scale {
     unit: Unit,
-    /// The step all figures are written in; none if they lie too far apart for one.
+    /// The step of all figures; none if they are too far apart for one.
     step: Option<(&'static str, f64)>,
 }
 
 impl Scale {
     /// The scale for these figures: that of their median, or a smaller one in which the smallest
-    /// can be read too. None if they lie too far apart.
+    /// can be read too. None if they are too far apart.
     pub fn of(unit: Unit, values: impl IntoIterator<Item = f64>) -> Self {
         let mut sizes: Vec<f64> = values
             .into_iter()
@@ -112,7 +112,7 @@ fn step_of(value: f64, unit: Unit) -> (&'static str, f64) {
         .unwrap_or(("", 1.0))
 }
 
-/// A figure that stands alone.
+/// Formats a single figure.
 pub fn one(value: f64, unit: Unit) -> String {
     Scale::of(unit, [value]).write(value)
 }

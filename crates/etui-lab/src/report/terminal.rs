@@ -1,4 +1,4 @@
-//! One experiment at the prompt: verdict, tables, losses, what was not run. Tables that are
+//! One experiment at the prompt: verdict, tables, losses, parts not run. Tables that are
 //! too wide are set in several parts, each with the names of the rows.
 
 use comfy_table::{
@@ -18,7 +18,7 @@ const NARROWEST: usize = 40;
 /// Lines of words are no longer than this, however wide the terminal.
 const MEASURE: usize = 100;
 
-/// The terminal's colours; nothing is told by them alone.
+/// The terminal's colours; they repeat what words and signs already express.
 struct TerminalColors(bool);
 
 impl TerminalColors {
@@ -38,7 +38,7 @@ impl TerminalColors {
         self.with("2", words)
     }
 
-    /// Colours what a finished line of a table says by words and signs already.
+    /// Colours the role and the loss signs of a finished line.
     fn line(&self, line: &str) -> String {
         if !self.0 {
             return line.to_owned();
@@ -62,7 +62,7 @@ impl TerminalColors {
     }
 }
 
-/// An experiment's part of the report for a terminal so many columns wide.
+/// Formats an experiment's section for a terminal of this width.
 pub fn terminal(section: &ReportSection, width: usize, color: bool) -> String {
     let width = width.max(NARROWEST);
     let paint = TerminalColors(color);
@@ -111,7 +111,7 @@ pub fn terminal(section: &ReportSection, width: usize, color: bool) -> String {
     out
 }
 
-/// Words, wrapped, with what begins each line.
+/// Writes wrapped lines with a prefix.
 fn write_wrapped(
     out: &mut String,
     words: &str,
@@ -309,7 +309,7 @@ fn fields(table: &Table) -> Vec<Vec<String>> {
     .collect()
 }
 
-/// A figure, its ratio at the end of so many columns.
+/// Formats a figure with its ratio, padded.
 fn field(cell: &TableCell, scale: &Scale, ratio: &str, width: usize) -> String {
     // Before the figures, which keep their line so.
     let lost = if cell.lost {

@@ -1,4 +1,4 @@
-//! Words made safe for each form of the report. What comes from a results file is never
+//! Escaping for each form of the report. Text from a results file is never
 //! trusted: markup is escaped, control and direction characters are replaced.
 
 use std::fmt;

@@ -118,7 +118,7 @@ impl Writer {
         Ok(writer)
     }
 
-    /// A file to go on with, and its lines so far. What was cut off at its end is removed.
+    /// A file to go on with, and its lines so far. A cut-off last line is removed.
     pub fn resume(path: &Path) -> Result<(Self, Vec<ResultLine>), Error> {
         let mut file = open(path)?;
         let mut bytes = Vec::new();

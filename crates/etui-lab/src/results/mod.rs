@@ -1,4 +1,4 @@
-//! Results: what was run on which machine, line by line ([`mod@file`]), and questions about it
+//! Results: runs and their machine, line by line ([`mod@file`]), and queries on them
 //! ([`Results`]).
 
 pub mod file;
@@ -46,7 +46,7 @@ pub struct RunHeader {
     pub experiments: BTreeMap<String, BTreeMap<String, Vec<u64>>>,
 }
 
-/// What one run of one arm gave.
+/// Result of one run of one arm.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunRecord {
     /// Which run.
@@ -69,14 +69,14 @@ pub enum ResultLine {
     Stack {
         /// Its name.
         name: String,
-        /// What it is made of.
+        /// File system, devices, options.
         details: BTreeMap<String, String>,
     },
     /// A part that was not run.
     NotRun {
         /// The experiment.
         experiment: String,
-        /// What and why.
+        /// Part and reason.
         #[serde(flatten)]
         part: NotRun,
     },
@@ -87,7 +87,7 @@ pub enum ResultLine {
         /// Which run.
         #[serde(flatten)]
         case: RunCase,
-        /// What went wrong.
+        /// Message.
         message: String,
     },
     /// The last line of a complete run.

@@ -62,9 +62,9 @@ pub struct Results {
     pub header: RunHeader,
     /// Every run, in the order in which they were made.
     pub runs: Vec<RunRecord>,
-    /// What was not run.
+    /// Parts not run.
     pub not_run: Vec<NotRun>,
-    /// What failed: work, arm and message.
+    /// Failed runs: work, arm and message.
     pub failed: Vec<(String, String, String)>,
     /// How each stack was made.
     pub stacks: BTreeMap<String, BTreeMap<String, String>>,
@@ -89,7 +89,7 @@ impl Results {
                     results.not_run.push(part.clone());
                 }
                 ResultLine::Run(run) if run.case.experiment == experiment => {
-                    // Made again after a failure, it stands for both.
+                    // A repeated run replaces the failure.
                     failed.remove(&which(&run.case));
                     results.runs.push(run.clone());
                 }

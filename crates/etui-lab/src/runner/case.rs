@@ -20,7 +20,7 @@ use crate::results::RunRecord;
 /// No run may take longer; one that does hangs.
 const PATIENCE: Duration = Duration::from_secs(15 * 60);
 
-/// Runs an arm once and reads what it measured.
+/// Runs an arm once and reads its measures.
 pub fn run(
     case: &RunCase,
     dir: &Path,
@@ -68,7 +68,7 @@ pub fn run(
     })
 }
 
-/// Makes what the runs of a group share. In a worker, too: it can be stopped at any time, and
+/// Sets up the shared files of a group. In a worker, too: it can be stopped at any time, and
 /// all that it starts carries the run's id.
 pub fn set_up(
     experiment: &str,
@@ -85,7 +85,7 @@ pub fn set_up(
     perform(&task, &work.fresh("worker")?, work, stop, Ok).map(|_| ())
 }
 
-/// Has a worker do a task; its figures and its answer. `files` is for what they tell each other.
+/// Has a worker do a task; returns its figures and its answer. `files` holds their messages.
 fn perform(
     task: &WorkerTask,
     files: &Path,

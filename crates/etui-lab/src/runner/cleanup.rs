@@ -10,11 +10,11 @@
 //!     dir /dev/shm/.etui-lab-3f9c0a72d1e8b654
 //! ```
 //!
-//! A line is written before its directory is made. All that a run makes lies in a directory
-//! that has the run's id in its name, or has the id itself: mounts and loop images lie in the
+//! A line is written before its directory is created. A run creates files only in a directory
+//! that has the run's id in its name, or has the id itself: mounts and loop images are in the
 //! directories, processes carry the id in their environment ([`MARKER`]), instances of the
 //! kernel's tracer begin with it. So an entry whose lock can be had belongs to a run that is
-//! dead, and tells all that is to be removed. Entries of runs that live are left alone.
+//! dead, and lists everything to be removed. Entries of live runs are left alone.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -34,10 +34,10 @@ use crate::stacks::{self, mounts};
 /// The environment variable that carries a run's id in all its processes but the first.
 pub const MARKER: &str = "ETUI_LAB_RUN";
 
-/// What the names of all directories of runs begin with.
+/// Prefix of the names of all run directories.
 const PREFIX: &str = ".etui-lab-";
 
-/// How long the path of a run's directory may be, bytes: SQLite takes 512, and databases lie
+/// Longest path of a run's directory, bytes: SQLite takes 512, and databases are
 /// some directories deeper.
 const LONGEST: usize = 400;
 
@@ -97,7 +97,7 @@ impl CleanupRegistry {
 
     /// Enters a new run.
     pub fn begin(&self) -> Result<LiveProcess, Error> {
-        // Between making and locking, somebody who sweeps may take the entry for a dead one.
+        // Between creation and locking, a concurrent sweep may take the entry for a dead one.
         for _ in 0..10 {
             let id = random_id()?;
             let entry = self.dir.join(&id);
@@ -124,7 +124,7 @@ impl CleanupRegistry {
         )))
     }
 
-    /// Removes what dead runs left, and tells what that was. What cannot be removed does not
+    /// Removes leftovers of dead runs and returns them. One that cannot be removed does not
     /// keep the rest: its entry stays for the next time, and the error is given at the end.
     pub fn sweep(&self) -> Result<Vec<String>, Error> {
         let mut removed = Vec::new();
@@ -172,12 +172,12 @@ impl LiveProcess {
         &self.id
     }
 
-    /// What every process of the run must have in its environment: name and value.
+    /// Environment variable that marks every process of the run: name and value.
     pub fn marker(&self) -> (&'static str, &str) {
         (MARKER, &self.id)
     }
 
-    /// Makes the run's own directory in another one. What stacks make elsewhere is noted too.
+    /// Creates the run's own directory in another one. Parts that stacks create elsewhere are noted too.
     pub fn directory(&mut self, parent: &Path) -> Result<PathBuf, Error> {
         let parent = fs::canonicalize(parent).map_err(|e| Error::file(parent, e))?;
         let dir = parent.join(format!("{PREFIX}{}", self.id));
@@ -272,7 +272,7 @@ fn removable(dir: &Path, id: &str) -> bool {
             .is_ok_and(|found| found.is_dir() && found.uid() == rustix::process::geteuid().as_raw())
 }
 
-/// Unmounts what is mounted in a directory, detaches the loop devices over its files, and
+/// Unmounts file systems in a directory, detaches the loop devices over its files, and
 /// removes it. Nothing is removed while anything is mounted in it.
 fn empty_and_remove(dir: &Path) -> Result<Vec<String>, Error> {
     let mut removed = Vec::new();

@@ -5,11 +5,11 @@
 //!     stack made ready, set_up once
 //!     counted, traced, simulated: each arm once
 //!     repetition 0:  arm 1, arm 2, ... arm n      times are compared within a repetition,
-//!     repetition 1:  arm n, ... arm 2, arm 1      so what drifts meanwhile hits all alike
+//!     repetition 1:  arm n, ... arm 2, arm 1      so that drift affects all arms alike
 //! ```
 //!
 //! Every run is a line of the results file at once, so a run that is stopped goes on where it
-//! was. What a stopped or killed run left on the machine, the next one takes away
+//! was. Leftovers of a stopped or killed run are removed by the next one
 //! ([`cleanup`]).
 
 mod case;
@@ -37,7 +37,7 @@ use crate::stacks::{self, Stack};
 use cleanup::{CleanupRegistry, LiveProcess};
 use progress::Progress;
 
-/// What is set for parameters, by experiment and parameter.
+/// Parameter values, by experiment and parameter.
 pub type ArmSettings = BTreeMap<String, BTreeMap<String, Vec<u64>>>;
 
 /// How to run.
@@ -49,19 +49,19 @@ pub struct RunOptions {
     pub set: ArmSettings,
     /// Where the results go.
     pub file: PathBuf,
-    /// Begin anew, even if there are results to go on from.
+    /// Start again, even if there are results to resume from.
     pub fresh: bool,
     /// Only these stacks; all if empty.
     pub stacks: Vec<String>,
     /// Only arms whose names hold one of these; all if empty.
     pub arms: Vec<String>,
-    /// How often each arm is timed, instead of what the experiment says.
+    /// Number of timed repetitions, instead of the experiment's own.
     pub repetitions: Option<u32>,
     /// Show progress on the terminal.
     pub progress: bool,
 }
 
-/// What a run came to.
+/// The outcome of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RunOutcome {
     /// Runs made now.
@@ -72,7 +72,7 @@ pub struct RunOutcome {
     pub failed: usize,
 }
 
-/// What one experiment will do.
+/// The plan of one experiment.
 struct PlannedExperiment {
     name: &'static str,
     plan: RunPlan,
@@ -88,7 +88,7 @@ pub fn run(
     header.quick = options.quick;
     let mut planned = Vec::new();
     for experiment in experiments {
-        let about = experiment.about();
+        let about = experiment.experiment_info();
         let none = BTreeMap::new();
         let set = options.set.get(about.name).unwrap_or(&none);
         let lab = LabContext::new(&about, options.quick, set)?;
@@ -97,7 +97,7 @@ pub fn run(
             .insert(about.name.to_owned(), lab.parameters().clone());
         planned.push(PlannedExperiment {
             name: about.name,
-            plan: experiment.plan(&lab)?,
+            plan: experiment.plan_run(&lab)?,
         });
     }
     narrow::narrow(planned.iter_mut().map(|one| &mut one.plan), options)?;
@@ -142,7 +142,7 @@ pub fn run(
     }
     session.progress.finish();
     let outcome = session.outcome;
-    // By now every stack is down; what is found to remove after all was forgotten by its owner.
+    // By now every stack is removed; anything found here was forgotten by its owner.
     for what in session.work.live.end()? {
         if !what.starts_with("directory ") {
             output::err(format_args!("removed at the end: {what}"));
@@ -171,7 +171,7 @@ fn open(options: &RunOptions, header: &RunHeader) -> Result<(Writer, Vec<ResultL
     Writer::resume(path)
 }
 
-/// What keeps two runs from being one, in words.
+/// Returns the difference that keeps two runs from being one.
 fn difference(old: &RunHeader, new: &RunHeader) -> Option<String> {
     let pairs = [
         ("kernel", &old.kernel, &new.kernel),
@@ -198,7 +198,7 @@ fn cases(experiment: &str, group: &ArmGroup) -> Vec<RunCase> {
         let Some(arm) = group.arms.get(arm) else {
             return;
         };
-        cases.push(group.case(experiment, arm, pass, repetition));
+        cases.push(group.make_case(experiment, arm, pass, repetition));
     };
     for (pass, wanted) in [
         (MeasurePass::Counted, group.counted),
@@ -253,7 +253,7 @@ fn key(case: &RunCase) -> Key {
     )
 }
 
-/// What a results file holds already.
+/// Runs already in a results file.
 #[derive(Default)]
 struct FinishedRuns {
     done: HashSet<Key>,
@@ -309,7 +309,7 @@ struct RunSession {
 
 impl RunSession {
     /// Whether more is wanted than the file has: it may have been made with fewer arms, stacks
-    /// or repetitions. What could not be run was tried, and so was a counter that is missing.
+    /// or repetitions. Parts that could not be run, and missing counters, count as tried.
     fn more(&self, planned: &[PlannedExperiment]) -> bool {
         let arm = |key: &Key| {
             (
@@ -349,7 +349,7 @@ impl RunSession {
         self.writer.append(&ResultLine::NotRun { experiment, part })
     }
 
-    /// Runs what is still to be run of a group.
+    /// Runs the remaining runs of a group.
     fn group(&mut self, one: &PlannedExperiment, group: &ArmGroup) -> Result<(), Error> {
         let mut cases = cases(one.name, group);
         let all = cases.len();
@@ -439,7 +439,7 @@ impl RunSession {
         Ok(())
     }
 
-    /// Makes the group's stack ready and puts what its runs share onto it.
+    /// Prepares the group's stack and sets up its shared files.
     fn set_up(&mut self, one: &PlannedExperiment, group: &ArmGroup) -> Result<SetupResult, Error> {
         let packed = stacks::read_only(&group.stack);
         let staging = self.work.fresh("contents")?;
@@ -496,17 +496,17 @@ impl RunSession {
     }
 }
 
-/// What a group is called that cannot be run.
+/// Returns the name of a group that cannot be run.
 fn no_group(group: &ArmGroup) -> String {
     format!("{} on {}", group.work, group.stack)
 }
 
-/// What an arm of a group is called that cannot be run.
+/// Returns the name of an arm that cannot be run.
 fn no_arm(case: &RunCase) -> String {
     format!("{} ({} on {})", case.arm, case.work, case.stack)
 }
 
-/// A stack with what a group's runs share.
+/// A stack with a group's shared files.
 struct SetupResult {
     stack: Stack,
     shared: PathBuf,
@@ -517,7 +517,7 @@ struct SetupResult {
 impl Drop for SetupResult {
     fn drop(&mut self) {
         // The stack takes itself down; on the current file system its contents are ours to
-        // remove. What cannot be removed stays in the work directory, which is removed whole.
+        // remove. The rest stays in the work directory, which is removed whole.
         if !stacks::read_only(&self.stack.name) {
             let _ = fs::remove_dir_all(&self.shared);
         }
@@ -533,7 +533,7 @@ struct GroupWork {
 }
 
 impl GroupWork {
-    /// Removes what dead runs left, and enters a new one. Tells what was removed, too. What
+    /// Removes leftovers of dead runs, and enters a new one. Returns the removed parts, too. Anything that
     /// cannot be removed yet, because somebody uses it, is in no run's way.
     fn begin() -> Result<(Self, Vec<String>), Error> {
         let registry = CleanupRegistry::open()?;

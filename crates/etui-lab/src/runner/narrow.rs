@@ -1,4 +1,4 @@
-//! What was asked for, out of what an experiment would do.
+//! Selection of arms, stacks and repetitions from an experiment's plan.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::stacks;
 /// More repetitions than anybody waits for.
 const MOST_REPETITIONS: u32 = 10_000;
 
-/// Leaves only what was asked for. What is asked for and is nowhere is refused: nothing to run
+/// Leaves only the selected parts. A selection that matches nothing is refused: nothing to run
 /// would look like nothing left to run.
 pub fn narrow<'a>(
     plans: impl IntoIterator<Item = &'a mut RunPlan>,
@@ -71,7 +71,7 @@ fn groups<'a>(plans: &'a [&mut RunPlan]) -> impl Iterator<Item = &'a crate::ArmG
     plans.iter().flat_map(|plan| &plan.groups)
 }
 
-/// Whether it is told already that this cannot be run here, and why.
+/// Returns true if the plan already reports that this cannot be run here.
 fn told(plans: &[&mut RunPlan], words: &str) -> bool {
     plans
         .iter()

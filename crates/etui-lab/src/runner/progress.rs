@@ -7,7 +7,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use crate::experiment::{ArmGroup, RunCase};
 use crate::output;
 
-/// Shows how far a run is. Time left is what the experiments expect of the runs to come,
+/// Shows how far a run is. The time left is the experiments' own estimate of the runs to come,
 /// scaled by how long those took that were made.
 #[derive(Debug)]
 pub struct Progress {
@@ -85,7 +85,7 @@ impl Progress {
         self.left();
     }
 
-    /// So many runs will not be made.
+    /// Removes runs that will not be made.
     pub fn skip(&mut self, runs: usize) {
         let left = self.to_come.len().saturating_sub(runs);
         self.to_come.truncate(left);
@@ -93,12 +93,12 @@ impl Progress {
         self.left();
     }
 
-    /// Tells something above the bar.
+    /// Prints a line above the bar.
     pub fn tell(&self, words: &str) {
         self.bar.suspend(|| output::err(words));
     }
 
-    /// Tells of a run that failed, above the bar.
+    /// Reports a failed run above the bar.
     pub fn failed(&self, case: &RunCase, message: &str) {
         self.tell(&format!(
             "{}: {} ({} on {}) failed: {message}",

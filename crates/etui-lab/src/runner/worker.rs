@@ -1,4 +1,4 @@
-//! The process that runs one arm once, or makes what the runs of a group share.
+//! The process that runs one arm once, or sets up the shared files of a group.
 //!
 //! It reads a [`WorkerTask`] as JSON from standard input and writes a [`WorkerReply`] as JSON to the file
 //! that its argument names.
@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::experiment::{ArmGroup, Experiment, RunCase};
 use crate::recorder::{Recorder, RunLocation};
 
-/// What a worker is to do.
+/// The task of a worker.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "task", rename_all = "kebab-case")]
 pub enum WorkerTask {
@@ -25,7 +25,7 @@ pub enum WorkerTask {
         /// Where.
         place: RunLocation,
     },
-    /// Make what the runs of a group share.
+    /// Set up the shared files of a group.
     Furnish {
         /// The experiment.
         experiment: String,
@@ -36,7 +36,7 @@ pub enum WorkerTask {
     },
 }
 
-/// What a worker answers.
+/// The reply of a worker.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "reply", rename_all = "kebab-case")]
 pub enum WorkerReply {
@@ -54,7 +54,7 @@ pub enum WorkerReply {
     },
     /// Went wrong.
     Failed {
-        /// What.
+        /// Message.
         message: String,
     },
 }
@@ -87,13 +87,13 @@ fn perform(
     let named = |name: &str| {
         experiments
             .iter()
-            .find(|experiment| experiment.about().name == name)
+            .find(|experiment| experiment.experiment_info().name == name)
             .ok_or_else(|| Error::other(format!("no experiment `{name}`")))
     };
     match task {
         WorkerTask::RunRecord { case, place } => {
             let mut recorder = Recorder::new(place, case.pass);
-            named(&case.experiment)?.run(&case, &mut recorder)?;
+            named(&case.experiment)?.run_case(&case, &mut recorder)?;
             Ok(recorder.finish())
         }
         WorkerTask::Furnish {

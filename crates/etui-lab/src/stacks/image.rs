@@ -75,12 +75,12 @@ enum ImagePart {
     MountPoint(PathBuf),
 }
 
-/// What is taken down when dropped, the last made first.
+/// Parts of an image, removed on drop in reverse order.
 #[derive(Debug, Default)]
 pub struct ImageParts(Vec<ImagePart>);
 
 impl ImageParts {
-    /// A directory that is removed with what is in it.
+    /// A directory, removed with its content.
     pub fn make_dir(&mut self, dir: &Path) -> Result<(), Error> {
         fs::create_dir(dir).map_err(|e| Error::file(dir, e))?;
         self.0.push(ImagePart::Dir(dir.to_owned()));
@@ -192,7 +192,7 @@ impl ImageParts {
 
 impl Drop for ImageParts {
     fn drop(&mut self) {
-        // What cannot be taken down is left to the clean-up at the run's end or the next
+        // Parts that cannot be removed are left to the clean-up at the run's end or the next
         // run's beginning, which report it.
         while let Some(part) = self.0.pop() {
             let _ = match part {

@@ -1,4 +1,4 @@
-//! What this kernel can do, and what this process may ask of it.
+//! Kernel features available to this process.
 
 use std::fs;
 use std::path::Path;

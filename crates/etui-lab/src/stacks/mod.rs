@@ -1,6 +1,6 @@
 //! Storage stacks: a file system on a device, made for a run and taken down after it.
 //!
-//! | stack | what | needs |
+//! | stack | storage | needs |
 //! |---|---|---|
 //! | `here` | the current directory's file system | nothing |
 //! | `ram` | tmpfs | nothing |
@@ -8,7 +8,7 @@
 //! | `ext4-journal` | ext4 whose journal is on a second loop device | root |
 //! | `squashfs`, `squashfs-uncompressed`, `erofs` | read-only, packed from a directory | root |
 //!
-//! Everything a stack makes lies in the run's own directory (the images, the mount points) or
+//! Everything that a stack creates is in the run's own directory (the images, the mount points) or
 //! in a directory of the same name elsewhere ([`outside`]), so that whoever cleans up after a
 //! killed run ([`crate::runner::cleanup`]) needs to know these directories only.
 
@@ -36,7 +36,7 @@ pub const HERE: &str = "here";
 /// The name of the RAM disk (tmpfs).
 pub const RAM: &str = "ram";
 
-/// Whether a stack can be had here; if not, why not and what would help.
+/// Checks that a stack is available here; the error says why not and what would help.
 pub fn available(name: &str) -> Result<(), String> {
     match name {
         HERE => Ok(()),
@@ -69,14 +69,14 @@ pub struct Stack {
     /// Its block devices, if they are the laboratory's alone: the one with the file system
     /// first.
     pub devices: Vec<String>,
-    /// What it is made of, for the results.
+    /// File system, devices and options, for the results.
     pub details: BTreeMap<String, String>,
-    /// What is taken down with it.
+    /// Parts removed with it.
     _parts: ImageParts,
 }
 
 /// Makes a stack ready. `work` is the run's own directory on the current directory's file
-/// system; `contents` is what a read-only stack (squashfs, erofs) is packed from.
+/// system; `contents` is the source of a read-only stack (squashfs, erofs).
 pub fn ready(name: &str, work: &Path, contents: Option<&Path>) -> Result<Stack, Error> {
     available(name).map_err(Error::NotRun)?;
     let work = fs::canonicalize(work).map_err(|e| Error::file(work, e))?;
@@ -222,7 +222,7 @@ fn words(options: &str) -> impl Iterator<Item = &str> {
     options.split_ascii_whitespace()
 }
 
-/// Runs a tool to its end and gives what it printed.
+/// Runs a tool and returns its output.
 pub(crate) fn run<S: AsRef<OsStr>>(
     tool: &str,
     args: impl IntoIterator<Item = S>,
@@ -255,7 +255,7 @@ fn not_installed(tool: &str) -> String {
     format!("{tool} is not installed: `etui lab setup`")
 }
 
-/// What a tool says of its version; the option differs, and some say it on the error output.
+/// Returns a tool's version; the option differs, and some print it on standard error.
 fn version(tool: &str) -> String {
     let Some(path) = machine::find_tool(tool) else {
         return "unknown".to_owned();

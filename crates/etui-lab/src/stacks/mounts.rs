@@ -1,4 +1,4 @@
-//! What is mounted where: `/proc/self/mountinfo` (proc_pid_mountinfo(5)).
+//! Mount points: `/proc/self/mountinfo` (proc_pid_mountinfo(5)).
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -19,7 +19,7 @@ pub struct MountPoint {
     pub point: PathBuf,
     /// The file system's type.
     pub file_system: String,
-    /// The device, or whatever stands for one.
+    /// The device or pseudo device.
     pub source: String,
     /// The options of the mount and of the file system.
     pub options: String,
@@ -59,7 +59,7 @@ fn parse(line: &[u8]) -> Option<MountPoint> {
     })
 }
 
-/// Blanks and the like stand as three octal digits after a backslash.
+/// Decodes blanks and the like, which are escaped as three octal digits.
 fn unescape(field: &[u8]) -> Vec<u8> {
     let mut plain = Vec::with_capacity(field.len());
     let mut rest = field;
@@ -95,7 +95,7 @@ pub fn of(dir: &Path) -> Result<MountPoint, Error> {
 }
 
 /// The file system a directory is on, for the results. Where the root of the system is no mount
-/// of its own (chroot), that cannot be told.
+/// of its own (chroot), that is unknown.
 pub fn describe(dir: &Path) -> BTreeMap<String, String> {
     let mount = of(dir).unwrap_or_else(|_| MountPoint {
         point: PathBuf::from("/"),

@@ -1,4 +1,4 @@
-//! How each file system is made. Sizes and options are fixed: what the tools choose by
+//! How each file system is made. Sizes and options are fixed: values that the tools choose by
 //! themselves depends on their version and on the size, and changes the counts.
 
 /// A file system that is made empty on a loop device.
@@ -6,7 +6,7 @@
 pub struct MountRecipe {
     /// The kernel's name.
     pub file_system: &'static str,
-    /// What makes it.
+    /// The `mkfs` command.
     pub tool: &'static str,
     /// The tool's options, apart by blanks.
     pub make: &'static str,
@@ -23,7 +23,7 @@ pub struct MountRecipe {
 pub struct PackedImage {
     /// The kernel's name.
     pub file_system: &'static str,
-    /// What packs it.
+    /// The packing command.
     pub tool: &'static str,
     /// The tool's options, apart by blanks, after image and directory.
     pub options: &'static str,

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// A page that frames copies of the report and writes what each tells of itself into its own
+/// A page that frames copies of the report and writes the messages of each into its own
 /// text. A frame has any width, a window is never narrower than 500 pixels.
 const WRAPPER: &str = r#"<!DOCTYPE html><html><body style="margin:0"><pre id="told"></pre>
 <script>
@@ -13,7 +13,7 @@ onmessage = e => { document.getElementById("told").textContent += e.data + "\n";
 FRAMES
 </body></html>"#;
 
-/// Tells the wrapper: one fault to a line after the width, then `done` and
+/// Reports to the wrapper: one fault to a line after the width, then `done` and
 /// how much was looked at.
 const MEASURE: &str = r#"<script>
 addEventListener("load", () => {
@@ -53,7 +53,7 @@ addEventListener("load", () => {
 });
 </script>"#;
 
-/// What the page's policy says against scripts; the copy that is measured goes without.
+/// The page's policy against scripts; the measured copy goes without.
 const POLICY: &str = "<meta http-equiv=\"Content-Security-Policy\"";
 
 /// Whether the tests are to do without a browser.
@@ -61,7 +61,7 @@ pub fn skipped() -> bool {
     std::env::var_os("ETUI_TEST_NO_BROWSER").is_some()
 }
 
-/// Opens a file and returns the document as it stands afterwards, and what was logged.
+/// Opens a file and returns the resulting document and its log.
 fn open(file: &Path) -> (String, String) {
     let profile = tempfile::tempdir().unwrap();
     let output = Command::new("chromium")

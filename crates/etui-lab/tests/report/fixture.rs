@@ -11,7 +11,7 @@ use etui_lab::{
     Verdict,
 };
 
-/// What would break a page, a table, a terminal or a spreadsheet if it were believed.
+/// Text that would break a page, a table, a terminal or a spreadsheet if it were trusted.
 pub const HOSTILE: &str = "</td><script>alert(1)</script>\"'&<img src=x onerror=alert(2)>|`*_[x](y)\u{1b}[31m\u{202e}\r\nend";
 
 /// A long name, as stacks of options have them.
@@ -156,7 +156,7 @@ fn comparison() -> Table {
     }
 }
 
-/// A table whose rows stand in groups, each with its own base.
+/// A table whose rows are in groups, each with its own base.
 fn groups() -> Table {
     let mut rows = Vec::new();
     for (at, group) in ["insert", "update", "delete"].iter().enumerate() {
@@ -278,7 +278,7 @@ fn stacked(parts: usize) -> Chart {
     }
 }
 
-/// A table with so many rows and columns, and gaps in it.
+/// A table of this size, with gaps in it.
 pub fn large(rows: usize, columns: usize) -> Table {
     let roles = [
         ArmRole::AsFound,

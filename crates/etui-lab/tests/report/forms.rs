@@ -1,6 +1,6 @@
 //! Helpers that read the report's forms back: markup for its balance, comma-separated values.
 
-/// Checks that a page is well formed, as XML has it, and returns what it contains: the names
+/// Checks that a page is well formed, as XML has it, and returns its content: the names
 /// of its elements, and its text with the entities left in.
 pub fn well_formed(page: &str) -> (Vec<String>, String) {
     let mut rest = page.strip_prefix("<!DOCTYPE html>").expect("a doctype");

@@ -122,7 +122,7 @@ fn luminance(color: &str) -> f64 {
     0.2126 * part(1) + 0.7152 * part(3) + 0.0722 * part(5)
 }
 
-/// Words need a contrast of 4.5 to what they stand on, what is drawn one of 3 (WCAG 2, AA).
+/// Text needs a contrast of 4.5 to its background, drawings one of 3 (WCAG 2, AA).
 #[test]
 fn colours_have_contrast_in_light_and_dark() {
     let page = html(&Report::default());

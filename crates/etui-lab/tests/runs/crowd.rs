@@ -1,4 +1,4 @@
-//! Others beside a run: a second run, a reader that leaves, a person who has enough.
+//! Concurrent events: a second run, a closed pipe, an interrupt.
 
 use std::collections::HashSet;
 use std::process::Stdio;

@@ -15,7 +15,7 @@ pub fn all() -> Vec<&'static dyn Experiment> {
     vec![&Naps, &Trouble, &Planted, &Endless, &Unready]
 }
 
-fn about(name: &'static str, parameters: &'static [Parameter]) -> ExperimentInfo {
+fn experiment_info(name: &'static str, parameters: &'static [Parameter]) -> ExperimentInfo {
     ExperimentInfo {
         name,
         title: "A test's own",
@@ -32,8 +32,8 @@ fn about(name: &'static str, parameters: &'static [Parameter]) -> ExperimentInfo
 struct Naps;
 
 impl Experiment for Naps {
-    fn about(&self) -> ExperimentInfo {
-        about(
+    fn experiment_info(&self) -> ExperimentInfo {
+        experiment_info(
             "naps",
             &[Parameter {
                 name: "milliseconds",
@@ -44,7 +44,7 @@ impl Experiment for Naps {
         )
     }
 
-    fn plan(&self, lab: &LabContext) -> Result<RunPlan, Error> {
+    fn plan_run(&self, lab: &LabContext) -> Result<RunPlan, Error> {
         let mut plan = RunPlan::default();
         for stack in ["here", "ram", "ext4"] {
             match lab.stack(stack) {
@@ -69,7 +69,7 @@ impl Experiment for Naps {
         Ok(plan)
     }
 
-    fn run(&self, case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
+    fn run_case(&self, case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
         let path = recorder.dir().join("nap.db");
         std::fs::write(&path, "zzz").map_err(|e| Error::file(&path, e))?;
         // Outlives this process unless somebody cleans up: it has no tie to it but the marker.
@@ -97,11 +97,11 @@ impl Experiment for Naps {
 struct Trouble;
 
 impl Experiment for Trouble {
-    fn about(&self) -> ExperimentInfo {
-        about("trouble", &[])
+    fn experiment_info(&self) -> ExperimentInfo {
+        experiment_info("trouble", &[])
     }
 
-    fn plan(&self, _: &LabContext) -> Result<RunPlan, Error> {
+    fn plan_run(&self, _: &LabContext) -> Result<RunPlan, Error> {
         let arms = ["good", "differs", "aborts", "fails", "not here"];
         Ok(RunPlan {
             groups: vec![ArmGroup {
@@ -118,7 +118,7 @@ impl Experiment for Trouble {
         })
     }
 
-    fn run(&self, case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
+    fn run_case(&self, case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
         match case.arm.as_str() {
             "differs" => recorder.answer("5"),
             "aborts" => {
@@ -142,8 +142,8 @@ impl Experiment for Trouble {
 struct Planted;
 
 impl Experiment for Planted {
-    fn about(&self) -> ExperimentInfo {
-        about(
+    fn experiment_info(&self) -> ExperimentInfo {
+        experiment_info(
             "planted",
             &[
                 Parameter {
@@ -162,7 +162,7 @@ impl Experiment for Planted {
         )
     }
 
-    fn plan(&self, lab: &LabContext) -> Result<RunPlan, Error> {
+    fn plan_run(&self, lab: &LabContext) -> Result<RunPlan, Error> {
         let settings = ArmSettings::new()
             .with("flushes", lab.value("flushes"))
             .with("rounds", lab.value("rounds"));
@@ -182,7 +182,7 @@ impl Experiment for Planted {
         })
     }
 
-    fn run(&self, case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
+    fn run_case(&self, case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
         let cards: Vec<Card> = People::new(3)
             .take(60)
             .map(|text| Card::parse(text).expect("a generated card"))
@@ -222,11 +222,11 @@ impl Experiment for Planted {
 struct Endless;
 
 impl Experiment for Endless {
-    fn about(&self) -> ExperimentInfo {
-        about("endless", &[])
+    fn experiment_info(&self) -> ExperimentInfo {
+        experiment_info("endless", &[])
     }
 
-    fn plan(&self, _: &LabContext) -> Result<RunPlan, Error> {
+    fn plan_run(&self, _: &LabContext) -> Result<RunPlan, Error> {
         Ok(RunPlan {
             groups: vec![ArmGroup {
                 work: "wait".to_owned(),
@@ -245,14 +245,14 @@ impl Experiment for Endless {
             .current_dir(dir)
             .spawn()
             .map_err(|e| Error::file("sleep", e))?;
-        // What the test waits for, two directories up: beside the results.
+        // The test waits for this file, two directories up: beside the results.
         let begun = dir.join("../../begun");
         std::fs::write(&begun, "").map_err(|e| Error::file(&begun, e))?;
         let _ = beside.wait();
         Ok(())
     }
 
-    fn run(&self, _: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
+    fn run_case(&self, _: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
         recorder.answer("done");
         Ok(())
     }
@@ -266,11 +266,11 @@ impl Experiment for Endless {
 struct Unready;
 
 impl Experiment for Unready {
-    fn about(&self) -> ExperimentInfo {
-        about("unready", &[])
+    fn experiment_info(&self) -> ExperimentInfo {
+        experiment_info("unready", &[])
     }
 
-    fn plan(&self, _: &LabContext) -> Result<RunPlan, Error> {
+    fn plan_run(&self, _: &LabContext) -> Result<RunPlan, Error> {
         let group = |work: &str| ArmGroup {
             work: work.to_owned(),
             stack: "here".to_owned(),
@@ -293,7 +293,7 @@ impl Experiment for Unready {
         }
     }
 
-    fn run(&self, _: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
+    fn run_case(&self, _: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
         recorder.answer("done");
         Ok(())
     }

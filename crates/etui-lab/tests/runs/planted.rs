@@ -6,7 +6,7 @@ use etui_lab::results::ResultLine;
 
 use crate::scenes::{RunLocation, code, words};
 
-/// Measures once, with what is planted.
+/// Measures once, with planted regressions.
 fn measure(place: &RunLocation, name: &str, set: &[&str]) {
     let mut arguments = vec!["run", "planted", "--out", name, "--no-report", "--quiet"];
     for one in set {
@@ -27,7 +27,7 @@ fn instructions(place: &RunLocation, name: &str) -> f64 {
         .expect("instructions were counted")
 }
 
-/// The exit code of a comparison, and what it found worse, with the gates alone.
+/// Returns the exit code of a comparison, and its regressions, with the gates alone.
 fn compare(place: &RunLocation, before: &str, after: &str) -> (i32, BTreeMap<String, f64>) {
     let output = place.lab(&["compare", before, after, "--json"]);
     let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -72,7 +72,7 @@ pub fn found() {
     assert!(found.contains_key("save/flush_calls"), "{found:?}");
     let (code, _) = compare(&place, "flush.jsonl", "0.jsonl");
     assert_eq!(code, 0, "a flush less is no loss");
-    // A fifth more instructions in a save: what a round costs is measured first.
+    // A fifth more instructions in a save: the cost of a round is measured first.
     let base = instructions(&place, "0.jsonl");
     measure(&place, "rounds.jsonl", &["rounds=10000"]);
     let round = (instructions(&place, "rounds.jsonl") - base) / 10_000.0;

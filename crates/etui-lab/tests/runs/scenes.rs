@@ -1,4 +1,4 @@
-//! What happens to runs.
+//! Runs, stopped, resumed and killed.
 
 use std::collections::HashSet;
 use std::fs;
@@ -44,7 +44,7 @@ impl RunLocation {
         self.dir.path()
     }
 
-    /// What a run left in the directory besides its results.
+    /// Returns leftovers of a run in the directory besides its results.
     fn left(&self) -> Vec<PathBuf> {
         fs::read_dir(self.path())
             .unwrap()
@@ -307,7 +307,7 @@ fn interrupted(place: &RunLocation, after: Duration) -> Option<Child> {
     Some(child)
 }
 
-/// Processes, mounts and loop devices of a place: what may not be there after a run.
+/// Returns processes, mounts and loop devices of a place; a run must leave none.
 pub fn traces(place: &RunLocation) -> Vec<String> {
     let dir = place.path().to_str().unwrap();
     let mut traces: Vec<String> = place

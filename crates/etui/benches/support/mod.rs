@@ -1,4 +1,4 @@
-//! What the benchmarks need: people, filled stores, and the same schema driven by plain rusqlite.
+//! Support of the benchmarks: people, filled stores, and the same schema driven by plain rusqlite.
 
 use std::io::{self, Read};
 use std::ops::ControlFlow;
@@ -63,9 +63,9 @@ pub fn filled(dir: &Path, name: &str, count: usize) -> PathBuf {
 
 /// A closed store of `count` people with varied names, made once and kept for later runs: in the
 /// directory `ETUI_BENCH_DIR`, or else among the target's temporary files. It is only to be read;
-/// what writes takes a copy of it.
+/// writers take a copy of it.
 ///
-/// Its name tells what it was made with: the schema, and the people. What a store derives from
+/// Its name contains the schema and a digest of the people. Values derived from
 /// cards can change without either; the directory is to be emptied then.
 pub fn kept(count: usize) -> PathBuf {
     let dir = std::env::var_os("ETUI_BENCH_DIR")

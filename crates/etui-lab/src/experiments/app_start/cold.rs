@@ -8,12 +8,12 @@ use rustix::fs::Advice;
 use crate::Error;
 
 /// Puts a file, which must be written back already, out of the page cache; where that may be,
-/// all other files as well, for what a loop device reads from is one of them.
+/// all other files as well, including the image of a loop device.
 pub(super) fn evict(path: &Path) -> Result<(), Error> {
     let file = File::open(path).map_err(|e| Error::file(path, e))?;
     rustix::fs::fadvise(&file, 0, None, Advice::DontNeed).map_err(|e| Error::file(path, e))?;
     if rustix::process::geteuid().is_root() {
-        // Clean pages only, nothing is lost. Some containers forbid it; what was not put out
+        // Clean pages only, nothing is lost. Some containers forbid it; pages not evicted
         // shows in the bytes read.
         let _ = fs::write("/proc/sys/vm/drop_caches", "3\n");
     }
@@ -27,7 +27,7 @@ pub(super) fn warm(path: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// What this process, and its children that were waited for, had read from devices so far
+/// Returns the bytes that this process and its reaped children read from devices so far
 /// (proc_pid_io(5)).
 pub(super) fn device_bytes() -> f64 {
     fs::read_to_string("/proc/self/io")

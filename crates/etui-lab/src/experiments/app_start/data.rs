@@ -9,20 +9,20 @@ use etui_testkit::rng::mix64;
 
 use crate::Error;
 
-/// What is used comes in runs of this size.
+/// Size of one used run.
 pub(super) const RUN: usize = 64 * 1024;
 /// A page.
 pub(super) const PAGE: usize = 4096;
 /// The data file's name.
 pub(super) const FILE: &str = "data";
-/// The name of a small one, for reading what the measuring program itself needs to be in
+/// Name of a small one, read first so that the measuring program itself is in
 /// memory.
 pub(super) const SMALL: &str = "small";
 /// The small one's runs.
 pub(super) const SMALL_RUNS: usize = 4;
 
-/// The runs that are used of so many, in the file's order, as byte ranges. Which ones is drawn
-/// once and for all, and what is used at 10 % is used at 50 %, too.
+/// Returns the used runs in file order, as byte ranges. They are drawn
+/// once, and runs used at 10 % are used at 50 %, too.
 pub(super) fn used(runs: usize, percent: u64) -> Vec<Range<usize>> {
     let wanted = (runs as u64 * percent.min(100)).div_ceil(100);
     let mut drawn: Vec<usize> = (0..runs).collect();
@@ -35,7 +35,7 @@ pub(super) fn used(runs: usize, percent: u64) -> Vec<Range<usize>> {
         .collect()
 }
 
-/// Writes a file of so many runs that compresses to about a half: of each page the first half
+/// Writes a file of `runs` runs that compresses to about a half: of each page the first half
 /// is random, the second one repeats a short text.
 pub(super) fn write(path: &Path, runs: usize) -> Result<(), Error> {
     let failed = |e| Error::file(path, e);
@@ -56,7 +56,7 @@ pub(super) fn write(path: &Path, runs: usize) -> Result<(), Error> {
         }
         file.write_all(&run).map_err(failed)?;
     }
-    // What is not on the device yet cannot be put out of memory.
+    // Dirty pages cannot be evicted.
     file.sync_all().map_err(failed)
 }
 

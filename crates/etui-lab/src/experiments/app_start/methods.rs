@@ -1,4 +1,4 @@
-//! The ways to the data, each from opening the file until what is used was used.
+//! Methods of loading the data, each from opening the file until the used part was used.
 
 use std::fs::{File, OpenOptions};
 use std::io::Read;
@@ -17,7 +17,7 @@ use crate::Error;
 const STRIDE: usize = 512;
 /// Where in a page a byte is written: no word that is looked at holds it.
 const WRITTEN: usize = 8;
-/// What is written.
+/// Byte written to a used page.
 const MARK: u8 = 0xa5;
 /// Requests in flight through io_uring.
 const DEPTH: u32 = 32;
@@ -31,13 +31,13 @@ pub(super) enum LoadMethod {
     ReadUsed,
     /// Map, pages on demand.
     Map,
-    /// Map, tell that it is read from front to back.
+    /// Map, advise sequential access.
     MapSequential,
-    /// Map, tell that all will be needed.
+    /// Map, advise that all will be needed.
     MapWillNeed,
     /// Map and populate all.
     MapPopulated,
-    /// Map, have what is used read and nothing around it, and populate it.
+    /// Map, read the used part and nothing around it, and populate it.
     MapUsedPopulated,
     /// io_uring, the runs that are used.
     Ring,
@@ -51,7 +51,7 @@ pub(super) enum LoadMethod {
     PrivateWriteFirst,
     /// Map privately, all pages copied at once.
     TakenOver,
-    /// Map privately, have what is used read and nothing around it, and copied at once.
+    /// Map privately, read the used part and nothing around it, and copy it at once.
     UsedTakenOver,
 }
 
@@ -204,11 +204,11 @@ impl LoadMethod {
 pub(super) struct StartedData {
     /// The sum of the words that were looked at.
     pub(super) sum: u64,
-    /// What holds the data; it is memory until it is dropped.
+    /// Owner of the data; it uses memory until it is dropped.
     _held: HeldMemory,
 }
 
-/// What holds the data.
+/// Owner of the loaded data.
 #[derive(Debug)]
 #[expect(dead_code, reason = "held for their memory alone")]
 enum HeldMemory {
@@ -222,7 +222,7 @@ impl StartedData {
         Self { sum, _held: held }
     }
 
-    /// Reads what is used.
+    /// Reads the used part.
     fn mapped(mapping: MappedFile, used: &[Range<usize>]) -> Result<Self, Error> {
         let mut sum = 0_u64;
         for run in used {
@@ -231,7 +231,7 @@ impl StartedData {
         Ok(Self::new(sum, HeldMemory::Mapping(mapping)))
     }
 
-    /// Writes what is used, then reads it.
+    /// Writes the used part, then reads it.
     fn written(mut mapping: MappedFile, used: &[Range<usize>]) -> Result<Self, Error> {
         let mut sum = 0_u64;
         for run in used {
@@ -262,7 +262,7 @@ fn total(used: &[Range<usize>]) -> usize {
     used.iter().map(Range::len).sum()
 }
 
-/// Where the runs lie once they are read, one behind the other.
+/// Returns the ranges of the runs once they are read one after another.
 fn placed(used: &[Range<usize>]) -> impl Iterator<Item = Range<usize>> {
     used.iter().scan(0, |end, run| {
         let begin = *end;
@@ -307,9 +307,9 @@ fn mark(mapping: &mut MappedFile, run: &Range<usize>) -> Result<(), Error> {
         .map_err(vfs)
 }
 
-/// Has the kernel read what is used, and no more, and then make it present.
+/// Has the kernel read the used part, and no more, and then populate it.
 fn ask_for(mapping: &MappedFile, used: &[Range<usize>], present: MapAdvice) -> Result<(), Error> {
-    // Else each fault would read what lies around it, too, megabytes with some devices.
+    // Otherwise each fault would read around, megabytes with some devices.
     mapping
         .advise(0..mapping.len(), MapAdvice::Random)
         .map_err(vfs)?;

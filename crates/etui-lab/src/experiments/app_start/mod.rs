@@ -33,7 +33,7 @@ const HALF: u64 = 50;
 pub struct AppStart;
 
 impl Experiment for AppStart {
-    fn about(&self) -> ExperimentInfo {
+    fn experiment_info(&self) -> ExperimentInfo {
         ExperimentInfo {
             name: NAME,
             title: "Initial data into memory: read, mapped, taken over; and the first screen",
@@ -88,7 +88,7 @@ impl Experiment for AppStart {
         }
     }
 
-    fn plan(&self, lab: &LabContext) -> Result<RunPlan, Error> {
+    fn plan_run(&self, lab: &LabContext) -> Result<RunPlan, Error> {
         let mut plan = RunPlan::default();
         let megabytes = lab.value("megabytes");
         for stack in [stacks::HERE, stacks::RAM].into_iter().chain(FILE_SYSTEMS) {
@@ -162,7 +162,7 @@ impl Experiment for AppStart {
         data::write(&dir.join(data::FILE), runs(megabytes)?)
     }
 
-    fn run(&self, case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
+    fn run_case(&self, case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
         if case.work == SCREEN {
             return screen::run(ScreenProgram::named(&case.arm)?, recorder);
         }
@@ -170,7 +170,7 @@ impl Experiment for AppStart {
         let write = case.work == WRITTEN;
         let file = recorder.shared().join(data::FILE);
 
-        // What the program needs of itself is in memory after this.
+        // Loads the program's own pages.
         let small = recorder.shared().join(data::SMALL);
         drop(method.start(&small, &data::used(data::SMALL_RUNS, 100), write)?);
 
@@ -200,7 +200,7 @@ impl Experiment for AppStart {
     }
 }
 
-/// Starts, and measures time, faults, what was read from the device, and what memory is held.
+/// Loads the data, and measures time, faults, device reads and memory.
 fn measure(
     recorder: &mut Recorder,
     phase: &str,
@@ -270,7 +270,7 @@ fn arms(work: &str, megabytes: u64, every: bool) -> Vec<Arm> {
         .collect()
 }
 
-/// Who shows a first screen.
+/// Returns the programs that show a first screen.
 fn screens(server: bool) -> Vec<Arm> {
     ScreenProgram::ALL
         .into_iter()
@@ -329,8 +329,8 @@ mod tests {
             ("megabytes".to_owned(), vec![2]),
             ("used".to_owned(), vec![40]),
         ]);
-        let lab = LabContext::new(&AppStart.about(), true, &set).unwrap();
-        let plan = AppStart.plan(&lab).unwrap();
+        let lab = LabContext::new(&AppStart.experiment_info(), true, &set).unwrap();
+        let plan = AppStart.plan_run(&lab).unwrap();
         let groups: Vec<&ArmGroup> = plan
             .groups
             .iter()
@@ -348,9 +348,9 @@ mod tests {
                     devices: Vec::new(),
                     traced: false,
                 };
-                let case = group.case(NAME, arm, MeasurePass::Timed, 0);
+                let case = group.make_case(NAME, arm, MeasurePass::Timed, 0);
                 let mut recorder = Recorder::new(place, MeasurePass::Timed);
-                match AppStart.run(&case, &mut recorder) {
+                match AppStart.run_case(&case, &mut recorder) {
                     Err(Error::NotRun(reason)) => {
                         eprintln!("{}: {reason}", arm.name);
                         continue;

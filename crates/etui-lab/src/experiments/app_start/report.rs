@@ -1,4 +1,4 @@
-//! Declares what `app-start` reports.
+//! The declared report of `app-start`.
 
 use super::methods::LoadMethod;
 use super::screen::ScreenProgram;
@@ -8,9 +8,9 @@ use crate::spec::{
 };
 use crate::{GroupKey, Results, stacks};
 
-/// A saving of time counts from half of what the study's mapping saved.
+/// A saving of time counts from half of the study's.
 const MAX_TIME_RATIO: f64 = 0.95;
-/// A saving of page faults counts from half of what the study's takeover saved.
+/// A saving of page faults counts from half of the study's.
 const MAX_FAULT_RATIO: f64 = 0.82;
 
 pub(super) fn report_spec(results: &Results) -> ReportSpec {

@@ -25,7 +25,7 @@ const NAMES: &str = "names";
 const EDS: &str = "eds";
 const BOOK: &str = "contacts";
 
-/// Who shows the screen.
+/// The program that shows the screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ScreenProgram {
     /// etui.
@@ -68,7 +68,7 @@ impl ScreenProgram {
     }
 }
 
-/// Makes the store and notes what its first screen shows; makes the server's book, if the server
+/// Creates the store and notes its first screen; creates the server's book, if the server
 /// is asked for.
 pub(super) fn set_up(group: &ArmGroup, dir: &Path) -> Result<(), Error> {
     let count = usize::try_from(group.size).unwrap_or(usize::MAX);
@@ -101,7 +101,7 @@ pub(super) fn set_up(group: &ArmGroup, dir: &Path) -> Result<(), Error> {
         let built = eds::build(eds::Server::AddressBook, dir)?;
         eds::fill_book(&session, &built, BOOK, eds::Setup::Shipped, &cards)?;
     }
-    // What is not on the device yet cannot be put out of memory.
+    // Dirty pages cannot be evicted.
     rustix::fs::sync();
     Ok(())
 }
@@ -178,7 +178,7 @@ fn record(recorder: &mut Recorder, phase: &str, time: Duration) {
     }
 }
 
-/// What a program showed, and when, from before it was made.
+/// Output of a program with times, from before its start.
 struct ScreenResult {
     names: Vec<String>,
     screen: Duration,

@@ -55,28 +55,28 @@ impl EdsBackend {
 }
 
 impl StoreBackend for EdsBackend {
-    fn batch(&mut self, from: u64, count: u64) -> Result<TimedAnswer, Error> {
+    fn save_batch(&mut self, from: u64, count: u64) -> Result<TimedAnswer, Error> {
         self.client.batch(from, count)
     }
 
-    fn singles(&mut self, from: u64, count: u64) -> Result<TimedAnswer, Error> {
+    fn save_each(&mut self, from: u64, count: u64) -> Result<TimedAnswer, Error> {
         self.client
             .ask(&["save", &from.to_string(), &count.to_string()])
     }
 
-    fn all(&mut self) -> Result<TimedAnswer, Error> {
+    fn fetch_all(&mut self) -> Result<TimedAnswer, Error> {
         self.client.ask(&["all"])
     }
 
-    fn names(&mut self) -> Result<TimedAnswer, Error> {
+    fn fetch_names(&mut self) -> Result<TimedAnswer, Error> {
         self.client.ask(&["names"])
     }
 
-    fn get(&mut self, times: u64, uids: &[String]) -> Result<TimedAnswer, Error> {
+    fn fetch_one(&mut self, times: u64, uids: &[String]) -> Result<TimedAnswer, Error> {
         self.listed("get", times, uids)
     }
 
-    fn many(&mut self, times: u64, uids: &[String]) -> Result<TimedAnswer, Error> {
+    fn fetch_many(&mut self, times: u64, uids: &[String]) -> Result<TimedAnswer, Error> {
         self.listed("many", times, uids)
     }
 
@@ -89,18 +89,18 @@ impl StoreBackend for EdsBackend {
         self.client.ask(&words)
     }
 
-    fn hold(&mut self) -> Result<(), Error> {
+    fn hold_all(&mut self) -> Result<(), Error> {
         self.client.ask(&["hold"])?;
         Ok(())
     }
 
-    fn processes(&self) -> Vec<u32> {
+    fn process_ids(&self) -> Vec<u32> {
         let mut pids = self.session.servers();
         pids.push(self.client.pid());
         pids
     }
 
-    fn writer(&self) -> Result<u32, Error> {
+    fn writer_id(&self) -> Result<u32, Error> {
         self.session.factory()
     }
 }

@@ -18,7 +18,7 @@ pub trait Kept: RecordKind {
     /// One that came back.
     fn parsed(text: &[u8]) -> Result<Self, Error>;
 
-    /// What it is called.
+    /// Returns its name.
     fn name(&self) -> String;
 }
 
@@ -99,13 +99,13 @@ impl<R: Kept> EtuiBackend<R> {
 }
 
 impl<R: Kept> StoreBackend for EtuiBackend<R> {
-    fn batch(&mut self, from: u64, count: u64) -> Result<TimedAnswer, Error> {
+    fn save_batch(&mut self, from: u64, count: u64) -> Result<TimedAnswer, Error> {
         let collection = self.collection()?;
         let (ns, saved) = timed(1, || Ok(collection.save_many(self.some(from, count))?))?;
         Ok(counted(ns, saved.len() as u64))
     }
 
-    fn singles(&mut self, from: u64, count: u64) -> Result<TimedAnswer, Error> {
+    fn save_each(&mut self, from: u64, count: u64) -> Result<TimedAnswer, Error> {
         let collection = self.collection()?;
         let mut ns = Vec::new();
         for record in self.some(from, count) {
@@ -114,13 +114,13 @@ impl<R: Kept> StoreBackend for EtuiBackend<R> {
         Ok(counted(ns, count))
     }
 
-    fn all(&mut self) -> Result<TimedAnswer, Error> {
+    fn fetch_all(&mut self) -> Result<TimedAnswer, Error> {
         let collection = self.collection()?;
         let (ns, texts) = timed(1, || Ok(collection.all()?))?;
         Ok(counted(ns, texts.len() as u64))
     }
 
-    fn names(&mut self) -> Result<TimedAnswer, Error> {
+    fn fetch_names(&mut self) -> Result<TimedAnswer, Error> {
         let collection = self.collection()?;
         let (ns, (_texts, named)) = timed(1, || {
             let texts = collection.all()?;
@@ -131,7 +131,7 @@ impl<R: Kept> StoreBackend for EtuiBackend<R> {
         Ok(answer_pairs(ns, &named))
     }
 
-    fn get(&mut self, times: u64, uids: &[String]) -> Result<TimedAnswer, Error> {
+    fn fetch_one(&mut self, times: u64, uids: &[String]) -> Result<TimedAnswer, Error> {
         let collection = self.collection()?;
         let mut ns = Vec::new();
         let mut texts = Vec::new();
@@ -143,7 +143,7 @@ impl<R: Kept> StoreBackend for EtuiBackend<R> {
         Ok(answer_pairs(ns, &named::<R>(&texts)?))
     }
 
-    fn many(&mut self, times: u64, uids: &[String]) -> Result<TimedAnswer, Error> {
+    fn fetch_many(&mut self, times: u64, uids: &[String]) -> Result<TimedAnswer, Error> {
         let collection = self.collection()?;
         let (ns, found) = timed(times, || Ok(collection.get_many(uids)?))?;
         let texts: Vec<_> = found.into_iter().flatten().map(|r| r.text).collect();
@@ -169,17 +169,17 @@ impl<R: Kept> StoreBackend for EtuiBackend<R> {
         Ok(took)
     }
 
-    fn hold(&mut self) -> Result<(), Error> {
+    fn hold_all(&mut self) -> Result<(), Error> {
         let texts = self.collection()?.all()?;
         self.held = kept(texts.iter().map(|(_, text)| text))?;
         Ok(())
     }
 
-    fn processes(&self) -> Vec<u32> {
+    fn process_ids(&self) -> Vec<u32> {
         vec![std::process::id()]
     }
 
-    fn writer(&self) -> Result<u32, Error> {
+    fn writer_id(&self) -> Result<u32, Error> {
         Ok(std::process::id())
     }
 }

@@ -1,10 +1,10 @@
-//! What the experiments on records in a store share, address books and calendars alike:
-//! [`StoreBackend`], the works that every product does with records of any kind, and what measures them.
+//! Shared parts of the experiments on address books and calendars:
+//! [`StoreBackend`], the operations of every product on records of any kind, and their measurement.
 //!
 //! - [`etui`]: a store of etui's;
 //! - [`eds`]: Evolution Data Server;
 //! - [`vfs_variants`]: arms whose SQLite goes through the VFS `etui`;
-//! - [`trace`]: what a save writes, watched from outside;
+//! - [`trace`]: writes of a save, observed from outside;
 //! - [`report`]: tables and charts that they share.
 
 pub mod eds;
@@ -32,27 +32,27 @@ const LONG: Duration = Duration::from_millis(150);
 /// came, and where names are at hand a digest of UIDs and names.
 pub trait StoreBackend {
     /// Saves records in one call.
-    fn batch(&mut self, from: u64, count: u64) -> Result<TimedAnswer, Error>;
+    fn save_batch(&mut self, from: u64, count: u64) -> Result<TimedAnswer, Error>;
     /// Saves records singly.
-    fn singles(&mut self, from: u64, count: u64) -> Result<TimedAnswer, Error>;
+    fn save_each(&mut self, from: u64, count: u64) -> Result<TimedAnswer, Error>;
     /// Fetches every record.
-    fn all(&mut self) -> Result<TimedAnswer, Error>;
+    fn fetch_all(&mut self) -> Result<TimedAnswer, Error>;
     /// Fetches every record and reads its name.
-    fn names(&mut self) -> Result<TimedAnswer, Error>;
+    fn fetch_names(&mut self) -> Result<TimedAnswer, Error>;
     /// Fetches records one by one.
-    fn get(&mut self, times: u64, uids: &[String]) -> Result<TimedAnswer, Error>;
+    fn fetch_one(&mut self, times: u64, uids: &[String]) -> Result<TimedAnswer, Error>;
     /// Fetches records in one call.
-    fn many(&mut self, times: u64, uids: &[String]) -> Result<TimedAnswer, Error>;
+    fn fetch_many(&mut self, times: u64, uids: &[String]) -> Result<TimedAnswer, Error>;
     /// Closes it; the time it takes.
     fn close(&mut self) -> Result<TimedAnswer, Error>;
     /// Opens it again; the time it takes.
     fn open(&mut self) -> Result<TimedAnswer, Error>;
     /// Fetches every record, reads its name and keeps them: for the memory that takes.
-    fn hold(&mut self) -> Result<(), Error>;
+    fn hold_all(&mut self) -> Result<(), Error>;
     /// The processes that serve it.
-    fn processes(&self) -> Vec<u32>;
+    fn process_ids(&self) -> Vec<u32>;
     /// The process that writes.
-    fn writer(&self) -> Result<u32, Error>;
+    fn writer_id(&self) -> Result<u32, Error>;
 }
 
 /// Times `times` calls; the last result is handed on.
@@ -115,7 +115,7 @@ pub fn since(begun: Instant) -> TimedAnswer {
 pub fn fill(backends: &mut dyn StoreBackend, count: u64) -> Result<f64, Error> {
     let mut ns = 0.0;
     for from in (0..count).step_by(BATCH as usize) {
-        let answer = backends.batch(from, (count - from).min(BATCH))?;
+        let answer = backends.save_batch(from, (count - from).min(BATCH))?;
         ns += answer.ns.iter().sum::<f64>();
     }
     Ok(ns)
@@ -173,17 +173,17 @@ pub fn read(
             record(recorder, name, answer);
         }
     };
-    let names = rounds(few, || backends.names())?;
+    let names = rounds(few, || backends.fetch_names())?;
     record(recorder, "names", &names);
     recorder.answer(names.count.to_le_bytes());
     recorder.answer(&names.digest);
-    let all = rounds(few, || backends.all())?;
+    let all = rounds(few, || backends.fetch_all())?;
     record(recorder, "all", &all);
     recorder.answer(all.count.to_le_bytes());
-    let one = backends.get(few, uids)?;
+    let one = backends.fetch_one(few, uids)?;
     record(recorder, "get", &one);
     recorder.answer(&one.digest);
-    let at_once = backends.many(many, uids)?;
+    let at_once = backends.fetch_many(many, uids)?;
     record(recorder, "get_many", &at_once);
     recorder.answer(&at_once.digest);
     Ok(())
@@ -208,8 +208,8 @@ pub fn reopen(
     Ok(())
 }
 
-/// Saves records singly into a filled shelf. In a counted run it is watched what is written; with
-/// a VFS also what that counts.
+/// Saves records singly into a filled backend. A counted run traces the writes; with
+/// a VFS it records its counters too.
 pub fn save_singly(
     recorder: &mut Recorder,
     backends: &mut dyn StoreBackend,
@@ -219,13 +219,13 @@ pub fn save_singly(
 ) -> Result<(), Error> {
     if recorder.counts() {
         let watched = SaveTrace::attach(
-            backends.writer()?,
+            backends.writer_id()?,
             &recorder.dir().join("trace"),
             recorder.dir(),
         );
         match vfs {
             Some(vfs) => vfs_variants::saves(recorder, vfs, backends, from, saves)?,
-            None => drop(backends.singles(from, saves)?),
+            None => drop(backends.save_each(from, saves)?),
         }
         if let Some(watched) = watched {
             let written = watched.end()?;
@@ -235,12 +235,12 @@ pub fn save_singly(
             recorder.record("save_one/flushes", each(written.flushes));
         }
     } else {
-        let saved = backends.singles(from, saves)?;
+        let saved = backends.save_each(from, saves)?;
         record(recorder, "save_one", &saved);
         let mean = saved.ns.iter().sum::<f64>() / saved.ns.len().max(1) as f64;
         recorder.record("save_one_mean/wall_ns", mean);
     }
-    recorder.answer(backends.all()?.count.to_le_bytes());
+    recorder.answer(backends.fetch_all()?.count.to_le_bytes());
     Ok(())
 }
 
@@ -258,7 +258,7 @@ fn used(pids: Vec<u32>) -> Result<ProcessMemory, Error> {
 }
 
 /// Records the memory of all processes with an empty shelf, with the filled one opened, and with
-/// every record fetched, its name read, and kept. `look` is what a program does first.
+/// every record fetched, its name read, and kept. `look` is a program's first request.
 pub fn memory<S: StoreBackend + ?Sized>(
     recorder: &mut Recorder,
     open: impl Fn(&Recorder, bool) -> Result<Box<S>, Error>,
@@ -266,21 +266,21 @@ pub fn memory<S: StoreBackend + ?Sized>(
 ) -> Result<(), Error> {
     let mut empty = open(recorder, false)?;
     look(&mut empty)?;
-    empty.hold()?;
-    let before = used(empty.processes())?;
+    empty.hold_all()?;
+    let before = used(empty.process_ids())?;
     empty.close()?;
     drop(empty);
     let mut backends = open(recorder, true)?;
     look(&mut backends)?;
-    let opened = used(backends.processes())?;
-    backends.hold()?;
-    let held = used(backends.processes())?;
+    let opened = used(backends.process_ids())?;
+    backends.hold_all()?;
+    let held = used(backends.process_ids())?;
     for (label, memory) in [("empty", before), ("opened", opened), ("held", held)] {
         for (measure, value) in memory.measures() {
             recorder.record(&format!("{label}/{measure}"), value);
         }
     }
-    let names = backends.names()?;
+    let names = backends.fetch_names()?;
     recorder.answer(names.count.to_le_bytes());
     recorder.answer(&names.digest);
     Ok(())

@@ -31,9 +31,9 @@ pub fn run_all(
                 devices: Vec::new(),
                 traced: false,
             };
-            let case = group.case(experiment.about().name, arm, pass, 0);
+            let case = group.make_case(experiment.experiment_info().name, arm, pass, 0);
             let mut recorder = Recorder::new(place, pass);
-            if let Err(error) = experiment.run(&case, &mut recorder) {
+            if let Err(error) = experiment.run_case(&case, &mut recorder) {
                 panic!("{} of {}: {error}", case.arm, case.work);
             }
             let (measures, answer) = recorder.finish();

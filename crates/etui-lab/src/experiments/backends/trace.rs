@@ -1,4 +1,4 @@
-//! What a process writes and flushes, watched from outside by `strace`.
+//! Writes and flushes of a process, observed from outside by `strace`.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -22,7 +22,7 @@ pub struct SaveTrace {
     files: PathBuf,
 }
 
-/// What was written to files below a directory.
+/// Writes to files below a directory.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct WrittenBytes {
     /// Calls that write.
@@ -55,7 +55,7 @@ impl SaveTrace {
             .ok()?;
         let mut said = BufReader::new(child.stderr.take()?);
         let mut line = String::new();
-        // "strace: Process N attached", or why not. The rest of what it says is a few lines for
+        // "strace: Process N attached", or why not. Its other output is a few lines for
         // threads, which the pipe holds until it ends.
         let told = said.read_line(&mut line).is_ok();
         if told && line.contains("attached") {
@@ -71,7 +71,7 @@ impl SaveTrace {
         None
     }
 
-    /// Lets the process go; what it wrote meanwhile.
+    /// Detaches from the process; returns its writes meanwhile.
     pub fn end(mut self) -> Result<WrittenBytes, Error> {
         self.stop();
         let text = fs::read_to_string(&self.output).map_err(|e| Error::file(&self.output, e))?;

@@ -1,4 +1,4 @@
-//! Arms whose SQLite goes through the VFS `etui`, and what that counted of their saves.
+//! Arms whose SQLite goes through the VFS `etui`, and its counters of their saves.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ pub fn of(settings: &ArmSettings) -> Result<Option<Vfs>, Error> {
     }
 }
 
-/// Saves records singly; records what the VFS counted of all, and what a save took of the log.
+/// Saves records singly; records the VFS's counters of all, and the log bytes of one save.
 pub fn saves(
     recorder: &mut Recorder,
     vfs: &Vfs,
@@ -31,7 +31,7 @@ pub fn saves(
     let mut blocks = Vec::new();
     for at in from..from + count {
         let earlier = vfs.counters();
-        backends.singles(at, 1)?;
+        backends.save_each(at, 1)?;
         blocks.push(vfs.counters().since(&earlier).blocks as f64 * BLOCK);
     }
     redo::record(recorder, "saves", &vfs.counters().since(&before));

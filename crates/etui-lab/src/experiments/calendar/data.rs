@@ -1,4 +1,4 @@
-//! The events of the experiment, and what is asked for.
+//! The events and the queries of the experiment.
 
 use std::ops::Range;
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::error::Error;
 const SEED: u64 = 6;
 /// 2022-07-04, a Monday in the middle of the usual years, three minutes past four: in no zone does
 /// an event begin or end within two hours of it. So it does not matter on which side of a range
-/// its ends are, nor that the server takes a range's end by the clock of what recurs.
+/// its ends are, nor that the server takes a range's end in the time zone of a series.
 const MONDAY: i64 = 19_177 * DAY + 4 * 3_600 + 180;
 /// Seconds of a day.
 pub const DAY: i64 = 86_400;
@@ -30,7 +30,7 @@ pub fn events() -> impl Iterator<Item = Entry> {
     })
 }
 
-/// UIDs of so many of the first events, spread over them.
+/// Returns `count` UIDs spread over the first events.
 pub fn uids(events: u64, count: u64) -> Vec<String> {
     let wanted: Vec<u64> = (0..count.min(events)).map(|n| n * 37 % events).collect();
     let all: Vec<String> = self::events()

@@ -28,7 +28,7 @@ const TODAY: i64 = 20_778 * DAY + 7 * 3_600 + 180;
 const CENTURY: i64 = 36_525;
 /// How often the week in the middle is asked for.
 const TIMES: u64 = 50;
-/// How often all of the other weeks are asked for, one after another: what disturbs the machine for
+/// How often all of the other weeks are asked for, one after another: a disturbance of the machine for
 /// a moment then meets a week once, and a week is never asked for twice in a row.
 const PASSES: usize = 5;
 
@@ -51,7 +51,7 @@ fn span(years: u64) -> Span {
     Span::years(u32::try_from(years).unwrap_or(u32::MAX))
 }
 
-/// The records: so many a day over the years, and those without end.
+/// Returns the records: `daily` a day over the years, and the unbounded series.
 fn records(years: u64, settings: &ArmSettings) -> Result<Vec<CalendarObject>, Error> {
     let span = span(years);
     let count = u64::from(span.days).saturating_mul(settings.number("daily")?);
@@ -119,7 +119,7 @@ pub fn run(case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
     }
 }
 
-/// What happens, each with its UID.
+/// Returns occurrences, each with its UID.
 type Pairs = Vec<(String, String)>;
 
 fn ask<F>(

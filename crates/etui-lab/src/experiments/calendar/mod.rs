@@ -1,10 +1,10 @@
 //! A calendar: Evolution Data Server's, plain SQLite and etui.
 //!
-//! - [`data`]: the events, and what is asked for;
+//! - [`data`]: the events and the queries;
 //! - [`works`]: the works beyond those of every [`backends`](super::shelf), as each product does them;
 //! - [`plain`]: plain SQLite with a straightforward schema;
-//! - [`dense`]: ranges in years of dense data, and in what recurs without end;
-//! - [`report`]: what is reported.
+//! - [`dense`]: ranges in years of dense data, and in unbounded series;
+//! - [`report`]: the declared report.
 
 mod data;
 mod dense;
@@ -49,13 +49,13 @@ const MEMORY_WORK: &str = "memory";
 const DENSE_WORK: &str = "dense years";
 const ENDLESS_WORK: &str = "dense years, events without end";
 
-/// What a group's runs share: the events as a file, and filled stores.
+/// Shared files of a group: the events, and filled stores.
 const EVENTS: &str = "events.ics";
 const FILLED_ETUI: &str = "filled.etui";
 const FILLED_PLAIN: &str = "filled.plain";
 
 impl Experiment for Calendars {
-    fn about(&self) -> ExperimentInfo {
+    fn experiment_info(&self) -> ExperimentInfo {
         ExperimentInfo {
             name: NAME,
             title: "Calendars: behind a server, by plain SQLite, in process",
@@ -128,7 +128,7 @@ impl Experiment for Calendars {
         }
     }
 
-    fn plan(&self, lab: &LabContext) -> Result<RunPlan, Error> {
+    fn plan_run(&self, lab: &LabContext) -> Result<RunPlan, Error> {
         let mut plan = RunPlan::default();
         let eds = eds::available(Server::Calendar);
         if let Err(reason) = &eds {
@@ -201,7 +201,7 @@ impl Experiment for Calendars {
         }
     }
 
-    fn run(&self, case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
+    fn run_case(&self, case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
         match case.work.as_str() {
             CALENDAR_WORK => calendar(case, recorder),
             MEMORY_WORK => memory(case, recorder),
@@ -362,17 +362,17 @@ fn reads(
     let uids = data::uids(case.size, SCREEN);
     backends::read(recorder, calendar, &uids, (few, many), timed)?;
     for asked in data::ranges() {
-        let found = rounds(many, || calendar.instances(1, &asked))?;
+        let found = rounds(many, || calendar.find_instances(1, &asked))?;
         record(recorder, asked.name, &found);
-        let found = rounds(some, || calendar.events(1, &asked))?;
+        let found = rounds(some, || calendar.find_events(1, &asked))?;
         record(recorder, &format!("{}_events", asked.name), &found);
     }
     for search in data::SEARCHES {
-        let found = rounds(many, || calendar.search(1, &search))?;
+        let found = rounds(many, || calendar.search_titles(1, &search))?;
         record(recorder, search.name, &found);
     }
     if timed {
-        for (name, answer) in calendar.own(many, &data::ranges()[0])? {
+        for (name, answer) in calendar.own_requests(many, &data::ranges()[0])? {
             backends::record(recorder, name, &answer);
         }
     }
@@ -388,7 +388,7 @@ fn memory(case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
     backends::memory(
         recorder,
         |recorder, filled| opened(case, recorder, filled, vfs),
-        |calendar| calendar.instances(1, week),
+        |calendar| calendar.find_instances(1, week),
     )
 }
 

@@ -1,6 +1,6 @@
 //! Plain SQLite with a straightforward schema: a row for each record, with an index on its first
-//! start and one on its last end. What recurs is read, parsed and asked for its instances, which
-//! is what a program has to do that keeps no more than this.
+//! start and one on its last end. Series are read, parsed and expanded, as
+//! a program with this schema has to.
 //!
 //! ```text
 //! event  id, uid, title, start, until (greatest integer: no end), recurs, text
@@ -52,7 +52,7 @@ impl EventRow {
     pub fn of(record: &CalendarObject) -> Self {
         let series = record.recurrence_set();
         let bounds = series.bounds();
-        // What happens once is where it is; else as far as the instances can be.
+        // A single event has its own range, a series that of its instances.
         let recurs = record.components().len() > 1 || record.master().recurs();
         let once = (!recurs)
             .then(|| series.between(bounds.clone(), &TimeZone::UTC).next())
@@ -79,7 +79,7 @@ pub type Happening = (String, Range<i64>);
 /// A calendar in plain SQLite.
 pub struct PlainCalendar {
     path: PathBuf,
-    /// What it is opened through, if that is not SQLite's own.
+    /// The VFS, if it is not SQLite's own.
     vfs: Option<String>,
     db: Option<Connection>,
     rows: Vec<EventRow>,
@@ -152,7 +152,7 @@ impl PlainCalendar {
         Ok(texts.collect::<rusqlite::Result<_>>()?)
     }
 
-    /// What happens in a range.
+    /// Returns the occurrences in a range.
     pub fn between(&self, range: &Range<i64>) -> Result<Vec<Happening>, Error> {
         let statement = format!("SELECT uid, start, until, recurs, text {IN_RANGE}");
         let mut select = self.db()?.prepare_cached(&statement)?;
@@ -209,12 +209,12 @@ pub fn pairs(found: Vec<Happening>) -> Vec<(String, String)> {
 }
 
 impl StoreBackend for PlainCalendar {
-    fn batch(&mut self, from: u64, count: u64) -> Result<TimedAnswer, Error> {
+    fn save_batch(&mut self, from: u64, count: u64) -> Result<TimedAnswer, Error> {
         let (ns, ()) = timed(1, || self.save(self.some(from, count)))?;
         Ok(counted(ns, count))
     }
 
-    fn singles(&mut self, from: u64, count: u64) -> Result<TimedAnswer, Error> {
+    fn save_each(&mut self, from: u64, count: u64) -> Result<TimedAnswer, Error> {
         let mut ns = Vec::new();
         for row in self.some(from, count) {
             ns.extend(timed(1, || self.save(std::slice::from_ref(row)))?.0);
@@ -222,17 +222,17 @@ impl StoreBackend for PlainCalendar {
         Ok(counted(ns, count))
     }
 
-    fn all(&mut self) -> Result<TimedAnswer, Error> {
+    fn fetch_all(&mut self) -> Result<TimedAnswer, Error> {
         let (ns, texts) = timed(1, || self.texts())?;
         Ok(counted(ns, texts.len() as u64))
     }
 
-    fn names(&mut self) -> Result<TimedAnswer, Error> {
+    fn fetch_names(&mut self) -> Result<TimedAnswer, Error> {
         let (ns, named) = timed(1, || named::<CalendarObject>(&self.texts()?))?;
         Ok(answer_pairs(ns, &named))
     }
 
-    fn get(&mut self, times: u64, uids: &[String]) -> Result<TimedAnswer, Error> {
+    fn fetch_one(&mut self, times: u64, uids: &[String]) -> Result<TimedAnswer, Error> {
         let db = self.db()?;
         let (mut ns, mut texts) = (Vec::new(), Vec::new());
         for uid in uids {
@@ -246,7 +246,7 @@ impl StoreBackend for PlainCalendar {
         Ok(answer_pairs(ns, &named::<CalendarObject>(&texts)?))
     }
 
-    fn many(&mut self, times: u64, uids: &[String]) -> Result<TimedAnswer, Error> {
+    fn fetch_many(&mut self, times: u64, uids: &[String]) -> Result<TimedAnswer, Error> {
         let db = self.db()?;
         let marks = vec!["?"; uids.len()].join(", ");
         let statement = format!("SELECT text FROM event WHERE uid IN ({marks})");
@@ -277,33 +277,33 @@ impl StoreBackend for PlainCalendar {
         Ok(took)
     }
 
-    fn hold(&mut self) -> Result<(), Error> {
+    fn hold_all(&mut self) -> Result<(), Error> {
         let texts = self.texts()?;
         self.held = kept(texts.iter().map(Vec::as_slice))?;
         Ok(())
     }
 
-    fn processes(&self) -> Vec<u32> {
+    fn process_ids(&self) -> Vec<u32> {
         vec![std::process::id()]
     }
 
-    fn writer(&self) -> Result<u32, Error> {
+    fn writer_id(&self) -> Result<u32, Error> {
         Ok(std::process::id())
     }
 }
 
 impl CalendarBackend for PlainCalendar {
-    fn instances(&mut self, times: u64, asked: &RangeQuery) -> Result<TimedAnswer, Error> {
+    fn find_instances(&mut self, times: u64, asked: &RangeQuery) -> Result<TimedAnswer, Error> {
         let (ns, found) = timed(times, || self.between(&asked.range))?;
         Ok(answer_pairs(ns, &pairs(found)))
     }
 
-    fn events(&mut self, times: u64, asked: &RangeQuery) -> Result<TimedAnswer, Error> {
+    fn find_events(&mut self, times: u64, asked: &RangeQuery) -> Result<TimedAnswer, Error> {
         let (ns, found) = timed(times, || self.records(&asked.range))?;
         Ok(answer(ns, found.iter().map(|(uid, _)| (uid.as_str(), ""))))
     }
 
-    fn search(&mut self, times: u64, search: &TitleQuery) -> Result<TimedAnswer, Error> {
+    fn search_titles(&mut self, times: u64, search: &TitleQuery) -> Result<TimedAnswer, Error> {
         let db = self.db()?;
         let pattern = format!("%{}%", search.text);
         let (ns, uids) = timed(times, || {

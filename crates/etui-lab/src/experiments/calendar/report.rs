@@ -1,4 +1,4 @@
-//! Declares what `calendar` reports.
+//! The declared report of `calendar`.
 
 use super::super::backends::report::{
     growth_chart, list_hits, memory_table, save_measures, vfs_table, wall_times,

@@ -1,4 +1,4 @@
-//! Every arm at a small size, and what is shown of it.
+//! Every arm at a small size, and its report.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -19,8 +19,8 @@ fn plan() -> RunPlan {
         ("weeks", vec![9]),
     ];
     let set: BTreeMap<_, _> = set.map(|(name, value)| (name.to_owned(), value)).into();
-    let lab = LabContext::new(&Calendars.about(), true, &set).unwrap();
-    Calendars.plan(&lab).unwrap()
+    let lab = LabContext::new(&Calendars.experiment_info(), true, &set).unwrap();
+    Calendars.plan_run(&lab).unwrap()
 }
 
 #[test]
@@ -34,7 +34,7 @@ fn all_arms_give_the_same_answer() {
         &[MeasurePass::Timed, MeasurePass::Counted],
     );
     let results = Results::of(NAME, &lines);
-    let shown = Calendars.present(&results);
+    let shown = Calendars.present_results(&results);
     assert!(shown.tables.iter().all(|table| !table.rows.is_empty()));
     assert!(shown.charts.iter().all(|chart| !chart.series.is_empty()));
     let group = results.groups().into_iter().next().unwrap();
@@ -60,14 +60,14 @@ fn all_arms_give_the_same_answer() {
 
 #[test]
 fn partial_results_are_shown() {
-    let shown = Calendars.present(&Results::default());
+    let shown = Calendars.present_results(&Results::default());
     assert_eq!(shown.verdict.shown, FindingStatus::Open);
     let mut plan = plan();
     for group in &mut plan.groups {
         group.arms.retain(|arm| is_product(&arm.settings, "etui"));
     }
     let lines = run_all(&Calendars, &plan, &[MeasurePass::Timed]);
-    let shown = Calendars.present(&Results::of(NAME, &lines));
+    let shown = Calendars.present_results(&Results::of(NAME, &lines));
     assert_eq!(shown.verdict.shown, FindingStatus::Open);
     assert!(!shown.verdict.sentence.is_empty());
 }

@@ -1,4 +1,4 @@
-//! [`CalendarBackend`]: what the experiment asks of a calendar beyond a [`StoreBackend`], as each product does
+//! [`CalendarBackend`]: operations on a calendar beyond a [`StoreBackend`], as each product does
 //! it.
 
 use std::collections::HashMap;
@@ -23,14 +23,14 @@ const ALARMS: usize = 10;
 
 /// A calendar that is open. Times are seen from UTC.
 pub trait CalendarBackend: StoreBackend {
-    /// What happens in a range: each time of each event; digest of UIDs and times.
-    fn instances(&mut self, times: u64, asked: &RangeQuery) -> Result<TimedAnswer, Error>;
+    /// Returns the occurrences in a range: each time of each event; digest of UIDs and times.
+    fn find_instances(&mut self, times: u64, asked: &RangeQuery) -> Result<TimedAnswer, Error>;
     /// The events that happen in a range, whole; digest of their UIDs.
-    fn events(&mut self, times: u64, asked: &RangeQuery) -> Result<TimedAnswer, Error>;
+    fn find_events(&mut self, times: u64, asked: &RangeQuery) -> Result<TimedAnswer, Error>;
     /// The events with a text in their titles; digest of their UIDs.
-    fn search(&mut self, times: u64, search: &TitleQuery) -> Result<TimedAnswer, Error>;
-    /// What the product alone is asked for, by name.
-    fn own(
+    fn search_titles(&mut self, times: u64, search: &TitleQuery) -> Result<TimedAnswer, Error>;
+    /// Returns requests of this product alone, by name.
+    fn own_requests(
         &mut self,
         _times: u64,
         _asked: &RangeQuery,
@@ -59,7 +59,7 @@ pub fn when(start: Timestamp, end: Timestamp) -> String {
     format!("{}-{}", start.seconds(), end.seconds())
 }
 
-/// UIDs and times of what came.
+/// Returns UIDs and times of occurrences.
 pub fn named(
     calendar: &Collection<'_, CalendarObject>,
     found: &[Occurrence],
@@ -84,7 +84,7 @@ pub fn named(
 }
 
 impl CalendarBackend for EtuiBackend<CalendarObject> {
-    fn instances(&mut self, times: u64, asked: &RangeQuery) -> Result<TimedAnswer, Error> {
+    fn find_instances(&mut self, times: u64, asked: &RangeQuery) -> Result<TimedAnswer, Error> {
         let calendar = self.collection()?;
         let (ns, found) = timed(times, || {
             Ok(calendar.between(asked.instants(), &TimeZone::UTC)?)
@@ -93,7 +93,7 @@ impl CalendarBackend for EtuiBackend<CalendarObject> {
         Ok(answer_pairs(ns, &pairs))
     }
 
-    fn events(&mut self, times: u64, asked: &RangeQuery) -> Result<TimedAnswer, Error> {
+    fn find_events(&mut self, times: u64, asked: &RangeQuery) -> Result<TimedAnswer, Error> {
         let calendar = self.collection()?;
         let (ns, found) = timed(times, || {
             let found = calendar.between(asked.instants(), &TimeZone::UTC)?;
@@ -112,7 +112,7 @@ impl CalendarBackend for EtuiBackend<CalendarObject> {
         ))
     }
 
-    fn search(&mut self, times: u64, search: &TitleQuery) -> Result<TimedAnswer, Error> {
+    fn search_titles(&mut self, times: u64, search: &TitleQuery) -> Result<TimedAnswer, Error> {
         let calendar = self.collection()?;
         let filter = Filter::text(Field::Title, MatchMode::Contains, search.text);
         let wanted = Query::new(filter)
@@ -125,7 +125,7 @@ impl CalendarBackend for EtuiBackend<CalendarObject> {
         ))
     }
 
-    fn own(
+    fn own_requests(
         &mut self,
         times: u64,
         asked: &RangeQuery,
@@ -149,12 +149,12 @@ impl CalendarBackend for EtuiBackend<CalendarObject> {
 }
 
 impl CalendarBackend for EdsBackend {
-    fn instances(&mut self, times: u64, asked: &RangeQuery) -> Result<TimedAnswer, Error> {
+    fn find_instances(&mut self, times: u64, asked: &RangeQuery) -> Result<TimedAnswer, Error> {
         let (from, to) = (asked.range.start.to_string(), asked.range.end.to_string());
         self.ask(&["instances", &times.to_string(), &from, &to])
     }
 
-    fn events(&mut self, times: u64, asked: &RangeQuery) -> Result<TimedAnswer, Error> {
+    fn find_events(&mut self, times: u64, asked: &RangeQuery) -> Result<TimedAnswer, Error> {
         let range = asked.instants();
         let sexp = format!(
             "(occur-in-time-range? (make-time \"{}\") (make-time \"{}\"))",
@@ -163,7 +163,7 @@ impl CalendarBackend for EdsBackend {
         self.ask(&["uids", &times.to_string(), &sexp])
     }
 
-    fn search(&mut self, times: u64, search: &TitleQuery) -> Result<TimedAnswer, Error> {
+    fn search_titles(&mut self, times: u64, search: &TitleQuery) -> Result<TimedAnswer, Error> {
         let sexp = format!("(contains? \"summary\" \"{}\")", search.text);
         self.ask(&["uids", &times.to_string(), &sexp])
     }

@@ -1,4 +1,4 @@
-//! What every date book here can do ([`DatebookBackend`]), and how their databases are opened.
+//! Interface of every date book here ([`DatebookBackend`]), and opening their databases.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -55,7 +55,7 @@ pub(super) struct SeenRecords {
 }
 
 impl SeenRecords {
-    /// Room for so many, in memory already.
+    /// Reserves room for `count` records, touched in advance.
     pub(super) fn with_room(records: usize) -> Self {
         let mut seen = Self {
             bytes: vec![1; records * 512],
@@ -86,32 +86,37 @@ impl SeenRecords {
 /// An open date book, records by position.
 pub(super) trait DatebookBackend {
     /// The form of its records.
-    fn form(&self) -> RecordForm {
+    fn record_form(&self) -> RecordForm {
         RecordForm::Packed
     }
 
     /// Looks at a record without taking it ("query").
-    fn peek(&mut self, position: u64, look: &mut dyn FnMut(&[u8])) -> Result<(), Error>;
+    fn peek_record(&mut self, position: u64, look: &mut dyn FnMut(&[u8])) -> Result<(), Error>;
 
-    /// Looks at so many records from the first on.
+    /// Reads the first `count` records.
     fn peek_all(&mut self, records: u64, look: &mut dyn FnMut(&[u8])) -> Result<(), Error> {
-        (0..records).try_for_each(|position| self.peek(position, look))
+        (0..records).try_for_each(|position| self.peek_record(position, look))
     }
 
     /// Takes a record ("get").
-    fn take(&mut self, position: u64) -> Result<Vec<u8>, Error>;
+    fn take_record(&mut self, position: u64) -> Result<Vec<u8>, Error>;
 
     /// Gives a taken record back, changed ("dirty") or not.
-    fn release(&mut self, position: u64, record: Vec<u8>, changed: bool) -> Result<(), Error>;
+    fn release_record(
+        &mut self,
+        position: u64,
+        record: Vec<u8>,
+        changed: bool,
+    ) -> Result<(), Error>;
 
     /// Makes a change that was given back durable now.
-    fn sync(&mut self, position: u64) -> Result<(), Error>;
+    fn sync_record(&mut self, position: u64) -> Result<(), Error>;
 
     /// Makes all changes durable and closes.
     fn close(self: Box<Self>) -> Result<BackendCounts, Error>;
 
-    /// What was counted so far.
-    fn counts(&self) -> BackendCounts;
+    /// Counters so far.
+    fn count_calls(&self) -> BackendCounts;
 }
 
 /// Work that repeats exactly.
@@ -129,7 +134,7 @@ impl BackendCounts {
         self.steps += u64::try_from(steps).unwrap_or(0);
     }
 
-    /// What was counted since.
+    /// Counters since `before`.
     pub(super) fn since(&self, before: &Self) -> Self {
         Self {
             steps: self.steps.saturating_sub(before.steps),
@@ -155,7 +160,7 @@ pub(super) fn begin(db: &Connection) -> Result<(), Error> {
     }
 }
 
-/// Ends the transaction, if one is open; what it changed is durable then.
+/// Commits the transaction, if one is open; its changes are durable then.
 pub(super) fn commit(db: &Connection) -> Result<(), Error> {
     match db.is_autocommit() {
         true => Ok(()),

@@ -19,7 +19,7 @@ const BATCH: usize = 3_200;
 /// Numbers that the native arm asks for at once when it goes through the list.
 const PAGE: u64 = 256;
 
-/// Makes a store with so many records.
+/// Creates a store with this number of records.
 pub(super) fn make(path: &Path, records: u64) -> Result<(), Error> {
     let store = Store::open_with(path, &options(Durability::Deferred))?;
     let calendar = store.calendar()?;
@@ -36,7 +36,7 @@ pub(super) fn make(path: &Path, records: u64) -> Result<(), Error> {
     Ok(store.close()?)
 }
 
-/// What stands below the store.
+/// The VFS and WAL mode of the store.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum On {
     /// SQLite's own VFS.
@@ -102,7 +102,7 @@ pub(super) fn round(path: &Path, view: bool, on: On) -> Result<(Duration, Durati
     Ok((opening, begun.elapsed()))
 }
 
-/// Every record in order: what the store holds in the end.
+/// Returns every record in order, for the answer.
 pub(super) fn contents(path: &Path, mut each: impl FnMut(&[u8])) -> Result<(), Error> {
     let store = open(path, On::System)?;
     let calendar = store.calendar()?;
@@ -167,11 +167,11 @@ impl<'c> Native<'c> {
 }
 
 impl DatebookBackend for Native<'_> {
-    fn form(&self) -> RecordForm {
+    fn record_form(&self) -> RecordForm {
         RecordForm::Text
     }
 
-    fn peek(&mut self, position: u64, look: &mut dyn FnMut(&[u8])) -> Result<(), Error> {
+    fn peek_record(&mut self, position: u64, look: &mut dyn FnMut(&[u8])) -> Result<(), Error> {
         let rows = self.calendar.query(&page(position, 1))?;
         look(rows.get(0).ok_or_else(|| book::missing(position))?.record());
         Ok(())
@@ -185,20 +185,25 @@ impl DatebookBackend for Native<'_> {
         Ok(())
     }
 
-    fn take(&mut self, position: u64) -> Result<Vec<u8>, Error> {
+    fn take_record(&mut self, position: u64) -> Result<Vec<u8>, Error> {
         let number = self.number(position)?;
         let record = self.calendar.by_id(number)?;
         Ok(record.ok_or_else(|| book::missing(position))?.text)
     }
 
-    fn release(&mut self, _position: u64, record: Vec<u8>, changed: bool) -> Result<(), Error> {
+    fn release_record(
+        &mut self,
+        _position: u64,
+        record: Vec<u8>,
+        changed: bool,
+    ) -> Result<(), Error> {
         if changed {
             self.changed.push(parsed(record)?);
         }
         Ok(())
     }
 
-    fn sync(&mut self, _position: u64) -> Result<(), Error> {
+    fn sync_record(&mut self, _position: u64) -> Result<(), Error> {
         self.save()
     }
 
@@ -207,7 +212,7 @@ impl DatebookBackend for Native<'_> {
         Ok(BackendCounts::default())
     }
 
-    fn counts(&self) -> BackendCounts {
+    fn count_calls(&self) -> BackendCounts {
         BackendCounts::default()
     }
 }
@@ -225,23 +230,28 @@ impl<'c> Viewed<'c> {
 }
 
 impl DatebookBackend for Viewed<'_> {
-    fn form(&self) -> RecordForm {
+    fn record_form(&self) -> RecordForm {
         RecordForm::Text
     }
 
-    fn peek(&mut self, position: u64, look: &mut dyn FnMut(&[u8])) -> Result<(), Error> {
+    fn peek_record(&mut self, position: u64, look: &mut dyn FnMut(&[u8])) -> Result<(), Error> {
         let looked = self.book.look(position, |_, text| look(text))?;
         looked.ok_or_else(|| book::missing(position))
     }
 
-    fn take(&mut self, position: u64) -> Result<Vec<u8>, Error> {
+    fn take_record(&mut self, position: u64) -> Result<Vec<u8>, Error> {
         let taken = self.book.take(position)?;
         let text = taken.stored().text.clone();
         self.taken = Some(taken);
         Ok(text)
     }
 
-    fn release(&mut self, position: u64, record: Vec<u8>, changed: bool) -> Result<(), Error> {
+    fn release_record(
+        &mut self,
+        position: u64,
+        record: Vec<u8>,
+        changed: bool,
+    ) -> Result<(), Error> {
         let taken = self.taken.take().ok_or_else(|| book::missing(position))?;
         match changed {
             true => self.book.release_dirty(taken, parsed(record)?)?,
@@ -250,7 +260,7 @@ impl DatebookBackend for Viewed<'_> {
         Ok(())
     }
 
-    fn sync(&mut self, _position: u64) -> Result<(), Error> {
+    fn sync_record(&mut self, _position: u64) -> Result<(), Error> {
         self.book.sync()?;
         Ok(())
     }
@@ -260,7 +270,7 @@ impl DatebookBackend for Viewed<'_> {
         Ok(BackendCounts::default())
     }
 
-    fn counts(&self) -> BackendCounts {
+    fn count_calls(&self) -> BackendCounts {
         BackendCounts::default()
     }
 }

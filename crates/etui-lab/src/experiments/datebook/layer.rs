@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! event        id, start, text     the new calendar; an index on start gives the order
-//! layer_state  position, event, digest   what the layer last knew of the list, by position
+//! layer_state  position, event, digest   the list as last seen by the layer, by position
 //! ```
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,7 +20,7 @@ use crate::Error;
 pub(super) struct LayerMitigations {
     /// A position is looked up in the stored list, not counted off.
     pub(super) index: bool,
-    /// What was changed is known, so that a close deals with nothing else.
+    /// Changed records are noted, so that a close deals with nothing else.
     pub(super) clean_close: bool,
     /// All that is done between open, sync and close is one transaction.
     pub(super) grouped: bool,
@@ -45,7 +45,7 @@ pub(super) struct Layer {
     counts: BackendCounts,
 }
 
-/// Makes the database with so many records.
+/// Creates the database with this number of records.
 pub(super) fn make(path: &Path, records: u64) -> Result<(), Error> {
     let mut db = book::create(
         path,
@@ -70,7 +70,7 @@ pub(super) fn make(path: &Path, records: u64) -> Result<(), Error> {
     book::settle(db)
 }
 
-/// Every record in order, packed: what the database holds in the end.
+/// Every record in order, packed: the final content of the database.
 pub(super) fn contents(path: &Path, mut each: impl FnMut(&[u8])) -> Result<(), Error> {
     let db = book::connect(path)?;
     let mut all = db.prepare("SELECT text FROM event ORDER BY start, id")?;
@@ -153,7 +153,7 @@ impl Layer {
         Ok(())
     }
 
-    /// Compares the whole list with what the layer last knew of it.
+    /// Compares the whole list with the layer's last state of it.
     fn check_list(&mut self) -> Result<(), Error> {
         let mut all = self.db.prepare(WHOLE_LIST)?;
         let mut rows = all.query([])?;
@@ -199,16 +199,21 @@ impl Layer {
 }
 
 impl DatebookBackend for Layer {
-    fn peek(&mut self, position: u64, look: &mut dyn FnMut(&[u8])) -> Result<(), Error> {
+    fn peek_record(&mut self, position: u64, look: &mut dyn FnMut(&[u8])) -> Result<(), Error> {
         look(self.show(position)?);
         Ok(())
     }
 
-    fn take(&mut self, position: u64) -> Result<Vec<u8>, Error> {
+    fn take_record(&mut self, position: u64) -> Result<Vec<u8>, Error> {
         Ok(self.show(position)?.clone())
     }
 
-    fn release(&mut self, position: u64, record: Vec<u8>, changed: bool) -> Result<(), Error> {
+    fn release_record(
+        &mut self,
+        position: u64,
+        record: Vec<u8>,
+        changed: bool,
+    ) -> Result<(), Error> {
         self.shown.insert(position, record);
         if changed && self.cures.clean_close {
             self.dirty.insert(position);
@@ -216,7 +221,7 @@ impl DatebookBackend for Layer {
         Ok(())
     }
 
-    fn sync(&mut self, position: u64) -> Result<(), Error> {
+    fn sync_record(&mut self, position: u64) -> Result<(), Error> {
         let (id, _) = self.fetch(position)?;
         let text = self.text_of(position, id)?;
         self.write_event(id, &text)?;
@@ -241,12 +246,12 @@ impl DatebookBackend for Layer {
         Ok(counts)
     }
 
-    fn counts(&self) -> BackendCounts {
+    fn count_calls(&self) -> BackendCounts {
         self.counts
     }
 }
 
-/// What tells a record from its former self.
+/// Returns the digest that detects a change of a record.
 fn digest(text: &str) -> [u8; 16] {
     let mut digest = [0; 16];
     blake3::Hasher::new()

@@ -100,7 +100,7 @@ impl StudyTest {
             .ok_or_else(|| Error::other(format!("there is no test `{name}`")))
     }
 
-    /// The positions that it asks for: none, the middle one, all, or so many spread evenly.
+    /// Returns the requested positions: none, the middle one, all, or `syncs` spread evenly.
     fn positions(self, records: u64, syncs: u64) -> Vec<u64> {
         match self {
             StudyTest::Nothing => Vec::new(),
@@ -130,28 +130,28 @@ impl StudyTest {
         positions: &[u64],
         seen: &mut SeenRecords,
     ) -> Result<(), Error> {
-        let form = book.form();
+        let form = book.record_form();
         if self == StudyTest::QueryAll {
             return book.peek_all(positions.len() as u64, &mut |record| seen.push(record));
         }
         for &position in positions {
             match self {
                 StudyTest::Nothing | StudyTest::QueryOne | StudyTest::QueryAll => {
-                    book.peek(position, &mut |record| seen.push(record))?;
+                    book.peek_record(position, &mut |record| seen.push(record))?;
                 }
                 StudyTest::GetOneClean | StudyTest::GetAllClean => {
-                    let record = book.take(position)?;
+                    let record = book.take_record(position)?;
                     seen.push(&record);
-                    book.release(position, record, false)?;
+                    book.release_record(position, record, false)?;
                 }
                 StudyTest::GetOneDirty | StudyTest::GetAllDirty | StudyTest::SyncEach => {
-                    let record = book.take(position)?;
+                    let record = book.take_record(position)?;
                     seen.push(&record);
                     let mut changed = form.read(&record)?;
                     changed.touch();
-                    book.release(position, form.write(&changed, position)?, true)?;
+                    book.release_record(position, form.write(&changed, position)?, true)?;
                     if self == StudyTest::SyncEach {
-                        book.sync(position)?;
+                        book.sync_record(position)?;
                     }
                 }
             }
@@ -160,7 +160,7 @@ impl StudyTest {
     }
 }
 
-/// The arms: all, or those that stand for the whole.
+/// Returns the arms: all, or a selection.
 fn arms(every_cure: bool, syncs: u64) -> Vec<Arm> {
     let settings = || ArmSettings::new().with("syncs", syncs);
     let cure = |name, switch: &str| Arm::new(name, ArmRole::Cure, settings().with(switch, true));
@@ -189,7 +189,7 @@ fn arms(every_cure: bool, syncs: u64) -> Vec<Arm> {
 }
 
 impl Experiment for Datebook {
-    fn about(&self) -> ExperimentInfo {
+    fn experiment_info(&self) -> ExperimentInfo {
         ExperimentInfo {
             name: NAME,
             title: "A date book of 6,800 records, natively and through a compatibility layer",
@@ -249,7 +249,7 @@ impl Experiment for Datebook {
         }
     }
 
-    fn plan(&self, lab: &LabContext) -> Result<RunPlan, Error> {
+    fn plan_run(&self, lab: &LabContext) -> Result<RunPlan, Error> {
         let mut plan = RunPlan::default();
         let syncs = lab.value("syncs");
         let base = lab.value("records");
@@ -300,7 +300,7 @@ impl Experiment for Datebook {
         etui::make(&dir.join("datebook.etui"), group.size)
     }
 
-    fn run(&self, case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
+    fn run_case(&self, case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
         let test = StudyTest::named(&case.work)?;
         let product = DatebookProduct::of(&case.settings);
         let positions = test.positions(case.size, case.settings.number("syncs")?);
@@ -323,8 +323,8 @@ impl Experiment for Datebook {
         }
         flush(&file)?;
         let form = match product {
-            DatebookProduct::Plain => work.run(recorder, plain)?,
-            DatebookProduct::Layer(cures) => work.run(recorder, || layer(cures))?,
+            DatebookProduct::Plain => work.run_case(recorder, plain)?,
+            DatebookProduct::Layer(cures) => work.run_case(recorder, || layer(cures))?,
             DatebookProduct::Etui { view, on } => work.run_etui(recorder, &file, view, on)?,
         };
         work.record(recorder);
@@ -364,7 +364,7 @@ impl Experiment for Datebook {
     }
 }
 
-/// What an arm is.
+/// Product of an arm.
 #[derive(Debug, Clone, Copy)]
 enum DatebookProduct {
     Layer(LayerMitigations),
@@ -417,20 +417,20 @@ struct DatebookRun {
 
 impl DatebookRun {
     /// Opens, processes and closes; the form of the records that were seen.
-    fn run<'b>(
+    fn run_case<'b>(
         &mut self,
         recorder: &mut Recorder,
         open: impl FnOnce() -> Opened<'b>,
     ) -> Result<RecordForm, Error> {
         let mut book = recorder.phase("open", || timed(&mut self.spent, open))?;
-        let form = book.form();
+        let form = book.record_form();
         recorder.phase("process", || {
             timed(&mut self.processing, || {
                 self.test
                     .process(&mut *book, &self.positions, &mut self.seen)
             })
         })?;
-        let processed = book.counts();
+        let processed = book.count_calls();
         let counts = recorder.phase("close", || timed(&mut self.spent, || book.close()))?;
         if form == RecordForm::Packed {
             for (phase, counts) in [("process", processed), ("close", counts.since(&processed))] {
@@ -453,7 +453,7 @@ impl DatebookRun {
         let store = recorder.phase("open", || timed(&mut self.spent, || etui::open(file, on)))?;
         let calendar =
             recorder.phase("open", || timed(&mut self.spent, || Ok(store.calendar()?)))?;
-        let form = self.run(recorder, || etui::book(&calendar, view))?;
+        let form = self.run_case(recorder, || etui::book(&calendar, view))?;
         drop(calendar);
         let mut closing = Duration::ZERO;
         recorder.phase("store", || timed(&mut closing, || Ok(store.close()?)))?;
@@ -495,7 +495,7 @@ fn group(
         work: test.name().to_owned(),
         stack: stack.to_owned(),
         size,
-        // Counting off takes long, varies little, and differs a hundredfold. What opens, and does
+        // Counting off takes long, varies little, and differs a hundredfold. A test that opens, and does
         // next to nothing, takes no time, and varies most.
         repetitions: match (lab.quick(), counted_off) {
             (true, ..1_000_000) => 7,
@@ -507,7 +507,7 @@ fn group(
             (false, _) => 2,
         },
         counted: false,
-        // Which flushes syncs and closes ask for, and what opening asks for.
+        // Flushes of syncs and closes, and system calls of opening.
         syscalls: stack == stacks::HERE
             && (matches!(test, StudyTest::SyncEach | StudyTest::Nothing)
                 || (test == StudyTest::GetAllDirty && size == lab.value("records"))),
@@ -583,7 +583,7 @@ mod tests {
         assert_eq!(StudyTest::SyncEach.positions(3, 5), [0, 1, 2]);
     }
 
-    /// Every arm of every test, at a tiny size: what was seen and what is left must agree.
+    /// Every arm of every test, at a tiny size: records read and final contents must agree.
     #[test]
     fn all_arms_give_the_same_answer() {
         let root = tempfile::tempdir().unwrap();
@@ -593,8 +593,8 @@ mod tests {
             ("records".to_owned(), vec![40]),
             ("syncs".to_owned(), vec![6]),
         ]);
-        let lab = LabContext::new(&Datebook.about(), true, &set).unwrap();
-        let plan = Datebook.plan(&lab).unwrap();
+        let lab = LabContext::new(&Datebook.experiment_info(), true, &set).unwrap();
+        let plan = Datebook.plan_run(&lab).unwrap();
         let groups: Vec<&ArmGroup> = plan.groups.iter().filter(|g| g.stack == "here").collect();
         assert_eq!(groups.len(), 8);
         Datebook.set_up(groups[0], &shared).unwrap();
@@ -609,9 +609,9 @@ mod tests {
                     devices: Vec::new(),
                     traced: false,
                 };
-                let case = group.case(NAME, arm, MeasurePass::Timed, 0);
+                let case = group.make_case(NAME, arm, MeasurePass::Timed, 0);
                 let mut recorder = Recorder::new(place, MeasurePass::Timed);
-                Datebook.run(&case, &mut recorder).unwrap();
+                Datebook.run_case(&case, &mut recorder).unwrap();
                 let (measures, answer) = recorder.finish();
                 for phase in ["open", "process", "close"] {
                     assert!(measures.contains_key(&format!("{phase}/wall_ns")));
@@ -628,7 +628,7 @@ mod tests {
                 }
             }
         }
-        // What a test does shows in its answer.
+        // The answer depends on the test.
         assert_ne!(seen["get all clean"], seen["get all dirty"]);
         assert_eq!(seen["query all"], seen["get all clean"]);
         assert_ne!(seen["get 1 dirty"], seen["get 1 clean"]);

@@ -18,7 +18,7 @@ pub(super) struct Plain {
     counts: BackendCounts,
 }
 
-/// Makes the database with so many records.
+/// Creates the database with this number of records.
 pub(super) fn make(path: &Path, records: u64) -> Result<(), Error> {
     let mut db = book::create(
         path,
@@ -35,7 +35,7 @@ pub(super) fn make(path: &Path, records: u64) -> Result<(), Error> {
     book::settle(db)
 }
 
-/// Every record in order: what the database holds in the end.
+/// Every record in order: the final content of the database.
 pub(super) fn contents(path: &Path, mut each: impl FnMut(&[u8])) -> Result<(), Error> {
     let db = book::connect(path)?;
     let mut all = db.prepare("SELECT packed FROM record ORDER BY position")?;
@@ -57,7 +57,7 @@ impl Plain {
 }
 
 impl DatebookBackend for Plain {
-    fn peek(&mut self, position: u64, look: &mut dyn FnMut(&[u8])) -> Result<(), Error> {
+    fn peek_record(&mut self, position: u64, look: &mut dyn FnMut(&[u8])) -> Result<(), Error> {
         book::begin(&self.db)?;
         let mut get = self.db.prepare_cached(GET)?;
         get.query_row([book::row(position)?], |row| {
@@ -69,13 +69,18 @@ impl DatebookBackend for Plain {
         Ok(())
     }
 
-    fn take(&mut self, position: u64) -> Result<Vec<u8>, Error> {
+    fn take_record(&mut self, position: u64) -> Result<Vec<u8>, Error> {
         let mut taken = Vec::new();
-        self.peek(position, &mut |record| taken.extend_from_slice(record))?;
+        self.peek_record(position, &mut |record| taken.extend_from_slice(record))?;
         Ok(taken)
     }
 
-    fn release(&mut self, position: u64, record: Vec<u8>, changed: bool) -> Result<(), Error> {
+    fn release_record(
+        &mut self,
+        position: u64,
+        record: Vec<u8>,
+        changed: bool,
+    ) -> Result<(), Error> {
         if !changed {
             return Ok(());
         }
@@ -86,7 +91,7 @@ impl DatebookBackend for Plain {
         Ok(())
     }
 
-    fn sync(&mut self, _position: u64) -> Result<(), Error> {
+    fn sync_record(&mut self, _position: u64) -> Result<(), Error> {
         book::commit(&self.db)
     }
 
@@ -97,7 +102,7 @@ impl DatebookBackend for Plain {
         Ok(counts)
     }
 
-    fn counts(&self) -> BackendCounts {
+    fn count_calls(&self) -> BackendCounts {
         self.counts
     }
 }

@@ -1,4 +1,4 @@
-//! Declares what `datebook` reports.
+//! The declared report of `datebook`.
 
 use super::idle::{CLOSE_AGAIN, OPEN_AGAIN};
 use super::{CURED, ETUI, FOUND, NAME, NATIVE, PLAIN, StudyTest, VIEW, VIEW_KEPT};
@@ -135,7 +135,7 @@ pub(super) fn report_spec(results: &Results) -> ReportSpec {
         (Some(small), Some(large)) => large.size as f64 / small.size.max(1) as f64,
         _ => 1.0,
     };
-    // A close grows if it takes a tenth of what proportion would ask for.
+    // A close grows if its time rises at least by a tenth of proportional growth.
     let growing = (growth / 10.0).max(2.0);
     let close_grows = |claim: &str, arm: &str| {
         Threshold::finding(claim, nothing.last(), arm, close()).against_figure(

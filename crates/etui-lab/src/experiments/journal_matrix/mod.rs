@@ -52,7 +52,7 @@ const REDO: &str = "etui-vfs";
 struct JournalMode {
     name: &'static str,
     role: ArmRole,
-    /// What SQLite calls it.
+    /// SQLite's name.
     journal: &'static str,
     /// `PRAGMA synchronous`.
     synchronous: &'static str,
@@ -63,7 +63,7 @@ struct JournalMode {
     always: bool,
     /// Whether it goes through the VFS `etui`.
     redo: bool,
-    /// What options that VFS is told, beside its own.
+    /// Options of that VFS, beside its defaults.
     options: &'static str,
     /// Whether thumbnails have it too.
     thumbnails: bool,
@@ -200,7 +200,7 @@ impl JournalMode {
 }
 
 impl Experiment for JournalMatrix {
-    fn about(&self) -> ExperimentInfo {
+    fn experiment_info(&self) -> ExperimentInfo {
         ExperimentInfo {
             name: "journal-matrix",
             title: "What a durable commit writes, by journal mode and file system",
@@ -249,7 +249,7 @@ impl Experiment for JournalMatrix {
         }
     }
 
-    fn plan(&self, lab: &LabContext) -> Result<RunPlan, Error> {
+    fn plan_run(&self, lab: &LabContext) -> Result<RunPlan, Error> {
         let mut plan = RunPlan::default();
         let often = u32::try_from(lab.value("repetitions")).unwrap_or(u32::MAX);
         let works = [
@@ -287,7 +287,7 @@ impl Experiment for JournalMatrix {
                 if work == SLOW && *stack != delayed_on {
                     continue;
                 }
-                // What is the machine's own has no device whose requests are ours alone.
+                // The machine's own file systems have no device whose requests are ours alone.
                 let own = !matches!(*stack, stacks::HERE | stacks::RAM);
                 plan.groups.push(ArmGroup {
                     work: work.to_owned(),
@@ -328,7 +328,7 @@ impl Experiment for JournalMatrix {
         Ok(())
     }
 
-    fn run(&self, case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
+    fn run_case(&self, case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
         match case.work.as_str() {
             CONTACT => contact::run(case, recorder),
             SLOW if case.arm == redo::FLOOR => redo::floor(case, recorder),

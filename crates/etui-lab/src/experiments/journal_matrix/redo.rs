@@ -1,5 +1,5 @@
-//! The VFS `etui` in the matrix: what it counted itself, and inserts while flushes are slow, beside
-//! what one block and one flush cost.
+//! The VFS `etui` in the matrix: inserts while flushes are slow, beside
+//! the cost of one block and one flush.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -8,12 +8,12 @@ use super::rows::{ROW, THERE, content, id_of};
 use super::{JournalMode, MODES, SLOW_FLUSH};
 use crate::{Arm, ArmRole, ArmSettings, Error, Recorder, RunCase};
 
-/// Not SQLite: what a durable commit costs at least.
+/// Not SQLite: the lower bound of a durable commit.
 pub(super) const FLOOR: &str = "a block and a flush, no database";
 
 const BLOCK: usize = 4096;
 
-/// What waits for flushes: a journal, logs, and the floor.
+/// Returns the arms that wait for flushes: a journal, logs, and the floor.
 pub(super) fn slow_arms() -> Vec<Arm> {
     let modes = MODES.iter().filter(|mode| mode.always && !mode.fsync);
     let mut arms: Vec<Arm> = modes.map(JournalMode::arm).collect();

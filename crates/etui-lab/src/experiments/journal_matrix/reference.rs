@@ -56,7 +56,7 @@ pub(super) const REFERENCE: [ReferenceCounts; 18] = [
 
 impl ReferenceCounts {
     /// How far a count may be off before it needs an explanation: btrfs gathers its trees
-    /// anew at each sync, and how many blocks that takes depends on its state.
+    /// at each sync, and the number of blocks depends on its state.
     fn tolerance(&self) -> f64 {
         if self.stack == "btrfs" { 0.3 } else { 0.1 }
     }

@@ -1,4 +1,4 @@
-//! Declares what `journal-matrix` reports.
+//! The declared report of `journal-matrix`.
 
 use super::contact::{ETUI, PLAIN_DELETE, PLAIN_WAL};
 use super::redo::FLOOR;

@@ -21,7 +21,7 @@ pub(super) const ROW: usize = 100;
 const BATCH: u64 = 60;
 const THUMBNAIL: usize = 35_000;
 
-/// What SQLite goes through.
+/// The VFS of SQLite.
 enum RowVfs {
     Instrumented(InstrumentedVfs),
     Redo(Vfs),
@@ -82,7 +82,7 @@ impl RowVfs {
     }
 }
 
-/// A redo log that has room for the work beside what the preparations log whole, as the recycled
+/// A redo log with room for the work and for the pages that the preparations log whole, as the recycled
 /// log has.
 fn log_size(case: &RunCase, options: &Options) -> u64 {
     let bytes = filler(case) * 4096 + (1 << 20);
@@ -118,7 +118,7 @@ pub fn run(case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
     answer(&db, recorder)
 }
 
-/// Records what the VFS `etui` counted meanwhile, if the arm has it.
+/// Records the counters of the VFS `etui`, if the arm has it.
 fn phase(
     recorder: &mut Recorder,
     name: &str,
@@ -160,15 +160,15 @@ fn open(path: &Path, vfs: &str, case: &RunCase) -> Result<Connection, Error> {
     Ok(db)
 }
 
-/// What is there beforehand: rows, and a log as long as the work will need, if it is recycled.
+/// Prepares rows, and, if the log is recycled, one as long as the work needs.
 fn prepare(db: &mut Connection, case: &RunCase) -> Result<(), Error> {
     db.execute_batch("CREATE TABLE item (id INTEGER PRIMARY KEY, content BLOB NOT NULL)")?;
     let rows = match case.work.as_str() {
         DELETE => THERE + case.size,
         _ => THERE,
     };
-    // The first are durable one by one, so that the files lie where they would in daily use: a
-    // journal that is written at once lies in one piece, and its pages reach the device in one
+    // The first are durable one by one, so that the files are laid out as in daily use: a
+    // journal that is written at once is contiguous, and its pages reach the device in one
     // request less.
     for id in 0..FIRST {
         insert(db, id, ROW)?;
@@ -179,7 +179,7 @@ fn prepare(db: &mut Connection, case: &RunCase) -> Result<(), Error> {
         insert(&change, id, ROW)?;
     }
     change.commit()?;
-    // Before the log is written back: what is not flushed then, a redo log's next epoch flushes.
+    // Before the checkpoint: pages not flushed then are flushed by the redo log's next epoch.
     let synchronous = case.settings.text("synchronous")?;
     db.execute_batch(&format!("PRAGMA synchronous = {synchronous}"))?;
     if case.settings.is("recycled") {

@@ -8,7 +8,7 @@ use crate::measure::trace::BlockTrace;
 use crate::{Error, Recorder};
 
 /// Measures the phase `work`, after everything before it has reached the device. `files` are
-/// looked up afterwards; those that are not there any more are what `Purpose::Journal` is.
+/// looked up afterwards; those that no longer exist are `Purpose::Journal`.
 pub fn work(
     recorder: &mut Recorder,
     files: &[(Purpose, &Path)],

@@ -32,7 +32,7 @@ fn run(group: &ArmGroup, arm: &Arm, stack: &Stack, shared: &Path) -> RunRecord {
     let nth = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     let dir = stack.dir.join(nth.to_string());
     fs::create_dir(&dir).unwrap();
-    let case = group.case("journal-matrix", arm, MeasurePass::Counted, 0);
+    let case = group.make_case("journal-matrix", arm, MeasurePass::Counted, 0);
     let place = RunLocation {
         dir: dir.clone(),
         shared: shared.to_owned(),
@@ -40,7 +40,7 @@ fn run(group: &ArmGroup, arm: &Arm, stack: &Stack, shared: &Path) -> RunRecord {
         traced: false,
     };
     let mut recorder = Recorder::new(place, MeasurePass::Counted);
-    JournalMatrix.run(&case, &mut recorder).unwrap();
+    JournalMatrix.run_case(&case, &mut recorder).unwrap();
     fs::remove_dir_all(&dir).unwrap();
     let (measures, answer) = recorder.finish();
     RunRecord {
@@ -90,8 +90,8 @@ fn all_arms_of_a_work_give_the_same_answer() {
         assert_eq!(count("database_writes"), 0, "{name}");
         assert!(measures["checkpoint/vfs_database_writes"] > 0.0, "{name}");
     }
-    // Without a device of its own there is nothing to say of what reaches it.
-    let presentation = JournalMatrix.present(&results);
+    // Without a device of its own there are no block counts.
+    let presentation = JournalMatrix.present_results(&results);
     assert_eq!(presentation.charts, []);
     let titles = presentation.tables.iter().map(|table| table.title.as_str());
     assert!(
@@ -164,7 +164,7 @@ fn counts_on_fresh_file_systems_are_those_of_the_reference() {
     let external = each("ext4-journal", FOUND);
     assert!(external["main_flushes"] < external["empty_flushes"] / 2.0);
 
-    let presentation = JournalMatrix.present(&results);
+    let presentation = JournalMatrix.present_results(&results);
     assert_eq!(presentation.charts.len(), 4);
     let titles: Vec<&str> = presentation
         .tables
@@ -180,7 +180,7 @@ fn counts_on_fresh_file_systems_are_those_of_the_reference() {
 
 #[test]
 fn nothing_run_is_no_verdict() {
-    let presentation = JournalMatrix.present(&Results::default());
+    let presentation = JournalMatrix.present_results(&Results::default());
     assert_eq!(presentation.verdict.shown, crate::FindingStatus::Open);
     assert!(presentation.tables.is_empty() && presentation.charts.is_empty());
 }

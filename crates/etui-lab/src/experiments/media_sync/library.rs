@@ -55,7 +55,7 @@ impl Track {
         bytes
     }
 
-    /// The same as a card: what a contact has in place of a track.
+    /// Returns the track as a card.
     pub fn card(&self, revision: u32, picture: Option<&[u8]>) -> String {
         let photo = picture.map_or_else(String::new, |bytes| {
             format!("PHOTO;ENCODING=b;TYPE=JPEG:{}\r\n", base64(bytes))

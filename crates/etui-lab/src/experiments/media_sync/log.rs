@@ -26,7 +26,7 @@ enum LogVfs {
     Redo(Vfs),
 }
 
-/// What reached the files below: the database's, and the log's.
+/// Bytes written to the database and to the log.
 #[derive(Clone, Copy, Default)]
 struct LogBytes {
     database_writes: u64,
@@ -89,7 +89,7 @@ impl LogVfs {
     }
 }
 
-/// Records what was written since, under the names that the journal's arms have.
+/// Records bytes written since, under the names of the journal's arms.
 fn record(recorder: &mut Recorder, phase: &str, before: LogBytes, now: LogBytes) {
     for (name, value) in [
         (

@@ -161,7 +161,7 @@ fn arms(page_size: u64, tracks: u64, extent: ArmExtent) -> Vec<Arm> {
         };
         cure(full || megabytes == 8, &limit(megabytes), tuning);
     }
-    // Where a rule gives what was found anyway, the arm would be that one again.
+    // A rule that gives the value as found would repeat that arm.
     let resting = formula(page_size);
     cure(
         full || resting != found.resting,
@@ -248,7 +248,7 @@ fn arms(page_size: u64, tracks: u64, extent: ArmExtent) -> Vec<Arm> {
     arms
 }
 
-/// What an arm is to do.
+/// Work of an arm.
 struct SyncWork<'a> {
     settings: &'a ArmSettings,
     tracks: u64,
@@ -293,7 +293,7 @@ fn record_room(recorder: &mut Recorder) -> Result<(), Error> {
 }
 
 impl Experiment for MediaSync {
-    fn about(&self) -> ExperimentInfo {
+    fn experiment_info(&self) -> ExperimentInfo {
         ExperimentInfo {
             name: NAME,
             title: "Album art and metadata in batches of 60, as a phone got them from a PC",
@@ -345,7 +345,7 @@ impl Experiment for MediaSync {
         }
     }
 
-    fn plan(&self, lab: &LabContext) -> Result<RunPlan, Error> {
+    fn plan_run(&self, lab: &LabContext) -> Result<RunPlan, Error> {
         let mut plan = RunPlan::default();
         let (tracks, batches) = (lab.value("tracks"), lab.value("batches"));
         for stack in STACKS {
@@ -403,7 +403,7 @@ impl Experiment for MediaSync {
         Ok(())
     }
 
-    fn run(&self, case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
+    fn run_case(&self, case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
         let etui = case.settings.is("etui");
         let name = if etui { "library.etui" } else { "library.db" };
         let (from, to) = (recorder.shared().join(name), recorder.dir().join(name));

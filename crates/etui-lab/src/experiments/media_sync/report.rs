@@ -1,4 +1,4 @@
-//! Declares what `media-sync` reports.
+//! The declared report of `media-sync`.
 
 use super::{
     ALL, AS_FOUND, BUFFER, COALESCE, ENOUGH, ETUI, FORMULA, GROWTH, LIMITS, LOGGED, OLDER,

@@ -1,5 +1,5 @@
 //! The arms that are SQLite with a rollback journal. The VFS `etui` makes the mitigations; the
-//! instrumented VFS below it counts what reaches the file system.
+//! instrumented VFS below it counts file-system operations.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -32,7 +32,7 @@ pub(super) fn set_up(path: &Path, page_size: u64, tracks: u64) -> Result<(), Err
     for id in 0..tracks {
         insert_track(&db, &Track::number(id))?;
     }
-    // What the scan then puts right: otherwise SQLite sees that nothing changes.
+    // Corrected by the scan: otherwise SQLite sees that nothing changes.
     db.execute_batch(
         "UPDATE track SET title = title || ' ', artist = artist || ' ', album = album || ' ',
                           path = path || ' ';
@@ -90,7 +90,7 @@ impl MusicLibrary {
         Self::open_through(path, vfs.name(), settings, &persisting(settings)?)
     }
 
-    /// Opens it through a VFS, with an arm's limit of memory and what else is to be set.
+    /// Opens it through a VFS, with an arm's memory limit and settings.
     pub(super) fn open_through(
         path: &Path,
         vfs: &str,
@@ -111,7 +111,7 @@ impl MusicLibrary {
         Ok(Self { db })
     }
 
-    /// Writes the metadata of all tracks anew, as after a scan of the card.
+    /// Rewrites the metadata of all tracks, as after a scan of the card.
     pub(super) fn scan(&self) -> Result<(), Error> {
         self.db.execute_batch(
             "UPDATE track SET title = rtrim(title), artist = rtrim(artist), album = rtrim(album),
@@ -120,7 +120,7 @@ impl MusicLibrary {
         Ok(())
     }
 
-    /// Adds tracks as they come: metadata, then the picture, then the metadata that tells of it.
+    /// Adds tracks as they come: metadata, then the picture, then the metadata that refers to it.
     /// Answers how long the commit took.
     pub(super) fn add(&self, batch: &[(Track, Vec<u8>)]) -> Result<Duration, Error> {
         let db = &self.db;
@@ -183,7 +183,7 @@ impl MusicLibrary {
     }
 }
 
-/// What is seen of a journal in a batch.
+/// Journal activity of a batch.
 #[derive(Debug, Default)]
 struct JournalFile {
     /// The longest that it was, over all batches.

@@ -1,4 +1,4 @@
-//! [`ContactBackend`]: what the experiment asks of an address book beyond a [`StoreBackend`], as each product does
+//! [`ContactBackend`]: operations on an address book beyond a [`StoreBackend`], as each product does
 //! it.
 
 use std::fs;
@@ -19,15 +19,19 @@ use crate::peers::plain::{IndexParts, PlainContacts, PlainRows};
 /// An address book that is open.
 pub trait ContactBackend: StoreBackend {
     /// Every contact's UID and name, without its vCard where that can be had.
-    fn partial(&mut self) -> Result<TimedAnswer, Error>;
+    fn fetch_partial(&mut self) -> Result<TimedAnswer, Error>;
     /// The contacts that a query means, with their vCards.
-    fn find(&mut self, times: u64, query: &ContactQuery) -> Result<TimedAnswer, Error>;
+    fn find_cards(&mut self, times: u64, query: &ContactQuery) -> Result<TimedAnswer, Error>;
     /// Which contacts a query means: their UIDs.
-    fn which(&mut self, times: u64, query: &ContactQuery) -> Result<TimedAnswer, Error>;
+    fn find_uids(&mut self, times: u64, query: &ContactQuery) -> Result<TimedAnswer, Error>;
     /// The first contacts by name, as a program shows them first.
-    fn screen(&mut self, times: u64, count: u64) -> Result<TimedAnswer, Error>;
-    /// What the product alone is asked for, by name.
-    fn own(&mut self, _times: u64, _count: u64) -> Result<Vec<(&'static str, TimedAnswer)>, Error> {
+    fn first_screen(&mut self, times: u64, count: u64) -> Result<TimedAnswer, Error>;
+    /// Returns requests of this product alone, by name.
+    fn own_requests(
+        &mut self,
+        _times: u64,
+        _count: u64,
+    ) -> Result<Vec<(&'static str, TimedAnswer)>, Error> {
         Ok(Vec::new())
     }
 }
@@ -72,14 +76,14 @@ fn rows(contacts: &Contacts<'_>, query: &Wanted) -> Result<u64, Error> {
 }
 
 impl ContactBackend for EtuiBackend<Card> {
-    fn partial(&mut self) -> Result<TimedAnswer, Error> {
+    fn fetch_partial(&mut self) -> Result<TimedAnswer, Error> {
         let contacts = self.collection()?;
         let everyone = Wanted::all().columns(Column::Uid | Column::Name);
         let (ns, rows) = timed(1, || Ok(contacts.query(&everyone)?))?;
         Ok(answer(ns, uids_and_names(&rows)))
     }
 
-    fn find(&mut self, times: u64, query: &ContactQuery) -> Result<TimedAnswer, Error> {
+    fn find_cards(&mut self, times: u64, query: &ContactQuery) -> Result<TimedAnswer, Error> {
         let contacts = self.collection()?;
         let wanted = as_found(query, Column::Card);
         let (ns, rows) = timed(times, || Ok(contacts.query(&wanted)?))?;
@@ -87,20 +91,24 @@ impl ContactBackend for EtuiBackend<Card> {
         Ok(answer_pairs(ns, &named::<Card>(&texts)?))
     }
 
-    fn which(&mut self, times: u64, query: &ContactQuery) -> Result<TimedAnswer, Error> {
+    fn find_uids(&mut self, times: u64, query: &ContactQuery) -> Result<TimedAnswer, Error> {
         let contacts = self.collection()?;
         let wanted = as_found(query, Column::Uid);
         let (ns, rows) = timed(times, || Ok(contacts.query(&wanted)?))?;
         Ok(answer(ns, uids_and_names(&rows)))
     }
 
-    fn screen(&mut self, times: u64, count: u64) -> Result<TimedAnswer, Error> {
+    fn first_screen(&mut self, times: u64, count: u64) -> Result<TimedAnswer, Error> {
         let contacts = self.collection()?;
         let (ns, rows) = timed(times, || Ok(contacts.query(&Wanted::all().limit(count))?))?;
         Ok(counted(ns, rows.len() as u64))
     }
 
-    fn own(&mut self, times: u64, count: u64) -> Result<Vec<(&'static str, TimedAnswer)>, Error> {
+    fn own_requests(
+        &mut self,
+        times: u64,
+        count: u64,
+    ) -> Result<Vec<(&'static str, TimedAnswer)>, Error> {
         let contacts = self.collection()?;
         let whole = Wanted::all().columns(Columns::SUMMARY);
         let all = contacts.query(&whole)?;
@@ -144,7 +152,7 @@ impl ContactBackend for EtuiBackend<Card> {
 /// Plain SQLite with a schema made by hand, in this process.
 pub struct PlainBook {
     path: PathBuf,
-    /// What it is opened through, if that is not SQLite's own.
+    /// The VFS, if it is not SQLite's own.
     vfs: Option<String>,
     plain: Option<PlainContacts>,
     rows: PlainRows,
@@ -179,7 +187,7 @@ impl PlainBook {
 }
 
 impl StoreBackend for PlainBook {
-    fn batch(&mut self, from: u64, count: u64) -> Result<TimedAnswer, Error> {
+    fn save_batch(&mut self, from: u64, count: u64) -> Result<TimedAnswer, Error> {
         let plain = self.plain()?;
         let end = from + count;
         let (ns, ()) = timed(1, || {
@@ -188,7 +196,7 @@ impl StoreBackend for PlainBook {
         Ok(counted(ns, count))
     }
 
-    fn singles(&mut self, from: u64, count: u64) -> Result<TimedAnswer, Error> {
+    fn save_each(&mut self, from: u64, count: u64) -> Result<TimedAnswer, Error> {
         let plain = self.plain()?;
         let mut ns = Vec::new();
         for at in from as usize..(from + count) as usize {
@@ -197,19 +205,19 @@ impl StoreBackend for PlainBook {
         Ok(counted(ns, count))
     }
 
-    fn all(&mut self) -> Result<TimedAnswer, Error> {
+    fn fetch_all(&mut self) -> Result<TimedAnswer, Error> {
         let plain = self.plain()?;
         let (ns, texts) = timed(1, || plain.all())?;
         Ok(counted(ns, texts.len() as u64))
     }
 
-    fn names(&mut self) -> Result<TimedAnswer, Error> {
+    fn fetch_names(&mut self) -> Result<TimedAnswer, Error> {
         let plain = self.plain()?;
         let (ns, named) = timed(1, || named::<Card>(&plain.all()?))?;
         Ok(answer_pairs(ns, &named))
     }
 
-    fn get(&mut self, times: u64, uids: &[String]) -> Result<TimedAnswer, Error> {
+    fn fetch_one(&mut self, times: u64, uids: &[String]) -> Result<TimedAnswer, Error> {
         let plain = self.plain()?;
         let mut ns = Vec::new();
         let mut texts = Vec::new();
@@ -221,7 +229,7 @@ impl StoreBackend for PlainBook {
         Ok(answer_pairs(ns, &named::<Card>(&texts)?))
     }
 
-    fn many(&mut self, times: u64, uids: &[String]) -> Result<TimedAnswer, Error> {
+    fn fetch_many(&mut self, times: u64, uids: &[String]) -> Result<TimedAnswer, Error> {
         let plain = self.plain()?;
         let (ns, texts) = timed(times, || plain.get_many(uids))?;
         Ok(answer_pairs(ns, &named::<Card>(&texts)?))
@@ -246,41 +254,41 @@ impl StoreBackend for PlainBook {
         Ok(took)
     }
 
-    fn hold(&mut self) -> Result<(), Error> {
+    fn hold_all(&mut self) -> Result<(), Error> {
         let texts = self.plain()?.all()?;
         self.held = kept(texts.iter().map(Vec::as_slice))?;
         Ok(())
     }
 
-    fn processes(&self) -> Vec<u32> {
+    fn process_ids(&self) -> Vec<u32> {
         vec![std::process::id()]
     }
 
-    fn writer(&self) -> Result<u32, Error> {
+    fn writer_id(&self) -> Result<u32, Error> {
         Ok(std::process::id())
     }
 }
 
 impl ContactBackend for PlainBook {
-    fn partial(&mut self) -> Result<TimedAnswer, Error> {
+    fn fetch_partial(&mut self) -> Result<TimedAnswer, Error> {
         let plain = self.plain()?;
         let (ns, named) = timed(1, || plain.names())?;
         Ok(counted(ns, named.len() as u64))
     }
 
-    fn find(&mut self, times: u64, query: &ContactQuery) -> Result<TimedAnswer, Error> {
+    fn find_cards(&mut self, times: u64, query: &ContactQuery) -> Result<TimedAnswer, Error> {
         let plain = self.plain()?;
         let (ns, texts) = timed(times, || plain.find(&query.lookup))?;
         Ok(answer_pairs(ns, &named::<Card>(&texts)?))
     }
 
-    fn which(&mut self, times: u64, query: &ContactQuery) -> Result<TimedAnswer, Error> {
+    fn find_uids(&mut self, times: u64, query: &ContactQuery) -> Result<TimedAnswer, Error> {
         let plain = self.plain()?;
         let (ns, uids) = timed(times, || plain.find_uids(&query.lookup))?;
         Ok(answer(ns, uids.iter().map(|uid| (uid.as_str(), ""))))
     }
 
-    fn screen(&mut self, times: u64, count: u64) -> Result<TimedAnswer, Error> {
+    fn first_screen(&mut self, times: u64, count: u64) -> Result<TimedAnswer, Error> {
         let plain = self.plain()?;
         let (ns, summaries) = timed(times, || plain.list(count))?;
         Ok(counted(ns, summaries.len() as u64))
@@ -288,19 +296,19 @@ impl ContactBackend for PlainBook {
 }
 
 impl ContactBackend for EdsBackend {
-    fn partial(&mut self) -> Result<TimedAnswer, Error> {
+    fn fetch_partial(&mut self) -> Result<TimedAnswer, Error> {
         self.ask(&["view"])
     }
 
-    fn find(&mut self, times: u64, query: &ContactQuery) -> Result<TimedAnswer, Error> {
+    fn find_cards(&mut self, times: u64, query: &ContactQuery) -> Result<TimedAnswer, Error> {
         self.ask(&["find", &times.to_string(), &query.sexp])
     }
 
-    fn which(&mut self, times: u64, query: &ContactQuery) -> Result<TimedAnswer, Error> {
+    fn find_uids(&mut self, times: u64, query: &ContactQuery) -> Result<TimedAnswer, Error> {
         self.ask(&["uids", &times.to_string(), &query.sexp])
     }
 
-    fn screen(&mut self, times: u64, count: u64) -> Result<TimedAnswer, Error> {
+    fn first_screen(&mut self, times: u64, count: u64) -> Result<TimedAnswer, Error> {
         self.ask(&["screen", &times.to_string(), &count.to_string()])
     }
 }

@@ -15,7 +15,7 @@ use crate::peers::plain::PlainLookup;
 pub struct ContactQuery {
     /// Its name in the results, e.g. `name_prefix`.
     pub name: &'static str,
-    /// What it is, for people.
+    /// Title.
     pub title: &'static str,
     /// The largest book in which all products give the same answer; in a larger one it is left
     /// out.

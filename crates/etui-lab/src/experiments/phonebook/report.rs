@@ -1,4 +1,4 @@
-//! Declares what `phonebook` reports.
+//! The declared report of `phonebook`.
 
 use super::super::backends::report::{
     growth_chart, list_hits, memory_table, save_measures, vfs_table, wall_times,

@@ -1,4 +1,4 @@
-//! Every arm at a small size, and what is shown of it.
+//! Every arm at a small size, and its report.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -14,8 +14,8 @@ fn plan(sizes: &[u64]) -> RunPlan {
         ("sizes".to_owned(), sizes.to_vec()),
         ("saves".to_owned(), vec![5]),
     ]);
-    let lab = LabContext::new(&Phonebook.about(), true, &set).unwrap();
-    Phonebook.plan(&lab).unwrap()
+    let lab = LabContext::new(&Phonebook.experiment_info(), true, &set).unwrap();
+    Phonebook.plan_run(&lab).unwrap()
 }
 
 #[test]
@@ -30,7 +30,7 @@ fn all_arms_give_the_same_answer() {
         &[MeasurePass::Timed, MeasurePass::Counted],
     );
     let results = Results::of("phonebook", &lines);
-    let shown = Phonebook.present(&results);
+    let shown = Phonebook.present_results(&results);
     assert!(shown.tables.iter().all(|table| !table.rows.is_empty()));
     assert!(shown.charts.iter().all(|chart| !chart.series.is_empty()));
     let group = results.groups().into_iter().next().unwrap();
@@ -54,14 +54,14 @@ fn all_arms_give_the_same_answer() {
 
 #[test]
 fn partial_results_are_shown() {
-    let shown = Phonebook.present(&Results::default());
+    let shown = Phonebook.present_results(&Results::default());
     assert_eq!(shown.verdict.shown, FindingStatus::Open);
     let mut plan = plan(&[50]);
     for group in &mut plan.groups {
         group.arms.retain(|arm| is_product(arm, "etui"));
     }
     plan.groups.retain(|group| !group.arms.is_empty());
-    let shown = Phonebook.present(&Results::of(
+    let shown = Phonebook.present_results(&Results::of(
         "phonebook",
         &run_all(&Phonebook, &plan, &[MeasurePass::Timed]),
     ));

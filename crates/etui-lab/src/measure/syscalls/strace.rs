@@ -14,9 +14,9 @@ use std::collections::BTreeMap;
 pub struct TracedCall {
     /// Its name, e.g. `pwrite64`.
     pub name: String,
-    /// The arguments as they stand.
+    /// The arguments, verbatim.
     pub arguments: String,
-    /// What it returned, if it is a number: -1 for an error.
+    /// The return value, if it is a number: -1 for an error.
     pub result: Option<i64>,
 }
 
@@ -76,7 +76,7 @@ fn arguments_and_result(rest: &str) -> (&str, Option<i64>) {
 }
 
 impl TracedCall {
-    /// The file: that of the descriptor which is the first argument, or the path that stands
+    /// Returns the file: that of the descriptor in the first argument, or the path
     /// beside or in place of it. A path that is relative to a directory is joined to it.
     pub fn file(&self) -> Option<String> {
         let described = described(&self.arguments);
@@ -97,7 +97,7 @@ impl TracedCall {
         }
     }
 
-    /// What is written, as far as it stands there, escapes as they are.
+    /// Returns the written text as far as traced, with its escapes.
     pub fn text(&self) -> Option<&str> {
         let (_, rest) = self.arguments.split_once('"')?;
         Some(rest.rsplit_once('"')?.0)

@@ -1,5 +1,5 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-//! What is counted of real lines, and of a real trace where there is `strace`.
+//! Counts of real lines, and of a real trace where there is `strace`.
 
 use super::*;
 
@@ -72,7 +72,7 @@ fn a_phase_without_end_is_an_error() {
     assert_eq!(count("").unwrap(), BTreeMap::new());
 }
 
-/// Not a test of its own: what is traced below.
+/// Not a test of its own: the traced process.
 #[test]
 fn helper_that_is_traced() {
     let Some(dir) = std::env::var_os("ETUI_LAB_TEST_TRACED") else {

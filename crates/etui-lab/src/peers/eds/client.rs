@@ -14,7 +14,7 @@ use crate::error::Error;
 /// How long one command may take before the server counts as hung.
 const PATIENCE: Duration = Duration::from_secs(180);
 
-/// What a command took and what came back.
+/// Time and result of a command.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 pub struct TimedAnswer {
     /// Each call's time, nanoseconds.

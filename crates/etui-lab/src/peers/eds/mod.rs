@@ -155,7 +155,7 @@ fn version(server: Server) -> Option<String> {
     (out.status.success() && !version.is_empty()).then_some(version)
 }
 
-/// Compiles the client and the library into a directory; what is there already and was made
+/// Compiles the client and the library into a directory; existing files that were made
 /// from the same source is taken as it is.
 pub fn build(server: Server, cache: &Path) -> Result<Built, Error> {
     let flags = output(Command::new("pkg-config").args(["--cflags", "--libs", server.library()]))?;
@@ -191,7 +191,7 @@ fn compile(cache: &Path, name: &str, source: &str, flags: &[&str]) -> Result<Pat
     Ok(made)
 }
 
-/// What a command prints; its last words if it fails.
+/// Returns a command's output; its last line as the error if it fails.
 fn output(command: &mut Command) -> Result<String, Error> {
     let command_line = command_line(command);
     let failed = |message: String| Error::Command {

@@ -5,7 +5,7 @@
 //! session's directory. Its processes are found again by a variable in their environment
 //! (`ETUI_LAB_SESSION`) and killed when the session is dropped. If this process is killed
 //! first, the kernel kills the bus with it (`setpriv --pdeathsig`), the server's processes end
-//! when they lose their bus, and what may still be left carries `ETUI_LAB_RUN`, by which the
+//! when they lose their bus, and any that remain carry `ETUI_LAB_RUN`, by which the
 //! next run finds it.
 
 use std::fs::{self, File};
@@ -167,7 +167,7 @@ impl Drop for EdsSession {
             }
             for pid in left {
                 if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
-                    // One that is gone already is what is wanted.
+                    // It may be gone already.
                     let _ = kill_process(pid, Signal::KILL);
                 }
             }
@@ -217,7 +217,7 @@ fn environment(command: &mut Command, dir: &Path, mark: &str) {
         .env("TMPDIR", dir.join("tmp"))
         .env("GIO_USE_VFS", "local")
         .env("GSETTINGS_BACKEND", "memory")
-        // Every glibc has this one; what is UTF-8 matters to the server, the language does not.
+        // Every glibc has this one; the server needs UTF-8, not the language.
         .env("LANG", "C.UTF-8");
 }
 
@@ -233,7 +233,7 @@ fn service(dir: &Path, name: &str) -> Result<(), Error> {
     fs::write(&to, text.join("\n") + "\n").map_err(|e| Error::file(&to, e))
 }
 
-/// The bus's configuration: what a session bus allows, and the limits that it has by default,
+/// Returns the bus's configuration: the permissions of a session bus, and its default limits,
 /// which are wider than the ones built in. The abstract address leaves no file and has no
 /// path that could be too long.
 fn configuration(dir: &Path, mark: &str) -> String {

@@ -1,4 +1,4 @@
-//! The real server's calendar, beside what our own recurrence says.
+//! The real server's calendar beside our own recurrence.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

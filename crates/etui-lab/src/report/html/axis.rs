@@ -1,4 +1,4 @@
-//! Logarithmic axes: what they span, where a value lies on them, where they are labelled.
+//! Logarithmic axes: span, position of a value, ticks.
 
 /// One logarithmic axis.
 #[derive(Clone, Copy)]
@@ -23,13 +23,13 @@ impl Axis {
         Some(Self { low, high })
     }
 
-    /// Where a value lies: 0 at the low end, 1 at the high end.
+    /// Returns the position of a value: 0 at the low end, 1 at the high end.
     pub(super) fn place(self, value: f64) -> f64 {
         let span = self.high.log10() - self.low.log10();
         ((value.log10() - self.low.log10()) / span).clamp(0.0, 1.0)
     }
 
-    /// The decades, or every so many of them, and, where there are few, 2 and 5 times each.
+    /// Returns the decades, or every nth, and, if there are few, 2 and 5 times each.
     pub(super) fn ticks(self) -> Vec<f64> {
         let (from, to) = (
             self.low.log10().floor() as i32,
@@ -59,7 +59,7 @@ fn step(value: f64, up: bool) -> f64 {
     } else {
         steps.iter().rev().find(|s| **s <= value * 1.000_001)
     };
-    // Below what a number can hold there are no steps.
+    // Below the smallest number there are no steps.
     found
         .copied()
         .filter(|s| *s > 0.0 && s.is_finite())

@@ -7,7 +7,7 @@ use super::super::text::HtmlText;
 use super::{put, role_class};
 use crate::Chart;
 
-/// The patterns that tell parts of stacked bars apart without colour: lines and dots in the
+/// The patterns that distinguish parts of stacked bars without colour: lines and dots in the
 /// paper's colour, laid over the fill. The first part has none.
 const PATTERNS: [&str; 5] = [
     "<path d=\"M-2 2l4-4M0 8l8-8M6 10l4-4\"/>",
@@ -163,7 +163,7 @@ pub(super) fn variant(chart: &Chart, at: usize) -> usize {
         .count()
 }
 
-/// Bars whose parts are stacked; the parts' figures stand below each.
+/// Bars whose parts are stacked; the parts' figures are below each.
 pub(super) fn stacked(out: &mut String, chart: &Chart) {
     let points = points(chart);
     out.push_str("<figure class=\"bars\">\n");

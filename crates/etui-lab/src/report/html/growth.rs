@@ -2,8 +2,8 @@
 //!
 //! Each is drawn twice, for a wide and for a narrow page, since letters must not shrink with
 //! the paper; the style sheet shows the one that fits. On the wide one each curve's name
-//! stands at its end; on the narrow one, and where names are long, a letter does, and a key
-//! below tells the names. A curve is told from others by colour, marker, dashes and name.
+//! is at its end; on the narrow one, and where names are long, a letter is, and a key
+//! below lists the names. Curves differ in colour, marker, dashes and name.
 
 use super::super::curves::grid;
 use super::super::numbers;
@@ -26,11 +26,11 @@ struct PlotCurve<'a> {
     variant: usize,
     /// Its letter in the key.
     letter: String,
-    /// Its points that lie on the axes, by x.
+    /// Its points within the axes, by x.
     points: Vec<(f64, f64)>,
 }
 
-/// Whether both places lie on logarithmic axes.
+/// Returns true if both coordinates have a place on logarithmic axes.
 fn drawable((x, y): &(f64, f64)) -> bool {
     let fits = |v: f64| v.is_finite() && v > 1e-290 && v < 1e290;
     fits(*x) && fits(*y)
@@ -148,7 +148,7 @@ struct CurveLabel {
     lines: Vec<String>,
     /// Where its curve ends.
     wish: f64,
-    /// Where it stands: the middle.
+    /// Its middle.
     at: f64,
 }
 
@@ -257,7 +257,7 @@ fn gridlines(out: &mut String, chart: &Chart, frame: &PlotFrame) {
         ..
     } = *frame;
     let decade = |t: f64| (t.log10() - t.log10().round()).abs() < 1e-6;
-    // The decades are labelled first; what is between them where there is room.
+    // Decades are labelled first, ticks between them where there is room.
     let by_weight = |axis: Axis| {
         let (whole, part): (Vec<f64>, Vec<f64>) =
             axis.ticks().into_iter().partition(|t| decade(*t));
@@ -456,7 +456,7 @@ fn spread(ends: &mut [CurveLabel], frame: &PlotFrame) {
     }
 }
 
-/// What the drawing shows, for those who cannot see it.
+/// Writes a description for screen readers.
 fn describe(out: &mut String, chart: &Chart, curves: &[PlotCurve<'_>]) {
     put!(
         out,
@@ -532,7 +532,7 @@ fn left_out(out: &mut String, chart: &Chart) {
     }
 }
 
-/// The figures of the curves, for those who want them exactly.
+/// Writes the exact figures of the curves.
 fn table(out: &mut String, chart: &Chart) {
     let grid = grid(chart);
     if grid.places.is_empty() {

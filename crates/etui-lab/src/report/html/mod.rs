@@ -1,8 +1,8 @@
 //! The report as one page: a single file without scripts, images or fonts from anywhere, well
 //! formed as XML too.
 //!
-//! The page says at the top what it comes to, then shows each experiment by the same order:
-//! question, what the study found, method, verdict, tables, charts, losses, what was not run.
+//! A summary, then each experiment in one order:
+//! question, the study's results, method, verdict, tables, charts, losses, parts not run.
 
 mod axis;
 mod bars;

@@ -10,7 +10,7 @@ use crate::{ArmRole, Table, TableCell, TableRow};
 const OPEN: usize = 2;
 /// A table with more rows scrolls in its box, under its headings.
 const TALL: usize = 30;
-/// In a table with more columns the range stands below the ratio.
+/// In a table with more columns the range is below the ratio.
 const WIDE: usize = 5;
 
 /// A table; `at` is its place among those of its experiment.

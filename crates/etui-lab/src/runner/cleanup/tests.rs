@@ -1,5 +1,5 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-//! A run is killed in the midst of everything; the next one removes what it left.
+//! A run is killed in the midst of everything; the next one removes its leftovers.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
@@ -9,7 +9,7 @@ use super::*;
 /// Where the helper's registry and its working directory are.
 const PLACE: &str = "ETUI_LAB_TEST_PLACE";
 
-/// Not a test of its own: the run that is killed. It makes what a run makes, says what, and
+/// Not a test of its own: the run that is killed. It creates everything that a run creates, prints it, and
 /// waits for its end.
 #[test]
 #[allow(clippy::zombie_processes)] // The child outlives the helper; that is the point.
