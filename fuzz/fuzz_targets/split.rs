@@ -3,9 +3,9 @@
 
 #![no_main]
 
-use etui_contentline::charset::clean;
+use etui_contentline::charset::repair_charset;
 use etui_contentline::lines::ContentLines;
-use etui_contentline::split::{Piece, Splitter};
+use etui_contentline::split::{SplitItem, Splitter};
 use libfuzzer_sys::fuzz_target;
 
 /// Small, so that fuzzer inputs reach it.
@@ -15,7 +15,7 @@ fuzz_target!(|data: &[u8]| {
     let mut at = 0;
     for piece in Splitter::new(data, "VCARD").max_record(MAX_RECORD) {
         let (offset, len) = match piece.expect("a slice can always be read") {
-            Piece::Record(record) => {
+            SplitItem::Record(record) => {
                 let offset = usize::try_from(record.offset).expect("within the input");
                 let len = record.bytes.len();
                 assert!(len <= MAX_RECORD);
@@ -23,7 +23,7 @@ fuzz_target!(|data: &[u8]| {
                 walk(&record.bytes);
                 (offset, len)
             }
-            Piece::Refused(why) => {
+            SplitItem::Rejected(why) => {
                 assert!(why.line <= why.last_line && why.len > 0);
                 assert!(why.excerpt.chars().count() <= 80);
                 let offset = usize::try_from(why.offset).expect("within the input");
@@ -59,5 +59,5 @@ fn walk(bytes: &[u8]) {
         line.unfolded_params();
     }
     assert_eq!(at, bytes.len());
-    clean(bytes);
+    repair_charset(bytes);
 }

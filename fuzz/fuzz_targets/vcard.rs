@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use etui::contacts::{Card, CardError, NewProperty};
-use etui_contentline::charset::clean;
+use etui_contentline::charset::repair_charset;
 use etui_contentline::lines::{ContentLine, ContentLines};
 use libfuzzer_sys::fuzz_target;
 
@@ -26,7 +26,7 @@ fuzz_target!(|data: &[u8]| {
     let base = if plain {
         data.to_vec()
     } else {
-        clean(data).into_owned().into_bytes()
+        repair_charset(data).into_owned().into_bytes()
     };
     set(&card, &base);
     add(&card, &base);

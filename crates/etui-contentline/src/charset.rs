@@ -1,4 +1,4 @@
-//! A record as text for a parser: [`clean`] gives what the record says in
+//! A record as text for a parser: [`repair_charset`] gives what the record says in
 //! UTF-8, without what the parsers of vCard 3.0 and 4.0 misread.
 //!
 //! ```text
@@ -9,10 +9,10 @@
 //! The text is for reading only: what is stored is the record as it came.
 //!
 //! ```
-//! use etui_contentline::charset::clean;
+//! use etui_contentline::charset::repair_charset;
 //!
 //! let card = b"BEGIN:VCARD\nVERSION:2.1\nFN;CHARSET=ISO-8859-1:M\xFCller\nEND:VCARD\n";
-//! assert!(clean(card).contains("FN:Müller\r\n"));
+//! assert!(repair_charset(card).contains("FN:Müller\r\n"));
 //! ```
 
 use std::borrow::Cow;
@@ -20,7 +20,9 @@ use std::borrow::Cow;
 use encoding_rs::{Encoding, REPLACEMENT, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
 use memchr::{memchr_iter, memchr2};
 
-use super::lines::{ContentLine, ContentLines, Edge, begins, delimiter, params, trim};
+use super::lines::{
+    ContentLine, ContentLines, Delimiter, is_begin_of, parse_delimiter, parse_params, trim_blanks,
+};
 
 /// The record as UTF-8 text that a parser can be given.
 ///
@@ -42,43 +44,43 @@ use super::lines::{ContentLine, ContentLines, Edge, begins, delimiter, params, t
 /// * A lone CR ends a line.
 ///
 /// Any input gives text; nothing is an error.
-pub fn clean(record: &[u8]) -> Cow<'_, str> {
-    if let Some(encoding) = utf16(record) {
+pub fn repair_charset(record: &[u8]) -> Cow<'_, str> {
+    if let Some(encoding) = detect_utf16(record) {
         let (text, _) = encoding.decode_with_bom_removal(record);
         return if is_ordinary(text.as_bytes()) {
             Cow::Owned(text.into_owned())
         } else {
-            Cow::Owned(rebuild(text.as_bytes(), true))
+            Cow::Owned(rebuild_record(text.as_bytes(), true))
         };
     }
     let record = record.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(record);
     match std::str::from_utf8(record) {
         Ok(text) if is_ordinary(record) => Cow::Borrowed(text),
-        _ => Cow::Owned(rebuild(record, false)),
+        _ => Cow::Owned(rebuild_record(record, false)),
     }
 }
 
 /// The record as bytes of UTF-8 whose lines are those it came with; only one in UTF-16, or with
-/// 8-bit text that is not UTF-8, is made over ([`clean`]).
-pub fn as_utf8(record: &[u8]) -> Cow<'_, [u8]> {
-    match as_text(record) {
+/// 8-bit text that is not UTF-8, is made over ([`repair_charset`]).
+pub fn to_utf8_bytes(record: &[u8]) -> Cow<'_, [u8]> {
+    match to_utf8(record) {
         Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
         Cow::Owned(text) => Cow::Owned(text.into_bytes()),
     }
 }
 
 /// The same as text.
-pub fn as_text(record: &[u8]) -> Cow<'_, str> {
-    if utf16(record).is_none()
+pub fn to_utf8(record: &[u8]) -> Cow<'_, str> {
+    if detect_utf16(record).is_none()
         && let Ok(text) = std::str::from_utf8(record)
     {
         return Cow::Borrowed(text);
     }
-    clean(record)
+    repair_charset(record)
 }
 
 /// The encoding of a record in UTF-16.
-pub fn utf16(record: &[u8]) -> Option<&'static Encoding> {
+pub fn detect_utf16(record: &[u8]) -> Option<&'static Encoding> {
     match record {
         [0xFF, 0xFE, ..] | [b'B' | b'b', 0, b'E' | b'e', 0, ..] => Some(UTF_16LE),
         [0xFE, 0xFF, ..] | [0, b'B' | b'b', 0, b'E' | b'e', ..] => Some(UTF_16BE),
@@ -107,7 +109,7 @@ fn has_bare_continuation(raw: &[u8]) -> bool {
 
 /// Puts the record together again. `is_unicode` tells that its bytes are UTF-8
 /// for certain, whatever its CHARSET parameters say.
-fn rebuild(record: &[u8], is_unicode: bool) -> String {
+fn rebuild_record(record: &[u8], is_unicode: bool) -> String {
     let mut out = String::with_capacity(record.len() + record.len() / 8);
     // Only cards have cards within them that are no components of theirs.
     let outer = ContentLines::new(record)
@@ -129,15 +131,15 @@ fn rebuild(record: &[u8], is_unicode: bool) -> String {
         if depth > 0 {
             // Within the nested card, only its delimiters are of interest.
             match found {
-                Some(Edge::Begin) => depth += 1,
-                Some(Edge::End) => depth -= 1,
+                Some(Delimiter::Begin) => depth += 1,
+                Some(Delimiter::End) => depth -= 1,
                 None if begins_agent(&line, outer) => depth += 1,
                 None => {}
             }
             continue;
         }
         if let Some(held) = agent.take() {
-            if found == Some(Edge::Begin) {
+            if found == Some(Delimiter::Begin) {
                 depth = 1;
                 continue;
             }
@@ -145,7 +147,7 @@ fn rebuild(record: &[u8], is_unicode: bool) -> String {
         }
         if begins_agent(&line, outer) {
             depth = 1;
-        } else if line.traits.agent && trim(&line.unfolded_value()).is_empty() {
+        } else if line.traits.agent && trim_blanks(&line.unfolded_value()).is_empty() {
             agent = Some(line);
         } else {
             push_line(&mut out, &line, is_unicode);
@@ -161,13 +163,13 @@ fn rebuild(record: &[u8], is_unicode: bool) -> String {
 /// onto a `BEGIN:x`, or first made one of it, stays folded.
 fn push_line(out: &mut String, line: &ContentLine<'_>, is_unicode: bool) {
     let at = out.len();
-    push_joined(out, line, is_unicode);
+    push_unfolded(out, line, is_unicode);
     let was = line.delimiter().map(|(edge, name)| (edge, name.len()));
     let text = out[at..].trim_end_matches(['\r', '\n']);
-    let is = delimiter(text.as_bytes()).map(|(edge, name)| (edge, name.len()));
+    let is = parse_delimiter(text.as_bytes()).map(|(edge, name)| (edge, name.len()));
     if was != is {
         let fold = match was {
-            Some(_) => line.first().len(),
+            Some(_) => line.first_physical_line().len(),
             None => 1,
         };
         out.insert_str(at + fold, "\r\n ");
@@ -176,33 +178,36 @@ fn push_line(out: &mut String, line: &ContentLine<'_>, is_unicode: bool) {
 
 /// Whether the line is `AGENT:BEGIN:name`.
 fn begins_agent(line: &ContentLine<'_>, name: &[u8]) -> bool {
-    line.traits.agent && begins(trim(&line.unfolded_value()), name)
+    line.traits.agent && is_begin_of(trim_blanks(&line.unfolded_value()), name)
 }
 
-fn push_joined(out: &mut String, line: &ContentLine<'_>, is_unicode: bool) {
+fn push_unfolded(out: &mut String, line: &ContentLine<'_>, is_unicode: bool) {
     let traits = line.traits;
     let value = line.unfolded_value();
     let head_params = line.unfolded_params();
-    let charset = params(&head_params)
+    let charset = parse_params(&head_params)
         .filter(|param| param.name.eq_ignore_ascii_case(b"CHARSET"))
         .filter_map(|param| Encoding::for_label(param.value?))
         .find(|&encoding| encoding != REPLACEMENT);
 
     if traits.quoted_printable || (traits.charset && !traits.base64) {
-        push_text(out, &decode(&line.unfolded_label(), None));
-        for param in params(&head_params) {
+        push_text(out, &decode_value(&line.unfolded_label(), None));
+        for param in parse_params(&head_params) {
             let dropped = param.name.eq_ignore_ascii_case(b"CHARSET")
                 || param.is_encoding("QUOTED-PRINTABLE");
             if !dropped {
                 out.push(';');
-                push_text(out, &decode(param.text, charset.filter(|_| !is_unicode)));
+                push_text(
+                    out,
+                    &decode_value(param.text, charset.filter(|_| !is_unicode)),
+                );
             }
         }
         out.push(':');
     } else {
         let text = line.unfolded();
         let head = text.len().saturating_sub(value.len());
-        push_text(out, &decode(&text[..head], None));
+        push_text(out, &decode_value(&text[..head], None));
     }
 
     if traits.base64 && !traits.quoted_printable {
@@ -211,19 +216,19 @@ fn push_joined(out: &mut String, line: &ContentLine<'_>, is_unicode: bool) {
             .copied()
             .filter(|byte| !matches!(byte, b' ' | b'\t'))
             .collect();
-        push_text(out, &decode(&data, None));
+        push_text(out, &decode_value(&data, None));
     } else if traits.quoted_printable {
         let structured = line.name_is("N") || line.name_is("ADR");
         push_quoted(out, &value, charset, structured);
     } else {
-        push_text(out, &decode(&value, charset.filter(|_| !is_unicode)));
+        push_text(out, &decode_value(&value, charset.filter(|_| !is_unicode)));
     }
     out.push_str("\r\n");
 }
 
 /// Decodes raw bytes: ASCII is ASCII in any charset but the stateful ones,
 /// which begin with an escape.
-fn decode<'a>(bytes: &'a [u8], charset: Option<&'static Encoding>) -> Cow<'a, str> {
+fn decode_value<'a>(bytes: &'a [u8], charset: Option<&'static Encoding>) -> Cow<'a, str> {
     let charset = charset.filter(|charset| {
         // Text among ASCII lines is not UTF-16, whatever it claims.
         charset.is_ascii_compatible() || (bytes.contains(&0x1B) && !is_utf16(charset))
@@ -263,7 +268,9 @@ fn quoted_bytes(value: &[u8]) -> Vec<Quoted> {
             continue;
         }
         match after {
-            [high, low, after @ ..] if let (Some(high), Some(low)) = (hex(*high), hex(*low)) => {
+            [high, low, after @ ..]
+                if let (Some(high), Some(low)) = (hex_value(*high), hex_value(*low)) =>
+            {
                 out.push((high << 4 | low, true));
                 rest = after;
             }
@@ -275,7 +282,7 @@ fn quoted_bytes(value: &[u8]) -> Vec<Quoted> {
     out
 }
 
-fn hex(digit: u8) -> Option<u8> {
+fn hex_value(digit: u8) -> Option<u8> {
     char::from(digit)
         .to_digit(16)
         .and_then(|digit| u8::try_from(digit).ok())
@@ -374,7 +381,7 @@ mod tests {
 
     /// The values that the parser finds in the properties `name` of a card.
     fn read(lines: &[u8], name: &str) -> Vec<Vec<String>> {
-        let text = clean(&card(lines)).into_owned();
+        let text = repair_charset(&card(lines)).into_owned();
         let parsed = VCard::parse(&text).unwrap();
         parsed
             .entries
@@ -399,10 +406,13 @@ mod tests {
             "BEGIN:VCARD\r\nVERSION:3.0\r\nFN:Müller\r\nNOTE:a\r\n b\r\nEND:VCARD\r\n",
             "BEGIN:VCARD\nPHOTO;ENCODING=b:AAAA\n BBBB\nEND:VCARD",
         ] {
-            assert!(matches!(clean(text.as_bytes()), Cow::Borrowed(same) if same == text));
+            assert!(matches!(repair_charset(text.as_bytes()), Cow::Borrowed(same) if same == text));
         }
         let marked = "\u{FEFF}BEGIN:VCARD\nEND:VCARD\n";
-        assert_eq!(clean(marked.as_bytes()), "BEGIN:VCARD\nEND:VCARD\n");
+        assert_eq!(
+            repair_charset(marked.as_bytes()),
+            "BEGIN:VCARD\nEND:VCARD\n"
+        );
     }
 
     #[test]
@@ -411,8 +421,8 @@ mod tests {
         let little: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
         let big: Vec<u8> = text.encode_utf16().flat_map(u16::to_be_bytes).collect();
         let expected = text.replace(";CHARSET=ISO-8859-1", "");
-        assert_eq!(clean(&little), expected);
-        assert_eq!(clean(&big), expected);
+        assert_eq!(repair_charset(&little), expected);
+        assert_eq!(repair_charset(&big), expected);
     }
 
     #[test]
@@ -492,7 +502,7 @@ mod tests {
             ("END;ENCODING=QUOTED-PRINTABLE:=41\n", "E\r\n ND:A\r\n"),
         ] {
             let text = format!("BEGIN:VEVENT\nX:\u{fc}\n{lines}END:VEVENT\n");
-            let cleaned = clean(&WINDOWS_1252.encode(&text).0).into_owned();
+            let cleaned = repair_charset(&WINDOWS_1252.encode(&text).0).into_owned();
             let expected = format!("BEGIN:VEVENT\r\nX:\u{fc}\r\n{expected}END:VEVENT\r\n");
             assert_eq!(cleaned, expected);
         }
@@ -503,7 +513,7 @@ mod tests {
         let event = b"BEGIN:VEVENT\nX:\xFC\nAGENT:BEGIN:VEVENT\nAGENT:\nEND:VEVENT\n";
         let lines = "X:\u{fc}\r\nAGENT:BEGIN:VEVENT\r\nAGENT:\r\n";
         let expected = format!("BEGIN:VEVENT\r\n{lines}END:VEVENT\r\n");
-        assert_eq!(clean(event), expected);
+        assert_eq!(repair_charset(event), expected);
     }
 
     #[test]

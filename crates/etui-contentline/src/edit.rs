@@ -10,10 +10,10 @@
 
 use std::ops::Range;
 
-use super::lines::{ContentLine, ContentLines, Edge, params};
+use super::lines::{ContentLine, ContentLines, Delimiter, parse_params};
 
 /// Octets of a physical line without its end (RFC 5545 §3.1, RFC 6350 §3.2).
-pub const FOLD_AT: usize = 75;
+pub const MAX_LINE_OCTETS: usize = 75;
 
 /// The lines of the records of `text` themselves, without those of components nested in them;
 /// with a `name`, only components of that name count.
@@ -24,11 +24,11 @@ pub fn own_lines<'t>(text: &'t [u8], name: Option<&str>) -> impl Iterator<Item =
             .delimiter()
             .filter(|(_, found)| name.is_none_or(|n| found.eq_ignore_ascii_case(n.as_bytes())))
             .map(|(edge, _)| edge);
-        if edge == Some(Edge::Begin) {
+        if edge == Some(Delimiter::Begin) {
             depth += 1;
         }
         let own = depth <= 1;
-        if edge == Some(Edge::End) {
+        if edge == Some(Delimiter::End) {
             depth = depth.saturating_sub(1);
         }
         own
@@ -36,17 +36,17 @@ pub fn own_lines<'t>(text: &'t [u8], name: Option<&str>) -> impl Iterator<Item =
 }
 
 /// `text` with `new` in the place of `place`, which begins where a line does.
-pub fn splice(text: &[u8], place: Range<usize>, new: &[u8]) -> Vec<u8> {
+pub fn splice_line(text: &[u8], place: Range<usize>, new: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len() + new.len());
     out.extend_from_slice(&text[..place.start]);
     // The line before may be the text's last and lack its end.
     if !matches!(out.last(), None | Some(b'\n' | b'\r')) {
-        out.extend_from_slice(ending(text));
+        out.extend_from_slice(line_ending(text));
     }
-    if goes_on(text, place.start) {
+    if ends_in_soft_break(text, place.start) {
         // An empty line is where it ends, and not the line that comes now.
         let after_cr = out.last() == Some(&b'\r');
-        out.extend_from_slice(match ending(text) {
+        out.extend_from_slice(match line_ending(text) {
             b"\n" if after_cr => b"\r\n",
             ending => ending,
         });
@@ -57,7 +57,7 @@ pub fn splice(text: &[u8], place: Range<usize>, new: &[u8]) -> Vec<u8> {
 }
 
 /// `text` without `spans`, which are in order.
-pub fn without(text: &[u8], spans: &[Range<usize>]) -> Vec<u8> {
+pub fn remove_spans(text: &[u8], spans: &[Range<usize>]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     let mut from = 0;
     for span in spans {
@@ -70,7 +70,7 @@ pub fn without(text: &[u8], spans: &[Range<usize>]) -> Vec<u8> {
 
 /// Whether the line before `at` is quoted-printable and ends with a soft break that nothing
 /// follows: what was put there would be taken for its continuation.
-fn goes_on(text: &[u8], at: usize) -> bool {
+fn ends_in_soft_break(text: &[u8], at: usize) -> bool {
     ContentLines::new(text)
         .find(|line| line.span.end >= at)
         .is_some_and(|line| {
@@ -88,7 +88,7 @@ pub fn head_without(line: &ContentLine<'_>, drop: &[&str]) -> String {
         head.push('.');
     }
     head.push_str(&String::from_utf8_lossy(line.name));
-    for param in params(&line.unfolded_params()) {
+    for param in parse_params(&line.unfolded_params()) {
         let dropped = drop
             .iter()
             .any(|d| param.name.eq_ignore_ascii_case(d.as_bytes()));
@@ -117,7 +117,7 @@ pub fn is_one_of(names: &[&str], name: &str) -> bool {
 }
 
 /// What ends the first line of `text`.
-pub fn ending(text: &[u8]) -> &'static [u8] {
+pub fn line_ending(text: &[u8]) -> &'static [u8] {
     match memchr::memchr2(b'\r', b'\n', text) {
         Some(at) if text[at] == b'\n' => b"\n",
         Some(at) if text.get(at + 1) != Some(&b'\n') => b"\r",
@@ -126,17 +126,17 @@ pub fn ending(text: &[u8]) -> &'static [u8] {
 }
 
 /// Folds at 75 octets, never inside a character.
-pub fn fold(line: &str, ending: &[u8]) -> Vec<u8> {
+pub fn fold_line(line: &str, ending: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(line.len() + line.len() / 40 + 2);
     let mut rest = line;
-    let mut room = FOLD_AT;
+    let mut room = MAX_LINE_OCTETS;
     while rest.len() > room {
         let (now, later) = rest.split_at(rest.floor_char_boundary(room));
         out.extend_from_slice(now.as_bytes());
         out.extend_from_slice(ending);
         out.push(b' ');
         rest = later;
-        room = FOLD_AT - 1;
+        room = MAX_LINE_OCTETS - 1;
     }
     out.extend_from_slice(rest.as_bytes());
     out.extend_from_slice(ending);
@@ -152,7 +152,7 @@ mod tests {
         for (before, empty) in [("\n", "\n"), ("\r\n", "\n"), ("\r", "\r\n")] {
             let start = format!("BEGIN:VCARD\nN;ENCODING=QUOTED-PRINTABLE:a={before}");
             let text = format!("{start}END:VCARD\n");
-            let spliced = splice(text.as_bytes(), start.len()..start.len(), b"X:1\n");
+            let spliced = splice_line(text.as_bytes(), start.len()..start.len(), b"X:1\n");
             let expected = format!("{start}{empty}X:1\nEND:VCARD\n");
             assert_eq!(String::from_utf8_lossy(&spliced), expected);
             assert!(own_lines(&spliced, None).any(|line| line.name_is("X")));
@@ -162,7 +162,7 @@ mod tests {
     #[test]
     fn folds_are_between_characters() {
         let line = format!("X:{}", "ü".repeat(100));
-        let folded = fold(&line, b"\r\n");
+        let folded = fold_line(&line, b"\r\n");
         assert!(folded.split(|&b| b == b'\n').all(|line| line.len() <= 76));
         let text = String::from_utf8(folded).unwrap_or_default();
         assert_eq!(text.replace("\r\n ", ""), line + "\r\n");

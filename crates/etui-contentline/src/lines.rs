@@ -39,7 +39,7 @@ use memchr::{memchr, memchr2};
 /// How much of a property's name and parameters is looked at. A longer one is
 /// taken as text without parameters, so that a stream can be followed in
 /// bounded memory.
-pub(crate) const HEAD_MAX: usize = 64 * 1024;
+pub(crate) const MAX_HEAD: usize = 64 * 1024;
 
 /// Where the physical line at `from` ends: the end of its text, and the start
 /// of the next line. `None` at the end of `bytes`.
@@ -58,8 +58,8 @@ pub fn is_blank(text: &[u8]) -> bool {
 }
 
 /// `text` without the spaces and tabs around it.
-pub fn trim(text: &[u8]) -> &[u8] {
-    let text = trim_start(text);
+pub fn trim_blanks(text: &[u8]) -> &[u8] {
+    let text = trim_blanks_start(text);
     let end = text
         .iter()
         .rposition(|byte| !matches!(byte, b' ' | b'\t'))
@@ -67,7 +67,7 @@ pub fn trim(text: &[u8]) -> &[u8] {
     &text[..end]
 }
 
-fn trim_start(text: &[u8]) -> &[u8] {
+fn trim_blanks_start(text: &[u8]) -> &[u8] {
     let start = text
         .iter()
         .position(|byte| !matches!(byte, b' ' | b'\t'))
@@ -77,7 +77,7 @@ fn trim_start(text: &[u8]) -> &[u8] {
 
 /// Which end of a component a line is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Edge {
+pub enum Delimiter {
     /// `BEGIN:name`
     Begin,
     /// `END:name`
@@ -87,19 +87,19 @@ pub enum Edge {
 /// The start of a delimiter line: `BEGIN` or `END`, the colon, and what
 /// follows it. vCard 2.1 allows blanks around the colon, RFC 2426 §4 a group
 /// before the name.
-pub(crate) fn edge(text: &[u8]) -> Option<(Edge, &[u8])> {
-    let text = ungrouped(text);
+pub(crate) fn parse_delimiter_start(text: &[u8]) -> Option<(Delimiter, &[u8])> {
+    let text = strip_group(text);
     let (edge, rest) = match text.first()? {
-        b'B' | b'b' => (Edge::Begin, strip_ignore_case(text, b"BEGIN")?),
-        b'E' | b'e' => (Edge::End, strip_ignore_case(text, b"END")?),
+        b'B' | b'b' => (Delimiter::Begin, strip_ignore_case(text, b"BEGIN")?),
+        b'E' | b'e' => (Delimiter::End, strip_ignore_case(text, b"END")?),
         _ => return None,
     };
-    let rest = trim_start(rest).strip_prefix(b":")?;
-    Some((edge, trim_start(rest)))
+    let rest = trim_blanks_start(rest).strip_prefix(b":")?;
+    Some((edge, trim_blanks_start(rest)))
 }
 
 /// `text` without the group and dot at its start, if there are any.
-pub(crate) fn ungrouped(text: &[u8]) -> &[u8] {
+pub(crate) fn strip_group(text: &[u8]) -> &[u8] {
     match text.iter().position(|&byte| !is_name_byte(byte)) {
         Some(at) if at > 0 && text[at] == b'.' => &text[at + 1..],
         _ => text,
@@ -113,17 +113,17 @@ pub(crate) fn strip_ignore_case<'a>(text: &'a [u8], prefix: &[u8]) -> Option<&'a
 
 /// The edge and the component name of a line that is exactly `BEGIN:name` or
 /// `END:name`, blanks at its end aside.
-pub fn delimiter(text: &[u8]) -> Option<(Edge, &[u8])> {
-    let (edge, rest) = edge(text)?;
-    let name = trim(rest);
+pub fn parse_delimiter(text: &[u8]) -> Option<(Delimiter, &[u8])> {
+    let (edge, rest) = parse_delimiter_start(text)?;
+    let name = trim_blanks(rest);
     (!name.is_empty() && name.iter().all(|&byte| is_name_byte(byte))).then_some((edge, name))
 }
 
 /// What stands between the first line of `text`, if that is `BEGIN:name`, and
 /// the last one, if that is `END:name`.
 pub fn component_body<'a>(text: &'a str, name: &str) -> Option<&'a str> {
-    let is = |line: &str, wanted: Edge| {
-        delimiter(line.as_bytes()).is_some_and(|(edge, found)| {
+    let is = |line: &str, wanted: Delimiter| {
+        parse_delimiter(line.as_bytes()).is_some_and(|(edge, found)| {
             edge == wanted && found.eq_ignore_ascii_case(name.as_bytes())
         })
     };
@@ -131,7 +131,8 @@ pub fn component_body<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let last_at = text.trim_end().rfind(['\r', '\n'])? + 1;
     let body = rest.get(..last_at.checked_sub(first.len())?)?;
     let last = text.get(last_at..)?.trim_end();
-    (is(first, Edge::Begin) && is(last, Edge::End)).then(|| body.trim_start_matches(['\r', '\n']))
+    (is(first, Delimiter::Begin) && is(last, Delimiter::End))
+        .then(|| body.trim_start_matches(['\r', '\n']))
 }
 
 fn is_name_byte(byte: u8) -> bool {
@@ -158,7 +159,7 @@ fn is_named(text: &[u8]) -> bool {
 
 /// Whether the line starts as a property does: with a name, and then `:` or `;`, or nothing when
 /// the fold is in the name.
-pub fn may_begin_property(text: &[u8]) -> bool {
+pub fn starts_property(text: &[u8]) -> bool {
     let name = text
         .iter()
         .position(|&byte| !is_name_byte(byte) && byte != b'.');
@@ -194,7 +195,7 @@ fn find_colon(text: &[u8], quoted: &mut bool) -> Option<usize> {
 
 /// One parameter: `name=value`, or the bare word of vCard 2.1.
 #[derive(Clone, Copy, Debug)]
-pub struct Param<'a> {
+pub struct Parameter<'a> {
     /// The whole parameter.
     pub text: &'a [u8],
     /// What stands before the `=`, or the bare word.
@@ -203,7 +204,7 @@ pub struct Param<'a> {
     pub value: Option<&'a [u8]>,
 }
 
-impl Param<'_> {
+impl Parameter<'_> {
     /// Whether it declares the value to be in `encoding`.
     pub(crate) fn is_encoding(&self, encoding: &str) -> bool {
         match self.value {
@@ -217,7 +218,7 @@ impl Param<'_> {
 }
 
 /// The parameters of `text`, unfolded, separated by semicolons outside quotes.
-pub fn params(text: &[u8]) -> impl Iterator<Item = Param<'_>> {
+pub fn parse_params(text: &[u8]) -> impl Iterator<Item = Parameter<'_>> {
     let mut rest = Some(text).filter(|text| !text.is_empty());
     std::iter::from_fn(move || {
         let text = rest?;
@@ -226,12 +227,12 @@ pub fn params(text: &[u8]) -> impl Iterator<Item = Param<'_>> {
         rest = text.get(end + 1..);
         let text = &text[..end];
         let (name, value) = match equals {
-            Some(at) => (&text[..at], Some(unquote(trim(&text[at + 1..])))),
+            Some(at) => (&text[..at], Some(unquote(trim_blanks(&text[at + 1..])))),
             None => (text, None),
         };
-        Some(Param {
+        Some(Parameter {
             text,
-            name: trim(name),
+            name: trim_blanks(name),
             value,
         })
     })
@@ -261,7 +262,7 @@ fn unquote(value: &[u8]) -> &[u8] {
 
 /// What a property's name and parameters say about how to read its lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Traits {
+pub(crate) struct PropertyTraits {
     /// The value is quoted-printable.
     pub(crate) quoted_printable: bool,
     /// The value is base64.
@@ -272,19 +273,21 @@ pub(crate) struct Traits {
     pub(crate) agent: bool,
 }
 
-impl Traits {
+impl PropertyTraits {
     /// Those of the text before a colon, whose name ends at `name_end`.
     fn of(head: &[u8], name_end: usize) -> Self {
         let name = &head[..name_end];
         let mut traits = Self {
             agent: matches!(name, [.., b'N' | b'n', b'T' | b't'] | [.., b' ' | b'\t'])
-                && split_group(trim(name)).1.eq_ignore_ascii_case(b"AGENT"),
+                && split_group(trim_blanks(name))
+                    .1
+                    .eq_ignore_ascii_case(b"AGENT"),
             ..Self::default()
         };
         if name_end == head.len() {
             return traits;
         }
-        for param in params(&head[name_end + 1..]) {
+        for param in parse_params(&head[name_end + 1..]) {
             match param.name.first() {
                 Some(b'B' | b'b' | b'E' | b'e' | b'Q' | b'q') => {
                     traits.quoted_printable |= param.is_encoding("QUOTED-PRINTABLE");
@@ -303,7 +306,7 @@ impl Traits {
 
 /// Where the parts of a property's first line are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Marks {
+struct LineOffsets {
     /// The colon.
     colon: usize,
     /// Where the name ends: at the first semicolon, or at the colon.
@@ -312,7 +315,7 @@ struct Marks {
     dot: Option<usize>,
 }
 
-impl Marks {
+impl LineOffsets {
     /// Those of `text`; `quoted` tells afterwards whether it ends within quotes.
     fn of(text: &[u8], quoted: &mut bool) -> Option<Self> {
         let is_stop = |byte: &u8| matches!(byte, b':' | b';' | b'"' | b'.');
@@ -351,29 +354,29 @@ impl Marks {
 /// A physical line as it is followed: without its line end, and perhaps only
 /// the start of it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Physical<'a> {
-    /// The text, or at least its first [`HEAD_MAX`] bytes.
+pub(crate) struct PhysicalLine<'a> {
+    /// The text, or at least its first [`MAX_HEAD`] bytes.
     pub(crate) text: &'a [u8],
     /// The last byte of the whole text.
     pub(crate) last: Option<u8>,
-    /// Whether `text` reaches [`HEAD_MAX`].
+    /// Whether `text` reaches [`MAX_HEAD`].
     pub(crate) long: bool,
 }
 
-impl<'a> Physical<'a> {
+impl<'a> PhysicalLine<'a> {
     /// A line of which the whole text is at hand.
     pub(crate) fn whole(text: &'a [u8]) -> Self {
         Self {
             text,
             last: text.last().copied(),
-            long: text.len() >= HEAD_MAX,
+            long: text.len() >= MAX_HEAD,
         }
     }
 }
 
 /// What a physical line is to the lines before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum LineRole {
     /// The first line of a property.
     Start,
     /// It continues the line before.
@@ -383,9 +386,9 @@ pub(crate) enum Step {
 }
 
 /// Follows the physical lines of a record and knows which of them belong
-/// together. It holds no more than [`HEAD_MAX`] bytes.
+/// together. It holds no more than [`MAX_HEAD`] bytes.
 #[derive(Debug, Default)]
-pub(crate) struct Follow {
+pub(crate) struct LineJoiner {
     /// Whether there is a line to continue.
     begun: bool,
     /// The name and parameters so far, while their colon has not been seen.
@@ -393,21 +396,21 @@ pub(crate) struct Follow {
     /// Whether `head` ends within quotes.
     quoted: bool,
     /// The parts of the property's first physical line, if the colon is in it.
-    marks: Option<Marks>,
-    traits: Traits,
+    marks: Option<LineOffsets>,
+    traits: PropertyTraits,
     /// The line before ended with a soft break.
     soft: bool,
     /// The last property is an `AGENT` that has had no value yet.
     agent_open: bool,
 }
 
-impl Follow {
+impl LineJoiner {
     /// Takes in the next physical line.
-    pub(crate) fn step(&mut self, line: Physical<'_>) -> Step {
-        let Physical { text, .. } = line;
-        if self.soft && delimiter(text).is_none() {
+    pub(crate) fn accept_line(&mut self, line: PhysicalLine<'_>) -> LineRole {
+        let PhysicalLine { text, .. } = line;
+        if self.soft && parse_delimiter(text).is_none() {
             self.agent_open &= is_blank(text);
-            return self.more(line);
+            return self.continue_value(line);
         }
         self.soft = false;
         match text.first() {
@@ -420,75 +423,75 @@ impl Follow {
                     ..Self::default()
                 };
                 if closes_base64 {
-                    Step::More
+                    LineRole::More
                 } else {
-                    Step::Empty
+                    LineRole::Empty
                 }
             }
             Some(b' ' | b'\t') if self.begun => {
                 if let Some(head) = self.head.take() {
-                    self.head_goes_on(head, line);
+                    self.continue_head(head, line);
                 } else {
                     self.agent_open &= is_blank(text);
                 }
-                self.more(line)
+                self.continue_value(line)
             }
             Some(_)
                 if self.traits.base64
                     && self.head.is_none()
                     && !is_named(text)
-                    && delimiter(text).is_none() =>
+                    && parse_delimiter(text).is_none() =>
             {
-                Step::More
+                LineRole::More
             }
             Some(_) => {
-                self.start(line);
-                Step::Start
+                self.start_property(line);
+                LineRole::Start
             }
         }
     }
 
-    fn more(&mut self, line: Physical<'_>) -> Step {
+    fn continue_value(&mut self, line: PhysicalLine<'_>) -> LineRole {
         self.soft = self.traits.quoted_printable && line.last == Some(b'=');
-        Step::More
+        LineRole::More
     }
 
-    fn start(&mut self, line: Physical<'_>) {
-        let text = &line.text[..line.text.len().min(HEAD_MAX)];
+    fn start_property(&mut self, line: PhysicalLine<'_>) {
+        let text = &line.text[..line.text.len().min(MAX_HEAD)];
         self.begun = true;
         self.head = None;
         self.quoted = false;
-        self.marks = Marks::of(text, &mut self.quoted);
+        self.marks = LineOffsets::of(text, &mut self.quoted);
         match self.marks {
-            Some(Marks {
+            Some(LineOffsets {
                 colon, name_end, ..
-            }) => self.head_is(&text[..colon], name_end, &text[colon + 1..], line),
+            }) => self.finish_head(&text[..colon], name_end, &text[colon + 1..], line),
             None => {
-                self.traits = Traits::default();
+                self.traits = PropertyTraits::default();
                 self.agent_open = false;
                 self.head = (!line.long).then(|| text.to_vec());
             }
         }
     }
 
-    fn head_goes_on(&mut self, mut head: Vec<u8>, line: Physical<'_>) {
+    fn continue_head(&mut self, mut head: Vec<u8>, line: PhysicalLine<'_>) {
         let text = line.text.get(1..).unwrap_or_default();
-        let text = &text[..text.len().min(HEAD_MAX - head.len())];
+        let text = &text[..text.len().min(MAX_HEAD - head.len())];
         match find_colon(text, &mut self.quoted) {
             Some(at) => {
                 head.extend_from_slice(&text[..at]);
                 let name_end = memchr(b';', &head).unwrap_or(head.len());
-                self.head_is(&head, name_end, &text[at + 1..], line);
+                self.finish_head(&head, name_end, &text[at + 1..], line);
             }
             None => {
                 head.extend_from_slice(text);
-                self.head = (head.len() < HEAD_MAX).then_some(head);
+                self.head = (head.len() < MAX_HEAD).then_some(head);
             }
         }
     }
 
-    fn head_is(&mut self, head: &[u8], name_end: usize, value: &[u8], line: Physical<'_>) {
-        self.traits = Traits::of(head, name_end);
+    fn finish_head(&mut self, head: &[u8], name_end: usize, value: &[u8], line: PhysicalLine<'_>) {
+        self.traits = PropertyTraits::of(head, name_end);
         self.agent_open = self.traits.agent && !line.long && is_blank(value);
         self.soft = self.traits.quoted_printable && line.last == Some(b'=');
     }
@@ -505,14 +508,14 @@ impl Follow {
             && self
                 .marks
                 .and_then(|marks| text.get(marks.colon + 1..))
-                .is_some_and(|value| begins(trim(value), name))
+                .is_some_and(|value| is_begin_of(trim_blanks(value), name))
     }
 }
 
 /// Whether `text` is exactly `BEGIN:name`.
-pub(crate) fn begins(text: &[u8], name: &[u8]) -> bool {
-    delimiter(text)
-        .is_some_and(|(edge, found)| edge == Edge::Begin && found.eq_ignore_ascii_case(name))
+pub(crate) fn is_begin_of(text: &[u8], name: &[u8]) -> bool {
+    parse_delimiter(text)
+        .is_some_and(|(edge, found)| edge == Delimiter::Begin && found.eq_ignore_ascii_case(name))
 }
 
 /// One logical line of a record. Ranges are byte positions in the record.
@@ -536,7 +539,7 @@ pub struct ContentLine<'a> {
     label_end: usize,
     /// Whether it is more than one physical line.
     is_folded: bool,
-    pub(crate) traits: Traits,
+    pub(crate) traits: PropertyTraits,
 }
 
 impl<'a> ContentLine<'a> {
@@ -551,7 +554,7 @@ impl<'a> ContentLine<'a> {
 
     /// The name as one.
     pub fn unfolded_name(&self) -> Cow<'a, [u8]> {
-        self.unfold(self.name, false)
+        self.unfold_part(self.name, false)
     }
 
     /// Whether the value is quoted-printable (vCard 2.1).
@@ -570,22 +573,22 @@ impl<'a> ContentLine<'a> {
     }
 
     /// Its first physical line, without the line end.
-    pub(crate) fn first(&self) -> &'a [u8] {
+    pub(crate) fn first_physical_line(&self) -> &'a [u8] {
         let raw = self.raw();
         let end = physical_line(raw, 0).map_or(0, |(end, _)| end);
         &raw[..end]
     }
 
     /// The edge and the name, if its first physical line is exactly `BEGIN:name` or `END:name`.
-    pub fn delimiter(&self) -> Option<(Edge, &'a [u8])> {
+    pub fn delimiter(&self) -> Option<(Delimiter, &'a [u8])> {
         let may_be = matches!(self.name.first(), Some(b'B' | b'b' | b'E' | b'e'));
-        may_be.then(|| delimiter(self.first()))?
+        may_be.then(|| parse_delimiter(self.first_physical_line()))?
     }
 
     /// The line as one: without folds, soft breaks and the last line end. The
     /// value stays in the encoding it has.
     pub fn unfolded(&self) -> Cow<'a, [u8]> {
-        let head = self.unfold(self.slice(self.span.start..self.value.start), false);
+        let head = self.unfold_part(self.slice(self.span.start..self.value.start), false);
         let value = self.unfolded_value();
         match (head, value) {
             (Cow::Borrowed(_), Cow::Borrowed(_)) => {
@@ -598,23 +601,23 @@ impl<'a> ContentLine<'a> {
     /// The value as one, in the encoding it has.
     pub fn unfolded_value(&self) -> Cow<'a, [u8]> {
         let value = self.slice(self.value.clone());
-        self.unfold(value, self.traits.quoted_printable)
+        self.unfold_part(value, self.traits.quoted_printable)
     }
 
     /// The parameters as one.
     pub fn unfolded_params(&self) -> Cow<'a, [u8]> {
-        self.unfold(self.raw_params(), false)
+        self.unfold_part(self.raw_params(), false)
     }
 
     /// The group, its dot and the name as one.
     pub(crate) fn unfolded_label(&self) -> Cow<'a, [u8]> {
-        self.unfold(self.slice(self.span.start..self.label_end), false)
+        self.unfold_part(self.slice(self.span.start..self.label_end), false)
     }
 
     /// A part of it as one.
-    fn unfold(&self, part: &'a [u8], quoted_printable: bool) -> Cow<'a, [u8]> {
+    fn unfold_part(&self, part: &'a [u8], quoted_printable: bool) -> Cow<'a, [u8]> {
         match self.is_folded {
-            true => unfold(part, quoted_printable),
+            true => unfold_part(part, quoted_printable),
             false => Cow::Borrowed(part),
         }
     }
@@ -646,7 +649,7 @@ impl<'a> ContentLine<'a> {
     }
 }
 
-fn unfold(raw: &[u8], quoted_printable: bool) -> Cow<'_, [u8]> {
+fn unfold_part(raw: &[u8], quoted_printable: bool) -> Cow<'_, [u8]> {
     if memchr2(b'\n', b'\r', raw).is_none() {
         return Cow::Borrowed(raw);
     }
@@ -671,7 +674,7 @@ fn unfold(raw: &[u8], quoted_printable: bool) -> Cow<'_, [u8]> {
 pub struct ContentLines<'a> {
     record: &'a [u8],
     text: Option<&'a str>,
-    follow: Follow,
+    follow: LineJoiner,
     /// The first physical line of the next logical line, already followed:
     /// where it starts, where its text ends, where the next one starts.
     next: Option<(usize, usize, usize)>,
@@ -693,16 +696,18 @@ impl<'a> ContentLines<'a> {
         let mut lines = Self {
             record,
             text,
-            follow: Follow::default(),
+            follow: LineJoiner::default(),
             next: None,
         };
         lines.next = lines.read(0).map(|(next, _)| next);
         lines
     }
 
-    fn read(&mut self, at: usize) -> Option<((usize, usize, usize), Step)> {
+    fn read(&mut self, at: usize) -> Option<((usize, usize, usize), LineRole)> {
         let (end, next) = physical_line(self.record, at)?;
-        let step = self.follow.step(Physical::whole(&self.record[at..end]));
+        let step = self
+            .follow
+            .accept_line(PhysicalLine::whole(&self.record[at..end]));
         Some(((at, end, next), step))
     }
 }
@@ -717,7 +722,7 @@ impl<'a> Iterator for ContentLines<'a> {
         let mut is_folded = false;
         let mut traits = self.follow.traits;
         while let Some((line, step)) = self.read(end) {
-            if step != Step::More {
+            if step != LineRole::More {
                 self.next = Some(line);
                 break;
             }
@@ -735,7 +740,7 @@ impl<'a> Iterator for ContentLines<'a> {
             marks = None;
         } else if marks.is_none() {
             let colon = find_colon(text, &mut false).or_else(|| memchr(b':', text));
-            marks = colon.map(|colon| Marks::before(text, colon));
+            marks = colon.map(|colon| LineOffsets::before(text, colon));
         }
         let mut line = ContentLine {
             span: start..end,
@@ -749,7 +754,7 @@ impl<'a> Iterator for ContentLines<'a> {
             is_folded,
             traits,
         };
-        if let Some(Marks {
+        if let Some(LineOffsets {
             colon,
             name_end,
             dot,

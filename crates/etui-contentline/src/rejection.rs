@@ -2,7 +2,7 @@
 
 /// A part of the input that was not taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
+pub struct Rejection {
     /// Its first line, the first of the input being 1.
     pub line: u64,
     /// Its last line. The same as the first where the encoding is not read.
@@ -12,7 +12,7 @@ pub struct Refusal {
     /// Its length in bytes; 0 if something is missing there.
     pub len: u64,
     /// Why it was refused.
-    pub reason: Reason,
+    pub reason: RejectReason,
     /// How it starts, for a person to recognise it: at most 80 characters,
     /// control characters escaped, what is not Unicode replaced.
     pub excerpt: String,
@@ -21,7 +21,7 @@ pub struct Refusal {
 /// Why a part of the input was refused, and what can be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Reason {
+pub enum RejectReason {
     /// A BEGIN, but no END before the next BEGIN or the end of the input.
     #[error("the record has no END line; it may be cut off: complete it or export it again")]
     Unterminated,

@@ -36,23 +36,23 @@
 //!   in an empty line (or byte order mark) between them.
 //!
 //! ```
-//! use etui_contentline::split::{Piece, Splitter};
+//! use etui_contentline::split::{SplitItem, Splitter};
 //!
 //! let file = b"BEGIN:VCARD\nFN:Cleo\nBEGIN:VCARD\nFN:Dan\nEND:VCARD\n";
-//! let pieces: Vec<Piece> = Splitter::new(&file[..], "VCARD").collect::<Result<_, _>>()?;
-//! assert!(matches!(&pieces[0], Piece::Refused(why) if why.line == 1 && why.last_line == 2));
-//! assert!(matches!(&pieces[1], Piece::Record(card) if card.line == 3));
+//! let pieces: Vec<SplitItem> = Splitter::new(&file[..], "VCARD").collect::<Result<_, _>>()?;
+//! assert!(matches!(&pieces[0], SplitItem::Rejected(why) if why.line == 1 && why.last_line == 2));
+//! assert!(matches!(&pieces[1], SplitItem::Record(card) if card.line == 3));
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
 use std::collections::VecDeque;
 use std::io::{self, Read};
 
-use super::lines::{Follow, Physical, Step};
-use super::stream::text::{Kind, kind};
-use super::stream::{Fetched, LINE_MAX, Passed, Stream};
+use super::lines::{LineJoiner, LineRole, PhysicalLine};
+use super::stream::text::{LineKind, classify_line};
+use super::stream::{FetchedLine, LineStream, MAX_LINE, SkippedRange};
 
-pub use super::rejection::{Reason, Refusal};
+pub use super::rejection::{RejectReason, Rejection};
 
 /// What a record may have by default: a card with a large photo, and room.
 const MAX_RECORD: usize = 32 << 20;
@@ -62,11 +62,11 @@ const MAX_DEPTH: usize = 16;
 
 /// What the splitter found, in the order of the input.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Piece {
+pub enum SplitItem {
     /// A whole record.
     Record(RawRecord),
     /// Something that is not a record.
-    Refused(Refusal),
+    Rejected(Rejection),
 }
 
 /// One record, as it came.
@@ -83,13 +83,13 @@ pub struct RawRecord {
 
 /// The record being read; its bytes are kept by the stream.
 #[derive(Debug)]
-struct Open {
+struct OpenRecord {
     line: u64,
     offset: u64,
     depth: usize,
     /// It will be refused, for this reason and with this excerpt; its bytes
     /// are not kept any longer.
-    refused: Option<(Reason, Vec<u8>)>,
+    refused: Option<(RejectReason, Vec<u8>)>,
 }
 
 /// An iterator over the records of a stream and what is refused of it. It
@@ -98,13 +98,13 @@ struct Open {
 /// After an error of the reader it ends. Interrupted reads are repeated.
 #[derive(Debug)]
 pub struct Splitter<R> {
-    stream: Stream<R>,
+    stream: LineStream<R>,
     name: Vec<u8>,
     max_record: usize,
-    open: Option<Open>,
-    outside: Option<Passed>,
-    follow: Follow,
-    ready: VecDeque<Piece>,
+    open: Option<OpenRecord>,
+    outside: Option<SkippedRange>,
+    follow: LineJoiner,
+    ready: VecDeque<SplitItem>,
     done: bool,
 }
 
@@ -113,12 +113,12 @@ impl<R: Read> Splitter<R> {
     /// or `VCALENDAR`. The reader need not be buffered.
     pub fn new(reader: R, name: &str) -> Self {
         Self {
-            stream: Stream::new(reader),
+            stream: LineStream::new(reader),
             name: name.as_bytes().to_vec(),
             max_record: MAX_RECORD,
             open: None,
             outside: None,
-            follow: Follow::default(),
+            follow: LineJoiner::default(),
             ready: VecDeque::new(),
             done: false,
         }
@@ -138,15 +138,17 @@ impl<R: Read> Splitter<R> {
 
     /// Goes on by one line. `false` at the end of the input.
     fn advance(&mut self) -> io::Result<bool> {
-        match self.stream.fetch()? {
+        match self.stream.fetch_line()? {
             None => {
                 self.end_outside();
                 self.end_open();
                 return Ok(false);
             }
-            Some(Fetched::Line { text, whole }) => self.line(text, whole),
-            Some(Fetched::Long) => self.long_line()?,
-            Some(Fetched::Unread(refusal)) => self.ready.push_back(Piece::Refused(refusal)),
+            Some(FetchedLine::Line { text, whole }) => self.line(text, whole),
+            Some(FetchedLine::Long) => self.long_line()?,
+            Some(FetchedLine::Unread(refusal)) => {
+                self.ready.push_back(SplitItem::Rejected(refusal))
+            }
         }
         Ok(true)
     }
@@ -154,29 +156,29 @@ impl<R: Read> Splitter<R> {
     fn line(&mut self, text: usize, whole: usize) {
         let units = self.stream.units();
         let width = units.width();
-        let line = self.stream.look_at(text);
-        let kind = kind(units, line, &self.name);
+        let line = self.stream.peek(text);
+        let kind = classify_line(units, line, &self.name);
         // Only within a record does it matter which lines belong together.
-        if self.open.is_some() && matches!(kind, Kind::Text | Kind::Blank) {
-            let step = self.follow.step(Physical::whole(line));
-            if step == Step::Start && self.follow.is_agent_beginning(line, &self.name) {
-                self.follow = Follow::default();
+        if self.open.is_some() && matches!(kind, LineKind::Text | LineKind::Blank) {
+            let step = self.follow.accept_line(PhysicalLine::whole(line));
+            if step == LineRole::Start && self.follow.is_agent_beginning(line, &self.name) {
+                self.follow = LineJoiner::default();
                 self.nest();
             }
         }
         match kind {
-            Kind::Begin { bom } => self.begin(bom * width, whole),
-            Kind::End => self.close(whole, true),
-            Kind::EndBegin { end } => self.close(end * width, false),
-            Kind::Text | Kind::Blank if self.open.is_some() => {
+            LineKind::Begin { bom } => self.begin(bom * width, whole),
+            LineKind::End => self.close(whole, true),
+            LineKind::EndBegin { end } => self.close(end * width, false),
+            LineKind::Text | LineKind::Blank if self.open.is_some() => {
                 self.take(whole);
                 self.stream.next_line();
             }
-            Kind::Text => {
-                self.stream.pass(&mut self.outside, whole);
+            LineKind::Text => {
+                self.stream.consume_rejected(&mut self.outside, whole);
                 self.stream.next_line();
             }
-            Kind::Blank => {
+            LineKind::Blank => {
                 self.stream.skip(whole);
                 self.stream.next_line();
             }
@@ -191,16 +193,16 @@ impl<R: Read> Splitter<R> {
             self.end_outside();
             self.end_open();
             self.stream.skip(bom);
-            self.open = Some(Open {
+            self.open = Some(OpenRecord {
                 line: self.stream.line(),
-                offset: self.stream.here(),
+                offset: self.stream.offset(),
                 depth: 1,
                 refused: None,
             });
-            self.stream.keep();
+            self.stream.start_record();
             self.take(whole - bom);
         }
-        self.follow = Follow::default();
+        self.follow = LineJoiner::default();
         self.stream.next_line();
     }
 
@@ -209,18 +211,18 @@ impl<R: Read> Splitter<R> {
         let Some(open) = &mut self.open else { return };
         open.depth += 1;
         if open.depth > MAX_DEPTH {
-            self.refuse(0, Reason::TooDeep { limit: MAX_DEPTH });
+            self.refuse(0, RejectReason::TooDeep { limit: MAX_DEPTH });
         }
     }
 
     /// An END of `len` bytes, which ends its line or not.
     fn close(&mut self, len: usize, ends_line: bool) {
-        self.follow = Follow::default();
+        self.follow = LineJoiner::default();
         if self.open.is_some() {
             self.take(len);
         } else {
             self.end_outside();
-            self.stream.pass(&mut self.outside, len);
+            self.stream.consume_rejected(&mut self.outside, len);
         }
         if ends_line {
             self.stream.next_line();
@@ -228,7 +230,7 @@ impl<R: Read> Splitter<R> {
         match &mut self.open {
             None => {
                 if let Some(end) = self.outside.take() {
-                    self.refused(end, Reason::StrayEnd);
+                    self.refused(end, RejectReason::StrayEnd);
                 }
             }
             Some(open) if open.depth > 1 => open.depth -= 1,
@@ -236,8 +238,8 @@ impl<R: Read> Splitter<R> {
             Some(open) => {
                 let (line, offset) = (open.line, open.offset);
                 self.open = None;
-                self.ready.push_back(Piece::Record(RawRecord {
-                    bytes: self.stream.take_kept(),
+                self.ready.push_back(SplitItem::Record(RawRecord {
+                    bytes: self.stream.take_record(),
                     line,
                     offset,
                 }));
@@ -247,11 +249,11 @@ impl<R: Read> Splitter<R> {
 
     /// A line of which only the first bytes are looked at: data or noise.
     fn long_line(&mut self) -> io::Result<()> {
-        let head = self.stream.look_at(LINE_MAX).to_vec();
+        let head = self.stream.peek(MAX_LINE).to_vec();
         let mut last = head.last().copied();
-        self.take_or_pass(LINE_MAX);
+        self.take_or_pass(MAX_LINE);
         loop {
-            let chunk = self.stream.more_of_line()?;
+            let chunk = self.stream.next_chunk()?;
             last = chunk.last.or(last);
             self.take_or_pass(chunk.len);
             if chunk.ends {
@@ -259,7 +261,7 @@ impl<R: Read> Splitter<R> {
             }
         }
         if self.open.is_some() {
-            self.follow.step(Physical {
+            self.follow.accept_line(PhysicalLine {
                 text: &head,
                 last,
                 long: true,
@@ -273,39 +275,39 @@ impl<R: Read> Splitter<R> {
         if self.open.is_some() {
             self.take(len);
         } else {
-            self.stream.pass(&mut self.outside, len);
+            self.stream.consume_rejected(&mut self.outside, len);
         }
     }
 
     /// The next `len` bytes belong to the open record.
     fn take(&mut self, len: usize) {
-        if self.stream.kept_len() + len > self.max_record {
+        if self.stream.record_len() + len > self.max_record {
             let limit = self.max_record;
-            self.refuse(len, Reason::TooLarge { limit });
+            self.refuse(len, RejectReason::TooLarge { limit });
         }
         self.stream.consume(len);
     }
 
     /// From now on the open record is only passed through. `len` bytes of it
     /// are still unread.
-    fn refuse(&mut self, len: usize, reason: Reason) {
+    fn refuse(&mut self, len: usize, reason: RejectReason) {
         let Some(open) = &mut self.open else { return };
         if open.refused.is_none() {
-            open.refused = Some((reason, self.stream.give_up(len)));
+            open.refused = Some((reason, self.stream.discard_record(len)));
         }
     }
 
     /// The open record, if any, ends here, refused.
     fn end_open(&mut self) {
-        self.refuse(0, Reason::Unterminated);
+        self.refuse(0, RejectReason::Unterminated);
         if let Some(open) = self.open.take()
             && let Some((reason, excerpt)) = open.refused
         {
-            let passed = Passed {
+            let passed = SkippedRange {
                 line: open.line,
                 last_line: self.stream.last_line(),
                 offset: open.offset,
-                end: self.stream.here(),
+                end: self.stream.offset(),
                 excerpt,
             };
             self.refused(passed, reason);
@@ -315,18 +317,18 @@ impl<R: Read> Splitter<R> {
     /// The text outside of records, if any, ends here.
     fn end_outside(&mut self) {
         if let Some(outside) = self.outside.take() {
-            self.refused(outside, Reason::Outside);
+            self.refused(outside, RejectReason::Outside);
         }
     }
 
-    fn refused(&mut self, passed: Passed, reason: Reason) {
-        let refusal = self.stream.refusal(passed, reason);
-        self.ready.push_back(Piece::Refused(refusal));
+    fn refused(&mut self, passed: SkippedRange, reason: RejectReason) {
+        let refusal = self.stream.reject(passed, reason);
+        self.ready.push_back(SplitItem::Rejected(refusal));
     }
 }
 
 impl<R: Read> Iterator for Splitter<R> {
-    type Item = io::Result<Piece>;
+    type Item = io::Result<SplitItem>;
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {

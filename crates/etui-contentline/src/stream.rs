@@ -1,4 +1,4 @@
-//! The physical lines of a stream: [`Stream`] holds a window of fixed size and the bytes that
+//! The physical lines of a stream: [`LineStream`] holds a window of fixed size and the bytes that
 //! its user keeps, whatever the input.
 //!
 //! ```text
@@ -13,33 +13,36 @@
 
 use std::io::{self, ErrorKind, Read};
 
-use self::text::excerpt;
-use super::lines::HEAD_MAX;
-use super::rejection::{Reason, Refusal};
+use self::text::make_excerpt;
+use super::lines::MAX_HEAD;
+use super::rejection::{RejectReason, Rejection};
 
 pub mod text;
 
-pub use text::Units;
+pub use text::CodeUnits;
 
 /// A longer physical line is never held together: only its first bytes are
 /// looked at.
-pub const LINE_MAX: usize = HEAD_MAX;
+pub const MAX_LINE: usize = MAX_HEAD;
 
 /// What is read ahead. A line that is looked at fits several times, so that
 /// moving the rest of the window to its front stays cheap.
-const WINDOW: usize = 4 * LINE_MAX;
+const WINDOW: usize = 4 * MAX_LINE;
 
 /// How many bytes are kept for an excerpt: 80 characters need no more.
 pub const EXCERPT_BYTES: usize = 320;
 
-/// How a record starts, for a person to recognise it; see [`Refusal::excerpt`].
+/// How a record starts, for a person to recognise it; see [`Rejection::excerpt`].
 pub fn record_excerpt(record: &[u8]) -> String {
-    excerpt(Units::Bytes, record.get(..EXCERPT_BYTES).unwrap_or(record))
+    make_excerpt(
+        CodeUnits::Bytes,
+        record.get(..EXCERPT_BYTES).unwrap_or(record),
+    )
 }
 
 /// The line at the front of the window.
 #[derive(Debug)]
-pub enum Fetched {
+pub enum FetchedLine {
     /// All of it is there: the length of its text, and with the line end.
     Line {
         /// Length of the text.
@@ -50,12 +53,12 @@ pub enum Fetched {
     /// It has [`LINE_MAX`] bytes or more.
     Long,
     /// The whole input is in an encoding that is not read, and was passed.
-    Unread(Refusal),
+    Unread(Rejection),
 }
 
 /// A piece of a long line.
 #[derive(Clone, Copy, Debug)]
-pub struct Chunk {
+pub struct LineChunk {
     /// Its length.
     pub len: usize,
     /// The last byte of its text, if it has text.
@@ -66,7 +69,7 @@ pub struct Chunk {
 
 /// A part of the input that is going to be refused.
 #[derive(Debug)]
-pub struct Passed {
+pub struct SkippedRange {
     /// Its first line.
     pub line: u64,
     /// Its last line.
@@ -81,7 +84,7 @@ pub struct Passed {
 
 /// A stream and how far it was gone through. Interrupted reads are repeated.
 #[derive(Debug)]
-pub struct Stream<R> {
+pub struct LineStream<R> {
     reader: R,
     /// Input read: `window[start..end]` has not been gone through.
     window: Vec<u8>,
@@ -90,7 +93,7 @@ pub struct Stream<R> {
     /// Where in the input the window starts.
     base: u64,
     exhausted: bool,
-    units: Option<Units>,
+    units: Option<CodeUnits>,
     /// The line at `start`, and the one of the last byte consumed.
     line: u64,
     last_line: u64,
@@ -102,7 +105,7 @@ pub struct Stream<R> {
     held: Vec<u8>,
 }
 
-impl<R: Read> Stream<R> {
+impl<R: Read> LineStream<R> {
     /// The lines of what `reader` gives, which need not be buffered.
     pub fn new(reader: R) -> Self {
         Self {
@@ -127,7 +130,7 @@ impl<R: Read> Stream<R> {
     }
 
     /// Where in the input the unread part starts.
-    pub fn here(&self) -> u64 {
+    pub fn offset(&self) -> u64 {
         self.base + self.start as u64
     }
 
@@ -147,8 +150,8 @@ impl<R: Read> Stream<R> {
     }
 
     /// The units of the text; bytes until the first line was fetched.
-    pub fn units(&self) -> Units {
-        self.units.unwrap_or(Units::Bytes)
+    pub fn units(&self) -> CodeUnits {
+        self.units.unwrap_or(CodeUnits::Bytes)
     }
 
     fn unread(&self) -> &[u8] {
@@ -156,7 +159,7 @@ impl<R: Read> Stream<R> {
     }
 
     /// Reads more into the window; `exhausted` tells that there is no more.
-    fn fill(&mut self) -> io::Result<()> {
+    fn fill_window(&mut self) -> io::Result<()> {
         if self.end == self.window.len() {
             if let Some(kept) = &mut self.kept {
                 self.held.extend_from_slice(&self.window[*kept..self.start]);
@@ -180,25 +183,25 @@ impl<R: Read> Stream<R> {
     }
 
     /// Finds out the units from the first bytes, or the name of an encoding that is not read.
-    fn detect(&mut self) -> io::Result<Result<Units, &'static str>> {
+    fn detect_units(&mut self) -> io::Result<Result<CodeUnits, &'static str>> {
         while self.end < 4 && !self.exhausted {
-            self.fill()?;
+            self.fill_window()?;
         }
         let units = match self.unread() {
             [0xFF, 0xFE, 0, 0, ..] => return Ok(Err("UTF-32LE")),
             [0, 0, 0xFE, 0xFF, ..] => return Ok(Err("UTF-32BE")),
-            [0xFF, 0xFE, ..] | [b'B' | b'b', 0, b'E' | b'e', 0, ..] => Units::Utf16Le,
-            [0xFE, 0xFF, ..] | [0, b'B' | b'b', 0, b'E' | b'e', ..] => Units::Utf16Be,
-            _ => Units::Bytes,
+            [0xFF, 0xFE, ..] | [b'B' | b'b', 0, b'E' | b'e', 0, ..] => CodeUnits::Utf16Le,
+            [0xFE, 0xFF, ..] | [0, b'B' | b'b', 0, b'E' | b'e', ..] => CodeUnits::Utf16Be,
+            _ => CodeUnits::Bytes,
         };
         self.units = Some(units);
         Ok(Ok(units))
     }
 
     /// Passes the whole input, whose lines cannot be counted.
-    fn pass_all(&mut self, found: &'static str) -> io::Result<Refusal> {
+    fn skip_input(&mut self, found: &'static str) -> io::Result<Rejection> {
         while self.end < EXCERPT_BYTES && !self.exhausted {
-            self.fill()?;
+            self.fill_window()?;
         }
         let text: Vec<u8> = self
             .unread()
@@ -209,59 +212,59 @@ impl<R: Read> Stream<R> {
             .collect();
         while !self.exhausted {
             self.start = self.end;
-            self.fill()?;
+            self.fill_window()?;
         }
         self.start = self.end;
-        self.units = Some(Units::Bytes);
-        Ok(Refusal {
+        self.units = Some(CodeUnits::Bytes);
+        Ok(Rejection {
             line: 1,
             last_line: 1,
             offset: 0,
-            len: self.here(),
-            reason: Reason::Encoding { found },
-            excerpt: excerpt(Units::Bytes, &text),
+            len: self.offset(),
+            reason: RejectReason::Encoding { found },
+            excerpt: make_excerpt(CodeUnits::Bytes, &text),
         })
     }
 
     /// Makes sure that the next line is in the window, or its first
     /// [`LINE_MAX`] bytes. `None` at the end of the input.
-    pub fn fetch(&mut self) -> io::Result<Option<Fetched>> {
+    pub fn fetch_line(&mut self) -> io::Result<Option<FetchedLine>> {
         let units = match self.units {
             Some(units) => units,
-            None => match self.detect()? {
+            None => match self.detect_units()? {
                 Ok(units) => units,
-                Err(found) => return Ok(Some(Fetched::Unread(self.pass_all(found)?))),
+                Err(found) => return Ok(Some(FetchedLine::Unread(self.skip_input(found)?))),
             },
         };
         let mut searched = 0;
         loop {
             let unread = self.unread();
-            let bounded = &unread[..unread.len().min(LINE_MAX)];
+            let bounded = &unread[..unread.len().min(MAX_LINE)];
             match units.line_end(bounded, searched) {
                 Some((text, is_cr)) => {
                     if let Some(whole) = units.whole(unread, text, is_cr, self.exhausted) {
-                        return Ok(Some(Fetched::Line { text, whole }));
+                        return Ok(Some(FetchedLine::Line { text, whole }));
                     }
                     searched = text;
                 }
-                None if unread.len() >= LINE_MAX => return Ok(Some(Fetched::Long)),
+                None if unread.len() >= MAX_LINE => return Ok(Some(FetchedLine::Long)),
                 None if self.exhausted => {
                     let text = unread.len();
-                    let line = Fetched::Line { text, whole: text };
+                    let line = FetchedLine::Line { text, whole: text };
                     return Ok((text > 0).then_some(line));
                 }
                 // The half unit at the end has to be looked at again.
                 None => searched = unread.len() & !(units.width() - 1),
             }
-            self.fill()?;
+            self.fill_window()?;
         }
     }
 
     /// The first `len` bytes of the unread part, as bytes that can be looked at.
-    pub fn look_at(&mut self, len: usize) -> &[u8] {
+    pub fn peek(&mut self, len: usize) -> &[u8] {
         let units = self.units();
         let bytes = &self.window[self.start..self.start + len];
-        if units == Units::Bytes {
+        if units == CodeUnits::Bytes {
             return bytes;
         }
         units.narrow_all(bytes, &mut self.narrow);
@@ -269,7 +272,7 @@ impl<R: Read> Stream<R> {
     }
 
     /// The next piece of a long line, its first [`LINE_MAX`] bytes being consumed.
-    pub fn more_of_line(&mut self) -> io::Result<Chunk> {
+    pub fn next_chunk(&mut self) -> io::Result<LineChunk> {
         loop {
             let units = self.units();
             let unread = self.unread();
@@ -283,16 +286,16 @@ impl<R: Read> Stream<R> {
             };
             if text > 0 || whole.is_some() {
                 let last = text.checked_sub(units.width()).map(|at| match units {
-                    Units::Bytes => unread[at],
+                    CodeUnits::Bytes => unread[at],
                     _ => units.narrow([unread[at], unread[at + 1]]),
                 });
-                return Ok(Chunk {
+                return Ok(LineChunk {
                     len: whole.unwrap_or(text),
                     last,
                     ends: whole.is_some(),
                 });
             }
-            self.fill()?;
+            self.fill_window()?;
         }
     }
 
@@ -308,10 +311,10 @@ impl<R: Read> Stream<R> {
     }
 
     /// Consumes `len` bytes that belong to `passed`.
-    pub fn pass(&mut self, passed: &mut Option<Passed>, len: usize) {
-        let offset = self.here();
+    pub fn consume_rejected(&mut self, passed: &mut Option<SkippedRange>, len: usize) {
+        let offset = self.offset();
         let text = &self.window[self.start..self.start + len];
-        let passed = passed.get_or_insert_with(|| Passed {
+        let passed = passed.get_or_insert_with(|| SkippedRange {
             line: self.line,
             last_line: self.line,
             offset,
@@ -326,19 +329,19 @@ impl<R: Read> Stream<R> {
     }
 
     /// From here on, what is consumed is kept.
-    pub fn keep(&mut self) {
+    pub fn start_record(&mut self) {
         self.held.clear();
         self.kept = Some(self.start);
     }
 
     /// How many bytes are kept.
-    pub fn kept_len(&self) -> usize {
+    pub fn record_len(&self) -> usize {
         self.kept
             .map_or(0, |kept| self.held.len() + self.start - kept)
     }
 
     /// The bytes kept; no more are.
-    pub fn take_kept(&mut self) -> Vec<u8> {
+    pub fn take_record(&mut self) -> Vec<u8> {
         let mut bytes = std::mem::take(&mut self.held);
         if let Some(kept) = self.kept.take() {
             bytes.extend_from_slice(&self.window[kept..self.start]);
@@ -347,7 +350,7 @@ impl<R: Read> Stream<R> {
     }
 
     /// The start of what is kept and of `len` bytes more, for an excerpt; no more is kept.
-    pub fn give_up(&mut self, len: usize) -> Vec<u8> {
+    pub fn discard_record(&mut self, len: usize) -> Vec<u8> {
         let mut excerpt = std::mem::take(&mut self.held);
         excerpt.truncate(EXCERPT_BYTES);
         let room = EXCERPT_BYTES - excerpt.len();
@@ -358,14 +361,14 @@ impl<R: Read> Stream<R> {
     }
 
     /// What is told of `passed`.
-    pub fn refusal(&self, passed: Passed, reason: Reason) -> Refusal {
-        Refusal {
+    pub fn reject(&self, passed: SkippedRange, reason: RejectReason) -> Rejection {
+        Rejection {
             line: passed.line,
             last_line: passed.last_line,
             offset: passed.offset,
             len: passed.end - passed.offset,
             reason,
-            excerpt: excerpt(self.units(), &passed.excerpt),
+            excerpt: make_excerpt(self.units(), &passed.excerpt),
         }
     }
 }

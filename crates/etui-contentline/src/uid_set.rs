@@ -5,9 +5,9 @@ use std::collections::HashSet;
 /// Hashes that were met, in many small tables: of a million one table would double at some moment,
 /// and take half as much again while it does.
 #[derive(Debug, Default)]
-pub struct Seen([HashSet<u64>; 32]);
+pub struct UidSet([HashSet<u64>; 32]);
 
-impl Seen {
+impl UidSet {
     /// Tells whether this one is new.
     pub fn insert(&mut self, hash: u64) -> bool {
         // The upper bits choose; tables use others of a hash of their own.

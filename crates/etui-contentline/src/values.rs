@@ -7,12 +7,12 @@
 
 use std::borrow::Cow;
 
-use super::lines::{ContentLine, params};
+use super::lines::{ContentLine, parse_params};
 
 /// The value as it is written, blanks around it aside.
-pub fn value_of<'t>(line: &ContentLine<'t>) -> Cow<'t, str> {
+pub fn property_value<'t>(line: &ContentLine<'t>) -> Cow<'t, str> {
     if let Some(text) = line.value_text() {
-        return Cow::Borrowed(trim(text));
+        return Cow::Borrowed(trim_spaces(text));
     }
     match lossy(line.unfolded_value()) {
         Cow::Borrowed(text) => Cow::Borrowed(text.trim()),
@@ -21,7 +21,7 @@ pub fn value_of<'t>(line: &ContentLine<'t>) -> Cow<'t, str> {
 }
 
 /// The parameters as they are written.
-pub fn params_of<'t>(line: &ContentLine<'t>) -> Cow<'t, str> {
+pub fn property_params<'t>(line: &ContentLine<'t>) -> Cow<'t, str> {
     match line.params_text() {
         Some(text) => Cow::Borrowed(text),
         None => lossy(line.unfolded_params()),
@@ -29,7 +29,7 @@ pub fn params_of<'t>(line: &ContentLine<'t>) -> Cow<'t, str> {
 }
 
 /// `text` without the blanks around it, of which there mostly are none.
-pub fn trim(text: &str) -> &str {
+pub fn trim_spaces(text: &str) -> &str {
     match text.as_bytes() {
         [b'!'..=b'~'] | [b'!'..=b'~', .., b'!'..=b'~'] => text,
         _ => text.trim(),
@@ -49,7 +49,7 @@ fn lossy(bytes: Cow<'_, [u8]>) -> Cow<'_, str> {
 
 /// The text a value means (RFC 5545 §3.3.11): without its escapes, and without control
 /// characters that are no text.
-pub fn unescape(value: &str) -> String {
+pub fn unescape_text(value: &str) -> String {
     let mut out = String::with_capacity(value.len());
     let mut rest = value;
     while let Some(at) = rest.bytes().position(may_be_special) {
@@ -90,7 +90,7 @@ fn may_be_special(byte: u8) -> bool {
 
 /// `value` with a backslash before the characters of `special`, and `line_break` for each line
 /// break in it.
-pub fn escape(value: &str, special: &str, line_break: &str) -> String {
+pub fn escape_text(value: &str, special: &str, line_break: &str) -> String {
     let mut out = String::with_capacity(value.len() + 8);
     let mut chars = value.chars().peekable();
     while let Some(c) = chars.next() {
@@ -112,7 +112,7 @@ pub fn escape(value: &str, special: &str, line_break: &str) -> String {
 }
 
 /// The parts of a list, still escaped: separated by commas that are not.
-pub fn list(value: &str) -> impl Iterator<Item = &str> {
+pub fn split_list(value: &str) -> impl Iterator<Item = &str> {
     let mut escaped = false;
     value.split(move |c| {
         let splits = c == ',' && !escaped;
@@ -122,18 +122,18 @@ pub fn list(value: &str) -> impl Iterator<Item = &str> {
 }
 
 /// The value of a parameter, without quotes and the escapes of RFC 6868.
-pub fn param<'t>(line: &ContentLine<'t>, name: &str) -> Option<Cow<'t, str>> {
+pub fn param_value<'t>(line: &ContentLine<'t>, name: &str) -> Option<Cow<'t, str>> {
     if line.params.is_empty() {
         return None;
     }
     match line.unfolded_params() {
-        Cow::Borrowed(text) => param_of(text, name),
-        Cow::Owned(text) => Some(Cow::Owned(param_of(&text, name)?.into_owned())),
+        Cow::Borrowed(text) => find_param(text, name),
+        Cow::Owned(text) => Some(Cow::Owned(find_param(&text, name)?.into_owned())),
     }
 }
 
-fn param_of<'t>(text: &'t [u8], name: &str) -> Option<Cow<'t, str>> {
-    let found = params(text).find(|p| p.name.eq_ignore_ascii_case(name.as_bytes()))?;
+fn find_param<'t>(text: &'t [u8], name: &str) -> Option<Cow<'t, str>> {
+    let found = parse_params(text).find(|p| p.name.eq_ignore_ascii_case(name.as_bytes()))?;
     let value = lossy(Cow::Borrowed(found.value?));
     if !value.contains('^') {
         return Some(value);
@@ -164,15 +164,15 @@ mod tests {
     #[test]
     fn text_reads_back_as_written() {
         for text in ["", "a;b,c\\d", "two\nlines", "\\n", "ü\u{1F600}\t"] {
-            assert_eq!(unescape(&escape(text, "\\;,", "\\n")), text);
+            assert_eq!(unescape_text(&escape_text(text, "\\;,", "\\n")), text);
         }
-        assert_eq!(unescape("a\\:b\\x\\"), "a:b\\x\\");
-        assert_eq!(unescape("be\u{7}ll\u{0}"), "bell");
+        assert_eq!(unescape_text("a\\:b\\x\\"), "a:b\\x\\");
+        assert_eq!(unescape_text("be\u{7}ll\u{0}"), "bell");
     }
 
     #[test]
     fn lists_split_at_bare_commas() {
-        let parts = |text| list(text).map(unescape).collect::<Vec<_>>();
+        let parts = |text| split_list(text).map(unescape_text).collect::<Vec<_>>();
         assert_eq!(parts("a\\, b,c"), ["a, b", "c"]);
         assert_eq!(parts("a\\\\,b"), ["a\\", "b"]);
         assert_eq!(parts(""), [""]);
@@ -183,8 +183,8 @@ mod tests {
         let line = ContentLines::new(b"X;CN=\"A; ^'B^'\n  C\";y=^n^^^x:v")
             .next()
             .unwrap();
-        assert_eq!(param(&line, "cn").unwrap(), "A; \"B\" C");
-        assert_eq!(param(&line, "Y").unwrap(), "\n^^x");
-        assert_eq!(param(&line, "Z"), None);
+        assert_eq!(param_value(&line, "cn").unwrap(), "A; \"B\" C");
+        assert_eq!(param_value(&line, "Y").unwrap(), "\n^^x");
+        assert_eq!(param_value(&line, "Z"), None);
     }
 }

@@ -7,9 +7,9 @@
 use std::io::{self, Read};
 
 use calcard::vcard::{VCard, VCardProperty, VCardValue};
-use etui_contentline::charset::clean;
+use etui_contentline::charset::repair_charset;
 use etui_contentline::lines::ContentLines;
-use etui_contentline::split::{Piece, Reason, Splitter};
+use etui_contentline::split::{RejectReason, SplitItem, Splitter};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -33,12 +33,12 @@ impl Read for Chunked<'_> {
     }
 }
 
-fn split(input: &[u8], limit: usize) -> Vec<Piece> {
+fn split(input: &[u8], limit: usize) -> Vec<SplitItem> {
     let pieces = Splitter::new(input, "VCARD").max_record(limit);
     pieces.collect::<Result<_, _>>().unwrap()
 }
 
-fn split_chunked(input: &[u8], sizes: &[usize], limit: usize) -> Vec<Piece> {
+fn split_chunked(input: &[u8], sizes: &[usize], limit: usize) -> Vec<SplitItem> {
     let reader = Chunked {
         rest: input,
         sizes: sizes.to_vec(),
@@ -50,10 +50,10 @@ fn split_chunked(input: &[u8], sizes: &[usize], limit: usize) -> Vec<Piece> {
     pieces
 }
 
-fn records(pieces: &[Piece]) -> Vec<&[u8]> {
+fn records(pieces: &[SplitItem]) -> Vec<&[u8]> {
     let mut found = Vec::new();
     for piece in pieces {
-        if let Piece::Record(record) = piece {
+        if let SplitItem::Record(record) = piece {
             found.push(&record.bytes[..]);
         }
     }
@@ -80,7 +80,7 @@ fn line_at(input: &[u8], end: usize, inside: bool) -> u64 {
 }
 
 /// Every byte is in one record, in one refusal, or in a blank line between.
-fn assert_covered(input: &[u8], pieces: &[Piece]) {
+fn assert_covered(input: &[u8], pieces: &[SplitItem]) {
     let wide = matches!(
         input,
         [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..] | [b'B' | b'b', 0, ..] | [0, ..]
@@ -88,12 +88,12 @@ fn assert_covered(input: &[u8], pieces: &[Piece]) {
     let mut at = 0;
     for piece in pieces {
         let (offset, len, line) = match piece {
-            Piece::Record(record) => {
+            SplitItem::Record(record) => {
                 let offset = usize::try_from(record.offset).unwrap();
                 assert_eq!(record.bytes, input[offset..offset + record.bytes.len()]);
                 (offset, record.bytes.len(), record.line)
             }
-            Piece::Refused(why) => {
+            SplitItem::Rejected(why) => {
                 let offset = usize::try_from(why.offset).unwrap();
                 let len = usize::try_from(why.len).unwrap();
                 assert!(len > 0 && why.excerpt.chars().count() <= 80);
@@ -385,18 +385,18 @@ proptest! {
     #[test]
     fn any_bytes_can_be_walked_and_cleaned(input in prop_oneof![fragments(), vec(any::<u8>(), 0..200)]) {
         assert_walkable(&input);
-        let _ = clean(&input);
+        let _ = repair_charset(&input);
         for record in records(&split(&input, usize::MAX)) {
             assert_walkable(record);
-            let _ = clean(record);
+            let _ = repair_charset(record);
         }
     }
 
     #[test]
     fn a_clean_card_is_read_and_stays_as_it_is(card in card()) {
         assert_walkable(&card.bytes);
-        let text = clean(&card.bytes);
-        let again = clean(text.as_bytes());
+        let text = repair_charset(&card.bytes);
+        let again = repair_charset(text.as_bytes());
         prop_assert_eq!(&again, &text);
         prop_assert!(matches!(again, std::borrow::Cow::Borrowed(_)));
 
@@ -442,7 +442,7 @@ fn long_lines_do_not_depend_on_how_they_arrive() {
             assert_eq!(&records(&whole)[..2], [card, card]);
             let large = matches!(
                 &whole[4],
-                Piece::Refused(why) if matches!(why.reason, Reason::TooLarge { .. })
+                SplitItem::Rejected(why) if matches!(why.reason, RejectReason::TooLarge { .. })
             );
             assert_eq!(large, len > 6 * HELD);
             for sizes in [&[1000][..], &[HELD, 1], &[HELD + 1], &[4 * HELD - 1, 3]] {

@@ -7,7 +7,7 @@ use crate::recurrence::{EventEnd, RDate, RecurrenceId, RecurrenceRule, RuleError
 use crate::time::{CalendarTime, DateTimeValue, Duration, TimeError, TimeZone};
 use crate::zones::TimeZoneResolver;
 use etui_contentline::lines::{ContentLine, ContentLines, param_end};
-use etui_contentline::values::{params_of, trim, value_of as value};
+use etui_contentline::values::{property_params, property_value as value, trim_spaces};
 
 /// Most dates that are taken from `RDATE` and `EXDATE` of one component, and most rules.
 const MAX_DATES: usize = 100_000;
@@ -217,7 +217,7 @@ impl<'t, 'z> TimingReader<'t, 'z> {
         if line.params.is_empty() {
             return params;
         }
-        let text = params_of(line);
+        let text = property_params(line);
         if let Some((last, params)) = &self.last
             && *last == text
         {
@@ -332,5 +332,5 @@ fn split_params(text: &str) -> impl Iterator<Item = (&str, &str)> {
         text.get(..end)
     });
     each.filter_map(|param| param.split_once('='))
-        .map(|(name, value)| (trim(name), trim(value).trim_matches('"')))
+        .map(|(name, value)| (trim_spaces(name), trim_spaces(value).trim_matches('"')))
 }

@@ -1,7 +1,7 @@
 //! Sort keys: byte strings whose order is a locale's collation (UTS #10).
 //!
 //! The keys are stored, so the order of a list needs no collation inside SQLite. Keys made by
-//! another collator version or for another locale must not be mixed; [`Order::stamp`] names both
+//! another collator version or for another locale must not be mixed; [`Collator::collation_version`] names both
 //! and is kept in the store.
 
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use std::fmt;
 use std::sync::OnceLock;
 
 use icu_collator::options::CollatorOptions;
-use icu_collator::{Collator, CollatorBorrowed};
+use icu_collator::{Collator as IcuCollator, CollatorBorrowed};
 use icu_locale::exemplar_chars::ExemplarCharacters;
 use icu_locale_core::Locale;
 
@@ -29,31 +29,31 @@ const COLLATOR: &str = "icu4x-2.4";
 const MAX_CHARS: usize = 96;
 
 /// A locale's order.
-pub struct Order {
+pub struct Collator {
     collator: CollatorBorrowed<'static>,
     stamp: String,
     locale: Locale,
     /// Made when first asked for: reading by UID or by filter needs none.
-    letters: OnceLock<Letters>,
+    letters: OnceLock<IndexLabels>,
 }
 
 #[derive(Default)]
-struct Letters {
+struct IndexLabels {
     labels: Vec<String>,
     bounds: Vec<Vec<u8>>,
 }
 
-/// What [`Order::letters`] are. A change of it moves where lists are divided, so it must change
+/// What [`Collator::index_labels`] are. A change of it moves where lists are divided, so it must change
 /// this number.
 const LETTERS: u32 = 1;
 
 /// The stamp of a locale's order, which need not be made for it. The locale is written as
 /// [`Locale`] writes it; otherwise this is the stamp of no order.
-pub fn stamp(locale: &impl fmt::Display) -> String {
+pub fn collation_version(locale: &impl fmt::Display) -> String {
     format!("{locale} {COLLATOR} letters-{LETTERS}")
 }
 
-impl Order {
+impl Collator {
     /// The order of `locale` (BCP 47, e.g. `de`, `sv-SE`; empty or `und`: the root collation).
     ///
     /// # Errors
@@ -66,11 +66,11 @@ impl Order {
             "" => Locale::UNKNOWN,
             _ => locale.parse().map_err(|_| bad())?,
         };
-        let collator =
-            Collator::try_new((&parsed).into(), CollatorOptions::default()).map_err(|_| bad())?;
+        let collator = IcuCollator::try_new((&parsed).into(), CollatorOptions::default())
+            .map_err(|_| bad())?;
         Ok(Self {
             collator,
-            stamp: stamp(&parsed),
+            stamp: collation_version(&parsed),
             locale: parsed,
             letters: OnceLock::new(),
         })
@@ -78,7 +78,7 @@ impl Order {
 
     /// Where each letter begins: the primary weights of the locale's index letters (CLDR's
     /// "index" exemplars, UTS #35 Part 2 section 3), and of the Latin ones.
-    fn index_letters(&self) -> Letters {
+    fn make_index_labels(&self) -> IndexLabels {
         let latin = ('A'..='Z').map(String::from);
         let mut own = Vec::new();
         if let Ok(exemplars) = ExemplarCharacters::try_new_index(&(&self.locale).into()) {
@@ -88,7 +88,7 @@ impl Order {
         let mut letters = BTreeMap::new();
         // The locale's own come later, so that theirs are the labels where two begin alike.
         for letter in latin.chain(own) {
-            let mut bound = self.key(&[&letter]);
+            let mut bound = self.sort_key(&[&letter]);
             // Level separator: behind it stand the weights of accents and case.
             bound.truncate(bound.iter().position(|&b| b == 1).unwrap_or(0));
             if !bound.is_empty() {
@@ -96,24 +96,24 @@ impl Order {
             }
         }
         let (bounds, labels) = letters.into_iter().unzip();
-        Letters { labels, bounds }
+        IndexLabels { labels, bounds }
     }
 
     /// The letters under which names are found in a list, in order, e.g. A to Z. What sorts
     /// before the first (digits, no name) or belongs to none of them is not among them.
     #[must_use]
-    pub fn letters(&self) -> &[String] {
-        &self.letters.get_or_init(|| self.index_letters()).labels
+    pub fn index_labels(&self) -> &[String] {
+        &self.letters.get_or_init(|| self.make_index_labels()).labels
     }
 
-    /// Where each of [`Order::letters`] begins.
-    pub fn letter_bounds(&self) -> &[Vec<u8>] {
-        &self.letters.get_or_init(|| self.index_letters()).bounds
+    /// Where each of [`Collator::index_labels`] begins.
+    pub fn label_bounds(&self) -> &[Vec<u8>] {
+        &self.letters.get_or_init(|| self.make_index_labels()).bounds
     }
 
     /// Locale, collator version and letters, e.g. `de icu4x-2.4 letters-1`.
     #[must_use]
-    pub fn stamp(&self) -> &str {
+    pub fn collation_version(&self) -> &str {
         &self.stamp
     }
 
@@ -122,7 +122,7 @@ impl Order {
     /// A part compares before the next one is looked at: U+FFFE, which the CLDR root collation
     /// gives the lowest weight, stands between them (UTS #35 Part 5, §"Collation Merge").
     #[must_use]
-    pub fn key(&self, parts: &[&str]) -> Vec<u8> {
+    pub fn sort_key(&self, parts: &[&str]) -> Vec<u8> {
         let mut text = String::with_capacity(48);
         for part in parts.iter().map(|p| p.trim()).filter(|p| !p.is_empty()) {
             if !text.is_empty() {
@@ -163,8 +163,8 @@ mod tests {
     use super::*;
 
     fn sorted(locale: &str, mut names: Vec<&'static str>) -> Vec<&'static str> {
-        let order = Order::new(locale).unwrap();
-        names.sort_by_key(|n| order.key(&n.split('|').collect::<Vec<_>>()));
+        let order = Collator::new(locale).unwrap();
+        names.sort_by_key(|n| order.sort_key(&n.split('|').collect::<Vec<_>>()));
         names
     }
 
@@ -188,8 +188,11 @@ mod tests {
 
     #[test]
     fn bad_locales_are_named() {
-        assert!(matches!(Order::new("not a locale"), Err(BadLocale { .. })));
-        assert!(Order::new("").is_ok());
+        assert!(matches!(
+            Collator::new("not a locale"),
+            Err(BadLocale { .. })
+        ));
+        assert!(Collator::new("").is_ok());
         assert_eq!(locale_from_posix("de_DE.UTF-8").as_deref(), Some("de-DE"));
         assert_eq!(locale_from_posix("C"), None);
     }
@@ -198,7 +201,7 @@ mod tests {
     /// (stores then rebuild their lists by themselves) and the recorded value a new one.
     #[test]
     fn keys_are_those_of_the_recorded_collator() {
-        let order = Order::new("de").unwrap();
+        let order = Collator::new("de").unwrap();
         let mut hash = blake3::Hasher::new();
         for name in [
             "Müller",
@@ -210,7 +213,7 @@ mod tests {
             "Ирина",
             "عمر",
         ] {
-            hash.update(&order.key(&[name, "Anna"]));
+            hash.update(&order.sort_key(&[name, "Anna"]));
         }
         assert_eq!(&hash.finalize().to_hex()[..16], "1cbec784661f06c0");
     }

@@ -4,17 +4,17 @@
 //! ITU-T E.164, with a [`Region`] that completes national numbers.
 //!
 //! ```
-//! use etui_text::phone::{PhoneNumber, Region, Strength};
+//! use etui_text::phone::{PhoneNumber, Region, MatchType};
 //!
 //! let germany = Region::parse("DE");
 //! let written = PhoneNumber::parse("030 / 12 34 56", germany).unwrap();
 //! let calling = PhoneNumber::parse("+49 (0)30 123456", None).unwrap();
 //! assert_eq!(written.digits(), "4930123456");
-//! assert!(written.equals(&calling, Strength::Exact));
+//! assert!(written.matches(&calling, MatchType::Exact));
 //! ```
 //!
 //! The steps, each after E.164, RFC 3966 (`tel:` URIs) and the facts in
-//! libphonenumber's metadata (`phone/regions.rs`):
+//! libphonenumber's metadata (`phone/plans.rs`):
 //!
 //! 1. `tel:` and its parameters, decimal digits of any script, an extension.
 //! 2. Letters by the keypad (E.161) if there are three and three digits before
@@ -47,11 +47,11 @@
 //! - `p` and `w` (pause and wait) between digits begin an extension.
 //! - A number with digits beyond [`MAX_DIGITS`] keeps those, and no country.
 
-mod reading;
-mod regions;
+mod dial_string;
+mod plans;
 
-use reading::Reading;
-use regions::{CODES, INTERNATIONAL, MAIN, PLANS, Plan, SHAPES, TRUNK};
+use dial_string::DialString;
+use plans::{CODES, INTERNATIONAL, MAIN, NumberingPlan, PLANS, SHAPES, TRUNK};
 
 /// The digits that are kept of a number. E.164 allows 15; longer ones are dialled
 /// through.
@@ -95,21 +95,21 @@ impl Region {
         CODES.get(at..at + 2).unwrap_or_default()
     }
 
-    fn plan(self) -> Option<&'static Plan> {
+    fn plan(self) -> Option<&'static NumberingPlan> {
         PLANS.get(usize::from(self.0))
     }
 }
 
 /// How much of two numbers has to agree for [`PhoneNumber::equals`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Strength {
+pub enum MatchType {
     /// The same E.164 digits; the same digits as dialled when neither has a country.
     Exact,
     /// The same national significant number, and not two different countries.
-    National,
+    Nsn,
     /// The last seven digits of the national numbers, all of them if one has fewer;
     /// at least three.
-    Short,
+    ShortNsn,
 }
 
 /// A number as it was read: its digits, and how many of them are the country
@@ -126,13 +126,13 @@ impl PhoneNumber {
     /// None if there is no digit in it (or `*` or `#` at the beginning, for service
     /// codes such as `*100#`).
     pub fn parse(text: &str, region: Option<Region>) -> Option<PhoneNumber> {
-        let reading = Reading::of(text);
+        let reading = DialString::of(text);
         if reading.digits.is_empty() {
             return None;
         }
         let extension = reading.extension;
         let whole = !reading.service && !reading.overlong;
-        match whole.then(|| complete(&reading, region)).flatten() {
+        match whole.then(|| resolve_number(&reading, region)).flatten() {
             Some((plan, national)) => {
                 let mut digits = Digits::of_number(plan.country);
                 let country_len = digits.len;
@@ -153,7 +153,7 @@ impl PhoneNumber {
 
     /// The number that [`PhoneNumber::digits`], the length of its country calling code and its
     /// extension were kept of.
-    pub fn from_kept(digits: &[u8], country_len: u8, extension: &[u8]) -> PhoneNumber {
+    pub fn from_parts(digits: &[u8], country_len: u8, extension: &[u8]) -> PhoneNumber {
         PhoneNumber {
             digits: Digits::of(digits),
             country_len: country_len.min(digits.len() as u8),
@@ -188,7 +188,7 @@ impl PhoneNumber {
     }
 
     /// The national significant number; all digits when the country is not known.
-    pub fn national(&self) -> &str {
+    pub fn national_number(&self) -> &str {
         self.digits()
             .get(usize::from(self.country_len)..)
             .unwrap_or_default()
@@ -200,28 +200,32 @@ impl PhoneNumber {
     }
 
     /// Whether this is the same number as `other`, at a strength. Two different
-    /// extensions make two numbers, except for [`Strength::Short`]; that one of two
+    /// extensions make two numbers, except for [`MatchType::ShortNsn`]; that one of two
     /// has none does not count.
-    pub fn equals(&self, other: &PhoneNumber, strength: Strength) -> bool {
-        if strength != Strength::Short
+    pub fn matches(&self, other: &PhoneNumber, strength: MatchType) -> bool {
+        if strength != MatchType::ShortNsn
             && let (Some(mine), Some(theirs)) = (self.extension(), other.extension())
             && mine != theirs
         {
             return false;
         }
         match strength {
-            Strength::Exact => {
+            MatchType::Exact => {
                 self.country_len == other.country_len && self.digits() == other.digits()
             }
-            Strength::National => match (self.country_len, other.country_len) {
+            MatchType::Nsn => match (self.country_len, other.country_len) {
                 (0, 0) => self.digits() == other.digits(),
                 (0, _) => other.is_dialled_as(self),
                 (_, 0) => self.is_dialled_as(other),
                 _ => self.country_len == other.country_len && self.digits() == other.digits(),
             },
-            Strength::Short => {
-                short_end(self.national()) == short_end(other.national())
-                    && self.national().len().min(other.national().len()) >= 3
+            MatchType::ShortNsn => {
+                last_seven(self.national_number()) == last_seven(other.national_number())
+                    && self
+                        .national_number()
+                        .len()
+                        .min(other.national_number().len())
+                        >= 3
             }
         }
     }
@@ -230,12 +234,12 @@ impl PhoneNumber {
     /// in full, or within the country with or without trunk prefix.
     fn is_dialled_as(&self, dialled: &PhoneNumber) -> bool {
         let digits = dialled.digits();
-        if digits == self.digits() || digits == self.national() {
+        if digits == self.digits() || digits == self.national_number() {
             return true;
         }
         let plan = self.country_code().and_then(main_plan);
-        plan.and_then(|plan| without_trunk(plan, digits.as_bytes()))
-            .is_some_and(|national| national.as_str() == self.national())
+        plan.and_then(|plan| strip_trunk_prefix(plan, digits.as_bytes()))
+            .is_some_and(|national| national.as_str() == self.national_number())
     }
 }
 
@@ -243,13 +247,13 @@ impl std::fmt::Debug for PhoneNumber {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("PhoneNumber")
             .field("country", &self.country_code())
-            .field("national", &self.national())
+            .field("national", &self.national_number())
             .field("extension", &self.extension())
             .finish()
     }
 }
 
-fn short_end(national: &str) -> &str {
+fn last_seven(national: &str) -> &str {
     national
         .get(national.len().saturating_sub(7)..)
         .unwrap_or(national)
@@ -260,7 +264,7 @@ fn short_end(national: &str) -> &str {
 /// national rules apply to it as well.
 fn push_plain_forms(
     forms: &mut Vec<String>,
-    reading: &Reading,
+    reading: &DialString,
     region: Option<Region>,
     least: usize,
 ) -> bool {
@@ -277,8 +281,8 @@ fn push_plain_forms(
         return false;
     }
     let plan = region.and_then(Region::plan);
-    let international = plan.map_or("00", |plan| row(&INTERNATIONAL, plan.international));
-    match without_international(international, typed) {
+    let international = plan.map_or("00", |plan| table_row(&INTERNATIONAL, plan.international));
+    match strip_international_prefix(international, typed) {
         Some(rest) if rest.len() >= least => {
             push_form(forms, &[&international_part(reading, rest)]);
             false
@@ -293,7 +297,7 @@ fn push_plain_forms(
 /// country) and `4930`; `30`: `30` (Greece) and `4930`; `+4930` and `0049 30`:
 /// `4930`. Empty if nothing was typed that can begin a number.
 pub fn prefix_forms(typed: &str, region: Option<Region>) -> Vec<String> {
-    let reading = Reading::of_part(typed);
+    let reading = DialString::parse_part(typed);
     let typed = reading.digits.bytes();
     let mut forms = Vec::new();
     if !push_plain_forms(&mut forms, &reading, region, 1) {
@@ -312,13 +316,13 @@ pub fn prefix_forms(typed: &str, region: Option<Region>) -> Vec<String> {
         }
     };
     let mut trunk = false;
-    for rule in row(&TRUNK, plan.trunk).split('|') {
+    for rule in table_row(&TRUNK, plan.trunk).split('|') {
         if let Some((area, local)) = rule.strip_prefix('=').and_then(|rule| rule.split_once(':')) {
-            if begins(local, typed) {
+            if is_pattern_start(local, typed) {
                 national(&[area.as_bytes(), typed].concat());
             }
         } else if !rule.contains('>')
-            && let Some(rest) = after(rule, typed)
+            && let Some(rest) = strip_pattern(rule, typed)
         {
             trunk = true;
             national(rest);
@@ -327,7 +331,7 @@ pub fn prefix_forms(typed: &str, region: Option<Region>) -> Vec<String> {
     if !trunk || can_begin(plan, typed) {
         national(typed);
     }
-    if let Some((plan, digits)) = complete(&reading, region) {
+    if let Some((plan, digits)) = resolve_number(&reading, region) {
         push_form(
             &mut forms,
             &[
@@ -344,17 +348,17 @@ pub fn prefix_forms(typed: &str, region: Option<Region>) -> Vec<String> {
 /// without international prefix, and without trunk prefix if three digits remain.
 /// `4711`: `4711`; `030 1234` in Germany: `0301234` and `301234`.
 pub fn suffix_forms(typed: &str, region: Option<Region>) -> Vec<String> {
-    let reading = Reading::of_part(typed);
+    let reading = DialString::parse_part(typed);
     let typed = reading.digits.bytes();
     let mut forms = Vec::new();
     if !push_plain_forms(&mut forms, &reading, region, 3) {
         return forms;
     }
     let plan = region.and_then(Region::plan);
-    for rule in row(&TRUNK, plan.map_or(0, |plan| plan.trunk)).split('|') {
+    for rule in table_row(&TRUNK, plan.map_or(0, |plan| plan.trunk)).split('|') {
         if !rule.contains(['=', '>'])
             && !rule.is_empty()
-            && let Some(rest) = after(rule, typed)
+            && let Some(rest) = strip_pattern(rule, typed)
             && rest.len() >= 3
         {
             push_form(&mut forms, &[rest]);
@@ -367,7 +371,7 @@ pub fn suffix_forms(typed: &str, region: Option<Region>) -> Vec<String> {
 pub fn decimal_digits(text: &str) -> Vec<u8> {
     let digit = |c: char| match c {
         '0'..='9' => Some(c as u8),
-        c => reading::decimal(c),
+        c => dial_string::decimal_digit(c),
     };
     text.chars().filter_map(digit).collect()
 }
@@ -380,14 +384,16 @@ fn push_form(forms: &mut Vec<String>, parts: &[&[u8]]) {
 }
 
 /// Digits behind a plus, as far as typed, in their E.164 form.
-fn international_part(reading: &Reading, typed: &[u8]) -> Vec<u8> {
+fn international_part(reading: &DialString, typed: &[u8]) -> Vec<u8> {
     let Some((plan, rest)) = split_country(typed) else {
         return typed.to_vec();
     };
     let country = Digits::<MAX_DIGITS>::of_number(plan.country);
-    let full = without_optional_zero(plan, rest, reading);
+    let full = strip_optional_zero(plan, rest, reading);
     let national = match full.split_first() {
-        Some((b'0', rest)) if row(&TRUNK, plan.trunk) == "0" && !can_begin(plan, b"0") => rest,
+        Some((b'0', rest)) if table_row(&TRUNK, plan.trunk) == "0" && !can_begin(plan, b"0") => {
+            rest
+        }
         _ => full,
     };
     [country.bytes(), national].concat()
@@ -395,42 +401,44 @@ fn international_part(reading: &Reading, typed: &[u8]) -> Vec<u8> {
 
 /// The plan and national significant number of a reading, None if it has to stay
 /// as dialled.
-fn complete(
-    reading: &Reading,
+fn resolve_number(
+    reading: &DialString,
     region: Option<Region>,
-) -> Option<(&'static Plan, Digits<MAX_DIGITS>)> {
+) -> Option<(&'static NumberingPlan, Digits<MAX_DIGITS>)> {
     let dialled = reading.digits.bytes();
     let home = region.and_then(Region::plan);
     if reading.plus
         && let Some((plan, rest)) = split_country(dialled)
     {
-        return international(plan, rest, reading);
+        return resolve_international(plan, rest, reading);
     }
     let Some(home) = home else {
         let (plan, rest) = split_country(dialled.strip_prefix(b"00")?)?;
         return (!reading.plus && rest.len() >= 8)
-            .then(|| international(plan, rest, reading))
+            .then(|| resolve_international(plan, rest, reading))
             .flatten();
     };
-    if let Some(rest) = without_international(row(&INTERNATIONAL, home.international), dialled) {
+    if let Some(rest) =
+        strip_international_prefix(table_row(&INTERNATIONAL, home.international), dialled)
+    {
         let (plan, rest) = split_country(rest)?;
-        return international(plan, rest, reading);
+        return resolve_international(plan, rest, reading);
     }
     if reading.plus {
         return None;
     }
     let country = Digits::<MAX_DIGITS>::of_number(home.country);
     if let Some(rest) = dialled.strip_prefix(country.bytes()) {
-        let stripped = trunk_rule(home, rest);
+        let stripped = strip_by_trunk_rule(home, rest);
         let rest = stripped.as_ref().map_or(rest, Digits::bytes);
         if (!has_length(home.own, dialled.len()) && is_possible(home, rest))
-            || dialled.len() > longest(home)
+            || dialled.len() > max_length(home)
         {
             let plan = main_plan(home.country)?;
-            return international(plan, rest, reading);
+            return resolve_international(plan, rest, reading);
         }
     }
-    let stripped = without_trunk(home, dialled);
+    let stripped = strip_trunk_prefix(home, dialled);
     if stripped.is_none() && dialled.len() < usize::from(home.short) {
         return None;
     }
@@ -442,20 +450,20 @@ fn complete(
 }
 
 /// What follows the calling code, without a trunk prefix that does not belong there.
-fn international(
-    plan: &'static Plan,
+fn resolve_international(
+    plan: &'static NumberingPlan,
     rest: &[u8],
-    reading: &Reading,
-) -> Option<(&'static Plan, Digits<MAX_DIGITS>)> {
-    let rest = without_optional_zero(plan, rest, reading);
-    let national = without_trunk(plan, rest).unwrap_or_else(|| Digits::of(rest));
+    reading: &DialString,
+) -> Option<(&'static NumberingPlan, Digits<MAX_DIGITS>)> {
+    let rest = strip_optional_zero(plan, rest, reading);
+    let national = strip_trunk_prefix(plan, rest).unwrap_or_else(|| Digits::of(rest));
     (2..=MAX_NATIONAL)
         .contains(&national.bytes().len())
         .then_some((plan, national))
 }
 
 /// Without the zero of `+49 (0)30`, where a national number cannot begin with it.
-fn without_optional_zero<'a>(plan: &Plan, rest: &'a [u8], reading: &Reading) -> &'a [u8] {
+fn strip_optional_zero<'a>(plan: &NumberingPlan, rest: &'a [u8], reading: &DialString) -> &'a [u8] {
     let at = reading.digits.bytes().len() - rest.len();
     match rest.split_first() {
         Some((b'0', tail)) if reading.optional_zero == Some(at) && !can_begin(plan, b"0") => tail,
@@ -465,24 +473,24 @@ fn without_optional_zero<'a>(plan: &Plan, rest: &'a [u8], reading: &Reading) -> 
 
 /// The number without its trunk prefix or carrier code, a local one with its area
 /// code; None if nothing of that applies or what remains has no possible length.
-fn without_trunk(plan: &Plan, number: &[u8]) -> Option<Digits<MAX_DIGITS>> {
-    let national = trunk_rule(plan, number)?;
+fn strip_trunk_prefix(plan: &NumberingPlan, number: &[u8]) -> Option<Digits<MAX_DIGITS>> {
+    let national = strip_by_trunk_rule(plan, number)?;
     let length = national.bytes().len();
     let fits = !has_length(plan.local, length)
-        && (has_length(plan.lengths, length) || length > longest(plan));
+        && (has_length(plan.lengths, length) || length > max_length(plan));
     fits.then_some(national)
 }
 
-fn trunk_rule(plan: &Plan, number: &[u8]) -> Option<Digits<MAX_DIGITS>> {
+fn strip_by_trunk_rule(plan: &NumberingPlan, number: &[u8]) -> Option<Digits<MAX_DIGITS>> {
     let changed = if plan.country == 54 {
         argentine_mobile(number)
     } else {
         None
     };
     let changed = changed.or_else(|| {
-        row(&TRUNK, plan.trunk)
+        table_row(&TRUNK, plan.trunk)
             .split('|')
-            .find_map(|rule| apply(rule, number))
+            .find_map(|rule| apply_trunk_rule(rule, number))
     })?;
     (changed.bytes() != number
         && (is_possible(plan, changed.bytes()) || !is_possible(plan, number)))
@@ -490,16 +498,16 @@ fn trunk_rule(plan: &Plan, number: &[u8]) -> Option<Digits<MAX_DIGITS>> {
 }
 
 /// One rule of [`TRUNK`]; a rule that keeps the number as it is answers with it.
-fn apply(rule: &str, number: &[u8]) -> Option<Digits<MAX_DIGITS>> {
+fn apply_trunk_rule(rule: &str, number: &[u8]) -> Option<Digits<MAX_DIGITS>> {
     if let Some((area, local)) = rule.strip_prefix('=').and_then(|rule| rule.split_once(':')) {
-        after(local, number)?;
+        strip_pattern(local, number)?;
         let mut changed = Digits::of(area.as_bytes());
         changed.extend(number);
         return Some(changed);
     }
     let (prefix, follows) = rule.split_once('>').unwrap_or((rule, ""));
-    let rest = after(prefix, number)?;
-    after(follows, rest)?;
+    let rest = strip_pattern(prefix, number)?;
+    strip_pattern(follows, rest)?;
     Some(Digits::of(rest))
 }
 
@@ -526,16 +534,16 @@ fn argentine_mobile(number: &[u8]) -> Option<Digits<MAX_DIGITS>> {
 }
 
 /// The digits behind an international prefix. No calling code begins with 0.
-fn without_international<'a>(prefixes: &str, number: &'a [u8]) -> Option<&'a [u8]> {
+fn strip_international_prefix<'a>(prefixes: &str, number: &'a [u8]) -> Option<&'a [u8]> {
     let rest = prefixes
         .split('|')
         .filter(|prefix| !prefix.is_empty())
-        .find_map(|prefix| after(prefix, number))?;
+        .find_map(|prefix| strip_pattern(prefix, number))?;
     (rest.first() != Some(&b'0')).then_some(rest)
 }
 
 /// The plan of the calling code that the digits begin with, and what follows it.
-fn split_country(number: &[u8]) -> Option<(&'static Plan, &[u8])> {
+fn split_country(number: &[u8]) -> Option<(&'static NumberingPlan, &[u8])> {
     let mut code = 0u16;
     for (i, digit) in number.iter().take(3).enumerate() {
         code = code * 10 + u16::from(digit.wrapping_sub(b'0'));
@@ -549,29 +557,29 @@ fn split_country(number: &[u8]) -> Option<(&'static Plan, &[u8])> {
     None
 }
 
-fn main_plan(country: u16) -> Option<&'static Plan> {
+fn main_plan(country: u16) -> Option<&'static NumberingPlan> {
     let row = MAIN.get(usize::from(country))?.checked_sub(1)?;
     PLANS.get(usize::from(row))
 }
 
 /// Whether a national number of this plan can have that first digit and length.
-fn is_possible(plan: &Plan, number: &[u8]) -> bool {
+fn is_possible(plan: &NumberingPlan, number: &[u8]) -> bool {
     let Some(first) = number.first() else {
         return false;
     };
-    shapes(plan).any(|(firsts, lengths)| {
+    plan_shapes(plan).any(|(firsts, lengths)| {
         has_length(u32::from(firsts), usize::from(first.wrapping_sub(b'0')))
             && has_length(lengths, number.len())
     })
 }
 
 /// Whether a national number of this plan can begin with that digit.
-fn can_begin(plan: &Plan, number: &[u8]) -> bool {
+fn can_begin(plan: &NumberingPlan, number: &[u8]) -> bool {
     let first = number.first().map_or(31, |first| first.wrapping_sub(b'0'));
-    shapes(plan).any(|(firsts, _)| has_length(u32::from(firsts), usize::from(first)))
+    plan_shapes(plan).any(|(firsts, _)| has_length(u32::from(firsts), usize::from(first)))
 }
 
-fn shapes(plan: &Plan) -> impl Iterator<Item = (u16, u32)> {
+fn plan_shapes(plan: &NumberingPlan) -> impl Iterator<Item = (u16, u32)> {
     let (start, count) = plan.shapes;
     SHAPES
         .iter()
@@ -584,51 +592,51 @@ fn has_length(mask: u32, length: usize) -> bool {
     length < 32 && mask >> length & 1 == 1
 }
 
-fn longest(plan: &Plan) -> usize {
+fn max_length(plan: &NumberingPlan) -> usize {
     plan.lengths.checked_ilog2().unwrap_or(0) as usize
 }
 
-fn row(table: &[&'static str], at: u8) -> &'static str {
+fn table_row(table: &[&'static str], at: u8) -> &'static str {
     table.get(usize::from(at)).copied().unwrap_or_default()
 }
 
-/// What follows the digit sequence `pattern` (written as in [`regions`]) in `number`.
-fn after<'a>(pattern: &str, number: &'a [u8]) -> Option<&'a [u8]> {
-    match follow(pattern, number) {
-        Follow::Matched(rest) => Some(rest),
-        Follow::Ended | Follow::Differs => None,
+/// What follows the digit sequence `pattern` (written as in [`plans`]) in `number`.
+fn strip_pattern<'a>(pattern: &str, number: &'a [u8]) -> Option<&'a [u8]> {
+    match match_pattern(pattern, number) {
+        PatternMatch::Matched(rest) => Some(rest),
+        PatternMatch::Ended | PatternMatch::Differs => None,
     }
 }
 
 /// Whether `number` is a beginning of the digit sequence `pattern`, or all of it.
-fn begins(pattern: &str, number: &[u8]) -> bool {
-    match follow(pattern, number) {
-        Follow::Matched(rest) => rest.is_empty(),
-        Follow::Ended => true,
-        Follow::Differs => false,
+fn is_pattern_start(pattern: &str, number: &[u8]) -> bool {
+    match match_pattern(pattern, number) {
+        PatternMatch::Matched(rest) => rest.is_empty(),
+        PatternMatch::Ended => true,
+        PatternMatch::Differs => false,
     }
 }
 
-enum Follow<'a> {
+enum PatternMatch<'a> {
     Matched(&'a [u8]),
     /// The number ended before the pattern.
     Ended,
     Differs,
 }
 
-fn follow<'a>(pattern: &str, mut number: &'a [u8]) -> Follow<'a> {
+fn match_pattern<'a>(pattern: &str, mut number: &'a [u8]) -> PatternMatch<'a> {
     let mut pattern = pattern.as_bytes();
     while let Some((&item, rest)) = pattern.split_first() {
         pattern = rest;
         if item == b'$' {
             return if number.is_empty() {
-                Follow::Matched(number)
+                PatternMatch::Matched(number)
             } else {
-                Follow::Differs
+                PatternMatch::Differs
             };
         }
         let Some((digit, tail)) = number.split_first() else {
-            return Follow::Ended;
+            return PatternMatch::Ended;
         };
         number = tail;
         let matches = if item == b'[' {
@@ -640,10 +648,10 @@ fn follow<'a>(pattern: &str, mut number: &'a [u8]) -> Follow<'a> {
             item == b'x' || item == *digit
         };
         if !matches {
-            return Follow::Differs;
+            return PatternMatch::Differs;
         }
     }
-    Follow::Matched(number)
+    PatternMatch::Matched(number)
 }
 
 /// Up to N ASCII digits (or `*` and `#`) in place.

@@ -5,7 +5,7 @@
 //! ```
 
 /// Appends `n`.
-pub fn push(out: &mut Vec<u8>, mut n: u64) {
+pub fn push_u64(out: &mut Vec<u8>, mut n: u64) {
     while n >= 0x80 {
         out.push((n & 0x7f) as u8 | 0x80);
         n >>= 7;
@@ -14,7 +14,7 @@ pub fn push(out: &mut Vec<u8>, mut n: u64) {
 }
 
 /// Takes a number from the front of `bytes`. `None`: they end too early, or it is too large.
-pub fn take(bytes: &mut &[u8]) -> Option<u64> {
+pub fn take_u64(bytes: &mut &[u8]) -> Option<u64> {
     let (&first, rest) = bytes.split_first()?;
     *bytes = rest;
     if first < 0x80 {
@@ -37,25 +37,25 @@ pub fn take(bytes: &mut &[u8]) -> Option<u64> {
 
 /// Appends bytes with their length before them.
 pub fn push_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
-    push(out, bytes.len() as u64);
+    push_u64(out, bytes.len() as u64);
     out.extend_from_slice(bytes);
 }
 
 /// Takes bytes with their length before them.
 pub fn take_bytes<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
-    let length = usize::try_from(take(bytes)?).ok()?;
+    let length = usize::try_from(take_u64(bytes)?).ok()?;
     let (value, rest) = bytes.split_at_checked(length)?;
     *bytes = rest;
     Some(value)
 }
 
 /// A signed number as an unsigned one, small ones small: 0, -1, 1, -2, 2 become 0, 1, 2, 3, 4.
-pub fn zigzag(n: i64) -> u64 {
+pub fn zigzag_encode(n: i64) -> u64 {
     (n << 1 ^ n >> 63).cast_unsigned()
 }
 
-/// The number that [`zigzag`] made `n` of.
-pub fn unzigzag(n: u64) -> i64 {
+/// The number that [`zigzag_encode`] made `n` of.
+pub fn zigzag_decode(n: u64) -> i64 {
     (n >> 1).cast_signed() ^ -(n & 1).cast_signed()
 }
 
@@ -69,12 +69,12 @@ mod tests {
         #[test]
         fn numbers_read_back(n in any::<u64>(), signed in any::<i64>(), behind in any::<u8>()) {
             let mut out = Vec::new();
-            push(&mut out, n);
-            push(&mut out, zigzag(signed));
+            push_u64(&mut out, n);
+            push_u64(&mut out, zigzag_encode(signed));
             out.push(behind);
             let mut rest = &out[..];
-            prop_assert_eq!(take(&mut rest), Some(n));
-            prop_assert_eq!(take(&mut rest).map(unzigzag), Some(signed));
+            prop_assert_eq!(take_u64(&mut rest), Some(n));
+            prop_assert_eq!(take_u64(&mut rest).map(zigzag_decode), Some(signed));
             prop_assert_eq!(rest, &[behind]);
         }
 

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use etui_text::phone::{MAX_DIGITS, PhoneNumber, Region, Strength, prefix_forms, suffix_forms};
+use etui_text::phone::{MAX_DIGITS, MatchType, PhoneNumber, Region, prefix_forms, suffix_forms};
 
 fn region(code: &str) -> Option<Region> {
     assert!(code.is_empty() || Region::parse(code).is_some(), "{code}");
@@ -120,12 +120,12 @@ fn the_same_number_in_many_clothes() {
 fn country_and_national_number() {
     let known = number("030 123456", "DE");
     assert_eq!(known.country_code(), Some(49));
-    assert_eq!(known.national(), "30123456");
+    assert_eq!(known.national_number(), "30123456");
     assert_eq!(known.e164().as_deref(), Some("+4930123456"));
     let unknown = number("030 123456", "");
     assert_eq!(unknown.country_code(), None);
     assert_eq!(
-        (unknown.national(), unknown.digits()),
+        (unknown.national_number(), unknown.digits()),
         ("030123456", "030123456")
     );
     assert_eq!(unknown.e164(), None);
@@ -178,24 +178,24 @@ fn extensions() {
 
 #[test]
 fn strengths() {
-    use Strength::{Exact, National, Short};
+    use MatchType::{Exact, Nsn, ShortNsn};
     let equal = |a: (&str, &str), b: (&str, &str), strength| {
         let (a, b) = (number(a.0, a.1), number(b.0, b.1));
-        assert_eq!(a.equals(&b, strength), b.equals(&a, strength));
-        a.equals(&b, strength)
+        assert_eq!(a.matches(&b, strength), b.matches(&a, strength));
+        a.matches(&b, strength)
     };
     let full = ("+49 30 123456", "");
     assert!(equal(full, ("030 123456", "DE"), Exact));
     assert!(!equal(full, ("030 123456", ""), Exact));
-    assert!(equal(full, ("030 123456", ""), National));
-    assert!(equal(full, ("4930123456", ""), National));
-    assert!(!equal(full, ("+43 30 123456", ""), National));
-    assert!(equal(full, ("+43 30 123456", ""), Short));
+    assert!(equal(full, ("030 123456", ""), Nsn));
+    assert!(equal(full, ("4930123456", ""), Nsn));
+    assert!(!equal(full, ("+43 30 123456", ""), Nsn));
+    assert!(equal(full, ("+43 30 123456", ""), ShortNsn));
     assert!(equal(("0123456789", ""), ("0123456789", ""), Exact));
-    assert!(equal(("555-0123", "US"), ("+1 202 555 0123", ""), Short));
-    assert!(!equal(("110", "DE"), ("+49 30 123110", ""), Short));
-    assert!(equal(("110", "DE"), ("110", "AT"), Short));
-    assert!(!equal(("12", ""), ("12", ""), Short));
+    assert!(equal(("555-0123", "US"), ("+1 202 555 0123", ""), ShortNsn));
+    assert!(!equal(("110", "DE"), ("+49 30 123110", ""), ShortNsn));
+    assert!(equal(("110", "DE"), ("110", "AT"), ShortNsn));
+    assert!(!equal(("12", ""), ("12", ""), ShortNsn));
     assert!(!equal(
         ("030 123456 x1", "DE"),
         ("030 123456 x2", "DE"),
@@ -329,7 +329,7 @@ fn no_input_is_too_odd() {
         if let Some(number) = PhoneNumber::parse(&text, region) {
             assert!(!number.digits().is_empty());
             assert_eq!(number.country_code().is_some(), number.e164().is_some());
-            assert!(number.equals(&number, Strength::Exact));
+            assert!(number.matches(&number, MatchType::Exact));
         }
         prefix_forms(&text, region);
         suffix_forms(&text, region);

@@ -53,7 +53,7 @@ fn titles(entries: &[ListEntry]) -> Vec<&str> {
 fn values(record: &CalendarObject, field: Field) -> Vec<String> {
     let mut all = Vec::new();
     for item in record.components() {
-        let mut say = |text: &Option<String>| all.extend(text.as_deref().map(fold::words));
+        let mut say = |text: &Option<String>| all.extend(text.as_deref().map(fold::fold_words));
         match field {
             Field::Any => {
                 say(&item.summary);
@@ -63,7 +63,7 @@ fn values(record: &CalendarObject, field: Field) -> Vec<String> {
             Field::Title => say(&item.summary),
             Field::Place => say(&item.location),
             Field::Notes => say(&item.description),
-            Field::Category => all.extend(item.categories.iter().map(|c| fold::words(c))),
+            Field::Category => all.extend(item.categories.iter().map(|c| fold::fold_words(c))),
             Field::Kind => all.push(
                 match item.kind {
                     ComponentKind::Event => "event",
@@ -88,7 +88,7 @@ fn means(filter: &Filter, record: &CalendarObject) -> bool {
         Filter::Present(field) => !values(record, *field).is_empty(),
         Filter::PhoneEquals { strength, .. } => match *strength {},
         Filter::Text { field, mode, text } => {
-            let wanted = fold::words(text);
+            let wanted = fold::fold_words(text);
             !wanted.is_empty()
                 && values(record, *field).iter().any(|value| {
                     let padded = format!(" {value} ");

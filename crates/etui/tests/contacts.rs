@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use etui::contacts::{Card, Contacts, Field, Filter, MatchMode, Paging};
-use etui::text::phone::Strength;
+use etui::text::phone::MatchType;
 use etui::{
     ChangeKind, Changes, Condition, ETag, Error, Options, RecordChange, SaveOutcome, Store,
 };
@@ -391,8 +391,8 @@ fn random_filter(random: &mut SplitMix64, cards: &[Card]) -> Filter {
             Filter::text(Field::Email, how, part(email))
         }
         3 => Filter::text(Field::Phone, how, part(phone)),
-        4 => Filter::phone(phone, Strength::National),
-        5 => Filter::phone(phone, Strength::Short),
+        4 => Filter::phone(phone, MatchType::Nsn),
+        5 => Filter::phone(phone, MatchType::ShortNsn),
         6 => {
             let org = card.organization().map(|o| o.name).unwrap_or_default();
             Filter::text(Field::Organization, how, part(org))

@@ -45,7 +45,7 @@ pub fn run(app: &mut App, args: &Args) -> Result<()> {
     }
     if let Some(tag) = &args.locale {
         // Told of before there is a file.
-        etui::text::collator::Order::new(tag).map_err(etui::Error::from)?;
+        etui::text::collator::Collator::new(tag).map_err(etui::Error::from)?;
     }
     let mut options = app.options();
     options.locale = args.locale.clone();

@@ -30,7 +30,7 @@ fn a_property_is_taken_apart() {
     assert!(line.name_is("tel") && !line.name_is("te"));
     assert_eq!(&record[line.params.clone()], b"TYPE=\"a:b;c\";X=1");
     assert_eq!(&record[line.value.clone()], b"+1 202 555 0100");
-    let params: Vec<_> = params(&record[line.params.clone()])
+    let params: Vec<_> = parse_params(&record[line.params.clone()])
         .map(|param| (param.name, param.value))
         .collect();
     assert_eq!(
@@ -116,7 +116,7 @@ fn what_is_looked_for_is_found_anywhere() {
             let plain = vec![fill; len];
             assert_eq!(physical_line(&plain, 0), (len > 0).then_some((len, len)));
             assert_eq!(param_end(&plain), len);
-            assert_eq!(Marks::of(&plain, &mut false), None);
+            assert_eq!(LineOffsets::of(&plain, &mut false), None);
             for at in 0..len {
                 let text = |first, second| {
                     let mut text = plain.clone();
@@ -130,7 +130,7 @@ fn what_is_looked_for_is_found_anywhere() {
                 }
                 assert_eq!(param_end(&text(b';', b'"')), at);
                 assert_eq!(param_end(&text(b'"', b';')), len + 2);
-                let marks = |colon, name_end, dot| Marks {
+                let marks = |colon, name_end, dot| LineOffsets {
                     colon,
                     name_end,
                     dot,
@@ -140,10 +140,13 @@ fn what_is_looked_for_is_found_anywhere() {
                     (b';', b':', marks(len, at, None)),
                     (b'.', b':', marks(len, len, Some(at))),
                 ] {
-                    assert_eq!(Marks::of(&text(first, second), &mut false), Some(expected));
+                    assert_eq!(
+                        LineOffsets::of(&text(first, second), &mut false),
+                        Some(expected)
+                    );
                 }
                 let mut quoted = false;
-                assert_eq!(Marks::of(&text(b'"', b':'), &mut quoted), None);
+                assert_eq!(LineOffsets::of(&text(b'"', b':'), &mut quoted), None);
                 assert!(quoted);
             }
         }
@@ -184,10 +187,10 @@ fn an_agent_and_a_delimiter_are_known_in_any_case() {
         assert_eq!(only(text.as_bytes()).traits.agent, agent, "{text}");
     }
     for (text, edge) in [
-        ("BEGIN:X", Some(Edge::Begin)),
-        ("begin : X ", Some(Edge::Begin)),
-        ("g.END:X", Some(Edge::End)),
-        ("b.end:X\r\n ", Some(Edge::End)),
+        ("BEGIN:X", Some(Delimiter::Begin)),
+        ("begin : X ", Some(Delimiter::Begin)),
+        ("g.END:X", Some(Delimiter::End)),
+        ("b.end:X\r\n ", Some(Delimiter::End)),
         ("BEGIN:X Y", None),
         ("EN\r\n D:X", None),
         ("E:END:X", None),

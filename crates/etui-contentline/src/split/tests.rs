@@ -3,7 +3,7 @@
 use super::*;
 use crate::stream::text::EXCERPT_CHARS;
 
-fn split(input: &[u8]) -> Vec<Piece> {
+fn split(input: &[u8]) -> Vec<SplitItem> {
     Splitter::new(input, "VCARD")
         .collect::<Result<_, _>>()
         .unwrap()
@@ -14,10 +14,10 @@ fn summary(input: &[u8]) -> Vec<String> {
     summary_of(split(input))
 }
 
-fn summary_of(pieces: Vec<Piece>) -> Vec<String> {
+fn summary_of(pieces: Vec<SplitItem>) -> Vec<String> {
     let short = |piece| match piece {
-        Piece::Record(record) => String::from_utf8_lossy(&record.bytes).into_owned(),
-        Piece::Refused(why) => {
+        SplitItem::Record(record) => String::from_utf8_lossy(&record.bytes).into_owned(),
+        SplitItem::Rejected(why) => {
             let reason = format!("{:?}", why.reason);
             format!("{}-{} {reason}", why.line, why.last_line)
         }
@@ -93,7 +93,7 @@ fn other_components_are_lines() {
         .next()
         .unwrap()
         .unwrap();
-    assert!(matches!(found, Piece::Record(record) if record.bytes == calendar.as_bytes()));
+    assert!(matches!(found, SplitItem::Record(record) if record.bytes == calendar.as_bytes()));
 }
 
 #[test]
@@ -141,9 +141,11 @@ fn utf16_records_keep_their_units() {
             let pieces = split(&input);
             assert_eq!(pieces.len(), 3);
             for piece in [&pieces[0], &pieces[2]] {
-                assert!(matches!(piece, Piece::Record(found) if found.bytes == units(card, to)));
+                assert!(
+                    matches!(piece, SplitItem::Record(found) if found.bytes == units(card, to))
+                );
             }
-            let Piece::Refused(why) = &pieces[1] else {
+            let SplitItem::Rejected(why) = &pieces[1] else {
                 panic!("{pieces:?}")
             };
             assert_eq!((why.line, why.excerpt.as_str()), (5, "text"));
@@ -158,10 +160,10 @@ fn utf32_is_refused_whole() {
         .flat_map(|char| u32::from(char).to_le_bytes())
         .collect();
     let pieces = split(&input);
-    let [Piece::Refused(why)] = &pieces[..] else {
+    let [SplitItem::Rejected(why)] = &pieces[..] else {
         panic!("{pieces:?}")
     };
-    assert_eq!(why.reason, Reason::Encoding { found: "UTF-32LE" });
+    assert_eq!(why.reason, RejectReason::Encoding { found: "UTF-32LE" });
     assert_eq!((why.offset, why.len), (0, input.len() as u64));
 }
 
@@ -169,7 +171,7 @@ fn utf32_is_refused_whole() {
 fn an_excerpt_is_short_and_has_no_control_characters() {
     let input = format!("\x1B[31m\tred{}", "ü".repeat(100));
     let pieces = split(input.as_bytes());
-    let [Piece::Refused(why)] = &pieces[..] else {
+    let [SplitItem::Rejected(why)] = &pieces[..] else {
         panic!("{pieces:?}")
     };
     assert!(
@@ -191,7 +193,7 @@ fn a_line_without_end_is_not_held() {
         let mut splitter = Splitter::new(input, "VCARD").max_record(1 << 20);
         let pieces: Vec<_> = splitter.by_ref().collect::<Result<_, _>>().unwrap();
         assert_eq!(pieces.len(), 2);
-        assert!(matches!(&pieces[1], Piece::Record(card) if card.bytes == CARD.as_bytes()));
+        assert!(matches!(&pieces[1], SplitItem::Record(card) if card.bytes == CARD.as_bytes()));
         assert!(splitter.bytes_read() > 64 << 20);
     }
 }
@@ -205,7 +207,7 @@ fn an_error_of_the_reader_ends_it() {
         }
     }
     let mut splitter = Splitter::new(CARD.as_bytes().chain(Broken), "VCARD");
-    assert!(matches!(splitter.next(), Some(Ok(Piece::Record(_)))));
+    assert!(matches!(splitter.next(), Some(Ok(SplitItem::Record(_)))));
     assert!(matches!(splitter.next(), Some(Err(_))));
     assert!(splitter.next().is_none());
 }

@@ -2,7 +2,10 @@
 
 use memchr::memchr2;
 
-use crate::lines::{Edge, begins, delimiter, edge, is_blank, strip_ignore_case, ungrouped};
+use crate::lines::{
+    Delimiter, is_begin_of, is_blank, parse_delimiter, parse_delimiter_start, strip_group,
+    strip_ignore_case,
+};
 
 /// How many characters an excerpt has at most.
 pub const EXCERPT_CHARS: usize = 80;
@@ -16,7 +19,7 @@ const NARROW_OTHER: u8 = 0xFF;
 
 /// The width and order of the units of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Units {
+pub enum CodeUnits {
     /// Bytes in any charset that contains ASCII.
     Bytes,
     /// UTF-16, little-endian.
@@ -25,7 +28,7 @@ pub enum Units {
     Utf16Be,
 }
 
-impl Units {
+impl CodeUnits {
     /// Bytes per unit.
     pub fn width(self) -> usize {
         match self {
@@ -111,7 +114,7 @@ impl Units {
 
 /// What the text of a line is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum LineKind {
     /// `BEGIN:name`, after this many bytes of byte order mark.
     Begin {
         /// Bytes of byte order mark before it.
@@ -131,41 +134,45 @@ pub enum Kind {
 }
 
 /// Classifies a line of the component `name`.
-pub fn kind(units: Units, line: &[u8], name: &[u8]) -> Kind {
+pub fn classify_line(units: CodeUnits, line: &[u8], name: &[u8]) -> LineKind {
     let mark = match units {
-        Units::Bytes => UTF8_BOM,
-        Units::Utf16Le | Units::Utf16Be => &[NARROW_BOM],
+        CodeUnits::Bytes => UTF8_BOM,
+        CodeUnits::Utf16Le | CodeUnits::Utf16Be => &[NARROW_BOM],
     };
     let text = line.strip_prefix(mark).unwrap_or(line);
-    match ungrouped(text).first() {
-        Some(b'B' | b'b') if begins(text, name) => Kind::Begin {
+    match strip_group(text).first() {
+        Some(b'B' | b'b') if is_begin_of(text, name) => LineKind::Begin {
             bom: line.len() - text.len(),
         },
-        Some(b'E' | b'e') => match delimiter(line) {
-            Some((Edge::End, found)) if found.eq_ignore_ascii_case(name) => Kind::End,
-            _ => end_begin(mark, line, name).map_or(Kind::Text, |end| Kind::EndBegin { end }),
+        Some(b'E' | b'e') => match parse_delimiter(line) {
+            Some((Delimiter::End, found)) if found.eq_ignore_ascii_case(name) => LineKind::End,
+            _ => {
+                end_begin(mark, line, name).map_or(LineKind::Text, |end| LineKind::EndBegin { end })
+            }
         },
-        _ if is_blank(text) => Kind::Blank,
-        _ => Kind::Text,
+        _ if is_blank(text) => LineKind::Blank,
+        _ => LineKind::Text,
     }
 }
 
 /// The length of the `END:name` of a line that goes on with `BEGIN:name`.
 fn end_begin(mark: &[u8], line: &[u8], name: &[u8]) -> Option<usize> {
-    let (_, rest) = edge(line).filter(|(edge, _)| *edge == Edge::End)?;
+    let (_, rest) = parse_delimiter_start(line).filter(|(edge, _)| *edge == Delimiter::End)?;
     let after = strip_ignore_case(rest, name)?;
     let next = after.strip_prefix(mark).unwrap_or(after);
-    begins(next, name).then(|| line.len() - after.len())
+    is_begin_of(next, name).then(|| line.len() - after.len())
 }
 
 /// How `bytes` start, for a person to recognise them: the first line that says
 /// more than where a record begins or ends and of which version it is.
-pub fn excerpt(units: Units, bytes: &[u8]) -> String {
+pub fn make_excerpt(units: CodeUnits, bytes: &[u8]) -> String {
     let text = units.text(bytes);
     let text = text.trim_start_matches('\u{FEFF}').trim();
     let says_more = |line: &&str| {
         let line = line.trim().as_bytes();
-        !line.is_empty() && edge(line).is_none() && strip_ignore_case(line, b"VERSION:").is_none()
+        !line.is_empty()
+            && parse_delimiter_start(line).is_none()
+            && strip_ignore_case(line, b"VERSION:").is_none()
     };
     let text = text.split(['\r', '\n']).find(says_more).unwrap_or(text);
     let mut out = String::new();

@@ -12,7 +12,7 @@
 //! many components have the same one.
 
 use super::piece::{TemplatePart, TemplateText};
-use etui_contentline::charset::utf16;
+use etui_contentline::charset::detect_utf16;
 
 const VERSION: u8 = 1;
 const ZONE: u8 = 4;
@@ -266,7 +266,7 @@ impl TemplateBuilder {
             let head = std::mem::take(&mut self.head);
             self.push(
                 TemplatePart::End,
-                &super::write::in_units(utf16(&head), end),
+                &super::write::in_units(detect_utf16(&head), end),
             );
         }
         self.end_run();

@@ -15,7 +15,7 @@ use std::hash::{BuildHasher, RandomState};
 
 use super::piece::{ComponentKind, RawComponent};
 use super::reader::MAX_COMPONENT;
-use etui_contentline::uid_set::Seen;
+use etui_contentline::uid_set::UidSet;
 
 /// Components of one UID that stood one behind the other.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,7 +55,7 @@ pub struct ComponentGrouper {
     /// Its bytes, and which component of it stands for which instance.
     bytes: usize,
     places: HashMap<(ComponentKind, Option<String>), usize>,
-    seen: Seen,
+    seen: UidSet,
     hasher: RandomState,
 }
 

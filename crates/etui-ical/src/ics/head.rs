@@ -1,10 +1,10 @@
 //! [`ComponentHead`]: what a component says of itself by its own lines.
 
 use crate::property_name::PropertyName;
-use etui_contentline::charset::as_utf8;
+use etui_contentline::charset::to_utf8_bytes;
 use etui_contentline::edit::own_lines;
-use etui_contentline::lines::{ContentLine, Edge};
-use etui_contentline::values::{params_of, unescape, value_of};
+use etui_contentline::lines::{ContentLine, Delimiter};
+use etui_contentline::values::{property_params, property_value, unescape_text};
 
 /// What a component is, and whose.
 #[derive(Debug, Default)]
@@ -25,7 +25,7 @@ impl ComponentHead {
     /// Of a component's bytes.
     pub(super) fn of(bytes: &[u8]) -> Self {
         let mut head = Self::default();
-        for line in own_lines(&as_utf8(bytes), None) {
+        for line in own_lines(&to_utf8_bytes(bytes), None) {
             head.take(&line);
         }
         head
@@ -34,7 +34,7 @@ impl ComponentHead {
     /// Takes in one of its own lines.
     fn take(&mut self, line: &ContentLine<'_>) {
         match line.delimiter() {
-            Some((Edge::Begin, name)) if self.name.is_empty() => self.name = name.to_vec(),
+            Some((Delimiter::Begin, name)) if self.name.is_empty() => self.name = name.to_vec(),
             Some(_) => {}
             None => self.take_property(line, PropertyName::of(line)),
         }
@@ -45,13 +45,17 @@ impl ComponentHead {
         self.has_property |= !line.name.is_empty();
         match name {
             Some(PropertyName::Uid) if self.uid.is_none() => {
-                self.uid = Some(unescape(&value_of(line))).filter(|uid| !uid.is_empty());
+                self.uid = Some(unescape_text(&property_value(line))).filter(|uid| !uid.is_empty());
             }
             Some(PropertyName::RecurrenceId) if self.replaces.is_none() => {
-                self.replaces = Some(format!("{}:{}", params_of(line), value_of(line)));
+                self.replaces = Some(format!(
+                    "{}:{}",
+                    property_params(line),
+                    property_value(line)
+                ));
             }
             Some(PropertyName::Tzid) if self.tzid.is_empty() => {
-                self.tzid = value_of(line).into_owned();
+                self.tzid = property_value(line).into_owned();
             }
             _ => {}
         }

@@ -93,7 +93,7 @@ pub(crate) use reader::MAX_DEPTH;
 pub use reader::{MAX_COMPONENT, MAX_FRAME, ObjectReader};
 pub use write::{MergedTemplate, ObjectWriter, merge};
 
-pub use etui_contentline::rejection::{Reason, Refusal};
+pub use etui_contentline::rejection::{RejectReason, Rejection};
 
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use etui_contentline::rejection::Refusal;
+use etui_contentline::rejection::Rejection;
 
 /// A part of the input, in its order.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub enum ObjectPiece {
     /// A whole `VEVENT`, `VTODO` or `VJOURNAL`.
     Component(RawComponent),
     /// Something that was not taken.
-    Refused(Refusal),
+    Refused(Rejection),
 }
 
 /// Which part of a calendar object's frame a text is.

@@ -5,10 +5,10 @@ use std::io::{self, Read};
 
 use super::head::ComponentHead;
 use super::piece::{ComponentKind, ObjectPiece, RawComponent, RawZone, TemplatePart, TemplateText};
-use etui_contentline::lines::{Edge, delimiter, may_begin_property};
-use etui_contentline::rejection::Reason;
-use etui_contentline::stream::text::{Kind as LineKind, kind};
-use etui_contentline::stream::{EXCERPT_BYTES, Fetched, LINE_MAX, Passed, Stream};
+use etui_contentline::lines::{Delimiter, parse_delimiter, starts_property};
+use etui_contentline::rejection::RejectReason;
+use etui_contentline::stream::text::{LineKind, classify_line};
+use etui_contentline::stream::{EXCERPT_BYTES, FetchedLine, LineStream, MAX_LINE, SkippedRange};
 
 /// Largest component that is kept, in bytes (attachments included).
 pub const MAX_COMPONENT: usize = 32 << 20;
@@ -33,14 +33,14 @@ const TOP: [&[u8]; 5] = [b"VEVENT", b"VTODO", b"VJOURNAL", b"VTIMEZONE", b"VFREE
 /// After an error of the stream it ends. Interrupted reads are repeated.
 #[derive(Debug)]
 pub struct ObjectReader<R> {
-    stream: Stream<R>,
+    stream: LineStream<R>,
     max_component: usize,
     at: At,
     /// The frame's text that the stream keeps now.
     text: Option<Text>,
     /// What is passed now, and why.
-    passed: Option<Passed>,
-    why: Reason,
+    passed: Option<SkippedRange>,
+    why: RejectReason,
     /// Components of the object so far, and bytes of its frame.
     components: u32,
     frame_bytes: usize,
@@ -66,7 +66,7 @@ struct Open {
     names: Vec<Vec<u8>>,
     deeper: u64,
     /// It will be refused, for this reason and with this excerpt.
-    refused: Option<(Reason, Vec<u8>)>,
+    refused: Option<(RejectReason, Vec<u8>)>,
 }
 
 #[derive(Debug)]
@@ -80,12 +80,12 @@ impl<R: Read> ObjectReader<R> {
     /// Reads what `reader` gives, which need not be buffered.
     pub fn new(reader: R) -> Self {
         Self {
-            stream: Stream::new(reader),
+            stream: LineStream::new(reader),
             max_component: MAX_COMPONENT,
             at: At::Outside,
             text: None,
             passed: None,
-            why: Reason::Outside,
+            why: RejectReason::Outside,
             components: 0,
             frame_bytes: 0,
             ready: VecDeque::new(),
@@ -107,22 +107,24 @@ impl<R: Read> ObjectReader<R> {
 
     /// Goes on by one line. `false` at the end of the input.
     fn advance(&mut self) -> io::Result<bool> {
-        match self.stream.fetch()? {
+        match self.stream.fetch_line()? {
             None => {
                 self.end_all();
                 return Ok(false);
             }
-            Some(Fetched::Line { text, whole }) => self.line(text, whole),
-            Some(Fetched::Long) => self.long_line()?,
-            Some(Fetched::Unread(refusal)) => self.ready.push_back(ObjectPiece::Refused(refusal)),
+            Some(FetchedLine::Line { text, whole }) => self.line(text, whole),
+            Some(FetchedLine::Long) => self.long_line()?,
+            Some(FetchedLine::Unread(refusal)) => {
+                self.ready.push_back(ObjectPiece::Refused(refusal))
+            }
         }
         Ok(true)
     }
 
     fn line(&mut self, text: usize, whole: usize) {
         let units = self.stream.units();
-        let line = self.stream.look_at(text);
-        match kind(units, line, OBJECT) {
+        let line = self.stream.peek(text);
+        match classify_line(units, line, OBJECT) {
             LineKind::Begin { .. } => self.begin_object(whole),
             LineKind::End => self.end_object(whole),
             LineKind::EndBegin { end } => {
@@ -130,12 +132,12 @@ impl<R: Read> ObjectReader<R> {
                 return self.end_object(end * units.width());
             }
             LineKind::Blank => self.blank(whole),
-            LineKind::Text => match delimiter(line) {
-                Some((Edge::Begin, name)) => {
+            LineKind::Text => match parse_delimiter(line) {
+                Some((Delimiter::Begin, name)) => {
                     let name = name.to_ascii_uppercase();
                     self.begin(name, whole);
                 }
-                Some((Edge::End, name)) => {
+                Some((Delimiter::End, name)) => {
                     let name = name.to_ascii_uppercase();
                     self.end(&name, whole);
                 }
@@ -150,7 +152,7 @@ impl<R: Read> ObjectReader<R> {
 
     /// A line that is too long to be looked at as a whole.
     fn long_line(&mut self) -> io::Result<()> {
-        let mut owner = owner(self.stream.look_at(LINE_MAX));
+        let mut owner = owner(self.stream.peek(MAX_LINE));
         if matches!(self.at, At::Object) && self.text.is_some() {
             // By itself, so that it alone is refused should it be too large.
             self.end_text();
@@ -158,24 +160,24 @@ impl<R: Read> ObjectReader<R> {
                 owner = Owner::Frame;
             }
         }
-        self.other(LINE_MAX, owner);
+        self.other(MAX_LINE, owner);
         loop {
-            let chunk = self.stream.more_of_line()?;
+            let chunk = self.stream.next_chunk()?;
             match &self.at {
                 At::Component(_) => self.take(chunk.len),
                 _ if self.text.is_none() => self.pass(chunk.len, self.why),
                 _ if self.frame_has_room(chunk.len) => self.stream.consume(chunk.len),
                 _ => {
                     let line = self.text.take();
-                    let excerpt = self.stream.give_up(0);
-                    self.passed = line.map(|line| Passed {
+                    let excerpt = self.stream.discard_record(0);
+                    self.passed = line.map(|line| SkippedRange {
                         line: line.line,
                         last_line: line.line,
                         offset: line.offset,
                         end: line.offset,
                         excerpt,
                     });
-                    self.why = Reason::TooLarge { limit: MAX_FRAME };
+                    self.why = RejectReason::TooLarge { limit: MAX_FRAME };
                     self.pass(chunk.len, self.why);
                 }
             }
@@ -191,7 +193,7 @@ impl<R: Read> ObjectReader<R> {
         match self.at {
             At::Outside => {}
             At::Object => self.unended(),
-            At::Component(_) => self.refuse_open(Reason::Unterminated),
+            At::Component(_) => self.refuse_open(RejectReason::Unterminated),
         }
         self.end_passed();
         let leads = matches!((&self.at, &self.text), (At::Outside, Some(text)) if text.part == TemplatePart::Begin);
@@ -207,7 +209,7 @@ impl<R: Read> ObjectReader<R> {
 
     fn end_object(&mut self, len: usize) {
         if let At::Component(_) = self.at {
-            self.refuse_open(Reason::Unterminated);
+            self.refuse_open(RejectReason::Unterminated);
         }
         if let At::Object = self.at {
             self.end_passed();
@@ -229,23 +231,23 @@ impl<R: Read> ObjectReader<R> {
                     open.names.push(name);
                 } else {
                     open.deeper += 1;
-                    self.refuse(0, Reason::TooDeep { limit: MAX_DEPTH });
+                    self.refuse(0, RejectReason::TooDeep { limit: MAX_DEPTH });
                 }
                 return self.take(whole);
             }
-            At::Component(_) => self.refuse_open(Reason::Unterminated),
+            At::Component(_) => self.refuse_open(RejectReason::Unterminated),
             At::Object => {}
         }
         self.end_passed();
         self.end_text();
         self.at = At::Component(Open {
             line: self.stream.line(),
-            offset: self.stream.here(),
+            offset: self.stream.offset(),
             names: vec![name],
             deeper: 0,
             refused: None,
         });
-        self.stream.keep();
+        self.stream.start_record();
         self.take(whole);
     }
 
@@ -261,12 +263,12 @@ impl<R: Read> ObjectReader<R> {
             open.names.pop();
         } else {
             open.deeper = open.deeper.saturating_sub(1);
-            self.refuse(0, Reason::Nesting);
+            self.refuse(0, RejectReason::Nesting);
         }
         self.take(whole);
         match &self.at {
             At::Component(open) if open.names.is_empty() => self.end_component(),
-            At::Component(_) if is_first && !is_last => self.refuse_open(Reason::Nesting),
+            At::Component(_) if is_first && !is_last => self.refuse_open(RejectReason::Nesting),
             _ => {}
         }
     }
@@ -276,27 +278,27 @@ impl<R: Read> ObjectReader<R> {
         let At::Component(open) = std::mem::replace(&mut self.at, At::Object) else {
             return;
         };
-        let passed = |stream: &Stream<R>, excerpt| Passed {
+        let passed = |stream: &LineStream<R>, excerpt| SkippedRange {
             line: open.line,
             last_line: stream.line(),
             offset: open.offset,
-            end: stream.here(),
+            end: stream.offset(),
             excerpt,
         };
         if let Some((reason, excerpt)) = open.refused {
             let passed = passed(&self.stream, excerpt);
             return self.refused(passed, reason);
         }
-        let bytes = self.stream.take_kept();
+        let bytes = self.stream.take_record();
         let head = ComponentHead::of(&bytes);
         let kind = ComponentKind::named(&head.name);
         let is_zone = head.name.eq_ignore_ascii_case(b"VTIMEZONE");
         let is_other = kind.is_none() && !is_zone;
         let reason = match () {
             () if is_other && !self.frame_has_room(bytes.len()) => {
-                Some(Reason::TooLarge { limit: MAX_FRAME })
+                Some(RejectReason::TooLarge { limit: MAX_FRAME })
             }
-            () if !head.has_property && kind.is_some() => Some(Reason::Empty),
+            () if !head.has_property && kind.is_some() => Some(RejectReason::Empty),
             () => None,
         };
         if let Some(reason) = reason {
@@ -340,7 +342,7 @@ impl<R: Read> ObjectReader<R> {
 
     fn stray_end(&mut self, len: usize) {
         self.end_passed();
-        self.pass(len, Reason::StrayEnd);
+        self.pass(len, RejectReason::StrayEnd);
         self.end_passed();
     }
 
@@ -379,31 +381,31 @@ impl<R: Read> ObjectReader<R> {
                 }
                 self.stream.consume(len);
             }
-            At::Object if is_text => self.pass(len, Reason::TooLarge { limit: MAX_FRAME }),
+            At::Object if is_text => self.pass(len, RejectReason::TooLarge { limit: MAX_FRAME }),
             At::Object if owner == Owner::Before && self.passed.is_some() => {
                 self.pass(len, self.why);
             }
-            _ => self.pass(len, Reason::Outside),
+            _ => self.pass(len, RejectReason::Outside),
         }
     }
 
     fn frame_has_room(&self, len: usize) -> bool {
-        self.frame_bytes + self.stream.kept_len() + len <= MAX_FRAME
+        self.frame_bytes + self.stream.record_len() + len <= MAX_FRAME
     }
 
     fn begin_text(&mut self, part: TemplatePart) {
         self.text = Some(Text {
             part,
             line: self.stream.line(),
-            offset: self.stream.here(),
+            offset: self.stream.offset(),
         });
-        self.stream.keep();
+        self.stream.start_record();
     }
 
     /// The frame's text, if any, ends here.
     fn end_text(&mut self) {
         let Some(text) = self.text.take() else { return };
-        let bytes = self.stream.take_kept();
+        let bytes = self.stream.take_record();
         self.frame_bytes += bytes.len() + PIECE;
         self.ready.push_back(ObjectPiece::Frame(TemplateText {
             part: text.part,
@@ -419,7 +421,7 @@ impl<R: Read> ObjectReader<R> {
         match &self.text {
             Some(text) if text.part == TemplatePart::Begin => {
                 self.text = None;
-                self.stream.give_up(0);
+                self.stream.discard_record(0);
             }
             _ => self.end_text(),
         }
@@ -427,33 +429,33 @@ impl<R: Read> ObjectReader<R> {
 
     /// The next `len` bytes belong to the open component.
     fn take(&mut self, len: usize) {
-        if self.stream.kept_len() + len > self.max_component {
+        if self.stream.record_len() + len > self.max_component {
             let limit = self.max_component;
-            self.refuse(len, Reason::TooLarge { limit });
+            self.refuse(len, RejectReason::TooLarge { limit });
         }
         self.stream.consume(len);
     }
 
     /// From now on the open component is only passed through. `len` bytes of it are still unread.
-    fn refuse(&mut self, len: usize, reason: Reason) {
+    fn refuse(&mut self, len: usize, reason: RejectReason) {
         if let At::Component(open) = &mut self.at
             && open.refused.is_none()
         {
-            open.refused = Some((reason, self.stream.give_up(len)));
+            open.refused = Some((reason, self.stream.discard_record(len)));
         }
     }
 
     /// The open component ends here, refused.
-    fn refuse_open(&mut self, reason: Reason) {
+    fn refuse_open(&mut self, reason: RejectReason) {
         self.refuse(0, reason);
         if let At::Component(open) = std::mem::replace(&mut self.at, At::Object)
             && let Some((reason, excerpt)) = open.refused
         {
-            let passed = Passed {
+            let passed = SkippedRange {
                 line: open.line,
                 last_line: self.stream.last_line(),
                 offset: open.offset,
-                end: self.stream.here(),
+                end: self.stream.offset(),
                 excerpt,
             };
             self.refused(passed, reason);
@@ -461,7 +463,7 @@ impl<R: Read> ObjectReader<R> {
     }
 
     /// The next `len` bytes are not taken.
-    fn pass(&mut self, len: usize, why: Reason) {
+    fn pass(&mut self, len: usize, why: RejectReason) {
         if matches!(self.at, At::Outside) {
             self.end_outside_text();
         } else {
@@ -471,7 +473,7 @@ impl<R: Read> ObjectReader<R> {
             self.end_passed();
             self.why = why;
         }
-        self.stream.pass(&mut self.passed, len);
+        self.stream.consume_rejected(&mut self.passed, len);
     }
 
     fn end_passed(&mut self) {
@@ -480,8 +482,8 @@ impl<R: Read> ObjectReader<R> {
         }
     }
 
-    fn refused(&mut self, passed: Passed, reason: Reason) {
-        let refusal = self.stream.refusal(passed, reason);
+    fn refused(&mut self, passed: SkippedRange, reason: RejectReason) {
+        let refusal = self.stream.reject(passed, reason);
         self.ready.push_back(ObjectPiece::Refused(refusal));
     }
 
@@ -489,15 +491,15 @@ impl<R: Read> ObjectReader<R> {
     fn unended(&mut self) {
         self.end_passed();
         self.end_text();
-        let (line, here) = (self.stream.last_line(), self.stream.here());
-        let nothing = Passed {
+        let (line, here) = (self.stream.last_line(), self.stream.offset());
+        let nothing = SkippedRange {
             line,
             last_line: line,
             offset: here,
             end: here,
             excerpt: Vec::new(),
         };
-        self.refused(nothing, Reason::Unended);
+        self.refused(nothing, RejectReason::Unended);
     }
 
     fn end_all(&mut self) {
@@ -507,7 +509,7 @@ impl<R: Read> ObjectReader<R> {
                 self.end_outside_text();
             }
             At::Object => self.unended(),
-            At::Component(_) => self.refuse_open(Reason::Unterminated),
+            At::Component(_) => self.refuse_open(RejectReason::Unterminated),
         }
     }
 }
@@ -548,7 +550,7 @@ enum Owner {
 fn owner(line: &[u8]) -> Owner {
     match line.first() {
         Some(b' ' | b'\t') => Owner::Before,
-        _ if may_begin_property(line) => Owner::Frame,
+        _ if starts_property(line) => Owner::Frame,
         _ => Owner::None,
     }
 }

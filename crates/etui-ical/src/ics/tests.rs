@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use super::*;
-use etui_contentline::stream::Units;
+use etui_contentline::stream::CodeUnits;
 
 fn read(input: &[u8]) -> Vec<ObjectPiece> {
     ObjectReader::new(input).collect::<Result<_, _>>().unwrap()
@@ -213,7 +213,7 @@ fn utf16_is_read_and_kept() {
         let mut object = ObjectWriter::new(Vec::new(), &frame, |_| Ok(Vec::new()));
         object.component(0, event("ü\u{A0D}").as_bytes()).unwrap();
         assert_eq!(object.finish().unwrap(), input);
-        assert_ne!(Units::Bytes, Units::Utf16Be);
+        assert_ne!(CodeUnits::Bytes, CodeUnits::Utf16Be);
     }
 }
 

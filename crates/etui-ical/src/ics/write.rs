@@ -15,9 +15,9 @@ use encoding_rs::{Encoding, UTF_16BE};
 
 use super::frame::{ObjectTemplate, TemplateBuilder, TemplateSegment, ZoneKey};
 use super::piece::TemplatePart;
-use etui_contentline::charset::{as_utf8, utf16};
+use etui_contentline::charset::{detect_utf16, to_utf8_bytes};
 use etui_contentline::edit::own_lines;
-use etui_contentline::values::value_of;
+use etui_contentline::values::property_value;
 
 /// Writes one calendar object, component by component.
 ///
@@ -46,7 +46,7 @@ impl<'f, W: Write, Z: FnMut(&ZoneKey) -> io::Result<Vec<u8>>> ObjectWriter<'f, W
             frame: Box::new(frame.segments()),
             held: None,
             zone,
-            units: utf16(frame.head()),
+            units: detect_utf16(frame.head()),
             components: frame.components(),
             reached: 0,
             open_line: false,
@@ -112,10 +112,10 @@ impl<'f, W: Write, Z: FnMut(&ZoneKey) -> io::Result<Vec<u8>>> ObjectWriter<'f, W
     }
 
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        if utf16(bytes) == self.units {
+        if detect_utf16(bytes) == self.units {
             return self.raw(bytes);
         }
-        let text = as_utf8(bytes);
+        let text = to_utf8_bytes(bytes);
         let text = String::from_utf8_lossy(&text);
         self.raw(&in_units(self.units, &text))
     }
@@ -246,7 +246,7 @@ impl Gathered {
         // All in UTF-8: the frames may differ in their encoding.
         builder.push(
             TemplatePart::Begin,
-            &as_utf8(first(TemplatePart::Begin).unwrap_or_default()),
+            &to_utf8_bytes(first(TemplatePart::Begin).unwrap_or_default()),
         );
         for (_, zone) in &self.zones {
             builder.zone(*zone);
@@ -254,7 +254,7 @@ impl Gathered {
         builder.components_run(components);
         for segment in texts() {
             if let TemplateSegment::Text(TemplatePart::Other, text) = segment {
-                builder.push(TemplatePart::Other, &as_utf8(text));
+                builder.push(TemplatePart::Other, &to_utf8_bytes(text));
             }
         }
         builder.finish()
@@ -262,8 +262,8 @@ impl Gathered {
 }
 
 fn method(head: &[u8]) -> String {
-    own_lines(&as_utf8(head), None)
+    own_lines(&to_utf8_bytes(head), None)
         .find(|line| line.name_is("METHOD"))
-        .map(|line| value_of(&line).to_ascii_uppercase())
+        .map(|line| property_value(&line).to_ascii_uppercase())
         .unwrap_or_default()
 }

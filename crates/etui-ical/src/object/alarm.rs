@@ -4,7 +4,7 @@ use crate::property_name::PropertyName;
 use crate::time::{CalendarTime, Duration, TimeZone, Timestamp};
 use crate::timing_reader::TimingReader;
 use etui_contentline::lines::ContentLine;
-use etui_contentline::values::{param, unescape, value_of};
+use etui_contentline::values::{param_value, property_value, unescape_text};
 
 /// Repetitions of an alarm that are told of.
 const MOST_REPEATED: u32 = 100;
@@ -110,7 +110,7 @@ impl AlarmBuilder {
         name: Option<PropertyName>,
         times: &mut TimingReader<'t, '_>,
     ) {
-        let value = || value_of(line);
+        let value = || property_value(line);
         match name {
             Some(PropertyName::Action) => {
                 self.action = match value().to_ascii_uppercase().as_str() {
@@ -125,7 +125,7 @@ impl AlarmBuilder {
             }
             Some(PropertyName::Repeat) => self.repeat = value().parse().unwrap_or(0),
             Some(PropertyName::Duration) => self.every = value().parse().ok(),
-            Some(PropertyName::Description) => self.description = Some(unescape(&value())),
+            Some(PropertyName::Description) => self.description = Some(unescape_text(&value())),
             Some(PropertyName::Acknowledged) => {
                 let time = times.time_of(line);
                 self.acknowledged = time.map(|time| time.at(&TimeZone::UTC));
@@ -148,8 +148,8 @@ impl AlarmBuilder {
 }
 
 fn trigger<'t>(line: &ContentLine<'t>, times: &mut TimingReader<'t, '_>) -> Option<AlarmTrigger> {
-    if let Ok(after) = value_of(line).parse::<Duration>() {
-        let of_end = param(line, "RELATED").is_some_and(|r| r.eq_ignore_ascii_case("END"));
+    if let Ok(after) = property_value(line).parse::<Duration>() {
+        let of_end = param_value(line, "RELATED").is_some_and(|r| r.eq_ignore_ascii_case("END"));
         return Some(match of_end {
             true => AlarmTrigger::End(after),
             false => AlarmTrigger::Start(after),

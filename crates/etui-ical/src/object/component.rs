@@ -10,8 +10,8 @@ use crate::recurrence::Timing;
 use crate::time::{CalendarTime, Duration, TimeZone};
 use crate::timing_reader::TimingReader;
 use crate::zones::TimeZoneResolver;
-use etui_contentline::lines::{ContentLine, ContentLines, Edge};
-use etui_contentline::values::{list, param, unescape, value_of};
+use etui_contentline::lines::{ContentLine, ContentLines, Delimiter};
+use etui_contentline::values::{param_value, property_value, split_list, unescape_text};
 
 /// Attendees and categories of one component that are read, and alarms; all are kept.
 const MOST: usize = 10_000;
@@ -193,13 +193,13 @@ impl CalendarComponent {
             let name = PropertyName::of(&line);
             let time = times.take(&line, name);
             match line.delimiter() {
-                Some((Edge::Begin, name)) => {
+                Some((Delimiter::Begin, name)) => {
                     depth += 1;
                     if depth == 2 && name.eq_ignore_ascii_case(b"VALARM") {
                         alarm = Some(AlarmBuilder::default());
                     }
                 }
-                Some((Edge::End, _)) => {
+                Some((Delimiter::End, _)) => {
                     if depth == 2
                         && let Some(alarm) = alarm.take().and_then(AlarmBuilder::complete)
                         && item.alarms.len() < MOST_ALARMS
@@ -264,7 +264,7 @@ impl CalendarComponent {
 
     /// Notes the zone that a line names.
     fn note_zone(&mut self, line: &ContentLine<'_>, zones: &TimeZoneResolver) {
-        if let Some(tzid) = param(line, "TZID").filter(|tzid| !tzid.is_empty())
+        if let Some(tzid) = param_value(line, "TZID").filter(|tzid| !tzid.is_empty())
             && self.tzids.len() < MOST_ZONES
             && !self.tzids.iter().any(|known| *known == *tzid)
         {
@@ -288,8 +288,8 @@ impl CalendarComponent {
             return;
         }
         let Some(name) = name else { return };
-        let value = || value_of(line);
-        let text = || Some(unescape(&value())).filter(|text| !text.trim().is_empty());
+        let value = || property_value(line);
+        let text = || Some(unescape_text(&value())).filter(|text| !text.trim().is_empty());
         let once = |place: &mut Option<String>| {
             if place.is_none() {
                 *place = text();
@@ -307,7 +307,7 @@ impl CalendarComponent {
             PropertyName::Categories => {
                 let room = MOST.saturating_sub(self.categories.len());
                 let value = value();
-                let each = list(&value).map(|c| unescape(c).trim().to_owned());
+                let each = split_list(&value).map(|c| unescape_text(c).trim().to_owned());
                 let each = each.filter(|c| !c.is_empty());
                 self.categories.extend(each.take(room));
             }
@@ -358,13 +358,13 @@ impl CalendarComponent {
 }
 
 fn person(line: &ContentLine<'_>) -> CalendarUser {
-    let value = value_of(line);
+    let value = property_value(line);
     let address = match value.get(..7) {
         Some(scheme) if scheme.eq_ignore_ascii_case("mailto:") => value[7..].to_owned(),
         _ => value.into_owned(),
     };
     let filled = |name| {
-        let value = param(line, name).filter(|value| !value.is_empty());
+        let value = param_value(line, name).filter(|value| !value.is_empty());
         value.map(Cow::into_owned)
     };
     CalendarUser {

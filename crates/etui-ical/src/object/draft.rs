@@ -8,7 +8,7 @@ use crate::ics::ComponentKind;
 use crate::recurrence::RecurrenceRule;
 use crate::time::{CalendarTime, Duration, Timestamp};
 use crate::zones::TimeZoneResolver;
-use etui_contentline::edit::fold;
+use etui_contentline::edit::fold_line;
 
 /// A record to be made, of one component.
 ///
@@ -153,7 +153,7 @@ impl Draft {
     /// large.
     pub fn make(&self, zones: &TimeZoneResolver) -> Result<CalendarObject, ObjectError> {
         let mut out = Vec::new();
-        let mut line = |text: &str| out.extend_from_slice(&fold(text, b"\r\n"));
+        let mut line = |text: &str| out.extend_from_slice(&fold_line(text, b"\r\n"));
         let uid = match &self.uid {
             Some(uid) => escape_value("UID", uid),
             None => random_uid()?,
@@ -196,7 +196,7 @@ impl Draft {
         for after in &self.alarms {
             out.extend_from_slice(&alarm(*after, summary, b"\r\n"));
         }
-        out.extend_from_slice(&fold(&format!("END:{}", self.kind), b"\r\n"));
+        out.extend_from_slice(&fold_line(&format!("END:{}", self.kind), b"\r\n"));
         CalendarObject::parse(out, zones)
     }
 }
@@ -210,7 +210,10 @@ pub(super) fn alarm(after: Duration, summary: &str, ending: &[u8]) -> Vec<u8> {
         &format!("TRIGGER:{after}"),
         "END:VALARM",
     ];
-    lines.iter().flat_map(|line| fold(line, ending)).collect()
+    lines
+        .iter()
+        .flat_map(|line| fold_line(line, ending))
+        .collect()
 }
 
 /// Returns a version 4 UUID (RFC 9562).

@@ -6,12 +6,13 @@ use super::draft::alarm;
 use super::{CalendarObject, ObjectError};
 use crate::time::{CalendarTime, Duration, TimeZone};
 use crate::zones::TimeZoneResolver;
-use etui_contentline::charset::as_utf8;
+use etui_contentline::charset::to_utf8_bytes;
 use etui_contentline::edit::{
-    ending, fold, head_without, is_one_of, is_property_name, own_lines, splice, without,
+    fold_line, head_without, is_one_of, is_property_name, line_ending, own_lines, remove_spans,
+    splice_line,
 };
-use etui_contentline::lines::{ContentLine, ContentLines, Edge};
-use etui_contentline::values::{escape, unescape, value_of};
+use etui_contentline::lines::{ContentLine, ContentLines, Delimiter};
+use etui_contentline::values::{escape_text, property_value, unescape_text};
 
 /// Properties whose value is no text: nothing in it is escaped (RFC 5545 §3.8).
 const PLAIN: &[&str] = &[
@@ -105,8 +106,8 @@ impl CalendarObject {
         let matches = |line: &ContentLine<'_>| {
             line.name_is(name)
                 && value.is_none_or(|v| {
-                    let found = value_of(line);
-                    found == v.trim() || unescape(&found).trim() == v.trim()
+                    let found = property_value(line);
+                    found == v.trim() || unescape_text(&found).trim() == v.trim()
                 })
         };
         let lines = own_lines(component, None).filter(|line| line.delimiter().is_none());
@@ -115,7 +116,7 @@ impl CalendarObject {
             .map(|line| span.start + line.span.start..span.start + line.span.end)
             .collect();
         if !spans.is_empty() {
-            *self = Self::parse(without(&text, &spans), zones)?;
+            *self = Self::parse(remove_spans(&text, &spans), zones)?;
         }
         Ok(spans.len())
     }
@@ -133,7 +134,7 @@ impl CalendarObject {
     ) -> Result<(), ObjectError> {
         let (text, span) = self.editable(at, zones)?;
         let component = &text[span.clone()];
-        let ending = ending(component);
+        let ending = line_ending(component);
         let summary = self.components[at].item.summary.as_deref();
         let new: Vec<u8> = after
             .iter()
@@ -143,11 +144,11 @@ impl CalendarObject {
         let place = match old.first() {
             Some(first) => first.start,
             None => own_lines(component, None)
-                .find(|line| matches!(line.delimiter(), Some((Edge::End, _))))
+                .find(|line| matches!(line.delimiter(), Some((Delimiter::End, _))))
                 .map_or(component.len(), |line| line.span.start),
         };
         // What goes stands behind the place.
-        let changed = splice(&without(component, &old), place..place, &new);
+        let changed = splice_line(&remove_spans(component, &old), place..place, &new);
         let changed = [&text[..span.start], &changed, &text[span.end..]].concat();
         *self = Self::parse(changed, zones)?;
         Ok(())
@@ -166,7 +167,7 @@ impl CalendarObject {
         check_name(name)?;
         let (text, span) = self.editable(at, zones)?;
         let component = &text[span.clone()];
-        let ending = ending(component);
+        let ending = line_ending(component);
         let found = own_lines(component, None)
             .find(|line| line.name_is(name) && line.delimiter().is_none());
         let (place, head) = match found {
@@ -176,8 +177,8 @@ impl CalendarObject {
                 (place..place, name.to_ascii_uppercase())
             }
         };
-        let new = fold(&format!("{head}{params}:{value}"), ending);
-        let changed = splice(component, place, &new);
+        let new = fold_line(&format!("{head}{params}:{value}"), ending);
+        let changed = splice_line(component, place, &new);
         let changed = [&text[..span.start], &changed, &text[span.end..]].concat();
         *self = Self::parse(changed, zones)?;
         Ok(())
@@ -190,7 +191,7 @@ impl CalendarObject {
         at: usize,
         zones: &TimeZoneResolver,
     ) -> Result<(Vec<u8>, Range<usize>), ObjectError> {
-        let text = as_utf8(&self.text);
+        let text = to_utf8_bytes(&self.text);
         let component = match &text {
             std::borrow::Cow::Borrowed(_) => self.components.get(at).map(|c| c.span.clone()),
             std::borrow::Cow::Owned(text) => {
@@ -210,13 +211,13 @@ fn nested(component: &[u8], name: &[u8]) -> Vec<Range<usize>> {
     let mut begun = None;
     for line in ContentLines::new(component) {
         match line.delimiter() {
-            Some((Edge::Begin, this)) => {
+            Some((Delimiter::Begin, this)) => {
                 depth += 1;
                 if depth == 2 && this.eq_ignore_ascii_case(name) {
                     begun = Some(line.span.start);
                 }
             }
-            Some((Edge::End, _)) => {
+            Some((Delimiter::End, _)) => {
                 depth = depth.saturating_sub(1);
                 if depth == 1 {
                     found.extend(begun.take().map(|start| start..line.span.end));
@@ -234,7 +235,9 @@ fn end_of_properties(component: &[u8]) -> usize {
         .scan(0usize, |end, line| {
             // A gap between own lines is where nested components are.
             let goes_on = line.span.start == *end
-                && line.delimiter().is_none_or(|(edge, _)| edge == Edge::Begin);
+                && line
+                    .delimiter()
+                    .is_none_or(|(edge, _)| edge == Delimiter::Begin);
             *end = if goes_on { line.span.end } else { *end };
             goes_on.then_some(*end)
         })
@@ -257,7 +260,7 @@ pub fn escape_value(name: &str, value: &str) -> String {
         _ if is_one_of(LISTS, name) => "\\;",
         _ => "\\;,",
     };
-    escape(value, special, "\\n")
+    escape_text(value, special, "\\n")
 }
 
 /// Parameters and value of a time.

@@ -33,10 +33,10 @@ use memchr::memchr_iter;
 use crate::ics::{ComponentKind, MAX_COMPONENT, MAX_DEPTH};
 use crate::recurrence::{RecurrenceSet, Timing};
 use crate::zones::TimeZoneResolver;
-use etui_contentline::charset::{as_text, utf16};
-use etui_contentline::edit::ending;
-use etui_contentline::lines::{Edge, delimiter, is_blank, physical_line};
-use etui_contentline::stream::Units;
+use etui_contentline::charset::{detect_utf16, to_utf8};
+use etui_contentline::edit::line_ending;
+use etui_contentline::lines::{Delimiter, is_blank, parse_delimiter, physical_line};
+use etui_contentline::stream::CodeUnits;
 
 pub use alarm::{Alarm, AlarmAction, AlarmTrigger};
 pub use component::{CalendarComponent, CalendarUser, Classification, Status};
@@ -134,7 +134,7 @@ impl CalendarObject {
         }
         let mut components: Vec<Component> = Vec::new();
         for (kind, span) in spans(&text).ok_or(ObjectError::NotARecord)? {
-            let (item, head) = CalendarComponent::read(kind, &as_text(&text[span.clone()]), zones);
+            let (item, head) = CalendarComponent::read(kind, &to_utf8(&text[span.clone()]), zones);
             if !head.has_property {
                 return Err(ObjectError::Empty);
             }
@@ -248,7 +248,7 @@ impl CalendarObject {
         if self.text == other.text {
             return vec![MergeOutcome::Known; other.components.len()];
         }
-        let differ = utf16(&self.text) != utf16(&other.text);
+        let differ = detect_utf16(&self.text) != detect_utf16(&other.text);
         if self.uid().is_none() || self.uid() != other.uid() || differ {
             return vec![MergeOutcome::Refused; other.components.len()];
         }
@@ -277,7 +277,7 @@ impl CalendarObject {
                 None if self.text.len() + bytes.len() + 4 > MAX_COMPONENT => MergeOutcome::Refused,
                 None => {
                     if !matches!(self.text.last(), Some(b'\n' | b'\r' | 0)) {
-                        let end = ending(&self.text);
+                        let end = line_ending(&self.text);
                         self.text.extend_from_slice(end);
                     }
                     let start = self.text.len();
@@ -296,10 +296,10 @@ impl CalendarObject {
 
 /// Where the components of a record are; `None` if something else stands there.
 fn spans(text: &[u8]) -> Option<Vec<(ComponentKind, Range<usize>)>> {
-    let units = match utf16(text) {
-        Some(encoding) if encoding == encoding_rs::UTF_16BE => Units::Utf16Be,
-        Some(_) => Units::Utf16Le,
-        None => Units::Bytes,
+    let units = match detect_utf16(text) {
+        Some(encoding) if encoding == encoding_rs::UTF_16BE => CodeUnits::Utf16Be,
+        Some(_) => CodeUnits::Utf16Le,
+        None => CodeUnits::Bytes,
     };
     let mut found = Vec::new();
     // The names of the components that are open, one behind the other, and where they begin.
@@ -309,12 +309,12 @@ fn spans(text: &[u8]) -> Option<Vec<(ComponentKind, Range<usize>)>> {
     // Without groups only these letters begin a line that begins or ends a component.
     let is_edge = |first: Option<&u8>| matches!(first, Some(b'B' | b'b' | b'E' | b'e'));
     let has_groups =
-        units != Units::Bytes || memchr_iter(b'.', text).any(|dot| is_edge(text.get(dot + 1)));
+        units != CodeUnits::Bytes || memchr_iter(b'.', text).any(|dot| is_edge(text.get(dot + 1)));
     let mut start = 0;
     let mut at = 0;
     while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
         let (line, next) = match units {
-            Units::Bytes => {
+            CodeUnits::Bytes => {
                 let (end, next) = physical_line(text, at)?;
                 (&text[at..end], next)
             }
@@ -326,8 +326,8 @@ fn spans(text: &[u8]) -> Option<Vec<(ComponentKind, Range<usize>)>> {
             }
         };
         let may_be = has_groups || is_edge(line.first());
-        match may_be.then(|| delimiter(line)).flatten() {
-            Some((Edge::Begin, name)) => {
+        match may_be.then(|| parse_delimiter(line)).flatten() {
+            Some((Delimiter::Begin, name)) => {
                 if open.is_empty() {
                     start = at;
                 }
@@ -337,7 +337,7 @@ fn spans(text: &[u8]) -> Option<Vec<(ComponentKind, Range<usize>)>> {
                     return None;
                 }
             }
-            Some((Edge::End, name)) => {
+            Some((Delimiter::End, name)) => {
                 let begun = open.pop()?;
                 if !names[begun..].eq_ignore_ascii_case(name) {
                     return None;

@@ -10,7 +10,7 @@
 use super::TimeZoneDefinition;
 use super::definition::Observance;
 use crate::time::{DAY, Date, DateTime, DateTimeValue, TimeZone, Timestamp, month_length};
-use etui_contentline::edit::fold;
+use etui_contentline::edit::fold_line;
 
 /// The last year that changes are looked for, and how many years they are looked for at least.
 const LAST_YEAR: i32 = 2037;
@@ -85,7 +85,7 @@ impl TimeZoneDefinition {
     #[must_use]
     pub fn to_text(&self) -> Vec<u8> {
         let mut out = Vec::new();
-        let mut line = |text: String| out.extend_from_slice(&fold(&text, b"\r\n"));
+        let mut line = |text: String| out.extend_from_slice(&fold_line(&text, b"\r\n"));
         line("BEGIN:VTIMEZONE".to_owned());
         let name: String = self.name.chars().filter(|c| !c.is_control()).collect();
         line(format!("TZID:{name}"));

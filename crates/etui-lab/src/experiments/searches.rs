@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use etui::contacts::{Column, Columns, Contacts, Field, Filter, MatchMode, Query, SortOrder};
-use etui::text::phone::Strength;
+use etui::text::phone::MatchType;
 use etui::{Durability, Options, RecordId, Store};
 use etui_testkit::people::{People, Person, varied_person};
 use etui_testkit::rng::SplitMix64;
@@ -346,9 +346,9 @@ fn requests() -> Vec<(String, MakeRequest)> {
         );
     }
     for (name, strength) in [
-        ("exact", Strength::Exact),
-        ("national", Strength::National),
-        ("short", Strength::Short),
+        ("exact", MatchType::Exact),
+        ("national", MatchType::Nsn),
+        ("short", MatchType::ShortNsn),
     ] {
         add(
             format!("same phone number, {name}"),

@@ -41,7 +41,7 @@ pub(super) fn push(out: &mut Vec<u8>, time: &CalendarTime) {
         CalendarTime::Zoned(wall, zone) => (UTC, zone.to_utc(*wall).seconds()),
     };
     out.push(tag);
-    varint::push(out, varint::zigzag(seconds));
+    varint::push_u64(out, varint::zigzag_encode(seconds));
     if let (ZONED, CalendarTime::Zoned(_, zone)) = (tag, time) {
         varint::push_bytes(out, zone.name().as_bytes());
     }
@@ -70,7 +70,7 @@ impl Named {
 pub(super) fn take(bytes: &mut &[u8], zones: &mut Named) -> Option<CalendarTime> {
     let (&tag, rest) = bytes.split_first()?;
     *bytes = rest;
-    let seconds = varint::unzigzag(varint::take(bytes)?);
+    let seconds = varint::zigzag_decode(varint::take_u64(bytes)?);
     let wall = DateTime::from_seconds(seconds);
     Some(match tag {
         DAY => CalendarTime::Date(wall.date()),

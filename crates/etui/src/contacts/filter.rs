@@ -13,7 +13,7 @@
 
 use crate::record::keys::Key;
 use crate::search::filter::{self, FieldSet, KeySet, MatchMode, Matcher};
-use etui_text::phone::{Region, Strength};
+use etui_text::phone::{MatchType, Region};
 
 /// A condition on contacts. Built by the functions below, or parsed from text ([`str::parse`]).
 pub type Filter = filter::Filter<Field>;
@@ -65,11 +65,11 @@ impl Field {
 impl FieldSet for Field {
     const NAMES: &'static [(&'static str, Self)] = Self::NAMES;
     const ANY: Self = Self::Any;
-    type Strength = Strength;
-    const PHONES: &'static [(&'static str, Self, Strength)] = &[
-        ("phone", Self::Phone, Strength::Exact),
-        ("phone.national", Self::Phone, Strength::National),
-        ("phone.short", Self::Phone, Strength::Short),
+    type Strength = MatchType;
+    const PHONES: &'static [(&'static str, Self, MatchType)] = &[
+        ("phone", Self::Phone, MatchType::Exact),
+        ("phone.national", Self::Phone, MatchType::Nsn),
+        ("phone.short", Self::Phone, MatchType::ShortNsn),
     ];
     const KEYS: &'static [(Key, Self)] = &[
         (Key::Display, Self::Display),
@@ -121,7 +121,7 @@ impl FieldSet for Field {
         }
     }
 
-    fn same_phone(number: &str, strength: Strength, region: Option<Region>) -> Matcher {
+    fn same_phone(number: &str, strength: MatchType, region: Option<Region>) -> Matcher {
         Matcher::same_phone(number, strength, region)
     }
 }
@@ -178,7 +178,7 @@ impl Filter {
 
     /// A phone number equals `number`.
     #[must_use]
-    pub fn phone(number: impl Into<String>, strength: Strength) -> Self {
+    pub fn phone(number: impl Into<String>, strength: MatchType) -> Self {
         Self::PhoneEquals {
             number: number.into(),
             strength,

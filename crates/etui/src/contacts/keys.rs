@@ -52,9 +52,9 @@ pub(crate) fn derive(card: &Card, with: &IndexContext<'_>) -> IndexedColumns {
     card.each_text(&VCardProperty::Note, |t| keys.words(Key::Note, t));
 
     let sort = if family.trim().is_empty() && given.trim().is_empty() {
-        with.order.key(&[&display])
+        with.order.sort_key(&[&display])
     } else {
-        with.order.key(&[&family, &given, &more])
+        with.order.sort_key(&[&family, &given, &more])
     };
     let mut summary = Vec::with_capacity(64);
     let phone = card.foremost(&VCardProperty::Tel).unwrap_or_default();
@@ -104,7 +104,7 @@ impl Summary {
 mod tests {
     use super::*;
     use crate::record::keys::Keys;
-    use etui_text::collator::Order;
+    use etui_text::collator::Collator;
 
     #[test]
     fn keys_read_back_as_written() {
@@ -114,7 +114,7 @@ mod tests {
              NOTE:likes tea\r\nEND:VCARD\r\n",
         )
         .unwrap();
-        let order = Order::new("de").unwrap();
+        let order = Collator::new("de").unwrap();
         let derived = derive(
             &card,
             &IndexContext {

@@ -33,8 +33,8 @@ impl Reader<'_> {
     pub fn letters(&self) -> Result<Vec<Letter>> {
         self.told(|| {
             let order = self.store.order()?;
-            let begins = list::letters(self.conn, self.collection, order.letter_bounds())?;
-            let labels = order.letters().iter().cloned();
+            let begins = list::letters(self.conn, self.collection, order.label_bounds())?;
+            let labels = order.index_labels().iter().cloned();
             Ok(labels
                 .zip(begins)
                 .map(|(label, position)| Letter { label, position })

@@ -49,7 +49,7 @@ impl<R: RecordKind> DeferredRecords<R> {
         let origin = origin.and_then(|o| Some((o.shared?, &o.places)));
         let mut from = vec![u8::from(origin.is_some())];
         if let Some((shared, places)) = origin {
-            varint::push(&mut from, shared.cast_unsigned());
+            varint::push_u64(&mut from, shared.cast_unsigned());
             varint::push_bytes(&mut from, places);
         }
         self.items.push(
@@ -79,7 +79,7 @@ impl<R: RecordKind> DeferredRecords<R> {
             let mut text = &value[18..];
             let origin = match value[17] {
                 0 => None,
-                _ => varint::take(&mut text).zip(varint::take_bytes(&mut text)),
+                _ => varint::take_u64(&mut text).zip(varint::take_bytes(&mut text)),
             };
             let origin = origin.map(|(shared, places)| (shared.cast_signed(), places));
             let text = text.to_vec();

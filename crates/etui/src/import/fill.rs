@@ -18,7 +18,7 @@ use crate::record::{changes, list};
 use crate::search::index::bulk::BulkIndexer;
 use crate::search::index::merge::merge_within;
 use crate::types::ETag;
-use etui_text::collator::Order;
+use etui_text::collator::Collator;
 
 /// Bytes of list entries that are sorted in memory at a time.
 const MOST: usize = 5 << 20;
@@ -38,7 +38,7 @@ pub(crate) enum FillOutcome {
 pub(crate) struct BulkFill<'c> {
     conn: &'c Connection,
     collection: i64,
-    order: &'c Order,
+    order: &'c Collator,
     /// The store had no records.
     new: bool,
     last: i64,
@@ -52,7 +52,7 @@ impl<'c> BulkFill<'c> {
         conn: &'c Connection,
         path: &Path,
         collection: i64,
-        order: &'c Order,
+        order: &'c Collator,
     ) -> Result<Self> {
         let last = changes::latest(conn)?;
         let new = last == 0;
@@ -101,7 +101,7 @@ impl<'c> BulkFill<'c> {
     /// Writes lists and index. `on_step` is called now and then and may end it by an error.
     pub(crate) fn finish(self, on_step: &mut dyn FnMut() -> Result<()>) -> Result<()> {
         let mut edits = list::Edits::default();
-        let bounds = self.order.letter_bounds();
+        let bounds = self.order.label_bounds();
         self.entries.sorted(|sort, value| {
             let mut id = [0; 8];
             id.copy_from_slice(&value[..8]);

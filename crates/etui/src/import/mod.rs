@@ -14,7 +14,7 @@ use std::ops::ControlFlow;
 
 use crate::contacts::{Card, Contacts, MAX_CARD};
 use crate::error::Result;
-use etui_contentline::split::{Piece, Splitter};
+use etui_contentline::split::{SplitItem, Splitter};
 use run::{Found, Item, Source, run};
 
 /// Something in the input that did not go in, or of which not all was understood.
@@ -117,9 +117,9 @@ struct Cards<R>(Splitter<R>);
 
 impl<R: Read> Source for Cards<R> {
     type Record = Card;
-    type Piece = Piece;
+    type Piece = SplitItem;
 
-    fn next(&mut self) -> std::io::Result<Option<Piece>> {
+    fn next(&mut self) -> std::io::Result<Option<SplitItem>> {
         self.0.next().transpose()
     }
 
@@ -127,17 +127,17 @@ impl<R: Read> Source for Cards<R> {
         self.0.bytes_read()
     }
 
-    fn size(piece: &Piece) -> usize {
+    fn size(piece: &SplitItem) -> usize {
         match piece {
-            Piece::Record(record) => record.bytes.len(),
-            Piece::Refused(_) => 0,
+            SplitItem::Record(record) => record.bytes.len(),
+            SplitItem::Rejected(_) => 0,
         }
     }
 
-    fn read(piece: Piece) -> Found<Card> {
+    fn read(piece: SplitItem) -> Found<Card> {
         let record = match piece {
-            Piece::Record(record) => record,
-            Piece::Refused(refusal) => return Err((&refusal).into()),
+            SplitItem::Record(record) => record,
+            SplitItem::Rejected(refusal) => return Err((&refusal).into()),
         };
         let line = record.line;
         let last_line = line + count_line_ends(&record.bytes);

@@ -9,9 +9,9 @@ use std::sync::mpsc::sync_channel;
 use rusqlite::Connection;
 
 use super::aside::DeferredRecords;
-use etui_contentline::rejection::Refusal;
+use etui_contentline::rejection::Rejection;
 use etui_contentline::stream::record_excerpt;
-use etui_contentline::uid_set::Seen;
+use etui_contentline::uid_set::UidSet;
 
 use super::{ImportEvent, ImportReport, Refused};
 use crate::error::{Error, Result};
@@ -65,8 +65,8 @@ pub(crate) fn run<S: Source>(
     let mut run = Run {
         collection,
         report: ImportReport::default(),
-        seen: Seen::default(),
-        unchanged: Seen::default(),
+        seen: UidSet::default(),
+        unchanged: UidSet::default(),
         hasher: RandomState::new(),
         batch: Vec::new(),
         batch_bytes: 0,
@@ -104,9 +104,9 @@ struct Run<'a, 's, R> {
     collection: &'a Collection<'s, R>,
     report: ImportReport,
     /// The UIDs met, so that a second record of a UID is noticed.
-    seen: Seen,
+    seen: UidSet,
     /// Those of records that can be joined and that were counted as unchanged so far.
-    unchanged: Seen,
+    unchanged: UidSet,
     hasher: RandomState,
     batch: Vec<Item<R>>,
     batch_bytes: usize,
@@ -547,8 +547,8 @@ fn repeated_reason(record: &impl RecordKind) -> String {
     )
 }
 
-impl From<&Refusal> for Refused {
-    fn from(refusal: &Refusal) -> Self {
+impl From<&Rejection> for Refused {
+    fn from(refusal: &Rejection) -> Self {
         Self {
             line: refusal.line,
             last_line: refusal.last_line,

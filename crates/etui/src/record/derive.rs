@@ -53,7 +53,7 @@ pub(crate) fn all(
             })?
             .collect::<rusqlite::Result<Vec<Found>>>()?;
         if page.is_empty() {
-            entries.write(conn, with.order.letter_bounds())?;
+            entries.write(conn, with.order.label_bounds())?;
             return Ok(changed);
         }
         for found in page {
@@ -75,7 +75,7 @@ pub(crate) fn all(
             }
         }
         if entries.are_many() {
-            entries.write(conn, with.order.letter_bounds())?;
+            entries.write(conn, with.order.label_bounds())?;
         }
     }
 }

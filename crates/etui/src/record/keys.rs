@@ -84,14 +84,14 @@ impl KeyWriter {
     pub(crate) fn words(&mut self, key: Key, text: &str) {
         self.value.clear();
         self.value.push(' ');
-        fold::push_words(clip(text, MAX_VALUE), &mut self.value);
+        fold::push_folded_words(clip(text, MAX_VALUE), &mut self.value);
         self.finish(key);
     }
 
     pub(crate) fn address(&mut self, key: Key, text: &str) {
         self.value.clear();
         self.value.push(' ');
-        fold::push_address(clip(text, MAX_VALUE), &mut self.value);
+        fold::push_folded_address(clip(text, MAX_VALUE), &mut self.value);
         self.finish(key);
     }
 

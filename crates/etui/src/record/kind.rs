@@ -8,7 +8,7 @@ use super::shared::SourceObject;
 use super::time_index::TimeEntries;
 use crate::error::Result;
 use crate::types::CollectionKind;
-use etui_text::collator::Order;
+use etui_text::collator::Collator;
 use etui_text::phone::Region;
 
 /// What is behind the kind of a collection that was removed.
@@ -34,7 +34,7 @@ impl CollectionKind {
 #[derive(Clone, Copy)]
 pub struct IndexContext<'o> {
     /// The order of its lists.
-    pub(crate) order: &'o Order,
+    pub(crate) order: &'o Collator,
     /// The region that completes national phone numbers.
     pub(crate) region: Option<Region>,
 }

@@ -7,7 +7,7 @@ use super::time_index::{self, TimeEntries};
 use super::{changes, list};
 use crate::error::{Error, Result};
 use crate::types::{Condition, ETag, RecordId, SaveOutcome, SavedRecord, now_ms};
-use etui_text::collator::Order;
+use etui_text::collator::Collator;
 
 /// A record on its way in, with what was derived from it.
 pub(crate) struct RecordRow<'a> {
@@ -26,14 +26,14 @@ pub(crate) struct RecordRow<'a> {
 pub(crate) struct RecordWriter<'o> {
     last: i64,
     list: list::Edits,
-    order: &'o Order,
+    order: &'o Collator,
 }
 
 impl<'o> RecordWriter<'o> {
     /// SortedRuns `work`, and writes what it leaves to be written.
     pub(crate) fn run<T>(
         conn: &Connection,
-        order: &'o Order,
+        order: &'o Collator,
         work: impl FnOnce(&mut Self) -> Result<T>,
     ) -> Result<T> {
         let mut writing = Self {
@@ -42,7 +42,7 @@ impl<'o> RecordWriter<'o> {
             order,
         };
         let value = work(&mut writing)?;
-        writing.list.write(conn, order.letter_bounds())?;
+        writing.list.write(conn, order.label_bounds())?;
         Ok(value)
     }
 
@@ -75,7 +75,7 @@ impl<'o> RecordWriter<'o> {
 
     fn write_if_many(&mut self, conn: &Connection) -> Result<()> {
         if self.list.are_many() {
-            self.list.write(conn, self.order.letter_bounds())?;
+            self.list.write(conn, self.order.label_bounds())?;
         }
         Ok(())
     }

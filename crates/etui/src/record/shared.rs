@@ -166,7 +166,7 @@ impl SourceObject {
     pub(crate) fn origin(&self, conn: &Connection) -> Result<RecordOrigin> {
         let mut places = Vec::new();
         for &place in &self.places {
-            varint::push(&mut places, place.into());
+            varint::push_u64(&mut places, place.into());
         }
         if self.made.is_some() {
             // A transaction before this one may have failed.
@@ -200,7 +200,7 @@ impl SourceObject {
 
 /// Stored places as numbers.
 pub(crate) fn numbers(mut places: &[u8]) -> Vec<u32> {
-    std::iter::from_fn(|| varint::take(&mut places))
+    std::iter::from_fn(|| varint::take_u64(&mut places))
         .map(|n| u32::try_from(n).unwrap_or(u32::MAX))
         .collect()
 }

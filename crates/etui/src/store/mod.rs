@@ -29,7 +29,7 @@ use crate::search::index::merge::merge_index;
 use crate::store::snapshot::Snapshot;
 use crate::types::{CollectionKind, SyncToken};
 use crate::watch::notifier::Notifier;
-use etui_text::collator::{self, Order, locale_from_environment};
+use etui_text::collator::{self, Collator, locale_from_environment};
 use etui_text::phone::Region;
 
 /// The name of the address book that a new store has.
@@ -113,8 +113,8 @@ pub struct Store {
     /// What the store says of itself, once that was asked.
     facts: OnceLock<StoreMetadata>,
     /// The order of the locale that was asked for, if one was.
-    asked: Option<Order>,
-    order: OnceLock<Order>,
+    asked: Option<Collator>,
+    order: OnceLock<Collator>,
     copy_checked: AtomicBool,
     order_checked: AtomicBool,
     /// A collection was asked for before.
@@ -160,7 +160,7 @@ impl Store {
             });
         }
         // Before anything is created that a mistake would leave behind.
-        let asked = options.locale.as_ref().map(|locale| Order::new(locale));
+        let asked = options.locale.as_ref().map(|locale| Collator::new(locale));
         let asked = asked.transpose()?;
         if let Some(region) = &options.region
             && Region::parse(region).is_none()
@@ -279,7 +279,7 @@ impl Store {
     }
 
     /// The order of the store's lists.
-    pub(crate) fn order(&self) -> Result<&Order> {
+    pub(crate) fn order(&self) -> Result<&Collator> {
         if let Some(order) = self.order.get() {
             return Ok(order);
         }
@@ -288,7 +288,7 @@ impl Store {
         {
             return Ok(asked);
         }
-        let order = Order::new(&self.locale()?)?;
+        let order = Collator::new(&self.locale()?)?;
         Ok(self.order.get_or_init(|| order))
     }
 
@@ -481,10 +481,10 @@ impl Store {
             return Ok(false);
         };
         let locale = self.facts()?.locale.as_ref();
-        if locale.is_some_and(|locale| stored == derivation(&collator::stamp(locale))) {
+        if locale.is_some_and(|locale| stored == derivation(&collator::collation_version(locale))) {
             return Ok(true);
         }
-        Ok(stored == derivation(self.order()?.stamp()))
+        Ok(stored == derivation(self.order()?.collation_version()))
     }
 
     /// Makes everything anew that is derived from the records; of the index, what that makes
@@ -499,7 +499,11 @@ impl Store {
         if crate::record::derive::all(conn, &with, derive)? || unindexed {
             crate::search::index::rebuild_index(conn, self.path())?;
         }
-        metadata::set(conn, metadata::DERIVATION, derivation(order.stamp()))
+        metadata::set(
+            conn,
+            metadata::DERIVATION,
+            derivation(order.collation_version()),
+        )
     }
 
     /// Takes in what other programs wrote through the view `item`.
@@ -560,7 +564,12 @@ impl Store {
 
 /// Gives a store its identity, locale and first collections, if it has none: earlier versions did
 /// this in a transaction of its own behind the one that makes the schema.
-fn found(conn: &Connection, path: &Path, options: &Options, asked: Option<&Order>) -> Result<()> {
+fn found(
+    conn: &Connection,
+    path: &Path,
+    options: &Options,
+    asked: Option<&Collator>,
+) -> Result<()> {
     if metadata::get::<i64>(conn, metadata::STORE_ID)?.is_some() {
         return Ok(());
     }
@@ -569,8 +578,8 @@ fn found(conn: &Connection, path: &Path, options: &Options, asked: Option<&Order
         .clone()
         .unwrap_or_else(locale_from_environment);
     let stamp = match asked {
-        Some(order) => order.stamp().to_owned(),
-        None => Order::new(&locale)?.stamp().to_owned(),
+        Some(order) => order.collation_version().to_owned(),
+        None => Collator::new(&locale)?.collation_version().to_owned(),
     };
     let region = match &options.region {
         Some(code) => Region::parse(code),

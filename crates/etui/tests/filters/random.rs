@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use etui::contacts::{Field, Filter, MatchMode};
 use etui::text::fold;
-use etui::text::phone::{PhoneNumber, Region, Strength};
+use etui::text::phone::{MatchType, PhoneNumber, Region};
 use etui_testkit::rng::SplitMix64;
 
 use super::reference::ReferenceContact;
@@ -20,7 +20,7 @@ const MODES: [MatchMode; 5] = [
     MatchMode::Whole,
 ];
 
-const STRENGTHS: [Strength; 3] = [Strength::Exact, Strength::National, Strength::Short];
+const STRENGTHS: [MatchType; 3] = [MatchType::Exact, MatchType::Nsn, MatchType::ShortNsn];
 
 /// Rare texts, and texts at a limit.
 const ODD: [&str; 44] = [
@@ -223,7 +223,7 @@ impl Filters<'_> {
         match self.rng.below(12) {
             0 => text.to_uppercase(),
             1 => text.to_lowercase(),
-            2 => fold::words(&text),
+            2 => fold::fold_words(&text),
             3 => text.replace('o', "ö").replace('a', "á"),
             4 => text.chars().flat_map(|c| [c, '\u{301}']).collect(),
             5 => text.replace("ss", "ß").replace('l', "ł").replace('O', "Ø"),
@@ -275,8 +275,8 @@ impl Filters<'_> {
             0..3 => value,
             3 | 4 => format!("+{}", number.digits()),
             5 => format!("00{}", number.digits()),
-            6 => format!("0{}", number.national()),
-            7 => number.national().to_owned(),
+            6 => format!("0{}", number.national_number()),
+            7 => number.national_number().to_owned(),
             8 => number.digits().to_owned(),
             9 => {
                 let digits = number.digits();

@@ -8,9 +8,9 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use etui::contacts::{Card, Field, Filter, ListEntry, MatchMode, Reader, Summary};
-use etui::text::collator::Order;
+use etui::text::collator::Collator;
 use etui::text::fold;
-use etui::text::phone::{PhoneNumber, Region, Strength, prefix_forms, suffix_forms};
+use etui::text::phone::{MatchType, PhoneNumber, Region, prefix_forms, suffix_forms};
 use etui::{ETag, RecordId};
 use memchr::memmem::Finder;
 
@@ -39,7 +39,7 @@ struct FoldedText {
 
 impl FoldedText {
     fn new(text: &str) -> Self {
-        let text = fold::words(text);
+        let text = fold::fold_words(text);
         let words = text.split_whitespace().map(str::to_owned).collect();
         Self { text, words }
     }
@@ -50,7 +50,7 @@ fn clip(text: &str, max: usize) -> &str {
 }
 
 impl ReferenceContact {
-    fn parse(id: RecordId, text: &[u8], order: &Order, region: Option<Region>) -> Self {
+    fn parse(id: RecordId, text: &[u8], order: &Collator, region: Option<Region>) -> Self {
         let card = Card::parse(text).unwrap();
         let display = card.display_name();
         let name = card.name();
@@ -80,9 +80,9 @@ impl ReferenceContact {
 
         let unnamed = name.family.is_empty() && name.given.is_empty();
         let sort = if unnamed {
-            order.key(&[&display])
+            order.sort_key(&[&display])
         } else {
-            order.key(&[&name.family, &name.given, &name.additional])
+            order.sort_key(&[&name.family, &name.given, &name.additional])
         };
         let organization = organizations.into_iter().next().unwrap_or_default();
         let organization = std::iter::once(organization.name)
@@ -107,7 +107,7 @@ impl ReferenceContact {
                 .collect(),
             emails: emails
                 .iter()
-                .map(|value| fold::address(clip(value, MAX_KEY)))
+                .map(|value| fold::fold_address(clip(value, MAX_KEY)))
                 .filter(|folded| !folded.is_empty())
                 .collect(),
             phones: phones
@@ -157,7 +157,7 @@ pub enum ReferenceFilter {
     Present(Field),
     Words(Field, MatchMode, Box<Needle>),
     Address(MatchMode, String),
-    Number(PhoneNumber, Strength),
+    Number(PhoneNumber, MatchType),
     NumberStartsWith(Vec<String>),
     NumberEndsWith(Vec<String>),
     NumberContains(String),
@@ -224,7 +224,7 @@ impl ReferenceFilter {
             Self::Number(wanted, strength) => known
                 .phones
                 .iter()
-                .any(|phone| phone.equals(wanted, *strength)),
+                .any(|phone| phone.matches(wanted, *strength)),
             Self::NumberStartsWith(forms) => {
                 number_any(known, forms, |d, form| d.starts_with(form))
             }
@@ -280,13 +280,13 @@ fn words_match(mode: MatchMode, wanted: &Needle, value: &FoldedText) -> bool {
 }
 
 fn address(mode: MatchMode, text: &str) -> ReferenceFilter {
-    match fold::address(text) {
+    match fold::fold_address(text) {
         folded if folded.is_empty() => ReferenceFilter::Nothing,
         folded => ReferenceFilter::Address(mode, folded),
     }
 }
 
-fn number_is(text: &str, strength: Strength, region: Option<Region>) -> ReferenceFilter {
+fn number_is(text: &str, strength: MatchType, region: Option<Region>) -> ReferenceFilter {
     match PhoneNumber::parse(text, region) {
         Some(number) => ReferenceFilter::Number(number, strength),
         None => ReferenceFilter::Nothing,
@@ -296,7 +296,7 @@ fn number_is(text: &str, strength: Strength, region: Option<Region>) -> Referenc
 fn number(mode: MatchMode, text: &str, region: Option<Region>) -> ReferenceFilter {
     let some = |forms: Vec<String>| forms.into_iter().filter(|form| !form.is_empty()).collect();
     match mode {
-        MatchMode::Words | MatchMode::Whole => number_is(text, Strength::Exact, region),
+        MatchMode::Words | MatchMode::Whole => number_is(text, MatchType::Exact, region),
         MatchMode::Prefix => ReferenceFilter::NumberStartsWith(some(prefix_forms(text, region))),
         MatchMode::Suffix => ReferenceFilter::NumberEndsWith(some(suffix_forms(text, region))),
         MatchMode::Contains => match digits(text) {
@@ -327,7 +327,7 @@ fn is_number_like(text: &str) -> bool {
 
 /// Reads address books, and caches the parsed contacts.
 pub struct Reference {
-    order: Order,
+    order: Collator,
     region: Option<Region>,
     known: HashMap<(RecordId, ETag), Rc<ReferenceContact>>,
 }
@@ -335,7 +335,7 @@ pub struct Reference {
 impl Reference {
     pub fn new(locale: &str, region: Option<Region>) -> Self {
         Self {
-            order: Order::new(locale).unwrap(),
+            order: Collator::new(locale).unwrap(),
             region,
             known: HashMap::new(),
         }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::io::Write;
 use std::process::Command;
 
-use etui_contentline::charset::clean;
+use etui_contentline::charset::repair_charset;
 use tempfile::NamedTempFile;
 
 use crate::errors::{Failure, Result};
@@ -32,7 +32,7 @@ pub fn readable(text: &[u8]) -> Cow<'_, [u8]> {
     if std::str::from_utf8(text).is_ok() && !text.contains(&0) {
         return Cow::Borrowed(text);
     }
-    match clean(text) {
+    match repair_charset(text) {
         Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
         Cow::Owned(text) => Cow::Owned(text.into_bytes()),
     }

@@ -6,7 +6,7 @@
 //! these people, all have the same answer, up to the size that is named with it.
 
 use etui::contacts::{Field, Filter, MatchMode};
-use etui::text::phone::Strength;
+use etui::text::phone::MatchType;
 
 use crate::peers::plain::PlainLookup;
 
@@ -112,7 +112,7 @@ pub fn all() -> Vec<ContactQuery> {
             "same phone number",
             CHECKED_FURTHER,
             "(eqphone \"phone\" \"+49 171 3920043\")",
-            Filter::phone("+49 171 3920043", Strength::Exact),
+            Filter::phone("+49 171 3920043", MatchType::Exact),
             PlainLookup::term('p', "491713920043"),
         ),
         query(

@@ -4,11 +4,12 @@ use std::ops::Range;
 
 use super::{Card, CardError, Version, dates};
 use crate::error::Result;
-use etui_contentline::charset::as_utf8;
+use etui_contentline::charset::to_utf8_bytes;
 use etui_contentline::edit::{
-    FOLD_AT, ending, fold, head_without, is_one_of, is_property_name, own_lines, splice, without,
+    MAX_LINE_OCTETS, fold_line, head_without, is_one_of, is_property_name, line_ending, own_lines,
+    remove_spans, splice_line,
 };
-use etui_contentline::lines::{ContentLine, ContentLines, Edge};
+use etui_contentline::lines::{ContentLine, ContentLines, Delimiter};
 use etui_contentline::values;
 
 /// A property to add.
@@ -98,7 +99,7 @@ impl Card {
             });
         };
         let head = head_without(&line, ENCODINGS);
-        let new = self.line(&head, name, value, ending(&text));
+        let new = self.line(&head, name, value, line_ending(&text));
         self.splice(&text, line.span.clone(), &new)
     }
 
@@ -118,7 +119,7 @@ impl Card {
             });
             head.push_str(kind);
         }
-        let new = self.line(&head, &property.name, &property.value, ending(&text));
+        let new = self.line(&head, &property.name, &property.value, line_ending(&text));
         let place = own_lines(&text, OWN)
             .filter(|l| l.name_is(&property.name))
             .last()
@@ -149,7 +150,7 @@ impl Card {
             .map(|line| line.span)
             .collect();
         if !spans.is_empty() {
-            *self = Self::parse(without(&text, &spans))?;
+            *self = Self::parse(remove_spans(&text, &spans))?;
         }
         Ok(spans.len())
     }
@@ -168,7 +169,7 @@ impl Card {
     /// The text as bytes whose lines can be changed one by one. Cards in UTF-16, or with 8-bit
     /// text that is not UTF-8, become UTF-8 as a whole.
     fn editable(&self) -> Vec<u8> {
-        as_utf8(&self.text).into_owned()
+        to_utf8_bytes(&self.text).into_owned()
     }
 
     fn splice(
@@ -177,7 +178,7 @@ impl Card {
         place: Range<usize>,
         new: &[u8],
     ) -> std::result::Result<(), CardError> {
-        *self = Self::parse(splice(text, place, new))?;
+        *self = Self::parse(splice_line(text, place, new))?;
         Ok(())
     }
 
@@ -190,14 +191,14 @@ impl Card {
         if old && (!value.is_ascii() || value.contains(['\n', '\r'])) {
             return quoted_printable(head, &value, ending);
         }
-        fold(&format!("{head}:{value}"), ending)
+        fold_line(&format!("{head}:{value}"), ending)
     }
 }
 
 /// Whether the line is `END:VCARD`.
 fn ends_card(line: &ContentLine<'_>) -> bool {
     line.delimiter()
-        .is_some_and(|(edge, name)| edge == Edge::End && name.eq_ignore_ascii_case(b"VCARD"))
+        .is_some_and(|(edge, name)| edge == Delimiter::End && name.eq_ignore_ascii_case(b"VCARD"))
 }
 
 fn check_name(name: &str) -> std::result::Result<(), CardError> {
@@ -221,7 +222,7 @@ fn escape(name: &str, value: &str, old: bool) -> String {
             special.push(',');
         }
     }
-    values::escape(value, &special, if old { "\r\n" } else { "\\n" })
+    values::escape_text(value, &special, if old { "\r\n" } else { "\\n" })
 }
 
 /// RFC 2045 §6.7, as vCard 2.1 §2.1.3 uses it.
@@ -231,7 +232,7 @@ fn quoted_printable(head: &str, value: &str, ending: &[u8]) -> Vec<u8> {
     for &b in value.as_bytes() {
         let plain = (b' '..=b'~').contains(&b) && b != b'=';
         let width = if plain { 1 } else { 3 };
-        if column + width > FOLD_AT {
+        if column + width > MAX_LINE_OCTETS {
             out.push(b'=');
             out.extend_from_slice(ending);
             column = 0;

@@ -32,7 +32,7 @@ use rusqlite::Connection;
 use super::keys;
 use crate::record::{IndexContext, IndexedColumns, RecordKind};
 use crate::types::{CollectionKind, content_identity};
-use etui_contentline::charset::clean;
+use etui_contentline::charset::repair_charset;
 use etui_contentline::lines::component_body;
 
 pub use edit::NewProperty;
@@ -239,7 +239,7 @@ fn says_something(entry: &VCardEntry) -> bool {
 }
 
 fn read(text: &[u8]) -> Result<VCard, CardError> {
-    let cleaned = clean(text);
+    let cleaned = repair_charset(text);
     let trimmed = cleaned.trim();
     let plain = ["BEGIN:VCARD\r", "BEGIN:VCARD\n"]
         .iter()

@@ -27,9 +27,9 @@ pub(crate) struct Block<'a> {
 impl<'a> Block<'a> {
     pub(crate) fn new(mut bytes: &'a [u8]) -> Self {
         let mut parts = || {
-            let count = varint::take(&mut bytes)?;
-            let ids = usize::try_from(varint::take(&mut bytes)?).ok()?;
-            let sorts = usize::try_from(varint::take(&mut bytes)?).ok()?;
+            let count = varint::take_u64(&mut bytes)?;
+            let ids = usize::try_from(varint::take_u64(&mut bytes)?).ok()?;
+            let sorts = usize::try_from(varint::take_u64(&mut bytes)?).ok()?;
             let (ids, rest) = bytes.split_at_checked(ids)?;
             let (sorts, summaries) = rest.split_at_checked(sorts)?;
             // Every entry has at least one byte in each part.
@@ -59,7 +59,7 @@ impl<'a> Block<'a> {
         let mut rest = self.ids;
         let mut last = 0i64;
         (0..self.count).map_while(move |_| {
-            last = last.wrapping_add(varint::unzigzag(varint::take(&mut rest)?));
+            last = last.wrapping_add(varint::zigzag_decode(varint::take_u64(&mut rest)?));
             Some(last)
         })
     }
@@ -75,7 +75,8 @@ impl<'a> Block<'a> {
         let mut rest = self.sorts;
         let mut key = Vec::with_capacity(64);
         for _ in 0..self.count {
-            let Some(shared) = varint::take(&mut rest).and_then(|n| usize::try_from(n).ok()) else {
+            let Some(shared) = varint::take_u64(&mut rest).and_then(|n| usize::try_from(n).ok())
+            else {
                 return;
             };
             let Some(bytes) = varint::take_bytes(&mut rest) else {
@@ -141,10 +142,10 @@ impl<'a> Steps<'a> {
             self.at.id = self
                 .at
                 .id
-                .wrapping_add(varint::unzigzag(varint::take(&mut rest)?));
+                .wrapping_add(varint::zigzag_decode(varint::take_u64(&mut rest)?));
             self.at.ids = self.at.ids.end..ids.len() - rest.len();
             let mut rest = sorts.get(self.at.sorts.end..)?;
-            let shared = usize::try_from(varint::take(&mut rest)?).ok()?;
+            let shared = usize::try_from(varint::take_u64(&mut rest)?).ok()?;
             let bytes = varint::take_bytes(&mut rest)?;
             self.key.truncate(shared);
             self.key.extend_from_slice(bytes);
@@ -271,12 +272,12 @@ pub(crate) fn splice(
 }
 
 fn push_id(out: &mut Vec<u8>, last: i64, id: i64) {
-    varint::push(out, varint::zigzag(id.wrapping_sub(last)));
+    varint::push_u64(out, varint::zigzag_encode(id.wrapping_sub(last)));
 }
 
 fn push_sort(out: &mut Vec<u8>, last: &[u8], sort: &[u8]) {
     let shared = last.iter().zip(sort).take_while(|(a, b)| a == b).count();
-    varint::push(out, shared as u64);
+    varint::push_u64(out, shared as u64);
     varint::push_bytes(out, &sort[shared..]);
 }
 
@@ -284,9 +285,9 @@ fn push_sort(out: &mut Vec<u8>, last: &[u8], sort: &[u8]) {
 fn assembled(count: usize, ids: [&[u8]; 3], sorts: [&[u8]; 3], summaries: [&[u8]; 3]) -> Vec<u8> {
     let length = |parts: &[&[u8]; 3]| parts.iter().map(|p| p.len()).sum::<usize>();
     let mut out = Vec::with_capacity(length(&ids) + length(&sorts) + length(&summaries) + 8);
-    varint::push(&mut out, count as u64);
-    varint::push(&mut out, length(&ids) as u64);
-    varint::push(&mut out, length(&sorts) as u64);
+    varint::push_u64(&mut out, count as u64);
+    varint::push_u64(&mut out, length(&ids) as u64);
+    varint::push_u64(&mut out, length(&sorts) as u64);
     for part in ids.iter().chain(&sorts).chain(&summaries) {
         out.extend_from_slice(part);
     }

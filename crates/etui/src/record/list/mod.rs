@@ -11,7 +11,7 @@
 //! A block holds the entries from its `first` to the next block's; `first` is a bound that stays
 //! while entries come and go. The spans say how many entries stand where: position N is found by
 //! adding up a few hundred counts of spans and blocks, at any size, since a span stands for up to
-//! seven thousand entries. No span holds names of two letters ([`etui_text::collator::Order`]
+//! seven thousand entries. No span holds names of two letters ([`etui_text::collator::Collator`]
 //! knows where letters begin), so that the spans alone give the position of each letter.
 //!
 //! One new entry changes one block and one span: two pages of the file.

@@ -10,7 +10,9 @@ use crate::record::keys::{Key, Keys, phone_parts};
 use crate::search::index::condition::IndexCondition;
 use crate::search::index::{IndexParts, terms, trigrams};
 use etui_text::fold;
-use etui_text::phone::{PhoneNumber, Region, Strength, decimal_digits, prefix_forms, suffix_forms};
+use etui_text::phone::{
+    MatchType, PhoneNumber, Region, decimal_digits, prefix_forms, suffix_forms,
+};
 
 /// A compiled filter.
 pub enum Matcher {
@@ -33,7 +35,7 @@ pub struct TextPredicate {
 
 /// A comparison with a phone number.
 pub enum PhonePredicate {
-    Equals(PhoneNumber, Strength),
+    Equals(PhoneNumber, MatchType),
     StartsWith(Vec<Vec<u8>>),
     EndsWith(Vec<Vec<u8>>),
     Contains(Vec<u8>),
@@ -56,16 +58,16 @@ impl Matcher {
 
     /// Returns a comparison of the words of these keys' values.
     pub(crate) fn match_words(keys: KeySet, mode: MatchMode, text: &str) -> Self {
-        match_padded(keys, mode, fold::words(text))
+        match_padded(keys, mode, fold::fold_words(text))
     }
 
     /// Returns a comparison of e-mail addresses.
     pub(crate) fn match_address(mode: MatchMode, text: &str) -> Self {
-        match_padded(KeySet::of(Key::Email), mode, fold::address(text))
+        match_padded(KeySet::of(Key::Email), mode, fold::fold_address(text))
     }
 
     /// Returns a comparison for equality of phone numbers.
-    pub(crate) fn same_phone(text: &str, strength: Strength, region: Option<Region>) -> Self {
+    pub(crate) fn same_phone(text: &str, strength: MatchType, region: Option<Region>) -> Self {
         match PhoneNumber::parse(text, region) {
             Some(number) => Self::Phone(PhonePredicate::Equals(number, strength)),
             None => Self::Nothing,
@@ -83,7 +85,7 @@ impl Matcher {
         };
         let phone = match mode {
             MatchMode::Words | MatchMode::Whole => {
-                return Self::same_phone(text, Strength::Exact, region);
+                return Self::same_phone(text, MatchType::Exact, region);
             }
             MatchMode::Prefix => PhonePredicate::StartsWith(bytes(prefix_forms(text, region))),
             MatchMode::Suffix => PhonePredicate::EndsWith(bytes(suffix_forms(text, region))),
@@ -281,8 +283,8 @@ impl TextPredicate {
 impl PhonePredicate {
     fn matches(&self, (country, digits, extension): (u8, &[u8], &[u8])) -> bool {
         match self {
-            Self::Equals(wanted, strength) => wanted.equals(
-                &PhoneNumber::from_kept(digits, country, extension),
+            Self::Equals(wanted, strength) => wanted.matches(
+                &PhoneNumber::from_parts(digits, country, extension),
                 *strength,
             ),
             Self::StartsWith(forms) => forms.iter().any(|f| digits.starts_with(f)),
@@ -293,12 +295,12 @@ impl PhonePredicate {
 
     /// Returns the last digits, which equal numbers have in common. Before them, a number may have a
     /// trunk prefix, a carrier code, or digits that are only dialled within the country.
-    fn common_end(number: &PhoneNumber, strength: Strength) -> &[u8] {
+    fn common_end(number: &PhoneNumber, strength: MatchType) -> &[u8] {
         let common = match strength {
-            Strength::Short => 7,
+            MatchType::ShortNsn => 7,
             _ => 6,
         };
-        let national = number.national().as_bytes();
+        let national = number.national_number().as_bytes();
         &national[national.len().saturating_sub(common)..]
     }
 
@@ -310,7 +312,7 @@ impl PhonePredicate {
             ))
         };
         let condition = match self {
-            Self::Equals(number, Strength::Exact) => {
+            Self::Equals(number, MatchType::Exact) => {
                 IndexCondition::Term(terms::new_term(terms::PHONE, number.digits().as_bytes()))
             }
             Self::Equals(number, strength) => suffix(Self::common_end(number, *strength)),

@@ -318,7 +318,7 @@ mod tests {
 
     use super::*;
     use crate::contacts::{Field, Filter};
-    use etui_text::phone::Strength;
+    use etui_text::phone::MatchType;
 
     fn parsed(text: &str) -> Filter {
         text.parse().unwrap()
@@ -350,11 +350,11 @@ mod tests {
         assert_eq!(parsed("email:*"), Filter::Present(Field::Email));
         assert_eq!(
             parsed("phone:+49(30)"),
-            Filter::phone("+49", Strength::Exact).and(parsed("30"))
+            Filter::phone("+49", MatchType::Exact).and(parsed("30"))
         );
         assert_eq!(
             parsed("phone.short:123"),
-            Filter::phone("123", Strength::Short)
+            Filter::phone("123", MatchType::ShortNsn)
         );
         assert_eq!(parsed("phone:*4711"), Filter::phone_suffix("4711"));
         assert_eq!(
@@ -416,7 +416,7 @@ mod tests {
         let leaf = prop_oneof![
             Just(Filter::All),
             field.clone().prop_map(Filter::Present),
-            ("\\PC*[a-z]\\PC*", Just(Strength::National)).prop_map(|(t, s)| Filter::phone(t, s)),
+            ("\\PC*[a-z]\\PC*", Just(MatchType::Nsn)).prop_map(|(t, s)| Filter::phone(t, s)),
             (field, how, "\\PC*[a-z0-9\"\\\\]\\PC*")
                 .prop_filter("a phone's words are an equality", |(f, h, _)| {
                     *f != Field::Phone || !matches!(h, MatchMode::Words | MatchMode::Whole)

@@ -135,7 +135,7 @@ impl<K: RunKey> PostingBuffer<K> {
         if let Some(list) = self.lists.get_mut(key) {
             if id > list.last {
                 let before = list.ids.capacity();
-                varint::push(&mut list.ids, id.abs_diff(list.last));
+                varint::push_u64(&mut list.ids, id.abs_diff(list.last));
                 list.last = id;
                 self.bytes += list.ids.capacity() - before;
             }

@@ -256,7 +256,7 @@ fn encode_list(ids: &[i64], mut write: impl FnMut(i64, &[u8]) -> Result<()>) -> 
         let mut last = first;
         while block.len() < MAX_BLOCK {
             let Some(id) = rest.next() else { break };
-            varint::push(&mut block, id.abs_diff(last));
+            varint::push_u64(&mut block, id.abs_diff(last));
             last = id;
         }
         write(first, &block)?;
@@ -269,7 +269,7 @@ pub(crate) fn decode_row(first: i64, mut ids: &[u8], mut visit: impl FnMut(i64))
     let mut last = first;
     visit(first);
     while !ids.is_empty() {
-        match varint::take(&mut ids).and_then(|n| last.checked_add_unsigned(n)) {
+        match varint::take_u64(&mut ids).and_then(|n| last.checked_add_unsigned(n)) {
             Some(id) if id != last => {
                 visit(id);
                 last = id;

@@ -151,7 +151,7 @@ mod tests {
              EMAIL:al@bo.example\r\nTEL:+4930123\r\nEND:VCARD\r\n",
         )
         .unwrap();
-        let order = etui_text::collator::Order::new("en").unwrap();
+        let order = etui_text::collator::Collator::new("en").unwrap();
         let with = crate::record::IndexContext {
             order: &order,
             region: None,

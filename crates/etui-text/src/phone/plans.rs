@@ -19,7 +19,7 @@
 //! ```
 
 /// What is known about the numbers of one region.
-pub(super) struct Plan {
+pub(super) struct NumberingPlan {
     /// Country calling code.
     pub(super) country: u16,
     /// Whether this region's rules are those of the calling code as a whole
@@ -52,8 +52,8 @@ const fn plan(
     [lengths, local, own]: [u32; 3],
     shapes: (u16, u8),
     short: u8,
-) -> Plan {
-    Plan {
+) -> NumberingPlan {
+    NumberingPlan {
         country,
         main: main != 0,
         international,
@@ -314,7 +314,7 @@ pub(super) static ZEROS: [u32; 65] = [
 
 /// The plans; the rows after those of [`CODES`] belong to no region.
 #[rustfmt::skip]
-pub(super) static PLANS: [Plan; 254] = [
+pub(super) static PLANS: [NumberingPlan; 254] = [
     plan(247, 1, 0, 0, [0x60, 0x0, 0x20], (0, 2), 5), // AC
     plan(376, 1, 0, 0, [0x340, 0x0, 0x40], (2, 3), 6), // AD
     plan(971, 1, 0, 1, [0x1fe0, 0x0, 0x100], (5, 4), 6), // AE

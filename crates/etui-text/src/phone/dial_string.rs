@@ -1,7 +1,7 @@
 //! The first step of reading a phone number: from text to dialled digits, a plus
 //! and an extension. Nothing here knows a country.
 
-use super::regions::ZEROS;
+use super::plans::ZEROS;
 use super::{Digits, MAX_DIGITS, MAX_EXTENSION};
 
 /// The symbols that are looked at. Longer text is cut; a number with its
@@ -31,7 +31,7 @@ static LABELS: [(&[u8], usize); 16] = [
 ];
 
 /// What a number as written says.
-pub(super) struct Reading {
+pub(super) struct DialString {
     /// The digits as dialled; `*` and `#` too in a service code.
     pub(super) digits: Digits<MAX_DIGITS>,
     /// A plus stood before them.
@@ -46,22 +46,22 @@ pub(super) struct Reading {
     pub(super) extension: Digits<MAX_EXTENSION>,
 }
 
-impl Reading {
+impl DialString {
     /// Reads a whole number.
-    pub(super) fn of(text: &str) -> Reading {
-        Reading::read(text, true)
+    pub(super) fn of(text: &str) -> DialString {
+        DialString::parse_text(text, true)
     }
 
     /// Reads a part of a number, which has no extension.
-    pub(super) fn of_part(text: &str) -> Reading {
-        Reading::read(text, false)
+    pub(super) fn parse_part(text: &str) -> DialString {
+        DialString::parse_text(text, false)
     }
 
-    fn read(text: &str, whole: bool) -> Reading {
+    fn parse_text(text: &str, whole: bool) -> DialString {
         let mut symbols = [0; MAX_SYMBOLS];
-        let length = fold(text, &mut symbols);
+        let length = fold_symbols(text, &mut symbols);
         let symbols = symbols.get(..length).unwrap_or_default();
-        let mut reading = Reading {
+        let mut reading = DialString {
             digits: Digits::EMPTY,
             plus: false,
             service: false,
@@ -80,7 +80,7 @@ impl Reading {
             return reading;
         }
         let (number, parameters) = split_parameters(symbols);
-        if let Some(context) = parameter(parameters, b";phone-context=")
+        if let Some(context) = uri_parameter(parameters, b";phone-context=")
             && context.first() == Some(&b'+')
         {
             reading.plus = true;
@@ -94,13 +94,13 @@ impl Reading {
             number = first_number(number);
             let (before, extension) = split_extension(number);
             number = before;
-            let given = parameter(parameters, b";ext=").unwrap_or(extension);
+            let given = uri_parameter(parameters, b";ext=").unwrap_or(extension);
             for &c in given.iter().filter(|c| c.is_ascii_digit()) {
                 reading.extension.push(c);
             }
         }
         reading.plus |= number.first() == Some(&b'+');
-        let letters = keypad(number);
+        let letters = has_keypad_letters(number);
         reading.collect(number, letters);
         reading
     }
@@ -109,7 +109,7 @@ impl Reading {
         for (i, &c) in symbols.iter().enumerate() {
             let digit = match c {
                 b'0'..=b'9' => c,
-                b'a'..=b'z' if letters => key(c),
+                b'a'..=b'z' if letters => keypad_digit(c),
                 _ => continue,
             };
             if c == b'0' && i > 0 && symbols.get(i - 1..i + 2) == Some(b"(0)") {
@@ -125,11 +125,11 @@ impl Reading {
 /// ASCII letters to small ones, wide forms to narrow ones, dashes to `-`, spaces
 /// to one ` `; the Cyrillic letters of the word for extension to `D`, `O`, `B`;
 /// any other letter to `?`. Invisible characters go. Returns how many there are.
-fn fold(text: &str, symbols: &mut [u8; MAX_SYMBOLS]) -> usize {
+fn fold_symbols(text: &str, symbols: &mut [u8; MAX_SYMBOLS]) -> usize {
     let mut length = 0;
     let mut last = 0;
     for c in text.chars() {
-        let Some(symbol) = symbol(c) else {
+        let Some(symbol) = fold_char(c) else {
             continue;
         };
         if symbol == b' ' && last == b' ' {
@@ -146,7 +146,7 @@ fn fold(text: &str, symbols: &mut [u8; MAX_SYMBOLS]) -> usize {
 }
 
 #[inline]
-fn symbol(c: char) -> Option<u8> {
+fn fold_char(c: char) -> Option<u8> {
     if c.is_ascii_digit() {
         return Some(c as u8);
     }
@@ -164,13 +164,13 @@ fn symbol(c: char) -> Option<u8> {
         'о' | 'О' => b'O',
         'б' | 'Б' => b'B',
         c if c.is_whitespace() => b' ',
-        c => decimal(c).unwrap_or(b'?'),
+        c => decimal_digit(c).unwrap_or(b'?'),
     };
     Some(symbol)
 }
 
 /// The ASCII digit that a decimal digit of any script stands for.
-pub(super) fn decimal(c: char) -> Option<u8> {
+pub(super) fn decimal_digit(c: char) -> Option<u8> {
     let c = c as u32;
     let zero = ZEROS.get(ZEROS.partition_point(|&zero| zero <= c).checked_sub(1)?)?;
     (c - zero < 10).then(|| b'0' + (c - zero) as u8)
@@ -190,7 +190,7 @@ fn split_parameters(symbols: &[u8]) -> (&[u8], &[u8]) {
 }
 
 /// The value of an RFC 3966 parameter, by its name with `;` and `=`.
-fn parameter<'a>(parameters: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
+fn uri_parameter<'a>(parameters: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     let at = parameters
         .windows(name.len())
         .position(|part| part == name)?;
@@ -224,10 +224,10 @@ fn first_number(symbols: &[u8]) -> &[u8] {
 
 /// The number and the digits of its extension, which are empty if it has none.
 fn split_extension(symbols: &[u8]) -> (&[u8], &[u8]) {
-    extension(symbols).unwrap_or((symbols, &[]))
+    find_extension(symbols).unwrap_or((symbols, &[]))
 }
 
-fn extension(symbols: &[u8]) -> Option<(&[u8], &[u8])> {
+fn find_extension(symbols: &[u8]) -> Option<(&[u8], &[u8])> {
     let end = symbols
         .iter()
         .rposition(|c| c.is_ascii_alphanumeric() || *c == b'#')?
@@ -297,7 +297,7 @@ fn trim_end<'a>(mut symbols: &'a [u8], what: &[u8]) -> &'a [u8] {
 
 /// Whether the letters are to be dialled: three of them or more, behind three
 /// digits, and nothing that would not stand in a number.
-fn keypad(symbols: &[u8]) -> bool {
+fn has_keypad_letters(symbols: &[u8]) -> bool {
     let Some(first) = symbols.iter().position(u8::is_ascii_lowercase) else {
         return false;
     };
@@ -310,7 +310,7 @@ fn keypad(symbols: &[u8]) -> bool {
 }
 
 /// The key of a small letter (ITU-T E.161).
-fn key(letter: u8) -> u8 {
+fn keypad_digit(letter: u8) -> u8 {
     match letter {
         b'a'..=b'c' => b'2',
         b'd'..=b'f' => b'3',
