@@ -40,13 +40,12 @@
 //! - A record that another program changed by other means while it was taken or not yet synced is
 //!   not overwritten: the sync tells of it ([`Synced::conflicts`]), and the other's change stays.
 
-mod ahead;
-mod clock;
+mod page;
 mod purge;
 pub(crate) mod shared;
 mod taken;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OptionalExtension};
 
@@ -57,16 +56,15 @@ use crate::error::{Error, Result};
 use crate::record::{StoredRecord, changes, list};
 use crate::types::{ETag, RecordId};
 
-use ahead::{Seen, State};
-use clock::Moment;
+use page::{Page, PageEntry};
 use shared::Hold;
 
 pub use shared::{Conflict, Synced};
 pub use taken::Taken;
 
-/// How old the state may be that is looked at. What another program changed in so short a time
-/// before a record was taken is noticed by the sync, like any change by other means.
-const AGE: Duration = Duration::from_millis(10);
+/// Time for which a page is used without looking for changes by other programs. A change that is
+/// missed when a record is taken is a conflict at the sync, like any change by other means.
+const MAX_AGE: Duration = Duration::from_millis(10);
 
 impl<'s> Calendar<'s> {
     /// Opens the calendar as a date book.
@@ -77,7 +75,7 @@ impl<'s> Calendar<'s> {
         self.store().date_books.opened();
         Ok(DateBook {
             calendar: self.again(),
-            state: State::default(),
+            page: Page::default(),
             is_closed: false,
         })
     }
@@ -86,7 +84,7 @@ impl<'s> Calendar<'s> {
 /// A calendar as an ordered, numbered database of records.
 pub struct DateBook<'s> {
     calendar: Calendar<'s>,
-    state: State,
+    page: Page,
     is_closed: bool,
 }
 
@@ -97,7 +95,7 @@ impl<'s> DateBook<'s> {
     /// Whatever reading reports.
     pub fn count(&mut self) -> Result<u64> {
         let collection = self.calendar.id();
-        self.reading(|conn, _| list::count(conn, collection))
+        self.read_page(|conn, _| list::count(conn, collection))
     }
 
     /// Looks at record `index` without taking it; `None` beyond the last.
@@ -105,8 +103,8 @@ impl<'s> DateBook<'s> {
     /// # Errors
     /// Whatever reading reports.
     pub fn peek(&mut self, index: u64) -> Result<Option<StoredRecord<CalendarObject>>> {
-        self.state.want_whole();
-        self.at(index, |seen| seen.stored())
+        let found = self.at(index, |entry| entry.to_stored())?.transpose();
+        found.map_err(|error| self.calendar.store().engine.explain(error))
     }
 
     /// Calls `visit` with the number and the text of record `index`, without taking it; `None` beyond
@@ -121,7 +119,7 @@ impl<'s> DateBook<'s> {
         index: u64,
         visit: impl FnOnce(RecordId, &[u8]) -> T,
     ) -> Result<Option<T>> {
-        self.at(index, |seen| visit(RecordId(seen.id), seen.text))
+        self.at(index, |entry| visit(RecordId(entry.id), entry.text))
     }
 
     /// Takes record `index`: until it is released, nobody else can.
@@ -130,19 +128,19 @@ impl<'s> DateBook<'s> {
     /// [`Error::Taken`] when somebody has it; [`Error::NoIndex`] beyond the last record;
     /// [`Error::ReadOnly`]; whatever reading reports.
     pub fn take(&mut self, index: u64) -> Result<Taken<'s>> {
-        self.state.want_whole();
         let Some((hold, id)) = self.hold_at(index)? else {
             return Err(Error::NoIndex {
                 index,
                 count: self.count()?,
             });
         };
-        // It was locked after what others did to it was told of, once there was a file to tell it by.
-        let told = self.state.told;
-        if told.is_none() || told != self.calendar.store().date_books.latest() {
-            self.state.until = None;
+        // The lock was taken after any other date book announced its commit, if there was a lock file
+        // to announce it in.
+        let announced = self.page.announced;
+        if announced.is_none() || announced != self.calendar.store().date_books.latest() {
+            self.page.valid_until = None;
         }
-        match self.at(index, |seen| seen.stored())? {
+        match self.peek(index)? {
             Some(found) if found.id.0 == id => Ok(Taken::new(hold, found, self.calendar.again())),
             // The order has changed.
             _ => self.taken(hold, id),
@@ -160,7 +158,7 @@ impl<'s> DateBook<'s> {
     }
 
     fn hold_at(&mut self, index: u64) -> Result<Option<(Hold<'s>, i64)>> {
-        match self.at(index, |seen| seen.id)? {
+        match self.at(index, |entry| entry.id)? {
             Some(id) => Ok(Some((self.hold(id)?, id))),
             None => Ok(None),
         }
@@ -245,69 +243,66 @@ impl<'s> DateBook<'s> {
         Ok(synced)
     }
 
-    /// Calls `visit` with the record at a position; with its UID and ETag if the state was told that
-    /// they are wanted.
-    fn at<T>(&mut self, index: u64, visit: impl FnOnce(Seen<'_>) -> T) -> Result<Option<T>> {
+    /// Calls `visit` with the record at a position.
+    fn at<T>(&mut self, index: u64, visit: impl FnOnce(PageEntry<'_>) -> T) -> Result<Option<T>> {
         let collection = self.calendar.id();
         let store = self.calendar.store();
         loop {
-            let mut known = self.state.known(index);
-            if known.is_none() || !self.is_new_enough() {
-                known = self.reading(|conn, state| {
-                    // It is still there if nothing was changed since it was read.
-                    if state.known(index).is_none() {
-                        state.read(conn, collection, index)?;
-                    }
-                    Ok(state.known(index))
+            if self.page.get(index).is_none() || !self.is_valid() {
+                self.read_page(|conn, page| match page.get(index) {
+                    // Nothing has changed since it was read.
+                    Some(_) => Ok(()),
+                    None => page.read(conn, collection, index),
                 })?;
             }
-            let Some(place) = known else {
+            let Some(entry) = self.page.get(index) else {
                 return Ok(None);
             };
-            self.state.looked = Some(index);
-            let seen = self.state.get(place);
-            let dirty = store.date_books.dirty(seen.id);
-            // What waited may have been committed since it was read.
-            if dirty.is_none() && self.state.generation != store.generation() {
+            let dirty = store.date_books.dirty(entry.id);
+            // A dirty record may have been committed since the page was read.
+            if dirty.is_none() && self.page.generation != store.generation() {
                 continue;
             }
-            return Ok(Some(match dirty {
-                Some(dirty) => visit(Seen {
-                    etag: ETag::of(&dirty),
+            let found = match dirty {
+                Some(dirty) => visit(PageEntry {
+                    etag: Some(ETag::of(&dirty)),
                     text: &dirty,
-                    ..seen
+                    ..entry
                 }),
-                None => visit(seen),
-            }));
+                None => visit(entry),
+            };
+            self.page.last_index = Some(index);
+            return Ok(Some(found));
         }
     }
 
-    /// Whether what is known is to be taken as it is.
-    fn is_new_enough(&self) -> bool {
-        let store = self.calendar.store();
-        self.state.generation == store.generation()
-            && self
-                .state
-                .until
-                .is_some_and(|until| Moment::now().is_some_and(|now| now < until))
+    /// Returns true if the page can be used without looking for changes.
+    fn is_valid(&self) -> bool {
+        let is_fresh = |until: Instant| Instant::now() < until;
+        self.page.generation == self.calendar.store().generation()
+            && self.page.valid_until.is_some_and(is_fresh)
     }
 
-    /// Reads in one state of the store, and forgets what is not of it.
-    fn reading<T>(&mut self, work: impl FnOnce(&Connection, &mut State) -> Result<T>) -> Result<T> {
+    /// Runs `work` in one state of the store. The page is cleared first if it is of another one.
+    fn read_page<T>(
+        &mut self,
+        work: impl FnOnce(&Connection, &mut Page) -> Result<T>,
+    ) -> Result<T> {
         let store = self.calendar.store();
         store.ensure_order()?;
-        let (generation, told) = (store.generation(), store.date_books.latest());
-        let state = &mut self.state;
+        let (generation, announced) = (store.generation(), store.date_books.latest());
+        let page = &mut self.page;
         store.engine.read_transaction(|conn| {
             let latest = changes::latest(conn)?;
-            if state.latest != latest {
-                state.forget();
+            if page.latest != latest {
+                page.clear();
+                page.last_index = None;
             }
-            state.latest = latest;
-            state.generation = generation;
-            state.told = told;
-            state.until = Moment::now().map(|now| now.after(AGE));
-            work(conn, state)
+            page.latest = latest;
+            page.generation = generation;
+            page.announced = announced;
+            page.valid_until = Instant::now().checked_add(MAX_AGE);
+            work(conn, page)
         })
     }
 }
