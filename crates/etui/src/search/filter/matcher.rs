@@ -150,6 +150,7 @@ impl Matcher {
 }
 
 /// An index condition that holds for every record that matches.
+#[derive(PartialEq, Eq)]
 pub(crate) struct IndexMatch {
     pub(crate) condition: IndexCondition,
     /// True if the condition holds for no other record.

@@ -25,6 +25,8 @@ pub(crate) const MAX_BLOCK: usize = 240;
 pub(crate) struct PostingSql {
     list: &'static str,
     range: &'static str,
+    /// The rows of a range, with their keys in order.
+    rows: &'static str,
     last_block: &'static str,
     /// The block that an id belongs to: (key, id).
     block_at: &'static str,
@@ -44,6 +46,15 @@ macro_rules! posting_sql {
                 " = ?1 ORDER BY first"
             ),
             range: concat!(
+                "SELECT first, ids FROM ",
+                $table,
+                " WHERE ",
+                $key,
+                " >= ?1 AND ",
+                $key,
+                " < ?2"
+            ),
+            rows: concat!(
                 "SELECT ",
                 $key,
                 ", first, ids FROM ",
@@ -139,8 +150,8 @@ pub(crate) fn read_range<K: PostingKey>(
     let mut statement = conn.prepare_cached(K::SQL.range)?;
     let mut rows = statement.query((keys.start, keys.end))?;
     while let Some(row) = rows.next()? {
-        let ids = row.get_ref(2)?.as_blob().unwrap_or_default();
-        decode_row(row.get(1)?, ids, &mut visit);
+        let ids = row.get_ref(1)?.as_blob().unwrap_or_default();
+        decode_row(row.get(0)?, ids, &mut visit);
     }
     Ok(())
 }
@@ -151,7 +162,7 @@ pub(crate) fn each_row(
     terms: Range<&[u8]>,
     mut visit: impl FnMut(&[u8], i64, &[u8]),
 ) -> Result<()> {
-    let mut statement = conn.prepare_cached(<&[u8]>::SQL.range)?;
+    let mut statement = conn.prepare_cached(<&[u8]>::SQL.rows)?;
     let mut rows = statement.query((terms.start, terms.end))?;
     while let Some(row) = rows.next()? {
         let term = row.get_ref(0)?.as_blob().unwrap_or_default();
@@ -340,6 +351,7 @@ mod tests {
             for (statement, bounds) in [
                 (sql.list, "KEY=?"),
                 (sql.range, "KEY>? AND KEY<?"),
+                (sql.rows, "KEY>? AND KEY<?"),
                 (sql.last_block, "KEY=?"),
                 (sql.block_at, "KEY=? AND first<?"),
                 (sql.block_after, "KEY=? AND first>?"),

@@ -115,7 +115,15 @@ impl Candidates {
             }
             Matcher::Or(parts) => {
                 let mut any = Self::Exact(CandidateSet::none());
+                let mut seen = Vec::new();
                 for part in parts {
+                    // Fields that share trigrams have equal conditions: `any:*a*` reads them once.
+                    if let Some(found) = part.index_match() {
+                        if seen.contains(&found) {
+                            continue;
+                        }
+                        seen.push(found);
+                    }
                     any = any.combine_with(Self::find(part, conn)?, CandidateSet::unite);
                 }
                 any

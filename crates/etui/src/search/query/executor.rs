@@ -27,9 +27,11 @@ use crate::search::index::pending::{Watermarks, each_pending};
 /// order).
 const MAX_LOOKUPS: u64 = 1_024;
 
-/// Most records that are rechecked in list order. If they do not fill the page, the remaining
-/// candidates are rechecked in file order, where a record costs a fifth (`--bench lists`, far end).
+/// Most records that are rechecked in list order, and their largest share of the records to recheck:
+/// one fifth. If they do not fill the page, all are rechecked in file order, where a record costs a
+/// fifth.
 const MAX_LIST_RECHECKS: u64 = 4_096;
+const FILE_ORDER_GAIN: u64 = 5;
 
 /// Number of candidates from which the allocator is asked to release the memory of their sets.
 const RELEASE_MEMORY_FROM: u64 = 65_536;
@@ -97,11 +99,16 @@ impl QueryExecutor<'_> {
             };
         }
         let candidates = self.find_candidates()?;
+        self.choose_path(&candidates)
+    }
+
+    /// Answers from the candidates by the cheapest access path.
+    fn choose_path(&mut self, candidates: &Candidates) -> Result<()> {
         let ids = candidates.possible().ids();
         match ids {
-            Some(ids) if !self.window.sort.is_list() => self.lookup_by_id(ids, &candidates),
-            Some(ids) if ids.len() <= MAX_LOOKUPS => self.lookup_and_sort(ids, &candidates),
-            _ => self.scan_bitmap(&candidates),
+            Some(ids) if !self.window.sort.is_list() => self.lookup_by_id(ids, candidates),
+            Some(ids) if ids.len() <= MAX_LOOKUPS => self.lookup_and_sort(ids, candidates),
+            _ => self.scan_bitmap(candidates),
         }
     }
 

@@ -3,7 +3,7 @@
 use super::super::candidates::{BitmapProbe, Candidates};
 use super::super::query_plan::AccessPath;
 use super::super::record_reader::RecheckReader;
-use super::{MAX_LIST_RECHECKS, QueryExecutor};
+use super::{FILE_ORDER_GAIN, MAX_LIST_RECHECKS, QueryExecutor};
 use crate::error::Result;
 
 impl QueryExecutor<'_> {
@@ -17,7 +17,8 @@ impl QueryExecutor<'_> {
             return self.scan_candidates(candidates, u64::MAX).map(|_| ());
         };
         if self.window.limit != u64::MAX {
-            if self.scan_candidates(candidates, MAX_LIST_RECHECKS)? {
+            let max_rechecks = MAX_LIST_RECHECKS.min(undecided.len() / FILE_ORDER_GAIN);
+            if self.scan_candidates(candidates, max_rechecks)? {
                 return Ok(());
             }
             self.sink.clear();
@@ -33,8 +34,7 @@ impl QueryExecutor<'_> {
             }
             Ok(())
         })?;
-        self.scan_candidates(&Candidates::Exact(matches), u64::MAX)
-            .map(|_| ())
+        self.choose_path(&Candidates::Exact(matches))
     }
 
     /// Scans until the page is full, rechecking candidates as they are met. Returns false if that
