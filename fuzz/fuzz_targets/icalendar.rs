@@ -5,7 +5,7 @@
 
 use etui_ical::ics::{
     ComponentGrouper, ObjectPiece, ObjectReader, ObjectTemplate, ObjectWriter, TemplateBuilder,
-    TemplatePart, ZoneKey, merge,
+    TemplatePart, ZoneKey, merge_templates,
 };
 use etui_ical::time::TimeZone;
 use etui_ical::zones::{TimeZoneDefinition, TimeZoneResolver};
@@ -23,7 +23,7 @@ fuzz_target!(|data: &[u8]| {
     let mut groups = Vec::new();
     for piece in ObjectReader::new(data).max_component(MAX_COMPONENT) {
         let (offset, len) = match piece.expect("a slice can always be read") {
-            ObjectPiece::Frame(text) => {
+            ObjectPiece::Text(text) => {
                 if text.part == TemplatePart::Begin {
                     frames.push(TemplateBuilder::new());
                 }
@@ -67,9 +67,9 @@ fuzz_target!(|data: &[u8]| {
         assert_eq!(stored.as_ref(), Some(frame));
     }
     let all: Vec<&ObjectTemplate> = frames.iter().collect();
-    let merged = merge(&all, |hash| hash.to_string());
+    let merged = merge_templates(&all, |hash| format!("{hash:?}"));
     let plain = ObjectTemplate::plain();
-    let frame = merged.first().map_or(&plain, |merged| &merged.frame);
+    let frame = merged.first().map_or(&plain, |merged| &merged.template);
     let zone = |_: &ZoneKey| Ok(b"BEGIN:VTIMEZONE\r\nTZID:Z\r\nEND:VTIMEZONE\r\n".to_vec());
     let mut object = ObjectWriter::new(Vec::new(), frame, zone);
     let mut written = 0;

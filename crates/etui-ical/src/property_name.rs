@@ -1,9 +1,9 @@
-//! [`PropertyName`]: the properties whose meaning is known here.
+//! [`PropertyName`]: the properties that are interpreted.
 
 use etui_contentline::lines::ContentLine;
 
-/// Longest name of all.
-const LONGEST: usize = 27;
+/// Length of the longest name.
+const MAX_NAME_LENGTH: usize = 27;
 
 /// A property, by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,25 +45,25 @@ pub(crate) enum PropertyName {
 }
 
 impl PropertyName {
-    /// The name of a line, in any case, folded or not.
-    pub(crate) fn of(line: &ContentLine<'_>) -> Option<Self> {
-        Self::written(line.name).or_else(|| {
+    /// Returns the property of a line, in any case, folded or not.
+    pub(crate) fn of_line(line: &ContentLine<'_>) -> Option<Self> {
+        Self::from_upper(line.name).or_else(|| {
             let name = line.unfolded_name();
-            if name.len() > LONGEST
+            if name.len() > MAX_NAME_LENGTH
                 || !(name.len() < line.name.len() || name.iter().any(u8::is_ascii_lowercase))
             {
                 return None;
             }
-            let mut upper = [0; LONGEST];
+            let mut upper = [0; MAX_NAME_LENGTH];
             let upper = &mut upper[..name.len()];
             upper.copy_from_slice(&name);
             upper.make_ascii_uppercase();
-            Self::written(upper)
+            Self::from_upper(upper)
         })
     }
 
-    /// The name that is written so, in capitals.
-    fn written(name: &[u8]) -> Option<Self> {
+    /// Returns the property with this name, which is in capitals.
+    fn from_upper(name: &[u8]) -> Option<Self> {
         Some(match name {
             b"ACKNOWLEDGED" => Self::Acknowledged,
             b"ACTION" => Self::Action,
@@ -111,13 +111,13 @@ mod tests {
     use etui_contentline::lines::ContentLines;
 
     fn name(text: &str) -> Option<PropertyName> {
-        PropertyName::of(&ContentLines::new(text.as_bytes()).next().unwrap())
+        PropertyName::of_line(&ContentLines::new(text.as_bytes()).next().unwrap())
     }
 
     #[test]
     fn names_are_read_in_any_case_and_folded() {
         let longest = "X-MICROSOFT-CDO-ALLDAYEVENT";
-        assert_eq!(longest.len(), LONGEST);
+        assert_eq!(longest.len(), MAX_NAME_LENGTH);
         assert_eq!(
             name(&format!("{longest}:")),
             Some(PropertyName::MicrosoftAllDay)

@@ -1,4 +1,4 @@
-//! [`Timing`] from a component's text.
+//! [`Timing`] from the text of a component.
 
 use std::borrow::Cow;
 
@@ -9,48 +9,46 @@ use crate::zones::TimeZoneResolver;
 use etui_contentline::lines::{ContentLine, ContentLines, param_end};
 use etui_contentline::values::{property_params, property_value as value, trim_spaces};
 
-/// Most dates that are taken from `RDATE` and `EXDATE` of one component, and most rules.
+/// Limits of dates taken from `RDATE` and `EXDATE` of one component, and of its rules.
 const MAX_DATES: usize = 100_000;
 const MAX_RULES: usize = 32;
-/// Most warnings that are told of one component: who reads them has understood by then.
+/// Limit of warnings per component.
 const MAX_WARNINGS: usize = 100;
 
-/// Something in a component's time that could not be taken as it is written. The component keeps
-/// the rest of its time.
+/// A part of a component's times that could not be used as written. The rest of its times is kept.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TimingWarning {
-    /// A value that is no date, time or duration; it is left out.
-    #[error("{property}: {error}; it is left out")]
+    /// A value that is not a date, time or duration; it is ignored.
+    #[error("{property}: {error}; it is ignored")]
     Value {
-        /// The property's name.
+        /// Name of the property.
         property: &'static str,
-        /// What is wrong with it.
+        /// The error.
         error: TimeError,
     },
-    /// A rule that is not understood; it is left out.
-    #[error("{property}: {error}; the rule is left out")]
+    /// A rule that cannot be parsed; it is ignored.
+    #[error("{property}: {error}; the rule is ignored")]
     Rule {
         /// `RRULE` or `EXRULE`.
         property: &'static str,
-        /// What is wrong with it.
+        /// The error.
         error: RuleError,
     },
-    /// A `TZID` that neither the IANA database nor the file knows; its times are floating.
+    /// A `TZID` that neither the IANA database nor the file defines; its times are floating.
     #[error("the time zone \"{0}\" is not known and not defined; its times are taken as floating")]
     UnknownZone(String),
-    /// More rules or dates than are kept.
-    #[error("{0}: too many; the rest is left out")]
+    /// More rules or dates than the limit.
+    #[error("{0}: too many; the rest is ignored")]
     TooMany(&'static str),
 }
 
 impl Timing {
-    /// Reads the time of one component (`BEGIN:VEVENT` to `END:VEVENT`, or a to-do or journal),
-    /// with the zones of its file; what could not be taken is told beside it, each thing once and
-    /// at most 100 of them. `None` if no
-    /// `DTSTART` (or `DUE`, or `RECURRENCE-ID`, which stand in for it) is there.
+    /// Reads the times of one component (`BEGIN:VEVENT` to `END:VEVENT`, or a to-do or journal),
+    /// with the time zones of its file. Warnings are returned beside them, each once and at most
+    /// 100. Returns `None` without a `DTSTART` (or `DUE` or `RECURRENCE-ID`, which replace it).
     ///
-    /// Components inside it, such as alarms, are passed over.
+    /// Nested components, such as alarms, are skipped.
     #[must_use]
     pub fn from_component(
         text: &[u8],
@@ -58,18 +56,18 @@ impl Timing {
     ) -> (Option<Self>, Vec<TimingWarning>) {
         let mut reader = TimingReader::new(zones);
         for line in ContentLines::new(text) {
-            reader.take(&line, PropertyName::of(&line));
+            reader.read_line(&line, PropertyName::of_line(&line));
         }
         reader.finish()
     }
 }
 
-/// Reads the time of one component, line by line.
+/// Reads the times of one component line by line.
 pub(super) struct TimingReader<'t, 'z> {
     zones: &'z TimeZoneResolver,
-    /// The parameters met last, and what they say: those of a start and its end mostly are the
-    /// same. None of which something would have to be told.
-    last: Option<(&'t str, Params)>,
+    /// The last parameters without a warning and their meaning: those of start and end are mostly
+    /// equal.
+    last: Option<(&'t str, TimeParams)>,
     depth: usize,
     start: Option<CalendarTime>,
     due: Option<CalendarTime>,
@@ -82,9 +80,9 @@ pub(super) struct TimingReader<'t, 'z> {
     warnings: Vec<TimingWarning>,
 }
 
-/// The parameters that matter to a time.
+/// The parameters that apply to a time.
 #[derive(Clone, Default)]
-struct Params {
+struct TimeParams {
     zone: Option<TimeZone>,
     this_and_future: bool,
 }
@@ -107,9 +105,9 @@ impl<'t, 'z> TimingReader<'t, 'z> {
         }
     }
 
-    /// Takes in the next line, which has this name; lines of components inside are passed over.
-    /// Tells the time of a start or an end, if it has read it.
-    pub(super) fn take(
+    /// Reads the next line, which has this name; lines of nested components are skipped. Returns
+    /// the time of a start or an end if it was read.
+    pub(super) fn read_line(
         &mut self,
         line: &ContentLine<'t>,
         name: Option<PropertyName>,
@@ -125,22 +123,22 @@ impl<'t, 'z> TimingReader<'t, 'z> {
         }
         match name {
             PropertyName::Start => {
-                let start = self.time("DTSTART", line);
+                let start = self.read_time("DTSTART", line);
                 self.start = self.start.take().or_else(|| start.clone());
                 return start;
             }
-            PropertyName::EndTime => return self.end("DTEND", line),
-            PropertyName::Due => return self.end("DUE", line),
+            PropertyName::EndTime => return self.read_end("DTEND", line),
+            PropertyName::Due => return self.read_end("DUE", line),
             PropertyName::Duration => {
-                let duration = self.duration("DURATION", &value(line));
+                let duration = self.parse_duration("DURATION", &value(line));
                 self.duration = self.duration.or(duration);
             }
             PropertyName::RecurrenceId => {
-                let Params {
+                let TimeParams {
                     zone,
                     this_and_future,
-                } = self.params(line);
-                let id = self.one_time("RECURRENCE-ID", &value(line), zone.as_ref());
+                } = self.read_params(line);
+                let id = self.parse_time("RECURRENCE-ID", &value(line), zone.as_ref());
                 let replaces = id.map(|id| RecurrenceId {
                     id,
                     this_and_future,
@@ -148,21 +146,21 @@ impl<'t, 'z> TimingReader<'t, 'z> {
                 self.replaces = self.replaces.take().or(replaces);
             }
             PropertyName::RecurrenceRule => {
-                let rule = self.rule("RRULE", line, self.rules.len());
+                let rule = self.parse_rule("RRULE", line, self.rules.len());
                 self.rules.extend(rule);
             }
             PropertyName::ExceptRule => {
-                let rule = self.rule("EXRULE", line, self.exception_rules.len());
+                let rule = self.parse_rule("EXRULE", line, self.exception_rules.len());
                 self.exception_rules.extend(rule);
             }
             PropertyName::RecurrenceDates => {
                 let mut dates = std::mem::take(&mut self.dates);
-                self.dates("RDATE", line, &mut dates);
+                self.parse_dates("RDATE", line, &mut dates);
                 self.dates = dates;
             }
             PropertyName::ExceptDates => {
                 let mut extras = Vec::new();
-                self.dates("EXDATE", line, &mut extras);
+                self.parse_dates("EXDATE", line, &mut extras);
                 self.exception_dates
                     .extend(extras.into_iter().map(|e| e.start));
             }
@@ -171,20 +169,20 @@ impl<'t, 'z> TimingReader<'t, 'z> {
         None
     }
 
-    fn end(&mut self, property: &'static str, line: &ContentLine<'t>) -> Option<CalendarTime> {
-        let end = self.time(property, line);
+    fn read_end(&mut self, property: &'static str, line: &ContentLine<'t>) -> Option<CalendarTime> {
+        let end = self.read_time(property, line);
         self.due = self.due.take().or_else(|| end.clone());
         end
     }
 
-    /// What was read, and what could not be taken.
+    /// Returns the times and the warnings.
     pub(super) fn finish(self) -> (Option<Timing>, Vec<TimingWarning>) {
         let id = self.replaces.as_ref().map(|r| r.id.clone());
         let start = self.start.or_else(|| self.due.clone()).or(id);
         let end = match (self.due, self.duration) {
             (Some(due), _) => EventEnd::At(due),
             (None, Some(duration)) => EventEnd::After(duration),
-            (None, None) => EventEnd::Unsaid,
+            (None, None) => EventEnd::Unspecified,
         };
         let timing = start.map(|start| Timing {
             start,
@@ -198,22 +196,22 @@ impl<'t, 'z> TimingReader<'t, 'z> {
         (timing, self.warnings)
     }
 
-    /// The time that a line gives, with its zone; `None` if it is none, of which nothing is told.
+    /// Returns the time of a line with its time zone, without warnings; `None` if it is not a time.
     pub(super) fn time_of(&mut self, line: &ContentLine<'t>) -> Option<CalendarTime> {
-        let told = self.warnings.len();
-        let time = self.time("", line);
-        self.warnings.truncate(told);
+        let warned = self.warnings.len();
+        let time = self.read_time("", line);
+        self.warnings.truncate(warned);
         time
     }
 
-    fn warn(&mut self, warning: TimingWarning) {
+    fn add_warning(&mut self, warning: TimingWarning) {
         if self.warnings.len() < MAX_WARNINGS && !self.warnings.contains(&warning) {
             self.warnings.push(warning);
         }
     }
 
-    fn params(&mut self, line: &ContentLine<'t>) -> Params {
-        let mut params = Params::default();
+    fn read_params(&mut self, line: &ContentLine<'t>) -> TimeParams {
+        let mut params = TimeParams::default();
         if line.params.is_empty() {
             return params;
         }
@@ -223,31 +221,35 @@ impl<'t, 'z> TimingReader<'t, 'z> {
         {
             return params.clone();
         }
-        let told = self.warnings.len();
+        let warned = self.warnings.len();
         for (name, value) in split_params(&text) {
             if name.eq_ignore_ascii_case("TZID") {
                 params.zone = self.zones.resolve(value);
                 if params.zone.is_none() && !value.is_empty() {
-                    self.warn(TimingWarning::UnknownZone(value.chars().take(80).collect()));
+                    self.add_warning(TimingWarning::UnknownZone(value.chars().take(80).collect()));
                 }
             } else if name.eq_ignore_ascii_case("RANGE") {
                 params.this_and_future = value.eq_ignore_ascii_case("THISANDFUTURE");
             }
         }
         if let Cow::Borrowed(text) = text
-            && self.warnings.len() == told
+            && self.warnings.len() == warned
         {
             self.last = Some((text, params.clone()));
         }
         params
     }
 
-    fn time(&mut self, property: &'static str, line: &ContentLine<'t>) -> Option<CalendarTime> {
-        let zone = self.params(line).zone;
-        self.one_time(property, &value(line), zone.as_ref())
+    fn read_time(
+        &mut self,
+        property: &'static str,
+        line: &ContentLine<'t>,
+    ) -> Option<CalendarTime> {
+        let zone = self.read_params(line).zone;
+        self.parse_time(property, &value(line), zone.as_ref())
     }
 
-    fn one_time(
+    fn parse_time(
         &mut self,
         property: &'static str,
         text: &str,
@@ -256,64 +258,69 @@ impl<'t, 'z> TimingReader<'t, 'z> {
         match text.parse::<DateTimeValue>() {
             Ok(value) => Some(value.in_zone(zone)),
             Err(error) => {
-                self.warn(TimingWarning::Value { property, error });
+                self.add_warning(TimingWarning::Value { property, error });
                 None
             }
         }
     }
 
-    fn duration(&mut self, property: &'static str, text: &str) -> Option<Duration> {
+    fn parse_duration(&mut self, property: &'static str, text: &str) -> Option<Duration> {
         match text.parse() {
             Ok(duration) => Some(duration),
             Err(error) => {
-                self.warn(TimingWarning::Value { property, error });
+                self.add_warning(TimingWarning::Value { property, error });
                 None
             }
         }
     }
 
-    /// A rule, if there are not too many so far.
-    fn rule(
+    /// Parses a rule, unless there are too many.
+    fn parse_rule(
         &mut self,
         property: &'static str,
         line: &ContentLine<'_>,
         so_far: usize,
     ) -> Option<RecurrenceRule> {
         if so_far >= MAX_RULES {
-            self.warn(TimingWarning::TooMany(property));
+            self.add_warning(TimingWarning::TooMany(property));
             return None;
         }
         match value(line).parse() {
             Ok(rule) => Some(rule),
             Err(error) => {
-                self.warn(TimingWarning::Rule { property, error });
+                self.add_warning(TimingWarning::Rule { property, error });
                 None
             }
         }
     }
 
-    /// Dates, times and periods, separated by commas.
-    fn dates(&mut self, property: &'static str, line: &ContentLine<'t>, dates: &mut Vec<RDate>) {
-        let zone = self.params(line).zone;
+    /// Parses dates, times and periods separated by commas.
+    fn parse_dates(
+        &mut self,
+        property: &'static str,
+        line: &ContentLine<'t>,
+        dates: &mut Vec<RDate>,
+    ) {
+        let zone = self.read_params(line).zone;
         for text in value(line).split(',').filter(|t| !t.trim().is_empty()) {
             if dates.len() >= MAX_DATES {
-                self.warn(TimingWarning::TooMany(property));
+                self.add_warning(TimingWarning::TooMany(property));
                 return;
             }
             let (start, end) = match text.split_once('/') {
                 Some((start, end)) => (start, Some(end.trim())),
                 None => (text, None),
             };
-            let Some(start) = self.one_time(property, start, zone.as_ref()) else {
+            let Some(start) = self.parse_time(property, start, zone.as_ref()) else {
                 continue;
             };
             let end = match end {
                 None => None,
                 Some(end) if end.starts_with(['P', 'p', '+', '-']) => {
-                    self.duration(property, end).map(EventEnd::After)
+                    self.parse_duration(property, end).map(EventEnd::After)
                 }
                 Some(end) => self
-                    .one_time(property, end, zone.as_ref())
+                    .parse_time(property, end, zone.as_ref())
                     .map(EventEnd::At),
             };
             let end = end.unwrap_or_default();
@@ -322,7 +329,7 @@ impl<'t, 'z> TimingReader<'t, 'z> {
     }
 }
 
-/// Names and values of parameters, without the quotes.
+/// Returns names and values of parameters, without quotes.
 fn split_params(text: &str) -> impl Iterator<Item = (&str, &str)> {
     let mut rest = Some(text);
     let each = std::iter::from_fn(move || {

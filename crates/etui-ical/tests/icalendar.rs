@@ -9,7 +9,7 @@ use std::io::{self, Read};
 
 use etui_ical::ics::{
     ComponentGrouper, GroupOutcome, ObjectPiece, ObjectReader, ObjectTemplate, ObjectWriter,
-    RawComponent, TemplateBuilder, TemplatePart, ZoneKey, merge,
+    RawComponent, TemplateBuilder, TemplatePart, ZoneKey, merge_templates,
 };
 use etui_ical::time::{Date, TimeZone};
 use etui_ical::zones::{TimeZoneDefinition, TimeZoneResolver};
@@ -73,7 +73,7 @@ impl Kept {
         let mut object_of = HashMap::new();
         for piece in read(input) {
             match piece {
-                ObjectPiece::Frame(text) => {
+                ObjectPiece::Text(text) => {
                     if text.part == TemplatePart::Begin {
                         kept.frames
                             .extend(builder.take().map(TemplateBuilder::finish));
@@ -161,12 +161,12 @@ impl Kept {
         let frames: Vec<&ObjectTemplate> = self.frames.iter().collect();
         let tzid = |hash: &ZoneKey| self.zones[hash].0.clone();
         let mut out = Vec::new();
-        for merged in merge(&frames, tzid) {
+        for merged in merge_templates(&frames, tzid) {
             let number = |of, n| {
                 let source = merged.sources.iter().find(|(at, _)| *at == of);
                 source.map(|(_, add)| n + add)
             };
-            out.extend(self.write(&merged.frame, number));
+            out.extend(self.write(&merged.template, number));
         }
         out
     }
@@ -419,7 +419,7 @@ fn assert_covered(input: &[u8], pieces: &[ObjectPiece]) {
     let mut at = 0;
     for piece in pieces {
         let (offset, len) = match piece {
-            ObjectPiece::Frame(text) => (text.offset, exactly(input, text.offset, &text.bytes)),
+            ObjectPiece::Text(text) => (text.offset, exactly(input, text.offset, &text.bytes)),
             ObjectPiece::Zone(zone) => (zone.offset, exactly(input, zone.offset, &zone.bytes)),
             ObjectPiece::Component(c) => {
                 assert!(c.line < c.last_line);
@@ -536,7 +536,7 @@ proptest! {
         prop_assert_eq!(again.texts(), kept.texts());
         let nothing_lost = kept.refused.is_empty()
             && read(&input).iter().map(|piece| match piece {
-                ObjectPiece::Frame(text) => text.bytes.len(),
+                ObjectPiece::Text(text) => text.bytes.len(),
                 ObjectPiece::Zone(zone) => zone.bytes.len(),
                 ObjectPiece::Component(c) => c.bytes.len(),
                 ObjectPiece::Refused(_) => 0,

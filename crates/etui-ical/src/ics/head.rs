@@ -1,4 +1,4 @@
-//! [`ComponentHead`]: what a component says of itself by its own lines.
+//! [`ComponentHead`]: identity of a component, from its own lines.
 
 use crate::property_name::PropertyName;
 use etui_contentline::charset::to_utf8_bytes;
@@ -6,42 +6,42 @@ use etui_contentline::edit::own_lines;
 use etui_contentline::lines::{ContentLine, Delimiter};
 use etui_contentline::values::{property_params, property_value, unescape_text};
 
-/// What a component is, and whose.
+/// Kind and identity of a component.
 #[derive(Debug, Default)]
 pub(crate) struct ComponentHead {
-    /// The component's name.
+    /// Name of the component.
     pub(crate) name: Vec<u8>,
-    /// Its `UID`, if it is not blank.
+    /// `UID`, if not blank.
     pub(crate) uid: Option<String>,
-    /// Its `TZID`.
+    /// `TZID`.
     pub(crate) tzid: String,
-    /// Parameters and value of its `RECURRENCE-ID`.
+    /// Parameters and value of `RECURRENCE-ID`.
     pub(crate) replaces: Option<String>,
-    /// Whether it has any property.
+    /// Whether it has a property.
     pub(crate) has_property: bool,
 }
 
 impl ComponentHead {
-    /// Of a component's bytes.
-    pub(super) fn of(bytes: &[u8]) -> Self {
+    /// Reads the head of a component's bytes.
+    pub(super) fn of_bytes(bytes: &[u8]) -> Self {
         let mut head = Self::default();
         for line in own_lines(&to_utf8_bytes(bytes), None) {
-            head.take(&line);
+            head.read_line(&line);
         }
         head
     }
 
-    /// Takes in one of its own lines.
-    fn take(&mut self, line: &ContentLine<'_>) {
+    /// Reads one of its own lines.
+    fn read_line(&mut self, line: &ContentLine<'_>) {
         match line.delimiter() {
             Some((Delimiter::Begin, name)) if self.name.is_empty() => self.name = name.to_vec(),
             Some(_) => {}
-            None => self.take_property(line, PropertyName::of(line)),
+            None => self.read_property(line, PropertyName::of_line(line)),
         }
     }
 
-    /// Takes in one of its own properties. Of several of a name the first counts.
-    pub(crate) fn take_property(&mut self, line: &ContentLine<'_>, name: Option<PropertyName>) {
+    /// Reads one of its own properties. Of several with one name the first one counts.
+    pub(crate) fn read_property(&mut self, line: &ContentLine<'_>, name: Option<PropertyName>) {
         self.has_property |= !line.name.is_empty();
         match name {
             Some(PropertyName::Uid) if self.uid.is_none() => {

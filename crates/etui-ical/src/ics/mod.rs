@@ -1,51 +1,49 @@
-//! iCalendar bytes become pieces, and pieces the same bytes again (RFC 5545, RFC 7986).
+//! Streams of iCalendar objects, split into components and written again (RFC 5545, RFC 7986).
 //!
 //! ```text
 //! BEGIN:VCALENDAR       --.
-//! VERSION:2.0             | Frame text: Begin
+//! VERSION:2.0             | Text: Begin
 //! X-WR-CALNAME:Home     --'
-//! BEGIN:VTIMEZONE       --. Zone, shared by its bytes
+//! BEGIN:VTIMEZONE       --. Zone
 //! END:VTIMEZONE         --'
 //! BEGIN:VEVENT          --.
 //! UID:1                   | Component 0
 //! END:VEVENT            --'
-//! BEGIN:VEVENT            | refused: no END before the next BEGIN
+//! BEGIN:VEVENT            | rejected: no END before the next BEGIN
 //! BEGIN:VEVENT          --.
-//! UID:1                   | Component 1: an instance of UID 1, changed
+//! UID:1                   | Component 1: overrides an instance of UID 1
 //! RECURRENCE-ID:...       |
 //! END:VEVENT            --'
-//! BEGIN:VFREEBUSY       --. Frame text: Other
+//! BEGIN:VFREEBUSY       --. Text: Other
 //! END:VFREEBUSY         --'
-//! END:VCALENDAR         --- Frame text: End
+//! END:VCALENDAR         --- Text: End
 //!
-//! [ObjectReader] -> pieces -> [ComponentGrouper] -> records: the bytes of all components of one UID, and the
-//!                  |                 number of each
-//!                  |--> [TemplateBuilder] -> Frame: texts and zones, and holes for the components
+//! [ObjectReader] -> pieces -> [ComponentGrouper] -> groups: the components of one UID, numbered
+//!                  |--> [TemplateBuilder] -> [ObjectTemplate]: texts, zones, holes for components
 //!                  '--> zones
-//! [ObjectWriter]: frame, zones, components by their numbers -> the object
+//! [ObjectWriter]: template, zones, components by their numbers -> the object
 //! ```
 //!
-//! What is exact:
+//! Byte for byte are:
 //!
-//! - each component, byte for byte, always: in its record, in the record's order;
-//! - a whole object, byte for byte, as long as its records have the frame's hash and the numbers of
-//!   their components beside them, wherever in the object the components of one UID stood, and
-//!   nothing of it was refused. A repetition of a component is left out;
-//! - several objects in one stream, byte for byte, when each is written with its own frame. Written
-//!   as one ([`merge`]), each component is exact, and each zone stands once.
+//! - each component, always, in its group and in the order of the group;
+//! - a whole object, if it is written with its own template and the numbers of its components, in
+//!   whatever order the components of one UID were, and nothing in it was rejected. A repeated
+//!   component is dropped;
+//! - several objects in one stream, if each is written with its own template. Written as one
+//!   ([`merge_templates`]), each component is exact, and each zone occurs once.
 //!
-//! What the reader takes for what:
+//! Rules of the reader:
 //!
-//! - `BEGIN:name` and `END:name` count when they are a physical line, in any case; a line that
-//!   starts with a space or a tab is folded data, never one of them.
-//! - A component is refused, with its lines, if a component of the calendar's own kinds
-//!   (`VEVENT`, `VTODO`, `VJOURNAL`, `VTIMEZONE`, `VFREEBUSY`), an object or the end of the input
-//!   comes before its END, if its parts are not ended in order, if it is empty, or too large. The
-//!   next one is not taken along.
-//! - Components of other kinds within a component are part of it; in the object itself they are
-//!   the frame's.
-//! - In the object itself a line that cannot be a property is refused. Outside of objects all but
-//!   blank lines is.
+//! - `BEGIN:name` and `END:name` count if they are a physical line, in any case; a line that starts
+//!   with a space or a tab is folded data.
+//! - A component is rejected, with its lines, if a component of a top-level kind (`VEVENT`, `VTODO`,
+//!   `VJOURNAL`, `VTIMEZONE`, `VFREEBUSY`), an object or the end of the input precedes its END, if
+//!   its parts are not properly nested, if it is empty, or too large. The next one is not affected.
+//! - Components of other kinds within a component are part of it; directly in the object they belong
+//!   to the template.
+//! - Directly in the object a line that cannot be a property is rejected. Outside of objects all but
+//!   blank lines are.
 //! - UTF-8, other 8-bit text and UTF-16; CRLF, LF and lone CR; a byte order mark.
 //!
 //! ```
@@ -53,13 +51,13 @@
 //! use etui_ical::ics::ZoneKey;
 //!
 //! let file = "BEGIN:VCALENDAR\nVERSION:2.0\nBEGIN:VEVENT\nUID:1\nEND:VEVENT\nEND:VCALENDAR\n";
-//! let (mut frame, mut grouper, mut groups) = (TemplateBuilder::new(), ComponentGrouper::new(), Vec::new());
+//! let (mut template, mut grouper, mut groups) = (TemplateBuilder::new(), ComponentGrouper::new(), Vec::new());
 //! for piece in ObjectReader::new(file.as_bytes()) {
 //!     match piece? {
-//!         ObjectPiece::Frame(text) => frame.text(&text),
-//!         ObjectPiece::Zone(zone) => frame.zone(ZoneKey([0; 16])),
+//!         ObjectPiece::Text(text) => template.text(&text),
+//!         ObjectPiece::Zone(zone) => template.zone(ZoneKey([0; 16])),
 //!         ObjectPiece::Component(component) => {
-//!             frame.component();
+//!             template.component();
 //!             groups.extend(grouper.push(component).0);
 //!         }
 //!         ObjectPiece::Refused(why) => panic!("{why:?}"),
@@ -67,8 +65,8 @@
 //! }
 //! groups.extend(grouper.finish());
 //!
-//! let frame: Frame = frame.finish();
-//! let mut object = ObjectWriter::new(Vec::new(), &frame, |_| Ok(Vec::new()));
+//! let template: Frame = template.finish();
+//! let mut object = ObjectWriter::new(Vec::new(), &template, |_| Ok(Vec::new()));
 //! for group in &groups {
 //!     for component in &group.components {
 //!         object.component(component.number, &component.bytes)?;
@@ -78,20 +76,20 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
-mod frame;
-mod group;
+mod grouper;
 mod head;
-mod piece;
+mod pieces;
 mod reader;
-mod write;
+mod template;
+mod writer;
 
-pub use frame::{ObjectTemplate, TemplateBuilder, TemplateSegment, ZoneKey};
-pub use group::{ComponentGroup, ComponentGrouper, GroupOutcome};
+pub use grouper::{ComponentGroup, ComponentGrouper, GroupOutcome};
 pub(crate) use head::ComponentHead;
-pub use piece::{ComponentKind, ObjectPiece, RawComponent, RawZone, TemplatePart, TemplateText};
+pub use pieces::{ComponentKind, ObjectPiece, RawComponent, RawZone, TemplatePart, TemplateText};
 pub(crate) use reader::MAX_DEPTH;
-pub use reader::{MAX_COMPONENT, MAX_FRAME, ObjectReader};
-pub use write::{MergedTemplate, ObjectWriter, merge};
+pub use reader::{MAX_COMPONENT, MAX_OBJECT_TEXT, ObjectReader};
+pub use template::{ObjectTemplate, TemplateBuilder, TemplateSegment, ZoneKey};
+pub use writer::{MergedTemplate, ObjectWriter, merge_templates};
 
 pub use etui_contentline::rejection::{RejectReason, Rejection};
 

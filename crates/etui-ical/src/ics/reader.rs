@@ -4,115 +4,118 @@ use std::collections::VecDeque;
 use std::io::{self, Read};
 
 use super::head::ComponentHead;
-use super::piece::{ComponentKind, ObjectPiece, RawComponent, RawZone, TemplatePart, TemplateText};
+use super::pieces::{
+    ComponentKind, ObjectPiece, RawComponent, RawZone, TemplatePart, TemplateText,
+};
 use etui_contentline::lines::{Delimiter, parse_delimiter, starts_property};
 use etui_contentline::rejection::RejectReason;
 use etui_contentline::stream::text::{LineKind, classify_line};
 use etui_contentline::stream::{EXCERPT_BYTES, FetchedLine, LineStream, MAX_LINE, SkippedRange};
 
-/// Largest component that is kept, in bytes (attachments included).
+/// Largest accepted component, in bytes, attachments included.
 pub const MAX_COMPONENT: usize = 32 << 20;
 
-/// Largest frame of a calendar object, in bytes: its properties, and components of other kinds.
-pub const MAX_FRAME: usize = 4 << 20;
+/// Limit of the text of a calendar object outside of its components, in bytes.
+pub const MAX_OBJECT_TEXT: usize = 4 << 20;
 
-/// How deep components may nest. Real ones nest twice: an event, an alarm in it, a place in that.
+/// Deepest nesting of components. Real ones nest twice: an event, an alarm in it, a location in
+/// that.
 pub(crate) const MAX_DEPTH: usize = 16;
 
-/// What a piece of a frame costs beside its bytes.
-const PIECE: usize = 64;
+/// Cost of a template segment in addition to its bytes.
+const SEGMENT_OVERHEAD: usize = 64;
 
 const OBJECT: &[u8] = b"VCALENDAR";
 
-/// Components that stand in a calendar object itself and in no other component (RFC 5545 §3.6).
+/// Components directly in a calendar object and in no other component (RFC 5545 section 3.6).
 const TOP: [&[u8]; 5] = [b"VEVENT", b"VTODO", b"VJOURNAL", b"VTIMEZONE", b"VFREEBUSY"];
 
-/// An iterator over the pieces of a stream, in its order. It holds one component and a window of
-/// fixed size, whatever the input.
+/// An iterator over the pieces of a stream, in order. It holds one component and a window of fixed
+/// size, whatever the size of the input.
 ///
-/// After an error of the stream it ends. Interrupted reads are repeated.
+/// It ends after an error of the stream. Interrupted reads are repeated.
 #[derive(Debug)]
 pub struct ObjectReader<R> {
     stream: LineStream<R>,
     max_component: usize,
-    at: At,
-    /// The frame's text that the stream keeps now.
-    text: Option<Text>,
-    /// What is passed now, and why.
+    at: ReaderState,
+    /// The text of the template that the stream keeps now.
+    text: Option<OpenText>,
+    /// The input being skipped, and the reason.
     passed: Option<SkippedRange>,
     why: RejectReason,
-    /// Components of the object so far, and bytes of its frame.
+    /// Components of the current object, and bytes of its template.
     components: u32,
-    frame_bytes: usize,
+    template_bytes: usize,
     ready: VecDeque<ObjectPiece>,
     done: bool,
 }
 
-/// Where the next line stands.
+/// Position of the next line.
 #[derive(Debug)]
-enum At {
+enum ReaderState {
     Outside,
     Object,
-    Component(Open),
+    Component(OpenComponent),
 }
 
-/// The component being read; its bytes are kept by the stream.
+/// The component being read; the stream keeps its bytes.
 #[derive(Debug)]
-struct Open {
+struct OpenComponent {
     line: u64,
     offset: u64,
-    /// Its name and those of the components begun in it and not ended, up to [`MAX_DEPTH`]; and
-    /// how many more there are.
+    /// Its name and those of its open nested components, up to [`MAX_DEPTH`], and the number of
+    /// deeper ones.
     names: Vec<Vec<u8>>,
     deeper: u64,
-    /// It will be refused, for this reason and with this excerpt.
+    /// Reason and excerpt, if it will be rejected.
     refused: Option<(RejectReason, Vec<u8>)>,
 }
 
 #[derive(Debug)]
-struct Text {
+struct OpenText {
     part: TemplatePart,
     line: u64,
     offset: u64,
 }
 
 impl<R: Read> ObjectReader<R> {
-    /// Reads what `reader` gives, which need not be buffered.
+    /// Reads from `reader`, which need not be buffered.
     pub fn new(reader: R) -> Self {
         Self {
             stream: LineStream::new(reader),
             max_component: MAX_COMPONENT,
-            at: At::Outside,
+            at: ReaderState::Outside,
             text: None,
             passed: None,
             why: RejectReason::Outside,
             components: 0,
-            frame_bytes: 0,
+            template_bytes: 0,
             ready: VecDeque::new(),
             done: false,
         }
     }
 
-    /// Refuses components of more than `bytes` bytes. The default is [`MAX_COMPONENT`].
+    /// Rejects components of more than `bytes` bytes. The default is [`MAX_COMPONENT`].
     #[must_use]
     pub fn max_component(mut self, bytes: usize) -> Self {
         self.max_component = bytes;
         self
     }
 
-    /// How many bytes have been read so far, for showing progress.
+    /// Returns the number of bytes read so far, for a progress display.
     pub fn bytes_read(&self) -> u64 {
         self.stream.bytes_read()
     }
 
-    /// Goes on by one line. `false` at the end of the input.
-    fn advance(&mut self) -> io::Result<bool> {
+    /// Processes one line. Returns false at the end of the input.
+    fn read_next_line(&mut self) -> io::Result<bool> {
         match self.stream.fetch_line()? {
             None => {
                 self.end_all();
                 return Ok(false);
             }
-            Some(FetchedLine::Line { text, whole }) => self.line(text, whole),
+            Some(FetchedLine::Line { text, whole }) => self.handle_line(text, whole),
             Some(FetchedLine::Long) => self.long_line()?,
             Some(FetchedLine::Unread(refusal)) => {
                 self.ready.push_back(ObjectPiece::Refused(refusal))
@@ -121,52 +124,52 @@ impl<R: Read> ObjectReader<R> {
         Ok(true)
     }
 
-    fn line(&mut self, text: usize, whole: usize) {
+    fn handle_line(&mut self, text: usize, whole: usize) {
         let units = self.stream.units();
         let line = self.stream.peek(text);
         match classify_line(units, line, OBJECT) {
             LineKind::Begin { .. } => self.begin_object(whole),
             LineKind::End => self.end_object(whole),
             LineKind::EndBegin { end } => {
-                // The line goes on with a BEGIN.
+                // The line continues with a BEGIN.
                 return self.end_object(end * units.width());
             }
-            LineKind::Blank => self.blank(whole),
+            LineKind::Blank => self.blank_line(whole),
             LineKind::Text => match parse_delimiter(line) {
                 Some((Delimiter::Begin, name)) => {
                     let name = name.to_ascii_uppercase();
-                    self.begin(name, whole);
+                    self.begin_component(name, whole);
                 }
                 Some((Delimiter::End, name)) => {
                     let name = name.to_ascii_uppercase();
-                    self.end(&name, whole);
+                    self.end_line(&name, whole);
                 }
                 None => {
-                    let owner = owner(line);
-                    self.other(whole, owner);
+                    let owner = line_owner(line);
+                    self.other_line(whole, owner);
                 }
             },
         }
         self.stream.next_line();
     }
 
-    /// A line that is too long to be looked at as a whole.
+    /// Processes a line that is longer than the window.
     fn long_line(&mut self) -> io::Result<()> {
-        let mut owner = owner(self.stream.peek(MAX_LINE));
-        if matches!(self.at, At::Object) && self.text.is_some() {
+        let mut owner = line_owner(self.stream.peek(MAX_LINE));
+        if matches!(self.at, ReaderState::Object) && self.text.is_some() {
             // By itself, so that it alone is refused should it be too large.
             self.end_text();
-            if owner == Owner::Before {
-                owner = Owner::Frame;
+            if owner == LineOwner::Before {
+                owner = LineOwner::Object;
             }
         }
-        self.other(MAX_LINE, owner);
+        self.other_line(MAX_LINE, owner);
         loop {
             let chunk = self.stream.next_chunk()?;
             match &self.at {
-                At::Component(_) => self.take(chunk.len),
-                _ if self.text.is_none() => self.pass(chunk.len, self.why),
-                _ if self.frame_has_room(chunk.len) => self.stream.consume(chunk.len),
+                ReaderState::Component(_) => self.keep_bytes(chunk.len),
+                _ if self.text.is_none() => self.skip_bytes(chunk.len, self.why),
+                _ if self.template_has_room(chunk.len) => self.stream.consume(chunk.len),
                 _ => {
                     let line = self.text.take();
                     let excerpt = self.stream.discard_record(0);
@@ -177,8 +180,10 @@ impl<R: Read> ObjectReader<R> {
                         end: line.offset,
                         excerpt,
                     });
-                    self.why = RejectReason::TooLarge { limit: MAX_FRAME };
-                    self.pass(chunk.len, self.why);
+                    self.why = RejectReason::TooLarge {
+                        limit: MAX_OBJECT_TEXT,
+                    };
+                    self.skip_bytes(chunk.len, self.why);
                 }
             }
             if chunk.ends {
@@ -191,56 +196,56 @@ impl<R: Read> ObjectReader<R> {
 
     fn begin_object(&mut self, whole: usize) {
         match self.at {
-            At::Outside => {}
-            At::Object => self.unended(),
-            At::Component(_) => self.refuse_open(RejectReason::Unterminated),
+            ReaderState::Outside => {}
+            ReaderState::Object => self.report_unended(),
+            ReaderState::Component(_) => self.refuse_open(RejectReason::Unterminated),
         }
         self.end_passed();
-        let leads = matches!((&self.at, &self.text), (At::Outside, Some(text)) if text.part == TemplatePart::Begin);
+        let leads = matches!((&self.at, &self.text), (ReaderState::Outside, Some(text)) if text.part == TemplatePart::Begin);
         if !leads {
             self.end_text();
             self.begin_text(TemplatePart::Begin);
         }
-        self.at = At::Object;
+        self.at = ReaderState::Object;
         self.components = 0;
-        self.frame_bytes = 0;
+        self.template_bytes = 0;
         self.stream.consume(whole);
     }
 
     fn end_object(&mut self, len: usize) {
-        if let At::Component(_) = self.at {
+        if let ReaderState::Component(_) = self.at {
             self.refuse_open(RejectReason::Unterminated);
         }
-        if let At::Object = self.at {
+        if let ReaderState::Object = self.at {
             self.end_passed();
             self.end_text();
             self.begin_text(TemplatePart::End);
             self.stream.consume(len);
-            self.at = At::Outside;
+            self.at = ReaderState::Outside;
         } else {
             self.stray_end(len);
         }
     }
 
-    fn begin(&mut self, name: Vec<u8>, whole: usize) {
+    fn begin_component(&mut self, name: Vec<u8>, whole: usize) {
         let is_top = TOP.contains(&name.as_slice());
         match &mut self.at {
-            At::Outside => return self.other(whole, Owner::None),
-            At::Component(open) if !is_top => {
+            ReaderState::Outside => return self.other_line(whole, LineOwner::None),
+            ReaderState::Component(open) if !is_top => {
                 if open.names.len() < MAX_DEPTH {
                     open.names.push(name);
                 } else {
                     open.deeper += 1;
-                    self.refuse(0, RejectReason::TooDeep { limit: MAX_DEPTH });
+                    self.mark_refused(0, RejectReason::TooDeep { limit: MAX_DEPTH });
                 }
-                return self.take(whole);
+                return self.keep_bytes(whole);
             }
-            At::Component(_) => self.refuse_open(RejectReason::Unterminated),
-            At::Object => {}
+            ReaderState::Component(_) => self.refuse_open(RejectReason::Unterminated),
+            ReaderState::Object => {}
         }
         self.end_passed();
         self.end_text();
-        self.at = At::Component(Open {
+        self.at = ReaderState::Component(OpenComponent {
             line: self.stream.line(),
             offset: self.stream.offset(),
             names: vec![name],
@@ -248,14 +253,14 @@ impl<R: Read> ObjectReader<R> {
             refused: None,
         });
         self.stream.start_record();
-        self.take(whole);
+        self.keep_bytes(whole);
     }
 
-    fn end(&mut self, name: &[u8], whole: usize) {
+    fn end_line(&mut self, name: &[u8], whole: usize) {
         let open = match &mut self.at {
-            At::Outside => return self.other(whole, Owner::None),
-            At::Object => return self.stray_end(whole),
-            At::Component(open) => open,
+            ReaderState::Outside => return self.other_line(whole, LineOwner::None),
+            ReaderState::Object => return self.stray_end(whole),
+            ReaderState::Component(open) => open,
         };
         let is_last = open.deeper == 0 && open.names.last().is_some_and(|last| last == name);
         let is_first = open.names.first().is_some_and(|first| first == name);
@@ -263,19 +268,22 @@ impl<R: Read> ObjectReader<R> {
             open.names.pop();
         } else {
             open.deeper = open.deeper.saturating_sub(1);
-            self.refuse(0, RejectReason::Nesting);
+            self.mark_refused(0, RejectReason::Nesting);
         }
-        self.take(whole);
+        self.keep_bytes(whole);
         match &self.at {
-            At::Component(open) if open.names.is_empty() => self.end_component(),
-            At::Component(_) if is_first && !is_last => self.refuse_open(RejectReason::Nesting),
+            ReaderState::Component(open) if open.names.is_empty() => self.end_component(),
+            ReaderState::Component(_) if is_first && !is_last => {
+                self.refuse_open(RejectReason::Nesting)
+            }
             _ => {}
         }
     }
 
-    /// The open component is there, whole.
+    /// Completes the open component.
     fn end_component(&mut self) {
-        let At::Component(open) = std::mem::replace(&mut self.at, At::Object) else {
+        let ReaderState::Component(open) = std::mem::replace(&mut self.at, ReaderState::Object)
+        else {
             return;
         };
         let passed = |stream: &LineStream<R>, excerpt| SkippedRange {
@@ -287,16 +295,18 @@ impl<R: Read> ObjectReader<R> {
         };
         if let Some((reason, excerpt)) = open.refused {
             let passed = passed(&self.stream, excerpt);
-            return self.refused(passed, reason);
+            return self.push_refusal(passed, reason);
         }
         let bytes = self.stream.take_record();
-        let head = ComponentHead::of(&bytes);
+        let head = ComponentHead::of_bytes(&bytes);
         let kind = ComponentKind::named(&head.name);
         let is_zone = head.name.eq_ignore_ascii_case(b"VTIMEZONE");
         let is_other = kind.is_none() && !is_zone;
         let reason = match () {
-            () if is_other && !self.frame_has_room(bytes.len()) => {
-                Some(RejectReason::TooLarge { limit: MAX_FRAME })
+            () if is_other && !self.template_has_room(bytes.len()) => {
+                Some(RejectReason::TooLarge {
+                    limit: MAX_OBJECT_TEXT,
+                })
             }
             () if !head.has_property && kind.is_some() => Some(RejectReason::Empty),
             () => None,
@@ -304,7 +314,7 @@ impl<R: Read> ObjectReader<R> {
         if let Some(reason) = reason {
             let start = bytes.iter().take(EXCERPT_BYTES).copied().collect();
             let passed = passed(&self.stream, start);
-            return self.refused(passed, reason);
+            return self.push_refusal(passed, reason);
         }
         let (line, offset) = (open.line, open.offset);
         self.ready.push_back(match kind {
@@ -329,8 +339,8 @@ impl<R: Read> ObjectReader<R> {
                 offset,
             }),
             None => {
-                self.frame_bytes += bytes.len() + PIECE;
-                ObjectPiece::Frame(TemplateText {
+                self.template_bytes += bytes.len() + SEGMENT_OVERHEAD;
+                ObjectPiece::Text(TemplateText {
                     part: TemplatePart::Other,
                     bytes,
                     line,
@@ -342,18 +352,19 @@ impl<R: Read> ObjectReader<R> {
 
     fn stray_end(&mut self, len: usize) {
         self.end_passed();
-        self.pass(len, RejectReason::StrayEnd);
+        self.skip_bytes(len, RejectReason::StrayEnd);
         self.end_passed();
     }
 
-    fn blank(&mut self, whole: usize) {
+    fn blank_line(&mut self, whole: usize) {
         match self.at {
-            At::Component(_) => self.take(whole),
-            _ if self.passed.is_some() => self.pass(whole, self.why),
-            At::Object => self.other(whole, Owner::Frame),
-            At::Outside => {
-                // Behind an object they are its own, else the next one's, if there is one.
-                if !self.frame_has_room(whole) {
+            ReaderState::Component(_) => self.keep_bytes(whole),
+            _ if self.passed.is_some() => self.skip_bytes(whole, self.why),
+            ReaderState::Object => self.other_line(whole, LineOwner::Object),
+            ReaderState::Outside => {
+                // After an object blank lines belong to it, else to the next object, if there is
+                // one.
+                if !self.template_has_room(whole) {
                     self.end_outside_text();
                     return self.stream.skip(whole);
                 }
@@ -365,36 +376,41 @@ impl<R: Read> ObjectReader<R> {
         }
     }
 
-    /// A line that begins and ends nothing.
-    fn other(&mut self, len: usize, owner: Owner) {
+    /// Processes a line that neither begins nor ends a component.
+    fn other_line(&mut self, len: usize, owner: LineOwner) {
         let is_text = match owner {
-            Owner::Frame => true,
-            Owner::Before => self.text.is_some(),
-            Owner::None => false,
+            LineOwner::Object => true,
+            LineOwner::Before => self.text.is_some(),
+            LineOwner::None => false,
         };
         match self.at {
-            At::Component(_) => self.take(len),
-            At::Object if is_text && self.frame_has_room(len) => {
+            ReaderState::Component(_) => self.keep_bytes(len),
+            ReaderState::Object if is_text && self.template_has_room(len) => {
                 self.end_passed();
                 if self.text.is_none() {
                     self.begin_text(TemplatePart::Middle);
                 }
                 self.stream.consume(len);
             }
-            At::Object if is_text => self.pass(len, RejectReason::TooLarge { limit: MAX_FRAME }),
-            At::Object if owner == Owner::Before && self.passed.is_some() => {
-                self.pass(len, self.why);
+            ReaderState::Object if is_text => self.skip_bytes(
+                len,
+                RejectReason::TooLarge {
+                    limit: MAX_OBJECT_TEXT,
+                },
+            ),
+            ReaderState::Object if owner == LineOwner::Before && self.passed.is_some() => {
+                self.skip_bytes(len, self.why);
             }
-            _ => self.pass(len, RejectReason::Outside),
+            _ => self.skip_bytes(len, RejectReason::Outside),
         }
     }
 
-    fn frame_has_room(&self, len: usize) -> bool {
-        self.frame_bytes + self.stream.record_len() + len <= MAX_FRAME
+    fn template_has_room(&self, len: usize) -> bool {
+        self.template_bytes + self.stream.record_len() + len <= MAX_OBJECT_TEXT
     }
 
     fn begin_text(&mut self, part: TemplatePart) {
-        self.text = Some(Text {
+        self.text = Some(OpenText {
             part,
             line: self.stream.line(),
             offset: self.stream.offset(),
@@ -402,12 +418,12 @@ impl<R: Read> ObjectReader<R> {
         self.stream.start_record();
     }
 
-    /// The frame's text, if any, ends here.
+    /// Ends the current text, if any.
     fn end_text(&mut self) {
         let Some(text) = self.text.take() else { return };
         let bytes = self.stream.take_record();
-        self.frame_bytes += bytes.len() + PIECE;
-        self.ready.push_back(ObjectPiece::Frame(TemplateText {
+        self.template_bytes += bytes.len() + SEGMENT_OVERHEAD;
+        self.ready.push_back(ObjectPiece::Text(TemplateText {
             part: text.part,
             bytes,
             line: text.line,
@@ -415,8 +431,8 @@ impl<R: Read> ObjectReader<R> {
         }));
     }
 
-    /// The same between objects, where blank lines before an object that does not come are
-    /// nobody's.
+    /// As [`Self::end_text`], between objects: blank lines before an object that does not follow
+    /// are dropped.
     fn end_outside_text(&mut self) {
         match &self.text {
             Some(text) if text.part == TemplatePart::Begin => {
@@ -427,28 +443,28 @@ impl<R: Read> ObjectReader<R> {
         }
     }
 
-    /// The next `len` bytes belong to the open component.
-    fn take(&mut self, len: usize) {
+    /// Adds the next `len` bytes to the open component.
+    fn keep_bytes(&mut self, len: usize) {
         if self.stream.record_len() + len > self.max_component {
             let limit = self.max_component;
-            self.refuse(len, RejectReason::TooLarge { limit });
+            self.mark_refused(len, RejectReason::TooLarge { limit });
         }
         self.stream.consume(len);
     }
 
-    /// From now on the open component is only passed through. `len` bytes of it are still unread.
-    fn refuse(&mut self, len: usize, reason: RejectReason) {
-        if let At::Component(open) = &mut self.at
+    /// Marks the open component as rejected. `len` bytes of it are still unread.
+    fn mark_refused(&mut self, len: usize, reason: RejectReason) {
+        if let ReaderState::Component(open) = &mut self.at
             && open.refused.is_none()
         {
             open.refused = Some((reason, self.stream.discard_record(len)));
         }
     }
 
-    /// The open component ends here, refused.
+    /// Ends the open component, rejected.
     fn refuse_open(&mut self, reason: RejectReason) {
-        self.refuse(0, reason);
-        if let At::Component(open) = std::mem::replace(&mut self.at, At::Object)
+        self.mark_refused(0, reason);
+        if let ReaderState::Component(open) = std::mem::replace(&mut self.at, ReaderState::Object)
             && let Some((reason, excerpt)) = open.refused
         {
             let passed = SkippedRange {
@@ -458,13 +474,13 @@ impl<R: Read> ObjectReader<R> {
                 end: self.stream.offset(),
                 excerpt,
             };
-            self.refused(passed, reason);
+            self.push_refusal(passed, reason);
         }
     }
 
-    /// The next `len` bytes are not taken.
-    fn pass(&mut self, len: usize, why: RejectReason) {
-        if matches!(self.at, At::Outside) {
+    /// Skips the next `len` bytes.
+    fn skip_bytes(&mut self, len: usize, why: RejectReason) {
+        if matches!(self.at, ReaderState::Outside) {
             self.end_outside_text();
         } else {
             self.end_text();
@@ -478,17 +494,17 @@ impl<R: Read> ObjectReader<R> {
 
     fn end_passed(&mut self) {
         if let Some(passed) = self.passed.take() {
-            self.refused(passed, self.why);
+            self.push_refusal(passed, self.why);
         }
     }
 
-    fn refused(&mut self, passed: SkippedRange, reason: RejectReason) {
+    fn push_refusal(&mut self, passed: SkippedRange, reason: RejectReason) {
         let refusal = self.stream.reject(passed, reason);
         self.ready.push_back(ObjectPiece::Refused(refusal));
     }
 
-    /// The open object has no END.
-    fn unended(&mut self) {
+    /// Reports that the open object has no END.
+    fn report_unended(&mut self) {
         self.end_passed();
         self.end_text();
         let (line, here) = (self.stream.last_line(), self.stream.offset());
@@ -499,17 +515,17 @@ impl<R: Read> ObjectReader<R> {
             end: here,
             excerpt: Vec::new(),
         };
-        self.refused(nothing, RejectReason::Unended);
+        self.push_refusal(nothing, RejectReason::Unended);
     }
 
     fn end_all(&mut self) {
         match self.at {
-            At::Outside => {
+            ReaderState::Outside => {
                 self.end_passed();
                 self.end_outside_text();
             }
-            At::Object => self.unended(),
-            At::Component(_) => self.refuse_open(RejectReason::Unterminated),
+            ReaderState::Object => self.report_unended(),
+            ReaderState::Component(_) => self.refuse_open(RejectReason::Unterminated),
         }
     }
 }
@@ -525,7 +541,7 @@ impl<R: Read> Iterator for ObjectReader<R> {
             if self.done {
                 return None;
             }
-            match self.advance() {
+            match self.read_next_line() {
                 Ok(more) => self.done = !more,
                 Err(error) => {
                     self.done = true;
@@ -536,21 +552,21 @@ impl<R: Read> Iterator for ObjectReader<R> {
     }
 }
 
-/// Whose a line is that begins and ends nothing.
+/// The owner of a line that neither begins nor ends a component.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Owner {
-    /// The calendar object's: a property.
-    Frame,
-    /// Of whoever has the line before it.
+enum LineOwner {
+    /// The calendar object: a property.
+    Object,
+    /// The owner of the previous line.
     Before,
-    /// Nobody's.
+    /// Nothing.
     None,
 }
 
-fn owner(line: &[u8]) -> Owner {
+fn line_owner(line: &[u8]) -> LineOwner {
     match line.first() {
-        Some(b' ' | b'\t') => Owner::Before,
-        _ if starts_property(line) => Owner::Frame,
-        _ => Owner::None,
+        Some(b' ' | b'\t') => LineOwner::Before,
+        _ if starts_property(line) => LineOwner::Object,
+        _ => LineOwner::None,
     }
 }

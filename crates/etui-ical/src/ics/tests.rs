@@ -16,7 +16,7 @@ fn summary(input: &[u8]) -> Vec<String> {
 
 fn short(piece: ObjectPiece) -> String {
     match piece {
-        ObjectPiece::Frame(text) => format!("{} {:?}", text.line, text.part),
+        ObjectPiece::Text(text) => format!("{} {:?}", text.line, text.part),
         ObjectPiece::Zone(zone) => format!("{} zone {}", zone.line, zone.tzid),
         ObjectPiece::Component(c) => format!(
             "{}-{} {} {} {}{}",
@@ -179,13 +179,13 @@ fn large_and_deep_components_are_refused_and_the_next_one_is_found() {
 
 #[test]
 fn a_frame_has_its_limit() {
-    let line = format!("X-A:{}\n", "x".repeat(MAX_FRAME));
+    let line = format!("X-A:{}\n", "x".repeat(MAX_OBJECT_TEXT));
     let input = calendar(&format!("X-B:1\n{line} goes on\n{}", event("1")));
     assert_eq!(
         summary(input.as_bytes()),
         [
             "1 Begin".to_owned(),
-            format!("4-5 TooLarge {{ limit: {MAX_FRAME} }}"),
+            format!("4-5 TooLarge {{ limit: {MAX_OBJECT_TEXT} }}"),
             "6-8 VEVENT 0 1".to_owned(),
             "9 End".to_owned()
         ]
@@ -193,7 +193,10 @@ fn a_frame_has_its_limit() {
     let other = format!("BEGIN:X-A\n{line}END:X-A\n");
     let input = calendar(&format!("{other}{}", event("1")));
     let pieces = summary(input.as_bytes());
-    assert_eq!(pieces[1], format!("3-5 TooLarge {{ limit: {MAX_FRAME} }}"));
+    assert_eq!(
+        pieces[1],
+        format!("3-5 TooLarge {{ limit: {MAX_OBJECT_TEXT} }}")
+    );
     assert_eq!(pieces[2], "6-8 VEVENT 0 1");
 }
 
@@ -223,7 +226,7 @@ fn taken_apart(input: &[u8]) -> (ObjectTemplate, Vec<ComponentGroup>) {
         (TemplateBuilder::new(), ComponentGrouper::new(), Vec::new());
     for piece in read(input) {
         match piece {
-            ObjectPiece::Frame(text) => frame.text(&text),
+            ObjectPiece::Text(text) => frame.text(&text),
             ObjectPiece::Zone(zone) => frame.zone(key_of(&zone.bytes)),
             ObjectPiece::Component(component) => {
                 frame.component();
@@ -334,14 +337,14 @@ fn frames_merge_unless_they_contradict() {
         object("X:other\n", &event("4")),
     ];
     let all: Vec<&ObjectTemplate> = frames.iter().collect();
-    let merged = merge(&all, |_| "Z".to_owned());
+    let merged = merge_templates(&all, |_| "Z".to_owned());
     assert_eq!(merged.len(), 2);
     assert_eq!(merged[0].sources, [(0, 0), (1, 2)]);
-    assert_eq!(merged[0].frame.components(), 3);
-    assert_eq!(merged[0].frame.zones().count(), 1);
+    assert_eq!(merged[0].template.components(), 3);
+    assert_eq!(merged[0].template.zones().count(), 1);
     assert_eq!(merged[1].sources, [(2, 0)]);
-    assert_eq!(merged[1].frame, frames[2]);
-    let mut object = ObjectWriter::new(Vec::new(), &merged[0].frame, |_| Ok(b"zone\n".to_vec()));
+    assert_eq!(merged[1].template, frames[2]);
+    let mut object = ObjectWriter::new(Vec::new(), &merged[0].template, |_| Ok(b"zone\n".to_vec()));
     for number in 0..3 {
         object
             .component(number, format!("{number}\n").as_bytes())

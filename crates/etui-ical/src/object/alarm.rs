@@ -1,4 +1,4 @@
-//! [`Alarm`]: when a component wants to be noticed (RFC 5545 §3.6.6, RFC 9074).
+//! [`Alarm`]: alarms of a component (RFC 5545 section 3.6.6, RFC 9074).
 
 use crate::property_name::PropertyName;
 use crate::time::{CalendarTime, Duration, TimeZone, Timestamp};
@@ -6,90 +6,90 @@ use crate::timing_reader::TimingReader;
 use etui_contentline::lines::ContentLine;
 use etui_contentline::values::{param_value, property_value, unescape_text};
 
-/// Repetitions of an alarm that are told of.
-const MOST_REPEATED: u32 = 100;
+/// Limit of repetitions of an alarm.
+const MAX_REPETITIONS: u32 = 100;
 
-/// What an alarm does.
+/// The action of an alarm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum AlarmAction {
-    /// Shows its text.
+    /// Displays its text.
     #[default]
     Display,
-    /// Sounds.
+    /// Plays a sound.
     Audio,
     /// Sends a mail.
     Email,
-    /// Nothing, or nothing that is known here (Apple's `NONE`, `PROCEDURE`).
+    /// None, or an unknown one (Apple's `NONE`, `PROCEDURE`).
     Other,
 }
 
-/// When an alarm is due.
+/// The trigger of an alarm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AlarmTrigger {
-    /// So long after the start, or before it.
+    /// Relative to the start; negative for before it.
     Start(Duration),
-    /// So long after the end, or before it.
+    /// Relative to the end; negative for before it.
     End(Duration),
-    /// At an instant.
+    /// An instant.
     At(Timestamp),
 }
 
 /// An alarm of a component.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Alarm {
-    /// What it does.
+    /// Its action.
     pub action: AlarmAction,
-    /// When it is due.
+    /// Its trigger.
     pub trigger: AlarmTrigger,
-    /// How often it is repeated after that.
+    /// Number of repetitions.
     pub repeat: u32,
-    /// The time between two of them; none are repeated without.
+    /// Interval of the repetitions; without it there are none.
     pub every: Option<Duration>,
     /// Its text.
     pub description: Option<String>,
-    /// When it was last acknowledged (`ACKNOWLEDGED`); what was due before is done with.
+    /// `ACKNOWLEDGED`: alarms due up to here are done.
     pub acknowledged: Option<Timestamp>,
 }
 
 impl Alarm {
-    /// When it is due for an instance from `start` to `end`, in order; days and floating times are
-    /// read in the zone `viewer`.
+    /// Returns the instants at which it is due for an instance from `start` to `end`, in order;
+    /// dates and floating times are resolved in `display_zone`.
     pub fn due(
         &self,
         start: &CalendarTime,
         end: &CalendarTime,
-        viewer: &TimeZone,
+        display_zone: &TimeZone,
     ) -> impl Iterator<Item = Timestamp> {
         let first = match self.trigger {
             AlarmTrigger::At(at) => at,
-            AlarmTrigger::Start(after) => moved(start, after, viewer),
-            AlarmTrigger::End(after) => moved(end, after, viewer),
+            AlarmTrigger::Start(after) => add_duration(start, after, display_zone),
+            AlarmTrigger::End(after) => add_duration(end, after, display_zone),
         };
         self.repeat_offsets()
             .map(move |after| first.plus_seconds(after))
     }
 
-    /// Seconds after it is first due at which it is due, 0 first.
+    /// Returns the seconds between the trigger and each time it is due, beginning with 0.
     pub fn repeat_offsets(&self) -> impl Iterator<Item = i64> + use<> {
         let every = self.every.map_or(0, Duration::nominal_seconds);
         let repeat = match every > 0 {
-            true => self.repeat.min(MOST_REPEATED),
+            true => self.repeat.min(MAX_REPETITIONS),
             false => 0,
         };
         (0..=i64::from(repeat)).map(move |n| n.saturating_mul(every))
     }
 }
 
-/// `time` and a duration: days by the calendar of its zone, hours by the clock.
-fn moved(time: &CalendarTime, by: Duration, viewer: &TimeZone) -> Timestamp {
-    let zone = time.zone().unwrap_or(viewer);
-    let wall = time.local();
+/// Adds a duration: days by the calendar of the time zone, hours by the clock.
+fn add_duration(time: &CalendarTime, by: Duration, display_zone: &TimeZone) -> Timestamp {
+    let zone = time.zone().unwrap_or(display_zone);
+    let local = time.local();
     let (date, of_day) = (
-        wall.date(),
-        wall.seconds() - wall.date().midnight().seconds(),
+        local.date(),
+        local.seconds() - local.date().midnight().seconds(),
     );
-    let wall = date.plus_days(by.days()).midnight().plus_seconds(of_day);
-    zone.to_utc(wall).plus_seconds(by.seconds())
+    let local = date.plus_days(by.days()).midnight().plus_seconds(of_day);
+    zone.to_utc(local).plus_seconds(by.seconds())
 }
 
 /// A `VALARM` being read.
@@ -104,7 +104,7 @@ pub(super) struct AlarmBuilder {
 }
 
 impl AlarmBuilder {
-    pub(super) fn take<'t>(
+    pub(super) fn read_line<'t>(
         &mut self,
         line: &ContentLine<'t>,
         name: Option<PropertyName>,
@@ -121,7 +121,7 @@ impl AlarmBuilder {
                 };
             }
             Some(PropertyName::Trigger) => {
-                self.trigger = self.trigger.or_else(|| trigger(line, times))
+                self.trigger = self.trigger.or_else(|| read_trigger(line, times))
             }
             Some(PropertyName::Repeat) => self.repeat = value().parse().unwrap_or(0),
             Some(PropertyName::Duration) => self.every = value().parse().ok(),
@@ -134,8 +134,8 @@ impl AlarmBuilder {
         }
     }
 
-    /// The alarm; `None` without a time that is understood.
-    pub(super) fn complete(self) -> Option<Alarm> {
+    /// Returns the alarm; `None` without a valid trigger.
+    pub(super) fn build(self) -> Option<Alarm> {
         Some(Alarm {
             action: self.action,
             trigger: self.trigger?,
@@ -147,7 +147,10 @@ impl AlarmBuilder {
     }
 }
 
-fn trigger<'t>(line: &ContentLine<'t>, times: &mut TimingReader<'t, '_>) -> Option<AlarmTrigger> {
+fn read_trigger<'t>(
+    line: &ContentLine<'t>,
+    times: &mut TimingReader<'t, '_>,
+) -> Option<AlarmTrigger> {
     if let Ok(after) = property_value(line).parse::<Duration>() {
         let of_end = param_value(line, "RELATED").is_some_and(|r| r.eq_ignore_ascii_case("END"));
         return Some(match of_end {
@@ -155,7 +158,7 @@ fn trigger<'t>(line: &ContentLine<'t>, times: &mut TimingReader<'t, '_>) -> Opti
             false => AlarmTrigger::Start(after),
         });
     }
-    // UTC by the letter; a time without zone is read as such.
+    // RFC 5545 requires UTC; a time without zone is read as UTC.
     let time = times.time_of(line)?;
     Some(AlarmTrigger::At(time.at(&TimeZone::UTC)))
 }

@@ -1,4 +1,4 @@
-//! [`CalendarComponent`]: what one component says.
+//! [`CalendarComponent`]: the properties of one component.
 
 use std::borrow::Cow;
 
@@ -13,13 +13,13 @@ use crate::zones::TimeZoneResolver;
 use etui_contentline::lines::{ContentLine, ContentLines, Delimiter};
 use etui_contentline::values::{param_value, property_value, split_list, unescape_text};
 
-/// Attendees and categories of one component that are read, and alarms; all are kept.
-const MOST: usize = 10_000;
-const MOST_ALARMS: usize = 256;
-/// Zones of one component that are noted.
-const MOST_ZONES: usize = 256;
+/// Limits of attendees, categories and alarms that are read from one component; its text keeps all.
+const MAX_VALUES: usize = 10_000;
+const MAX_ALARMS: usize = 256;
+/// Limit of `TZID`s noted per component.
+const MAX_TZIDS: usize = 256;
 
-/// How far a thing has come (`STATUS`).
+/// `STATUS`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
     /// `TENTATIVE`
@@ -53,14 +53,14 @@ impl Status {
         ("FINAL", Self::Final),
     ];
 
-    /// Its name in iCalendar.
+    /// Returns its name in iCalendar.
     #[must_use]
     pub fn name(self) -> &'static str {
         let found = Self::ALL.iter().find(|(_, status)| *status == self);
         found.map_or("", |(name, _)| name)
     }
 
-    /// The status of this name, in any case.
+    /// Returns the status with this name, in any case.
     #[must_use]
     pub fn named(text: &str) -> Option<Self> {
         let found = Self::ALL.iter().find(|(n, _)| n.eq_ignore_ascii_case(text));
@@ -68,19 +68,19 @@ impl Status {
     }
 }
 
-/// Who may see it (`CLASS`).
+/// `CLASS`: the intended audience.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Classification {
-    /// Everybody; what nothing else is said of.
+    /// Everyone; the default.
     #[default]
     Public,
-    /// The owner; also what is not understood (RFC 5545 §3.8.1.3).
+    /// The owner; also for unknown values (RFC 5545 section 3.8.1.3).
     Private,
     /// A few.
     Confidential,
 }
 
-/// Somebody who takes part.
+/// An attendee or organizer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CalendarUser {
     /// The address, without `mailto:`.
@@ -93,10 +93,10 @@ pub struct CalendarUser {
     pub answer: Option<String>,
 }
 
-/// What one component says: an event, a to-do or a journal entry.
+/// The properties of one component: an event, a to-do or a journal entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CalendarComponent {
-    /// What it is.
+    /// Its kind.
     pub kind: ComponentKind,
     /// `UID`
     pub uid: Option<String>,
@@ -104,7 +104,7 @@ pub struct CalendarComponent {
     pub summary: Option<String>,
     /// `LOCATION`
     pub location: Option<String>,
-    /// `DESCRIPTION`; a journal may have several, one behind the other.
+    /// `DESCRIPTION`; several of a journal are joined with line breaks.
     pub description: Option<String>,
     /// `CATEGORIES`
     pub categories: Vec<String>,
@@ -112,7 +112,7 @@ pub struct CalendarComponent {
     pub status: Option<Status>,
     /// `CLASS`
     pub class: Classification,
-    /// Whether it takes up no time in free/busy (`TRANSP:TRANSPARENT`).
+    /// Whether it takes no time in free/busy (`TRANSP:TRANSPARENT`).
     pub transparent: bool,
     /// `ORGANIZER`
     pub organizer: Option<CalendarUser>,
@@ -138,24 +138,24 @@ pub struct CalendarComponent {
     pub completed: Option<CalendarTime>,
     /// `LAST-MODIFIED`
     pub modified: Option<CalendarTime>,
-    /// When its alarms were last acknowledged (`X-MOZ-LASTACK`).
+    /// Time up to which its alarms were acknowledged (`X-MOZ-LASTACK`).
     pub acknowledged: Option<CalendarTime>,
-    /// Whether it is a day's, or Outlook says so of one from midnight to midnight.
+    /// Whether it starts on a date, or Outlook marks a range from midnight to midnight as all-day.
     pub all_day: bool,
-    /// When it is and how it recurs; `None` if nothing is said of that.
+    /// Its times and recurrence; `None` if it has none.
     pub timing: Option<Timing>,
-    /// What of its time could not be taken as it is written.
+    /// Parts of its times that could not be used as written.
     pub warnings: Vec<TimingWarning>,
-    /// Its alarms; those without a time that is understood are left out.
+    /// Its alarms; those without a valid trigger are omitted.
     pub alarms: Vec<Alarm>,
-    /// The zones that it knows by their file's definitions alone, by `TZID`.
+    /// The time zones that only the definitions of its file give, by `TZID`.
     pub defined_zones: Vec<(String, TimeZone)>,
     /// The `TZID`s it uses, each once.
     pub tzids: Vec<String>,
 }
 
 impl CalendarComponent {
-    /// Whether it says of itself that the time is taken.
+    /// Returns true if it takes time in free/busy.
     #[must_use]
     pub fn is_busy(&self) -> bool {
         self.kind == ComponentKind::Event
@@ -163,13 +163,13 @@ impl CalendarComponent {
             && self.status != Some(Status::Cancelled)
     }
 
-    /// Whether it changes an instance of another component (`RECURRENCE-ID`).
+    /// Returns true if it overrides an instance of another component (`RECURRENCE-ID`).
     #[must_use]
     pub fn is_override(&self) -> bool {
         self.timing.as_ref().is_some_and(|t| t.replaces.is_some())
     }
 
-    /// Whether it recurs.
+    /// Returns true if it has recurrence rules or dates.
     #[must_use]
     pub fn recurs(&self) -> bool {
         self.timing
@@ -177,8 +177,8 @@ impl CalendarComponent {
             .is_some_and(|t| !t.rules.is_empty() || !t.dates.is_empty())
     }
 
-    /// Reads one component and its head, of which the item has the UID.
-    pub(super) fn read(
+    /// Reads one component, with its head, whose UID is moved to the component.
+    pub(super) fn read_component(
         kind: ComponentKind,
         text: &str,
         zones: &TimeZoneResolver,
@@ -190,8 +190,8 @@ impl CalendarComponent {
         let mut depth = 0usize;
         let mut alarm: Option<AlarmBuilder> = None;
         for line in ContentLines::of_text(text) {
-            let name = PropertyName::of(&line);
-            let time = times.take(&line, name);
+            let name = PropertyName::of_line(&line);
+            let time = times.read_line(&line, name);
             match line.delimiter() {
                 Some((Delimiter::Begin, name)) => {
                     depth += 1;
@@ -201,8 +201,8 @@ impl CalendarComponent {
                 }
                 Some((Delimiter::End, _)) => {
                     if depth == 2
-                        && let Some(alarm) = alarm.take().and_then(AlarmBuilder::complete)
-                        && item.alarms.len() < MOST_ALARMS
+                        && let Some(alarm) = alarm.take().and_then(AlarmBuilder::build)
+                        && item.alarms.len() < MAX_ALARMS
                     {
                         item.alarms.push(alarm);
                     }
@@ -210,15 +210,15 @@ impl CalendarComponent {
                 }
                 None => match (depth, &mut alarm) {
                     (1, _) => {
-                        head.take_property(&line, name);
-                        // What the line before says is noted.
+                        head.read_property(&line, name);
+                        // The parameters of the previous line are noted already.
                         if line.raw_params() != params {
                             params = line.raw_params();
                             item.note_zone(&line, zones);
                         }
-                        item.take(&line, name, time, &mut times);
+                        item.read_property(&line, name, time, &mut times);
                     }
-                    (2, Some(alarm)) => alarm.take(&line, name, &mut times),
+                    (2, Some(alarm)) => alarm.read_line(&line, name, &mut times),
                     _ => {}
                 },
             }
@@ -262,10 +262,10 @@ impl CalendarComponent {
         }
     }
 
-    /// Notes the zone that a line names.
+    /// Notes the `TZID` of a line.
     fn note_zone(&mut self, line: &ContentLine<'_>, zones: &TimeZoneResolver) {
         if let Some(tzid) = param_value(line, "TZID").filter(|tzid| !tzid.is_empty())
-            && self.tzids.len() < MOST_ZONES
+            && self.tzids.len() < MAX_TZIDS
             && !self.tzids.iter().any(|known| *known == *tzid)
         {
             if let Some(zone) = zones.defined(&tzid) {
@@ -275,15 +275,15 @@ impl CalendarComponent {
         }
     }
 
-    /// Takes in a line of this name, of which `times` has read this time.
-    fn take<'t>(
+    /// Reads a line of this name; `read` is the time that `times` read from it.
+    fn read_property<'t>(
         &mut self,
         line: &ContentLine<'t>,
         name: Option<PropertyName>,
         read: Option<CalendarTime>,
         times: &mut TimingReader<'t, '_>,
     ) {
-        // Group names are vCard's, not iCalendar's.
+        // Group names are of vCard, not of iCalendar.
         if line.group.is_some() {
             return;
         }
@@ -301,11 +301,11 @@ impl CalendarComponent {
             }
         };
         match name {
-            PropertyName::Attendee if self.attendees.len() < MOST => {
-                self.attendees.push(person(line))
+            PropertyName::Attendee if self.attendees.len() < MAX_VALUES => {
+                self.attendees.push(read_user(line))
             }
             PropertyName::Categories => {
-                let room = MOST.saturating_sub(self.categories.len());
+                let room = MAX_VALUES.saturating_sub(self.categories.len());
                 let value = value();
                 let each = split_list(&value).map(|c| unescape_text(c).trim().to_owned());
                 let each = each.filter(|c| !c.is_empty());
@@ -332,7 +332,7 @@ impl CalendarComponent {
             PropertyName::Duration => self.duration = value().parse().ok(),
             PropertyName::Location => once(&mut self.location),
             PropertyName::LastModified => self.modified = times.time_of(line),
-            PropertyName::Organizer => self.organizer = Some(person(line)),
+            PropertyName::Organizer => self.organizer = Some(read_user(line)),
             PropertyName::Priority => {
                 self.priority = value().parse().ok().filter(|p| (1..=9).contains(p));
             }
@@ -357,7 +357,7 @@ impl CalendarComponent {
     }
 }
 
-fn person(line: &ContentLine<'_>) -> CalendarUser {
+fn read_user(line: &ContentLine<'_>) -> CalendarUser {
     let value = property_value(line);
     let address = match value.get(..7) {
         Some(scheme) if scheme.eq_ignore_ascii_case("mailto:") => value[7..].to_owned(),

@@ -1,4 +1,4 @@
-//! [`Draft`]: a record to be made.
+//! [`Draft`]: creates a calendar object.
 
 use std::time::SystemTime;
 
@@ -10,7 +10,7 @@ use crate::time::{CalendarTime, Duration, Timestamp};
 use crate::zones::TimeZoneResolver;
 use etui_contentline::edit::fold_line;
 
-/// A record to be made, of one component.
+/// A new calendar object of one component.
 ///
 /// ```
 /// use etui_ical::time::{Date, Duration, CalendarTime, TimeZone};
@@ -57,39 +57,39 @@ impl Draft {
         }
     }
 
-    /// An event.
+    /// Returns the draft of an event.
     #[must_use]
     pub fn event(summary: &str) -> Self {
         Self::new(ComponentKind::Event, summary)
     }
 
-    /// A to-do.
+    /// Returns the draft of a to-do.
     #[must_use]
     pub fn todo(summary: &str) -> Self {
         Self::new(ComponentKind::Todo, summary)
     }
 
-    /// A journal entry.
+    /// Returns the draft of a journal entry.
     #[must_use]
     pub fn journal(summary: &str) -> Self {
         Self::new(ComponentKind::Journal, summary)
     }
 
-    /// Its UID; one of its own without.
+    /// Sets the UID; without it a random one is generated.
     #[must_use]
     pub fn uid(mut self, uid: &str) -> Self {
         self.uid = Some(uid.to_owned());
         self
     }
 
-    /// When it starts: a [`CalendarTime::Date`] is all day.
+    /// Sets the start; a [`CalendarTime::Date`] makes an all-day component.
     #[must_use]
     pub fn start(mut self, start: CalendarTime) -> Self {
         self.start = Some(start);
         self
     }
 
-    /// When it ends; the day after the last of an all-day event. Of a to-do when it is due.
+    /// Sets the end: the day after the last one of an all-day event; of a to-do its due time.
     #[must_use]
     pub fn end(mut self, end: CalendarTime) -> Self {
         self.end = Some(end);
@@ -97,7 +97,7 @@ impl Draft {
         self
     }
 
-    /// How long it is, instead of its end.
+    /// Sets the duration, in place of the end.
     #[must_use]
     pub fn duration(mut self, duration: Duration) -> Self {
         self.duration = Some(duration);
@@ -105,40 +105,40 @@ impl Draft {
         self
     }
 
-    /// How it recurs.
+    /// Sets the recurrence rule.
     #[must_use]
     pub fn rule(mut self, rule: RecurrenceRule) -> Self {
         self.rule = Some(rule);
         self
     }
 
-    /// Where.
+    /// Sets the location.
     #[must_use]
     pub fn location(self, location: &str) -> Self {
-        self.text("LOCATION", location)
+        self.set_text("LOCATION", location)
     }
 
-    /// More about it.
+    /// Sets the description.
     #[must_use]
     pub fn description(self, description: &str) -> Self {
-        self.text("DESCRIPTION", description)
+        self.set_text("DESCRIPTION", description)
     }
 
-    /// What it belongs to.
+    /// Adds a category.
     #[must_use]
     pub fn category(mut self, category: &str) -> Self {
         self.categories.push(category.to_owned());
         self
     }
 
-    /// A reminder so long after the start; before it, if negative.
+    /// Adds a reminder at this duration after the start; negative for before it.
     #[must_use]
     pub fn alarm(mut self, after: Duration) -> Self {
         self.alarms.push(after);
         self
     }
 
-    fn text(mut self, name: &'static str, text: &str) -> Self {
+    fn set_text(mut self, name: &'static str, text: &str) -> Self {
         self.texts.retain(|(n, _)| *n != name);
         if !text.is_empty() {
             self.texts.push((name, text.to_owned()));
@@ -146,11 +146,11 @@ impl Draft {
         self
     }
 
-    /// The record: RFC 5545's text, folded at 75 octets, with `DTSTAMP` now and a UID.
+    /// Creates the object: text of RFC 5545, folded at 75 octets, with the current `DTSTAMP` and a
+    /// UID.
     ///
     /// # Errors
-    /// An error of the system's random numbers; [`RecordError`](super::ObjectError) if it is too
-    /// large.
+    /// [`ObjectError::NoRandomness`], or [`ObjectError::TooLarge`].
     pub fn make(&self, zones: &TimeZoneResolver) -> Result<CalendarObject, ObjectError> {
         let mut out = Vec::new();
         let mut line = |text: &str| out.extend_from_slice(&fold_line(text, b"\r\n"));
@@ -194,15 +194,15 @@ impl Draft {
         }
         let summary = self.texts.first().map_or("", |(_, summary)| summary);
         for after in &self.alarms {
-            out.extend_from_slice(&alarm(*after, summary, b"\r\n"));
+            out.extend_from_slice(&display_alarm(*after, summary, b"\r\n"));
         }
         out.extend_from_slice(&fold_line(&format!("END:{}", self.kind), b"\r\n"));
         CalendarObject::parse(out, zones)
     }
 }
 
-/// An alarm that shows `summary`, so long after the start.
-pub(super) fn alarm(after: Duration, summary: &str, ending: &[u8]) -> Vec<u8> {
+/// Returns an alarm that displays `summary` at this duration after the start.
+pub(super) fn display_alarm(after: Duration, summary: &str, ending: &[u8]) -> Vec<u8> {
     let lines = [
         "BEGIN:VALARM",
         "ACTION:DISPLAY",

@@ -1,8 +1,8 @@
-//! Edits that leave every other line of the record as it came.
+//! Edits that leave all other lines of the object as they came.
 
 use std::ops::Range;
 
-use super::draft::alarm;
+use super::draft::display_alarm;
 use super::{CalendarObject, ObjectError};
 use crate::time::{CalendarTime, Duration, TimeZone};
 use crate::zones::TimeZoneResolver;
@@ -14,7 +14,7 @@ use etui_contentline::edit::{
 use etui_contentline::lines::{ContentLine, ContentLines, Delimiter};
 use etui_contentline::values::{escape_text, property_value, unescape_text};
 
-/// Properties whose value is no text: nothing in it is escaped (RFC 5545 §3.8).
+/// Properties whose value is not text: nothing in it is escaped (RFC 5545 section 3.8).
 const PLAIN: &[&str] = &[
     "ACKNOWLEDGED",
     "ATTACH",
@@ -46,22 +46,22 @@ const PLAIN: &[&str] = &[
 ];
 /// Properties that are lists of text, separated by `,`.
 const LISTS: &[&str] = &["CATEGORIES", "RESOURCES"];
-/// Parameters that speak of the value of a time.
+/// Parameters of the value of a time.
 const OF_TIMES: &[&str] = &["TZID", "VALUE"];
-/// Parameters that speak of how the old value was encoded.
+/// Parameters of the encoding of the old value.
 const ENCODINGS: &[&str] = &["ENCODING", "CHARSET", "QUOTED-PRINTABLE", "BASE64"];
 
 impl CalendarObject {
     /// Sets the first property `name` of a component to `value`, keeping its parameters, or adds
-    /// it. `at` counts the components ([`CalendarObject::master_index`]).
+    /// it. `at` is the index of the component ([`CalendarObject::master_index`]).
     ///
-    /// `value` is text: what the format needs escaped is escaped here. In lists (CATEGORIES,
-    /// RESOURCES) `,` separates the entries; values that are no text (RRULE, URL, ...) are taken
-    /// as they are. DTSTAMP, LAST-MODIFIED and SEQUENCE are the caller's.
+    /// `value` is plain text: it is escaped here. In lists (CATEGORIES, RESOURCES) `,` separates
+    /// the entries; values that are not text (RRULE, URL, ...) are written as given. The caller
+    /// maintains DTSTAMP, LAST-MODIFIED and SEQUENCE.
     ///
     /// # Errors
-    /// [`ObjectError::BadProperty`], [`ObjectError::NoComponent`], [`ObjectError::Several`] for a
-    /// UID that the other components do not have.
+    /// [`ObjectError::BadProperty`], [`ObjectError::NoComponent`], or [`ObjectError::Several`] for
+    /// a UID that the other components do not have.
     pub fn set(
         &mut self,
         at: usize,
@@ -69,7 +69,7 @@ impl CalendarObject {
         value: &str,
         zones: &TimeZoneResolver,
     ) -> Result<(), ObjectError> {
-        self.put(at, name, ENCODINGS, "", &escape_value(name, value), zones)
+        self.replace_property(at, name, ENCODINGS, "", &escape_value(name, value), zones)
     }
 
     /// Sets the first property `name` of a component, such as DTSTART, to a time, or adds it.
@@ -84,15 +84,15 @@ impl CalendarObject {
         zones: &TimeZoneResolver,
     ) -> Result<(), ObjectError> {
         let (params, value) = format_time(time);
-        self.put(at, name, OF_TIMES, &params, &value, zones)
+        self.replace_property(at, name, OF_TIMES, &params, &value, zones)
     }
 
-    /// Removes the properties `name` of a component: all of them, or those with exactly this
-    /// value. Tells how many there were.
+    /// Removes the properties `name` of a component: all of them, or those with exactly this value.
+    /// Returns their number.
     ///
     /// # Errors
-    /// As [`CalendarObject::set`]; [`ObjectError::Empty`] when nothing would be left. The record is then
-    /// as before.
+    /// As [`CalendarObject::set`]; [`ObjectError::Empty`] if nothing would be left. The object is
+    /// then unchanged.
     pub fn remove(
         &mut self,
         at: usize,
@@ -101,7 +101,7 @@ impl CalendarObject {
         zones: &TimeZoneResolver,
     ) -> Result<usize, ObjectError> {
         check_name(name)?;
-        let (text, span) = self.editable(at, zones)?;
+        let (text, span) = self.editable_text(at, zones)?;
         let component = &text[span.clone()];
         let matches = |line: &ContentLine<'_>| {
             line.name_is(name)
@@ -121,8 +121,8 @@ impl CalendarObject {
         Ok(spans.len())
     }
 
-    /// Sets a component's alarms: those it has go, and of these each shows its summary, so long
-    /// after it starts (before, if less than nothing).
+    /// Replaces the alarms of a component. Each new one displays its summary at this duration after
+    /// its start (negative for before it).
     ///
     /// # Errors
     /// As [`CalendarObject::set`].
@@ -132,30 +132,30 @@ impl CalendarObject {
         after: &[Duration],
         zones: &TimeZoneResolver,
     ) -> Result<(), ObjectError> {
-        let (text, span) = self.editable(at, zones)?;
+        let (text, span) = self.editable_text(at, zones)?;
         let component = &text[span.clone()];
         let ending = line_ending(component);
         let summary = self.components[at].item.summary.as_deref();
         let new: Vec<u8> = after
             .iter()
-            .flat_map(|after| alarm(*after, summary.unwrap_or_default(), ending))
+            .flat_map(|after| display_alarm(*after, summary.unwrap_or_default(), ending))
             .collect();
-        let old = nested(component, b"VALARM");
+        let old = nested_spans(component, b"VALARM");
         let place = match old.first() {
             Some(first) => first.start,
             None => own_lines(component, None)
                 .find(|line| matches!(line.delimiter(), Some((Delimiter::End, _))))
                 .map_or(component.len(), |line| line.span.start),
         };
-        // What goes stands behind the place.
+        // The removed alarms are after the place.
         let changed = splice_line(&remove_spans(component, &old), place..place, &new);
         let changed = [&text[..span.start], &changed, &text[span.end..]].concat();
         *self = Self::parse(changed, zones)?;
         Ok(())
     }
 
-    /// Sets a property; of the parameters it has, `drop` go and `params` come.
-    fn put(
+    /// Sets a property; of its parameters, `drop` are removed and `params` added.
+    fn replace_property(
         &mut self,
         at: usize,
         name: &str,
@@ -165,7 +165,7 @@ impl CalendarObject {
         zones: &TimeZoneResolver,
     ) -> Result<(), ObjectError> {
         check_name(name)?;
-        let (text, span) = self.editable(at, zones)?;
+        let (text, span) = self.editable_text(at, zones)?;
         let component = &text[span.clone()];
         let ending = line_ending(component);
         let found = own_lines(component, None)
@@ -184,9 +184,9 @@ impl CalendarObject {
         Ok(())
     }
 
-    /// The text as bytes whose lines can be changed one by one, and where a component is in it. A
-    /// record in UTF-16, or with 8-bit text that is not UTF-8, becomes UTF-8 as a whole.
-    fn editable(
+    /// Returns the text as bytes whose lines can be edited, and the span of a component in it. An
+    /// object in UTF-16, or with 8-bit text that is not UTF-8, is converted to UTF-8 as a whole.
+    fn editable_text(
         &self,
         at: usize,
         zones: &TimeZoneResolver,
@@ -204,8 +204,8 @@ impl CalendarObject {
     }
 }
 
-/// Where the components of a name that a component has stand in it, in order.
-fn nested(component: &[u8], name: &[u8]) -> Vec<Range<usize>> {
+/// Returns the spans of the nested components of a name, in order.
+fn nested_spans(component: &[u8], name: &[u8]) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut depth = 0usize;
     let mut begun = None;
@@ -229,11 +229,11 @@ fn nested(component: &[u8], name: &[u8]) -> Vec<Range<usize>> {
     found
 }
 
-/// Where a component's own properties end: before the first component in it, or its END.
+/// Returns the end of a component's own properties: the first nested component, or END.
 fn end_of_properties(component: &[u8]) -> usize {
     own_lines(component, None)
         .scan(0usize, |end, line| {
-            // A gap between own lines is where nested components are.
+            // Nested components are a gap between own lines.
             let goes_on = line.span.start == *end
                 && line
                     .delimiter()
@@ -252,7 +252,7 @@ fn check_name(name: &str) -> Result<(), ObjectError> {
     }
 }
 
-/// A value as its property writes it.
+/// Escapes a value as its property requires.
 #[must_use]
 pub fn escape_value(name: &str, value: &str) -> String {
     let special = match name {
@@ -263,30 +263,30 @@ pub fn escape_value(name: &str, value: &str) -> String {
     escape_text(value, special, "\\n")
 }
 
-/// Parameters and value of a time.
+/// Returns parameters and value of a time.
 #[must_use]
 pub fn format_time(time: &CalendarTime) -> (String, String) {
     match time {
         CalendarTime::Date(date) => (";VALUE=DATE".to_owned(), date.to_string()),
-        CalendarTime::Floating(wall) => (String::new(), wall.to_string()),
+        CalendarTime::Floating(local) => (String::new(), local.to_string()),
         // A zone that others do not know by its name is told in UTC.
-        CalendarTime::Zoned(wall, zone) if is_nameless(zone) => {
-            (String::new(), zone.to_utc(*wall).to_string())
+        CalendarTime::Zoned(local, zone) if lacks_portable_name(zone) => {
+            (String::new(), zone.to_utc(*local).to_string())
         }
-        CalendarTime::Zoned(wall, zone) => {
+        CalendarTime::Zoned(local, zone) => {
             let name = zone.name();
             let quote = if name.contains([':', ';', ',']) {
                 "\""
             } else {
                 ""
             };
-            (format!(";TZID={quote}{name}{quote}"), wall.to_string())
+            (format!(";TZID={quote}{name}{quote}"), local.to_string())
         }
         CalendarTime::Utc(at) => (String::new(), at.to_string()),
     }
 }
 
-fn is_nameless(zone: &TimeZone) -> bool {
+fn lacks_portable_name(zone: &TimeZone) -> bool {
     let name = zone.name();
     *zone == TimeZone::UTC || name == "local" || name.contains(|c: char| c.is_control() || c == '"')
 }

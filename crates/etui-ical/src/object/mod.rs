@@ -1,29 +1,27 @@
-//! [`CalendarObject`]: all components with one UID, their text as it came and what it says.
+//! [`CalendarObject`]: all components with one UID, their text as it came and their properties.
 //!
 //! ```
 //! use etui_ical::{CalendarObject, zones::TimeZoneResolver};
 //!
-//! let record = CalendarObject::parse(
+//! let object = CalendarObject::parse(
 //!     "BEGIN:VEVENT\r\nUID:1\r\nDTSTART:20261121T190000Z\r\nSUMMARY:Concert\r\n\
 //!      X-SEAT:12\r\nEND:VEVENT\r\n",
 //!     &TimeZoneResolver::new(),
 //! )?;
-//! assert_eq!(record.master().summary.as_deref(), Some("Concert"));
-//! assert_eq!(record.uid(), Some("1"));
+//! assert_eq!(object.master().summary.as_deref(), Some("Concert"));
+//! assert_eq!(object.uid(), Some("1"));
 //! # Ok::<(), etui_ical::ObjectError>(())
 //! ```
 //!
 //! ```text
 //! text := component+        each from BEGIN through the line end after END, in the order in
-//!                           which they came; nothing but blank lines between them
+//!                           which they came; only blank lines between them
 //! ```
 
 mod alarm;
 mod component;
 mod draft;
 mod edit;
-#[cfg(test)]
-mod tests;
 
 use std::hash::{Hash, Hasher};
 use std::ops::Range;
@@ -54,7 +52,7 @@ pub enum MergeOutcome {
     Refused,
 }
 
-/// Why bytes are not a record that can be kept.
+/// The error for bytes that are not a calendar object, or for an edit that is not possible.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ObjectError {
@@ -62,13 +60,15 @@ pub enum ObjectError {
     #[error(
         "not an event, to-do or journal: it must begin with BEGIN:VEVENT (or VTODO, VJOURNAL) and end with its END"
     )]
+    /// The bytes are not whole components.
     NotARecord,
     /// Its components have different UIDs, or several have none.
     #[error(
         "components of several records; give those of one UID at a time, or import them as a file"
     )]
+    /// Its components have different UIDs, or several have none.
     Several,
-    /// It says nothing.
+    /// It has no property.
     #[error("an empty component: no start, no summary, nothing else")]
     Empty,
     /// Larger than [`MAX_COMPONENT`].
@@ -77,10 +77,10 @@ pub enum ObjectError {
         /// Its size in bytes.
         size: usize,
     },
-    /// A property name that no content line can have.
+    /// The name is not a valid property name.
     #[error("\"{0}\" cannot be a property's name: letters, digits and - only")]
     BadProperty(String),
-    /// It has not so many components.
+    /// The object has no component with this index.
     #[error("the record has no component {0}")]
     NoComponent(usize),
     /// The system has no random numbers for a new UID.
@@ -92,22 +92,22 @@ pub enum ObjectError {
 #[derive(Debug, Clone)]
 pub struct CalendarObject {
     text: Vec<u8>,
-    components: Vec<Component>,
+    components: Vec<ObjectPart>,
 }
 
-/// A component of a record.
+/// A component of a calendar object.
 #[derive(Debug, Clone)]
-struct Component {
+struct ObjectPart {
     span: Range<usize>,
     /// Its `RECURRENCE-ID` as written.
     replaces: Option<String>,
-    /// A hash of what it is and replaces.
-    place: u64,
+    /// Hash of its kind and `RECURRENCE-ID`.
+    instance: u64,
     item: CalendarComponent,
 }
 
-/// See [`Component::place`].
-fn place_of(kind: ComponentKind, replaces: Option<&str>) -> u64 {
+/// Returns [`ObjectPart::instance`].
+fn instance_hash(kind: ComponentKind, replaces: Option<&str>) -> u64 {
     let mut hasher = std::hash::DefaultHasher::new();
     (kind, replaces).hash(&mut hasher);
     hasher.finish()
@@ -122,19 +122,20 @@ impl PartialEq for CalendarObject {
 impl Eq for CalendarObject {}
 
 impl CalendarObject {
-    /// Reads the components of one record, with the zones that their `TZID`s may name. The bytes
-    /// are kept as they are.
+    /// Parses the components of one object, with the time zones that their `TZID`s may name. The
+    /// bytes are kept unchanged.
     ///
     /// # Errors
-    /// [`ObjectError`]: not components of one record, empty, or too large.
+    /// [`ObjectError`]: not components of one object, empty, or too large.
     pub fn parse(text: impl Into<Vec<u8>>, zones: &TimeZoneResolver) -> Result<Self, ObjectError> {
         let text = text.into();
         if text.len() > MAX_COMPONENT {
             return Err(ObjectError::TooLarge { size: text.len() });
         }
-        let mut components: Vec<Component> = Vec::new();
-        for (kind, span) in spans(&text).ok_or(ObjectError::NotARecord)? {
-            let (item, head) = CalendarComponent::read(kind, &to_utf8(&text[span.clone()]), zones);
+        let mut components: Vec<ObjectPart> = Vec::new();
+        for (kind, span) in component_spans(&text).ok_or(ObjectError::NotARecord)? {
+            let (item, head) =
+                CalendarComponent::read_component(kind, &to_utf8(&text[span.clone()]), zones);
             if !head.has_property {
                 return Err(ObjectError::Empty);
             }
@@ -144,9 +145,9 @@ impl CalendarObject {
                 return Err(ObjectError::Several);
             }
             let replaces = head.replaces;
-            components.push(Component {
+            components.push(ObjectPart {
                 span,
-                place: place_of(kind, replaces.as_deref()),
+                instance: instance_hash(kind, replaces.as_deref()),
                 replaces,
                 item,
             });
@@ -157,25 +158,25 @@ impl CalendarObject {
         Ok(Self { text, components })
     }
 
-    /// The components as they came, byte for byte.
+    /// Returns the components as they came, byte for byte.
     #[must_use]
     pub fn text(&self) -> &[u8] {
         &self.text
     }
 
-    /// The components as they came.
+    /// Returns the components as they came.
     #[must_use]
     pub fn into_text(self) -> Vec<u8> {
         self.text
     }
 
-    /// The UID, if there is one (RFC 5545 §3.8.4.7).
+    /// Returns the UID, if any (RFC 5545 section 3.8.4.7).
     #[must_use]
     pub fn uid(&self) -> Option<&str> {
         self.master().uid.as_deref()
     }
 
-    /// The `TZID`s that nobody knows: their times are floating.
+    /// Returns the `TZID`s without a known time zone: their times are floating.
     #[must_use]
     pub fn unresolved_tzids(&self) -> Vec<String> {
         let nobodys = |item: &CalendarComponent, tzid: &String| {
@@ -188,28 +189,28 @@ impl CalendarObject {
             .collect()
     }
 
-    /// What its components say, in their order.
+    /// Returns the components in their order.
     pub fn components(&self) -> impl ExactSizeIterator<Item = &CalendarComponent> {
         self.components.iter().map(|c| &c.item)
     }
 
-    /// The bytes of each component, in their order; what [`ObjectWriter`] is given.
+    /// Returns the bytes of each component in their order, as for an [`ObjectWriter`].
     ///
     /// [`ObjectWriter`]: crate::ics::ObjectWriter
     pub fn component_texts(&self) -> impl ExactSizeIterator<Item = &[u8]> {
         self.components.iter().map(|c| &self.text[c.span.clone()])
     }
 
-    /// How many components a stored text has.
+    /// Returns the number of components of a text.
     #[must_use]
     pub fn count_components(text: &[u8]) -> usize {
-        spans(text).map_or(0, |all| all.len())
+        component_spans(text).map_or(0, |all| all.len())
     }
 
-    /// The components of a stored text; one that is none is one by itself.
+    /// Splits a text into its components; another text is one component.
     #[must_use]
     pub fn split_components(text: &[u8]) -> Vec<Vec<u8>> {
-        match spans(text) {
+        match component_spans(text) {
             Some(all) => all
                 .into_iter()
                 .map(|(_, span)| text[span].to_vec())
@@ -218,32 +219,32 @@ impl CalendarObject {
         }
     }
 
-    /// The component that stands for the record: the first that changes no instance of another.
+    /// Returns the master component: the first one that overrides no instance of another.
     #[must_use]
     pub fn master(&self) -> &CalendarComponent {
         &self.components[self.master_index()].item
     }
 
-    /// Its place among the components.
+    /// Returns the index of the master component.
     #[must_use]
     pub fn master_index(&self) -> usize {
-        let is_main = |c: &Component| c.replaces.is_none();
+        let is_main = |c: &ObjectPart| c.replaces.is_none();
         self.components.iter().position(is_main).unwrap_or(0)
     }
 
-    /// When it is, with all its components. An [`Instance`]'s component is the place among those
-    /// of them that say a time ([`CalendarComponent::timing`]).
+    /// Returns its recurrence set. [`Instance::component`] is an index among the components with
+    /// times ([`CalendarComponent::timing`]).
     ///
-    /// [`Instance`]: crate::recurrence::Instance
+    /// [`Instance::component`]: crate::recurrence::Instance::component
     #[must_use]
     pub fn recurrence_set(&self) -> RecurrenceSet {
         let timings: Vec<Timing> = self.components().filter_map(|i| i.timing.clone()).collect();
         RecurrenceSet::new(&timings)
     }
 
-    /// Puts the components of another record with its UID behind its own, as far as it has none in
-    /// their place; tells what became of each. Of another UID, or in another encoding, all are
-    /// refused, and those in a zone of a file's own that is another one here by the same name.
+    /// Appends the components of another object with its UID for which it has none, and returns the
+    /// outcome of each. All are refused if the UID or the encoding differs, and those in a time
+    /// zone of a file that differs here under one name.
     pub fn merge(&mut self, other: Self) -> Vec<MergeOutcome> {
         if self.text == other.text {
             return vec![MergeOutcome::Known; other.components.len()];
@@ -255,12 +256,12 @@ impl CalendarObject {
         let mut outcomes = Vec::with_capacity(other.components.len());
         for component in other.components {
             let bytes = &other.text[component.span.clone()];
-            let in_its_place = |c: &&Component| {
-                c.place == component.place
+            let is_same_instance = |c: &&ObjectPart| {
+                c.instance == component.instance
                     && c.item.kind == component.item.kind
                     && c.replaces == component.replaces
             };
-            // One record has one zone of a name, or none that is known.
+            // One object has one time zone per name, or none.
             let meaning = |item: &CalendarComponent, tzid: &String| {
                 let own = item.defined_zones.iter().find(|(own, _)| own == tzid);
                 own.map(|(_, zone)| zone.clone())
@@ -270,7 +271,7 @@ impl CalendarObject {
                 let new = meaning(&component.item, tzid);
                 all.any(|item| item.tzids.contains(tzid) && meaning(item, tzid) != new)
             };
-            outcomes.push(match self.components.iter().find(in_its_place) {
+            outcomes.push(match self.components.iter().find(is_same_instance) {
                 None if component.item.tzids.iter().any(differs) => MergeOutcome::Refused,
                 Some(known) if self.text[known.span.clone()] == *bytes => MergeOutcome::Known,
                 Some(_) => MergeOutcome::Refused,
@@ -282,7 +283,7 @@ impl CalendarObject {
                     }
                     let start = self.text.len();
                     self.text.extend_from_slice(bytes);
-                    self.components.push(Component {
+                    self.components.push(ObjectPart {
                         span: start..self.text.len(),
                         ..component
                     });
@@ -294,19 +295,19 @@ impl CalendarObject {
     }
 }
 
-/// Where the components of a record are; `None` if something else stands there.
-fn spans(text: &[u8]) -> Option<Vec<(ComponentKind, Range<usize>)>> {
+/// Returns the spans of the components; `None` if there is other text.
+fn component_spans(text: &[u8]) -> Option<Vec<(ComponentKind, Range<usize>)>> {
     let units = match detect_utf16(text) {
         Some(encoding) if encoding == encoding_rs::UTF_16BE => CodeUnits::Utf16Be,
         Some(_) => CodeUnits::Utf16Le,
         None => CodeUnits::Bytes,
     };
     let mut found = Vec::new();
-    // The names of the components that are open, one behind the other, and where they begin.
+    // Names of the open components, concatenated, and the start of each.
     let mut names: Vec<u8> = Vec::new();
     let mut open: Vec<usize> = Vec::new();
     let mut narrow = Vec::new();
-    // Without groups only these letters begin a line that begins or ends a component.
+    // Without groups only these letters begin a BEGIN or END line.
     let is_edge = |first: Option<&u8>| matches!(first, Some(b'B' | b'b' | b'E' | b'e'));
     let has_groups =
         units != CodeUnits::Bytes || memchr_iter(b'.', text).any(|dot| is_edge(text.get(dot + 1)));
@@ -354,3 +355,6 @@ fn spans(text: &[u8]) -> Option<Vec<(ComponentKind, Range<usize>)>> {
     }
     open.is_empty().then_some(found)
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,23 +1,25 @@
-//! [`Clock`]: which times of day a rule allows. [`Parts`]: which times it makes.
+//! [`ClockLimits`]: the times of day that a rule allows. [`ClockParts`]: the times of day that it
+//! produces.
 
 use super::rule::{Frequency, RecurrenceRule};
 use crate::time::{DAY, DateTime, HOUR, MINUTE};
 
-/// Which times of day are allowed: a bit an hour, a minute, a second.
+/// The times of day that a rule allows: one bit per hour, minute and second.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Clock {
+pub(super) struct ClockLimits {
     hours: u64,
     minutes: u64,
     seconds: u64,
 }
 
-impl Clock {
+impl ClockLimits {
     pub(super) fn allows_all(self) -> bool {
         self.hours & self.minutes & self.seconds == u64::MAX
     }
 
-    /// Seconds to skip from a time of day to one that may be allowed; 0 if it is.
-    pub(super) fn skip(self, of_day: i64) -> i64 {
+    /// Returns the seconds to skip from a time of day to one that may be allowed; 0 if it is
+    /// allowed.
+    pub(super) fn seconds_to_allowed(self, of_day: i64) -> i64 {
         let (hour, minute, second) = (of_day / HOUR, of_day / MINUTE % 60, of_day % MINUTE);
         let next = |bits: u64, n: i64, most: i64| {
             let ahead = i64::from((bits >> n).trailing_zeros());
@@ -34,9 +36,9 @@ impl Clock {
         }
     }
 
-    /// Whether steps of `step` seconds from `start` ever come to an allowed time of day: those
-    /// times are `start` and multiples of the greatest common divisor of a step and a day.
-    pub(super) fn meets(self, start: i64, step: i64) -> bool {
+    /// Returns true if steps of `step` seconds from `start` ever reach an allowed time of day. The
+    /// times reached are `start` plus multiples of the greatest common divisor of a step and a day.
+    pub(super) fn ever_reached(self, start: i64, step: i64) -> bool {
         if self.allows_all() {
             return true;
         }
@@ -46,7 +48,7 @@ impl Clock {
         }
         let mut at = start.rem_euclid(apart);
         while at < DAY {
-            match self.skip(at) {
+            match self.seconds_to_allowed(at) {
                 0 => return true,
                 skip => at += (skip + apart - 1) / apart * apart,
             }
@@ -56,15 +58,15 @@ impl Clock {
 }
 
 /// The parts of a rule about the time of day.
-pub(super) struct Parts {
+pub(super) struct ClockParts {
     hours: Vec<i64>,
     minutes: Vec<i64>,
     seconds: Vec<i64>,
-    pub(super) limits: Clock,
+    pub(super) limits: ClockLimits,
 }
 
-impl Parts {
-    /// `FREQ` says which of them make times of a period, and which limit periods.
+impl ClockParts {
+    /// Splits the parts by `FREQ` into those that expand a period and those that limit periods.
     pub(super) fn new(rule: &RecurrenceRule, start: DateTime, all_day: bool) -> Self {
         let (hour, minute, second) = start.hms();
         let part = |list: &[u8], own: u32, period: Frequency, most: i64| {
@@ -93,7 +95,7 @@ impl Parts {
             hours,
             minutes,
             seconds,
-            limits: Clock {
+            limits: ClockLimits {
                 hours: hour_bits,
                 minutes: minute_bits,
                 seconds: second_bits,
@@ -101,9 +103,9 @@ impl Parts {
         }
     }
 
-    /// The times of a period.
-    pub(super) fn times(self) -> Times {
-        Times {
+    /// Returns the times of a period.
+    pub(super) fn into_times(self) -> TimesOfDay {
+        TimesOfDay {
             hours: self.hours,
             minutes: self.minutes,
             seconds: self.seconds,
@@ -112,18 +114,18 @@ impl Parts {
     }
 }
 
-/// Times of a day or a shorter period, in seconds from its start, in order. They are not listed:
-/// a rule of 500 bytes can have all 86,400 of a day.
+/// TimesOfDay of a day or a shorter period, in seconds from its start, in order. They are computed and
+/// not listed: a rule of 500 bytes can have all 86,400 of a day.
 #[derive(Debug)]
-pub(super) struct Times {
+pub(super) struct TimesOfDay {
     hours: Vec<i64>,
     minutes: Vec<i64>,
     seconds: Vec<i64>,
-    /// Those of them that `BYSETPOS` keeps.
+    /// The times that `BYSETPOS` keeps.
     kept: Option<Vec<i64>>,
 }
 
-impl Times {
+impl TimesOfDay {
     pub(super) fn len(&self) -> usize {
         match &self.kept {
             Some(kept) => kept.len(),
@@ -141,9 +143,9 @@ impl Times {
         Some(hour * HOUR + self.minutes.get(minute)? * MINUTE + self.seconds.get(second)?)
     }
 
-    /// Keeps the times at these places.
-    pub(super) fn keep(&mut self, places: &[i64]) {
-        let kept = places.iter().filter_map(|i| self.get(*i as usize));
+    /// Keeps the times at these positions.
+    pub(super) fn keep_positions(&mut self, positions: &[i64]) {
+        let kept = positions.iter().filter_map(|i| self.get(*i as usize));
         let kept: Vec<i64> = kept.collect();
         self.kept = Some(kept);
     }

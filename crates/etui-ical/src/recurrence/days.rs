@@ -1,28 +1,29 @@
-//! Which days a rule allows, a month at a time.
+//! The days that a rule allows, one month at a time.
 //!
-//! All parts of a rule that are about days come down to one question of a single day: is it
-//! allowed? (RFC 5545 §3.3.10 tells parts that expand from parts that limit; with the days of the
-//! whole period to start from, both keep those days that the part names.) A month's answers are
-//! the bits of one word, made when the month is entered.
+//! All parts of a rule about days answer one question for a single day: is it allowed? RFC 5545
+//! section 3.3.10 distinguishes parts that expand from parts that limit; starting from all days of
+//! the period, both keep the days that the part names. The answers for a month are the bits of one
+//! word, computed when the month is entered.
 
 use super::rule::{Frequency, RecurrenceRule};
 use super::steps;
 use crate::time::{Date, days_of, first_weekday, month_length, year_length, ymd_of};
 
-/// Months after which the calendar, weekdays included, repeats: 400 years.
+/// Months after which the calendar repeats, weekdays included: 400 years.
 const CYCLE_MONTHS: u32 = 4_800;
 
 /// A weekday that is the nth of its month or year.
 #[derive(Debug, Clone, Copy)]
-struct Nth {
+struct WeekdayInSpan {
     nth: i32,
-    /// Monday being 0.
+    /// 0 for Monday.
     weekday: u32,
 }
 
-impl Nth {
-    /// Its day, counted from 0, in a span of `length` days that starts on the weekday `first`.
-    fn day(self, first: u32, length: i32) -> Option<i32> {
+impl WeekdayInSpan {
+    /// Returns its day, counted from 0, in a span of `length` days that starts on the weekday
+    /// `first`.
+    fn day_in_span(self, first: u32, length: i32) -> Option<i32> {
         let day = if self.nth > 0 {
             ((self.weekday + 7 - first) % 7) as i32 + 7 * (self.nth - 1)
         } else {
@@ -33,33 +34,33 @@ impl Nth {
     }
 }
 
-/// Weeks of the year, counted from its start and from its end; bit n is the nth.
+/// WeekNumbers of the year, counted from its start and from its end; bit n is the nth week.
 #[derive(Debug, Clone, Copy)]
-struct Weeks {
+struct WeekNumbers {
     front: u64,
     back: u64,
 }
 
-/// What a rule says of days.
+/// The conditions of a rule on days.
 #[derive(Debug, Clone)]
 pub(super) struct DayFilter {
     /// Bit n is month n.
     months: u16,
-    /// Bit n is the day n + 1, for months of 28 to 31 days.
+    /// Bit n is day n + 1, for months of 28 to 31 days.
     month_days: [u32; 4],
-    /// Bit n is the weekday n; none when the rule names no weekdays.
+    /// Bit n is weekday n; empty if the rule names no weekdays.
     weekdays: u8,
-    of_month: Vec<Nth>,
-    of_year: Vec<Nth>,
+    of_month: Vec<WeekdayInSpan>,
+    of_year: Vec<WeekdayInSpan>,
     by_weekday: bool,
     year_days: Vec<i32>,
-    weeks: Option<Weeks>,
+    weeks: Option<WeekNumbers>,
     week_start: u32,
 }
 
 impl DayFilter {
-    /// The days of `rule` for something that starts on `start`: what the rule does not say is
-    /// taken from there.
+    /// Builds the filter of `rule` for a component that starts on `start`, from which missing parts
+    /// are taken.
     pub(super) fn new(rule: &RecurrenceRule, start: Date) -> Self {
         let (_, month, day) = start.ymd();
         let weekday = start.weekday().index();
@@ -75,7 +76,7 @@ impl DayFilter {
             of_year: Vec::new(),
             by_weekday: !rule.by_day.is_empty(),
             year_days: rule.by_year_day.iter().map(|d| i32::from(*d)).collect(),
-            weeks: (!rule.by_week.is_empty()).then(|| Weeks {
+            weeks: (!rule.by_week.is_empty()).then(|| WeekNumbers {
                 front: rule
                     .by_week
                     .iter()
@@ -92,13 +93,13 @@ impl DayFilter {
         if !rule.by_month_day.is_empty() {
             filter.only_month_days(&rule.by_month_day);
         }
-        // Which ordinals mean something, and of what (§3.3.10, BYDAY): elsewhere they may not
-        // stand, and are passed over.
+        // Where ordinals are defined and of which span (section 3.3.10, BYDAY). Elsewhere they are
+        // not allowed and are ignored.
         let of_month =
             rule.frequency == Frequency::Monthly || (yearly && !rule.by_month.is_empty());
         let of_year = yearly && rule.by_week.is_empty();
         for day in &rule.by_day {
-            let nth = Nth {
+            let nth = WeekdayInSpan {
                 nth: day.nth.into(),
                 weekday: day.weekday.index().into(),
             };
@@ -142,7 +143,7 @@ impl DayFilter {
         }
     }
 
-    /// Whether every day is allowed.
+    /// Returns true if every day is allowed.
     pub(super) fn allows_all(&self) -> bool {
         self.months == 0x1ffe
             && self.month_days == [u32::MAX; 4]
@@ -151,56 +152,56 @@ impl DayFilter {
             && self.weeks.is_none()
     }
 
-    /// The allowed days of a month, bit n being the day n + 1; `first` is its first day.
-    pub(super) fn month(&self, year: i32, month: u32, first: i32) -> u32 {
+    /// Returns the allowed days of a month, bit n for day n + 1; `first` is its first day.
+    pub(super) fn month_mask(&self, year: i32, month: u32, first: i32) -> u32 {
         if self.months & (1 << month) == 0 {
             return 0;
         }
         let length = month_length(year, month);
         let mut mask = self.month_days[length as usize - 28] & (u32::MAX >> (32 - length));
         if self.by_weekday {
-            mask &= self.weekdays(year, first, length);
+            mask &= self.weekday_mask(year, first, length);
         }
         if !self.year_days.is_empty() {
-            mask &= self.year_days(year, first);
+            mask &= self.year_day_mask(year, first);
         }
         match self.weeks {
-            Some(weeks) if mask != 0 => mask & self.weeks(weeks, first, length),
+            Some(weeks) if mask != 0 => mask & self.week_mask(weeks, first, length),
             _ => mask,
         }
     }
 
-    fn weekdays(&self, year: i32, first: i32, length: u32) -> u32 {
+    fn weekday_mask(&self, year: i32, first: i32, length: u32) -> u32 {
         let weekday = first_weekday(first);
         let week = u32::from(self.weekdays);
         let from_first = (week >> weekday | week << (7 - weekday)) & 0x7f;
         let mut mask =
             from_first | from_first << 7 | from_first << 14 | from_first << 21 | from_first << 28;
         for nth in &self.of_month {
-            if let Some(day) = nth.day(weekday, length as i32) {
+            if let Some(day) = nth.day_in_span(weekday, length as i32) {
                 mask |= 1 << day;
             }
         }
         if !self.of_year.is_empty() {
             let new_year = days_of(year, 1, 1);
             for nth in &self.of_year {
-                let day = nth.day(first_weekday(new_year), year_length(year));
-                mask |= bit(day.map(|d| d + new_year - first));
+                let day = nth.day_in_span(first_weekday(new_year), year_length(year));
+                mask |= day_bit(day.map(|d| d + new_year - first));
             }
         }
         mask
     }
 
-    fn year_days(&self, year: i32, first: i32) -> u32 {
+    fn year_day_mask(&self, year: i32, first: i32) -> u32 {
         let before = first - days_of(year, 1, 1);
         let length = year_length(year);
         self.year_days.iter().fold(0, |mask, day| {
             let day = if *day > 0 { day - 1 } else { length + day };
-            mask | bit(Some(day - before))
+            mask | day_bit(Some(day - before))
         })
     }
 
-    fn weeks(&self, weeks: Weeks, first: i32, length: u32) -> u32 {
+    fn week_mask(&self, weeks: WeekNumbers, first: i32, length: u32) -> u32 {
         let mut mask = 0;
         let mut week = first - ((first_weekday(first) + 7 - self.week_start) % 7) as i32;
         while week < first + length as i32 {
@@ -210,7 +211,7 @@ impl DayFilter {
             let number = (week - start) / 7 + 1;
             if weeks.front & 1 << number != 0 || weeks.back & 1 << (count + 1 - number) != 0 {
                 for day in week..week + 7 {
-                    mask |= bit(Some(day - first));
+                    mask |= day_bit(Some(day - first));
                 }
             }
             week += 7;
@@ -219,32 +220,32 @@ impl DayFilter {
     }
 }
 
-/// The bit of a day of the month, counted from 0; none if it is not in a month.
-fn bit(day: Option<i32>) -> u32 {
+/// Returns the bit of a day of the month, counted from 0; none if it is outside of a month.
+fn day_bit(day: Option<i32>) -> u32 {
     match day {
         Some(day @ 0..=30) => 1 << day,
         _ => 0,
     }
 }
 
-/// The year to which the week belongs that starts on the day `week`: the one with at least four
-/// of its days, which is that of its fourth.
+/// Returns the year of the week that starts on the day `week`: the year with at least four of its
+/// days, which is the year of the fourth.
 fn week_year(week: i32) -> i32 {
     ymd_of(week + 3).0
 }
 
-/// The day on which the first week of a year starts. It is the week with 4 January, the first
-/// with at least four days in the year.
+/// Returns the first day of the first week of a year: the week with 4 January, the first with at
+/// least four days in the year.
 pub(super) fn first_week(year: i32, week_start: u32) -> i32 {
     let fourth = days_of(year, 1, 4);
     fourth - ((first_weekday(fourth) + 7 - week_start) % 7) as i32
 }
 
-/// Walks the allowed days; it knows the month it is in.
+/// A cursor over the allowed days that keeps the mask of its month.
 #[derive(Debug, Clone)]
-pub(super) struct Days<'r> {
+pub(super) struct DayCursor<'r> {
     filter: &'r DayFilter,
-    /// First day of the month and its length; no days before the first step.
+    /// First day of the month and its length; 0 before the first step.
     first: i32,
     length: i32,
     year: i32,
@@ -252,7 +253,7 @@ pub(super) struct Days<'r> {
     mask: u32,
 }
 
-impl<'r> Days<'r> {
+impl<'r> DayCursor<'r> {
     pub(super) fn new(filter: &'r DayFilter) -> Self {
         Self {
             filter,
@@ -264,16 +265,16 @@ impl<'r> Days<'r> {
         }
     }
 
-    /// The first allowed day that is not before `from` and not behind `last`. `None` also when
-    /// 400 years of months have none: then no month has.
-    pub(super) fn next(&mut self, from: i32, last: i32) -> Option<i32> {
+    /// Returns the first allowed day from `from` to `last`. It also returns `None` after 400 years
+    /// of months without a day: then no month has one.
+    pub(super) fn next_allowed(&mut self, from: i32, last: i32) -> Option<i32> {
         let mut from = from;
         for _ in 0..=CYCLE_MONTHS {
             if from > last {
                 return None;
             }
-            steps::count();
-            self.enter(from);
+            steps::count_step();
+            self.enter_month(from);
             let bits = self.mask >> (from - self.first);
             if bits != 0 {
                 let day = from + bits.trailing_zeros() as i32;
@@ -284,7 +285,7 @@ impl<'r> Days<'r> {
         None
     }
 
-    fn enter(&mut self, day: i32) {
+    fn enter_month(&mut self, day: i32) {
         if (self.first..self.first + self.length).contains(&day) {
             return;
         }
@@ -300,6 +301,6 @@ impl<'r> Days<'r> {
             (self.year, self.month) = (year, month);
         }
         self.length = month_length(self.year, self.month) as i32;
-        self.mask = self.filter.month(self.year, self.month, self.first);
+        self.mask = self.filter.month_mask(self.year, self.month, self.first);
     }
 }

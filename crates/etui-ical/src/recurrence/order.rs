@@ -1,31 +1,31 @@
-//! [`InOrder`]: local times become instants, and stay in order.
+//! [`InstantOrder`]: local times to instants, in order.
 //!
-//! Local times in order are instants in order but for those that the clocks skip: read by the
-//! offset before the gap they fall among the times that follow it, up to the gap's length. Those
-//! are held back until their turn. No more are held than lie in one gap.
+//! Local times in order are instants in order, except for local times in a gap: read with the
+//! offset before the gap, they fall among the times that follow it, up to the length of the gap.
+//! Those are held back until their turn. No more are held than one gap contains.
 
 use std::collections::VecDeque;
 
-use super::timing::SLACK;
+use super::timing::MAX_OFFSET_SHIFT;
 
-/// An item on its way, with its local time.
-pub(super) struct Placed<T> {
+/// An item with its local time and its instant.
+pub(super) struct ResolvedItem<T> {
     pub(super) at: i64,
-    pub(super) wall: i64,
+    pub(super) local: i64,
     pub(super) skipped: bool,
     pub(super) item: T,
 }
 
-/// Puts items that come by local time into the order of their instants.
-pub(super) struct InOrder<T> {
-    /// Those that the clocks skip.
-    late: VecDeque<Placed<T>>,
-    /// The first that they do not skip.
-    ahead: Option<Placed<T>>,
+/// Reorders items that arrive by local time into the order of their instants.
+pub(super) struct InstantOrder<T> {
+    /// Items in a gap.
+    late: VecDeque<ResolvedItem<T>>,
+    /// The first item outside of the gap.
+    ahead: Option<ResolvedItem<T>>,
     over: bool,
 }
 
-impl<T> InOrder<T> {
+impl<T> InstantOrder<T> {
     pub(super) fn new() -> Self {
         Self {
             late: VecDeque::new(),
@@ -34,20 +34,20 @@ impl<T> InOrder<T> {
         }
     }
 
-    /// The next item; `pull` gives items by local time.
-    pub(super) fn next(
+    /// Returns the next item; `pull` supplies items in the order of local time.
+    pub(super) fn next_item(
         &mut self,
-        mut pull: impl FnMut() -> Option<Placed<T>>,
-    ) -> Option<Placed<T>> {
+        mut pull: impl FnMut() -> Option<ResolvedItem<T>>,
+    ) -> Option<ResolvedItem<T>> {
         if self.late.is_empty() && self.ahead.is_none() && !self.over {
-            // Nothing is held back: nearly always.
+            // The common case: nothing is held back.
             match pull() {
                 None => self.over = true,
                 Some(placed) if placed.skipped => self.late.push_back(placed),
                 placed => return placed,
             }
         }
-        while self.ahead.is_none() && !self.over && !self.is_settled() {
+        while self.ahead.is_none() && !self.over && !self.gap_is_over() {
             match pull() {
                 None => self.over = true,
                 Some(placed) if placed.skipped => self.late.push_back(placed),
@@ -66,10 +66,10 @@ impl<T> InOrder<T> {
         }
     }
 
-    /// Whether a later gap was reached: nothing can come before what the first one held.
-    fn is_settled(&self) -> bool {
+    /// Returns true once a later gap was reached: nothing can precede the items of the first gap.
+    fn gap_is_over(&self) -> bool {
         match (self.late.front(), self.late.back()) {
-            (Some(front), Some(back)) => back.wall - front.wall > SLACK,
+            (Some(front), Some(back)) => back.local - front.local > MAX_OFFSET_SHIFT,
             _ => false,
         }
     }

@@ -8,53 +8,53 @@
 //!       | BYDAY "=" [n] weekday ( "," [n] weekday )* | WKST "=" weekday
 //! ```
 //!
-//! Read beyond the letter of RFC 5545, as files have it: any order and case, blanks around parts
+//! Accepted beyond RFC 5545, as found in files: any order and case, blanks around parts
 //! and values, empty parts (`;` at the end), `RRULE:` before the rule, `INTERVAL=0` for 1,
-//! `RSCALE=GREGORIAN` and `SKIP=OMIT` (RFC 7529, what holds without them), and parts of a
-//! program's own (`X-...`), which are passed over.
+//! `RSCALE=GREGORIAN` and `SKIP=OMIT` (RFC 7529, the defaults), and extension parts (`X-...`),
+//! which are ignored.
 
 use std::str::FromStr;
 
 use super::rule::{Frequency, NthWeekday, RecurrenceRule};
 use crate::time::{DateTimeValue, Weekday};
 
-/// A rule's text could not be understood.
+/// The error for text that is not a recurrence rule.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("in the recurrence rule, at character {at}: {problem}")]
 pub struct RuleError {
-    /// Which character, the first being 1.
+    /// Position of the character, from 1.
     pub at: usize,
-    /// What is wrong and what to write instead.
+    /// The problem and its correction.
     pub problem: String,
 }
 
-/// Longest text, in bytes: a rule with every list in full has 5 kB.
+/// Longest accepted text, in bytes: a rule with every list in full has 5 kB.
 const MAX_TEXT: usize = 16 << 10;
 
 impl FromStr for RecurrenceRule {
     type Err = RuleError;
 
     fn from_str(text: &str) -> Result<Self, RuleError> {
-        let mut parser = Parser {
+        let mut parser = RuleParser {
             text,
             seen: Vec::new(),
         };
         if text.len() > MAX_TEXT {
-            return Err(parser.error(text, "too long; at most 16 kB are read"));
+            return Err(parser.error_at(text, "too long; at most 16 kB are read"));
         }
-        parser.rule()
+        parser.parse_rule()
     }
 }
 
-struct Parser<'a> {
+struct RuleParser<'a> {
     text: &'a str,
-    /// The names of the parts so far.
+    /// Names of the parts so far.
     seen: Vec<&'a str>,
 }
 
-impl<'a> Parser<'a> {
-    /// An error at the start of `part`, a piece of the text.
-    fn error(&self, part: &str, problem: impl Into<String>) -> RuleError {
+impl<'a> RuleParser<'a> {
+    /// Returns an error at the start of `part`, which is a slice of the text.
+    fn error_at(&self, part: &str, problem: impl Into<String>) -> RuleError {
         let byte = (part.as_ptr() as usize).saturating_sub(self.text.as_ptr() as usize);
         RuleError {
             at: self.text.get(..byte).map_or(0, |t| t.chars().count()) + 1,
@@ -62,7 +62,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn rule(&mut self) -> Result<RecurrenceRule, RuleError> {
+    fn parse_rule(&mut self) -> Result<RecurrenceRule, RuleError> {
         let trimmed = self.text.trim();
         let body = match trimmed.split_once(':') {
             Some((name, body))
@@ -81,86 +81,86 @@ impl<'a> Parser<'a> {
                 continue;
             }
             let Some((name, value)) = part.split_once('=') else {
-                return Err(self.error(part, format!("\"{}\" has no \"=\"", short(part))));
+                return Err(self.error_at(part, format!("\"{}\" has no \"=\"", excerpt(part))));
             };
             let (name, value) = (name.trim_end(), value.trim());
             if self.seen.iter().any(|n| n.eq_ignore_ascii_case(name)) {
-                return Err(self.error(part, format!("{} stands here twice", short(name))));
+                return Err(self.error_at(part, format!("{} occurs twice", excerpt(name))));
             }
             self.seen.push(name);
-            self.part(&mut rule, name, value)?;
+            self.parse_part(&mut rule, name, value)?;
         }
         if self.seen.iter().any(|n| n.eq_ignore_ascii_case("FREQ")) {
             Ok(rule)
         } else {
-            Err(self.error(body, "FREQ is missing; write FREQ=WEEKLY or the like"))
+            Err(self.error_at(body, "FREQ is missing; write FREQ=WEEKLY or the like"))
         }
     }
 
-    fn part(
+    fn parse_part(
         &self,
         rule: &mut RecurrenceRule,
         name: &'a str,
         value: &'a str,
     ) -> Result<(), RuleError> {
         match name.to_ascii_uppercase().as_str() {
-            "FREQ" => rule.frequency = self.frequency(value)?,
-            "INTERVAL" => rule.interval = self.number::<u32>(value)?.max(1),
-            "COUNT" => match self.number(value)? {
-                0 => return Err(self.error(value, "COUNT must be 1 or more")),
+            "FREQ" => rule.frequency = self.parse_frequency(value)?,
+            "INTERVAL" => rule.interval = self.parse_number::<u32>(value)?.max(1),
+            "COUNT" => match self.parse_number(value)? {
+                0 => return Err(self.error_at(value, "COUNT must be 1 or more")),
                 count => rule.count = Some(count),
             },
             "UNTIL" => {
                 let until: Result<DateTimeValue, _> = value.parse();
-                rule.until = Some(until.map_err(|e| self.error(value, format!("UNTIL: {e}")))?);
+                rule.until = Some(until.map_err(|e| self.error_at(value, format!("UNTIL: {e}")))?);
             }
-            "BYSECOND" => rule.by_second = self.numbers(name, value, 0..=60)?,
-            "BYMINUTE" => rule.by_minute = self.numbers(name, value, 0..=59)?,
-            "BYHOUR" => rule.by_hour = self.numbers(name, value, 0..=23)?,
-            "BYDAY" => rule.by_day = self.days(value)?,
-            "BYMONTHDAY" => rule.by_month_day = self.ordinals(name, value, 31)?,
-            "BYYEARDAY" => rule.by_year_day = self.ordinals(name, value, 366)?,
-            "BYWEEKNO" => rule.by_week = self.ordinals(name, value, 53)?,
-            "BYMONTH" => rule.by_month = self.numbers(name, value, 1..=12)?,
-            "BYSETPOS" => rule.by_position = self.ordinals(name, value, 366)?,
+            "BYSECOND" => rule.by_second = self.parse_numbers(name, value, 0..=60)?,
+            "BYMINUTE" => rule.by_minute = self.parse_numbers(name, value, 0..=59)?,
+            "BYHOUR" => rule.by_hour = self.parse_numbers(name, value, 0..=23)?,
+            "BYDAY" => rule.by_day = self.parse_weekdays(value)?,
+            "BYMONTHDAY" => rule.by_month_day = self.parse_ordinals(name, value, 31)?,
+            "BYYEARDAY" => rule.by_year_day = self.parse_ordinals(name, value, 366)?,
+            "BYWEEKNO" => rule.by_week = self.parse_ordinals(name, value, 53)?,
+            "BYMONTH" => rule.by_month = self.parse_numbers(name, value, 1..=12)?,
+            "BYSETPOS" => rule.by_position = self.parse_ordinals(name, value, 366)?,
             "WKST" => {
                 rule.week_start = Weekday::from_code(value)
-                    .ok_or_else(|| self.error(value, "WKST must be one of MO to SU"))?;
+                    .ok_or_else(|| self.error_at(value, "WKST must be one of MO to SU"))?;
             }
             "RSCALE" if value.eq_ignore_ascii_case("GREGORIAN") => {}
             "SKIP" if value.eq_ignore_ascii_case("OMIT") => {}
             "RSCALE" | "SKIP" => {
-                return Err(self.error(
+                return Err(self.error_at(
                     value,
                     "only RSCALE=GREGORIAN and SKIP=OMIT are known (RFC 7529)",
                 ));
             }
             other if other.starts_with("X-") => {}
             _ => {
-                return Err(self.error(name, format!("there is no part \"{}\"", short(name))));
+                return Err(self.error_at(name, format!("there is no part \"{}\"", excerpt(name))));
             }
         }
         Ok(())
     }
 
-    fn frequency(&self, value: &str) -> Result<Frequency, RuleError> {
+    fn parse_frequency(&self, value: &str) -> Result<Frequency, RuleError> {
         let found = Frequency::NAMES
             .iter()
             .find(|(n, _)| n.eq_ignore_ascii_case(value));
         found.map(|(_, f)| *f).ok_or_else(|| {
             let known: Vec<_> = Frequency::NAMES.iter().map(|(n, _)| *n).collect();
-            self.error(value, format!("FREQ must be one of {}", known.join(", ")))
+            self.error_at(value, format!("FREQ must be one of {}", known.join(", ")))
         })
     }
 
-    fn number<T: FromStr>(&self, value: &str) -> Result<T, RuleError> {
+    fn parse_number<T: FromStr>(&self, value: &str) -> Result<T, RuleError> {
         value
             .parse()
-            .map_err(|_| self.error(value, format!("\"{}\" is no number", short(value))))
+            .map_err(|_| self.error_at(value, format!("\"{}\" is no number", excerpt(value))))
     }
 
-    /// Numbers of a range.
-    fn numbers(
+    /// Parses numbers of a range.
+    fn parse_numbers(
         &self,
         name: &str,
         value: &'a str,
@@ -170,18 +170,18 @@ impl<'a> Parser<'a> {
             .split(',')
             .map(|one| {
                 let one = one.trim();
-                let n: u8 = self.number(one)?;
+                let n: u8 = self.parse_number(one)?;
                 if range.contains(&n) {
                     return Ok(n);
                 }
                 let (from, to) = (range.start(), range.end());
-                Err(self.error(one, format!("{} goes from {from} to {to}", short(name))))
+                Err(self.error_at(one, format!("{} goes from {from} to {to}", excerpt(name))))
             })
             .collect()
     }
 
-    /// Numbers from 1 to `most` and from -1 to -`most`.
-    fn ordinals<T: TryFrom<i16>>(
+    /// Parses numbers from 1 to `most` and from -1 to -`most`.
+    fn parse_ordinals<T: TryFrom<i16>>(
         &self,
         name: &str,
         value: &'a str,
@@ -191,25 +191,25 @@ impl<'a> Parser<'a> {
             .split(',')
             .map(|one| {
                 let one = one.trim();
-                let n: i16 = self.number(one)?;
+                let n: i16 = self.parse_number(one)?;
                 match T::try_from(n) {
                     Ok(ordinal) if n != 0 && (-most..=most).contains(&n) => Ok(ordinal),
-                    _ => Err(self.error(
+                    _ => Err(self.error_at(
                         one,
-                        format!("{} goes from 1 to {most} or -1 to -{most}", short(name)),
+                        format!("{} goes from 1 to {most} or -1 to -{most}", excerpt(name)),
                     )),
                 }
             })
             .collect()
     }
 
-    fn days(&self, value: &'a str) -> Result<Vec<NthWeekday>, RuleError> {
+    fn parse_weekdays(&self, value: &'a str) -> Result<Vec<NthWeekday>, RuleError> {
         value
             .split(',')
             .map(|one| {
                 let one = one.trim();
                 let wrong = || {
-                    self.error(one, "BYDAY must be of MO to SU, each perhaps with 1 to 53 or -1 to -53 before it")
+                    self.error_at(one, "BYDAY must be of MO to SU, each perhaps with 1 to 53 or -1 to -53 before it")
                 };
                 let letters = one.len().checked_sub(2).ok_or_else(wrong)?;
                 let (nth, code) = one.split_at_checked(letters).ok_or_else(wrong)?;
@@ -227,8 +227,8 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// The start of a text, for a message.
-fn short(text: &str) -> String {
+/// Returns the start of a text, for a message.
+fn excerpt(text: &str) -> String {
     text.chars().take(40).collect()
 }
 
@@ -238,7 +238,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn read_and_written() {
+    fn rules_round_trip() {
         for text in [
             "FREQ=DAILY",
             "FREQ=WEEKLY;UNTIL=19971224T000000Z;INTERVAL=2;BYDAY=MO,WE,FR;WKST=SU",
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn what_files_write_is_read() {
+    fn variants_in_files_are_parsed() {
         for (text, expected) in [
             ("freq=weekly;byday=mo;", "FREQ=WEEKLY;BYDAY=MO"),
             ("RRULE:FREQ=DAILY;;COUNT=3;", "FREQ=DAILY;COUNT=3"),
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_told_with_their_place() {
+    fn errors_name_their_position() {
         for (text, at, says) in [
             ("", 1, "FREQ is missing"),
             ("COUNT=3", 1, "FREQ is missing"),

@@ -1,23 +1,23 @@
-//! [`DayUnit`]: periods of days, numbered.
+//! [`DayUnit`]: numbered periods of days.
 
 use super::days::first_week;
 use crate::time::{days_of, ymd_of};
 
-/// How days are put into periods.
+/// The period of a rule of days.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum DayUnit {
     Day,
-    /// Weeks that start as the one does that starts on this day.
+    /// Weeks aligned with the one that starts on this day.
     Week(i64),
     Month,
     Year,
-    /// Years of whole weeks, by the day a week starts on: `BYWEEKNO`.
+    /// Years of whole weeks (`BYWEEKNO`), with the first weekday of a week.
     WeekYear(u32),
 }
 
 impl DayUnit {
-    /// The number of the period that a day is in.
-    pub(super) fn period(self, day: i64) -> i64 {
+    /// Returns the number of the period of a day.
+    pub(super) fn period_of(self, day: i64) -> i64 {
         match self {
             Self::Day => day,
             Self::Week(from) => (day - from).div_euclid(7),
@@ -40,9 +40,9 @@ impl DayUnit {
         }
     }
 
-    /// The first day of a period.
+    /// Returns the first day of a period.
     pub(super) fn first_day(self, period: i64) -> i64 {
-        // Nothing is asked for beyond the year 9999 but the start of what follows.
+        // Nothing is needed after the year 9999 but the start of the next period.
         let year = |p: i64| p.clamp(-1, 10_001) as i32;
         match self {
             Self::Day => period,
@@ -56,8 +56,8 @@ impl DayUnit {
         }
     }
 
-    /// Periods after which the calendar repeats.
-    pub(super) fn cycle(self) -> u32 {
+    /// Returns the number of periods after which the calendar repeats.
+    pub(super) fn cycle_length(self) -> u32 {
         match self {
             Self::Day => 146_097,
             Self::Week(_) => 20_871,
@@ -67,8 +67,8 @@ impl DayUnit {
     }
 }
 
-/// Which of `total` things `BYSETPOS` keeps, in order.
-pub(super) fn at_positions(positions: &[i64], total: i64) -> Vec<i64> {
+/// Returns the indices, of `total` items, that `BYSETPOS` keeps, in order.
+pub(super) fn select_positions(positions: &[i64], total: i64) -> Vec<i64> {
     let mut kept: Vec<i64> = positions
         .iter()
         .map(|p| if *p > 0 { p - 1 } else { total + p })

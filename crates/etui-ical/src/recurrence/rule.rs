@@ -1,10 +1,10 @@
-//! [`RecurrenceRule`]: a recurrence rule (RFC 5545 §3.3.10), as it is written.
+//! [`RecurrenceRule`]: a recurrence rule (RFC 5545 section 3.3.10) as written.
 
 use std::fmt;
 
 use crate::time::{DateTimeValue, Weekday};
 
-/// How long the period of a rule is: its `FREQ`.
+/// The period of a rule: its `FREQ`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Frequency {
     /// Every second.
@@ -43,27 +43,26 @@ impl Frequency {
     }
 }
 
-/// A weekday of `BYDAY`, perhaps the nth of its month or year.
+/// A weekday of `BYDAY`, with an optional ordinal in its month or year.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NthWeekday {
-    /// Which one: 1 is the first, -1 the last, 0 every one.
+    /// The ordinal: 1 for the first, -1 for the last, 0 for every one.
     pub nth: i8,
     /// The weekday.
     pub weekday: Weekday,
 }
 
-/// When something happens again. Lists are in the order written; an empty one is a part that the
-/// rule has not.
+/// A recurrence rule. Lists are in the order written; an absent part is an empty list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecurrenceRule {
     /// `FREQ`
     pub frequency: Frequency,
-    /// `INTERVAL`: every so many periods, 1 or more.
+    /// `INTERVAL`, in periods, 1 or more.
     pub interval: u32,
-    /// `COUNT`: so many in all.
+    /// `COUNT`: the total number of occurrences.
     pub count: Option<u32>,
-    /// `UNTIL`: none behind this. Both it and `COUNT` should not stand in one rule (§3.3.10); if
-    /// they do, what comes first ends it.
+    /// `UNTIL`: the last occurrence allowed. A rule should not have both it and `COUNT` (section
+    /// 3.3.10); if it does, the earlier end applies.
     pub until: Option<DateTimeValue>,
     /// `BYSECOND`, 0 to 60.
     pub by_second: Vec<u8>,
@@ -73,22 +72,22 @@ pub struct RecurrenceRule {
     pub by_hour: Vec<u8>,
     /// `BYDAY`
     pub by_day: Vec<NthWeekday>,
-    /// `BYMONTHDAY`, 1 to 31, -1 being the last day.
+    /// `BYMONTHDAY`, 1 to 31; -1 is the last day.
     pub by_month_day: Vec<i8>,
-    /// `BYYEARDAY`, 1 to 366, -1 being the last day.
+    /// `BYYEARDAY`, 1 to 366; -1 is the last day.
     pub by_year_day: Vec<i16>,
-    /// `BYWEEKNO`, 1 to 53, -1 being the last week.
+    /// `BYWEEKNO`, 1 to 53; -1 is the last week.
     pub by_week: Vec<i8>,
     /// `BYMONTH`, 1 to 12.
     pub by_month: Vec<u8>,
-    /// `BYSETPOS`, 1 to 366, -1 being the last of the period.
+    /// `BYSETPOS`, 1 to 366; -1 is the last of the period.
     pub by_position: Vec<i16>,
-    /// `WKST`: the day a week starts on, Monday if it is not written.
+    /// `WKST`: the first weekday of a week, Monday by default.
     pub week_start: Weekday,
 }
 
 impl RecurrenceRule {
-    /// Once every period, without end.
+    /// Returns the unbounded rule of one occurrence per period.
     #[must_use]
     pub fn every(frequency: Frequency) -> Self {
         Self {
@@ -109,7 +108,7 @@ impl RecurrenceRule {
         }
     }
 
-    /// Whether it has neither `COUNT` nor `UNTIL`.
+    /// Returns true if the rule has neither `COUNT` nor `UNTIL`.
     #[must_use]
     pub fn is_unbounded(&self) -> bool {
         self.count.is_none() && self.until.is_none()
@@ -125,7 +124,7 @@ impl fmt::Display for NthWeekday {
     }
 }
 
-/// The value of an `RRULE`; reading it gives the same rule.
+/// Formats the value of an `RRULE`; parsing it gives an equal rule.
 impl fmt::Display for RecurrenceRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "FREQ={}", self.frequency.name())?;
@@ -138,15 +137,15 @@ impl fmt::Display for RecurrenceRule {
         if self.interval != 1 {
             write!(f, ";INTERVAL={}", self.interval)?;
         }
-        list(f, "BYSECOND", &self.by_second)?;
-        list(f, "BYMINUTE", &self.by_minute)?;
-        list(f, "BYHOUR", &self.by_hour)?;
-        list(f, "BYDAY", &self.by_day)?;
-        list(f, "BYMONTHDAY", &self.by_month_day)?;
-        list(f, "BYYEARDAY", &self.by_year_day)?;
-        list(f, "BYWEEKNO", &self.by_week)?;
-        list(f, "BYMONTH", &self.by_month)?;
-        list(f, "BYSETPOS", &self.by_position)?;
+        write_list(f, "BYSECOND", &self.by_second)?;
+        write_list(f, "BYMINUTE", &self.by_minute)?;
+        write_list(f, "BYHOUR", &self.by_hour)?;
+        write_list(f, "BYDAY", &self.by_day)?;
+        write_list(f, "BYMONTHDAY", &self.by_month_day)?;
+        write_list(f, "BYYEARDAY", &self.by_year_day)?;
+        write_list(f, "BYWEEKNO", &self.by_week)?;
+        write_list(f, "BYMONTH", &self.by_month)?;
+        write_list(f, "BYSETPOS", &self.by_position)?;
         if self.week_start != Weekday::Monday {
             write!(f, ";WKST={}", self.week_start.code())?;
         }
@@ -154,7 +153,7 @@ impl fmt::Display for RecurrenceRule {
     }
 }
 
-fn list<T: fmt::Display>(f: &mut fmt::Formatter<'_>, name: &str, all: &[T]) -> fmt::Result {
+fn write_list<T: fmt::Display>(f: &mut fmt::Formatter<'_>, name: &str, all: &[T]) -> fmt::Result {
     for (i, one) in all.iter().enumerate() {
         match i {
             0 => write!(f, ";{name}={one}")?,

@@ -1,8 +1,7 @@
-//! What asking costs, counted: steps of the walks. Tests say by it what the time on a busy machine
-//! cannot tell.
+//! Counts the steps of expansions in tests, where wall-clock time would depend on the machine.
 
-/// One step: a month entered, a period looked at, an occurrence made.
-pub(super) fn count() {
+/// Counts one step: a month entered, a period examined, an occurrence produced.
+pub(super) fn count_step() {
     #[cfg(test)]
     tests::STEPS.set(tests::STEPS.get() + 1);
 }
@@ -37,15 +36,15 @@ mod tests {
         from..from.plus_seconds(DAY)
     }
 
-    /// Instances in a range, and the steps they took.
-    fn cost(series: &RecurrenceSet, range: Range<Timestamp>, most: usize) -> (u64, u64) {
+    /// Returns the instances in a range and the steps taken for them.
+    fn cost(series: &RecurrenceSet, range: Range<Timestamp>, limit: usize) -> (u64, u64) {
         STEPS.set(0);
-        let instances = series.between(range, &TimeZone::UTC).take(most).count();
+        let instances = series.between(range, &TimeZone::UTC).take(limit).count();
         (instances as u64, STEPS.get())
     }
 
-    /// Rules without end, from yearly to every second, with a start in 1980.
-    const ENDLESS: [&str; 17] = [
+    /// Unbounded rules from yearly to every second, with a start in 1980.
+    const UNBOUNDED_RULES: [&str; 17] = [
         "FREQ=YEARLY",
         "FREQ=YEARLY;INTERVAL=4;BYMONTH=2;BYMONTHDAY=29",
         "FREQ=YEARLY;BYWEEKNO=10;BYDAY=MO,TU",
@@ -66,16 +65,16 @@ mod tests {
     ];
 
     #[test]
-    fn a_rule_costs_no_more_than_the_range_asked_for_wherever_it_lies() {
+    fn expansion_costs_no_more_than_the_range() {
         for zone in ["", ";TZID=America/New_York"] {
-            for rule in ENDLESS {
+            for rule in UNBOUNDED_RULES {
                 let series = series(&format!("DTSTART{zone}:19800107T093000\nRRULE:{rule}"));
                 for year in [1985, 2026, 2126, 9990] {
                     let (instances, steps) = cost(&series, day(year), usize::MAX);
-                    // The days around the range are looked through, too: offsets, gaps.
-                    let most = 8 * instances + 400;
+                    // The days around the range are examined, too: offsets and gaps.
+                    let limit = 8 * instances + 400;
                     assert!(
-                        steps <= most,
+                        steps <= limit,
                         "{rule} in {year}: {steps} steps, {instances}"
                     );
                 }
@@ -84,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn taking_one_of_what_fires_every_second_is_a_few_steps() {
+    fn the_first_instances_of_a_secondly_rule_are_a_few_steps() {
         let series = series("DTSTART:19800107T093000Z\nRRULE:FREQ=SECONDLY");
         for range in [day(2026), day(1985).start..Timestamp::MAX] {
             let (instances, steps) = cost(&series, range, 10);
@@ -122,9 +121,9 @@ mod tests {
         }
     }
 
-    /// What never fires is looked for through 400 years at most, in a range without an end.
+    /// A rule without occurrences is searched for at limit 400 years, in a range without an end.
     #[test]
-    fn what_never_fires_is_given_up() {
+    fn a_rule_without_occurrences_is_given_up() {
         for rule in [
             "FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30",
             "FREQ=MONTHLY;BYDAY=MO;BYSETPOS=6",

@@ -1,5 +1,5 @@
 //! [`Date`], [`DateTime`] and [`Timestamp`]: days and seconds counted from 1970-01-01, so that
-//! comparing and adding are those of numbers.
+//! comparison and addition are those of integers.
 
 use std::fmt;
 
@@ -11,11 +11,11 @@ pub(crate) const MINUTE: i64 = 60;
 /// 0001-01-01 and 9999-12-31 in days since 1970-01-01.
 const FIRST_DAY: i32 = -719_162;
 const LAST_DAY: i32 = 2_932_896;
-/// The same in seconds, the last one of the last day included.
+/// The first second of 0001-01-01 and the last one of 9999-12-31.
 const FIRST_SECOND: i64 = FIRST_DAY as i64 * DAY;
 const LAST_SECOND: i64 = (LAST_DAY as i64 + 1) * DAY - 1;
-/// How far an instant may lie beyond the local times: any offset from UTC fits.
-const OFFSETS: i64 = 2 * DAY;
+/// Margin by which an instant may exceed the range of local times: more than any UTC offset.
+const MAX_OFFSET: i64 = 2 * DAY;
 
 /// A day of the week.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -37,7 +37,7 @@ pub enum Weekday {
 }
 
 impl Weekday {
-    /// All, from Monday.
+    /// All weekdays, Monday first.
     pub const ALL: [Weekday; 7] = [
         Self::Monday,
         Self::Tuesday,
@@ -48,7 +48,7 @@ impl Weekday {
         Self::Sunday,
     ];
 
-    /// Its two letters in iCalendar.
+    /// Returns the two letters that iCalendar uses.
     #[must_use]
     pub fn code(self) -> &'static str {
         match self {
@@ -62,7 +62,7 @@ impl Weekday {
         }
     }
 
-    /// The weekday of two letters, in any case.
+    /// Parses two letters, in any case.
     #[must_use]
     pub fn from_code(code: &str) -> Option<Self> {
         Self::ALL
@@ -70,18 +70,18 @@ impl Weekday {
             .find(|w| w.code().eq_ignore_ascii_case(code))
     }
 
-    /// 0 for Monday to 6 for Sunday.
+    /// Returns 0 for Monday to 6 for Sunday.
     #[must_use]
     pub fn index(self) -> u8 {
         self as u8
     }
 }
 
-/// Days from 1970-01-01 to a day of the Gregorian calendar; no part is checked.
+/// Returns the days from 1970-01-01 to a day of the Gregorian calendar; no part is checked.
 ///
-/// The year is taken to begin in March, so that the leap day is its last: then the days before
-/// a month are `(153 m + 2) / 5` (March being 0), and the days before a year follow from the
-/// leap years alone.
+/// The year is taken to begin in March, so that the leap day is its last day: the days before a
+/// month are then `(153 m + 2) / 5` (March is 0), and the days before a year follow from the leap
+/// years alone.
 pub(crate) fn days_of(year: i32, month: u32, day: u32) -> i32 {
     let (year, month) = if month <= 2 {
         (year - 1, month + 9)
@@ -89,17 +89,17 @@ pub(crate) fn days_of(year: i32, month: u32, day: u32) -> i32 {
         (year, month - 3)
     };
     let before_year = year * 365 + year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
-    // 719,468 days lie between 0000-03-01 and 1970-01-01.
+    // 719,468 days are between 0000-03-01 and 1970-01-01.
     before_year + ((153 * month + 2) / 5 + day) as i32 - 1 - 719_468
 }
 
-/// Year, month and day of a day counted from 1970-01-01: the inverse of [`days_of`], by the same
-/// years that begin in March.
+/// Returns year, month and day of a day counted from 1970-01-01: the inverse of [`days_of`], with
+/// the March-based year.
 pub(crate) fn ymd_of(days: i32) -> (i32, u32, u32) {
     let days = days + 719_468;
     let cycle = days.div_euclid(146_097);
     let of_cycle = days.rem_euclid(146_097) as u32;
-    // Without the leap days passed so far all years are as long.
+    // Without the leap days passed so far every year has 365 days.
     let year = (of_cycle - of_cycle / 1_460 + of_cycle / 36_524 - of_cycle / 146_096) / 365;
     let of_year = of_cycle - (365 * year + year / 4 - year / 100);
     let month = (5 * of_year + 2) / 153;
@@ -112,7 +112,7 @@ pub(crate) fn ymd_of(days: i32) -> (i32, u32, u32) {
     }
 }
 
-/// The weekday of a day counted from 1970-01-01 (a Thursday), Monday being 0.
+/// Returns the weekday of a day counted from 1970-01-01 (a Thursday); Monday is 0.
 pub(crate) fn first_weekday(days: i32) -> u32 {
     (days + 3).rem_euclid(7) as u32
 }
@@ -143,7 +143,7 @@ impl Date {
     /// 9999-12-31.
     pub const MAX: Date = Date(LAST_DAY);
 
-    /// The day with this year, month (from 1) and day (from 1), if there is one.
+    /// Returns the date with this year, month (from 1) and day (from 1), if it exists.
     #[must_use]
     pub fn new(year: i32, month: u32, day: u32) -> Option<Self> {
         let exists = (1..=9999).contains(&year)
@@ -152,37 +152,37 @@ impl Date {
         exists.then(|| Self(days_of(year, month, day)))
     }
 
-    /// The day so many days after 1970-01-01; the nearest one that is kept if beyond.
+    /// Returns the date `days` after 1970-01-01, clamped to [`Date::MIN`] and [`Date::MAX`].
     #[must_use]
     pub fn from_days(days: i64) -> Self {
         Self(days.clamp(FIRST_DAY.into(), LAST_DAY.into()) as i32)
     }
 
-    /// Days since 1970-01-01.
+    /// Returns the days since 1970-01-01.
     #[must_use]
     pub fn days(self) -> i32 {
         self.0
     }
 
-    /// Year, month (from 1), day (from 1).
+    /// Returns year, month (from 1) and day (from 1).
     #[must_use]
     pub fn ymd(self) -> (i32, u32, u32) {
         ymd_of(self.0)
     }
 
-    /// Its weekday.
+    /// Returns the weekday.
     #[must_use]
     pub fn weekday(self) -> Weekday {
         Weekday::ALL[first_weekday(self.0) as usize]
     }
 
-    /// The day so many days later, or earlier; the last or first that is kept if beyond.
+    /// Returns the date `days` later (earlier if negative), clamped to the range of dates.
     #[must_use]
     pub fn plus_days(self, days: i64) -> Self {
         Self::from_days(i64::from(self.0).saturating_add(days))
     }
 
-    /// Its first second.
+    /// Returns the first second of the date.
     #[must_use]
     pub fn midnight(self) -> DateTime {
         DateTime(i64::from(self.0) * DAY)
@@ -190,7 +190,7 @@ impl Date {
 }
 
 impl fmt::Display for Date {
-    /// As iCalendar writes it: `19970714`.
+    /// Formats as iCalendar does: `19970714`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (year, month, day) = self.ymd();
         write!(f, "{year:04}{month:02}{day:02}")
@@ -203,7 +203,7 @@ impl fmt::Debug for Date {
     }
 }
 
-/// A date and a time of day as a clock on the wall shows them, in no zone.
+/// A civil date and time of day, in no time zone.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DateTime(i64);
 
@@ -213,7 +213,7 @@ impl DateTime {
     /// 9999-12-31 23:59:59.
     pub const MAX: DateTime = DateTime(LAST_SECOND);
 
-    /// The time with these parts, if there is one. Second 60 is read as 59.
+    /// Returns the local time with these parts, if it exists. Second 60 is read as 59.
     #[must_use]
     pub fn new(
         year: i32,
@@ -226,34 +226,34 @@ impl DateTime {
         Date::new(year, month, day)?.at(hour, minute, second)
     }
 
-    /// The time so many seconds after 1970-01-01 00:00:00; the nearest one that is kept if
-    /// beyond.
+    /// Returns the local time `seconds` after 1970-01-01 00:00:00, clamped to the range of local
+    /// times.
     #[must_use]
     pub fn from_seconds(seconds: i64) -> Self {
         Self(seconds.clamp(FIRST_SECOND, LAST_SECOND))
     }
 
-    /// Seconds since 1970-01-01 00:00:00 on the same clock.
+    /// Returns the seconds since 1970-01-01 00:00:00 on the same clock.
     #[must_use]
     pub fn seconds(self) -> i64 {
         self.0
     }
 
-    /// Its day.
+    /// Returns the date.
     #[must_use]
     pub fn date(self) -> Date {
         Date(self.0.div_euclid(DAY) as i32)
     }
 
-    /// Hour, minute, second.
+    /// Returns hour, minute and second.
     #[must_use]
     pub fn hms(self) -> (u32, u32, u32) {
         let second = self.0.rem_euclid(DAY) as u32;
         (second / 3_600, second / 60 % 60, second % 60)
     }
 
-    /// The time so many seconds later on the same clock, or earlier; the last or first that is
-    /// kept if beyond.
+    /// Returns the local time `seconds` later on the same clock (earlier if negative), clamped to
+    /// the range of local times.
     #[must_use]
     pub fn plus_seconds(self, seconds: i64) -> Self {
         Self::from_seconds(self.0.saturating_add(seconds))
@@ -261,7 +261,7 @@ impl DateTime {
 }
 
 impl Date {
-    /// A time of this day, if there is one. Second 60 is read as 59.
+    /// Returns a time of this date, if it exists. Second 60 is read as 59.
     #[must_use]
     pub fn at(self, hour: u32, minute: u32, second: u32) -> Option<DateTime> {
         let exists = hour < 24 && minute < 60 && second <= 60;
@@ -273,7 +273,7 @@ impl Date {
 }
 
 impl fmt::Display for DateTime {
-    /// As iCalendar writes it: `19970714T133000`.
+    /// Formats as iCalendar does: `19970714T133000`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (hour, minute, second) = self.hms();
         write!(f, "{}T{hour:02}{minute:02}{second:02}", self.date())
@@ -286,36 +286,36 @@ impl fmt::Debug for DateTime {
     }
 }
 
-/// An instant: seconds since 1970-01-01 00:00:00 UTC, leap seconds not counted.
+/// An instant: seconds since 1970-01-01 00:00:00 UTC, without leap seconds.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(i64);
 
 impl Timestamp {
-    /// Before every local time of every zone.
-    pub const MIN: Timestamp = Timestamp(FIRST_SECOND - OFFSETS);
-    /// Behind every local time of every zone.
-    pub const MAX: Timestamp = Timestamp(LAST_SECOND + OFFSETS);
+    /// Earlier than every local time in every time zone.
+    pub const MIN: Timestamp = Timestamp(FIRST_SECOND - MAX_OFFSET);
+    /// Later than every local time in every time zone.
+    pub const MAX: Timestamp = Timestamp(LAST_SECOND + MAX_OFFSET);
 
-    /// The instant so many seconds after 1970-01-01 00:00:00 UTC; the nearest one that is kept
-    /// if beyond.
+    /// Returns the instant `seconds` after 1970-01-01 00:00:00 UTC, clamped to the range of
+    /// instants.
     #[must_use]
     pub fn from_seconds(seconds: i64) -> Self {
         Self(seconds.clamp(Self::MIN.0, Self::MAX.0))
     }
 
-    /// Seconds since 1970-01-01 00:00:00 UTC.
+    /// Returns the seconds since 1970-01-01 00:00:00 UTC.
     #[must_use]
     pub fn seconds(self) -> i64 {
         self.0
     }
 
-    /// The instant so many seconds later, or earlier; the last or first that is kept if beyond.
+    /// Returns the instant `seconds` later (earlier if negative), clamped to the range of instants.
     #[must_use]
     pub fn plus_seconds(self, seconds: i64) -> Self {
         Self::from_seconds(self.0.saturating_add(seconds))
     }
 
-    /// What a clock in UTC shows.
+    /// Returns the local time in UTC.
     #[must_use]
     pub fn utc(self) -> DateTime {
         DateTime::from_seconds(self.0)
@@ -334,7 +334,7 @@ impl From<std::time::SystemTime> for Timestamp {
 }
 
 impl fmt::Display for Timestamp {
-    /// As iCalendar writes it: `19970714T133000Z`.
+    /// Formats as iCalendar does: `19970714T133000Z`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}Z", self.utc())
     }
@@ -352,7 +352,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_day_of_all_years_is_its_own_number() {
+    fn every_day_of_all_years_has_its_number() {
         let mut expected = FIRST_DAY;
         for year in 1..=9999 {
             for month in 1..=12 {
@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_day_or_time_is_none() {
+    fn invalid_dates_and_times_are_none() {
         for (year, month, day) in [
             (0, 1, 1),
             (10_000, 1, 1),
@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn beyond_the_ends_is_the_end() {
+    fn results_are_clamped() {
         assert_eq!(Date::MAX.plus_days(1), Date::MAX);
         assert_eq!(Date::MIN.plus_days(i64::MIN), Date::MIN);
         assert_eq!(DateTime::MAX.plus_seconds(i64::MAX), DateTime::MAX);

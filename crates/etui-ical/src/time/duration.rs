@@ -1,5 +1,4 @@
-//! [`Duration`]: days that are days of a calendar, and seconds that are seconds (RFC 5545
-//! §3.3.6).
+//! [`Duration`]: nominal days and exact seconds (RFC 5545 section 3.3.6).
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,63 +6,63 @@ use std::str::FromStr;
 use super::civil::DAY;
 use super::value::TimeError;
 
-/// More than between any two times.
-const MOST: i64 = 400_000_000_000;
+/// More seconds than between any two times.
+const MAX_SECONDS: i64 = 400_000_000_000;
 
-/// How long something is. Days are nominal: over a change of the clocks one is 23 or 25 hours
-/// long. Hours, minutes and seconds are exact.
+/// A duration. Days are nominal: across a clock change a day has 23 or 25 hours. Hours, minutes and
+/// seconds are exact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Duration {
-    /// Days, weeks being 7; negative for backwards.
+    /// Days, with weeks as 7 days; negative for backwards.
     days: i64,
-    /// Seconds beside them, of the same sign.
+    /// Seconds in addition to the days, with the same sign.
     seconds: i64,
 }
 
 impl Duration {
-    /// Nothing.
+    /// The empty duration.
     pub const ZERO: Duration = Duration {
         days: 0,
         seconds: 0,
     };
 
-    /// So many days of the calendar; at most about 12,000 years.
+    /// Returns a duration of calendar days, clamped to about 12,000 years.
     #[must_use]
     pub fn from_days(days: i64) -> Self {
         Self {
-            days: days.clamp(-MOST / DAY, MOST / DAY),
+            days: days.clamp(-MAX_SECONDS / DAY, MAX_SECONDS / DAY),
             seconds: 0,
         }
     }
 
-    /// So many seconds; at most about 12,000 years.
+    /// Returns a duration of exact seconds, clamped to about 12,000 years.
     #[must_use]
     pub fn from_seconds(seconds: i64) -> Self {
         Self {
             days: 0,
-            seconds: seconds.clamp(-MOST, MOST),
+            seconds: seconds.clamp(-MAX_SECONDS, MAX_SECONDS),
         }
     }
 
-    /// The days of the calendar in it.
+    /// Returns the nominal days.
     #[must_use]
     pub fn days(self) -> i64 {
         self.days
     }
 
-    /// The exact seconds beside the days.
+    /// Returns the exact seconds in addition to the days.
     #[must_use]
     pub fn seconds(self) -> i64 {
         self.seconds
     }
 
-    /// Its seconds if every day had 24 hours.
+    /// Returns the length in seconds if every day had 24 hours.
     #[must_use]
     pub fn nominal_seconds(self) -> i64 {
         self.days * DAY + self.seconds
     }
 
-    /// Whether it goes backwards.
+    /// Returns true if the duration goes backwards.
     #[must_use]
     pub fn is_negative(self) -> bool {
         self.days < 0 || self.seconds < 0
@@ -73,14 +72,14 @@ impl Duration {
 impl FromStr for Duration {
     type Err = TimeError;
 
-    /// `P15DT5H0M20S`, `P7W`, `-PT15M`. Read beyond the letter of the RFC: lower case, and weeks
-    /// beside other parts.
+    /// Parses `P15DT5H0M20S`, `P7W` or `-PT15M`. Beyond RFC 5545, lower case and weeks beside other
+    /// parts are accepted.
     fn from_str(text: &str) -> Result<Self, TimeError> {
-        parse(text.trim()).ok_or_else(|| TimeError::duration(text))
+        parse_duration(text.trim()).ok_or_else(|| TimeError::not_a_duration(text))
     }
 }
 
-fn parse(text: &str) -> Option<Duration> {
+fn parse_duration(text: &str) -> Option<Duration> {
     let (back, rest) = match text.as_bytes().first()? {
         b'-' => (true, text.get(1..)?),
         b'+' => (false, text.get(1..)?),
@@ -112,7 +111,7 @@ fn parse(text: &str) -> Option<Duration> {
         };
         *sum = sum.checked_add(n.checked_mul(unit)?)?;
     }
-    if number.is_some() || parts == 0 || days > MOST / DAY || seconds > MOST {
+    if number.is_some() || parts == 0 || days > MAX_SECONDS / DAY || seconds > MAX_SECONDS {
         return None;
     }
     let sign = if back { -1 } else { 1 };

@@ -4,11 +4,11 @@
 //! use etui_ical::time::{DateTime, TimeZone};
 //!
 //! let berlin = TimeZone::named("Europe/Berlin").expect("an IANA name");
-//! // 2:30 is missing on the day the clocks go forward: read by the offset before the gap.
+//! // 2:30 does not exist on this day (gap): it is read with the offset before the gap.
 //! let missing = DateTime::new(2026, 3, 29, 2, 30, 0).expect("a time");
 //! assert_eq!(berlin.to_utc(missing).to_string(), "20260329T013000Z");
 //! assert_eq!(berlin.to_local(berlin.to_utc(missing)).to_string(), "20260329T033000");
-//! // 2:30 comes twice on the day they go back: the first is meant.
+//! // 2:30 occurs twice on this day (fold): the first one is taken.
 //! let doubled = DateTime::new(2026, 10, 25, 2, 30, 0).expect("a time");
 //! assert_eq!(berlin.to_utc(doubled).to_string(), "20261025T003000Z");
 //! ```

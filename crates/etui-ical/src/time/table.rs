@@ -1,30 +1,30 @@
-//! [`TransitionTable`]: a zone as a table of the instants at which its offset changes.
+//! [`TransitionTable`]: a time zone as a table of the instants at which its UTC offset changes.
 
 /// Seconds of 400 years: the Gregorian calendar repeats, weekdays included.
 pub(crate) const CYCLE: i64 = 146_097 * 86_400;
 
-/// The clocks are changed.
+/// A change of a UTC offset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ZoneTransition {
-    /// When, in seconds since 1970-01-01 00:00:00 UTC.
+    /// The instant of the change, in seconds since 1970-01-01 00:00:00 UTC.
     pub at: i64,
-    /// Seconds that local time is ahead of UTC from then on.
+    /// UTC offset in seconds from this instant on.
     pub offset: i32,
 }
 
-/// A zone's changes, in order.
+/// The transitions of a time zone, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TransitionTable {
-    /// The offset before the first.
+    /// Offset before the first transition.
     first: i32,
     list: Vec<ZoneTransition>,
-    /// Whether the last 400 years of the table go on for ever.
+    /// Whether the last 400 years of the table repeat for ever.
     cyclic: bool,
 }
 
 impl TransitionTable {
-    /// A table of changes, in any order; of several at one instant the last is taken. With
-    /// `cyclic`, its last 400 years repeat behind its end.
+    /// Builds a table from transitions in any order; of several at one instant the last one is
+    /// taken. With `cyclic`, the last 400 years repeat after the end of the table.
     #[must_use]
     pub fn new(first: i32, mut list: Vec<ZoneTransition>, cyclic: bool) -> Self {
         list.sort_by_key(|t| t.at);
@@ -42,47 +42,47 @@ impl TransitionTable {
         }
     }
 
-    /// How many seconds to go back from `at` to a time that the table knows.
-    fn cycles(&self, at: i64) -> i64 {
+    /// Returns the seconds to go back from `at` to an instant inside the table.
+    fn cycle_shift(&self, at: i64) -> i64 {
         match self.list.last() {
             Some(last) if self.cyclic && at > last.at => (at - last.at + CYCLE - 1) / CYCLE * CYCLE,
             _ => 0,
         }
     }
 
-    fn before(&self, index: usize) -> i32 {
+    fn offset_before(&self, index: usize) -> i32 {
         index
             .checked_sub(1)
             .and_then(|i| self.list.get(i))
             .map_or(self.first, |t| t.offset)
     }
 
-    /// Seconds that local time is ahead of UTC at an instant.
+    /// Returns the UTC offset at an instant, in seconds.
     pub(super) fn offset_at(&self, at: i64) -> i32 {
-        let at = at - self.cycles(at);
-        self.before(self.list.partition_point(|t| t.at <= at))
+        let at = at - self.cycle_shift(at);
+        self.offset_before(self.list.partition_point(|t| t.at <= at))
     }
 
-    /// The offset a local time is to be read by, and whether the clocks skipped it.
-    pub(super) fn offset_of(&self, wall: i64) -> (i32, bool) {
+    /// Returns the UTC offset with which a local time is read, and whether it is in a gap.
+    pub(super) fn offset_of(&self, local: i64) -> (i32, bool) {
         // Two days stand for any offset: near its end the table is used as it stands.
-        let wall = wall - self.cycles(wall - 2 * 86_400);
-        // The local time from which only the new offset counts: where the gap ends, or where
-        // what came twice has come twice.
-        let settled = |i: usize, t: &ZoneTransition| t.at + i64::from(self.before(i).max(t.offset));
+        let local = local - self.cycle_shift(local - 2 * 86_400);
+        // The local time from which only the new offset applies: the end of the gap or of the fold.
+        let settled =
+            |i: usize, t: &ZoneTransition| t.at + i64::from(self.offset_before(i).max(t.offset));
         let (mut low, mut high) = (0, self.list.len());
         while low < high {
             let middle = (low + high) / 2;
             match self.list.get(middle) {
-                Some(t) if settled(middle, t) <= wall => low = middle + 1,
+                Some(t) if settled(middle, t) <= local => low = middle + 1,
                 _ => high = middle,
             }
         }
-        let offset = self.before(low);
+        let offset = self.offset_before(low);
         let gap = self
             .list
             .get(low)
-            .is_some_and(|t| t.offset > offset && wall >= t.at + i64::from(offset));
+            .is_some_and(|t| t.offset > offset && local >= t.at + i64::from(offset));
         (offset, gap)
     }
 }

@@ -1,17 +1,18 @@
-//! [`DateTimeValue`]: a date or time as its text says it. [`CalendarTime`]: the same with its zone.
+//! [`DateTimeValue`]: a date or time as written. [`CalendarTime`]: a date or time with its time
+//! zone.
 
 use std::fmt;
 use std::str::FromStr;
 
 use super::{Date, DateTime, TimeZone, Timestamp};
 
-/// A text is no date, time or duration.
+/// The error for text that is not a date, time or duration.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("\"{text}\" is no {expected}")]
 pub struct TimeError {
     /// The text, or the start of a long one.
     pub text: String,
-    /// What should stand there.
+    /// The expected format.
     pub expected: &'static str,
 }
 
@@ -21,12 +22,12 @@ impl TimeError {
         Self { text, expected }
     }
 
-    pub(super) fn duration(text: &str) -> Self {
+    pub(super) fn not_a_duration(text: &str) -> Self {
         Self::new(text, "duration: write P1D or PT1H30M")
     }
 }
 
-/// A date or time as its text says it, its `TZID` aside.
+/// A date or time as written, without its `TZID`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DateTimeValue {
     /// A day: `19970714`.
@@ -38,7 +39,7 @@ pub enum DateTimeValue {
 }
 
 impl DateTimeValue {
-    /// Its digits: a day is its midnight.
+    /// Returns the local time as written; a date is its midnight.
     #[must_use]
     pub fn local(self) -> DateTime {
         match self {
@@ -47,7 +48,7 @@ impl DateTimeValue {
         }
     }
 
-    /// The time it means in `zone`; floating without one.
+    /// Returns the time in `zone`; floating without one.
     #[must_use]
     pub fn in_zone(self, zone: Option<&TimeZone>) -> CalendarTime {
         match (self, zone) {
@@ -62,22 +63,22 @@ impl DateTimeValue {
 impl FromStr for DateTimeValue {
     type Err = TimeError;
 
-    /// Read beyond the letter of RFC 5545: lower case, and `-` and `:` between the parts, as
-    /// some programs write.
+    /// Parses RFC 5545 and, beyond it, lower case and the separators `-` and `:`, which some
+    /// programs write.
     fn from_str(text: &str) -> Result<Self, TimeError> {
-        parse(text.trim())
+        parse_value(text.trim())
             .ok_or_else(|| TimeError::new(text, "date or time: write 19970714 or 19970714T133000"))
     }
 }
 
-fn parse(text: &str) -> Option<DateTimeValue> {
-    plain(text.as_bytes()).or_else(|| lenient(text))
+fn parse_value(text: &str) -> Option<DateTimeValue> {
+    parse_strict(text.as_bytes()).or_else(|| parse_lenient(text))
 }
 
-/// As RFC 5545 writes it, and nearly everybody.
-fn plain(text: &[u8]) -> Option<DateTimeValue> {
+/// Parses the format of RFC 5545, which nearly all files use.
+fn parse_strict(text: &[u8]) -> Option<DateTimeValue> {
     let (date, time) = text.split_first_chunk::<8>()?;
-    let [y1, y2, month, day] = digits(*date)?;
+    let [y1, y2, month, day] = parse_digits(*date)?;
     let date = Date::new((y1 * 100 + y2) as i32, month, day)?;
     let (time, utc) = match time {
         [] => return Some(DateTimeValue::Date(date)),
@@ -85,7 +86,7 @@ fn plain(text: &[u8]) -> Option<DateTimeValue> {
         [b'T', time @ ..] => (time, false),
         _ => return None,
     };
-    let [hour, minute, second] = digits(<[u8; 6]>::try_from(time).ok()?)?;
+    let [hour, minute, second] = parse_digits(<[u8; 6]>::try_from(time).ok()?)?;
     let time = date.at(hour, minute, second)?;
     Some(if utc {
         DateTimeValue::Utc(time)
@@ -94,8 +95,8 @@ fn plain(text: &[u8]) -> Option<DateTimeValue> {
     })
 }
 
-/// Numbers of two digits each.
-fn digits<const N: usize, const M: usize>(text: [u8; M]) -> Option<[u32; N]> {
+/// Parses numbers of two digits each.
+fn parse_digits<const N: usize, const M: usize>(text: [u8; M]) -> Option<[u32; N]> {
     let mut numbers = [0; N];
     for (number, pair) in numbers.iter_mut().zip(text.as_chunks::<2>().0) {
         let [tens, ones] = pair.map(|digit| u32::from(digit.wrapping_sub(b'0')));
@@ -107,12 +108,12 @@ fn digits<const N: usize, const M: usize>(text: [u8; M]) -> Option<[u32; N]> {
     Some(numbers)
 }
 
-fn lenient(text: &str) -> Option<DateTimeValue> {
+fn parse_lenient(text: &str) -> Option<DateTimeValue> {
     let (date, time) = match text.split_once(['T', 't']) {
         Some((date, time)) => (date, Some(time)),
         None => (text, None),
     };
-    let [y1, y2, month, day] = pairs(date, '-')?;
+    let [y1, y2, month, day] = parse_pairs(date, '-')?;
     let date = Date::new((y1 * 100 + y2) as i32, month, day)?;
     let Some(time) = time else {
         return Some(DateTimeValue::Date(date));
@@ -121,7 +122,7 @@ fn lenient(text: &str) -> Option<DateTimeValue> {
         Some(time) => (time, true),
         None => (time, false),
     };
-    let [hour, minute, second] = pairs(time, ':')?;
+    let [hour, minute, second] = parse_pairs(time, ':')?;
     let time = date.at(hour, minute, second)?;
     Some(if utc {
         DateTimeValue::Utc(time)
@@ -130,8 +131,8 @@ fn lenient(text: &str) -> Option<DateTimeValue> {
     })
 }
 
-/// Exactly `N` numbers of two digits, perhaps with `between` between them.
-fn pairs<const N: usize>(text: &str, between: char) -> Option<[u32; N]> {
+/// Parses exactly `N` numbers of two digits, with optional `between` characters.
+fn parse_pairs<const N: usize>(text: &str, between: char) -> Option<[u32; N]> {
     let mut numbers = [0; N];
     let mut digits = text.bytes().filter(|b| *b != between as u8);
     for number in &mut numbers {
@@ -153,21 +154,21 @@ impl fmt::Display for DateTimeValue {
     }
 }
 
-/// When something is: a day, or a time with all that is said of its zone.
+/// The value of a date or time property: a date, or a time with its time zone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CalendarTime {
-    /// A whole day, wherever one is.
+    /// A whole day, in whichever time zone it is displayed.
     Date(Date),
-    /// A time of the clock, wherever one is.
+    /// A local time, in whichever time zone it is displayed.
     Floating(DateTime),
-    /// A time of the clock in a zone.
+    /// A local time in a time zone.
     Zoned(DateTime, TimeZone),
     /// An instant.
     Utc(Timestamp),
 }
 
 impl CalendarTime {
-    /// What it says: the clock's time, UTC's for an instant, midnight for a day.
+    /// Returns the local time: UTC for an instant, midnight for a date.
     #[must_use]
     pub fn local(&self) -> DateTime {
         match self {
@@ -177,19 +178,18 @@ impl CalendarTime {
         }
     }
 
-    /// The instant it means to one who is in the zone `viewer`; days and floating times depend
-    /// on that.
+    /// Returns the instant. Dates and floating times are resolved in `display_zone`.
     #[must_use]
-    pub fn at(&self, viewer: &TimeZone) -> Timestamp {
+    pub fn at(&self, display_zone: &TimeZone) -> Timestamp {
         match self {
-            Self::Date(date) => viewer.to_utc(date.midnight()),
-            Self::Floating(time) => viewer.to_utc(*time),
+            Self::Date(date) => display_zone.to_utc(date.midnight()),
+            Self::Floating(time) => display_zone.to_utc(*time),
             Self::Zoned(time, zone) => zone.to_utc(*time),
             Self::Utc(time) => *time,
         }
     }
 
-    /// The zone it is in: none for days and floating times.
+    /// Returns the time zone: none for dates and floating times.
     #[must_use]
     pub fn zone(&self) -> Option<&TimeZone> {
         match self {
@@ -199,13 +199,13 @@ impl CalendarTime {
         }
     }
 
-    /// Whether it is a whole day.
+    /// Returns true for a whole day.
     #[must_use]
     pub fn is_date(&self) -> bool {
         matches!(self, Self::Date(_))
     }
 
-    /// Its text, the `TZID` aside.
+    /// Returns the value as written, without its `TZID`.
     #[must_use]
     pub fn value(&self) -> DateTimeValue {
         match self {
@@ -222,7 +222,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_three_forms_and_what_programs_make_of_them() {
+    fn the_three_forms_and_their_variants_are_parsed() {
         for (text, written) in [
             ("19970714", "19970714"),
             ("19970714T133000", "19970714T133000"),

@@ -1,50 +1,49 @@
-//! [`TimeZone`]: from local time to UTC and back.
+//! [`TimeZone`]: local time to instants and back.
 //!
-//! Three kinds: UTC, a zone of the IANA database, and a table made from a file's own definition.
-//! The database is the system's where there is one, so that changed rules come with the system's
-//! updates, else the copy in the program (crate `jiff`; behind the last listed change it follows
-//! the zone's rule without end), with tables of its changes (`named`).
+//! A zone is UTC, a zone of the IANA database, or a table made from a `VTIMEZONE`. The database is
+//! the one of the system, so that changed rules arrive with its updates, else the copy in the crate
+//! `jiff`.
 //!
-//! A local time that the clocks skip is read by the offset before the gap; of one that comes
-//! twice the first is meant (RFC 5545 §3.3.5).
+//! A local time in a gap is read with the offset before the gap; of a local time in a fold the
+//! first instant is taken (RFC 5545 section 3.3.5).
 
 use std::fmt;
 use std::sync::Arc;
 
 use super::civil::{DateTime, Timestamp};
-use super::named::Named;
+use super::named::IanaZone;
 use super::table::TransitionTable;
 
 /// A time zone.
 #[derive(Clone)]
-pub struct TimeZone(Kind);
+pub struct TimeZone(ZoneKind);
 
 #[derive(Clone)]
-enum Kind {
+enum ZoneKind {
     Utc,
-    Iana(&'static Named),
-    Defined(Arc<Defined>),
+    Iana(&'static IanaZone),
+    Defined(Arc<DefinedZone>),
 }
 
-struct Defined {
+struct DefinedZone {
     name: String,
     table: TransitionTable,
 }
 
-/// What a local time is in a zone.
+/// The instant that a local time denotes in a time zone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ResolvedTime {
     /// The instant.
     pub at: Timestamp,
-    /// Whether the clocks skip this local time: no clock shows it.
+    /// True if the local time is in a gap: no clock shows it.
     pub skipped: bool,
 }
 
 impl TimeZone {
     /// UTC.
-    pub const UTC: TimeZone = TimeZone(Kind::Utc);
+    pub const UTC: TimeZone = TimeZone(ZoneKind::Utc);
 
-    /// The zone of the IANA database with this name, in any case; `None` when it has none.
+    /// Returns the zone of the IANA database with this name, in any case.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         if ["UTC", "Etc/UTC"]
@@ -55,77 +54,77 @@ impl TimeZone {
         }
         let zone = jiff::tz::db().get(name).ok()?;
         zone.iana_name()?;
-        Some(Self(Kind::Iana(Named::of(zone))))
+        Some(Self(ZoneKind::Iana(IanaZone::intern(zone))))
     }
 
-    /// The zone this computer is set to; UTC when that cannot be told.
+    /// Returns the system time zone; UTC if it is unknown.
     #[must_use]
     pub fn system() -> Self {
         match jiff::tz::TimeZone::try_system() {
-            Ok(zone) => Self(Kind::Iana(Named::of(zone))),
+            Ok(zone) => Self(ZoneKind::Iana(IanaZone::intern(zone))),
             Err(_) => Self::UTC,
         }
     }
 
-    /// A zone of a file's own.
+    /// Returns a zone with its own table, such as one made from a `VTIMEZONE`.
     #[must_use]
     pub fn defined(name: impl Into<String>, table: TransitionTable) -> Self {
         let name = name.into();
-        Self(Kind::Defined(Arc::new(Defined { name, table })))
+        Self(ZoneKind::Defined(Arc::new(DefinedZone { name, table })))
     }
 
-    /// Its IANA name, or the name its definition has.
+    /// Returns the IANA name, or the name of its definition.
     #[must_use]
     pub fn name(&self) -> &str {
         match &self.0 {
-            Kind::Utc => "UTC",
-            Kind::Iana(named) => named.zone.iana_name().unwrap_or("local"),
-            Kind::Defined(defined) => &defined.name,
+            ZoneKind::Utc => "UTC",
+            ZoneKind::Iana(named) => named.zone.iana_name().unwrap_or("local"),
+            ZoneKind::Defined(defined) => &defined.name,
         }
     }
 
-    /// Whether its name means it everywhere: one of the IANA database, or UTC.
+    /// Returns true if the name is valid everywhere: an IANA name or UTC.
     #[must_use]
     pub fn is_named(&self) -> bool {
         match &self.0 {
-            Kind::Utc => true,
-            Kind::Iana(named) => named.zone.iana_name().is_some(),
-            Kind::Defined(_) => false,
+            ZoneKind::Utc => true,
+            ZoneKind::Iana(named) => named.zone.iana_name().is_some(),
+            ZoneKind::Defined(_) => false,
         }
     }
 
-    /// Seconds that local time is ahead of UTC at an instant.
+    /// Returns the UTC offset at an instant, in seconds.
     #[must_use]
     pub fn offset(&self, at: Timestamp) -> i32 {
         match &self.0 {
-            Kind::Utc => 0,
-            Kind::Iana(named) => named.offset_at(at.seconds()),
-            Kind::Defined(defined) => defined.table.offset_at(at.seconds()),
+            ZoneKind::Utc => 0,
+            ZoneKind::Iana(named) => named.offset_at(at.seconds()),
+            ZoneKind::Defined(defined) => defined.table.offset_at(at.seconds()),
         }
     }
 
-    /// What a clock in this zone shows at an instant.
+    /// Returns the local time at an instant.
     #[must_use]
     pub fn to_local(&self, at: Timestamp) -> DateTime {
         DateTime::from_seconds(at.seconds() + i64::from(self.offset(at)))
     }
 
-    /// The instant a local time means.
+    /// Returns the instant of a local time.
     #[must_use]
-    pub fn to_utc(&self, wall: DateTime) -> Timestamp {
-        self.resolve(wall).at
+    pub fn to_utc(&self, local: DateTime) -> Timestamp {
+        self.resolve(local).at
     }
 
-    /// The instant a local time means, and whether the clocks skip it.
+    /// Returns the instant of a local time, and whether the local time is in a gap.
     #[must_use]
-    pub fn resolve(&self, wall: DateTime) -> ResolvedTime {
+    pub fn resolve(&self, local: DateTime) -> ResolvedTime {
         let (offset, skipped) = match &self.0 {
-            Kind::Utc => (0, false),
-            Kind::Iana(named) => named.offset_of(wall.seconds()),
-            Kind::Defined(defined) => defined.table.offset_of(wall.seconds()),
+            ZoneKind::Utc => (0, false),
+            ZoneKind::Iana(named) => named.offset_of(local.seconds()),
+            ZoneKind::Defined(defined) => defined.table.offset_of(local.seconds()),
         };
         ResolvedTime {
-            at: Timestamp::from_seconds(wall.seconds() - i64::from(offset)),
+            at: Timestamp::from_seconds(local.seconds() - i64::from(offset)),
             skipped,
         }
     }
@@ -134,9 +133,9 @@ impl TimeZone {
 impl PartialEq for TimeZone {
     fn eq(&self, other: &Self) -> bool {
         match (&self.0, &other.0) {
-            (Kind::Utc, Kind::Utc) => true,
-            (Kind::Iana(a), Kind::Iana(b)) => std::ptr::eq(*a, *b) || a.zone == b.zone,
-            (Kind::Defined(a), Kind::Defined(b)) => {
+            (ZoneKind::Utc, ZoneKind::Utc) => true,
+            (ZoneKind::Iana(a), ZoneKind::Iana(b)) => std::ptr::eq(*a, *b) || a.zone == b.zone,
+            (ZoneKind::Defined(a), ZoneKind::Defined(b)) => {
                 Arc::ptr_eq(a, b) || (a.name == b.name && a.table == b.table)
             }
             _ => false,

@@ -1,44 +1,43 @@
-//! [`TimeZoneDefinition`]: a `VTIMEZONE` (RFC 5545 §3.6.5) and the zone it makes.
+//! [`TimeZoneDefinition`]: a `VTIMEZONE` (RFC 5545 section 3.6.5) and its time zone.
 
 use crate::recurrence::{CompiledRule, Frequency, RecurrenceRule};
 use crate::time::{DateTime, DateTimeValue, TimeZone, TransitionTable, ZoneTransition};
 use etui_contentline::lines::{ContentLine, ContentLines};
 
-/// Changes of the clocks that are read of one observance. A rule of the usual kind has one a
-/// year: 400 years and what came before.
+/// Transitions read per observance. A usual rule has one a year: 400 years and the history before.
 const MAX_CHANGES: usize = 1_000;
-/// Observances that are read of one zone, and rules of one of them: a zone with all its history
-/// has some two hundred, with a rule each.
+/// Observances read per time zone, and rules per observance: a zone with all its history has some
+/// two hundred observances with one rule each.
 const MAX_OBSERVANCES: usize = 300;
 const MAX_RULES: usize = 2;
-/// The calendar repeats after 400 years, and so do the changes of an endless rule: these, and
-/// one year more, in seconds.
+/// The calendar, and with it the transitions of an unbounded rule, repeats after 400 years: these
+/// and one year more, in seconds.
 const CYCLE: i64 = (146_097 + 366) * 86_400;
 const YEAR: i64 = 365 * 86_400;
-/// Years that the rules of one zone are followed through, all together: two endless rules since
-/// 1601 need 2,000. What a definition costs stays within what its bytes may cost.
+/// Years for which the rules of one time zone are expanded in total; two unbounded rules since 1601
+/// need 2,000. It bounds the cost of a definition by its size.
 const MAX_YEARS: i64 = 40_000;
 
-/// A `VTIMEZONE` of a file.
+/// A `VTIMEZONE`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TimeZoneDefinition {
     /// `TZID`
     pub name: String,
-    /// `X-LIC-LOCATION`: the IANA name that libical (Evolution, Thunderbird, Nextcloud) and
-    /// others write.
+    /// `X-LIC-LOCATION`: the IANA name, as written by libical (Evolution, Thunderbird, Nextcloud)
+    /// and others.
     pub location: Option<String>,
-    /// Its `STANDARD` and `DAYLIGHT` parts.
+    /// The `STANDARD` and `DAYLIGHT` parts.
     pub observances: Vec<Observance>,
 }
 
-/// A `STANDARD` or `DAYLIGHT` part: when an offset begins to count.
+/// A `STANDARD` or `DAYLIGHT` part: the times at which a UTC offset begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Observance {
-    /// `DTSTART`, by the offset of before.
+    /// `DTSTART`, with the offset before it.
     pub start: DateTime,
-    /// `TZOFFSETFROM` in seconds.
+    /// `TZOFFSETFROM`, in seconds.
     pub from: i32,
-    /// `TZOFFSETTO` in seconds.
+    /// `TZOFFSETTO`, in seconds.
     pub to: i32,
     /// `RRULE`
     pub rules: Vec<RecurrenceRule>,
@@ -47,12 +46,12 @@ pub struct Observance {
 }
 
 impl TimeZoneDefinition {
-    /// Reads one `VTIMEZONE`. What is not understood in it is passed over; a part without start
-    /// or offsets as a whole.
+    /// Parses one `VTIMEZONE`. Unknown properties are ignored, as is an observance without start or
+    /// offsets.
     #[must_use]
     pub fn parse(text: &[u8]) -> Self {
         let mut definition = Self::default();
-        let mut part = None::<Part>;
+        let mut part = None::<ObservanceBuilder>;
         for line in ContentLines::new(text) {
             let value = line.unfolded_value();
             let value = String::from_utf8_lossy(&value);
@@ -62,34 +61,34 @@ impl TimeZoneDefinition {
                 let of_zone = ["STANDARD", "DAYLIGHT"]
                     .iter()
                     .any(|n| value.eq_ignore_ascii_case(n));
-                part = of_zone.then(Part::default);
+                part = of_zone.then(ObservanceBuilder::default);
             } else if named("END") {
-                if let Some(observance) = part.take().and_then(Part::complete)
+                if let Some(observance) = part.take().and_then(ObservanceBuilder::build)
                     && definition.observances.len() < MAX_OBSERVANCES
                 {
                     definition.observances.push(observance);
                 }
             } else if let Some(part) = &mut part {
-                part.take(&line, value);
+                part.read_line(&line, value);
             } else if named("TZID") {
-                definition.name = unquoted(value).to_owned();
+                definition.name = trim_quotes(value).to_owned();
             } else if named("X-LIC-LOCATION") {
-                definition.location = Some(unquoted(value).to_owned());
+                definition.location = Some(trim_quotes(value).to_owned());
             }
         }
         definition
     }
 
-    /// The zone it defines; `None` if it has no observance.
+    /// Returns the time zone; `None` without an observance.
     #[must_use]
-    pub fn zone(&self) -> Option<TimeZone> {
+    pub fn to_time_zone(&self) -> Option<TimeZone> {
         let first = self.observances.iter().min_by_key(|o| o.start)?.from;
         let latest = self.observances.iter().map(|o| o.start).max()?;
         let (mut list, mut cyclic, mut years) = (Vec::new(), false, 0);
         for observance in &self.observances {
-            let mut add = |wall: DateTime| {
+            let mut add = |local: DateTime| {
                 list.push(ZoneTransition {
-                    at: wall.seconds() - i64::from(observance.from),
+                    at: local.seconds() - i64::from(observance.from),
                     offset: observance.to,
                 });
             };
@@ -101,17 +100,18 @@ impl TimeZoneDefinition {
                 }
             }
             for rule in &observance.rules {
-                // From the last that began on, one cycle and a year: what repeats is there in full.
+                // One cycle and a year after the latest start: the repeating part is complete.
                 let end = latest.plus_seconds(CYCLE);
-                let plan =
-                    CompiledRule::new(&observance.on_own_clock(rule), observance.start, false);
+                let compiled =
+                    CompiledRule::new(&observance.with_local_until(rule), observance.start, false);
                 let last = rule.until.map_or(end, |until| until.local().min(end));
                 years += (last.seconds() - observance.start.seconds()).max(0) / YEAR + 1;
                 if years > MAX_YEARS {
                     break;
                 }
                 cyclic |= rule.is_unbounded();
-                plan.walk(DateTime::MIN, end)
+                compiled
+                    .occurrences(DateTime::MIN, end)
                     .take(MAX_CHANGES)
                     .for_each(&mut add);
             }
@@ -124,8 +124,8 @@ impl TimeZoneDefinition {
 }
 
 impl Observance {
-    /// `rule` with its `UNTIL`, which is in UTC here, on the clock of before.
-    fn on_own_clock(&self, rule: &RecurrenceRule) -> RecurrenceRule {
+    /// Returns `rule` with its `UNTIL`, which is in UTC here, as local time with the offset before.
+    fn with_local_until(&self, rule: &RecurrenceRule) -> RecurrenceRule {
         let mut rule = rule.clone();
         if let Some(DateTimeValue::Utc(time)) = rule.until {
             rule.until = Some(DateTimeValue::Local(time.plus_seconds(self.from.into())));
@@ -135,7 +135,7 @@ impl Observance {
 }
 
 #[derive(Debug, Default)]
-struct Part {
+struct ObservanceBuilder {
     start: Option<DateTime>,
     from: Option<i32>,
     to: Option<i32>,
@@ -143,14 +143,14 @@ struct Part {
     dates: Vec<DateTimeValue>,
 }
 
-impl Part {
-    fn take(&mut self, line: &ContentLine<'_>, value: &str) {
+impl ObservanceBuilder {
+    fn read_line(&mut self, line: &ContentLine<'_>, value: &str) {
         if line.name_is("DTSTART") {
             self.start = value.parse().ok().map(DateTimeValue::local);
         } else if line.name_is("TZOFFSETFROM") {
-            self.from = offset(value);
+            self.from = parse_offset(value);
         } else if line.name_is("TZOFFSETTO") {
-            self.to = offset(value);
+            self.to = parse_offset(value);
         } else if line.name_is("RRULE") && self.rules.len() < MAX_RULES {
             let rule = value.parse::<RecurrenceRule>().ok();
             // Clocks are changed on some days of a year.
@@ -165,8 +165,8 @@ impl Part {
         }
     }
 
-    /// Either offset stands for the other where one is missing.
-    fn complete(self) -> Option<Observance> {
+    /// Either offset replaces the other if one is missing.
+    fn build(self) -> Option<Observance> {
         let to = self.to.or(self.from)?;
         Some(Observance {
             start: self.start?,
@@ -178,8 +178,8 @@ impl Part {
     }
 }
 
-/// `+0100`, `-0330`, `+013015`; also with colons. Less than a day.
-fn offset(text: &str) -> Option<i32> {
+/// Parses `+0100`, `-0330` or `+013015`, also with colons; less than a day.
+fn parse_offset(text: &str) -> Option<i32> {
     let (sign, digits) = match text.as_bytes().first()? {
         b'-' => (-1, text.get(1..)?),
         b'+' => (1, text.get(1..)?),
@@ -198,7 +198,7 @@ fn offset(text: &str) -> Option<i32> {
     (seconds < 86_400).then_some(sign * seconds)
 }
 
-/// `text` without the quotes that some programs put around a `TZID`.
-pub(super) fn unquoted(text: &str) -> &str {
+/// Returns `text` without the quotes that some programs write around a `TZID`.
+pub(super) fn trim_quotes(text: &str) -> &str {
     text.trim().trim_matches('"').trim()
 }

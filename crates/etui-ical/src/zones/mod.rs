@@ -1,18 +1,18 @@
-//! From a `TZID` to a zone.
+//! From a `TZID` to a time zone.
 //!
-//! In this order; the first that knows the name wins:
+//! The first of these that knows the name applies:
 //!
-//! 1. **IANA's name**: `Europe/Berlin`; also behind a prefix, as old programs write
-//!    (`/mozilla.org/20070129_1/Europe/Berlin`), and in any case.
-//! 2. **Windows' name** (Outlook, Exchange): `W. Europe Standard Time`, by CLDR's table.
-//! 3. **The file's `VTIMEZONE`** of that `TZID`: first the IANA name it gives for itself
-//!    (`X-LIC-LOCATION`), else its own changes of the clocks.
-//! 4. None: the times are **floating**, which the importer tells of.
+//! 1. **IANA name**: `Europe/Berlin`, in any case, also after a prefix as old programs write it
+//! (`/mozilla.org/20070129_1/Europe/Berlin`).
+//! 2. **Windows name** (Outlook, Exchange): `W. Europe Standard Time`, by the table of CLDR.
+//! 3. **The `VTIMEZONE` of the file** with that `TZID`: first the IANA name that it gives
+//! (`X-LIC-LOCATION`), else its own transitions.
+//! 4. None: the times are **floating**, with a warning.
 //!
-//! So where both exist and differ, the IANA database wins over the file. A file holds the rules
-//! as they were known when it was written; when a country changes its clocks, a meeting at ten
-//! stays at ten there, and the database says when that is (RFC 7809 gives the name alone for the
-//! same reason). The file wins only for names that mean nothing outside it, such as Outlook's
+//! Where both exist and differ, the IANA database thus takes precedence over the file. A file holds
+//! the rules that were known when it was written; when a country changes its clocks, a meeting at
+//! ten stays at ten there, and the database knows when that is (RFC 7809 sends only the name for
+//! this reason). The file decides only for names without a meaning outside of it, such as Outlook's
 //! `Customized Time Zone`.
 
 mod definition;
@@ -25,9 +25,9 @@ use crate::time::TimeZone;
 
 pub use definition::{Observance, TimeZoneDefinition};
 
-use definition::unquoted;
+use definition::trim_quotes;
 
-/// The zones of a file: what its `TZID`s mean.
+/// The time zones that a file's `TZID`s denote.
 #[derive(Debug, Clone, Default)]
 pub struct TimeZoneResolver {
     /// By `TZID`.
@@ -35,45 +35,45 @@ pub struct TimeZoneResolver {
 }
 
 impl TimeZoneResolver {
-    /// Zones by IANA's and Windows' names alone.
+    /// Returns a resolver of IANA and Windows names only.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Takes in a file's definition, for `TZID`s that have no other meaning. Of two with one
-    /// name the first counts.
+    /// Adds a definition of the file, for a `TZID` without another meaning. Of two with one name
+    /// the first one counts.
     pub fn define(&mut self, definition: &TimeZoneDefinition) {
-        let name = unquoted(&definition.name);
-        if name.is_empty() || self.known.contains_key(name) || by_name(name).is_some() {
+        let name = trim_quotes(&definition.name);
+        if name.is_empty() || self.known.contains_key(name) || find_by_name(name).is_some() {
             return;
         }
-        let located = definition.location.as_deref().and_then(by_name);
-        if let Some(zone) = located.or_else(|| definition.zone()) {
+        let located = definition.location.as_deref().and_then(find_by_name);
+        if let Some(zone) = located.or_else(|| definition.to_time_zone()) {
             self.known.insert(name.to_owned(), zone);
         }
     }
 
-    /// What `tzid` means by a definition alone, and by nothing else.
+    /// Returns the zone that only a definition gives `tzid`.
     #[must_use]
     pub fn defined(&self, tzid: &str) -> Option<&TimeZone> {
-        self.known.get(unquoted(tzid))
+        self.known.get(trim_quotes(tzid))
     }
 
-    /// What `tzid` means; `None` if nobody knows: its times are floating.
+    /// Returns the time zone of `tzid`; `None` if it is unknown: its times are floating.
     #[must_use]
     pub fn resolve(&self, tzid: &str) -> Option<TimeZone> {
-        let name = unquoted(tzid);
-        by_name(name).or_else(|| self.known.get(name).cloned())
+        let name = trim_quotes(tzid);
+        find_by_name(name).or_else(|| self.known.get(name).cloned())
     }
 }
 
-/// The zone that a name means everywhere.
-fn by_name(name: &str) -> Option<TimeZone> {
+/// Returns the time zone of a name that is valid everywhere.
+fn find_by_name(name: &str) -> Option<TimeZone> {
     if let Some(zone) = TimeZone::named(name) {
         return Some(zone);
     }
-    if let Some(iana) = windows::iana(name) {
+    if let Some(iana) = windows::iana_name(name) {
         return TimeZone::named(iana);
     }
     if name.contains(' ')
@@ -81,12 +81,12 @@ fn by_name(name: &str) -> Option<TimeZone> {
     {
         return Some(zone);
     }
-    // The name behind a prefix has up to three parts: America/Argentina/Salta. Shorter ones only
-    // where a prefix is sure to stand, for "Etc/X" must not become "X".
+    // The name after a prefix has up to three parts: America/Argentina/Salta. A single part is
+    // accepted only after an explicit prefix, so that "Etc/X" does not become "X".
     let parts: Vec<&str> = name.split('/').collect();
     let prefixed = name.starts_with('/') || name.contains("://");
-    let least = if prefixed { 1 } else { 2 };
-    (least..=3.min(parts.len().saturating_sub(1)))
+    let min_parts = if prefixed { 1 } else { 2 };
+    (min_parts..=3.min(parts.len().saturating_sub(1)))
         .rev()
         .find_map(|n| {
             let tail = parts.get(parts.len() - n..)?.join("/").replace(' ', "_");

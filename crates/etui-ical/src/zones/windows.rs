@@ -1,10 +1,9 @@
-//! Windows' names of zones, which Outlook and Exchange write as `TZID`, in IANA's.
+//! Windows time zone names, which Outlook and Exchange write as `TZID`, with their IANA names.
 //!
-//! Facts of the Unicode CLDR, release 41, `common/supplemental/windowsZones.xml`, territory 001
-//! (the one zone that stands for the name where no country is told): 7e11800 of Windows, 2021a of
-//! IANA.
+//! From the Unicode CLDR, release 41, `common/supplemental/windowsZones.xml`, territory 001 (the
+//! default zone of a name without a country): version 7e11800 of Windows, 2021a of IANA.
 
-/// Windows' name and IANA's, ordered by the lower case of the first.
+/// Windows names and IANA names, ordered by the lower case of the first.
 const ZONES: &[(&str, &str)] = &[
     ("Afghanistan Standard Time", "Asia/Kabul"),
     ("Alaskan Standard Time", "America/Anchorage"),
@@ -147,8 +146,8 @@ const ZONES: &[(&str, &str)] = &[
     ("Yukon Standard Time", "America/Whitehorse"),
 ];
 
-/// IANA's name for a name of Windows', in any case.
-pub(super) fn iana(name: &str) -> Option<&'static str> {
+/// Returns the IANA name of a Windows name, in any case.
+pub(super) fn iana_name(name: &str) -> Option<&'static str> {
     let name = name.to_ascii_lowercase();
     let found = ZONES.binary_search_by(|(windows, _)| {
         windows
@@ -166,13 +165,13 @@ mod tests {
     use crate::time::TimeZone;
 
     #[test]
-    fn every_name_is_found_and_known() {
+    fn every_name_is_found() {
         for (windows, name) in ZONES {
-            assert_eq!(iana(windows), Some(*name), "{windows}");
-            assert_eq!(iana(&windows.to_uppercase()), Some(*name), "{windows}");
+            assert_eq!(iana_name(windows), Some(*name), "{windows}");
+            assert_eq!(iana_name(&windows.to_uppercase()), Some(*name), "{windows}");
             assert!(TimeZone::named(name).is_some(), "{name}");
         }
-        assert_eq!(iana("W. Europe Standard Time"), Some("Europe/Berlin"));
-        assert_eq!(iana("Customized Time Zone"), None);
+        assert_eq!(iana_name("W. Europe Standard Time"), Some("Europe/Berlin"));
+        assert_eq!(iana_name("Customized Time Zone"), None);
     }
 }

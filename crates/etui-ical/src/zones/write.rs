@@ -1,32 +1,33 @@
-//! A `VTIMEZONE` for a zone: what RFC 5545 §3.6.5 wants beside times with its `TZID`.
+//! Writes the `VTIMEZONE` of a time zone, which RFC 5545 section 3.6.5 requires beside times with
+//! its `TZID`.
 //!
 //! ```text
 //! offsets   +1 |   +2   | +1 |   +2   | +1 ...     from `since` on
 //!                ^ 29.3.     ^ 28.3.               always the last Sunday of March: one RRULE
 //! ```
 //!
-//! Changes that follow no such rule (Morocco's in Ramadan) are told one by one, up to 2037.
+//! Transitions without such a rule (Morocco's in Ramadan) are listed one by one, up to 2037.
 
 use super::TimeZoneDefinition;
 use super::definition::Observance;
 use crate::time::{DAY, Date, DateTime, DateTimeValue, TimeZone, Timestamp, month_length};
 use etui_contentline::edit::fold_line;
 
-/// The last year that changes are looked for, and how many years they are looked for at least.
+/// The last year for which transitions are written, and the least number of years.
 const LAST_YEAR: i32 = 2037;
-const LEAST_YEARS: i32 = 12;
-/// Days between two looks at the offset. No zone changes its clocks twice within a week.
-const STEP: i64 = 7 * DAY;
-/// As many years make a rule.
-const MAKE_A_RULE: usize = 3;
+const MIN_YEARS: i32 = 12;
+/// Days between two samples of the offset. No zone changes its clocks twice within a week.
+const SAMPLE_STEP: i64 = 7 * DAY;
+/// Number of years from which a rule is written.
+const MIN_RULE_YEARS: usize = 3;
 
 impl TimeZoneDefinition {
-    /// The definition of a zone, as far as it matters from `since` on.
+    /// Builds the definition of a time zone, complete from `since` on.
     #[must_use]
     pub fn of(zone: &TimeZone, since: Date) -> Self {
         let (year, _, _) = since.ymd();
         let first_year = year.clamp(1900, 9900);
-        let last_year = LAST_YEAR.max(first_year + LEAST_YEARS);
+        let last_year = LAST_YEAR.max(first_year + MIN_YEARS);
         let new_year = |year: i32| Date::new(year, 1, 1).unwrap_or(Date::MAX).midnight();
         let start = new_year(first_year);
         let begin = zone.to_utc(start);
@@ -41,17 +42,17 @@ impl TimeZoneDefinition {
             dates: Vec::new(),
         }];
         let mut groups: Vec<(i32, i32, Vec<DateTime>)> = Vec::new();
-        for (at, from, to) in changes(zone, begin, end) {
-            let wall = DateTime::from_seconds(at.seconds() + i64::from(from));
+        for (at, from, to) in find_transitions(zone, begin, end) {
+            let local = DateTime::from_seconds(at.seconds() + i64::from(from));
             match groups.iter_mut().find(|g| (g.0, g.1) == (from, to)) {
-                Some((_, _, walls)) => walls.push(wall),
-                None => groups.push((from, to, vec![wall])),
+                Some((_, _, locals)) => locals.push(local),
+                None => groups.push((from, to, vec![local])),
             }
         }
-        for (from, to, walls) in groups {
-            let regular = Pattern::tail(&walls, last_year);
+        for (from, to, locals) in groups {
+            let regular = YearlyPattern::of_last_years(&locals, last_year);
             let ruled = regular.map_or(0, |(count, _)| count);
-            let (single, of_rule) = walls.split_at(walls.len() - ruled);
+            let (single, of_rule) = locals.split_at(locals.len() - ruled);
             if let Some((&first, rest)) = single.split_first() {
                 observances.push(Observance {
                     start: first,
@@ -60,7 +61,7 @@ impl TimeZoneDefinition {
                     rules: Vec::new(),
                     dates: rest
                         .iter()
-                        .map(|&wall| DateTimeValue::Local(wall))
+                        .map(|&local| DateTimeValue::Local(local))
                         .collect(),
                 });
             }
@@ -69,7 +70,7 @@ impl TimeZoneDefinition {
                     start: first,
                     from,
                     to,
-                    rules: pattern.rule().parse().into_iter().collect(),
+                    rules: pattern.rule_text().parse().into_iter().collect(),
                     dates: Vec::new(),
                 });
             }
@@ -81,7 +82,7 @@ impl TimeZoneDefinition {
         }
     }
 
-    /// Its text, as a `VTIMEZONE` with CRLF.
+    /// Returns the `VTIMEZONE`, with CRLF line ends.
     #[must_use]
     pub fn to_text(&self) -> Vec<u8> {
         let mut out = Vec::new();
@@ -96,8 +97,8 @@ impl TimeZoneDefinition {
             };
             line(format!("BEGIN:{part}"));
             line(format!("DTSTART:{}", observance.start));
-            line(format!("TZOFFSETFROM:{}", written(observance.from)));
-            line(format!("TZOFFSETTO:{}", written(observance.to)));
+            line(format!("TZOFFSETFROM:{}", format_offset(observance.from)));
+            line(format!("TZOFFSETTO:{}", format_offset(observance.to)));
             for rule in &observance.rules {
                 line(format!("RRULE:{rule}"));
             }
@@ -116,12 +117,16 @@ impl TimeZoneDefinition {
     }
 }
 
-/// The changes of the clocks between two instants: when, and the offsets before and after.
-fn changes(zone: &TimeZone, begin: Timestamp, end: Timestamp) -> Vec<(Timestamp, i32, i32)> {
+/// Returns the transitions between two instants: the instant and the offsets before and after.
+fn find_transitions(
+    zone: &TimeZone,
+    begin: Timestamp,
+    end: Timestamp,
+) -> Vec<(Timestamp, i32, i32)> {
     let mut found = Vec::new();
     let (mut at, mut from) = (begin, zone.offset(begin));
     while at < end {
-        let next = at.plus_seconds(STEP).min(end);
+        let next = at.plus_seconds(SAMPLE_STEP).min(end);
         let to = zone.offset(next);
         if to != from {
             // The first second with the new offset.
@@ -141,9 +146,9 @@ fn changes(zone: &TimeZone, begin: Timestamp, end: Timestamp) -> Vec<(Timestamp,
     found
 }
 
-/// A weekday of a month: the n-th, or the last one.
+/// A weekday of a month: the nth or the last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Pattern {
+struct YearlyPattern {
     month: u32,
     /// From 1; -1 for the last.
     nth: i32,
@@ -152,43 +157,44 @@ struct Pattern {
     time: i64,
 }
 
-impl Pattern {
-    fn of(wall: DateTime, last: bool) -> Self {
-        let date = wall.date();
+impl YearlyPattern {
+    fn of(local: DateTime, last: bool) -> Self {
+        let date = local.date();
         let (_, month, day) = date.ymd();
         Self {
             month,
             nth: if last { -1 } else { day.div_ceil(7) as i32 },
             weekday: date.weekday().code(),
-            time: wall.seconds() - date.midnight().seconds(),
+            time: local.seconds() - date.midnight().seconds(),
         }
     }
 
-    fn fits(self, wall: DateTime) -> bool {
-        let (year, month, day) = wall.date().ymd();
+    fn matches_local(self, local: DateTime) -> bool {
+        let (year, month, day) = local.date().ymd();
         let is_last = day + 7 > month_length(year, month);
-        Self::of(wall, self.nth < 0) == self && (self.nth > 0 || is_last)
+        Self::of(local, self.nth < 0) == self && (self.nth > 0 || is_last)
     }
 
-    /// How many of the last ones, one each year up to `last_year`, fit one pattern, and which.
-    fn tail(walls: &[DateTime], last_year: i32) -> Option<(usize, Self)> {
-        let last = *walls.last()?;
+    /// Returns how many of the last transitions, one a year up to `last_year`, fit one pattern, and
+    /// the pattern.
+    fn of_last_years(locals: &[DateTime], last_year: i32) -> Option<(usize, Self)> {
+        let last = *locals.last()?;
         let counted = [true, false].map(|is_last| {
             let pattern = Self::of(last, is_last);
             let years = (0..=last_year).rev();
-            let fit = |(wall, year): &(&DateTime, i32)| {
-                wall.date().ymd().0 == *year && pattern.fits(**wall)
+            let fit = |(local, year): &(&DateTime, i32)| {
+                local.date().ymd().0 == *year && pattern.matches_local(**local)
             };
             (
-                walls.iter().rev().zip(years).take_while(fit).count(),
+                locals.iter().rev().zip(years).take_while(fit).count(),
                 pattern,
             )
         });
         let best = counted.into_iter().max_by_key(|(count, _)| *count)?;
-        (best.0 >= MAKE_A_RULE).then_some(best)
+        (best.0 >= MIN_RULE_YEARS).then_some(best)
     }
 
-    fn rule(self) -> String {
+    fn rule_text(self) -> String {
         let Self {
             month,
             nth,
@@ -199,8 +205,8 @@ impl Pattern {
     }
 }
 
-/// `+0100`, with seconds where there are any.
-fn written(offset: i32) -> String {
+/// Formats `+0100`, with seconds if there are any.
+fn format_offset(offset: i32) -> String {
     let sign = if offset < 0 { '-' } else { '+' };
     let seconds = offset.unsigned_abs();
     let (hours, minutes) = (seconds / 3_600, seconds / 60 % 60);
@@ -216,7 +222,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_zone_reads_back_as_it_is() {
+    fn a_written_zone_parses_to_equal_offsets() {
         let since = Date::new(2009, 5, 17).unwrap();
         for name in [
             "Europe/Berlin",
@@ -232,7 +238,7 @@ mod tests {
         ] {
             let zone = TimeZone::named(name).unwrap();
             let text = TimeZoneDefinition::of(&zone, since).to_text();
-            let read = TimeZoneDefinition::parse(&text).zone().unwrap();
+            let read = TimeZoneDefinition::parse(&text).to_time_zone().unwrap();
             let mut at = zone.to_utc(since.midnight());
             let end = zone.to_utc(Date::new(2037, 12, 1).unwrap().midnight());
             while at < end {
@@ -243,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_are_found_and_last() {
+    fn yearly_rules_are_found() {
         let since = Date::new(2026, 1, 1).unwrap();
         let text = |name| {
             let zone = TimeZone::named(name).unwrap();
@@ -255,7 +261,9 @@ mod tests {
             "{berlin}"
         );
         assert!(text("America/New_York").contains("BYDAY=1SU;BYMONTH=11\r\n"));
-        let read = TimeZoneDefinition::parse(berlin.as_bytes()).zone().unwrap();
+        let read = TimeZoneDefinition::parse(berlin.as_bytes())
+            .to_time_zone()
+            .unwrap();
         let far = TimeZone::UTC.to_utc(Date::new(2090, 7, 1).unwrap().midnight());
         assert_eq!(read.offset(far), 7_200);
         let kathmandu = text("Asia/Kathmandu");

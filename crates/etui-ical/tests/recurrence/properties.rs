@@ -102,13 +102,13 @@ proptest! {
     #[test]
     fn seeking_is_filtering(text in rule(), start in start(), from in 0.0..1.0, to in 0.0..1.0) {
         let rule: RecurrenceRule = text.parse().unwrap();
-        let plan = CompiledRule::new(&rule, start, false);
+        let compiled = CompiledRule::new(&rule, start, false);
         let span = span(&rule);
-        let all: Vec<DateTime> = plan.walk(start, start.plus_seconds(span)).collect();
+        let all: Vec<DateTime> = compiled.occurrences(start, start.plus_seconds(span)).collect();
         prop_assert!(all.is_sorted_by(|a, b| a < b));
         let place = |part: f64| start.plus_seconds((part * span as f64) as i64);
         let (from, to) = (place(from), place(to));
-        let sought: Vec<DateTime> = plan.walk(from, to).collect();
+        let sought: Vec<DateTime> = compiled.occurrences(from, to).collect();
         let filtered: Vec<DateTime> = all.into_iter().filter(|t| (from..=to).contains(t)).collect();
         prop_assert_eq!(sought, filtered);
     }
@@ -138,17 +138,17 @@ proptest! {
     #[test]
     fn what_is_next_is_found_or_not_without_end(text in rule(), start in start(), from in start()) {
         let rule: RecurrenceRule = text.parse().unwrap();
-        let plan = CompiledRule::new(&rule, start, false);
-        let next: Vec<DateTime> = plan.walk(from, DateTime::MAX).take(2).collect();
+        let compiled = CompiledRule::new(&rule, start, false);
+        let next: Vec<DateTime> = compiled.occurrences(from, DateTime::MAX).take(2).collect();
         prop_assert!(next.iter().all(|t| *t >= from && *t >= start));
     }
 
     #[test]
     fn the_last_is_the_last(text in rule(), start in start()) {
         let rule: RecurrenceRule = text.parse().unwrap();
-        let plan = CompiledRule::new(&rule, start, false);
-        if let Some(last) = plan.last() {
-            prop_assert_eq!(plan.walk(last, DateTime::MAX).collect::<Vec<_>>(), [last]);
+        let compiled = CompiledRule::new(&rule, start, false);
+        if let Some(last) = compiled.last_occurrence() {
+            prop_assert_eq!(compiled.occurrences(last, DateTime::MAX).collect::<Vec<_>>(), [last]);
         }
     }
 

@@ -11,10 +11,10 @@ fn time(text: &str) -> DateTime {
 }
 
 /// Number and sum, as the script makes them, of the occurrences from `from` to before `to`.
-fn sums(plan: &CompiledRule, from: &str, to: &str) -> (usize, u32) {
+fn sums(compiled: &CompiledRule, from: &str, to: &str) -> (usize, u32) {
     let (from, to) = (time(from), time(to));
     let mut found = (0, 0x811c_9dc5_u32);
-    for occurrence in plan.walk(from, to.plus_seconds(-1)) {
+    for occurrence in compiled.occurrences(from, to.plus_seconds(-1)) {
         found.0 += 1;
         for byte in format!("{occurrence}\n").bytes() {
             found.1 = (found.1 ^ u32::from(byte)).wrapping_mul(0x0100_0193);
@@ -45,10 +45,10 @@ fn ten_thousand_rules_agree() {
         };
         lines += 1;
         let parsed: RecurrenceRule = rule.parse().expect(rule);
-        let plan = CompiledRule::new(&parsed, time(start), false);
+        let compiled = CompiledRule::new(&parsed, time(start), false);
         for (from, to, number, sum) in [(start, end, number, sum), (from, to, far_number, far_sum)]
         {
-            let (n, s) = sums(&plan, from, to);
+            let (n, s) = sums(&compiled, from, to);
             occurrences += n;
             if (n.to_string().as_str(), format!("{s:08x}").as_str()) != (number, sum) {
                 failed.push(format!("{line}\n    {from}: {n} instead of {number}"));

@@ -27,7 +27,7 @@ const NEW_YORK: &str = "BEGIN:VTIMEZONE\r\nTZID:Our New York\r\n\
 
 fn defined(text: &str) -> TimeZone {
     TimeZoneDefinition::parse(text.as_bytes())
-        .zone()
+        .to_time_zone()
         .expect("a zone")
 }
 
@@ -169,7 +169,7 @@ fn broken_definitions_are_none_or_what_is_left() {
         "BEGIN:VTIMEZONE\r\nTZID:X\r\nBEGIN:STANDARD\r\nTZOFFSETTO:+9900\r\nDTSTART:19700101T000000\r\nEND:STANDARD\r\n",
     ] {
         assert_eq!(
-            TimeZoneDefinition::parse(text.as_bytes()).zone(),
+            TimeZoneDefinition::parse(text.as_bytes()).to_time_zone(),
             None,
             "{text}"
         );

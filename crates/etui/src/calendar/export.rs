@@ -13,7 +13,7 @@ use rusqlite::OptionalExtension;
 
 use super::Calendar;
 use super::CalendarObject;
-use super::ics::{MergedTemplate, ObjectTemplate, ObjectWriter, ZoneKey, merge};
+use super::ics::{MergedTemplate, ObjectTemplate, ObjectWriter, ZoneKey, merge_templates};
 use super::objects::{self, ZonesOf};
 use super::time::Date;
 use super::zones::{TimeZoneDefinition, TimeZoneResolver};
@@ -136,10 +136,10 @@ impl Reader<'_, CalendarObject> {
             let tzid = |hash: &ZoneKey| names.get(hash).cloned().unwrap_or_default();
             let merged = match frames.is_empty() {
                 true => vec![MergedTemplate {
-                    frame: ObjectTemplate::plain(),
+                    template: ObjectTemplate::plain(),
                     sources: Vec::new(),
                 }],
-                false => merge(&frames, tzid),
+                false => merge_templates(&frames, tzid),
             };
             let mut open_line = false;
             for (at, object) in merged.iter().enumerate() {
@@ -215,15 +215,15 @@ impl Reader<'_, CalendarObject> {
         places.extend_from_slice(new);
         places.sort_by_key(|p| p.0);
         let defined: HashSet<&str> = object
-            .frame
+            .template
             .zones()
             .filter_map(|hash| names.get(&hash).map(String::as_str))
             .collect();
         let added = self.missing_zones(&places, export, &defined)?;
         let frame = match added.is_empty() {
-            true => object.frame.clone(),
+            true => object.template.clone(),
             false => object
-                .frame
+                .template
                 .with_zones(added.iter().map(|z| objects::zone_key(z))),
         };
         let zone = |hash: &ZoneKey| -> io::Result<Vec<u8>> {

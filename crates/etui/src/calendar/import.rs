@@ -125,7 +125,7 @@ impl<R: Read> Objects<R> {
 
     fn take(&mut self, piece: ObjectPiece) {
         match piece {
-            ObjectPiece::Frame(text) => {
+            ObjectPiece::Text(text) => {
                 if text.part == TemplatePart::Begin {
                     self.end_object();
                 }

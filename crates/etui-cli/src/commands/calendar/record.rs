@@ -185,7 +185,7 @@ fn components(text: Vec<u8>) -> Result<Vec<u8>> {
     for piece in ObjectReader::new(text.as_slice()) {
         match piece.map_err(|e| Failure::named_io("the entry", e))? {
             ObjectPiece::Component(component) => components.extend(component.bytes),
-            ObjectPiece::Frame(_) => is_object = true,
+            ObjectPiece::Text(_) => is_object = true,
             ObjectPiece::Refused(refusal) if is_object => {
                 return Err(Failure::Refused(format!(
                     "line {}: {}",

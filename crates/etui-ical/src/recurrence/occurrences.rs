@@ -1,9 +1,9 @@
-//! [`RuleOccurrences`]: the occurrences of a [`CompiledRule`] from anywhere on.
+//! [`RuleOccurrences`]: the occurrences of a [`CompiledRule`] from any time on.
 
-use super::clock::{Clock, Times};
-use super::days::Days;
-use super::period::{DayUnit, at_positions};
-use super::plan::{CompiledRule, Shape};
+use super::clock::{ClockLimits, TimesOfDay};
+use super::compiled::{CompiledRule, RuleShape};
+use super::days::DayCursor;
+use super::period::{DayUnit, select_positions};
 use super::steps;
 use crate::time::{DAY, DateTime};
 
@@ -11,16 +11,16 @@ use crate::time::{DAY, DateTime};
 #[derive(Debug, Clone)]
 pub struct RuleOccurrences<'r> {
     plan: &'r CompiledRule,
-    days: Days<'r>,
+    days: DayCursor<'r>,
     from: i64,
     to: i64,
-    /// The day or period to look at next.
+    /// The next day or period to examine.
     next: i64,
-    /// Where the times at hand are counted from.
+    /// Origin of the current times.
     base: i64,
-    /// Which of the rule's times comes next.
+    /// Index of the next time of the rule.
     time: usize,
-    /// With `BYSETPOS`: what is left of the period, in order, backwards.
+    /// With `BYSETPOS`: the rest of the period, in reverse order.
     kept: Vec<i64>,
     done: bool,
 }
@@ -30,7 +30,7 @@ impl<'r> RuleOccurrences<'r> {
         let from = from.max(plan.start);
         let mut walk = Self {
             plan,
-            days: Days::new(&plan.days),
+            days: DayCursor::new(&plan.days),
             from,
             to,
             next: 0,
@@ -40,30 +40,30 @@ impl<'r> RuleOccurrences<'r> {
             done: plan.never || from > to,
         };
         walk.next = match &plan.shape {
-            Shape::Days {
+            RuleShape::Days {
                 unit, positions, ..
             } => match (from.div_euclid(DAY), positions.is_empty()) {
                 (day, true) => day,
                 // Positions are counted in the whole period.
-                (day, false) => plan.visited(unit.period(day)),
+                (day, false) => plan.next_visited(unit.period_of(day)),
             },
-            Shape::Clock { unit, .. } => plan.visited(from.div_euclid(*unit)),
+            RuleShape::Clock { unit, .. } => plan.next_visited(from.div_euclid(*unit)),
         };
         walk
     }
 
-    /// Goes on at `from`, if that is ahead.
-    pub(super) fn seek(&mut self, from: DateTime) {
+    /// Continues at `from` if that is ahead.
+    pub(super) fn seek_to(&mut self, from: DateTime) {
         if from.seconds() > self.from {
             *self = Self::new(self.plan, from.seconds(), self.to);
         }
     }
 
-    /// How many times of the current day are still to come.
+    /// Returns the number of times left on the current day.
     pub(super) fn left_of_day(&self) -> i64 {
         match &self.plan.shape {
-            Shape::Days { times, .. } => times.len() as i64 - self.time as i64,
-            Shape::Clock { .. } => 0,
+            RuleShape::Days { times, .. } => times.len() as i64 - self.time as i64,
+            RuleShape::Clock { .. } => 0,
         }
     }
 
@@ -71,14 +71,14 @@ impl<'r> RuleOccurrences<'r> {
         self.time = usize::MAX;
     }
 
-    /// The next allowed day in a visited period.
+    /// Returns the next allowed day in a visited period.
     fn next_day(&mut self, unit: DayUnit) -> Option<i64> {
         let last = self.to.div_euclid(DAY);
-        for _ in 0..=unit.cycle() {
-            steps::count();
-            let day = i64::from(self.days.next(self.next as i32, last as i32)?);
-            let period = unit.period(day);
-            let visited = self.plan.visited(period);
+        for _ in 0..=unit.cycle_length() {
+            steps::count_step();
+            let day = i64::from(self.days.next_allowed(self.next as i32, last as i32)?);
+            let period = unit.period_of(day);
+            let visited = self.plan.next_visited(period);
             if visited == period {
                 self.next = day + 1;
                 return Some(day);
@@ -91,12 +91,12 @@ impl<'r> RuleOccurrences<'r> {
         None
     }
 
-    /// What `BYSETPOS` keeps of the next visited period that has anything.
-    fn next_kept(&mut self, unit: DayUnit, times: &Times, positions: &[i64]) -> Option<()> {
+    /// Selects the occurrences that `BYSETPOS` keeps in the next visited period with any.
+    fn next_kept(&mut self, unit: DayUnit, times: &TimesOfDay, positions: &[i64]) -> Option<()> {
         let end = self.to.div_euclid(DAY);
         let mut days = Vec::new();
-        for _ in 0..=unit.cycle() {
-            steps::count();
+        for _ in 0..=unit.cycle_length() {
+            steps::count_step();
             let mut day = unit.first_day(self.next);
             if day > end {
                 return None;
@@ -104,12 +104,12 @@ impl<'r> RuleOccurrences<'r> {
             let last = unit.first_day(self.next + 1) - 1;
             self.next += self.plan.interval;
             days.clear();
-            while let Some(allowed) = self.days.next(day as i32, last as i32) {
+            while let Some(allowed) = self.days.next_allowed(day as i32, last as i32) {
                 days.push(i64::from(allowed));
                 day = i64::from(allowed) + 1;
             }
             let of_day = times.len() as i64;
-            let kept = at_positions(positions, days.len() as i64 * of_day);
+            let kept = select_positions(positions, days.len() as i64 * of_day);
             self.kept.clear();
             self.kept.extend(kept.into_iter().rev().filter_map(|i| {
                 let day = days.get((i / of_day) as usize)?;
@@ -122,18 +122,20 @@ impl<'r> RuleOccurrences<'r> {
         None
     }
 
-    /// The next visited period below a day that is allowed.
-    fn next_period(&mut self, unit: i64, limits: Clock) -> Option<i64> {
+    /// Returns the start of the next visited and allowed period below a day.
+    fn next_period(&mut self, unit: i64, limits: ClockLimits) -> Option<i64> {
         loop {
-            steps::count();
+            steps::count_step();
             let at = self.next * unit;
             if at > self.to {
                 return None;
             }
             let day = at.div_euclid(DAY);
-            let allowed = self.days.next(day as i32, self.to.div_euclid(DAY) as i32)?;
+            let allowed = self
+                .days
+                .next_allowed(day as i32, self.to.div_euclid(DAY) as i32)?;
             let skip = if i64::from(allowed) == day {
-                limits.skip(at - day * DAY)
+                limits.seconds_to_allowed(at - day * DAY)
             } else {
                 i64::from(allowed) * DAY - at
             };
@@ -141,17 +143,17 @@ impl<'r> RuleOccurrences<'r> {
                 self.next = self.next.saturating_add(self.plan.interval);
                 return Some(at);
             }
-            // A whole number of periods, as limits are; never none.
-            self.next = self.plan.visited(self.next + (skip / unit).max(1));
+            // A whole number of periods, as the limits are; at least one.
+            self.next = self.plan.next_visited(self.next + (skip / unit).max(1));
         }
     }
 
-    /// The next occurrence, in seconds; it may lie before `from` or behind `to`.
-    fn step(&mut self) -> Option<i64> {
-        steps::count();
+    /// Returns the next occurrence in seconds; it may be before `from` or after `to`.
+    fn next_second(&mut self) -> Option<i64> {
+        steps::count_step();
         let plan = self.plan;
         match &plan.shape {
-            Shape::Days {
+            RuleShape::Days {
                 unit,
                 times,
                 positions,
@@ -164,7 +166,7 @@ impl<'r> RuleOccurrences<'r> {
                 self.time += 1;
                 Some(self.base + time)
             }
-            Shape::Days {
+            RuleShape::Days {
                 unit,
                 times,
                 positions,
@@ -174,7 +176,7 @@ impl<'r> RuleOccurrences<'r> {
                 }
                 self.kept.pop()
             }
-            Shape::Clock {
+            RuleShape::Clock {
                 unit,
                 times,
                 limits,
@@ -196,7 +198,7 @@ impl Iterator for RuleOccurrences<'_> {
 
     fn next(&mut self) -> Option<DateTime> {
         while !self.done {
-            match self.step() {
+            match self.next_second() {
                 Some(at) if at > self.to => self.done = true,
                 Some(at) if at >= self.from => return Some(DateTime::from_seconds(at)),
                 Some(_) => {}

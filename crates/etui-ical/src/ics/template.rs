@@ -1,60 +1,61 @@
-//! [`ObjectTemplate`]: what of a calendar object is in none of its records, with holes where they stood.
+//! [`ObjectTemplate`]: a calendar object without the components of its records, with holes in their
+//! places.
 //!
 //! ```text
-//! frame   := version:u8 segment*
-//! segment := part:u8 length:varint bytes    0..3: a text that begins, stands in the middle, is
-//!                                           a component of another kind, ends
-//!          | 4 hash:16 bytes                a VTIMEZONE, by its ZoneKey
-//!          | 5 count:varint                 so many components of records, one after another
+//! template := version:u8 segment*
+//! segment  := part:u8 length:varint bytes   0..3: a text that begins, is between components, is a
+//!                                           component of another kind, ends
+//!           | 4 key:16 bytes                 a VTIMEZONE, by the key of the caller
+//!           | 5 count:varint                 this number of consecutive components
 //! ```
 //!
-//! A frame is shared by its content: objects written by one program with the same zones and as
-//! many components have the same one.
+//! Templates are shared by content: objects written by one program with equal zones and numbers of
+//! components have equal templates.
 
-use super::piece::{TemplatePart, TemplateText};
+use super::pieces::{TemplatePart, TemplateText};
 use etui_contentline::charset::detect_utf16;
 
 const VERSION: u8 = 1;
 const ZONE: u8 = 4;
 const COMPONENTS: u8 = 5;
 
-/// The frame of one calendar object.
+/// A calendar object without the components of its records.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ObjectTemplate {
     bytes: Vec<u8>,
     components: u32,
 }
 
-/// The caller's key of a `VTIMEZONE`, such as a digest of its bytes. Templates name zones by it.
+/// The caller's key of a `VTIMEZONE`, such as a digest of its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ZoneKey(pub [u8; 16]);
 
-/// A part of a frame.
+/// A segment of a template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TemplateSegment<'f> {
     /// Bytes as they came.
     Text(TemplatePart, &'f [u8]),
-    /// Here stands the `VTIMEZONE` with these bytes.
+    /// The place of a `VTIMEZONE`.
     Zone(ZoneKey),
-    /// Here stand so many components, each the next in number.
+    /// The place of this number of consecutive components.
     Components(u32),
 }
 
 impl ObjectTemplate {
-    /// The frame of records that came in no object.
+    /// Returns the template for components that came in no object.
     #[must_use]
     pub fn plain() -> Self {
         let mut builder = TemplateBuilder::new();
-        builder.push(
+        builder.push_text(
             TemplatePart::Begin,
             b"BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//etui//etui//EN\r\n",
         );
-        builder.push(TemplatePart::End, b"END:VCALENDAR\r\n");
+        builder.push_text(TemplatePart::End, b"END:VCALENDAR\r\n");
         builder.finish()
     }
 
-    /// The same with more zones before its components, such as those of new records; see
-    /// [`Definition::to_text`](crate::zones::TimeZoneDefinition::to_text).
+    /// Returns the template with more zones before its components, such as those of new components;
+    /// see [`TimeZoneDefinition::to_text`](crate::zones::TimeZoneDefinition::to_text).
     #[must_use]
     pub fn with_zones(&self, zones: impl IntoIterator<Item = ZoneKey>) -> Self {
         let mut rest = self.bytes.get(1..).unwrap_or_default();
@@ -78,7 +79,7 @@ impl ObjectTemplate {
         }
     }
 
-    /// The frame that [`ObjectTemplate::as_bytes`] gave these bytes of; `None` if none did.
+    /// Decodes [`ObjectTemplate::as_bytes`]; `None` for other bytes.
     #[must_use]
     pub fn from_bytes(bytes: Vec<u8>) -> Option<Self> {
         let (&version, mut rest) = bytes.split_first()?;
@@ -91,25 +92,25 @@ impl ObjectTemplate {
         (version == VERSION).then_some(Self { bytes, components })
     }
 
-    /// The form in which it is stored.
+    /// Returns the encoded form.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// How many components of records the object had.
+    /// Returns the number of components of the object.
     #[must_use]
     pub fn components(&self) -> u32 {
         self.components
     }
 
-    /// Its parts, in order.
+    /// Returns its segments in order.
     pub fn segments(&self) -> impl Iterator<Item = TemplateSegment<'_>> {
         let mut rest = self.bytes.get(1..).unwrap_or_default();
         std::iter::from_fn(move || take_segment(&mut rest))
     }
 
-    /// The zones it has, in order.
+    /// Returns its zones in order.
     pub fn zones(&self) -> impl Iterator<Item = ZoneKey> {
         self.segments().filter_map(|segment| match segment {
             TemplateSegment::Zone(zone) => Some(zone),
@@ -117,7 +118,7 @@ impl ObjectTemplate {
         })
     }
 
-    /// The text it begins with.
+    /// Returns the text at its start.
     #[must_use]
     pub fn head(&self) -> &[u8] {
         match self.segments().next() {
@@ -175,22 +176,22 @@ fn take_varint(bytes: &mut &[u8]) -> Option<u64> {
     None
 }
 
-/// Puts a frame together from the pieces of one object, in their order.
+/// Builds a template from the pieces of one object, in their order.
 #[derive(Debug, Default)]
 pub struct TemplateBuilder {
     bytes: Vec<u8>,
-    /// Components since the last other piece, and before that.
+    /// Components since the last other piece, and before it.
     run: u32,
     before: u32,
-    /// What the object began with, to end it likewise.
+    /// Start of the object, from which the encoding of a missing END follows.
     head: Vec<u8>,
     ended: bool,
-    /// A zone came behind a component.
+    /// Whether a zone came after a component.
     late_zone: bool,
 }
 
 impl TemplateBuilder {
-    /// Of an object that begins.
+    /// Starts the template of an object.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -199,12 +200,12 @@ impl TemplateBuilder {
         }
     }
 
-    /// A text comes.
+    /// Adds a text.
     pub fn text(&mut self, text: &TemplateText) {
-        self.push(text.part, &text.bytes);
+        self.push_text(text.part, &text.bytes);
     }
 
-    /// A zone comes.
+    /// Adds a zone.
     pub fn zone(&mut self, zone: ZoneKey) {
         self.late_zone |= self.components() > 0;
         self.end_run();
@@ -212,24 +213,24 @@ impl TemplateBuilder {
         self.bytes.extend_from_slice(&zone.0);
     }
 
-    /// A component of a record comes; so many came before it.
+    /// Adds a component; its number is the count of those before it.
     pub fn component(&mut self) {
         self.run += 1;
     }
 
-    /// How many components came so far.
+    /// Returns the number of components so far.
     #[must_use]
     pub fn components(&self) -> u32 {
         self.before + self.run
     }
 
-    /// Whether a `VTIMEZONE` came behind a component, whose times may be in it.
+    /// Returns true if a `VTIMEZONE` came after a component, whose times may use it.
     #[must_use]
     pub fn has_late_zone(&self) -> bool {
         self.late_zone
     }
 
-    pub(super) fn push(&mut self, part: TemplatePart, text: &[u8]) {
+    pub(super) fn push_text(&mut self, part: TemplatePart, text: &[u8]) {
         self.end_run();
         if part == TemplatePart::Begin {
             self.head = text.iter().take(64).copied().collect();
@@ -245,7 +246,7 @@ impl TemplateBuilder {
         self.bytes.extend_from_slice(text);
     }
 
-    pub(super) fn components_run(&mut self, count: u32) {
+    pub(super) fn add_components(&mut self, count: u32) {
         self.run += count;
     }
 
@@ -258,15 +259,15 @@ impl TemplateBuilder {
         }
     }
 
-    /// The frame. An object that was cut off gets the END it lacks.
+    /// Returns the template. A truncated object gets the missing END.
     #[must_use]
     pub fn finish(mut self) -> ObjectTemplate {
         if !self.ended {
             let end = "END:VCALENDAR\r\n";
             let head = std::mem::take(&mut self.head);
-            self.push(
+            self.push_text(
                 TemplatePart::End,
-                &super::write::in_units(detect_utf16(&head), end),
+                &super::writer::encode_text(detect_utf16(&head), end),
             );
         }
         self.end_run();
@@ -283,19 +284,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_frame_reads_back_and_damage_is_noticed() {
+    fn a_template_round_trips_and_damage_is_detected() {
         let mut builder = TemplateBuilder::new();
-        builder.push(TemplatePart::Begin, b"BEGIN:VCALENDAR\n");
+        builder.push_text(TemplatePart::Begin, b"BEGIN:VCALENDAR\n");
         builder.zone(ZoneKey(*b"0123456789abcdef"));
         builder.component();
         builder.component();
-        builder.push(TemplatePart::Middle, b"\n");
+        builder.push_text(TemplatePart::Middle, b"\n");
         builder.component();
-        builder.push(TemplatePart::End, b"END:VCALENDAR\n");
+        builder.push_text(TemplatePart::End, b"END:VCALENDAR\n");
         assert!(!builder.has_late_zone());
-        let frame = builder.finish();
-        assert_eq!(frame.components(), 3);
-        let segments: Vec<_> = frame.segments().collect();
+        let template = builder.finish();
+        assert_eq!(template.components(), 3);
+        let segments: Vec<_> = template.segments().collect();
         assert_eq!(
             segments,
             [
@@ -307,15 +308,15 @@ mod tests {
                 TemplateSegment::Text(TemplatePart::End, b"END:VCALENDAR\n"),
             ]
         );
-        let more = frame.with_zones([ZoneKey([7; 16])]);
+        let more = template.with_zones([ZoneKey([7; 16])]);
         assert_eq!(more.zones().next(), Some(ZoneKey([7; 16])));
         assert_eq!(more.segments().count(), 7);
         assert_eq!(
             ObjectTemplate::from_bytes(more.as_bytes().to_vec()),
             Some(more)
         );
-        let bytes = frame.as_bytes().to_vec();
-        assert_eq!(ObjectTemplate::from_bytes(bytes.clone()), Some(frame));
+        let bytes = template.as_bytes().to_vec();
+        assert_eq!(ObjectTemplate::from_bytes(bytes.clone()), Some(template));
         assert_eq!(ObjectTemplate::from_bytes(Vec::new()), None);
         assert_eq!(
             ObjectTemplate::from_bytes(bytes[..bytes.len() - 1].to_vec()),

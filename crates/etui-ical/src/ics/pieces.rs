@@ -1,4 +1,4 @@
-//! What the reader finds: [`ObjectPiece`].
+//! The items of the reader: [`ObjectPiece`].
 
 use std::fmt;
 
@@ -7,40 +7,40 @@ use etui_contentline::rejection::Rejection;
 /// A part of the input, in its order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ObjectPiece {
-    /// Lines of a calendar object itself.
-    Frame(TemplateText),
+    /// Lines of the calendar object itself.
+    Text(TemplateText),
     /// A whole `VTIMEZONE`.
     Zone(RawZone),
     /// A whole `VEVENT`, `VTODO` or `VJOURNAL`.
     Component(RawComponent),
-    /// Something that was not taken.
+    /// Rejected input.
     Refused(Rejection),
 }
 
-/// Which part of a calendar object's frame a text is.
+/// Position of a text in a calendar object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TemplatePart {
-    /// From `BEGIN:VCALENDAR` (a byte order mark or blank lines before it included) to the first
+    /// From `BEGIN:VCALENDAR` (with a preceding byte order mark or blank lines) to the first
     /// component. An object begins.
     Begin,
     /// Lines between components.
     Middle,
     /// A whole component of another kind (`VFREEBUSY`, `X-...`).
     Other,
-    /// `END:VCALENDAR` and blank lines behind it. The object ends.
+    /// `END:VCALENDAR` and blank lines after it. The object ends.
     End,
 }
 
-/// Bytes of a calendar object that are in none of its records.
+/// Bytes of a calendar object outside of its components.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TemplateText {
-    /// Which part they are.
+    /// Position in the object.
     pub part: TemplatePart,
     /// Whole lines, exactly as they came.
     pub bytes: Vec<u8>,
-    /// The line they start in, the input's first being 1.
+    /// First line; the first line of the input is 1.
     pub line: u64,
-    /// Where they start, in bytes from the start of the input.
+    /// Offset in bytes from the start of the input.
     pub offset: u64,
 }
 
@@ -49,15 +49,15 @@ pub struct TemplateText {
 pub struct RawZone {
     /// From BEGIN through the line end after END.
     pub bytes: Vec<u8>,
-    /// Its `TZID`; empty if it has none.
+    /// Its `TZID`; empty if absent.
     pub tzid: String,
-    /// The line of its BEGIN.
+    /// Line of its BEGIN.
     pub line: u64,
-    /// Where it starts, in bytes from the start of the input.
+    /// Offset in bytes from the start of the input.
     pub offset: u64,
 }
 
-/// The kinds of components that records are made of.
+/// The components of which calendar objects consist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ComponentKind {
     /// `VEVENT`
@@ -69,7 +69,7 @@ pub enum ComponentKind {
 }
 
 impl ComponentKind {
-    /// Its name in iCalendar.
+    /// Returns its name in iCalendar.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -79,7 +79,7 @@ impl ComponentKind {
         }
     }
 
-    /// The kind with this name, in any case.
+    /// Returns the kind with this name, in any case.
     #[must_use]
     pub fn named(name: &[u8]) -> Option<Self> {
         [Self::Event, Self::Todo, Self::Journal]
@@ -94,24 +94,23 @@ impl fmt::Display for ComponentKind {
     }
 }
 
-/// A component of a record, as it came.
+/// A component as it came.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RawComponent {
-    /// What it is.
+    /// Its kind.
     pub kind: ComponentKind,
     /// From BEGIN through the line end after END.
     pub bytes: Vec<u8>,
-    /// Its `UID`, if it has one that is not blank.
+    /// Its `UID`, if not blank.
     pub uid: Option<String>,
-    /// Its `RECURRENCE-ID`, parameters and value as written, if it has one: which instance of the
-    /// component without one it changes.
+    /// Its `RECURRENCE-ID`, parameters and value as written: the instance that it overrides.
     pub replaces: Option<String>,
-    /// Its place among the components of its calendar object, the first being 0.
+    /// Index among the components of its calendar object, from 0.
     pub number: u32,
-    /// The line of its BEGIN.
+    /// Line of its BEGIN.
     pub line: u64,
-    /// The line of its END.
+    /// Line of its END.
     pub last_line: u64,
-    /// Where it starts, in bytes from the start of the input.
+    /// Offset in bytes from the start of the input.
     pub offset: u64,
 }

@@ -1,35 +1,35 @@
-//! [`ComponentGrouper`]: from components in the order of the input to records.
+//! [`ComponentGrouper`]: components in the order of the input to groups of one UID.
 //!
 //! ```text
-//! input      A  A' B  B  C  A'' ...        A', A'': instances of A, changed
+//! input      A  A' B  B  C  A'' ...        A', A'': overrides of A
 //! groups     [A  A'] [B] [C] [A'' continues]
-//!                     '- the second B says the same as the first: left out
+//!                      '- the second B equals the first: dropped
 //! ```
 //!
-//! Only the components of one UID are held at a time, and a number for each UID met. Who imports
-//! saves a group as a record, and joins one that `continues` to the record of its UID
-//! ([`Record::join`](crate::CalendarObject::merge)).
+//! Only the components of one UID are held at a time, plus a number for each UID seen. An importer
+//! saves a group as a calendar object and merges one that `continues` into the object of its UID
+//! ([`CalendarObject::merge`](crate::CalendarObject::merge)).
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 
-use super::piece::{ComponentKind, RawComponent};
+use super::pieces::{ComponentKind, RawComponent};
 use super::reader::MAX_COMPONENT;
 use etui_contentline::uid_set::UidSet;
 
-/// Components of one UID that stood one behind the other.
+/// Consecutive components of one UID.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ComponentGroup {
-    /// Their UID; without one, a component is a group by itself.
+    /// The UID; a component without one is a group by itself.
     pub uid: Option<String>,
-    /// They, in their order.
+    /// The components in their order.
     pub components: Vec<RawComponent>,
-    /// Components of this UID came before, in an earlier group.
+    /// Whether an earlier group has this UID.
     pub continues: bool,
 }
 
 impl ComponentGroup {
-    /// Their bytes, in their order: the text of a record.
+    /// Returns the bytes of the components in their order: the text of a calendar object.
     #[must_use]
     pub fn text(&self) -> Vec<u8> {
         let parts: Vec<&[u8]> = self.components.iter().map(|c| &*c.bytes).collect();
@@ -37,61 +37,61 @@ impl ComponentGroup {
     }
 }
 
-/// What a component was to the group it came to.
+/// The result of adding a component to a group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GroupOutcome {
-    /// It is in the group that is being gathered.
+    /// The component is in the current group.
     Taken,
-    /// The group has it already, byte for byte: it was left out.
+    /// The group has the component already, byte for byte: it is dropped.
     Repeated,
-    /// The group has another one for the same instance; the earlier one is kept.
+    /// The group has another component for the same instance; the earlier one is kept.
     Refused(RawComponent),
 }
 
-/// Gathers the components of a UID while they stand one behind the other.
+/// Collects consecutive components of a UID.
 #[derive(Debug, Default)]
 pub struct ComponentGrouper {
     open: Option<ComponentGroup>,
-    /// Its bytes, and which component of it stands for which instance.
+    /// Size of the group, and the index of the component for each instance.
     bytes: usize,
-    places: HashMap<(ComponentKind, Option<String>), usize>,
+    instances: HashMap<(ComponentKind, Option<String>), usize>,
     seen: UidSet,
     hasher: RandomState,
 }
 
 impl ComponentGrouper {
-    /// Before the first component.
+    /// Returns an empty grouper.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Takes in the next component: the group that is complete by that, and what became of the
+    /// Adds the next component. Returns the group that is complete by that, and the outcome for the
     /// component.
     pub fn push(&mut self, component: RawComponent) -> (Option<ComponentGroup>, GroupOutcome) {
-        let place = (component.kind, component.replaces.clone());
+        let instance = (component.kind, component.replaces.clone());
         if let Some(open) = &mut self.open
             && open.uid.is_some()
             && open.uid == component.uid
             && self.bytes + component.bytes.len() <= MAX_COMPONENT
         {
             let same = self
-                .places
-                .get(&place)
+                .instances
+                .get(&instance)
                 .and_then(|&at| open.components.get(at));
             return match same {
                 Some(same) if same.bytes == component.bytes => (None, GroupOutcome::Repeated),
                 Some(_) => (None, GroupOutcome::Refused(component)),
                 None => {
-                    self.places.insert(place, open.components.len());
+                    self.instances.insert(instance, open.components.len());
                     self.bytes += component.bytes.len();
                     open.components.push(component);
                     (None, GroupOutcome::Taken)
                 }
             };
         }
-        self.places.clear();
-        self.places.insert(place, 0);
+        self.instances.clear();
+        self.instances.insert(instance, 0);
         self.bytes = component.bytes.len();
         let continues = component
             .uid
@@ -105,7 +105,7 @@ impl ComponentGrouper {
         (self.open.replace(group), GroupOutcome::Taken)
     }
 
-    /// The last group.
+    /// Returns the last group.
     pub fn finish(&mut self) -> Option<ComponentGroup> {
         self.open.take()
     }

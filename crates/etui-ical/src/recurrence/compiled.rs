@@ -1,58 +1,58 @@
-//! [`CompiledRule`]: a rule made ready for a start.
+//! [`CompiledRule`]: a rule compiled for a start time.
 //!
-//! Periods (years, months, weeks, days, hours, minutes, seconds) are numbered, so that the one
-//! around any time, and whether `INTERVAL` visits it, is arithmetic. A walk therefore begins at
-//! the time asked for, not at the start; it costs what it passes over.
+//! Periods (years, months, weeks, days, hours, minutes, seconds) are numbered, so that the period
+//! of any time, and whether `INTERVAL` visits it, is arithmetic. An expansion therefore begins at
+//! the requested time and not at the start; its cost is that of the periods it passes.
 //!
-//! What needs the start is `COUNT`. It is turned into the last occurrence once, when first asked
-//! for: by arithmetic where nothing limits the rule, else by walking its days or, below a day, its
+//! Only `COUNT` depends on the start. It is converted into the last occurrence once, on first use:
+//! by arithmetic if nothing limits the rule, else by counting its days or, below a day, its
 //! occurrences, at most [`MAX_COUNTED`].
 //!
-//! A rule can have no occurrence at all. Days repeat after 400 years (146,097 days, which are
-//! whole weeks); with an interval the joint cycle visits at most as many periods as 400 years
-//! have. So a search that saw that many periods in vain is over. Below a day it is over when no
-//! time of day can be met, when 400 years have no day, or behind the year 9999.
+//! A rule can have no occurrence at all. Days repeat after 400 years (146,097 days, which are whole
+//! weeks); with an interval the joint cycle visits at most as many periods as 400 years have. A
+//! search that passed that many periods in vain is over. Below a day it is over when no time of day
+//! can be met, when 400 years have no day, or after the year 9999.
 
 use std::sync::OnceLock;
 
-use super::clock::{Clock, Parts, Times};
+use super::clock::{ClockLimits, ClockParts, TimesOfDay};
 use super::days::DayFilter;
-use super::period::{DayUnit, at_positions};
+use super::occurrences::RuleOccurrences;
+use super::period::{DayUnit, select_positions};
 use super::rule::{Frequency, RecurrenceRule};
-use super::walk::RuleOccurrences;
 use crate::time::{DAY, DateTime, DateTimeValue, HOUR, MINUTE};
 
-/// Days with occurrences, or below a day occurrences, that are counted to find the end of a rule
-/// with `COUNT`. What has more, and is not plain arithmetic, is taken to have no end: a daily rule
-/// has as many in 359 years.
+/// Limit for counting to the end of a rule with `COUNT`: days with occurrences or, for periods
+/// below a day, occurrences. A longer rule that is not plain arithmetic is treated as unbounded; a
+/// daily rule reaches the limit after 359 years.
 pub const MAX_COUNTED: u32 = 1 << 17;
 
-/// A rule made ready for something that starts at a time.
+/// A rule compiled for a start time.
 #[derive(Debug)]
 pub struct CompiledRule {
     pub(super) start: i64,
-    pub(super) shape: Shape,
+    pub(super) shape: RuleShape,
     pub(super) interval: i64,
     pub(super) days: DayFilter,
-    /// The number of the start's period.
+    /// Number of the period of the start.
     first_period: i64,
-    /// Where `UNTIL` ends it, itself included.
+    /// Last second that `UNTIL` allows.
     until: i64,
     count: Option<u32>,
     /// The last occurrence by `COUNT`.
     last: OnceLock<Option<i64>>,
-    /// What no time of day can fulfil.
+    /// True if no time of day can satisfy the rule.
     pub(super) never: bool,
 }
 
-/// What a period is, and what is in one.
+/// The period of a rule and the times in one.
 #[derive(Debug)]
-pub(super) enum Shape {
+pub(super) enum RuleShape {
     /// Periods of days.
     Days {
         unit: DayUnit,
-        /// Times of an allowed day, in seconds from midnight, in order.
-        times: Times,
+        /// TimesOfDay of an allowed day, in seconds from midnight, in order.
+        times: TimesOfDay,
         /// `BYSETPOS` for periods of more than a day.
         positions: Vec<i64>,
     },
@@ -60,18 +60,19 @@ pub(super) enum Shape {
     Clock {
         /// Seconds of a period.
         unit: i64,
-        /// Seconds from the period's start, in order.
-        times: Times,
-        limits: Clock,
+        /// Seconds from the start of the period, in order.
+        times: TimesOfDay,
+        limits: ClockLimits,
     },
 }
 
 impl CompiledRule {
-    /// `rule` for something that starts at `start`. With `all_day` only its days count:
-    /// `BYHOUR`, `BYMINUTE` and `BYSECOND` are passed over (RFC 5545 §3.3.10), and a `FREQ` below
-    /// a day, of which the RFC does not speak, is taken for as many whole days, at least one.
+    /// Compiles `rule` for the start `start`. With `all_day` only its days count: `BYHOUR`,
+    /// `BYMINUTE` and `BYSECOND` are ignored (RFC 5545 section 3.3.10), and a `FREQ` below a day,
+    /// which the RFC does not define here, is rounded down to whole days, at least one.
     ///
-    /// An `UNTIL` in UTC is taken as UTC's clock: who knows the zone has to compare instants.
+    /// An `UNTIL` in UTC is compared with local times as if they were UTC; a caller with a time
+    /// zone compares instants.
     #[must_use]
     pub fn new(rule: &RecurrenceRule, start: DateTime, all_day: bool) -> Self {
         if all_day && rule.frequency < Frequency::Daily {
@@ -93,7 +94,7 @@ impl CompiledRule {
         } else {
             start
         };
-        let parts = Parts::new(rule, start, all_day);
+        let parts = ClockParts::new(rule, start, all_day);
         let week_start = u32::from(rule.week_start.index());
         let day = i64::from(start.date().days());
         let unit = match rule.frequency {
@@ -112,25 +113,25 @@ impl CompiledRule {
         };
         let mut positions: Vec<i64> = rule.by_position.iter().map(|p| i64::from(*p)).collect();
         let limits = parts.limits;
-        let mut times = parts.times();
-        // A period of a day or less has the same times whenever it has any: those that
-        // `BYSETPOS` keeps can be told now.
+        let mut times = parts.into_times();
+        // A period of a day or less has equal times in each of its occurrences, so `BYSETPOS` is
+        // applied now.
         let fixed = matches!(unit, Ok(DayUnit::Day) | Err(_));
         if fixed && !positions.is_empty() {
-            times.keep(&at_positions(&positions, times.len() as i64));
+            times.keep_positions(&select_positions(&positions, times.len() as i64));
             positions.clear();
         }
         let (shape, first_period) = match unit {
             Ok(unit) => {
-                let shape = Shape::Days {
+                let shape = RuleShape::Days {
                     unit,
                     times,
                     positions,
                 };
-                (shape, unit.period(day))
+                (shape, unit.period_of(day))
             }
             Err(unit) => {
-                let shape = Shape::Clock {
+                let shape = RuleShape::Clock {
                     unit,
                     times,
                     limits,
@@ -146,7 +147,7 @@ impl CompiledRule {
             first_period,
             until: match rule.until {
                 None => DateTime::MAX.seconds(),
-                // A day is meant with all its times, a time without a day's not at all.
+                // A date includes all its times; for an all-day rule a time is reduced to its date.
                 Some(DateTimeValue::Date(date)) => date.midnight().seconds() + DAY - 1,
                 Some(until) if all_day => until.local().date().midnight().seconds(),
                 Some(until) => until.local().seconds(),
@@ -159,44 +160,44 @@ impl CompiledRule {
         plan
     }
 
-    /// Takes one from `COUNT`: something else is the first occurrence.
+    /// Takes one from `COUNT`: the start is the first occurrence without being one of the rule.
     pub(super) fn count_one_less(&mut self) {
         self.count = self.count.map(|c| c.saturating_sub(1));
         self.last = OnceLock::new();
     }
 
-    /// Another `UNTIL`.
+    /// Replaces `UNTIL`.
     pub(super) fn set_until(&mut self, until: DateTime) {
         self.until = until.seconds();
     }
 
-    /// The first occurrence can be no earlier.
+    /// Returns the start: the earliest possible occurrence.
     #[must_use]
     pub fn start(&self) -> DateTime {
         DateTime::from_seconds(self.start)
     }
 
-    /// Its occurrences, in order and each once, from `from` to `to`, both included.
+    /// Returns its occurrences from `from` to `to`, both included, in order and each once.
     #[must_use]
-    pub fn walk(&self, from: DateTime, to: DateTime) -> RuleOccurrences<'_> {
-        RuleOccurrences::new(self, from.seconds(), self.end(to.seconds()))
+    pub fn occurrences(&self, from: DateTime, to: DateTime) -> RuleOccurrences<'_> {
+        RuleOccurrences::new(self, from.seconds(), self.end_before(to.seconds()))
     }
 
-    /// A time behind which it has no occurrence, `to` at the latest.
-    pub(super) fn end(&self, to: i64) -> i64 {
+    /// Returns a time after which the rule has no occurrence, at most `to`.
+    pub(super) fn end_before(&self, to: i64) -> i64 {
         let to = to.min(self.until);
         self.last_by_count(to).map_or(to, |last| to.min(last))
     }
 
-    /// Its last occurrence; `None` if it has none or no end.
+    /// Returns its last occurrence; `None` if it has none or is unbounded.
     #[must_use]
-    pub fn last(&self) -> Option<DateTime> {
+    pub fn last_occurrence(&self) -> Option<DateTime> {
         let by_count = self.last_by_count(DateTime::MAX.seconds());
         let end = by_count.map_or(self.until, |last| last.min(self.until));
         if end == DateTime::MAX.seconds() {
             return None;
         }
-        // Backwards from the end, in spans that grow.
+        // Backwards from the end, in growing spans.
         let mut span = HOUR;
         loop {
             let from = (end - span).max(self.start);
@@ -208,17 +209,17 @@ impl CompiledRule {
         }
     }
 
-    /// Whether it has no end.
+    /// Returns true if the rule has no end.
     #[must_use]
     pub fn is_unbounded(&self) -> bool {
         let end = DateTime::MAX.seconds();
         self.until == end && self.last_by_count(end).is_none_or(|last| last >= end)
     }
 
-    /// Seconds from each occurrence to the next, where they are always as many, and below a day.
-    pub(super) fn step(&self) -> Option<i64> {
+    /// Returns the seconds between consecutive occurrences if they are constant and below a day.
+    pub(super) fn constant_step(&self) -> Option<i64> {
         match &self.shape {
-            Shape::Clock {
+            RuleShape::Clock {
                 unit,
                 times,
                 limits,
@@ -229,14 +230,14 @@ impl CompiledRule {
         }
     }
 
-    /// Whether `time` is an occurrence, `COUNT` aside.
-    pub(super) fn has(&self, time: DateTime) -> bool {
+    /// Returns true if `time` is an occurrence, ignoring `COUNT`.
+    pub(super) fn has_occurrence(&self, time: DateTime) -> bool {
         let at = time.seconds();
         at <= self.until && RuleOccurrences::new(self, at, at).next().is_some()
     }
 
-    /// The last occurrence by `COUNT`, one before the start if there is none; `None` without an
-    /// end. Not asked for when the count cannot be over by `to`.
+    /// Returns the last occurrence by `COUNT`, one second before the start if there is none; `None`
+    /// without an end. It is not computed when the count cannot be used up by `to`.
     fn last_by_count(&self, to: i64) -> Option<i64> {
         let count = self.count?;
         if let Some(last) = self.last.get() {
@@ -245,10 +246,10 @@ impl CompiledRule {
         if to < self.start {
             return None;
         }
-        *self.last.get_or_init(|| self.count_out(count))
+        *self.last.get_or_init(|| self.find_last_by_count(count))
     }
 
-    fn count_out(&self, count: u32) -> Option<i64> {
+    fn find_last_by_count(&self, count: u32) -> Option<i64> {
         let nothing = Some(self.start - 1);
         let Some(others) = count.checked_sub(1).map(i64::from) else {
             return nothing;
@@ -257,24 +258,24 @@ impl CompiledRule {
             return nothing;
         }
         let end = DateTime::MAX.seconds();
-        if let Some(step) = self.step() {
+        if let Some(step) = self.constant_step() {
             let first = RuleOccurrences::new(self, self.start, end)
                 .next()?
                 .seconds();
             return Some(first.saturating_add(step.saturating_mul(others)));
         }
         match &self.shape {
-            Shape::Clock { .. } => {
+            RuleShape::Clock { .. } => {
                 if count > MAX_COUNTED {
                     return None;
                 }
                 let nth = RuleOccurrences::new(self, self.start, end).nth(others as usize);
                 Some(nth.map_or(end, DateTime::seconds))
             }
-            Shape::Days {
+            RuleShape::Days {
                 positions, times, ..
             } if positions.is_empty() => {
-                // All days have the same times: days are counted, not occurrences.
+                // All days have equal times, so days are counted, not occurrences.
                 let per_day = times.len() as i64;
                 let mut walk = RuleOccurrences::new(self, self.start, end);
                 let mut left = others;
@@ -293,16 +294,16 @@ impl CompiledRule {
                 }
                 None
             }
-            Shape::Days { .. } if count > MAX_COUNTED => None,
-            Shape::Days { .. } => {
+            RuleShape::Days { .. } if count > MAX_COUNTED => None,
+            RuleShape::Days { .. } => {
                 let nth = RuleOccurrences::new(self, self.start, end).nth(others as usize);
                 Some(nth.map_or(end, DateTime::seconds))
             }
         }
     }
 
-    /// The first visited period that is not before `period`.
-    pub(super) fn visited(&self, period: i64) -> i64 {
+    /// Returns the first visited period from `period` on.
+    pub(super) fn next_visited(&self, period: i64) -> i64 {
         let behind = period - self.first_period;
         if behind <= 0 {
             return self.first_period;
@@ -313,15 +314,18 @@ impl CompiledRule {
         }
     }
 
-    /// Whether no occurrence can come of any day.
+    /// Returns true if no day can have an occurrence.
     fn is_never(&self) -> bool {
         match &self.shape {
-            Shape::Days { times, .. } => times.len() == 0,
-            Shape::Clock {
+            RuleShape::Days { times, .. } => times.len() == 0,
+            RuleShape::Clock {
                 unit,
                 times,
                 limits,
-            } => times.len() == 0 || !limits.meets(self.first_period * unit, unit * self.interval),
+            } => {
+                times.len() == 0
+                    || !limits.ever_reached(self.first_period * unit, unit * self.interval)
+            }
         }
     }
 }
