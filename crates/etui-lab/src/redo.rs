@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use etui_vfs::device::{self, Access, File, HostFile, Lock, Platform, Role};
+use etui_vfs::device::{self, Access, File, Lock, Platform, Role, SqliteFile};
 use etui_vfs::{Counters, Options, Vfs};
 
 use crate::{ArmSettings, Error, Recorder};
@@ -102,16 +102,16 @@ impl Platform for SlowFiles {
         self.files.sync_directory_of(path)
     }
 
-    fn identity(&self, path: &Path) -> io::Result<Option<(u64, u64)>> {
-        self.files.identity(path)
+    fn file_identity(&self, path: &Path) -> io::Result<Option<(u64, u64)>> {
+        self.files.file_identity(path)
     }
 
-    fn settle_wal(&self, path: &Path) -> io::Result<()> {
-        self.files.settle_wal(path)
+    fn recover_foreign_wal(&self, path: &Path) -> io::Result<()> {
+        self.files.recover_foreign_wal(path)
     }
 
-    fn holder(&self, path: &Path) -> Option<u32> {
-        self.files.holder(path)
+    fn lock_holder(&self, path: &Path) -> Option<u32> {
+        self.files.lock_holder(path)
     }
 }
 
@@ -148,7 +148,7 @@ impl File for SlowFile {
         self.file.lock(lock)
     }
 
-    fn host(&mut self) -> Option<&mut HostFile> {
+    fn host(&mut self) -> Option<&mut SqliteFile> {
         self.file.host()
     }
 }

@@ -1,4 +1,4 @@
-//! [`Counters`]: what a VFS did so far.
+//! [`Counters`]: statistics of a VFS.
 
 use std::fmt;
 use std::io;
@@ -9,40 +9,40 @@ use crate::device::{File, Lock, Role};
 
 macro_rules! counters {
     ($($(#[$doc:meta])* $name:ident,)+) => {
-        /// What a VFS did since it was registered, for all its databases.
+        /// Statistics of a VFS since its registration, over all its databases.
         #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
         #[non_exhaustive]
         pub struct Counters {
             $($(#[$doc])* pub $name: u64,)+
         }
 
-        /// The same, as it is counted.
+        /// The counters as they are updated; see [`Counters`].
         #[derive(Debug, Default)]
-        pub(crate) struct Counting {
+        pub(crate) struct AtomicCounters {
             $(pub $name: AtomicU64,)+
         }
 
-        impl Counting {
+        impl AtomicCounters {
             pub fn now(&self) -> Counters {
                 Counters { $($name: self.$name.load(Ordering::Relaxed),)+ }
             }
         }
 
         impl Counters {
-            /// What was counted since an earlier moment.
+            /// Returns the difference to an earlier snapshot.
             #[must_use]
             pub fn since(&self, before: &Self) -> Self {
                 Self { $($name: self.$name.saturating_sub(before.$name),)+ }
             }
 
-            /// All of them, by name.
+            /// Returns all counters by name.
             pub fn all(&self) -> impl Iterator<Item = (&'static str, u64)> + use<> {
                 [$((stringify!($name), self.$name),)+].into_iter()
             }
         }
 
         impl fmt::Display for Counters {
-            /// A line for each: its name, a space, its value.
+            /// Writes a line for each counter: its name, a space, its value.
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 $(writeln!(f, "{} {}", stringify!($name), self.$name)?;)+
                 Ok(())
@@ -52,11 +52,11 @@ macro_rules! counters {
 }
 
 counters! {
-    /// Transactions that were committed to a write-ahead log and published.
+    /// Transactions that were committed to a WAL and published.
     commits,
     /// Records written to redo logs.
     records,
-    /// Records that were taken back, since SQLite did not publish them.
+    /// Records revoked because SQLite did not publish them.
     unpublished,
     /// Pages compared with their previous images.
     pages_compared,
@@ -64,13 +64,13 @@ counters! {
     bytes_compared,
     /// Pages logged without a previous image to compare with.
     pages_whole,
-    /// New pages that were written to the database's file before their record.
+    /// New pages written to the database file before their record.
     pages_in_place,
-    /// Bytes of records, without what fills up their last blocks.
+    /// Bytes of records, without the padding of their last blocks.
     bytes_logged,
-    /// Blocks of 4 KiB that records took.
+    /// 4 KiB blocks of records.
     blocks,
-    /// Pages of the volatile WAL that were kept as what differs from the database's file.
+    /// Pages of the volatile WAL stored as deltas to the database file.
     pages_folded,
     /// Epochs opened.
     epochs,
@@ -84,7 +84,7 @@ counters! {
     database_bytes,
     /// Flushes of databases.
     database_flushes,
-    /// Writes to redo logs, their headers included.
+    /// Writes to redo logs, including their headers.
     redo_writes,
     /// Bytes written to redo logs.
     redo_bytes,
@@ -96,7 +96,7 @@ counters! {
     journal_bytes,
     /// Flushes of rollback journals.
     journal_flushes,
-    /// Writes to temporary files, which the volatile WAL goes to beyond its cap.
+    /// Writes to temporary files, which hold the volatile WAL beyond its memory limit.
     temporary_writes,
     /// Bytes written to temporary files.
     temporary_bytes,
@@ -112,11 +112,11 @@ pub(crate) fn add(counter: &AtomicU64, number: u64) {
 pub(crate) struct CountedFile {
     file: Box<dyn File>,
     role: Role,
-    counting: Arc<Counting>,
+    counting: Arc<AtomicCounters>,
 }
 
 impl CountedFile {
-    pub fn new(file: Box<dyn File>, role: Role, counting: &Arc<Counting>) -> Self {
+    pub fn new(file: Box<dyn File>, role: Role, counting: &Arc<AtomicCounters>) -> Self {
         let counting = Arc::clone(counting);
         Self {
             file,
@@ -131,8 +131,8 @@ impl File for CountedFile {
         self.file.read_at(bytes, offset)
     }
 
-    fn read_alone(&mut self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
-        self.file.read_alone(bytes, offset)
+    fn read_exclusive(&mut self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+        self.file.read_exclusive(bytes, offset)
     }
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
@@ -170,7 +170,7 @@ impl File for CountedFile {
         self.file.lock(lock)
     }
 
-    fn host(&mut self) -> Option<&mut crate::device::HostFile> {
+    fn host(&mut self) -> Option<&mut crate::device::SqliteFile> {
         self.file.host()
     }
 }

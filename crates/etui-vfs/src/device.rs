@@ -1,6 +1,6 @@
-//! The seam to files: nothing of the redo log reaches a file but through [`Platform`] and
-//! [`File`]. The system's is in `system.rs`; the crash laboratory has one in memory that records
-//! every write, flush and change of size.
+//! The interface to files. The redo log accesses files only through [`Platform`] and [`File`]. The
+//! system's implementation is in `system_platform.rs`; the crash laboratory has one in memory that
+//! records each write, flush and change of size.
 
 use std::fmt;
 use std::io;
@@ -8,127 +8,129 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::Error;
-use crate::host::Host;
-use crate::system::System;
+use crate::base_vfs::BaseVfs;
+use crate::system_platform::SystemPlatform;
 
-pub use crate::system::HostFile;
+pub use crate::system_platform::SqliteFile;
 
-/// The system's files, as [`register`](crate::register) uses them: for a platform that adds
-/// something to them.
+/// Returns the system's files, as [`register`](crate::register) uses them, as the base of another
+/// platform.
 ///
 /// # Errors
 ///
 /// This SQLite is too old, or has no VFS for files.
 pub fn system() -> Result<Arc<dyn Platform>, Error> {
-    Ok(Arc::new(System::new(Host::find()?)))
+    Ok(Arc::new(SystemPlatform::new(BaseVfs::find()?)))
 }
 
-/// What a file is to the database that it belongs to.
+/// The role of a file in its database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Role {
     /// The database.
     Database,
-    /// Its rollback journal.
+    /// The rollback journal.
     Journal,
-    /// Its redo log.
+    /// The redo log.
     Redo,
-    /// What SQLite, or the volatile WAL, puts aside: gone when it is closed.
+    /// A temporary file of SQLite or of the volatile WAL, deleted when it is closed.
     Temporary,
 }
 
-/// How a file is opened.
+/// The access mode of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Access {
-    /// Whether it is written.
+    /// Open for writing.
     pub write: bool,
-    /// Whether it is made if there is none.
+    /// Create the file if it does not exist.
     pub create: bool,
 }
 
-/// A lock of a whole file.
+/// The lock state of a whole file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lock {
-    /// Nobody else can lock or use it.
+    /// Locked: nobody else can lock or use the file.
     Exclusive,
-    /// None.
+    /// Unlocked.
     None,
 }
 
-/// Where files are.
+/// A set of files: the system's, or a simulated disk.
 pub trait Platform: fmt::Debug + Send + Sync {
-    /// Opens a file. `path` is `None` for a temporary file without a name.
+    /// Opens a file. `path` is `None` for an unnamed temporary file.
     ///
     /// # Errors
     ///
-    /// There is none and it is not to be made, or it cannot be opened.
+    /// The file does not exist and is not to be created, or it cannot be opened.
     fn open(&self, path: Option<&Path>, role: Role, access: Access) -> io::Result<Box<dyn File>>;
 
-    /// Whether there is a file.
+    /// Returns true if the file exists.
     ///
     /// # Errors
     ///
-    /// It cannot be told.
+    /// The system cannot answer.
     fn exists(&self, path: &Path) -> io::Result<bool>;
 
-    /// Removes a file; `durably`: also after a power cut. None there is no error.
+    /// Removes a file; with `durably`, the removal survives a power failure. A missing file is no
+    /// error.
     ///
     /// # Errors
     ///
-    /// It cannot be removed.
+    /// The file cannot be removed.
     fn remove(&self, path: &Path, durably: bool) -> io::Result<()>;
 
-    /// Makes durable that the file `path` is in its directory.
+    /// Makes the directory entry of the file `path` durable.
     ///
     /// # Errors
     ///
     /// The flush failed.
     fn sync_directory_of(&self, path: &Path) -> io::Result<()>;
 
-    /// What tells a file from all others, whatever name it is opened by: its device and its
-    /// number there. `None`: its path does.
+    /// Returns the identity of a file under any of its names: device and inode number. `None`: the
+    /// path identifies the file.
     ///
     /// # Errors
     ///
-    /// It cannot be told.
-    fn identity(&self, _path: &Path) -> io::Result<Option<(u64, u64)>> {
+    /// The system cannot answer.
+    fn file_identity(&self, _path: &Path) -> io::Result<Option<(u64, u64)>> {
         Ok(None)
     }
 
-    /// Lets SQLite without this VFS bring the database to where a WAL of its own says, and
-    /// remove that; nobody has the database locked then.
+    /// Lets SQLite without this VFS checkpoint and delete a WAL of its own. Nobody has the database
+    /// locked during the call.
     ///
     /// # Errors
     ///
-    /// It could not.
-    fn settle_wal(&self, _path: &Path) -> io::Result<()> {
+    /// SQLite failed.
+    fn recover_foreign_wal(&self, _path: &Path) -> io::Result<()> {
         Ok(())
     }
 
-    /// The process that has the file locked, if that can be told.
-    fn holder(&self, _path: &Path) -> Option<u32> {
+    /// Returns the process that has the file locked, if it is known.
+    fn lock_holder(&self, _path: &Path) -> Option<u32> {
         None
     }
 }
 
-/// An open file. All methods may be called by several threads.
+/// An open file. All methods may be called from several threads.
 #[expect(
     clippy::len_without_is_empty,
     reason = "a size in bytes, which may fail"
 )]
 pub trait File: fmt::Debug + Send + Sync {
-    /// Reads at `offset`; fewer bytes than asked for only at the file's end. Tells how many.
+    /// Reads at `offset`. Returns the number of bytes, which is smaller than requested only at the
+    /// end of the file.
     ///
     /// # Errors
     ///
     /// The device failed.
     fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize>;
 
-    /// The same for who has the file for itself, which may be cheaper.
+    /// Reads like [`File::read_at`], with exclusive access, which may be cheaper.
     ///
     /// # Errors
     ///
     /// The device failed.
-    fn read_alone(&mut self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+    fn read_exclusive(&mut self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
         self.read_at(bytes, offset)
     }
 
@@ -136,41 +138,42 @@ pub trait File: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// The device failed, or is full ([`io::ErrorKind::StorageFull`]). Some of it may be written.
+    /// The device failed, or is full ([`io::ErrorKind::StorageFull`]). A part may have been
+    /// written.
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()>;
 
-    /// Its size in bytes.
+    /// Returns the size in bytes.
     ///
     /// # Errors
     ///
     /// The device failed.
     fn len(&self) -> io::Result<u64>;
 
-    /// Sets its size; what is new reads as zeros.
+    /// Sets the size; new bytes are zero.
     ///
     /// # Errors
     ///
     /// The device failed, or is full.
     fn set_len(&self, len: u64) -> io::Result<()>;
 
-    /// Makes durable all that was written, and the size (`fdatasync`).
+    /// Makes all writes and the size durable (`fdatasync`).
     ///
     /// # Errors
     ///
-    /// The flush failed: what was written since the last one may or may not be durable, and a
-    /// later flush that succeeds proves nothing about it.
+    /// The flush failed. Writes since the last flush may or may not be durable, and a later
+    /// successful flush proves nothing about them.
     fn sync(&self) -> io::Result<()>;
 
-    /// Takes or gives up the lock, without waiting. `false`: another process has it.
+    /// Takes or releases the lock, without waiting. Returns false if another process has it.
     ///
     /// # Errors
     ///
     /// The file system has no locks.
     fn lock(&self, lock: Lock) -> io::Result<bool>;
 
-    /// The file of SQLite's own VFS, where there is one below: it maps its pages into memory and
-    /// knows whether it was moved.
-    fn host(&mut self) -> Option<&mut HostFile> {
+    /// Returns the file of the base VFS, if there is one: it maps pages into memory and knows
+    /// whether the file was moved.
+    fn host(&mut self) -> Option<&mut SqliteFile> {
         None
     }
 }

@@ -1,46 +1,46 @@
-//! What can go wrong here.
+//! [`Error`], the error type of this crate.
 
 use std::io;
 
-/// What went wrong, and with what.
+/// An operation that failed, and why.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The kernel, the file system or the device cannot do it, or does not permit it.
+    /// The kernel, the file system or the device does not support or permit it.
     #[error("{what} cannot be had here: {reason}")]
     Unsupported {
-        /// What was asked for.
+        /// The feature that was requested.
         what: &'static str,
-        /// What the system said, and what would help.
+        /// The system's answer, and a possible remedy.
         reason: String,
     },
-    /// The system refused an operation.
+    /// A system call failed.
     #[error("{what}: {source}")]
     Io {
         /// The operation.
         what: &'static str,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// SQLite refused a call.
+    /// A call of SQLite failed.
     #[error("SQLite's {call} answered {code}: {hint}")]
     Sqlite {
         /// The function.
         call: &'static str,
         /// Its result code.
         code: i32,
-        /// What it means here.
+        /// The likely cause.
         hint: &'static str,
     },
-    /// A database cannot be used as it is; nothing of it was changed.
+    /// A database cannot be used in its present state. Nothing was changed.
     #[error("{reason}")]
     Refused {
-        /// What SQLite is told.
+        /// The result code for SQLite.
         code: i32,
-        /// What is the matter, and what would help.
+        /// The reason, and a possible remedy.
         reason: String,
     },
-    /// The caller's arguments do not fit.
+    /// The arguments are invalid.
     #[error("{0}")]
     Usage(String),
 }

@@ -1,4 +1,5 @@
-//! How many forks lie behind this process: what was open before the last one is the parent's.
+//! A count of the forks between the first process and this one. Files opened before the last fork
+//! belong to the parent.
 
 use std::os::raw::c_int;
 use std::sync::Once;
@@ -17,16 +18,17 @@ unsafe extern "C" fn in_child() {
     FORKS.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Begins to count forks.
+/// Starts to count forks.
 pub(crate) fn watch() {
     WATCH.call_once(|| {
-        // SAFETY: the handler stays where it is and does what is allowed in a child. Where there
-        // is no memory for it, forks are not noticed, which only matters to who breaks the rule.
+        // SAFETY: the handler is a static function and does only what is allowed in a child. If
+        // there is no memory for it, forks go unnoticed, which matters only to a program that uses
+        // a connection after a fork.
         let _ = unsafe { pthread_atfork(None, None, Some(in_child)) };
     });
 }
 
-/// How many forks there were on the way to this process.
-pub(crate) fn forks() -> u64 {
+/// Returns the number of forks up to this process.
+pub(crate) fn fork_count() -> u64 {
     FORKS.load(Ordering::Relaxed)
 }

@@ -10,32 +10,32 @@
 //! Of the product's crates, this one alone contains unsafe code. Its interface is safe: no argument
 //! of a caller makes it access memory that it does not own.
 
-mod api;
+mod base_vfs;
 mod counters;
+mod deferred_writes;
 pub mod device;
 mod error;
 mod fork;
-mod host;
 mod memory;
 mod mutation;
-mod pending;
+mod page_diff;
+mod page_store;
 #[cfg(feature = "bundled")]
 pub mod persist_wal;
+mod read_ahead;
 mod redo;
-mod store;
-mod system;
+mod sqlite_api;
+mod system_platform;
 mod vfs;
 mod wal_image;
-mod wide;
-mod windows;
 
-#[cfg(feature = "loadable")]
-pub use api::use_routines;
 pub use counters::Counters;
 pub use error::Error;
 pub use memory::release_free_memory;
 #[doc(hidden)]
 pub use mutation::Mutation;
+#[cfg(feature = "loadable")]
+pub use sqlite_api::use_routines;
 #[cfg(feature = "mutations")]
 #[doc(hidden)]
 pub use vfs::register_broken;

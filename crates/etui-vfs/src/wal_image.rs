@@ -1,53 +1,53 @@
-//! [`WalImage`]: the write-ahead log that SQLite believes in. It is memory, and nobody misses it
-//! after a crash: what makes commits durable is the redo log.
+//! [`WalImage`]: the volatile WAL that SQLite reads and writes. It exists in memory only; the redo
+//! log makes commits durable.
 //!
 //! ```text
 //! SQLite sees: | header, 32 bytes | frame 1: header, 24 bytes; page | frame 2 | ...
 //! ```
 //!
-//! Pages that nobody can ask for any more are forgotten ([`WalImage::release`]); others may be
-//! kept as what differs from the database's file ([`WalImage::fold`]).
+//! Pages that no reader can request any more are released ([`WalImage::release`]); others may be
+//! stored as deltas to the database file ([`WalImage::store_deltas`]).
 
 use std::io;
 
-use crate::redo::codec::PageHead;
+use crate::page_store::{OpenSpillFile, PageSlot, PageStore};
+use crate::redo::codec::PageHeader;
 use crate::redo::hash;
-use crate::store::{Image, PageStore, Spill};
 
-/// The length of the WAL's header.
+/// Bytes of the WAL's header.
 pub(crate) const HEADER: usize = 32;
-/// The length of a frame's header.
+/// Bytes of a frame's header.
 pub(crate) const FRAME_HEADER: usize = 24;
 
-/// Which part of the memory is for what is folded.
+/// The share of the memory available to deltas.
 const FOR_FOLDED: usize = 8;
 
-/// What stands in a frame.
+/// The page of a frame.
 #[derive(Debug)]
-enum Content {
-    /// Nothing was written yet.
+enum FrameContent {
+    /// Not written yet.
     Missing,
-    Page(Image),
-    /// What differs from the database's file, by its place among these.
+    Page(PageSlot),
+    /// A delta to the database file, by its index.
     Folded(u32),
-    /// Nothing differs from the database's file: the page is in place there, with this hash.
+    /// Equal to the page in the database file, with this hash.
     InPlace(u64),
-    /// It was released.
+    /// Released.
     Gone,
 }
 
-/// Reads a page of the database's file.
-pub(crate) type Below<'a> = &'a dyn Fn(u32, &mut [u8]) -> io::Result<()>;
+/// Reads a page of the database file.
+pub(crate) type ReadBasePage<'a> = &'a dyn Fn(u32, &mut [u8]) -> io::Result<()>;
 
 #[derive(Debug)]
 struct Frame {
     header: [u8; FRAME_HEADER],
-    content: Content,
+    content: FrameContent,
 }
 
-/// A place in the WAL. Frames count from 1.
+/// A part of the WAL. Frames count from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum WalSpan {
     Header,
     FrameHeader(u32),
     Page(u32),
@@ -71,7 +71,7 @@ fn index(frame: u32) -> usize {
     (frame as usize).wrapping_sub(1)
 }
 
-/// Whether a page that lies below the WAL, in whole or in part, is what it was.
+/// Checks a page that was read from the database file, in whole or in part, against its hash.
 fn is_expected(page: &[u8], expected: u64) -> io::Result<()> {
     match hash(page) == expected {
         true => Ok(()),
@@ -86,7 +86,7 @@ fn gone() -> io::Error {
 }
 
 impl WalImage {
-    /// An empty one, whose pages take at most so much memory.
+    /// Creates an empty WAL whose pages use at most `cap` bytes of memory.
     pub fn new(cap: usize) -> Self {
         Self {
             cap,
@@ -98,8 +98,8 @@ impl WalImage {
         self.page_size
     }
 
-    /// The header's salts.
-    pub fn salts(&self) -> Option<[u8; 8]> {
+    /// Returns the salts of the header.
+    pub fn wal_salts(&self) -> Option<[u8; 8]> {
         self.header.as_ref()?.get(16..24)?.try_into().ok()
     }
 
@@ -107,7 +107,7 @@ impl WalImage {
         FRAME_HEADER + self.page_size
     }
 
-    /// Its length in bytes.
+    /// Returns the length in bytes.
     pub fn len(&self) -> u64 {
         match self.header {
             Some(_) => (HEADER + self.frames.len() * self.frame_size()) as u64,
@@ -115,10 +115,11 @@ impl WalImage {
         }
     }
 
-    /// What a write of so many bytes means; `None`: SQLite never writes this.
-    pub fn place(&self, offset: u64, len: usize) -> Option<Place> {
+    /// Returns the part of the WAL that a write addresses; `None`: SQLite never writes such a
+    /// range.
+    pub fn place(&self, offset: u64, len: usize) -> Option<WalSpan> {
         if offset == 0 && len == HEADER {
-            return Some(Place::Header);
+            return Some(WalSpan::Header);
         }
         if self.page_size == 0 {
             return None;
@@ -126,19 +127,19 @@ impl WalImage {
         let at = usize::try_from(offset).ok()?.checked_sub(HEADER)?;
         let frame = u32::try_from(at / self.frame_size() + 1).ok()?;
         match at % self.frame_size() {
-            0 if len == FRAME_HEADER => Some(Place::FrameHeader(frame)),
-            FRAME_HEADER if len == self.page_size => Some(Place::Page(frame)),
+            0 if len == FRAME_HEADER => Some(WalSpan::FrameHeader(frame)),
+            FRAME_HEADER if len == self.page_size => Some(WalSpan::Page(frame)),
             _ => None,
         }
     }
 
-    /// Begins anew.
+    /// Removes everything.
     pub fn clear(&mut self) {
         self.truncate(0);
         self.header = None;
     }
 
-    /// Begins anew with a header, which tells the page size.
+    /// Starts again with a header, which contains the page size.
     pub fn restart(&mut self, header: [u8; HEADER], page_size: usize) {
         self.clear();
         if page_size != self.page_size {
@@ -148,7 +149,7 @@ impl WalImage {
         self.header = Some(header);
     }
 
-    /// Cuts it to so many bytes.
+    /// Truncates the WAL.
     pub fn truncate(&mut self, len: u64) {
         let frames = match usize::try_from(len)
             .ok()
@@ -172,12 +173,12 @@ impl WalImage {
         }
     }
 
-    /// Writes a frame's header, of one that is there or of the one behind the last.
+    /// Writes the header of an existing frame, or of a new one at the end.
     pub fn set_frame_header(&mut self, frame: u32, header: [u8; FRAME_HEADER]) -> io::Result<()> {
         if index(frame) == self.frames.len() {
             self.frames.push(Frame {
                 header,
-                content: Content::Missing,
+                content: FrameContent::Missing,
             });
             return Ok(());
         }
@@ -186,89 +187,103 @@ impl WalImage {
         Ok(())
     }
 
-    /// Writes a frame's page.
-    pub fn set_page(&mut self, frame: u32, page: &[u8], spill: Spill<'_>) -> io::Result<()> {
+    /// Writes the page of a frame.
+    pub fn set_page(
+        &mut self,
+        frame: u32,
+        page: &[u8],
+        spill: OpenSpillFile<'_>,
+    ) -> io::Result<()> {
         let there = self.frames.get_mut(index(frame)).ok_or_else(gone)?;
         match there.content {
-            Content::Page(image) => self.store.overwrite(image, page)?,
-            Content::Missing | Content::Gone | Content::Folded(_) | Content::InPlace(_) => {
+            FrameContent::Page(image) => self.store.overwrite(image, page)?,
+            FrameContent::Missing
+            | FrameContent::Gone
+            | FrameContent::Folded(_)
+            | FrameContent::InPlace(_) => {
                 let image = self.store.put(page, spill)?;
                 self.release(frame);
                 if let Some(there) = self.frames.get_mut(index(frame)) {
-                    there.content = Content::Page(image);
+                    there.content = FrameContent::Page(image);
                 }
             }
         }
         Ok(())
     }
 
-    /// Forgets the page of a frame that nobody asks for any more.
+    /// Releases the page of a frame that no reader requests any more.
     pub fn release(&mut self, frame: u32) {
         let Some(there) = self.frames.get_mut(index(frame)) else {
             return;
         };
-        match std::mem::replace(&mut there.content, Content::Gone) {
-            Content::Page(image) => self.store.give_back(image),
-            Content::Folded(at) => {
+        match std::mem::replace(&mut there.content, FrameContent::Gone) {
+            FrameContent::Page(image) => self.store.release_slot(image),
+            FrameContent::Folded(at) => {
                 if let Some(folded) = self.folded.get_mut(at as usize) {
                     self.folded_bytes -= folded.len();
                     *folded = Box::default();
                     self.free_folded.push(at);
                 }
             }
-            Content::InPlace(_) => self.in_place -= 1,
-            Content::Missing | Content::Gone => {}
+            FrameContent::InPlace(_) => self.in_place -= 1,
+            FrameContent::Missing | FrameContent::Gone => {}
         }
     }
 
-    /// Keeps nothing of the page of a frame, since it stands in the database's file.
+    /// Marks the page of a frame as equal to the page in the database file.
     pub fn set_in_place(&mut self, frame: u32, hash: u64) {
         self.release(frame);
         if let Some(there) = self.frames.get_mut(index(frame)) {
-            there.content = Content::InPlace(hash);
+            there.content = FrameContent::InPlace(hash);
             self.in_place += 1;
         }
     }
 
-    /// The hash of the page of a frame, if it is in place.
+    /// Returns the hash of a frame's page if it is in place.
     pub fn in_place(&self, frame: u32) -> Option<u64> {
         match self.frames.get(index(frame))?.content {
-            Content::InPlace(hash) => Some(hash),
+            FrameContent::InPlace(hash) => Some(hash),
             _ => None,
         }
     }
 
-    /// Whether the next page that is kept does not fit into memory.
+    /// Returns true if the next page does not fit into memory.
     pub fn is_full(&self) -> bool {
         self.store.is_full()
     }
 
-    /// Whether pages are to be folded: more are in the file than memory holds, and there is room.
-    pub fn is_short(&self) -> bool {
+    /// Returns true if pages should be stored as deltas: the file has more pages than memory holds,
+    /// and there is room.
+    pub fn exceeds_memory(&self) -> bool {
         let room = self.cap / FOR_FOLDED - self.cap / FOR_FOLDED / 16;
-        self.folded_bytes < room && self.store.is_short()
+        self.folded_bytes < room && self.store.exceeds_memory()
     }
 
-    /// Whether the page of any frame was released.
-    pub fn has_gone(&self) -> bool {
+    /// Returns true if any page was released.
+    pub fn has_released(&self) -> bool {
         let mut frames = self.frames.iter();
-        frames.any(|frame| matches!(frame.content, Content::Gone))
+        frames.any(|frame| matches!(frame.content, FrameContent::Gone))
     }
 
-    /// Whether any page is folded, or in place.
-    pub fn has_folded(&self) -> bool {
+    /// Returns true if any page is a delta or in place.
+    pub fn has_deltas(&self) -> bool {
         self.folded_bytes > 0 || self.in_place > 0
     }
 
-    /// Whether the frame's page is folded, or in place.
-    pub fn is_folded(&self, frame: u32) -> bool {
+    /// Returns true if the frame's page is a delta or in place.
+    pub fn is_delta(&self, frame: u32) -> bool {
         let there = self.frames.get(index(frame));
-        there.is_some_and(|there| matches!(there.content, Content::Folded(_) | Content::InPlace(_)))
+        there.is_some_and(|there| {
+            matches!(
+                there.content,
+                FrameContent::Folded(_) | FrameContent::InPlace(_)
+            )
+        })
     }
 
-    /// Keeps the page of a frame as what differs from the database's file, encoded as in a
-    /// record. `false`: there is no room for it.
-    pub fn fold(&mut self, frame: u32, folded: &[u8]) -> bool {
+    /// Stores the page of a frame as a delta to the database file, encoded as in a record. Returns
+    /// false if there is no room.
+    pub fn store_deltas(&mut self, frame: u32, folded: &[u8]) -> bool {
         if self.folded_bytes + folded.len() > self.cap / FOR_FOLDED
             || index(frame) >= self.frames.len()
         {
@@ -287,20 +302,25 @@ impl WalImage {
             *place = folded.into();
         }
         if let Some(there) = self.frames.get_mut(index(frame)) {
-            there.content = Content::Folded(at);
+            there.content = FrameContent::Folded(at);
         }
         true
     }
 
-    /// Keeps the page of a frame whole again.
-    pub fn unfold(&mut self, frame: u32, page: &[u8], spill: Spill<'_>) -> io::Result<()> {
+    /// Stores the whole page of a frame again.
+    pub fn restore_whole_page(
+        &mut self,
+        frame: u32,
+        page: &[u8],
+        spill: OpenSpillFile<'_>,
+    ) -> io::Result<()> {
         self.set_page(frame, page, spill)
     }
 
-    /// Puts a page together from what differs and what is below.
-    fn put_together(&self, at: u32, to: &mut [u8], below: Below<'_>) -> io::Result<()> {
+    /// Rebuilds a page from its delta and the database file.
+    fn rebuild_page(&self, at: u32, to: &mut [u8], below: ReadBasePage<'_>) -> io::Result<()> {
         let mut folded = &**self.folded.get(at as usize).ok_or_else(gone)?;
-        let head = PageHead::read(&mut folded).map_err(|_| gone())?;
+        let head = PageHeader::read(&mut folded).map_err(|_| gone())?;
         if !head.on_zeros {
             below(head.number, to)?;
         }
@@ -314,40 +334,41 @@ impl WalImage {
         frame: u32,
         expected: u64,
         to: &mut [u8],
-        below: Below<'_>,
+        below: ReadBasePage<'_>,
     ) -> io::Result<()> {
         below(self.page_number(frame).ok_or_else(gone)?, to)?;
         is_expected(to, expected)
     }
 
-    /// The number of the page in a frame.
+    /// Returns the page number of a frame.
     pub fn page_number(&self, frame: u32) -> Option<u32> {
         let header = &self.frames.get(index(frame))?.header;
         Some(u32::from_be_bytes(header.get(..4)?.try_into().ok()?))
     }
 
-    /// The page in a frame: in memory, else read to the buffer, which has a page's size.
+    /// Returns the page of a frame: from memory, else read into the buffer, which has the size of a
+    /// page.
     pub fn page<'a>(
         &'a self,
         frame: u32,
         buffer: &'a mut [u8],
-        below: Below<'_>,
+        below: ReadBasePage<'_>,
     ) -> io::Result<&'a [u8]> {
         let there = self.frames.get(index(frame)).ok_or_else(gone)?;
         match there.content {
-            Content::Page(image) => match self.store.in_memory(image) {
+            FrameContent::Page(image) => match self.store.in_memory(image) {
                 Some(page) => return Ok(page),
                 None => self.store.read(image, 0, buffer)?,
             },
-            Content::Folded(at) => self.put_together(at, buffer, below)?,
-            Content::InPlace(hash) => self.read_in_place(frame, hash, buffer, below)?,
-            Content::Missing | Content::Gone => return Err(gone()),
+            FrameContent::Folded(at) => self.rebuild_page(at, buffer, below)?,
+            FrameContent::InPlace(hash) => self.read_in_place(frame, hash, buffer, below)?,
+            FrameContent::Missing | FrameContent::Gone => return Err(gone()),
         }
         Ok(buffer)
     }
 
-    /// Reads at an offset; tells how many bytes there were.
-    pub fn read(&self, to: &mut [u8], offset: u64, below: Below<'_>) -> io::Result<usize> {
+    /// Reads at an offset. Returns the number of bytes.
+    pub fn read(&self, to: &mut [u8], offset: u64, below: ReadBasePage<'_>) -> io::Result<usize> {
         let len = self.len().saturating_sub(offset);
         let len = usize::try_from(len).map_or(to.len(), |len| len.min(to.len()));
         let mut at = usize::try_from(offset).map_err(|_| io::ErrorKind::InvalidInput)?;
@@ -360,8 +381,8 @@ impl WalImage {
         Ok(len)
     }
 
-    /// Reads up to the end of the header or page that the offset lies in.
-    fn read_part(&self, to: &mut [u8], at: usize, below: Below<'_>) -> io::Result<usize> {
+    /// Reads to the end of the header or page at the offset.
+    fn read_part(&self, to: &mut [u8], at: usize, below: ReadBasePage<'_>) -> io::Result<usize> {
         let (from, within) = match at.checked_sub(HEADER) {
             None => (self.header.as_ref().map_or(&[][..], |header| header), at),
             Some(at) => {
@@ -373,21 +394,21 @@ impl WalImage {
                     let part = to.len().min(self.page_size - in_page);
                     let to = to.get_mut(..part).unwrap_or_default();
                     match frame.content {
-                        Content::Missing => to.fill(0),
-                        Content::Page(image) => self.store.read(image, in_page, to)?,
-                        Content::Folded(at) if to.len() == self.page_size => {
-                            self.put_together(at, to, below)?;
+                        FrameContent::Missing => to.fill(0),
+                        FrameContent::Page(image) => self.store.read(image, in_page, to)?,
+                        FrameContent::Folded(at) if to.len() == self.page_size => {
+                            self.rebuild_page(at, to, below)?;
                         }
-                        Content::InPlace(hash) if to.len() == self.page_size => {
+                        FrameContent::InPlace(hash) if to.len() == self.page_size => {
                             self.read_in_place(number, hash, to, below)?;
                         }
-                        Content::Folded(_) | Content::InPlace(_) => {
+                        FrameContent::Folded(_) | FrameContent::InPlace(_) => {
                             let mut buffer = vec![0; self.page_size];
                             let page = self.page(number, &mut buffer, below)?;
                             let from = page.get(in_page..in_page + part);
                             to.copy_from_slice(from.ok_or_else(gone)?);
                         }
-                        Content::Gone => return Err(gone()),
+                        FrameContent::Gone => return Err(gone()),
                     }
                     return Ok(part);
                 }
@@ -421,11 +442,11 @@ mod tests {
     fn it_is_a_file_of_a_header_and_frames() {
         let mut wal = WalImage::new(1 << 20);
         assert_eq!((wal.len(), wal.place(32, 24)), (0, None));
-        assert_eq!(wal.place(0, 32), Some(Place::Header));
+        assert_eq!(wal.place(0, 32), Some(WalSpan::Header));
         wal.restart([1; 32], 512);
-        assert_eq!(wal.place(32, 24), Some(Place::FrameHeader(1)));
-        assert_eq!(wal.place(56, 512), Some(Place::Page(1)));
-        assert_eq!(wal.place(56 + 512, 24), Some(Place::FrameHeader(2)));
+        assert_eq!(wal.place(32, 24), Some(WalSpan::FrameHeader(1)));
+        assert_eq!(wal.place(56, 512), Some(WalSpan::Page(1)));
+        assert_eq!(wal.place(56 + 512, 24), Some(WalSpan::FrameHeader(2)));
         assert_eq!(wal.place(57, 512), None);
         for frame in 1..=2 {
             wal.set_frame_header(frame, [frame as u8; 24]).unwrap();
@@ -460,9 +481,9 @@ mod tests {
         wal.set_frame_header(1, [2; 24]).unwrap();
         wal.set_page(1, &page, &none).unwrap();
         let mut folded = Vec::new();
-        let mut encoder = crate::redo::codec::Encoder::default();
+        let mut encoder = crate::redo::codec::PageEncoder::default();
         encoder.page(&mut folded, 5, Some(&[7; 512]), &page, hash(&page));
-        assert!(wal.fold(1, &folded) && wal.is_folded(1));
+        assert!(wal.store_deltas(1, &folded) && wal.is_delta(1));
         let mut bytes = [0; 512];
         assert_eq!(wal.page(1, &mut bytes, &below).unwrap(), page);
         assert_eq!(
@@ -475,7 +496,7 @@ mod tests {
             Ok(())
         };
         assert!(wal.page(1, &mut bytes, &other).is_err());
-        wal.unfold(1, &page, &none).unwrap();
+        wal.restore_whole_page(1, &page, &none).unwrap();
         assert_eq!(wal.page(1, &mut bytes, &other).unwrap(), page);
         assert_eq!(wal.folded_bytes, 0);
     }

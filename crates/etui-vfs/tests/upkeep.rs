@@ -105,14 +105,14 @@ fn an_idle_database_is_an_ordinary_one_and_goes_on() {
         other.execute_batch("BEGIN").unwrap();
         let count = number(&other, "SELECT count(*) FROM t");
         if round % 2 == 0 {
-            vfs.settle();
+            vfs.checkpoint_idle();
             assert!(versions(&path).0 > 2);
             db.execute("UPDATE t SET v = 1 WHERE k % 7 = 0", [])
                 .unwrap();
         }
         assert_eq!(number(&other, "SELECT count(*) FROM t"), count);
         other.execute_batch("COMMIT").unwrap();
-        vfs.settle();
+        vfs.checkpoint_idle();
         assert_eq!(versions(&path), (2, 2));
         let copy = dir.path().join(format!("copy{round}"));
         std::fs::copy(&path, &copy).unwrap();

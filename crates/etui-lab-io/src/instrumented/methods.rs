@@ -91,14 +91,14 @@ static VERSION_3: ffi::sqlite3_io_methods = methods(3);
 const fn methods(version: c_int) -> ffi::sqlite3_io_methods {
     ffi::sqlite3_io_methods {
         iVersion: version,
-        xClose: Some(close),
-        xRead: Some(read),
-        xWrite: Some(write),
-        xTruncate: Some(truncate),
-        xSync: Some(sync),
+        xClose: Some(file_close),
+        xRead: Some(file_read),
+        xWrite: Some(file_write),
+        xTruncate: Some(file_truncate),
+        xSync: Some(file_sync),
         xFileSize: Some(file_size),
-        xLock: Some(lock),
-        xUnlock: Some(unlock),
+        xLock: Some(file_lock),
+        xUnlock: Some(file_unlock),
         xCheckReservedLock: Some(check_reserved_lock),
         xFileControl: Some(file_control),
         xSectorSize: Some(sector_size),
@@ -107,15 +107,15 @@ const fn methods(version: c_int) -> ffi::sqlite3_io_methods {
         xShmLock: Some(shm_lock),
         xShmBarrier: Some(shm_barrier),
         xShmUnmap: Some(shm_unmap),
-        xFetch: Some(fetch),
-        xUnfetch: Some(unfetch),
+        xFetch: Some(file_fetch),
+        xUnfetch: Some(file_unfetch),
     }
 }
 
 // SAFETY of all functions below: SQLite calls a method with an open file, and with pointers to
 // memory of the size that sqlite3.h specifies.
 
-unsafe extern "C" fn close(file: *mut ffi::sqlite3_file) -> c_int {
+unsafe extern "C" fn file_close(file: *mut ffi::sqlite3_file) -> c_int {
     let handle: *mut FileHandle = file.cast();
     // SAFETY: `init` made the state by Box::into_raw, and SQLite does not use the file afterwards.
     unsafe {
@@ -126,7 +126,7 @@ unsafe extern "C" fn close(file: *mut ffi::sqlite3_file) -> c_int {
     }
 }
 
-unsafe extern "C" fn read(
+unsafe extern "C" fn file_read(
     file: *mut ffi::sqlite3_file,
     to: *mut c_void,
     length: c_int,
@@ -136,7 +136,7 @@ unsafe extern "C" fn read(
     to_code(unsafe { file_state(file).read(to, length, offset) })
 }
 
-unsafe extern "C" fn write(
+unsafe extern "C" fn file_write(
     file: *mut ffi::sqlite3_file,
     from: *const c_void,
     length: c_int,
@@ -152,7 +152,10 @@ unsafe extern "C" fn write(
     }
 }
 
-unsafe extern "C" fn truncate(file: *mut ffi::sqlite3_file, size: ffi::sqlite3_int64) -> c_int {
+unsafe extern "C" fn file_truncate(
+    file: *mut ffi::sqlite3_file,
+    size: ffi::sqlite3_int64,
+) -> c_int {
     let Ok(size) = u64::try_from(size) else {
         return ffi::SQLITE_IOERR_TRUNCATE;
     };
@@ -160,7 +163,7 @@ unsafe extern "C" fn truncate(file: *mut ffi::sqlite3_file, size: ffi::sqlite3_i
     to_code(unsafe { file_state(file).truncate(size) })
 }
 
-unsafe extern "C" fn sync(file: *mut ffi::sqlite3_file, flags: c_int) -> c_int {
+unsafe extern "C" fn file_sync(file: *mut ffi::sqlite3_file, flags: c_int) -> c_int {
     // SAFETY: see above.
     to_code(unsafe { file_state(file).sync(flags) })
 }
@@ -177,12 +180,12 @@ unsafe extern "C" fn file_size(file: *mut ffi::sqlite3_file, to: *mut ffi::sqlit
     }
 }
 
-unsafe extern "C" fn lock(file: *mut ffi::sqlite3_file, level: c_int) -> c_int {
+unsafe extern "C" fn file_lock(file: *mut ffi::sqlite3_file, level: c_int) -> c_int {
     // SAFETY: see above.
     to_code(unsafe { file_state(file).base().lock(level) })
 }
 
-unsafe extern "C" fn unlock(file: *mut ffi::sqlite3_file, level: c_int) -> c_int {
+unsafe extern "C" fn file_unlock(file: *mut ffi::sqlite3_file, level: c_int) -> c_int {
     // SAFETY: see above.
     to_code(unsafe { file_state(file).unlock(level) })
 }
@@ -242,7 +245,7 @@ unsafe extern "C" fn shm_unmap(file: *mut ffi::sqlite3_file, delete: c_int) -> c
     unsafe { file_state(file).base().shm_unmap(delete) }
 }
 
-unsafe extern "C" fn fetch(
+unsafe extern "C" fn file_fetch(
     file: *mut ffi::sqlite3_file,
     offset: ffi::sqlite3_int64,
     length: c_int,
@@ -252,7 +255,7 @@ unsafe extern "C" fn fetch(
     unsafe { file_state(file).base().fetch(offset, length, to) }
 }
 
-unsafe extern "C" fn unfetch(
+unsafe extern "C" fn file_unfetch(
     file: *mut ffi::sqlite3_file,
     offset: ffi::sqlite3_int64,
     page: *mut c_void,

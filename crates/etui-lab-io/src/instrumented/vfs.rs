@@ -68,8 +68,8 @@ pub(super) fn register(
         pNext: ptr::null_mut(),
         zName: name.into_raw(),
         pAppData: ptr::from_ref(shared).cast_mut().cast(),
-        xOpen: Some(open),
-        xDelete: Some(delete),
+        xOpen: Some(vfs_open),
+        xDelete: Some(vfs_delete),
         xAccess: Some(access),
         xFullPathname: Some(full_pathname),
         xDlOpen: Some(dl_open),
@@ -144,7 +144,7 @@ fn directory_of(path: &Path) -> PathBuf {
 // SAFETY of all functions below: SQLite calls a method with the registered VFS and with the
 // pointers that sqlite3.h specifies.
 
-unsafe extern "C" fn open(
+unsafe extern "C" fn vfs_open(
     vfs: *mut ffi::sqlite3_vfs,
     name: ffi::sqlite3_filename,
     file: *mut ffi::sqlite3_file,
@@ -230,7 +230,7 @@ unsafe fn open_base(
     Ok((base, descriptor))
 }
 
-unsafe extern "C" fn delete(
+unsafe extern "C" fn vfs_delete(
     vfs: *mut ffi::sqlite3_vfs,
     name: *const c_char,
     sync_dir: c_int,

@@ -14,7 +14,7 @@ use super::inherited::{
     state_offset, take,
 };
 use crate::Error;
-use crate::host::Host;
+use crate::base_vfs::BaseVfs;
 
 /// A VFS object with its base; never freed.
 #[repr(C)]
@@ -57,7 +57,7 @@ pub(super) fn register(
             "this SQLite has no VFS with this name to use as a base",
         ));
     }
-    if Host::is_taken(&name) {
+    if BaseVfs::is_taken(&name) {
         return Err(Error::Usage(format!(
             "there is already a VFS named {name:?}"
         )));
@@ -68,10 +68,10 @@ pub(super) fn register(
     vfs.szOsFile = c_int::try_from(bytes).unwrap_or(c_int::MAX);
     vfs.pNext = ptr::null_mut();
     vfs.zName = name.into_raw();
-    vfs.xOpen = Some(open);
+    vfs.xOpen = Some(vfs_open);
     let layer = Box::into_raw(Box::new(LayerVfs { vfs, base, options }));
     // SAFETY: the object is never freed, and SQLite alone accesses its first field.
-    unsafe { Host::register_raw(layer.cast()) }
+    unsafe { BaseVfs::register_raw(layer.cast()) }
 }
 
 fn to_code(result: Result<(), SqliteCode>) -> c_int {
@@ -82,7 +82,7 @@ fn to_code(result: Result<(), SqliteCode>) -> c_int {
 // of it, and with pointers to memory of the size that sqlite3.h specifies. It uses a file from one
 // thread at a time, and a WAL only together with its database.
 
-unsafe extern "C" fn open(
+unsafe extern "C" fn vfs_open(
     vfs: *mut ffi::sqlite3_vfs,
     name: ffi::sqlite3_filename,
     file: *mut ffi::sqlite3_file,
@@ -123,8 +123,8 @@ unsafe extern "C" fn open(
                 });
                 inherit(file, InheritedKind::Database, offset, state, |methods| {
                     methods.xClose = Some(close_database);
-                    methods.xLock = Some(lock);
-                    methods.xUnlock = Some(unlock);
+                    methods.xLock = Some(database_lock);
+                    methods.xUnlock = Some(database_unlock);
                     methods.xFileControl = Some(file_control);
                     methods.xShmLock = Some(shm_lock);
                     methods.xShmUnmap = Some(shm_unmap);
@@ -230,7 +230,7 @@ unsafe extern "C" fn close_database(file: *mut ffi::sqlite3_file) -> c_int {
     base.close()
 }
 
-unsafe extern "C" fn lock(file: *mut ffi::sqlite3_file, level: c_int) -> c_int {
+unsafe extern "C" fn database_lock(file: *mut ffi::sqlite3_file, level: c_int) -> c_int {
     // SAFETY: see above.
     let (base, state) = unsafe { split::<DatabaseState>(file) };
     let code = call!(base, xLock or ffi::SQLITE_IOERR_LOCK, level);
@@ -249,7 +249,7 @@ unsafe extern "C" fn lock(file: *mut ffi::sqlite3_file, level: c_int) -> c_int {
     ffi::SQLITE_OK
 }
 
-unsafe extern "C" fn unlock(file: *mut ffi::sqlite3_file, level: c_int) -> c_int {
+unsafe extern "C" fn database_unlock(file: *mut ffi::sqlite3_file, level: c_int) -> c_int {
     // SAFETY: see above.
     let (base, state) = unsafe { split::<DatabaseState>(file) };
     state.closing = false;

@@ -1,33 +1,33 @@
-//! A record's payload: the pages of a transaction as the ranges of bytes that it changed.
+//! The payload of a record: the pages of a transaction, as the byte ranges that it changed.
 //!
 //! ```text
-//! payload: pages, in ascending order of their numbers; how many, the record's header says
+//! payload: pages in ascending order of their numbers; the record's header has their number
 //!
-//! page:    varint   its number
-//!          varint   what follows: 2n     n ranges that lie on the page's previous image
-//!                                 2n + 1 n ranges that lie on zeros
-//!                                 0      nothing: it is in place. Its previous image is the
-//!                                        one, or, if it is new, it was written to the
-//!                                        database's file, and flushed, before the record was
-//!          8 bytes  the hash of the page after the transaction
-//!          ranges, in ascending order:
-//!            varint   how far it begins behind the end of the range before (or the page's begin)
-//!            varint   its length
-//!            bytes    what stands there now
+//! page:    varint   page number
+//!          varint   kind: 2n     n ranges over the page's previous image
+//!                         2n + 1 n ranges over zeros
+//!                         0      no data: the page is in place. Its previous image is equal, or it
+//!                                is new and was written to the database file, and flushed, before
+//!                                the record
+//!          8 bytes  hash of the page after the transaction
+//!          ranges in ascending order:
+//!            varint   distance from the end of the previous range (or the start of the page)
+//!            varint   length
+//!            bytes    new contents
 //! ```
 //!
-//! A varint has seven bits to a byte, the lowest first; the high bit says that more follow.
+//! A varint has seven bits in a byte, the lowest first; the high bit means that more bytes follow.
 
 use std::io;
 
-use crate::wide::differences;
+use crate::page_diff::differing_ranges;
 
-/// The largest page that SQLite knows.
+/// The largest page size of SQLite.
 pub(crate) const LARGEST_PAGE: usize = 1 << 16;
 
 static ZEROS: [u8; LARGEST_PAGE] = [0; LARGEST_PAGE];
 
-/// Whether the number can be a page's size.
+/// Returns true if the number is a valid page size.
 pub(crate) fn is_page_size(size: usize) -> bool {
     size.is_power_of_two() && (512..=LARGEST_PAGE).contains(&size)
 }
@@ -60,23 +60,23 @@ fn encoded_len(ranges: &[(u32, u32)]) -> usize {
     len
 }
 
-/// Whether they may take more than so many bytes: told at once where they are few.
+/// Returns true if the encoded ranges may exceed `most` bytes: a quick upper bound for few ranges.
 fn may_exceed(ranges: &[(u32, u32)], most: usize) -> bool {
-    // Varints of what is within a page take three bytes at most.
+    // Varints of offsets within a page take at most three bytes.
     let bytes: u32 = ranges.iter().map(|(begin, end)| end - begin + 6).sum();
     bytes as usize > most
 }
 
-/// Encodes pages; keeps the memory that it needs for it.
+/// Encodes pages, and keeps its buffers for the next ones.
 #[derive(Debug, Default)]
-pub(crate) struct Encoder {
+pub(crate) struct PageEncoder {
     ranges: Vec<(u32, u32)>,
     on_zeros: Vec<(u32, u32)>,
 }
 
-impl Encoder {
-    /// Appends a page. `before` is `None` where nobody may rely on what the page was before;
-    /// it has the length of `after`, which is a page's size.
+impl PageEncoder {
+    /// Appends a page. `before` is `None` if the previous image is not reliable; it has the length
+    /// of `after`, a page size.
     pub fn page(
         &mut self,
         to: &mut Vec<u8>,
@@ -87,14 +87,15 @@ impl Encoder {
     ) {
         let size = after.len();
         let whole = before.is_none_or(|before| {
-            differences(before, after, &mut self.ranges);
-            // Where much changed, the page's own zeros may save more than its previous image.
+            differing_ranges(before, after, &mut self.ranges);
+            // Where most of a page changed, ranges over zeros may be shorter than over its previous
+            // image.
             may_exceed(&self.ranges, size / 2) && encoded_len(&self.ranges) > size / 2
         });
         let mut ranges = &self.ranges;
         let mut on_zeros = false;
         if whole && let Some(zeros) = ZEROS.get(..size) {
-            differences(zeros, after, &mut self.on_zeros);
+            differing_ranges(zeros, after, &mut self.on_zeros);
             on_zeros = before.is_none() || encoded_len(&self.on_zeros) <= encoded_len(&self.ranges);
             if on_zeros {
                 ranges = &self.on_zeros;
@@ -125,10 +126,10 @@ pub(crate) fn page_in_place(to: &mut Vec<u8>, number: u32, hash: u64) {
     to.extend_from_slice(&hash.to_le_bytes());
 }
 
-/// Why a payload cannot be decoded.
+/// The reason why a payload cannot be decoded.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DecodeError {
-    /// It is not what the encoder wrote.
+    /// The encoder did not write it.
     #[error("it is damaged")]
     Damaged,
     /// It cannot be read.
@@ -136,13 +137,13 @@ pub(crate) enum DecodeError {
     Io(#[from] io::Error),
 }
 
-/// Where a payload is read from, front to back.
-pub(crate) trait Source {
-    /// The next bytes, at most a page's size.
+/// A sequential reader of a payload.
+pub(crate) trait PayloadSource {
+    /// Returns the next bytes, at most a page.
     fn take(&mut self, len: usize) -> Result<&[u8], DecodeError>;
 }
 
-impl Source for &[u8] {
+impl PayloadSource for &[u8] {
     fn take(&mut self, len: usize) -> Result<&[u8], DecodeError> {
         let (taken, rest) = self.split_at_checked(len).ok_or(DecodeError::Damaged)?;
         *self = rest;
@@ -150,7 +151,7 @@ impl Source for &[u8] {
     }
 }
 
-fn take_varint(source: &mut impl Source) -> Result<u32, DecodeError> {
+fn take_varint(source: &mut impl PayloadSource) -> Result<u32, DecodeError> {
     let mut number = 0_u64;
     for shift in [0, 7, 14, 21, 28] {
         let byte = source.take(1)?.first().copied().unwrap_or(0);
@@ -162,19 +163,19 @@ fn take_varint(source: &mut impl Source) -> Result<u32, DecodeError> {
     Err(DecodeError::Damaged)
 }
 
-/// What stands before a page's ranges.
+/// The header of a page, before its ranges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct PageHead {
+pub(crate) struct PageHeader {
     pub number: u32,
-    /// Whether the ranges lie on zeros instead of on the page's previous image.
+    /// The ranges apply to zeros instead of the previous image.
     pub on_zeros: bool,
     pub hash: u64,
     ranges: u32,
 }
 
-impl PageHead {
-    /// Reads the next page's.
-    pub fn read(source: &mut impl Source) -> Result<Self, DecodeError> {
+impl PageHeader {
+    /// Reads the header of the next page.
+    pub fn read(source: &mut impl PayloadSource) -> Result<Self, DecodeError> {
         let number = take_varint(source)?;
         let ranges = take_varint(source)?;
         let hash = super::u64_at(source.take(8)?, 0);
@@ -190,13 +191,17 @@ impl PageHead {
         })
     }
 
-    /// Whether it is in place: there is nothing to apply.
+    /// Returns true if the page is in place: there are no ranges to apply.
     pub fn is_in_place(&self) -> bool {
         self.ranges == 0 && !self.on_zeros
     }
 
-    /// Reads the page's ranges and lays them over an image of it.
-    pub fn apply(&self, source: &mut impl Source, image: &mut [u8]) -> Result<(), DecodeError> {
+    /// Reads the ranges of the page and applies them to an image of it.
+    pub fn apply(
+        &self,
+        source: &mut impl PayloadSource,
+        image: &mut [u8],
+    ) -> Result<(), DecodeError> {
         if self.on_zeros {
             image.fill(0);
         }
@@ -225,9 +230,9 @@ mod tests {
 
     fn round_trip(before: Option<&[u8]>, after: &[u8]) -> usize {
         let mut payload = Vec::new();
-        Encoder::default().page(&mut payload, 7, before, after, hash(after));
+        PageEncoder::default().page(&mut payload, 7, before, after, hash(after));
         let mut source = payload.as_slice();
-        let head = PageHead::read(&mut source).unwrap();
+        let head = PageHeader::read(&mut source).unwrap();
         assert_eq!((head.number, head.hash), (7, hash(after)));
         let mut image = before.map_or_else(|| vec![0xee; after.len()], <[u8]>::to_vec);
         head.apply(&mut source, &mut image).unwrap();
@@ -246,9 +251,9 @@ mod tests {
         let page = vec![3; 4096];
         let (mut one, mut two) = (Vec::new(), Vec::new());
         page_in_place(&mut one, 300, hash(&page));
-        Encoder::default().page(&mut two, 300, Some(&page), &page, hash(&page));
+        PageEncoder::default().page(&mut two, 300, Some(&page), &page, hash(&page));
         assert_eq!(one, two);
-        assert!(PageHead::read(&mut one.as_slice()).unwrap().is_in_place());
+        assert!(PageHeader::read(&mut one.as_slice()).unwrap().is_in_place());
     }
 
     #[test]
@@ -259,7 +264,7 @@ mod tests {
         after[32] = 2;
         after[36] = 2;
         after[100] = 2;
-        // Two ranges: six bytes from 31 on, one at 100.
+        // Two ranges: six bytes from 31, one at 100.
         assert_eq!(round_trip(Some(&before), &after), 10 + (2 + 6) + (2 + 1));
     }
 
@@ -280,13 +285,13 @@ mod tests {
             &[0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
             &[0xff, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0, 0, 0, 0],
         ] {
-            assert!(PageHead::read(&mut &*bytes).is_err());
+            assert!(PageHeader::read(&mut &*bytes).is_err());
         }
         let mut payload = Vec::new();
         let page = [5; 512];
-        Encoder::default().page(&mut payload, 1, None, &page, 0);
+        PageEncoder::default().page(&mut payload, 1, None, &page, 0);
         let mut source = payload.as_slice();
-        let head = PageHead::read(&mut source).unwrap();
+        let head = PageHeader::read(&mut source).unwrap();
         assert!(head.apply(&mut source, &mut [0; 256]).is_err());
     }
 
@@ -317,7 +322,7 @@ mod tests {
         fn any_bytes_are_decoded_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
             let mut source = bytes.as_slice();
             let mut image = vec![0; 512];
-            while let Ok(head) = PageHead::read(&mut source) {
+            while let Ok(head) = PageHeader::read(&mut source) {
                 if head.apply(&mut source, &mut image).is_err() {
                     break;
                 }

@@ -1,36 +1,36 @@
-//! [`Log`]: the redo log's file, its epochs and its records.
+//! [`RedoLog`]: the file of the redo log, its epochs and its records.
 //!
 //! ```text
-//! block 0, 1: the header, in the slot of its epoch's parity; the valid one of the higher epoch
-//! counts
+//! block 0, 1: the header, in the slot of its epoch's parity; the valid one with the higher epoch
+//! applies
 //!   0  16 bytes  "etui redo log 1\n"
 //!  16  u64       epoch
-//!  24  16 bytes  lineage: the same stands in the guard of the database that the log belongs to
+//!  24  16 bytes  lineage: equal to that in the database's header marker
 //!  40  u32       page size
-//!  44  u32       1 while the epoch's records count, 0 when the log was ended
-//!  48  u64       seed: what the epoch's first record names as its predecessor
+//!  44  u32       1 while the epoch's records apply, 0 after the log was ended
+//!  48  u64       seed: the predecessor of the epoch's first record
 //!  56  u32       process that wrote it, for messages
 //!  60  u32       block size: 4096
 //!  64  u64       hash of the bytes before
 //!
-//! from block 2 on: records, each on blocks of its own
+//! from block 2: records, each on blocks of its own
 //!   0  4 bytes   "eRec", or "eLz4": its payload is compressed
 //!   4  u32       number of pages
 //!   8  u64       epoch
-//!  16  u64       sequence, from 0 in each epoch
-//!  24  u64       predecessor: the hash (56) of the record before, or the seed
+//!  16  u64       sequence number, from 0 in each epoch
+//!  24  u64       predecessor: hash (56) of the record before, or the seed
 //!  32  u64       length of the payload
 //!  40  u32       size of the database after it, in pages
 //!  44  u32       page size
 //!  48  u64       hash of the payload
 //!  56  u64       hash of the bytes before
-//!  64  payload   see codec.rs; the rest of the last block is of no meaning. Compressed: u32, its
-//!                length as codec.rs draws it, then that as one block of LZ4. Of records
-//!                of 2 or 3 blocks, or of 16 and more up to 1 MiB, where it takes fewer so
+//!  64  payload   see codec.rs; the rest of the last block is undefined. Compressed: u32, the length
+//!                of the payload of codec.rs, then that as one LZ4 block. Tried for records of 2 or
+//!                3 blocks, and of 16 blocks to 1 MiB, and used if it takes fewer blocks
 //! ```
 //!
-//! Numbers are little-endian. A record's hash covers its predecessor's, so a record counts only
-//! where it was written: behind exactly these records of exactly this epoch.
+//! Numbers are little-endian. A record's hash covers its predecessor's, so a record is valid only
+//! in its place: after exactly these records of exactly this epoch.
 
 use std::io;
 use std::path::Path;
@@ -41,45 +41,46 @@ use lz4_flex::block::{
 };
 
 use super::codec::LARGEST_PAGE;
-use super::{BLOCK, Hashing, hash, u32_at, u64_at};
-use crate::counters::{CountedFile, Counting, add};
+use super::{BLOCK, StreamHash, hash, u32_at, u64_at};
+use crate::counters::{AtomicCounters, CountedFile, add};
 use crate::device::{Access, File, Lock, Platform, Role};
-use crate::mutation::{Broken, Mutation};
+use crate::mutation::{BrokenRule, Mutation};
 
 const MAGIC: &[u8; 16] = b"etui redo log 1\n";
 const RECORD_MAGIC: &[u8; 4] = b"eRec";
 const COMPRESSED_MAGIC: &[u8; 4] = b"eLz4";
 const LIVE: u32 = 1;
 
-/// No log lives so long: one that says so is damaged. There is always a next epoch below.
+/// An upper limit of epochs that no log reaches; a higher one is damage. There is always a next
+/// epoch below it.
 const EPOCHS: u64 = 1 << 63;
 
-/// Where the records begin.
+/// The offset of the first record.
 pub(crate) const RECORDS: u64 = 2 * BLOCK as u64;
 
-/// The length of a record's header.
+/// Bytes of a record's header.
 pub(crate) const RECORD_HEADER: usize = 64;
 
-/// For a record of at most these bytes the log grows by a step before, so that the commits behind
-/// it find blocks that were written. A larger one makes it grow by itself: writing its blocks
-/// before would write them twice, and the metadata that its flush carries is little beside it.
+/// Before a record of at most this size the log grows by a step, so that the next commits find
+/// written blocks. A larger record extends the log itself: writing its blocks in advance would
+/// write them twice, and the metadata of its flush is small in comparison.
 const SMALL: u64 = 64 << 10;
 
 /// A record is written in parts of this size, so that a large one needs no memory of its size.
 const PART: usize = 1 << 20;
 
-/// What the log's header says.
+/// The header of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Header {
+pub(crate) struct LogHeader {
     pub epoch: u64,
     pub lineage: [u8; 16],
     pub page_size: u32,
-    /// Whether the epoch's records count.
+    /// The epoch's records apply.
     pub live: bool,
     pub process: u32,
 }
 
-impl Header {
+impl LogHeader {
     fn seed(&self) -> u64 {
         let mut bytes = [0; 24];
         bytes[..16].copy_from_slice(&self.lineage);
@@ -118,7 +119,7 @@ impl Header {
         })
     }
 
-    /// The header that counts, if the file has one.
+    /// Returns the valid header, if the file has one.
     pub fn read(file: &dyn File) -> io::Result<Option<Self>> {
         let mut newest: Option<Self> = None;
         for slot in 0..2 {
@@ -134,17 +135,17 @@ impl Header {
     }
 }
 
-/// Where the next record goes, and what it follows.
+/// The position of the next record, and its predecessor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Tail {
+pub(crate) struct LogTail {
     pub offset: u64,
     pub sequence: u64,
     pub predecessor: u64,
 }
 
-impl Tail {
-    /// The one of an epoch without records.
-    pub fn of_epoch(header: &Header) -> Self {
+impl LogTail {
+    /// Returns the tail of an epoch without records.
+    pub fn of_epoch(header: &LogHeader) -> Self {
         Self {
             offset: RECORDS,
             sequence: 0,
@@ -153,22 +154,27 @@ impl Tail {
     }
 }
 
-/// What a record's header says.
+/// The header of a record.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct RecordHead {
+pub(crate) struct RecordHeader {
     pub pages: u32,
     pub payload: u64,
     pub payload_hash: u64,
-    /// Whether [`decompress`] makes the payload of what stands there.
+    /// The payload is compressed: see [`decompress_payload`].
     pub compressed: bool,
     pub database_pages: u32,
-    /// Where the record after it goes.
-    pub next: Tail,
+    /// The position of the record after it.
+    pub next: LogTail,
 }
 
-impl RecordHead {
-    /// Decodes a header, if it is the one of the record that stands at this tail.
-    pub fn decode(bytes: &[u8], header: &Header, tail: &Tail, broken: Broken) -> Option<Self> {
+impl RecordHeader {
+    /// Decodes a header if it belongs to the record at this tail.
+    pub fn decode(
+        bytes: &[u8],
+        header: &LogHeader,
+        tail: &LogTail,
+        broken: BrokenRule,
+    ) -> Option<Self> {
         let bytes = bytes.get(..RECORD_HEADER)?;
         let own = u64_at(bytes, 56);
         let chained = u64_at(bytes, 24) == tail.predecessor || broken.is(Mutation::ChainBySequence);
@@ -180,7 +186,7 @@ impl RecordHead {
             && chained
             && u32_at(bytes, 44) == header.page_size;
         let payload = u64_at(bytes, 32);
-        let next = Tail {
+        let next = LogTail {
             offset: tail.offset.checked_add(blocks_of(payload)?)?,
             sequence: tail.sequence.checked_add(1)?,
             predecessor: own,
@@ -196,33 +202,34 @@ impl RecordHead {
     }
 }
 
-/// The bytes of the blocks that a record with such a payload takes.
+/// Returns the size in bytes of the blocks of a record with such a payload.
 fn blocks_of(payload: u64) -> Option<u64> {
     payload
         .checked_add(RECORD_HEADER as u64)?
         .checked_next_multiple_of(BLOCK as u64)
 }
 
-/// What the compressor needs, kept from record to record.
+/// The compressor's table, reused for each record.
 #[derive(Default)]
-struct Table(CompressTable);
+struct CompressionTable(CompressTable);
 
-impl std::fmt::Debug for Table {
+impl std::fmt::Debug for CompressionTable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Table").finish_non_exhaustive()
     }
 }
 
-/// Whether a record of so many blocks is to be compressed. Of a few, one less is a good part; many
-/// are a merge or an import, and of text. Between them are rows with many indexes, where one of
-/// six or seven is saved for more processor time than the commit takes otherwise.
+/// Returns true if a record of this size is to be compressed. In a small one, one block less is
+/// much; a large one is a merge or an import, and mostly text. Between them are rows with many
+/// indexes, where saving one of six or seven blocks costs more CPU time than the rest of the
+/// commit.
 fn is_worth_compressing(blocks: usize) -> bool {
     matches!(blocks, 2..=3 | 16..)
 }
 
-/// Compresses a record's payload into `to`, behind room for the record's header, if it takes fewer
-/// blocks so.
-fn compress(payload: &[u8], to: &mut Vec<u8>, table: &mut Table) -> bool {
+/// Compresses a payload into `to`, after room for the record's header. Returns true if that takes
+/// fewer blocks.
+fn compress_payload(payload: &[u8], to: &mut Vec<u8>, table: &mut CompressionTable) -> bool {
     let blocks = (RECORD_HEADER + payload.len()).div_ceil(BLOCK);
     let Ok(len) = u32::try_from(payload.len()) else {
         return false;
@@ -251,12 +258,12 @@ fn compress(payload: &[u8], to: &mut Vec<u8>, table: &mut Table) -> bool {
     }
 }
 
-/// The payload that was compressed to these bytes; `None`: they are not what was written.
-pub(crate) fn decompress(bytes: &[u8]) -> Option<Vec<u8>> {
+/// Decompresses a payload; `None`: the bytes are damaged.
+pub(crate) fn decompress_payload(bytes: &[u8]) -> Option<Vec<u8>> {
     let (len, block) = bytes.split_at_checked(4)?;
     let len = u32_at(len, 0) as usize;
-    // A record is compressed while no part of it has been written: it ends with the page that
-    // makes a part full.
+    // A record is compressed only if no part of it has been written: it ends with the page that
+    // fills a part.
     if len > PART + 2 * LARGEST_PAGE {
         return None;
     }
@@ -265,66 +272,66 @@ pub(crate) fn decompress(bytes: &[u8]) -> Option<Vec<u8>> {
     (taken == len).then_some(payload)
 }
 
-/// How large a log is.
+/// The sizes of a log.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Sizes {
-    /// At rest: written once, then used again and again.
+pub(crate) struct LogSizes {
+    /// The resting size: written once, then reused.
     pub resting: u64,
-    /// In what steps it grows beyond.
+    /// The step by which it grows beyond that.
     pub step: u64,
 }
 
 /// A record that is being written.
 #[derive(Debug, Default)]
-struct Unfinished {
-    /// What is not written yet; begins with the record's header while nothing is.
+struct UnfinishedRecord {
+    /// Bytes not written yet; they begin with the record's header until a part is written.
     bytes: Vec<u8>,
-    /// The first block, once something is written: it is written last, with the header.
+    /// The first block, once a part is written: it is written last, with the header.
     first: Vec<u8>,
     written: u64,
-    hashing: Hashing,
-    /// Zeros, for the rest of the last block: they are copied faster than they are made.
+    hashing: StreamHash,
+    /// Zeros for the rest of the last block: copying them is faster than creating them.
     fill: Vec<u8>,
-    /// The record compressed, while it is tried.
+    /// A buffer for the compressed record.
     compressed: Vec<u8>,
-    table: Table,
+    table: CompressionTable,
 }
 
 /// An open redo log, locked by this process.
 #[derive(Debug)]
-pub(crate) struct Log {
+pub(crate) struct RedoLog {
     file: CountedFile,
-    header: Header,
-    /// The length up to which its blocks were written.
+    header: LogHeader,
+    /// The length up to which blocks have been written.
     len: u64,
-    sizes: Sizes,
-    unfinished: Unfinished,
-    /// Whether something was written since the last flush.
+    sizes: LogSizes,
+    unfinished: UnfinishedRecord,
+    /// There are writes since the last flush.
     dirty: bool,
-    /// Where the first record begins that is not flushed.
+    /// The offset of the first unflushed record.
     unflushed: Option<u64>,
-    /// The same of a flush that failed, whatever was flushed since.
+    /// The offset of the first record of a failed flush, whatever was flushed since.
     doubtful: Option<u64>,
-    counting: Arc<Counting>,
-    broken: Broken,
+    counting: Arc<AtomicCounters>,
+    broken: BrokenRule,
 }
 
-impl Log {
-    /// Opens or makes a log, and locks it. `None`: another process has it locked.
+impl RedoLog {
+    /// Opens or creates a log, and locks it. `None`: another process has it locked.
     pub fn open(
         platform: &dyn Platform,
         path: &Path,
         access: Access,
-        sizes: Sizes,
-        counting: &Arc<Counting>,
-        broken: Broken,
+        sizes: LogSizes,
+        counting: &Arc<AtomicCounters>,
+        broken: BrokenRule,
     ) -> io::Result<Option<Self>> {
         let file = platform.open(Some(path), Role::Redo, access)?;
         let file = CountedFile::new(file, Role::Redo, counting);
         if !file.lock(Lock::Exclusive)? {
             return Ok(None);
         }
-        let header = Header::read(&file)?.unwrap_or(Header {
+        let header = LogHeader::read(&file)?.unwrap_or(LogHeader {
             epoch: 0,
             lineage: [0; 16],
             page_size: 0,
@@ -336,9 +343,9 @@ impl Log {
             file,
             header,
             sizes,
-            unfinished: Unfinished {
+            unfinished: UnfinishedRecord {
                 fill: vec![0; BLOCK],
-                ..Unfinished::default()
+                ..UnfinishedRecord::default()
             },
             dirty: false,
             unflushed: None,
@@ -348,7 +355,7 @@ impl Log {
         }))
     }
 
-    pub fn header(&self) -> &Header {
+    pub fn header(&self) -> &LogHeader {
         &self.header
     }
 
@@ -356,10 +363,10 @@ impl Log {
         &self.file
     }
 
-    /// Whether the session of this lineage ended it, so that the database has everything and only
-    /// its guard was to be cleared. A flush that failed may have kept the guard there: the next
-    /// session may have begun its own epoch then, but has no record before its own guard is
-    /// durable.
+    /// Returns true if the session of this lineage ended the log: the database is complete, and
+    /// only its marker remained to be cleared. After a failed flush the marker may have remained,
+    /// and the next session may have begun its own epoch; that has no record until its own marker
+    /// is durable.
     pub fn has_ended(&self, lineage: [u8; 16]) -> io::Result<bool> {
         let header = &self.header;
         if header.lineage == lineage {
@@ -368,18 +375,17 @@ impl Log {
         let mut before = [0; BLOCK];
         let slot = (header.epoch + 1) % 2;
         self.file.read_at(&mut before, slot * BLOCK as u64)?;
-        let ended = Header::decode(&before).is_some_and(|before| {
+        let ended = LogHeader::decode(&before).is_some_and(|before| {
             before.lineage == lineage && !before.live && before.epoch + 1 == header.epoch
         });
         let mut bytes = [0; RECORD_HEADER];
         self.file.read_at(&mut bytes, RECORDS)?;
-        let record = RecordHead::decode(&bytes, header, &Tail::of_epoch(header), self.broken);
+        let record = RecordHeader::decode(&bytes, header, &LogTail::of_epoch(header), self.broken);
         Ok(ended && record.is_none())
     }
 
-    /// Writes its blocks up to the resting size; the flush of the epoch that is opened next makes
-    /// them durable.
-    pub fn prepare(&mut self) -> io::Result<()> {
+    /// Writes the blocks up to the resting size. The flush of the next epoch makes them durable.
+    pub fn preallocate(&mut self) -> io::Result<()> {
         self.fill_to(self.sizes.resting)
     }
 
@@ -395,16 +401,16 @@ impl Log {
         Ok(())
     }
 
-    /// Opens the next epoch, durably; `live`: its records count. Nothing of the epoch before
-    /// counts any more.
+    /// Opens the next epoch, durably; `live`: its records apply. Records of earlier epochs are
+    /// invalid from then on.
     pub fn next_epoch(
         &mut self,
         lineage: [u8; 16],
         page_size: u32,
         live: bool,
-    ) -> io::Result<Tail> {
+    ) -> io::Result<LogTail> {
         let epoch = self.header.epoch.checked_add(1);
-        let header = Header {
+        let header = LogHeader {
             epoch: epoch.ok_or_else(|| io::Error::other("its log has had too many epochs"))?,
             lineage,
             page_size,
@@ -421,24 +427,24 @@ impl Log {
             written = written.and_then(|()| self.sync());
         }
         if let Err(error) = written {
-            // It may be durable or not. The other slot's header is: it stays the one that counts,
-            // and the next attempt writes here again.
+            // The header may or may not be durable. The other slot's header is: it remains valid,
+            // and the next attempt writes to this slot again.
             let _ = self.file.write_at(&[0; BLOCK], slot * BLOCK as u64);
             return Err(error);
         }
         self.dirty = false;
         self.header = header;
         add(&self.counting.epochs, 1);
-        // Only now may blocks of the epoch before go.
+        // Blocks of the previous epoch may be released only now.
         if self.len > self.sizes.resting {
             self.file.set_len(self.sizes.resting)?;
             self.len = self.sizes.resting;
         }
-        Ok(Tail::of_epoch(&header))
+        Ok(LogTail::of_epoch(&header))
     }
 
-    /// Begins a record; its payload is appended to what [`Log::payload`] gives.
-    pub fn begin(&mut self) {
+    /// Begins a record; its payload is appended to [`RedoLog::payload`].
+    pub fn begin_record(&mut self) {
         let unfinished = &mut self.unfinished;
         unfinished.bytes.clear();
         unfinished.bytes.extend_from_slice(&[0; RECORD_HEADER]);
@@ -446,17 +452,17 @@ impl Log {
         unfinished.written = 0;
     }
 
-    /// Where the next pages of the record that was begun are to be appended.
+    /// Returns the buffer for the next pages of the current record.
     pub fn payload(&mut self) -> &mut Vec<u8> {
         &mut self.unfinished.bytes
     }
 
-    /// Writes what can be written of a large record; to be called after each page.
-    pub fn drain(&mut self, tail: &Tail) -> io::Result<()> {
+    /// Writes the complete parts of a large record; called after each page.
+    pub fn write_full_parts(&mut self, tail: &LogTail) -> io::Result<()> {
         if self.unfinished.bytes.len() < PART {
             return Ok(());
         }
-        let Unfinished {
+        let UnfinishedRecord {
             bytes,
             first,
             written,
@@ -467,7 +473,7 @@ impl Log {
         let whole = bytes.len() - bytes.len() % BLOCK;
         let mut begin = 0;
         if *written == 0 {
-            *hashing = Hashing::default();
+            *hashing = StreamHash::default();
             first.extend_from_slice(bytes.get(..BLOCK).unwrap_or_default());
             begin = BLOCK;
             hashing.add(bytes.get(RECORD_HEADER..whole).unwrap_or_default());
@@ -484,8 +490,13 @@ impl Log {
         Ok(())
     }
 
-    /// Writes the record to the log, not yet durably; answers where the one after it goes.
-    pub fn finish(&mut self, tail: &Tail, pages: u32, database_pages: u32) -> io::Result<Tail> {
+    /// Writes the record, without a flush. Returns the tail after it.
+    pub fn finish(
+        &mut self,
+        tail: &LogTail,
+        pages: u32,
+        database_pages: u32,
+    ) -> io::Result<LogTail> {
         let large = self.unfinished.written > 0;
         let mut magic = RECORD_MAGIC;
         let payload_hash;
@@ -500,7 +511,7 @@ impl Log {
             } else {
                 if is_worth_compressing(unfinished.bytes.len().div_ceil(BLOCK)) {
                     let bytes = unfinished.bytes.get(RECORD_HEADER..).unwrap_or_default();
-                    if compress(bytes, &mut unfinished.compressed, &mut unfinished.table) {
+                    if compress_payload(bytes, &mut unfinished.compressed, &mut unfinished.table) {
                         std::mem::swap(&mut unfinished.bytes, &mut unfinished.compressed);
                         magic = COMPRESSED_MAGIC;
                     }
@@ -534,13 +545,13 @@ impl Log {
         if let Some(to) = begin.get_mut(..RECORD_HEADER) {
             to.copy_from_slice(&header);
         }
-        let next = Tail {
+        let next = LogTail {
             offset: tail.offset + self.unfinished.written + self.unfinished.bytes.len() as u64,
             sequence: tail.sequence + 1,
             predecessor: own,
         };
         if next.offset - tail.offset <= SMALL {
-            self.grow(next.offset)?;
+            self.grow_to(next.offset)?;
         }
         self.dirty = true;
         self.unflushed.get_or_insert(tail.offset);
@@ -561,9 +572,9 @@ impl Log {
         Ok(next)
     }
 
-    /// Has the log be so long at least, its blocks written and flushed: so the flush of a
-    /// commit carries no metadata of the file system.
-    fn grow(&mut self, len: u64) -> io::Result<()> {
+    /// Extends the log to at least this length, with written and flushed blocks: the flush of a
+    /// commit then carries no file-system metadata.
+    fn grow_to(&mut self, len: u64) -> io::Result<()> {
         if len <= self.len {
             return Ok(());
         }
@@ -582,15 +593,15 @@ impl Log {
         Ok(())
     }
 
-    /// Where the first record begins that is not flushed: once a flush failed, all from there on
-    /// is in doubt, whatever a later flush says.
+    /// Returns the offset of the first unflushed record. After a failed flush everything from there
+    /// is in doubt, whatever a later flush returns.
     pub fn unflushed(&self) -> Option<u64> {
         let both = [self.unflushed, self.doubtful];
         both.into_iter().flatten().min()
     }
 
-    /// Writes once more what is in doubt, as it is read, so that the next flush is one of it.
-    pub fn write_again(&mut self, from: u64) -> io::Result<()> {
+    /// Reads and rewrites everything that is in doubt, so that the next flush covers it.
+    pub fn rewrite_from(&mut self, from: u64) -> io::Result<()> {
         let mut bytes = vec![0; 1 << 18];
         let mut at = from;
         self.dirty = true;
@@ -607,9 +618,9 @@ impl Log {
         Ok(())
     }
 
-    /// Takes back the record that stands at this tail, durably.
-    pub fn destroy(&mut self, tail: &Tail) -> io::Result<()> {
-        // Behind the end there is none: a full disk had no room for it.
+    /// Destroys the record at this tail, durably.
+    pub fn destroy_record(&mut self, tail: &LogTail) -> io::Result<()> {
+        // There is no record beyond the end: a full disk had no room for it.
         if tail.offset >= self.file.len()? {
             return Ok(());
         }
@@ -619,7 +630,7 @@ impl Log {
         Ok(())
     }
 
-    /// Flushes what was written since the last flush, if anything.
+    /// Flushes the writes since the last flush, if any.
     pub fn flush(&mut self) -> io::Result<()> {
         match self.dirty {
             true => self.sync(),

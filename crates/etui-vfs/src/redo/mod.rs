@@ -1,12 +1,12 @@
-//! The redo log: what makes a commit durable by one write and one flush.
+//! The redo log, which makes a commit durable with one write and one flush.
 //!
-//! - [`codec`]: a transaction as ranges of bytes that changed, pure;
-//! - [`log`]: the log's file: its header, its records, how it grows;
-//! - [`recover`]: bringing a database's file to where its log is;
-//! - [`guard`]: the mark in the database's header that keeps others out meanwhile.
+//! - [`codec`]: a transaction as changed byte ranges; pure functions;
+//! - [`log`]: the log's file: header, records, growth;
+//! - [`recover`]: replays a log over its database;
+//! - [`header_marker`]: the mark in the database header that keeps plain SQLite out.
 
 pub(crate) mod codec;
-pub(crate) mod guard;
+pub(crate) mod header_marker;
 pub(crate) mod log;
 pub(crate) mod recover;
 
@@ -15,20 +15,20 @@ use std::hash::Hasher;
 
 use twox_hash::XxHash3_64;
 
-/// The unit that the log is written in.
+/// The unit in which the log is written.
 pub(crate) const BLOCK: usize = 4096;
 
-/// The hash of all that is written: XXH3 with 64 bits. It finds what a torn or lost write left,
-/// not what somebody forged.
+/// Returns the hash used in all formats: XXH3 with 64 bits. It detects torn and lost writes, not
+/// forgeries.
 pub(crate) fn hash(bytes: &[u8]) -> u64 {
     XxHash3_64::oneshot(bytes)
 }
 
-/// The same hash, of bytes that come in parts.
+/// The hash of [`hash`], for bytes in several parts.
 #[derive(Clone, Default)]
-pub(crate) struct Hashing(XxHash3_64);
+pub(crate) struct StreamHash(XxHash3_64);
 
-impl Hashing {
+impl StreamHash {
     pub fn add(&mut self, bytes: &[u8]) {
         self.0.write(bytes);
     }
@@ -38,13 +38,13 @@ impl Hashing {
     }
 }
 
-impl fmt::Debug for Hashing {
+impl fmt::Debug for StreamHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Hashing").finish_non_exhaustive()
     }
 }
 
-/// Four bytes of a format, which are there.
+/// Returns the `u32` at an offset; the bytes must exist.
 pub(crate) fn u32_at(bytes: &[u8], at: usize) -> u32 {
     let mut number = [0; 4];
     if let Some(from) = bytes.get(at..at + 4) {
@@ -53,7 +53,7 @@ pub(crate) fn u32_at(bytes: &[u8], at: usize) -> u32 {
     u32::from_le_bytes(number)
 }
 
-/// Eight bytes of a format, which are there.
+/// Returns the `u64` at an offset; the bytes must exist.
 pub(crate) fn u64_at(bytes: &[u8], at: usize) -> u64 {
     let mut number = [0; 8];
     if let Some(from) = bytes.get(at..at + 8) {

@@ -1,29 +1,29 @@
-//! [`replay`]: bringing a database's file to where its log is.
+//! [`replay_log`]: replays a log over its database.
 //!
-//! The log is read twice: once to find the records that count, once to make the images of the
-//! pages that they end with. Nothing is written before all images have the hashes that the
-//! records tell, and the log is flushed. The size is set last. All of it can be done again from the begin, also after
-//! it was done in part: each byte that a record touches ends as the last record that touches it
-//! says, and the other bytes are as they were in any image since the epoch began.
+//! The log is read twice: once to find the valid records, once to build the final images of the
+//! pages. Nothing is written until all images match the hashes in the records, and the log is
+//! flushed. The size is set last. The replay is idempotent, also after an interrupted one: each
+//! byte that a record covers ends with the contents of the last record that covers it, and all
+//! other bytes are equal in all images since the start of the epoch.
 
 use std::collections::BTreeMap;
 use std::io;
 
-use super::codec::{DecodeError, PageHead, Source, is_page_size};
-use super::guard;
-use super::log::{Header, RECORD_HEADER, RecordHead, Tail, decompress};
-use super::{Hashing, hash};
+use super::codec::{DecodeError, PageHeader, PayloadSource, is_page_size};
+use super::header_marker;
+use super::log::{LogHeader, LogTail, RECORD_HEADER, RecordHeader, decompress_payload};
+use super::{StreamHash, hash};
 use crate::device::File;
-use crate::mutation::{Broken, Mutation};
-use crate::store::{Image, PageStore, Spill};
+use crate::mutation::{BrokenRule, Mutation};
+use crate::page_store::{OpenSpillFile, PageSlot, PageStore};
 
-/// How much of the log is read at once.
+/// Bytes of the log read at once.
 const READ: usize = 1 << 18;
 
-/// Why a log cannot be replayed. Nothing was written then, unless writing failed.
+/// The reason why a log cannot be replayed. Nothing was written, unless a write failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ReplayError {
-    /// It is not what was written.
+    /// The log is damaged.
     #[error("{0}")]
     Damaged(String),
     /// A file cannot be read or written.
@@ -31,17 +31,17 @@ pub(crate) enum ReplayError {
     Io(#[from] io::Error),
 }
 
-/// What was replayed.
+/// The result of a replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Replayed {
     pub records: u64,
     pub pages: u64,
-    /// The database's size in pages; `None` without a record.
+    /// The size of the database in pages; `None` without a record.
     pub database_pages: Option<u32>,
 }
 
-/// A record's payload in the log.
-struct Payload<'a> {
+/// A reader of a record's payload in the log.
+struct PayloadReader<'a> {
     log: &'a dyn File,
     at: u64,
     end: u64,
@@ -49,8 +49,8 @@ struct Payload<'a> {
     begin: usize,
 }
 
-impl<'a> Payload<'a> {
-    fn of(log: &'a dyn File, record: &Found) -> Result<Self, ReplayError> {
+impl<'a> PayloadReader<'a> {
+    fn of(log: &'a dyn File, record: &ScannedRecord) -> Result<Self, ReplayError> {
         let mut payload = Self {
             log,
             at: record.payload,
@@ -62,13 +62,13 @@ impl<'a> Payload<'a> {
             while payload.at < payload.end {
                 payload.fill()?;
             }
-            payload.buffer = decompress(&payload.buffer)
+            payload.buffer = decompress_payload(&payload.buffer)
                 .ok_or_else(|| ReplayError::Damaged("a record cannot be decompressed".into()))?;
         }
         Ok(payload)
     }
 
-    /// Reads more; the buffer has no more than that is left then.
+    /// Reads more. The buffer holds at most the rest of the payload.
     fn fill(&mut self) -> io::Result<()> {
         self.buffer.drain(..self.begin);
         self.begin = 0;
@@ -88,7 +88,7 @@ impl<'a> Payload<'a> {
     }
 }
 
-impl Source for Payload<'_> {
+impl PayloadSource for PayloadReader<'_> {
     fn take(&mut self, len: usize) -> Result<&[u8], DecodeError> {
         while self.buffer.len() - self.begin < len && self.at < self.end {
             self.fill()?;
@@ -100,29 +100,33 @@ impl Source for Payload<'_> {
     }
 }
 
-/// A record that counts.
-struct Found {
+/// A valid record.
+struct ScannedRecord {
     payload: u64,
-    head: RecordHead,
+    head: RecordHeader,
 }
 
-/// The records of the epoch, while they chain.
-fn records(log: &dyn File, header: &Header, broken: Broken) -> io::Result<Vec<Found>> {
+/// Returns the records of the epoch, as far as they chain.
+fn records(
+    log: &dyn File,
+    header: &LogHeader,
+    broken: BrokenRule,
+) -> io::Result<Vec<ScannedRecord>> {
     let mut found = Vec::new();
-    let mut tail = Tail::of_epoch(header);
+    let mut tail = LogTail::of_epoch(header);
     let len = log.len()?;
     let mut buffer = vec![0; READ];
     loop {
         let mut bytes = [0; RECORD_HEADER];
         log.read_at(&mut bytes, tail.offset)?;
-        let Some(head) = RecordHead::decode(&bytes, header, &tail, broken) else {
+        let Some(head) = RecordHeader::decode(&bytes, header, &tail, broken) else {
             return Ok(found);
         };
         if head.next.offset > len {
             return Ok(found);
         }
         let payload = tail.offset + RECORD_HEADER as u64;
-        let mut hashing = Hashing::default();
+        let mut hashing = StreamHash::default();
         let (mut at, end) = (payload, payload + head.payload);
         while at < end {
             let part = usize::try_from(end - at).map_or(READ, |left| left.min(READ));
@@ -137,19 +141,19 @@ fn records(log: &dyn File, header: &Header, broken: Broken) -> io::Result<Vec<Fo
             return Ok(found);
         }
         tail = head.next;
-        found.push(Found { payload, head });
+        found.push(ScannedRecord { payload, head });
     }
 }
 
-/// Replays the log's epoch over the database, flushed at the end. `lineage` is the guard's,
-/// which stays.
-pub(crate) fn replay(
+/// Replays the log's epoch over the database, and flushes it. The header marker, with `lineage`,
+/// stays.
+pub(crate) fn replay_log(
     database: &dyn File,
     log: &dyn File,
-    header: &Header,
+    header: &LogHeader,
     cap: usize,
-    spill: Spill<'_>,
-    broken: Broken,
+    spill: OpenSpillFile<'_>,
+    broken: BrokenRule,
 ) -> Result<Replayed, ReplayError> {
     let damaged = |why: &str| ReplayError::Damaged(why.to_owned());
     if !header.live {
@@ -169,13 +173,13 @@ pub(crate) fn replay(
     }
     let mut store = PageStore::new(page_size, cap);
     // The image of each page, unless it is in place.
-    let mut pages: BTreeMap<u32, (Option<Image>, u64)> = BTreeMap::new();
+    let mut pages: BTreeMap<u32, (Option<PageSlot>, u64)> = BTreeMap::new();
     let mut page = vec![0; page_size];
     let offset_of = |number: u32| u64::from(number - 1) * page_size as u64;
     for record in &found {
-        let mut payload = Payload::of(log, record)?;
+        let mut payload = PayloadReader::of(log, record)?;
         for _ in 0..record.head.pages {
-            let head = PageHead::read(&mut payload).map_err(not_decoded)?;
+            let head = PageHeader::read(&mut payload).map_err(not_decoded)?;
             let (image, hash) = pages.entry(head.number).or_default();
             *hash = head.hash;
             if head.is_in_place() {
@@ -205,13 +209,13 @@ pub(crate) fn replay(
                     "page {number} of the database is not what it was logged against"
                 )));
             }
-            if *number == 1 && !guard::is_database(&page) {
+            if *number == 1 && !header_marker::is_database(&page) {
                 return Err(damaged("its first page is not a database's"));
             }
         }
     }
-    // A killed process may have left records that are not flushed: what the database is about to
-    // have of them, the log must keep.
+    // A killed process may have left unflushed records. The log must keep durable what the database
+    // is about to receive from them.
     if !broken.is(Mutation::ReplayUnflushedLog) {
         log.sync()?;
     }
@@ -223,7 +227,7 @@ pub(crate) fn replay(
         written += 1;
         store.read(*image, 0, &mut page)?;
         if number == 1 {
-            guard::keep(&mut page, header.lineage);
+            header_marker::keep(&mut page, header.lineage);
         }
         database.write_at(&page, offset_of(number))?;
     }
@@ -241,13 +245,13 @@ pub(crate) fn replay(
     })
 }
 
-/// Reads a page of the database. One that is not there was cut off by a checkpoint, and is either
-/// cut off again or logged whole later on: its hash tells.
+/// Reads a page of the database. A missing page was truncated by a checkpoint, and is truncated
+/// again or logged whole later; its hash is verified.
 fn read_page(database: &dyn File, number: u32, page: &mut [u8]) -> io::Result<()> {
     let offset = u64::from(number - 1) * page.len() as u64;
     let there = database.read_at(page, offset)?;
     page.get_mut(there..).unwrap_or_default().fill(0);
-    guard::hide(page, offset);
+    header_marker::hide(page, offset);
     Ok(())
 }
 

@@ -7,21 +7,21 @@ use std::sync::{Arc, Mutex};
 
 use proptest::prelude::*;
 
-use super::codec::Encoder;
-use super::log::{Header, Log, RECORDS, Sizes, Tail};
-use super::recover::{ReplayError, Replayed, replay};
-use super::{BLOCK, guard, hash};
+use super::codec::PageEncoder;
+use super::log::{LogHeader, LogSizes, LogTail, RECORDS, RedoLog};
+use super::recover::{ReplayError, Replayed, replay_log};
+use super::{BLOCK, hash, header_marker};
 use crate::device::{Access, File, Lock, Platform, Role};
-use crate::mutation::Broken;
+use crate::mutation::BrokenRule;
 
 const PAGE: usize = 512;
 const LINEAGE: [u8; 16] = [42; 16];
 
-/// A file in memory; clones are the same file.
+/// A file in memory; clones share its contents.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Memory(Arc<Mutex<Vec<u8>>>);
+pub(crate) struct MemoryFile(Arc<Mutex<Vec<u8>>>);
 
-impl Memory {
+impl MemoryFile {
     fn of(bytes: &[u8]) -> Self {
         Self(Arc::new(Mutex::new(bytes.to_vec())))
     }
@@ -31,7 +31,7 @@ impl Memory {
     }
 }
 
-impl File for Memory {
+impl File for MemoryFile {
     fn read_at(&self, to: &mut [u8], offset: u64) -> io::Result<usize> {
         let bytes = self.0.lock().unwrap();
         let from = bytes.get(offset as usize..).unwrap_or_default();
@@ -68,11 +68,11 @@ impl File for Memory {
     }
 }
 
-/// A place with one file.
+/// A platform with a single file.
 #[derive(Debug)]
-struct One(Memory);
+struct SingleFilePlatform(MemoryFile);
 
-impl Platform for One {
+impl Platform for SingleFilePlatform {
     fn open(&self, _: Option<&Path>, _: Role, _: Access) -> io::Result<Box<dyn File>> {
         Ok(Box::new(self.0.clone()))
     }
@@ -90,49 +90,56 @@ impl Platform for One {
     }
 }
 
-const SIZES: Sizes = Sizes {
+const SIZES: LogSizes = LogSizes {
     resting: 1 << 16,
     step: 1 << 14,
 };
 
-fn open(file: &Memory) -> Log {
+fn open(file: &MemoryFile) -> RedoLog {
     let access = Access {
         write: true,
         create: true,
     };
-    let one = One(file.clone());
+    let one = SingleFilePlatform(file.clone());
     let path = Path::new("log");
-    let log = Log::open(
+    let log = RedoLog::open(
         &one,
         path,
         access,
         SIZES,
         &Arc::default(),
-        Broken::default(),
+        BrokenRule::default(),
     );
     let mut log = log.unwrap().unwrap();
-    log.prepare().unwrap();
+    log.preallocate().unwrap();
     log
 }
 
-fn replayed(database: &Memory, log: &Memory) -> Result<Replayed, ReplayError> {
-    let header = Header::read(log).unwrap().unwrap();
-    let spill = || -> io::Result<Box<dyn File>> { Ok(Box::new(Memory::default())) };
-    replay(database, log, &header, 4 * PAGE, &spill, Broken::default())
+fn replayed(database: &MemoryFile, log: &MemoryFile) -> Result<Replayed, ReplayError> {
+    let header = LogHeader::read(log).unwrap().unwrap();
+    let spill = || -> io::Result<Box<dyn File>> { Ok(Box::new(MemoryFile::default())) };
+    replay_log(
+        database,
+        log,
+        &header,
+        4 * PAGE,
+        &spill,
+        BrokenRule::default(),
+    )
 }
 
-/// A database that is written by transactions.
-struct Model {
-    log: Log,
-    tail: Tail,
+/// A database changed by transactions.
+struct DatabaseModel {
+    log: RedoLog,
+    tail: LogTail,
     pages: Vec<Vec<u8>>,
-    /// The smallest size in the epoch, and which pages have an image in it.
+    /// The smallest size in the epoch, and the pages that have an image in it.
     floor: usize,
     imaged: Vec<bool>,
 }
 
-impl Model {
-    fn new(file: &Memory, pages: usize) -> Self {
+impl DatabaseModel {
+    fn new(file: &MemoryFile, pages: usize) -> Self {
         let mut log = open(file);
         let tail = log.next_epoch(LINEAGE, PAGE as u32, true).unwrap();
         let pages: Vec<Vec<u8>> = (0..pages).map(|n| vec![n as u8; PAGE]).collect();
@@ -149,8 +156,8 @@ impl Model {
         self.pages.concat()
     }
 
-    /// Changes bytes of pages, after the size was set.
-    fn transaction(&mut self, size: usize, writes: &[(usize, usize, u8, usize)]) -> Tail {
+    /// Sets the size, then changes bytes of pages.
+    fn transaction(&mut self, size: usize, writes: &[(usize, usize, u8, usize)]) -> LogTail {
         let before = self.pages.clone();
         self.pages.resize(size, vec![0; PAGE]);
         self.imaged.resize(size, false);
@@ -165,14 +172,14 @@ impl Model {
         }
         touched.sort_unstable();
         touched.dedup();
-        let mut encoder = Encoder::default();
-        self.log.begin();
+        let mut encoder = PageEncoder::default();
+        self.log.begin_record();
         for &page in &touched {
             let based = page < before.len() && (page < self.floor || self.imaged[page]);
             let old = based.then(|| &before[page][..]);
             let new = &self.pages[page];
             encoder.page(self.log.payload(), page as u32 + 1, old, new, hash(new));
-            self.log.drain(&self.tail).unwrap();
+            self.log.write_full_parts(&self.tail).unwrap();
             self.imaged[page] = true;
         }
         let next = self
@@ -182,10 +189,10 @@ impl Model {
     }
 }
 
-/// The database as it is seen: without the guard that the replay put into page 1.
-fn seen(database: &Memory) -> Vec<u8> {
+/// Returns the database as SQLite sees it: without the marker that the replay set in page 1.
+fn seen(database: &MemoryFile) -> Vec<u8> {
     let mut bytes = database.bytes();
-    guard::hide(&mut bytes, 0);
+    header_marker::hide(&mut bytes, 0);
     bytes
 }
 
@@ -209,28 +216,28 @@ proptest! {
         mixed in any::<u64>(),
         flip in any::<prop::sample::Index>(),
     ) {
-        let log = Memory::default();
-        let mut model = Model::new(&log, 8);
+        let log = MemoryFile::default();
+        let mut model = DatabaseModel::new(&log, 8);
         first_page_as_databases_have(&mut model.pages[0]);
         let mut states = vec![model.bytes()];
         for (size, writes) in &transactions {
-            // Page 1 stays as it is: the guard is there.
+            // Page 1 is not changed: it has the marker.
             let writes: Writes = writes.iter().filter(|w| w.0 % size != 0).copied().collect();
             model.transaction(*size, &writes);
             states.push(model.bytes());
         }
         let last = states.last().unwrap().clone();
 
-        // Over the database of the begin, twice.
-        let database = Memory::of(&states[0]);
+        // Over the initial database, twice.
+        let database = MemoryFile::of(&states[0]);
         for _ in 0..2 {
             let done = replayed(&database, &log).unwrap();
             prop_assert_eq!(done.records, transactions.len() as u64);
             prop_assert!(seen(&database) == last);
         }
 
-        // Over one that a checkpoint was writing to: any sector is of the last state or of the
-        // begin, and the file may be longer than either.
+        // Over a database during a checkpoint: each sector is the initial or the last one, and the
+        // file may be longer than either.
         let longest = states[0].len().max(last.len());
         let mut bytes = states[0].clone();
         bytes.resize(longest, 0xee);
@@ -239,17 +246,17 @@ proptest! {
                 bytes[n * PAGE..(n + 1) * PAGE].copy_from_slice(sector);
             }
         }
-        let database = Memory::of(&bytes);
+        let database = MemoryFile::of(&bytes);
         replayed(&database, &log).unwrap();
         prop_assert!(seen(&database) == last);
 
-        // With a byte of the log wrong: a state of before, or an error and nothing changed.
+        // With one wrong byte in the log: an earlier state, or an error without a change.
         let mut bytes = log.bytes();
         let used = model.tail.offset as usize;
         let at = RECORDS as usize + flip.index(used - RECORDS as usize);
         bytes[at] ^= 0x10;
-        let database = Memory::of(&states[0]);
-        match replayed(&database, &Memory::of(&bytes)) {
+        let database = MemoryFile::of(&states[0]);
+        match replayed(&database, &MemoryFile::of(&bytes)) {
             Ok(done) => prop_assert!(seen(&database) == states[done.records as usize]),
             Err(_) => prop_assert!(database.bytes() == states[0]),
         }
@@ -260,88 +267,88 @@ proptest! {
         bytes in proptest::collection::vec(any::<u8>(), 0..600),
         at in 0_usize..200,
     ) {
-        let log = Memory::default();
-        let mut model = Model::new(&log, 8);
+        let log = MemoryFile::default();
+        let mut model = DatabaseModel::new(&log, 8);
         model.transaction(8, &[(3, 5, 7, 20)]);
         let mut damaged = log.bytes();
         let at = RECORDS as usize + at;
         damaged[at..at + bytes.len()].copy_from_slice(&bytes);
-        let database = Memory::of(&vec![0; 8 * PAGE]);
-        let _ = replayed(&database, &Memory::of(&damaged));
+        let database = MemoryFile::of(&vec![0; 8 * PAGE]);
+        let _ = replayed(&database, &MemoryFile::of(&damaged));
     }
 }
 
 #[test]
 fn a_record_that_was_not_published_is_overwritten_and_nothing_chains_onto_it() {
-    let log = Memory::default();
-    let mut model = Model::new(&log, 8);
+    let log = MemoryFile::default();
+    let mut model = DatabaseModel::new(&log, 8);
     let begin = model.bytes();
     model.transaction(8, &[(3, 0, 1, 9)]);
     let published = model.pages.clone();
-    // One that fails, large enough that its blocks reach behind the next.
+    // A failed one, so large that its blocks reach beyond the next.
     let behind = model.transaction(8, &[(4, 0, 2, 9)]);
     let dead = model.tail;
     model.transaction(8, &[(5, 0, 3, 9)]);
-    // Its second block still has the record that followed the dead one.
+    // Its second block still has the record after the dead one.
     model.tail = behind;
     model.pages = published;
     model.transaction(8, &[(6, 0, 4, 9)]);
     assert_eq!(model.tail.offset, dead.offset);
-    let database = Memory::of(&begin);
+    let database = MemoryFile::of(&begin);
     assert_eq!(replayed(&database, &log).unwrap().records, 2);
     assert!(seen(&database) == model.bytes());
-    // One that is taken back does not count either.
+    // A revoked record does not apply either.
     let tail = model.transaction(8, &[(6, 0, 5, 9)]);
-    model.log.destroy(&tail).unwrap();
-    let database = Memory::of(&begin);
+    model.log.destroy_record(&tail).unwrap();
+    let database = MemoryFile::of(&begin);
     assert_eq!(replayed(&database, &log).unwrap().records, 2);
 }
 
 #[test]
 fn an_epoch_that_was_not_opened_whole_is_the_one_before() {
-    let log = Memory::default();
-    let mut model = Model::new(&log, 8);
+    let log = MemoryFile::default();
+    let mut model = DatabaseModel::new(&log, 8);
     let begin = model.bytes();
     model.transaction(8, &[(3, 0, 1, 9)]);
     let old = log.bytes();
     let epoch = model.log.header().epoch;
     model.log.next_epoch(LINEAGE, PAGE as u32, true).unwrap();
-    assert_eq!(Header::read(&log).unwrap().unwrap().epoch, epoch + 1);
-    assert_eq!(replayed(&Memory::of(&begin), &log).unwrap().records, 0);
-    // Half of the new header's block is there.
+    assert_eq!(LogHeader::read(&log).unwrap().unwrap().epoch, epoch + 1);
+    assert_eq!(replayed(&MemoryFile::of(&begin), &log).unwrap().records, 0);
+    // Half of the new header's block is written.
     let slot = ((epoch + 1) % 2) as usize * BLOCK;
     let mut torn = log.bytes();
     torn[slot + 30..slot + BLOCK].copy_from_slice(&old[slot + 30..slot + BLOCK]);
-    let torn = Memory::of(&torn);
-    assert_eq!(Header::read(&torn).unwrap().unwrap().epoch, epoch);
-    assert_eq!(replayed(&Memory::of(&begin), &torn).unwrap().records, 1);
+    let torn = MemoryFile::of(&torn);
+    assert_eq!(LogHeader::read(&torn).unwrap().unwrap().epoch, epoch);
+    assert_eq!(replayed(&MemoryFile::of(&begin), &torn).unwrap().records, 1);
 }
 
 #[test]
 fn an_ended_log_is_not_replayed() {
-    let log = Memory::default();
-    let mut model = Model::new(&log, 8);
+    let log = MemoryFile::default();
+    let mut model = DatabaseModel::new(&log, 8);
     let begin = model.bytes();
     model.transaction(8, &[(3, 0, 1, 9)]);
     model.log.next_epoch(LINEAGE, PAGE as u32, false).unwrap();
-    let database = Memory::of(&begin);
+    let database = MemoryFile::of(&begin);
     assert_eq!(replayed(&database, &log).unwrap(), Replayed::default());
     assert!(database.bytes() == begin);
 }
 
 #[test]
 fn a_database_that_the_log_is_not_of_is_refused() {
-    let log = Memory::default();
-    let mut model = Model::new(&log, 8);
+    let log = MemoryFile::default();
+    let mut model = DatabaseModel::new(&log, 8);
     model.transaction(8, &[(3, 0, 1, 9)]);
     let other = vec![0xaa; 8 * PAGE];
-    let database = Memory::of(&other);
+    let database = MemoryFile::of(&other);
     assert!(matches!(
         replayed(&database, &log),
         Err(ReplayError::Damaged(_))
     ));
     assert!(database.bytes() == other);
-    let short = Memory::of(&other[..2 * PAGE]);
+    let short = MemoryFile::of(&other[..2 * PAGE]);
     assert!(matches!(
         replayed(&short, &log),
         Err(ReplayError::Damaged(_))
@@ -350,30 +357,30 @@ fn a_database_that_the_log_is_not_of_is_refused() {
 
 #[test]
 fn a_log_that_leaves_no_database_is_refused() {
-    // A record after which there are no pages.
-    let log = Memory::default();
-    let mut model = Model::new(&log, 8);
+    // A record after which the database has no pages.
+    let log = MemoryFile::default();
+    let mut model = DatabaseModel::new(&log, 8);
     let begin = model.bytes();
-    model.log.begin();
+    model.log.begin_record();
     model.log.finish(&model.tail, 0, 0).unwrap();
-    let database = Memory::of(&begin);
+    let database = MemoryFile::of(&begin);
     assert!(replayed(&database, &log).is_err());
     assert!(database.bytes() == begin);
-    // One that makes a first page of something else.
-    let log = Memory::default();
-    let mut model = Model::new(&log, 8);
+    // A record that makes the first page something else.
+    let log = MemoryFile::default();
+    let mut model = DatabaseModel::new(&log, 8);
     model.transaction(8, &[(0, 0, 1, 9)]);
-    let database = Memory::of(&begin);
+    let database = MemoryFile::of(&begin);
     assert!(replayed(&database, &log).is_err());
     assert!(database.bytes() == begin);
 }
 
 #[test]
 fn a_large_record_goes_in_parts_and_the_log_back_to_rest() {
-    let log = Memory::default();
-    let mut model = Model::new(&log, 8);
+    let log = MemoryFile::default();
+    let mut model = DatabaseModel::new(&log, 8);
     let begin = model.bytes();
-    // 6000 new pages of random bytes: 3 MB.
+    // 6,000 new pages of random bytes: 3 MB.
     let mut random = 1_u64;
     let writes: Writes = (8..6008)
         .flat_map(|page| (0..PAGE / 2).map(move |n| (page, 2 * n)))
@@ -387,7 +394,7 @@ fn a_large_record_goes_in_parts_and_the_log_back_to_rest() {
     model.transaction(6008, &writes);
     model.transaction(6008, &[(7, 0, 1, 1)]);
     assert!(log.bytes().len() > 3_000_000);
-    let database = Memory::of(&begin);
+    let database = MemoryFile::of(&begin);
     assert_eq!(replayed(&database, &log).unwrap().records, 2);
     assert!(seen(&database) == model.bytes());
     model.log.next_epoch(LINEAGE, PAGE as u32, true).unwrap();

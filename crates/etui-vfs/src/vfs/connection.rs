@@ -1,5 +1,4 @@
-//! What SQLite has open by one handle: a [`Connection`] to a database, a [`Journal`], or the
-//! volatile WAL.
+//! The files of a connection: a [`DatabaseConnection`], a [`RollbackJournal`], or the volatile WAL.
 
 use std::io;
 use std::os::raw::{c_char, c_int, c_void};
@@ -9,36 +8,36 @@ use std::sync::{Arc, PoisonError};
 
 use libsqlite3_sys as ffi;
 
-use super::buffered::Buffered;
+use super::buffered_file::BufferedFile;
 use super::commit::write_code;
 use super::database::Database;
-use super::journal::Journal;
-use super::locks::{Held, RECOVER, Slots, WRITE};
-use super::registry::Key;
-use super::session::{Code, Phase};
-use super::{Options, Shared};
+use super::database_registry::DatabaseKey;
+use super::journal::RollbackJournal;
+use super::locks::{HeldLocks, LockSlots, RECOVER, WRITE};
+use super::session::{ResultCode, SessionPhase};
+use super::{Options, VfsState};
+use crate::base_vfs::BaseVfs;
 use crate::counters::CountedFile;
 use crate::device::{Access, File, Role};
-use crate::host::Host;
 use crate::mutation::Mutation;
-use crate::redo::guard;
+use crate::redo::header_marker;
 
-/// Pages may be read in parts, at any offset.
+/// `SQLITE_IOCAP_SUBPAGE_READ`: pages may be read in parts, at any offset.
 const SUBPAGE_READ: c_int = 0x8000;
 
 /// An open file.
 #[derive(Debug)]
-pub(super) enum Open {
-    Database(Connection),
-    Journal(Journal),
+pub(super) enum OpenFile {
+    Database(DatabaseConnection),
+    Journal(RollbackJournal),
     Wal(Arc<Database>),
 }
 
-/// What SQLite is told of bytes that were read: the rest is zeros, and the code tells.
+/// Completes a read for SQLite: a short read is an error code, and the rest is zeros.
 pub(super) fn read(
     to: &mut [u8],
     read: impl FnOnce(&mut [u8]) -> io::Result<usize>,
-) -> Result<(), Code> {
+) -> Result<(), ResultCode> {
     let there = read(to).map_err(|_| ffi::SQLITE_IOERR_READ)?;
     match to.get_mut(there..) {
         Some(rest) if !rest.is_empty() => {
@@ -51,23 +50,23 @@ pub(super) fn read(
 
 /// A connection to a database.
 #[derive(Debug)]
-pub(super) struct Connection {
+pub(super) struct DatabaseConnection {
     pub database: Arc<Database>,
-    key: Key,
-    /// A file of its own, so that connections read at the same time.
-    file: Buffered,
-    held: Held,
+    key: DatabaseKey,
+    /// A file of its own, so that connections read concurrently.
+    file: BufferedFile,
+    held: HeldLocks,
     mapped_index: bool,
-    /// Between the begin and the end of a checkpoint.
+    /// A checkpoint is in progress.
     checkpointing: bool,
-    /// After a checkpoint, which may cut the file.
+    /// After a checkpoint, which may truncate the file.
     checkpointed: bool,
     keeps_wal: bool,
 }
 
-impl Connection {
+impl DatabaseConnection {
     pub fn open(
-        shared: &'static Shared,
+        shared: &'static VfsState,
         path: PathBuf,
         access: Access,
         options: Options,
@@ -77,7 +76,7 @@ impl Connection {
         let file = match file {
             Ok(file) => {
                 let file = CountedFile::new(file, Role::Database, &shared.counting);
-                Buffered::new(file, Arc::clone(database.buffered().buffer()))
+                BufferedFile::new(file, Arc::clone(database.buffered().buffer()))
             }
             Err(error) => {
                 shared.registry.leave(&key);
@@ -88,7 +87,7 @@ impl Connection {
             database,
             key,
             file,
-            held: Held::default(),
+            held: HeldLocks::default(),
             mapped_index: false,
             checkpointing: false,
             checkpointed: false,
@@ -96,31 +95,31 @@ impl Connection {
         })
     }
 
-    pub fn read(&mut self, to: &mut [u8], offset: u64) -> Result<(), Code> {
-        // Without a lock SQLite looks at the header only, to learn the page size.
-        if self.held.level > ffi::SQLITE_LOCK_NONE && !self.regain() {
+    pub fn read(&mut self, to: &mut [u8], offset: u64) -> Result<(), ResultCode> {
+        // Without a lock SQLite reads only the header, for the page size.
+        if self.held.level > ffi::SQLITE_LOCK_NONE && !self.reattach() {
             return Err(ffi::SQLITE_IOERR_READ);
         }
         if offset > 0 {
-            return read(to, |to| self.file.read_alone(to, offset));
+            return read(to, |to| self.file.read_exclusive(to, offset));
         }
         let header = self.database.header.read();
         let _header = header.unwrap_or_else(PoisonError::into_inner);
         let done = read(to, |to| self.file.read_at(to, offset));
-        guard::hide(to, offset);
+        header_marker::hide(to, offset);
         done
     }
 
-    pub fn write(&mut self, data: &[u8], offset: u64) -> Result<(), Code> {
+    pub fn write(&mut self, data: &[u8], offset: u64) -> Result<(), ResultCode> {
         let database = Arc::clone(&self.database);
-        if !self.regain() {
+        if !self.reattach() {
             return Err(ffi::SQLITE_IOERR_WRITE);
         }
         let session = &mut *database.session();
         database.leave_log(session)?;
-        let Phase::Live(log) = &session.phase else {
+        let SessionPhase::Live(log) = &session.phase else {
             let kept = database.options().write_back;
-            let written = self.file.write_later(data, offset, kept);
+            let written = self.file.defer_write(data, offset, kept);
             return written.map_err(write_code);
         };
         let (lineage, page_size) = (log.header().lineage, u64::from(log.header().page_size));
@@ -128,7 +127,7 @@ impl Connection {
         let failed = session.failed && !broken.is(Mutation::ForgetFailure);
         if !self.checkpointing && !broken.is(Mutation::AllowAnyWrite) || failed {
             let what = "a write of the database was refused that is not a checkpoint's";
-            database.complain(ffi::SQLITE_IOERR_WRITE, what);
+            database.report_error(ffi::SQLITE_IOERR_WRITE, what);
             return Err(ffi::SQLITE_IOERR_WRITE);
         }
         let page = offset.is_multiple_of(page_size) && data.len() as u64 == page_size;
@@ -137,19 +136,19 @@ impl Connection {
             if database.is_written(session, number) {
                 return Ok(());
             }
-            let unfolded = database.unfold_before_write(session, number);
+            let unfolded = database.restore_before_write(session, number);
             unfolded.map_err(write_code)?;
-            // Whatever becomes of the write.
+            // Whether or not the write succeeds.
             session.note_backfilled(number, false);
         }
         session.database_dirty = true;
         let kept = database.options().gather;
-        let written = if offset == 0 && !broken.is(Mutation::CheckpointErasesGuard) {
+        let written = if offset == 0 && !broken.is(Mutation::CheckpointErasesMarker) {
             let mut page = data.to_vec();
-            guard::keep(&mut page, lineage);
-            self.file.write_later(&page, offset, kept)
+            header_marker::keep(&mut page, lineage);
+            self.file.defer_write(&page, offset, kept)
         } else {
-            self.file.write_later(data, offset, kept)
+            self.file.defer_write(data, offset, kept)
         };
         written.map_err(write_code)?;
         if let Some(number) = number {
@@ -158,27 +157,27 @@ impl Connection {
         Ok(())
     }
 
-    pub fn truncate(&mut self, size: u64) -> Result<(), Code> {
+    pub fn truncate(&mut self, size: u64) -> Result<(), ResultCode> {
         let database = Arc::clone(&self.database);
-        if !self.regain() {
+        if !self.reattach() {
             return Err(ffi::SQLITE_IOERR_TRUNCATE);
         }
         let session = &mut *database.session();
         database.leave_log(session)?;
-        if let Phase::Live(log) = &session.phase {
-            // Another connection may have committed another size meanwhile; but down to the
-            // epoch's smallest size, pages may be nowhere else.
+        if let SessionPhase::Live(log) = &session.phase {
+            // Another connection may have committed another size meanwhile; but above the epoch's
+            // smallest size, pages may exist nowhere else.
             let page_size = u64::from(log.header().page_size);
-            let needed = u64::from(session.floor()) * page_size;
+            let needed = u64::from(session.min_pages()) * page_size;
             let allowed = self.checkpointed && size >= needed && !session.failed;
             if !allowed && !database.broken().is(Mutation::AllowAnyWrite) {
                 let what = "a change of its size was refused that is not a checkpoint's";
-                database.complain(ffi::SQLITE_IOERR_TRUNCATE, what);
+                database.report_error(ffi::SQLITE_IOERR_TRUNCATE, what);
                 return Err(ffi::SQLITE_IOERR_TRUNCATE);
             }
-            // A checkpoint cuts it to the size that it saw; another connection may have placed
-            // pages there since.
-            let size = match database.broken().is(Mutation::CutPlaced) {
+            // A checkpoint truncates to the size that it saw; another connection may have appended
+            // pages in place since.
+            let size = match database.broken().is(Mutation::TruncateAppended) {
                 true => size,
                 false => size.max(u64::from(session.placed()) * page_size),
             };
@@ -186,7 +185,7 @@ impl Connection {
                 return Ok(());
             }
             let left = u32::try_from(size / page_size).unwrap_or(u32::MAX);
-            let unfolded = database.unfold_beyond(session, left);
+            let unfolded = database.restore_pages_beyond(session, left);
             unfolded.map_err(|_| ffi::SQLITE_IOERR_TRUNCATE)?;
             session.database_dirty = true;
         }
@@ -194,23 +193,23 @@ impl Connection {
         done.map_err(|_| ffi::SQLITE_IOERR_TRUNCATE)
     }
 
-    /// A connection that left WAL mode though the database's file needs its log goes on with
-    /// its lock: the log is replayed if nobody else reads, and else when a lock is taken again.
-    fn regain(&self) -> bool {
+    /// Continues after leaving WAL mode with a lock, although the database file needs its log: the
+    /// log is replayed if nobody else reads, and otherwise when a lock is taken again.
+    fn reattach(&self) -> bool {
         if self.database.is_ready() {
             return true;
         }
         let session = &mut *self.database.session();
         let alone = self.database.locks().is_alone(&self.held);
-        if alone && self.database.regain(session).is_ok() {
+        if alone && self.database.reattach(session).is_ok() {
             return true;
         }
         let what = "its log has to be replayed first";
-        self.database.complain(ffi::SQLITE_IOERR, what);
+        self.database.report_error(ffi::SQLITE_IOERR, what);
         false
     }
 
-    pub fn sync(&mut self) -> Result<(), Code> {
+    pub fn sync(&mut self) -> Result<(), ResultCode> {
         let database = Arc::clone(&self.database);
         let session = &mut *database.session();
         match self.file.sync() {
@@ -219,7 +218,7 @@ impl Connection {
                 Ok(())
             }
             Err(error) => {
-                if let Phase::Live(_) = session.phase {
+                if let SessionPhase::Live(_) = session.phase {
                     database.fail_flush(session, &error);
                 }
                 Err(ffi::SQLITE_IOERR_FSYNC)
@@ -227,18 +226,18 @@ impl Connection {
         }
     }
 
-    pub fn size(&self) -> Result<u64, Code> {
+    pub fn size(&self) -> Result<u64, ResultCode> {
         self.file.len().map_err(|_| ffi::SQLITE_IOERR_FSTAT)
     }
 
-    pub fn lock(&mut self, level: c_int) -> Result<(), Code> {
+    pub fn lock(&mut self, level: c_int) -> Result<(), ResultCode> {
         if self.held.level == ffi::SQLITE_LOCK_NONE {
-            self.database.attach()?;
+            self.database.attach_session()?;
         } else {
-            // If not now, then what is read or written is refused.
-            self.regain();
+            // If it fails, reads and writes are refused.
+            self.reattach();
         }
-        match self.database.locks().raise(&mut self.held, level) {
+        match self.database.locks().raise_lock(&mut self.held, level) {
             true => Ok(()),
             false => Err(ffi::SQLITE_BUSY),
         }
@@ -247,48 +246,59 @@ impl Connection {
     pub fn unlock(&mut self, level: c_int) {
         self.checkpointed = false;
         if self.held.level > level {
-            // SQLite has done so before it said that a transaction is complete.
+            // SQLite has flushed before it reported that a transaction is complete.
             let _ = self.file.flush();
         }
-        self.database.locks().lower(&mut self.held, level);
+        self.database.locks().lower_lock(&mut self.held, level);
     }
 
     pub fn is_reserved(&self) -> bool {
         self.database.locks().is_reserved()
     }
 
-    pub fn lock_index(&mut self, first: c_int, count: c_int, flags: c_int) -> Result<(), Code> {
-        let slots = Slots::new(first, count).ok_or(ffi::SQLITE_IOERR_SHMLOCK)?;
+    pub fn lock_index(
+        &mut self,
+        first: c_int,
+        count: c_int,
+        flags: c_int,
+    ) -> Result<(), ResultCode> {
+        let slots = LockSlots::new(first, count).ok_or(ffi::SQLITE_IOERR_SHMLOCK)?;
         let exclusive = flags & ffi::SQLITE_SHM_EXCLUSIVE != 0;
         if flags & ffi::SQLITE_SHM_UNLOCK != 0 {
             self.checkpointed = false;
-            let ended = if exclusive && slots.covers(WRITE) && self.held.holds_exclusively(slots) {
-                self.database.end_write()
-            } else {
-                Ok(())
-            };
+            let ended =
+                if exclusive && slots.covers_range(WRITE) && self.held.holds_exclusively(slots) {
+                    self.database.end_write()
+                } else {
+                    Ok(())
+                };
             self.database.locks().unlock(&mut self.held, slots);
             return ended;
         }
-        if exclusive && slots.covers(RECOVER) {
-            // Rule 17: what a reader finds and publishes is durable then.
+        if exclusive && slots.covers_range(RECOVER) {
+            // Rule 17: the commits that a recovering reader publishes must be durable.
             let session = &mut *self.database.session();
             self.database.flush_log(session)?;
         }
         loop {
             if self.database.locks().lock(&mut self.held, slots, exclusive) {
-                if exclusive && slots.covers(RECOVER) {
+                if exclusive && slots.covers_range(RECOVER) {
                     self.database.prepare_recovery();
                 }
                 return Ok(());
             }
-            if !self.database.wait_until_settled() {
+            if !self.database.wait_for_idle_checkpoint() {
                 return Err(ffi::SQLITE_BUSY);
             }
         }
     }
 
-    pub fn map_index(&mut self, region: c_int, size: c_int, extend: bool) -> Result<*mut u8, Code> {
+    pub fn map_index(
+        &mut self,
+        region: c_int,
+        size: c_int,
+        extend: bool,
+    ) -> Result<*mut u8, ResultCode> {
         let (Ok(region), Ok(size)) = (usize::try_from(region), usize::try_from(size)) else {
             return Err(ffi::SQLITE_IOERR_SHMMAP);
         };
@@ -297,7 +307,7 @@ impl Connection {
             index.join();
             self.mapped_index = true;
         }
-        let at = index.region(region, size, extend);
+        let at = index.map_region(region, size, extend);
         if at.is_null() && extend {
             return Err(ffi::SQLITE_IOERR_SHMMAP);
         }
@@ -317,13 +327,13 @@ impl Connection {
     }
 
     fn release_index_locks(&mut self) {
-        if let Some(all) = Slots::new(0, 8) {
+        if let Some(all) = LockSlots::new(0, 8) {
             self.database.locks().unlock(&mut self.held, all);
         }
     }
 
-    /// All that a checkpoint writes is written. SQLite does not look at the answer: what cannot be
-    /// written stays kept, is read as if it were, and keeps the log from being ended.
+    /// Writes the deferred pages of a checkpoint. SQLite ignores the result: pages that cannot be
+    /// written stay deferred, are readable, and keep the log from being ended.
     fn end_checkpoint(&self) -> c_int {
         let Err(error) = self.file.flush() else {
             return ffi::SQLITE_OK;
@@ -334,13 +344,13 @@ impl Connection {
 
     /// # Safety
     ///
-    /// `argument` is what the operation asks for.
+    /// `argument` is valid for the operation.
     pub unsafe fn control(&mut self, operation: c_int, argument: *mut c_void) -> c_int {
         match operation {
             ffi::SQLITE_FCNTL_CKPT_START => {
                 self.checkpointing = true;
-                // SQLite does not look at the answer. A log that could not be flushed refuses
-                // the checkpoint's writes.
+                // SQLite ignores the result. A log that could not be flushed refuses the
+                // checkpoint's writes.
                 let begun = self.database.begin_checkpoint();
                 begun.err().unwrap_or(ffi::SQLITE_OK)
             }
@@ -349,7 +359,7 @@ impl Connection {
                 self.checkpointing = false;
                 self.end_checkpoint()
             }
-            // Before SQLite says that a transaction is complete, whether it syncs or not.
+            // Before SQLite reports that a transaction is complete, whether or not it syncs.
             ffi::SQLITE_FCNTL_SYNC => match self.file.flush() {
                 Ok(()) => ffi::SQLITE_NOTFOUND,
                 Err(error) => write_code(error),
@@ -359,7 +369,7 @@ impl Connection {
                 ffi::SQLITE_OK
             }
             ffi::SQLITE_FCNTL_PERSIST_WAL => {
-                // SAFETY: as the caller promises: an int, negative to ask.
+                // SAFETY: as the caller promises: an int, negative for a query.
                 unsafe {
                     let to: *mut c_int = argument.cast();
                     if *to >= 0 {
@@ -370,32 +380,32 @@ impl Connection {
                 ffi::SQLITE_OK
             }
             ffi::SQLITE_FCNTL_POWERSAFE_OVERWRITE => {
-                // SAFETY: as the caller promises: an int; it cannot be turned off here.
+                // SAFETY: as the caller promises: an int; this VFS does not support 0.
                 unsafe { *argument.cast::<c_int>() = 1 };
                 ffi::SQLITE_OK
             }
             ffi::SQLITE_FCNTL_LOCKSTATE => {
-                // SAFETY: as the caller promises: where an int goes.
+                // SAFETY: as the caller promises: a pointer to an int.
                 unsafe { *argument.cast::<c_int>() = self.held.level };
                 ffi::SQLITE_OK
             }
             ffi::SQLITE_FCNTL_VFSNAME => {
-                // SAFETY: as the caller promises: where a string of SQLite's goes.
-                unsafe { *argument.cast::<*mut c_char>() = Host::text("etui") };
+                // SAFETY: as the caller promises: a pointer to a string of SQLite.
+                unsafe { *argument.cast::<*mut c_char>() = BaseVfs::text("etui") };
                 ffi::SQLITE_OK
             }
-            // SAFETY: as the caller promises: three strings, the first the answer's place.
+            // SAFETY: as the caller promises: three strings, the first for the result.
             ffi::SQLITE_FCNTL_PRAGMA => unsafe { self.pragma(argument.cast()) },
             ffi::SQLITE_FCNTL_SIZE_HINT => {
                 let database = Arc::clone(&self.database);
                 let session = &mut *database.session();
-                if let Phase::Live(_) = session.phase {
+                if let SessionPhase::Live(_) = session.phase {
                     if !self.checkpointing || session.failed {
                         return ffi::SQLITE_OK;
                     }
-                    // SQLite's own VFS cuts a file that is longer, which nobody else may have made
-                    // so meanwhile; here a thread may have placed pages there.
-                    // SAFETY: as the caller promises: where a number of SQLite's stands.
+                    // SQLite's own VFS truncates a longer file, as no other connection can have
+                    // extended it meanwhile. Here a thread may have appended pages in place.
+                    // SAFETY: as the caller promises: a pointer to a 64-bit integer.
                     let hint = unsafe { *argument.cast::<i64>() };
                     let longer = |len| u64::try_from(hint).is_ok_and(|hint| hint > len);
                     if !self.file.len().is_ok_and(longer) {
@@ -423,27 +433,29 @@ impl Connection {
 
     /// # Safety
     ///
-    /// `argument` points to three strings or nulls: the answer's place, the pragma's name, its
-    /// value.
+    /// `argument` points to three strings or nulls: the result, the pragma's name, its value.
     unsafe fn pragma(&self, argument: *mut *mut c_char) -> c_int {
         // SAFETY: as the caller promises.
         let name = unsafe { std::ffi::CStr::from_ptr(*argument.add(1)) };
         if !name.to_bytes().eq_ignore_ascii_case(b"etui_stats") {
             return ffi::SQLITE_NOTFOUND;
         }
-        let counters = self.database.counting().now().to_string();
+        let counters = self.database.atomic_counters().now().to_string();
         // SAFETY: as the caller promises.
-        unsafe { *argument = Host::text(counters.trim_end()) };
+        unsafe { *argument = BaseVfs::text(counters.trim_end()) };
         ffi::SQLITE_OK
     }
 
-    pub fn characteristics(&mut self) -> c_int {
-        let below = self.file.host().map_or(0, |host| host.characteristics());
+    pub fn device_characteristics(&mut self) -> c_int {
+        let below = self
+            .file
+            .host()
+            .map_or(0, |host| host.device_characteristics());
         ffi::SQLITE_IOCAP_POWERSAFE_OVERWRITE | (below & SUBPAGE_READ)
     }
 
-    /// Maps a page, if the file below does. Never the first: the guard would show.
-    pub fn fetch(&mut self, offset: i64, length: c_int) -> Result<*mut c_void, Code> {
+    /// Maps a page if the base VFS does. Never the first page, which would show the header marker.
+    pub fn fetch(&mut self, offset: i64, length: c_int) -> Result<*mut c_void, ResultCode> {
         if offset == 0 || !self.database.is_ready() || self.file.buffer().is_used() {
             return Ok(ptr::null_mut());
         }
@@ -455,7 +467,7 @@ impl Connection {
 
     /// # Safety
     ///
-    /// `page` came from [`Connection::fetch`] at this offset, or is null.
+    /// `page` is null or came from [`DatabaseConnection::fetch`] at this offset.
     pub unsafe fn unfetch(&mut self, offset: i64, page: *mut c_void) -> c_int {
         match self.file.host() {
             // SAFETY: as the caller promises.
@@ -465,12 +477,12 @@ impl Connection {
     }
 }
 
-impl Drop for Connection {
+impl Drop for DatabaseConnection {
     fn drop(&mut self) {
         self.unmap_index(false);
         self.database
             .locks()
-            .lower(&mut self.held, ffi::SQLITE_LOCK_NONE);
+            .lower_lock(&mut self.held, ffi::SQLITE_LOCK_NONE);
         self.database.shared().registry.leave(&self.key);
     }
 }

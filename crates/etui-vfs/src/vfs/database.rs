@@ -1,5 +1,5 @@
-//! [`Database`]: a database that connections of this process have open: how it is taken, how it
-//! becomes guarded, and how it is given back.
+//! [`Database`]: a database that connections of this process have open; attaching it, setting its
+//! header marker, and closing it.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,20 +8,20 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, Rw
 
 use libsqlite3_sys as ffi;
 
-use super::buffered::{Buffer, Buffered};
-use super::index::WalIndex;
-use super::locks::Locks;
-use super::session::{Code, Phase, Session};
-use super::{Options, Shared, refuse};
-use crate::counters::{CountedFile, Counting, add};
+use super::buffered_file::{BufferedFile, SharedBuffer};
+use super::locks::LockTable;
+use super::session::{ResultCode, Session, SessionPhase};
+use super::wal_index::WalIndex;
+use super::{Options, VfsState, record_refusal};
+use crate::base_vfs::BaseVfs;
+use crate::counters::{AtomicCounters, CountedFile, add};
 use crate::device::{Access, File, Lock, Role};
-use crate::fork::forks;
-use crate::host::Host;
-use crate::mutation::{Broken, Mutation};
+use crate::fork::fork_count;
+use crate::mutation::{BrokenRule, Mutation};
 use crate::redo::codec::is_page_size;
-use crate::redo::guard::{self, Bytes};
-use crate::redo::log::{Log, Tail};
-use crate::redo::recover::{ReplayError, Replayed, replay};
+use crate::redo::header_marker::{self, HeaderBytes};
+use crate::redo::log::{LogTail, RedoLog};
+use crate::redo::recover::{ReplayError, Replayed, replay_log};
 use crate::wal_image::WalImage;
 
 /// A database, shared by all connections of this process that have it open.
@@ -29,34 +29,34 @@ use crate::wal_image::WalImage;
 /// Locks are taken in the order of the fields.
 #[derive(Debug)]
 pub(crate) struct Database {
-    shared: &'static Shared,
+    shared: &'static VfsState,
     path: PathBuf,
     options: Options,
-    /// Holds the lock of the database's file that keeps all other processes out.
-    main: Buffered,
-    /// In which process it was opened.
+    /// Holds the lock of the database file that excludes all other processes.
+    main: BufferedFile,
+    /// The fork count of the process that opened it.
     forks: u64,
-    /// Whether the session is attached.
+    /// The session is attached.
     ready: AtomicBool,
-    /// Whether somebody who has the session brings all to the database's file.
+    /// A thread with the session is doing an idle checkpoint.
     pub(super) settling: AtomicBool,
     session: Mutex<Session>,
     wal: RwLock<WalImage>,
-    locks: Mutex<Locks>,
+    locks: Mutex<LockTable>,
     index: Mutex<WalIndex>,
-    /// Written while the guard is set or cleared.
+    /// Written while the header marker is set or cleared.
     pub(super) header: RwLock<()>,
 }
 
-/// A name beside a database.
-pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
+/// Returns the path of a file next to a database.
+pub(super) fn sibling_path(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     PathBuf::from(name)
 }
 
-/// Locks; a thread that panicked while it had the lock left nothing half done that matters more
-/// than going on.
+/// Defines a lock accessor. A poisoned lock is ignored: a panicked thread leaves no inconsistent
+/// state.
 macro_rules! access {
     ($name:ident -> $guard:ident<$kind:ty> = $field:ident.$lock:ident()) => {
         pub(super) fn $name(&self) -> $guard<'_, $kind> {
@@ -67,20 +67,20 @@ macro_rules! access {
 
 impl Database {
     pub fn open(
-        shared: &'static Shared,
+        shared: &'static VfsState,
         path: &Path,
         access: Access,
         options: Options,
     ) -> io::Result<Self> {
         let file = shared.platform.open(Some(path), Role::Database, access)?;
         let file = CountedFile::new(file, Role::Database, &shared.counting);
-        let buffer = Buffer::new(options.tuning(), shared.broken);
+        let buffer = SharedBuffer::new(options.buffer_options(), shared.broken);
         Ok(Self {
             shared,
             path: path.to_owned(),
             options,
-            main: Buffered::new(file, buffer),
-            forks: forks(),
+            main: BufferedFile::new(file, buffer),
+            forks: fork_count(),
             ready: AtomicBool::new(false),
             settling: AtomicBool::new(false),
             session: Mutex::default(),
@@ -94,19 +94,19 @@ impl Database {
     access!(session -> MutexGuard<Session> = session.lock());
     access!(wal -> RwLockReadGuard<WalImage> = wal.read());
     access!(wal_mut -> RwLockWriteGuard<WalImage> = wal.write());
-    access!(locks -> MutexGuard<Locks> = locks.lock());
+    access!(locks -> MutexGuard<LockTable> = locks.lock());
     access!(index -> MutexGuard<WalIndex> = index.lock());
 
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Whether it was opened by this process; a child has no locks of its parent's.
+    /// Returns true if this process opened it; a child has none of its parent's locks.
     pub(super) fn is_ours(&self) -> bool {
-        self.forks == forks()
+        self.forks == fork_count()
     }
 
-    pub(super) fn shared(&self) -> &'static Shared {
+    pub(super) fn shared(&self) -> &'static VfsState {
         self.shared
     }
 
@@ -118,20 +118,20 @@ impl Database {
         &self.main
     }
 
-    pub(super) fn buffered(&self) -> &Buffered {
+    pub(super) fn buffered(&self) -> &BufferedFile {
         &self.main
     }
 
-    pub(super) fn broken(&self) -> Broken {
+    pub(super) fn broken(&self) -> BrokenRule {
         self.shared.broken
     }
 
-    pub(super) fn counting(&self) -> &Arc<Counting> {
+    pub(super) fn atomic_counters(&self) -> &Arc<AtomicCounters> {
         &self.shared.counting
     }
 
-    /// Opens what takes the pages that do not fit into memory.
-    pub(super) fn spill(&self) -> io::Result<Box<dyn File>> {
+    /// Opens a file for pages that do not fit into memory.
+    pub(super) fn open_spill_file(&self) -> io::Result<Box<dyn File>> {
         let access = Access {
             write: true,
             create: true,
@@ -141,36 +141,36 @@ impl Database {
         Ok(Box::new(file))
     }
 
-    /// Tells SQLite's log what is wrong.
-    pub(super) fn complain(&self, code: Code, what: &str) {
-        refuse(code, &format!("{}: {what}", self.path.display()));
+    /// Reports an error to SQLite's log.
+    pub(super) fn report_error(&self, code: ResultCode, what: &str) {
+        record_refusal(code, &format!("{}: {what}", self.path.display()));
     }
 
-    fn refusal(&self, code: Code, what: &str) -> Code {
-        self.complain(code, what);
+    fn refuse_with(&self, code: ResultCode, what: &str) -> ResultCode {
+        self.report_error(code, what);
         code
     }
 
-    pub(super) fn failure(&self, what: &str, error: &io::Error) -> Code {
+    pub(super) fn io_failure(&self, what: &str, error: &io::Error) -> ResultCode {
         let code = match error.kind() {
             io::ErrorKind::StorageFull => ffi::SQLITE_FULL,
             _ => ffi::SQLITE_IOERR,
         };
-        self.refusal(code, &format!("{what}: {error}"))
+        self.refuse_with(code, &format!("{what}: {error}"))
     }
 
-    /// Takes the database for this process, and replays its log if there is a guard. Nothing of
-    /// it is to be read before.
-    pub fn attach(&self) -> Result<(), Code> {
+    /// Takes the database for this process, and replays its log if there is a header marker.
+    /// Nothing may be read before.
+    pub fn attach_session(&self) -> Result<(), ResultCode> {
         if self.ready.load(Ordering::Acquire) {
             return Ok(());
         }
         let session = &mut *self.session();
-        if !matches!(session.phase, Phase::Detached) {
+        if !matches!(session.phase, SessionPhase::Detached) {
             return Ok(());
         }
-        // Who left WAL mode and kept a lock takes it up itself, if that can be: what it has read
-        // must not change below it, nor the process's lock go.
+        // A connection that left WAL mode with a lock reattaches by itself: its data must not
+        // change, and the process's lock must not be released.
         if self.locks().is_locked() {
             return Err(ffi::SQLITE_BUSY);
         }
@@ -185,19 +185,22 @@ impl Database {
         attached.map(|_| ())
     }
 
-    /// Replays the log for a connection that left WAL mode and kept its lock; nobody else reads
-    /// the database. Not while there is a rollback journal, which may be its own: what is
-    /// replayed is not in it. Not after a failure of the log: a commit that failed may be in it,
-    /// and the connection has pages of without.
-    pub(super) fn regain(&self, session: &mut Session) -> Result<(), Code> {
-        let Phase::Detached = session.phase else {
+    /// Replays the log for a connection that left WAL mode and kept its lock, while nobody else
+    /// reads the database. Not with a rollback journal, which may be its own and lacks the replayed
+    /// changes. Not after a failure of the log, which may contain a failed commit that the
+    /// connection's pages lack.
+    pub(super) fn reattach(&self, session: &mut Session) -> Result<(), ResultCode> {
+        let SessionPhase::Detached = session.phase else {
             return Ok(());
         };
         if session.log_failed {
             return Err(ffi::SQLITE_IOERR);
         }
-        let journal = self.shared.platform.exists(&beside(&self.path, "-journal"));
-        if journal.map_err(|error| self.failure("its journal cannot be looked for", &error))? {
+        let journal = self
+            .shared
+            .platform
+            .exists(&sibling_path(&self.path, "-journal"));
+        if journal.map_err(|error| self.io_failure("its journal cannot be looked for", &error))? {
             return Err(ffi::SQLITE_IOERR);
         }
         self.take_lock()?;
@@ -206,178 +209,183 @@ impl Database {
         Ok(())
     }
 
-    /// Who has the database for itself when it leaves WAL mode goes on with its lock.
-    fn regain_if_exclusive(&self, session: &mut Session) {
+    /// Reattaches for a connection that leaves WAL mode with exclusive access.
+    fn reattach_if_exclusive(&self, session: &mut Session) {
         if self.locks().is_exclusive() {
-            // What fails is in SQLite's log; it is tried again at the next read.
-            let _ = self.regain(session);
+            // A failure is in SQLite's log; the next read tries again.
+            let _ = self.reattach(session);
         }
     }
 
-    /// Whether the database's file, with the volatile WAL, is what was committed.
+    /// Returns true if the database file, with the volatile WAL, has the committed state.
     pub(super) fn is_ready(&self) -> bool {
         self.ready.load(Ordering::Acquire)
     }
 
-    fn take_lock(&self) -> Result<(), Code> {
+    fn take_lock(&self) -> Result<(), ResultCode> {
         match self.main.lock(Lock::Exclusive) {
             Ok(true) => Ok(()),
             Ok(false) => {
-                let holder = self.shared.platform.holder(&self.path);
+                let holder = self.shared.platform.lock_holder(&self.path);
                 let who = match holder {
                     Some(process) => format!("process {process} has it open"),
                     None => "another process, or a connection of this one without etui's VFS, has it open".to_owned(),
                 };
-                Err(self.refusal(ffi::SQLITE_BUSY, &who))
+                Err(self.refuse_with(ffi::SQLITE_BUSY, &who))
             }
-            Err(error) => Err(self.failure("it cannot be locked", &error)),
+            Err(error) => Err(self.io_failure("it cannot be locked", &error)),
         }
     }
 
-    fn read_header(&self) -> Result<Option<Bytes>, Code> {
-        let mut header = [0; guard::HEADER];
+    fn read_header(&self) -> Result<Option<HeaderBytes>, ResultCode> {
+        let mut header = [0; header_marker::HEADER];
         match self.main.read_at(&mut header, 0) {
-            Ok(guard::HEADER) => Ok(Some(header)),
+            Ok(header_marker::HEADER) => Ok(Some(header)),
             Ok(_) => Ok(None),
-            Err(error) => Err(self.failure("its header cannot be read", &error)),
+            Err(error) => Err(self.io_failure("its header cannot be read", &error)),
         }
     }
 
-    fn attach_locked(&self, session: &mut Session) -> Result<Replayed, Code> {
-        let replayed = self.take_up(session)?;
+    fn attach_locked(&self, session: &mut Session) -> Result<Replayed, ResultCode> {
+        let replayed = self.load_state(session)?;
         session.failed = false;
         session.log_failed = false;
         session.doubtful = None;
         Ok(replayed)
     }
 
-    fn take_up(&self, session: &mut Session) -> Result<Replayed, Code> {
-        self.main.buffer().forget_read();
+    fn load_state(&self, session: &mut Session) -> Result<Replayed, ResultCode> {
+        self.main.buffer().invalidate_read_ahead();
         let header = self.read_header()?;
-        let lineage = header.as_ref().and_then(guard::lineage);
-        let wal = beside(&self.path, "-wal");
+        let lineage = header.as_ref().and_then(header_marker::log_lineage);
+        let wal = sibling_path(&self.path, "-wal");
         let wal_is_there = || {
             let there = self.shared.platform.exists(&wal);
-            there.map_err(|error| self.failure("its WAL cannot be looked for", &error))
+            there.map_err(|error| self.io_failure("its WAL cannot be looked for", &error))
         };
         match lineage {
             Some(lineage) => {
                 if wal_is_there()? {
                     let what = "its changes are in a log of etui's VFS, but there is a WAL beside \
                                 it that does not belong to it; move the WAL away";
-                    return Err(self.refusal(ffi::SQLITE_CANTOPEN, what));
+                    return Err(self.refuse_with(ffi::SQLITE_CANTOPEN, what));
                 }
-                self.replay(session, lineage)
+                self.replay_log(session, lineage)
             }
             None => {
-                if header.as_ref().is_some_and(guard::is_torn) {
-                    self.clear_guard()?;
+                if header.as_ref().is_some_and(header_marker::is_torn) {
+                    self.clear_marker()?;
                 } else if session.failed
                     && let Some(header) = &header
                 {
-                    // The flush that was to clear the guard may have failed.
+                    // The flush of a cleared marker may have failed.
                     let written = self.write_header(header);
-                    written.map_err(|error| self.failure("clearing its guard", &error))?;
+                    written.map_err(|error| self.io_failure("clearing its guard", &error))?;
                 }
                 if wal_is_there()? {
-                    self.settle_wal()?;
+                    self.recover_foreign_wal()?;
                     if wal_is_there()? {
                         let what = "another process uses it by a WAL";
-                        return Err(self.refusal(ffi::SQLITE_BUSY, what));
+                        return Err(self.refuse_with(ffi::SQLITE_BUSY, what));
                     }
                 }
                 session.directory_synced = false;
-                session.phase = Phase::Plain;
+                session.phase = SessionPhase::Plain;
                 Ok(Replayed::default())
             }
         }
     }
 
-    /// Lets SQLite itself recover a WAL that it left: rule 26.
-    fn settle_wal(&self) -> Result<(), Code> {
+    /// Lets SQLite itself recover a WAL that it left (rule 26).
+    fn recover_foreign_wal(&self) -> Result<(), ResultCode> {
         let unlocked = self.main.lock(Lock::None);
-        unlocked.map_err(|error| self.failure("it cannot be unlocked", &error))?;
-        let settled = self.shared.platform.settle_wal(&self.path);
-        settled.map_err(|error| self.failure("its WAL", &error))?;
+        unlocked.map_err(|error| self.io_failure("it cannot be unlocked", &error))?;
+        let settled = self.shared.platform.recover_foreign_wal(&self.path);
+        settled.map_err(|error| self.io_failure("its WAL", &error))?;
         self.take_lock()
     }
 
-    /// Removes a rollback journal that SQLite is done with. Guarded databases have none, but one
-    /// that was deleted may come back after a power cut, and would undo what was committed since.
-    fn remove_journal(&self, durably: bool) -> Result<(), Code> {
-        let journal = beside(&self.path, "-journal");
+    /// Removes a rollback journal that SQLite no longer needs. A database with a header marker has
+    /// none, but a deleted one may reappear after a power failure and would undo later commits.
+    fn remove_journal(&self, durably: bool) -> Result<(), ResultCode> {
+        let journal = sibling_path(&self.path, "-journal");
         let removed = self.shared.platform.remove(&journal, durably);
-        removed.map_err(|error| self.failure("its journal cannot be removed", &error))
+        removed.map_err(|error| self.io_failure("its journal cannot be removed", &error))
     }
 
-    /// Removes a journal of before the guard, durably, before the guard goes.
-    fn remove_old_journal(&self) -> Result<(), Code> {
-        let journal = self.shared.platform.exists(&beside(&self.path, "-journal"));
-        if journal.map_err(|error| self.failure("its journal cannot be looked for", &error))? {
+    /// Removes a journal from before the header marker, durably, before the marker is cleared.
+    fn remove_old_journal(&self) -> Result<(), ResultCode> {
+        let journal = self
+            .shared
+            .platform
+            .exists(&sibling_path(&self.path, "-journal"));
+        if journal.map_err(|error| self.io_failure("its journal cannot be looked for", &error))? {
             self.remove_journal(true)?;
         }
         Ok(())
     }
 
-    fn replay(&self, session: &mut Session, lineage: [u8; 16]) -> Result<Replayed, Code> {
+    fn replay_log(&self, session: &mut Session, lineage: [u8; 16]) -> Result<Replayed, ResultCode> {
         let shared = self.shared;
-        let path = beside(&self.path, "-redo");
+        let path = sibling_path(&self.path, "-redo");
         let access = Access {
             write: true,
             create: false,
         };
-        let opened = Log::open(
+        let opened = RedoLog::open(
             &*shared.platform,
             &path,
             access,
-            self.options.sizes(),
+            self.options.log_sizes(),
             &shared.counting,
             shared.broken,
         );
         let mut log = match opened {
             Ok(Some(log)) => log,
-            Ok(None) => return Err(self.refusal(ffi::SQLITE_BUSY, "another process has its log")),
+            Ok(None) => {
+                return Err(self.refuse_with(ffi::SQLITE_BUSY, "another process has its log"));
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 if shared.broken.is(Mutation::ClearWithoutLog) {
-                    self.clear_guard()?;
-                    session.phase = Phase::Plain;
+                    self.clear_marker()?;
+                    session.phase = SessionPhase::Plain;
                     return Ok(Replayed::default());
                 }
                 let what = format!(
                     "its last changes are in {}, which is not there",
                     path.display()
                 );
-                return Err(self.refusal(ffi::SQLITE_CANTOPEN, &what));
+                return Err(self.refuse_with(ffi::SQLITE_CANTOPEN, &what));
             }
-            Err(error) => return Err(self.failure("its log cannot be opened", &error)),
+            Err(error) => return Err(self.io_failure("its log cannot be opened", &error)),
         };
         let header = *log.header();
         let ended = log.has_ended(lineage);
-        let ended = ended.map_err(|error| self.failure("its log cannot be read", &error))?;
+        let ended = ended.map_err(|error| self.io_failure("its log cannot be read", &error))?;
         if header.lineage != lineage && !ended && !shared.broken.is(Mutation::ReplayAnyLineage) {
             let what = format!(
                 "its last changes are not in {}, which belongs to another database or to another \
                  copy of this one; put the log that belongs to it there, or restore a backup",
                 path.display()
             );
-            return Err(self.refusal(ffi::SQLITE_CANTOPEN, &what));
+            return Err(self.refuse_with(ffi::SQLITE_CANTOPEN, &what));
         }
         if !is_page_size(header.page_size as usize) {
-            return Err(self.refusal(ffi::SQLITE_CANTOPEN, "its log is damaged"));
+            return Err(self.refuse_with(ffi::SQLITE_CANTOPEN, "its log is damaged"));
         }
         if ended {
-            // The log was ended, and then the guard was to be cleared.
+            // The log was ended, but the header marker was not cleared.
             self.remove_old_journal()?;
-            self.clear_guard()?;
-            session.phase = Phase::Plain;
+            self.clear_marker()?;
+            session.phase = SessionPhase::Plain;
             return Ok(Replayed::default());
         }
         if let Some(from) = session.doubtful {
-            let written = log.write_again(from);
-            written.map_err(|error| self.failure("writing to its log", &error))?;
+            let written = log.rewrite_from(from);
+            written.map_err(|error| self.io_failure("writing to its log", &error))?;
         }
-        let spill = || self.spill();
-        let replayed = replay(
+        let spill = || self.open_spill_file();
+        let replayed = replay_log(
             &self.main,
             log.file(),
             &header,
@@ -388,42 +396,47 @@ impl Database {
         .map_err(|error| match error {
             ReplayError::Damaged(why) => {
                 let what = format!("{} cannot be replayed: {why}", path.display());
-                self.refusal(ffi::SQLITE_CANTOPEN, &what)
+                self.refuse_with(ffi::SQLITE_CANTOPEN, &what)
             }
-            ReplayError::Io(error) => self.failure("replaying its log", &error),
+            ReplayError::Io(error) => self.io_failure("replaying its log", &error),
         })?;
         self.remove_old_journal()?;
         session.database_dirty = false;
         session.database_pages = match replayed.database_pages {
             Some(pages) => pages,
-            // Its length stays: the header alone is not to be trusted with what may be data.
+            // The file keeps its length: the header alone does not justify truncating possible
+            // data.
             None => self.database_pages(header.page_size)?,
         };
         let tail = log.next_epoch(lineage, header.page_size, true);
-        let tail = tail.map_err(|error| self.failure("opening an epoch of its log", &error))?;
+        let tail = tail.map_err(|error| self.io_failure("opening an epoch of its log", &error))?;
         session.begin_epoch(Some(tail));
         session.forget_frames();
         add(&shared.counting.recoveries, 1);
         if replayed.records > 0 {
             let (records, log) = (replayed.records, path.display());
             let message = format!("recovered {records} transactions from the redo log {log}");
-            Host::log(ffi::SQLITE_NOTICE_RECOVER_WAL, &message);
+            BaseVfs::log(ffi::SQLITE_NOTICE_RECOVER_WAL, &message);
         }
-        session.phase = Phase::Live(Box::new(log));
+        session.phase = SessionPhase::Live(Box::new(log));
         Ok(replayed)
     }
 
-    /// The size of the database by its header, and by its file if that is shorter.
-    fn database_pages(&self, page_size: u32) -> Result<u32, Code> {
+    /// Returns the size of the database by its header, or by its file if that is shorter.
+    fn database_pages(&self, page_size: u32) -> Result<u32, ResultCode> {
         let len = self.main.len();
-        let len = len.map_err(|error| self.failure("its size cannot be told", &error))?;
+        let len = len.map_err(|error| self.io_failure("its size cannot be told", &error))?;
         let there = u32::try_from(len / u64::from(page_size.max(1))).unwrap_or(u32::MAX);
-        let told = self.read_header()?.as_ref().and_then(guard::pages);
+        let told = self.read_header()?.as_ref().and_then(header_marker::pages);
         Ok(told.map_or(there, |told| told.min(there)))
     }
 
-    /// Makes the log and sets the guard, both durably, before the first record.
-    pub(super) fn go_live(&self, session: &mut Session, page_size: usize) -> Result<(), Code> {
+    /// Creates the log and sets the header marker, both durably, before the first record.
+    pub(super) fn start_log(
+        &self,
+        session: &mut Session,
+        page_size: usize,
+    ) -> Result<(), ResultCode> {
         let shared = self.shared;
         let platform = &*shared.platform;
         let page_size = u32::try_from(page_size).map_err(|_| ffi::SQLITE_IOERR_WRITE)?;
@@ -432,51 +445,51 @@ impl Database {
             write: true,
             create: true,
         };
-        let path = beside(&self.path, "-redo");
-        let made = Log::open(
+        let path = sibling_path(&self.path, "-redo");
+        let made = RedoLog::open(
             platform,
             &path,
             access,
-            self.options.sizes(),
+            self.options.log_sizes(),
             &shared.counting,
             shared.broken,
         );
-        let made = made.map_err(|error| self.failure("its log cannot be made", &error))?;
+        let made = made.map_err(|error| self.io_failure("its log cannot be made", &error))?;
         let Some(mut log) = made else {
-            return Err(self.refusal(ffi::SQLITE_BUSY, "another process has its log"));
+            return Err(self.refuse_with(ffi::SQLITE_BUSY, "another process has its log"));
         };
         let Some(mut header) = self.read_header()? else {
-            return Err(self.refusal(ffi::SQLITE_IOERR_SHORT_READ, "it has no header"));
+            return Err(self.refuse_with(ffi::SQLITE_IOERR_SHORT_READ, "it has no header"));
         };
-        if !guard::is_database(&header) {
-            // A SQLite that marks its files otherwise: the guard would not be known again.
-            return Err(self.refusal(ffi::SQLITE_IOERR_WRITE, "its header is not SQLite's"));
+        if !header_marker::is_database(&header) {
+            // A SQLite with another header format: the marker would not be recognised.
+            return Err(self.refuse_with(ffi::SQLITE_IOERR_WRITE, "its header is not SQLite's"));
         }
         let database_pages = self.database_pages(page_size)?;
-        let lineage = shared.lineage();
+        let lineage = shared.log_lineage();
         let tail = self
             .sync_directory(session, &path)
-            .and_then(|()| log.prepare())
+            .and_then(|()| log.preallocate())
             .and_then(|()| log.next_epoch(lineage, page_size, true))
-            .map_err(|error| self.failure("its log cannot be made", &error))?;
-        let counted = !shared.broken.is(Mutation::GuardKeepsCounters);
-        guard::set(&mut header, lineage, counted);
-        // From here on the guard may be there, whatever fails: this log belongs to it.
+            .map_err(|error| self.io_failure("its log cannot be made", &error))?;
+        let counted = !shared.broken.is(Mutation::MarkerKeepsCounters);
+        header_marker::set(&mut header, lineage, counted);
+        // From here on the marker may exist, whatever fails: this log belongs to it.
         if let Err(error) = self.write_header(&header) {
             let code = self.fail_io(session, "setting its guard", &error);
-            // There is no record; if this fails too, it is cleared when it is opened again.
-            let _ = self.clear_guard();
+            // There is no record; if this fails, too, the next open clears it.
+            let _ = self.clear_marker();
             return Err(code);
         }
         session.database_pages = database_pages;
         session.begin_epoch(Some(tail));
-        session.phase = Phase::Live(Box::new(log));
+        session.phase = SessionPhase::Live(Box::new(log));
         shared.watch_idle();
         Ok(())
     }
 
-    /// Makes durable that the log has its name, and that rollback journals are gone: once, until
-    /// the database may have other journals again.
+    /// Makes the log's name and the deletion of rollback journals durable: once, until the database
+    /// may have journals again.
     fn sync_directory(&self, session: &mut Session, log: &Path) -> io::Result<()> {
         if !session.directory_synced && !self.shared.broken.is(Mutation::SkipDirectorySync) {
             self.shared.platform.sync_directory_of(log)?;
@@ -485,50 +498,50 @@ impl Database {
         Ok(())
     }
 
-    fn write_header(&self, header: &Bytes) -> io::Result<()> {
+    fn write_header(&self, header: &HeaderBytes) -> io::Result<()> {
         let _alone = self.header.write().unwrap_or_else(PoisonError::into_inner);
         self.main.write_at(header, 0)?;
-        if self.shared.broken.is(Mutation::GuardWithoutFlush) {
+        if self.shared.broken.is(Mutation::MarkerWithoutFlush) {
             return Ok(());
         }
         self.main.sync()
     }
 
-    fn clear_guard(&self) -> Result<(), Code> {
+    fn clear_marker(&self) -> Result<(), ResultCode> {
         let Some(mut header) = self.read_header()? else {
             return Ok(());
         };
-        if guard::lineage(&header).is_none() && !guard::is_torn(&header) {
+        if header_marker::log_lineage(&header).is_none() && !header_marker::is_torn(&header) {
             return Ok(());
         }
-        guard::clear(&mut header);
+        header_marker::clear(&mut header);
         self.write_header(&header)
-            .map_err(|error| self.failure("clearing its guard", &error))
+            .map_err(|error| self.io_failure("clearing its guard", &error))
     }
 
-    /// Ends the log and clears the guard, if the database's file has all that was committed:
-    /// rules 15 and 25. Otherwise both stay, and the next one to open it replays the log.
-    pub(super) fn finish(&self, session: &mut Session) -> Result<(), Code> {
+    /// Ends the log and clears the header marker if the database file has everything that was
+    /// committed (rules 15 and 25). Otherwise both stay, and the next open replays the log.
+    pub(super) fn finish(&self, session: &mut Session) -> Result<(), ResultCode> {
         let broken = self.shared.broken;
         let complete = session.is_backfilled() || broken.is(Mutation::EndWithoutBackfill);
         if session.failed || !complete {
             return Ok(());
         }
-        let Phase::Live(log) = &mut session.phase else {
+        let SessionPhase::Live(log) = &mut session.phase else {
             return Ok(());
         };
         let (lineage, page_size) = (log.header().lineage, log.header().page_size);
         if broken.is(Mutation::ClearBeforeEnd) {
-            self.clear_guard()?;
+            self.clear_marker()?;
         }
-        match self.main.trim() {
+        match self.main.trim_to_len() {
             Ok(trimmed) => session.database_dirty |= trimmed,
-            Err(error) => return Err(self.failure("setting its size", &error)),
+            Err(error) => return Err(self.io_failure("setting its size", &error)),
         }
         if session.database_dirty && !broken.is(Mutation::EndWithoutDatabaseFlush) {
             if let Err(error) = self.main.sync() {
                 let code = self.fail_flush(session, &error);
-                self.detach(session);
+                self.detach_log(session);
                 return Err(code);
             }
             session.database_dirty = false;
@@ -536,102 +549,103 @@ impl Database {
         if let Err(error) = log.next_epoch(lineage, page_size, false) {
             return Err(self.fail_io(session, "ending its log", &error));
         }
-        if let Err(code) = self.clear_guard() {
+        if let Err(code) = self.clear_marker() {
             session.failed = true;
-            self.detach(session);
+            self.detach_log(session);
             return Err(code);
         }
         session.begin_epoch(None);
-        session.phase = Phase::Plain;
+        session.phase = SessionPhase::Plain;
         Ok(())
     }
 
-    /// What the database's file has is in doubt, but not its log: without a WAL it is taken up
-    /// from there, as after a crash.
-    fn detach(&self, session: &mut Session) {
+    /// Detaches after a failure of the database file, while the log is intact: without a WAL the
+    /// state is recovered from the log, as after a crash.
+    fn detach_log(&self, session: &mut Session) {
         if session.wal_files == 0 {
-            session.detach();
+            session.detach_log();
             self.ready.store(false, Ordering::Release);
         }
     }
 
-    /// SQLite is about to write to the database without a WAL, which it may keep when it leaves
-    /// WAL mode: the log is ended then.
-    pub(super) fn leave_log(&self, session: &mut Session) -> Result<(), Code> {
+    /// Ends the log before SQLite writes to the database without a WAL. SQLite may keep its lock
+    /// when it leaves WAL mode.
+    pub(super) fn leave_log(&self, session: &mut Session) -> Result<(), ResultCode> {
         match session.wal_files {
             0 => self.finish(session),
             _ => Ok(()),
         }
     }
 
-    /// A connection opens the WAL.
+    /// Counts a connection that opens the WAL.
     pub fn open_wal(&self) {
         self.session().wal_files += 1;
     }
 
-    /// A connection closes the WAL. The last one leaves none behind: what is not in the
-    /// database's file is in the log, which is replayed when it is opened again.
+    /// Counts a connection that closes the WAL. The last one leaves no WAL: commits that the
+    /// database file lacks are in the log, which the next open replays.
     pub fn close_wal(&self) {
         let session = &mut *self.session();
         session.wal_files = session.wal_files.saturating_sub(1);
         if session.wal_files > 0 {
             return;
         }
-        // A commit that a checkpoint did not see failed.
-        let _ = self.take_back(session);
+        // A commit that a checkpoint did not see has failed.
+        let _ = self.revoke_record(session);
         session.forget_frames();
         self.wal_mut().clear();
         self.index().clear();
         if !session.is_backfilled() && !self.broken().is(Mutation::EndWithoutBackfill) {
             let _ = self.flush_log(session);
-            self.detach(session);
-            self.regain_if_exclusive(session);
+            self.detach_log(session);
+            self.reattach_if_exclusive(session);
         }
     }
 
-    /// SQLite deletes the WAL, which it does when it has checkpointed all of it.
+    /// Deletes the WAL for SQLite, which has checkpointed all of it.
     pub fn delete_wal(&self) {
         let session = &mut *self.session();
         if session.wal_files == 0 {
-            // What fails is in SQLite's log; the guard stays then, and with it the log.
+            // A failure is in SQLite's log; the marker stays, and with it the log.
             if self.finish(session).is_err() {
-                self.regain_if_exclusive(session);
+                self.reattach_if_exclusive(session);
             }
             session.directory_synced = false;
         }
     }
 
-    /// SQLite cuts the WAL. Rule 13: that is nothing to the log.
-    pub fn truncate_wal(&self, size: u64) -> Result<(), Code> {
+    /// Truncates the WAL for SQLite. The log is not affected (rule 13).
+    pub fn truncate_wal(&self, size: u64) -> Result<(), ResultCode> {
         let session = &mut *self.session();
         self.wal_mut().truncate(size);
         if self.broken().is(Mutation::TruncateRewindsLog)
-            && let Phase::Live(log) = &session.phase
+            && let SessionPhase::Live(log) = &session.phase
         {
-            session.tail = Some(Tail::of_epoch(log.header()));
+            session.tail = Some(LogTail::of_epoch(log.header()));
         }
         Ok(())
     }
 
-    /// Whether SQLite is to find a WAL.
+    /// Returns true if SQLite must find a WAL.
     pub fn has_wal(&self) -> bool {
         self.session().wal_files > 0
     }
 
-    /// The last connection closes it. Answers from where on its log is in doubt.
-    pub fn shut(&self) -> Option<u64> {
+    /// Closes the database for the last connection. Returns the offset from which its log is in
+    /// doubt.
+    pub fn close_last(&self) -> Option<u64> {
         let session = &mut *self.session();
         let _ = self.finish(session);
-        if let Phase::Plain = session.phase {
-            let _ = self.main.flush().and_then(|()| self.main.trim());
+        if let SessionPhase::Plain = session.phase {
+            let _ = self.main.flush().and_then(|()| self.main.trim_to_len());
         }
-        session.detach();
+        session.detach_log();
         let _ = self.main.lock(Lock::None);
         session.doubtful
     }
 
-    /// Replays the log if there is a guard, ends it and clears the guard.
-    pub(super) fn make_plain(&self) -> Result<Replayed, Code> {
+    /// Replays the log if there is a header marker, ends it and clears the marker.
+    pub(super) fn make_ordinary(&self) -> Result<Replayed, ResultCode> {
         let session = &mut *self.session();
         self.take_lock()?;
         let replayed = self.attach_locked(session)?;

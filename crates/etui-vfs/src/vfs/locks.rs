@@ -1,5 +1,5 @@
-//! [`Locks`]: who of this process's connections has what locked. Outside the process all of
-//! them are one: the database's file is locked for all of them together.
+//! [`LockTable`]: the locks of this process's connections. Other processes see a single lock: that
+//! of the database file, held for all connections.
 
 use libsqlite3_sys as ffi;
 use std::os::raw::c_int;
@@ -11,21 +11,21 @@ pub(super) const RECOVER: usize = 2;
 pub(super) const READ: usize = 3;
 pub(super) const SLOTS: usize = 8;
 
-/// What one connection holds.
+/// The locks of one connection.
 #[derive(Debug, Default)]
-pub(super) struct Held {
-    /// Of the database: one of SQLite's five levels.
+pub(super) struct HeldLocks {
+    /// The lock of the database: one of SQLite's five levels.
     pub level: c_int,
     shared: u8,
     exclusive: u8,
 }
 
-/// A set of successive locks of the wal-index.
+/// A set of consecutive locks of the wal-index.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Slots(u8);
+pub(super) struct LockSlots(u8);
 
-impl Slots {
-    /// `count` locks from `first` on, if there are so many.
+impl LockSlots {
+    /// Returns `count` locks from `first` on, if they exist.
     pub fn new(first: c_int, count: c_int) -> Option<Self> {
         let first = usize::try_from(first).ok()?;
         let end = first.checked_add(usize::try_from(count).ok()?)?;
@@ -35,38 +35,38 @@ impl Slots {
         (end <= SLOTS && mask != 0).then_some(Self(mask))
     }
 
-    pub fn covers(self, slot: usize) -> bool {
+    pub fn covers_range(self, slot: usize) -> bool {
         self.0 & (1 << slot) != 0
     }
 
     fn each(self) -> impl Iterator<Item = usize> {
-        (0..SLOTS).filter(move |slot| self.covers(*slot))
+        (0..SLOTS).filter(move |slot| self.covers_range(*slot))
     }
 }
 
-impl Held {
-    pub fn holds_exclusively(&self, slots: Slots) -> bool {
+impl HeldLocks {
+    pub fn holds_exclusively(&self, slots: LockSlots) -> bool {
         self.exclusive & slots.0 == slots.0
     }
 }
 
 /// All locks of a database.
 #[derive(Debug, Default)]
-pub(super) struct Locks {
-    /// How many connections read, which each that writes does as well.
+pub(super) struct LockTable {
+    /// The number of connections with at least a SHARED lock.
     shared: usize,
     reserved: bool,
-    /// One waits until all others have done reading; nobody begins to read.
+    /// A connection waits for the readers to finish; no reader may begin.
     pending: bool,
     exclusive: bool,
-    /// For each lock of the wal-index: how many share it, or -1.
+    /// For each lock of the wal-index: the number of sharers, or -1.
     slots: [i32; SLOTS],
 }
 
-impl Locks {
-    /// Raises a connection's lock of the database; `false`: others are in the way. As in
-    /// SQLite's own VFS, PENDING is kept then.
-    pub fn raise(&mut self, held: &mut Held, level: c_int) -> bool {
+impl LockTable {
+    /// Raises a connection's lock of the database. Returns false if others block it. As in SQLite's
+    /// own VFS, PENDING is kept then.
+    pub fn raise_lock(&mut self, held: &mut HeldLocks, level: c_int) -> bool {
         if held.level >= level {
             return true;
         }
@@ -78,7 +78,7 @@ impl Locks {
             held.level = level;
             return true;
         }
-        // Above SHARED there is one at most.
+        // Only one connection can be above SHARED.
         let above = held.level >= ffi::SQLITE_LOCK_RESERVED;
         if !above && (self.reserved || self.pending || self.exclusive) {
             return false;
@@ -100,13 +100,13 @@ impl Locks {
         true
     }
 
-    /// Whether any connection has a lock of the database.
+    /// Returns true if any connection has a lock of the database.
     pub fn is_locked(&self) -> bool {
         self.shared > 0
     }
 
-    /// Lowers a connection's lock of the database, to SHARED or NONE.
-    pub fn lower(&mut self, held: &mut Held, level: c_int) {
+    /// Lowers a connection's lock of the database to SHARED or NONE.
+    pub fn lower_lock(&mut self, held: &mut HeldLocks, level: c_int) {
         if held.level <= level {
             return;
         }
@@ -121,23 +121,23 @@ impl Locks {
         held.level = level;
     }
 
-    /// Whether a connection is about to write.
+    /// Returns true if a connection is about to write.
     pub fn is_reserved(&self) -> bool {
         self.reserved || self.pending || self.exclusive
     }
 
-    /// Whether a connection has the database for itself.
+    /// Returns true if a connection has exclusive access.
     pub fn is_exclusive(&self) -> bool {
         self.exclusive
     }
 
-    /// Whether no other connection reads or writes than this one, which does.
-    pub fn is_alone(&self, held: &Held) -> bool {
+    /// Returns true if this connection has a lock and no other one does.
+    pub fn is_alone(&self, held: &HeldLocks) -> bool {
         held.level >= ffi::SQLITE_LOCK_SHARED && self.shared == 1
     }
 
     /// Locks slots of the wal-index, all or none.
-    pub fn lock(&mut self, held: &mut Held, slots: Slots, exclusive: bool) -> bool {
+    pub fn lock(&mut self, held: &mut HeldLocks, slots: LockSlots, exclusive: bool) -> bool {
         if exclusive {
             if slots.each().any(|slot| self.slots[slot] != 0) {
                 return false;
@@ -148,7 +148,7 @@ impl Locks {
             held.exclusive |= slots.0;
             return true;
         }
-        let new = Slots(slots.0 & !held.shared);
+        let new = LockSlots(slots.0 & !held.shared);
         if new.each().any(|slot| self.slots[slot] < 0) {
             return false;
         }
@@ -159,19 +159,19 @@ impl Locks {
         true
     }
 
-    /// Unlocks slots of the wal-index, as far as they are held.
-    pub fn unlock(&mut self, held: &mut Held, slots: Slots) {
-        for slot in Slots(slots.0 & held.exclusive).each() {
+    /// Unlocks the slots of the wal-index that are held.
+    pub fn unlock(&mut self, held: &mut HeldLocks, slots: LockSlots) {
+        for slot in LockSlots(slots.0 & held.exclusive).each() {
             self.slots[slot] = 0;
         }
-        for slot in Slots(slots.0 & held.shared).each() {
+        for slot in LockSlots(slots.0 & held.shared).each() {
             self.slots[slot] -= 1;
         }
         held.exclusive &= !slots.0;
         held.shared &= !slots.0;
     }
 
-    /// Whether anybody has the slot.
+    /// Returns true if any connection holds the slot.
     pub fn is_held(&self, slot: usize) -> bool {
         self.slots.get(slot).is_some_and(|count| *count != 0)
     }
@@ -184,25 +184,33 @@ mod tests {
 
     #[test]
     fn one_writes_when_nobody_reads() {
-        let (mut locks, mut a, mut b) = (Locks::default(), Held::default(), Held::default());
+        let (mut locks, mut a, mut b) = (
+            LockTable::default(),
+            HeldLocks::default(),
+            HeldLocks::default(),
+        );
         let (shared, reserved) = (ffi::SQLITE_LOCK_SHARED, ffi::SQLITE_LOCK_RESERVED);
-        assert!(locks.raise(&mut a, shared) && locks.raise(&mut b, shared));
-        assert!(locks.raise(&mut a, reserved) && !locks.raise(&mut b, reserved));
+        assert!(locks.raise_lock(&mut a, shared) && locks.raise_lock(&mut b, shared));
+        assert!(locks.raise_lock(&mut a, reserved) && !locks.raise_lock(&mut b, reserved));
         assert!(locks.is_reserved());
-        assert!(!locks.raise(&mut a, ffi::SQLITE_LOCK_EXCLUSIVE));
+        assert!(!locks.raise_lock(&mut a, ffi::SQLITE_LOCK_EXCLUSIVE));
         assert_eq!(a.level, ffi::SQLITE_LOCK_PENDING);
-        locks.lower(&mut b, ffi::SQLITE_LOCK_NONE);
-        assert!(!locks.raise(&mut b, shared));
-        assert!(locks.raise(&mut a, ffi::SQLITE_LOCK_EXCLUSIVE));
-        locks.lower(&mut a, shared);
-        assert!(locks.raise(&mut b, shared) && !locks.is_reserved());
+        locks.lower_lock(&mut b, ffi::SQLITE_LOCK_NONE);
+        assert!(!locks.raise_lock(&mut b, shared));
+        assert!(locks.raise_lock(&mut a, ffi::SQLITE_LOCK_EXCLUSIVE));
+        locks.lower_lock(&mut a, shared);
+        assert!(locks.raise_lock(&mut b, shared) && !locks.is_reserved());
     }
 
     #[test]
     fn slots_are_shared_or_exclusive_all_or_none() {
-        let (mut locks, mut a, mut b) = (Locks::default(), Held::default(), Held::default());
-        let readers = Slots::new(4, 4).unwrap();
-        let one = Slots::new(5, 1).unwrap();
+        let (mut locks, mut a, mut b) = (
+            LockTable::default(),
+            HeldLocks::default(),
+            HeldLocks::default(),
+        );
+        let readers = LockSlots::new(4, 4).unwrap();
+        let one = LockSlots::new(5, 1).unwrap();
         assert!(locks.lock(&mut a, one, false) && locks.lock(&mut b, one, false));
         assert!(locks.lock(&mut a, one, false));
         locks.unlock(&mut a, one);
@@ -212,6 +220,6 @@ mod tests {
         assert!(!locks.lock(&mut b, one, false));
         locks.unlock(&mut a, readers);
         assert!(locks.lock(&mut b, one, false));
-        assert!(Slots::new(4, 5).is_none() && Slots::new(-1, 1).is_none());
+        assert!(LockSlots::new(4, 5).is_none() && LockSlots::new(-1, 1).is_none());
     }
 }

@@ -1,30 +1,30 @@
 //! The VFS `etui`: SQLite's WAL mode over a redo log.
 //!
 //! ```text
-//! SQLite  ->  entry: the VFS, methods: the files
+//! SQLite  ->  vfs_methods: the VFS, file_methods: the files
 //!               |
 //!         connection: a database, a journal or a WAL that one connection has open
 //!               |
-//!         database: shared by the connections of this process; locks, index
+//!         database: shared by the connections of this process; locks, wal_index
 //!               |
-//!         session, commit, settle, fold  ->  redo/, wal_image
+//!         session, commit, idle_checkpoint, delta_pages  ->  redo/, wal_image
 //! ```
 
-mod buffered;
+mod append_in_place;
+mod buffered_file;
 mod commit;
 mod connection;
 mod database;
-mod entry;
-mod fold;
-mod index;
+mod database_registry;
+mod delta_pages;
+mod file_methods;
+mod idle_checkpoint;
 mod journal;
 mod locks;
-mod methods;
 mod parameters;
-mod place;
-mod registry;
 mod session;
-mod settle;
+mod vfs_methods;
+mod wal_index;
 
 use std::cell::RefCell;
 use std::ffi::CString;
@@ -37,47 +37,47 @@ use std::time::Duration;
 use libsqlite3_sys as ffi;
 
 use crate::Error;
-use crate::counters::{Counters, Counting};
+use crate::base_vfs::BaseVfs;
+use crate::counters::{AtomicCounters, Counters};
 use crate::device::{Access, Platform};
-use crate::host::Host;
-use crate::mutation::Broken;
+use crate::mutation::BrokenRule;
 #[cfg(feature = "mutations")]
 use crate::mutation::Mutation;
-use crate::redo::log::Sizes;
-use crate::system::{Answered, System};
-use buffered::Tuning;
+use crate::redo::log::LogSizes;
+use crate::system_platform::{SystemPlatform, VfsErrorCode};
+use buffered_file::BufferOptions;
 use database::Database;
-use registry::Registry;
+use database_registry::DatabaseRegistry;
 
-/// What a VFS can be told.
+/// The options of a VFS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
-    /// The size of the redo log at rest. It is written once and then used again and again; a
-    /// log that an epoch or a record outgrew goes back to it.
+    /// The resting size of the redo log. It is written once and then reused; a log that an epoch or
+    /// a record outgrew returns to it.
     pub log_size: u64,
-    /// In what steps the redo log grows beyond.
+    /// The step in which the redo log grows beyond its resting size.
     pub growth_step: u64,
-    /// How much memory the pages of a database's volatile WAL may take; beyond it they go to a
-    /// file without a name.
+    /// The memory for the pages of a database's volatile WAL; further pages go to an unnamed file.
     pub wal_memory: usize,
-    /// A commit whose new pages are so many bytes or more has them written straight to the
-    /// database, flushed before its record, instead of to the log. `usize::MAX`: none has.
+    /// A commit with at least this many bytes of new pages writes them directly to the database,
+    /// flushed before its record, instead of to the log. `usize::MAX`: never.
     pub append_in_place: usize,
-    /// Pages that checkpoints write are kept back up to so many bytes, and written in as few
-    /// writes as it takes. 0: each by itself.
+    /// The buffer for the pages of a checkpoint, which are then written in few writes. 0: each by
+    /// itself.
     pub gather: usize,
-    /// The same of a rollback journal, and of its database, sorted too.
+    /// The buffer for deferred writes of a rollback journal and of its database, sorted and merged.
+    /// 0: each by itself.
     pub write_back: usize,
     /// The size of the read-ahead buffer of a database, in bytes; 0: none. It should hold at least
     /// four pages. A page that does not fit is read past it.
     pub read_buffer: usize,
-    /// In what steps the database's file grows while it is open. 0: as it is written.
+    /// The step in which the database file grows while it is open. 0: as it is written.
     pub database_step: u64,
-    /// Whether rollback journals that persist, or are cut, go back to 16 pages (at least 64 KiB,
-    /// at most 512 KiB) when their transaction is over.
+    /// Rollback journals that persist, or are truncated, return to 16 pages (at least 64 KiB, at
+    /// most 512 KiB) at the end of their transaction.
     pub journal_rests: bool,
-    /// After so long without a commit a database is made an ordinary one, though it stays open:
-    /// its program may be killed and never be started again. `None`: when it is closed.
+    /// The time without a commit after which an open database is checkpointed and becomes an
+    /// ordinary one: its program may be killed and never restarted. `None`: only when it is closed.
     pub idle: Option<Duration>,
 }
 
@@ -85,7 +85,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             log_size: 4 << 20,
-            // Most of a step is written for nothing: the next checkpoint gives it back.
+            // Most of a step is written in vain: the next checkpoint releases it.
             growth_step: 128 << 10,
             wal_memory: 2 << 20,
             append_in_place: 1 << 20,
@@ -100,42 +100,42 @@ impl Default for Options {
 }
 
 impl Options {
-    fn tuning(&self) -> Tuning {
-        Tuning {
+    fn buffer_options(&self) -> BufferOptions {
+        BufferOptions {
             read: self.read_buffer,
             step: self.database_step,
             extends_once: self.write_back > 0,
         }
     }
 
-    fn sizes(&self) -> Sizes {
-        Sizes {
+    fn log_sizes(&self) -> LogSizes {
+        LogSizes {
             resting: self.log_size,
             step: self.growth_step,
         }
     }
 }
 
-/// What all files of one VFS share; never freed.
+/// State shared by all files of one VFS; never freed.
 #[derive(Debug)]
-struct Shared {
-    host: Host,
+struct VfsState {
+    host: BaseVfs,
     platform: Arc<dyn Platform>,
     options: Options,
-    counting: Arc<Counting>,
-    registry: Registry,
-    broken: Broken,
-    /// Whether a thread looks for idle databases.
+    counting: Arc<AtomicCounters>,
+    registry: DatabaseRegistry,
+    broken: BrokenRule,
+    /// Starts the thread for idle checkpoints once.
     watching: Once,
 }
 
-impl Shared {
-    /// What tells the log that begins now from all others.
-    fn lineage(&self) -> [u8; 16] {
+impl VfsState {
+    /// Returns an identifier for a new log.
+    fn log_lineage(&self) -> [u8; 16] {
         let mut lineage = [0; 16];
         let flags = rustix::rand::GetRandomFlags::empty();
         if rustix::rand::getrandom(&mut lineage[..], flags) != Ok(16) {
-            // A kernel without randomness: the time and the process differ between logs as well.
+            // A kernel without randomness: time and process differ between logs as well.
             let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
             let now = now.map_or(0, |now| now.as_nanos() as u64);
             lineage[..8].copy_from_slice(&now.to_le_bytes());
@@ -145,52 +145,52 @@ impl Shared {
     }
 }
 
-/// A registered VFS. It stays registered for the life of the process.
+/// A registered VFS. It stays registered until the process ends.
 #[derive(Debug, Clone)]
 pub struct Vfs {
     name: String,
-    shared: &'static Shared,
+    shared: &'static VfsState,
 }
 
 impl Vfs {
-    /// The name to open databases with.
+    /// Returns the name to open databases with.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Has SQLite use it for databases that are opened without the name of a VFS.
+    /// Makes it the default VFS for connections that name none.
     ///
     /// # Errors
     ///
-    /// SQLite refused it.
+    /// SQLite refused.
     pub fn make_default(&self) -> Result<(), Error> {
         let name = CString::new(self.name.as_str());
         let name = name.map_err(|_| Error::Usage("a name with a zero byte".to_owned()))?;
-        Host::make_default(&name)
+        BaseVfs::make_default(&name)
     }
 
-    /// Makes the open databases that nobody reads or writes at the moment ordinary ones, as they
-    /// become by themselves after an idle moment. What cannot be done stays as it is.
-    pub fn settle(&self) {
-        self.shared.settle(Duration::ZERO);
+    /// Checkpoints the open databases that nobody reads or writes, which makes them ordinary ones,
+    /// without waiting for [`Options::idle`]. A database that cannot be checkpointed is unchanged.
+    pub fn checkpoint_idle(&self) {
+        self.shared.checkpoint_idle(Duration::ZERO);
     }
 
-    /// What was done so far, by all databases opened with it.
+    /// Returns the statistics of all databases opened with it.
     pub fn counters(&self) -> Counters {
         self.shared.counting.now()
     }
 }
 
-/// Registers the VFS under a name that is not taken. Databases that are opened with it and are
-/// in WAL mode commit by its redo log; other journal modes are as they always are.
+/// Registers the VFS. Databases opened with it that are in WAL mode commit by its redo log; other
+/// journal modes work as usual.
 ///
 /// # Errors
 ///
-/// The name is taken, an option does not fit, or this SQLite is too old.
+/// The name is in use, an option is invalid, or this SQLite is too old.
 pub fn register(name: &str, options: Options) -> Result<Vfs, Error> {
-    let host = Host::find()?;
-    let platform = Arc::new(System::new(host));
-    register_on(name, options, host, platform, Broken::default())
+    let host = BaseVfs::find()?;
+    let platform = Arc::new(SystemPlatform::new(host));
+    register_on(name, options, host, platform, BrokenRule::default())
 }
 
 /// Registers the VFS above the one named `base` instead of `unix`: databases, journals and
@@ -203,12 +203,12 @@ pub fn register(name: &str, options: Options) -> Result<Vfs, Error> {
 pub fn register_above(name: &str, base: &str, options: Options) -> Result<Vfs, Error> {
     let base = CString::new(base)
         .map_err(|_| Error::Usage(format!("{base:?} is no valid name of a VFS")))?;
-    let host = Host::find_named(&base)?;
-    let platform = Arc::new(System::new(host));
-    register_on(name, options, host, platform, Broken::default())
+    let host = BaseVfs::find_named(&base)?;
+    let platform = Arc::new(SystemPlatform::new(host));
+    register_on(name, options, host, platform, BrokenRule::default())
 }
 
-/// The same over other files than the system's.
+/// Registers the VFS over other files than the system's.
 ///
 /// # Errors
 ///
@@ -219,10 +219,16 @@ pub fn register_with(
     options: Options,
     platform: Arc<dyn Platform>,
 ) -> Result<Vfs, Error> {
-    register_on(name, options, Host::find()?, platform, Broken::default())
+    register_on(
+        name,
+        options,
+        BaseVfs::find()?,
+        platform,
+        BrokenRule::default(),
+    )
 }
 
-/// The same with a rule broken.
+/// Registers the VFS with a violated rule.
 ///
 /// # Errors
 ///
@@ -238,18 +244,18 @@ pub fn register_broken(
     register_on(
         name,
         options,
-        Host::find()?,
+        BaseVfs::find()?,
         platform,
-        Broken::with(mutation),
+        BrokenRule::with(mutation),
     )
 }
 
 fn register_on(
     name: &str,
     options: Options,
-    host: Host,
+    host: BaseVfs,
     platform: Arc<dyn Platform>,
-    broken: Broken,
+    broken: BrokenRule,
 ) -> Result<Vfs, Error> {
     let c_name = CString::new(name).ok().filter(|name| !name.is_empty());
     let c_name = c_name.ok_or_else(|| {
@@ -258,54 +264,54 @@ fn register_on(
         ))
     })?;
     options.check()?;
-    if Host::is_taken(&c_name) {
+    if BaseVfs::is_taken(&c_name) {
         return Err(Error::Usage(format!(
             "there is a VFS named {name:?} already"
         )));
     }
     crate::fork::watch();
-    let shared: &'static Shared = Box::leak(Box::new(Shared {
+    let shared: &'static VfsState = Box::leak(Box::new(VfsState {
         host,
         platform,
         options,
         counting: Arc::default(),
-        registry: Registry::default(),
+        registry: DatabaseRegistry::default(),
         broken,
         watching: Once::new(),
     }));
-    entry::register(c_name, shared)?;
+    vfs_methods::register(c_name, shared)?;
     let name = name.to_owned();
     Ok(Vfs { name, shared })
 }
 
-/// What [`recover`] did.
+/// The result of [`recover`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Recovered {
-    /// Transactions that were in the log.
+    /// Transactions in the log.
     pub records: u64,
-    /// Pages that were written to the database.
+    /// Pages written to the database.
     pub pages: u64,
 }
 
-/// Makes a database that a program left with a redo log an ordinary one again, which needs
-/// neither the log nor this VFS. One that is ordinary already stays as it is.
+/// Recovers a database that was not closed cleanly: replays its redo log and makes it an ordinary
+/// one, which needs neither the log nor this VFS. An ordinary database is unchanged.
 ///
 /// # Errors
 ///
-/// Another process has it open, or the log is missing, damaged or another database's: nothing
-/// is changed then.
+/// Another process has it open, or the log is missing, damaged or another database's. Nothing is
+/// changed then.
 pub fn recover(path: &Path) -> Result<Recovered, Error> {
-    // Of all calls together: what databases share is not freed.
-    static SHARED: OnceLock<Shared> = OnceLock::new();
-    let host = Host::find()?;
-    let shared = SHARED.get_or_init(|| Shared {
+    // One for all calls: the shared state of databases is never freed.
+    static SHARED: OnceLock<VfsState> = OnceLock::new();
+    let host = BaseVfs::find()?;
+    let shared = SHARED.get_or_init(|| VfsState {
         host,
-        platform: Arc::new(System::new(host)),
+        platform: Arc::new(SystemPlatform::new(host)),
         options: Options::default(),
         counting: Arc::default(),
-        registry: Registry::default(),
-        broken: Broken::default(),
+        registry: DatabaseRegistry::default(),
+        broken: BrokenRule::default(),
         watching: Once::new(),
     });
     let access = Access {
@@ -314,7 +320,7 @@ pub fn recover(path: &Path) -> Result<Recovered, Error> {
     };
     let opened = Database::open(shared, path, access, shared.options);
     let database = opened.map_err(|error| Error::io("opening the database", error))?;
-    let replayed = database.make_plain().map_err(|code| Error::Refused {
+    let replayed = database.make_ordinary().map_err(|code| Error::Refused {
         code,
         reason: last_refusal().unwrap_or_default(),
     })?;
@@ -328,29 +334,29 @@ thread_local! {
     static REFUSAL: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Notes why something is refused, and tells SQLite's log: once, while SQLite tries again.
-fn refuse(code: c_int, message: &str) {
+/// Records the reason of a refusal, and writes it to SQLite's log: once, however often SQLite
+/// retries.
+fn record_refusal(code: c_int, message: &str) {
     let before = REFUSAL.try_with(|refusal| refusal.replace(Some(message.to_owned())));
     if before.ok().flatten().as_deref() != Some(message) {
-        Host::log(code, message);
+        BaseVfs::log(code, message);
     }
 }
 
-/// Why a VFS of this crate last refused something in this thread: SQLite itself tells no more
-/// than a code.
+/// Returns the reason of the last refusal in this thread: SQLite itself reports only a code.
 pub fn last_refusal() -> Option<String> {
     let refusal = REFUSAL.try_with(|refusal| refusal.borrow().clone());
     refusal.ok().flatten()
 }
 
-/// What SQLite is told when a file cannot be opened.
+/// Returns the result code of a failed open.
 fn open_code(error: &io::Error) -> c_int {
     match error.kind() {
         io::ErrorKind::StorageFull => ffi::SQLITE_FULL,
         io::ErrorKind::OutOfMemory => ffi::SQLITE_NOMEM,
         _ => {
             let answered = error.get_ref().and_then(|error| error.downcast_ref());
-            answered.map_or(ffi::SQLITE_CANTOPEN, |Answered(code)| *code)
+            answered.map_or(ffi::SQLITE_CANTOPEN, |VfsErrorCode(code)| *code)
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Options by name, as an environment or a database's URI tells them:
+//! Options by name, from the environment or a database's URI:
 //!
 //! ```text
 //! log growth memory append             of the redo log, in bytes
@@ -12,10 +12,10 @@ use std::os::raw::c_char;
 
 use super::Options;
 use crate::Error;
-use crate::api::api;
 use crate::redo::BLOCK;
+use crate::sqlite_api::api;
 
-/// The parameters of a URI, and the option that each one sets.
+/// The parameters of a URI, and the option of each one.
 const PARAMETERS: [(&CStr, &str); 9] = [
     (c"etui_log", "log"),
     (c"etui_growth", "growth"),
@@ -29,13 +29,13 @@ const PARAMETERS: [(&CStr, &str); 9] = [
 ];
 
 impl Options {
-    /// Sets one by its name, which is that of its parameter in a URI without `etui_`: `log`,
-    /// `growth`, `memory`, `append`, `gather`, `write_back`, `read_buffer` and `database_step` in
-    /// bytes, `journal_rests` by 1 or 0.
+    /// Sets an option by its name, which is its URI parameter without `etui_`: `log`, `growth`,
+    /// `memory`, `append`, `gather`, `write_back`, `read_buffer` and `database_step` in bytes,
+    /// `journal_rests` as 1 or 0.
     ///
     /// # Errors
     ///
-    /// There is none of this name, or the value is not a number of bytes, or too large.
+    /// The name is unknown, or the value is not a number of bytes, or too large.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), Error> {
         let bytes: u64 = value
             .parse()
@@ -63,10 +63,10 @@ impl Options {
         Ok(())
     }
 
-    /// Whether the sizes can be had.
+    /// Checks the sizes.
     pub(super) fn check(&self) -> Result<(), Error> {
         let block = BLOCK as u64;
-        // Beyond that no file goes, and sums of sizes stay numbers.
+        // No file is larger, and sums of sizes do not overflow.
         let most = 1 << 40;
         if self.log_size < 4 * block || self.growth_step < block {
             return Err(Error::Usage(format!(
@@ -89,11 +89,11 @@ impl Options {
         Ok(())
     }
 
-    /// What the URI of a database changes.
+    /// Applies the parameters of a database's URI.
     ///
     /// # Safety
     ///
-    /// `name` is what SQLite gave to `xOpen` for a database.
+    /// `name` is the name that SQLite passed to `xOpen` for a database.
     pub(super) unsafe fn of_uri(mut self, name: *const c_char) -> Result<Self, Error> {
         let Some(api) = api() else { return Ok(self) };
         for (parameter, option) in PARAMETERS {
@@ -102,7 +102,7 @@ impl Options {
             if value.is_null() {
                 continue;
             }
-            // SAFETY: SQLite answers with a C string, which lives as long as the name.
+            // SAFETY: SQLite returns a C string, which lives as long as the name.
             let value = unsafe { CStr::from_ptr(value) }.to_string_lossy();
             self.set(option, &value)
                 .map_err(|error| Error::Usage(format!("etui_{option}: {error}")))?;

@@ -1,4 +1,4 @@
-//! [`Session`]: what is known of a database while it is open.
+//! [`Session`]: the state of a database while it is open.
 
 use std::collections::VecDeque;
 use std::os::raw::c_int;
@@ -6,91 +6,92 @@ use std::time::{Duration, Instant};
 
 use foldhash::HashMap;
 
-use super::place::Placing;
-use crate::mutation::{Broken, Mutation};
-use crate::redo::codec::Encoder;
-use crate::redo::log::{Log, Tail};
+use super::append_in_place::AppendState;
+use crate::mutation::{BrokenRule, Mutation};
+use crate::redo::codec::PageEncoder;
+use crate::redo::log::{LogTail, RedoLog};
 
 /// A result code of SQLite other than `SQLITE_OK`.
-pub(super) type Code = c_int;
+pub(super) type ResultCode = c_int;
 
-/// How far a database is.
+/// The state of a database's log.
 #[derive(Debug, Default)]
-pub(super) enum Phase {
-    /// Nobody looked at it yet, or its log has to be replayed.
+pub(super) enum SessionPhase {
+    /// Not examined yet, or the log must be replayed.
     #[default]
     Detached,
-    /// It is locked, and an ordinary database: there is no guard.
+    /// Locked, and an ordinary database without a header marker.
     Plain,
-    /// The guard is set; the log is needed to read it.
-    Live(Box<Log>),
+    /// The header marker is set; the database needs its log.
+    Live(Box<RedoLog>),
 }
 
 /// The newest committed image of a page in this epoch.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Newest {
+pub(super) struct NewestImage {
     pub frame: u32,
-    /// Whether a checkpoint wrote it to the database.
+    /// A checkpoint has written it to the database.
     backfilled: bool,
-    /// Its hash.
+    /// The hash of the image.
     pub hash: u64,
 }
 
-/// A record that is written, of a transaction that SQLite may still fail to commit.
+/// A record of a transaction that SQLite may still fail to commit.
 #[derive(Debug)]
-pub(super) struct Unpublished {
+pub(super) struct UnpublishedRecord {
     pub(super) frame: u32,
-    pub(super) tail: Tail,
+    pub(super) tail: LogTail,
     pub(super) database_pages: u32,
 }
 
-/// What is known of an open database.
+/// The state of an open database.
 #[derive(Debug, Default)]
 pub(super) struct Session {
-    pub phase: Phase,
-    /// Whether a write or flush of the log, or a flush of the database, failed: nothing is
-    /// promised any more until all have closed it.
+    pub phase: SessionPhase,
+    /// A write or flush of the log, or a flush of the database, has failed: nothing is guaranteed
+    /// until all connections have closed it.
     pub failed: bool,
-    /// Whether it was the log, which may have a commit that failed, or lack one that did not.
+    /// The log has failed: it may have a failed commit, or lack a successful one.
     pub log_failed: bool,
-    /// From where on the log is in doubt, as a flush of it failed.
+    /// The offset from which the log is in doubt after a failed flush.
     pub doubtful: Option<u64>,
     /// The size after the last published commit.
     pub database_pages: u32,
-    /// The smallest size since the epoch began: the database's file has pages up to here as
-    /// they were then, unless they are among the newest.
+    /// The smallest size since the start of the epoch. The database file has the pages up to here
+    /// as they were then, unless they are among the newest.
     pub(super) floor: u32,
-    /// The largest size since the epoch began: beyond it the database's file has nothing that
-    /// anybody may need, but what was placed there.
+    /// The largest size since the start of the epoch. Beyond it nobody needs the contents of the
+    /// database file, except pages appended in place.
     pub(super) ceiling: u32,
-    /// The highest page of a published record that is nowhere but in the database's file.
+    /// The highest page of a published record that exists only in the database file.
     placed: u32,
-    pub(super) placing: Placing,
-    pub(super) newest: HashMap<u32, Newest>,
-    /// How many of the newest are not in the database's file.
+    pub(super) placing: AppendState,
+    pub(super) newest: HashMap<u32, NewestImage>,
+    /// The number of newest images that the database file lacks.
     pub(super) to_backfill: usize,
     pub(super) committed_frame: u32,
-    /// When a record was written last.
+    /// The time of the last record.
     pub(super) last_record: Option<Instant>,
-    pub tail: Option<Tail>,
-    pub(super) unpublished: Option<Unpublished>,
-    /// The pages of the record that is not published, their frames, and the images' hashes.
+    pub tail: Option<LogTail>,
+    pub(super) unpublished: Option<UnpublishedRecord>,
+    /// The pages of the unpublished record, with their frames and the hashes of the images.
     pub(super) unpublished_pages: Vec<(u32, u32, u64)>,
-    /// Those of them that are in the database's file already.
+    /// Those of its pages that are in the database file already.
     pub(super) unpublished_in_place: Vec<u32>,
-    /// The frame whose header says that it is a commit's last, and the size after it.
+    /// The frame whose header marks it as a commit's last, and the size after the commit.
     pub(super) pending: Option<(u32, u32)>,
-    /// Whether the database was written since it was last flushed.
+    /// The database has writes since its last flush.
     pub database_dirty: bool,
-    /// Whether the directory was synced since there may have been a rollback journal.
+    /// The directory was synced since there may have been a rollback journal.
     pub directory_synced: bool,
-    /// Frames that are not the newest of their page, by the commit that made them so.
+    /// Superseded frames, by the commit that superseded them.
     pub(super) superseded: VecDeque<(u32, u32)>,
-    /// Pages and the frames that were their newest ones, to be folded in this order.
+    /// Pages with their newest frames at that time, in the order in which they are stored as
+    /// deltas.
     pub(super) foldable: VecDeque<(u32, u32)>,
-    /// How many connections have the WAL open.
+    /// The number of connections that have the WAL open.
     pub wal_files: usize,
-    pub(super) encoder: Encoder,
+    pub(super) encoder: PageEncoder,
     pub(super) order: Vec<(u32, u32)>,
     pub(super) before: Vec<u8>,
     pub(super) after: Vec<u8>,
@@ -98,19 +99,19 @@ pub(super) struct Session {
 }
 
 impl Session {
-    /// Lets go of the log.
-    pub fn detach(&mut self) {
-        if let Phase::Live(log) = &self.phase
+    /// Detaches the log.
+    pub fn detach_log(&mut self) {
+        if let SessionPhase::Live(log) = &self.phase
             && self.log_failed
         {
             self.doubtful = log.unflushed();
         }
-        self.phase = Phase::Detached;
+        self.phase = SessionPhase::Detached;
     }
 
-    /// Forgets the epoch's images; the next one begins at this size. The frames of the WAL that
-    /// are committed stay so.
-    pub fn begin_epoch(&mut self, tail: Option<Tail>) {
+    /// Clears the images of the epoch; the next one begins at this size. The committed frames of
+    /// the WAL stay committed.
+    pub fn begin_epoch(&mut self, tail: Option<LogTail>) {
         self.newest.clear();
         self.superseded.clear();
         self.foldable.clear();
@@ -118,40 +119,40 @@ impl Session {
         self.floor = self.database_pages;
         self.ceiling = self.database_pages;
         self.placed = 0;
-        self.placing = Placing::default();
+        self.placing = AppendState::default();
         self.tail = tail;
         self.pending = None;
     }
 
-    /// Down to which size the database's file may be cut.
-    pub fn floor(&self) -> u32 {
+    /// Returns the size to which the database file may be truncated.
+    pub fn min_pages(&self) -> u32 {
         self.floor
     }
 
-    /// Up to which page the database's file must be let alone: what was placed there is nowhere
-    /// else.
+    /// Returns the highest page of the database file that must not be truncated: pages appended in
+    /// place exist nowhere else.
     pub fn placed(&self) -> u32 {
         self.placed.max(self.placing.end())
     }
 
-    /// How long ago the last record was written.
+    /// Returns the time since the last record.
     pub fn idle_for(&self) -> Duration {
         self.last_record
             .map_or(Duration::MAX, |last| last.elapsed())
     }
 
-    /// The last published frame.
+    /// Returns the last published frame.
     pub fn committed_frame(&self) -> u32 {
         self.committed_frame
     }
 
-    /// The WAL has no frames any more.
+    /// Clears the frames of the WAL.
     pub fn forget_frames(&mut self) {
         self.committed_frame = 0;
         self.pending = None;
     }
 
-    /// The pages that the database's file does not have, in order, and the frames that do.
+    /// Returns the pages that the database file lacks, in order, with their frames.
     pub fn not_backfilled(&self) -> Vec<(u32, u32)> {
         let left = self.newest.iter().filter(|(_, newest)| !newest.backfilled);
         let mut left: Vec<_> = left
@@ -161,7 +162,7 @@ impl Session {
         left
     }
 
-    /// The database's file has all of them now.
+    /// Records that the database file has all images.
     pub fn note_all_backfilled(&mut self) {
         self.newest
             .values_mut()
@@ -170,34 +171,34 @@ impl Session {
         self.to_backfill = 0;
     }
 
-    /// Whether the database's file has everything that was committed, if it is flushed.
+    /// Returns true if the database file, once flushed, has everything that was committed.
     pub fn is_backfilled(&self) -> bool {
         self.to_backfill == 0 && self.unpublished.is_none()
     }
 
-    /// Whether a record is written that is not published.
+    /// Returns true if there is an unpublished record.
     pub fn has_unpublished(&self) -> bool {
         self.unpublished.is_some()
     }
 
-    /// The frame of a page's newest image.
+    /// Returns the frame of a page's newest image.
     pub fn newest_frame(&self, number: u32) -> Option<u32> {
         Some(self.newest.get(&number)?.frame)
     }
 
-    /// The pages beyond a size that have an image.
+    /// Returns the pages beyond a size that have an image.
     pub fn newest_beyond(&self, pages: u32) -> Vec<u32> {
         let beyond = self.newest.keys().filter(|number| **number > pages);
         beyond.copied().collect()
     }
 
-    /// A page's newest image may be folded when its turn comes.
-    pub fn may_fold(&mut self, number: u32, frame: u32) {
+    /// Queues a page's newest image for storing as a delta.
+    pub fn queue_for_delta(&mut self, number: u32, frame: u32) {
         self.foldable.push_back((number, frame));
     }
 
-    /// The page whose newest image is to be folded next, and that image.
-    pub fn next_to_fold(&mut self) -> Option<(u32, Newest)> {
+    /// Returns the next page to store as a delta, and its newest image.
+    pub fn next_delta_candidate(&mut self) -> Option<(u32, NewestImage)> {
         loop {
             let (number, frame) = self.foldable.pop_front()?;
             if let Some(newest) = self.newest.get(&number)
@@ -208,13 +209,13 @@ impl Session {
         }
     }
 
-    /// The frame of a page's newest image, if the database's file has it.
+    /// Returns the frame of a page's newest image, if the database file has it.
     pub fn backfilled_frame(&self, number: u32) -> Option<u32> {
         let newest = self.newest.get(&number)?;
         newest.backfilled.then_some(newest.frame)
     }
 
-    /// Whether the database's file has this page's newest image now.
+    /// Records whether the database file has this page's newest image.
     pub fn note_backfilled(&mut self, number: u32, is_there: bool) {
         if let Some(newest) = self.newest.get_mut(&number)
             && newest.backfilled != is_there
@@ -227,22 +228,22 @@ impl Session {
         }
     }
 
-    pub fn publish(&mut self, broken: Broken) {
+    pub fn publish_record(&mut self, broken: BrokenRule) {
         let Some(record) = self.unpublished.take() else {
             return;
         };
         self.committed_frame = record.frame;
         self.tail = Some(record.tail);
         for (number, frame, hash) in self.unpublished_pages.drain(..) {
-            let newest = Newest {
+            let newest = NewestImage {
                 frame,
                 backfilled: false,
                 hash,
             };
             self.foldable.push_back((number, frame));
             match self.newest.insert(number, newest) {
-                Some(old) if old.backfilled && broken.is(Mutation::KeepInPlace) => {
-                    let kept = Newest {
+                Some(old) if old.backfilled && broken.is(Mutation::ReuseStaleInPlace) => {
+                    let kept = NewestImage {
                         backfilled: true,
                         ..newest
                     };
@@ -260,7 +261,7 @@ impl Session {
         }
         let size = record.database_pages;
         self.placed = self.placed.max(self.placing.end()).min(size);
-        self.placing = Placing::default();
+        self.placing = AppendState::default();
         self.ceiling = self.ceiling.max(size);
         if size < self.database_pages {
             let (superseded, to_backfill) = (&mut self.superseded, &mut self.to_backfill);

@@ -60,20 +60,20 @@ by_power_cuts! {
     rule_13_truncate_rewinds_log: TruncateRewindsLog, Full;
     rule_14_checkpoint_without_log_flush: CheckpointWithoutLogFlush, Off;
     rule_15_end_without_database_flush: EndWithoutDatabaseFlush, Off;
-    rule_23_guard_without_flush: GuardWithoutFlush, Full;
-    rule_24_checkpoint_erases_guard: CheckpointErasesGuard, Full;
+    rule_23_guard_without_flush: MarkerWithoutFlush, Full;
+    rule_24_checkpoint_erases_guard: CheckpointErasesMarker, Full;
     rule_25_clear_before_end: ClearBeforeEnd, Off;
     rule_27_skip_directory_sync: SkipDirectorySync, Full;
 }
 
 #[test]
 fn rule_15_sync_without_kept() {
-    caught_by_power_cuts(Mutation::SyncWithoutKept, Synchronous::Full, CURED);
+    caught_by_power_cuts(Mutation::FlushWithoutDeferred, Synchronous::Full, CURED);
 }
 
 #[test]
 fn rule_15_read_past_kept() {
-    caught_by_power_cuts(Mutation::ReadPastKept, Synchronous::Full, CURED);
+    caught_by_power_cuts(Mutation::ReadPastDeferred, Synchronous::Full, CURED);
 }
 
 #[test]
@@ -83,12 +83,12 @@ fn rule_30_appended_unflushed() {
 
 #[test]
 fn rule_30_place_after_shrink() {
-    caught_by_power_cuts(Mutation::PlaceAfterShrink, Synchronous::Normal, PLACING[0]);
+    caught_by_power_cuts(Mutation::AppendAfterShrink, Synchronous::Normal, PLACING[0]);
 }
 
 #[test]
 fn rule_30_keep_in_place() {
-    caught_by_power_cuts(Mutation::KeepInPlace, Synchronous::Full, PLACING[0]);
+    caught_by_power_cuts(Mutation::ReuseStaleInPlace, Synchronous::Full, PLACING[0]);
 }
 
 /// A trial of its own: passes as it is, and fails with the rule broken.
@@ -201,7 +201,7 @@ fn commits_that_fail_late(
 
 #[test]
 fn rule_5_tail_behind_unpublished() {
-    caught_by(Mutation::TailBehindUnpublished, LEAST, |subject| {
+    caught_by(Mutation::TailAfterUnpublished, LEAST, |subject| {
         commits_that_fail_late(subject, Synchronous::Full, 1)
     });
 }
@@ -215,7 +215,7 @@ fn rule_6_keep_unpublished() {
 
 #[test]
 fn rule_30_cut_before_taking_back() {
-    caught_by(Mutation::CutBeforeTakingBack, PLACING[1], |subject| {
+    caught_by(Mutation::TruncateBeforeRevoke, PLACING[1], |subject| {
         commits_that_fail_late(subject, Synchronous::Normal, 200)
     });
 }
@@ -224,7 +224,7 @@ fn rule_30_cut_before_taking_back() {
 /// behind that.
 #[test]
 fn rule_30_cut_placed() {
-    caught_by(Mutation::CutPlaced, PLACING[0], |subject| {
+    caught_by(Mutation::TruncateAppended, PLACING[0], |subject| {
         let text = |error: rusqlite::Error| error.to_string();
         let disk = Disk::new();
         let mount = subject.rack.mount(&disk);
@@ -437,7 +437,7 @@ fn rule_16_allow_any_write() {
 
 #[test]
 fn rule_23_guard_keeps_counters() {
-    caught_by(Mutation::GuardKeepsCounters, SMALL, |subject| {
+    caught_by(Mutation::MarkerKeepsCounters, SMALL, |subject| {
         let closed = live(subject, ROWS)?;
         let mount = subject.rack.mount(&closed);
         let path = mount.path(DATABASE);

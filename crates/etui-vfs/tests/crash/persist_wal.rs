@@ -76,7 +76,7 @@ fn persistent_wal_survives_failing_calls() {
 /// A mark must not become visible, even after a kill, unless the zeroed header is durable.
 #[test]
 fn no_mark_is_written_after_a_flush_that_failed() {
-    let (subject, counting) = persisting_and_counting(Mistake::None);
+    let (subject, _) = persisting_and_counting(Mistake::None);
     for by_closing in [true, false] {
         let mut at = 0;
         loop {

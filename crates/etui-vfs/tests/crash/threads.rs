@@ -123,7 +123,7 @@ fn checkpoint(subject: &Subject, mount: &Mount, until: Instant) -> rusqlite::Res
             _ => thread::sleep(Duration::from_millis(1)),
         }
         if let Some(etui) = &subject.etui {
-            etui.settle();
+            etui.checkpoint_idle();
         }
     }
     Ok(())

@@ -310,7 +310,7 @@ impl<'a> Run<'a> {
             Step::Journal { mode } => self.change_journal(*mode),
             Step::Settle => {
                 if let Some(etui) = &self.subject.etui {
-                    etui.settle();
+                    etui.checkpoint_idle();
                 }
                 Ok(())
             }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use etui_testkit::disk::{Content, Disk, Files, Image};
-use etui_vfs::device::{Access, File, HostFile, Lock, Platform, Role, system};
+use etui_vfs::device::{Access, File, Lock, Platform, Role, SqliteFile, system};
 
 #[derive(Debug)]
 pub struct Mirror {
@@ -103,16 +103,16 @@ impl Platform for Mirror {
         }
     }
 
-    fn identity(&self, path: &Path) -> io::Result<Option<(u64, u64)>> {
-        self.below.identity(path)
+    fn file_identity(&self, path: &Path) -> io::Result<Option<(u64, u64)>> {
+        self.below.file_identity(path)
     }
 
-    fn settle_wal(&self, path: &Path) -> io::Result<()> {
-        self.below.settle_wal(path)
+    fn recover_foreign_wal(&self, path: &Path) -> io::Result<()> {
+        self.below.recover_foreign_wal(path)
     }
 
-    fn holder(&self, path: &Path) -> Option<u32> {
-        self.below.holder(path)
+    fn lock_holder(&self, path: &Path) -> Option<u32> {
+        self.below.lock_holder(path)
     }
 }
 
@@ -147,8 +147,8 @@ impl File for Both {
         self.below.read_at(bytes, offset)
     }
 
-    fn read_alone(&mut self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
-        self.below.read_alone(bytes, offset)
+    fn read_exclusive(&mut self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+        self.below.read_exclusive(bytes, offset)
     }
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
@@ -182,7 +182,7 @@ impl File for Both {
         self.below.lock(lock)
     }
 
-    fn host(&mut self) -> Option<&mut HostFile> {
+    fn host(&mut self) -> Option<&mut SqliteFile> {
         self.below.host()
     }
 }

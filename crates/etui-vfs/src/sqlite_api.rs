@@ -1,13 +1,13 @@
-//! [`Api`]: the functions of SQLite that are called, in one table: of the SQLite that is linked
-//! in (feature `bundled`), or of the program that loads this as an extension (`loadable`).
+//! [`SqliteApi`]: a table of the SQLite functions in use. They belong to the linked SQLite (feature
+//! `bundled`), or to the program that loads this library as an extension (`loadable`).
 
 use std::os::raw::{c_char, c_int, c_void};
 
 use libsqlite3_sys as ffi;
 
-/// The functions, by the names they have in SQLite after `sqlite3_`.
+/// The functions, named as in SQLite without `sqlite3_`.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Api {
+pub(crate) struct SqliteApi {
     pub libversion_number: unsafe extern "C" fn() -> c_int,
     pub vfs_find: unsafe extern "C" fn(*const c_char) -> *mut ffi::sqlite3_vfs,
     pub vfs_register: unsafe extern "C" fn(*mut ffi::sqlite3_vfs, c_int) -> c_int,
@@ -29,9 +29,9 @@ pub(crate) struct Api {
 
 #[cfg(not(feature = "loadable"))]
 mod source {
-    use super::{Api, ffi};
+    use super::{SqliteApi, ffi};
 
-    static LINKED: Api = Api {
+    static LINKED: SqliteApi = SqliteApi {
         libversion_number: ffi::sqlite3_libversion_number,
         vfs_find: ffi::sqlite3_vfs_find,
         vfs_register: ffi::sqlite3_vfs_register,
@@ -44,7 +44,7 @@ mod source {
         database_file_object: ffi::sqlite3_database_file_object,
     };
 
-    pub fn api() -> Option<&'static Api> {
+    pub fn api() -> Option<&'static SqliteApi> {
         Some(&LINKED)
     }
 }
@@ -53,31 +53,32 @@ mod source {
 mod source {
     use std::sync::OnceLock;
 
-    use super::{Api, ffi};
+    use super::{SqliteApi, ffi};
     use crate::Error;
-    use crate::host::check_version;
+    use crate::base_vfs::check_version;
 
-    static LOADED: OnceLock<Api> = OnceLock::new();
+    static LOADED: OnceLock<SqliteApi> = OnceLock::new();
 
-    pub fn api() -> Option<&'static Api> {
+    pub fn api() -> Option<&'static SqliteApi> {
         LOADED.get()
     }
 
-    /// Takes the functions of the SQLite that loads this as an extension.
+    /// Stores the functions of the SQLite that loads this library as an extension.
     ///
     /// # Errors
     ///
-    /// It is too old, or lacks a function.
+    /// SQLite is too old, or lacks a function.
     ///
     /// # Safety
     ///
-    /// `routines` is what SQLite gave to the extension's entry point.
+    /// `routines` is the argument that SQLite passed to the extension's entry point.
     pub unsafe fn use_routines(routines: *const ffi::sqlite3_api_routines) -> Result<(), Error> {
-        /// A function of the table, which ends behind what the host's version knows: no
-        /// reference to the whole is made, and the version is looked at first.
+        /// Reads a function from the table. The table ends after the functions of the host's
+        /// version, so no reference to the whole is made, and the version is checked first.
         macro_rules! take {
             ($name:ident) => {
-                // SAFETY: the table has it, as the caller promises and the version tells.
+                // SAFETY: the table has the function, as the caller promises and the version
+                // implies.
                 unsafe { (&raw const (*routines).$name).read() }.ok_or_else(|| {
                     let lacking = concat!("it has no sqlite3_", stringify!($name));
                     Error::unsupported("the VFS etui in this SQLite", lacking)
@@ -85,9 +86,9 @@ mod source {
             };
         }
         let libversion_number = take!(libversion_number);
-        // SAFETY: it takes nothing.
+        // SAFETY: the function takes no arguments.
         check_version(unsafe { libversion_number() })?;
-        let api = Api {
+        let api = SqliteApi {
             libversion_number,
             vfs_find: take!(vfs_find),
             vfs_register: take!(vfs_register),
@@ -99,7 +100,7 @@ mod source {
             uri_parameter: take!(uri_parameter),
             database_file_object: take!(database_file_object),
         };
-        // All connections of a process come from one SQLite: the first table is as good.
+        // All connections of a process come from one SQLite, so the first table is kept.
         let _ = LOADED.set(api);
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! The VFS itself, as SQLite calls it: opening, deleting, looking for files.
+//! The methods of the VFS as SQLite calls them: opening, deleting, testing files.
 
 use std::ffi::{CStr, CString, OsStr};
 use std::io;
@@ -10,21 +10,21 @@ use std::ptr;
 
 use libsqlite3_sys as ffi;
 
-use super::connection::{Connection, Open};
-use super::journal::{self, Journal};
-use super::methods::Handle;
-use super::{Options, Shared, open_code, refuse};
+use super::connection::{DatabaseConnection, OpenFile};
+use super::file_methods::FileHandle;
+use super::journal::{self, RollbackJournal};
+use super::{Options, VfsState, open_code, record_refusal};
 use crate::Error;
-use crate::api::api;
+use crate::base_vfs::BaseVfs;
 use crate::device::{Access, Role};
-use crate::host::Host;
-use crate::redo::guard;
+use crate::redo::header_marker;
+use crate::sqlite_api::api;
 
-/// Registers a VFS above SQLite's own.
-pub(super) fn register(name: CString, shared: &'static Shared) -> Result<(), Error> {
-    // SAFETY: the VFS below is registered and not changed afterwards.
+/// Registers a VFS above the base VFS.
+pub(super) fn register(name: CString, shared: &'static VfsState) -> Result<(), Error> {
+    // SAFETY: the base VFS is registered and does not change afterwards.
     let below = unsafe { &*shared.host.vfs() };
-    let ours = c_int::try_from(mem::size_of::<Handle>()).unwrap_or(c_int::MAX);
+    let ours = c_int::try_from(mem::size_of::<FileHandle>()).unwrap_or(c_int::MAX);
     let vfs = Box::leak(Box::new(ffi::sqlite3_vfs {
         iVersion: below.iVersion.min(3),
         szOsFile: below.szOsFile.max(ours),
@@ -32,9 +32,9 @@ pub(super) fn register(name: CString, shared: &'static Shared) -> Result<(), Err
         pNext: ptr::null_mut(),
         zName: name.into_raw(),
         pAppData: ptr::from_ref(shared).cast_mut().cast(),
-        xOpen: Some(open),
-        xDelete: Some(delete),
-        xAccess: Some(access),
+        xOpen: Some(vfs_open),
+        xDelete: Some(vfs_delete),
+        xAccess: Some(vfs_access),
         xFullPathname: Some(full_pathname),
         xDlOpen: Some(dl_open),
         xDlError: Some(dl_error),
@@ -49,20 +49,20 @@ pub(super) fn register(name: CString, shared: &'static Shared) -> Result<(), Err
         xGetSystemCall: Some(get_system_call),
         xNextSystemCall: Some(next_system_call),
     }));
-    Host::register(vfs)
+    BaseVfs::register(vfs)
 }
 
-/// What the files of a VFS share.
+/// Returns the state of a VFS.
 ///
 /// # Safety
 ///
-/// `vfs` was registered by [`register`].
-unsafe fn shared(vfs: *mut ffi::sqlite3_vfs) -> &'static Shared {
-    // SAFETY: `register` put it there, and it is never freed.
-    unsafe { &*(*vfs).pAppData.cast::<Shared>() }
+/// [`register`] registered `vfs`.
+unsafe fn vfs_state(vfs: *mut ffi::sqlite3_vfs) -> &'static VfsState {
+    // SAFETY: `register` set the pointer to a state that is never freed.
+    unsafe { &*(*vfs).pAppData.cast::<VfsState>() }
 }
 
-/// A path that SQLite gave.
+/// Converts a path of SQLite.
 ///
 /// # Safety
 ///
@@ -73,16 +73,16 @@ unsafe fn path_of(name: *const c_char) -> PathBuf {
     PathBuf::from(OsStr::from_bytes(name.to_bytes()))
 }
 
-/// The database that a WAL of this name belongs to.
+/// Returns the path of the database of a WAL.
 fn database_of(wal: &Path) -> Option<PathBuf> {
     let name = wal.as_os_str().as_bytes().strip_suffix(b"-wal")?;
     Some(PathBuf::from(OsStr::from_bytes(name)))
 }
 
-// SAFETY, for all functions below: SQLite calls a method with the VFS that was registered, with C
-// strings, and with pointers to memory of the size that sqlite3.h promises.
+// SAFETY of all functions below: SQLite calls a method with the registered VFS, with C strings, and
+// with pointers to memory of the size that sqlite3.h specifies.
 
-unsafe extern "C" fn open(
+unsafe extern "C" fn vfs_open(
     vfs: *mut ffi::sqlite3_vfs,
     name: ffi::sqlite3_filename,
     file: *mut ffi::sqlite3_file,
@@ -93,10 +93,10 @@ unsafe extern "C" fn open(
         | ffi::SQLITE_OPEN_WAL
         | ffi::SQLITE_OPEN_MAIN_JOURNAL
         | ffi::SQLITE_OPEN_SUPER_JOURNAL;
-    // SAFETY: see above. The memory is as large as the larger of the two VFSes asks.
+    // SAFETY: see above. The memory has the size of the larger of the two VFSes' files.
     unsafe {
-        let shared = shared(vfs);
-        Handle::blank(file);
+        let shared = vfs_state(vfs);
+        FileHandle::clear(file);
         if name.is_null() || flags & kinds == 0 {
             return open_below(shared, name, file, flags, out_flags);
         }
@@ -114,16 +114,16 @@ unsafe extern "C" fn open(
                     Ok(options) => options,
                     Err(error) => {
                         let what = format!("{} cannot be opened: {error}", path.display());
-                        refuse(ffi::SQLITE_CANTOPEN, &what);
+                        record_refusal(ffi::SQLITE_CANTOPEN, &what);
                         return ffi::SQLITE_CANTOPEN;
                     }
                 };
                 match open_database(shared, &path, access, options) {
-                    Err(ReadOnly::Plain) => {
+                    Err(ReadOnlyOpen::Plain) => {
                         return open_below(shared, name, file, flags, out_flags);
                     }
-                    Err(ReadOnly::Refused(code)) => Err(code),
-                    Ok(connection) => Ok(Open::Database(connection)),
+                    Err(ReadOnlyOpen::Refused(code)) => Err(code),
+                    Ok(connection) => Ok(OpenFile::Database(connection)),
                 }
             }
             ffi::SQLITE_OPEN_WAL => {
@@ -131,18 +131,18 @@ unsafe extern "C" fn open(
                     if !shared.registry.is_ambiguous(&path) {
                         return shared.registry.find(&path);
                     }
-                    // Not asked first: a VFS above ours may have made the name itself, which
-                    // SQLite could not read then.
+                    // The database is not derived from the name: a VFS above this one may have made
+                    // the name, which SQLite could not parse then.
                     let file =
                         api().map_or(ptr::null_mut(), |api| (api.database_file_object)(name));
-                    Handle::connection(file).map(|connection| connection.database.clone())
+                    FileHandle::connection(file).map(|connection| connection.database.clone())
                 });
                 match database {
                     Some(database) => {
                         database.open_wal();
-                        Ok(Open::Wal(database))
+                        Ok(OpenFile::Wal(database))
                     }
-                    // A database that was opened below, to be read only.
+                    // A database that the base VFS has open, read-only.
                     None => return open_below(shared, name, file, flags, out_flags),
                 }
             }
@@ -151,9 +151,9 @@ unsafe extern "C" fn open(
                     ffi::SQLITE_OPEN_MAIN_JOURNAL => journal::database_of(shared, &path),
                     _ => None,
                 };
-                let opened = Journal::open(shared, path, access, database);
+                let opened = RollbackJournal::open(shared, path, access, database);
                 let opened = opened.map_err(|error| open_code(&error));
-                opened.map(Open::Journal)
+                opened.map(OpenFile::Journal)
             }
         };
         match opened {
@@ -161,7 +161,7 @@ unsafe extern "C" fn open(
                 if !out_flags.is_null() {
                     *out_flags = flags;
                 }
-                Handle::fill(file, open);
+                FileHandle::init(file, open);
                 ffi::SQLITE_OK
             }
             Err(code) => code,
@@ -169,20 +169,20 @@ unsafe extern "C" fn open(
     }
 }
 
-/// Has the VFS below open a file, whose methods SQLite calls then without us.
+/// Opens a file with the base VFS, whose methods SQLite then calls directly.
 ///
 /// # Safety
 ///
 /// As for `xOpen`.
 unsafe fn open_below(
-    shared: &'static Shared,
+    shared: &'static VfsState,
     name: ffi::sqlite3_filename,
     file: *mut ffi::sqlite3_file,
     flags: c_int,
     out_flags: *mut c_int,
 ) -> c_int {
     let vfs = shared.host.vfs();
-    // SAFETY: as the caller promises; the memory is as large as the VFS below asks.
+    // SAFETY: as the caller promises; the memory has the size that the base VFS requested.
     unsafe {
         match (*vfs).xOpen {
             Some(open) => open(vfs, name, file, flags, out_flags),
@@ -191,24 +191,24 @@ unsafe fn open_below(
     }
 }
 
-/// Why a database is not opened for writing.
-enum ReadOnly {
-    /// It may not be written, and needs no log: the VFS below can have it.
+/// The reason why a database is not opened for writing.
+enum ReadOnlyOpen {
+    /// It is read-only and needs no log: the base VFS can open it.
     Plain,
     Refused(c_int),
 }
 
 fn open_database(
-    shared: &'static Shared,
+    shared: &'static VfsState,
     path: &Path,
     access: Access,
     options: Options,
-) -> Result<Connection, ReadOnly> {
+) -> Result<DatabaseConnection, ReadOnlyOpen> {
     let written = Access {
         write: true,
         create: access.create,
     };
-    let connection = match Connection::open(shared, path.to_owned(), written, options) {
+    let connection = match DatabaseConnection::open(shared, path.to_owned(), written, options) {
         Ok(connection) => connection,
         Err(error)
             if matches!(
@@ -220,56 +220,56 @@ fn open_database(
         }
         Err(error) => {
             let code = open_code(&error);
-            refuse(
+            record_refusal(
                 code,
                 &format!("{} cannot be opened: {error}", path.display()),
             );
-            return Err(ReadOnly::Refused(code));
+            return Err(ReadOnlyOpen::Refused(code));
         }
     };
-    match connection.database.attach() {
-        // Whoever has it now may be done when it is read first; SQLite waits there.
+    match connection.database.attach_session() {
+        // The present holder may be done at the first read; SQLite waits there.
         Ok(()) | Err(ffi::SQLITE_BUSY) => Ok(connection),
-        Err(code) => Err(ReadOnly::Refused(code)),
+        Err(code) => Err(ReadOnlyOpen::Refused(code)),
     }
 }
 
-/// A database that this process may not write: it can be read if it needs no log.
-fn read_only(shared: &'static Shared, path: &Path) -> ReadOnly {
+/// Checks a database that this process may not write: it is readable if it needs no log.
+fn read_only(shared: &'static VfsState, path: &Path) -> ReadOnlyOpen {
     let access = Access {
         write: false,
         create: false,
     };
-    let mut header = [0; guard::HEADER];
+    let mut header = [0; header_marker::HEADER];
     let read = shared
         .platform
         .open(Some(path), Role::Database, access)
         .and_then(|file| file.read_at(&mut header, 0));
     match read {
-        Ok(_) if guard::lineage(&header).is_some() => {
+        Ok(_) if header_marker::log_lineage(&header).is_some() => {
             let what = "its last changes are in a redo log, and it may not be written here";
-            refuse(ffi::SQLITE_CANTOPEN, &format!("{}: {what}", path.display()));
-            ReadOnly::Refused(ffi::SQLITE_CANTOPEN)
+            record_refusal(ffi::SQLITE_CANTOPEN, &format!("{}: {what}", path.display()));
+            ReadOnlyOpen::Refused(ffi::SQLITE_CANTOPEN)
         }
-        _ => ReadOnly::Plain,
+        _ => ReadOnlyOpen::Plain,
     }
 }
 
-unsafe extern "C" fn delete(
+unsafe extern "C" fn vfs_delete(
     vfs: *mut ffi::sqlite3_vfs,
     name: *const c_char,
     sync_dir: c_int,
 ) -> c_int {
     // SAFETY: see above.
-    let (shared, path) = unsafe { (shared(vfs), path_of(name)) };
+    let (shared, path) = unsafe { (vfs_state(vfs), path_of(name)) };
     if let Some(database) = database_of(&path)
         && let Some(database) = shared.registry.find(&database)
     {
         database.delete_wal();
         return ffi::SQLITE_OK;
     }
-    // A commit whose journal somebody took away must fail: it may come back.
-    let there = shared.platform.identity(&path);
+    // A commit whose journal was removed by someone else must fail, as the journal may reappear.
+    let there = shared.platform.file_identity(&path);
     if there.is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
         return ffi::SQLITE_IOERR_DELETE_NOENT;
     }
@@ -279,7 +279,7 @@ unsafe extern "C" fn delete(
     }
 }
 
-unsafe extern "C" fn access(
+unsafe extern "C" fn vfs_access(
     vfs: *mut ffi::sqlite3_vfs,
     name: *const c_char,
     flags: c_int,
@@ -287,7 +287,7 @@ unsafe extern "C" fn access(
 ) -> c_int {
     // SAFETY: see above.
     unsafe {
-        let shared = shared(vfs);
+        let shared = vfs_state(vfs);
         if flags != ffi::SQLITE_ACCESS_EXISTS {
             let below = shared.host.vfs();
             return match (*below).xAccess {
@@ -334,13 +334,13 @@ unsafe extern "C" fn get_last_error(
     0
 }
 
-/// A method that is passed on to the VFS below as it is.
-macro_rules! pass_on {
+/// Defines a method that calls the base VFS's.
+macro_rules! forward {
     ($name:ident = $method:ident($($argument:ident: $kind:ty),*) $(-> $result:ty)? => $missing:expr) => {
         unsafe extern "C" fn $name(vfs: *mut ffi::sqlite3_vfs $(, $argument: $kind)*) $(-> $result)? {
-            // SAFETY: see above; the arguments are passed on as they came.
+            // SAFETY: see above; the arguments are passed unchanged.
             unsafe {
-                let below = shared(vfs).host.vfs();
+                let below = vfs_state(vfs).host.vfs();
                 match (*below).$method {
                     Some(method) => method(below $(, $argument)*),
                     None => $missing,
@@ -352,20 +352,20 @@ macro_rules! pass_on {
 
 type Symbol = Option<unsafe extern "C" fn(*mut ffi::sqlite3_vfs, *mut c_void, *const c_char)>;
 
-pass_on!(full_pathname = xFullPathname(name: *const c_char, length: c_int, to: *mut c_char)
+forward!(full_pathname = xFullPathname(name: *const c_char, length: c_int, to: *mut c_char)
     -> c_int => ffi::SQLITE_CANTOPEN);
-pass_on!(dl_open = xDlOpen(name: *const c_char) -> *mut c_void => ptr::null_mut());
-pass_on!(dl_error = xDlError(length: c_int, to: *mut c_char) => ());
-pass_on!(dl_sym = xDlSym(library: *mut c_void, name: *const c_char) -> Symbol => None);
-pass_on!(dl_close = xDlClose(library: *mut c_void) => ());
-pass_on!(randomness = xRandomness(length: c_int, to: *mut c_char) -> c_int => 0);
-pass_on!(sleep = xSleep(microseconds: c_int) -> c_int => 0);
-pass_on!(current_time = xCurrentTime(to: *mut f64) -> c_int => ffi::SQLITE_ERROR);
-pass_on!(current_time_int64 = xCurrentTimeInt64(to: *mut ffi::sqlite3_int64) -> c_int
+forward!(dl_open = xDlOpen(name: *const c_char) -> *mut c_void => ptr::null_mut());
+forward!(dl_error = xDlError(length: c_int, to: *mut c_char) => ());
+forward!(dl_sym = xDlSym(library: *mut c_void, name: *const c_char) -> Symbol => None);
+forward!(dl_close = xDlClose(library: *mut c_void) => ());
+forward!(randomness = xRandomness(length: c_int, to: *mut c_char) -> c_int => 0);
+forward!(sleep = xSleep(microseconds: c_int) -> c_int => 0);
+forward!(current_time = xCurrentTime(to: *mut f64) -> c_int => ffi::SQLITE_ERROR);
+forward!(current_time_int64 = xCurrentTimeInt64(to: *mut ffi::sqlite3_int64) -> c_int
     => ffi::SQLITE_ERROR);
-pass_on!(set_system_call = xSetSystemCall(name: *const c_char, call: ffi::sqlite3_syscall_ptr)
+forward!(set_system_call = xSetSystemCall(name: *const c_char, call: ffi::sqlite3_syscall_ptr)
     -> c_int => ffi::SQLITE_NOTFOUND);
-pass_on!(get_system_call = xGetSystemCall(name: *const c_char) -> ffi::sqlite3_syscall_ptr
+forward!(get_system_call = xGetSystemCall(name: *const c_char) -> ffi::sqlite3_syscall_ptr
     => None);
-pass_on!(next_system_call = xNextSystemCall(name: *const c_char) -> *const c_char
+forward!(next_system_call = xNextSystemCall(name: *const c_char) -> *const c_char
     => ptr::null());

@@ -1,4 +1,4 @@
-//! [`Registry`]: the databases that are open in this process.
+//! [`DatabaseRegistry`]: the databases that this process has open.
 
 use std::collections::HashMap;
 use std::io;
@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::database::Database;
-use super::{Options, Shared};
+use super::{Options, VfsState};
 use crate::device::Access;
 
-/// What tells a database from others, whatever it is called.
+/// The identity of a database under any of its names.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) enum Key {
+pub(super) enum DatabaseKey {
     File(u64, u64),
     Path(PathBuf),
 }
@@ -23,15 +23,15 @@ struct Entry {
 }
 
 #[derive(Debug, Default)]
-struct Open {
-    databases: HashMap<Key, Entry>,
-    names: HashMap<PathBuf, Key>,
-    /// Databases that were closed with a log of which a flush had failed, and from where on.
-    doubtful: HashMap<Key, u64>,
+struct OpenDatabases {
+    databases: HashMap<DatabaseKey, Entry>,
+    names: HashMap<PathBuf, DatabaseKey>,
+    /// Databases closed after a failed flush of the log, with the offset from which it is in doubt.
+    doubtful: HashMap<DatabaseKey, u64>,
 }
 
-impl Open {
-    /// Forgets, in a child, what its parent had open: nothing of it is closed here.
+impl OpenDatabases {
+    /// Discards, in a child, the parent's databases without closing them.
     fn forget_parents(&mut self) {
         for (_, entry) in self
             .databases
@@ -44,27 +44,27 @@ impl Open {
 
 /// The open databases of one VFS.
 #[derive(Debug, Default)]
-pub(super) struct Registry(Mutex<Open>);
+pub(super) struct DatabaseRegistry(Mutex<OpenDatabases>);
 
-impl Registry {
-    fn open(&self) -> MutexGuard<'_, Open> {
+impl DatabaseRegistry {
+    fn open(&self) -> MutexGuard<'_, OpenDatabases> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a connection to a database, which is opened if it is the first.
+    /// Adds a connection to a database. The first one opens it.
     pub fn join(
         &self,
-        shared: &'static Shared,
+        shared: &'static VfsState,
         path: &Path,
         access: Access,
         options: Options,
-    ) -> io::Result<(Key, Arc<Database>)> {
+    ) -> io::Result<(DatabaseKey, Arc<Database>)> {
         let mut open = self.open();
         open.forget_parents();
-        let known = |open: &Open| -> Option<Key> {
-            let key = match shared.platform.identity(path).ok()? {
-                Some((device, number)) => Key::File(device, number),
-                None => Key::Path(path.to_owned()),
+        let known = |open: &OpenDatabases| -> Option<DatabaseKey> {
+            let key = match shared.platform.file_identity(path).ok()? {
+                Some((device, number)) => DatabaseKey::File(device, number),
+                None => DatabaseKey::Path(path.to_owned()),
             };
             open.databases.contains_key(&key).then_some(key)
         };
@@ -72,10 +72,10 @@ impl Registry {
             Some(key) => key,
             None => {
                 let database = Arc::new(Database::open(shared, path, access, options)?);
-                // It may be there only now.
-                let key = match shared.platform.identity(path)? {
-                    Some((device, number)) => Key::File(device, number),
-                    None => Key::Path(path.to_owned()),
+                // The file may exist only now.
+                let key = match shared.platform.file_identity(path)? {
+                    Some((device, number)) => DatabaseKey::File(device, number),
+                    None => DatabaseKey::Path(path.to_owned()),
                 };
                 database.session().doubtful = open.doubtful.remove(&key);
                 let entry = Entry {
@@ -96,9 +96,8 @@ impl Registry {
         }
     }
 
-    /// Takes a connection away; the last one shuts the database. Whoever opens it meanwhile
-    /// waits.
-    pub fn leave(&self, key: &Key) {
+    /// Removes a connection. The last one closes the database; an open in the meantime waits.
+    pub fn leave(&self, key: &DatabaseKey) {
         let mut open = self.open();
         open.forget_parents();
         let Some(entry) = open.databases.get_mut(key) else {
@@ -109,13 +108,13 @@ impl Registry {
             && let Some(entry) = open.databases.remove(key)
         {
             open.names.retain(|_, named| named != key);
-            if let Some(from) = entry.database.shut() {
+            if let Some(from) = entry.database.close_last() {
                 open.doubtful.insert(key.clone(), from);
             }
         }
     }
 
-    /// All that this process has open.
+    /// Returns all databases that this process has open.
     pub fn all(&self) -> Vec<Arc<Database>> {
         let open = self.open();
         let databases = open
@@ -125,14 +124,14 @@ impl Registry {
         databases.filter(|database| database.is_ours()).collect()
     }
 
-    /// Whether several open databases had this name, one after the other was deleted.
+    /// Returns true if several open databases have had this name, each deleted before the next.
     pub fn is_ambiguous(&self, path: &Path) -> bool {
         let open = self.open();
         let databases = open.databases.values().map(|entry| &entry.database);
         databases.filter(|database| database.path() == path).count() > 1
     }
 
-    /// The open database of this name.
+    /// Returns the open database with this name.
     pub fn find(&self, path: &Path) -> Option<Arc<Database>> {
         let open = self.open();
         let entry = open.databases.get(open.names.get(path)?)?;

@@ -1,19 +1,19 @@
-//! Settling: after an idle moment a database becomes an ordinary one, though it stays open.
-//! Programs are killed while they are idle, and some are never started again: rule 29.
+//! Idle checkpoints: a database without commits for a while becomes an ordinary one, though it
+//! stays open. Programs are killed while they are idle, and some are never restarted (rule 29).
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::Shared;
+use super::VfsState;
 use super::database::Database;
-use super::locks::{Held, READ, SLOTS, Slots};
-use super::session::{Code, Phase, Session};
+use super::locks::{HeldLocks, LockSlots, READ, SLOTS};
+use super::session::{ResultCode, Session, SessionPhase};
 use crate::counters::add;
-use crate::redo::guard;
+use crate::redo::header_marker;
 
-impl Shared {
-    /// Has a thread look for idle databases from now on, if that is wanted.
+impl VfsState {
+    /// Starts a thread that watches for idle databases, unless that is disabled.
     pub(super) fn watch_idle(&'static self) {
         let Some(idle) = self.options.idle else {
             return;
@@ -22,47 +22,47 @@ impl Shared {
             let watch = move || {
                 loop {
                     std::thread::sleep(idle / 2);
-                    self.settle(idle);
+                    self.checkpoint_idle(idle);
                 }
             };
             let thread = std::thread::Builder::new().name("etui-vfs".to_owned());
-            // Without the thread databases are settled when they are closed.
+            // Without the thread, databases become ordinary when they are closed.
             let _ = thread.spawn(watch);
         });
     }
 
-    /// Settles the databases that nobody has committed to for so long.
-    pub(super) fn settle(&self, idle: Duration) {
+    /// Checkpoints the databases without a commit for `idle`.
+    pub(super) fn checkpoint_idle(&self, idle: Duration) {
         for database in self.registry.all() {
-            database.settle(idle);
+            database.checkpoint_idle(idle);
         }
     }
 }
 
 impl Database {
-    /// Brings all that was committed to the database's file, ends the log and clears the guard,
-    /// if nobody has used it for so long and nobody reads or writes now.
-    fn settle(self: &Arc<Self>, idle: Duration) {
+    /// Writes everything committed to the database file, ends the log and clears the header marker,
+    /// if there was no commit for `idle` and nobody reads or writes now.
+    fn checkpoint_idle(self: &Arc<Self>, idle: Duration) {
         let session = &mut *self.session();
-        let Phase::Live(_) = session.phase else {
+        let SessionPhase::Live(_) = session.phase else {
             return;
         };
         if session.failed || session.idle_for() < idle {
             return;
         }
-        let Some(all) = Slots::new(0, 8) else {
+        let Some(all) = LockSlots::new(0, 8) else {
             return;
         };
-        let mut held = Held::default();
+        let mut held = HeldLocks::default();
         {
             let mut locks = self.locks();
-            // One that has the database for itself takes no locks of the index.
+            // A connection with exclusive access takes no locks of the index.
             if locks.is_reserved() || !locks.lock(&mut held, all, true) {
                 return;
             }
             self.settling.store(true, Ordering::Release);
         }
-        // What fails is in SQLite's log, and log and guard stay.
+        // A failure is in SQLite's log; log and marker stay.
         let _ = self
             .backfill_indexed(session)
             .and_then(|()| self.finish(session));
@@ -70,9 +70,8 @@ impl Database {
         self.settling.store(false, Ordering::Release);
     }
 
-    /// Waits for who settles the database, if somebody does: that is no reason to tell SQLite
-    /// that it is busy.
-    pub(super) fn wait_until_settled(&self) -> bool {
+    /// Waits for an idle checkpoint in progress, which is no reason to report SQLITE_BUSY.
+    pub(super) fn wait_for_idle_checkpoint(&self) -> bool {
         let settling = self.settling.load(Ordering::Acquire);
         if settling {
             drop(self.session());
@@ -80,20 +79,20 @@ impl Database {
         settling
     }
 
-    /// SQLite is about to make its index of the WAL anew, from frames of which some may be gone:
-    /// the database gets what it does not have, and the WAL is empty then. The connection that
-    /// recovers has the locks to write and to checkpoint.
+    /// Writes missing pages to the database file before SQLite rebuilds its wal-index, as some
+    /// frames may have been released; the WAL is empty afterwards. The recovering connection has
+    /// the locks to write and to checkpoint.
     pub(super) fn prepare_recovery(&self) {
         let session = &mut *self.session();
-        let Phase::Live(_) = session.phase else {
+        let SessionPhase::Live(_) = session.phase else {
             return;
         };
         let is_read = (READ..SLOTS).any(|slot| self.locks().is_held(slot));
-        if session.failed || session.has_unpublished() || !self.wal().has_gone() || is_read {
+        if session.failed || session.has_unpublished() || !self.wal().has_released() || is_read {
             return;
         }
-        // What fails is in SQLite's log; its recovery fails next, on a frame that is gone.
-        if self.backfill(session).is_ok() {
+        // A failure is in SQLite's log; its recovery fails next, at a released frame.
+        if self.backfill_database(session).is_ok() {
             let tail = session.tail;
             session.begin_epoch(tail);
             session.forget_frames();
@@ -101,33 +100,33 @@ impl Database {
         }
     }
 
-    /// A checkpoint of our own, while nobody has any lock of the index, and SQLite's index tells
-    /// what we know.
-    fn backfill_indexed(&self, session: &mut Session) -> Result<(), Code> {
+    /// Runs a checkpoint while nobody has any lock of the wal-index and its contents match this
+    /// session.
+    fn backfill_indexed(&self, session: &mut Session) -> Result<(), ResultCode> {
         if session.is_backfilled() {
             return Ok(());
         }
-        let salts = self.wal().salts().unwrap_or_default();
+        let salts = self.wal().wal_salts().unwrap_or_default();
         let last = session.committed_frame();
         if self.index().committed(salts) != Some(last) {
-            // SQLite and we disagree, or a connection has an index of its own.
+            // SQLite's state and ours differ, or a connection has a private index.
             return Err(libsqlite3_sys::SQLITE_BUSY);
         }
-        self.backfill(session)?;
+        self.backfill_database(session)?;
         self.index().set_backfilled(last);
         let mut wal = self.wal_mut();
         (1..=last).for_each(|frame| wal.release(frame));
         Ok(())
     }
 
-    /// Brings to the database's file what it does not have, and flushes it.
-    fn backfill(&self, session: &mut Session) -> Result<(), Code> {
-        let Phase::Live(log) = &session.phase else {
+    /// Writes the pages that the database file lacks, and flushes it.
+    fn backfill_database(&self, session: &mut Session) -> Result<(), ResultCode> {
+        let SessionPhase::Live(log) = &session.phase else {
             return Ok(());
         };
         let (lineage, page_size) = (log.header().lineage, log.header().page_size as usize);
         self.flush_log(session)?;
-        add(&self.counting().checkpoints, 1);
+        add(&self.atomic_counters().checkpoints, 1);
         let mut page = vec![0; page_size];
         let below = |number, to: &mut [u8]| self.read_page(number, to);
         for (number, frame) in session.not_backfilled() {
@@ -136,15 +135,15 @@ impl Database {
             let written = wal.page(frame, &mut buffer, &below).and_then(|image| {
                 page.copy_from_slice(image);
                 if number == 1 {
-                    guard::keep(&mut page, lineage);
+                    header_marker::keep(&mut page, lineage);
                 }
                 session.database_dirty = true;
                 let offset = u64::from(number - 1) * page_size as u64;
                 let kept = self.options().gather;
-                self.buffered().write_later(&page, offset, kept)
+                self.buffered().defer_write(&page, offset, kept)
             });
             if let Err(error) = written {
-                return Err(self.failure("writing to it", &error));
+                return Err(self.io_failure("writing to it", &error));
             }
         }
         let size = u64::from(session.database_pages) * page_size as u64;
@@ -153,8 +152,8 @@ impl Database {
             Ok(_) => Ok(()),
             Err(error) => Err(error),
         };
-        cut.map_err(|error| self.failure("setting its size", &error))?;
-        // Readers use the database's file from now on, once it is flushed.
+        cut.map_err(|error| self.io_failure("setting its size", &error))?;
+        // Readers use the database file from now on, so it must be flushed.
         if let Err(error) = self.main().sync() {
             return Err(self.fail_flush(session, &error));
         }

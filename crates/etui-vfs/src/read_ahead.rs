@@ -1,22 +1,22 @@
-//! [`Windows`]: the read buffer, parts of a file that were read ahead.
+//! [`ReadAheadBuffer`]: parts of a file that were read ahead.
 
 use std::collections::VecDeque;
 
 #[derive(Debug)]
-struct Window {
+struct ReadAheadWindow {
     begin: u64,
     bytes: Vec<u8>,
 }
 
-/// Parts of a file, the one that was read last at the end.
+/// Parts of a file, the most recently read one last.
 #[derive(Debug)]
-pub(crate) struct Windows {
-    /// The size of the buffer.
+pub(crate) struct ReadAheadBuffer {
+    /// The size of the buffer in bytes.
     capacity: usize,
-    windows: VecDeque<Window>,
+    windows: VecDeque<ReadAheadWindow>,
 }
 
-impl Windows {
+impl ReadAheadBuffer {
     pub fn new(capacity: usize) -> Self {
         Self {
             capacity,
@@ -24,7 +24,7 @@ impl Windows {
         }
     }
 
-    /// Fills from the buffer, if all that is asked for is there.
+    /// Fills `to` if the buffer has the whole range.
     pub fn get(&self, offset: u64, to: &mut [u8]) -> bool {
         self.windows.iter().any(|window| {
             let Some(at) = offset.checked_sub(window.begin) else {
@@ -41,8 +41,8 @@ impl Windows {
         })
     }
 
-    /// Which range to read for one that is not there: whole pages, as far ahead as the buffer
-    /// holds. None if it does not hold so much as is asked for.
+    /// Returns the range to read for a missing one: whole pages, as far ahead as the buffer can
+    /// hold. Returns `None` if the request itself does not fit.
     pub fn range_for(&self, offset: u64, length: usize, page_size: u64) -> Option<(u64, usize)> {
         let begin = offset - offset % page_size;
         let need = (offset - begin).saturating_add(length as u64);
@@ -53,9 +53,9 @@ impl Windows {
         (need <= ahead as u64).then_some((begin, ahead))
     }
 
-    /// Keeps a part that was read, and lets the oldest go.
+    /// Adds a part, and drops the oldest ones beyond the capacity.
     pub fn put(&mut self, begin: u64, bytes: Vec<u8>) {
-        self.windows.push_back(Window { begin, bytes });
+        self.windows.push_back(ReadAheadWindow { begin, bytes });
         let mut kept: usize = self.windows.iter().map(|window| window.bytes.len()).sum();
         while kept > self.capacity {
             let Some(oldest) = self.windows.pop_front() else {
@@ -65,15 +65,15 @@ impl Windows {
         }
     }
 
-    /// Forgets what a write changes.
-    pub fn forget(&mut self, begin: u64, end: u64) {
+    /// Drops the parts that a write changes.
+    pub fn invalidate_range(&mut self, begin: u64, end: u64) {
         self.windows.retain(|window| {
             let window_end = window.begin.saturating_add(window.bytes.len() as u64);
             window_end <= begin || window.begin >= end
         });
     }
 
-    /// Forgets everything.
+    /// Drops everything.
     pub fn clear(&mut self) {
         self.windows.clear();
     }

@@ -1,35 +1,35 @@
-//! The guard: the mark in a database's header while its log is needed to read it.
+//! The header marker: a mark in the database header while the database needs its log.
 //!
 //! ```text
-//! 18  u8        write version  \  0xE7 instead of 2: SQLite that does not know better refuses
-//! 19  u8        read version   /  a database whose versions are above 2
-//! 24  u32       change counter       \  both one higher than before, when the guard is set and
-//! 92  u32       version valid for    /  when it is cleared, so that others notice
-//! 72  16 bytes  lineage: the same stands in the log that belongs to it
+//! 18  u8        write version  \  0xE7 instead of 2: plain SQLite refuses a database whose versions
+//! 19  u8        read version   /  are above 2
+//! 24  u32       change counter       \  both one higher than before, when the marker is set and when
+//! 92  u32       version valid for    /  it is cleared, so that other connections notice
+//! 72  16 bytes  lineage: equal to that in the log of the database
 //! 88  4 bytes   "etui"
 //! ```
 //!
-//! These numbers are big-endian, as all of SQLite's. Bytes 72 to 91 are reserved by SQLite and
-//! zero in every other database. SQLite itself never sees the guard: [`hide`] takes it out of
-//! what is read, [`keep`] puts it into what is written.
+//! The numbers are big-endian, like all of SQLite's. SQLite reserves bytes 72 to 91, which are zero
+//! in all other databases. SQLite never sees the marker: [`hide`] removes it from bytes read,
+//! [`keep`] adds it to bytes written.
 
 const MARK: u8 = 0xe7;
 const TAG: &[u8; 4] = b"etui";
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 
-/// The length of a database's header.
+/// Bytes of a database header.
 pub(crate) const HEADER: usize = 100;
 
-/// The header's first bytes.
-pub(crate) type Bytes = [u8; HEADER];
+/// The bytes of a database header.
+pub(crate) type HeaderBytes = [u8; HEADER];
 
-/// Whether a file that begins so is a database; others are not touched.
+/// Returns true if a file with this header is a database; others are not changed.
 pub(crate) fn is_database(begin: &[u8]) -> bool {
     begin.starts_with(MAGIC)
 }
 
-/// The lineage of the log that belongs to a guarded database; `None`: it has no guard.
-pub(crate) fn lineage(header: &Bytes) -> Option<[u8; 16]> {
+/// Returns the lineage of a marked database's log; `None`: there is no marker.
+pub(crate) fn log_lineage(header: &HeaderBytes) -> Option<[u8; 16]> {
     let marked = header[18] == MARK && header[19] == MARK;
     let set = is_database(header) && marked && header[88..92] == *TAG;
     set.then(|| {
@@ -39,14 +39,13 @@ pub(crate) fn lineage(header: &Bytes) -> Option<[u8; 16]> {
     })
 }
 
-/// Whether the guard was being set when the write failed: it is there in part. There is no
-/// record yet then.
-pub(crate) fn is_torn(header: &Bytes) -> bool {
+/// Returns true if the marker is incomplete, as a write of it failed. There is no record then.
+pub(crate) fn is_torn(header: &HeaderBytes) -> bool {
     let marked = header[18] == MARK || header[19] == MARK;
-    is_database(header) && lineage(header).is_none() && marked
+    is_database(header) && log_lineage(header).is_none() && marked
 }
 
-fn count(header: &mut Bytes) {
+fn count(header: &mut HeaderBytes) {
     let mut counter = [0; 4];
     counter.copy_from_slice(&header[24..28]);
     let counter = u32::from_be_bytes(counter).wrapping_add(1).to_be_bytes();
@@ -54,22 +53,22 @@ fn count(header: &mut Bytes) {
     header[92..96].copy_from_slice(&counter);
 }
 
-/// Sets the guard; `counted`: with the change counters.
-pub(crate) fn set(header: &mut Bytes, lineage: [u8; 16], counted: bool) {
+/// Sets the marker; with `counted`, also the change counters.
+pub(crate) fn set(header: &mut HeaderBytes, lineage: [u8; 16], counted: bool) {
     keep(header, lineage);
     if counted {
         count(header);
     }
 }
 
-/// Clears the guard, also one that is there in part.
-pub(crate) fn clear(header: &mut Bytes) {
+/// Clears the marker, also an incomplete one.
+pub(crate) fn clear(header: &mut HeaderBytes) {
     hide(header, 0);
     header[72..92].fill(0);
     count(header);
 }
 
-/// Takes the guard out of what was read of the database at an offset.
+/// Removes the marker from bytes that were read from the database at an offset.
 pub(crate) fn hide(bytes: &mut [u8], offset: u64) {
     if offset != 0 {
         return;
@@ -88,7 +87,7 @@ pub(crate) fn hide(bytes: &mut [u8], offset: u64) {
     }
 }
 
-/// Puts the guard into a first page that is about to be written.
+/// Adds the marker to a first page before it is written.
 pub(crate) fn keep(page: &mut [u8], lineage: [u8; 16]) {
     if let Some(header) = page.get_mut(..HEADER) {
         header[18..20].fill(MARK);
@@ -97,8 +96,8 @@ pub(crate) fn keep(page: &mut [u8], lineage: [u8; 16]) {
     }
 }
 
-/// The size of the database in pages as its header tells it, if it does.
-pub(crate) fn pages(header: &Bytes) -> Option<u32> {
+/// Returns the size of the database in pages by its header, if the header has it.
+pub(crate) fn pages(header: &HeaderBytes) -> Option<u32> {
     let mut pages = [0; 4];
     pages.copy_from_slice(&header[28..32]);
     (header[24..28] == header[92..96]).then(|| u32::from_be_bytes(pages))
@@ -108,7 +107,7 @@ pub(crate) fn pages(header: &Bytes) -> Option<u32> {
 mod tests {
     use super::*;
 
-    fn header() -> Bytes {
+    fn header() -> HeaderBytes {
         let mut header = [0; HEADER];
         header[..16].copy_from_slice(MAGIC);
         header[18..20].fill(2);
@@ -121,10 +120,10 @@ mod tests {
     #[test]
     fn a_guard_is_set_hidden_and_cleared() {
         let plain = header();
-        assert_eq!((lineage(&plain), pages(&plain)), (None, Some(9)));
+        assert_eq!((log_lineage(&plain), pages(&plain)), (None, Some(9)));
         let mut guarded = plain;
         set(&mut guarded, [7; 16], true);
-        assert_eq!(lineage(&guarded), Some([7; 16]));
+        assert_eq!(log_lineage(&guarded), Some([7; 16]));
         assert!(guarded[18] > 2 && guarded[19] > 2);
         assert_eq!(
             (guarded[26], guarded[27], guarded[94], guarded[95]),
@@ -134,7 +133,7 @@ mod tests {
         hide(&mut seen, 0);
         assert_eq!((seen[18], seen[19], &seen[72..92]), (2, 2, &[0; 20][..]));
         clear(&mut guarded);
-        assert_eq!((lineage(&guarded), guarded[27]), (None, 1));
+        assert_eq!((log_lineage(&guarded), guarded[27]), (None, 1));
     }
 
     #[test]
@@ -156,7 +155,7 @@ mod tests {
     #[test]
     fn other_bytes_are_let_alone() {
         let foreign = [MARK; HEADER];
-        assert!(lineage(&foreign).is_none() && !is_torn(&foreign));
+        assert!(log_lineage(&foreign).is_none() && !is_torn(&foreign));
         let mut bytes = [0xe7; 200];
         hide(&mut bytes, 4096);
         assert_eq!(bytes, [0xe7; 200]);

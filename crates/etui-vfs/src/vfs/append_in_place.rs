@@ -1,104 +1,106 @@
-//! Placing: a transaction that appends much has its new pages written straight to the database's
-//! file, and flushed there before the record that makes them reachable: rule 30. So their bytes
-//! are written once, not once to the log and once by a checkpoint. It costs one flush more.
+//! In-place append: a transaction that appends many pages writes them directly to the database
+//! file, and flushes it before the record that makes them reachable (rule 30). Their bytes are
+//! written once, instead of once to the log and once by a checkpoint, at the cost of one more
+//! flush.
 //!
 //! ```text
-//! memory is full             new pages of the transaction     -> the database's file
-//! the commit's last frame    those that are new and not there -> the database's file, flushed
-//!                            the record: which they are, and their hashes
-//! the record is taken back   the file gets its length back
+//! memory is full             new pages of the transaction      -> the database file
+//! the commit's last frame    new pages that are not there yet  -> the database file, flushed
+//!                            the record: their numbers and hashes
+//! the record is revoked      the file is truncated to its former length
 //! ```
 //!
-//! New is a page beyond every size that the database had since the epoch began: what the file
-//! has there no snapshot reads, and no recovery, whichever records it finds. Until the epoch ends
-//! the file may not be cut below such pages: only there they are.
+//! A page is new if it is beyond every size of the database since the start of the epoch: no
+//! snapshot and no recovery reads the file there, whichever records it finds. Until the epoch ends,
+//! such pages must not be truncated, as they exist only there.
 
 use std::collections::HashSet;
 use std::io;
 
 use super::database::Database;
-use super::session::{Phase, Session};
+use super::session::{Session, SessionPhase};
 use crate::counters::add;
 use crate::mutation::Mutation;
 use crate::redo::hash;
 
-/// How much is written at once.
+/// The maximum size of a write.
 const RUN: usize = 1 << 19;
 
-/// What is written at least before the transaction is known to its end.
+/// The minimum size of a write before the end of the transaction is known.
 const EARLY: usize = 1 << 16;
 
-/// What a transaction that is not published appends.
+/// The pages that an unpublished transaction appends.
 #[derive(Debug, Default)]
-pub(super) struct Placing {
-    /// New pages, and their frames, that were not looked at yet.
+pub(super) struct AppendState {
+    /// New pages, and their frames, that are not examined yet.
     waiting: Vec<(u32, u32)>,
-    /// Bytes of new pages that it wrote.
+    /// Bytes of new pages written by the transaction.
     bytes: usize,
-    /// Pages whose place it wrote to.
+    /// Pages written in place.
     written: HashSet<u32>,
     /// The highest of them.
     end: u32,
-    /// The file's length before it did.
+    /// The length of the file before.
     len: Option<u64>,
 }
 
-impl Placing {
-    /// Up to which page it wrote to the file.
+impl AppendState {
+    /// Returns the highest page written to the file.
     pub fn end(&self) -> u32 {
         self.end
     }
 }
 
-/// Why pages are not placed.
-pub(super) enum PlaceError {
-    /// They cannot be read or written: the commit fails, and nothing else.
+/// The reason why pages are not written in place.
+pub(super) enum AppendError {
+    /// They cannot be read or written: only this commit fails.
     Copy(io::Error),
     /// The database cannot be flushed.
     Flush(io::Error),
 }
 
-/// Pages of neighbouring numbers, to be written at once.
+/// Pages with consecutive numbers, for a single write.
 #[derive(Debug, Default)]
-struct Gathered {
+struct PageRun {
     bytes: Vec<u8>,
     first: u32,
     frames: Vec<(u32, u64)>,
 }
 
 impl Database {
-    /// A frame of a transaction begins; the first one's is behind the last that is committed.
+    /// Records the start of a transaction's frame; that of the first one is after the last
+    /// committed one.
     pub(super) fn note_frame(&self, session: &mut Session, frame: u32) {
         if frame == session.committed_frame() + 1 && !session.has_unpublished() {
-            self.forget_placed(session);
+            self.undo_appended(session);
         }
     }
 
-    /// A page was written to a frame of the WAL that is not a commit's last.
+    /// Records a page in a frame of the WAL that is not a commit's last.
     pub(super) fn note_page(&self, session: &mut Session, number: u32, frame: u32, size: usize) {
-        if number > self.ceiling(session) {
+        if number > self.max_pages(session) {
             session.placing.waiting.push((number, frame));
             session.placing.bytes += size;
         }
     }
 
-    /// Beyond which page the database's file has nothing that anybody may need.
-    fn ceiling(&self, session: &Session) -> u32 {
-        match self.broken().is(Mutation::PlaceAfterShrink) {
+    /// Returns the page beyond which nobody needs the contents of the database file.
+    fn max_pages(&self, session: &Session) -> u32 {
+        match self.broken().is(Mutation::AppendAfterShrink) {
             true => session.database_pages,
             false => session.ceiling,
         }
     }
 
-    /// Makes room in memory: places what waits, if the transaction appends so much that it will
-    /// be placed anyway.
-    pub(super) fn place_early(&self, session: &mut Session) -> io::Result<()> {
+    /// Frees memory: writes the waiting pages in place if the transaction appends so much that it
+    /// will be written in place anyway.
+    pub(super) fn append_early(&self, session: &mut Session) -> io::Result<()> {
         let enough = self.options().append_in_place;
         let size = self.wal().page_size();
         let waiting = session.placing.waiting.len() * size;
         if session.placing.bytes < enough
             || waiting < EARLY.min(enough)
-            || !matches!(session.phase, Phase::Live(_))
+            || !matches!(session.phase, SessionPhase::Live(_))
             || session.failed
             || session.has_unpublished()
         {
@@ -109,7 +111,7 @@ impl Database {
         let mut pages = Vec::with_capacity(waiting.len());
         for (n, &(number, frame)) in waiting.iter().enumerate() {
             let is_newest = waiting.get(n + 1).is_none_or(|next| next.0 != number);
-            // What a savepoint may bring back stays what it is.
+            // An image that a savepoint may restore is not overwritten.
             let is_first = !session.placing.written.contains(&number);
             if is_newest && is_first && self.wal().page_number(frame) == Some(number) {
                 pages.push((number, frame));
@@ -118,21 +120,21 @@ impl Database {
         self.place(session, &pages)
     }
 
-    /// Before a transaction's record is written: writes its new pages to the database's file and
-    /// flushes it, if they are enough. The page of the last frame is not in the WAL yet, and is
-    /// not among them. Answers how many are in place.
-    pub(super) fn place_appended(
+    /// Writes a transaction's new pages to the database file, and flushes it, if they are large
+    /// enough. Runs before the record is written. The page of the last frame is not in the WAL yet,
+    /// and is not included. Returns the number of pages in place.
+    pub(super) fn append_new_pages(
         &self,
         session: &mut Session,
         last: u32,
         database_pages: u32,
-    ) -> Result<usize, PlaceError> {
-        let ceiling = self.ceiling(session);
+    ) -> Result<usize, AppendError> {
+        let ceiling = self.max_pages(session);
         let (first, enough) = (
             session.committed_frame() + 1,
             self.options().append_in_place,
         );
-        // One that appends nothing, or little in all, is done with here.
+        // A transaction that appends little needs no further work.
         let frames = (last + 1).saturating_sub(first) as usize;
         let is_little = || frames.saturating_mul(self.wal().page_size()) < enough;
         if database_pages <= ceiling || session.placing.end == 0 && is_little() {
@@ -160,16 +162,16 @@ impl Database {
         }
         let placed = pages.len();
         pages.retain(|(_, frame)| self.wal().in_place(*frame).is_none());
-        self.place(session, &pages).map_err(PlaceError::Copy)?;
+        self.place(session, &pages).map_err(AppendError::Copy)?;
         if !self.broken().is(Mutation::AppendedUnflushed) {
-            self.main().sync().map_err(PlaceError::Flush)?;
+            self.main().sync().map_err(AppendError::Flush)?;
             session.database_dirty = false;
         }
-        add(&self.counting().pages_in_place, placed as u64);
+        add(&self.atomic_counters().pages_in_place, placed as u64);
         Ok(placed)
     }
 
-    /// Writes pages, in ascending order, to the database's file.
+    /// Writes pages, in ascending order, to the database file.
     fn place(&self, session: &mut Session, pages: &[(u32, u32)]) -> io::Result<()> {
         let Some(&(highest, _)) = pages.last() else {
             return Ok(());
@@ -177,11 +179,11 @@ impl Database {
         if session.placing.len.is_none() {
             session.placing.len = Some(self.main().len()?);
         }
-        // Before it is written: nobody cuts it off meanwhile, nor afterwards.
+        // Set before the write: nobody may truncate the page meanwhile or afterwards.
         session.placing.end = session.placing.end.max(highest);
         session.database_dirty = true;
         let size = self.wal().page_size();
-        let mut gathered = Gathered::default();
+        let mut gathered = PageRun::default();
         let mut buffer = vec![0; size];
         for &(number, frame) in pages {
             let adjacent = gathered.first as usize + gathered.frames.len() == number as usize;
@@ -199,7 +201,7 @@ impl Database {
         self.write_gathered(&mut gathered)
     }
 
-    fn write_gathered(&self, gathered: &mut Gathered) -> io::Result<()> {
+    fn write_gathered(&self, gathered: &mut PageRun) -> io::Result<()> {
         if gathered.frames.is_empty() {
             return Ok(());
         }
@@ -214,28 +216,27 @@ impl Database {
         Ok(())
     }
 
-    /// The record could not be written behind pages that are in place: makes sure that none is
-    /// there, since its pages will not be.
-    pub(super) fn unmake_record(&self, session: &mut Session) -> io::Result<()> {
+    /// Erases a record that could not be written after its pages were written in place, so that no
+    /// record refers to them.
+    pub(super) fn erase_failed_record(&self, session: &mut Session) -> io::Result<()> {
         match (&mut session.phase, session.tail) {
-            (Phase::Live(log), Some(tail)) => log.destroy(&tail),
+            (SessionPhase::Live(log), Some(tail)) => log.destroy_record(&tail),
             _ => Ok(()),
         }
     }
 
-    /// A transaction is over that was not published: what it wrote to the file goes, and nobody
-    /// needs it. What fails leaves a file longer than the database in it, which SQLite and a
-    /// checkpoint put up with.
-    pub(super) fn forget_placed(&self, session: &mut Session) {
+    /// Truncates the pages of a transaction that was not published. A failure leaves a file longer
+    /// than its database, which SQLite and checkpoints tolerate.
+    pub(super) fn undo_appended(&self, session: &mut Session) {
         let placing = std::mem::take(&mut session.placing);
-        let Phase::Live(log) = &session.phase else {
+        let SessionPhase::Live(log) = &session.phase else {
             return;
         };
-        // A record that could not be written may be there all the same.
+        // A record that could not be written may exist all the same.
         if session.failed {
             return;
         }
-        // A checkpoint may have written up to the ceiling meanwhile.
+        // A checkpoint may have written up to this size meanwhile.
         let kept = u64::from(session.ceiling) * u64::from(log.header().page_size);
         if let Some(len) = placing.len.map(|len| len.max(kept))
             && self.main().len().is_ok_and(|now| now > len)

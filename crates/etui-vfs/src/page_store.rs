@@ -1,48 +1,48 @@
-//! [`PageStore`]: pages in memory up to a cap, beyond it in a file without a name.
+//! [`PageStore`]: pages in memory up to a limit, and beyond it in an unnamed file.
 //!
 //! ```text
-//! the file: clusters of pages, each written at once, when it is full; a cluster is used again
-//! when all its pages were given back
+//! the file: clusters of pages. A cluster is written at once when it is full, and reused when all its
+//! pages were released.
 //! ```
 
 use std::io;
 
 use crate::device::File;
 
-/// Opens the file that takes what does not fit into memory.
-pub(crate) type Spill<'a> = &'a dyn Fn() -> io::Result<Box<dyn File>>;
+/// Opens the file for pages that do not fit into memory.
+pub(crate) type OpenSpillFile<'a> = &'a dyn Fn() -> io::Result<Box<dyn File>>;
 
-/// Where a page is: a number, since there may be very many.
+/// The position of a page in the store. A number, as there may be very many.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Image(u32);
+pub(crate) struct PageSlot(u32);
 
-/// Set in the number of a page that is in the file.
+/// Set in the number of a page in the file.
 const IN_FILE: u32 = 1 << 31;
 
-/// The most pages of a cluster, and its most bytes.
+/// The maximum number of pages in a cluster, and its maximum size in bytes.
 const CLUSTER: (usize, usize) = (16, 1 << 16);
 
-/// Which part of the memory may be for the cluster that is being filled.
+/// The share of the memory available to the cluster being filled.
 const FOR_CLUSTER: usize = 8;
 
-/// Pages of one size.
+/// A store of pages of one size.
 #[derive(Debug, Default)]
 pub(crate) struct PageStore {
     page_size: usize,
-    /// How many pages may be in memory.
+    /// The maximum number of pages in memory.
     most: usize,
     memory: Vec<Box<[u8]>>,
     free: Vec<u32>,
     file: Option<Box<dyn File>>,
-    /// Pages of a cluster.
+    /// The number of pages in a cluster.
     cluster: u32,
-    /// How many pages of each cluster are kept.
+    /// The number of live pages in each cluster.
     kept: Vec<u32>,
-    /// Clusters without any.
+    /// Clusters without live pages.
     free_clusters: Vec<u32>,
-    /// How many pages are kept in clusters.
+    /// The number of live pages in clusters.
     in_clusters: usize,
-    /// The cluster that is being filled, and its pages.
+    /// The cluster being filled, and its pages.
     filling: Option<u32>,
     filled: Vec<u8>,
 }
@@ -54,7 +54,7 @@ impl PageStore {
         let cluster = CLUSTER.0.min(CLUSTER.1 / page_size).min(most / FOR_CLUSTER);
         Self {
             page_size,
-            // What is being filled is in memory, too.
+            // The cluster being filled is in memory, too.
             most: if cluster > 1 { most - cluster } else { most },
             // At most 16.
             cluster: cluster.max(1) as u32,
@@ -62,18 +62,18 @@ impl PageStore {
         }
     }
 
-    /// Keeps a copy of a page.
-    pub fn put(&mut self, page: &[u8], spill: Spill<'_>) -> io::Result<Image> {
+    /// Stores a copy of a page.
+    pub fn put(&mut self, page: &[u8], spill: OpenSpillFile<'_>) -> io::Result<PageSlot> {
         if let Some(slot) = self.free.pop() {
             if let Some(memory) = self.memory.get_mut(slot as usize) {
                 memory.copy_from_slice(page);
             }
-            return Ok(Image(slot));
+            return Ok(PageSlot(slot));
         }
         if self.memory.len() < self.most {
             self.memory.push(page.into());
             // Fewer than 2^31.
-            return Ok(Image(self.memory.len() as u32 - 1));
+            return Ok(PageSlot(self.memory.len() as u32 - 1));
         }
         let cluster = match self.filling {
             Some(cluster) => cluster,
@@ -93,7 +93,7 @@ impl PageStore {
         }
         self.in_clusters += 1;
         let at = cluster * self.cluster + (before / self.page_size) as u32;
-        Ok(Image(at | IN_FILE))
+        Ok(PageSlot(at | IN_FILE))
     }
 
     fn cluster_size(&self) -> usize {
@@ -112,8 +112,8 @@ impl PageStore {
         Ok(next)
     }
 
-    /// Writes the cluster that is full now.
-    fn write_filled(&mut self, cluster: u32, spill: Spill<'_>) -> io::Result<()> {
+    /// Writes the cluster that has become full.
+    fn write_filled(&mut self, cluster: u32, spill: OpenSpillFile<'_>) -> io::Result<()> {
         let file = match &mut self.file {
             Some(file) => file,
             none => none.insert(spill()?),
@@ -125,18 +125,18 @@ impl PageStore {
         Ok(())
     }
 
-    /// Whether the next page goes to the file.
+    /// Returns true if the next page goes to the file.
     pub fn is_full(&self) -> bool {
         self.free.is_empty() && self.memory.len() >= self.most
     }
 
-    /// Whether more pages are in the file than memory holds.
-    pub fn is_short(&self) -> bool {
+    /// Returns true if the file has more pages than memory holds.
+    pub fn exceeds_memory(&self) -> bool {
         self.in_clusters > self.most
     }
 
-    /// Where a page of the cluster that is being filled is among these.
-    fn in_filled(&self, image: Image) -> Option<std::ops::Range<usize>> {
+    /// Returns the range of a page in the cluster being filled.
+    fn in_filled(&self, image: PageSlot) -> Option<std::ops::Range<usize>> {
         let at = image.0 & !IN_FILE;
         if image.0 & IN_FILE == 0 || self.filling != Some(at / self.cluster) {
             return None;
@@ -145,22 +145,22 @@ impl PageStore {
         Some(begin..begin + self.page_size)
     }
 
-    /// A page that is in memory.
-    pub fn in_memory(&self, image: Image) -> Option<&[u8]> {
+    /// Returns a page that is in memory.
+    pub fn in_memory(&self, image: PageSlot) -> Option<&[u8]> {
         match self.memory.get(image.0 as usize) {
             Some(page) => Some(page),
             None => self.filled.get(self.in_filled(image)?),
         }
     }
 
-    fn in_file(&self, image: Image) -> io::Result<(&dyn File, u64)> {
+    fn in_file(&self, image: PageSlot) -> io::Result<(&dyn File, u64)> {
         let file = self.file.as_ref().filter(|_| image.0 & IN_FILE != 0);
         let at = u64::from(image.0 & !IN_FILE) * self.page_size as u64;
         Ok((&**file.ok_or_else(lost)?, at))
     }
 
     /// Overwrites a page.
-    pub fn overwrite(&mut self, image: Image, page: &[u8]) -> io::Result<()> {
+    pub fn overwrite(&mut self, image: PageSlot, page: &[u8]) -> io::Result<()> {
         let memory = match self.memory.get_mut(image.0 as usize) {
             Some(memory) => Some(&mut **memory),
             None => match self.in_filled(image) {
@@ -176,8 +176,8 @@ impl PageStore {
         file.write_at(page, at)
     }
 
-    /// Reads from `offset` in a page on.
-    pub fn read(&self, image: Image, offset: usize, to: &mut [u8]) -> io::Result<()> {
+    /// Reads from `offset` in a page.
+    pub fn read(&self, image: PageSlot, offset: usize, to: &mut [u8]) -> io::Result<()> {
         if let Some(memory) = self.in_memory(image) {
             let from = memory.get(offset..offset.saturating_add(to.len()));
             to.copy_from_slice(from.ok_or_else(lost)?);
@@ -190,8 +190,8 @@ impl PageStore {
         }
     }
 
-    /// Forgets a page.
-    pub fn give_back(&mut self, image: Image) {
+    /// Releases a page.
+    pub fn release_slot(&mut self, image: PageSlot) {
         if image.0 & IN_FILE == 0 {
             self.free.push(image.0);
             return;
@@ -206,14 +206,15 @@ impl PageStore {
             return;
         }
         if self.filling == Some(cluster) {
-            // Nobody needs it any more: it is filled anew, and what was there is not written.
+            // The cluster has no live pages: it is filled again, and its contents need not be
+            // written.
             self.filled.clear();
         } else {
             self.free_clusters.push(cluster);
         }
     }
 
-    /// All pages were given back: gives the file back, too, if it is larger than the memory.
+    /// Closes the file if it is larger than the memory limit. All pages must have been released.
     pub fn rest(&mut self) {
         if self.kept.len() * self.cluster as usize > self.most {
             self.file = None;
@@ -235,13 +236,13 @@ fn lost() -> io::Error {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::redo::tests::Memory;
+    use crate::redo::tests::MemoryFile;
 
     #[test]
     fn pages_beyond_the_cap_are_in_the_file() {
         let mut store = PageStore::new(512, 1024);
-        let spill = || -> io::Result<Box<dyn File>> { Ok(Box::new(Memory::default())) };
-        let mut images: Vec<Image> = (0..5)
+        let spill = || -> io::Result<Box<dyn File>> { Ok(Box::new(MemoryFile::default())) };
+        let mut images: Vec<PageSlot> = (0..5)
             .map(|n| store.put(&[n; 512], &spill).unwrap())
             .collect();
         assert_eq!(
@@ -253,8 +254,8 @@ mod tests {
         );
         store.overwrite(images[4], &[44; 512]).unwrap();
         store.overwrite(images[0], &[40; 512]).unwrap();
-        store.give_back(images.remove(1));
-        store.give_back(images.remove(2));
+        store.release_slot(images.remove(1));
+        store.release_slot(images.remove(2));
         images.push(store.put(&[6; 512], &spill).unwrap());
         images.push(store.put(&[7; 512], &spill).unwrap());
         let mut page = [0; 100];
@@ -268,9 +269,9 @@ mod tests {
     #[test]
     fn clusters_are_written_whole_and_used_again() {
         let mut store = PageStore::new(512, 32 * 512);
-        let spill = || -> io::Result<Box<dyn File>> { Ok(Box::new(Memory::default())) };
+        let spill = || -> io::Result<Box<dyn File>> { Ok(Box::new(MemoryFile::default())) };
         assert_eq!((store.most, store.cluster), (28, 4));
-        let mut images: Vec<Image> = (0..40)
+        let mut images: Vec<PageSlot> = (0..40)
             .map(|n| store.put(&[n; 512], &spill).unwrap())
             .collect();
         images.push(store.put(&[40; 512], &spill).unwrap());
@@ -286,17 +287,20 @@ mod tests {
                 !(28..40).contains(&number)
             );
         }
-        // The one being filled is empty again, the second is free.
-        store.give_back(images.pop().unwrap());
-        assert_eq!(store.put(&[1; 512], &spill).unwrap(), Image(12 | IN_FILE));
+        // The cluster being filled is empty again, the second one is free.
+        store.release_slot(images.pop().unwrap());
+        assert_eq!(
+            store.put(&[1; 512], &spill).unwrap(),
+            PageSlot(12 | IN_FILE)
+        );
         images
             .drain(32..36)
-            .for_each(|image| store.give_back(image));
+            .for_each(|image| store.release_slot(image));
         assert_eq!((&store.free_clusters[..], store.in_clusters), (&[1][..], 9));
-        let more: Vec<Image> = (0..4)
+        let more: Vec<PageSlot> = (0..4)
             .map(|n| store.put(&[n; 512], &spill).unwrap())
             .collect();
-        assert_eq!((more[3], store.in_clusters), (Image(4 | IN_FILE), 13));
+        assert_eq!((more[3], store.in_clusters), (PageSlot(4 | IN_FILE), 13));
         store.read(images[32], 0, &mut page).unwrap();
         assert_eq!(page, [36; 512]);
     }
@@ -304,9 +308,9 @@ mod tests {
     #[test]
     fn a_page_that_cannot_be_written_is_not_kept() {
         let mut store = PageStore::new(512, 16 * 512);
-        let spill = || -> io::Result<Box<dyn File>> { Ok(Box::new(Memory::default())) };
+        let spill = || -> io::Result<Box<dyn File>> { Ok(Box::new(MemoryFile::default())) };
         let none = || -> io::Result<Box<dyn File>> { Err(lost()) };
-        let images: Vec<Image> = (0..15)
+        let images: Vec<PageSlot> = (0..15)
             .map(|n| store.put(&[n; 512], &none).unwrap())
             .collect();
         assert!(store.put(&[15; 512], &none).is_err());

@@ -1,38 +1,38 @@
-//! [`Pending`]: bytes that are written but not written back yet.
+//! [`DeferredWrites`]: bytes that were written and have not reached the file yet.
 
 use std::collections::BTreeMap;
 
-/// Pieces of a file by their offsets. They do not overlap; they may touch.
+/// Parts of a file by offset. They do not overlap, but may be adjacent.
 #[derive(Debug, Default)]
-pub(crate) struct Pending {
+pub(crate) struct DeferredWrites {
     pieces: BTreeMap<u64, Vec<u8>>,
     bytes: usize,
 }
 
-impl Pending {
-    /// Whether none are kept.
+impl DeferredWrites {
+    /// Returns true if there are no deferred bytes.
     pub fn is_empty(&self) -> bool {
         self.pieces.is_empty()
     }
 
-    /// How many bytes are kept.
+    /// Returns the number of deferred bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Where the last piece ends; 0 if there is none.
+    /// Returns the end of the last part, or 0.
     pub fn end(&self) -> u64 {
         self.pieces
             .last_key_value()
             .map_or(0, |(at, piece)| at.saturating_add(piece.len() as u64))
     }
 
-    /// Puts bytes over what is there.
+    /// Stores bytes, replacing earlier ones.
     pub fn write(&mut self, offset: u64, data: &[u8]) {
         let end = offset.saturating_add(data.len() as u64);
-        self.cut(offset, end);
+        self.remove_range(offset, end);
         self.bytes = self.bytes.saturating_add(data.len());
-        // A journal is written in small parts, one after the other: they become one piece.
+        // A journal is written in small consecutive parts; they are merged.
         if let Some((at, piece)) = self.pieces.range_mut(..offset).next_back()
             && at.saturating_add(piece.len() as u64) == offset
         {
@@ -42,13 +42,13 @@ impl Pending {
         self.pieces.insert(offset, data.to_vec());
     }
 
-    /// Forgets what lies from an offset on.
+    /// Discards everything from an offset on.
     pub fn truncate(&mut self, size: u64) {
-        self.cut(size, u64::MAX);
+        self.remove_range(size, u64::MAX);
     }
 
-    /// Takes a range out of the pieces.
-    fn cut(&mut self, begin: u64, end: u64) {
+    /// Removes a range.
+    fn remove_range(&mut self, begin: u64, end: u64) {
         while let Some((&at, piece)) = self.pieces.range(..end).next_back() {
             if at.saturating_add(piece.len() as u64) <= begin {
                 return;
@@ -72,8 +72,8 @@ impl Pending {
         }
     }
 
-    /// Copies what is kept of a range over what was read of it.
-    pub fn overlay(&self, offset: u64, to: &mut [u8]) {
+    /// Copies the deferred bytes of a range over bytes that were read from the file.
+    pub fn copy_onto(&self, offset: u64, to: &mut [u8]) {
         let end = offset.saturating_add(to.len() as u64);
         for (&at, piece) in self.pieces.range(..end).rev() {
             let piece_end = at.saturating_add(piece.len() as u64);
@@ -92,8 +92,8 @@ impl Pending {
         }
     }
 
-    /// Whether a whole range is kept.
-    pub fn covers(&self, offset: u64, length: usize) -> bool {
+    /// Returns true if the whole range is deferred.
+    pub fn covers_range(&self, offset: u64, length: usize) -> bool {
         let mut need = offset.saturating_add(length as u64);
         for (&at, piece) in self.pieces.range(..need).rev() {
             if at.saturating_add(piece.len() as u64) < need {
@@ -107,8 +107,8 @@ impl Pending {
         false
     }
 
-    /// What is kept, sorted and merged into as few runs as possible.
-    pub fn runs(&self) -> Vec<(u64, Vec<u8>)> {
+    /// Returns the bytes, sorted and merged into as few runs as possible.
+    pub fn merged_runs(&self) -> Vec<(u64, Vec<u8>)> {
         let mut runs: Vec<(u64, Vec<u8>)> = Vec::new();
         for (&at, piece) in &self.pieces {
             match runs.last_mut() {
@@ -121,7 +121,7 @@ impl Pending {
         runs
     }
 
-    /// Forgets everything.
+    /// Discards everything.
     pub fn clear(&mut self) {
         self.pieces.clear();
         self.bytes = 0;
@@ -131,7 +131,7 @@ impl Pending {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use super::Pending;
+    use super::DeferredWrites;
 
     #[test]
     fn agrees_with_a_plain_array() {
@@ -142,7 +142,7 @@ mod tests {
                 .wrapping_add(1_442_695_040_888_963_407);
             (state >> 33) % bound
         };
-        let mut pending = Pending::default();
+        let mut pending = DeferredWrites::default();
         let mut plain: Vec<Option<u8>> = vec![None; 400];
         for step in 0..5_000_u32 {
             match next(20) {
@@ -152,7 +152,7 @@ mod tests {
                     plain[size..].fill(None);
                 }
                 1 => {
-                    let runs = pending.runs();
+                    let runs = pending.merged_runs();
                     let mut from_runs = vec![None; 400];
                     for (at, run) in &runs {
                         for (n, byte) in run.iter().enumerate() {
@@ -179,14 +179,14 @@ mod tests {
             assert_eq!(pending.end(), end as u64);
             let (at, length) = (next(380) as usize, 1 + next(20) as usize);
             let mut read = vec![0xee; length];
-            pending.overlay(at as u64, &mut read);
+            pending.copy_onto(at as u64, &mut read);
             let wanted: Vec<u8> = plain[at..at + length]
                 .iter()
                 .map(|b| b.unwrap_or(0xee))
                 .collect();
             assert_eq!(read, wanted);
             let all = plain[at..at + length].iter().all(Option::is_some);
-            assert_eq!(pending.covers(at as u64, length), all);
+            assert_eq!(pending.covers_range(at as u64, length), all);
         }
     }
 }

@@ -1,5 +1,5 @@
-//! The system's files: databases, journals and temporary files through SQLite's own VFS, the
-//! redo log by system calls.
+//! [`SystemPlatform`]: the system's files. Databases, journals and temporary files go through
+//! SQLite's own VFS, the redo log through system calls.
 
 use std::cell::UnsafeCell;
 use std::ffi::OsStr;
@@ -15,14 +15,14 @@ use std::sync::{Mutex, PoisonError};
 use libsqlite3_sys as ffi;
 use rustix::fs::{IFlags, OFlags};
 
+use crate::base_vfs::BaseVfs;
 use crate::device::{Access, File, Lock, Platform, Role};
 use crate::fork;
-use crate::host::Host;
 
-/// The most that is written at once: SQLite's VFS takes fewer than 2^17 bytes.
+/// The maximum size of a write: SQLite's VFS accepts fewer than 2^17 bytes.
 const MOST: usize = (1 << 17) - 4096;
 
-/// File systems whose locks or flushes are another machine's to keep (`statfs(2)`).
+/// File systems on which another machine keeps locks or flushes (`statfs(2)`).
 const NETWORKS: [(u32, &str); 9] = [
     (0x6969, "NFS"),
     (0x517b, "SMB"),
@@ -35,10 +35,10 @@ const NETWORKS: [(u32, &str); 9] = [
     (0x0bd0_0bd0, "Lustre"),
 ];
 
-/// A file system that a program makes; what it is made of, its mount tells.
+/// A file system in user space; the type of its mount shows its kind.
 const FUSE: u32 = 0x6573_5546;
 
-/// Those of them that are of another machine.
+/// FUSE types that are network file systems.
 const FUSE_NETWORKS: [&str; 12] = [
     "sshfs",
     "glusterfs",
@@ -62,12 +62,12 @@ const PIN_FILE: rustix::ioctl::Opcode = rustix::ioctl::opcode::write::<u32>(0xf5
 
 /// The files of this machine.
 #[derive(Debug)]
-pub(crate) struct System {
-    host: Host,
+pub(crate) struct SystemPlatform {
+    host: BaseVfs,
 }
 
-impl System {
-    pub fn new(host: Host) -> Self {
+impl SystemPlatform {
+    pub fn new(host: BaseVfs) -> Self {
         Self { host }
     }
 }
@@ -85,7 +85,7 @@ fn file_system(path: &Path) -> io::Result<u32> {
     Ok(file_system.f_type as u32)
 }
 
-/// What a file system of the network is called, if the path is on one.
+/// Returns the name of the network file system that the path is on, if any.
 fn network_of(path: &Path) -> Option<String> {
     match file_system(path).ok()? {
         FUSE => {
@@ -94,17 +94,17 @@ fn network_of(path: &Path) -> Option<String> {
             let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
             fuse_network(&mounts, &format!("{major}:{minor}")).map(str::to_owned)
         }
-        magic => network(magic).map(str::to_owned),
+        magic => network_name(magic).map(str::to_owned),
     }
 }
 
-fn network(magic: u32) -> Option<&'static str> {
+fn network_name(magic: u32) -> Option<&'static str> {
     let known = NETWORKS.iter().find(|(number, _)| *number == magic);
     known.map(|(_, name)| *name)
 }
 
-/// The kind of the mount of a device, if it is of the network (`proc_pid_mountinfo(5)`: number,
-/// parent, device, ..., a dash, kind).
+/// Returns the type of a device's mount if it is a network file system (`proc_pid_mountinfo(5)`:
+/// number, parent, device, ..., a dash, type).
 fn fuse_network<'a>(mounts: &'a str, device: &str) -> Option<&'a str> {
     let of_device = |line: &&str| line.split(' ').nth(2) == Some(device);
     let mount = mounts.lines().find(of_device)?;
@@ -113,8 +113,8 @@ fn fuse_network<'a>(mounts: &'a str, device: &str) -> Option<&'a str> {
     FUSE_NETWORKS.contains(&kind).then_some(kind)
 }
 
-/// Has the blocks of an empty log stay where they are when they are written in place. Where it is
-/// refused, the log works all the same.
+/// Disables copy-on-write for the blocks of an empty log, so that later writes stay in place. The
+/// log also works where this is refused.
 fn keep_in_place(log: &SystemFile, path: &Path) -> io::Result<()> {
     match file_system(path)? {
         BTRFS => {
@@ -123,19 +123,19 @@ fn keep_in_place(log: &SystemFile, path: &Path) -> io::Result<()> {
             }
         }
         F2FS => {
-            // SAFETY: the call takes a number of 32 bits, which is only read.
+            // SAFETY: the call reads a 32-bit number.
             let _ = unsafe {
                 let pin = rustix::ioctl::Setter::<PIN_FILE, u32>::new(1);
                 rustix::ioctl::ioctl(log, pin)
             };
         }
-        // Others write in place, or never do (NILFS2).
+        // Other file systems write in place, or never do (NILFS2).
         _ => {}
     }
     Ok(())
 }
 
-/// The permissions of the database that a file stands beside.
+/// Returns the permissions of the database next to a file.
 fn mode_beside(path: &Path) -> u32 {
     let name = path.as_os_str().as_bytes();
     let database = name
@@ -147,7 +147,7 @@ fn mode_beside(path: &Path) -> u32 {
     metadata.map_or(0o644, |metadata| metadata.mode() & 0o777)
 }
 
-impl Platform for System {
+impl Platform for SystemPlatform {
     fn open(&self, path: Option<&Path>, role: Role, access: Access) -> io::Result<Box<dyn File>> {
         let Some(path) = path else {
             let flags = ffi::SQLITE_OPEN_TEMP_DB
@@ -155,7 +155,7 @@ impl Platform for System {
                 | ffi::SQLITE_OPEN_CREATE
                 | ffi::SQLITE_OPEN_EXCLUSIVE
                 | ffi::SQLITE_OPEN_DELETEONCLOSE;
-            return Ok(Box::new(HostFile::open(&self.host, None, flags)?));
+            return Ok(Box::new(SqliteFile::open(&self.host, None, flags)?));
         };
         let kind = match role {
             Role::Redo => return Ok(Box::new(LogFile::open(path, access)?)),
@@ -179,18 +179,18 @@ impl Platform for System {
         } else {
             flags |= ffi::SQLITE_OPEN_READWRITE;
             if access.create {
-                // Made here, so that SQLite's VFS does not sync the directory by itself.
+                // Created here, so that SQLite's VFS does not sync the directory.
                 let mut options = OpenOptions::new();
                 options.write(true).create(true).truncate(false);
                 options.mode(mode_beside(path)).open(path)?;
             }
         }
-        Ok(Box::new(HostFile::open(&self.host, Some(path), flags)?))
+        Ok(Box::new(SqliteFile::open(&self.host, Some(path), flags)?))
     }
 
     fn exists(&self, path: &Path) -> io::Result<bool> {
         match fs::metadata(path) {
-            // SQLite takes an empty journal for none.
+            // SQLite treats an empty journal as none.
             Ok(metadata) => Ok(!metadata.is_file() || metadata.len() > 0),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
             Err(error) => Err(error),
@@ -212,12 +212,12 @@ impl Platform for System {
         SystemFile::open(directory_of(path))?.sync_all()
     }
 
-    fn identity(&self, path: &Path) -> io::Result<Option<(u64, u64)>> {
+    fn file_identity(&self, path: &Path) -> io::Result<Option<(u64, u64)>> {
         let metadata = fs::metadata(path)?;
         Ok(Some((metadata.dev(), metadata.ino())))
     }
 
-    fn settle_wal(&self, path: &Path) -> io::Result<()> {
+    fn recover_foreign_wal(&self, path: &Path) -> io::Result<()> {
         self.host.checkpoint(path).map_err(|code| {
             io::Error::other(format!(
                 "SQLite could not recover the WAL of {}: code {code}",
@@ -226,7 +226,7 @@ impl Platform for System {
         })
     }
 
-    fn holder(&self, path: &Path) -> Option<u32> {
+    fn lock_holder(&self, path: &Path) -> Option<u32> {
         let metadata = fs::metadata(path).ok()?;
         let device = metadata.dev();
         let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
@@ -241,16 +241,16 @@ impl Platform for System {
     }
 }
 
-/// The redo log's file, and how many forks lay behind the process that opened it.
+/// The file of the redo log, and the fork count of the process that opened it.
 #[derive(Debug)]
 struct LogFile(SystemFile, u64);
 
 impl Drop for LogFile {
-    /// Gives up the lock itself: a program that another thread is starting has a copy of the
-    /// descriptor for a moment, and the lock with it, which would be another process's to who opens
-    /// the log next. A child's copy of its parent's log keeps it.
+    /// Releases the lock explicitly. A program that another thread is starting has a copy of the
+    /// descriptor for a moment, and with it the lock, which would block the next process that opens
+    /// the log. A child leaves its parent's lock alone.
     fn drop(&mut self) {
-        if self.1 == fork::forks() {
+        if self.1 == fork::fork_count() {
             let _ = self.0.unlock();
         }
     }
@@ -269,11 +269,11 @@ impl LogFile {
         if access.create && file.metadata()?.len() == 0 {
             keep_in_place(&file, path)?;
         }
-        Ok(Self(file, fork::forks()))
+        Ok(Self(file, fork::fork_count()))
     }
 }
 
-/// Reads until the bytes are full or the file ends.
+/// Reads until the buffer is full or the file ends.
 fn read_all(
     mut read: impl FnMut(&mut [u8], u64) -> io::Result<usize>,
     to: &mut [u8],
@@ -326,54 +326,54 @@ impl File for LogFile {
     }
 }
 
-/// A file that SQLite's own VFS has open.
+/// A file opened by SQLite's own VFS.
 #[derive(Debug)]
-pub struct HostFile {
-    /// The VFS's memory for the file; 8-byte words, for C's alignment.
+pub struct SqliteFile {
+    /// The VFS's memory of the file, in 8-byte words for C's alignment.
     file: Box<[UnsafeCell<u64>]>,
-    /// The VFS wants the names to stay where they are.
+    /// The VFS requires the name to stay in place.
     name: Option<Vec<u8>>,
-    /// The VFS moves a position and then reads or writes there, which takes one at a time.
+    /// The VFS seeks and then reads or writes, which must not happen concurrently.
     turn: Mutex<()>,
 }
 
-/// What SQLite's VFS answered, for who asks it of an error.
+/// A result code of SQLite's VFS, as the source of an error.
 #[derive(Debug, thiserror::Error)]
 #[error("SQLite's VFS answered {0}")]
-pub(crate) struct Answered(pub c_int);
+pub(crate) struct VfsErrorCode(pub c_int);
 
 fn failed(code: c_int) -> io::Error {
     match code & 0xff {
         ffi::SQLITE_FULL => io::ErrorKind::StorageFull.into(),
         ffi::SQLITE_READONLY => io::ErrorKind::PermissionDenied.into(),
         ffi::SQLITE_NOMEM => io::ErrorKind::OutOfMemory.into(),
-        _ => io::Error::other(Answered(code)),
+        _ => io::Error::other(VfsErrorCode(code)),
     }
 }
 
-/// Calls a method of the file; where the VFS does not have it, `missing` is the answer.
+/// Calls a method of the file. Returns `missing` if the VFS does not have it.
 macro_rules! call {
     ($this:expr, $method:ident or $missing:expr $(, $argument:expr)*) => {{
         let file = $this.raw();
-        // SAFETY: the file is open from `HostFile::open` until it is dropped, so its methods
-        // are there.
+        // SAFETY: the file is open from `SqliteFile::open` until it is dropped, so its methods are
+        // valid.
         match unsafe { (*(*file).pMethods).$method } {
-            // SAFETY: the method belongs to the file; what the other arguments point to is
-            // argued for where they are made.
+            // SAFETY: the method belongs to the file; the callers of this macro justify the other
+            // arguments.
             Some(method) => unsafe { method(file $(, $argument)*) },
             None => $missing,
         }
     }};
 }
 
-impl HostFile {
-    fn open(host: &Host, path: Option<&Path>, flags: c_int) -> io::Result<Self> {
+impl SqliteFile {
+    fn open(host: &BaseVfs, path: Option<&Path>, flags: c_int) -> io::Result<Self> {
         let vfs = host.vfs();
         // SAFETY: the VFS is registered.
         let (size, open) = unsafe { ((*vfs).szOsFile, (*vfs).xOpen) };
         let open = open.ok_or(io::ErrorKind::Unsupported)?;
         let words = usize::try_from(size).unwrap_or(0).div_ceil(8).max(1);
-        // SQLite wants a second zero behind the name of a database.
+        // SQLite requires a second zero after the name of a database.
         let name = path.map(|path| [path.as_os_str().as_bytes(), &[0, 0]].concat());
         if name
             .as_ref()
@@ -391,13 +391,13 @@ impl HostFile {
             .as_ref()
             .map_or(ptr::null(), |name| name.as_ptr().cast());
         let mut answered = flags;
-        // SAFETY: the name is null or a C string with a second zero, and stays in place until
-        // the file is dropped, as does the file's memory, which is as large as the VFS asked.
+        // SAFETY: the name is null or a C string with a second zero. It stays in place until the
+        // file is dropped, as does the file's memory, which has the size that the VFS requested.
         let code = unsafe { open(vfs, name, opened.raw(), flags, &raw mut answered) };
-        // SAFETY: the memory is ours; a file begins with its methods.
+        // SAFETY: we own the memory; a file begins with its methods.
         let is_open = unsafe { !(*opened.raw()).pMethods.is_null() };
         if code != ffi::SQLITE_OK || !is_open {
-            // Dropping closes it if there is something to close.
+            // Dropping closes the file if necessary.
             let error = match (flags & ffi::SQLITE_OPEN_CREATE, path) {
                 (0, Some(path)) if !path.exists() => io::ErrorKind::NotFound.into(),
                 _ => failed(code),
@@ -418,21 +418,21 @@ impl HostFile {
         self.turn.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Asks or tells the VFS something about the file.
+    /// Calls `xFileControl`.
     ///
     /// # Safety
     ///
-    /// `argument` is what the operation asks for.
+    /// `argument` is valid for the operation.
     pub(crate) unsafe fn control(&mut self, operation: c_int, argument: *mut c_void) -> c_int {
         call!(self, xFileControl or ffi::SQLITE_NOTFOUND, operation, argument)
     }
 
-    /// What the VFS says of the device.
-    pub(crate) fn characteristics(&mut self) -> c_int {
+    /// Returns the device characteristics.
+    pub(crate) fn device_characteristics(&mut self) -> c_int {
         call!(self, xDeviceCharacteristics or 0)
     }
 
-    /// Maps a part of the file, to be read until it is given back; null if it is not mapped.
+    /// Maps a part of the file until it is unmapped. Returns null if the VFS does not map it.
     pub(crate) fn fetch(&mut self, offset: i64, length: c_int) -> Result<*mut c_void, c_int> {
         let mut at = ptr::null_mut();
         let to: *mut *mut c_void = &raw mut at;
@@ -442,24 +442,24 @@ impl HostFile {
         }
     }
 
-    /// Gives back what was mapped.
+    /// Unmaps a page.
     ///
     /// # Safety
     ///
-    /// `page` came from [`HostFile::fetch`] at this offset, or is null.
+    /// `page` is null or came from [`SqliteFile::fetch`] at this offset.
     pub(crate) unsafe fn unfetch(&mut self, offset: i64, page: *mut c_void) -> c_int {
         call!(self, xUnfetch or ffi::SQLITE_OK, offset, page)
     }
 }
 
-// SAFETY: the methods may be called from any thread, one at a time, which `turn` takes care of,
-// or a reference that nobody else has.
-unsafe impl Send for HostFile {}
+// SAFETY: the methods may be called from any thread, one at a time. `turn` or an exclusive
+// reference ensures that.
+unsafe impl Send for SqliteFile {}
 // SAFETY: as above.
-unsafe impl Sync for HostFile {}
+unsafe impl Sync for SqliteFile {}
 
-impl HostFile {
-    /// Reads, for who has the turn.
+impl SqliteFile {
+    /// Reads; the caller holds `turn` or an exclusive reference.
     fn read(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
         let to: *mut c_void = bytes.as_mut_ptr().cast();
         let length = c_int::try_from(bytes.len()).map_err(|_| io::ErrorKind::InvalidInput)?;
@@ -482,13 +482,13 @@ impl HostFile {
     }
 }
 
-impl File for HostFile {
+impl File for SqliteFile {
     fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
         let _turn = self.one_at_a_time();
         self.read(bytes, offset)
     }
 
-    fn read_alone(&mut self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+    fn read_exclusive(&mut self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
         self.read(bytes, offset)
     }
 
@@ -563,14 +563,14 @@ impl File for HostFile {
         Ok(true)
     }
 
-    fn host(&mut self) -> Option<&mut HostFile> {
+    fn host(&mut self) -> Option<&mut SqliteFile> {
         Some(self)
     }
 }
 
-impl Drop for HostFile {
+impl Drop for SqliteFile {
     fn drop(&mut self) {
-        // SAFETY: the memory is ours; a file without methods is not open.
+        // SAFETY: we own the memory; a file without methods is not open.
         if unsafe { !(*self.raw()).pMethods.is_null() } {
             call!(self, xClose or ffi::SQLITE_OK);
         }
@@ -584,8 +584,8 @@ mod tests {
 
     #[test]
     fn file_systems_of_the_network_are_known() {
-        assert_eq!(network(0x6969), Some("NFS"));
-        assert_eq!(network(BTRFS), None);
+        assert_eq!(network_name(0x6969), Some("NFS"));
+        assert_eq!(network_name(BTRFS), None);
         let mounts = "36 35 0:31 / / rw shared:1 - ext4 /dev/sda1 rw\n\
                       40 36 0:52 / /mnt/far rw,nosuid - fuse.sshfs there:/ rw\n\
                       41 36 0:53 / /mnt/disk rw - fuse.ntfs-3g /dev/sdb1 rw\n";

@@ -1,4 +1,4 @@
-//! [`Host`]: what is needed of SQLite itself, in one place.
+//! [`BaseVfs`]: the calls to SQLite itself.
 
 use std::ffi::{CStr, CString};
 use std::os::raw::{c_char, c_int};
@@ -9,12 +9,12 @@ use std::ptr;
 use libsqlite3_sys as ffi;
 
 use crate::Error;
-use crate::api::{Api, api};
+use crate::sqlite_api::{SqliteApi, api};
 
-/// The oldest SQLite that this works under: 3.37.
+/// The oldest supported SQLite: 3.37.
 const OLDEST: c_int = 3_037_000;
 
-/// Whether this works under a version of SQLite.
+/// Returns an error if this version of SQLite is too old.
 pub(crate) fn check_version(version: c_int) -> Result<(), Error> {
     if version >= OLDEST {
         return Ok(());
@@ -24,18 +24,18 @@ pub(crate) fn check_version(version: c_int) -> Result<(), Error> {
     Err(Error::unsupported("the VFS etui", reason))
 }
 
-/// The VFS of SQLite that files are opened by.
+/// The VFS of SQLite that opens files.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Host {
+pub(crate) struct BaseVfs {
     vfs: *mut ffi::sqlite3_vfs,
 }
 
-// SAFETY: a VFS that is registered is not changed any more and may be called from any thread.
-unsafe impl Send for Host {}
+// SAFETY: a registered VFS does not change and may be called from any thread.
+unsafe impl Send for BaseVfs {}
 // SAFETY: as above.
-unsafe impl Sync for Host {}
+unsafe impl Sync for BaseVfs {}
 
-impl Host {
+impl BaseVfs {
     /// Finds SQLite's VFS for files.
     pub fn find() -> Result<Self, Error> {
         Self::find_named(c"unix")
@@ -44,7 +44,7 @@ impl Host {
     /// Finds the VFS with this name.
     pub fn find_named(name: &CStr) -> Result<Self, Error> {
         let api = Self::api()?;
-        // SAFETY: it takes nothing.
+        // SAFETY: the function takes no arguments.
         check_version(unsafe { (api.libversion_number)() })?;
         // SAFETY: the name is a C string.
         let vfs = unsafe { (api.vfs_find)(name.as_ptr()) };
@@ -57,25 +57,25 @@ impl Host {
         Ok(Self { vfs })
     }
 
-    fn api() -> Result<&'static Api, Error> {
+    fn api() -> Result<&'static SqliteApi, Error> {
         api().ok_or_else(|| Error::unsupported("the VFS etui", "no SQLite has loaded it"))
     }
 
-    /// The VFS itself, which stays registered.
+    /// Returns the VFS, which stays registered.
     pub fn vfs(&self) -> *mut ffi::sqlite3_vfs {
         self.vfs
     }
 
-    /// Whether a VFS has this name already.
+    /// Returns true if there is a VFS with this name.
     pub fn is_taken(name: &CStr) -> bool {
         // SAFETY: the name is a C string.
         api().is_some_and(|api| !unsafe { (api.vfs_find)(name.as_ptr()) }.is_null())
     }
 
-    /// Has SQLite open databases by this VFS that are opened without the name of one.
+    /// Makes a VFS the default for connections that name none.
     pub fn make_default(name: &CStr) -> Result<(), Error> {
         let api = Self::api()?;
-        // SAFETY: the name is a C string; a VFS that is registered may be registered again.
+        // SAFETY: the name is a C string; a registered VFS may be registered again.
         let code = unsafe {
             match (api.vfs_find)(name.as_ptr()) {
                 vfs if vfs.is_null() => ffi::SQLITE_NOTFOUND,
@@ -116,7 +116,7 @@ impl Host {
         })
     }
 
-    /// Tells SQLite's error log.
+    /// Writes to SQLite's error log.
     pub fn log(code: c_int, message: &str) {
         if let (Some(api), Ok(message)) = (api(), CString::new(message)) {
             // SAFETY: the format takes one C string.
@@ -124,7 +124,7 @@ impl Host {
         }
     }
 
-    /// A copy of a text in SQLite's memory; null if there is none left.
+    /// Copies a text into SQLite's memory. Returns null if there is none left.
     pub fn text(text: &str) -> *mut c_char {
         match (api(), CString::new(text)) {
             // SAFETY: the format takes one C string.
@@ -133,15 +133,15 @@ impl Host {
         }
     }
 
-    /// Opens a database without our VFS, has its WAL brought into it, and closes it.
+    /// Opens a database with the base VFS, checkpoints its WAL, and closes it.
     pub fn checkpoint(&self, path: &Path) -> Result<(), c_int> {
         let path = CString::new(path.as_os_str().as_bytes()).map_err(|_| ffi::SQLITE_MISUSE)?;
         let api = api().ok_or(ffi::SQLITE_MISUSE)?;
         let flags =
             ffi::SQLITE_OPEN_READWRITE | ffi::SQLITE_OPEN_NOMUTEX | ffi::SQLITE_OPEN_PRIVATECACHE;
         let mut db = ptr::null_mut();
-        // SAFETY: the strings are C strings and the connection is closed below, also when it
-        // could not be opened; the statements need no callback.
+        // SAFETY: the strings are C strings; the connection is closed below, also if it could not
+        // be opened; the statements need no callback.
         unsafe {
             let name = (*self.vfs).zName;
             let mut code = (api.open_v2)(path.as_ptr(), &raw mut db, flags, name);

@@ -1,32 +1,31 @@
-//! [`Buffered`]: a file of a database that keeps writes back and reads ahead, as far as it is
-//! asked to.
+//! [`BufferedFile`]: a file of a database with optional deferred writes and read-ahead.
 //!
 //! ```text
-//! written later ->  kept, sorted and merged  -> few writes   (when it is flushed, cut, or full)
-//! read          <-  what is kept, over what was read ahead, over the file
+//! deferred write -> buffer, sorted and merged -> few writes  (at a flush, a truncation, or when full)
+//! read           <- deferred writes, else read-ahead, else the file
 //! ```
 //!
-//! All handles of a file have one [`Buffer`], so each sees what the others keep back. Nothing of
-//! a database is written before what its rollback journal keeps: a killed process does not lose
-//! their order either.
+//! All handles of a file share one [`SharedBuffer`], so each sees the deferred writes of the
+//! others. Writes of a database follow those of its rollback journal, so a killed process keeps
+//! their order.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use crate::counters::CountedFile;
-use crate::device::{File, HostFile, Lock};
-use crate::mutation::{Broken, Mutation};
-use crate::pending::Pending;
+use crate::deferred_writes::DeferredWrites;
+use crate::device::{File, Lock, SqliteFile};
+use crate::mutation::{BrokenRule, Mutation};
+use crate::read_ahead::ReadAheadBuffer;
 use crate::redo::codec::is_page_size;
-use crate::windows::Windows;
 
-/// What a buffer is to do besides keeping what it is told to.
+/// The options of a buffer besides deferred writes.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Tuning {
-    /// A buffer for reading, of so many bytes.
+pub(super) struct BufferOptions {
+    /// The size of the read-ahead buffer.
     pub read: usize,
-    /// The file grows in steps of so many bytes.
+    /// The step in which the file grows.
     pub step: u64,
     /// Deferred writes beyond the end of the file set its size once, before they are written.
     pub extends_once: bool,
@@ -36,28 +35,28 @@ pub(super) struct Tuning {
 const SINGLE_WRITE: usize = 64 << 10;
 
 #[derive(Debug, Default)]
-struct State {
-    pending: Pending,
-    windows: Option<Windows>,
-    /// The file's length as it is told, if it has more.
+struct BufferState {
+    pending: DeferredWrites,
+    windows: Option<ReadAheadBuffer>,
+    /// The reported length of the file, if the file is longer.
     end: Option<u64>,
 }
 
-/// What the handles of a file share.
+/// The state shared by the handles of a file.
 #[derive(Debug)]
-pub(super) struct Buffer {
-    tuning: Tuning,
-    broken: Broken,
-    /// Whether reading the file alone does not do.
+pub(super) struct SharedBuffer {
+    tuning: BufferOptions,
+    broken: BrokenRule,
+    /// Reads must consult the state, not the file alone.
     is_used: AtomicBool,
     page_size: AtomicU32,
-    state: Mutex<State>,
-    /// What is to be written before anything of this file.
-    before: Mutex<Weak<Buffered>>,
+    state: Mutex<BufferState>,
+    /// The file whose deferred writes precede those of this one.
+    before: Mutex<Weak<BufferedFile>>,
 }
 
-impl Buffer {
-    pub fn new(tuning: Tuning, broken: Broken) -> Arc<Self> {
+impl SharedBuffer {
+    pub fn new(tuning: BufferOptions, broken: BrokenRule) -> Arc<Self> {
         Arc::new(Self {
             tuning,
             broken,
@@ -68,13 +67,13 @@ impl Buffer {
         })
     }
 
-    /// Writes of this file wait for those of another one.
-    pub fn set_before(&self, file: &Arc<Buffered>) {
+    /// Makes the writes of this file follow those of another one.
+    pub fn set_before(&self, file: &Arc<BufferedFile>) {
         let mut before = self.before.lock().unwrap_or_else(PoisonError::into_inner);
         *before = Arc::downgrade(file);
     }
 
-    /// The page size of the database, once its header was read or written.
+    /// Returns the page size of the database, once its header was read or written.
     pub fn page_size(&self) -> Option<u32> {
         match self.page_size.load(Ordering::Relaxed) {
             0 => None,
@@ -82,24 +81,24 @@ impl Buffer {
         }
     }
 
-    /// Whether anything of the file is to be had by reading only.
+    /// Returns true if the file alone is not its contents.
     pub fn is_used(&self) -> bool {
         self.is_used.load(Ordering::Acquire)
     }
 
-    /// Forgets what was read, which others may have changed meanwhile.
-    pub fn forget_read(&self) {
+    /// Discards the read-ahead buffer, as other processes may have changed the file.
+    pub fn invalidate_read_ahead(&self) {
         if let Some(windows) = &mut self.state().windows {
             windows.clear();
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, BufferState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Learns the page size: two bytes at offset 16 of a database, big-endian; 1 means 65,536.
-    fn learn(&self, bytes: &[u8], offset: u64) {
+    /// Reads the page size at offset 16 of a database: big-endian, 1 means 65,536.
+    fn update_page_size(&self, bytes: &[u8], offset: u64) {
         if offset == 0
             && let Some(&[high, low]) = bytes.get(16..18)
         {
@@ -116,26 +115,27 @@ impl Buffer {
 
 /// A handle of a file.
 #[derive(Debug)]
-pub(super) struct Buffered {
+pub(super) struct BufferedFile {
     file: CountedFile,
-    buffer: Arc<Buffer>,
+    buffer: Arc<SharedBuffer>,
 }
 
-impl Buffered {
-    pub fn new(file: CountedFile, buffer: Arc<Buffer>) -> Self {
+impl BufferedFile {
+    pub fn new(file: CountedFile, buffer: Arc<SharedBuffer>) -> Self {
         Self { file, buffer }
     }
 
-    pub fn buffer(&self) -> &Arc<Buffer> {
+    pub fn buffer(&self) -> &Arc<SharedBuffer> {
         &self.buffer
     }
 
-    /// Writes when it is flushed, cut, or more than `bound` bytes are kept; 0: now.
-    pub fn write_later(&self, bytes: &[u8], offset: u64, bound: usize) -> io::Result<()> {
+    /// Defers a write until a flush, a truncation, or more than `bound` deferred bytes. With 0 it
+    /// writes at once.
+    pub fn defer_write(&self, bytes: &[u8], offset: u64, bound: usize) -> io::Result<()> {
         if bound == 0 {
             return self.write_at(bytes, offset);
         }
-        self.buffer.learn(bytes, offset);
+        self.buffer.update_page_size(bytes, offset);
         let state = &mut *self.buffer.state();
         if state.pending.bytes().saturating_add(bytes.len()) > bound {
             self.write_pending(state)?;
@@ -148,7 +148,7 @@ impl Buffered {
         Ok(())
     }
 
-    /// Writes what is kept; what cannot be written stays, and is read as if it were.
+    /// Writes the deferred bytes. After an error they stay deferred, and readers see them.
     pub fn flush(&self) -> io::Result<()> {
         match self.buffer.is_used() {
             true => self.write_pending(&mut self.buffer.state()),
@@ -156,8 +156,8 @@ impl Buffered {
         }
     }
 
-    /// Gives the file the length that it is told to have. Answers whether it had more.
-    pub fn trim(&self) -> io::Result<bool> {
+    /// Truncates the file to its reported length. Returns true if it was longer.
+    pub fn trim_to_len(&self) -> io::Result<bool> {
         let state = &mut *self.buffer.state();
         let Some(end) = state.end else {
             return Ok(false);
@@ -168,8 +168,8 @@ impl Buffered {
         Ok(true)
     }
 
-    /// Its length is told to be less; the file stays as it is.
-    pub fn seem_to_end(&self, len: u64) -> io::Result<()> {
+    /// Reduces the reported length; the file is unchanged.
+    pub fn set_reported_len(&self, len: u64) -> io::Result<()> {
         let state = &mut *self.buffer.state();
         state.pending.truncate(len);
         self.write_pending(state)?;
@@ -178,8 +178,8 @@ impl Buffered {
         Ok(())
     }
 
-    /// Reads, and beyond the length that is told what the file has there still.
-    pub fn read_beyond(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+    /// Reads, also from the part of the file beyond its reported length.
+    pub fn read_past_reported_len(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
         let there = self.read_at(bytes, offset)?;
         match bytes.get_mut(there..) {
             Some(rest) if !rest.is_empty() => {
@@ -192,8 +192,8 @@ impl Buffered {
         }
     }
 
-    /// Cuts the file to a size, if it is longer, without a word of it.
-    pub fn cut_below(&self, len: u64) -> io::Result<()> {
+    /// Truncates the file if it is longer, without another change.
+    pub fn shrink_to(&self, len: u64) -> io::Result<()> {
         let state = &mut *self.buffer.state();
         if self.file.len()? <= len {
             return Ok(());
@@ -205,12 +205,12 @@ impl Buffered {
         Ok(())
     }
 
-    fn note_use(&self, state: &State) {
+    fn note_use(&self, state: &BufferState) {
         let used = !state.pending.is_empty() || state.windows.is_some() || state.end.is_some();
         self.buffer.is_used.store(used, Ordering::Release);
     }
 
-    fn write_pending(&self, state: &mut State) -> io::Result<()> {
+    fn write_pending(&self, state: &mut BufferState) -> io::Result<()> {
         let before = self.buffer.before.lock();
         let before = before.unwrap_or_else(PoisonError::into_inner).upgrade();
         if let Some(before) = before {
@@ -219,7 +219,7 @@ impl Buffered {
         if state.pending.is_empty() {
             return Ok(());
         }
-        let runs = state.pending.runs();
+        let runs = state.pending.merged_runs();
         // Several writes beyond the end of the file: one change of its size, not one for each.
         let end = state.pending.end();
         let extends_once = self.buffer.tuning.extends_once && self.buffer.tuning.step == 0;
@@ -237,23 +237,23 @@ impl Buffered {
         Ok(())
     }
 
-    fn stepped(&self, len: u64) -> u64 {
+    fn round_up_to_step(&self, len: u64) -> u64 {
         match self.buffer.tuning.step {
             0 => len,
             step => len.checked_next_multiple_of(step).unwrap_or(len),
         }
     }
 
-    fn write_below(&self, state: &mut State, bytes: &[u8], offset: u64) -> io::Result<()> {
+    fn write_below(&self, state: &mut BufferState, bytes: &[u8], offset: u64) -> io::Result<()> {
         let end = offset.saturating_add(bytes.len() as u64);
         if let Some(windows) = &mut state.windows {
-            windows.forget(offset, end);
+            windows.invalidate_range(offset, end);
         }
         if self.buffer.tuning.step > 0 && state.end.is_none_or(|told| end > told) {
             let there = self.file.len()?;
             let told = state.end.unwrap_or(there);
             if end > there {
-                self.file.set_len(self.stepped(end))?;
+                self.file.set_len(self.round_up_to_step(end))?;
             }
             state.end = Some(told.max(end));
             self.note_use(state);
@@ -263,7 +263,7 @@ impl Buffered {
         self.file.write_at(bytes, offset)
     }
 
-    fn read_below(&self, state: &mut State, to: &mut [u8], offset: u64) -> io::Result<usize> {
+    fn read_below(&self, state: &mut BufferState, to: &mut [u8], offset: u64) -> io::Result<usize> {
         let to = match state.end {
             Some(end) => {
                 let there = usize::try_from(end.saturating_sub(offset)).unwrap_or(usize::MAX);
@@ -276,7 +276,9 @@ impl Buffered {
         let Some(page_size) = page_size.filter(|_| wanted > 0) else {
             return self.file.read_at(to, offset);
         };
-        let windows = state.windows.get_or_insert_with(|| Windows::new(wanted));
+        let windows = state
+            .windows
+            .get_or_insert_with(|| ReadAheadBuffer::new(wanted));
         if windows.get(offset, to) {
             return Ok(to.len());
         }
@@ -291,50 +293,50 @@ impl Buffered {
         self.buffer.is_used.store(true, Ordering::Release);
         match windows.get(offset, to) {
             true => Ok(to.len()),
-            // Its end lies in what is asked for.
+            // The window ends within the requested range.
             false => self.file.read_at(to, offset),
         }
     }
 }
 
-impl File for Buffered {
+impl File for BufferedFile {
     fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
         if !self.buffer.is_used() && self.buffer.tuning.read == 0 {
             let there = self.file.read_at(bytes, offset)?;
             self.buffer
-                .learn(bytes.get(..there).unwrap_or_default(), offset);
+                .update_page_size(bytes.get(..there).unwrap_or_default(), offset);
             return Ok(there);
         }
         let state = &mut *self.buffer.state();
-        if self.buffer.broken.is(Mutation::ReadPastKept) {
+        if self.buffer.broken.is(Mutation::ReadPastDeferred) {
             return self.read_below(state, bytes, offset);
         }
-        if state.pending.covers(offset, bytes.len()) {
-            state.pending.overlay(offset, bytes);
+        if state.pending.covers_range(offset, bytes.len()) {
+            state.pending.copy_onto(offset, bytes);
             return Ok(bytes.len());
         }
         let mut there = self.read_below(state, bytes, offset)?;
         if !state.pending.is_empty() {
             bytes.get_mut(there..).unwrap_or_default().fill(0);
-            state.pending.overlay(offset, bytes);
+            state.pending.copy_onto(offset, bytes);
             let kept = state.pending.end().saturating_sub(offset);
             let kept = usize::try_from(kept).unwrap_or(usize::MAX);
             there = there.max(kept.min(bytes.len()));
         }
         self.buffer
-            .learn(bytes.get(..there).unwrap_or_default(), offset);
+            .update_page_size(bytes.get(..there).unwrap_or_default(), offset);
         Ok(there)
     }
 
-    fn read_alone(&mut self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+    fn read_exclusive(&mut self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
         if self.buffer.is_used() || self.buffer.tuning.read != 0 || offset == 0 {
             return self.read_at(bytes, offset);
         }
-        self.file.read_alone(bytes, offset)
+        self.file.read_exclusive(bytes, offset)
     }
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
-        self.buffer.learn(bytes, offset);
+        self.buffer.update_page_size(bytes, offset);
         let state = &mut *self.buffer.state();
         self.write_pending(state)?;
         self.write_below(state, bytes, offset)
@@ -359,7 +361,7 @@ impl File for Buffered {
         if let Some(windows) = &mut state.windows {
             windows.clear();
         }
-        let stepped = self.stepped(len);
+        let stepped = self.round_up_to_step(len);
         state.end = (stepped > len).then_some(len);
         self.note_use(state);
         match stepped > len && self.file.len()? == stepped {
@@ -369,7 +371,7 @@ impl File for Buffered {
     }
 
     fn sync(&self) -> io::Result<()> {
-        if !self.buffer.broken.is(Mutation::SyncWithoutKept) {
+        if !self.buffer.broken.is(Mutation::FlushWithoutDeferred) {
             self.flush()?;
         }
         self.file.sync()
@@ -379,7 +381,7 @@ impl File for Buffered {
         self.file.lock(lock)
     }
 
-    fn host(&mut self) -> Option<&mut HostFile> {
+    fn host(&mut self) -> Option<&mut SqliteFile> {
         self.file.host()
     }
 }
