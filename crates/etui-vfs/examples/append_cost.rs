@@ -1,5 +1,5 @@
-//! From which size on it pays to write appended pages straight to the database: transactions that
-//! append one value, by etui's VFS with all in the log and with all new pages in place, in turn.
+//! The size from which in-place appends pay: transactions that append one value, with everything in
+//! the log and with all new pages in place, in turn.
 //!
 //! ```text
 //! cargo run --release -p etui-vfs --example append_cost [DIRECTORY]
@@ -13,7 +13,7 @@ use rusqlite::{Connection, OpenFlags};
 
 type Failure = Box<dyn std::error::Error>;
 
-/// How much is appended between two checkpoints, and in all, for each size.
+/// The bytes appended between two checkpoints, and in all, for each size.
 const BETWEEN: usize = 4 << 20;
 const IN_ALL: usize = 32 << 20;
 
@@ -29,7 +29,7 @@ impl Subject {
     fn new(directory: &Path, name: &str, append_in_place: usize) -> Result<Self, Failure> {
         let options = Options {
             append_in_place,
-            // The log does not have to grow for what lies between two checkpoints.
+            // The log has room for everything between two checkpoints.
             log_size: 8 << 20,
             idle: None,
             ..Options::default()
@@ -97,7 +97,7 @@ fn main() -> Result<(), Failure> {
                     .wrapping_add(1);
                 *byte = (state >> 56) as u8;
             }
-            // Whoever is first finds the device as the other one left it.
+            // In turns, as each one finds the device in the state that the other one left.
             let (first, second) = (at % 2, 1 - at % 2);
             for subject in [first, second] {
                 subjects[subject].append(&value)?;

@@ -1,5 +1,5 @@
-//! What a small commit costs: writes, bytes and flushes, with etui's VFS and with SQLite's own
-//! WAL under the same work. The WAL is recycled before anything is counted.
+//! The cost of a small commit: writes, bytes and flushes, with the VFS `etui` and with SQLite's own
+//! WAL under equal work. The WAL is recycled before the measurement.
 //!
 //! ```text
 //! cargo run -p etui-vfs --example commit_cost [DIRECTORY]
@@ -16,7 +16,7 @@ const COMMITS: u32 = 500;
 
 type Failure = Box<dyn std::error::Error>;
 
-/// What was asked of the kernel for all commits of one kind, checkpoints apart.
+/// The I/O of all commits of one kind, with checkpoints counted separately.
 #[derive(Default)]
 struct Cost {
     writes: u64,
@@ -26,7 +26,7 @@ struct Cost {
     took: Duration,
 }
 
-/// Something that counts.
+/// A VFS with counters.
 enum Counted {
     Etui(Vfs),
     Stock(InstrumentedVfs),
@@ -76,7 +76,7 @@ impl Counted {
 fn each(db: &Connection, sql: &str) -> Result<(), Failure> {
     let mut statement = db.prepare(sql)?;
     for k in 1..=COMMITS {
-        // Rows far apart, so that commits do not all change the same page.
+        // Rows far apart, so that the commits change different pages.
         statement.execute([k * 7919 % 100_003])?;
     }
     Ok(())

@@ -1,5 +1,5 @@
-//! A child of a fork has nothing of what its parent had open. A test of its own process, since
-//! a child of a program with threads may do little.
+//! A child of a fork has no access to its parent's databases. The test has a process of its own,
+//! since a child of a multi-threaded program may do little.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use etui_vfs::Options;
@@ -11,7 +11,7 @@ unsafe extern "C" {
     fn _exit(status: i32) -> !;
 }
 
-/// What the child finds: each bit is something that it should not.
+/// Returns the violations found by the child, one bit each.
 fn in_child(db: &Connection, path: &std::path::Path) -> i32 {
     let mut wrong = 0;
     if db.execute("INSERT INTO t VALUES(2)", []).is_ok() {
@@ -23,7 +23,7 @@ fn in_child(db: &Connection, path: &std::path::Path) -> i32 {
     {
         wrong |= 2;
     }
-    // The parent has it locked, so a connection of the child's own is refused.
+    // The parent has it locked, so the child's own connection is refused.
     let own = Connection::open_with_flags_and_vfs(path, OpenFlags::default(), "etui");
     if let Ok(own) = own {
         let _ = own.busy_timeout(std::time::Duration::ZERO);
@@ -42,7 +42,7 @@ fn a_child_cannot_use_what_its_parent_opened() {
     let db = Connection::open_with_flags_and_vfs(&path, OpenFlags::default(), "etui").unwrap();
     db.execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE t(k); INSERT INTO t VALUES(1)")
         .unwrap();
-    // SAFETY: the child does what in_child does and ends without running anything of the test.
+    // SAFETY: the child runs only `in_child` and exits.
     let child = unsafe { fork() };
     if child == 0 {
         let wrong = in_child(&db, &path);
@@ -54,7 +54,7 @@ fn a_child_cannot_use_what_its_parent_opened() {
     // SAFETY: it waits for the child that was just made.
     assert_eq!(unsafe { waitpid(child, &raw mut status, 0) }, child);
     assert_eq!(status, 0);
-    // The parent goes on, and its lock is still its own.
+    // The parent continues, and still has its lock.
     db.execute("INSERT INTO t VALUES(4)", []).unwrap();
     let plain = Connection::open(&path).unwrap();
     plain.busy_timeout(std::time::Duration::ZERO).unwrap();

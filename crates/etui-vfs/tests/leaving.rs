@@ -1,4 +1,4 @@
-//! A connection that leaves WAL mode while the disk fails: it goes on with what was committed.
+//! A connection that leaves WAL mode while the disk fails continues with the committed state.
 #![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
@@ -11,7 +11,7 @@ fn count(db: &Connection) -> Result<i64> {
     db.query_row("SELECT count(*) FROM t", [], |row| row.get(0))
 }
 
-/// Each call of `PRAGMA journal_mode = DELETE` fails in its turn, once.
+/// Each call of `PRAGMA journal_mode = DELETE` fails in turn, once.
 fn leave(name: &str, locking: &str) {
     let rack = Rack::new();
     let options = Options {
@@ -47,7 +47,7 @@ fn leave(name: &str, locking: &str) {
         }
         disk.fail(None);
         failed += 1;
-        // It goes on, or it is refused until it is closed: never anything else is read.
+        // It continues, or is refused until it is closed: it never reads another state.
         if let Ok(count) = count(&db) {
             assert_eq!(count, 2, "{at}: {left:?}");
         }
@@ -71,7 +71,7 @@ fn with_locks_as_usual() {
     leave("leaving-normal", "NORMAL");
 }
 
-/// After a failure of the database's file, not of the log, it goes on at once.
+/// After a failure of the database file, but not of the log, it continues at once.
 #[test]
 fn a_flush_of_the_database_that_fails_is_made_good() {
     let rack = Rack::new();
@@ -104,7 +104,7 @@ fn a_flush_of_the_database_that_fails_is_made_good() {
             etui_testkit::disk::Event::Sync { file, ok: false } => Some(*file),
             _ => None,
         });
-        // The first file that was made is the database.
+        // The first file created is the database.
         if last_failed == Some(0) {
             assert_eq!(count(&db).unwrap(), 2, "{at}");
             db.execute("INSERT INTO t VALUES(3)", []).unwrap();

@@ -38,7 +38,7 @@ fn path_of_child() -> Option<std::path::PathBuf> {
     std::env::var_os(DATABASE).map(Into::into)
 }
 
-/// Commits numbers for ever, and tells each when its commit was acknowledged.
+/// Commits numbers in a loop, and prints each one after its commit was acknowledged.
 #[test]
 #[ignore = "run by other tests"]
 fn commits_for_ever() {
@@ -80,7 +80,7 @@ fn holds_it() {
     std::thread::sleep(Duration::from_secs(60));
 }
 
-/// What the child said, up to a line that begins so.
+/// Returns the child's output up to a line with this beginning.
 fn wait_for(reader: &mut impl BufRead, begin: &str) -> String {
     let mut line = String::new();
     loop {
@@ -118,7 +118,7 @@ fn nothing_acknowledged_is_lost_when_it_is_killed() {
             .rfind(|line| line.starts_with("committed ") && rest.contains(&format!("{line}\n")))
             .and_then(|line| line["committed ".len()..].parse::<i64>().ok());
 
-        // SQLite without the VFS refuses what has a commit in its log.
+        // SQLite without the VFS refuses a database with a commit in its log.
         if last.is_some() {
             let plain = Connection::open(&path).unwrap();
             let refused = plain.query_row("SELECT count(*) FROM t", [], |_| Ok(()));
@@ -162,7 +162,7 @@ fn a_second_process_is_refused_by_name() {
     );
     let error = etui_vfs::recover(&path).unwrap_err().to_string();
     assert!(error.contains(&program.id().to_string()), "{error}");
-    // Once it is killed, the next statement works.
+    // After it was killed, the next statement works.
     program.kill().unwrap();
     program.wait().unwrap();
     assert_eq!(number(&db, "SELECT count(*) FROM t"), 0);

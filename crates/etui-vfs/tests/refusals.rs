@@ -1,4 +1,4 @@
-//! Files that the VFS does not open, and what it says of them.
+//! Files that the VFS refuses, and its reasons.
 #![allow(clippy::unwrap_used)]
 
 use std::io;

@@ -1,4 +1,4 @@
-//! How the VFS keeps within its memory, and what it does when nobody does anything.
+//! The VFS's memory limits and idle checkpoints.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
@@ -10,8 +10,8 @@ use common::{crash, integrity, mode, number, open, plain, versions, wal};
 use etui_vfs::{Counters, Options, Vfs};
 use rusqlite::{Connection, OpenFlags};
 
-/// Ten megabytes in one transaction, through a VFS; `then`: what is looked at before it is
-/// checkpointed. Answers what the VFS counted until the checkpoint was over.
+/// Writes ten megabytes in one transaction, through a VFS; `then` runs before the checkpoint.
+/// Returns the counters up to the end of the checkpoint.
 fn append_ten_megabytes(vfs: &Vfs, then: impl Fn(&Path, Counters)) -> Counters {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("db");
@@ -101,7 +101,7 @@ fn an_idle_database_is_an_ordinary_one_and_goes_on() {
             db.execute("DELETE FROM t WHERE k < ?1 - 40", [round * 10 + n])
                 .unwrap();
         }
-        // Somebody reads: it stays as it is.
+        // A reader is active: the database stays as it is.
         other.execute_batch("BEGIN").unwrap();
         let count = number(&other, "SELECT count(*) FROM t");
         if round % 2 == 0 {
@@ -149,7 +149,7 @@ fn a_thread_settles_what_is_idle() {
     db.execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE t(k)")
         .unwrap();
     for k in 0..50 {
-        // Without a busy timeout: whoever settles it is waited for.
+        // Without a busy timeout: a statement waits for an idle checkpoint.
         db.execute("INSERT INTO t VALUES(?1)", [k]).unwrap();
         std::thread::sleep(Duration::from_millis(k as u64 % 30));
     }
@@ -236,11 +236,11 @@ fn little_memory_is_enough_for_many_commits() {
     }
 }
 
-/// What `sqlite3demo_superlock` and damage to shared memory do to the index of the WAL.
+/// Clears the wal-index, like `sqlite3demo_superlock` or damage to shared memory.
 fn forget_index(db: &Connection) {
     let mut file: *mut rusqlite::ffi::sqlite3_file = std::ptr::null_mut();
     let mut index = std::ptr::null_mut();
-    // SAFETY: the connection is open and has its index mapped; no other thread uses it.
+    // SAFETY: the connection is open and has its wal-index mapped; no other thread uses it.
     unsafe {
         let (main, operation) = (c"main".as_ptr(), rusqlite::ffi::SQLITE_FCNTL_FILE_POINTER);
         let to = (&raw mut file).cast();
@@ -263,7 +263,7 @@ fn an_index_that_is_lost_is_made_anew() {
     db.execute_batch("CREATE TABLE t(k INTEGER PRIMARY KEY, v); INSERT INTO t VALUES(1, 0)")
         .unwrap();
     for round in 1..=3 {
-        // The frames of before are gone: nobody needs them.
+        // The earlier frames are released: nobody needs them.
         for n in 0..10 {
             db.execute("UPDATE t SET v = ?1 * 10 + ?2", [round, n])
                 .unwrap();

@@ -1,5 +1,5 @@
-//! VACUUM of a large database takes no more memory than of a small one: alone in its process, as
-//! the process's memory is measured.
+//! VACUUM of a large database takes no more memory than that of a small one. The test has a process
+//! of its own, as it measures the memory of the process.
 #![allow(clippy::unwrap_used)]
 
 use std::time::{Duration, Instant};
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use etui_vfs::Options;
 use rusqlite::{Connection, OpenFlags};
 
-/// A number of bytes that the kernel tells of this process.
+/// Returns a number of bytes from the process's status.
 fn told(what: &str) -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find(|line| line.starts_with(what)).unwrap();
@@ -52,7 +52,7 @@ fn vacuum_stays_within_the_memory_that_the_wal_may_take() {
         .unwrap();
     let pages = number(&db, "PRAGMA page_count");
 
-    // What it took until now does not count.
+    // Resets the peak.
     std::fs::write("/proc/self/clear_refs", "5").unwrap();
     let before = told("VmRSS");
     let begun = Instant::now();
@@ -60,8 +60,8 @@ fn vacuum_stays_within_the_memory_that_the_wal_may_take() {
     let took = begun.elapsed();
     let peak = told("VmHWM").saturating_sub(before);
 
-    // The pages of the WAL, SQLite's caches of both databases, the log's parts; for each page
-    // its place in the WAL, in SQLite's index and in the record.
+    // The pages of the WAL, SQLite's caches of both databases, the log's parts; for each page its
+    // position in the WAL, in SQLite's wal-index and in the record.
     let cache = 2 * (2000 << 10);
     let allowed = options.wal_memory as u64 + cache + (4 << 20) + 128 * pages;
     println!(

@@ -1,4 +1,4 @@
-//! What programs may expect of a database that is opened with the VFS.
+//! The guarantees of a database opened with the VFS.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
@@ -24,7 +24,7 @@ fn a_closed_database_is_an_ordinary_one() {
     let db = plain(&path);
     integrity(&db);
     assert_eq!(number(&db, "SELECT count(*) FROM t"), 1);
-    // It goes on as a database of SQLite's own, and then with the VFS again.
+    // It continues as a database of SQLite's own VFS, and then with this VFS again.
     db.execute_batch("INSERT INTO t VALUES(2, 'two')").unwrap();
     drop(db);
     let db = open(&path);
@@ -74,7 +74,7 @@ fn recover_makes_a_file_plain() {
     assert_eq!(number(&plain(&crashed), "SELECT count(*) FROM t"), 1);
     assert_eq!(etui_vfs::recover(&crashed).unwrap().records, 0);
 
-    // Without its log, or with one of another database, it stays as it is.
+    // Without its log, or with that of another database, it is unchanged.
     let crashed = crash(&path);
     let bytes = std::fs::read(&crashed).unwrap();
     let log = format!("{}-redo", crashed.display());
@@ -145,7 +145,7 @@ fn journal_modes_pass_through() {
     }
 }
 
-/// A history that has all that SQLite does to pages.
+/// A history with all of SQLite's operations on pages.
 fn busy(db: &Connection, seed: i64) {
     db.execute_batch(&format!(
         "CREATE TABLE a(k INTEGER PRIMARY KEY, v BLOB, w TEXT);
@@ -373,7 +373,7 @@ fn backups_are_ordinary_databases() {
         number(&plain(&into), "SELECT sum(length(v)) FROM a"),
         expected
     );
-    // And the other way: into a database of the VFS, over what is in it.
+    // In the other direction: into a database of this VFS, over its contents.
     let target = dir.path().join("target");
     let mut other = wal(&target);
     other.execute_batch("CREATE TABLE x(y)").unwrap();

@@ -280,7 +280,8 @@ impl Database {
                 {
                     // The flush of a cleared marker may have failed.
                     let written = self.write_header(header);
-                    written.map_err(|error| self.io_failure("clearing its guard", &error))?;
+                    written
+                        .map_err(|error| self.io_failure("clearing its header marker", &error))?;
                 }
                 if wal_is_there()? {
                     self.recover_foreign_wal()?;
@@ -476,7 +477,7 @@ impl Database {
         header_marker::set(&mut header, lineage, counted);
         // From here on the marker may exist, whatever fails: this log belongs to it.
         if let Err(error) = self.write_header(&header) {
-            let code = self.fail_io(session, "setting its guard", &error);
+            let code = self.fail_io(session, "setting its header marker", &error);
             // There is no record; if this fails, too, the next open clears it.
             let _ = self.clear_marker();
             return Err(code);
@@ -516,7 +517,7 @@ impl Database {
         }
         header_marker::clear(&mut header);
         self.write_header(&header)
-            .map_err(|error| self.io_failure("clearing its guard", &error))
+            .map_err(|error| self.io_failure("clearing its header marker", &error))
     }
 
     /// Ends the log and clears the header marker if the database file has everything that was

@@ -1,4 +1,4 @@
-//! What tests of the VFS share.
+//! Helpers of the VFS's tests.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -53,7 +53,7 @@ pub fn versions(path: &Path) -> (u8, u8) {
     (bytes[18], bytes[19])
 }
 
-/// Leaves the database as a killed process would: copies the file and its log while it is open.
+/// Copies the file and its log while they are open, as a killed process would leave them.
 pub fn crash(path: &Path) -> PathBuf {
     let to = path.with_extension("crashed");
     std::fs::copy(path, &to).unwrap();

@@ -1,4 +1,4 @@
-//! [`examine`]: makes images of a history and opens each one.
+//! [`examine`]: creates crash images of a history and opens each one.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
@@ -18,37 +18,37 @@ use crate::steps::{Setup, Step};
 /// A VFS under test, and the plain one beside it.
 pub struct Subject {
     pub vfs: String,
-    /// etui's VFS itself, if it is that.
+    /// The VFS `etui` itself, if it is under test.
     pub etui: Option<Vfs>,
     pub plain: String,
     pub rack: Rack,
-    /// Whether a clean close makes all durable whatever `synchronous` says.
+    /// A clean close makes everything durable, whatever `synchronous` is.
     pub close_is_promised: bool,
-    /// Whether the plain VFS must refuse a file, or see it whole, before it was recovered.
+    /// The plain VFS must refuse an unrecovered file, or read it completely.
     pub guarded: bool,
-    /// Whose unflushed sectors a power cut may damage.
+    /// The role whose unflushed sectors a power failure may damage.
     pub torn: Option<Role>,
 }
 
-/// How many images are made.
+/// The number of images.
 #[derive(Debug, Clone)]
 pub struct Budget {
     pub per_point: usize,
     pub per_history: usize,
-    /// How many images of one in 16 recoveries.
+    /// The number of images of one in 16 recoveries.
     pub of_recovery: usize,
     pub between: u32,
 }
 
-/// What was seen.
+/// The results of a run.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Tally {
     pub histories: usize,
-    /// Images made, with those that were known already.
+    /// Images created, including duplicates.
     pub images: usize,
-    /// Different ones that were opened.
+    /// Distinct images that were opened.
     pub distinct: usize,
-    /// Of them, images of recoveries.
+    /// Images of recoveries among them.
     pub of_recovery: usize,
     pub commits: usize,
 }
@@ -63,7 +63,7 @@ impl std::ops::AddAssign for Tally {
     }
 }
 
-/// Runs the steps and opens what power cuts leave.
+/// Runs the steps and opens the images of power failures.
 pub fn examine(
     subject: &Subject,
     setup: &Setup,
@@ -105,7 +105,7 @@ pub fn examine_history(
         torn: subject.torn,
         seed,
     };
-    // What each image that was opened held.
+    // The state in each image that was opened.
     let mut known: HashMap<u64, u64> = HashMap::new();
     let mut result = Ok(());
     let _ = crash(&history, &plan, |image| {
@@ -116,7 +116,7 @@ pub fn examine_history(
             Some(found) => Ok(*found),
             None => {
                 tally.distinct += 1;
-                // Not of the image: what SQLite draws at random is in it.
+                // Not derived from the image, which contains random bytes of SQLite.
                 let draw = mix64(seed.wrapping_add(tally.images as u64));
                 let case = Case {
                     subject,
@@ -189,18 +189,18 @@ pub fn look(path: &str, vfs: &str) -> Result<(Connection, u64), String> {
     Ok((sql, state))
 }
 
-/// An image among its circumstances.
+/// An image with its circumstances.
 struct Case<'a> {
     subject: &'a Subject,
     setup: &'a Setup,
     commits: &'a Commits,
     window: Window,
-    /// Decides what is done beyond opening it.
+    /// Selects the checks beyond opening it.
     draw: u64,
 }
 
 impl Case<'_> {
-    /// Opens the image; answers what its tables hold.
+    /// Opens the image. Returns the state of its tables.
     fn open(&self, image: &Image, budget: &Budget, tally: &mut Tally) -> Result<u64, String> {
         let (subject, setup, draw) = (self.subject, self.setup, self.draw);
         if subject.guarded && draw.is_multiple_of(4) {
@@ -267,7 +267,7 @@ impl Case<'_> {
         Ok(found)
     }
 
-    /// Plain SQLite may open a file that was not recovered only if it sees all that is promised.
+    /// Plain SQLite may open an unrecovered file only if it reads everything that is guaranteed.
     fn plain_before(&self, image: &Image) -> Result<(), String> {
         let (subject, window, commits) = (self.subject, self.window, self.commits);
         let header = |at: u64| {
@@ -279,7 +279,7 @@ impl Case<'_> {
                 .map(|content| content.read_at(&mut byte, at));
             byte[0]
         };
-        // A version that SQLite does not know: it refuses the file.
+        // A version unknown to SQLite, which refuses the file.
         if header(18) > 2 {
             return Ok(());
         }

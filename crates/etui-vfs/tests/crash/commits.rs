@@ -1,10 +1,10 @@
-//! [`Commits`]: which commits a history has, and which of them an image may hold.
+//! [`Commits`]: the commits of a history, and those that an image may hold.
 
 use std::collections::BTreeSet;
 
 use etui_testkit::disk::{Event, History};
 
-/// What the tables held after each commit, and which commits failed.
+/// The state of the tables after each commit, and the failed commits.
 #[derive(Debug, Clone, Default)]
 pub struct Commits {
     /// The first is the empty database.
@@ -12,18 +12,18 @@ pub struct Commits {
     pub failed: BTreeSet<usize>,
 }
 
-/// What marks in the history mean.
+/// The meaning of a mark in the history.
 #[derive(Debug, Clone, Copy)]
 pub enum Mark {
     /// A commit was begun.
     Begun(usize),
-    /// SQLite said that it was done.
+    /// SQLite reported that it is complete.
     Acknowledged(usize),
-    /// It and all before it are promised to be there after a power cut.
+    /// It and all before it must survive a power failure.
     Durable(usize),
 }
 
-/// What the newest commit of an image may be.
+/// The range of an image's newest commit.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Window {
     pub durable: usize,
@@ -51,7 +51,7 @@ impl Mark {
 }
 
 impl Commits {
-    /// For every point of a history: what the newest commit may be.
+    /// Returns the range of the newest commit at each point of a history.
     pub fn windows(&self, history: &History) -> Vec<Window> {
         let mut now = Window::default();
         let mut windows = vec![now];
@@ -68,8 +68,8 @@ impl Commits {
         windows
     }
 
-    /// Whether the tables may hold this. A commit that failed may be there as long as no later
-    /// one was acknowledged: that one was made without it.
+    /// Returns true if the tables may have this state. A failed commit may exist until a later one
+    /// is acknowledged, which was made without it.
     pub fn allows(&self, window: Window, state: u64) -> bool {
         (window.durable..=window.begun).any(|commit| {
             self.states.get(commit) == Some(&state)
@@ -77,7 +77,7 @@ impl Commits {
         })
     }
 
-    /// Which commits have left the tables so.
+    /// Returns the commits that produced this state.
     pub fn find(&self, state: u64) -> Vec<usize> {
         let all = self.states.iter().enumerate();
         all.filter(|(_, known)| **known == state)

@@ -1,4 +1,4 @@
-//! etui's VFS over the laboratory's disk: random histories, failing calls, slow flushes.
+//! The VFS `etui` on the laboratory's disk: random histories, failing calls, slow flushes.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ pub const SMALL: Options = Options {
     idle: None,
 };
 
-/// As small as can be, and no page of the WAL in memory.
+/// Minimum sizes, and no page of the WAL in memory.
 pub const LEAST: Options = Options {
     log_size: 16 << 10,
     growth_step: 4 << 10,
@@ -45,14 +45,14 @@ pub const LEAST: Options = Options {
     idle: None,
 };
 
-/// Memory for some pages, so that others are kept as differences.
-const FOLDING: Options = Options {
+/// Memory for a few pages, so that others are stored as deltas.
+const DELTAS: Options = Options {
     wal_memory: 64 << 10,
     ..SMALL
 };
 
-/// The same as the others, but what two pages or more append is written to the database first.
-pub const PLACING: [Options; 3] = [
+/// The options above, with in-place append of two pages or more.
+pub const IN_PLACE: [Options; 3] = [
     Options {
         append_in_place: 2 << 10,
         ..SMALL
@@ -63,12 +63,12 @@ pub const PLACING: [Options; 3] = [
     },
     Options {
         append_in_place: 1,
-        ..FOLDING
+        ..DELTAS
     },
 ];
 
-/// All cures at once, each with a buffer that histories outgrow.
-pub const CURED: Options = Options {
+/// All mitigations at once, with buffers that histories outgrow.
+pub const MITIGATED: Options = Options {
     append_in_place: 8 << 10,
     gather: 10 << 10,
     write_back: 10 << 10,
@@ -78,7 +78,7 @@ pub const CURED: Options = Options {
     ..SMALL
 };
 
-/// Registers over a rack of its own, as `register` does it.
+/// Registers a VFS over a rack of its own, by `register`.
 pub fn subject(register: impl FnOnce(&str, Arc<Rack>) -> Vfs) -> Subject {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -97,7 +97,7 @@ pub fn subject(register: impl FnOnce(&str, Arc<Rack>) -> Vfs) -> Subject {
     }
 }
 
-/// The VFS as it is.
+/// The VFS without a violated rule.
 pub fn etui(options: Options) -> Subject {
     subject(|name, rack| etui_vfs::register_with(name, options, rack).unwrap())
 }
@@ -106,12 +106,12 @@ fn survives(synchronous: Synchronous) {
     let images = variable("ETUI_CRASH_IMAGES", 3000) as usize / 3;
     random::survives(&etui(SMALL), synchronous, Kind::All, images * 3 / 4);
     random::survives(&etui(LEAST), synchronous, Kind::All, images / 4);
-    random::survives(&etui(FOLDING), synchronous, Kind::Patient, images / 4);
+    random::survives(&etui(DELTAS), synchronous, Kind::Patient, images / 4);
 }
 
 fn survives_placing(synchronous: Synchronous) {
     let images = variable("ETUI_CRASH_IMAGES", 3000) as usize / 3;
-    let [small, least, folding] = PLACING;
+    let [small, least, folding] = IN_PLACE;
     random::survives(&etui(small), synchronous, Kind::All, images * 3 / 4);
     random::survives(&etui(least), synchronous, Kind::All, images / 4);
     random::survives(&etui(folding), synchronous, Kind::Patient, images / 4);
@@ -149,9 +149,9 @@ fn random_off() {
 
 fn survives_cured(synchronous: Synchronous) {
     let images = variable("ETUI_CRASH_IMAGES", 3000) as usize / 3;
-    random::survives(&etui(CURED), synchronous, Kind::All, images / 2);
-    random::survives(&etui(CURED), synchronous, Kind::Patient, images / 4);
-    random::survives(&etui(CURED), synchronous, Kind::Rollback, images / 2);
+    random::survives(&etui(MITIGATED), synchronous, Kind::All, images / 2);
+    random::survives(&etui(MITIGATED), synchronous, Kind::Patient, images / 4);
+    random::survives(&etui(MITIGATED), synchronous, Kind::Rollback, images / 2);
 }
 
 #[test]
@@ -169,12 +169,12 @@ fn random_cured_off() {
     survives_cured(Synchronous::Off);
 }
 
-/// A journal that rests keeps parts of longer transactions before; SQLite takes their header away
-/// where it finds it, and would play them back else.
+/// A journal at its resting size keeps parts of longer transactions. SQLite overwrites their header
+/// where it finds it, and would otherwise play them back.
 #[test]
 fn parts_of_older_journals_are_not_played_back() {
     let kind = (Synchronous::Off, Kind::Rollback);
-    let (_, finding) = random::hunt(&etui(CURED), kind, 333_008, 1, Duration::ZERO);
+    let (_, finding) = random::hunt(&etui(MITIGATED), kind, 333_008, 1, Duration::ZERO);
     assert_eq!(finding, None);
 }
 
@@ -188,7 +188,7 @@ fn faults(scratch: bool, seeds: Range<u64>) {
         between: 5,
     };
     for synchronous in [Synchronous::Full, Synchronous::Normal, Synchronous::Off] {
-        for options in [SMALL, PLACING[0], CURED] {
+        for options in [SMALL, IN_PLACE[0], MITIGATED] {
             let (images, seeds) = (Some(images.clone()), seeds.clone());
             let subject = etui(options);
             let (tally, wrong) = first_wrong(&subject, synchronous, images, scratch, seeds, 30);
@@ -237,8 +237,8 @@ fn a_commit_is_one_slow_flush() {
     println!("50 commits with flushes of 3 ms: {took:?}");
 }
 
-/// While one process has it open nobody else opens it; when that one is killed, the next one has
-/// all that was acknowledged, at once.
+/// While one process has the database open, no other one can open it. After it is killed, the next
+/// one has all acknowledged commits at once.
 #[test]
 fn one_process_at_a_time() {
     let subject = etui(SMALL);

@@ -1,4 +1,4 @@
-//! Every call to the disk fails once: no crash, no damage, nothing acknowledged is lost.
+//! Each call to the disk fails once: no crash, no damage, no acknowledged commit is lost.
 
 use std::time::Duration;
 
@@ -14,19 +14,19 @@ use crate::shrink::{listing, shrink};
 use crate::steps::{Journal, Setup, Step, Synchronous, draw};
 use crate::stock::stock;
 
-/// How the calls of a history are made to fail.
+/// A run of histories with failing calls.
 pub struct Trial<'a> {
     pub subject: &'a Subject,
     pub setup: &'a Setup,
     pub steps: &'a [Step],
-    /// Whether images are made of what happened, too.
+    /// Images to create as well, if any.
     pub images: Option<Budget>,
-    /// Whether it is the files without a name that fail.
+    /// Only unnamed files fail.
     pub scratch: bool,
 }
 
 impl Trial<'_> {
-    /// How many calls the history makes when none fails.
+    /// Returns the number of calls of the history without a failure.
     pub fn calls(&self) -> Result<u64, String> {
         let disk = Disk::new();
         let failing = self.failing(&disk);
@@ -42,8 +42,8 @@ impl Trial<'_> {
         }
     }
 
-    /// Takes the steps and closes; tells whether the failure came while SQLite relied on a
-    /// rollback journal. What those promise after a flush that failed is SQLite's matter.
+    /// Runs the steps and closes. Returns whether the failure came while SQLite relied on a
+    /// rollback journal, whose guarantees after a failed flush are SQLite's own.
     fn run(&self, disk: &Disk, steps: &[Step]) -> Result<(Run<'_>, bool), String> {
         let mut run = Run::new(self.subject, self.setup, disk, true);
         let failing = self.failing(disk);
@@ -58,14 +58,15 @@ impl Trial<'_> {
         Ok((run, with_journal))
     }
 
-    /// The same, with a shorter history and the disk's events if it fails.
+    /// Runs the history with a failure. Reports a shortened history and the disk's events if it is
+    /// wrong.
     pub fn fail(&self, failure: Failure, tally: &mut Tally) -> Result<(), String> {
         let Err(wrong) = self.fail_once(failure, self.steps, tally) else {
             return Ok(());
         };
         let time = Duration::from_secs(30);
         let (steps, wrong) = shrink(self.steps, wrong, time, |steps| {
-            // The call that has to fail comes earlier then.
+            // The call that has to fail is earlier in a shorter history.
             (0..=failure.at).rev().take(60).find_map(|at| {
                 let failure = Failure { at, ..failure };
                 self.fail_once(failure, steps, &mut Tally::default()).err()
@@ -74,8 +75,8 @@ impl Trial<'_> {
         Err(format!("{wrong}\nsteps:\n{}", listing(&steps)))
     }
 
-    /// Runs the history with one failure, closes, and opens it again on a healthy disk; then
-    /// the same after power cuts.
+    /// Runs the history with one failure, closes, and opens it on a healthy disk; then also after
+    /// power failures.
     fn fail_once(&self, failure: Failure, steps: &[Step], tally: &mut Tally) -> Result<(), String> {
         let disk = Disk::new();
         let failing = self.failing(&disk);
@@ -83,7 +84,7 @@ impl Trial<'_> {
         failing.fail(Some(Failure { at, ..failure }));
         let (run, with_journal) = self.run(&disk, steps)?;
         if !failing.failed() {
-            // It was a call that cannot fail so.
+            // This call cannot fail in this way.
             return Ok(());
         }
         failing.fail(None);
@@ -129,8 +130,8 @@ impl Trial<'_> {
         Ok(())
     }
 
-    /// A flush of the log failed, and then the process was killed: the next one reads what is
-    /// not durable, and cannot know. With FULL all that it reads is.
+    /// Returns true if a flush of the log failed and the process was then killed: the next one
+    /// reads data that is not durable and cannot know. With FULL, everything that it reads is.
     fn nobody_knows(&self, disk: &Disk) -> bool {
         let history = disk.history();
         let failed = history.events.iter().any(|event| match event {
@@ -154,7 +155,7 @@ fn events(disk: &Disk) -> String {
     lines.collect()
 }
 
-/// Some failures of some histories; what is wrong first.
+/// Runs failures in several histories. Returns the first wrong result.
 pub fn first_wrong(
     subject: &Subject,
     synchronous: Synchronous,

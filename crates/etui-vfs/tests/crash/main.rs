@@ -1,4 +1,4 @@
-//! Power cuts: random histories over a disk in memory, every image opened again.
+//! Power failures: random histories on a disk in memory; each image is opened.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

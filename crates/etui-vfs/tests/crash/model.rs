@@ -1,4 +1,4 @@
-//! [`Model`]: what the tables must hold, kept in plain maps beside SQLite.
+//! [`Model`]: the expected contents of the tables, in plain maps.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ pub struct Row {
     body: u64,
 }
 
-/// Something that a statement does to the tables.
+/// A change by a statement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Write {
     Create {
@@ -87,7 +87,7 @@ impl Write {
         }
     }
 
-    /// Does it with SQL.
+    /// Executes it with SQL.
     pub fn execute(&self, on: &Connection) -> rusqlite::Result<()> {
         let t = self.table();
         match self {
@@ -147,7 +147,7 @@ impl Write {
         }
     }
 
-    /// Does it to the model. Nothing if there is no such table, or there is one to be made.
+    /// Applies it to the model. Does nothing if the table is missing, or to be created and present.
     pub fn apply(&self, to: &mut Model) {
         if let Self::Create { table } = self {
             to.tables.entry(*table).or_default();
@@ -212,7 +212,7 @@ impl Write {
         }
     }
 
-    /// Whether the statement makes sense: SQLite refuses it otherwise.
+    /// Returns true if the statement is valid: SQLite refuses others.
     pub fn fits(&self, model: &Model) -> bool {
         let there = model.tables.contains_key(&self.table());
         there != matches!(self, Self::Create { .. })
@@ -232,7 +232,7 @@ fn mix_row(table: u8, id: i64, row: Row) -> u64 {
 }
 
 impl Model {
-    /// A hash of all tables and rows.
+    /// Returns a hash of all tables and rows.
     pub fn hash(&self) -> u64 {
         let mut sum = 0_u64;
         for (table, rows) in &self.tables {
@@ -245,7 +245,7 @@ impl Model {
     }
 }
 
-/// The same hash, of what SQLite reads.
+/// Returns the hash of the tables that SQLite reads.
 pub fn hash_in(on: &Connection) -> rusqlite::Result<u64> {
     let mut names =
         on.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB 't[0-9]'")?;

@@ -1,5 +1,5 @@
-//! The laboratory has teeth: for each rule of the redo log, the VFS with this rule broken is
-//! caught, and the VFS as it is passes the same trial.
+//! Each rule of the redo log has a mutation of the VFS that violates it. The laboratory must catch
+//! the mutation, and the unchanged VFS must pass the same trial.
 
 use std::path::Path;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use etui_testkit::disk::{Disk, Failure, Fault};
 use etui_vfs::{Mutation, Options};
 
 use crate::check::{Budget, Subject, Tally, connect, examine, look};
-use crate::etui::{CURED, LEAST, PLACING, SMALL, etui, subject};
+use crate::etui::{IN_PLACE, LEAST, MITIGATED, SMALL, etui, subject};
 use crate::faults::Trial;
 use crate::model::{Write, hash_in};
 use crate::random::{Kind, budget, hunt};
@@ -19,7 +19,7 @@ fn broken(mutation: Mutation, options: Options) -> Subject {
     subject(|name, rack| etui_vfs::register_broken(name, options, rack, Some(mutation)).unwrap())
 }
 
-/// Power cuts in random histories find it.
+/// Random histories with power failures catch it.
 fn caught_by_power_cuts(mutation: Mutation, synchronous: Synchronous, options: Options) {
     let subject = broken(mutation, options);
     let (tally, finding) = hunt(
@@ -33,7 +33,7 @@ fn caught_by_power_cuts(mutation: Mutation, synchronous: Synchronous, options: O
     let Some(finding) = finding else {
         panic!("{mutation:?} is not caught");
     };
-    // The seed, the steps, what is wrong.
+    // The seed, the steps, the wrong result.
     let is_verdict = |line: &&str| !line.starts_with(' ') && !line.ends_with("steps:");
     let verdict = finding.lines().skip(1).find(is_verdict);
     println!("  {}", verdict.unwrap_or_default());
@@ -60,38 +60,42 @@ by_power_cuts! {
     rule_13_truncate_rewinds_log: TruncateRewindsLog, Full;
     rule_14_checkpoint_without_log_flush: CheckpointWithoutLogFlush, Off;
     rule_15_end_without_database_flush: EndWithoutDatabaseFlush, Off;
-    rule_23_guard_without_flush: MarkerWithoutFlush, Full;
-    rule_24_checkpoint_erases_guard: CheckpointErasesMarker, Full;
+    rule_23_marker_without_flush: MarkerWithoutFlush, Full;
+    rule_24_checkpoint_erases_marker: CheckpointErasesMarker, Full;
     rule_25_clear_before_end: ClearBeforeEnd, Off;
     rule_27_skip_directory_sync: SkipDirectorySync, Full;
 }
 
 #[test]
-fn rule_15_sync_without_kept() {
-    caught_by_power_cuts(Mutation::FlushWithoutDeferred, Synchronous::Full, CURED);
+fn rule_15_flush_without_deferred() {
+    caught_by_power_cuts(Mutation::FlushWithoutDeferred, Synchronous::Full, MITIGATED);
 }
 
 #[test]
-fn rule_15_read_past_kept() {
-    caught_by_power_cuts(Mutation::ReadPastDeferred, Synchronous::Full, CURED);
+fn rule_15_read_past_deferred() {
+    caught_by_power_cuts(Mutation::ReadPastDeferred, Synchronous::Full, MITIGATED);
 }
 
 #[test]
 fn rule_30_appended_unflushed() {
-    caught_by_power_cuts(Mutation::AppendedUnflushed, Synchronous::Full, PLACING[0]);
+    caught_by_power_cuts(Mutation::AppendedUnflushed, Synchronous::Full, IN_PLACE[0]);
 }
 
 #[test]
-fn rule_30_place_after_shrink() {
-    caught_by_power_cuts(Mutation::AppendAfterShrink, Synchronous::Normal, PLACING[0]);
+fn rule_30_append_after_shrink() {
+    caught_by_power_cuts(
+        Mutation::AppendAfterShrink,
+        Synchronous::Normal,
+        IN_PLACE[0],
+    );
 }
 
 #[test]
-fn rule_30_keep_in_place() {
-    caught_by_power_cuts(Mutation::ReuseStaleInPlace, Synchronous::Full, PLACING[0]);
+fn rule_30_reuse_stale_in_place() {
+    caught_by_power_cuts(Mutation::ReuseStaleInPlace, Synchronous::Full, IN_PLACE[0]);
 }
 
-/// A trial of its own: passes as it is, and fails with the rule broken.
+/// Runs a trial, which must pass without the mutation and fail with it.
 fn caught_by(mutation: Mutation, options: Options, trial: impl Fn(&Subject) -> Result<(), String>) {
     if let Err(wrong) = trial(&etui(options)) {
         panic!("nothing is broken, but: {wrong}");
@@ -116,7 +120,7 @@ fn setup(synchronous: Synchronous) -> Setup {
     }
 }
 
-/// Each call fails in its turn, and power is cut after it.
+/// Each call fails in turn, followed by power failures.
 fn fail_each_call(
     subject: &Subject,
     setup: &Setup,
@@ -166,8 +170,8 @@ fn create() -> Step {
     Step::Write { on: 0, write }
 }
 
-/// A COMMIT that fails when its record is written already: the WAL's checksums are written
-/// anew, and the file that its pages were spilled to cannot be read. `rows`: how many it adds.
+/// A COMMIT that fails after its record was written: the checksums of the WAL are rewritten, and
+/// the file with its spilled pages cannot be read. `rows`: the rows that it adds.
 fn commits_that_fail_late(
     subject: &Subject,
     synchronous: Synchronous,
@@ -200,7 +204,7 @@ fn commits_that_fail_late(
 }
 
 #[test]
-fn rule_5_tail_behind_unpublished() {
+fn rule_5_tail_after_unpublished() {
     caught_by(Mutation::TailAfterUnpublished, LEAST, |subject| {
         commits_that_fail_late(subject, Synchronous::Full, 1)
     });
@@ -214,17 +218,17 @@ fn rule_6_keep_unpublished() {
 }
 
 #[test]
-fn rule_30_cut_before_taking_back() {
-    caught_by(Mutation::TruncateBeforeRevoke, PLACING[1], |subject| {
+fn rule_30_truncate_before_revoke() {
+    caught_by(Mutation::TruncateBeforeRevoke, IN_PLACE[1], |subject| {
         commits_that_fail_late(subject, Synchronous::Normal, 200)
     });
 }
 
-/// A checkpoint cuts the file to the size that it saw, when another connection has placed pages
-/// behind that.
+/// A checkpoint truncates the file to the size that it saw, after another connection has appended
+/// pages in place.
 #[test]
-fn rule_30_cut_placed() {
-    caught_by(Mutation::TruncateAppended, PLACING[0], |subject| {
+fn rule_30_truncate_appended() {
+    caught_by(Mutation::TruncateAppended, IN_PLACE[0], |subject| {
         let text = |error: rusqlite::Error| error.to_string();
         let disk = Disk::new();
         let mount = subject.rack.mount(&disk);
@@ -248,7 +252,7 @@ fn rule_30_cut_placed() {
     });
 }
 
-/// A checkpoint that cannot flush the log, and goes on later as if nothing was.
+/// A checkpoint cannot flush the log, and continues later as if nothing had failed.
 #[test]
 fn rule_7_forget_failure() {
     caught_by(Mutation::ForgetFailure, SMALL, |subject| {
@@ -271,7 +275,7 @@ fn rule_7_forget_failure() {
     });
 }
 
-/// Power cuts all along some steps.
+/// Cuts the power at each point of the steps.
 fn cut(subject: &Subject, setup: &Setup, steps: &[Step]) -> Result<(), String> {
     let budget = Budget {
         per_point: 200,
@@ -281,7 +285,7 @@ fn cut(subject: &Subject, setup: &Setup, steps: &[Step]) -> Result<(), String> {
     examine(subject, setup, steps, &budget, 1).1
 }
 
-/// The last page of a transaction was spilled, and is written once more by the commit.
+/// The last page of a transaction was spilled, and the commit writes it again.
 #[test]
 fn rule_2_first_frame_wins() {
     caught_by(Mutation::FirstFrameWins, SMALL, |subject| {
@@ -297,8 +301,8 @@ fn rule_2_first_frame_wins() {
     });
 }
 
-/// Rows that change, go, and come back as they were: their pages are as in the file again, but
-/// not as in the log.
+/// Rows that change, are deleted, and return unchanged: their pages are equal to the file again,
+/// but not to the log.
 #[test]
 fn rule_9_ranges_after_shrink() {
     let setup = Setup {
@@ -343,7 +347,7 @@ fn rule_15_end_without_backfill() {
     });
 }
 
-/// A disk with a guard and a log of some commits on it, as a kill leaves it.
+/// Returns a disk with a header marker and a log of some commits, as after a kill.
 fn live(subject: &Subject, text: &str) -> Result<Disk, String> {
     let disk = Disk::new();
     let mount = subject.rack.mount(&disk);
@@ -370,7 +374,7 @@ fn bytes(disk: &Disk, path: &str) -> Vec<u8> {
     content.map(|content| content.to_vec()).unwrap_or_default()
 }
 
-/// The disk with a file's bytes replaced.
+/// Returns the disk with a file's bytes replaced.
 fn with(disk: &Disk, path: &str, bytes: &[u8]) -> Disk {
     let mut files = disk.files();
     let file = files.names.get(Path::new(path)).copied();
@@ -381,7 +385,7 @@ fn with(disk: &Disk, path: &str, bytes: &[u8]) -> Disk {
     Disk::from_files(files)
 }
 
-/// The disk is refused, and nothing on it is changed.
+/// Checks that the disk is refused and unchanged.
 fn refused(subject: &Subject, disk: &Disk) -> Result<(), String> {
     let before = disk.files().hash();
     let mount = subject.rack.mount(disk);
@@ -398,7 +402,7 @@ fn rule_10_skip_image_hash() {
         let text = format!("{ROWS}; PRAGMA wal_checkpoint(TRUNCATE); UPDATE t0 SET k = k + 1");
         let disk = live(subject, &text)?;
         let mut database = bytes(&disk, DATABASE);
-        // In the fifth page, among the rows: of each of them one byte is in the log.
+        // In the fifth page, among the rows, of which the log has one byte each.
         database[4 * 1024 + 700] ^= 0x55;
         refused(subject, &with(&disk, DATABASE, &database))
     });
@@ -436,14 +440,14 @@ fn rule_16_allow_any_write() {
 }
 
 #[test]
-fn rule_23_guard_keeps_counters() {
+fn rule_23_marker_keeps_counters() {
     caught_by(Mutation::MarkerKeepsCounters, SMALL, |subject| {
         let closed = live(subject, ROWS)?;
         let mount = subject.rack.mount(&closed);
         let path = mount.path(DATABASE);
         let text = |error: rusqlite::Error| error.to_string();
         look(&path, &subject.vfs)?;
-        // What a plain connection remembers of the file while it is idle.
+        // The change counters that a plain idle connection remembers.
         let counters = |disk: &Disk| {
             let header = bytes(disk, DATABASE);
             [header[24..28].to_vec(), header[92..96].to_vec()]
@@ -459,7 +463,7 @@ fn rule_23_guard_keeps_counters() {
             .all(|(before, after)| before != after)
         {
             true => Ok(()),
-            false => Err("the guard is set, but the counters are as before".to_owned()),
+            false => Err("the header marker is set, but the counters are as before".to_owned()),
         }
     });
 }
@@ -483,8 +487,8 @@ fn rule_25_clear_without_log() {
     });
 }
 
-/// A record that somebody put into a row: epoch and sequence fit, the predecessor does not. It
-/// says that the database is one page long.
+/// A record forged in a row: epoch and sequence match, the predecessor does not. Its database has
+/// one page.
 fn forged(epoch: u64, sequence: u64) -> [u8; 64] {
     let hash = twox_hash::XxHash3_64::oneshot;
     let mut record = [0; 64];
@@ -500,11 +504,11 @@ fn forged(epoch: u64, sequence: u64) -> [u8; 64] {
     record
 }
 
-/// A row's bytes that look like a record lie at the log's tail, left there by an epoch before.
+/// Bytes of a row that look like a record are at the log's tail, left there by an earlier epoch.
 fn forged_record(subject: &Subject) -> Result<(), String> {
     let text = |error: rusqlite::Error| error.to_string();
     let (blocks, block) = (4_u32, 4096);
-    // First to see where in a block the row lies, then so that a record begins with the block.
+    // First finds the row's offset in a block, then aligns the record with the block.
     let mut shift = 0;
     for round in 0..2 {
         let disk = Disk::new();
@@ -513,7 +517,7 @@ fn forged_record(subject: &Subject) -> Result<(), String> {
         let sql = connect(&path, &subject.vfs).map_err(text)?;
         let update = |record: [u8; 64]| {
             let mut row = vec![0xff; 60_000];
-            // Noise, so that it stands in the log as it is, with the record in each block of it.
+            // Incompressible, so that the log has it unchanged, with the record in each block.
             let mut noise = 1_u64;
             for (at, byte) in row.iter_mut().take(24_000).enumerate() {
                 noise = noise
@@ -540,7 +544,7 @@ fn forged_record(subject: &Subject) -> Result<(), String> {
             let slot = |at: usize| u64::from_le_bytes(log[at + 16..at + 24].try_into().unwrap());
             slot(0).max(slot(block))
         };
-        // The update opens an epoch, and what comes behind the next checkpoint another one.
+        // The update opens an epoch, and the next checkpoint another one.
         let record = forged(epoch(&bytes(&disk, "/db-redo")) + 2, u64::from(blocks));
         update(record).map_err(text)?;
         let log = bytes(&disk, "/db-redo");

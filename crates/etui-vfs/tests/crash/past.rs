@@ -1,14 +1,14 @@
-//! A write that goes past SQLite, to its own open file.
+//! Writes that bypass SQLite, to its own open file.
 
 use std::os::raw::c_int;
 use std::ptr;
 
 use libsqlite3_sys as ffi;
 
-/// A connection's database file.
+/// Returns a connection's database file.
 fn file_of(sql: &rusqlite::Connection) -> *mut ffi::sqlite3_file {
     let mut file: *mut ffi::sqlite3_file = ptr::null_mut();
-    // SAFETY: the connection is open, and its file is put where a pointer goes.
+    // SAFETY: the connection is open, and the result is a pointer.
     let code = unsafe {
         ffi::sqlite3_file_control(
             sql.handle(),
@@ -21,7 +21,7 @@ fn file_of(sql: &rusqlite::Connection) -> *mut ffi::sqlite3_file {
     file
 }
 
-/// Writes to a connection's database file as SQLite would not.
+/// Writes to a connection's database file, bypassing SQLite.
 pub fn write_past_sqlite(sql: &rusqlite::Connection, bytes: &[u8], offset: i64) -> c_int {
     let file = file_of(sql);
     // SAFETY: the file is open as long as the connection is.
@@ -31,8 +31,7 @@ pub fn write_past_sqlite(sql: &rusqlite::Connection, bytes: &[u8], offset: i64) 
     }
 }
 
-/// Ends a checkpoint as one does that began before others committed: cuts the file to the size
-/// that it saw.
+/// Ends a checkpoint that began before other commits: truncates the file to the size that it saw.
 pub fn end_old_checkpoint(sql: &rusqlite::Connection, size: i64) -> c_int {
     let file = file_of(sql);
     // SAFETY: the file is open as long as the connection is; these take no argument.

@@ -1,6 +1,6 @@
-//! A VFS that passes everything on to a [`Platform`] and keeps locks and the wal-index of its
-//! connections: stock SQLite over the laboratory's disk. It proves the laboratory, and tells
-//! how SQLite without etui-vfs sees a file. With a [`Mistake`] it must be caught.
+//! A VFS that forwards to a [`Platform`] and has the locks and the wal-index of its connections:
+//! stock SQLite on the laboratory's disk. It validates the laboratory, and shows how SQLite without
+//! etui-vfs reads a file. With a [`Mistake`] it must be caught.
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, OsStr};
@@ -13,17 +13,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 use etui_vfs::device::{Access, File, Platform, Role};
 use libsqlite3_sys as ffi;
 
-/// What the VFS does wrong.
+/// A mistake of the VFS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mistake {
     None,
-    /// Flushes of files whose names end like this do nothing.
+    /// Flushes of files whose names have this suffix do nothing.
     NoSync(&'static str),
     /// Flushes of files that begin with zeros do nothing.
     NoSyncOfVoid,
     /// Names are never made durable.
     NoDirectorySync,
-    /// Claims that the device never reorders writes, so that SQLite leaves out flushes.
+    /// Claims that the device never reorders writes, so that SQLite omits flushes.
     ClaimsSequential,
 }
 
@@ -34,7 +34,7 @@ struct Vfs {
     databases: Mutex<BTreeMap<PathBuf, Arc<Mutex<Shared>>>>,
 }
 
-/// What the connections of one database share.
+/// The state shared by the connections of one database.
 #[derive(Default)]
 struct Shared {
     readers: u32,
@@ -44,18 +44,18 @@ struct Shared {
     shm_readers: [u32; 8],
     shm_writer: [bool; 8],
     regions: Vec<Region>,
-    /// How many connections have them mapped.
+    /// The number of connections that have the regions mapped.
     mapped: u32,
 }
 
 struct Region(*mut c_void);
 
-// SAFETY: the memory is shared by SQLite's own rules.
+// SAFETY: SQLite synchronises its accesses to the memory.
 unsafe impl Send for Region {}
 
 impl Drop for Region {
     fn drop(&mut self) {
-        // SAFETY: it came from sqlite3_malloc and nobody has the database open.
+        // SAFETY: it came from sqlite3_malloc, and no connection has the database open.
         unsafe { ffi::sqlite3_free(self.0) };
     }
 }
@@ -140,22 +140,28 @@ static METHODS: ffi::sqlite3_io_methods = ffi::sqlite3_io_methods {
     xUnfetch: None,
 };
 
+/// Returns the VFS.
+///
 /// # Safety
 ///
-/// `vfs` was made by [`register`].
+/// [`register`] made `vfs`.
 unsafe fn vfs_of(vfs: *mut ffi::sqlite3_vfs) -> &'static Vfs {
     // SAFETY: `register` put it there.
     unsafe { &*(*vfs).pAppData.cast::<Vfs>() }
 }
 
+/// Returns the state of a file.
+///
 /// # Safety
 ///
-/// `file` was opened by [`open`]; SQLite calls no two methods of a file at once.
+/// [`open`] opened `file`; SQLite never calls two methods of a file concurrently.
 unsafe fn opened<'a>(file: *mut ffi::sqlite3_file) -> &'a mut Opened {
     // SAFETY: as above.
     unsafe { &mut *(*file.cast::<Handle>()).opened }
 }
 
+/// Converts a path.
+///
 /// # Safety
 ///
 /// `name` is a C string.
@@ -173,8 +179,8 @@ fn code(done: std::io::Result<()>, otherwise: c_int) -> c_int {
     }
 }
 
-// SAFETY, for all functions below: SQLite calls them with the VFS that was registered, files
-// that it opened, and memory as sqlite3.h promises.
+// SAFETY of all functions below: SQLite calls them with the registered VFS, files that it opened,
+// and memory as sqlite3.h specifies.
 
 unsafe extern "C" fn open(
     vfs: *mut ffi::sqlite3_vfs,
@@ -235,7 +241,7 @@ unsafe extern "C" fn open(
 }
 
 unsafe extern "C" fn close(file: *mut ffi::sqlite3_file) -> c_int {
-    // SAFETY: see above; nobody uses it any more.
+    // SAFETY: see above; this is the last use.
     let mut state = unsafe {
         unlock(file, ffi::SQLITE_LOCK_NONE);
         shm_unmap(file, 0);
@@ -436,7 +442,7 @@ unsafe extern "C" fn shm_map(
         shared.mapped += 1;
     }
     while extend != 0 && shared.regions.len() <= region as usize {
-        // SAFETY: the memory is set to zero before anybody sees it.
+        // SAFETY: the memory is zeroed before its first use.
         let memory = unsafe {
             let memory = ffi::sqlite3_malloc(size);
             if memory.is_null() {

@@ -1,4 +1,4 @@
-//! Random histories until enough different images were opened; a failing one is shrunk.
+//! Random histories until enough distinct images were opened; a failing one is shrunk.
 //!
 //! The normal tests open some hundred images; for the long run, with another seed:
 //!
@@ -16,7 +16,7 @@ use crate::check::{Budget, Subject, Tally, examine};
 use crate::shrink::{listing, shrink};
 use crate::steps::{Journal, Setup, Step, Synchronous, draw};
 
-/// A number from the environment.
+/// Returns a number from the environment.
 pub fn variable(name: &str, otherwise: u64) -> u64 {
     let text = env::var(name).unwrap_or_default();
     if text.is_empty() {
@@ -26,19 +26,19 @@ pub fn variable(name: &str, otherwise: u64) -> u64 {
         .unwrap_or_else(|_| panic!("{name} is a number, not {text:?}"))
 }
 
-/// What kind of histories.
+/// The kind of the histories.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Everything that can be drawn.
+    /// All steps.
     All,
-    /// Snapshots that are held for long, while checkpoints can only do a part: nothing but
-    /// readers and memory ends the life of what is in the WAL.
+    /// Long snapshots, so that checkpoints are partial: only readers and memory limit the life of
+    /// pages in the WAL.
     Patient,
     /// Rollback journals only.
     Rollback,
 }
 
-/// The history of a seed.
+/// Returns the history of a seed.
 pub fn history(seed: u64, synchronous: Synchronous, kind: Kind) -> (Setup, Vec<Step>) {
     let mut rng = SplitMix64::stream(seed, synchronous as u64);
     let mut setup = Setup::draw(synchronous, &mut rng);
@@ -76,7 +76,7 @@ pub fn budget() -> Budget {
     }
 }
 
-/// Histories of seeds from `first` on, until `images` different ones were opened or one fails.
+/// Runs histories of seeds from `first`, until `images` distinct ones were opened or one fails.
 pub fn hunt(
     subject: &Subject,
     (synchronous, kind): (Synchronous, Kind),
@@ -106,7 +106,7 @@ pub fn hunt(
     (all, None)
 }
 
-/// The part of a run for one level of `synchronous`.
+/// Runs one level of `synchronous`.
 pub fn survives(subject: &Subject, synchronous: Synchronous, kind: Kind, images: usize) {
     let seed = variable("ETUI_CRASH_SEED", 1);
     let begun = Instant::now();

@@ -1,11 +1,11 @@
-//! [`shrink`]: a failing history with as few steps as still fail.
+//! [`shrink`]: reduces a failing history to the steps that still fail.
 
 use std::time::{Duration, Instant};
 
 use crate::steps::Step;
 
-/// Leaves out steps, many at once and then one by one, while `fails` still says what is wrong.
-/// Ends when nothing more can be left out or the time is up.
+/// Removes steps, first many at once and then one by one, while `fails` still reports an error.
+/// Ends when nothing more can be removed or the time is up.
 pub fn shrink(
     steps: &[Step],
     wrong: String,
@@ -36,7 +36,7 @@ pub fn shrink(
     (steps, wrong)
 }
 
-/// Steps as they are written in code, one to a line.
+/// Returns the steps as code, one per line.
 pub fn listing(steps: &[Step]) -> String {
     steps.iter().map(|step| format!("  {step:?},\n")).collect()
 }

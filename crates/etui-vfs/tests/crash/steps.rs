@@ -1,5 +1,4 @@
-//! [`Step`]: what a random history is made of, and [`Setup`]: what it is done to. Both are
-//! drawn from a seed.
+//! [`Step`], a part of a random history, and [`Setup`], its database. Both are drawn from a seed.
 
 use etui_testkit::rng::SplitMix64;
 
@@ -34,7 +33,7 @@ impl Journal {
     }
 }
 
-/// What stays the same in a history.
+/// The constant settings of a history.
 #[derive(Debug, Clone)]
 pub struct Setup {
     pub page_size: u32,
@@ -46,17 +45,16 @@ pub struct Setup {
     pub journal: Journal,
     /// One connection that keeps its locks.
     pub exclusive: bool,
-    /// Whether the last connection leaves the WAL where it is.
+    /// The last connection leaves the WAL.
     pub keep_wal: bool,
-    /// What the device writes at once.
+    /// The sector size of the device.
     pub sector: u64,
 }
 
-/// How many connections there can be.
+/// The maximum number of connections.
 pub const CONNECTIONS: usize = 3;
 
-/// A step of a history. One that does not fit when its turn comes does nothing, so that steps
-/// can be left out.
+/// A step of a history. An invalid step does nothing, so that steps can be removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
     Write {
@@ -81,11 +79,11 @@ pub enum Step {
     Release {
         on: usize,
     },
-    /// Writes dirty pages out in the middle of a transaction.
+    /// Writes dirty pages in the middle of a transaction.
     Spill {
         on: usize,
     },
-    /// A snapshot is taken, and held until it is compared and given up.
+    /// Takes a snapshot, which is compared and released later.
     Read {
         on: usize,
     },
@@ -103,7 +101,7 @@ pub enum Step {
         on: usize,
         pages: u32,
     },
-    /// The whole content replaced by that of another database; `pages`: given up after so many.
+    /// Replaces the whole contents by another database; `pages`: aborted after this number.
     Backup {
         on: usize,
         rows: u32,
@@ -114,13 +112,13 @@ pub enum Step {
     Journal {
         mode: Journal,
     },
-    /// The database is made an ordinary one though it stays open.
+    /// An idle checkpoint of the open database.
     Settle,
     Close {
         on: usize,
     },
     Reopen,
-    /// The process is killed with everything open, and the next one opens it.
+    /// Kills the process with everything open; the next one opens it.
     Kill,
 }
 
@@ -156,7 +154,7 @@ pub fn draw(setup: &Setup, length: usize, rng: &mut SplitMix64) -> Vec<Step> {
     } else {
         1 + rng.below(CONNECTIONS as u32) as usize
     };
-    // Some histories stay with small commits, some are about large ones.
+    // Some histories have only small commits, others mostly large ones.
     let large = rng.chance(300);
     let mut steps = Vec::new();
     for table in 0..2 {
@@ -259,7 +257,7 @@ fn write_step(setup: &Setup, large: bool, rng: &mut SplitMix64) -> Write {
             } else {
                 rng.pick(&[1, 1, 1, 10, 40])
             };
-            // No more than some hundred pages.
+            // At most some hundred pages.
             let rows = rows.min(1 + 300_000 / (len + 20));
             Write::Insert {
                 table,

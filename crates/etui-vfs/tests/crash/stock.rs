@@ -1,4 +1,4 @@
-//! The laboratory proves itself: stock SQLite survives every power cut, and stock SQLite over a
+//! The laboratory's own tests: stock SQLite survives every power failure, and stock SQLite on a
 //! device that does not flush is caught.
 
 use std::sync::Arc;
@@ -40,7 +40,7 @@ fn budget() -> Budget {
     }
 }
 
-/// The first thing that is wrong, if any, in some histories.
+/// Returns the first wrong result of several histories, if any.
 fn first_wrong(
     subject: &Subject,
     synchronous: Synchronous,

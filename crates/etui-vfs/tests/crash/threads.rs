@@ -1,4 +1,4 @@
-//! Power cuts while several threads write, read and checkpoint at once.
+//! Power failures while several threads write, read and checkpoint.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -12,7 +12,7 @@ use etui_vfs::device::Role;
 use rusqlite::{Connection, ErrorCode};
 
 use crate::check::{Subject, connect};
-use crate::etui::{CURED, PLACING, SMALL, etui};
+use crate::etui::{IN_PLACE, MITIGATED, SMALL, etui};
 use crate::plain::Mistake;
 use crate::random::variable;
 use crate::run::DATABASE;
@@ -20,7 +20,7 @@ use crate::stock::stock;
 
 const WRITERS: u64 = 3;
 
-/// A mark says that a writer has begun (or has got done) its commit of this number.
+/// Returns the mark of a writer's commit, begun or done.
 fn mark(writer: u64, number: u64, done: bool) -> u64 {
     number << 8 | writer << 1 | u64::from(done)
 }
@@ -42,7 +42,7 @@ fn open(subject: &Subject, path: &str) -> rusqlite::Result<Connection> {
     Ok(sql)
 }
 
-/// Counts, with a row for each number, of up to so many bytes; both in one transaction.
+/// Counts, with a row of up to `most` bytes for each number, in one transaction.
 fn write(
     subject: &Subject,
     mount: &Mount,
@@ -77,7 +77,7 @@ fn write(
     Ok(())
 }
 
-/// What each writer has counted to, if all is whole.
+/// Returns the count of each writer, if the database is consistent.
 fn counted(sql: &Connection) -> Result<Vec<u64>, String> {
     let text = |error: rusqlite::Error| error.to_string();
     let read = || -> rusqlite::Result<Vec<(u64, u64)>> {
@@ -129,7 +129,7 @@ fn checkpoint(subject: &Subject, mount: &Mount, until: Instant) -> rusqlite::Res
     Ok(())
 }
 
-/// Fails with what the VFS said in this thread.
+/// Panics with the VFS's last refusal in this thread.
 fn told(done: rusqlite::Result<()>) {
     if let Err(error) = done {
         panic!(
@@ -139,8 +139,8 @@ fn told(done: rusqlite::Result<()>) {
     }
 }
 
-/// Threads at work for a while, then power cuts at every moment of it. With rows of many pages the
-/// file grows and shrinks with them.
+/// Runs threads for a while, then cuts the power at each moment. With rows of many pages the file
+/// grows and shrinks.
 fn survives(subject: &Subject, work: Duration, images: usize, most: u32) {
     let disk = Disk::new();
     let mount = subject.rack.mount(&disk);
@@ -168,7 +168,7 @@ fn survives(subject: &Subject, work: Duration, images: usize, most: u32) {
         scope.spawn(|| told(checkpoint(subject, &mount, until)));
     });
     let history = disk.history();
-    // What each writer had begun and got done, after each event.
+    // The commits that each writer had begun and completed after each event.
     let (mut begun, mut done) = (vec![0; 3], vec![0; 3]);
     let mut windows = vec![(done.clone(), begun.clone())];
     for event in &history.events {
@@ -226,11 +226,11 @@ fn threads_survive() {
     let work = Duration::from_millis(if images > 1000 { 5000 } else { 400 });
     survives(&stock(Mistake::None), work, images, 2000);
     survives(&etui(SMALL), work, images, 2000);
-    survives(&etui(PLACING[0]), work, images, 12_000);
-    // Pages in place and kept back at once, each as often as can be.
+    survives(&etui(IN_PLACE[0]), work, images, 12_000);
+    // Pages appended in place and deferred, each as often as possible.
     let both = Options {
         append_in_place: 1,
-        ..CURED
+        ..MITIGATED
     };
     survives(&etui(both), work, images, 12_000);
 }

@@ -1,5 +1,5 @@
-//! [`run`]: takes steps on a disk, beside the model, and marks in the disk's history what was
-//! begun and what is promised.
+//! [`run`]: runs steps on a disk and on the model, and marks commits begun and guaranteed in the
+//! disk's history.
 
 use std::collections::BTreeSet;
 
@@ -17,23 +17,23 @@ mod upkeep;
 /// The database's name on its disk.
 pub const DATABASE: &str = "/db";
 
-/// A transaction that was begun.
+/// A transaction in progress.
 #[derive(Debug)]
 struct Transaction {
     tables: Model,
     savepoints: Vec<Model>,
 }
 
-/// A connection, and what it is in.
+/// A connection and its transaction.
 #[derive(Debug)]
 struct Session {
     sql: Connection,
     transaction: Option<Transaction>,
-    /// The tables as its open read transaction sees them.
+    /// The tables in its open read transaction.
     snapshot: Option<u64>,
 }
 
-/// A history that is being made.
+/// A history in progress.
 pub struct Run<'a> {
     subject: &'a Subject,
     setup: &'a Setup,
@@ -43,15 +43,15 @@ pub struct Run<'a> {
     journal: Journal,
     pub commits: Commits,
     acknowledged: usize,
-    /// What the tables would hold after commits that failed since the last one that did not.
+    /// The tables after commits that failed since the last successful one.
     doubtful: Vec<(usize, Model)>,
-    /// Whether the first set-up was done.
+    /// The initial set-up is done.
     made: bool,
     /// Errors of the disk are expected.
     faulty: bool,
 }
 
-/// The row that a pragma answers. It is done only after the row, and may fail then.
+/// Returns the row of a pragma. The pragma is complete only after the row, and may fail then.
 fn answer<T>(
     sql: &Connection,
     text: &str,
@@ -65,10 +65,10 @@ fn answer<T>(
     Ok(value)
 }
 
-/// What is wrong with the database while nothing failed.
+/// A wrong state of the database without a failure.
 pub type Wrong = String;
 
-/// Takes the steps; answers the disk, closed, and the commits.
+/// Runs the steps. Returns the disk, closed, and the commits.
 pub fn run(subject: &Subject, setup: &Setup, steps: &[Step]) -> (Disk, Commits, Result<(), Wrong>) {
     let disk = Disk::new();
     let mut run = Run::new(subject, setup, &disk, false);
@@ -119,9 +119,9 @@ impl<'a> Run<'a> {
         busy || self.faulty
     }
 
-    /// Rollback journals are used with nothing less than what they need. With FULL, SQLite cuts
-    /// the database behind the deletion of a journal that is not durable yet. File systems with
-    /// a journal for names and sizes keep that order; the laboratory's disk does not.
+    /// Returns the level in use. Rollback journals require FULL or EXTRA. With FULL, SQLite
+    /// truncates the database after the deletion of a journal that is not durable yet. File systems
+    /// with a journal for names and sizes keep that order; the laboratory's disk does not.
     fn synchronous(&self) -> Synchronous {
         match self.journal {
             Journal::Wal => self.setup.synchronous,
@@ -135,7 +135,7 @@ impl<'a> Run<'a> {
         sql.execute_batch(&format!("PRAGMA synchronous = {level}"))
     }
 
-    /// Whether SQLite promises that an acknowledged commit is there after a power cut.
+    /// Returns true if SQLite guarantees that an acknowledged commit survives a power failure.
     fn commit_is_promised(&self) -> bool {
         match self.synchronous() {
             Synchronous::Off | Synchronous::Normal => false,
@@ -147,8 +147,8 @@ impl<'a> Run<'a> {
         self.mark(Mark::Durable(self.acknowledged));
     }
 
-    /// A commit begins that leaves the tables so. One that changes nothing is not counted: it may
-    /// write nothing, and then proves nothing about the one before.
+    /// Begins a commit with these tables. A commit without changes is not counted: it may write
+    /// nothing, and then shows nothing about the one before.
     fn begin(&mut self, tables: &Model) -> Option<usize> {
         if *tables == self.committed {
             return None;
@@ -172,7 +172,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// After an error: whether it was one that may happen.
+    /// Checks whether an error may happen.
     fn refused(&mut self, error: &rusqlite::Error) -> Result<(), Wrong> {
         match self.expected(error) {
             true => Ok(()),
@@ -180,7 +180,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// A statement that is a commit of its own.
+    /// Runs a statement that is a commit of its own.
     fn alone(
         &mut self,
         on: usize,
@@ -223,7 +223,7 @@ impl<'a> Run<'a> {
         | Step::Vacuum { on }
         | Step::IncrementalVacuum { on, .. } = step
         {
-            // What is committed may be known only now.
+            // The schema may be known only now.
             self.session(*on)?;
             self.reconcile(*on)?;
         }
@@ -353,7 +353,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// After some errors SQLite rolls the whole transaction back.
+    /// Handles errors after which SQLite rolls the whole transaction back.
     fn forget_ended(&mut self, on: usize) {
         if let Some(Some(session)) = self.sessions.get_mut(on)
             && session.sql.is_autocommit()
@@ -369,7 +369,7 @@ impl<'a> Run<'a> {
         transaction.is_some_and(|transaction| !transaction.savepoints.is_empty())
     }
 
-    /// Something about an open transaction.
+    /// Changes an open transaction.
     fn within(
         &mut self,
         on: usize,
@@ -412,7 +412,7 @@ impl<'a> Run<'a> {
                 Ok(())
             }
             Err(error) => {
-                // It was not committed; if it is still open, it is given up.
+                // It was not committed; if it is still open, it is rolled back.
                 if !session.sql.is_autocommit() {
                     let _ = session.sql.execute_batch("ROLLBACK");
                 }
@@ -483,12 +483,12 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Closes all; what was not committed is gone.
+    /// Closes everything; uncommitted changes are lost.
     pub fn close(&mut self) -> Result<(), Wrong> {
         (0..CONNECTIONS).try_for_each(|on| self.close_one(on))
     }
 
-    /// Whether the tables are, to a reader, as the model says.
+    /// Compares the tables with the model.
     pub fn compare(&mut self) -> Result<(), Wrong> {
         let now = self.committed.hash();
         let idle = |session: &Session| session.transaction.is_none() && session.snapshot.is_none();
@@ -513,12 +513,12 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Whether commits rely on a rollback journal now.
+    /// Returns true if commits rely on a rollback journal now.
     pub fn has_rollback_journal(&self) -> bool {
         self.made && self.journal != Journal::Wal
     }
 
-    /// The newest acknowledged commit.
+    /// Returns the newest acknowledged commit.
     pub fn acknowledged(&self) -> usize {
         self.acknowledged
     }

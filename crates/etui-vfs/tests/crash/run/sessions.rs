@@ -1,4 +1,4 @@
-//! Opening connections, and finding out what a failed commit left.
+//! Opening connections, and the outcome of failed commits.
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
@@ -8,7 +8,7 @@ use crate::model::hash_in;
 use crate::steps::Journal;
 
 impl Run<'_> {
-    /// The session of this number, opened if need be.
+    /// Returns the session with this number, and opens it if necessary.
     pub(super) fn session(&mut self, on: usize) -> Result<Option<&mut Session>, Wrong> {
         let on = if self.setup.exclusive { 0 } else { on };
         if self.sessions[on].is_none() {
@@ -30,7 +30,7 @@ impl Run<'_> {
         Ok(self.sessions[on].as_mut())
     }
 
-    /// After all connections were closed it is decided whether a commit that failed is there.
+    /// Decides whether a failed commit exists, after all connections were closed.
     fn settle(&mut self, sql: &Connection) -> Result<bool, Wrong> {
         if self.sessions.iter().any(Option::is_some) {
             return Ok(true);
@@ -41,8 +41,8 @@ impl Run<'_> {
         }
     }
 
-    /// With a rollback journal a commit may be done though SQLite says that it failed, e.g. when
-    /// half of the journal's header was zeroed. A WAL leaves no such doubt while it is open.
+    /// With a rollback journal a commit may be complete although it failed, e.g. when half of the
+    /// journal's header was zeroed. A WAL leaves no such doubt while it is open.
     pub(super) fn reconcile(&mut self, on: usize) -> Result<(), Wrong> {
         if self.doubtful.is_empty() || self.journal == Journal::Wal {
             return Ok(());
@@ -56,7 +56,7 @@ impl Run<'_> {
         seen.map_or(Ok(()), |seen| self.adopt(seen))
     }
 
-    /// The tables are so: as the last commit left them, or one that failed.
+    /// Accepts this state: that of the last commit, or of a failed one.
     fn adopt(&mut self, seen: u64) -> Result<(), Wrong> {
         if seen == self.committed.hash() {
             return Ok(());
@@ -94,7 +94,7 @@ impl Run<'_> {
         if !self.made {
             self.journal = setup.journal;
         }
-        // Which of the rollback modes it is, is not in the file.
+        // The file does not record the kind of rollback mode.
         let text = format!("PRAGMA journal_mode = {}", self.journal.name());
         let mode: String = answer(&sql, &text, |row| row.get(0))?;
         if mode != self.journal.name() {
@@ -110,8 +110,8 @@ impl Run<'_> {
         Ok(sql)
     }
 
-    /// The process ends as it is: nothing that its connections would still do reaches the disk.
-    /// The kernel lives on, with all that was written and not flushed.
+    /// Kills the process: no further operation of its connections reaches the disk. The kernel
+    /// survives, with all unflushed writes.
     pub(super) fn kill(&mut self) {
         self.mount.disk.kill();
         self.sessions = [None, None, None];

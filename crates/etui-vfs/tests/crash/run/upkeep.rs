@@ -1,4 +1,4 @@
-//! Steps that are about the database as a whole: checkpoints, backups, other journal modes.
+//! Steps that concern the whole database: checkpoints, backups, other journal modes.
 
 use rusqlite::Connection;
 use rusqlite::backup::{Backup, StepResult};
@@ -64,7 +64,7 @@ impl Run<'_> {
             Ok((source, tables))
         };
         let (source, tables) = made().map_err(|error| error.to_string())?;
-        // One that is given up leaves everything as it was.
+        // An aborted one leaves everything unchanged.
         let step = pages.map_or(-1, |pages| pages as i32);
         self.alone(on, tables, |sql| {
             let backup = Backup::new(&source, sql)?;
@@ -78,7 +78,7 @@ impl Run<'_> {
         })
     }
 
-    /// Needs a database that nobody else has open.
+    /// Requires a database that no other connection has open.
     pub(super) fn change_journal(&mut self, mode: Journal) -> Result<(), Wrong> {
         let open = self.sessions.iter().flatten().count();
         if open > 1 || self.setup.synchronous < Synchronous::Full {

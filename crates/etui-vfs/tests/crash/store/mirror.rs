@@ -1,8 +1,8 @@
-//! [`Mirror`]: the system's files, of which some directories are followed on a laboratory's disk.
+//! [`Mirror`]: the system's files, with some directories mirrored on a laboratory disk.
 //!
-//! A store looks at its file by other ways than its VFS, too, so it cannot be on a disk in memory.
-//! Here its files are real; what the VFS does to them is done to the disk as well, which remembers
-//! it. Nothing is really flushed.
+//! A store accesses its file also without its VFS, so it cannot be on a disk in memory. Its files
+//! are real; each operation of the VFS is repeated on the disk, which records it. Nothing is really
+//! flushed.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -22,7 +22,7 @@ pub struct Mirror {
 #[derive(Debug, Clone)]
 struct Followed {
     disk: Disk,
-    /// Whose flushes are forgotten.
+    /// The role whose flushes are ignored.
     unflushed: Option<Role>,
 }
 
@@ -34,7 +34,7 @@ impl Mirror {
         }
     }
 
-    /// Follows a directory, whose files are durable as they are now.
+    /// Mirrors a directory, whose files are durable in their present state.
     pub fn follow(&self, directory: &Path, unflushed: Option<Role>) -> Disk {
         let mut files = Files::default();
         for (number, entry) in (0..).zip(fs::read_dir(directory).unwrap()) {
@@ -62,7 +62,7 @@ impl Mirror {
     }
 }
 
-/// Writes what a power cut left into an empty directory.
+/// Writes an image of a power failure into an empty directory.
 pub fn write_out(image: &Image<'_>, directory: &Path) {
     for (path, file) in &image.files.names {
         let content = image.files.contents.get(file);
@@ -116,7 +116,7 @@ impl Platform for Mirror {
     }
 }
 
-/// A file, and the same on the disk.
+/// A file and its mirror.
 #[derive(Debug)]
 struct Both {
     below: Box<dyn File>,
@@ -130,7 +130,7 @@ struct Noted {
 }
 
 impl Both {
-    /// SQLite's own VFS may have made the file longer, when it was told how long it will be.
+    /// SQLite's own VFS may have extended the file after a size hint.
     fn note_length(&self) -> io::Result<()> {
         if let Some(noted) = &self.noted {
             let len = self.below.len()?;

@@ -1,6 +1,6 @@
-//! Stores on the VFS: contacts, calendars and date books, then power cuts at all moments of it.
-//! What was acknowledged is there, a date book's sync as a whole or not at all; the store is clean,
-//! and whatever was taken can be taken again.
+//! Stores on the VFS: contacts, calendars and date books, then power failures at each moment.
+//! Acknowledged changes exist, the sync of a date book as a whole or not at all; the store is
+//! clean, and every record can be checked out again.
 //!
 //! ```text
 //! ETUI_CRASH_IMAGES=40000 ETUI_CRASH_SEED=1 \
@@ -34,10 +34,10 @@ use crate::random::variable;
 use mirror::{Mirror, write_out};
 
 const NAME: &str = "personal.etui";
-/// Records of each kind that are written about.
+/// The number of records of each kind in use.
 const UIDS: u32 = 24;
 
-/// So little of everything that a history of some saves outgrows it.
+/// Limits so small that a history of some saves outgrows them.
 const LITTLE: Options = Options {
     append_in_place: 24 << 10,
     gather: 12 << 10,
@@ -72,7 +72,7 @@ fn name(uid: u32) -> String {
 fn card(uid: u32, version: u64) -> Card {
     let mut person = person(5, version);
     person.uid = name(uid);
-    // In 4.0 it would be written as a URN.
+    // 4.0 would write it as a URN.
     person.version = Version::V3;
     Card::parse(person.to_text()).unwrap()
 }
@@ -86,7 +86,7 @@ fn record(uid: u32, version: u64) -> CalendarObject {
     .unwrap()
 }
 
-/// A hash of all live and removed records.
+/// Returns a hash of all live and removed records.
 fn state(store: &Store) -> Result<u64, Error> {
     let mut all = Vec::new();
     add(&store.contacts()?, &mut all)?;
@@ -113,7 +113,7 @@ fn add<R: record::RecordKind>(records: &Collection<'_, R>, to: &mut Vec<u8>) -> 
     Ok(())
 }
 
-/// A history that is being made.
+/// A history in progress.
 struct Run {
     path: PathBuf,
     disk: Disk,
@@ -124,25 +124,25 @@ struct Run {
     syncs: usize,
 }
 
-/// What a session has in hands.
+/// The state of a session.
 struct Session<'s> {
     store: &'s Store,
-    /// Sees what is committed, and nothing else.
+    /// Sees committed changes only.
     observer: &'s Store,
     held: Vec<Taken<'s>>,
-    /// What was released dirty and is not committed.
+    /// Records released dirty and not committed.
     dirty: BTreeMap<String, CalendarObject>,
 }
 
 impl Session<'_> {
-    /// Whether a record can be changed by other means without a conflict.
+    /// Returns true if the record can be changed elsewhere without a conflict.
     fn is_free(&self, uid: u32) -> bool {
         self.held.iter().all(|t| t.stored().uid != name(uid))
     }
 }
 
 impl Run {
-    /// A new store, followed from when it was closed; nothing has been done to it.
+    /// Creates a store, mirrored since it was closed.
     fn new(path: PathBuf, seed: u64, unflushed: Option<Role>) -> Self {
         let mut rng = SplitMix64::new(seed);
         let durability = match rng.chance(250) {
@@ -176,13 +176,13 @@ impl Run {
         self.version
     }
 
-    /// A commit; `flushed` if it is durable when it returns, where the store's level is.
+    /// Runs a commit; `flushed`: durable when it returns, at the store's level.
     fn commit(&mut self, observer: &Store, flushed: bool, work: impl FnOnce()) {
         let commit = self.commits.states.len();
         self.mark(Mark::Begun(commit));
         work();
         let now = state(observer).unwrap();
-        // What changes nothing may write nothing, and proves nothing.
+        // A commit without changes may write nothing, and shows nothing.
         if self.commits.states.last() != Some(&now) {
             self.commits.states.push(now);
         }
@@ -193,7 +193,7 @@ impl Run {
         }
     }
 
-    /// A program opens the store, works on it and closes it.
+    /// A program opens the store, uses it and closes it.
     fn session(&mut self) {
         let store = open(&self.path, Vfs::Etui, self.durability).unwrap();
         let observer = open(&self.path, Vfs::Etui, self.durability).unwrap();
@@ -247,7 +247,7 @@ impl Run {
         self.mark(Mark::Durable(self.commits.states.len() - 1));
     }
 
-    /// A date book's sync: also what was committed for others to see is durable then.
+    /// Syncs a date book: changes committed before become durable, too.
     fn sync(
         &mut self,
         observer: &Store,
@@ -265,8 +265,8 @@ impl Run {
         }
     }
 
-    /// Has what was released dirty committed to be seen, as whatever reads or writes by other
-    /// means does first. It is flushed with what is flushed next.
+    /// Commits the records released dirty, as every other read or write does first. The next flush
+    /// makes them durable.
     fn settle(&mut self, session: &mut Session<'_>) {
         if !session.dirty.is_empty() {
             session.dirty.clear();
@@ -314,14 +314,14 @@ impl Run {
     }
 }
 
-/// Opens an image as the next program does, and tells what is in it.
+/// Opens an image as the next program does. Returns its state.
 fn look(image: &Image<'_>, draw: u64) -> Result<u64, String> {
     let text = |e: Error| e.to_string();
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join(NAME);
     write_out(image, dir.path());
     if draw & 3 == 0 {
-        // A name of the file of what is taken may have come through, with anything in it.
+        // The file of checked-out records may have survived by name, with any contents.
         let taken = dir.path().join(format!("{NAME}-taken"));
         std::fs::write(taken, draw.to_le_bytes()).unwrap();
     }
@@ -351,7 +351,7 @@ fn look(image: &Image<'_>, draw: u64) -> Result<u64, String> {
         drop((all, book));
     }
     store.close().map_err(text)?;
-    // Without the VFS it is the same.
+    // The contents are equal without the VFS.
     let plain = open(&path, Vfs::System, Durability::Full).map_err(text)?;
     if state(&plain).map_err(text)? != after {
         return Err("after a clean close plain SQLite sees other records".to_owned());
@@ -363,7 +363,7 @@ fn look(image: &Image<'_>, draw: u64) -> Result<u64, String> {
     Ok(found)
 }
 
-/// Whether an image may hold this.
+/// Checks whether an image may have this state.
 fn judge(commits: &Commits, window: Window, found: u64) -> Result<(), String> {
     if commits.allows(window, found) {
         return Ok(());
@@ -375,20 +375,20 @@ fn judge(commits: &Commits, window: Window, found: u64) -> Result<(), String> {
     ))
 }
 
-/// What was seen.
+/// The results of a run.
 #[derive(Debug, Clone, Copy, Default)]
 struct Tally {
     histories: usize,
     commits: usize,
-    /// Syncs of date books with something to sync.
+    /// Syncs of date books with changes.
     syncs: usize,
     images: usize,
-    /// Different ones that were opened.
+    /// Distinct images that were opened.
     distinct: usize,
 }
 
-/// Histories of seeds from `first` on, until so many different images were opened, or one is not
-/// as it must be.
+/// Runs histories of seeds from `first`, until this number of distinct images was opened, or one is
+/// wrong.
 fn hunt(first: u64, images: usize, unflushed: Option<Role>) -> (Tally, Result<(), String>) {
     let mut tally = Tally::default();
     for seed in first.. {
@@ -461,7 +461,7 @@ fn stores_with_contacts_calendars_and_date_books_survive() {
     assert!(tally.syncs > 0, "too few images to say anything");
 }
 
-/// The test has teeth: a store over a device that forgets a flush is caught.
+/// A store on a device that ignores a flush is caught.
 #[test]
 fn stores_whose_files_are_not_flushed_are_caught() {
     for unflushed in [Role::Redo, Role::Database] {
