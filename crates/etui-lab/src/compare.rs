@@ -77,10 +77,10 @@ impl Comparison {
 pub fn compare(before: &[ResultLine], after: &[ResultLine], times: bool) -> Comparison {
     let mut comparison = Comparison::default();
     let (old, new) = (
-        crate::results::file::header(before),
-        crate::results::file::header(after),
+        crate::results::file::read_header(before),
+        crate::results::file::read_header(after),
     );
-    comparison.remarks = remarks(&old, &new);
+    comparison.remarks = list_remarks(&old, &new);
     let gating = ChangeGate {
         times,
         instructions: old.system == new.system && old.processor == new.processor,
@@ -90,7 +90,7 @@ pub fn compare(before: &[ResultLine], after: &[ResultLine], times: bool) -> Comp
     names.sort_unstable();
     names.dedup();
     for name in names {
-        experiment(
+        compare_experiment(
             name,
             &Results::of(name, before),
             &Results::of(name, after),
@@ -109,7 +109,7 @@ struct ChangeGate {
     instructions: bool,
 }
 
-fn remarks(old: &RunHeader, new: &RunHeader) -> Vec<String> {
+fn list_remarks(old: &RunHeader, new: &RunHeader) -> Vec<String> {
     [
         ("etui", &old.etui, &new.etui),
         ("SQLite", &old.sqlite, &new.sqlite),
@@ -123,7 +123,7 @@ fn remarks(old: &RunHeader, new: &RunHeader) -> Vec<String> {
     .collect()
 }
 
-fn experiment(
+fn compare_experiment(
     name: &str,
     before: &Results,
     after: &Results,
@@ -137,19 +137,19 @@ fn experiment(
         }
     }
     for group in groups {
-        let old = values(before, &group);
-        let new = values(after, &group);
-        let base = base(before, after, &group);
+        let old = arm_values(before, &group);
+        let new = arm_values(after, &group);
+        let base = base_arm(before, after, &group);
         for (key, was) in &old {
             let Some(now) = new.get(key) else {
                 comparison.gone += 1;
                 continue;
             };
             let (arm, measure, _) = key;
-            let (unit, class) = measure::about(measure);
+            let (unit, class) = measure::measure_unit(measure);
             let judged = if class == MeasureClass::Time {
-                ratios(before, &group, arm, base.as_deref(), measure)
-                    .zip(ratios(after, &group, arm, base.as_deref(), measure))
+                arm_ratios(before, &group, arm, base.as_deref(), measure)
+                    .zip(arm_ratios(after, &group, arm, base.as_deref(), measure))
                     .map(|(was, now)| (was, now, Unit::Ratio))
             } else {
                 Figure::of(was)
@@ -160,7 +160,7 @@ fn experiment(
             let Some((was, now, unit)) = judged else {
                 continue;
             };
-            if !differs(class, unit, &was, &now) {
+            if !is_different(class, unit, &was, &now) {
                 continue;
             }
             comparison.differences.push(Difference {
@@ -185,7 +185,7 @@ fn experiment(
 }
 
 /// The arm that times are compared with: the first that both runs have.
-fn base(before: &Results, after: &Results, group: &GroupKey) -> Option<String> {
+fn base_arm(before: &Results, after: &Results, group: &GroupKey) -> Option<String> {
     let there = after.arms(group);
     before
         .arms(group)
@@ -195,7 +195,7 @@ fn base(before: &Results, after: &Results, group: &GroupKey) -> Option<String> {
 }
 
 /// All values of a group's measures by arm, measure and pass.
-fn values(
+fn arm_values(
     results: &Results,
     group: &GroupKey,
 ) -> BTreeMap<(String, String, MeasurePass), Vec<f64>> {
@@ -212,7 +212,7 @@ fn values(
 }
 
 /// A time as its ratio to the base; none for the base itself, or with too few repetitions.
-fn ratios(
+fn arm_ratios(
     results: &Results,
     group: &GroupKey,
     arm: &str,
@@ -225,36 +225,36 @@ fn ratios(
         .filter(|ratio| ratio.count >= ENOUGH)
 }
 
-fn differs(class: MeasureClass, unit: Unit, was: &Figure, now: &Figure) -> bool {
+fn is_different(class: MeasureClass, unit: Unit, was: &Figure, now: &Figure) -> bool {
     let least = if unit == Unit::Bytes { 65_536.0 } else { 16.0 };
     match class {
-        MeasureClass::Exact if constant(was) && constant(now) => was.median != now.median,
-        MeasureClass::Exact => apart(was, now, 0.02),
-        MeasureClass::Instructions => changed(was, now, 0.03),
-        MeasureClass::Time => apart(was, now, 0.25),
+        MeasureClass::Exact if is_constant(was) && is_constant(now) => was.median != now.median,
+        MeasureClass::Exact => ranges_apart(was, now, 0.02),
+        MeasureClass::Instructions => is_changed(was, now, 0.03),
+        MeasureClass::Time => ranges_apart(was, now, 0.25),
         // A page, a fault or a request more or less is the kernel's moment, not the arm's.
         MeasureClass::Block | MeasureClass::Memory => {
-            apart(was, now, 0.25) && (now.median - was.median).abs() >= least
+            ranges_apart(was, now, 0.25) && (now.median - was.median).abs() >= least
         }
     }
 }
 
-fn constant(figure: &Figure) -> bool {
+fn is_constant(figure: &Figure) -> bool {
     figure.low == figure.high
 }
 
 /// Whether the medians differ by more than a part of the smaller one.
-fn changed(was: &Figure, now: &Figure, part: f64) -> bool {
+fn is_changed(was: &Figure, now: &Figure, part: f64) -> bool {
     let smaller = was.median.abs().min(now.median.abs());
     (now.median - was.median).abs() > part * smaller
 }
 
 /// Whether the ranges are farther apart than each is wide, and the medians differ by a part.
-fn apart(was: &Figure, now: &Figure, part: f64) -> bool {
+fn ranges_apart(was: &Figure, now: &Figure, part: f64) -> bool {
     let gap = (now.low - was.high).max(was.low - now.high);
     let wide = (was.high - was.low).max(now.high - now.low);
     // A single value has no range to judge by.
-    was.count > 1 && now.count > 1 && gap > wide && changed(was, now, part)
+    was.count > 1 && now.count > 1 && gap > wide && is_changed(was, now, part)
 }
 
 #[cfg(test)]

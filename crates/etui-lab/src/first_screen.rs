@@ -32,9 +32,9 @@ impl FirstScreenArgs {
     /// Prints the names, one a line.
     pub fn run(&self) -> Result<(), Error> {
         let names = if self.plain {
-            plain(&self.store, self.etui_vfs)?
+            list_plain(&self.store, self.etui_vfs)?
         } else {
-            ours(&self.store)?
+            list_etui(&self.store)?
         };
         let mut text = names.join("\n");
         text.push('\n');
@@ -45,7 +45,7 @@ impl FirstScreenArgs {
     }
 }
 
-fn ours(path: &Path) -> Result<Vec<String>, Error> {
+fn list_etui(path: &Path) -> Result<Vec<String>, Error> {
     let mut options = Options::default();
     options.read_only = true;
     let store = Store::open_with(path, &options)?;
@@ -54,10 +54,10 @@ fn ours(path: &Path) -> Result<Vec<String>, Error> {
 }
 
 /// The same page by plain SQLite: the first blocks of the list, in its order.
-fn plain(path: &Path, etui_vfs: bool) -> Result<Vec<String>, Error> {
+fn list_plain(path: &Path, etui_vfs: bool) -> Result<Vec<String>, Error> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY;
     let conn = if etui_vfs {
-        let vfs = redo::register(redo::options(), Duration::ZERO)?;
+        let vfs = redo::register_vfs(redo::vfs_options(), Duration::ZERO)?;
         Connection::open_with_flags_and_vfs(path, flags, vfs.name())?
     } else {
         Connection::open_with_flags(path, flags)?
@@ -77,18 +77,18 @@ fn plain(path: &Path, etui_vfs: bool) -> Result<Vec<String>, Error> {
 
 /// Appends the names of a block of the list (the book, *Schema*): the first value of each summary.
 fn take_names(mut block: &[u8], names: &mut Vec<String>) -> Option<()> {
-    let count = varint(&mut block)?;
-    let ids = varint(&mut block)?;
-    let sorts = varint(&mut block)?;
+    let count = read_varint(&mut block)?;
+    let ids = read_varint(&mut block)?;
+    let sorts = read_varint(&mut block)?;
     let mut summaries = block.get(ids + sorts..)?;
     for _ in 0..count {
-        let mut summary = bytes(&mut summaries)?;
-        names.push(String::from_utf8_lossy(bytes(&mut summary)?).into_owned());
+        let mut summary = read_bytes(&mut summaries)?;
+        names.push(String::from_utf8_lossy(read_bytes(&mut summary)?).into_owned());
     }
     Some(())
 }
 
-fn varint(from: &mut &[u8]) -> Option<usize> {
+fn read_varint(from: &mut &[u8]) -> Option<usize> {
     let mut number = 0;
     for at in 0..4 {
         let (byte, rest) = from.split_first()?;
@@ -101,8 +101,8 @@ fn varint(from: &mut &[u8]) -> Option<usize> {
     None
 }
 
-fn bytes<'a>(from: &mut &'a [u8]) -> Option<&'a [u8]> {
-    let length = varint(from)?;
+fn read_bytes<'a>(from: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let length = read_varint(from)?;
     let (value, rest) = from.split_at_checked(length)?;
     *from = rest;
     Some(value)

@@ -36,7 +36,7 @@ impl LabContext {
                 return Err(Error::Usage(format!("`{}` has no value", parameter.name)));
             }
             for &value in &value {
-                within(parameter, value)?;
+                check_range(parameter, value)?;
             }
             values.insert(parameter.name.to_owned(), value);
         }
@@ -70,7 +70,7 @@ impl LabContext {
 
     /// Checks that a stack is available here; the error says why not and what would help.
     pub fn stack(&self, name: &str) -> Result<(), String> {
-        stacks::available(name)
+        stacks::check_available(name)
     }
 
     /// Where a command is, if it is installed.
@@ -81,7 +81,7 @@ impl LabContext {
 
 /// Refuses values that give an empty experiment, or fill the disk: 0 where
 /// the experiment's own values have none, and a thousand times the largest of them.
-fn within(parameter: &Parameter, value: u64) -> Result<(), Error> {
+fn check_range(parameter: &Parameter, value: u64) -> Result<(), Error> {
     let own = || parameter.quick.iter().chain(parameter.full).copied();
     let least = own().min().unwrap_or(0).min(1);
     let most = own().max().unwrap_or(0).max(1_000).saturating_mul(1_000);
@@ -107,16 +107,16 @@ mod tests {
             quick: &[50],
             full: &[50, 12_800],
         };
-        assert!(within(&parameter, 1).is_ok());
-        assert!(within(&parameter, 12_800_000).is_ok());
-        let refused = within(&parameter, 0).unwrap_err().to_string();
+        assert!(check_range(&parameter, 1).is_ok());
+        assert!(check_range(&parameter, 12_800_000).is_ok());
+        let refused = check_range(&parameter, 0).unwrap_err().to_string();
         assert_eq!(refused, "`sizes` is 0: 1 to 12800000 can be had");
-        assert!(within(&parameter, u64::MAX).is_err());
+        assert!(check_range(&parameter, u64::MAX).is_err());
         let switch = Parameter {
             quick: &[0],
             full: &[0],
             ..parameter
         };
-        assert!(within(&switch, 0).is_ok());
+        assert!(check_range(&switch, 0).is_ok());
     }
 }

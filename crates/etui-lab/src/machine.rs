@@ -32,34 +32,34 @@ pub fn find_tool(name: &str) -> Option<PathBuf> {
 }
 
 /// This machine, as it is now. The experiments and their parameters are filled in later.
-pub fn header() -> RunHeader {
+pub fn run_header() -> RunHeader {
     let names = rustix::system::uname();
     RunHeader {
         format: FORMAT,
-        started: timestamp(SystemTime::now()),
+        started: format_timestamp(SystemTime::now()),
         etui: env!("CARGO_PKG_VERSION").to_owned(),
-        sqlite: sqlite(),
+        sqlite: sqlite_version(),
         kernel: format!(
             "{} {} {}",
             names.sysname().to_string_lossy(),
             names.release().to_string_lossy(),
             names.machine().to_string_lossy()
         ),
-        system: value("/etc/os-release", "PRETTY_NAME=").unwrap_or_default(),
-        processor: value("/proc/cpuinfo", "model name").unwrap_or_default(),
+        system: read_value("/etc/os-release", "PRETTY_NAME=").unwrap_or_default(),
+        processor: read_value("/proc/cpuinfo", "model name").unwrap_or_default(),
         cores: std::thread::available_parallelism().map_or(1, |n| n.get() as u64),
-        memory: value("/proc/meminfo", "MemTotal")
+        memory: read_value("/proc/meminfo", "MemTotal")
             .and_then(|text| text.split_ascii_whitespace().next()?.parse::<u64>().ok())
             .unwrap_or(0)
             * 1024,
         root: rustix::process::geteuid().is_root(),
-        tools: tools(),
+        tools: tool_versions(),
         ..RunHeader::default()
     }
 }
 
 /// The built-in SQLite's version and the beginning of its source id.
-fn sqlite() -> String {
+fn sqlite_version() -> String {
     let source = rusqlite::Connection::open_in_memory()
         .and_then(|conn| conn.query_row("SELECT sqlite_source_id()", [], |row| row.get(0)))
         .unwrap_or_else(|_| String::new());
@@ -67,14 +67,14 @@ fn sqlite() -> String {
     format!("{} ({date})", rusqlite::version())
 }
 
-fn value(path: &str, name: &str) -> Option<String> {
+fn read_value(path: &str, name: &str) -> Option<String> {
     let text = fs::read_to_string(path).ok()?;
     let line = text.lines().find(|line| line.starts_with(name))?;
     let rest = line[name.len()..].trim_start_matches([' ', '\t', ':']);
     Some(rest.trim().trim_matches('"').to_owned())
 }
 
-fn tools() -> BTreeMap<String, String> {
+fn tool_versions() -> BTreeMap<String, String> {
     TOOLS
         .iter()
         .filter_map(|(name, argument)| {
@@ -104,7 +104,7 @@ fn version_in(line: &str) -> Option<String> {
 }
 
 /// A moment in RFC 3339, UTC, to the second.
-fn timestamp(at: SystemTime) -> String {
+fn format_timestamp(at: SystemTime) -> String {
     let seconds = at
         .duration_since(UNIX_EPOCH)
         .unwrap_or(Duration::ZERO)
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn moments_are_written_as_rfc_3339() {
-        let at = |seconds| timestamp(UNIX_EPOCH + Duration::from_secs(seconds));
+        let at = |seconds| format_timestamp(UNIX_EPOCH + Duration::from_secs(seconds));
         assert_eq!(at(0), "1970-01-01T00:00:00Z");
         assert_eq!(at(951_782_399), "2000-02-28T23:59:59Z");
         assert_eq!(at(951_782_400), "2000-02-29T00:00:00Z");
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn this_machine_is_told() {
-        let header = header();
+        let header = run_header();
         assert!(header.kernel.starts_with("Linux "), "{header:?}");
         assert!(header.memory > 0 && header.cores > 0, "{header:?}");
         assert!(header.sqlite.starts_with("3."), "{header:?}");

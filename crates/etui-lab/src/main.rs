@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    etui_lab::cli::main(&etui_lab::experiments::all())
+    etui_lab::cli::main(&etui_lab::experiments::all_experiments())
 }

@@ -6,7 +6,7 @@ use std::io::{ErrorKind, Write};
 use crate::error::Error;
 
 /// A line on standard output.
-pub(crate) fn out(words: impl Display) -> Result<(), Error> {
+pub(crate) fn print_line(words: impl Display) -> Result<(), Error> {
     match writeln!(std::io::stdout(), "{words}") {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         done => done.map_err(|e| Error::file("standard output", e)),
@@ -14,6 +14,6 @@ pub(crate) fn out(words: impl Display) -> Result<(), Error> {
 }
 
 /// A line on standard error; errors are ignored.
-pub(crate) fn err(words: impl Display) {
+pub(crate) fn print_error(words: impl Display) {
     let _ = writeln!(std::io::stderr(), "{words}");
 }

@@ -93,11 +93,11 @@ impl Recorder {
         let cpu = timed.then(process::cpu_time);
         let begun = Instant::now();
         if self.pass == MeasurePass::Instructions {
-            instructions::begin(name);
+            instructions::begin_counting(name);
         }
         let done = work();
         if self.pass == MeasurePass::Instructions {
-            instructions::end();
+            instructions::end_counting();
         }
         let wall = begun.elapsed();
         let cpu = cpu.map(|before| process::cpu_time().saturating_sub(before));

@@ -14,7 +14,7 @@ use crate::{ArmSettings, Error, Recorder};
 
 /// The options of an arm. An idle moment, which makes a database an ordinary one, would come at
 /// a moment of its own in each run.
-pub fn options() -> Options {
+pub fn vfs_options() -> Options {
     Options {
         idle: None,
         ..Options::default()
@@ -23,7 +23,7 @@ pub fn options() -> Options {
 
 /// Returns the options of an arm, from its setting `options`, e.g. `gather=0 append=1048576`.
 pub fn options_of(settings: &ArmSettings) -> Result<Options, Error> {
-    let mut options = options();
+    let mut options = vfs_options();
     if let Ok(changes) = settings.text("options") {
         for change in changes.split_whitespace() {
             let (name, value) = change.split_once('=').unwrap_or((change, ""));
@@ -36,7 +36,7 @@ pub fn options_of(settings: &ArmSettings) -> Result<Options, Error> {
 
 /// Registers the VFS for an arm; each flush returns so much later than the real one. A process
 /// can register a name once only.
-pub fn register(options: Options, flush_delay: Duration) -> Result<Vfs, Error> {
+pub fn register_vfs(options: Options, flush_delay: Duration) -> Result<Vfs, Error> {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let name = format!("etui-lab-{}", COUNT.fetch_add(1, Ordering::Relaxed));
     let registered = if flush_delay.is_zero() {
@@ -51,7 +51,7 @@ pub fn register(options: Options, flush_delay: Duration) -> Result<Vfs, Error> {
 }
 
 /// Records the VFS's counters of a phase: `work/vfs_blocks` and so on.
-pub fn record(recorder: &mut Recorder, phase: &str, counted: &Counters) {
+pub fn record_counters(recorder: &mut Recorder, phase: &str, counted: &Counters) {
     for (name, value) in [
         ("commits", counted.commits),
         ("records", counted.records),
@@ -166,7 +166,7 @@ mod tests {
     fn each_commit_waits_for_its_slow_flush() {
         let dir = tempfile::tempdir().unwrap();
         let delay = Duration::from_millis(2);
-        let vfs = register(options(), delay).unwrap();
+        let vfs = register_vfs(vfs_options(), delay).unwrap();
         let flags = OpenFlags::default();
         let path = dir.path().join("t.db");
         let db = Connection::open_with_flags_and_vfs(path, flags, vfs.name()).unwrap();

@@ -10,7 +10,7 @@ use crate::present::{
     BetterWhen, Chart, ChartKind, ChartSeries, ExperimentReport, FindingStatus, Table, TableCell,
     TableColumn, TableRow, Unit, Verdict,
 };
-use crate::report::numbers::{one as format_value, whole};
+use crate::report::numbers::{format_value, format_whole};
 use crate::results::{Figure, GroupKey, Results};
 use crate::{ArmRole, measure};
 
@@ -55,7 +55,7 @@ impl Measure {
     /// A measure of the whole run; less is better.
     pub fn new(title: impl Into<String>, key: impl Into<String>) -> Self {
         let key = key.into();
-        let (unit, _) = measure::about(key.split(' ').next().unwrap_or_default());
+        let (unit, _) = measure::measure_unit(key.split(' ').next().unwrap_or_default());
         Self {
             title: title.into(),
             key,
@@ -512,7 +512,7 @@ impl ReportSpec {
             .map(CheckedThreshold::format_figure)
             .collect();
         let mut sentence = conclusion.to_owned();
-        if let (false, Some(figures)) = (status == FindingStatus::Open, join(&figures)) {
+        if let (false, Some(figures)) = (status == FindingStatus::Open, join_figures(&figures)) {
             sentence = format!("{sentence} {figures}.").trim_start().to_owned();
         }
         let mut notes = Vec::new();
@@ -530,7 +530,7 @@ impl ReportSpec {
     }
 }
 
-fn join(figures: &[String]) -> Option<String> {
+fn join_figures(figures: &[String]) -> Option<String> {
     let joined = figures.join("; ");
     let first = joined.chars().next()?;
     let rest = joined.get(first.len_utf8()..)?;
@@ -680,7 +680,7 @@ impl TableSpec {
                 parts.push(group.work.clone());
             }
             if size {
-                let of = format!("{} {}", whole(group.size), self.size_unit);
+                let of = format!("{} {}", format_whole(group.size), self.size_unit);
                 parts.push(of.trim_end().to_owned());
             }
             parts.join(", ")

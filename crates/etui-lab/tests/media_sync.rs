@@ -10,7 +10,7 @@ use etui_lab::{FindingStatus, LabContext, MeasurePass, Recorder, Results, RunLoc
 #[test]
 fn all_arms_give_the_same_answer_and_the_cures_show() {
     etui_lab_io::memory::enable_memory_statistics(true).unwrap();
-    let experiments = etui_lab::experiments::all();
+    let experiments = etui_lab::experiments::all_experiments();
     let experiment = experiments
         .iter()
         .find(|e| e.experiment_info().name == "media-sync")

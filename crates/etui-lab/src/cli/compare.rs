@@ -45,15 +45,15 @@ pub struct CompareArgs {
 impl CompareArgs {
     /// Compares and prints the result.
     pub fn run(&self) -> Result<ExitCode, Error> {
-        let before = file::read(&self.before)?;
-        let after = file::read(&self.after)?;
+        let before = file::read_results(&self.before)?;
+        let after = file::read_results(&self.after)?;
         let comparison = compare(&before, &after, self.times);
         if self.json {
             let text = serde_json::to_string_pretty(&comparison)
                 .map_err(|e| Error::other(e.to_string()))?;
-            output::out(format_args!("{text}"))?;
+            output::print_line(format_args!("{text}"))?;
         } else {
-            print(&comparison)?;
+            print_comparison(&comparison)?;
         }
         if comparison.compared == 0 {
             return Err(Error::Usage(
@@ -70,9 +70,9 @@ impl CompareArgs {
     }
 }
 
-fn print(comparison: &Comparison) -> Result<(), Error> {
+fn print_comparison(comparison: &Comparison) -> Result<(), Error> {
     for remark in &comparison.remarks {
-        output::out(format_args!("Not the same {remark}"))?;
+        output::print_line(format_args!("Not the same {remark}"))?;
     }
     if !comparison.differences.is_empty() {
         let mut table = Table::new();
@@ -102,8 +102,8 @@ fn print(comparison: &Comparison) -> Result<(), Error> {
                     difference.experiment, difference.arm, difference.group
                 ),
                 difference.measure.clone(),
-                numbers::one(difference.before, difference.unit),
-                numbers::one(difference.after, difference.unit),
+                numbers::format_value(difference.before, difference.unit),
+                numbers::format_value(difference.after, difference.unit),
                 change,
             ]);
         }
@@ -112,7 +112,7 @@ fn print(comparison: &Comparison) -> Result<(), Error> {
                 column.set_cell_alignment(CellAlignment::Right);
             }
         }
-        output::out(format_args!("{table}"))?;
+        output::print_line(format_args!("{table}"))?;
     }
     let worse = comparison
         .differences
@@ -120,7 +120,7 @@ fn print(comparison: &Comparison) -> Result<(), Error> {
         .filter(|d| d.worse && d.gates)
         .count();
     let told = comparison.differences.iter().filter(|d| !d.gates).count();
-    output::out(format_args!(
+    output::print_line(format_args!(
         "{} measures compared, {worse} worse, {} better{}{}.",
         comparison.compared,
         comparison

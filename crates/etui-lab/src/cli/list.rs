@@ -35,7 +35,7 @@ impl ListArgs {
                         )
                     })
                     .collect();
-                output::out(format_args!(
+                output::print_line(format_args!(
                     "{}",
                     json!({
                         "name": about.name,
@@ -48,33 +48,33 @@ impl ListArgs {
                 ))?;
                 continue;
             }
-            output::out(format_args!("{:16}{}", about.name, about.title))?;
+            output::print_line(format_args!("{:16}{}", about.name, about.title))?;
             if let Some(study) = about.study {
-                output::out(format_args!("{:16}study: {}", "", study.source()))?;
+                output::print_line(format_args!("{:16}study: {}", "", study.source()))?;
             }
-            output::out(format_args!("{:16}{}", "", about.question))?;
+            output::print_line(format_args!("{:16}{}", "", about.question))?;
             for parameter in about.parameters {
-                output::out(format_args!(
+                output::print_line(format_args!(
                     "{:16}--set {}={}  {}",
                     "",
                     parameter.name,
-                    values(parameter.full),
+                    format_values(parameter.full),
                     parameter.about
                 ))?;
             }
             for part in &plan.not_run {
-                output::out(format_args!(
+                output::print_line(format_args!(
                     "{:16}not here: {}: {}",
                     "", part.what, part.reason
                 ))?;
             }
-            output::out("")?;
+            output::print_line("")?;
         }
         Ok(ExitCode::SUCCESS)
     }
 }
 
-fn values(values: &[u64]) -> String {
+fn format_values(values: &[u64]) -> String {
     let words: Vec<String> = values.iter().map(u64::to_string).collect();
     words.join(",")
 }

@@ -87,14 +87,16 @@ pub fn main(experiments: &[&'static dyn Experiment]) -> ExitCode {
         Command::Report(args) => args.run(experiments),
         Command::Compare(args) => args.run(),
         Command::Setup(args) => args.run(),
-        Command::Worker { reply } => worker::main(experiments, &reply).map(|()| ExitCode::SUCCESS),
+        Command::Worker { reply } => {
+            worker::worker_main(experiments, &reply).map(|()| ExitCode::SUCCESS)
+        }
         Command::FirstScreen(args) => args.run().map(|()| ExitCode::SUCCESS),
         Command::Follow(args) => args.run_case().map(|()| ExitCode::SUCCESS),
     };
     match done {
         Ok(code) => code,
         Err(error) => {
-            output::err(format_args!("error: {error}"));
+            output::print_error(format_args!("error: {error}"));
             ExitCode::from(match error {
                 Error::Usage(_) => 2,
                 Error::Stopped => 130,
@@ -114,7 +116,7 @@ fn on_stop() -> Result<Arc<AtomicBool>, Error> {
 }
 
 /// The experiments of these names, in the order in which they are shown.
-fn named(
+fn select_experiments(
     experiments: &[&'static dyn Experiment],
     names: &[String],
 ) -> Result<Vec<&'static dyn Experiment>, Error> {

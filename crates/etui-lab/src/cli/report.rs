@@ -30,10 +30,10 @@ impl ReportArgs {
     /// Writes or shows the report.
     pub fn run(&self, experiments: &[&'static dyn Experiment]) -> Result<ExitCode, Error> {
         if self.show {
-            show(&self.file, experiments)?;
+            show_report(&self.file, experiments)?;
         } else {
-            for file in write(&self.file, experiments)? {
-                output::out(format_args!("{}", file.display()))?;
+            for file in write_report(&self.file, experiments)? {
+                output::print_line(format_args!("{}", file.display()))?;
             }
         }
         Ok(ExitCode::SUCCESS)
@@ -41,15 +41,15 @@ impl ReportArgs {
 }
 
 /// Shows the tables of a results file on the terminal.
-pub fn show(file: &Path, experiments: &[&'static dyn Experiment]) -> Result<(), Error> {
-    let report = read(file, experiments)?;
+pub fn show_report(file: &Path, experiments: &[&'static dyn Experiment]) -> Result<(), Error> {
+    let report = read_report(file, experiments)?;
     let mut out = std::io::stdout().lock();
     let terminal = std::io::stdout().is_terminal();
     let color = terminal && std::env::var_os("NO_COLOR").is_none();
     let width = rustix::termios::tcgetwinsize(&out).map_or(0, |size| usize::from(size.ws_col));
     let width = if width == 0 { NO_TERMINAL } else { width };
     for section in &report.sections {
-        let text = report::terminal(section, width, color);
+        let text = report::to_terminal(section, width, color);
         match writeln!(out, "{text}") {
             // Whoever reads it has had enough.
             Err(error) if error.kind() == ErrorKind::BrokenPipe => return Ok(()),
@@ -61,13 +61,13 @@ pub fn show(file: &Path, experiments: &[&'static dyn Experiment]) -> Result<(), 
 
 /// Prints the verdict of each experiment in a results file.
 pub fn show_verdicts(file: &Path, experiments: &[&'static dyn Experiment]) -> Result<(), Error> {
-    for section in &read(file, experiments)?.sections {
+    for section in &read_report(file, experiments)?.sections {
         let verdict = &section.presentation.verdict;
-        output::out(format_args!(
+        output::print_line(format_args!(
             "{} ({})",
             section.about.title, section.about.name
         ))?;
-        output::out(format_args!(
+        output::print_line(format_args!(
             "  {}\n",
             if verdict.sentence.is_empty() {
                 "Too little was run to tell."
@@ -98,25 +98,28 @@ pub fn check_name(file: &Path) -> Result<(), Error> {
 }
 
 /// Writes page, Markdown and CSV beside a results file.
-pub fn write(file: &Path, experiments: &[&'static dyn Experiment]) -> Result<Vec<PathBuf>, Error> {
+pub fn write_report(
+    file: &Path,
+    experiments: &[&'static dyn Experiment],
+) -> Result<Vec<PathBuf>, Error> {
     check_name(file)?;
-    let report = read(file, experiments)?;
+    let report = read_report(file, experiments)?;
     [
-        ("html", report::html(&report)),
-        ("md", report::markdown(&report)),
-        ("csv", report::csv(&report)),
+        ("html", report::to_html(&report)),
+        ("md", report::to_markdown(&report)),
+        ("csv", report::to_csv(&report)),
     ]
     .into_iter()
     .map(|(extension, text)| {
         let path = file.with_extension(extension);
-        whole(&path, &text)?;
+        write_atomically(&path, &text)?;
         Ok(path)
     })
     .collect()
 }
 
 /// Writes a file so that it is there in whole or as it was.
-fn whole(path: &Path, text: &str) -> Result<(), Error> {
+fn write_atomically(path: &Path, text: &str) -> Result<(), Error> {
     let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty());
     let mut file = tempfile::Builder::new()
         .permissions(Permissions::from_mode(0o644))
@@ -129,15 +132,15 @@ fn whole(path: &Path, text: &str) -> Result<(), Error> {
 }
 
 /// Returns the report of the known experiments in a results file.
-fn read(file: &Path, experiments: &[&'static dyn Experiment]) -> Result<Report, Error> {
-    let lines = file::read(file)?;
+fn read_report(file: &Path, experiments: &[&'static dyn Experiment]) -> Result<Report, Error> {
+    let lines = file::read_results(file)?;
     if lines.is_empty() {
         return Err(Error::other(format!(
             "{}: there are no results in it",
             file.display()
         )));
     }
-    let header = file::header(&lines);
+    let header = file::read_header(&lines);
     let sections = experiments
         .iter()
         .filter(|experiment| {

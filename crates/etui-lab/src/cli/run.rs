@@ -76,7 +76,7 @@ impl StudiesArgs {
             .filter(|experiment| experiment.experiment_info().study.is_some())
             .collect();
         studies.sort_by_key(|experiment| experiment.experiment_info().study);
-        measure(
+        measure_experiments(
             &studies,
             &self.common,
             !self.full,
@@ -89,16 +89,16 @@ impl StudiesArgs {
 impl RunArgs {
     /// Runs the experiments asked for.
     pub fn run(&self, experiments: &[&'static dyn Experiment]) -> Result<ExitCode, Error> {
-        let chosen = super::named(experiments, &self.names)?;
+        let chosen = super::select_experiments(experiments, &self.names)?;
         let name = match self.names.as_slice() {
             [one] => one.as_str(),
             _ => "run",
         };
-        measure(&chosen, &self.common, self.quick, name, report::show)
+        measure_experiments(&chosen, &self.common, self.quick, name, report::show_report)
     }
 }
 
-fn measure(
+fn measure_experiments(
     experiments: &[&'static dyn Experiment],
     common: &CommonArgs,
     quick: bool,
@@ -113,7 +113,7 @@ fn measure(
     let shown = !common.quiet;
     let options = RunOptions {
         quick,
-        set: settings(experiments, &common.set)?,
+        set: parse_settings(experiments, &common.set)?,
         file: file.clone(),
         fresh: common.fresh,
         stacks: common.stack.clone(),
@@ -121,24 +121,24 @@ fn measure(
         repetitions: common.repetitions,
         progress: shown && std::io::stderr().is_terminal(),
     };
-    let outcome = runner::run(experiments, &options, &super::on_stop()?)?;
+    let outcome = runner::run_experiments(experiments, &options, &super::on_stop()?)?;
     if shown {
         show(&file, experiments)?;
         if outcome.made == 0 && outcome.failed == 0 {
-            output::out(format_args!(
+            output::print_line(format_args!(
                 "Nothing was left to measure; --fresh measures anew."
             ))?;
         }
     }
     if !common.no_report {
-        for written in report::write(&file, experiments)? {
+        for written in report::write_report(&file, experiments)? {
             if shown {
-                output::out(format_args!("{}", written.display()))?;
+                output::print_line(format_args!("{}", written.display()))?;
             }
         }
     }
     if outcome.failed > 0 {
-        output::err(format_args!(
+        output::print_error(format_args!(
             "{} failed; the report tells which. The same command tries them again.",
             if outcome.failed == 1 {
                 "1 run".to_owned()
@@ -152,7 +152,10 @@ fn measure(
 }
 
 /// Reads `--set NAME=N,N`: for every experiment that has a parameter of the name.
-fn settings(experiments: &[&'static dyn Experiment], set: &[String]) -> Result<ArmSettings, Error> {
+fn parse_settings(
+    experiments: &[&'static dyn Experiment],
+    set: &[String],
+) -> Result<ArmSettings, Error> {
     let mut settings = ArmSettings::new();
     for words in set {
         let (name, values) = words

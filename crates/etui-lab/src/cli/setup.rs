@@ -29,90 +29,90 @@ enum SetupCommand {
 }
 
 const PACKAGES: &[PackageManager] = &[
-    package(
+    debian_package(
         "e2fsprogs",
         SetupCommand::Tool("mkfs.ext4"),
         "ext4 on loop images; extents",
     ),
-    package(
+    debian_package(
         "xfsprogs",
         SetupCommand::Tool("mkfs.xfs"),
         "xfs on loop images",
     ),
-    package(
+    debian_package(
         "btrfs-progs",
         SetupCommand::Tool("mkfs.btrfs"),
         "btrfs on loop images",
     ),
-    package(
+    debian_package(
         "dosfstools",
         SetupCommand::Tool("mkfs.vfat"),
         "vfat on loop images",
     ),
-    package(
+    debian_package(
         "exfatprogs",
         SetupCommand::Tool("mkfs.exfat"),
         "exfat on loop images",
     ),
-    package(
+    debian_package(
         "exfat-fuse",
         SetupCommand::Tool("mount.exfat-fuse"),
         "exfat where the kernel has none",
     ),
-    package(
+    debian_package(
         "squashfs-tools",
         SetupCommand::Tool("mksquashfs"),
         "squashfs images",
     ),
-    package(
+    debian_package(
         "erofs-utils",
         SetupCommand::Tool("mkfs.erofs"),
         "erofs images",
     ),
-    package(
+    debian_package(
         "strace",
         SetupCommand::Tool("strace"),
         "system calls by file",
     ),
-    package("valgrind", SetupCommand::Tool("valgrind"), "instructions"),
-    package(
+    debian_package("valgrind", SetupCommand::Tool("valgrind"), "instructions"),
+    debian_package(
         "evolution-data-server",
         SetupCommand::File("/usr/libexec/evolution-source-registry"),
         "the peer of `phonebook` and `calendar`",
     ),
-    package(
+    debian_package(
         "libebook1.2-dev",
         SetupCommand::File("/usr/include/evolution-data-server/libebook/libebook.h"),
         "driving Evolution Data Server",
     ),
-    package(
+    debian_package(
         "libecal2.0-dev",
         SetupCommand::File("/usr/include/evolution-data-server/libecal/libecal.h"),
         "driving Evolution Data Server's calendar",
     ),
-    package(
+    debian_package(
         "dbus",
         SetupCommand::Tool("dbus-daemon"),
         "a private session bus",
     ),
-    package(
+    debian_package(
         "gcc",
         SetupCommand::Tool("cc"),
         "driving Evolution Data Server",
     ),
-    package(
+    debian_package(
         "libc6-dev",
         SetupCommand::File("/usr/include/stdio.h"),
         "driving Evolution Data Server",
     ),
-    package(
+    debian_package(
         "pkg-config",
         SetupCommand::Tool("pkg-config"),
         "driving Evolution Data Server",
     ),
 ];
 
-const fn package(
+const fn debian_package(
     name: &'static str,
     shown_by: SetupCommand,
     used_for: &'static str,
@@ -138,14 +138,14 @@ impl SetupArgs {
     pub fn run(&self) -> Result<ExitCode, Error> {
         let missing: Vec<&PackageManager> = PACKAGES.iter().filter(|p| !p.installed()).collect();
         if missing.is_empty() {
-            output::out(format_args!("All that the experiments need is installed."))?;
+            output::print_line(format_args!("All that the experiments need is installed."))?;
             return Ok(ExitCode::SUCCESS);
         }
-        output::out(format_args!(
+        output::print_line(format_args!(
             "Missing, each used for a part of the experiments:"
         ))?;
         for package in &missing {
-            output::out(format_args!("  {:24}{}", package.name, package.used_for))?;
+            output::print_line(format_args!("  {:24}{}", package.name, package.used_for))?;
         }
         let names: Vec<&str> = missing.iter().map(|p| p.name).collect();
         let by_hand = format!("apt-get update && apt-get install -y {}", names.join(" "));
@@ -154,26 +154,26 @@ impl SetupArgs {
                 "there is no apt-get here; install them with your system's package manager, under the names it has for them. What is missing is reported as not run",
             ));
         }
-        let Some(root) = root() else {
+        let Some(root) = root_prefix() else {
             return Err(Error::other(format!(
                 "installing needs root; as root, run: {by_hand}"
             )));
         };
-        if !self.yes && !agreed()? {
-            output::out(format_args!("Nothing was installed. By hand: {by_hand}"))?;
+        if !self.yes && !ask_agreement()? {
+            output::print_line(format_args!("Nothing was installed. By hand: {by_hand}"))?;
             return Ok(ExitCode::SUCCESS);
         }
-        apt(&root, &["update", "-qq"])?;
+        apt_command(&root, &["update", "-qq"])?;
         let mut install = vec!["install", "-y", "-qq", "--no-install-recommends"];
         install.extend(&names);
-        apt(&root, &install)?;
+        apt_command(&root, &install)?;
         let still: Vec<&str> = missing
             .iter()
             .filter(|p| !p.installed())
             .map(|p| p.name)
             .collect();
         if still.is_empty() {
-            output::out(format_args!("Installed."))?;
+            output::print_line(format_args!("Installed."))?;
             Ok(ExitCode::SUCCESS)
         } else {
             Err(Error::other(format!(
@@ -185,7 +185,7 @@ impl SetupArgs {
 }
 
 /// Returns the prefix of a command that needs root; none if every way asks for a password.
-fn root() -> Option<Vec<&'static str>> {
+fn root_prefix() -> Option<Vec<&'static str>> {
     if rustix::process::geteuid().is_root() {
         return Some(vec!["env"]);
     }
@@ -198,7 +198,7 @@ fn root() -> Option<Vec<&'static str>> {
         .then(|| vec!["sudo", "-n", "env"])
 }
 
-fn agreed() -> Result<bool, Error> {
+fn ask_agreement() -> Result<bool, Error> {
     if !std::io::stdin().is_terminal() {
         return Err(Error::Usage(
             "there is no terminal to ask on; --yes installs without asking".to_owned(),
@@ -216,7 +216,7 @@ fn agreed() -> Result<bool, Error> {
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
-fn apt(root: &[&str], arguments: &[&str]) -> Result<(), Error> {
+fn apt_command(root: &[&str], arguments: &[&str]) -> Result<(), Error> {
     let mut words = root.iter().copied();
     let program = words.next().unwrap_or("env");
     let mut command = Command::new(program);

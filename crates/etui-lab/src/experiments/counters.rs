@@ -96,13 +96,17 @@ impl Experiment for Counters {
     }
 
     fn set_up(&self, group: &ArmGroup, dir: &Path) -> Result<(), Error> {
-        let store = filled(&dir.join(BOOK), &options(), &cards(1, group.size)?)?;
+        let store = fill_store(
+            &dir.join(BOOK),
+            &store_options(),
+            &make_cards(1, group.size)?,
+        )?;
         Ok(store.close()?)
     }
 
     fn run_case(&self, case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
         let path = recorder.dir().join(BOOK);
-        let mut options = options();
+        let mut options = store_options();
         if case.settings.is("deferred") {
             options.durability = Durability::Deferred;
         }
@@ -119,11 +123,11 @@ impl Experiment for Counters {
             recorder.answer(count.to_le_bytes());
             return Ok(());
         }
-        let there = cards(1, case.size)?;
-        let store = filled(&path, &options, &there)?;
+        let there = make_cards(1, case.size)?;
+        let store = fill_store(&path, &options, &there)?;
         let contacts = store.contacts()?;
         contacts.count()?;
-        operate(&case.work, &contacts, &there, recorder)?;
+        run_operation(&case.work, &contacts, &there, recorder)?;
         let mut left: Vec<Vec<u8>> = contacts
             .all()?
             .iter()
@@ -167,7 +171,7 @@ impl Experiment for Counters {
 }
 
 /// How a book is opened.
-fn options() -> Options {
+fn store_options() -> Options {
     let mut options = Options::default();
     options.locale = Some("de".to_owned());
     options.region = Some("DE".to_owned());
@@ -175,7 +179,7 @@ fn options() -> Options {
 }
 
 /// A new store with these people.
-fn filled(path: &Path, options: &Options, people: &[Card]) -> Result<Store, Error> {
+fn fill_store(path: &Path, options: &Options, people: &[Card]) -> Result<Store, Error> {
     let store = Store::open_with(path, options)?;
     store.contacts()?.save_many(people)?;
     store.merge_index()?;
@@ -183,7 +187,7 @@ fn filled(path: &Path, options: &Options, people: &[Card]) -> Result<Store, Erro
 }
 
 /// People from a seed, as cards.
-fn cards(seed: u64, count: u64) -> Result<Vec<Card>, Error> {
+fn make_cards(seed: u64, count: u64) -> Result<Vec<Card>, Error> {
     let count = usize::try_from(count).unwrap_or(usize::MAX);
     People::new(seed)
         .take(count)
@@ -192,7 +196,7 @@ fn cards(seed: u64, count: u64) -> Result<Vec<Card>, Error> {
 }
 
 /// Does an operation so often, as its phase `work`.
-fn operate(
+fn run_operation(
     work: &str,
     contacts: &Contacts,
     there: &[Card],
@@ -210,7 +214,7 @@ fn operate(
     };
     let answer: u64 = match work {
         "save one" => {
-            let more = cards(2, times)?;
+            let more = make_cards(2, times)?;
             recorder.phase("work", || {
                 for card in &more {
                     contacts.save(card)?;
@@ -219,7 +223,7 @@ fn operate(
             })?
         }
         "save a batch" => {
-            let more = cards(2, times)?;
+            let more = make_cards(2, times)?;
             recorder.phase("work", || {
                 contacts.save_many(&more)?;
                 Ok(contacts.count()?)

@@ -18,7 +18,7 @@ mod searches;
 use crate::Experiment;
 
 /// All experiments, in the order in which they are shown.
-pub fn all() -> Vec<&'static dyn Experiment> {
+pub fn all_experiments() -> Vec<&'static dyn Experiment> {
     vec![
         &media_sync::MediaSync,
         &journal_matrix::JournalMatrix,

@@ -22,7 +22,7 @@ use etui_vfs::Vfs;
 use self::books::{ContactBackend, PlainBook};
 use super::backends::StoreBackend as _;
 use super::backends::eds::EdsBackend;
-use super::backends::etui::{EtuiBackend, options};
+use super::backends::etui::{EtuiBackend, store_options};
 use super::backends::{self, fill, record, rounds, vfs_variants};
 use crate::error::Error;
 use crate::peers::eds::{self, EdsSession, Setup, TimedAnswer, Way};
@@ -176,8 +176,8 @@ impl Experiment for Phonebook {
             eds::build(eds::Server::AddressBook, dir)?;
         }
         // A store that etui filled: where the rows of plain SQLite come from.
-        let cards = books::cards(&file)?;
-        let options = options(Durability::Deferred);
+        let cards = books::read_cards(&file)?;
+        let options = store_options(Durability::Deferred);
         let mut book = EtuiBackend::new(&dir.join("filled.etui"), options, cards)?;
         fill(&mut book, count)?;
         book.merge()?;
@@ -283,10 +283,10 @@ fn empty_book(
                 Durability::Full
             };
             let path = recorder.dir().join("book.etui");
-            let cards = books::cards(&cards)?;
+            let cards = books::read_cards(&cards)?;
             Ok(Box::new(EtuiBackend::new(
                 &path,
-                options(durability),
+                store_options(durability),
                 cards,
             )?))
         }
@@ -342,7 +342,7 @@ fn session(case: &RunCase, recorder: &Recorder, name: &str) -> Result<EdsSession
 /// Everything but memory: fills a book, reads it in every way, saves into it singly.
 fn book(case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
     let saves = saves(&case.settings)?;
-    let vfs = vfs_variants::of(&case.settings)?;
+    let vfs = vfs_variants::register_variant(&case.settings)?;
     let mut book = empty_book(case, recorder, vfs.as_ref().map(Vfs::name))?;
 
     backends::fill_and_record(recorder, book.as_mut(), case.size)?;
@@ -382,7 +382,7 @@ fn reads(
         record(recorder, name, &answer);
     }
 
-    for query in queries::all() {
+    for query in queries::all_queries() {
         if case.size > query.largest {
             continue;
         }
@@ -409,7 +409,7 @@ fn reads_are_its_own(settings: &ArmSettings) -> bool {
 /// Memory of all processes with an empty book, with the filled one opened, and with every
 /// contact fetched, its name read, and kept.
 fn memory(case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
-    let vfs = vfs_variants::of(&case.settings)?;
+    let vfs = vfs_variants::register_variant(&case.settings)?;
     let vfs = vfs.as_ref().map(Vfs::name);
     backends::memory(
         recorder,
@@ -435,7 +435,7 @@ fn opened(
         }
         return Ok(match product {
             "etui" => {
-                let options = options(Durability::Full);
+                let options = store_options(Durability::Full);
                 Box::new(EtuiBackend::<Card>::new(&path, options, Vec::new())?)
             }
             _ => Box::new(PlainBook::new(&path, PlainRows::default(), 0, vfs)?),
@@ -464,7 +464,7 @@ fn index_costs(case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
     let saves = saves(&case.settings)? as usize;
     let rows = PlainRows::read(&recorder.shared().join("filled.etui"))?;
     let filled = rows.len().saturating_sub(saves);
-    let vfs = vfs_variants::of(&case.settings)?;
+    let vfs = vfs_variants::register_variant(&case.settings)?;
     let vfs_variants = vfs.as_ref().map(Vfs::name);
     let plain = PlainContacts::create(&recorder.dir().join("book.db"), parts, vfs_variants)?;
     recorder.phase("fill", || plain.save(&rows, 0..filled, true))?;
@@ -480,7 +480,7 @@ fn index_costs(case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
         Ok(())
     })?;
     if let (Some(vfs), Some(before)) = (&vfs, before) {
-        redo::record(recorder, "saves", &vfs.counters().since(&before));
+        redo::record_counters(recorder, "saves", &vfs.counters().since(&before));
     }
     record(recorder, "save_one", &saved);
     recorder.answer((plain.all()?.len() as u64).to_le_bytes());

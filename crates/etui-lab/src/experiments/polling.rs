@@ -140,7 +140,7 @@ impl Experiment for Polling {
         let file = File::create(&path).map_err(|e| Error::file(&path, e))?;
         let mut block = vec![0; 1 << 20];
         for at in (0..LENGTH).step_by(block.len()) {
-            fill(&mut block, at);
+            fill_block(&mut block, at);
             file.write_all_at(&block, at)
                 .map_err(|e| Error::file(&path, e))?;
         }
@@ -167,7 +167,7 @@ impl Experiment for Polling {
             for &place in &places {
                 let begun;
                 if durable {
-                    fill(device.buffer.bytes_mut(), place ^ own);
+                    fill_block(device.buffer.bytes_mut(), place ^ own);
                     begun = Instant::now();
                     device.write(place)?;
                 } else {
@@ -182,7 +182,7 @@ impl Experiment for Polling {
         for &place in &places {
             device.read(place)?;
             if durable {
-                fill(&mut expected, place ^ own);
+                fill_block(&mut expected, place ^ own);
                 if device.buffer.bytes() != expected.as_slice() {
                     return Err(Error::other(format!(
                         "what was written at {place} is not there"
@@ -226,7 +226,7 @@ fn own_number(case: &RunCase) -> u64 {
 }
 
 /// Fills a block with the content of its offset.
-fn fill(block: &mut [u8], place: u64) {
+fn fill_block(block: &mut [u8], place: u64) {
     for (n, word) in block.chunks_exact_mut(8).enumerate() {
         let at = place.wrapping_add(n as u64 * 8);
         word.copy_from_slice(&etui_testkit::rng::mix64(at).to_le_bytes());
@@ -295,11 +295,11 @@ impl Device {
         let ring = mode
             .map(|mode| UringQueue::new(1, mode).map(|ring| (ring, mode)))
             .transpose()
-            .map_err(told)?;
+            .map_err(uring_error)?;
         Ok(Self {
             file,
             ring,
-            buffer: AlignedBuffer::new(bytes).map_err(told)?,
+            buffer: AlignedBuffer::new(bytes).map_err(uring_error)?,
             bytes,
             path: path.to_owned(),
         })
@@ -315,7 +315,7 @@ impl Device {
                 let part = [(place, self.bytes)];
                 let read = ring
                     .read(&self.file, &part, &mut self.buffer)
-                    .map_err(told)?;
+                    .map_err(uring_error)?;
                 if read == self.bytes as u64 {
                     return Ok(());
                 }
@@ -336,18 +336,18 @@ impl Device {
             Some((ring, CompletionMode::Polled)) => ring
                 .write(&self.file, &part, &self.buffer, true)
                 .map(drop)
-                .map_err(told),
+                .map_err(uring_error),
             Some((ring, _)) => {
                 ring.write(&self.file, &part, &self.buffer, false)
-                    .map_err(told)?;
-                ring.sync_data(&self.file).map_err(told)
+                    .map_err(uring_error)?;
+                ring.sync_data(&self.file).map_err(uring_error)
             }
         }
     }
 }
 
 /// Maps an unsupported operation to [`Error::NotRun`].
-fn told(error: etui_lab_io::Error) -> Error {
+fn uring_error(error: etui_lab_io::Error) -> Error {
     match error {
         etui_lab_io::Error::Unsupported { .. } => Error::not_run(error.to_string()),
         error => Error::other(error.to_string()),
@@ -437,7 +437,7 @@ mod tests {
             assert!(now[4096..8192].iter().all(|byte| *byte == 3));
             assert!(now[8192..] == before[8192..]);
             let mut block = vec![0; 4096];
-            fill(&mut block, 4096);
+            fill_block(&mut block, 4096);
             device.buffer.bytes_mut().copy_from_slice(&block);
             device.write(4096).unwrap();
             assert!(fs::read(&path).unwrap() == before);

@@ -48,7 +48,7 @@ enum Operation {
 }
 
 /// The operations: name, times in a run, kind.
-fn operations() -> Vec<(String, u64, Operation)> {
+fn list_operations() -> Vec<(String, u64, Operation)> {
     let mut all = Vec::new();
     for (indexed, kind, [alone, with_checkpoints]) in [
         (false, "row of 100 bytes", [1_800, 4_000]),
@@ -82,7 +82,7 @@ fn operations() -> Vec<(String, u64, Operation)> {
 }
 
 fn find_operation(name: &str) -> Result<Operation, Error> {
-    let found = operations().into_iter().find(|(of, ..)| of == name);
+    let found = list_operations().into_iter().find(|(of, ..)| of == name);
     let found = found.map(|(.., operation)| operation);
     found.ok_or_else(|| Error::other(format!("no operation `{name}`")))
 }
@@ -119,19 +119,21 @@ impl Experiment for Processor {
         let arm = |name, role, etui: bool| {
             Arm::new(name, role, ArmSettings::new().with("etui-vfs", etui))
         };
-        let groups = operations().into_iter().map(|(work, times, _)| ArmGroup {
-            work,
-            stack: HERE.to_owned(),
-            size: times,
-            repetitions,
-            instructions: true,
-            seconds: 1.0,
-            arms: vec![
-                arm(SYSTEM_VFS, ArmRole::Peer, false),
-                arm(ETUI_VFS, ArmRole::Etui, true),
-            ],
-            ..ArmGroup::default()
-        });
+        let groups = list_operations()
+            .into_iter()
+            .map(|(work, times, _)| ArmGroup {
+                work,
+                stack: HERE.to_owned(),
+                size: times,
+                repetitions,
+                instructions: true,
+                seconds: 1.0,
+                arms: vec![
+                    arm(SYSTEM_VFS, ArmRole::Peer, false),
+                    arm(ETUI_VFS, ArmRole::Etui, true),
+                ],
+                ..ArmGroup::default()
+            });
         Ok(RunPlan {
             groups: groups.collect(),
             not_run: Vec::new(),
@@ -162,7 +164,7 @@ impl Experiment for Processor {
             return save_contacts(&path, etui_vfs, case.size, recorder);
         }
         let vfs = match etui_vfs {
-            true => Some(redo::register(redo::options(), Duration::ZERO)?),
+            true => Some(redo::register_vfs(redo::vfs_options(), Duration::ZERO)?),
             false => None,
         };
         let db = match &vfs {
@@ -188,7 +190,10 @@ impl Experiment for Processor {
     }
 
     fn report_spec(&self, results: &Results) -> ReportSpec {
-        let names: Vec<String> = operations().into_iter().map(|(name, ..)| name).collect();
+        let names: Vec<String> = list_operations()
+            .into_iter()
+            .map(|(name, ..)| name)
+            .collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let groups = results.select_groups(&names, &[HERE]);
         let instructions = || Measure::new("instructions", "work/instructions").per(Per::Size);

@@ -455,7 +455,7 @@ fn monotonic_ns() -> u64 {
 }
 
 /// Receives changes until `count` came; returns their numbers and times.
-fn receive(view: &mut View<'_>, count: usize) -> Result<Vec<(usize, u64)>, Error> {
+fn receive_changes(view: &mut View<'_>, count: usize) -> Result<Vec<(usize, u64)>, Error> {
     let mut received = Vec::new();
     while received.len() < count {
         if let Some(ViewChanges::Since(changes)) = view.wait(None)? {
@@ -470,7 +470,7 @@ fn receive(view: &mut View<'_>, count: usize) -> Result<Vec<(usize, u64)>, Error
 }
 
 /// Saves contacts whose organisation is their number; returns when each save returned.
-fn send(contacts: &Contacts<'_>, count: usize) -> Result<Vec<u64>, Error> {
+fn send_changes(contacts: &Contacts<'_>, count: usize) -> Result<Vec<u64>, Error> {
     let send_one = |number: usize| {
         std::thread::sleep(PACE);
         let text = format!(
@@ -512,7 +512,7 @@ fn measure_latency(
         if ready.as_deref() != Some("ready") {
             return Err(Error::other("the reader did not start"));
         }
-        let sent = send(&contacts, count)?;
+        let sent = send_changes(&contacts, count)?;
         let mut received = Vec::new();
         for line in lines {
             let line = line.map_err(failed)?;
@@ -525,8 +525,8 @@ fn measure_latency(
         let _views = open_views(&contacts, case.settings.number("views")?)?;
         let mut view = contacts.view(&parse_filter("category:latency")?)?;
         std::thread::scope(|scope| {
-            let reader = scope.spawn(move || receive(&mut view, count));
-            let sent = send(&contacts, count)?;
+            let reader = scope.spawn(move || receive_changes(&mut view, count));
+            let sent = send_changes(&contacts, count)?;
             match reader.join() {
                 Ok(received) => Ok::<_, Error>((sent, received?)),
                 Err(_) => Err(Error::other("the reader panicked")),
@@ -559,7 +559,7 @@ impl FollowArgs {
         let mut out = std::io::stdout().lock();
         let failed = |e| Error::file("standard output", e);
         writeln!(out, "ready").map_err(failed)?;
-        for (number, time) in receive(&mut view, self.count)? {
+        for (number, time) in receive_changes(&mut view, self.count)? {
             writeln!(out, "{number} {time}").map_err(failed)?;
         }
         Ok(())

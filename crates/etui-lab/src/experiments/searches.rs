@@ -70,7 +70,7 @@ impl Experiment for Searches {
             size: *size,
             repetitions: 1,
             seconds: 0.5 + *size as f64 / 500_000.0,
-            arms: requests().into_iter().map(arm).collect(),
+            arms: list_requests().into_iter().map(arm).collect(),
             ..ArmGroup::default()
         };
         Ok(RunPlan {
@@ -104,7 +104,9 @@ impl Experiment for Searches {
         drop(snapshot);
         let contacts = store.contacts()?;
         recorder.answer(contacts.count()?.to_le_bytes());
-        let make = requests().into_iter().find(|(name, _)| *name == case.arm);
+        let make = list_requests()
+            .into_iter()
+            .find(|(name, _)| *name == case.arm);
         let (_, make) = make.ok_or_else(|| Error::other(format!("no request `{}`", case.arm)))?;
         let mut source = QuerySource {
             rng: SplitMix64::new(42),
@@ -237,7 +239,7 @@ impl Request {
 type MakeRequest = Box<dyn Fn(&mut QuerySource) -> Request>;
 
 /// Returns every kind of request with its name.
-fn requests() -> Vec<(String, MakeRequest)> {
+fn list_requests() -> Vec<(String, MakeRequest)> {
     const MATCHES: [(&str, MatchMode); 4] = [
         ("equal", MatchMode::Words),
         ("prefix", MatchMode::Prefix),
@@ -284,7 +286,7 @@ fn requests() -> Vec<(String, MakeRequest)> {
         Box::new(move |source| {
             let last = char::from(b't' + source.below(6) as u8);
             let more = source.filter(Field::Given, MatchMode::Prefix);
-            page(Query::new(initials('a', last).not().and(more.not())))
+            page(Query::new(initial_filter('a', last).not().and(more.not())))
         }),
     );
     add(
@@ -326,7 +328,9 @@ fn requests() -> Vec<(String, MakeRequest)> {
             let one = source.filter(Field::Name, MatchMode::Contains);
             let other = source.piece(Field::Email, Some(2));
             let other = Filter::text(Field::Email, MatchMode::Contains, other);
-            page(Query::new(one.or(other).and(initials('a', 'x').not())))
+            page(Query::new(
+                one.or(other).and(initial_filter('a', 'x').not()),
+            ))
         }),
     );
     for conditions in 2..=4 {
@@ -440,7 +444,7 @@ fn requests() -> Vec<(String, MakeRequest)> {
 }
 
 /// Family names that begin with one of these letters.
-fn initials(from: char, to: char) -> Filter {
+fn initial_filter(from: char, to: char) -> Filter {
     let prefixes = (from..=to).map(|c| Filter::text(Field::Family, MatchMode::Prefix, c));
     Filter::Or(prefixes.collect())
 }

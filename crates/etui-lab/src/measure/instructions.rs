@@ -26,7 +26,7 @@ use crate::machine;
 const PHASES: &str = "ETUI_LAB_PHASES";
 
 /// Begins a phase for the counter.
-pub fn begin(phase: &str) {
+pub fn begin_counting(phase: &str) {
     // A name that cannot be written is missed by the reader.
     if let Some(path) = std::env::var_os(PHASES) {
         let _ = File::options()
@@ -39,7 +39,7 @@ pub fn begin(phase: &str) {
 }
 
 /// Ends a phase for the counter.
-pub fn end() {
+pub fn end_counting() {
     callgrind_phase_ends();
 }
 
@@ -57,7 +57,7 @@ fn callgrind_phase_ends() {
 
 /// The command as it runs under callgrind: program, arguments, environment and directory are
 /// taken over; input and output must be set again.
-pub fn wrap(command: &Command, output: &Path) -> Result<Command, Error> {
+pub fn wrap_command(command: &Command, output: &Path) -> Result<Command, Error> {
     let valgrind = machine::find_tool("valgrind")
         .ok_or_else(|| Error::not_run("valgrind is not installed: `etui lab setup`"))?;
     let mut file = OsString::from("--callgrind-out-file=");
@@ -79,9 +79,9 @@ fn phases_of(output: &Path) -> PathBuf {
 }
 
 /// Returns the counts of callgrind: `phase/instructions`.
-pub fn read(output: &Path) -> Result<BTreeMap<String, f64>, Error> {
+pub fn read_counts(output: &Path) -> Result<BTreeMap<String, f64>, Error> {
     let bytes = fs::read(output).map_err(|e| Error::file(output, e))?;
-    let counted = count(&String::from_utf8_lossy(&bytes));
+    let counted = sum_counts(&String::from_utf8_lossy(&bytes));
     let path = phases_of(output);
     let names = match fs::read_to_string(&path) {
         Ok(names) => names,
@@ -108,7 +108,7 @@ pub fn read(output: &Path) -> Result<BTreeMap<String, f64>, Error> {
 }
 
 /// The totals of the parts that end with a phase, in their order.
-fn count(text: &str) -> Vec<f64> {
+fn sum_counts(text: &str) -> Vec<f64> {
     let mut counted = Vec::new();
     let mut phase = false;
     for line in text.lines() {
@@ -144,8 +144,8 @@ events: Ir\nfn=(1) totals\n0 5\ntotals: 1202165\n\
 part: 2\ndesc: Trigger: --dump-before=etui_lab::measure::instructions::callgrind_phase_ends\n\
 events: Ir\nsummary: 1800063\ntotals: 1800063\n\
 part: 3\ndesc: Trigger: Program termination\ntotals: 4503696\n";
-        assert_eq!(count(text), [1_800_063.0]);
-        assert_eq!(count(""), Vec::<f64>::new());
+        assert_eq!(sum_counts(text), [1_800_063.0]);
+        assert_eq!(sum_counts(""), Vec::<f64>::new());
     }
 
     /// Not a test of its own: the counted process.
@@ -156,13 +156,13 @@ part: 3\ndesc: Trigger: Program termination\ntotals: 4503696\n";
         }
         let work = |times: u32| (0..times).fold(0_u32, |sum, i| black_box(sum ^ i));
         for (phase, times) in [("small", 1000), ("large", 100_000), ("small", 1000)] {
-            begin(phase);
+            begin_counting(phase);
             work(times);
-            end();
+            end_counting();
         }
-        begin("thread");
+        begin_counting("thread");
         std::thread::spawn(move || work(100_000)).join().unwrap();
-        end();
+        end_counting();
     }
 
     #[test]
@@ -172,10 +172,10 @@ part: 3\ndesc: Trigger: Program termination\ntotals: 4503696\n";
             let output = dir.path().join(name);
             let mut command = Command::new(std::env::current_exe().unwrap());
             command.args(["helper_that_is_counted", "--test-threads=1"]);
-            let mut counted = wrap(&command, &output)?;
+            let mut counted = wrap_command(&command, &output)?;
             let status = counted.stdout(Stdio::null()).status().unwrap();
             assert!(status.success());
-            read(&output)
+            read_counts(&output)
         };
         let figures = match once("first") {
             Err(Error::NotRun(_)) => return,

@@ -91,9 +91,9 @@ impl DiskLayout {
         let Some(device) = devices.first() else {
             return Err(Error::other("no device to look at"));
         };
-        let file_system = mounts::of(dir)?.file_system;
+        let file_system = mounts::mount_of(dir)?.file_system;
         let mut layout = Self {
-            main: trace::number(device)?,
+            main: trace::device_number(device)?,
             ..Self::default()
         };
         let path = format!("/dev/{device}");
@@ -140,7 +140,7 @@ impl DiskLayout {
 /// `EXTENTS:` and the next line, `(0-8191):131072-139263, (8192-9000):150000-150808`, in blocks.
 fn ext4_log(device: &str) -> Result<Vec<Range<u64>>, Error> {
     const BLOCK: u64 = 4096;
-    let said = stacks::run("debugfs", ["-R", "stat <8>", device])?;
+    let said = stacks::run_tool("debugfs", ["-R", "stat <8>", device])?;
     Ok(said
         .split_once("EXTENTS:")
         .map_or("", |(_, extents)| extents)
@@ -160,7 +160,7 @@ fn ext4_log(device: &str) -> Result<Vec<Range<u64>>, Error> {
 /// The log begins at a block whose number has the group above `agblklog` bits.
 fn xfs_log(device: &str) -> Result<Vec<Range<u64>>, Error> {
     let fields = "print logstart logblocks agblocks agblklog blocksize";
-    let said = stacks::run("xfs_db", ["-r", "-c", "sb 0", "-c", fields, device])?;
+    let said = stacks::run_tool("xfs_db", ["-r", "-c", "sb 0", "-c", fields, device])?;
     let number = |name: &str| {
         said.lines()
             .find_map(|line| line.strip_prefix(name)?.strip_prefix(" = "))
@@ -273,11 +273,11 @@ mod tests {
     #[test]
     fn a_new_file_is_data_and_journal() {
         for name in ["ext4", "ext4-journal", "xfs"] {
-            if stacks::available(name).is_err() {
+            if stacks::check_available(name).is_err() {
                 continue;
             }
             let work = tempfile::tempdir().unwrap();
-            let stack = stacks::ready(name, work.path(), None).unwrap();
+            let stack = stacks::prepare_stack(name, work.path(), None).unwrap();
             let path = stack.dir.join("file");
             let trace = BlockTrace::start(&stack.devices).unwrap();
             let mut file = File::create(&path).unwrap();

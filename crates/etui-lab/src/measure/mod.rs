@@ -1,6 +1,6 @@
 //! The measures and their sources.
 //!
-//! A figure's name is `phase/measure`. The measure implies unit and kind ([`about`]): time ends
+//! A figure's name is `phase/measure`. The measure implies unit and kind ([`measure_unit`]): time ends
 //! in `_ns`, sizes in `_bytes`; everything else is a count.
 //!
 //! | measure | meaning | from |
@@ -42,7 +42,7 @@ pub enum MeasureClass {
 }
 
 /// Unit and class of a measure by its name (with or without its phase).
-pub fn about(name: &str) -> (Unit, MeasureClass) {
+pub fn measure_unit(name: &str) -> (Unit, MeasureClass) {
     let measure = name.rsplit('/').next().unwrap_or(name);
     let unit = if measure.ends_with("_ns") {
         Unit::Nanoseconds

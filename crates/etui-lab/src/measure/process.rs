@@ -53,10 +53,10 @@ impl ProcessUsage {
             .and_then(|mut file| file.read(&mut buffer))
             .unwrap_or(0);
         let io = String::from_utf8_lossy(buffer.get(..length).unwrap_or_default());
-        self.read_calls = field(&io, "syscr:");
-        self.write_calls = field(&io, "syscw:");
-        self.read_bytes = field(&io, "rchar:");
-        self.write_bytes = field(&io, "wchar:");
+        self.read_calls = read_field(&io, "syscr:");
+        self.write_calls = read_field(&io, "syscw:");
+        self.read_bytes = read_field(&io, "rchar:");
+        self.write_bytes = read_field(&io, "wchar:");
         length
     }
 
@@ -117,7 +117,7 @@ impl PageFaults {
     }
 }
 
-fn field(text: &str, name: &str) -> u64 {
+fn read_field(text: &str, name: &str) -> u64 {
     text.lines()
         .find_map(|line| {
             line.strip_prefix(name)?
@@ -131,7 +131,7 @@ fn field(text: &str, name: &str) -> u64 {
 
 /// Returns the bytes that this process handed to write calls so far.
 pub fn written_bytes() -> u64 {
-    field(
+    read_field(
         &fs::read_to_string("/proc/self/io").unwrap_or_default(),
         "wchar:",
     )
@@ -140,7 +140,7 @@ pub fn written_bytes() -> u64 {
 /// Returns the anonymous resident memory of this process, in bytes.
 pub fn anonymous_memory() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    field(&status, "RssAnon:") * 1024
+    read_field(&status, "RssAnon:") * 1024
 }
 
 /// The memory of a process, in bytes.
@@ -164,10 +164,10 @@ impl ProcessMemory {
         let path = format!("/proc/{pid}/status");
         let status = fs::read_to_string(&path).map_err(|e| Error::file(&path, e))?;
         Ok(Self {
-            rss: field(&rollup, "Rss:") * 1024,
-            pss: field(&rollup, "Pss:") * 1024,
-            vms: field(&status, "VmSize:") * 1024,
-            private_dirty: field(&rollup, "Private_Dirty:") * 1024,
+            rss: read_field(&rollup, "Rss:") * 1024,
+            pss: read_field(&rollup, "Pss:") * 1024,
+            vms: read_field(&status, "VmSize:") * 1024,
+            private_dirty: read_field(&rollup, "Private_Dirty:") * 1024,
         })
     }
 

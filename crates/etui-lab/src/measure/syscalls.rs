@@ -19,15 +19,15 @@ use strace::TracedCall;
 
 /// Marks the beginning of a phase for the tracer: a write to `/dev/null` that it sees.
 pub fn mark_begin(phase: &str) {
-    mark("begin", phase);
+    write_mark("begin", phase);
 }
 
 /// Marks the end of a phase for the tracer.
 pub fn mark_end(phase: &str) {
-    mark("end", phase);
+    write_mark("end", phase);
 }
 
-fn mark(what: &str, phase: &str) {
+fn write_mark(what: &str, phase: &str) {
     // A mark that cannot be made leaves its phase uncounted, which the parser reports.
     if let Ok(mut null) = OpenOptions::new().write(true).open("/dev/null") {
         let _ = null.write_all(format!("etui-lab {what} {phase}\n").as_bytes());
@@ -35,7 +35,7 @@ fn mark(what: &str, phase: &str) {
 }
 
 /// Checks that calls can be traced here; the error says why not and what would help.
-pub fn available() -> Result<(), String> {
+pub fn check_available() -> Result<(), String> {
     let Some(tracer) = machine::find_tool("strace") else {
         return Err("strace is not installed: `etui lab setup`".to_owned());
     };
@@ -53,7 +53,7 @@ pub fn available() -> Result<(), String> {
 
 /// The same command, traced into a file: program, arguments, environment and directory are
 /// taken over; input and output must be set again. None if there is no `strace`.
-pub fn wrap(command: &Command, output: &Path) -> Option<Command> {
+pub fn wrap_command(command: &Command, output: &Path) -> Option<Command> {
     let tracer = machine::find_tool("strace")?;
     let mut traced = Command::new(tracer);
     traced
@@ -79,14 +79,14 @@ pub fn wrap(command: &Command, output: &Path) -> Option<Command> {
 pub type Counts = BTreeMap<String, f64>;
 
 /// Returns the measures of a trace, by phase.
-pub fn read(path: &Path) -> Result<BTreeMap<String, Counts>, Error> {
+pub fn read_trace(path: &Path) -> Result<BTreeMap<String, Counts>, Error> {
     let bytes = fs::read(path).map_err(|e| Error::file(path, e))?;
-    count(&String::from_utf8_lossy(&bytes))
+    count_calls(&String::from_utf8_lossy(&bytes))
         .map_err(|message| Error::other(format!("{}: {message}", path.display())))
 }
 
-fn count(text: &str) -> Result<BTreeMap<String, Counts>, String> {
-    let calls = strace::calls(text);
+fn count_calls(text: &str) -> Result<BTreeMap<String, Counts>, String> {
+    let calls = strace::parse_calls(text);
     let files = TracedFiles::of(&calls);
     let mut phases: BTreeMap<String, Counts> = BTreeMap::new();
     let mut open: Vec<String> = Vec::new();
@@ -95,7 +95,7 @@ fn count(text: &str) -> Result<BTreeMap<String, Counts>, String> {
             continue;
         };
         if file == "/dev/null" {
-            match marked(call) {
+            match is_marked(call) {
                 Some(("begin", phase)) => {
                     phases.entry(phase.to_owned()).or_default();
                     open.push(phase.to_owned());
@@ -111,7 +111,7 @@ fn count(text: &str) -> Result<BTreeMap<String, Counts>, String> {
         }
         for phase in &open {
             if let Some(counts) = phases.get_mut(phase) {
-                add(counts, files.class(&file), call);
+                add_call(counts, files.class(&file), call);
             }
         }
     }
@@ -122,15 +122,15 @@ fn count(text: &str) -> Result<BTreeMap<String, Counts>, String> {
 }
 
 /// `etui-lab begin save\n`
-fn marked(call: &TracedCall) -> Option<(&str, &str)> {
+fn is_marked(call: &TracedCall) -> Option<(&str, &str)> {
     call.text()?
         .strip_prefix("etui-lab ")?
         .strip_suffix("\\n")?
         .split_once(' ')
 }
 
-fn add(counts: &mut Counts, class: &str, call: &TracedCall) {
-    let kind = kind(call);
+fn add_call(counts: &mut Counts, class: &str, call: &TracedCall) {
+    let kind = call_kind(call);
     let mut more = |name: String, by: f64| *counts.entry(name).or_insert(0.0) += by;
     more("calls".to_owned(), 1.0);
     more(format!("{class}_{kind}_calls"), 1.0);
@@ -143,7 +143,7 @@ fn add(counts: &mut Counts, class: &str, call: &TracedCall) {
 }
 
 /// The kind of a call; those that do the same by another name are one.
-fn kind(call: &TracedCall) -> &'static str {
+fn call_kind(call: &TracedCall) -> &'static str {
     match call.name.as_str() {
         "read" | "pread64" | "readv" | "preadv" | "preadv2" => "read",
         "write" | "pwrite64" | "writev" | "pwritev" | "pwritev2" => "write",
@@ -188,7 +188,7 @@ impl TracedFiles {
         for file in calls.iter().filter_map(TracedCall::file) {
             if DATABASES.iter().any(|ending| file.ends_with(ending)) {
                 databases.insert(file);
-            } else if let Some((database, _)) = beside(&file) {
+            } else if let Some((database, _)) = names_path(&file) {
                 databases.insert(database.to_owned());
             }
         }
@@ -203,7 +203,7 @@ impl TracedFiles {
     }
 
     fn class(&self, file: &str) -> &'static str {
-        if let Some((_, class)) = beside(file) {
+        if let Some((_, class)) = names_path(file) {
             class
         } else if self.databases.contains(file) {
             "database"
@@ -215,7 +215,7 @@ impl TracedFiles {
     }
 }
 
-fn beside(file: &str) -> Option<(&str, &'static str)> {
+fn names_path(file: &str) -> Option<(&str, &'static str)> {
     BESIDE
         .iter()
         .find_map(|&(ending, class)| Some((file.strip_suffix(ending)?, class)))

@@ -97,9 +97,14 @@ impl BlockTrace {
         }
         let numbers: Vec<String> = devices
             .iter()
-            .map(|device| Ok(format!("dev == {}", kernel_number(&number(device)?)?)))
+            .map(|device| {
+                Ok(format!(
+                    "dev == {}",
+                    kernel_number(&device_number(device)?)?
+                ))
+            })
             .collect::<Result<_, Error>>()?;
-        let tracefs = tracefs().map_err(|e| {
+        let tracefs = find_tracefs().map_err(|e| {
             Error::not_run(match e {
                 rustix::io::Errno::PERM => "needs root (the kernel's tracer)".to_owned(),
                 e => format!("the kernel's tracer (tracefs) cannot be had: {e}"),
@@ -111,7 +116,7 @@ impl BlockTrace {
             std::process::id(),
             COUNT.fetch_add(1, Ordering::Relaxed)
         );
-        let instance = instances(&tracefs).join(name);
+        let instance = list_instances(&tracefs).join(name);
         fs::create_dir(&instance)
             .map_err(|e| Error::not_run(format!("the kernel's tracer gives no instance: {e}")))?;
         let trace = Self {
@@ -131,7 +136,7 @@ impl BlockTrace {
         let path = self.instance.join("trace");
         let text = fs::read(&path).map_err(|e| Error::file(&path, e))?;
         let text = String::from_utf8_lossy(&text);
-        complete(&text)?;
+        is_complete(&text)?;
         Ok(text.lines().filter_map(BlockRequest::parse).collect())
     }
 
@@ -154,7 +159,7 @@ impl Drop for BlockTrace {
 
 /// Whether a trace has all events that there were:
 /// `# entries-in-buffer/entries-written: 514/514   #P:2`.
-fn complete(trace: &str) -> Result<(), Error> {
+fn is_complete(trace: &str) -> Result<(), Error> {
     let counts = trace
         .lines()
         .find_map(|line| line.strip_prefix("# entries-in-buffer/entries-written: "))
@@ -169,7 +174,7 @@ fn complete(trace: &str) -> Result<(), Error> {
 }
 
 /// Formats a device's number as in the trace, `7,0`.
-pub fn number(device: &str) -> Result<String, Error> {
+pub fn device_number(device: &str) -> Result<String, Error> {
     let path = Path::new("/sys/class/block").join(device).join("dev");
     let number = fs::read_to_string(&path).map_err(|e| Error::file(&path, e))?;
     Ok(number.trim().replace(':', ","))
@@ -187,7 +192,7 @@ fn kernel_number(number: &str) -> Result<u64, Error> {
 
 /// tracefs, mounted for this handle alone: it appears nowhere, and is gone with the handle,
 /// so that nothing stays mounted whatever happens.
-fn tracefs() -> rustix::io::Result<OwnedFd> {
+fn find_tracefs() -> rustix::io::Result<OwnedFd> {
     let context = rustix::mount::fsopen("tracefs", FsOpenFlags::FSOPEN_CLOEXEC)?;
     rustix::mount::fsconfig_create(&context)?;
     rustix::mount::fsmount(
@@ -197,16 +202,16 @@ fn tracefs() -> rustix::io::Result<OwnedFd> {
     )
 }
 
-fn instances(tracefs: &OwnedFd) -> PathBuf {
+fn list_instances(tracefs: &OwnedFd) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}/instances", tracefs.as_raw_fd()))
 }
 
 /// Removes the tracer instances of a finished run, and returns them.
 pub fn remove_instances(run: &str) -> Vec<String> {
-    let Ok(tracefs) = tracefs() else {
+    let Ok(tracefs) = find_tracefs() else {
         return Vec::new();
     };
-    let Ok(entries) = fs::read_dir(instances(&tracefs)) else {
+    let Ok(entries) = fs::read_dir(list_instances(&tracefs)) else {
         return Vec::new();
     };
     entries
@@ -274,19 +279,19 @@ mod tests {
 
     #[test]
     fn lost_requests_are_noticed() {
-        assert!(complete("# entries-in-buffer/entries-written: 514/514   #P:2\n").is_ok());
-        assert!(complete("# entries-in-buffer/entries-written: 500/514   #P:2\n").is_err());
+        assert!(is_complete("# entries-in-buffer/entries-written: 514/514   #P:2\n").is_ok());
+        assert!(is_complete("# entries-in-buffer/entries-written: 500/514   #P:2\n").is_err());
         assert_eq!(kernel_number("7,3").unwrap(), 7 << 20 | 3);
         assert!(kernel_number("seven").is_err());
     }
 
     #[test]
     fn a_synced_file_reaches_the_device() {
-        if stacks::available("ext4").is_err() {
+        if stacks::check_available("ext4").is_err() {
             return;
         }
         let work = tempfile::tempdir().unwrap();
-        let stack = stacks::ready("ext4", work.path(), None).unwrap();
+        let stack = stacks::prepare_stack("ext4", work.path(), None).unwrap();
         let trace = BlockTrace::start(&stack.devices).unwrap();
         let instance = trace.instance.file_name().unwrap().to_owned();
         let file = fs::File::create(stack.dir.join("file")).unwrap();
@@ -301,15 +306,19 @@ mod tests {
         assert_eq!(data, 8192);
         assert!(requests.iter().any(BlockRequest::is_flush));
         assert!(requests.iter().any(|r| r.is_write() && r.is_metadata()));
-        assert!(!instances(&tracefs().unwrap()).join(instance).exists());
+        assert!(
+            !list_instances(&find_tracefs().unwrap())
+                .join(instance)
+                .exists()
+        );
     }
 
     #[test]
     fn instances_of_a_dead_run_are_removed() {
-        let Ok(tracefs) = tracefs() else {
+        let Ok(tracefs) = find_tracefs() else {
             return;
         };
-        let dir = instances(&tracefs);
+        let dir = list_instances(&tracefs);
         let (mine, other) = (
             "etui-lab-00000000000000aa-1-0",
             "etui-lab-00000000000000ab-1-0",

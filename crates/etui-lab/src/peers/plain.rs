@@ -116,7 +116,7 @@ impl PlainRows {
         let mut terms = terms.query([])?;
         while let Some(row) = terms.next()? {
             let term = by_hand(row.get(0)?);
-            for id in ids(row.get(1)?, row.get_ref(2)?.as_blob().unwrap_or_default()) {
+            for id in encode_ids(row.get(1)?, row.get_ref(2)?.as_blob().unwrap_or_default()) {
                 if let Ok(at) = records.binary_search_by_key(&id, |record| record.id)
                     && let Some(term) = &term
                 {
@@ -163,7 +163,7 @@ fn by_hand(mut term: Vec<u8>) -> Option<Vec<u8>> {
 }
 
 /// The records of a row of a posting list (the book, *Schema*).
-fn ids(first: i64, distances: &[u8]) -> Vec<i64> {
+fn encode_ids(first: i64, distances: &[u8]) -> Vec<i64> {
     let mut all = vec![first];
     let (mut last, mut distance, mut shift) = (first, 0_i64, 0);
     for byte in distances {

@@ -28,21 +28,21 @@ const HEADINGS: [&str; 12] = [
 ];
 
 /// The report as comma-separated values.
-pub fn csv(report: &Report) -> String {
+pub fn to_csv(report: &Report) -> String {
     let mut out = String::new();
-    line(&mut out, &HEADINGS);
+    write_line(&mut out, &HEADINGS);
     for section in &report.sections {
-        tables(&mut out, section);
-        charts(&mut out, section);
+        write_tables(&mut out, section);
+        write_charts(&mut out, section);
     }
     out
 }
 
-fn tables(out: &mut String, section: &ReportSection) {
+fn write_tables(out: &mut String, section: &ReportSection) {
     for table in &section.presentation.tables {
         for row in &table.rows {
             for (cell, column) in row.cells.iter().zip(&table.columns) {
-                line(
+                write_line(
                     out,
                     &[
                         section.about.name,
@@ -50,11 +50,11 @@ fn tables(out: &mut String, section: &ReportSection) {
                         &row.label,
                         row.role.label(),
                         &column.title,
-                        unit(column.unit),
-                        &number(cell.value),
-                        &number(cell.range.map(|(low, _)| low)),
-                        &number(cell.range.map(|(_, high)| high)),
-                        &number(cell.ratio),
+                        unit_name(column.unit),
+                        &format_number(cell.value),
+                        &format_number(cell.range.map(|(low, _)| low)),
+                        &format_number(cell.range.map(|(_, high)| high)),
+                        &format_number(cell.ratio),
                         &cell.note,
                         if cell.lost { "lost" } else { "" },
                     ],
@@ -64,15 +64,15 @@ fn tables(out: &mut String, section: &ReportSection) {
     }
 }
 
-fn charts(out: &mut String, section: &ReportSection) {
+fn write_charts(out: &mut String, section: &ReportSection) {
     for chart in &section.presentation.charts {
         for series in &chart.series {
             for (x, y) in &series.points {
                 let place = match chart.kind {
-                    ChartKind::Growth => number(Some(*x)),
+                    ChartKind::Growth => format_number(Some(*x)),
                     ChartKind::Bars | ChartKind::Stacked => bar_label(chart, *x),
                 };
-                line(
+                write_line(
                     out,
                     &[
                         section.about.name,
@@ -80,8 +80,8 @@ fn charts(out: &mut String, section: &ReportSection) {
                         &series.name,
                         series.role.label(),
                         &place,
-                        unit(chart.unit),
-                        &number(Some(*y)),
+                        unit_name(chart.unit),
+                        &format_number(Some(*y)),
                         "",
                         "",
                         "",
@@ -94,7 +94,7 @@ fn charts(out: &mut String, section: &ReportSection) {
     }
 }
 
-fn unit(unit: Unit) -> &'static str {
+fn unit_name(unit: Unit) -> &'static str {
     match unit {
         Unit::Nanoseconds => "nanoseconds",
         Unit::Bytes => "bytes",
@@ -106,14 +106,14 @@ fn unit(unit: Unit) -> &'static str {
 }
 
 /// A number that reads back as the same; nothing if it is none.
-fn number(value: Option<f64>) -> String {
+fn format_number(value: Option<f64>) -> String {
     match value {
         Some(value) if value.is_finite() => value.to_string(),
         _ => String::new(),
     }
 }
 
-fn line(out: &mut String, fields: &[&str]) {
+fn write_line(out: &mut String, fields: &[&str]) {
     for (at, field) in fields.iter().enumerate() {
         if at > 0 {
             out.push(',');

@@ -13,7 +13,7 @@ pub(super) struct GridTable {
 }
 
 /// The grid of a chart; growth curves have the sizes across, bars their names.
-pub(super) fn grid(chart: &Chart) -> GridTable {
+pub(super) fn chart_grid(chart: &Chart) -> GridTable {
     let mut xs: Vec<f64> = chart
         .series
         .iter()
@@ -41,7 +41,7 @@ pub(super) fn grid(chart: &Chart) -> GridTable {
                     || "-".to_owned(),
                     |(_, y)| match scale {
                         Some(scale) => scale.write(*y),
-                        None => numbers::one(*y, chart.unit),
+                        None => numbers::format_value(*y, chart.unit),
                     },
                 )
             });
@@ -51,7 +51,7 @@ pub(super) fn grid(chart: &Chart) -> GridTable {
     let places = xs
         .iter()
         .map(|x| match chart.kind {
-            ChartKind::Growth => numbers::one(*x, Unit::Count),
+            ChartKind::Growth => numbers::format_value(*x, Unit::Count),
             ChartKind::Bars | ChartKind::Stacked => bar_label(chart, *x),
         })
         .collect();

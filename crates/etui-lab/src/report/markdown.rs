@@ -1,41 +1,41 @@
 //! The report as Markdown, for a repository or an issue: the page's words and figures, with
 //! the charts as tables.
 
-use super::curves::grid;
-use super::text::markdown as md;
+use super::curves::chart_grid;
+use super::text::escape_markdown as md;
 use super::{
-    LOSS, LOSS_MEANS, METHOD, Report, ReportSection, bases, by_study, called, glance, machine,
-    missing, numbers, scales, sentence, shown, sign_of,
+    LOSS, LOSS_MEANS, METHOD, Report, ReportSection, base_cells, by_study, column_scales, glance,
+    machine_facts, missing_studies, numbers, section_name, sign_of, status_words, verdict_sentence,
 };
 use crate::{Chart, Study, Table, TableCell};
 use numbers::Scale;
 
 /// The report as Markdown.
-pub fn markdown(report: &Report) -> String {
+pub fn to_markdown(report: &Report) -> String {
     let mut out = String::from("# The five studies on this machine\n\n");
-    summary(&mut out, report);
+    write_summary(&mut out, report);
     for (study, sections) in by_study(report) {
         match study {
-            Some(study) => paragraphs(
+            Some(study) => write_paragraphs(
                 &mut out,
                 &[
                     format!("## {}", md(study.title())),
                     format!("*{}*", md(study.source())),
                 ],
             ),
-            None => paragraphs(&mut out, &["## Further experiments".to_owned()]),
+            None => write_paragraphs(&mut out, &["## Further experiments".to_owned()]),
         }
         for section in sections {
-            experiment(&mut out, section);
+            write_experiment(&mut out, section);
         }
     }
-    foot(&mut out, report);
+    write_foot(&mut out, report);
     out.truncate(out.trim_end().len());
     out.push('\n');
     out
 }
 
-fn paragraphs(out: &mut String, words: &[String]) {
+fn write_paragraphs(out: &mut String, words: &[String]) {
     for words in words.iter().filter(|words| !words.is_empty()) {
         out.push_str(words);
         out.push_str("\n\n");
@@ -43,23 +43,23 @@ fn paragraphs(out: &mut String, words: &[String]) {
 }
 
 /// Writes a line of a table; the cells are Markdown already.
-fn line(out: &mut String, cells: &[String]) {
+fn write_row(out: &mut String, cells: &[String]) {
     out.push_str("| ");
     out.push_str(&cells.join(" | "));
     out.push_str(" |\n");
 }
 
-fn head(out: &mut String, titles: &[String], words: usize) {
-    line(out, titles);
+fn write_head(out: &mut String, titles: &[String], words: usize) {
+    write_row(out, titles);
     let rules: Vec<String> = (0..titles.len())
         .map(|at| if at < words { "---" } else { "---:" }.to_owned())
         .collect();
-    line(out, &rules);
+    write_row(out, &rules);
 }
 
-fn summary(out: &mut String, report: &Report) {
+fn write_summary(out: &mut String, report: &Report) {
     if report.sections.is_empty() {
-        paragraphs(out, &["There are no results yet.".to_owned()]);
+        write_paragraphs(out, &["There are no results yet.".to_owned()]);
         return;
     }
     let mut titles = vec![
@@ -68,18 +68,20 @@ fn summary(out: &mut String, report: &Report) {
         "Result here".to_owned(),
     ];
     titles.extend(glance::ROLES.iter().map(|(_, title)| (*title).to_owned()));
-    head(out, &titles, 3);
+    write_head(out, &titles, 3);
     for (study, sections) in by_study(report) {
         for section in &sections {
             let mut cells = vec![
-                md(&called(study, &sections, section)),
+                md(&section_name(study, &sections, section)),
                 md(section.about.question),
                 match sign_of(section) {
-                    Some(of) => format!("**{}** {}", shown(of), md(sentence(section))),
-                    None => md(sentence(section)),
+                    Some(of) => {
+                        format!("**{}** {}", status_words(of), md(verdict_sentence(section)))
+                    }
+                    None => md(verdict_sentence(section)),
                 },
             ];
-            let glance = glance::glance(&section.presentation);
+            let glance = glance::select_glance(&section.presentation);
             for at in 0..glance::ROLES.len() {
                 let of = glance.as_ref().and_then(|g| g.of.get(at)?.as_ref());
                 cells.push(of.map_or_else(String::new, |(figure, _, lost)| {
@@ -91,18 +93,21 @@ fn summary(out: &mut String, report: &Report) {
                     format!("{}{mark}", md(figure))
                 }));
             }
-            line(out, &cells);
+            write_row(out, &cells);
         }
     }
     out.push('\n');
-    let missing: Vec<&str> = missing(report).into_iter().map(Study::title).collect();
+    let missing: Vec<&str> = missing_studies(report)
+        .into_iter()
+        .map(Study::title)
+        .collect();
     if !missing.is_empty() {
-        paragraphs(
+        write_paragraphs(
             out,
             &[format!("Not among these results: {}.", missing.join("; "))],
         );
     }
-    paragraphs(
+    write_paragraphs(
         out,
         &[format!(
             "{LOSS}: {LOSS_MEANS}. *base*: what the ratios of its column are taken against. In brackets: the lowest and the highest repetition."
@@ -110,9 +115,9 @@ fn summary(out: &mut String, report: &Report) {
     );
 }
 
-fn experiment(out: &mut String, section: &ReportSection) {
+fn write_experiment(out: &mut String, section: &ReportSection) {
     let about = &section.about;
-    paragraphs(
+    write_paragraphs(
         out,
         &[
             format!(
@@ -125,51 +130,55 @@ fn experiment(out: &mut String, section: &ReportSection) {
     );
     if !about.found.is_empty() {
         let titles = ["Found then", "Cure", "The study's figure"].map(str::to_owned);
-        head(out, &titles, 3);
+        write_head(out, &titles, 3);
         for found in about.found {
-            line(out, &[md(found.finding), md(found.cure), md(found.figure)]);
+            write_row(out, &[md(found.finding), md(found.cure), md(found.figure)]);
         }
         out.push('\n');
     }
-    paragraphs(out, &[md(about.method)]);
+    write_paragraphs(out, &[md(about.method)]);
     if !about.same_answer.is_empty() {
-        paragraphs(out, &[format!("Same answer: {}", md(about.same_answer))]);
+        write_paragraphs(out, &[format!("Same answer: {}", md(about.same_answer))]);
     }
     if !section.parameters.is_empty() {
-        paragraphs(out, &[format!("Run with: {}.", md(&section.settings()))]);
+        write_paragraphs(out, &[format!("Run with: {}.", md(&section.settings()))]);
     }
-    paragraphs(
+    write_paragraphs(
         out,
         &[match sign_of(section) {
-            Some(of) => format!("**Verdict: {}.** {}", shown(of), md(sentence(section))),
-            None => format!("**Verdict.** {}", md(sentence(section))),
+            Some(of) => format!(
+                "**Verdict: {}.** {}",
+                status_words(of),
+                md(verdict_sentence(section))
+            ),
+            None => format!("**Verdict.** {}", md(verdict_sentence(section))),
         }],
     );
     for of in &section.presentation.tables {
-        table(out, of);
+        write_table(out, of);
     }
     for of in &section.presentation.charts {
-        chart(out, of);
+        write_chart(out, of);
     }
     let losses: Vec<String> = section
         .losses()
         .iter()
         .map(|loss| format!("{}: {}", loss.table, loss.words()))
         .collect();
-    list(out, "Losses", &losses);
-    list(out, "Notes", &section.presentation.verdict.notes);
+    write_list(out, "Losses", &losses);
+    write_list(out, "Notes", &section.presentation.verdict.notes);
     let not_run: Vec<String> = section
         .not_run_by_reason()
         .iter()
         .map(|(reason, parts)| format!("{}: {reason}", parts.join(", ")))
         .collect();
-    list(out, "Not run here", &not_run);
+    write_list(out, "Not run here", &not_run);
     let failed: Vec<String> = section
         .failed
         .iter()
         .map(|(work, arm, message)| format!("{work}, {arm}: {message}"))
         .collect();
-    list(out, "Failed", &failed);
+    write_list(out, "Failed", &failed);
     let stacks: Vec<String> = section
         .stacks
         .iter()
@@ -179,49 +188,49 @@ fn experiment(out: &mut String, section: &ReportSection) {
             format!("{name}: {}", each.join("; "))
         })
         .collect();
-    list(out, "Storage stacks", &stacks);
+    write_list(out, "Storage stacks", &stacks);
 }
 
-fn list(out: &mut String, title: &str, items: &[String]) {
+fn write_list(out: &mut String, title: &str, items: &[String]) {
     if items.is_empty() {
         return;
     }
-    paragraphs(out, &[format!("#### {title}")]);
+    write_paragraphs(out, &[format!("#### {title}")]);
     for item in items {
         out.push_str(&format!("- {}\n", md(item)));
     }
     out.push('\n');
 }
 
-fn table(out: &mut String, table: &Table) {
+fn write_table(out: &mut String, table: &Table) {
     if table.title.is_empty() && table.rows.is_empty() {
         return;
     }
-    paragraphs(
+    write_paragraphs(
         out,
         &[format!("#### {}", md(&table.title)), md(&table.caption)],
     );
     if table.rows.is_empty() {
-        paragraphs(out, &["Nothing of this was run.".to_owned()]);
+        write_paragraphs(out, &["Nothing of this was run.".to_owned()]);
         return;
     }
     let mut titles = vec!["Arm".to_owned(), "Role".to_owned()];
     titles.extend(table.columns.iter().map(|column| md(&column.title)));
-    head(out, &titles, 2);
-    let (scales, bases) = (scales(table), bases(table));
+    write_head(out, &titles, 2);
+    let (scales, bases) = (column_scales(table), base_cells(table));
     for (row, bases) in table.rows.iter().zip(&bases) {
         let mut cells = vec![md(&row.label), row.role.label().to_owned()];
         for (at, (scale, base)) in scales.iter().zip(bases).enumerate() {
             let empty = TableCell::default();
             let of = row.cells.get(at).unwrap_or(&empty);
-            cells.push(cell(of, scale, *base));
+            cells.push(format_cell(of, scale, *base));
         }
-        line(out, &cells);
+        write_row(out, &cells);
     }
     out.push('\n');
 }
 
-fn cell(cell: &TableCell, scale: &Scale, base: bool) -> String {
+fn format_cell(cell: &TableCell, scale: &Scale, base: bool) -> String {
     let mut words = Vec::new();
     if let Some(value) = cell.value {
         words.push(scale.write(value));
@@ -230,7 +239,7 @@ fn cell(cell: &TableCell, scale: &Scale, base: bool) -> String {
         words.push(LOSS.to_owned());
     }
     match cell.ratio.filter(|ratio| ratio.is_finite()) {
-        Some(ratio) => words.push(numbers::ratio(ratio)),
+        Some(ratio) => words.push(numbers::format_ratio(ratio)),
         None if base => words.push("*base*".to_owned()),
         None => {}
     }
@@ -246,8 +255,8 @@ fn cell(cell: &TableCell, scale: &Scale, base: bool) -> String {
     words.join(" ")
 }
 
-fn chart(out: &mut String, chart: &Chart) {
-    let grid = grid(chart);
+fn write_chart(out: &mut String, chart: &Chart) {
+    let grid = chart_grid(chart);
     if grid.places.is_empty() {
         return;
     }
@@ -255,29 +264,29 @@ fn chart(out: &mut String, chart: &Chart) {
         true => md(&chart.y),
         false => format!("{} over {}", md(&chart.y), md(&chart.x)),
     };
-    paragraphs(out, &[format!("#### {}", md(&chart.title)), words]);
+    write_paragraphs(out, &[format!("#### {}", md(&chart.title)), words]);
     let mut titles = vec![String::new()];
     titles.extend(grid.places.iter().map(|place| md(place)));
-    head(out, &titles, 1);
+    write_head(out, &titles, 1);
     for (name, figures) in &grid.rows {
         let mut cells = vec![md(name)];
         cells.extend(figures.iter().cloned());
-        line(out, &cells);
+        write_row(out, &cells);
     }
     out.push('\n');
 }
 
-fn foot(out: &mut String, report: &Report) {
-    paragraphs(out, &["## Machine and method".to_owned()]);
+fn write_foot(out: &mut String, report: &Report) {
+    write_paragraphs(out, &["## Machine and method".to_owned()]);
     for sentence in METHOD {
         out.push_str(&format!("- {sentence}\n"));
     }
     out.push('\n');
-    head(out, &["Machine".to_owned(), String::new()], 2);
-    for (name, value) in machine(&report.header) {
-        line(out, &[name.to_owned(), md(&value)]);
+    write_head(out, &["Machine".to_owned(), String::new()], 2);
+    for (name, value) in machine_facts(&report.header) {
+        write_row(out, &[name.to_owned(), md(&value)]);
     }
     for (name, version) in &report.header.tools {
-        line(out, &[md(name), md(version)]);
+        write_row(out, &[md(name), md(version)]);
     }
 }

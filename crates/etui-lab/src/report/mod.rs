@@ -22,10 +22,10 @@ use crate::{
 };
 use numbers::Scale;
 
-pub use csv::csv;
-pub use html::html;
-pub use markdown::markdown;
-pub use terminal::terminal;
+pub use csv::to_csv;
+pub use html::to_html;
+pub use markdown::to_markdown;
+pub use terminal::to_terminal;
 
 /// Content of a report.
 #[derive(Debug, Clone, Default)]
@@ -98,7 +98,7 @@ impl ReportSection {
     fn losses(&self) -> Vec<Loss<'_>> {
         let mut losses = Vec::new();
         for table in &self.presentation.tables {
-            let scales = scales(table);
+            let scales = column_scales(table);
             for row in &table.rows {
                 for ((cell, column), scale) in row.cells.iter().zip(&table.columns).zip(&scales) {
                     if cell.lost {
@@ -107,7 +107,10 @@ impl ReportSection {
                             row: &row.label,
                             column: &column.title,
                             figure: cell.value.map(|value| scale.write(value)),
-                            ratio: cell.ratio.filter(|r| r.is_finite()).map(numbers::ratio),
+                            ratio: cell
+                                .ratio
+                                .filter(|r| r.is_finite())
+                                .map(numbers::format_ratio),
                         });
                     }
                 }
@@ -122,7 +125,8 @@ impl ReportSection {
             .parameters
             .iter()
             .map(|(name, values)| {
-                let values: Vec<String> = values.iter().map(|v| numbers::whole(*v)).collect();
+                let values: Vec<String> =
+                    values.iter().map(|v| numbers::format_whole(*v)).collect();
                 format!("{name} {}", values.join(", "))
             })
             .collect();
@@ -170,7 +174,11 @@ fn by_study(report: &Report) -> Vec<(Option<Study>, Vec<&ReportSection>)> {
 
 /// Returns a section's name in the summary: its study's title, with its own where the study
 /// has several.
-fn called(study: Option<Study>, sections: &[&ReportSection], section: &ReportSection) -> String {
+fn section_name(
+    study: Option<Study>,
+    sections: &[&ReportSection],
+    section: &ReportSection,
+) -> String {
     match study {
         Some(study) if sections.len() > 1 => {
             format!("{}: {}", study.title(), section.about.title)
@@ -181,7 +189,7 @@ fn called(study: Option<Study>, sections: &[&ReportSection], section: &ReportSec
 }
 
 /// The studies of which these results hold nothing.
-fn missing(report: &Report) -> Vec<Study> {
+fn missing_studies(report: &Report) -> Vec<Study> {
     let here: BTreeSet<Study> = report
         .sections
         .iter()
@@ -194,7 +202,7 @@ fn missing(report: &Report) -> Vec<Study> {
 }
 
 /// The scale of each column of a table.
-fn scales(table: &Table) -> Vec<Scale> {
+fn column_scales(table: &Table) -> Vec<Scale> {
     table
         .columns
         .iter()
@@ -209,7 +217,7 @@ fn scales(table: &Table) -> Vec<Scale> {
 /// For each row and column, whether ratios of the column are taken against it: it has a figure
 /// and no ratio where others have ratios, and is the only such row, or all such rows have a
 /// role that no row with a ratio has. Nowhere, if that is not plain.
-fn bases(table: &Table) -> Vec<Vec<bool>> {
+fn base_cells(table: &Table) -> Vec<Vec<bool>> {
     let columns = (0..table.columns.len()).map(|at| {
         let cells = || {
             table
@@ -244,7 +252,7 @@ fn bases(table: &Table) -> Vec<Vec<bool>> {
 
 /// The rows' groups and names, if all their labels are of the form `group: name` and some
 /// group has several: then the group is said once, as a heading.
-fn grouped(table: &Table) -> Option<Vec<(&str, &str)>> {
+fn group_rows(table: &Table) -> Option<Vec<(&str, &str)>> {
     let parts: Option<Vec<(&str, &str)>> = table
         .rows
         .iter()
@@ -262,7 +270,10 @@ fn bar_label(chart: &Chart, x: f64) -> String {
     let named = (x.is_finite() && x >= 0.0)
         .then(|| chart.labels.get(x.round() as usize))
         .flatten();
-    named.map_or_else(|| numbers::one(x, crate::Unit::Count), Clone::clone)
+    named.map_or_else(
+        || numbers::format_value(x, crate::Unit::Count),
+        Clone::clone,
+    )
 }
 
 /// Returns the status of a section's finding; none where there is no study whose finding
@@ -273,7 +284,7 @@ fn sign_of(section: &ReportSection) -> Option<FindingStatus> {
 }
 
 /// The verdict's sentence; words in its place where there is none yet.
-fn sentence(section: &ReportSection) -> &str {
+fn verdict_sentence(section: &ReportSection) -> &str {
     match section.presentation.verdict.sentence.as_str() {
         "" => "Too little was run to tell.",
         sentence => sentence,
@@ -281,7 +292,7 @@ fn sentence(section: &ReportSection) -> &str {
 }
 
 /// The words for a verdict's sign.
-fn shown(shown: FindingStatus) -> &'static str {
+fn status_words(shown: FindingStatus) -> &'static str {
     match shown {
         FindingStatus::Open => "cannot be told",
         FindingStatus::Yes => "still shows",
@@ -291,7 +302,7 @@ fn shown(shown: FindingStatus) -> &'static str {
 }
 
 /// The machine, the programs and the run: name and value.
-fn machine(header: &RunHeader) -> Vec<(&'static str, String)> {
+fn machine_facts(header: &RunHeader) -> Vec<(&'static str, String)> {
     let or = |text: &str| {
         if text.is_empty() {
             "not known".to_owned()
@@ -310,13 +321,13 @@ fn machine(header: &RunHeader) -> Vec<(&'static str, String)> {
         ("Processor", or(&header.processor)),
         (
             "Cores used",
-            known(header.cores, numbers::whole(header.cores)),
+            known(header.cores, numbers::format_whole(header.cores)),
         ),
         (
             "Memory",
             known(
                 header.memory,
-                numbers::one(header.memory as f64, crate::Unit::Bytes),
+                numbers::format_value(header.memory as f64, crate::Unit::Bytes),
             ),
         ),
         ("System", or(&header.system)),

@@ -1,5 +1,5 @@
 //! How figures are written, in every form of the report: [`Scale`] gives a column one unit,
-//! [`one`] formats a single figure, [`ratio`] a ratio, [`tick`] an axis label.
+//! [`format_value`] formats a single figure, [`format_ratio`] a ratio, [`format_tick`] an axis label.
 
 use crate::Unit;
 
@@ -7,7 +7,7 @@ use crate::Unit;
 const HUGE: f64 = 1e15;
 
 /// The names and sizes of a unit's steps, the smallest first.
-fn steps(unit: Unit) -> &'static [(&'static str, f64)] {
+fn unit_steps(unit: Unit) -> &'static [(&'static str, f64)] {
     match unit {
         Unit::Nanoseconds => &[("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)],
         Unit::Bytes => &[("B", 1.0), ("kB", 1e3), ("MB", 1e6), ("GB", 1e9)],
@@ -40,18 +40,18 @@ impl Scale {
             (Some(least), Some(middle), Some(most)) => {
                 let of_middle = step_of(*middle, unit);
                 let fits = |least_shown: f64| {
-                    let mut smaller = steps(unit).iter().rev().copied();
+                    let mut smaller = unit_steps(unit).iter().rev().copied();
                     smaller.find(|(_, size)| {
                         *size <= of_middle.1 && least / size >= least_shown && most / size < 1e5
                     })
                 };
-                if steps(unit).len() == 1 {
+                if unit_steps(unit).len() == 1 {
                     Some(of_middle)
                 } else {
                     fits(0.1).or_else(|| fits(0.01))
                 }
             }
-            _ => steps(unit).first().copied(),
+            _ => unit_steps(unit).first().copied(),
         };
         Self { unit, step }
     }
@@ -64,11 +64,11 @@ impl Scale {
         let (name, size) = self.step.unwrap_or_else(|| step_of(value, self.unit));
         let value = value / size;
         let number = match self.unit {
-            Unit::Ratio => factor(value),
-            Unit::Count => count(value),
+            Unit::Ratio => format_factor(value),
+            Unit::Count => format_count(value),
             // There are no parts of a byte.
-            Unit::Bytes if size == 1.0 => count(value),
-            _ => digits(value, 3),
+            Unit::Bytes if size == 1.0 => format_count(value),
+            _ => format_digits(value, 3),
         };
         (number, name)
     }
@@ -76,7 +76,7 @@ impl Scale {
     /// The figure with its unit.
     pub fn write(&self, value: f64) -> String {
         let (number, name) = self.split(value);
-        join(&number, name)
+        join_unit(&number, name)
     }
 
     /// The lowest and the highest, in the same unit, which is not said again unless it has to.
@@ -85,13 +85,17 @@ impl Scale {
         if of_low == of_high || of_low.is_empty() {
             format!("{low}\u{2013}{high}")
         } else {
-            format!("{} \u{2013} {}", join(&low, of_low), join(&high, of_high))
+            format!(
+                "{} \u{2013} {}",
+                join_unit(&low, of_low),
+                join_unit(&high, of_high)
+            )
         }
     }
 }
 
 /// Number and unit: with a space, but `1.25x` and `12/s` without.
-fn join(number: &str, name: &str) -> String {
+fn join_unit(number: &str, name: &str) -> String {
     match name {
         "" => number.to_owned(),
         "x" | "/s" => format!("{number}{name}"),
@@ -102,7 +106,7 @@ fn join(number: &str, name: &str) -> String {
 /// The largest step of which the figure, as it will be written, is at least one.
 fn step_of(value: f64, unit: Unit) -> (&'static str, f64) {
     let value = value.abs() * 1.000_500_001;
-    let steps = steps(unit);
+    let steps = unit_steps(unit);
     steps
         .iter()
         .rev()
@@ -113,22 +117,22 @@ fn step_of(value: f64, unit: Unit) -> (&'static str, f64) {
 }
 
 /// Formats a single figure.
-pub fn one(value: f64, unit: Unit) -> String {
+pub fn format_value(value: f64, unit: Unit) -> String {
     Scale::of(unit, [value]).write(value)
 }
 
 /// A ratio, e.g. `1.25x`.
-pub fn ratio(value: f64) -> String {
-    one(value, Unit::Ratio)
+pub fn format_ratio(value: f64) -> String {
+    format_value(value, Unit::Ratio)
 }
 
 /// A size, e.g. of a group; always whole, e.g. `12,800`.
-pub fn whole(value: u64) -> String {
-    separated(&value.to_string())
+pub fn format_whole(value: u64) -> String {
+    separate_thousands(&value.to_string())
 }
 
 /// A label of an axis: as short as can be, e.g. `10 us`, `100 k`.
-pub fn tick(value: f64, unit: Unit) -> String {
+pub fn format_tick(value: f64, unit: Unit) -> String {
     if !value.is_finite() {
         return String::new();
     }
@@ -142,19 +146,19 @@ pub fn tick(value: f64, unit: Unit) -> String {
                 .copied()
                 .unwrap_or(("", 1.0));
             let end = if unit == Unit::PerSecond { "/s" } else { "" };
-            return format!("{}{}{end}", short(value / step.1), step.0);
+            return format!("{}{}{end}", format_short(value / step.1), step.0);
         }
         _ => {
             let (name, size) = step_of(value, unit);
-            (short(value / size), name)
+            (format_short(value / size), name)
         }
     };
-    join(&number, name)
+    join_unit(&number, name)
 }
 
 /// A number without needless zeros.
-fn short(value: f64) -> String {
-    let text = digits(value, 3);
+fn format_short(value: f64) -> String {
+    let text = format_digits(value, 3);
     if text.contains('.') && !text.contains('e') {
         text.trim_end_matches('0').trim_end_matches('.').to_owned()
     } else {
@@ -163,7 +167,7 @@ fn short(value: f64) -> String {
 }
 
 /// Three digits that mean something, or all of those before the point.
-fn digits(value: f64, wanted: i32) -> String {
+fn format_digits(value: f64, wanted: i32) -> String {
     let size = value.abs();
     if size == 0.0 {
         return "0".to_owned();
@@ -179,34 +183,34 @@ fn digits(value: f64, wanted: i32) -> String {
         places -= 1;
     }
     let places = usize::try_from(places).unwrap_or(0);
-    separated(&format!("{value:.places$}"))
+    separate_thousands(&format!("{value:.places$}"))
 }
 
 /// A count: whole if it is whole, else with three digits.
-fn count(value: f64) -> String {
+fn format_count(value: f64) -> String {
     if value.fract() == 0.0 && value.abs() < HUGE {
-        separated(&format!("{value:.0}"))
+        separate_thousands(&format!("{value:.0}"))
     } else {
-        short(value)
+        format_short(value)
     }
 }
 
 /// A ratio's number: two places, fewer when it is large, two digits when it is small.
-fn factor(value: f64) -> String {
+fn format_factor(value: f64) -> String {
     let size = value.abs();
     if size == 0.0 {
         "0".to_owned()
     } else if size < 0.1 {
-        digits(value, 2)
+        format_digits(value, 2)
     } else if size < 9.995 {
         format!("{value:.2}")
     } else {
-        digits(value, 3)
+        format_digits(value, 3)
     }
 }
 
 /// Thousands set apart by commas.
-fn separated(number: &str) -> String {
+fn separate_thousands(number: &str) -> String {
     let (sign, rest) = match number.strip_prefix('-') {
         Some(rest) => ("-", rest),
         None => ("", number),
@@ -231,7 +235,7 @@ mod tests {
 
     #[test]
     fn times() {
-        let time = |value| one(value, Unit::Nanoseconds);
+        let time = |value| format_value(value, Unit::Nanoseconds);
         assert_eq!(time(0.0), "0 ns");
         assert_eq!(time(0.25), "0.250 ns");
         assert_eq!(time(1.0), "1.00 ns");
@@ -248,40 +252,40 @@ mod tests {
 
     #[test]
     fn bytes_counts_rates_parts() {
-        assert_eq!(one(0.0, Unit::Bytes), "0 B");
-        assert_eq!(one(512.0, Unit::Bytes), "512 B");
-        assert_eq!(one(4096.0, Unit::Bytes), "4.10 kB");
-        assert_eq!(one(2.5e6, Unit::Bytes), "2.50 MB");
-        assert_eq!(one(6.4e10, Unit::Bytes), "64.0 GB");
-        assert_eq!(one(1_234_567.0, Unit::Count), "1,234,567");
-        assert_eq!(one(2.5, Unit::Count), "2.5");
-        assert_eq!(one(0.004, Unit::Count), "0.004");
-        assert_eq!(one(1999.5, Unit::Count), "2,000");
-        assert_eq!(one(157.0, Unit::PerSecond), "157/s");
-        assert_eq!(one(12_345.6, Unit::PerSecond), "12,346/s");
-        assert_eq!(one(0.1234, Unit::Fraction), "12.3 %");
-        assert_eq!(one(1.0, Unit::Fraction), "100 %");
+        assert_eq!(format_value(0.0, Unit::Bytes), "0 B");
+        assert_eq!(format_value(512.0, Unit::Bytes), "512 B");
+        assert_eq!(format_value(4096.0, Unit::Bytes), "4.10 kB");
+        assert_eq!(format_value(2.5e6, Unit::Bytes), "2.50 MB");
+        assert_eq!(format_value(6.4e10, Unit::Bytes), "64.0 GB");
+        assert_eq!(format_value(1_234_567.0, Unit::Count), "1,234,567");
+        assert_eq!(format_value(2.5, Unit::Count), "2.5");
+        assert_eq!(format_value(0.004, Unit::Count), "0.004");
+        assert_eq!(format_value(1999.5, Unit::Count), "2,000");
+        assert_eq!(format_value(157.0, Unit::PerSecond), "157/s");
+        assert_eq!(format_value(12_345.6, Unit::PerSecond), "12,346/s");
+        assert_eq!(format_value(0.1234, Unit::Fraction), "12.3 %");
+        assert_eq!(format_value(1.0, Unit::Fraction), "100 %");
     }
 
     #[test]
     fn ratios() {
-        assert_eq!(ratio(1.25), "1.25x");
-        assert_eq!(ratio(1.0), "1.00x");
-        assert_eq!(ratio(0.023_4), "0.023x");
-        assert_eq!(ratio(9.999), "10.0x");
-        assert_eq!(ratio(12.34), "12.3x");
-        assert_eq!(ratio(1234.0), "1,234x");
-        assert_eq!(ratio(0.0), "0x");
+        assert_eq!(format_ratio(1.25), "1.25x");
+        assert_eq!(format_ratio(1.0), "1.00x");
+        assert_eq!(format_ratio(0.023_4), "0.023x");
+        assert_eq!(format_ratio(9.999), "10.0x");
+        assert_eq!(format_ratio(12.34), "12.3x");
+        assert_eq!(format_ratio(1234.0), "1,234x");
+        assert_eq!(format_ratio(0.0), "0x");
     }
 
     #[test]
     fn what_is_no_number_is_a_dash() {
         for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
-            assert_eq!(one(value, Unit::Nanoseconds), "-");
-            assert_eq!(tick(value, Unit::Count), "");
+            assert_eq!(format_value(value, Unit::Nanoseconds), "-");
+            assert_eq!(format_tick(value, Unit::Count), "");
         }
-        assert_eq!(one(f64::MAX, Unit::Count), "1.80e308");
-        assert_eq!(one(1e-9, Unit::Fraction), "1.00e-7 %");
+        assert_eq!(format_value(f64::MAX, Unit::Count), "1.80e308");
+        assert_eq!(format_value(1e-9, Unit::Fraction), "1.00e-7 %");
     }
 
     #[test]
@@ -305,12 +309,12 @@ mod tests {
 
     #[test]
     fn ticks_are_short() {
-        assert_eq!(tick(10_000.0, Unit::Nanoseconds), "10 us");
-        assert_eq!(tick(0.5, Unit::Nanoseconds), "0.5 ns");
-        assert_eq!(tick(100_000.0, Unit::Count), "100 k");
-        assert_eq!(tick(2_000_000.0, Unit::PerSecond), "2 M/s");
-        assert_eq!(tick(0.1, Unit::Fraction), "10 %");
-        assert_eq!(tick(0.05, Unit::Ratio), "0.05x");
-        assert_eq!(tick(200.0, Unit::Bytes), "200 B");
+        assert_eq!(format_tick(10_000.0, Unit::Nanoseconds), "10 us");
+        assert_eq!(format_tick(0.5, Unit::Nanoseconds), "0.5 ns");
+        assert_eq!(format_tick(100_000.0, Unit::Count), "100 k");
+        assert_eq!(format_tick(2_000_000.0, Unit::PerSecond), "2 M/s");
+        assert_eq!(format_tick(0.1, Unit::Fraction), "10 %");
+        assert_eq!(format_tick(0.05, Unit::Ratio), "0.05x");
+        assert_eq!(format_tick(200.0, Unit::Bytes), "200 B");
     }
 }

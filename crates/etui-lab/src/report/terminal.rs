@@ -6,9 +6,10 @@ use comfy_table::{
     Width,
 };
 
-use super::text::{columns, plain, wrap};
+use super::text::{text_columns, to_plain, wrap_text};
 use super::{
-    LOSS, LOSS_MEANS, ReportSection, bases, grouped, numbers, scales, sentence, shown, sign_of,
+    LOSS, LOSS_MEANS, ReportSection, base_cells, column_scales, group_rows, numbers, sign_of,
+    status_words, verdict_sentence,
 };
 use crate::{ArmRole, Table, TableCell};
 use numbers::Scale;
@@ -63,36 +64,36 @@ impl TerminalColors {
 }
 
 /// Formats an experiment's section for a terminal of this width.
-pub fn terminal(section: &ReportSection, width: usize, color: bool) -> String {
+pub fn to_terminal(section: &ReportSection, width: usize, color: bool) -> String {
     let width = width.max(NARROWEST);
     let paint = TerminalColors(color);
     let mut out = String::new();
     let title = format!(
         "{} ({})",
-        plain(section.about.title),
-        plain(section.about.name)
+        to_plain(section.about.title),
+        to_plain(section.about.name)
     );
     write_wrapped(&mut out, &title, "", width, |line| paint.bold(line));
     write_wrapped(&mut out, section.about.question, "", width, str::to_owned);
     out.push('\n');
     let sign = match sign_of(section) {
-        Some(of) => format!("Verdict, {}:", shown(of)),
+        Some(of) => format!("Verdict, {}:", status_words(of)),
         None => "Verdict:".to_owned(),
     };
-    let words = format!("{sign} {}", sentence(section));
+    let words = format!("{sign} {}", verdict_sentence(section));
     write_wrapped(&mut out, &words, "", width, |line| {
         line.strip_prefix(&sign)
             .map_or_else(|| line.to_owned(), |rest| paint.bold(&sign) + rest)
     });
     let mut any = (false, false);
     for of in &section.presentation.tables {
-        table(&mut out, of, width, &paint);
+        write_table(&mut out, of, width, &paint);
         any.0 |= of
             .rows
             .iter()
             .flat_map(|row| &row.cells)
             .any(|cell| cell.lost);
-        any.1 |= bases(of).iter().flatten().any(|base| *base);
+        any.1 |= base_cells(of).iter().flatten().any(|base| *base);
     }
     let mut legend = Vec::new();
     if any.0 {
@@ -107,7 +108,7 @@ pub fn terminal(section: &ReportSection, width: usize, color: bool) -> String {
             paint.faint(line)
         });
     }
-    lists(&mut out, section, width, &paint);
+    write_lists(&mut out, section, width, &paint);
     out
 }
 
@@ -119,14 +120,14 @@ fn write_wrapped(
     width: usize,
     paint: impl Fn(&str) -> String,
 ) {
-    for line in wrap(words, width.min(MEASURE) - columns(indent)) {
+    for line in wrap_text(words, width.min(MEASURE) - text_columns(indent)) {
         out.push_str(indent);
         out.push_str(&paint(&line));
         out.push('\n');
     }
 }
 
-fn lists(out: &mut String, section: &ReportSection, width: usize, paint: &TerminalColors) {
+fn write_lists(out: &mut String, section: &ReportSection, width: usize, paint: &TerminalColors) {
     let list = |out: &mut String, title: &str, items: &[(String, String)]| {
         if items.is_empty() {
             return;
@@ -161,7 +162,7 @@ fn lists(out: &mut String, section: &ReportSection, width: usize, paint: &Termin
     list(out, "Failed", &failed);
 }
 
-fn table(out: &mut String, table: &Table, width: usize, paint: &TerminalColors) {
+fn write_table(out: &mut String, table: &Table, width: usize, paint: &TerminalColors) {
     if table.title.is_empty() && table.rows.is_empty() {
         return;
     }
@@ -173,39 +174,39 @@ fn table(out: &mut String, table: &Table, width: usize, paint: &TerminalColors) 
         return;
     }
     // The names get at most two fifths of the width; the roles are never broken.
-    let roles = table.rows.iter().map(|row| columns(row.role.label()));
+    let roles = table.rows.iter().map(|row| text_columns(row.role.label()));
     let roles = roles.max().unwrap_or(0).max(4);
-    let groups = grouped(table);
+    let groups = group_rows(table);
     let label = |place: usize| match groups.as_ref().and_then(|g| g.get(place)) {
-        Some((group, name)) => (Some(plain(group)), plain(name)),
+        Some((group, name)) => (Some(to_plain(group)), to_plain(name)),
         None => (
             None,
             table
                 .rows
                 .get(place)
-                .map_or_else(String::new, |r| plain(&r.label)),
+                .map_or_else(String::new, |r| to_plain(&r.label)),
         ),
     };
     let names = (0..table.rows.len()).map(|place| {
         let (group, name) = label(place);
-        columns(&name).max(group.map_or(0, |group| columns(&group)))
+        text_columns(&name).max(group.map_or(0, |group| text_columns(&group)))
     });
     let names = names.max().unwrap_or(0).clamp(6, width * 2 / 5);
     let room = width.saturating_sub(roles + names + 2 * GAP);
-    let cells = fields(table);
+    let cells = format_cells(table);
     let mut part: Vec<usize> = Vec::new();
     let mut parts = Vec::new();
     let mut used = 0;
     let mut widths = Vec::new();
     for (at, column) in table.columns.iter().enumerate() {
-        let heading = plain(&column.title);
-        let word = heading.split(' ').map(columns).max().unwrap_or(0);
+        let heading = to_plain(&column.title);
+        let word = heading.split(' ').map(text_columns).max().unwrap_or(0);
         let figures = cells.iter().filter_map(|row| row.get(at));
-        let widest = figures.map(|cell| columns(cell)).max().unwrap_or(0);
+        let widest = figures.map(|cell| text_columns(cell)).max().unwrap_or(0);
         // A heading of several words may take three lines.
         let wide = widest
             .max(word)
-            .max(columns(&heading).div_ceil(3) + 2)
+            .max(text_columns(&heading).div_ceil(3) + 2)
             .clamp(4, room);
         if !part.is_empty() && used + wide + GAP > room {
             parts.push(std::mem::take(&mut part));
@@ -228,7 +229,7 @@ fn table(out: &mut String, table: &Table, width: usize, paint: &TerminalColors) 
         grid.set_width(u16::try_from(width).unwrap_or(u16::MAX));
         let titles = part.iter().filter_map(|at| table.columns.get(*at));
         let mut header = vec![Field::new(""), Field::new("")];
-        header.extend(titles.map(|c| Field::new(plain(&c.title))));
+        header.extend(titles.map(|c| Field::new(to_plain(&c.title))));
         grid.set_header(header);
         let mut heading = None;
         for (place, (row, cells)) in table.rows.iter().zip(&cells).enumerate() {
@@ -275,8 +276,8 @@ const GAP: usize = 2;
 const HOLD: &str = "\u{a0}";
 
 /// The table's figures in words, the ratios of a column below each other.
-fn fields(table: &Table) -> Vec<Vec<String>> {
-    let (scales, bases) = (scales(table), bases(table));
+fn format_cells(table: &Table) -> Vec<Vec<String>> {
+    let (scales, bases) = (column_scales(table), base_cells(table));
     let empty = TableCell::default();
     let cell = |row: usize, at: usize| {
         let cell = table.rows.get(row).and_then(|row| row.cells.get(at));
@@ -286,7 +287,7 @@ fn fields(table: &Table) -> Vec<Vec<String>> {
     let beside = |row: usize, at: usize| {
         let (cell, base) = cell(row, at);
         match cell.ratio.filter(|ratio| ratio.is_finite()) {
-            Some(ratio) => numbers::ratio(ratio),
+            Some(ratio) => numbers::format_ratio(ratio),
             None if base => "base".to_owned(),
             None => String::new(),
         }
@@ -295,7 +296,7 @@ fn fields(table: &Table) -> Vec<Vec<String>> {
     let widths: Vec<usize> = (0..scales.len())
         .map(|at| {
             rows.clone()
-                .map(|row| columns(&beside(row, at)))
+                .map(|row| text_columns(&beside(row, at)))
                 .max()
                 .unwrap_or(0)
         })
@@ -303,14 +304,16 @@ fn fields(table: &Table) -> Vec<Vec<String>> {
     rows.map(|row| {
         let columns = scales.iter().zip(&widths).enumerate();
         columns
-            .map(|(at, (scale, width))| field(cell(row, at).0, scale, &beside(row, at), *width))
+            .map(|(at, (scale, width))| {
+                format_cell(cell(row, at).0, scale, &beside(row, at), *width)
+            })
             .collect()
     })
     .collect()
 }
 
 /// Formats a figure with its ratio, padded.
-fn field(cell: &TableCell, scale: &Scale, ratio: &str, width: usize) -> String {
+fn format_cell(cell: &TableCell, scale: &Scale, ratio: &str, width: usize) -> String {
     // Before the figures, which keep their line so.
     let lost = if cell.lost {
         format!("{LOSS} ")
@@ -320,11 +323,11 @@ fn field(cell: &TableCell, scale: &Scale, ratio: &str, width: usize) -> String {
     let figure = match cell.value {
         Some(value) => scale.write(value),
         None if cell.note.is_empty() => "-".to_owned(),
-        None => return lost + &plain(&cell.note),
+        None => return lost + &to_plain(&cell.note),
     };
     if width == 0 {
         return lost + &figure;
     }
-    let room = HOLD.repeat(1 + width.saturating_sub(columns(ratio)));
+    let room = HOLD.repeat(1 + width.saturating_sub(text_columns(ratio)));
     lost + &figure + &room + ratio
 }

@@ -34,7 +34,7 @@ impl fmt::Display for HtmlText<'_> {
 }
 
 /// On one line, with nothing a terminal would obey.
-pub(super) fn plain(text: &str) -> String {
+pub(super) fn to_plain(text: &str) -> String {
     let safe: String = text
         .chars()
         .map(|c| if unsafe_char(c) { '\u{fffd}' } else { c })
@@ -43,9 +43,9 @@ pub(super) fn plain(text: &str) -> String {
 }
 
 /// Words for Markdown, on one line, also inside a table.
-pub(super) fn markdown(text: &str) -> String {
+pub(super) fn escape_markdown(text: &str) -> String {
     let mut out = String::new();
-    for c in plain(text).chars() {
+    for c in to_plain(text).chars() {
         match c {
             '<' => out.push_str("&lt;"),
             '&' => out.push_str("&amp;"),
@@ -64,7 +64,7 @@ pub(super) fn markdown(text: &str) -> String {
 }
 
 /// How wide a text is at the prompt.
-pub(super) fn columns(text: &str) -> usize {
+pub(super) fn text_columns(text: &str) -> usize {
     UnicodeWidthStr::width(text)
 }
 
@@ -100,15 +100,15 @@ fn wrap_by(text: &str, width: f64, measure: impl Fn(char) -> f64) -> Vec<String>
 }
 
 /// Lines no wider than `width` columns of a terminal.
-pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
-    wrap_by(&plain(text), width.max(8) as f64, |c| {
+pub(super) fn wrap_text(text: &str, width: usize) -> Vec<String> {
+    wrap_by(&to_plain(text), width.max(8) as f64, |c| {
         c.width().unwrap_or(0) as f64
     })
 }
 
 /// How wide a character may be drawn in a common sans-serif face of size 1. Rather too much
 /// than too little: a drawing must hold its words with whatever face the reader has.
-fn drawn(c: char) -> f64 {
+fn char_pixels(c: char) -> f64 {
     match c {
         'i' | 'j' | 'l' | 'I' | '.' | ',' | ':' | ';' | '\'' | '|' | '!' => 0.36,
         ' ' | 'f' | 't' | 'r' | '(' | ')' | '[' | ']' | '/' | '-' => 0.42,
@@ -120,13 +120,13 @@ fn drawn(c: char) -> f64 {
 }
 
 /// How wide a text may be drawn, in pixels.
-pub(super) fn pixels(text: &str, size: f64) -> f64 {
-    text.chars().map(drawn).sum::<f64>() * size
+pub(super) fn text_pixels(text: &str, size: f64) -> f64 {
+    text.chars().map(char_pixels).sum::<f64>() * size
 }
 
 /// Lines no wider than `width` pixels.
 pub(super) fn wrap_pixels(text: &str, size: f64, width: f64) -> Vec<String> {
-    wrap_by(text, width, |c| drawn(c) * size)
+    wrap_by(text, width, |c| char_pixels(c) * size)
 }
 
 #[cfg(test)]
@@ -139,18 +139,18 @@ mod tests {
             HtmlText("<b a=\"'\">&\u{1b}[31m\u{202e}").to_string(),
             "&lt;b a=&quot;&#39;&quot;&gt;&amp;\u{fffd}[31m\u{fffd}"
         );
-        assert_eq!(plain("a\n\u{7}b\t c"), "a \u{fffd}b c");
-        assert_eq!(markdown("a|b\n<i>*c*"), "a\\|b &lt;i>\\*c\\*");
-        assert_eq!(markdown("- x"), "\\- x");
+        assert_eq!(to_plain("a\n\u{7}b\t c"), "a \u{fffd}b c");
+        assert_eq!(escape_markdown("a|b\n<i>*c*"), "a\\|b &lt;i>\\*c\\*");
+        assert_eq!(escape_markdown("- x"), "\\- x");
     }
 
     #[test]
     fn lines_are_never_too_long() {
-        assert_eq!(wrap("one two three", 8), ["one two", "three"]);
-        assert_eq!(wrap("abcdefghijkl m", 8), ["abcdefgh", "ijkl m"]);
-        assert!(wrap("", 8).is_empty());
+        assert_eq!(wrap_text("one two three", 8), ["one two", "three"]);
+        assert_eq!(wrap_text("abcdefghijkl m", 8), ["abcdefgh", "ijkl m"]);
+        assert!(wrap_text("", 8).is_empty());
         for line in wrap_pixels(&"wide word ".repeat(9), 12.0, 100.0) {
-            assert!(pixels(&line, 12.0) <= 100.0);
+            assert!(text_pixels(&line, 12.0) <= 100.0);
         }
     }
 }

@@ -25,13 +25,13 @@ use super::{FORMAT, ResultLine, RunHeader};
 use crate::error::Error;
 
 /// Reads a results file. A last line that was cut off is left out.
-pub fn read(path: &Path) -> Result<Vec<ResultLine>, Error> {
+pub fn read_results(path: &Path) -> Result<Vec<ResultLine>, Error> {
     let bytes = fs::read(path).map_err(|e| Error::file(path, e))?;
-    Ok(parse(path, &bytes)?.0)
+    Ok(parse_lines(path, &bytes)?.0)
 }
 
 /// The lines, and how many bytes they take up to the last whole one.
-fn parse(path: &Path, bytes: &[u8]) -> Result<(Vec<ResultLine>, u64), Error> {
+fn parse_lines(path: &Path, bytes: &[u8]) -> Result<(Vec<ResultLine>, u64), Error> {
     let mut lines = Vec::new();
     let mut whole = 0;
     for (at, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
@@ -72,7 +72,7 @@ fn parse(path: &Path, bytes: &[u8]) -> Result<(Vec<ResultLine>, u64), Error> {
 }
 
 /// The header of a file's lines.
-pub fn header(lines: &[ResultLine]) -> RunHeader {
+pub fn read_header(lines: &[ResultLine]) -> RunHeader {
     match lines.first() {
         Some(ResultLine::Lab(header)) => header.clone(),
         _ => RunHeader::default(),
@@ -80,7 +80,7 @@ pub fn header(lines: &[ResultLine]) -> RunHeader {
 }
 
 /// Whether a file's lines are those of a complete run.
-pub fn complete(lines: &[ResultLine]) -> bool {
+pub fn is_complete(lines: &[ResultLine]) -> bool {
     matches!(lines.last(), Some(ResultLine::End { .. }))
 }
 
@@ -99,7 +99,7 @@ impl Writer {
         }
         if path.exists() {
             // Held until the name is free.
-            let _old = open(path)?;
+            let _old = open_locked(path)?;
             let mut old = path.as_os_str().to_owned();
             old.push(".old");
             fs::rename(path, &old).map_err(|e| Error::file(path, e))?;
@@ -109,7 +109,7 @@ impl Writer {
             .create_new(true)
             .open(path)
             .map_err(|e| Error::file(path, e))?;
-        lock(path, &file)?;
+        lock_file(path, &file)?;
         let mut writer = Self {
             path: path.to_owned(),
             file,
@@ -120,11 +120,11 @@ impl Writer {
 
     /// A file to go on with, and its lines so far. A cut-off last line is removed.
     pub fn resume(path: &Path) -> Result<(Self, Vec<ResultLine>), Error> {
-        let mut file = open(path)?;
+        let mut file = open_locked(path)?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes)
             .map_err(|e| Error::file(path, e))?;
-        let (lines, whole) = parse(path, &bytes)?;
+        let (lines, whole) = parse_lines(path, &bytes)?;
         file.set_len(whole).map_err(|e| Error::file(path, e))?;
         let path = path.to_owned();
         Ok((Self { path, file }, lines))
@@ -142,7 +142,7 @@ impl Writer {
 }
 
 /// Opens a file that is there, as its only writer.
-fn open(path: &Path) -> Result<File, Error> {
+fn open_locked(path: &Path) -> Result<File, Error> {
     let found = fs::metadata(path).map_err(|e| Error::file(path, e))?;
     if !found.is_file() {
         return Err(Error::Usage(format!(
@@ -155,12 +155,12 @@ fn open(path: &Path) -> Result<File, Error> {
         .append(true)
         .open(path)
         .map_err(|e| Error::file(path, e))?;
-    lock(path, &file)?;
+    lock_file(path, &file)?;
     Ok(file)
 }
 
 /// Locks a file for as long as it is open, and makes sure that it still has its name.
-fn lock(path: &Path, file: &File) -> Result<(), Error> {
+fn lock_file(path: &Path, file: &File) -> Result<(), Error> {
     // Some file systems know no locks; there it is up to the person.
     let held = || {
         rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive)
@@ -212,7 +212,7 @@ mod tests {
             fs::write(&path, &whole[..cut]).unwrap();
             let (mut writer, lines) = Writer::resume(&path).unwrap();
             assert!(lines.len() < 2);
-            assert_eq!(read(&path).unwrap().len(), lines.len());
+            assert_eq!(read_results(&path).unwrap().len(), lines.len());
             if !lines.is_empty() {
                 writer.append(&end()).unwrap();
                 assert_eq!(fs::read(&path).unwrap(), whole);
@@ -230,7 +230,7 @@ mod tests {
             ("{\"kind\":\"other\"}\n", 1),
         ] {
             fs::write(&path, text).unwrap();
-            match read(&path) {
+            match read_results(&path) {
                 Err(Error::Results { line: at, .. }) => assert_eq!(at, line, "{text}"),
                 other => panic!("{text}: {other:?}"),
             }
@@ -240,7 +240,12 @@ mod tests {
             ..RunHeader::default()
         };
         Writer::create(&path, &newer).unwrap();
-        assert!(read(&path).unwrap_err().to_string().contains("newer"));
+        assert!(
+            read_results(&path)
+                .unwrap_err()
+                .to_string()
+                .contains("newer")
+        );
         assert!(dir.path().join("results.jsonl.old").exists());
     }
 

@@ -90,11 +90,11 @@ impl Results {
                 }
                 ResultLine::Run(run) if run.case.experiment == experiment => {
                     // A repeated run replaces the failure.
-                    failed.remove(&which(&run.case));
+                    failed.remove(&run_key(&run.case));
                     results.runs.push(run.clone());
                 }
                 ResultLine::Failed { case, message } if case.experiment == experiment => {
-                    failed.insert(which(case), (at, case, message));
+                    failed.insert(run_key(case), (at, case, message));
                 }
                 _ => {}
             }
@@ -208,7 +208,7 @@ impl Results {
 }
 
 /// Which run of its experiment.
-fn which(case: &RunCase) -> (&str, &str, u64, &str, MeasurePass, u32) {
+fn run_key(case: &RunCase) -> (&str, &str, u64, &str, MeasurePass, u32) {
     (
         &case.work,
         &case.stack,

@@ -21,7 +21,7 @@ use crate::results::RunRecord;
 const PATIENCE: Duration = Duration::from_secs(15 * 60);
 
 /// Runs an arm once and reads its measures.
-pub fn run(
+pub fn run_arm(
     case: &RunCase,
     dir: &Path,
     set_up: &SetupResult,
@@ -42,23 +42,23 @@ pub fn run(
     };
     let wrap = |command: Command| match case.pass {
         MeasurePass::Syscalls => {
-            syscalls::available().map_err(Error::NotRun)?;
-            syscalls::wrap(&command, &trace).ok_or_else(|| Error::not_run("no strace"))
+            syscalls::check_available().map_err(Error::NotRun)?;
+            syscalls::wrap_command(&command, &trace).ok_or_else(|| Error::not_run("no strace"))
         }
-        MeasurePass::Instructions => instructions::wrap(&command, &trace),
+        MeasurePass::Instructions => instructions::wrap_command(&command, &trace),
         MeasurePass::Timed | MeasurePass::Counted => Ok(command),
     };
-    let (mut measures, answer) = perform(&task, &files, work, stop, wrap)?;
+    let (mut measures, answer) = perform_task(&task, &files, work, stop, wrap)?;
     match case.pass {
         MeasurePass::Syscalls => {
             measures.clear();
-            for (phase, counts) in syscalls::read(&trace)? {
+            for (phase, counts) in syscalls::read_trace(&trace)? {
                 for (measure, value) in counts {
                     measures.insert(format!("{phase}/{measure}"), value);
                 }
             }
         }
-        MeasurePass::Instructions => measures = instructions::read(&trace)?,
+        MeasurePass::Instructions => measures = instructions::read_counts(&trace)?,
         MeasurePass::Timed | MeasurePass::Counted => {}
     }
     Ok(RunRecord {
@@ -82,11 +82,11 @@ pub fn set_up(
         group: group.clone(),
         dir: dir.to_owned(),
     };
-    perform(&task, &work.fresh("worker")?, work, stop, Ok).map(|_| ())
+    perform_task(&task, &work.fresh("worker")?, work, stop, Ok).map(|_| ())
 }
 
 /// Has a worker do a task; returns its figures and its answer. `files` holds their messages.
-fn perform(
+fn perform_task(
     task: &WorkerTask,
     files: &Path,
     work: &GroupWork,
@@ -115,16 +115,16 @@ fn perform(
             Some(mut stdin) => stdin.write_all(&bytes).map_err(|e| Error::file("stdin", e)),
             None => Err(Error::other("the worker has no standard input")),
         });
-    let ended = wait(&mut child, stop);
+    let ended = wait_worker(&mut child, stop);
     let said = fs::read(&errors).unwrap_or_default();
     let said = String::from_utf8_lossy(&said);
-    ended.map_err(|error| worse(error, &said))?;
+    ended.map_err(|error| worse_error(error, &said))?;
     let reply = match fs::read(&reply) {
         Ok(bytes) => serde_json::from_slice(&bytes)
             .map_err(|e| Error::other(format!("the worker's reply cannot be read: {e}")))?,
         Err(_) => {
             sent?;
-            return Err(worse(
+            return Err(worse_error(
                 Error::other("the worker ended without a reply"),
                 &said,
             ));
@@ -133,12 +133,12 @@ fn perform(
     match reply {
         WorkerReply::Done { measures, answer } => Ok((measures, answer)),
         WorkerReply::NotRun { reason } => Err(Error::NotRun(reason)),
-        WorkerReply::Failed { message } => Err(worse(Error::Other(message), &said)),
+        WorkerReply::Failed { message } => Err(worse_error(Error::Other(message), &said)),
     }
 }
 
 /// Waits for the worker's end. Killed when the run is stopped or when it takes too long.
-fn wait(child: &mut Child, stop: &AtomicBool) -> Result<(), Error> {
+fn wait_worker(child: &mut Child, stop: &AtomicBool) -> Result<(), Error> {
     let begun = Instant::now();
     let mut nap = Duration::from_micros(500);
     loop {
@@ -171,7 +171,7 @@ fn wait(child: &mut Child, stop: &AtomicBool) -> Result<(), Error> {
 }
 
 /// An error with the last words of the worker.
-fn worse(error: Error, said: &str) -> Error {
+fn worse_error(error: Error, said: &str) -> Error {
     let last: Vec<&str> = said
         .lines()
         .rev()

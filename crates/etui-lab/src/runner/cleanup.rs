@@ -44,14 +44,14 @@ const LONGEST: usize = 400;
 /// The run of this process that was begun last.
 static LATEST: Mutex<Option<String>> = Mutex::new(None);
 
-fn latest() -> MutexGuard<'static, Option<String>> {
+fn latest_registry() -> MutexGuard<'static, Option<String>> {
     LATEST.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The id of this process's run, for the tools that it starts; in a worker they have it from
 /// the environment.
-pub fn current() -> Option<String> {
-    latest().clone()
+pub fn current_run() -> Option<String> {
+    latest_registry().clone()
 }
 
 /// The runs of this user on this machine.
@@ -109,7 +109,7 @@ impl CleanupRegistry {
                 .map_err(|e| Error::file(&entry, e))?;
             let locked = rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
             if locked && entry.exists() {
-                *latest() = Some(id.clone());
+                *latest_registry() = Some(id.clone());
                 return Ok(LiveProcess {
                     id,
                     entry,
@@ -145,7 +145,7 @@ impl CleanupRegistry {
             if rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
                 continue;
             }
-            match clean(&id, &path) {
+            match clean_entry(&id, &path) {
                 Ok(cleaned) => {
                     removed.extend(cleaned);
                     fs::remove_file(&path).map_err(|e| Error::file(&path, e))?;
@@ -188,7 +188,7 @@ impl LiveProcess {
                 parent.display()
             )));
         }
-        for dir in stacks::outside(&dir).iter().chain([&dir]) {
+        for dir in stacks::outside_directory(&dir).iter().chain([&dir]) {
             self.note(dir)?;
         }
         fs::DirBuilder::new()
@@ -215,11 +215,11 @@ impl LiveProcess {
     /// Ends the run: whatever there still is of it is removed, and named.
     pub fn end(mut self) -> Result<Vec<String>, Error> {
         self.ended = true;
-        self.clean()
+        self.clean_entry()
     }
 
-    fn clean(&self) -> Result<Vec<String>, Error> {
-        let removed = clean(&self.id, &self.entry)?;
+    fn clean_entry(&self) -> Result<Vec<String>, Error> {
+        let removed = clean_entry(&self.id, &self.entry)?;
         fs::remove_file(&self.entry).map_err(|e| Error::file(&self.entry, e))?;
         Ok(removed)
     }
@@ -229,7 +229,7 @@ impl Drop for LiveProcess {
     fn drop(&mut self) {
         if !self.ended {
             // A run that ends by an error has its own to report; the next run reports this.
-            let _ = self.clean();
+            let _ = self.clean_entry();
         }
     }
 }
@@ -246,13 +246,13 @@ fn is_id(name: &str) -> bool {
 }
 
 /// Removes all there is of a run. The entry itself stays: it is removed when all else is gone.
-fn clean(id: &str, entry: &Path) -> Result<Vec<String>, Error> {
+fn clean_entry(id: &str, entry: &Path) -> Result<Vec<String>, Error> {
     let text = fs::read_to_string(entry).map_err(|e| Error::file(entry, e))?;
     let mut removed = kill_marked(id);
     removed.extend(trace::remove_instances(id));
     for dir in text.lines().filter_map(|line| line.strip_prefix("dir ")) {
         let dir = Path::new(dir);
-        if removable(dir, id) {
+        if is_removable(dir, id) {
             removed.extend(empty_and_remove(dir)?);
         }
     }
@@ -260,7 +260,7 @@ fn clean(id: &str, entry: &Path) -> Result<Vec<String>, Error> {
 }
 
 /// Whether a path can be a directory of a run's: by its name, its owner, and being no link.
-fn removable(dir: &Path, id: &str) -> bool {
+fn is_removable(dir: &Path, id: &str) -> bool {
     let named = dir
         .file_name()
         .and_then(|name| name.to_str())
@@ -276,15 +276,15 @@ fn removable(dir: &Path, id: &str) -> bool {
 /// removes it. Nothing is removed while anything is mounted in it.
 fn empty_and_remove(dir: &Path) -> Result<Vec<String>, Error> {
     let mut removed = Vec::new();
-    for mount in mounts::beneath(dir)? {
-        stacks::unmount(&mount.point)?;
+    for mount in mounts::mounts_beneath(dir)? {
+        stacks::unmount_path(&mount.point)?;
         removed.push(format!("mount {}", mount.point.display()));
     }
     for device in loops_beneath(dir) {
-        stacks::detach(&device.to_string_lossy())?;
+        stacks::detach_loop(&device.to_string_lossy())?;
         removed.push(format!("loop device {}", device.display()));
     }
-    if let Some(mount) = mounts::beneath(dir)?.first() {
+    if let Some(mount) = mounts::mounts_beneath(dir)?.first() {
         return Err(Error::other(format!(
             "{} is still mounted: unmount it, then run again",
             mount.point.display()
@@ -318,7 +318,7 @@ pub(crate) fn loops_beneath(dir: &Path) -> Vec<PathBuf> {
 fn kill_marked(id: &str) -> Vec<String> {
     let mut killed = Vec::new();
     for _ in 0..40 {
-        let found = marked(id);
+        let found = has_marker(id);
         if found.is_empty() {
             break;
         }
@@ -337,7 +337,7 @@ fn kill_marked(id: &str) -> Vec<String> {
 
 /// The processes that carry a run's id, never this one. Each is held by a handle that was
 /// opened before it was looked at, so that no other that got its number can be meant.
-fn marked(id: &str) -> Vec<(Pid, std::os::fd::OwnedFd)> {
+fn has_marker(id: &str) -> Vec<(Pid, std::os::fd::OwnedFd)> {
     let wanted = format!("{MARKER}={id}");
     let Ok(processes) = fs::read_dir("/proc") else {
         return Vec::new();

@@ -79,12 +79,12 @@ struct PlannedExperiment {
 }
 
 /// Runs experiments, or goes on with a run of them that was stopped.
-pub fn run(
+pub fn run_experiments(
     experiments: &[&'static dyn Experiment],
     options: &RunOptions,
     stop: &Arc<AtomicBool>,
 ) -> Result<RunOutcome, Error> {
-    let mut header = machine::header();
+    let mut header = machine::run_header();
     header.quick = options.quick;
     let mut planned = Vec::new();
     for experiment in experiments {
@@ -100,8 +100,8 @@ pub fn run(
             plan: experiment.plan_run(&lab)?,
         });
     }
-    narrow::narrow(planned.iter_mut().map(|one| &mut one.plan), options)?;
-    let (writer, lines) = open(options, &header)?;
+    narrow::narrow_plan(planned.iter_mut().map(|one| &mut one.plan), options)?;
+    let (writer, lines) = open_results(options, &header)?;
     let (work, swept) = GroupWork::begin()?;
     let mut session = RunSession {
         writer,
@@ -111,7 +111,7 @@ pub fn run(
         work,
         stop: Arc::clone(stop),
     };
-    if file::complete(&lines) && !session.more(&planned) {
+    if file::is_complete(&lines) && !session.more(&planned) {
         session.outcome.kept = session.known.done.len();
         return Ok(session.outcome);
     }
@@ -123,7 +123,7 @@ pub fn run(
         for group in &one.plan.groups {
             session
                 .progress
-                .expect(&estimate(one.name, group, &session.known));
+                .expect(&estimate_time(one.name, group, &session.known));
         }
         for part in &one.plan.not_run {
             session.not_run(one.name, part.clone())?;
@@ -145,24 +145,27 @@ pub fn run(
     // By now every stack is removed; anything found here was forgotten by its owner.
     for what in session.work.live.end()? {
         if !what.starts_with("directory ") {
-            output::err(format_args!("removed at the end: {what}"));
+            output::print_error(format_args!("removed at the end: {what}"));
         }
     }
     Ok(outcome)
 }
 
 /// Opens the results file: a new one, or the one to go on with.
-fn open(options: &RunOptions, header: &RunHeader) -> Result<(Writer, Vec<ResultLine>), Error> {
+fn open_results(
+    options: &RunOptions,
+    header: &RunHeader,
+) -> Result<(Writer, Vec<ResultLine>), Error> {
     let path = &options.file;
     if options.fresh || !path.exists() {
         return Ok((Writer::create(path, header)?, Vec::new()));
     }
-    let lines = file::read(path)?;
+    let lines = file::read_results(path)?;
     if lines.is_empty() {
         return Ok((Writer::create(path, header)?, Vec::new()));
     }
-    let old = file::header(&lines);
-    if let Some(difference) = difference(&old, header) {
+    let old = file::read_header(&lines);
+    if let Some(difference) = describe_difference(&old, header) {
         return Err(Error::Usage(format!(
             "{} was begun with {difference}; --fresh begins anew, --out NAME keeps both",
             path.display()
@@ -172,7 +175,7 @@ fn open(options: &RunOptions, header: &RunHeader) -> Result<(Writer, Vec<ResultL
 }
 
 /// Returns the difference that keeps two runs from being one.
-fn difference(old: &RunHeader, new: &RunHeader) -> Option<String> {
+fn describe_difference(old: &RunHeader, new: &RunHeader) -> Option<String> {
     let pairs = [
         ("kernel", &old.kernel, &new.kernel),
         ("processor", &old.processor, &new.processor),
@@ -192,7 +195,7 @@ fn difference(old: &RunHeader, new: &RunHeader) -> Option<String> {
 }
 
 /// The runs of a group in the order in which they are made.
-fn cases(experiment: &str, group: &ArmGroup) -> Vec<RunCase> {
+fn plan_cases(experiment: &str, group: &ArmGroup) -> Vec<RunCase> {
     let mut cases = Vec::new();
     let mut push = |pass, repetition, arm: usize| {
         let Some(arm) = group.arms.get(arm) else {
@@ -228,10 +231,10 @@ fn cases(experiment: &str, group: &ArmGroup) -> Vec<RunCase> {
     cases
 }
 
-fn estimate(experiment: &str, group: &ArmGroup, known: &FinishedRuns) -> Vec<f64> {
-    cases(experiment, group)
+fn estimate_time(experiment: &str, group: &ArmGroup, known: &FinishedRuns) -> Vec<f64> {
+    plan_cases(experiment, group)
         .iter()
-        .filter(|case| !known.done.contains(&key(case)))
+        .filter(|case| !known.done.contains(&group_key(case)))
         .map(|case| match case.pass {
             MeasurePass::Instructions => group.seconds * 30.0,
             _ => group.seconds,
@@ -241,7 +244,7 @@ fn estimate(experiment: &str, group: &ArmGroup, known: &FinishedRuns) -> Vec<f64
 
 type Key = (String, String, String, u64, String, MeasurePass, u32);
 
-fn key(case: &RunCase) -> Key {
+fn group_key(case: &RunCase) -> Key {
     (
         case.experiment.clone(),
         case.work.clone(),
@@ -269,7 +272,7 @@ impl FinishedRuns {
         for line in lines {
             match line {
                 ResultLine::Run(run) => {
-                    known.done.insert(key(&run.case));
+                    known.done.insert(group_key(&run.case));
                     known
                         .answers
                         .entry(group_of(&run.case))
@@ -327,14 +330,14 @@ impl RunSession {
                 parts.any(|(of, part)| of == one.name && part.what == what)
             };
             let missing = |case: &RunCase| {
-                let key = key(case);
+                let key = group_key(case);
                 !self.known.done.contains(&key)
                     && (case.pass == MeasurePass::Timed || !tried.contains(&arm(&key)))
                     && !not_run(no_arm(case))
             };
             let mut groups = one.plan.groups.iter();
             groups.any(|group| {
-                cases(one.name, group).iter().any(missing) && !not_run(no_group(group))
+                plan_cases(one.name, group).iter().any(missing) && !not_run(no_group(group))
             })
         })
     }
@@ -351,9 +354,9 @@ impl RunSession {
 
     /// Runs the remaining runs of a group.
     fn group(&mut self, one: &PlannedExperiment, group: &ArmGroup) -> Result<(), Error> {
-        let mut cases = cases(one.name, group);
+        let mut cases = plan_cases(one.name, group);
         let all = cases.len();
-        cases.retain(|case| !self.known.done.contains(&key(case)));
+        cases.retain(|case| !self.known.done.contains(&group_key(case)));
         self.outcome.kept += all - cases.len();
         if cases.is_empty() {
             return Ok(());
@@ -396,7 +399,7 @@ impl RunSession {
             }
             match done {
                 Ok(run) => {
-                    self.known.done.insert(key(&case));
+                    self.known.done.insert(group_key(&case));
                     self.outcome.made += 1;
                     self.writer.append(&ResultLine::Run(run))?;
                 }
@@ -446,7 +449,8 @@ impl RunSession {
         if packed {
             case::set_up(one.name, group, &staging, &self.work, &self.stop)?;
         }
-        let stack = stacks::ready(&group.stack, &self.work.dir, packed.then_some(&*staging))?;
+        let stack =
+            stacks::prepare_stack(&group.stack, &self.work.dir, packed.then_some(&*staging))?;
         if !self.known.stacks.contains(&stack.name) {
             self.known.stacks.insert(stack.name.clone());
             self.writer.append(&ResultLine::Stack {
@@ -475,10 +479,10 @@ impl RunSession {
     /// Runs one arm once, and compares its answer.
     fn case(&mut self, case: &RunCase, set_up: &SetupResult) -> Result<RunRecord, Error> {
         let dir = set_up.runs.join("run");
-        remove(&dir)?;
+        remove_directory(&dir)?;
         fs::create_dir(&dir).map_err(|e| Error::file(&dir, e))?;
-        let run = case::run(case, &dir, set_up, &self.work, &self.stop);
-        let removed = remove(&dir);
+        let run = case::run_arm(case, &dir, set_up, &self.work, &self.stop);
+        let removed = remove_directory(&dir);
         let run = run?;
         removed?;
         let (answer, arm) = self
@@ -552,13 +556,13 @@ impl GroupWork {
     /// An empty directory of this name.
     fn fresh(&self, name: &str) -> Result<PathBuf, Error> {
         let dir = self.dir.join(name);
-        remove(&dir)?;
+        remove_directory(&dir)?;
         fs::create_dir(&dir).map_err(|e| Error::file(&dir, e))?;
         Ok(dir)
     }
 }
 
-fn remove(dir: &Path) -> Result<(), Error> {
+fn remove_directory(dir: &Path) -> Result<(), Error> {
     match fs::remove_dir_all(dir) {
         Ok(()) => Ok(()),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),

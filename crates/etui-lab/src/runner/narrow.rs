@@ -12,19 +12,21 @@ const MOST_REPETITIONS: u32 = 10_000;
 
 /// Leaves only the selected parts. A selection that matches nothing is refused: nothing to run
 /// would look like nothing left to run.
-pub fn narrow<'a>(
+pub fn narrow_plan<'a>(
     plans: impl IntoIterator<Item = &'a mut RunPlan>,
     options: &RunOptions,
 ) -> Result<(), Error> {
     let mut plans: Vec<&mut RunPlan> = plans.into_iter().collect();
-    let there: BTreeSet<String> = groups(&plans).map(|group| group.stack.clone()).collect();
+    let there: BTreeSet<String> = narrow_groups(&plans)
+        .map(|group| group.stack.clone())
+        .collect();
     for stack in &options.stacks {
-        if !there.contains(stack) && !told(&plans, stack) {
-            let reason = stacks::available(stack).err();
+        if !there.contains(stack) && !is_reported(&plans, stack) {
+            let reason = stacks::check_available(stack).err();
             return Err(Error::Usage(format!(
                 "there is nothing to run on the stack `{stack}`{}; there is on: {}",
                 reason.map_or_else(String::new, |reason| format!(" ({reason})")),
-                list(&there)
+                list_names(&there)
             )));
         }
     }
@@ -34,14 +36,14 @@ pub fn narrow<'a>(
                 .retain(|group| options.stacks.contains(&group.stack));
         }
     }
-    let there: BTreeSet<String> = groups(&plans)
+    let there: BTreeSet<String> = narrow_groups(&plans)
         .flat_map(|group| group.arms.iter().map(|arm| arm.name.clone()))
         .collect();
     for part in &options.arms {
-        if !there.iter().any(|name| name.contains(part)) && !told(&plans, part) {
+        if !there.iter().any(|name| name.contains(part)) && !is_reported(&plans, part) {
             return Err(Error::Usage(format!(
                 "no arm's name holds `{part}`; there are: {}",
-                list(&there)
+                list_names(&there)
             )));
         }
     }
@@ -67,19 +69,19 @@ pub fn narrow<'a>(
     Ok(())
 }
 
-fn groups<'a>(plans: &'a [&mut RunPlan]) -> impl Iterator<Item = &'a crate::ArmGroup> {
+fn narrow_groups<'a>(plans: &'a [&mut RunPlan]) -> impl Iterator<Item = &'a crate::ArmGroup> {
     plans.iter().flat_map(|plan| &plan.groups)
 }
 
 /// Returns true if the plan already reports that this cannot be run here.
-fn told(plans: &[&mut RunPlan], words: &str) -> bool {
+fn is_reported(plans: &[&mut RunPlan], words: &str) -> bool {
     plans
         .iter()
         .flat_map(|plan| &plan.not_run)
         .any(|part| part.what.contains(words))
 }
 
-fn list(names: &BTreeSet<String>) -> String {
+fn list_names(names: &BTreeSet<String>) -> String {
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     if names.is_empty() {
         "none".to_owned()

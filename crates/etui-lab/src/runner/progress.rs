@@ -95,7 +95,7 @@ impl Progress {
 
     /// Prints a line above the bar.
     pub fn tell(&self, words: &str) {
-        self.bar.suspend(|| output::err(words));
+        self.bar.suspend(|| output::print_error(words));
     }
 
     /// Reports a failed run above the bar.
@@ -118,14 +118,14 @@ impl Progress {
             1.0
         };
         let left = self.to_come.iter().sum::<f64>() * scale;
-        self.bar.set_prefix(words(
+        self.bar.set_prefix(format_time(
             Duration::try_from_secs_f64(left).unwrap_or(Duration::MAX),
         ));
     }
 }
 
 /// A duration for people.
-pub fn words(time: Duration) -> String {
+pub fn format_time(time: Duration) -> String {
     let seconds = time.as_secs();
     if seconds < 60 {
         format!("{seconds} s")

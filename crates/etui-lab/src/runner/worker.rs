@@ -60,7 +60,7 @@ pub enum WorkerReply {
 }
 
 /// Does the task on standard input.
-pub fn main(experiments: &[&'static dyn Experiment], reply: &Path) -> Result<(), Error> {
+pub fn worker_main(experiments: &[&'static dyn Experiment], reply: &Path) -> Result<(), Error> {
     // When the laboratory is killed, its worker goes with it.
     let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
     let mut bytes = Vec::new();
@@ -69,7 +69,7 @@ pub fn main(experiments: &[&'static dyn Experiment], reply: &Path) -> Result<(),
         .map_err(|e| Error::file("standard input", e))?;
     let task: WorkerTask =
         serde_json::from_slice(&bytes).map_err(|e| Error::other(format!("not a task: {e}")))?;
-    let answer = match perform(experiments, task) {
+    let answer = match perform_task(experiments, task) {
         Ok((measures, answer)) => WorkerReply::Done { measures, answer },
         Err(Error::NotRun(reason)) => WorkerReply::NotRun { reason },
         Err(error) => WorkerReply::Failed {
@@ -80,7 +80,7 @@ pub fn main(experiments: &[&'static dyn Experiment], reply: &Path) -> Result<(),
     fs::write(reply, bytes).map_err(|e| Error::file(reply, e))
 }
 
-fn perform(
+fn perform_task(
     experiments: &[&'static dyn Experiment],
     task: WorkerTask,
 ) -> Result<(BTreeMap<String, f64>, String), Error> {

@@ -9,12 +9,12 @@ use std::time::Duration;
 
 use rustix::mount::{MountFlags, UnmountFlags};
 
-use super::{kernel, not_installed, run};
+use super::{kernel, not_installed, run_tool};
 use crate::error::Error;
 use crate::machine;
 
 /// Whether a file system on a loop device can be had.
-pub fn available(file_system: &str, tool: &str) -> Result<(), String> {
+pub fn check_available(file_system: &str, tool: &str) -> Result<(), String> {
     if !rustix::process::geteuid().is_root() {
         return Err("needs root (loop images)".to_owned());
     }
@@ -24,7 +24,7 @@ pub fn available(file_system: &str, tool: &str) -> Result<(), String> {
     if !kernel::has_loop() {
         return Err("this kernel has no loop devices".to_owned());
     }
-    if !kernel::has(file_system) {
+    if !kernel::has_file_system(file_system) {
         if file_system != "exfat" {
             return Err(format!("this kernel has no {file_system}"));
         }
@@ -113,7 +113,7 @@ impl ImageParts {
         let losetup = |more: &[&str]| {
             let options = options.iter().chain(more);
             let ends = ["--find", "--show", &*image];
-            run("losetup", options.copied().chain(ends)).map(|said| said.trim().to_owned())
+            run_tool("losetup", options.copied().chain(ends)).map(|said| said.trim().to_owned())
         };
         let device = match losetup(&["--direct-io=on"]) {
             Ok(path) => Loop { path, direct: true },
@@ -184,7 +184,7 @@ impl ImageParts {
     pub fn mount_fuse(&mut self, device: &Loop, point: &Path) -> Result<(), Error> {
         self.make_dir(point)?;
         let at = point.to_string_lossy();
-        run(kernel::FUSE_EXFAT, ["-o", "noatime", device.path(), &*at])?;
+        run_tool(kernel::FUSE_EXFAT, ["-o", "noatime", device.path(), &*at])?;
         self.0.push(ImagePart::MountPoint(point.to_owned()));
         Ok(())
     }
@@ -198,8 +198,8 @@ impl Drop for ImageParts {
             let _ = match part {
                 ImagePart::Dir(dir) => fs::remove_dir_all(&dir).map_err(|e| Error::file(&dir, e)),
                 ImagePart::Image(path) => fs::remove_file(&path).map_err(|e| Error::file(&path, e)),
-                ImagePart::Loop(device) => detach(device.path()),
-                ImagePart::MountPoint(point) => unmount(&point),
+                ImagePart::Loop(device) => detach_loop(device.path()),
+                ImagePart::MountPoint(point) => unmount_path(&point),
             };
         }
     }
@@ -207,7 +207,7 @@ impl Drop for ImageParts {
 
 /// Unmounts. A file system that stays busy is taken out of sight at least; it goes when its
 /// last user goes.
-pub fn unmount(point: &Path) -> Result<(), Error> {
+pub fn unmount_path(point: &Path) -> Result<(), Error> {
     for _ in 0..20 {
         match rustix::mount::unmount(point, UnmountFlags::NOFOLLOW) {
             Ok(()) => return Ok(()),
@@ -221,8 +221,8 @@ pub fn unmount(point: &Path) -> Result<(), Error> {
 
 /// Detaches a loop device, and waits a moment for it to be free: whoever used it (the file
 /// system, a process of FUSE) may take a moment to let go.
-pub fn detach(device: &str) -> Result<(), Error> {
-    run("losetup", ["--detach", device])?;
+pub fn detach_loop(device: &str) -> Result<(), Error> {
+    run_tool("losetup", ["--detach", device])?;
     let name = device.strip_prefix("/dev/").unwrap_or(device);
     let attached = PathBuf::from(format!("/sys/block/{name}/loop"));
     for _ in 0..40 {

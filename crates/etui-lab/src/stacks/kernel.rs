@@ -21,7 +21,7 @@ pub fn may_mount() -> bool {
 }
 
 /// Whether the kernel has a file system, built in or as a module.
-pub fn has(file_system: &str) -> bool {
+pub fn has_file_system(file_system: &str) -> bool {
     let known = fs::read_to_string("/proc/filesystems").unwrap_or_default();
     if known
         .lines()
@@ -42,7 +42,9 @@ pub fn has(file_system: &str) -> bool {
 
 /// Whether exfat can be had through FUSE.
 pub fn has_fuse_exfat() -> bool {
-    has("fuse") && Path::new("/dev/fuse").exists() && machine::find_tool(FUSE_EXFAT).is_some()
+    has_file_system("fuse")
+        && Path::new("/dev/fuse").exists()
+        && machine::find_tool(FUSE_EXFAT).is_some()
 }
 
 /// Whether the kernel hands out loop devices.

@@ -9,7 +9,7 @@
 //! | `squashfs`, `squashfs-uncompressed`, `erofs` | read-only, packed from a directory | root |
 //!
 //! Everything that a stack creates is in the run's own directory (the images, the mount points) or
-//! in a directory of the same name elsewhere ([`outside`]), so that whoever cleans up after a
+//! in a directory of the same name elsewhere ([`outside_directory`]), so that whoever cleans up after a
 //! killed run ([`crate::runner::cleanup`]) needs to know these directories only.
 
 mod image;
@@ -28,7 +28,7 @@ use crate::error::Error;
 use crate::machine;
 use crate::runner::cleanup;
 use image::ImageParts;
-pub(crate) use image::{detach, unmount};
+pub(crate) use image::{detach_loop, unmount_path};
 use recipe::{MountRecipe, PackedImage};
 
 /// The name of the current directory's file system.
@@ -37,16 +37,16 @@ pub const HERE: &str = "here";
 pub const RAM: &str = "ram";
 
 /// Checks that a stack is available here; the error says why not and what would help.
-pub fn available(name: &str) -> Result<(), String> {
+pub fn check_available(name: &str) -> Result<(), String> {
     match name {
         HERE => Ok(()),
         RAM if kernel::may_mount() || mounts::shared_ram().is_some() => Ok(()),
         RAM => Err("needs a tmpfs that may be written (/dev/shm), or root".to_owned()),
         _ => {
-            if let Some(recipe) = recipe::of(name) {
-                image::available(recipe.file_system, recipe.tool)
-            } else if let Some(packed) = recipe::packed(name) {
-                image::available(packed.file_system, packed.tool)
+            if let Some(recipe) = recipe::find_recipe(name) {
+                image::check_available(recipe.file_system, recipe.tool)
+            } else if let Some(packed) = recipe::find_packing(name) {
+                image::check_available(packed.file_system, packed.tool)
             } else {
                 Err(format!("there is no stack called `{name}`"))
             }
@@ -56,7 +56,7 @@ pub fn available(name: &str) -> Result<(), String> {
 
 /// Whether a stack can only be read, and is packed from a directory.
 pub fn read_only(name: &str) -> bool {
-    recipe::packed(name).is_some()
+    recipe::find_packing(name).is_some()
 }
 
 /// A stack that is ready; taken down when dropped.
@@ -77,15 +77,19 @@ pub struct Stack {
 
 /// Makes a stack ready. `work` is the run's own directory on the current directory's file
 /// system; `contents` is the source of a read-only stack (squashfs, erofs).
-pub fn ready(name: &str, work: &Path, contents: Option<&Path>) -> Result<Stack, Error> {
-    available(name).map_err(Error::NotRun)?;
+pub fn prepare_stack(name: &str, work: &Path, contents: Option<&Path>) -> Result<Stack, Error> {
+    check_available(name).map_err(Error::NotRun)?;
     let work = fs::canonicalize(work).map_err(|e| Error::file(work, e))?;
     match name {
-        HERE => here(&work),
-        RAM => ram(&work),
-        _ => match (recipe::of(name), recipe::packed(name), contents) {
-            (Some(recipe), _, _) => fresh(name, &recipe, &work),
-            (_, Some(packed), Some(contents)) => pack(name, &packed, &work, contents),
+        HERE => here_stack(&work),
+        RAM => ram_stack(&work),
+        _ => match (
+            recipe::find_recipe(name),
+            recipe::find_packing(name),
+            contents,
+        ) {
+            (Some(recipe), _, _) => fresh_image(name, &recipe, &work),
+            (_, Some(packed), Some(contents)) => pack_image(name, &packed, &work, contents),
             (_, Some(_), None) => Err(Error::other(format!(
                 "the stack `{name}` is packed from a directory, and none was given"
             ))),
@@ -95,35 +99,35 @@ pub fn ready(name: &str, work: &Path, contents: Option<&Path>) -> Result<Stack, 
 }
 
 /// The directories beside the run's own that its stacks may make.
-pub fn outside(work: &Path) -> Vec<PathBuf> {
+pub fn outside_directory(work: &Path) -> Vec<PathBuf> {
     let (Some(place), Some(name)) = (mounts::shared_ram(), work.file_name()) else {
         return Vec::new();
     };
     vec![place.join(name)]
 }
 
-fn here(work: &Path) -> Result<Stack, Error> {
+fn here_stack(work: &Path) -> Result<Stack, Error> {
     Ok(Stack {
         name: HERE.to_owned(),
         dir: work.to_owned(),
         devices: Vec::new(),
-        details: mounts::describe(work),
+        details: mounts::describe_mount(work),
         _parts: ImageParts::default(),
     })
 }
 
-fn ram(work: &Path) -> Result<Stack, Error> {
+fn ram_stack(work: &Path) -> Result<Stack, Error> {
     let mut parts = ImageParts::default();
     let dir = if kernel::may_mount() {
         parts.mount_tmpfs(&work.join("mnt-ram"))?
     } else {
-        let dir = outside(work)
+        let dir = outside_directory(work)
             .pop()
             .ok_or_else(|| Error::not_run("no tmpfs may be written"))?;
         parts.make_dir(&dir)?;
         dir
     };
-    let details = mounts::describe(&dir);
+    let details = mounts::describe_mount(&dir);
     Ok(Stack {
         name: RAM.to_owned(),
         dir,
@@ -134,7 +138,7 @@ fn ram(work: &Path) -> Result<Stack, Error> {
 }
 
 /// An empty file system on a loop device.
-fn fresh(name: &str, recipe: &MountRecipe, work: &Path) -> Result<Stack, Error> {
+fn fresh_image(name: &str, recipe: &MountRecipe, work: &Path) -> Result<Stack, Error> {
     let mut parts = ImageParts::default();
     let mut details = BTreeMap::new();
     let image = work.join(format!("{name}.img"));
@@ -144,21 +148,21 @@ fn fresh(name: &str, recipe: &MountRecipe, work: &Path) -> Result<Stack, Error> 
     if recipe.external_journal {
         let journal = parts.sparse_loop(&work.join(format!("{name}-journal.img")), recipe.size)?;
         let make = ["-q", "-F", "-b", "4096", "-O", "journal_dev"];
-        run(recipe.tool, make.iter().copied().chain([journal.path()]))?;
+        run_tool(recipe.tool, make.iter().copied().chain([journal.path()]))?;
         options.extend(["-J".to_owned(), format!("device={}", journal.path())]);
         details.insert("journal".to_owned(), journal.describe());
         devices.push(journal);
     }
     let device = &devices[0];
     let options = options.iter().map(String::as_str);
-    run(recipe.tool, options.clone().chain([device.path()]))?;
+    run_tool(recipe.tool, options.clone().chain([device.path()]))?;
     let made: Vec<&str> = std::iter::once(recipe.tool).chain(options).collect();
     details.insert("made by".to_owned(), made.join(" "));
-    details.insert("made by version".to_owned(), version(recipe.tool));
+    details.insert("made by version".to_owned(), tool_version(recipe.tool));
     details.insert("backing".to_owned(), device.describe());
 
     let point = work.join(format!("mnt-{name}"));
-    if kernel::has(recipe.file_system) {
+    if kernel::has_file_system(recipe.file_system) {
         parts.mount(device, &point, recipe.file_system, recipe.mount)?;
         details.insert("driver".to_owned(), "kernel".to_owned());
     } else {
@@ -172,7 +176,7 @@ fn fresh(name: &str, recipe: &MountRecipe, work: &Path) -> Result<Stack, Error> 
             ),
         );
     }
-    details.extend(mounts::describe(&point));
+    details.extend(mounts::describe_mount(&point));
     let dir = point.join("lab");
     fs::create_dir(&dir).map_err(|e| Error::file(&dir, e))?;
     Ok(Stack {
@@ -185,7 +189,12 @@ fn fresh(name: &str, recipe: &MountRecipe, work: &Path) -> Result<Stack, Error> 
 }
 
 /// A read-only file system with a directory's contents.
-fn pack(name: &str, packed: &PackedImage, work: &Path, contents: &Path) -> Result<Stack, Error> {
+fn pack_image(
+    name: &str,
+    packed: &PackedImage,
+    work: &Path,
+    contents: &Path,
+) -> Result<Stack, Error> {
     let mut parts = ImageParts::default();
     let image = parts.image(&work.join(format!("{name}.img")));
     let text = |path: &Path| path.to_string_lossy().into_owned();
@@ -195,14 +204,14 @@ fn pack(name: &str, packed: &PackedImage, work: &Path, contents: &Path) -> Resul
     } else {
         [contents_text.as_str(), image_text.as_str()]
     };
-    run(packed.tool, ends.into_iter().chain(words(packed.options)))?;
+    run_tool(packed.tool, ends.into_iter().chain(words(packed.options)))?;
     let device = parts.read_only_loop(&image)?;
     let point = work.join(format!("mnt-{name}"));
     parts.mount_read_only(&device, &point, packed.file_system)?;
-    let mut details = mounts::describe(&point);
+    let mut details = mounts::describe_mount(&point);
     let made = format!("{} {}", packed.tool, packed.options);
     details.insert("made by".to_owned(), made);
-    details.insert("made by version".to_owned(), version(packed.tool));
+    details.insert("made by version".to_owned(), tool_version(packed.tool));
     details.insert("compression".to_owned(), packed.compression.to_owned());
     details.insert("backing".to_owned(), device.describe());
     let size = fs::metadata(&image)
@@ -223,7 +232,7 @@ fn words(options: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Runs a tool and returns its output.
-pub(crate) fn run<S: AsRef<OsStr>>(
+pub(crate) fn run_tool<S: AsRef<OsStr>>(
     tool: &str,
     args: impl IntoIterator<Item = S>,
 ) -> Result<String, Error> {
@@ -234,7 +243,7 @@ pub(crate) fn run<S: AsRef<OsStr>>(
     command.args(args).stdin(Stdio::null()).env("LC_ALL", "C");
     // Ctrl-C reaches the laboratory alone; a tool that outlives it is found by its run's id.
     command.process_group(0);
-    if let Some(id) = cleanup::current() {
+    if let Some(id) = cleanup::current_run() {
         command.env(cleanup::MARKER, id);
     }
     let output = command.output();
@@ -256,7 +265,7 @@ fn not_installed(tool: &str) -> String {
 }
 
 /// Returns a tool's version; the option differs, and some print it on standard error.
-fn version(tool: &str) -> String {
+fn tool_version(tool: &str) -> String {
     let Some(path) = machine::find_tool(tool) else {
         return "unknown".to_owned();
     };

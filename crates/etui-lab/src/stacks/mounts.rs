@@ -26,21 +26,24 @@ pub struct MountPoint {
 }
 
 /// All mounts, in the order in which they were made.
-pub fn all() -> Result<Vec<MountPoint>, Error> {
+pub fn list_mounts() -> Result<Vec<MountPoint>, Error> {
     let text = fs::read(MOUNTINFO).map_err(|e| Error::file(MOUNTINFO, e))?;
-    Ok(text.split(|&b| b == b'\n').filter_map(parse).collect())
+    Ok(text
+        .split(|&b| b == b'\n')
+        .filter_map(parse_mount)
+        .collect())
 }
 
 /// The mounts in a directory, the last made first: the order in which they can be unmounted.
-pub fn beneath(dir: &Path) -> Result<Vec<MountPoint>, Error> {
-    let mut mounts = all()?;
+pub fn mounts_beneath(dir: &Path) -> Result<Vec<MountPoint>, Error> {
+    let mut mounts = list_mounts()?;
     mounts.retain(|mount| mount.point.starts_with(dir));
     mounts.reverse();
     Ok(mounts)
 }
 
 /// `36 35 98:0 /root /point rw,noatime shared:1 - ext4 /dev/root rw,errors=continue`
-fn parse(line: &[u8]) -> Option<MountPoint> {
+fn parse_mount(line: &[u8]) -> Option<MountPoint> {
     let fields: Vec<&[u8]> = line.split(|&b| b == b' ').collect();
     let dash = fields.iter().position(|&field| field == b"-")?;
     let text = |at: usize| Some(String::from_utf8_lossy(fields.get(at)?).into_owned());
@@ -52,7 +55,7 @@ fn parse(line: &[u8]) -> Option<MountPoint> {
         }
     }
     Some(MountPoint {
-        point: PathBuf::from(OsString::from_vec(unescape(fields.get(4)?))),
+        point: PathBuf::from(OsString::from_vec(unescape_octal(fields.get(4)?))),
         file_system: text(dash + 1)?,
         source: text(dash + 2)?,
         options,
@@ -60,7 +63,7 @@ fn parse(line: &[u8]) -> Option<MountPoint> {
 }
 
 /// Decodes blanks and the like, which are escaped as three octal digits.
-fn unescape(field: &[u8]) -> Vec<u8> {
+fn unescape_octal(field: &[u8]) -> Vec<u8> {
     let mut plain = Vec::with_capacity(field.len());
     let mut rest = field;
     while let Some((&first, after)) = rest.split_first() {
@@ -84,10 +87,10 @@ fn unescape(field: &[u8]) -> Vec<u8> {
 }
 
 /// The file system a directory is on.
-pub fn of(dir: &Path) -> Result<MountPoint, Error> {
+pub fn mount_of(dir: &Path) -> Result<MountPoint, Error> {
     let dir = fs::canonicalize(dir).map_err(|e| Error::file(dir, e))?;
     // Of mounts on the same point, the last one made is the one that is seen.
-    all()?
+    list_mounts()?
         .into_iter()
         .filter(|mount| dir.starts_with(&mount.point))
         .max_by_key(|mount| mount.point.components().count())
@@ -96,8 +99,8 @@ pub fn of(dir: &Path) -> Result<MountPoint, Error> {
 
 /// The file system a directory is on, for the results. Where the root of the system is no mount
 /// of its own (chroot), that is unknown.
-pub fn describe(dir: &Path) -> BTreeMap<String, String> {
-    let mount = of(dir).unwrap_or_else(|_| MountPoint {
+pub fn describe_mount(dir: &Path) -> BTreeMap<String, String> {
+    let mount = mount_of(dir).unwrap_or_else(|_| MountPoint {
         point: PathBuf::from("/"),
         file_system: "unknown".to_owned(),
         source: "unknown".to_owned(),
@@ -118,7 +121,7 @@ pub fn shared_ram() -> Option<PathBuf> {
     ];
     places.into_iter().flatten().find(|place| {
         let writable = Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK;
-        of(place).is_ok_and(|mount| mount.file_system == "tmpfs")
+        mount_of(place).is_ok_and(|mount| mount.file_system == "tmpfs")
             && rustix::fs::access(place, writable).is_ok()
     })
 }
@@ -130,7 +133,7 @@ mod tests {
 
     #[test]
     fn lines_of_the_table() {
-        let mount = parse(
+        let mount = parse_mount(
             b"42 27 7:0 / /home/a\\040b/mnt rw,noatime shared:5 master:1 - ext4 /dev/loop0 rw,data=ordered",
         )
         .unwrap();
@@ -138,19 +141,19 @@ mod tests {
         assert_eq!(mount.file_system, "ext4");
         assert_eq!(mount.source, "/dev/loop0");
         assert_eq!(mount.options, "rw,noatime,data=ordered");
-        assert_eq!(parse(b""), None);
-        assert_eq!(parse(b"42 27 7:0 / /mnt rw - "), None);
+        assert_eq!(parse_mount(b""), None);
+        assert_eq!(parse_mount(b"42 27 7:0 / /mnt rw - "), None);
     }
 
     #[test]
     fn what_is_no_escape_stays() {
-        assert_eq!(unescape(b"a\\04"), b"a\\04");
-        assert_eq!(unescape(b"a\\999b"), b"a\\999b");
-        assert_eq!(unescape(b"\\134\\012"), b"\\\n");
+        assert_eq!(unescape_octal(b"a\\04"), b"a\\04");
+        assert_eq!(unescape_octal(b"a\\999b"), b"a\\999b");
+        assert_eq!(unescape_octal(b"\\134\\012"), b"\\\n");
     }
 
     #[test]
     fn the_current_directory_is_somewhere() {
-        assert!(!of(Path::new(".")).unwrap().file_system.is_empty());
+        assert!(!mount_of(Path::new(".")).unwrap().file_system.is_empty());
     }
 }

@@ -36,7 +36,7 @@ pub struct PackedImage {
 const SIZE: u64 = 1 << 30;
 
 /// The recipe of a stack, if it is one that is made empty.
-pub fn of(stack: &str) -> Option<MountRecipe> {
+pub fn find_recipe(stack: &str) -> Option<MountRecipe> {
     let recipe = |file_system, tool, make, mount| MountRecipe {
         file_system,
         tool,
@@ -83,7 +83,7 @@ pub fn of(stack: &str) -> Option<MountRecipe> {
 }
 
 /// The recipe of a stack, if it is one that is packed.
-pub fn packed(stack: &str) -> Option<PackedImage> {
+pub fn find_packing(stack: &str) -> Option<PackedImage> {
     let squashfs = |options, compression| PackedImage {
         file_system: "squashfs",
         tool: "mksquashfs",

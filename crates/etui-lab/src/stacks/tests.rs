@@ -32,15 +32,15 @@ fn each_stack_is_made_and_taken_down() {
     fs::create_dir(&contents).unwrap();
     fs::write(contents.join("file"), b"what is packed").unwrap();
     for name in ALL {
-        match available(name) {
+        match check_available(name) {
             Ok(()) => {}
             Err(reason) => {
                 println!("{name}: {reason}");
-                assert!(ready(name, &work, Some(&contents)).is_err());
+                assert!(prepare_stack(name, &work, Some(&contents)).is_err());
                 continue;
             }
         }
-        let stack = ready(name, &work, Some(&contents)).unwrap();
+        let stack = prepare_stack(name, &work, Some(&contents)).unwrap();
         println!("{name}: {:?} {:#?}", stack.devices, stack.details);
         if read_only(name) {
             assert_eq!(fs::read(stack.dir.join("file")).unwrap(), b"what is packed");
@@ -52,7 +52,7 @@ fn each_stack_is_made_and_taken_down() {
             fs::remove_file(&file).unwrap();
         }
         drop(stack);
-        assert!(mounts::beneath(&work).unwrap().is_empty(), "{name}");
+        assert!(mounts::mounts_beneath(&work).unwrap().is_empty(), "{name}");
         assert!(loops_over(&work).is_empty(), "{name}");
         let left: Vec<_> = fs::read_dir(&work)
             .unwrap()
@@ -65,10 +65,13 @@ fn each_stack_is_made_and_taken_down() {
 #[test]
 fn reasons_are_in_plain_words() {
     assert_eq!(
-        available("zfs").unwrap_err(),
+        check_available("zfs").unwrap_err(),
         "there is no stack called `zfs`"
     );
     if !rustix::process::geteuid().is_root() {
-        assert_eq!(available("ext4").unwrap_err(), "needs root (loop images)");
+        assert_eq!(
+            check_available("ext4").unwrap_err(),
+            "needs root (loop images)"
+        );
     }
 }

@@ -5,7 +5,7 @@ mod browser;
 mod fixture;
 mod forms;
 
-use etui_lab::report::{Report, csv, html, markdown, terminal};
+use etui_lab::report::{Report, to_csv, to_html, to_markdown, to_terminal};
 use fixture::{HOSTILE, hostile, odd, rich};
 
 fn all() -> [(&'static str, Report); 4] {
@@ -20,7 +20,7 @@ fn all() -> [(&'static str, Report); 4] {
 #[test]
 fn pages_are_well_formed_and_need_nothing_else() {
     for (name, report) in all() {
-        let page = html(&report);
+        let page = to_html(&report);
         if let Some(dir) = std::env::var_os("ETUI_TEST_KEEP") {
             let file = std::path::Path::new(&dir).join(format!("{name}.html"));
             std::fs::write(file, &page).unwrap();
@@ -40,20 +40,20 @@ fn pages_are_well_formed_and_need_nothing_else() {
 #[test]
 fn hostile_results_stay_words() {
     let report = hostile();
-    let page = html(&report);
+    let page = to_html(&report);
     let (elements, text) = forms::well_formed(&page);
     assert!(!elements.contains(&"script".to_owned()));
     assert!(text.contains("&lt;script&gt;alert(1)"));
     assert!(!page.contains(['\u{1b}', '\u{202e}']));
-    let text = markdown(&report);
+    let text = to_markdown(&report);
     assert!(!text.contains("<script") && !text.contains("<img") && !text.contains('\u{1b}'));
-    let shown = terminal(&report.sections[0], 80, false);
+    let shown = to_terminal(&report.sections[0], 80, false);
     assert!(!shown.contains(['\u{1b}', '\u{202e}', '\r']));
 }
 
 #[test]
 fn every_study_and_experiment_can_be_reached_from_the_top() {
-    let page = html(&rich());
+    let page = to_html(&rich());
     for name in [
         "sample-sync",
         "sample-matrix",
@@ -77,7 +77,7 @@ fn every_study_and_experiment_can_be_reached_from_the_top() {
 
 #[test]
 fn groups_are_said_once_and_each_has_its_base() {
-    let page = html(&rich());
+    let page = to_html(&rich());
     for group in ["insert", "update", "delete"] {
         assert_eq!(
             page.matches(&format!("colspan=\"2\">{group}</th>")).count(),
@@ -85,7 +85,7 @@ fn groups_are_said_once_and_each_has_its_base() {
         );
     }
     let report = rich();
-    let shown = terminal(&report.sections[0], 80, false);
+    let shown = to_terminal(&report.sections[0], 80, false);
     assert_eq!(shown.lines().filter(|l| l.trim() == "update").count(), 1);
     assert_eq!(shown.matches("ms  base\n").count(), 3, "{shown}");
 }
@@ -95,15 +95,15 @@ fn without_a_study_there_is_no_finding_to_show() {
     let mut report = rich();
     report.sections.truncate(1);
     report.sections[0].about.study = None;
-    assert!(!terminal(&report.sections[0], 80, false).contains("no longer shows"));
-    assert!(!markdown(&report).contains("no longer shows"));
+    assert!(!to_terminal(&report.sections[0], 80, false).contains("no longer shows"));
+    assert!(!to_markdown(&report).contains("no longer shows"));
 }
 
 #[test]
 fn experiments_of_one_study_are_told_apart() {
     let mut report = rich();
     report.sections[3].about.study = report.sections[0].about.study;
-    let page = html(&report);
+    let page = to_html(&report);
     assert!(page.contains(">An address book behind a server: Fetching over sizes</a>"));
     assert!(page.contains(">An address book behind a server: An experiment of its own</a>"));
 }
@@ -125,7 +125,7 @@ fn luminance(color: &str) -> f64 {
 /// Text needs a contrast of 4.5 to its background, drawings one of 3 (WCAG 2, AA).
 #[test]
 fn colours_have_contrast_in_light_and_dark() {
-    let page = html(&Report::default());
+    let page = to_html(&Report::default());
     let themes: Vec<&str> = page.split(":root {").skip(1).take(2).collect();
     assert_eq!(themes.len(), 2);
     for theme in themes {
@@ -151,14 +151,14 @@ fn colours_have_contrast_in_light_and_dark() {
 
 #[test]
 fn markdown_as_it_is_read() {
-    insta::assert_snapshot!(markdown(&rich()));
+    insta::assert_snapshot!(to_markdown(&rich()));
 }
 
 #[test]
 fn terminal_as_it_is_read() {
     let report = rich();
     for section in &report.sections {
-        insta::assert_snapshot!(section.about.name, terminal(section, 80, false));
+        insta::assert_snapshot!(section.about.name, to_terminal(section, 80, false));
     }
 }
 
@@ -167,7 +167,7 @@ fn terminal_lines_fit() {
     for (name, report) in all() {
         for section in &report.sections {
             for width in [40, 60, 80, 132, 250] {
-                for line in terminal(section, width, false).lines() {
+                for line in to_terminal(section, width, false).lines() {
                     let used = unicode_width::UnicodeWidthStr::width(line);
                     assert!(used <= width, "{name} at {width}: {used}: {line}");
                 }
@@ -180,7 +180,7 @@ fn terminal_lines_fit() {
 fn colour_adds_nothing_but_colour() {
     for section in &rich().sections {
         let mut plain = String::new();
-        for (at, part) in terminal(section, 80, true).split('\u{1b}').enumerate() {
+        for (at, part) in to_terminal(section, 80, true).split('\u{1b}').enumerate() {
             let after = if at == 0 {
                 part
             } else {
@@ -188,14 +188,14 @@ fn colour_adds_nothing_but_colour() {
             };
             plain.push_str(after);
         }
-        assert_eq!(plain, terminal(section, 80, false));
+        assert_eq!(plain, to_terminal(section, 80, false));
     }
 }
 
 #[test]
 fn comma_separated_values_read_back() {
     for (name, report) in all() {
-        let records = forms::records(&csv(&report));
+        let records = forms::records(&to_csv(&report));
         assert!(records.iter().all(|r| r.len() == 12), "{name}");
         let cells: usize = report
             .sections
@@ -217,10 +217,10 @@ fn comma_separated_values_read_back() {
             .sum();
         assert_eq!(records.len(), 1 + cells + points, "{name}");
     }
-    let records = forms::records(&csv(&hostile()));
+    let records = forms::records(&to_csv(&hostile()));
     assert_eq!(records[1][2], HOSTILE);
     let report = rich();
-    let records = forms::records(&csv(&report));
+    let records = forms::records(&to_csv(&report));
     let first = &report.sections[0].presentation.tables[0];
     for (record, column) in records[1..].iter().zip(0..first.columns.len()) {
         let cell = &first.rows[0].cells[column];
@@ -236,7 +236,7 @@ fn the_page_opens_in_a_browser_without_complaint() {
         return;
     }
     for (name, report) in all() {
-        let document = browser::shows(&html(&report));
+        let document = browser::shows(&to_html(&report));
         assert!(
             document.contains("The five studies on this machine"),
             "{name}"
@@ -251,7 +251,7 @@ fn nothing_overflows_or_overlaps_on_phone_or_desktop() {
         return;
     }
     for (name, report) in all() {
-        let page = html(&report);
+        let page = to_html(&report);
         let drawings = report
             .sections
             .iter()

@@ -26,7 +26,7 @@ pub fn two_at_once() {
     assert!(refused.contains("another run writes to it"), "{refused}");
     let lines = place.lines("out/naps.jsonl");
     let runs = made(&lines);
-    assert!(file::complete(&lines));
+    assert!(file::is_complete(&lines));
     assert_eq!(runs.len(), naps());
     assert_eq!(runs.iter().collect::<HashSet<_>>().len(), naps());
 }

@@ -37,7 +37,7 @@ impl RunLocation {
     }
 
     pub fn lines(&self, name: &str) -> Vec<ResultLine> {
-        file::read(&self.dir.path().join(name)).unwrap()
+        file::read_results(&self.dir.path().join(name)).unwrap()
     }
 
     pub fn path(&self) -> &Path {
@@ -86,7 +86,7 @@ pub fn made(lines: &[ResultLine]) -> Vec<String> {
 pub fn naps() -> usize {
     let stacks = ["here", "ram", "ext4"]
         .iter()
-        .filter(|stack| etui_lab::stacks::available(stack).is_ok())
+        .filter(|stack| etui_lab::stacks::check_available(stack).is_ok())
         .count();
     stacks * 3 * 5
 }
@@ -101,7 +101,7 @@ pub fn to_the_end() {
     let runs = made(&lines);
     assert_eq!(runs.len(), naps());
     assert_eq!(runs.iter().collect::<HashSet<_>>().len(), naps());
-    assert!(file::complete(&lines));
+    assert!(file::is_complete(&lines));
     // Counted first; then back and forth.
     assert_eq!(
         &runs[..9],
@@ -183,7 +183,7 @@ pub fn death() {
         "{}",
         words(&output)
     );
-    assert!(!file::complete(&lines), "what failed is tried again");
+    assert!(!file::is_complete(&lines), "what failed is tried again");
 }
 
 pub fn unready() {
@@ -219,7 +219,7 @@ pub fn other_settings() {
         "{}",
         words(&other)
     );
-    assert!(file::complete(&place.lines("out/naps.jsonl")));
+    assert!(file::is_complete(&place.lines("out/naps.jsonl")));
 }
 
 pub fn a_part_first() {
@@ -238,7 +238,7 @@ pub fn a_part_first() {
     let runs = made(&lines);
     assert_eq!(runs.len(), naps());
     assert_eq!(runs.iter().collect::<HashSet<_>>().len(), naps());
-    assert!(file::complete(&lines));
+    assert!(file::is_complete(&lines));
 }
 
 pub fn mistaken() {
@@ -389,7 +389,7 @@ fn finish(place: &RunLocation) {
     let output = place.lab(&[&NAPS[..], &["--set", "milliseconds=20"]].concat());
     assert_eq!(code(&output), 0, "{}", words(&output));
     let lines = place.lines("out/naps.jsonl");
-    assert!(file::complete(&lines));
+    assert!(file::is_complete(&lines));
     let runs = made(&lines);
     assert_eq!(runs.len(), naps());
     assert_eq!(runs.iter().collect::<HashSet<_>>().len(), naps());

@@ -9,7 +9,7 @@ use crate::Error;
 
 /// Puts a file, which must be written back already, out of the page cache; where that may be,
 /// all other files as well, including the image of a loop device.
-pub(super) fn evict(path: &Path) -> Result<(), Error> {
+pub(super) fn evict_cache(path: &Path) -> Result<(), Error> {
     let file = File::open(path).map_err(|e| Error::file(path, e))?;
     rustix::fs::fadvise(&file, 0, None, Advice::DontNeed).map_err(|e| Error::file(path, e))?;
     if rustix::process::geteuid().is_root() {
@@ -21,7 +21,7 @@ pub(super) fn evict(path: &Path) -> Result<(), Error> {
 }
 
 /// Brings a file into the page cache.
-pub(super) fn warm(path: &Path) -> Result<(), Error> {
+pub(super) fn warm_cache(path: &Path) -> Result<(), Error> {
     let mut file = File::open(path).map_err(|e| Error::file(path, e))?;
     std::io::copy(&mut file, &mut std::io::sink()).map_err(|e| Error::file(path, e))?;
     Ok(())

@@ -23,7 +23,7 @@ pub(super) const SMALL_RUNS: usize = 4;
 
 /// Returns the used runs in file order, as byte ranges. They are drawn
 /// once, and runs used at 10 % are used at 50 %, too.
-pub(super) fn used(runs: usize, percent: u64) -> Vec<Range<usize>> {
+pub(super) fn used_runs(runs: usize, percent: u64) -> Vec<Range<usize>> {
     let wanted = (runs as u64 * percent.min(100)).div_ceil(100);
     let mut drawn: Vec<usize> = (0..runs).collect();
     drawn.sort_by_key(|run| (mix64(*run as u64), *run));
@@ -37,7 +37,7 @@ pub(super) fn used(runs: usize, percent: u64) -> Vec<Range<usize>> {
 
 /// Writes a file of `runs` runs that compresses to about a half: of each page the first half
 /// is random, the second one repeats a short text.
-pub(super) fn write(path: &Path, runs: usize) -> Result<(), Error> {
+pub(super) fn write_data(path: &Path, runs: usize) -> Result<(), Error> {
     let failed = |e| Error::file(path, e);
     let mut file = File::create(path).map_err(failed)?;
     let text: Vec<u8> = b"an application's initial data; "
@@ -66,22 +66,22 @@ mod tests {
 
     #[test]
     fn what_is_used_grows_and_keeps_what_it_had() {
-        let tenth = used(1_024, 10);
-        let half = used(1_024, 50);
+        let tenth = used_runs(1_024, 10);
+        let half = used_runs(1_024, 50);
         assert_eq!(tenth.len(), 103);
         assert_eq!(half.len(), 512);
         assert!(tenth.iter().all(|run| half.contains(run)));
         assert!(half.windows(2).all(|pair| pair[0].end <= pair[1].start));
-        let all = used(16, 100);
+        let all = used_runs(16, 100);
         assert_eq!(all.first().map(|run| run.start), Some(0));
         assert_eq!(all.last().map(|run| run.end), Some(16 * RUN));
-        assert_eq!(used(16, 1).len(), 1);
-        assert!(used(0, 50).is_empty());
+        assert_eq!(used_runs(16, 1).len(), 1);
+        assert!(used_runs(0, 50).is_empty());
     }
 
     #[test]
     fn what_is_used_is_spread_over_the_file() {
-        let tenth = used(1_000, 10);
+        let tenth = used_runs(1_000, 10);
         for quarter in 0..4 {
             let part = quarter * 250 * RUN..(quarter + 1) * 250 * RUN;
             let here = tenth.iter().filter(|run| part.contains(&run.start)).count();
@@ -93,8 +93,8 @@ mod tests {
     fn the_file_is_the_same_each_time() {
         let dir = tempfile::tempdir().unwrap();
         let (one, two) = (dir.path().join("1"), dir.path().join("2"));
-        write(&one, 2).unwrap();
-        write(&two, 2).unwrap();
+        write_data(&one, 2).unwrap();
+        write_data(&two, 2).unwrap();
         let bytes = std::fs::read(&one).unwrap();
         assert_eq!(bytes.len(), 2 * RUN);
         assert_eq!(bytes, std::fs::read(&two).unwrap());

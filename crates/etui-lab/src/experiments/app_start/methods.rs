@@ -118,10 +118,10 @@ impl LoadMethod {
         write: bool,
     ) -> Result<StartedData, Error> {
         let direct = matches!(self, LoadMethod::Direct | LoadMethod::RingDirect);
-        let file = open(path, direct)?;
+        let file = open_data(path, direct)?;
         let length = file.metadata().map_err(|e| Error::file(path, e))?.len();
         let length = usize::try_from(length).map_err(|_| Error::other("the data is too large"))?;
-        let map = |kind| MappedFile::open(&file, length, kind).map_err(vfs);
+        let map = |kind| MappedFile::open(&file, length, kind).map_err(vfs_error);
         match self {
             LoadMethod::ReadAll => {
                 let mut bytes = Vec::new();
@@ -132,29 +132,30 @@ impl LoadMethod {
                 Ok(StartedData::new(sum, HeldMemory::Bytes(bytes)))
             }
             LoadMethod::ReadUsed => {
-                let mut bytes = vec![0; total(used)];
+                let mut bytes = vec![0; total_length(used)];
                 read_at(&file, path, used, &mut bytes)?;
-                let sum = use_bytes(&mut bytes, placed(used), write);
+                let sum = use_bytes(&mut bytes, place_runs(used), write);
                 Ok(StartedData::new(sum, HeldMemory::Bytes(bytes)))
             }
             LoadMethod::Direct => {
-                let mut buffer = AlignedBuffer::new(total(used)).map_err(vfs)?;
+                let mut buffer = AlignedBuffer::new(total_length(used)).map_err(vfs_error)?;
                 read_at(&file, path, used, buffer.bytes_mut())?;
-                let sum = use_bytes(buffer.bytes_mut(), placed(used), write);
+                let sum = use_bytes(buffer.bytes_mut(), place_runs(used), write);
                 Ok(StartedData::new(sum, HeldMemory::Buffer(buffer)))
             }
             LoadMethod::Ring | LoadMethod::RingDirect => {
-                let mut buffer = AlignedBuffer::new(total(used)).map_err(vfs)?;
+                let mut buffer = AlignedBuffer::new(total_length(used)).map_err(vfs_error)?;
                 let parts: Vec<(u64, usize)> = used
                     .iter()
                     .map(|run| (run.start as u64, run.len()))
                     .collect();
-                let mut ring = UringQueue::new(DEPTH, CompletionMode::Interrupts).map_err(vfs)?;
-                let read = ring.read(&file, &parts, &mut buffer).map_err(vfs)?;
-                if read != total(used) as u64 {
+                let mut ring =
+                    UringQueue::new(DEPTH, CompletionMode::Interrupts).map_err(vfs_error)?;
+                let read = ring.read(&file, &parts, &mut buffer).map_err(vfs_error)?;
+                if read != total_length(used) as u64 {
                     return Err(Error::other(format!("io_uring read {read} bytes only")));
                 }
-                let sum = use_bytes(buffer.bytes_mut(), placed(used), write);
+                let sum = use_bytes(buffer.bytes_mut(), place_runs(used), write);
                 Ok(StartedData::new(sum, HeldMemory::Buffer(buffer)))
             }
             LoadMethod::Map | LoadMethod::MapSequential | LoadMethod::MapWillNeed => {
@@ -162,7 +163,7 @@ impl LoadMethod {
                 match self {
                     LoadMethod::MapSequential => mapping
                         .advise(0..length, MapAdvice::Sequential)
-                        .map_err(vfs)?,
+                        .map_err(vfs_error)?,
                     LoadMethod::MapWillNeed => {
                         let runs = (0..length).step_by(RUN);
                         will_need(&mapping, runs.map(|at| at..(at + RUN).min(length)))?;
@@ -181,8 +182,9 @@ impl LoadMethod {
                 let mut mapping = map(MapKind::Private)?;
                 let mut sum = 0_u64;
                 for run in used {
-                    sum = sum.wrapping_add(mapping.sum_words(run.clone(), STRIDE).map_err(vfs)?);
-                    mark(&mut mapping, run)?;
+                    sum = sum
+                        .wrapping_add(mapping.sum_words(run.clone(), STRIDE).map_err(vfs_error)?);
+                    mark_pages(&mut mapping, run)?;
                 }
                 Ok(StartedData::new(sum, HeldMemory::Mapping(mapping)))
             }
@@ -226,7 +228,7 @@ impl StartedData {
     fn mapped(mapping: MappedFile, used: &[Range<usize>]) -> Result<Self, Error> {
         let mut sum = 0_u64;
         for run in used {
-            sum = sum.wrapping_add(mapping.sum_words(run.clone(), STRIDE).map_err(vfs)?);
+            sum = sum.wrapping_add(mapping.sum_words(run.clone(), STRIDE).map_err(vfs_error)?);
         }
         Ok(Self::new(sum, HeldMemory::Mapping(mapping)))
     }
@@ -235,14 +237,14 @@ impl StartedData {
     fn written(mut mapping: MappedFile, used: &[Range<usize>]) -> Result<Self, Error> {
         let mut sum = 0_u64;
         for run in used {
-            mark(&mut mapping, run)?;
-            sum = sum.wrapping_add(mapping.sum_words(run.clone(), STRIDE).map_err(vfs)?);
+            mark_pages(&mut mapping, run)?;
+            sum = sum.wrapping_add(mapping.sum_words(run.clone(), STRIDE).map_err(vfs_error)?);
         }
         Ok(Self::new(sum, HeldMemory::Mapping(mapping)))
     }
 }
 
-fn open(path: &Path, direct: bool) -> Result<File, Error> {
+fn open_data(path: &Path, direct: bool) -> Result<File, Error> {
     let mut options = OpenOptions::new();
     options.read(true);
     if direct {
@@ -258,12 +260,12 @@ fn open(path: &Path, direct: bool) -> Result<File, Error> {
         })
 }
 
-fn total(used: &[Range<usize>]) -> usize {
+fn total_length(used: &[Range<usize>]) -> usize {
     used.iter().map(Range::len).sum()
 }
 
 /// Returns the ranges of the runs once they are read one after another.
-fn placed(used: &[Range<usize>]) -> impl Iterator<Item = Range<usize>> {
+fn place_runs(used: &[Range<usize>]) -> impl Iterator<Item = Range<usize>> {
     used.iter().scan(0, |end, run| {
         let begin = *end;
         *end += run.len();
@@ -272,7 +274,7 @@ fn placed(used: &[Range<usize>]) -> impl Iterator<Item = Range<usize>> {
 }
 
 fn read_at(file: &File, path: &Path, used: &[Range<usize>], into: &mut [u8]) -> Result<(), Error> {
-    for (run, place) in used.iter().zip(placed(used)) {
+    for (run, place) in used.iter().zip(place_runs(used)) {
         let into = into
             .get_mut(place)
             .ok_or_else(|| Error::other("a run has no place in memory"))?;
@@ -301,10 +303,10 @@ fn use_bytes(bytes: &mut [u8], runs: impl Iterator<Item = Range<usize>>, write: 
     sum
 }
 
-fn mark(mapping: &mut MappedFile, run: &Range<usize>) -> Result<(), Error> {
+fn mark_pages(mapping: &mut MappedFile, run: &Range<usize>) -> Result<(), Error> {
     mapping
         .write_each_page(run.start + WRITTEN..run.end, MARK)
-        .map_err(vfs)
+        .map_err(vfs_error)
 }
 
 /// Has the kernel read the used part, and no more, and then populate it.
@@ -312,13 +314,13 @@ fn ask_for(mapping: &MappedFile, used: &[Range<usize>], present: MapAdvice) -> R
     // Otherwise each fault would read around, megabytes with some devices.
     mapping
         .advise(0..mapping.len(), MapAdvice::Random)
-        .map_err(vfs)?;
+        .map_err(vfs_error)?;
     will_need(mapping, used.iter().cloned())?;
     for stretch in used.chunk_by(|a, b| a.end == b.start) {
         if let (Some(first), Some(last)) = (stretch.first(), stretch.last()) {
             mapping
                 .advise(first.start..last.end, present)
-                .map_err(vfs)?;
+                .map_err(vfs_error)?;
         }
     }
     Ok(())
@@ -327,12 +329,14 @@ fn ask_for(mapping: &MappedFile, used: &[Range<usize>], present: MapAdvice) -> R
 /// Asks for runs one by one: of one long range the kernel reads no more than its read-ahead.
 fn will_need(mapping: &MappedFile, runs: impl Iterator<Item = Range<usize>>) -> Result<(), Error> {
     for run in runs {
-        mapping.advise(run, MapAdvice::WillNeed).map_err(vfs)?;
+        mapping
+            .advise(run, MapAdvice::WillNeed)
+            .map_err(vfs_error)?;
     }
     Ok(())
 }
 
-fn vfs(error: etui_lab_io::Error) -> Error {
+fn vfs_error(error: etui_lab_io::Error) -> Error {
     match error {
         etui_lab_io::Error::Unsupported { .. } => Error::not_run(error.to_string()),
         other => Error::other(other.to_string()),
@@ -348,10 +352,10 @@ mod tests {
     fn all_methods_see_the_same() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("data");
-        data::write(&path, 20).unwrap();
+        data::write_data(&path, 20).unwrap();
         let before = std::fs::read(&path).unwrap();
         for percent in [10, 50, 100] {
-            let used = data::used(20, percent);
+            let used = data::used_runs(20, percent);
             let expected = used.iter().fold(0_u64, |sum, run| {
                 sum.wrapping_add(sum_words(&before[run.clone()], STRIDE))
             });
@@ -374,8 +378,8 @@ mod tests {
     #[test]
     fn runs_lie_one_behind_the_other_once_read() {
         let used = [RUN..2 * RUN, 5 * RUN..6 * RUN];
-        let placed: Vec<_> = placed(&used).collect();
+        let placed: Vec<_> = place_runs(&used).collect();
         assert_eq!(placed, [0..RUN, RUN..2 * RUN]);
-        assert_eq!(total(&used), 2 * RUN);
+        assert_eq!(total_length(&used), 2 * RUN);
     }
 }

@@ -116,7 +116,7 @@ impl Experiment for AppStart {
                             (true, false) => 2,
                             _ => 5,
                         },
-                        arms: arms(work, megabytes, every),
+                        arms: method_arms(work, megabytes, every),
                         seconds: 0.3,
                         ..ArmGroup::default()
                     });
@@ -142,7 +142,7 @@ impl Experiment for AppStart {
                 stack: stacks::HERE.to_owned(),
                 size: contacts,
                 repetitions: if lab.quick() { 3 } else { 5 },
-                arms: screens(server.is_ok()),
+                arms: screen_arms(server.is_ok()),
                 seconds: 0.5,
                 ..ArmGroup::default()
             });
@@ -158,8 +158,8 @@ impl Experiment for AppStart {
             .arms
             .first()
             .map_or(Ok(0), |arm| arm.settings.number("megabytes"))?;
-        data::write(&dir.join(data::SMALL), data::SMALL_RUNS)?;
-        data::write(&dir.join(data::FILE), runs(megabytes)?)
+        data::write_data(&dir.join(data::SMALL), data::SMALL_RUNS)?;
+        data::write_data(&dir.join(data::FILE), run_count(megabytes)?)
     }
 
     fn run_case(&self, case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
@@ -172,18 +172,18 @@ impl Experiment for AppStart {
 
         // Loads the program's own pages.
         let small = recorder.shared().join(data::SMALL);
-        drop(method.start(&small, &data::used(data::SMALL_RUNS, 100), write)?);
+        drop(method.start(&small, &data::used_runs(data::SMALL_RUNS, 100), write)?);
 
-        let used = data::used(runs(case.settings.number("megabytes")?)?, case.size);
+        let used = data::used_runs(run_count(case.settings.number("megabytes")?)?, case.size);
         let mut sums = Vec::new();
         if case.stack != stacks::RAM {
-            cold::evict(&file)?;
-            sums.push(measure(recorder, "cold", || {
+            cold::evict_cache(&file)?;
+            sums.push(measure_start(recorder, "cold", || {
                 method.start(&file, &used, write)
             })?);
         }
-        cold::warm(&file)?;
-        sums.push(measure(recorder, "warm", || {
+        cold::warm_cache(&file)?;
+        sums.push(measure_start(recorder, "warm", || {
             method.start(&file, &used, write)
         })?);
         let sum = match sums.as_slice() {
@@ -201,7 +201,7 @@ impl Experiment for AppStart {
 }
 
 /// Loads the data, and measures time, faults, device reads and memory.
-fn measure(
+fn measure_start(
     recorder: &mut Recorder,
     phase: &str,
     start: impl FnOnce() -> Result<StartedData, Error>,
@@ -224,7 +224,7 @@ fn measure(
     Ok(started.sum)
 }
 
-fn runs(megabytes: u64) -> Result<usize, Error> {
+fn run_count(megabytes: u64) -> Result<usize, Error> {
     let bytes = usize::try_from(megabytes << 20)
         .ok()
         .filter(|bytes| *bytes > 0 && megabytes <= 1 << 14);
@@ -234,7 +234,7 @@ fn runs(megabytes: u64) -> Result<usize, Error> {
 }
 
 /// The methods of a work: all, or those that the study compares.
-fn arms(work: &str, megabytes: u64, every: bool) -> Vec<Arm> {
+fn method_arms(work: &str, megabytes: u64, every: bool) -> Vec<Arm> {
     let (methods, few): (&[LoadMethod], &[LoadMethod]) = match work {
         READ => (
             &LoadMethod::READ,
@@ -271,7 +271,7 @@ fn arms(work: &str, megabytes: u64, every: bool) -> Vec<Arm> {
 }
 
 /// Returns the programs that show a first screen.
-fn screens(server: bool) -> Vec<Arm> {
+fn screen_arms(server: bool) -> Vec<Arm> {
     ScreenProgram::ALL
         .into_iter()
         .filter(|who| server || !matches!(who, ScreenProgram::Eds(_)))
@@ -368,8 +368,8 @@ mod tests {
 
     #[test]
     fn sizes_are_checked() {
-        assert_eq!(runs(64).unwrap(), 1_024);
-        assert!(runs(0).is_err());
-        assert!(runs(u64::MAX).is_err());
+        assert_eq!(run_count(64).unwrap(), 1_024);
+        assert!(run_count(0).is_err());
+        assert!(run_count(u64::MAX).is_err());
     }
 }

@@ -90,14 +90,14 @@ pub(super) fn set_up(group: &ArmGroup, dir: &Path) -> Result<(), Error> {
         .collect();
     drop(all);
     store.close()?;
-    write(&dir.join(NAMES), &names.join("\n"))?;
+    write_store(&dir.join(NAMES), &names.join("\n"))?;
 
     let asked =
         |arm: &crate::Arm| matches!(ScreenProgram::named(&arm.name), Ok(ScreenProgram::Eds(_)));
     if group.arms.iter().any(asked) {
         let (session, cards) = (dir.join(EDS), dir.join("cards.vcf"));
         fs::create_dir(&session).map_err(|e| Error::file(&session, e))?;
-        write(&cards, &texts.concat())?;
+        write_store(&cards, &texts.concat())?;
         let built = eds::build(eds::Server::AddressBook, dir)?;
         eds::fill_book(&session, &built, BOOK, eds::Setup::Shipped, &cards)?;
     }
@@ -106,7 +106,7 @@ pub(super) fn set_up(group: &ArmGroup, dir: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-fn write(path: &Path, text: &str) -> Result<(), Error> {
+fn write_store(path: &Path, text: &str) -> Result<(), Error> {
     fs::write(path, text).map_err(|e| Error::file(path, e))
 }
 
@@ -116,27 +116,27 @@ pub(super) fn run(who: ScreenProgram, recorder: &mut Recorder) -> Result<(), Err
     let expected = fs::read_to_string(&path).map_err(|e| Error::file(&path, e))?;
     let count = expected.lines().count() as u64;
     match who {
-        ScreenProgram::Etui => program(recorder, &[], &expected)?,
-        ScreenProgram::Plain => program(recorder, &["--plain"], &expected)?,
-        ScreenProgram::PlainRedo => program(recorder, &["--plain", "--etui-vfs"], &expected)?,
-        ScreenProgram::Eds(way) => server(recorder, way, count)?,
+        ScreenProgram::Etui => run_program(recorder, &[], &expected)?,
+        ScreenProgram::Plain => run_program(recorder, &["--plain"], &expected)?,
+        ScreenProgram::PlainRedo => run_program(recorder, &["--plain", "--etui-vfs"], &expected)?,
+        ScreenProgram::Eds(way) => run_server(recorder, way, count)?,
     }
     recorder.answer(count.to_le_bytes());
     Ok(())
 }
 
 /// Starts this program as one that shows the first screen, by these options.
-fn program(recorder: &mut Recorder, how: &[&str], expected: &str) -> Result<(), Error> {
+fn run_program(recorder: &mut Recorder, how: &[&str], expected: &str) -> Result<(), Error> {
     let store = recorder.shared().join(STORE);
     for (phase, cold) in [("cold", true), ("warm", false)] {
         if cold {
-            cold::evict(&store)?;
+            cold::evict_cache(&store)?;
         }
         let (bytes, faults) = (cold::device_bytes(), PageFaults::read().children);
-        let shown = start(&store, how)?;
+        let shown = start_program(&store, how)?;
         let now = PageFaults::read().children;
-        record(recorder, phase, shown.screen);
-        record(recorder, &format!("{phase}-exit"), shown.exit);
+        record_screen(recorder, phase, shown.screen);
+        record_screen(recorder, &format!("{phase}-exit"), shown.exit);
         for (measure, value) in [
             ("minor_faults", now.0.saturating_sub(faults.0) as f64),
             ("major_faults", now.1.saturating_sub(faults.1) as f64),
@@ -152,16 +152,16 @@ fn program(recorder: &mut Recorder, how: &[&str], expected: &str) -> Result<(), 
 }
 
 /// Starts the server's client: first in a new session, which starts the server, then again.
-fn server(recorder: &mut Recorder, way: eds::Way, count: u64) -> Result<(), Error> {
+fn run_server(recorder: &mut Recorder, way: eds::Way, count: u64) -> Result<(), Error> {
     let built = eds::build(eds::Server::AddressBook, recorder.shared())?;
     let session = eds::EdsSession::start(&recorder.shared().join(EDS), &built, false)?;
     for (phase, cold) in [("cold", true), ("warm", false)] {
         let database = session.database(BOOK);
         if cold {
-            cold::evict(&database)?;
+            cold::evict_cache(&database)?;
         }
         let shown = eds::first_screen(&session, BOOK, way, SCREEN as u64)?;
-        record(recorder, phase, shown.wall);
+        record_screen(recorder, phase, shown.wall);
         if shown.count != count {
             return Err(Error::other(format!(
                 "the first screen shows {} contacts, not {count}",
@@ -172,7 +172,7 @@ fn server(recorder: &mut Recorder, way: eds::Way, count: u64) -> Result<(), Erro
     Ok(())
 }
 
-fn record(recorder: &mut Recorder, phase: &str, time: Duration) {
+fn record_screen(recorder: &mut Recorder, phase: &str, time: Duration) {
     if recorder.pass() == MeasurePass::Timed {
         recorder.record(&format!("{phase}/wall_ns"), time.as_nanos() as f64);
     }
@@ -185,7 +185,7 @@ struct ScreenResult {
     exit: Duration,
 }
 
-fn start(store: &Path, how: &[&str]) -> Result<ScreenResult, Error> {
+fn start_program(store: &Path, how: &[&str]) -> Result<ScreenResult, Error> {
     let program = std::env::current_exe().map_err(|e| Error::file("this program", e))?;
     let mut command = Command::new(&program);
     command.arg("first-screen").arg(store).args(how);

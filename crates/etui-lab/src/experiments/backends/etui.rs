@@ -23,7 +23,7 @@ pub trait Kept: RecordKind {
 }
 
 /// UIDs and names of texts.
-pub fn named<R: Kept>(texts: &[impl AsRef<[u8]>]) -> Result<Vec<(String, String)>, Error> {
+pub fn name_texts<R: Kept>(texts: &[impl AsRef<[u8]>]) -> Result<Vec<(String, String)>, Error> {
     texts
         .iter()
         .map(|text| {
@@ -34,7 +34,9 @@ pub fn named<R: Kept>(texts: &[impl AsRef<[u8]>]) -> Result<Vec<(String, String)
 }
 
 /// Records, parsed and with their names, to be kept.
-pub fn kept<'t, R: Kept>(texts: impl Iterator<Item = &'t [u8]>) -> Result<Vec<(R, String)>, Error> {
+pub fn parse_kept<'t, R: Kept>(
+    texts: impl Iterator<Item = &'t [u8]>,
+) -> Result<Vec<(R, String)>, Error> {
     texts
         .map(|text| {
             let record = R::parsed(text)?;
@@ -45,7 +47,7 @@ pub fn kept<'t, R: Kept>(texts: impl Iterator<Item = &'t [u8]>) -> Result<Vec<(R
 }
 
 /// The options of etui's arms; independent of the person's environment.
-pub fn options(durability: Durability) -> Options {
+pub fn store_options(durability: Durability) -> Options {
     let mut options = Options::default();
     options.durability = durability;
     options.locale = Some("en".into());
@@ -125,7 +127,7 @@ impl<R: Kept> StoreBackend for EtuiBackend<R> {
         let (ns, (_texts, named)) = timed(1, || {
             let texts = collection.all()?;
             let parts: Vec<&[u8]> = texts.iter().map(|(_, text)| text).collect();
-            let named = named::<R>(&parts)?;
+            let named = name_texts::<R>(&parts)?;
             Ok((texts, named))
         })?;
         Ok(answer_pairs(ns, &named))
@@ -140,14 +142,14 @@ impl<R: Kept> StoreBackend for EtuiBackend<R> {
             ns.extend(took);
             texts.extend(record.map(|record| record.text));
         }
-        Ok(answer_pairs(ns, &named::<R>(&texts)?))
+        Ok(answer_pairs(ns, &name_texts::<R>(&texts)?))
     }
 
     fn fetch_many(&mut self, times: u64, uids: &[String]) -> Result<TimedAnswer, Error> {
         let collection = self.collection()?;
         let (ns, found) = timed(times, || Ok(collection.get_many(uids)?))?;
         let texts: Vec<_> = found.into_iter().flatten().map(|r| r.text).collect();
-        Ok(answer_pairs(ns, &named::<R>(&texts)?))
+        Ok(answer_pairs(ns, &name_texts::<R>(&texts)?))
     }
 
     fn close(&mut self) -> Result<TimedAnswer, Error> {
@@ -171,7 +173,7 @@ impl<R: Kept> StoreBackend for EtuiBackend<R> {
 
     fn hold_all(&mut self) -> Result<(), Error> {
         let texts = self.collection()?.all()?;
-        self.held = kept(texts.iter().map(|(_, text)| text))?;
+        self.held = parse_kept(texts.iter().map(|(_, text)| text))?;
         Ok(())
     }
 

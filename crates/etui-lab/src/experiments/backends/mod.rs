@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 use self::trace::SaveTrace;
 use crate::error::Error;
 use crate::measure::process::ProcessMemory;
-use crate::peers::eds::{BATCH, TimedAnswer, digest};
+use crate::peers::eds::{BATCH, TimedAnswer, digest_names};
 use crate::{Recorder, stats};
 
 /// A work that takes longer is not repeated within a run.
@@ -96,7 +96,7 @@ pub fn counted(ns: Vec<f64>, count: u64) -> TimedAnswer {
 /// An answer of UIDs and names.
 pub fn answer<'a>(ns: Vec<f64>, records: impl Iterator<Item = (&'a str, &'a str)>) -> TimedAnswer {
     let mut count = 0;
-    let digest = digest(records.inspect(|_| count += 1));
+    let digest = digest_names(records.inspect(|_| count += 1));
     TimedAnswer { ns, count, digest }
 }
 
@@ -224,7 +224,7 @@ pub fn save_singly(
             recorder.dir(),
         );
         match vfs {
-            Some(vfs) => vfs_variants::saves(recorder, vfs, backends, from, saves)?,
+            Some(vfs) => vfs_variants::count_saves(recorder, vfs, backends, from, saves)?,
             None => drop(backends.save_each(from, saves)?),
         }
         if let Some(watched) = watched {

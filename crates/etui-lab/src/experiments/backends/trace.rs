@@ -75,7 +75,7 @@ impl SaveTrace {
     pub fn end(mut self) -> Result<WrittenBytes, Error> {
         self.stop();
         let text = fs::read_to_string(&self.output).map_err(|e| Error::file(&self.output, e))?;
-        Ok(count(&text, &self.files.to_string_lossy()))
+        Ok(count_lines(&text, &self.files.to_string_lossy()))
     }
 
     fn stop(&mut self) {
@@ -105,7 +105,7 @@ impl Drop for SaveTrace {
 
 /// Lines are `THREAD call(FD</path>, ""..., BYTES, ...) = ...`; a call that another interrupted
 /// has its end on a line of its own, which does not name it first.
-fn count(text: &str, below: &str) -> WrittenBytes {
+fn count_lines(text: &str, below: &str) -> WrittenBytes {
     let calls: Vec<(&str, &str, &str)> = text
         .lines()
         .filter_map(|line| {
@@ -126,7 +126,7 @@ fn count(text: &str, below: &str) -> WrittenBytes {
         match *name {
             name if !is_flush(name) => {
                 written.writes += 1;
-                written.bytes += bytes(name, arguments);
+                written.bytes += parse_bytes(name, arguments);
             }
             _ if writers.contains(thread) => written.flushes += 1,
             _ => written.later += 1,
@@ -136,7 +136,7 @@ fn count(text: &str, below: &str) -> WrittenBytes {
 }
 
 /// The third argument, or for a vector the sum of its lengths.
-fn bytes(name: &str, arguments: &str) -> u64 {
+fn parse_bytes(name: &str, arguments: &str) -> u64 {
     let number = |text: &str| -> u64 {
         let end = text
             .find(|c: char| !c.is_ascii_digit())
@@ -170,7 +170,7 @@ mod tests {
             flushes: 1,
             later: 1,
         };
-        assert_eq!(count(text, "/d/"), counted);
-        assert_eq!(count(text, "/elsewhere"), WrittenBytes::default());
+        assert_eq!(count_lines(text, "/d/"), counted);
+        assert_eq!(count_lines(text, "/elsewhere"), WrittenBytes::default());
     }
 }

@@ -12,15 +12,18 @@ use crate::{ArmSettings, Recorder, redo, stats};
 const BLOCK: f64 = 4096.0;
 
 /// The VFS of an arm of plain SQLite that asks for it.
-pub fn of(settings: &ArmSettings) -> Result<Option<Vfs>, Error> {
+pub fn register_variant(settings: &ArmSettings) -> Result<Option<Vfs>, Error> {
     match settings.is("redo") {
-        true => Ok(Some(redo::register(redo::options(), Duration::ZERO)?)),
+        true => Ok(Some(redo::register_vfs(
+            redo::vfs_options(),
+            Duration::ZERO,
+        )?)),
         false => Ok(None),
     }
 }
 
 /// Saves records singly; records the VFS's counters of all, and the log bytes of one save.
-pub fn saves(
+pub fn count_saves(
     recorder: &mut Recorder,
     vfs: &Vfs,
     backends: &mut dyn StoreBackend,
@@ -34,7 +37,7 @@ pub fn saves(
         backends.save_each(at, 1)?;
         blocks.push(vfs.counters().since(&earlier).blocks as f64 * BLOCK);
     }
-    redo::record(recorder, "saves", &vfs.counters().since(&before));
+    redo::record_counters(recorder, "saves", &vfs.counters().since(&before));
     if let Some(median) = stats::median(&blocks) {
         recorder.record("save_one/vfs_median_block_bytes", median);
     }

@@ -22,7 +22,7 @@ pub const DAY: i64 = 86_400;
 /// Events without end. Left out of the usual mix are to-dos and journal entries, for which the
 /// server has stores of another kind, and rules that may not make their own start: whether that
 /// counts is each product's own.
-pub fn events() -> impl Iterator<Item = Entry> {
+pub fn generate_events() -> impl Iterator<Item = Entry> {
     Calendars::over(SEED, Span::USUAL).filter(|entry| {
         !matches!(entry.shape, Shape::Todo | Shape::Journal)
             && !entry.text.contains("BYDAY=-1")
@@ -31,9 +31,9 @@ pub fn events() -> impl Iterator<Item = Entry> {
 }
 
 /// Returns `count` UIDs spread over the first events.
-pub fn uids(events: u64, count: u64) -> Vec<String> {
+pub fn select_uids(events: u64, count: u64) -> Vec<String> {
     let wanted: Vec<u64> = (0..count.min(events)).map(|n| n * 37 % events).collect();
-    let all: Vec<String> = self::events()
+    let all: Vec<String> = self::generate_events()
         .take(events as usize)
         .map(|entry| entry.uid)
         .collect();
@@ -42,7 +42,7 @@ pub fn uids(events: u64, count: u64) -> Vec<String> {
 }
 
 /// Writes events to a file.
-pub fn write(path: &Path, entries: impl IntoIterator<Item = Entry>) -> Result<(), Error> {
+pub fn write_events(path: &Path, entries: impl IntoIterator<Item = Entry>) -> Result<(), Error> {
     let failed = |e| Error::file(path, e);
     let mut out = std::io::BufWriter::new(std::fs::File::create(path).map_err(failed)?);
     write_entries(&mut out, entries).map_err(failed)?;
@@ -50,7 +50,7 @@ pub fn write(path: &Path, entries: impl IntoIterator<Item = Entry>) -> Result<()
 }
 
 /// Events as records.
-pub fn records(entries: impl Iterator<Item = Entry>) -> Result<Vec<CalendarObject>, Error> {
+pub fn parse_records(entries: impl Iterator<Item = Entry>) -> Result<Vec<CalendarObject>, Error> {
     entries
         .map(|entry| CalendarObject::parsed(entry.text.as_bytes()))
         .collect()
@@ -74,18 +74,18 @@ impl RangeQuery {
     }
 
     /// The range as instants.
-    pub fn instants(&self) -> Range<Timestamp> {
-        instants(&self.range)
+    pub fn to_instants(&self) -> Range<Timestamp> {
+        range_instants(&self.range)
     }
 }
 
 /// A range as instants.
-pub fn instants(range: &Range<i64>) -> Range<Timestamp> {
+pub fn range_instants(range: &Range<i64>) -> Range<Timestamp> {
     Timestamp::from_seconds(range.start)..Timestamp::from_seconds(range.end)
 }
 
 /// The ranges.
-pub fn ranges() -> [RangeQuery; 2] {
+pub fn query_ranges() -> [RangeQuery; 2] {
     [RangeQuery::days("week", 7), RangeQuery::days("year", 365)]
 }
 

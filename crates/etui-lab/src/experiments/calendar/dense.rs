@@ -11,9 +11,9 @@ use etui::calendar::CalendarObject;
 use etui::calendar::time::TimeZone;
 use etui_testkit::calendars::{Calendars, Span};
 
-use super::super::backends::etui::{EtuiBackend, options};
+use super::super::backends::etui::{EtuiBackend, store_options};
 use super::super::backends::timed;
-use super::data::{self, DAY, instants};
+use super::data::{self, DAY, range_instants};
 use super::plain::{self, PlainCalendar};
 use super::{FILLED_ETUI, FILLED_PLAIN, report, works};
 use crate::error::Error;
@@ -33,7 +33,7 @@ const TIMES: u64 = 50;
 const PASSES: usize = 5;
 
 /// The arms.
-pub fn arms(lab: &LabContext, endless: u64) -> Vec<Arm> {
+pub fn dense_arms(lab: &LabContext, endless: u64) -> Vec<Arm> {
     let settings = |product: &str| {
         ArmSettings::new()
             .with("product", product)
@@ -47,13 +47,13 @@ pub fn arms(lab: &LabContext, endless: u64) -> Vec<Arm> {
     ]
 }
 
-fn span(years: u64) -> Span {
+fn data_span(years: u64) -> Span {
     Span::years(u32::try_from(years).unwrap_or(u32::MAX))
 }
 
 /// Returns the records: `daily` a day over the years, and the unbounded series.
-fn records(years: u64, settings: &ArmSettings) -> Result<Vec<CalendarObject>, Error> {
-    let span = span(years);
+fn make_records(years: u64, settings: &ArmSettings) -> Result<Vec<CalendarObject>, Error> {
+    let span = data_span(years);
     let count = u64::from(span.days).saturating_mul(settings.number("daily")?);
     let of = |per_thousand: u32| Span {
         endless: Some(per_thousand),
@@ -62,17 +62,17 @@ fn records(years: u64, settings: &ArmSettings) -> Result<Vec<CalendarObject>, Er
     let dense = Calendars::over(DENSE_SEED, of(0)).take(count as usize);
     let endless = Calendars::over(ENDLESS_SEED, of(1_000));
     let endless = endless.take(settings.number("endless")? as usize);
-    data::records(dense.chain(endless))
+    data::parse_records(dense.chain(endless))
 }
 
 /// Fills the stores that the runs copy.
 pub fn set_up(years: u64, settings: &ArmSettings, dir: &Path) -> Result<(), Error> {
-    super::fill_stores(dir, records(years, settings)?)
+    super::fill_stores(dir, make_records(years, settings)?)
 }
 
 /// The week in the middle of the data.
-fn middle(years: u64) -> Range<i64> {
-    let span = span(years);
+fn middle_week(years: u64) -> Range<i64> {
+    let span = data_span(years);
     let day = span.first_day + i64::from(span.days) / 2;
     // 1970-01-01 was a Thursday; three minutes past seven, as the others.
     let monday = (day - (day + 3).rem_euclid(7)) * DAY + TODAY.rem_euclid(DAY);
@@ -80,7 +80,7 @@ fn middle(years: u64) -> Range<i64> {
 }
 
 /// Weeks spread evenly over a hundred years before and after today.
-fn weeks(count: u64) -> impl Iterator<Item = Range<i64>> {
+fn draw_weeks(count: u64) -> impl Iterator<Item = Range<i64>> {
     let count = i64::try_from(count.max(2)).unwrap_or(i64::MAX);
     (0..count).map(move |n| {
         let day = 2 * CENTURY * n / (count - 1) - CENTURY;
@@ -97,46 +97,46 @@ pub fn run(case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
         .shared()
         .join(if etui { FILLED_ETUI } else { FILLED_PLAIN });
     fs::copy(&from, &path).map_err(|e| Error::file(&path, e))?;
-    let weeks: Vec<_> = weeks(case.settings.number("weeks")?).collect();
+    let weeks: Vec<_> = draw_weeks(case.settings.number("weeks")?).collect();
     if etui {
         let backends =
-            EtuiBackend::<CalendarObject>::new(&path, options(Durability::Full), Vec::new())?;
+            EtuiBackend::<CalendarObject>::new(&path, store_options(Durability::Full), Vec::new())?;
         let calendar = backends.collection()?;
         let mut known = HashMap::new();
         let week = |times, week: &_| {
-            let range = instants(week);
+            let range = range_instants(week);
             timed(times, || {
                 Ok(calendar.between(range.clone(), &TimeZone::UTC)?)
             })
         };
-        let pairs = |found: Vec<_>| works::named(&calendar, &found, &mut known);
-        ask(case.size, &weeks, recorder, week, pairs)
+        let pairs = |found: Vec<_>| works::name_occurrences(&calendar, &found, &mut known);
+        ask_weeks(case.size, &weeks, recorder, week, pairs)
     } else {
         let backends = PlainCalendar::new(&path, Vec::new(), None)?;
         let week = |times, week: &_| timed(times, || backends.between(week));
-        let pairs = |found| Ok(plain::pairs(found));
-        ask(case.size, &weeks, recorder, week, pairs)
+        let pairs = |found| Ok(plain::uid_pairs(found));
+        ask_weeks(case.size, &weeks, recorder, week, pairs)
     }
 }
 
 /// Returns occurrences, each with its UID.
 type Pairs = Vec<(String, String)>;
 
-fn ask<F>(
+fn ask_weeks<F>(
     years: u64,
     weeks: &[Range<i64>],
     recorder: &mut Recorder,
     mut week: impl FnMut(u64, &Range<i64>) -> Result<(Vec<f64>, F), Error>,
     mut pairs: impl FnMut(F) -> Result<Pairs, Error>,
 ) -> Result<(), Error> {
-    let (ns, found) = week(TIMES, &middle(years))?;
+    let (ns, found) = week(TIMES, &middle_week(years))?;
     if let (Some(first), Some(median)) = (ns.first(), stats::median(&ns)) {
         recorder.record("first/wall_ns", *first);
         recorder.record("middle/wall_ns", median);
     }
     let found = pairs(found)?;
     recorder.record("middle/hits", found.len() as f64);
-    answer(recorder, found);
+    record_answer(recorder, found);
     let mut hits = 0_usize;
     let mut asked: Vec<Vec<f64>> = vec![Vec::new(); weeks.len()];
     for pass in 0..PASSES {
@@ -146,7 +146,7 @@ fn ask<F>(
             if pass == 0 {
                 let found = pairs(found)?;
                 hits = hits.max(found.len());
-                answer(recorder, found);
+                record_answer(recorder, found);
             }
         }
     }
@@ -162,7 +162,7 @@ fn ask<F>(
     Ok(())
 }
 
-fn answer(recorder: &mut Recorder, mut found: Pairs) {
+fn record_answer(recorder: &mut Recorder, mut found: Pairs) {
     found.sort_unstable();
     for (uid, when) in found {
         recorder.answer(uid);

@@ -23,7 +23,7 @@ use etui::{Durability, Vfs};
 use self::plain::{EventRow, PlainCalendar};
 use self::works::CalendarBackend;
 use super::backends::eds::EdsBackend;
-use super::backends::etui::{EtuiBackend, options};
+use super::backends::etui::{EtuiBackend, store_options};
 use super::backends::{self, StoreBackend as _, fill, record, rounds, vfs_variants};
 use crate::error::Error;
 use crate::peers::eds::{self, EdsSession, Server};
@@ -166,7 +166,7 @@ impl Experiment for Calendars {
         for (work, endless) in [(DENSE_WORK, 0), (ENDLESS_WORK, lab.value("endless"))] {
             for years in lab.values("years") {
                 plan.groups.push(ArmGroup {
-                    arms: dense::arms(lab, endless),
+                    arms: dense::dense_arms(lab, endless),
                     seconds: 1.0 + *years as f64 / 4.0,
                     ..group(work, *years)
                 });
@@ -187,7 +187,7 @@ impl Experiment for Calendars {
             _ => arm.settings.number("saves")?,
         };
         let count = (group.size + saves) as usize;
-        data::write(&dir.join(EVENTS), data::events().take(count))?;
+        data::write_events(&dir.join(EVENTS), data::generate_events().take(count))?;
         if group
             .arms
             .iter()
@@ -196,7 +196,10 @@ impl Experiment for Calendars {
             eds::build(Server::Calendar, dir)?;
         }
         match group.work.as_str() {
-            MEMORY_WORK => fill_stores(dir, data::records(data::events().take(count))?),
+            MEMORY_WORK => fill_stores(
+                dir,
+                data::parse_records(data::generate_events().take(count))?,
+            ),
             _ => Ok(()),
         }
     }
@@ -270,7 +273,7 @@ fn fill_stores(dir: &Path, records: Vec<CalendarObject>) -> Result<(), Error> {
     let count = rows.len() as u64;
     let mut etui = EtuiBackend::new(
         &dir.join(FILLED_ETUI),
-        options(Durability::Deferred),
+        store_options(Durability::Deferred),
         records,
     )?;
     fill(&mut etui, count)?;
@@ -298,10 +301,10 @@ fn empty(
 ) -> Result<Box<dyn CalendarBackend>, Error> {
     let settings = &case.settings;
     let count = (case.size + settings.number("saves")?) as usize;
-    let records = || data::records(data::events().take(count));
+    let records = || data::parse_records(data::generate_events().take(count));
     Ok(match settings.text("product")? {
         "etui" => {
-            let mut options = options(match settings.is("deferred") {
+            let mut options = store_options(match settings.is("deferred") {
                 true => Durability::Deferred,
                 false => Durability::Full,
             });
@@ -331,7 +334,7 @@ fn empty(
 /// Everything but memory and dense years: fills a calendar, reads it in every way, saves into it
 /// singly.
 fn calendar(case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
-    let vfs = vfs_variants::of(&case.settings)?;
+    let vfs = vfs_variants::register_variant(&case.settings)?;
     let mut calendar = empty(case, recorder, vfs.as_ref().map(etui_vfs::Vfs::name))?;
     backends::fill_and_record(recorder, calendar.as_mut(), case.size)?;
     reads(case, recorder, calendar.as_mut())?;
@@ -359,9 +362,9 @@ fn reads(
             recorder.record(&format!("{name}/hits"), found.count as f64);
         }
     };
-    let uids = data::uids(case.size, SCREEN);
+    let uids = data::select_uids(case.size, SCREEN);
     backends::read(recorder, calendar, &uids, (few, many), timed)?;
-    for asked in data::ranges() {
+    for asked in data::query_ranges() {
         let found = rounds(many, || calendar.find_instances(1, &asked))?;
         record(recorder, asked.name, &found);
         let found = rounds(some, || calendar.find_events(1, &asked))?;
@@ -372,7 +375,7 @@ fn reads(
         record(recorder, search.name, &found);
     }
     if timed {
-        for (name, answer) in calendar.own_requests(many, &data::ranges()[0])? {
+        for (name, answer) in calendar.own_requests(many, &data::query_ranges()[0])? {
             backends::record(recorder, name, &answer);
         }
     }
@@ -382,9 +385,9 @@ fn reads(
 /// Memory of all processes with an empty calendar, with the filled one opened, and with every
 /// event fetched, its title read, and kept.
 fn memory(case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
-    let vfs = vfs_variants::of(&case.settings)?;
+    let vfs = vfs_variants::register_variant(&case.settings)?;
     let vfs = vfs.as_ref().map(etui_vfs::Vfs::name);
-    let week = &data::ranges()[0];
+    let week = &data::query_ranges()[0];
     backends::memory(
         recorder,
         |recorder, filled| opened(case, recorder, filled, vfs),
@@ -413,7 +416,7 @@ fn opened(
     Ok(match case.settings.text("product")? {
         "etui" => {
             copy(FILLED_ETUI)?;
-            let options = options(Durability::Full);
+            let options = store_options(Durability::Full);
             Box::new(EtuiBackend::<CalendarObject>::new(
                 &path,
                 options,

@@ -14,10 +14,10 @@ use etui::calendar::CalendarObject;
 use etui::calendar::time::TimeZone;
 use rusqlite::{Connection, OpenFlags, params, params_from_iter};
 
-use super::super::backends::etui::{Kept, kept, named};
+use super::super::backends::etui::{Kept, name_texts, parse_kept};
 use super::super::backends::{StoreBackend, answer, answer_pairs, counted, since, timed};
-use super::data::{RangeQuery, TitleQuery, instants};
-use super::works::{CalendarBackend, when};
+use super::data::{RangeQuery, TitleQuery, range_instants};
+use super::works::{CalendarBackend, format_time};
 use crate::error::Error;
 use crate::peers::eds::TimedAnswer;
 
@@ -166,7 +166,7 @@ impl PlainCalendar {
             }
             let text = row.get_ref(4)?.as_blob().map_err(rusqlite::Error::from)?;
             let series = CalendarObject::parsed(text)?.recurrence_set();
-            for one in series.between(instants(range), &TimeZone::UTC) {
+            for one in series.between(range_instants(range), &TimeZone::UTC) {
                 let (start, end) = (one.during.start.seconds(), one.during.end.seconds());
                 found.push((uid.clone(), start..end));
             }
@@ -186,7 +186,7 @@ impl PlainCalendar {
             let happens = !row.get::<_, bool>(1)? || {
                 let series = CalendarObject::parsed(text)?.recurrence_set();
                 series
-                    .between(instants(range), &TimeZone::UTC)
+                    .between(range_instants(range), &TimeZone::UTC)
                     .next()
                     .is_some()
             };
@@ -199,12 +199,12 @@ impl PlainCalendar {
 }
 
 /// UIDs and times.
-pub fn pairs(found: Vec<Happening>) -> Vec<(String, String)> {
+pub fn uid_pairs(found: Vec<Happening>) -> Vec<(String, String)> {
     use etui::calendar::time::Timestamp;
     let at = Timestamp::from_seconds;
     found
         .into_iter()
-        .map(|(uid, during)| (uid, when(at(during.start), at(during.end))))
+        .map(|(uid, during)| (uid, format_time(at(during.start), at(during.end))))
         .collect()
 }
 
@@ -228,7 +228,7 @@ impl StoreBackend for PlainCalendar {
     }
 
     fn fetch_names(&mut self) -> Result<TimedAnswer, Error> {
-        let (ns, named) = timed(1, || named::<CalendarObject>(&self.texts()?))?;
+        let (ns, named) = timed(1, || name_texts::<CalendarObject>(&self.texts()?))?;
         Ok(answer_pairs(ns, &named))
     }
 
@@ -243,7 +243,7 @@ impl StoreBackend for PlainCalendar {
             ns.extend(took);
             texts.push(text);
         }
-        Ok(answer_pairs(ns, &named::<CalendarObject>(&texts)?))
+        Ok(answer_pairs(ns, &name_texts::<CalendarObject>(&texts)?))
     }
 
     fn fetch_many(&mut self, times: u64, uids: &[String]) -> Result<TimedAnswer, Error> {
@@ -255,7 +255,7 @@ impl StoreBackend for PlainCalendar {
             let texts = select.query_map(params_from_iter(uids), |row| row.get(0))?;
             Ok(texts.collect::<rusqlite::Result<Vec<Vec<u8>>>>()?)
         })?;
-        Ok(answer_pairs(ns, &named::<CalendarObject>(&texts)?))
+        Ok(answer_pairs(ns, &name_texts::<CalendarObject>(&texts)?))
     }
 
     fn close(&mut self) -> Result<TimedAnswer, Error> {
@@ -279,7 +279,7 @@ impl StoreBackend for PlainCalendar {
 
     fn hold_all(&mut self) -> Result<(), Error> {
         let texts = self.texts()?;
-        self.held = kept(texts.iter().map(Vec::as_slice))?;
+        self.held = parse_kept(texts.iter().map(Vec::as_slice))?;
         Ok(())
     }
 
@@ -295,7 +295,7 @@ impl StoreBackend for PlainCalendar {
 impl CalendarBackend for PlainCalendar {
     fn find_instances(&mut self, times: u64, asked: &RangeQuery) -> Result<TimedAnswer, Error> {
         let (ns, found) = timed(times, || self.between(&asked.range))?;
-        Ok(answer_pairs(ns, &pairs(found)))
+        Ok(answer_pairs(ns, &uid_pairs(found)))
     }
 
     fn find_events(&mut self, times: u64, asked: &RangeQuery) -> Result<TimedAnswer, Error> {

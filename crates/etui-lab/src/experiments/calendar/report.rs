@@ -5,7 +5,7 @@ use super::super::backends::report::{
 };
 use super::{CALENDAR_WORK, DENSE_WORK, ENDLESS_WORK, MEMORY_WORK};
 use crate::Results;
-use crate::report::numbers::whole;
+use crate::report::numbers::format_whole;
 use crate::spec::{Conclusion, Measure, Per, ReportSpec, TableSpec, Threshold};
 use crate::stacks::HERE;
 
@@ -58,7 +58,7 @@ pub(super) fn report_spec(results: &Results) -> ReportSpec {
     let calendars = groups(CALENDAR_WORK);
     let largest = calendars.last();
     let of_largest: Vec<_> = largest.cloned().into_iter().collect();
-    let events = whole(largest.map_or(0, |group| group.size));
+    let events = format_whole(largest.map_or(0, |group| group.size));
     let hits = |queries: &[(&str, &str)]| {
         let hits = largest.map(|group| list_hits(results, group, ETUI, queries));
         hits.unwrap_or_default()

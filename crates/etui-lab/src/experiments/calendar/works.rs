@@ -55,12 +55,12 @@ impl Kept for CalendarObject {
 }
 
 /// The digest's words for a time from when until when.
-pub fn when(start: Timestamp, end: Timestamp) -> String {
+pub fn format_time(start: Timestamp, end: Timestamp) -> String {
     format!("{}-{}", start.seconds(), end.seconds())
 }
 
 /// Returns UIDs and times of occurrences.
-pub fn named(
+pub fn name_occurrences(
     calendar: &Collection<'_, CalendarObject>,
     found: &[Occurrence],
     known: &mut HashMap<RecordId, String>,
@@ -78,7 +78,7 @@ pub fn named(
                 uid
             }
         };
-        pairs.push((uid, when(one.during.start, one.during.end)));
+        pairs.push((uid, format_time(one.during.start, one.during.end)));
     }
     Ok(pairs)
 }
@@ -87,16 +87,16 @@ impl CalendarBackend for EtuiBackend<CalendarObject> {
     fn find_instances(&mut self, times: u64, asked: &RangeQuery) -> Result<TimedAnswer, Error> {
         let calendar = self.collection()?;
         let (ns, found) = timed(times, || {
-            Ok(calendar.between(asked.instants(), &TimeZone::UTC)?)
+            Ok(calendar.between(asked.to_instants(), &TimeZone::UTC)?)
         })?;
-        let pairs = named(&calendar, &found, &mut HashMap::new())?;
+        let pairs = name_occurrences(&calendar, &found, &mut HashMap::new())?;
         Ok(answer_pairs(ns, &pairs))
     }
 
     fn find_events(&mut self, times: u64, asked: &RangeQuery) -> Result<TimedAnswer, Error> {
         let calendar = self.collection()?;
         let (ns, found) = timed(times, || {
-            let found = calendar.between(asked.instants(), &TimeZone::UTC)?;
+            let found = calendar.between(asked.to_instants(), &TimeZone::UTC)?;
             let mut ids: Vec<RecordId> = found.iter().map(|one| one.record).collect();
             ids.sort_unstable();
             ids.dedup();
@@ -131,7 +131,7 @@ impl CalendarBackend for EtuiBackend<CalendarObject> {
         asked: &RangeQuery,
     ) -> Result<Vec<(&'static str, TimedAnswer)>, Error> {
         let calendar = self.collection()?;
-        let range = asked.instants();
+        let range = asked.to_instants();
         // Another day each time.
         let day = |n: u64| range.start.plus_seconds(n as i64 * DAY);
         let alarms = each(times, |n| {
@@ -155,7 +155,7 @@ impl CalendarBackend for EdsBackend {
     }
 
     fn find_events(&mut self, times: u64, asked: &RangeQuery) -> Result<TimedAnswer, Error> {
-        let range = asked.instants();
+        let range = asked.to_instants();
         let sexp = format!(
             "(occur-in-time-range? (make-time \"{}\") (make-time \"{}\"))",
             range.start, range.end

@@ -33,7 +33,7 @@ impl RecordForm {
     pub(super) fn write(self, appointment: &Appointment, position: u64) -> Result<Vec<u8>, Error> {
         Ok(match self {
             Self::Packed => appointment.pack(),
-            Self::Text => appointment.to_text(row(position)? + 1).into_bytes(),
+            Self::Text => appointment.to_text(read_row(position)? + 1).into_bytes(),
         })
     }
 
@@ -144,7 +144,7 @@ impl BackendCounts {
 }
 
 /// Opens a database; every commit is durable when it returns.
-pub(super) fn connect(path: &Path) -> Result<Connection, Error> {
+pub(super) fn open_connection(path: &Path) -> Result<Connection, Error> {
     let db = Connection::open(path)?;
     db.execute_batch("PRAGMA synchronous = FULL")?;
     // Reads the header and the schema, which SQLite would put off to the first statement.
@@ -153,7 +153,7 @@ pub(super) fn connect(path: &Path) -> Result<Connection, Error> {
 }
 
 /// Begins a transaction, unless one is open.
-pub(super) fn begin(db: &Connection) -> Result<(), Error> {
+pub(super) fn begin_transaction(db: &Connection) -> Result<(), Error> {
     match db.is_autocommit() {
         true => Ok(db.execute_batch("BEGIN")?),
         false => Ok(()),
@@ -161,7 +161,7 @@ pub(super) fn begin(db: &Connection) -> Result<(), Error> {
 }
 
 /// Commits the transaction, if one is open; its changes are durable then.
-pub(super) fn commit(db: &Connection) -> Result<(), Error> {
+pub(super) fn commit_transaction(db: &Connection) -> Result<(), Error> {
     match db.is_autocommit() {
         true => Ok(()),
         false => Ok(db.execute_batch("COMMIT")?),
@@ -169,7 +169,7 @@ pub(super) fn commit(db: &Connection) -> Result<(), Error> {
 }
 
 /// Makes a new database with a schema.
-pub(super) fn create(path: &Path, schema: &str) -> Result<Connection, Error> {
+pub(super) fn create_tables(path: &Path, schema: &str) -> Result<Connection, Error> {
     let db = Connection::open(path)?;
     db.execute_batch(
         "PRAGMA page_size = 4096; PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF",
@@ -179,16 +179,16 @@ pub(super) fn create(path: &Path, schema: &str) -> Result<Connection, Error> {
 }
 
 /// Closes a new database, leaving one file.
-pub(super) fn settle(db: Connection) -> Result<(), Error> {
+pub(super) fn flush_database(db: Connection) -> Result<(), Error> {
     db.close().map_err(|(_, e)| e.into())
 }
 
 /// There is no such record.
-pub(super) fn missing(position: u64) -> Error {
+pub(super) fn missing_record(position: u64) -> Error {
     Error::other(format!("no record at position {position}"))
 }
 
 /// A position as SQLite's integer.
-pub(super) fn row(position: u64) -> Result<i64, Error> {
+pub(super) fn read_row(position: u64) -> Result<i64, Error> {
     i64::try_from(position).map_err(|_| Error::other("a position is too large"))
 }

@@ -9,7 +9,7 @@ use etui::calendar::zones::TimeZoneResolver;
 use etui::calendar::{Calendar, CalendarObject, Column, Columns, Query};
 use etui::{Durability, RecordId, Store, Vfs};
 
-use super::super::backends::etui::{Kept, options};
+use super::super::backends::etui::{Kept, store_options};
 use super::book::{self, BackendCounts, DatebookBackend, RecordForm};
 use super::record::Appointment;
 use crate::Error;
@@ -20,8 +20,8 @@ const BATCH: usize = 3_200;
 const PAGE: u64 = 256;
 
 /// Creates a store with this number of records.
-pub(super) fn make(path: &Path, records: u64) -> Result<(), Error> {
-    let store = Store::open_with(path, &options(Durability::Deferred))?;
+pub(super) fn make_store(path: &Path, records: u64) -> Result<(), Error> {
+    let store = Store::open_with(path, &store_options(Durability::Deferred))?;
     let calendar = store.calendar()?;
     let made: Vec<CalendarObject> = (0..records)
         .map(|index| {
@@ -49,8 +49,8 @@ pub(super) enum On {
 
 /// Has a store that was copied notice that it is a copy, which costs its first commit a page; and
 /// lays its log to rest, if that is kept.
-pub(super) fn settle(path: &Path, on: On) -> Result<(), Error> {
-    let store = open(
+pub(super) fn open_once(path: &Path, on: On) -> Result<(), Error> {
+    let store = open_store(
         path,
         match on {
             On::KeptLog => On::KeptLog,
@@ -58,7 +58,7 @@ pub(super) fn settle(path: &Path, on: On) -> Result<(), Error> {
         },
     )?;
     let calendar = store.calendar()?;
-    let first = calendar.query(&page(0, 1))?;
+    let first = calendar.query(&read_page(0, 1))?;
     if let Some(first) = first.get(0) {
         calendar.save(&CalendarObject::parsed(first.record())?)?;
     }
@@ -67,8 +67,8 @@ pub(super) fn settle(path: &Path, on: On) -> Result<(), Error> {
 }
 
 /// Opens a store.
-pub(super) fn open(path: &Path, on: On) -> Result<Store, Error> {
-    let mut options = options(Durability::Full);
+pub(super) fn open_store(path: &Path, on: On) -> Result<Store, Error> {
+    let mut options = store_options(Durability::Full);
     match on {
         On::System => {}
         On::KeptLog => options.persist_wal = true,
@@ -78,7 +78,7 @@ pub(super) fn open(path: &Path, on: On) -> Result<Store, Error> {
 }
 
 /// The calendar natively, or the date-book view of it.
-pub(super) fn book<'c>(
+pub(super) fn open_book<'c>(
     calendar: &'c Calendar<'c>,
     view: bool,
 ) -> Result<Box<dyn DatebookBackend + 'c>, Error> {
@@ -89,11 +89,11 @@ pub(super) fn book<'c>(
 }
 
 /// Opens a store and its date book, and closes both: the time of each.
-pub(super) fn round(path: &Path, view: bool, on: On) -> Result<(Duration, Duration), Error> {
+pub(super) fn time_round(path: &Path, view: bool, on: On) -> Result<(Duration, Duration), Error> {
     let begun = Instant::now();
-    let store = open(path, on)?;
+    let store = open_store(path, on)?;
     let calendar = store.calendar()?;
-    let opened = book(&calendar, view)?;
+    let opened = open_book(&calendar, view)?;
     let opening = begun.elapsed();
     let begun = Instant::now();
     opened.close()?;
@@ -103,10 +103,10 @@ pub(super) fn round(path: &Path, view: bool, on: On) -> Result<(Duration, Durati
 }
 
 /// Returns every record in order, for the answer.
-pub(super) fn contents(path: &Path, mut each: impl FnMut(&[u8])) -> Result<(), Error> {
-    let store = open(path, On::System)?;
+pub(super) fn read_contents(path: &Path, mut each: impl FnMut(&[u8])) -> Result<(), Error> {
+    let store = open_store(path, On::System)?;
     let calendar = store.calendar()?;
-    for row in calendar.query(&page(0, u64::MAX))?.iter() {
+    for row in calendar.query(&read_page(0, u64::MAX))?.iter() {
         each(row.record());
     }
     drop(calendar);
@@ -114,7 +114,7 @@ pub(super) fn contents(path: &Path, mut each: impl FnMut(&[u8])) -> Result<(), E
 }
 
 /// Texts in the list's order, from a position.
-fn page(position: u64, limit: u64) -> Query {
+fn read_page(position: u64, limit: u64) -> Query {
     Query::all()
         .columns(Column::Record)
         .offset(position)
@@ -149,12 +149,12 @@ impl<'c> Native<'c> {
             let limit = if goes_on { PAGE } else { 1 };
             let rows = self
                 .calendar
-                .query(&page(position, limit).columns(Columns::NONE))?;
+                .query(&read_page(position, limit).columns(Columns::NONE))?;
             self.listed = (position, rows.ids().to_vec());
         }
         let (from, listed) = &self.listed;
         let number = listed.get((position - from) as usize).copied();
-        number.ok_or_else(|| book::missing(position))
+        number.ok_or_else(|| book::missing_record(position))
     }
 
     fn save(&mut self) -> Result<(), Error> {
@@ -172,8 +172,12 @@ impl DatebookBackend for Native<'_> {
     }
 
     fn peek_record(&mut self, position: u64, look: &mut dyn FnMut(&[u8])) -> Result<(), Error> {
-        let rows = self.calendar.query(&page(position, 1))?;
-        look(rows.get(0).ok_or_else(|| book::missing(position))?.record());
+        let rows = self.calendar.query(&read_page(position, 1))?;
+        look(
+            rows.get(0)
+                .ok_or_else(|| book::missing_record(position))?
+                .record(),
+        );
         Ok(())
     }
 
@@ -188,7 +192,7 @@ impl DatebookBackend for Native<'_> {
     fn take_record(&mut self, position: u64) -> Result<Vec<u8>, Error> {
         let number = self.number(position)?;
         let record = self.calendar.by_id(number)?;
-        Ok(record.ok_or_else(|| book::missing(position))?.text)
+        Ok(record.ok_or_else(|| book::missing_record(position))?.text)
     }
 
     fn release_record(
@@ -198,7 +202,7 @@ impl DatebookBackend for Native<'_> {
         changed: bool,
     ) -> Result<(), Error> {
         if changed {
-            self.changed.push(parsed(record)?);
+            self.changed.push(parse_record(record)?);
         }
         Ok(())
     }
@@ -236,7 +240,7 @@ impl DatebookBackend for Viewed<'_> {
 
     fn peek_record(&mut self, position: u64, look: &mut dyn FnMut(&[u8])) -> Result<(), Error> {
         let looked = self.book.look(position, |_, text| look(text))?;
-        looked.ok_or_else(|| book::missing(position))
+        looked.ok_or_else(|| book::missing_record(position))
     }
 
     fn take_record(&mut self, position: u64) -> Result<Vec<u8>, Error> {
@@ -252,9 +256,12 @@ impl DatebookBackend for Viewed<'_> {
         record: Vec<u8>,
         changed: bool,
     ) -> Result<(), Error> {
-        let taken = self.taken.take().ok_or_else(|| book::missing(position))?;
+        let taken = self
+            .taken
+            .take()
+            .ok_or_else(|| book::missing_record(position))?;
         match changed {
-            true => self.book.release_dirty(taken, parsed(record)?)?,
+            true => self.book.release_dirty(taken, parse_record(record)?)?,
             false => self.book.release(taken),
         }
         Ok(())
@@ -275,7 +282,7 @@ impl DatebookBackend for Viewed<'_> {
     }
 }
 
-fn parsed(record: Vec<u8>) -> Result<CalendarObject, Error> {
+fn parse_record(record: Vec<u8>) -> Result<CalendarObject, Error> {
     CalendarObject::parse(record, &TimeZoneResolver::new())
         .map_err(|e| Error::other(format!("a changed appointment: {e}")))
 }

@@ -14,7 +14,9 @@ pub(super) const OPEN_AGAIN: &str = "again/open_ns";
 pub(super) const CLOSE_AGAIN: &str = "again/close_ns";
 
 /// Opens a book and closes it: the time of each.
-pub(super) fn round<'b>(open: impl FnOnce() -> Opened<'b>) -> Result<(Duration, Duration), Error> {
+pub(super) fn time_round<'b>(
+    open: impl FnOnce() -> Opened<'b>,
+) -> Result<(Duration, Duration), Error> {
     let begun = Instant::now();
     let book: Box<dyn DatebookBackend + 'b> = open()?;
     let opening = begun.elapsed();
@@ -24,7 +26,7 @@ pub(super) fn round<'b>(open: impl FnOnce() -> Opened<'b>) -> Result<(Duration, 
 }
 
 /// Records the medians of many rounds.
-pub(super) fn again(
+pub(super) fn repeat_rounds(
     recorder: &mut Recorder,
     mut round: impl FnMut() -> Result<(Duration, Duration), Error>,
 ) -> Result<(), Error> {
@@ -65,7 +67,7 @@ mod tests {
                 std::thread::sleep(each);
                 Ok((Duration::from_nanos(rounds), Duration::from_nanos(7)))
             };
-            again(&mut recorder, round).unwrap();
+            repeat_rounds(&mut recorder, round).unwrap();
             let (measures, _) = recorder.finish();
             assert_eq!(measures[CLOSE_AGAIN], 7.0);
             (rounds, measures[OPEN_AGAIN])

@@ -46,8 +46,8 @@ pub(super) struct Layer {
 }
 
 /// Creates the database with this number of records.
-pub(super) fn make(path: &Path, records: u64) -> Result<(), Error> {
-    let mut db = book::create(
+pub(super) fn make_layer(path: &Path, records: u64) -> Result<(), Error> {
+    let mut db = book::create_tables(
         path,
         "CREATE TABLE event(id INTEGER PRIMARY KEY, start INTEGER NOT NULL, text TEXT NOT NULL);
          CREATE INDEX event_start ON event(start);
@@ -60,19 +60,19 @@ pub(super) fn make(path: &Path, records: u64) -> Result<(), Error> {
         let mut state = all.prepare("INSERT INTO layer_state VALUES (?1, ?2, ?3)")?;
         for index in 0..records {
             let made = Appointment::made(index);
-            let id = book::row(index)? + 1;
+            let id = book::read_row(index)? + 1;
             let text = made.to_text(id);
             event.execute(params![id, made.start(), text])?;
-            state.execute(params![id - 1, id, digest(&text)])?;
+            state.execute(params![id - 1, id, digest_record(&text)])?;
         }
     }
     all.commit()?;
-    book::settle(db)
+    book::flush_database(db)
 }
 
 /// Every record in order, packed: the final content of the database.
-pub(super) fn contents(path: &Path, mut each: impl FnMut(&[u8])) -> Result<(), Error> {
-    let db = book::connect(path)?;
+pub(super) fn layer_contents(path: &Path, mut each: impl FnMut(&[u8])) -> Result<(), Error> {
+    let db = book::open_connection(path)?;
     let mut all = db.prepare("SELECT text FROM event ORDER BY start, id")?;
     let mut rows = all.query([])?;
     while let Some(row) = rows.next()? {
@@ -86,7 +86,7 @@ impl Layer {
     /// Opens: constant work.
     pub(super) fn open(path: &Path, cures: LayerMitigations) -> Result<Self, Error> {
         Ok(Self {
-            db: book::connect(path)?,
+            db: book::open_connection(path)?,
             cures,
             shown: BTreeMap::new(),
             dirty: BTreeSet::new(),
@@ -97,15 +97,17 @@ impl Layer {
     /// The record at a position as the database has it.
     fn fetch(&mut self, position: u64) -> Result<(i64, String), Error> {
         if self.cures.grouped {
-            book::begin(&self.db)?;
+            book::begin_transaction(&self.db)?;
         }
         let ask = |statement: &mut Statement<'_>| {
             let found = statement
-                .query_row([book::row(position)?], |row| Ok((row.get(0)?, row.get(1)?)))
+                .query_row([book::read_row(position)?], |row| {
+                    Ok((row.get(0)?, row.get(1)?))
+                })
                 .optional()?;
             let steps = statement.get_status(StatementStatus::VmStep);
             statement.reset_status(StatementStatus::VmStep);
-            let found = found.ok_or_else(|| book::missing(position))?;
+            let found = found.ok_or_else(|| book::missing_record(position))?;
             Ok::<_, Error>((found, steps))
         };
         let (found, steps) = if self.cures.index {
@@ -149,7 +151,7 @@ impl Layer {
         let mut update = self
             .db
             .prepare_cached("UPDATE layer_state SET digest = ?2 WHERE event = ?1")?;
-        update.execute(params![id, digest(text)])?;
+        update.execute(params![id, digest_record(text)])?;
         Ok(())
     }
 
@@ -164,7 +166,7 @@ impl Layer {
                 .get_ref(3)?
                 .as_blob_or_null()
                 .map_err(rusqlite::Error::from)?;
-            foreign += u64::from(known != Some(&digest(text)));
+            foreign += u64::from(known != Some(&digest_record(text)));
         }
         drop(rows);
         self.counts.steps(all.get_status(StatementStatus::VmStep));
@@ -226,7 +228,7 @@ impl DatebookBackend for Layer {
         let text = self.text_of(position, id)?;
         self.write_event(id, &text)?;
         self.write_state(id, &text)?;
-        book::commit(&self.db)?;
+        book::commit_transaction(&self.db)?;
         self.dirty.remove(&position);
         Ok(())
     }
@@ -240,7 +242,7 @@ impl DatebookBackend for Layer {
             let shown = self.shown.keys().copied().collect();
             self.write_back(shown)?;
         }
-        book::commit(&self.db)?;
+        book::commit_transaction(&self.db)?;
         let Self { db, counts, .. } = *self;
         db.close().map_err(|(_, e)| e)?;
         Ok(counts)
@@ -252,7 +254,7 @@ impl DatebookBackend for Layer {
 }
 
 /// Returns the digest that detects a change of a record.
-fn digest(text: &str) -> [u8; 16] {
+fn digest_record(text: &str) -> [u8; 16] {
     let mut digest = [0; 16];
     blake3::Hasher::new()
         .update(text.as_bytes())

@@ -161,7 +161,7 @@ impl StudyTest {
 }
 
 /// Returns the arms: all, or a selection.
-fn arms(every_cure: bool, syncs: u64) -> Vec<Arm> {
+fn datebook_arms(every_cure: bool, syncs: u64) -> Vec<Arm> {
     let settings = || ArmSettings::new().with("syncs", syncs);
     let cure = |name, switch: &str| Arm::new(name, ArmRole::Cure, settings().with(switch, true));
     let mut arms = vec![Arm::new(FOUND, ArmRole::AsFound, settings())];
@@ -273,7 +273,7 @@ impl Experiment for Datebook {
                 for &test in tests {
                     let every_cure = stack == stacks::HERE && !(growth && lab.quick());
                     plan.groups
-                        .push(group(test, stack, size, syncs, lab, every_cure));
+                        .push(test_group(test, stack, size, syncs, lab, every_cure));
                 }
             }
         }
@@ -295,9 +295,9 @@ impl Experiment for Datebook {
     }
 
     fn set_up(&self, group: &ArmGroup, dir: &Path) -> Result<(), Error> {
-        layer::make(&dir.join("layer.db"), group.size)?;
-        plain::make(&dir.join("plain.db"), group.size)?;
-        etui::make(&dir.join("datebook.etui"), group.size)
+        layer::make_layer(&dir.join("layer.db"), group.size)?;
+        plain::make_plain(&dir.join("plain.db"), group.size)?;
+        etui::make_store(&dir.join("datebook.etui"), group.size)
     }
 
     fn run_case(&self, case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
@@ -312,16 +312,16 @@ impl Experiment for Datebook {
             processing: Duration::ZERO,
         };
         let file = recorder.dir().join("datebook.db");
-        copy(&recorder.shared().join(product.made()), &file)?;
+        copy_file(&recorder.shared().join(product.made()), &file)?;
         let plain = || -> Opened<'_> { Ok(Box::new(Plain::open(&file)?)) };
         let layer = |cures| -> Opened<'_> { Ok(Box::new(Layer::open(&file, cures)?)) };
         // No arm's opening is the first one of its process.
         match product {
-            DatebookProduct::Plain => drop(idle::round(plain)?),
-            DatebookProduct::Layer(cures) => drop(idle::round(|| layer(cures))?),
-            DatebookProduct::Etui { on, .. } => etui::settle(&file, on)?,
+            DatebookProduct::Plain => drop(idle::time_round(plain)?),
+            DatebookProduct::Layer(cures) => drop(idle::time_round(|| layer(cures))?),
+            DatebookProduct::Etui { on, .. } => etui::open_once(&file, on)?,
         }
-        flush(&file)?;
+        flush_file(&file)?;
         let form = match product {
             DatebookProduct::Plain => work.run_case(recorder, plain)?,
             DatebookProduct::Layer(cures) => work.run_case(recorder, || layer(cures))?,
@@ -329,10 +329,10 @@ impl Experiment for Datebook {
         };
         work.record(recorder);
         if test == StudyTest::Nothing && recorder.pass() == MeasurePass::Timed {
-            idle::again(recorder, || match product {
-                DatebookProduct::Plain => idle::round(plain),
-                DatebookProduct::Layer(cures) => idle::round(|| layer(cures)),
-                DatebookProduct::Etui { view, on } => etui::round(&file, view, on),
+            idle::repeat_rounds(recorder, || match product {
+                DatebookProduct::Plain => idle::time_round(plain),
+                DatebookProduct::Layer(cures) => idle::time_round(|| layer(cures)),
+                DatebookProduct::Etui { view, on } => etui::time_round(&file, view, on),
             })?;
         }
 
@@ -348,9 +348,9 @@ impl Experiment for Datebook {
             Err(error) => wrong = Some(error),
         };
         match product {
-            DatebookProduct::Plain => plain::contents(&file, each)?,
-            DatebookProduct::Layer(_) => layer::contents(&file, each)?,
-            DatebookProduct::Etui { .. } => etui::contents(&file, each)?,
+            DatebookProduct::Plain => plain::plain_contents(&file, each)?,
+            DatebookProduct::Layer(_) => layer::layer_contents(&file, each)?,
+            DatebookProduct::Etui { .. } => etui::read_contents(&file, each)?,
         }
         if let Some(error) = wrong {
             return Err(error);
@@ -422,16 +422,16 @@ impl DatebookRun {
         recorder: &mut Recorder,
         open: impl FnOnce() -> Opened<'b>,
     ) -> Result<RecordForm, Error> {
-        let mut book = recorder.phase("open", || timed(&mut self.spent, open))?;
+        let mut book = recorder.phase("open", || time_phase(&mut self.spent, open))?;
         let form = book.record_form();
         recorder.phase("process", || {
-            timed(&mut self.processing, || {
+            time_phase(&mut self.processing, || {
                 self.test
                     .process(&mut *book, &self.positions, &mut self.seen)
             })
         })?;
         let processed = book.count_calls();
-        let counts = recorder.phase("close", || timed(&mut self.spent, || book.close()))?;
+        let counts = recorder.phase("close", || time_phase(&mut self.spent, || book.close()))?;
         if form == RecordForm::Packed {
             for (phase, counts) in [("process", processed), ("close", counts.since(&processed))] {
                 recorder.record(&format!("{phase}/vm_steps"), counts.steps as f64);
@@ -450,13 +450,16 @@ impl DatebookRun {
         view: bool,
         on: etui::On,
     ) -> Result<RecordForm, Error> {
-        let store = recorder.phase("open", || timed(&mut self.spent, || etui::open(file, on)))?;
-        let calendar =
-            recorder.phase("open", || timed(&mut self.spent, || Ok(store.calendar()?)))?;
-        let form = self.run_case(recorder, || etui::book(&calendar, view))?;
+        let store = recorder.phase("open", || {
+            time_phase(&mut self.spent, || etui::open_store(file, on))
+        })?;
+        let calendar = recorder.phase("open", || {
+            time_phase(&mut self.spent, || Ok(store.calendar()?))
+        })?;
+        let form = self.run_case(recorder, || etui::open_book(&calendar, view))?;
         drop(calendar);
         let mut closing = Duration::ZERO;
-        recorder.phase("store", || timed(&mut closing, || Ok(store.close()?)))?;
+        recorder.phase("store", || time_phase(&mut closing, || Ok(store.close()?)))?;
         self.spent += closing;
         if recorder.pass() == MeasurePass::Timed {
             recorder.record("close/wall_ns", closing.as_nanos() as f64);
@@ -477,7 +480,7 @@ impl DatebookRun {
     }
 }
 
-fn group(
+fn test_group(
     test: StudyTest,
     stack: &str,
     size: u64,
@@ -486,7 +489,7 @@ fn group(
     every_cure: bool,
 ) -> ArmGroup {
     let counted_off = test.counted_off(size, syncs);
-    let mut arms = arms(every_cure, syncs);
+    let mut arms = datebook_arms(every_cure, syncs);
     if counted_off > MOST_COUNTED_OFF {
         let counts_off = |arm: &Arm| matches!(DatebookProduct::of(&arm.settings), DatebookProduct::Layer(c) if !c.index);
         arms.retain(|arm| !counts_off(arm));
@@ -518,7 +521,7 @@ fn group(
 }
 
 /// Runs and adds the time it took.
-fn timed<T>(time: &mut Duration, work: impl FnOnce() -> T) -> T {
+fn time_phase<T>(time: &mut Duration, work: impl FnOnce() -> T) -> T {
     let begun = Instant::now();
     let done = work();
     *time += begun.elapsed();
@@ -526,12 +529,12 @@ fn timed<T>(time: &mut Duration, work: impl FnOnce() -> T) -> T {
 }
 
 /// Copies a database and flushes the copy, so that no sync of the test pays for it.
-fn copy(from: &Path, to: &Path) -> Result<(), Error> {
+fn copy_file(from: &Path, to: &Path) -> Result<(), Error> {
     fs::copy(from, to).map_err(|e| Error::file(from, e))?;
-    flush(to)
+    flush_file(to)
 }
 
-fn flush(file: &Path) -> Result<(), Error> {
+fn flush_file(file: &Path) -> Result<(), Error> {
     File::open(file)
         .and_then(|open| open.sync_all())
         .map_err(|e| Error::file(file, e))

@@ -19,8 +19,8 @@ pub(super) struct Plain {
 }
 
 /// Creates the database with this number of records.
-pub(super) fn make(path: &Path, records: u64) -> Result<(), Error> {
-    let mut db = book::create(
+pub(super) fn make_plain(path: &Path, records: u64) -> Result<(), Error> {
+    let mut db = book::create_tables(
         path,
         "CREATE TABLE record(position INTEGER PRIMARY KEY, packed BLOB NOT NULL);",
     )?;
@@ -28,16 +28,19 @@ pub(super) fn make(path: &Path, records: u64) -> Result<(), Error> {
     {
         let mut insert = all.prepare("INSERT INTO record VALUES (?1, ?2)")?;
         for index in 0..records {
-            insert.execute(params![book::row(index)?, Appointment::made(index).pack()])?;
+            insert.execute(params![
+                book::read_row(index)?,
+                Appointment::made(index).pack()
+            ])?;
         }
     }
     all.commit()?;
-    book::settle(db)
+    book::flush_database(db)
 }
 
 /// Every record in order: the final content of the database.
-pub(super) fn contents(path: &Path, mut each: impl FnMut(&[u8])) -> Result<(), Error> {
-    let db = book::connect(path)?;
+pub(super) fn plain_contents(path: &Path, mut each: impl FnMut(&[u8])) -> Result<(), Error> {
+    let db = book::open_connection(path)?;
     let mut all = db.prepare("SELECT packed FROM record ORDER BY position")?;
     let mut rows = all.query([])?;
     while let Some(row) = rows.next()? {
@@ -50,7 +53,7 @@ impl Plain {
     /// Opens.
     pub(super) fn open(path: &Path) -> Result<Self, Error> {
         Ok(Self {
-            db: book::connect(path)?,
+            db: book::open_connection(path)?,
             counts: BackendCounts::default(),
         })
     }
@@ -58,9 +61,9 @@ impl Plain {
 
 impl DatebookBackend for Plain {
     fn peek_record(&mut self, position: u64, look: &mut dyn FnMut(&[u8])) -> Result<(), Error> {
-        book::begin(&self.db)?;
+        book::begin_transaction(&self.db)?;
         let mut get = self.db.prepare_cached(GET)?;
-        get.query_row([book::row(position)?], |row| {
+        get.query_row([book::read_row(position)?], |row| {
             look(row.get_ref(0)?.as_blob()?);
             Ok(())
         })?;
@@ -84,19 +87,19 @@ impl DatebookBackend for Plain {
         if !changed {
             return Ok(());
         }
-        book::begin(&self.db)?;
+        book::begin_transaction(&self.db)?;
         self.db
             .prepare_cached("UPDATE record SET packed = ?2 WHERE position = ?1")?
-            .execute(params![book::row(position)?, record])?;
+            .execute(params![book::read_row(position)?, record])?;
         Ok(())
     }
 
     fn sync_record(&mut self, _position: u64) -> Result<(), Error> {
-        book::commit(&self.db)
+        book::commit_transaction(&self.db)
     }
 
     fn close(self: Box<Self>) -> Result<BackendCounts, Error> {
-        book::commit(&self.db)?;
+        book::commit_transaction(&self.db)?;
         let Self { db, counts, .. } = *self;
         db.close().map_err(|(_, e)| e)?;
         Ok(counts)

@@ -131,10 +131,10 @@ impl Appointment {
             "BEGIN:VEVENT\r\nUID:{id}@datebook\r\nDTSTART:{}\r\nDTEND:{}\r\nSUMMARY:{}\r\n",
             time(self.begin),
             time(self.end),
-            escaped(&self.description)
+            escape_text(&self.description)
         );
         if let Some(note) = &self.note {
-            text.push_str(&format!("DESCRIPTION:{}\r\n", escaped(note)));
+            text.push_str(&format!("DESCRIPTION:{}\r\n", escape_text(note)));
         }
         if let Some((kind, every)) = self.repeat {
             let kind = KINDS.get(usize::from(kind)).copied().unwrap_or("DAILY");
@@ -161,8 +161,8 @@ impl Appointment {
                     made.begin = time_of(value).ok_or_else(wrong)?;
                 }
                 "DTEND" => made.end = time_of(value).ok_or_else(wrong)?,
-                "SUMMARY" => made.description = unescaped(value),
-                "DESCRIPTION" => made.note = Some(unescaped(value)),
+                "SUMMARY" => made.description = unescape_text(value),
+                "DESCRIPTION" => made.note = Some(unescape_text(value)),
                 "RRULE" => made.repeat = Some(repeat_of(value).ok_or_else(wrong)?),
                 "TRIGGER" => {
                     let minutes = value.strip_prefix("-PT").and_then(|v| v.strip_suffix('M'));
@@ -224,16 +224,20 @@ fn packed_date((year, month, day): (u16, u8, u8)) -> u16 {
     (year.saturating_sub(1904) & 0x7f) << 9 | u16::from(month & 0xf) << 5 | u16::from(day & 0x1f)
 }
 
-fn part<T: std::str::FromStr>(value: &str, from: usize, to: usize) -> Option<T> {
+fn read_part<T: std::str::FromStr>(value: &str, from: usize, to: usize) -> Option<T> {
     value.get(from..to)?.parse().ok()
 }
 
 fn date_of(value: &str) -> Option<(u16, u8, u8)> {
-    Some((part(value, 0, 4)?, part(value, 4, 6)?, part(value, 6, 8)?))
+    Some((
+        read_part(value, 0, 4)?,
+        read_part(value, 4, 6)?,
+        read_part(value, 6, 8)?,
+    ))
 }
 
 fn time_of(value: &str) -> Option<(u8, u8)> {
-    Some((part(value, 9, 11)?, part(value, 11, 13)?))
+    Some((read_part(value, 9, 11)?, read_part(value, 11, 13)?))
 }
 
 fn repeat_of(value: &str) -> Option<(u8, u8)> {
@@ -242,7 +246,7 @@ fn repeat_of(value: &str) -> Option<(u8, u8)> {
     Some((u8::try_from(kind).ok()?, every.parse().ok()?))
 }
 
-fn escaped(text: &str) -> String {
+fn escape_text(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 8);
     for c in text.chars() {
         match c {
@@ -256,7 +260,7 @@ fn escaped(text: &str) -> String {
     out
 }
 
-fn unescaped(text: &str) -> String {
+fn unescape_text(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars();
     while let Some(c) = chars.next() {

@@ -72,16 +72,16 @@ fn published_rows() -> Vec<PublishedRow> {
     rows.collect()
 }
 
-fn total() -> Measure {
+fn total_time() -> Measure {
     Measure::wall_time("all", "total")
 }
 
-fn close() -> Measure {
+fn close_time() -> Measure {
     Measure::wall_time("close", "close")
 }
 
 /// Flushes until the changes are durable.
-fn flushes() -> Measure {
+fn flush_count() -> Measure {
     Measure::new("flushes", "process/flush_calls + close/flush_calls")
 }
 
@@ -105,8 +105,8 @@ pub(super) fn report_spec(results: &Results) -> ReportSpec {
         vec![
             Measure::wall_time("open", "open"),
             Measure::wall_time("process", "process"),
-            close(),
-            total(),
+            close_time(),
+            total_time(),
         ]
     };
     let compared = |stack, place: &str| TableSpec {
@@ -138,10 +138,10 @@ pub(super) fn report_spec(results: &Results) -> ReportSpec {
     // A close grows if its time rises at least by a tenth of proportional growth.
     let growing = (growth / 10.0).max(2.0);
     let close_grows = |claim: &str, arm: &str| {
-        Threshold::finding(claim, nothing.last(), arm, close()).against_figure(
+        Threshold::finding(claim, nothing.last(), arm, close_time()).against_figure(
             nothing.first(),
             arm,
-            close(),
+            close_time(),
         )
     };
     let unchanged = |claim: &str, measure| {
@@ -156,7 +156,7 @@ pub(super) fn report_spec(results: &Results) -> ReportSpec {
                           each change covers the number of records that `syncs` sets."
                     .to_owned(),
                 groups: of_stack(stacks::HERE),
-                measures: vec![total()],
+                measures: vec![total_time()],
                 columns: ColumnAxis::Groups,
                 base: Some(FOUND),
                 ..TableSpec::default()
@@ -228,16 +228,16 @@ pub(super) fn report_spec(results: &Results) -> ReportSpec {
             },
         ],
         charts: vec![
-            chart("Closing, nothing changed", StudyTest::Nothing, close()),
+            chart("Closing, nothing changed", StudyTest::Nothing, close_time()),
             chart(
                 "Opening, reading all records, closing",
                 StudyTest::QueryAll,
-                total(),
+                total_time(),
             ),
             chart(
                 "Closing, all records changed",
                 StudyTest::GetAllDirty,
-                close(),
+                close_time(),
             ),
         ],
         thresholds: vec![
@@ -246,7 +246,7 @@ pub(super) fn report_spec(results: &Results) -> ReportSpec {
                 "time to read all records through the layer, against plain SQLite",
                 query_all.as_ref(),
                 FOUND,
-                total(),
+                total_time(),
             )
             .against_arm(PLAIN)
             .at_least(100.0)
@@ -256,7 +256,7 @@ pub(super) fn report_spec(results: &Results) -> ReportSpec {
                 "one close that makes all changes durable, in single syncs",
                 dirty.as_ref(),
                 PLAIN,
-                close(),
+                close_time(),
             )
             .against_figure(each.as_ref(), PLAIN, Measure::wall_time("sync", "sync"))
             .at_most(base_size as f64 / 10.0)
@@ -265,7 +265,7 @@ pub(super) fn report_spec(results: &Results) -> ReportSpec {
                 "reading all records through the view, against natively",
                 query_all.as_ref(),
                 VIEW,
-                total(),
+                total_time(),
             )
             .against_arm(NATIVE)
             .at_most(MAX_VIEW_RATIO),
@@ -278,7 +278,7 @@ pub(super) fn report_spec(results: &Results) -> ReportSpec {
                 "flushes that make all changes durable, with a persistent WAL",
                 dirty.as_ref(),
                 VIEW_KEPT,
-                flushes(),
+                flush_count(),
             )
             .at_most(1.0),
         ],

@@ -9,7 +9,7 @@ use etui_testkit::people::People;
 use etui_vfs::Vfs;
 use rusqlite::Connection;
 
-use super::rows::beside;
+use super::rows::companion_path;
 use super::split;
 use crate::measure::layout::Purpose;
 use crate::peers::plain::{IndexParts, PlainContacts, PlainRows};
@@ -27,7 +27,7 @@ pub const ETUI_REDO: &str = "etui, etui-vfs";
 /// A closed store with all the contacts: where the rows of plain SQLite come from.
 const FILLED: &str = "filled.etui";
 
-pub fn arms() -> Vec<Arm> {
+pub fn contact_arms() -> Vec<Arm> {
     vec![
         Arm::new(PLAIN_DELETE, ArmRole::AsFound, ArmSettings::new()),
         Arm::new(PLAIN_EXTRA, ArmRole::AsFound, ArmSettings::new()),
@@ -48,12 +48,12 @@ pub fn arms() -> Vec<Arm> {
 
 pub fn set_up(size: u64, dir: &Path) -> Result<(), Error> {
     let store = Store::open(dir.join(FILLED))?;
-    store.contacts()?.save_many(&cards(size)?)?;
+    store.contacts()?.save_many(&read_cards(size)?)?;
     Ok(store.close()?)
 }
 
 /// As many again are saved before those that are measured.
-fn cards(size: u64) -> Result<Vec<Card>, Error> {
+fn read_cards(size: u64) -> Result<Vec<Card>, Error> {
     let count = usize::try_from(size * 2).unwrap_or(usize::MAX);
     People::new(2)
         .take(count)
@@ -61,9 +61,10 @@ fn cards(size: u64) -> Result<Vec<Card>, Error> {
         .collect()
 }
 
-pub fn run(case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
+pub fn save_contacts(case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
     let path = recorder.dir().join("contacts.etui");
-    let [journal, log, record] = ["-journal", "-wal", "-redo"].map(|end| beside(&path, end));
+    let [journal, log, record] =
+        ["-journal", "-wal", "-redo"].map(|end| companion_path(&path, end));
     let files = [
         (Purpose::Database, path.as_path()),
         (Purpose::Journal, journal.as_path()),
@@ -72,7 +73,7 @@ pub fn run(case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
     ];
     let size = usize::try_from(case.size).unwrap_or(usize::MAX);
     let mut texts: Vec<Vec<u8>> = if [ETUI, ETUI_REDO].contains(&case.arm.as_str()) {
-        let cards = cards(case.size)?;
+        let cards = read_cards(case.size)?;
         let mut options = Options::default();
         if case.settings.is("redo") {
             options.vfs = etui::Vfs::Etui;
@@ -82,7 +83,7 @@ pub fn run(case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
         for card in cards.iter().take(size) {
             contacts.save(card)?;
         }
-        split::work(recorder, &files, || {
+        split::count_work(recorder, &files, || {
             for card in cards.iter().skip(size) {
                 contacts.save(card)?;
             }
@@ -93,7 +94,7 @@ pub fn run(case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
     } else {
         let rows = PlainRows::read(&recorder.shared().join(FILLED))?;
         let vfs = match case.settings.is("redo") {
-            true => Some(redo::register(redo::options(), Duration::ZERO)?),
+            true => Some(redo::register_vfs(redo::vfs_options(), Duration::ZERO)?),
             false => None,
         };
         let vfs_mode = vfs.as_ref().map(Vfs::name);
@@ -111,11 +112,11 @@ pub fn run(case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
             plain.save(&rows, at..at + 1, false)?;
         }
         let before = vfs.as_ref().map(Vfs::counters);
-        split::work(recorder, &files, || {
+        split::count_work(recorder, &files, || {
             (size..rows.len()).try_for_each(|at| plain.save(&rows, at..at + 1, false))
         })?;
         if let (Some(vfs), Some(before)) = (&vfs, before) {
-            redo::record(recorder, "work", &vfs.counters().since(&before));
+            redo::record_counters(recorder, "work", &vfs.counters().since(&before));
         }
         plain.all()?
     };

@@ -69,7 +69,7 @@ struct JournalMode {
     thumbnails: bool,
 }
 
-const fn mode(name: &'static str, role: ArmRole, journal: &'static str) -> JournalMode {
+const fn base_mode(name: &'static str, role: ArmRole, journal: &'static str) -> JournalMode {
     JournalMode {
         name,
         role,
@@ -90,7 +90,7 @@ const fn vfs_mode(name: &'static str, journal: &'static str, options: &'static s
         redo: true,
         options,
         thumbnails: true,
-        ..mode(name, ArmRole::Cure, journal)
+        ..base_mode(name, ArmRole::Cure, journal)
     }
 }
 
@@ -98,58 +98,58 @@ const MODES: [JournalMode; 21] = [
     JournalMode {
         fsync: true,
         always: true,
-        ..mode(FOUND, ArmRole::AsFound, "DELETE")
+        ..base_mode(FOUND, ArmRole::AsFound, "DELETE")
     },
     JournalMode {
         always: true,
-        ..mode("DELETE", ArmRole::Cure, "DELETE")
+        ..base_mode("DELETE", ArmRole::Cure, "DELETE")
     },
     JournalMode {
         synchronous: "EXTRA",
-        ..mode("DELETE, EXTRA", ArmRole::Cure, "DELETE")
+        ..base_mode("DELETE, EXTRA", ArmRole::Cure, "DELETE")
     },
-    mode("TRUNCATE", ArmRole::Cure, "TRUNCATE"),
+    base_mode("TRUNCATE", ArmRole::Cure, "TRUNCATE"),
     JournalMode {
         fsync: true,
-        ..mode("PERSIST, fsync", ArmRole::Cure, "PERSIST")
+        ..base_mode("PERSIST, fsync", ArmRole::Cure, "PERSIST")
     },
     JournalMode {
         always: true,
-        ..mode("PERSIST", ArmRole::Cure, "PERSIST")
+        ..base_mode("PERSIST", ArmRole::Cure, "PERSIST")
     },
     JournalMode {
         always: true,
-        ..mode("WAL fresh", ArmRole::Cure, "WAL")
+        ..base_mode("WAL fresh", ArmRole::Cure, "WAL")
     },
     JournalMode {
         recycled: true,
         fsync: true,
-        ..mode("WAL recycled, fsync", ArmRole::Cure, "WAL")
+        ..base_mode("WAL recycled, fsync", ArmRole::Cure, "WAL")
     },
     JournalMode {
         recycled: true,
         always: true,
-        ..mode(CURED, ArmRole::AllCures, "WAL")
+        ..base_mode(CURED, ArmRole::AllCures, "WAL")
     },
     JournalMode {
         recycled: true,
         always: true,
         redo: true,
-        ..mode(REDO, ArmRole::Etui, "WAL")
+        ..base_mode(REDO, ArmRole::Etui, "WAL")
     },
     JournalMode {
         recycled: true,
         redo: true,
         options: "append=18446744073709551615",
         thumbnails: true,
-        ..mode("etui-vfs, new pages logged", ArmRole::Cure, "WAL")
+        ..base_mode("etui-vfs, new pages logged", ArmRole::Cure, "WAL")
     },
     JournalMode {
         recycled: true,
         redo: true,
         options: "gather=0",
         thumbnails: true,
-        ..mode("etui-vfs, checkpoint page by page", ArmRole::Cure, "WAL")
+        ..base_mode("etui-vfs, checkpoint page by page", ArmRole::Cure, "WAL")
     },
     vfs_mode("DELETE, etui-vfs", "DELETE", ""),
     vfs_mode("PERSIST, etui-vfs", "PERSIST", ""),
@@ -178,8 +178,8 @@ const MODES: [JournalMode; 21] = [
         "PERSIST",
         "database_step=1048576 write_back=524288 read_buffer=16384 journal_rests=1",
     ),
-    mode("MEMORY (unsafe)", ArmRole::Unsafe, "MEMORY"),
-    mode("OFF (unsafe)", ArmRole::Unsafe, "OFF"),
+    base_mode("MEMORY (unsafe)", ArmRole::Unsafe, "MEMORY"),
+    base_mode("OFF (unsafe)", ArmRole::Unsafe, "OFF"),
 ];
 
 impl JournalMode {
@@ -306,7 +306,7 @@ impl Experiment for JournalMatrix {
                         0.15
                     },
                     arms: match work {
-                        CONTACT => contact::arms(),
+                        CONTACT => contact::contact_arms(),
                         SLOW => redo::slow_arms(),
                         _ => MODES
                             .iter()
@@ -330,9 +330,9 @@ impl Experiment for JournalMatrix {
 
     fn run_case(&self, case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
         match case.work.as_str() {
-            CONTACT => contact::run(case, recorder),
-            SLOW if case.arm == redo::FLOOR => redo::floor(case, recorder),
-            _ => rows::run(case, recorder),
+            CONTACT => contact::save_contacts(case, recorder),
+            SLOW if case.arm == redo::FLOOR => redo::write_floor(case, recorder),
+            _ => rows::run_rows(case, recorder),
         }
     }
 

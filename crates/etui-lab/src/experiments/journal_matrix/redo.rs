@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-use super::rows::{ROW, THERE, content, id_of};
+use super::rows::{ROW, THERE, id_of, row_content};
 use super::{JournalMode, MODES, SLOW_FLUSH};
 use crate::{Arm, ArmRole, ArmSettings, Error, Recorder, RunCase};
 
@@ -22,7 +22,7 @@ pub(super) fn slow_arms() -> Vec<Arm> {
 }
 
 /// For each row a block, written in place over zeros and flushed.
-pub(super) fn floor(case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
+pub(super) fn write_floor(case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
     let path = recorder.dir().join("blocks.db");
     let failed = |e| Error::file(&path, e);
     let mut file = File::options();
@@ -36,7 +36,7 @@ pub(super) fn floor(case: &RunCase, recorder: &mut Recorder) -> Result<(), Error
     file.sync_all().map_err(failed)?;
     recorder.phase("work", || {
         for at in 0..case.size {
-            block[..ROW].copy_from_slice(&content(THERE + at, ROW));
+            block[..ROW].copy_from_slice(&row_content(THERE + at, ROW));
             file.write_all_at(&block, at * BLOCK as u64)
                 .map_err(failed)?;
             file.sync_data().map_err(failed)?;
@@ -47,7 +47,7 @@ pub(super) fn floor(case: &RunCase, recorder: &mut Recorder) -> Result<(), Error
     recorder.record("work/asked_flushes", case.size as f64);
     // The rows that a database has beforehand, and those that were written.
     for id in 0..THERE + case.size {
-        let mut row = content(id, ROW);
+        let mut row = row_content(id, ROW);
         if let Some(at) = id.checked_sub(THERE) {
             file.read_exact_at(&mut row, at * BLOCK as u64)
                 .map_err(failed)?;

@@ -19,7 +19,7 @@ pub(super) struct ReferenceCounts {
 const KERNEL: &str = "6.1";
 const SQLITE: &str = "3.40.1";
 
-const fn counted(
+const fn reference_row(
     stack: &'static str,
     mode: &'static str,
     (writes, kib, flushes): (f64, f64, f64),
@@ -34,24 +34,24 @@ const fn counted(
 }
 
 pub(super) const REFERENCE: [ReferenceCounts; 18] = [
-    counted("ext4", "DELETE", (6.03, 56.0, 4.02)),
-    counted("ext4", "TRUNCATE", (8.05, 69.0, 6.03)),
-    counted("ext4", "PERSIST", (8.03, 40.0, 6.02)),
-    counted("ext4", "WAL fresh", (3.00, 32.0, 2.0)),
-    counted("ext4", "WAL recycled", (1.0, 8.2, 1.0)),
-    counted("ext4", "OFF (unsafe)", (2.03, 8.4, 1.02)),
-    counted("xfs", "DELETE", (5.03, 27.0, 4.05)),
-    counted("xfs", "TRUNCATE", (6.02, 28.0, 6.02)),
-    counted("xfs", "PERSIST", (7.02, 30.0, 5.02)),
-    counted("xfs", "WAL fresh", (3.00, 9.2, 2.0)),
-    counted("xfs", "WAL recycled", (1.0, 8.2, 1.0)),
-    counted("xfs", "OFF (unsafe)", (2.02, 8.1, 1.02)),
-    counted("btrfs", "DELETE", (11.0, 202.0, 8.0)),
-    counted("btrfs", "TRUNCATE", (11.0, 168.0, 8.0)),
-    counted("btrfs", "PERSIST", (12.1, 172.0, 8.0)),
-    counted("btrfs", "WAL fresh", (3.02, 44.0, 2.0)),
-    counted("btrfs", "WAL recycled", (2.0, 44.0, 2.0)),
-    counted("btrfs", "OFF (unsafe)", (3.07, 44.0, 2.0)),
+    reference_row("ext4", "DELETE", (6.03, 56.0, 4.02)),
+    reference_row("ext4", "TRUNCATE", (8.05, 69.0, 6.03)),
+    reference_row("ext4", "PERSIST", (8.03, 40.0, 6.02)),
+    reference_row("ext4", "WAL fresh", (3.00, 32.0, 2.0)),
+    reference_row("ext4", "WAL recycled", (1.0, 8.2, 1.0)),
+    reference_row("ext4", "OFF (unsafe)", (2.03, 8.4, 1.02)),
+    reference_row("xfs", "DELETE", (5.03, 27.0, 4.05)),
+    reference_row("xfs", "TRUNCATE", (6.02, 28.0, 6.02)),
+    reference_row("xfs", "PERSIST", (7.02, 30.0, 5.02)),
+    reference_row("xfs", "WAL fresh", (3.00, 9.2, 2.0)),
+    reference_row("xfs", "WAL recycled", (1.0, 8.2, 1.0)),
+    reference_row("xfs", "OFF (unsafe)", (2.02, 8.1, 1.02)),
+    reference_row("btrfs", "DELETE", (11.0, 202.0, 8.0)),
+    reference_row("btrfs", "TRUNCATE", (11.0, 168.0, 8.0)),
+    reference_row("btrfs", "PERSIST", (12.1, 172.0, 8.0)),
+    reference_row("btrfs", "WAL fresh", (3.02, 44.0, 2.0)),
+    reference_row("btrfs", "WAL recycled", (2.0, 44.0, 2.0)),
+    reference_row("btrfs", "OFF (unsafe)", (3.07, 44.0, 2.0)),
 ];
 
 impl ReferenceCounts {

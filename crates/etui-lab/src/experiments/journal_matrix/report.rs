@@ -24,16 +24,16 @@ const MAX_BYTES_LEFT: f64 = 0.5;
 /// Most of an insert's time that the mitigations may leave.
 const MAX_TIME_LEFT: f64 = 1.0 / 1.5;
 
-fn each(title: &str, key: &str) -> Measure {
+fn per_transaction(title: &str, key: &str) -> Measure {
     Measure::new(title, key).per(Per::Size)
 }
 
-fn time() -> Measure {
+fn work_time() -> Measure {
     Measure::wall_time("time", "work")
 }
 
 fn bytes_of(purpose: Purpose) -> Measure {
-    each(
+    per_transaction(
         purpose.label(),
         &format!("work/block_{}_bytes", purpose.name()),
     )
@@ -70,20 +70,24 @@ fn work_tables(results: &Results, work: &str) -> [TableSpec; 4] {
         table(
             "bytes written to the device, each",
             "",
-            each("bytes", BYTES),
+            per_transaction("bytes", BYTES),
         ),
-        table("flushes, each", "", each("flushes", FLUSHES)),
-        table("writes with data, each", "", each("writes", WRITES)),
+        table("flushes, each", "", per_transaction("flushes", FLUSHES)),
+        table(
+            "writes with data, each",
+            "",
+            per_transaction("writes", WRITES),
+        ),
         table(
             "per second",
             "Durable when done, one after the other. The checkpoint of a log is not included, \
              except for contacts.",
-            time().per(Per::Second),
+            work_time().per(Per::Second),
         ),
     ]
 }
 
-fn purposes() -> Vec<Measure> {
+fn purpose_measures() -> Vec<Measure> {
     Purpose::ALL.into_iter().map(bytes_of).collect()
 }
 
@@ -99,7 +103,7 @@ pub(super) fn report_spec(results: &Results) -> ReportSpec {
     tables.push(TableSpec {
         title: "Purpose of an insert's bytes, ext4".to_owned(),
         groups: one(ext4.clone()),
-        measures: purposes(),
+        measures: purpose_measures(),
         ..TableSpec::default()
     });
     for work in [UPDATE, DELETE, THUMBNAILS, CONTACT] {
@@ -119,15 +123,15 @@ pub(super) fn report_spec(results: &Results) -> ReportSpec {
             .to_owned(),
         groups: counted.collect(),
         measures: vec![
-            each("pages compared", "work/vfs_pages_compared"),
-            each("pages whole", "work/vfs_pages_whole"),
-            each("logged", "work/vfs_logged_bytes"),
-            each("blocks of 4 KiB", "work/vfs_blocks"),
-            each("log writes", "work/vfs_log_writes"),
-            each("log flushes", "work/vfs_log_flushes"),
-            each("checkpoints", "work/vfs_checkpoints"),
-            each("database bytes", "work/vfs_database_write_bytes"),
-            each(
+            per_transaction("pages compared", "work/vfs_pages_compared"),
+            per_transaction("pages whole", "work/vfs_pages_whole"),
+            per_transaction("logged", "work/vfs_logged_bytes"),
+            per_transaction("blocks of 4 KiB", "work/vfs_blocks"),
+            per_transaction("log writes", "work/vfs_log_writes"),
+            per_transaction("log flushes", "work/vfs_log_flushes"),
+            per_transaction("checkpoints", "work/vfs_checkpoints"),
+            per_transaction("database bytes", "work/vfs_database_write_bytes"),
+            per_transaction(
                 "then checkpoint bytes",
                 "checkpoint/vfs_database_write_bytes",
             ),
@@ -142,9 +146,9 @@ pub(super) fn report_spec(results: &Results) -> ReportSpec {
             .filter_map(|stack| group(SLOW, stack))
             .collect(),
         measures: vec![
-            time().per(Per::Size),
-            time().per(Per::Second),
-            each("flushes, each", "work/asked_flushes"),
+            work_time().per(Per::Size),
+            work_time().per(Per::Second),
+            per_transaction("flushes, each", "work/asked_flushes"),
         ],
         base: Some(FLOOR),
         ..TableSpec::default()
@@ -152,21 +156,21 @@ pub(super) fn report_spec(results: &Results) -> ReportSpec {
     let flush_calls = |call: &str| {
         let files = ["database", "journal", "wal", "redo", "directory"];
         let calls = files.map(|file| format!("work/{file}_{call}_calls"));
-        each(call, &calls.join(" + "))
+        per_transaction(call, &calls.join(" + "))
     };
     tables.push(TableSpec {
         title: "System calls of an insert".to_owned(),
         caption: "Counted under strace; they do not depend on the file system.".to_owned(),
         groups: one(group(INSERT, stacks::RAM)),
         measures: vec![
-            each("database writes", "work/database_write_calls"),
-            each("journal writes", "work/journal_write_calls"),
-            each("log writes", "work/wal_write_calls"),
-            each("redo log writes", "work/redo_write_calls"),
+            per_transaction("database writes", "work/database_write_calls"),
+            per_transaction("journal writes", "work/journal_write_calls"),
+            per_transaction("log writes", "work/wal_write_calls"),
+            per_transaction("redo log writes", "work/redo_write_calls"),
             flush_calls("fdatasync"),
             flush_calls("fsync"),
-            each("unlink", "work/journal_unlink_calls"),
-            each("all calls", "work/calls"),
+            per_transaction("unlink", "work/journal_unlink_calls"),
+            per_transaction("all calls", "work/calls"),
         ],
         ..TableSpec::default()
     });
@@ -174,7 +178,7 @@ pub(super) fn report_spec(results: &Results) -> ReportSpec {
         title: format!("Bytes written by one insert of 100 bytes, {stack}"),
         groups: one(group(INSERT, stack)),
         arms: Vec::new(),
-        measures: purposes(),
+        measures: purpose_measures(),
         axis: ChartAxis::Arms,
         y: "bytes written to the device",
     });
@@ -194,11 +198,11 @@ pub(super) fn report_spec(results: &Results) -> ReportSpec {
                 "bytes of an insert with all mitigations",
                 ext4.as_ref(),
                 CURED,
-                each("bytes", BYTES),
+                per_transaction("bytes", BYTES),
             )
             .against_arm(FOUND)
             .at_most(MAX_BYTES_LEFT),
-            Threshold::finding("its time", timed.as_ref(), CURED, time())
+            Threshold::finding("its time", timed.as_ref(), CURED, work_time())
                 .against_arm(FOUND)
                 .at_most(MAX_TIME_LEFT)
                 .published("0.43"),
@@ -213,18 +217,18 @@ pub(super) fn report_spec(results: &Results) -> ReportSpec {
                 "bytes of an insert through etui-vfs, against a recycled WAL",
                 ext4.as_ref(),
                 REDO,
-                each("bytes", BYTES),
+                per_transaction("bytes", BYTES),
             )
             .against_arm(CURED)
             .at_most(1.0),
-            Threshold::target("its time", timed.as_ref(), REDO, time())
+            Threshold::target("its time", timed.as_ref(), REDO, work_time())
                 .against_arm(CURED)
                 .at_most(1.0),
             Threshold::target(
                 "time of etui for a contact, against plain SQLite with ready rows",
                 contact.as_ref(),
                 ETUI,
-                time(),
+                work_time(),
             )
             .against_arm(PLAIN_WAL),
         ],

@@ -39,7 +39,7 @@ impl RowVfs {
         if case.settings.is("redo") {
             let mut options = redo::options_of(&case.settings)?;
             options.log_size = log_size(case, &options);
-            return Ok(Self::Redo(redo::register(options, sync_delay)?));
+            return Ok(Self::Redo(redo::register_vfs(options, sync_delay)?));
         }
         let name = format!("journal-matrix-{}", COUNT.fetch_add(1, Ordering::Relaxed));
         let options = InstrumentedOptions {
@@ -85,17 +85,18 @@ impl RowVfs {
 /// A redo log with room for the work and for the pages that the preparations log whole, as the recycled
 /// log has.
 fn log_size(case: &RunCase, options: &Options) -> u64 {
-    let bytes = filler(case) * 4096 + (1 << 20);
+    let bytes = make_filler(case) * 4096 + (1 << 20);
     options.log_size.max(bytes)
 }
 
-pub fn run(case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
+pub fn run_rows(case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
     let vfs_mode = RowVfs::of(case)?;
     let path = recorder.dir().join("rows.db");
-    let mut db = open(&path, vfs_mode.name(), case)?;
-    prepare(&mut db, case)?;
+    let mut db = open_database(&path, vfs_mode.name(), case)?;
+    prepare_rows(&mut db, case)?;
 
-    let [journal, log, record] = ["-journal", "-wal", "-redo"].map(|end| beside(&path, end));
+    let [journal, log, record] =
+        ["-journal", "-wal", "-redo"].map(|end| companion_path(&path, end));
     let files = [
         (Purpose::Database, path.as_path()),
         (Purpose::Journal, journal.as_path()),
@@ -103,23 +104,23 @@ pub fn run(case: &RunCase, recorder: &mut Recorder) -> Result<(), Error> {
         (Purpose::Journal, record.as_path()),
     ];
     let flushes = vfs_mode.flushes();
-    phase(recorder, "work", &vfs_mode, |recorder| {
-        split::work(recorder, &files, || work(&mut db, case))
+    run_phase(recorder, "work", &vfs_mode, |recorder| {
+        split::count_work(recorder, &files, || do_work(&mut db, case))
     })?;
     let flushes = vfs_mode.flushes() - flushes;
     recorder.record("work/asked_flushes", flushes as f64);
     if case.settings.text("journal")? == "WAL" {
-        phase(recorder, "checkpoint", &vfs_mode, |recorder| {
+        run_phase(recorder, "checkpoint", &vfs_mode, |recorder| {
             recorder.phase("checkpoint", || {
                 Ok(db.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?)
             })
         })?;
     }
-    answer(&db, recorder)
+    record_answer(&db, recorder)
 }
 
 /// Records the counters of the VFS `etui`, if the arm has it.
-fn phase(
+fn run_phase(
     recorder: &mut Recorder,
     name: &str,
     vfs_mode: &RowVfs,
@@ -130,18 +131,18 @@ fn phase(
     };
     let before = vfs.counters();
     work(recorder)?;
-    redo::record(recorder, name, &vfs.counters().since(&before));
+    redo::record_counters(recorder, name, &vfs.counters().since(&before));
     Ok(())
 }
 
 /// The name of a file that SQLite keeps beside a database.
-pub fn beside(path: &Path, ending: &str) -> PathBuf {
+pub fn companion_path(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(ending);
     PathBuf::from(name)
 }
 
-fn open(path: &Path, vfs: &str, case: &RunCase) -> Result<Connection, Error> {
+fn open_database(path: &Path, vfs: &str, case: &RunCase) -> Result<Connection, Error> {
     let db = Connection::open_with_flags_and_vfs(path, OpenFlags::default(), vfs)?;
     let journal = case.settings.text("journal")?;
     let set: String = db.query_row(&format!("PRAGMA journal_mode = {journal}"), [], |row| {
@@ -161,7 +162,7 @@ fn open(path: &Path, vfs: &str, case: &RunCase) -> Result<Connection, Error> {
 }
 
 /// Prepares rows, and, if the log is recycled, one as long as the work needs.
-fn prepare(db: &mut Connection, case: &RunCase) -> Result<(), Error> {
+fn prepare_rows(db: &mut Connection, case: &RunCase) -> Result<(), Error> {
     db.execute_batch("CREATE TABLE item (id INTEGER PRIMARY KEY, content BLOB NOT NULL)")?;
     let rows = match case.work.as_str() {
         DELETE => THERE + case.size,
@@ -171,12 +172,12 @@ fn prepare(db: &mut Connection, case: &RunCase) -> Result<(), Error> {
     // journal that is written at once is contiguous, and its pages reach the device in one
     // request less.
     for id in 0..FIRST {
-        insert(db, id, ROW)?;
+        insert_row(db, id, ROW)?;
     }
     db.execute_batch("PRAGMA synchronous = OFF")?;
     let change = db.transaction()?;
     for id in FIRST..rows {
-        insert(&change, id, ROW)?;
+        insert_row(&change, id, ROW)?;
     }
     change.commit()?;
     // Before the checkpoint: pages not flushed then are flushed by the redo log's next epoch.
@@ -184,7 +185,7 @@ fn prepare(db: &mut Connection, case: &RunCase) -> Result<(), Error> {
     db.execute_batch(&format!("PRAGMA synchronous = {synchronous}"))?;
     if case.settings.is("recycled") {
         // Every page of this is a frame of the log; it stays, as free pages would be used.
-        let pages = filler(case);
+        let pages = make_filler(case);
         db.execute_batch(&format!(
             "CREATE TABLE filler AS SELECT zeroblob({}) AS x",
             pages * 4096
@@ -201,20 +202,20 @@ fn prepare(db: &mut Connection, case: &RunCase) -> Result<(), Error> {
 }
 
 /// How many pages the work may need in a log.
-fn filler(case: &RunCase) -> u64 {
+fn make_filler(case: &RunCase) -> u64 {
     match case.work.as_str() {
         THUMBNAILS => case.size * (BATCH * 10 + 20),
         _ => case.size * 4 + 20,
     }
 }
 
-fn work(db: &mut Connection, case: &RunCase) -> Result<(), Error> {
+fn do_work(db: &mut Connection, case: &RunCase) -> Result<(), Error> {
     for at in 0..case.size {
         match case.work.as_str() {
-            INSERT | SLOW => insert(db, THERE + at, ROW)?,
+            INSERT | SLOW => insert_row(db, THERE + at, ROW)?,
             UPDATE => {
                 db.prepare_cached("UPDATE item SET content = ?2 WHERE id = ?1")?
-                    .execute((id_of(at * 37 % THERE), content(THERE + at, ROW)))?;
+                    .execute((id_of(at * 37 % THERE), row_content(THERE + at, ROW)))?;
             }
             DELETE => {
                 db.prepare_cached("DELETE FROM item WHERE id = ?1")?
@@ -225,7 +226,7 @@ fn work(db: &mut Connection, case: &RunCase) -> Result<(), Error> {
                 for nth in 0..BATCH {
                     let id = at * BATCH + nth;
                     let size = THUMBNAIL - 5_000 + (id * 1_009 % 10_000) as usize;
-                    insert(&batch, THERE + id, size)?;
+                    insert_row(&batch, THERE + id, size)?;
                 }
                 batch.commit()?;
             }
@@ -235,9 +236,9 @@ fn work(db: &mut Connection, case: &RunCase) -> Result<(), Error> {
     Ok(())
 }
 
-fn insert(db: &Connection, id: u64, size: usize) -> Result<(), Error> {
+fn insert_row(db: &Connection, id: u64, size: usize) -> Result<(), Error> {
     db.prepare_cached("INSERT INTO item (id, content) VALUES (?1, ?2)")?
-        .execute((id_of(id), content(id, size)))?;
+        .execute((id_of(id), row_content(id, size)))?;
     Ok(())
 }
 
@@ -246,7 +247,7 @@ pub(super) fn id_of(id: u64) -> i64 {
 }
 
 /// Bytes without order, always the same.
-pub(super) fn content(id: u64, size: usize) -> Vec<u8> {
+pub(super) fn row_content(id: u64, size: usize) -> Vec<u8> {
     let mut bytes = vec![0; size];
     blake3::Hasher::new()
         .update(&id.to_le_bytes())
@@ -255,7 +256,7 @@ pub(super) fn content(id: u64, size: usize) -> Vec<u8> {
     bytes
 }
 
-fn answer(db: &Connection, recorder: &mut Recorder) -> Result<(), Error> {
+fn record_answer(db: &Connection, recorder: &mut Recorder) -> Result<(), Error> {
     let mut rows = db.prepare("SELECT id, content FROM item ORDER BY id")?;
     let mut rows = rows.query([])?;
     while let Some(row) = rows.next()? {

@@ -9,12 +9,12 @@ use crate::{Error, Recorder};
 
 /// Measures the phase `work`, after everything before it has reached the device. `files` are
 /// looked up afterwards; those that no longer exist are `Purpose::Journal`.
-pub fn work(
+pub fn count_work(
     recorder: &mut Recorder,
     files: &[(Purpose, &Path)],
     work: impl FnOnce() -> Result<(), Error>,
 ) -> Result<(), Error> {
-    settle(recorder.dir())?;
+    settle_device(recorder.dir())?;
     let trace = if recorder.counts() && !recorder.devices().is_empty() {
         match BlockTrace::start(recorder.devices()) {
             Ok(trace) => Some(trace),
@@ -43,7 +43,7 @@ pub fn work(
 }
 
 /// Writes back all that the preparations left in memory.
-fn settle(dir: &Path) -> Result<(), Error> {
+fn settle_device(dir: &Path) -> Result<(), Error> {
     let open = File::open(dir).map_err(|e| Error::file(dir, e))?;
     rustix::fs::syncfs(&open).map_err(|e| Error::file(dir, e))
 }

@@ -18,7 +18,7 @@ fn group(work: &str, stack: &str) -> ArmGroup {
         stack: stack.to_owned(),
         size: if work == THUMBNAILS { 1 } else { SIZE },
         arms: match work {
-            CONTACT => contact::arms(),
+            CONTACT => contact::contact_arms(),
             SLOW => redo::slow_arms(),
             _ => MODES.iter().map(JournalMode::arm).collect(),
         },
@@ -51,8 +51,8 @@ fn run(group: &ArmGroup, arm: &Arm, stack: &Stack, shared: &Path) -> RunRecord {
 }
 
 fn stack(name: &str, work: &Path) -> Option<Stack> {
-    stacks::available(name).ok()?;
-    Some(stacks::ready(name, work, None).unwrap())
+    stacks::check_available(name).ok()?;
+    Some(stacks::prepare_stack(name, work, None).unwrap())
 }
 
 #[test]

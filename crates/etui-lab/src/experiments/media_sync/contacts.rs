@@ -5,18 +5,18 @@ use std::path::Path;
 use etui::contacts::{Card, Photo};
 use etui::{Options, Store};
 
-use super::library::{BATCH, Track, uid};
+use super::library::{BATCH, Track, track_uid};
 use super::{BatchSource, SyncWork, record_room};
 use crate::{Error, Recorder};
 
-fn options() -> Options {
+fn store_options() -> Options {
     let mut options = Options::default();
     options.locale = Some("en".to_owned());
     options.region = Some("GB".to_owned());
     options
 }
 
-fn plain(tracks: u64, revision: u32) -> Result<Vec<Card>, Error> {
+fn plain_card(tracks: u64, revision: u32) -> Result<Vec<Card>, Error> {
     (0..tracks)
         .map(|id| Ok(Card::parse(Track::number(id).card(revision, None))?))
         .collect()
@@ -24,13 +24,13 @@ fn plain(tracks: u64, revision: u32) -> Result<Vec<Card>, Error> {
 
 /// Makes a book of tracks without pictures.
 pub(super) fn set_up(path: &Path, tracks: u64) -> Result<(), Error> {
-    let store = Store::open_with(path, &options())?;
-    store.contacts()?.save_many(&plain(tracks, 1)?)?;
+    let store = Store::open_with(path, &store_options())?;
+    store.contacts()?.save_many(&plain_card(tracks, 1)?)?;
     store.close()?;
     Ok(())
 }
 
-fn cards(batch: &[(Track, Vec<u8>)]) -> Result<Vec<Card>, Error> {
+fn track_cards(batch: &[(Track, Vec<u8>)]) -> Result<Vec<Card>, Error> {
     batch
         .iter()
         .map(|(track, picture)| Ok(Card::parse(track.card(1, Some(picture)))?))
@@ -38,16 +38,16 @@ fn cards(batch: &[(Track, Vec<u8>)]) -> Result<Vec<Card>, Error> {
 }
 
 /// Runs the arm.
-pub(super) fn run(work: &SyncWork<'_>, recorder: &mut Recorder) -> Result<(), Error> {
+pub(super) fn sync_contacts(work: &SyncWork<'_>, recorder: &mut Recorder) -> Result<(), Error> {
     let path = recorder.dir().join("library.etui");
-    let store = Store::open_with(&path, &options())?;
+    let store = Store::open_with(&path, &store_options())?;
     let contacts = store.contacts()?;
-    contacts.save_many(&plain(work.tracks, 2)?)?;
+    contacts.save_many(&plain_card(work.tracks, 2)?)?;
     let mut batches = BatchSource::new(work);
-    contacts.save_many(&cards(&batches.next())?)?;
+    contacts.save_many(&track_cards(&batches.next())?)?;
 
     let mut pending = (0..work.batches)
-        .map(|_| cards(&batches.next()))
+        .map(|_| track_cards(&batches.next()))
         .collect::<Result<Vec<_>, _>>()?;
     recorder.phase("sync", || {
         for batch in pending.drain(..) {
@@ -59,14 +59,14 @@ pub(super) fn run(work: &SyncWork<'_>, recorder: &mut Recorder) -> Result<(), Er
     drop(contacts);
     store.close()?;
 
-    let store = Store::open_with(&path, &options())?;
+    let store = Store::open_with(&path, &store_options())?;
     let contacts = store.contacts()?;
     let total = work.tracks + BATCH * (work.batches + 1);
     let rows = recorder.phase("read", || {
         let mut rows = Vec::new();
         for id in 0..total {
             let contact = contacts
-                .get(&uid(id))?
+                .get(&track_uid(id))?
                 .ok_or_else(|| Error::other(format!("track {id} is not there")))?;
             let card = Card::parse(contact.text)?;
             let mut hash = blake3::Hasher::new();

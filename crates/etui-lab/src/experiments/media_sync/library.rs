@@ -63,7 +63,7 @@ impl Track {
         format!(
             "BEGIN:VCARD\r\nVERSION:3.0\r\nUID:{}\r\nN:;{};;;\r\nFN:{}\r\nORG:{}\r\nTITLE:{}\r\n\
              NOTE:{}\r\nREV:2010-01-0{revision}T00:00:00Z\r\n{photo}END:VCARD\r\n",
-            uid(self.id),
+            track_uid(self.id),
             self.title,
             self.title,
             self.artist,
@@ -74,7 +74,7 @@ impl Track {
 }
 
 /// A track's UID as a card.
-pub(super) fn uid(id: u64) -> String {
+pub(super) fn track_uid(id: u64) -> String {
     format!("track-{id}")
 }
 

@@ -13,7 +13,7 @@ use super::{BatchSource, SyncWork, record_room};
 use crate::{Error, MeasurePass, Recorder, redo};
 
 /// Bytes of a batch as a program gives them: pictures and metadata.
-fn payload(batch: &[(Track, Vec<u8>)]) -> u64 {
+fn payload_bytes(batch: &[(Track, Vec<u8>)]) -> u64 {
     let bytes = |(track, picture): &(Track, Vec<u8>)| {
         let texts = [&track.title, &track.artist, &track.album, &track.path];
         picture.len() + texts.iter().map(|text| text.len()).sum::<usize>()
@@ -40,7 +40,7 @@ struct LogBytes {
 impl LogVfs {
     fn of(work: &SyncWork<'_>) -> Result<Self, Error> {
         if work.settings.is("redo") {
-            return Ok(Self::Redo(redo::register(
+            return Ok(Self::Redo(redo::register_vfs(
                 redo::options_of(work.settings)?,
                 Duration::ZERO,
             )?));
@@ -90,7 +90,7 @@ impl LogVfs {
 }
 
 /// Records bytes written since, under the names of the journal's arms.
-fn record(recorder: &mut Recorder, phase: &str, before: LogBytes, now: LogBytes) {
+fn record_bytes(recorder: &mut Recorder, phase: &str, before: LogBytes, now: LogBytes) {
     for (name, value) in [
         (
             "database_writes",
@@ -113,14 +113,14 @@ fn record(recorder: &mut Recorder, phase: &str, before: LogBytes, now: LogBytes)
 }
 
 /// Runs an arm.
-pub(super) fn run(work: &SyncWork<'_>, recorder: &mut Recorder) -> Result<(), Error> {
+pub(super) fn sync_log(work: &SyncWork<'_>, recorder: &mut Recorder) -> Result<(), Error> {
     // Refused if SQLite is in use already; then whether it counts is seen when it is opened.
     let _ = etui_lab_io::memory::enable_memory_statistics(true);
     let through = LogVfs::of(work)?;
     let path = recorder.dir().join("library.db");
     let apart = work.settings.is("checkpoints_apart");
     let pragmas = match work.settings.is("rollback") {
-        true => super::sqlite::persisting(work.settings)?,
+        true => super::sqlite::is_persisting(work.settings)?,
         false => format!(
             "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = {};",
             if apart { 0 } else { 1_000 }
@@ -146,18 +146,18 @@ pub(super) fn run(work: &SyncWork<'_>, recorder: &mut Recorder) -> Result<(), Er
     };
     for _ in 0..work.batches {
         let batch = batches.next();
-        recorder.record("sync/payload_bytes", payload(&batch) as f64);
+        recorder.record("sync/payload_bytes", payload_bytes(&batch) as f64);
         let before = through.written();
         commits += recorder.phase("sync", || library.add(&batch))?;
         let now = through.written();
-        record(recorder, "sync", before, now);
+        record_bytes(recorder, "sync", before, now);
         if apart {
             recorder.phase("checkpoint", write_back)?;
-            record(recorder, "checkpoint", now, through.written());
+            record_bytes(recorder, "checkpoint", now, through.written());
         }
     }
     if let Some((vfs, before)) = counted {
-        redo::record(recorder, "all", &vfs.counters().since(&before));
+        redo::record_counters(recorder, "all", &vfs.counters().since(&before));
     }
     if recorder.pass() == MeasurePass::Timed {
         recorder.record("commit/wall_ns", commits.as_nanos() as f64);

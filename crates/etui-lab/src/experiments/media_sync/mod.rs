@@ -79,17 +79,17 @@ pub struct MediaSync;
 
 /// The study's rule for the size at which the journal rests: min(16 pages, 512 kB), never under
 /// 64 kB.
-fn formula(page_size: u64) -> u64 {
+fn resting_size(page_size: u64) -> u64 {
     (16 * page_size).clamp(64 * KB, 512 * KB)
 }
 
 /// The study's rule for the buffer: 8 kB where that holds 4 pages, else 4 pages.
-fn buffer(page_size: u64) -> u64 {
+fn buffer_size(page_size: u64) -> u64 {
     (4 * page_size).max(8 * KB)
 }
 
 /// The name of an arm with a soft heap limit.
-fn limit(megabytes: u64) -> String {
+fn limit_arm(megabytes: u64) -> String {
     format!("soft heap limit {megabytes} MB")
 }
 
@@ -145,7 +145,7 @@ enum ArmExtent {
     Pages,
 }
 
-fn arms(page_size: u64, tracks: u64, extent: ArmExtent) -> Vec<Arm> {
+fn sync_arms(page_size: u64, tracks: u64, extent: ArmExtent) -> Vec<Arm> {
     let found = SqliteTuning::as_found(page_size);
     let full = extent == ArmExtent::Full;
     let mut arms = vec![found.arm(AS_FOUND, ArmRole::AsFound, tracks)];
@@ -159,10 +159,10 @@ fn arms(page_size: u64, tracks: u64, extent: ArmExtent) -> Vec<Arm> {
             limit: megabytes * MB,
             ..found
         };
-        cure(full || megabytes == 8, &limit(megabytes), tuning);
+        cure(full || megabytes == 8, &limit_arm(megabytes), tuning);
     }
     // A rule that gives the value as found would repeat that arm.
-    let resting = formula(page_size);
+    let resting = resting_size(page_size);
     cure(
         full || resting != found.resting,
         FORMULA,
@@ -185,7 +185,7 @@ fn arms(page_size: u64, tracks: u64, extent: ArmExtent) -> Vec<Arm> {
             ..found
         },
     );
-    let pages = buffer(page_size);
+    let pages = buffer_size(page_size);
     let wanted = pages != found.buffer && extent != ArmExtent::Card;
     cure(
         wanted,
@@ -381,7 +381,7 @@ impl Experiment for MediaSync {
                     },
                     counted: !here,
                     syscalls: here && main,
-                    arms: arms(page_size, tracks, extent),
+                    arms: sync_arms(page_size, tracks, extent),
                     seconds: 0.1 * batches as f64,
                     ..ArmGroup::default()
                 });
@@ -416,11 +416,11 @@ impl Experiment for MediaSync {
             batches: case.size,
         };
         if etui {
-            contacts::run(&work, recorder)
+            contacts::sync_contacts(&work, recorder)
         } else if case.settings.is("log") {
-            log::run(&work, recorder)
+            log::sync_log(&work, recorder)
         } else {
-            sqlite::run(&work, recorder)
+            sqlite::sync_sqlite(&work, recorder)
         }
     }
 
@@ -467,11 +467,11 @@ mod tests {
     #[test]
     fn the_study_s_rules() {
         assert_eq!(
-            [1024, 4096, 8192, 65_536].map(formula),
+            [1024, 4096, 8192, 65_536].map(resting_size),
             [64 * KB, 64 * KB, 128 * KB, 512 * KB]
         );
         assert_eq!(
-            [1024, 2048, 4096, 16_384].map(buffer),
+            [1024, 2048, 4096, 16_384].map(buffer_size),
             [8 * KB, 8 * KB, 16 * KB, 64 * KB]
         );
     }

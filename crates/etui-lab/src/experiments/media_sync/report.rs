@@ -2,7 +2,7 @@
 
 use super::{
     ALL, AS_FOUND, BUFFER, COALESCE, ENOUGH, ETUI, FORMULA, GROWTH, LIMITS, LOGGED, OLDER,
-    PAGE_SIZE, PAGEWISE, REDO, REDO_BY_ITSELF, WAL, limit, work_name,
+    PAGE_SIZE, PAGEWISE, REDO, REDO_BY_ITSELF, WAL, limit_arm, work_name,
 };
 use crate::spec::{
     ChartAxis, ChartSpec, Conclusion, Measure, Per, ReportSpec, TableSpec, Threshold,
@@ -81,7 +81,7 @@ fn log_arms() -> Vec<String> {
 
 /// Returns the arms whose batches end with the database file written.
 fn journal_arms() -> Vec<String> {
-    let limits = LIMITS.iter().map(|megabytes| limit(*megabytes));
+    let limits = LIMITS.iter().map(|megabytes| limit_arm(*megabytes));
     let others = [
         AS_FOUND,
         FORMULA,
@@ -147,7 +147,7 @@ pub(super) fn report_spec(results: &Results) -> ReportSpec {
         by_page_size(
             "By page size, here",
             "For each batch; ratios are to as found at the same page size.",
-            &[AS_FOUND, &limit(8), ALL],
+            &[AS_FOUND, &limit_arm(8), ALL],
             file_measures(),
         ),
         by_page_size(
@@ -203,7 +203,7 @@ pub(super) fn report_spec(results: &Results) -> ReportSpec {
         thresholds: vec![
             lessens(
                 "pages written twice with 8 MB of cache",
-                &limit(8),
+                &limit_arm(8),
                 rewritten_pages(),
             ),
             lessens(
@@ -226,9 +226,14 @@ pub(super) fn report_spec(results: &Results) -> ReportSpec {
                 BUFFER,
                 Measure::new("reads", "read/database_reads"),
             ),
-            Threshold::target("time of a batch with 8 MB of cache", main, limit(8), time())
-                .against_arm(AS_FOUND)
-                .published("0.80"),
+            Threshold::target(
+                "time of a batch with 8 MB of cache",
+                main,
+                limit_arm(8),
+                time(),
+            )
+            .against_arm(AS_FOUND)
+            .published("0.80"),
             Threshold::target("time with all mitigations", main, ALL, time()).against_arm(AS_FOUND),
             Threshold::target("time through etui-vfs", main, REDO, time()).against_arm(AS_FOUND),
             Threshold::target("time of etui", main, ETUI, time()).against_arm(AS_FOUND),

@@ -54,7 +54,7 @@ fn insert_track(db: &Connection, track: &Track) -> Result<(), Error> {
 }
 
 /// The mitigations of an arm. `read_buffer` is the study's file layer: 8 kB of the file.
-fn mitigations(settings: &ArmSettings) -> Result<Options, Error> {
+fn read_mitigations(settings: &ArmSettings) -> Result<Options, Error> {
     let bytes = |name| {
         let bytes = usize::try_from(settings.number(name)?);
         bytes.map_err(|_| Error::other(format!("{name} is too large")))
@@ -63,12 +63,12 @@ fn mitigations(settings: &ArmSettings) -> Result<Options, Error> {
         write_back: bytes("coalesce")?,
         read_buffer: bytes("buffer")?,
         database_step: settings.number("growth")?,
-        ..redo::options()
+        ..redo::vfs_options()
     })
 }
 
 /// The rollback journal of an arm.
-pub(super) fn persisting(settings: &ArmSettings) -> Result<String, Error> {
+pub(super) fn is_persisting(settings: &ArmSettings) -> Result<String, Error> {
     let resting = match settings.number("resting")? {
         0 => -1,
         bytes => i64::try_from(bytes).unwrap_or(i64::MAX),
@@ -87,7 +87,7 @@ pub(super) struct MusicLibrary {
 impl MusicLibrary {
     /// Opens it with the rollback journal of an arm.
     fn open(path: &Path, vfs: &Vfs, settings: &ArmSettings) -> Result<Self, Error> {
-        Self::open_through(path, vfs.name(), settings, &persisting(settings)?)
+        Self::open_through(path, vfs.name(), settings, &is_persisting(settings)?)
     }
 
     /// Opens it through a VFS, with an arm's memory limit and settings.
@@ -207,7 +207,7 @@ impl JournalFile {
 }
 
 /// Runs an arm.
-pub(super) fn run(work: &SyncWork<'_>, recorder: &mut Recorder) -> Result<(), Error> {
+pub(super) fn sync_sqlite(work: &SyncWork<'_>, recorder: &mut Recorder) -> Result<(), Error> {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     // Refused if SQLite is in use already; then whether it counts is seen when it is opened.
     let _ = memory::enable_memory_statistics(true);
@@ -220,7 +220,7 @@ pub(super) fn run(work: &SyncWork<'_>, recorder: &mut Recorder) -> Result<(), Er
     let counting =
         InstrumentedVfs::register(&name, options).map_err(|e| Error::other(e.to_string()))?;
     let name = format!("media-sync-{number}");
-    let vfs = etui_vfs::register_above(&name, counting.name(), mitigations(work.settings)?)
+    let vfs = etui_vfs::register_above(&name, counting.name(), read_mitigations(work.settings)?)
         .map_err(|e| Error::other(e.to_string()))?;
     let path = recorder.dir().join("library.db");
     let library = MusicLibrary::open(&path, &vfs, work.settings)?;

@@ -9,7 +9,7 @@ use etui::Store;
 use etui::contacts::{Card, Column, Columns, Contacts, Query as Wanted, Rows as Found, SortOrder};
 
 use super::super::backends::eds::EdsBackend;
-use super::super::backends::etui::{EtuiBackend, Kept, kept, named};
+use super::super::backends::etui::{EtuiBackend, Kept, name_texts, parse_kept};
 use super::super::backends::{StoreBackend, answer, answer_pairs, counted, each, since, timed};
 use super::queries::{self, ContactQuery};
 use crate::error::Error;
@@ -51,7 +51,7 @@ impl Kept for Card {
 }
 
 /// Cards of a file of vCards.
-pub fn cards(file: &Path) -> Result<Vec<Card>, Error> {
+pub fn read_cards(file: &Path) -> Result<Vec<Card>, Error> {
     let text = fs::read_to_string(file).map_err(|e| Error::file(file, e))?;
     text.split_inclusive("END:VCARD\r\n")
         .map(|card| {
@@ -71,7 +71,7 @@ fn uids_and_names(rows: &Found) -> impl Iterator<Item = (&str, &str)> {
     rows.iter().map(|row| (row.get(Column::Uid), row.name()))
 }
 
-fn rows(contacts: &Contacts<'_>, query: &Wanted) -> Result<u64, Error> {
+fn count_rows(contacts: &Contacts<'_>, query: &Wanted) -> Result<u64, Error> {
     Ok(contacts.query(query)?.len() as u64)
 }
 
@@ -88,7 +88,7 @@ impl ContactBackend for EtuiBackend<Card> {
         let wanted = as_found(query, Column::Card);
         let (ns, rows) = timed(times, || Ok(contacts.query(&wanted)?))?;
         let texts: Vec<&[u8]> = rows.iter().map(|row| row.card()).collect();
-        Ok(answer_pairs(ns, &named::<Card>(&texts)?))
+        Ok(answer_pairs(ns, &name_texts::<Card>(&texts)?))
     }
 
     fn find_uids(&mut self, times: u64, query: &ContactQuery) -> Result<TimedAnswer, Error> {
@@ -114,11 +114,14 @@ impl ContactBackend for EtuiBackend<Card> {
         let all = contacts.query(&whole)?;
         // Spread over the list, another one each time.
         let spread = |n: u64| (n * 7_919 + 13) % (all.len() as u64).max(1);
-        let mut works = vec![("list_whole", each(times, |_| rows(&contacts, &whole))?)];
+        let mut works = vec![(
+            "list_whole",
+            each(times, |_| count_rows(&contacts, &whole))?,
+        )];
         works.push((
             "list_at",
             each(times, |n| {
-                rows(&contacts, &Wanted::all().offset(spread(n)).limit(count))
+                count_rows(&contacts, &Wanted::all().offset(spread(n)).limit(count))
             })?,
         ));
         works.push((
@@ -140,10 +143,10 @@ impl ContactBackend for EtuiBackend<Card> {
             ("page_name_prefix", "name_prefix"),
             ("page_email_suffix", "email_suffix"),
         ] {
-            let query = queries::all().into_iter().find(|q| q.name == query);
+            let query = queries::all_queries().into_iter().find(|q| q.name == query);
             let query = query.ok_or_else(|| Error::other("there is no such query"))?;
             let page = as_found(&query, Columns::SUMMARY).limit(count);
-            works.push((name, each(times, |_| rows(&contacts, &page))?));
+            works.push((name, each(times, |_| count_rows(&contacts, &page))?));
         }
         Ok(works)
     }
@@ -213,7 +216,7 @@ impl StoreBackend for PlainBook {
 
     fn fetch_names(&mut self) -> Result<TimedAnswer, Error> {
         let plain = self.plain()?;
-        let (ns, named) = timed(1, || named::<Card>(&plain.all()?))?;
+        let (ns, named) = timed(1, || name_texts::<Card>(&plain.all()?))?;
         Ok(answer_pairs(ns, &named))
     }
 
@@ -226,13 +229,13 @@ impl StoreBackend for PlainBook {
             ns.extend(took);
             texts.push(text);
         }
-        Ok(answer_pairs(ns, &named::<Card>(&texts)?))
+        Ok(answer_pairs(ns, &name_texts::<Card>(&texts)?))
     }
 
     fn fetch_many(&mut self, times: u64, uids: &[String]) -> Result<TimedAnswer, Error> {
         let plain = self.plain()?;
         let (ns, texts) = timed(times, || plain.get_many(uids))?;
-        Ok(answer_pairs(ns, &named::<Card>(&texts)?))
+        Ok(answer_pairs(ns, &name_texts::<Card>(&texts)?))
     }
 
     fn close(&mut self) -> Result<TimedAnswer, Error> {
@@ -256,7 +259,7 @@ impl StoreBackend for PlainBook {
 
     fn hold_all(&mut self) -> Result<(), Error> {
         let texts = self.plain()?.all()?;
-        self.held = kept(texts.iter().map(Vec::as_slice))?;
+        self.held = parse_kept(texts.iter().map(Vec::as_slice))?;
         Ok(())
     }
 
@@ -279,7 +282,7 @@ impl ContactBackend for PlainBook {
     fn find_cards(&mut self, times: u64, query: &ContactQuery) -> Result<TimedAnswer, Error> {
         let plain = self.plain()?;
         let (ns, texts) = timed(times, || plain.find(&query.lookup))?;
-        Ok(answer_pairs(ns, &named::<Card>(&texts)?))
+        Ok(answer_pairs(ns, &name_texts::<Card>(&texts)?))
     }
 
     fn find_uids(&mut self, times: u64, query: &ContactQuery) -> Result<TimedAnswer, Error> {

@@ -32,7 +32,7 @@ const CHECKED: u64 = 12_800;
 const CHECKED_FURTHER: u64 = 102_400;
 
 /// All of them.
-pub fn all() -> Vec<ContactQuery> {
+pub fn all_queries() -> Vec<ContactQuery> {
     let text = |field, how, text: &str| Filter::text(field, how, text);
     let query = |name, title, largest, sexp: &str, filter, lookup| ContactQuery {
         name,

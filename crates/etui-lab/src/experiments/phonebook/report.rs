@@ -5,7 +5,7 @@ use super::super::backends::report::{
 };
 use super::{BOOK_WORK, INDEX_REDO_WORK, INDEX_WORK, MEMORY_WORK, queries};
 use crate::Results;
-use crate::report::numbers::whole;
+use crate::report::numbers::format_whole;
 use crate::spec::{Conclusion, Measure, Per, ReportSpec, TableSpec, Threshold};
 use crate::stacks::HERE;
 
@@ -39,7 +39,7 @@ pub(super) fn report_spec(results: &Results) -> ReportSpec {
     let books = results.select_groups(&[BOOK_WORK], &[HERE]);
     let largest = books.last();
     let of_largest: Vec<_> = largest.cloned().into_iter().collect();
-    let contacts = whole(largest.map_or(0, |group| group.size));
+    let contacts = format_whole(largest.map_or(0, |group| group.size));
     let table = |title: &str, caption: &str, measures: Vec<Measure>| TableSpec {
         title: format!("{title} {contacts} contacts"),
         caption: caption.to_owned(),
@@ -86,7 +86,7 @@ pub(super) fn report_spec(results: &Results) -> ReportSpec {
         ),
     ];
     for (title, prefix) in [("Name", "name"), ("E-mail", "email"), ("Phone", "phone")] {
-        let queries: Vec<_> = queries::all()
+        let queries: Vec<_> = queries::all_queries()
             .into_iter()
             .filter(|query| query.name.starts_with(prefix))
             .collect();

@@ -21,7 +21,7 @@ pub struct TracedCall {
 }
 
 /// The calls in the order in which they began.
-pub fn calls(text: &str) -> Vec<TracedCall> {
+pub fn parse_calls(text: &str) -> Vec<TracedCall> {
     let mut calls: Vec<TracedCall> = Vec::new();
     let mut open: BTreeMap<&str, usize> = BTreeMap::new();
     for line in text.lines() {
@@ -79,7 +79,7 @@ impl TracedCall {
     /// Returns the file: that of the descriptor in the first argument, or the path
     /// beside or in place of it. A path that is relative to a directory is joined to it.
     pub fn file(&self) -> Option<String> {
-        let described = described(&self.arguments);
+        let described = describe_call(&self.arguments);
         let quoted = self
             .arguments
             .split_once('"')
@@ -114,7 +114,7 @@ fn takes_path(name: &str) -> bool {
 }
 
 /// `3</home/ann/t.db>, ...` or `AT_FDCWD</home/ann>, ...`.
-fn described(arguments: &str) -> Option<&str> {
+fn describe_call(arguments: &str) -> Option<&str> {
     let (number, rest) = arguments.split_once('<')?;
     let descriptor = number == "AT_FDCWD"
         || (!number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()));
@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     fn one(line: &str) -> TracedCall {
-        let mut calls = calls(line);
+        let mut calls = parse_calls(line);
         assert_eq!(calls.len(), 1, "{line}");
         calls.pop().unwrap()
     }
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn calls_of_two_threads_at_once() {
-        let found = calls(concat!(
+        let found = parse_calls(concat!(
             "2534  pread64(7</tmp/d/t.db>,  <unfinished ...>\n",
             "2489  fcntl(5</tmp/d/t.db-shm>, F_SETLK, {l_type=F_WRLCK, l_whence=SEEK_SET, l_start=124, l_len=1} <unfinished ...>\n",
             "2534  <... pread64 resumed>\"SQLite format 3\\0\\20\"..., 100, 0) = 100\n",
@@ -210,7 +210,7 @@ mod tests {
             "2268  <... read resumed>",
             "2268  ???( <unfinished ...>",
         ] {
-            assert_eq!(calls(line), [], "{line}");
+            assert_eq!(parse_calls(line), [], "{line}");
         }
         assert_eq!(one("1 getpid() = 1").file(), None);
         assert_eq!(one("1 mmap(NULL, 4096, PROT_READ) = 0x7f").file(), None);

@@ -21,7 +21,7 @@ const INSERT: &str = r#"
 2268  openat(AT_FDCWD</>, "/d", O_RDONLY|O_CLOEXEC) = 7</d>
 2268  fdatasync(7</d>)          = 0
 2268  close(7</d>)              = 0
-2268  read(9</proc/1/io>, "rchar: 1"..., 1024) = 95
+2268  read_trace(9</proc/1/io>, "rchar: 1"..., 1024) = 95
 2268  pwrite64(3</d/t.db>, "SQLite format 3\0"..., 4096, 0) = 4096
 2268  pwrite64(3</d/t.db>, "\r\0\0\0\33\4"..., 4096, 16384) = 4096
 2268  fdatasync(3</d/t.db>)     = 0
@@ -32,7 +32,7 @@ const INSERT: &str = r#"
 
 #[test]
 fn an_insert_by_file() {
-    let phases = count(INSERT).unwrap();
+    let phases = count_calls(INSERT).unwrap();
     assert_eq!(phases.keys().collect::<Vec<_>>(), ["save"]);
     let expected = [
         ("calls", 17.0),
@@ -66,10 +66,10 @@ fn an_insert_by_file() {
 fn a_phase_without_end_is_an_error() {
     let cut = INSERT.split("2268  unlink").next().unwrap();
     assert_eq!(
-        count(cut).unwrap_err(),
+        count_calls(cut).unwrap_err(),
         "the phase `save` has no end in the trace"
     );
-    assert_eq!(count("").unwrap(), BTreeMap::new());
+    assert_eq!(count_calls("").unwrap(), BTreeMap::new());
 }
 
 /// Not a test of its own: the traced process.
@@ -90,7 +90,7 @@ fn helper_that_is_traced() {
 
 #[test]
 fn a_real_trace() {
-    if available().is_err() {
+    if check_available().is_err() {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
@@ -99,9 +99,9 @@ fn a_real_trace() {
     command
         .args(["helper_that_is_traced", "--test-threads=1"])
         .env("ETUI_LAB_TEST_TRACED", dir.path());
-    let mut traced = wrap(&command, &output).unwrap();
+    let mut traced = wrap_command(&command, &output).unwrap();
     assert!(traced.stdout(Stdio::null()).status().unwrap().success());
-    let phases = read(&output).unwrap();
+    let phases = read_trace(&output).unwrap();
     assert_eq!(phases.keys().collect::<Vec<_>>(), ["first", "second"]);
     for counts in phases.values() {
         // One frame: its header and its page, then the one sync.

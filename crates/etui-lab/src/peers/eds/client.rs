@@ -23,7 +23,7 @@ pub struct TimedAnswer {
     /// How many records.
     #[serde(default)]
     pub count: u64,
-    /// [`digest`] over their UIDs and names or titles; empty if none was made.
+    /// [`digest_names`] over their UIDs and names or titles; empty if none was made.
     #[serde(default)]
     pub digest: String,
 }
@@ -37,7 +37,7 @@ enum ClientReply {
 
 /// FNV-1a (64 bits) over the lines "UID, tab, name, newline", sorted, as
 /// `common.c` has it.
-pub fn digest<'a>(contacts: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
+pub fn digest_names<'a>(contacts: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
     let mut lines: Vec<String> = contacts
         .into_iter()
         .map(|(uid, name)| format!("{uid}\t{name}\n"))
@@ -99,7 +99,7 @@ impl EdsClient {
     /// Gives a command and waits for its answer.
     pub fn ask(&mut self, words: &[&str]) -> Result<TimedAnswer, Error> {
         let failed = |message: String| Error::Command {
-            command: format!("eds-client: {}", shortened(&words.join(" "))),
+            command: format!("eds-client: {}", shorten_line(&words.join(" "))),
             message,
         };
         let mut line = words.join("\t");
@@ -138,7 +138,7 @@ impl EdsClient {
     }
 }
 
-fn shortened(line: &str) -> String {
+fn shorten_line(line: &str) -> String {
     line.chars().take(120).collect()
 }
 
@@ -157,11 +157,11 @@ mod tests {
 
     #[test]
     fn the_digest_is_fnv_1a_and_knows_no_order() {
-        assert_eq!(digest([]), "cbf29ce484222325");
+        assert_eq!(digest_names([]), "cbf29ce484222325");
         assert_eq!(
-            digest([("b", "Bo"), ("a", "Ada")]),
-            digest([("a", "Ada"), ("b", "Bo")])
+            digest_names([("b", "Bo"), ("a", "Ada")]),
+            digest_names([("a", "Ada"), ("b", "Bo")])
         );
-        assert_ne!(digest([("a", "Ada")]), digest([("a", "Bo")]));
+        assert_ne!(digest_names([("a", "Ada")]), digest_names([("a", "Bo")]));
     }
 }

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-pub use client::{EdsClient, TimedAnswer, digest};
+pub use client::{EdsClient, TimedAnswer, digest_names};
 pub use session::EdsSession;
 
 use crate::error::Error;

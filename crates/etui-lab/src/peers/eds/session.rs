@@ -53,10 +53,10 @@ impl EdsSession {
         let private = std::os::unix::fs::PermissionsExt::from_mode(0o700);
         fs::set_permissions(&run, private).map_err(|e| Error::file(&run, e))?;
         for name in built.server.services() {
-            service(dir, name)?;
+            service_file(dir, name)?;
         }
         let config = dir.join("session.conf");
-        fs::write(&config, configuration(dir, &mark)).map_err(|e| Error::file(&config, e))?;
+        fs::write(&config, bus_configuration(dir, &mark)).map_err(|e| Error::file(&config, e))?;
 
         let log = dir.join("session.log");
         let log = File::create(&log).map_err(|e| Error::file(&log, e))?;
@@ -74,7 +74,7 @@ impl EdsSession {
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(log);
-        environment(&mut command, dir, &mark);
+        session_environment(&mut command, dir, &mark);
         if durable {
             command.env("LD_PRELOAD", &built.durable);
         }
@@ -107,7 +107,7 @@ impl EdsSession {
         let log = self.dir.join("client.log");
         let file = File::create(&log).map_err(|e| Error::file(&log, e))?;
         let mut command = Command::new(&self.built.client);
-        environment(&mut command, &self.dir, &self.mark);
+        session_environment(&mut command, &self.dir, &self.mark);
         command
             .env("DBUS_SESSION_BUS_ADDRESS", &self.address)
             .stderr(file);
@@ -132,7 +132,7 @@ impl EdsSession {
 
     fn named(&self, name: &str) -> Vec<u32> {
         let comm = |pid: u32| fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-        let mut pids = marked(&self.mark);
+        let mut pids = is_marked(&self.mark);
         pids.retain(|pid| comm(*pid).trim_end() == name);
         pids.sort_unstable();
         pids
@@ -158,7 +158,7 @@ impl Drop for EdsSession {
         let until = Instant::now() + Duration::from_secs(5);
         let bus = self.bus.id();
         loop {
-            let left: Vec<u32> = marked(&self.mark)
+            let left: Vec<u32> = is_marked(&self.mark)
                 .into_iter()
                 .filter(|pid| *pid != bus)
                 .collect();
@@ -179,7 +179,7 @@ impl Drop for EdsSession {
 }
 
 /// The processes that carry a session's mark, this one never among them.
-fn marked(mark: &str) -> Vec<u32> {
+fn is_marked(mark: &str) -> Vec<u32> {
     let wanted = format!("{MARK}={mark}");
     let own = std::process::id();
     let Ok(entries) = fs::read_dir("/proc") else {
@@ -200,7 +200,7 @@ fn marked(mark: &str) -> Vec<u32> {
 }
 
 /// The environment of everything in the session: nothing of the person's own but the path.
-fn environment(command: &mut Command, dir: &Path, mark: &str) {
+fn session_environment(command: &mut Command, dir: &Path, mark: &str) {
     command.env_clear();
     for name in ["PATH", RUN] {
         if let Some(value) = std::env::var_os(name) {
@@ -222,7 +222,7 @@ fn environment(command: &mut Command, dir: &Path, mark: &str) {
 }
 
 /// A service as the distribution has it, but started by the bus and not by systemd.
-fn service(dir: &Path, name: &str) -> Result<(), Error> {
+fn service_file(dir: &Path, name: &str) -> Result<(), Error> {
     let from = Path::new(SERVICES).join(format!("{name}.service"));
     let text = fs::read_to_string(&from).map_err(|e| Error::file(&from, e))?;
     let text: Vec<&str> = text
@@ -236,8 +236,8 @@ fn service(dir: &Path, name: &str) -> Result<(), Error> {
 /// Returns the bus's configuration: the permissions of a session bus, and its default limits,
 /// which are wider than the ones built in. The abstract address leaves no file and has no
 /// path that could be too long.
-fn configuration(dir: &Path, mark: &str) -> String {
-    let services = xml(&dir.join("services").to_string_lossy());
+fn bus_configuration(dir: &Path, mark: &str) -> String {
+    let services = escape_xml(&dir.join("services").to_string_lossy());
     let limits: String = [
         ("max_incoming_bytes", 1_000_000_000_u64),
         ("max_outgoing_bytes", 1_000_000_000),
@@ -260,7 +260,7 @@ fn configuration(dir: &Path, mark: &str) -> String {
     )
 }
 
-fn xml(text: &str) -> String {
+fn escape_xml(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")

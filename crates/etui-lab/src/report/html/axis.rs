@@ -16,9 +16,9 @@ impl Axis {
         if !(least.is_finite() && most > 0.0) {
             return None;
         }
-        let (mut low, mut high) = (step(least, false), step(most, true));
+        let (mut low, mut high) = (round_step(least, false), round_step(most, true));
         if high / low < 4.0 {
-            (low, high) = (step(low * 0.6, false), step(high * 1.7, true));
+            (low, high) = (round_step(low * 0.6, false), round_step(high * 1.7, true));
         }
         Some(Self { low, high })
     }
@@ -51,7 +51,7 @@ impl Axis {
 }
 
 /// The nearest 1, 2 or 5 times a power of ten that is not above (or not below) a value.
-fn step(value: f64, up: bool) -> f64 {
+fn round_step(value: f64, up: bool) -> f64 {
     let decade = 10f64.powf(value.log10().floor());
     let steps = [1.0, 2.0, 5.0, 10.0].map(|s| s * decade);
     let found = if up {

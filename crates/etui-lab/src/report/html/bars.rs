@@ -20,7 +20,7 @@ const PATTERNS: [&str; 5] = [
 const FILLS: usize = 7;
 
 /// Puts the patterns into the page, once.
-pub(super) fn patterns(out: &mut String) {
+pub(super) fn write_patterns(out: &mut String) {
     out.push_str(
         "<svg class=\"defs\" width=\"0\" height=\"0\" aria-hidden=\"true\" focusable=\"false\">\
          <defs>\n",
@@ -37,12 +37,12 @@ pub(super) fn patterns(out: &mut String) {
 }
 
 /// The fill and the pattern of a part.
-fn look(part: usize) -> (usize, usize) {
+fn part_style(part: usize) -> (usize, usize) {
     let fill = part % FILLS;
     (fill, (part + part / FILLS) % (PATTERNS.len() + 1))
 }
 
-fn rect(out: &mut String, x: f64, width: f64, class: &str, pattern: usize) {
+fn write_rect(out: &mut String, x: f64, width: f64, class: &str, pattern: usize) {
     put!(
         out,
         "<rect x=\"{x:.3}%\" y=\"0\" width=\"{width:.3}%\" height=\"100%\" class=\"{class}\"/>"
@@ -56,14 +56,14 @@ fn rect(out: &mut String, x: f64, width: f64, class: &str, pattern: usize) {
     }
 }
 
-fn swatch(out: &mut String, part: usize) {
-    let (fill, pattern) = look(part);
+fn write_swatch(out: &mut String, part: usize) {
+    let (fill, pattern) = part_style(part);
     out.push_str("<svg class=\"swatch\" width=\"14\" height=\"14\" aria-hidden=\"true\">");
-    rect(out, 0.0, 100.0, &format!("f{fill}"), pattern);
+    write_rect(out, 0.0, 100.0, &format!("f{fill}"), pattern);
     out.push_str("</svg>");
 }
 
-fn title(out: &mut String, chart: &Chart) {
+fn write_title(out: &mut String, chart: &Chart) {
     put!(out, "<figcaption><b>{}</b>", HtmlText(&chart.title));
     if !chart.y.is_empty() {
         put!(out, " <span>{}</span>", HtmlText(&chart.y));
@@ -72,7 +72,7 @@ fn title(out: &mut String, chart: &Chart) {
 }
 
 /// The finite points of a chart: place, series, value; by place, then by series.
-fn points(chart: &Chart) -> Vec<(f64, usize, f64)> {
+fn chart_points(chart: &Chart) -> Vec<(f64, usize, f64)> {
     let mut all: Vec<(f64, usize, f64)> = Vec::new();
     for (at, series) in chart.series.iter().enumerate() {
         let drawn = series
@@ -86,10 +86,10 @@ fn points(chart: &Chart) -> Vec<(f64, usize, f64)> {
 }
 
 /// One bar for each point, from zero.
-pub(super) fn bars(out: &mut String, chart: &Chart) {
-    let points = points(chart);
+pub(super) fn write_bars(out: &mut String, chart: &Chart) {
+    let points = chart_points(chart);
     out.push_str("<figure class=\"bars\">\n");
-    title(out, chart);
+    write_title(out, chart);
     if points.is_empty() {
         out.push_str("<p class=\"small\">Nothing of this was run.</p>\n</figure>\n");
         return;
@@ -130,17 +130,17 @@ pub(super) fn bars(out: &mut String, chart: &Chart) {
             role_class(series.role)
         );
         if most > 0.0 {
-            let shade = if variant(chart, at) % 2 == 1 {
+            let shade = if role_variant(chart, at) % 2 == 1 {
                 "own shade"
             } else {
                 "own"
             };
-            rect(
+            write_rect(
                 out,
                 0.0,
                 (y / most).clamp(0.0, 1.0) * 100.0,
                 shade,
-                variant(chart, at) % 6,
+                role_variant(chart, at) % 6,
             );
         }
         put!(
@@ -153,7 +153,7 @@ pub(super) fn bars(out: &mut String, chart: &Chart) {
 }
 
 /// Which one of its role a series is.
-pub(super) fn variant(chart: &Chart, at: usize) -> usize {
+pub(super) fn role_variant(chart: &Chart, at: usize) -> usize {
     let role = chart.series.get(at).map(|series| series.role);
     chart
         .series
@@ -164,10 +164,10 @@ pub(super) fn variant(chart: &Chart, at: usize) -> usize {
 }
 
 /// Bars whose parts are stacked; the parts' figures are below each.
-pub(super) fn stacked(out: &mut String, chart: &Chart) {
-    let points = points(chart);
+pub(super) fn write_stacked(out: &mut String, chart: &Chart) {
+    let points = chart_points(chart);
     out.push_str("<figure class=\"bars\">\n");
-    title(out, chart);
+    write_title(out, chart);
     if points.is_empty() {
         out.push_str("<p class=\"small\">Nothing of this was run.</p>\n</figure>\n");
         return;
@@ -192,9 +192,9 @@ pub(super) fn stacked(out: &mut String, chart: &Chart) {
         );
         let mut from = 0.0;
         for (at, y) in parts.iter().filter(|(_, y)| *y > 0.0 && most > 0.0) {
-            let (fill, pattern) = look(*at);
+            let (fill, pattern) = part_style(*at);
             let width = y / most * 100.0;
-            rect(out, from, width, &format!("f{fill}"), pattern);
+            write_rect(out, from, width, &format!("f{fill}"), pattern);
             from += width;
         }
         out.push_str("</svg><span class=\"parts\">");
@@ -203,7 +203,7 @@ pub(super) fn stacked(out: &mut String, chart: &Chart) {
                 continue;
             };
             out.push_str("<span>");
-            swatch(out, *at);
+            write_swatch(out, *at);
             put!(
                 out,
                 "{} {}</span> ",

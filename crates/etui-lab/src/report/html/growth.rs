@@ -5,11 +5,11 @@
 //! is at its end; on the narrow one, and where names are long, a letter is, and a key
 //! below lists the names. Curves differ in colour, marker, dashes and name.
 
-use super::super::curves::grid;
+use super::super::curves::chart_grid;
 use super::super::numbers;
-use super::super::text::{HtmlText, pixels, wrap_pixels};
+use super::super::text::{HtmlText, text_pixels, wrap_pixels};
 use super::axis::Axis;
-use super::{bars::variant, put, role_class};
+use super::{bars::role_variant, put, role_class};
 use crate::{ArmRole, Chart, ChartSeries, Unit};
 
 /// The size of letters.
@@ -31,12 +31,12 @@ struct PlotCurve<'a> {
 }
 
 /// Returns true if both coordinates have a place on logarithmic axes.
-fn drawable((x, y): &(f64, f64)) -> bool {
+fn is_drawable((x, y): &(f64, f64)) -> bool {
     let fits = |v: f64| v.is_finite() && v > 1e-290 && v < 1e290;
     fits(*x) && fits(*y)
 }
 
-fn letter(at: usize) -> String {
+fn curve_letter(at: usize) -> String {
     let letter = char::from(b'a' + (at % 26) as u8);
     match at / 26 {
         0 => letter.to_string(),
@@ -44,16 +44,17 @@ fn letter(at: usize) -> String {
     }
 }
 
-fn curves(chart: &Chart) -> Vec<PlotCurve<'_>> {
+fn chart_curves(chart: &Chart) -> Vec<PlotCurve<'_>> {
     let mut curves = Vec::new();
     for (at, series) in chart.series.iter().enumerate() {
-        let mut points: Vec<(f64, f64)> = series.points.iter().copied().filter(drawable).collect();
+        let mut points: Vec<(f64, f64)> =
+            series.points.iter().copied().filter(is_drawable).collect();
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
         if !points.is_empty() {
             curves.push(PlotCurve {
                 series,
-                variant: variant(chart, at),
-                letter: letter(curves.len()),
+                variant: role_variant(chart, at),
+                letter: curve_letter(curves.len()),
                 points,
             });
         }
@@ -62,8 +63,8 @@ fn curves(chart: &Chart) -> Vec<PlotCurve<'_>> {
 }
 
 /// Growth curves; `number` is the chart's among those of the page.
-pub(super) fn growth(out: &mut String, chart: &Chart, number: usize) {
-    let curves = curves(chart);
+pub(super) fn write_growth(out: &mut String, chart: &Chart, number: usize) {
+    let curves = chart_curves(chart);
     put!(
         out,
         "<figure class=\"growth\">\n<figcaption><b>{}</b>",
@@ -79,7 +80,7 @@ pub(super) fn growth(out: &mut String, chart: &Chart, number: usize) {
         let short = curves
             .iter()
             .all(|c| wrap_pixels(&c.series.name, LETTERS, NAMES).len() <= 2);
-        draw(
+        draw_plot(
             out,
             chart,
             &curves,
@@ -90,7 +91,7 @@ pub(super) fn growth(out: &mut String, chart: &Chart, number: usize) {
                 number,
             },
         );
-        draw(
+        draw_plot(
             out,
             chart,
             &curves,
@@ -101,12 +102,12 @@ pub(super) fn growth(out: &mut String, chart: &Chart, number: usize) {
                 number,
             },
         );
-        key(out, &curves, short);
+        write_key(out, &curves, short);
     } else {
         out.push_str("</figcaption>\n<p class=\"small\">Nothing of this can be drawn yet.</p>\n");
     }
     left_out(out, chart);
-    table(out, chart);
+    write_figures(out, chart);
     out.push_str("</figure>\n");
 }
 
@@ -158,7 +159,7 @@ impl CurveLabel {
     }
 }
 
-fn draw(
+fn draw_plot(
     out: &mut String,
     chart: &Chart,
     curves: &[PlotCurve<'_>],
@@ -177,7 +178,9 @@ fn draw(
         })
         .collect();
     let widest = |lines: &mut dyn Iterator<Item = &String>| {
-        lines.map(|line| pixels(line, LETTERS)).fold(0.0, f64::max)
+        lines
+            .map(|line| text_pixels(line, LETTERS))
+            .fold(0.0, f64::max)
     };
     let beside = widest(&mut names.iter().flatten()) + 34.0;
     let tall: f64 = names.iter().map(|lines| lines.len() as f64 * LEADING).sum();
@@ -185,7 +188,7 @@ fn draw(
         .1
         .ticks()
         .iter()
-        .map(|t| numbers::tick(*t, chart.unit))
+        .map(|t| numbers::format_tick(*t, chart.unit))
         .collect();
     let left = widest(&mut y_labels.iter()).max(24.0) + 10.0;
     let above = wrap_pixels(&chart.y, LETTERS, width - 8.0);
@@ -212,10 +215,10 @@ fn draw(
         frame.height,
         HtmlText(&chart.title)
     );
-    describe(out, chart, curves);
+    write_description(out, chart, curves);
     out.push_str("</desc>\n");
     for (at, line) in above.iter().enumerate() {
-        text(
+        write_text(
             out,
             "axis",
             (2.0, LETTERS + at as f64 * LEADING),
@@ -226,21 +229,21 @@ fn draw(
     for (at, line) in below.iter().enumerate() {
         let place = (frame.right, bottom + 24.0 + LETTERS + at as f64 * LEADING);
         // A long title begins at the left edge, or it would be cut there.
-        if pixels(line, LETTERS) < frame.right {
-            text(out, "axis", place, "end", line);
+        if text_pixels(line, LETTERS) < frame.right {
+            write_text(out, "axis", place, "end", line);
         } else {
-            text(out, "axis", (2.0, place.1), "start", line);
+            write_text(out, "axis", (2.0, place.1), "start", line);
         }
     }
-    gridlines(out, chart, &frame);
+    draw_gridlines(out, chart, &frame);
     for curve in curves {
-        line(out, chart, curve, &frame);
+        draw_line(out, chart, curve, &frame);
     }
-    ends(out, curves, names, &frame);
+    draw_labels(out, curves, names, &frame);
     out.push_str("</svg>\n");
 }
 
-fn text(out: &mut String, class: &str, (x, y): (f64, f64), anchor: &str, words: &str) {
+fn write_text(out: &mut String, class: &str, (x, y): (f64, f64), anchor: &str, words: &str) {
     put!(
         out,
         "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{}</text>\n",
@@ -248,7 +251,7 @@ fn text(out: &mut String, class: &str, (x, y): (f64, f64), anchor: &str, words: 
     );
 }
 
-fn gridlines(out: &mut String, chart: &Chart, frame: &PlotFrame) {
+fn draw_gridlines(out: &mut String, chart: &Chart, frame: &PlotFrame) {
     let PlotFrame {
         left,
         right,
@@ -279,12 +282,12 @@ fn gridlines(out: &mut String, chart: &Chart, frame: &PlotFrame) {
             "<path class=\"{class}\" d=\"M{left:.1} {y:.1}H{right:.1}\"/>\n"
         );
         if free(y - LEADING / 2.0, y + LEADING / 2.0) {
-            text(
+            write_text(
                 out,
                 "tick",
                 (left - 6.0, y + 4.0),
                 "end",
-                &numbers::tick(tick, chart.unit),
+                &numbers::format_tick(tick, chart.unit),
             );
         }
     }
@@ -296,11 +299,11 @@ fn gridlines(out: &mut String, chart: &Chart, frame: &PlotFrame) {
             out,
             "<path class=\"{class}\" d=\"M{x:.1} {top:.1}V{bottom:.1}\"/>\n"
         );
-        let words = numbers::tick(tick, Unit::Count);
-        let half = pixels(&words, LETTERS) / 2.0 + 3.0;
+        let words = numbers::format_tick(tick, Unit::Count);
+        let half = text_pixels(&words, LETTERS) / 2.0 + 3.0;
         if taken.iter().all(|(a, b)| x + half < *a || x - half > *b) && x >= half {
             taken.push((x - half, x + half));
-            text(out, "tick", (x, bottom + 17.0), "middle", &words);
+            write_text(out, "tick", (x, bottom + 17.0), "middle", &words);
         }
     }
     put!(
@@ -310,7 +313,7 @@ fn gridlines(out: &mut String, chart: &Chart, frame: &PlotFrame) {
 }
 
 /// The class, and the dashes, of a curve.
-fn look(curve: &PlotCurve<'_>) -> (String, &'static str) {
+fn curve_style(curve: &PlotCurve<'_>) -> (String, &'static str) {
     let ours = if curve.series.role == ArmRole::Etui {
         " ours"
     } else {
@@ -326,8 +329,8 @@ fn look(curve: &PlotCurve<'_>) -> (String, &'static str) {
     )
 }
 
-fn line(out: &mut String, chart: &Chart, curve: &PlotCurve<'_>, frame: &PlotFrame) {
-    let (class, dashes) = look(curve);
+fn draw_line(out: &mut String, chart: &Chart, curve: &PlotCurve<'_>, frame: &PlotFrame) {
+    let (class, dashes) = curve_style(curve);
     put!(out, "<g class=\"{class}\">");
     if curve.points.len() > 1 {
         out.push_str("<path class=\"line\" d=\"");
@@ -344,18 +347,18 @@ fn line(out: &mut String, chart: &Chart, curve: &PlotCurve<'_>, frame: &PlotFram
             frame.x(*x),
             frame.y(*y),
             HtmlText(&curve.series.name),
-            numbers::one(*x, Unit::Count),
+            numbers::format_value(*x, Unit::Count),
             HtmlText(&chart.x),
-            numbers::one(*y, chart.unit)
+            numbers::format_value(*y, chart.unit)
         );
-        marker(out, curve);
+        draw_marker(out, curve);
         out.push_str("</g>");
     }
     out.push_str("</g>\n");
 }
 
 /// A curve's marker, at the origin: each role begins with a shape of its own.
-fn marker(out: &mut String, curve: &PlotCurve<'_>) {
+fn draw_marker(out: &mut String, curve: &PlotCurve<'_>) {
     const SHAPES: [&str; 6] = [
         "M-3.6-3.6h7.2v7.2h-7.2z",
         "M0-4.6L4.4 3.4H-4.4z",
@@ -385,7 +388,12 @@ fn marker(out: &mut String, curve: &PlotCurve<'_>) {
 }
 
 /// Puts the names beside the curves' ends, moved apart where they would overlap.
-fn ends(out: &mut String, curves: &[PlotCurve<'_>], names: Vec<Vec<String>>, frame: &PlotFrame) {
+fn draw_labels(
+    out: &mut String,
+    curves: &[PlotCurve<'_>],
+    names: Vec<Vec<String>>,
+    frame: &PlotFrame,
+) {
     let mut ends: Vec<CurveLabel> = names
         .into_iter()
         .enumerate()
@@ -401,12 +409,12 @@ fn ends(out: &mut String, curves: &[PlotCurve<'_>], names: Vec<Vec<String>>, fra
         })
         .collect();
     ends.sort_by(|a, b| a.wish.total_cmp(&b.wish));
-    spread(&mut ends, frame);
+    spread_labels(&mut ends, frame);
     for end in &ends {
         let Some(curve) = curves.get(end.curve) else {
             continue;
         };
-        let (class, _) = look(curve);
+        let (class, _) = curve_style(curve);
         let Some((x, _)) = curve.points.last() else {
             continue;
         };
@@ -430,18 +438,18 @@ fn ends(out: &mut String, curves: &[PlotCurve<'_>], names: Vec<Vec<String>>, fra
             frame.right + 20.0,
             end.at
         );
-        marker(out, curve);
+        draw_marker(out, curve);
         out.push_str("</g></g>\n");
         let first = end.at - end.height() / 2.0 + LETTERS - 0.5;
         for (at, line) in end.lines.iter().enumerate() {
             let place = (frame.right + 29.0, first + at as f64 * LEADING);
-            text(out, "name", place, "start", line);
+            write_text(out, "name", place, "start", line);
         }
     }
 }
 
 /// Moves names down until none overlaps, then up again where they leave the drawing.
-fn spread(ends: &mut [CurveLabel], frame: &PlotFrame) {
+fn spread_labels(ends: &mut [CurveLabel], frame: &PlotFrame) {
     let mut free = frame.top - LEADING / 2.0;
     for end in ends.iter_mut() {
         let half = end.height() / 2.0;
@@ -457,7 +465,7 @@ fn spread(ends: &mut [CurveLabel], frame: &PlotFrame) {
 }
 
 /// Writes a description for screen readers.
-fn describe(out: &mut String, chart: &Chart, curves: &[PlotCurve<'_>]) {
+fn write_description(out: &mut String, chart: &Chart, curves: &[PlotCurve<'_>]) {
     put!(
         out,
         "Curves on logarithmic axes, {} over {}.",
@@ -471,31 +479,31 @@ fn describe(out: &mut String, chart: &Chart, curves: &[PlotCurve<'_>]) {
                 out,
                 " {}: {} at {} to {} at {}.",
                 HtmlText(&curve.series.name),
-                numbers::one(first.1, chart.unit),
-                numbers::one(first.0, Unit::Count),
-                numbers::one(last.1, chart.unit),
-                numbers::one(last.0, Unit::Count)
+                numbers::format_value(first.1, chart.unit),
+                numbers::format_value(first.0, Unit::Count),
+                numbers::format_value(last.1, chart.unit),
+                numbers::format_value(last.0, Unit::Count)
             );
         }
     }
 }
 
 /// The names of the letters; `short`, and only the narrow drawing needs them.
-fn key(out: &mut String, curves: &[PlotCurve<'_>], short: bool) {
+fn write_key(out: &mut String, curves: &[PlotCurve<'_>], short: bool) {
     put!(
         out,
         "<ul class=\"key{}\">\n",
         if short { " narrow" } else { "" }
     );
     for curve in curves {
-        let (class, dashes) = look(curve);
+        let (class, dashes) = curve_style(curve);
         put!(
             out,
             "<li><svg class=\"swatch\" width=\"34\" height=\"14\" viewBox=\"0 0 34 14\" \
              aria-hidden=\"true\"><g class=\"{class}\"><path class=\"line\" d=\"M0 7H34\" \
              stroke-dasharray=\"{dashes}\"/><g transform=\"translate(17 7)\">"
         );
-        marker(out, curve);
+        draw_marker(out, curve);
         put!(
             out,
             "</g></g></svg><b>{}</b> <span>{}</span></li>\n",
@@ -513,10 +521,10 @@ fn left_out(out: &mut String, chart: &Chart) {
         let places: Vec<String> = series
             .points
             .iter()
-            .filter(|point| !drawable(point))
+            .filter(|point| !is_drawable(point))
             .map(|(x, y)| {
-                let at = numbers::one(*x, Unit::Count);
-                format!("{} at {at}", numbers::one(*y, chart.unit))
+                let at = numbers::format_value(*x, Unit::Count);
+                format!("{} at {at}", numbers::format_value(*y, chart.unit))
             })
             .collect();
         if !places.is_empty() {
@@ -533,8 +541,8 @@ fn left_out(out: &mut String, chart: &Chart) {
 }
 
 /// Writes the exact figures of the curves.
-fn table(out: &mut String, chart: &Chart) {
-    let grid = grid(chart);
+fn write_figures(out: &mut String, chart: &Chart) {
+    let grid = chart_grid(chart);
     if grid.places.is_empty() {
         return;
     }

@@ -11,8 +11,8 @@ mod tables;
 
 use super::text::HtmlText;
 use super::{
-    LOSS, LOSS_MEANS, METHOD, Report, ReportSection, by_study, called, glance, machine, missing,
-    sentence, shown, sign_of,
+    LOSS, LOSS_MEANS, METHOD, Report, ReportSection, by_study, glance, machine_facts,
+    missing_studies, section_name, sign_of, status_words, verdict_sentence,
 };
 use crate::{ArmRole, FindingStatus, Study};
 
@@ -33,7 +33,7 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src dat
                       base-uri 'none'; form-action 'none'";
 
 /// The report as a page.
-pub fn html(report: &Report) -> String {
+pub fn to_html(report: &Report) -> String {
     let mut out = String::with_capacity(64 * 1024);
     put!(
         out,
@@ -45,8 +45,8 @@ pub fn html(report: &Report) -> String {
          <title>The five studies on this machine</title>\n\
          <style>\n{STYLE}</style>\n</head>\n<body>\n"
     );
-    bars::patterns(&mut out);
-    top(&mut out, report);
+    bars::write_patterns(&mut out);
+    write_top(&mut out, report);
     out.push_str("<main>\n");
     let mut charts = 0;
     for (study, sections) in by_study(report) {
@@ -61,23 +61,23 @@ pub fn html(report: &Report) -> String {
             None => out.push_str("Further experiments</h2>\n"),
         }
         for section in sections {
-            experiment(&mut out, section, &mut charts);
+            write_experiment(&mut out, section, &mut charts);
         }
         out.push_str("</section>\n");
     }
-    foot(&mut out, report);
+    write_foot(&mut out, report);
     out.push_str("</main>\n</body>\n</html>\n");
     out
 }
 
 /// The name by which links find an experiment.
-fn anchor(section: &ReportSection) -> String {
+fn section_anchor(section: &ReportSection) -> String {
     let name = section.about.name.chars();
     let safe = name.map(|c| if c.is_ascii_alphanumeric() { c } else { '-' });
     format!("x-{}", safe.collect::<String>())
 }
 
-fn top(out: &mut String, report: &Report) {
+fn write_top(out: &mut String, report: &Report) {
     out.push_str("<header>\n<h1>The five studies on this machine</h1>\n");
     out.push_str(
         "<p class=\"lead\">Five teams, on five generations of devices, measured why storage on \
@@ -105,12 +105,12 @@ fn top(out: &mut String, report: &Report) {
         put!(out, "{} \u{b7} ", HtmlText(&fact));
     }
     out.push_str("<a href=\"#machine\">machine and method</a></p>\n");
-    summary(out, report);
-    legend(out);
+    write_summary(out, report);
+    write_legend(out);
     out.push_str("</header>\n");
 }
 
-fn summary(out: &mut String, report: &Report) {
+fn write_summary(out: &mut String, report: &Report) {
     if report.sections.is_empty() {
         out.push_str("<p>There are no results yet.</p>\n");
         return;
@@ -126,11 +126,14 @@ fn summary(out: &mut String, report: &Report) {
     out.push_str("</tr></thead>\n<tbody>\n");
     for (study, sections) in by_study(report) {
         for section in &sections {
-            summary_row(out, section, &called(study, &sections, section));
+            summary_row(out, section, &section_name(study, &sections, section));
         }
     }
     out.push_str("</tbody>\n</table>\n</div>\n");
-    let missing: Vec<&str> = missing(report).into_iter().map(Study::title).collect();
+    let missing: Vec<&str> = missing_studies(report)
+        .into_iter()
+        .map(Study::title)
+        .collect();
     if !missing.is_empty() {
         put!(
             out,
@@ -145,17 +148,17 @@ fn summary_row(out: &mut String, section: &ReportSection, called: &str) {
     put!(
         out,
         "<tr><th scope=\"row\"><a href=\"#{}\">{}</a><span class=\"question\">{}</span></th>",
-        anchor(section),
+        section_anchor(section),
         HtmlText(called),
         HtmlText(about.question)
     );
     out.push_str("<td class=\"result\">");
     if let Some(shown) = sign_of(section) {
-        sign(out, shown);
+        write_status(out, shown);
         out.push(' ');
     }
-    put!(out, "<span>{}</span>", HtmlText(sentence(section)));
-    let glance = glance::glance(&section.presentation);
+    put!(out, "<span>{}</span>", HtmlText(verdict_sentence(section)));
+    let glance = glance::select_glance(&section.presentation);
     if let Some(glance) = &glance {
         put!(
             out,
@@ -208,7 +211,7 @@ fn summary_row(out: &mut String, section: &ReportSection, called: &str) {
 }
 
 /// The sign of a verdict: a disc that is full, half full, empty or dashed, and the word.
-fn sign(out: &mut String, of: FindingStatus) {
+fn write_status(out: &mut String, of: FindingStatus) {
     let (class, inside) = match of {
         FindingStatus::Yes => (
             "yes",
@@ -229,7 +232,7 @@ fn sign(out: &mut String, of: FindingStatus) {
         out,
         "<span class=\"sign {class}\"><svg width=\"14\" height=\"14\" viewBox=\"0 0 14 14\" \
          aria-hidden=\"true\">{inside}</svg>{}</span>",
-        shown(of)
+        status_words(of)
     );
 }
 
@@ -253,7 +256,7 @@ fn role_class(role: ArmRole) -> &'static str {
     }
 }
 
-fn badge(out: &mut String, role: ArmRole) {
+fn write_badge(out: &mut String, role: ArmRole) {
     put!(
         out,
         "<span class=\"badge {}\"><i></i>{}</span>",
@@ -262,7 +265,7 @@ fn badge(out: &mut String, role: ArmRole) {
     );
 }
 
-fn legend(out: &mut String) {
+fn write_legend(out: &mut String) {
     out.push_str("<section class=\"legend\" aria-label=\"How to read it\">\n<ul>\n");
     for (role, words) in [
         (ArmRole::AsFound, "as the study found it"),
@@ -273,7 +276,7 @@ fn legend(out: &mut String) {
         (ArmRole::Etui, "this project"),
     ] {
         out.push_str("<li>");
-        badge(out, role);
+        write_badge(out, role);
         put!(out, " {words}</li>\n");
     }
     out.push_str("</ul>\n<ul>\n");
@@ -291,43 +294,43 @@ fn legend(out: &mut String) {
         (FindingStatus::Open, "too little was run"),
     ] {
         out.push_str("<li>");
-        sign(out, of);
+        write_status(out, of);
         put!(out, " {words}</li>\n");
     }
     out.push_str("</ul>\n</section>\n");
 }
 
-fn experiment(out: &mut String, section: &ReportSection, charts: &mut usize) {
+fn write_experiment(out: &mut String, section: &ReportSection, charts: &mut usize) {
     let about = &section.about;
     put!(
         out,
         "<article id=\"{}\">\n<h3>{} <code>{}</code></h3>\n<p class=\"asks\">{}</p>\n",
-        anchor(section),
+        section_anchor(section),
         HtmlText(about.title),
         HtmlText(about.name),
         HtmlText(about.question)
     );
-    found(out, section);
-    method(out, section);
+    write_published(out, section);
+    write_method(out, section);
     let verdict = &section.presentation.verdict;
     out.push_str("<div class=\"verdict\">\n<p>");
     if let Some(shown) = sign_of(section) {
-        sign(out, shown);
+        write_status(out, shown);
         out.push(' ');
     }
-    put!(out, "{}</p>\n</div>\n", HtmlText(sentence(section)));
+    put!(out, "{}</p>\n</div>\n", HtmlText(verdict_sentence(section)));
     for (at, table) in section.presentation.tables.iter().enumerate() {
-        tables::table(out, table, at);
+        tables::write_table(out, table, at);
     }
     for chart in &section.presentation.charts {
         *charts += 1;
         match chart.kind {
-            crate::ChartKind::Growth => growth::growth(out, chart, *charts),
-            crate::ChartKind::Bars => bars::bars(out, chart),
-            crate::ChartKind::Stacked => bars::stacked(out, chart),
+            crate::ChartKind::Growth => growth::write_growth(out, chart, *charts),
+            crate::ChartKind::Bars => bars::write_bars(out, chart),
+            crate::ChartKind::Stacked => bars::write_stacked(out, chart),
         }
     }
-    losses(out, section);
+    write_losses(out, section);
     if !verdict.notes.is_empty() {
         out.push_str("<h4>Notes</h4>\n<ul class=\"notes\">\n");
         for note in &verdict.notes {
@@ -336,13 +339,13 @@ fn experiment(out: &mut String, section: &ReportSection, charts: &mut usize) {
         out.push_str("</ul>\n");
     }
     not_run(out, section);
-    failed(out, section);
-    stacks(out, section);
+    write_failed(out, section);
+    write_stacks(out, section);
     out.push_str("</article>\n");
 }
 
 /// The method's first sentence; the others are opened by the reader.
-fn method(out: &mut String, section: &ReportSection) {
+fn write_method(out: &mut String, section: &ReportSection) {
     let about = &section.about;
     let (first, rest) = first_sentence(about.method);
     out.push_str("<h4>How it is done here</h4>\n");
@@ -386,7 +389,7 @@ fn first_sentence(text: &str) -> (&str, &str) {
     }
 }
 
-fn found(out: &mut String, section: &ReportSection) {
+fn write_published(out: &mut String, section: &ReportSection) {
     if section.about.found.is_empty() {
         return;
     }
@@ -419,7 +422,7 @@ fn or_dash(text: &str) -> &str {
     if text.is_empty() { "\u{2013}" } else { text }
 }
 
-fn losses(out: &mut String, section: &ReportSection) {
+fn write_losses(out: &mut String, section: &ReportSection) {
     let losses = section.losses();
     if losses.is_empty() {
         return;
@@ -463,7 +466,7 @@ fn not_run(out: &mut String, section: &ReportSection) {
     out.push_str("</dl>\n");
 }
 
-fn failed(out: &mut String, section: &ReportSection) {
+fn write_failed(out: &mut String, section: &ReportSection) {
     if section.failed.is_empty() {
         return;
     }
@@ -480,7 +483,7 @@ fn failed(out: &mut String, section: &ReportSection) {
     out.push_str("</dl>\n");
 }
 
-fn stacks(out: &mut String, section: &ReportSection) {
+fn write_stacks(out: &mut String, section: &ReportSection) {
     let told: Vec<_> = section
         .stacks
         .iter()
@@ -502,14 +505,14 @@ fn stacks(out: &mut String, section: &ReportSection) {
     out.push_str("</dl>\n</details>\n");
 }
 
-fn foot(out: &mut String, report: &Report) {
+fn write_foot(out: &mut String, report: &Report) {
     out.push_str("<section id=\"machine\" class=\"study\">\n<h2>Machine and method</h2>\n");
     out.push_str("<h4>How the figures are taken</h4>\n<ul class=\"notes\">\n");
     for sentence in METHOD {
         put!(out, "<li>{}</li>\n", HtmlText(sentence));
     }
     out.push_str("</ul>\n<h4>The machine</h4>\n<dl class=\"facts\">\n");
-    for (name, value) in machine(&report.header) {
+    for (name, value) in machine_facts(&report.header) {
         put!(out, "<dt>{name}</dt><dd>{}</dd>\n", HtmlText(&value));
     }
     out.push_str("</dl>\n");

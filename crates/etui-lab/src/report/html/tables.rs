@@ -2,8 +2,8 @@
 
 use super::super::numbers::{self, Scale};
 use super::super::text::HtmlText;
-use super::super::{bases, grouped, scales};
-use super::{badge, loss_mark, put};
+use super::super::{base_cells, column_scales, group_rows};
+use super::{loss_mark, put, write_badge};
 use crate::{ArmRole, Table, TableCell, TableRow};
 
 /// This many tables of an experiment are open; the others are opened by the reader.
@@ -14,7 +14,7 @@ const TALL: usize = 30;
 const WIDE: usize = 5;
 
 /// A table; `at` is its place among those of its experiment.
-pub(super) fn table(out: &mut String, table: &Table, at: usize) {
+pub(super) fn write_table(out: &mut String, table: &Table, at: usize) {
     if table.columns.is_empty() && table.rows.is_empty() && table.title.is_empty() {
         return;
     }
@@ -33,14 +33,14 @@ pub(super) fn table(out: &mut String, table: &Table, at: usize) {
             HtmlText(&table.title)
         );
     } else {
-        figures(out, table, folded);
+        write_figures(out, table, folded);
     }
     if folded {
         out.push_str("</details>\n");
     }
 }
 
-fn figures(out: &mut String, table: &Table, folded: bool) {
+fn write_figures(out: &mut String, table: &Table, folded: bool) {
     if !folded {
         put!(out, "<h4>{}</h4>\n", HtmlText(&table.title));
     }
@@ -71,8 +71,8 @@ fn figures(out: &mut String, table: &Table, folded: bool) {
         );
     }
     out.push_str("</tr></thead>\n<tbody>\n");
-    let (scales, bases) = (scales(table), bases(table));
-    let groups = grouped(table);
+    let (scales, bases) = (column_scales(table), base_cells(table));
+    let groups = group_rows(table);
     let mut heading = None;
     for (place, (row, bases)) in table.rows.iter().zip(&bases).enumerate() {
         let mut label = row.label.as_str();
@@ -97,17 +97,17 @@ fn figures(out: &mut String, table: &Table, folded: bool) {
                 ""
             }
         );
-        badge(out, row.role);
+        write_badge(out, row.role);
         put!(out, "<span class=\"arm\">{}</span></th>", HtmlText(label));
         for (at, (scale, base)) in scales.iter().zip(bases).enumerate() {
-            cell(out, row, at, scale, *base);
+            write_cell(out, row, at, scale, *base);
         }
         out.push_str("</tr>\n");
     }
     out.push_str("</tbody>\n</table>\n</div>\n");
 }
 
-fn cell(out: &mut String, row: &TableRow, at: usize, scale: &Scale, base: bool) {
+fn write_cell(out: &mut String, row: &TableRow, at: usize, scale: &Scale, base: bool) {
     let empty = TableCell::default();
     let cell = row.cells.get(at).unwrap_or(&empty);
     put!(
@@ -135,7 +135,7 @@ fn cell(out: &mut String, row: &TableRow, at: usize, scale: &Scale, base: bool) 
         None => {}
     }
     let ratio = match cell.ratio.filter(|ratio| ratio.is_finite()) {
-        Some(ratio) => numbers::ratio(ratio),
+        Some(ratio) => numbers::format_ratio(ratio),
         None if base => "base".to_owned(),
         None => String::new(),
     };

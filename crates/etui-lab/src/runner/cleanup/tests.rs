@@ -22,7 +22,7 @@ fn helper_that_is_killed() {
     let work = live.directory(&place).unwrap();
     fs::write(work.join("a file"), b"x").unwrap();
     std::os::unix::fs::symlink(place.join("precious"), work.join("link")).unwrap();
-    for dir in stacks::outside(&work) {
+    for dir in stacks::outside_directory(&work) {
         fs::create_dir(dir).unwrap();
     }
     let (name, id) = live.marker();
@@ -33,8 +33,8 @@ fn helper_that_is_killed() {
         .unwrap();
     let mut stacks = Vec::new();
     for name in ["ext4", "ext4-journal", stacks::RAM] {
-        if stacks::available(name).is_ok() && rustix::process::geteuid().is_root() {
-            let stack = stacks::ready(name, &work, None).unwrap();
+        if stacks::check_available(name).is_ok() && rustix::process::geteuid().is_root() {
+            let stack = stacks::prepare_stack(name, &work, None).unwrap();
             fs::write(stack.dir.join("data"), b"on it").unwrap();
             stacks.push(stack);
         }
@@ -99,9 +99,9 @@ fn what_a_killed_run_left_is_removed() {
     // As long as it lives it is left alone.
     assert_eq!(registry.sweep().unwrap(), Vec::<String>::new());
     assert!(work.join("a file").exists() && lives(child));
-    let mounted = mounts::beneath(&work).unwrap().len();
+    let mounted = mounts::mounts_beneath(&work).unwrap().len();
     let attached = loops_beneath(&work).len();
-    if rustix::process::geteuid().is_root() && stacks::available("ext4").is_ok() {
+    if rustix::process::geteuid().is_root() && stacks::check_available("ext4").is_ok() {
         assert_eq!((mounted, attached), (3, 4));
     }
 
@@ -114,10 +114,10 @@ fn what_a_killed_run_left_is_removed() {
     assert!(removed.contains(&format!("process {child}")));
     assert!(removed.contains(&format!("directory {}", work.display())));
     assert!(!work.exists() && !lives(child));
-    for dir in stacks::outside(&work) {
+    for dir in stacks::outside_directory(&work) {
         assert!(!dir.exists());
     }
-    assert!(mounts::beneath(&work).unwrap().is_empty());
+    assert!(mounts::mounts_beneath(&work).unwrap().is_empty());
     assert!(loops_beneath(&work).is_empty());
     assert_eq!(fs::read_dir(place.join("registry")).unwrap().count(), 0);
     assert_eq!(
