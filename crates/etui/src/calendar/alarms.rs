@@ -20,7 +20,7 @@ use super::Calendar;
 use super::moment::MAX_UTC_OFFSET;
 use super::objects::ZonesOf;
 use super::recurrence::Instance;
-use super::series_cache::{ParsedComponent, ParsedSeries};
+use super::series_cache::{ParsedComponent, ParsedSeries, SeriesCache};
 use super::time::{CalendarTime, TimeZone, Timestamp};
 use super::{Alarm, AlarmAction, AlarmTrigger, CalendarComponent, CalendarObject};
 use crate::error::Result;
@@ -148,7 +148,7 @@ impl Reader<'_, CalendarObject> {
                     break;
                 }
             }
-            let cache = &self.store.series_cache;
+            let cache = self.db.cache::<SeriesCache>();
             if let Some(series) = cache.get(self.conn, record, version, &mut zones)? {
                 let mut expansion = AlarmExpansion {
                     record: RecordId(record),

@@ -14,9 +14,10 @@ use super::summary::Summary;
 use super::time::{CalendarTime, Date, TimeZone, Timestamp};
 use super::zones::TimeZoneDefinition;
 use super::{CalendarComponent, CalendarObject};
+use crate::db::IndexContext;
+use crate::record::IndexedColumns;
 use crate::record::keys::{Key, KeyWriter};
 use crate::record::time_index::{MAX_LISTED, TimeEntries, TimeSpan, TimeVersion};
-use crate::record::{IndexContext, IndexedColumns};
 
 /// Derives what is stored of `record`.
 pub(super) fn derive(record: &CalendarObject, _: &IndexContext<'_>) -> IndexedColumns {

@@ -5,18 +5,30 @@ use std::borrow::Cow;
 use rusqlite::Connection;
 
 use super::CalendarObject;
+use super::datebook::shared::DateBooks;
 use super::derive::{derive, name_of};
 use super::ics::ObjectTemplate;
 use super::objects::{self, ZonesOf};
 use super::time::{Date, TimeZone};
 use super::zones::TimeZoneDefinition;
+use crate::db::{Db, IndexContext};
 use crate::record::shared::SourceObject;
-use crate::record::{IndexContext, IndexedColumns, MergeOutcome, RecordKind};
+use crate::record::{IndexedColumns, MergeOutcome, RecordKind};
 use crate::types::{CollectionKind, content_identity};
 
 impl RecordKind for CalendarObject {
     const KIND: CollectionKind = CollectionKind::Calendar;
     const JOINS: bool = true;
+
+    fn commit_dirty(db: &Db) {
+        // A fill holds the write lock; dirty records are committed after it.
+        if db.is_filling() {
+            return;
+        }
+        if let Err(error) = db.cache::<DateBooks>().settle(db) {
+            tracing::warn!(%error, "dirty records are not committed yet");
+        }
+    }
 
     fn stored(conn: &Connection, text: Vec<u8>, shared: Option<i64>) -> crate::Result<Self> {
         ZonesOf::default().record(conn, text, shared)

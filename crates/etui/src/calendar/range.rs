@@ -17,7 +17,7 @@ use super::Calendar;
 use super::ics::ComponentKind;
 use super::moment::{self, MAX_UTC_OFFSET, Named};
 use super::objects::ZonesOf;
-use super::series_cache::ParsedSeries;
+use super::series_cache::{ParsedSeries, SeriesCache};
 use super::summary::Stored;
 use super::time::{CalendarTime, TimeZone, Timestamp};
 use super::{CalendarObject, Status};
@@ -149,7 +149,7 @@ impl Reader<'_, CalendarObject> {
             }
         })?;
         let bounds = range.start.seconds()..range.end.seconds();
-        let (table, cache) = (SpanTable::Series, &self.store.series_cache);
+        let (table, cache) = (SpanTable::Series, self.db.cache::<SeriesCache>());
         let mut zones = ZonesOf::default();
         time_index::for_each_overlapping(self.conn, table, self.collection, &bounds, |row| {
             if let Some(series) = cache.get(self.conn, row.record, row.version, &mut zones)? {

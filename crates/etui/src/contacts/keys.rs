@@ -3,8 +3,9 @@
 use calcard::vcard::VCardProperty;
 
 use super::Card;
+use crate::db::IndexContext;
+use crate::record::IndexedColumns;
 use crate::record::keys::{Key, KeyWriter, clip};
-use crate::record::{IndexContext, IndexedColumns};
 use etui_text::phone::PhoneNumber;
 use etui_text::varint;
 

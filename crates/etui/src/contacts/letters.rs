@@ -32,7 +32,7 @@ impl Reader<'_> {
     /// Whatever reading reports.
     pub fn letters(&self) -> Result<Vec<Letter>> {
         self.told(|| {
-            let order = self.store.order()?;
+            let order = self.db.order();
             let begins = list::letters(self.conn, self.collection, order.label_bounds())?;
             let labels = order.index_labels().iter().cloned();
             Ok(labels

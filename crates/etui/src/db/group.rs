@@ -42,14 +42,14 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode, ffi};
 
 use super::open::{CHECKPOINT_AT, CHECKPOINT_PUT_OFF_TO};
-use super::{Durability, lock};
+use super::pool::{Durability, lock};
 use crate::error::{Error, Result};
 
 /// Members of a group at the most.
@@ -127,7 +127,7 @@ struct WriterSlot {
 type Own<T> = thread::Result<Result<T>>;
 
 /// A thread's own result, and what is left to it to do after the commit.
-pub(crate) struct Done<T, A> {
+pub(crate) struct WriteOutcome<T, A> {
     /// The result, or what the work panicked with.
     pub(crate) own: Own<T>,
     /// Whether this thread is the one of its group that does what follows a commit.
@@ -136,7 +136,7 @@ pub(crate) struct Done<T, A> {
     pub(crate) at_commit: Option<A>,
 }
 
-impl<T, A> Done<T, A> {
+impl<T, A> WriteOutcome<T, A> {
     /// Nothing was committed.
     pub(super) fn without(own: Own<T>) -> Self {
         Self {
@@ -178,7 +178,7 @@ impl Writer {
         DeferredCheckpoint(&self.putting_off)
     }
 
-    /// SortedRuns `work` on the connection while no transaction is open. `None`: one is, or nothing was
+    /// Runs `work` on the connection while no transaction is open. `None`: one is, or nothing was
     /// written yet.
     pub(super) fn between<T>(&self, work: impl FnOnce(&Connection) -> T) -> Option<T> {
         let baton = lock(&self.baton);
@@ -188,10 +188,10 @@ impl Writer {
         }
     }
 
-    /// SortedRuns `work` in a write transaction and returns when that is committed.
+    /// Runs `work` in a write transaction and returns when that is committed.
     ///
     /// `at_commit` runs at the end of a transaction, in the one thread that commits it. What
-    /// follows a commit is left to one thread of each group ([`Done::committed`]), outside the
+    /// follows a commit is left to one thread of each group ([`WriteOutcome::committed`]), outside the
     /// lock and after the others were told.
     pub(super) fn run<T, A>(
         &self,
@@ -199,44 +199,12 @@ impl Writer {
         connect: impl FnOnce() -> Result<Connection>,
         at_commit: impl Fn(&Connection) -> A,
         work: impl FnOnce(&Connection) -> Result<T>,
-    ) -> Done<T, A> {
+    ) -> WriteOutcome<T, A> {
         let baton = self.take_baton();
         self.run_with(baton, size, self.busy_timeout, connect, at_commit, work)
     }
 
-    /// SortedRuns `work` as upkeep if that can begin at once. `None`: somebody writes, in this process
-    /// (it may be this very thread) or in another one, or a group is open; nothing was done.
-    pub(super) fn try_upkeep<T>(
-        &self,
-        connect: impl FnOnce() -> Result<Connection>,
-        work: impl FnOnce(&Connection) -> Result<T>,
-    ) -> Option<Done<T, ()>> {
-        let baton = match self.baton.try_lock() {
-            Ok(baton) => baton,
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => return None,
-        };
-        // Its last member is answerable for it, and those who wait are about to join it.
-        if baton.group.is_some() {
-            return None;
-        }
-        let done = self.run_with(
-            baton,
-            TransactionSize::Upkeep,
-            Duration::ZERO,
-            connect,
-            |_| (),
-            work,
-        );
-        match &done.own {
-            Ok(Err(Error::Sqlite(e))) if e.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => {
-                None
-            }
-            _ => Some(done),
-        }
-    }
-
-    /// SortedRuns `work` as the one who holds the baton.
+    /// Runs `work` as the one who holds the baton.
     fn run_with<'w, T, A>(
         &'w self,
         mut baton: MutexGuard<'w, WriterSlot>,
@@ -245,7 +213,7 @@ impl Writer {
         connect: impl FnOnce() -> Result<Connection>,
         at_commit: impl Fn(&Connection) -> A,
         work: impl FnOnce(&Connection) -> Result<T>,
-    ) -> Done<T, A> {
+    ) -> WriteOutcome<T, A> {
         let mut found = baton.group.take();
         if size != TransactionSize::Small
             && let Some(group) = found.take()
@@ -262,7 +230,7 @@ impl Writer {
                     baton.puts_off = false;
                     c
                 }
-                Err(e) => return Done::without(Ok(Err(e))),
+                Err(e) => return WriteOutcome::without(Ok(Err(e))),
             },
         };
         let is_upkeep = size == TransactionSize::Upkeep || self.durability == Durability::Deferred;
@@ -270,7 +238,7 @@ impl Writer {
             let level = if is_upkeep { "NORMAL" } else { "FULL" };
             if let Err(e) = connection.pragma_update(None, "synchronous", level) {
                 baton.connection = Some(connection);
-                return Done::without(Ok(Err(e.into())));
+                return WriteOutcome::without(Ok(Err(e.into())));
             }
             baton.is_unflushed = is_upkeep;
         }
@@ -288,25 +256,25 @@ impl Writer {
         let (own, group) = match found {
             None => match begin(connection, busy_timeout, work) {
                 own @ Ok(Ok(_)) => (own, None),
-                own => return Done::without(own),
+                own => return WriteOutcome::without(own),
             },
             Some(group) => match join(connection, work) {
                 (own, Ok(())) => (own, Some(group.with_one_more())),
                 (own, Err(failure)) => {
                     drop(baton);
                     group.tell(Err(failure), Duty::Done);
-                    return Done::without(own);
+                    return WriteOutcome::without(own);
                 }
             },
         };
         let patient = own.is_ok();
         match self.settle(baton, size, group, patient, at_commit) {
-            Ok(Committed { duty, at_commit }) => Done {
+            Ok(Committed { duty, at_commit }) => WriteOutcome {
                 own,
                 committed: duty,
                 at_commit,
             },
-            Err(failure) => Done::without(own.map(|_| Err(failure.into()))),
+            Err(failure) => WriteOutcome::without(own.map(|_| Err(failure.into()))),
         }
     }
 
@@ -437,7 +405,7 @@ fn lock_file(connection: &Connection, busy_timeout: Duration) -> Result<()> {
     }
 }
 
-/// SortedRuns the work of a transaction's first member. An error: nothing is open.
+/// Runs the work of a transaction's first member. An error: nothing is open.
 fn begin<T>(
     connection: &Connection,
     busy_timeout: Duration,
@@ -456,7 +424,7 @@ fn begin<T>(
     }
 }
 
-/// SortedRuns the work of a further member. A failure: the whole transaction is gone.
+/// Runs the work of a further member. A failure: the whole transaction is gone.
 fn join<T>(
     connection: &Connection,
     work: impl FnOnce(&Connection) -> Result<T>,

@@ -3,7 +3,7 @@
 use rusqlite::types::{FromSql, ToSql};
 use rusqlite::{Connection, OptionalExtension};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// Keys of `meta`.
 pub(crate) const STORE_ID: &str = "store_id";
@@ -25,29 +25,28 @@ pub(crate) const MEANT_SINCE: &str = "meant_since ";
 /// Changes up to this number may be missing from `change`.
 pub(crate) const LOG_FLOOR: &str = "log_floor";
 
-/// What deriving needs to know of the store, asked in one statement.
+/// The settings of a store.
 #[derive(Debug, Default)]
 pub(crate) struct StoreMetadata {
+    /// The locale of its lists.
     pub(crate) locale: Option<String>,
+    /// The region that completes national phone numbers.
     pub(crate) region: Option<String>,
-    pub(crate) derivation: Option<String>,
+    /// The version of the library's index and collator that wrote the derived data.
+    pub(crate) index_version: Option<String>,
 }
 
-pub(crate) fn facts(conn: &Connection) -> Result<StoreMetadata> {
-    let mut facts = StoreMetadata::default();
-    let mut all = conn.prepare("SELECT key, value FROM meta")?;
-    let mut rows = all.query([])?;
-    while let Some(row) = rows.next()? {
-        // A value of another type is damage, which whoever needs it finds.
-        let text = || row.get(1).ok();
-        match row.get_ref(0)?.as_str().unwrap_or_default() {
-            LOCALE => facts.locale = text(),
-            REGION => facts.region = text(),
-            DERIVATION => facts.derivation = text(),
-            _ => {}
-        }
-    }
-    Ok(facts)
+/// Reads the settings. A value of another type counts as absent.
+pub(crate) fn read(conn: &Connection) -> Result<StoreMetadata> {
+    let text = |key| match get::<String>(conn, key) {
+        Err(Error::Sqlite(rusqlite::Error::InvalidColumnType(..))) => Ok(None),
+        value => value,
+    };
+    Ok(StoreMetadata {
+        locale: text(LOCALE)?,
+        region: text(REGION)?,
+        index_version: text(DERIVATION)?,
+    })
 }
 
 pub(crate) fn get<T: FromSql>(conn: &Connection, key: &str) -> Result<Option<T>> {

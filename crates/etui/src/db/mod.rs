@@ -1,403 +1,325 @@
-//! How a SQLite connection is opened, budgeted and lent.
+//! The database under a store: connections, write transactions, schema and metadata.
 //!
-//! This is the only room that knows which VFS, journal mode and pragmas a store runs on; what
-//! lies above asks for a connection to read ([`ConnectionPool::read`]) or a write transaction
-//! ([`ConnectionPool::write`]).
+//! [`Db`] is the only way to the file for the modules above. They read with [`Db::read`], write
+//! with [`Db::write`], and keep their caches in [`Db::cache`]. The VFS, the journal mode and the
+//! pragmas of a connection are known here alone.
 //!
-//! A store is in SQLite's WAL mode, on SQLite's own VFS or on etui's ([`vfs`]): `synchronous=FULL` makes a commit durable when it
-//! returns, `NORMAL` leaves the last moments to the operating system and never corrupts
-//! (<https://sqlite.org/wal.html>, "Performance Considerations").
+//! A store uses SQLite's WAL mode, on SQLite's own VFS or on etui's ([`vfs`]). `synchronous=FULL`
+//! makes a commit durable when it returns; `NORMAL` leaves the last commits to the operating
+//! system and never corrupts (<https://sqlite.org/wal.html>, "Performance Considerations").
 
-pub(crate) mod companion;
+mod cache;
 mod group;
-mod log;
 pub(crate) mod metadata;
 mod open;
+mod pool;
+pub(crate) mod random;
 pub(crate) mod schema;
-pub(crate) mod spill;
+pub(crate) mod sidecar;
+pub(crate) mod sort;
 pub(crate) mod vfs;
+mod wake;
+mod wal;
 
-use std::ops::Deref;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use etui_text::collator::Collator;
+use etui_text::phone::Region;
 use rusqlite::Connection;
 
 use crate::error::{Error, Result};
+use cache::Caches;
+use metadata::StoreMetadata;
+use pool::ConnectionPool;
+use wake::CommitSignal;
 
-pub(crate) use group::{Done, TransactionSize};
+pub(crate) use wake::Waker;
+#[cfg(test)]
+pub(crate) use wake::open_watch_file;
+
+pub(crate) use group::TransactionSize;
+pub(crate) use open::{OpenMode, refuse_stray_log, sync_directory, with_suffix};
+pub use pool::{Durability, Memory};
+pub(crate) use pool::{PoolOptions, PooledConnection, read_transaction};
 pub use vfs::{Recovered, Vfs, recover, use_vfs};
 
-pub(crate) use open::{OpenMode, refuse_stray_log, sync_directory, with_suffix};
+/// Maintenance that follows a commit, outside its transaction.
+pub(crate) type Maintenance = Box<dyn FnOnce(&Db) -> Result<()>>;
 
-/// When a save is safe from what.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Durability {
-    /// When a save returns, it survives a power cut.
-    #[default]
-    Full,
-    /// When a save returns, it survives a crash of the program; a power cut may take back the
-    /// last moments, and never corrupts.
-    Deferred,
+/// The work of higher layers around write transactions.
+pub(crate) trait WriteHooks: Send + Sync {
+    /// Runs before the first ordered read or write: reindexes a store that another version of
+    /// the library indexed.
+    fn ensure_indexed(&self, db: &Db) -> Result<()>;
+
+    /// Returns the maintenance that is due after this commit. Runs at the end of the transaction.
+    fn due_maintenance(&self, conn: &Connection) -> Result<Option<Maintenance>>;
 }
 
-/// What the engine is told by the store's options.
-#[derive(Debug, Clone)]
-pub(crate) struct PoolOptions {
-    pub(crate) durability: Durability,
-    pub(crate) memory_budget: usize,
-    pub(crate) busy_timeout: Duration,
-    pub(crate) vfs: Vfs,
-    pub(crate) persist_wal: bool,
+/// The database of one store.
+pub struct Db {
+    pool: ConnectionPool,
+    metadata: StoreMetadata,
+    collator: Collator,
+    hooks: Box<dyn WriteHooks>,
+    signal: CommitSignal,
+    /// The inode was compared in a committed transaction.
+    is_inode_checked: AtomicBool,
+    /// This process is filling a collection.
+    is_filling: AtomicBool,
+    /// The number of commits of this process.
+    generation: AtomicU64,
+    caches: Caches,
 }
 
-/// Connections that are kept open to read. Whoever needs one more gets it, with a cache of next
-/// to nothing, and it is closed after use.
-const KEPT_CONNECTIONS: usize = 4;
-
-/// How the page-cache budget is divided: half is the writer's, whose dirty pages live there, the
-/// other half that of the kept readers, who mostly read through the map.
-fn writer_share(budget: usize) -> usize {
-    budget / 2
+/// The settings of the store that indexing depends on.
+#[derive(Clone, Copy)]
+pub struct IndexContext<'o> {
+    /// The collator of its lists.
+    pub(crate) order: &'o Collator,
+    /// The region that completes national phone numbers.
+    pub(crate) region: Option<Region>,
 }
 
-fn reader_share(budget: usize) -> usize {
-    budget / 2 / KEPT_CONNECTIONS
-}
-
-/// The least that a connection works with.
-const LEAST_CACHE: usize = 64 << 10;
-
-pub(crate) struct ConnectionPool {
-    path: PathBuf,
-    mode: OpenMode,
-    settings: PoolOptions,
-    idle: Mutex<Vec<Connection>>,
-    writer: group::Writer,
-    log: log::Log,
-    /// Connections that are open to read, idle or lent.
-    readers: AtomicUsize,
-}
-
-/// How much memory a store may use for its page caches.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Memory {
-    /// The budget it was opened with, in bytes.
-    pub budget: usize,
-    /// The bounds of the caches of all its open connections together, in bytes.
-    pub bound: usize,
-    /// Open connections.
-    pub connections: usize,
-}
-
-impl ConnectionPool {
-    /// Opens the store at `path`, creating or migrating it as `mode` allows; what one begins
-    /// with is written by `found`, in the transaction that makes the schema.
+impl Db {
+    /// Opens the database at `path`, creating or migrating it as `mode` allows. `initialize`
+    /// writes the first contents, in the transaction that creates the schema.
     pub(crate) fn open(
         path: &Path,
         mode: OpenMode,
-        settings: PoolOptions,
-        found: impl Fn(&Connection) -> Result<()>,
+        options: PoolOptions,
+        hooks: Box<dyn WriteHooks>,
+        initialize: impl Fn(&Connection) -> Result<()>,
     ) -> Result<Self> {
-        let opened = open::open(path, mode, &settings, &found).or_else(|e| {
-            let refused = match settings.vfs {
-                Vfs::Etui => vfs::refusal(path),
-                Vfs::System => None,
-            };
-            match (refused, e.about(path, settings.busy_timeout)) {
-                (Some(refused), _) => Err(refused),
-                // What plain SQLite takes a store for that a killed program left with a redo log.
-                (None, Error::NotADatabase { .. }) if vfs::recover_if_left(path)? => {
-                    let opened = open::open(path, mode, &settings, &found);
-                    opened.map_err(|e| e.about(path, settings.busy_timeout))
-                }
-                (None, e) => Err(e),
-            }
-        })?;
-        let (connection, mode) = opened;
+        let pool = ConnectionPool::open(path, mode, options, initialize)?;
+        let metadata = pool.read(metadata::read)?;
+        let collator = Collator::new(metadata.locale.as_deref().unwrap_or("und"))?;
         Ok(Self {
-            path: path.to_owned(),
-            mode,
-            idle: Mutex::new(vec![connection]),
-            writer: group::Writer::new(settings.durability, settings.busy_timeout),
-            log: log::Log::new(),
-            settings,
-            readers: AtomicUsize::new(1),
+            pool,
+            metadata,
+            collator,
+            hooks,
+            signal: CommitSignal::new(path),
+            is_inode_checked: AtomicBool::new(false),
+            is_filling: AtomicBool::new(false),
+            generation: AtomicU64::new(0),
+            caches: Caches::default(),
         })
     }
 
-    /// Keeps the log from growing for as long as readers come before others go. For now and then:
-    /// it looks at the file's size.
-    pub(crate) fn restrain_log(&self) -> Result<()> {
-        if !self.log.is_large(&self.path) {
-            return Ok(());
-        }
-        let restart = |c: &Connection| self.log.restart(c, &self.path);
-        match self.writer.between(restart) {
-            Some(done) => done.map_err(|e| self.explain(e.into())),
-            None => Ok(()),
-        }
+    /// Closes all connections. The last process to close the file checkpoints the WAL.
+    pub(crate) fn close(self) -> Result<()> {
+        self.pool.close()
     }
 
-    /// SortedRuns `work`, whose commits leave the log in its place while that is not too large: a later
-    /// commit, or the close, brings it to the file.
-    pub(crate) fn with_checkpoint_put_off<T>(&self, work: impl FnOnce() -> T) -> T {
-        let _put_off = self.writer.put_off_checkpoint();
-        work()
-    }
-
-    /// Gives back what the page caches hold, after work that filled them, and what is free.
-    pub(crate) fn release_memory(&self) {
-        let shrink = |c: &Connection| {
-            // It may fail for nothing but a damaged file, which the next use tells of.
-            let _ = c.execute_batch("PRAGMA shrink_memory");
-        };
-        self.writer.between(shrink);
-        lock(&self.idle).iter().for_each(shrink);
-        etui_vfs::release_free_memory();
-    }
-
+    /// Returns the path of the file.
     pub(crate) fn path(&self) -> &Path {
-        &self.path
+        self.pool.path()
     }
 
+    /// Returns true if the store was opened to read only.
     pub(crate) fn is_read_only(&self) -> bool {
-        self.mode != OpenMode::ReadWrite
+        self.pool.is_read_only()
     }
 
-    /// Whether nobody can write to the file: it lies on a read-only medium.
+    /// Returns true if the file is on a medium that nobody can write to.
     pub(crate) fn is_immutable(&self) -> bool {
-        self.mode == OpenMode::Immutable
+        self.pool.is_immutable()
     }
 
+    /// Returns the metadata as of opening.
+    pub(crate) fn metadata(&self) -> &StoreMetadata {
+        &self.metadata
+    }
+
+    /// Returns the collator of the store's lists.
+    pub(crate) fn order(&self) -> &Collator {
+        &self.collator
+    }
+
+    /// Returns the region that completes national phone numbers.
+    pub(crate) fn region(&self) -> Option<Region> {
+        self.metadata.region.as_deref().and_then(Region::parse)
+    }
+
+    /// Returns the settings that indexing depends on.
+    pub(crate) fn index_context(&self) -> IndexContext<'_> {
+        IndexContext {
+            order: self.order(),
+            region: self.region(),
+        }
+    }
+
+    /// Returns the cache of type `T`, created on first use. The modules above keep their caches
+    /// of a store here, one of each type.
+    pub(crate) fn cache<T: Default + Send + Sync + 'static>(&self) -> &T {
+        self.caches.get()
+    }
+
+    /// Returns the signal that commits give to watching processes.
+    pub(crate) fn signal(&self) -> &CommitSignal {
+        &self.signal
+    }
+
+    /// Returns the bounds of the page caches.
+    pub(crate) fn memory(&self) -> Memory {
+        self.pool.memory()
+    }
+
+    /// Releases the memory of the page caches.
+    pub(crate) fn release_memory(&self) {
+        self.pool.release_memory();
+    }
+
+    /// Checks out a connection to read.
+    pub(crate) fn checkout(&self) -> Result<PooledConnection<'_>> {
+        self.pool.checkout()
+    }
+
+    /// Takes a connection for a thread that outlives a borrow; see [`Db::return_connection`].
+    pub(crate) fn take_connection(&self) -> Result<Connection> {
+        self.pool.take()
+    }
+
+    /// Returns a taken connection to the pool.
+    pub(crate) fn return_connection(&self, connection: Connection) {
+        self.pool.give_back(connection);
+    }
+
+    /// Turns SQLite's result codes into this crate's errors, about this file.
     pub(crate) fn explain(&self, error: Error) -> Error {
-        error.about(&self.path, self.settings.busy_timeout)
+        self.pool.explain(error)
     }
 
-    /// Borrows a connection for reading.
-    pub(crate) fn lend(&self) -> Result<PooledConnection<'_>> {
-        Ok(PooledConnection {
-            engine: self,
-            connection: Some(self.take()?),
-        })
-    }
-
-    /// A connection for a thread that reads on its own and outlives a borrow. It counts as lent
-    /// until it is given back.
-    pub(crate) fn take(&self) -> Result<Connection> {
-        match self.idle_connection() {
-            Some(c) => Ok(c),
-            None => self.connect(),
-        }
-    }
-
-    /// Takes a connection back that was lent.
-    pub(crate) fn give_back(&self, connection: Connection) {
-        if !connection.is_autocommit() {
-            let _ = connection.execute_batch("ROLLBACK");
-        }
-        let mut idle = lock(&self.idle);
-        if idle.len() < KEPT_CONNECTIONS {
-            idle.push(connection);
-        } else {
-            self.readers.fetch_sub(1, Ordering::Relaxed);
-        }
-    }
-
-    fn idle_connection(&self) -> Option<Connection> {
-        lock(&self.idle).pop()
-    }
-
-    /// A new connection to read.
-    fn connect(&self) -> Result<Connection> {
-        let cache = match self.readers.fetch_add(1, Ordering::Relaxed) {
-            n if n < KEPT_CONNECTIONS => reader_share(self.settings.memory_budget),
-            _ => LEAST_CACHE,
-        };
-        open::connect(&self.path, self.mode, &self.settings, cache).map_err(|e| {
-            self.readers.fetch_sub(1, Ordering::Relaxed);
-            self.explain(e)
-        })
-    }
-
-    /// SortedRuns `work` on a connection that reads. Each statement sees one state; several see one
-    /// state only inside a transaction ([`ConnectionPool::read_transaction`]).
+    /// Runs `work` on a connection that reads. Each statement sees one state; several see one
+    /// state only inside a transaction ([`Db::read_transaction`]).
     pub(crate) fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
-        let lease = self.lend()?;
-        work(&lease).map_err(|e| self.explain(e))
+        self.pool.read(work)
     }
 
-    /// SortedRuns `work` in one read transaction.
+    /// Runs `work` in one read transaction.
     pub(crate) fn read_transaction<T>(
         &self,
         work: impl FnOnce(&Connection) -> Result<T>,
     ) -> Result<T> {
-        self.read(|conn| read_transaction(conn, work))
+        self.pool.read_transaction(work)
     }
 
-    /// SortedRuns `work` in a write transaction of its own: all of it is kept, durably as the store's
-    /// level says, or, on an error, nothing.
-    ///
-    /// Threads of this process queue for the one connection that writes; other processes are
-    /// waited for as long as `busy_timeout`.
+    /// Reindexes the store first if another version of the library indexed it.
+    pub(crate) fn ensure_indexed(&self) -> Result<()> {
+        self.hooks.ensure_indexed(self)
+    }
+
+    /// Runs `work` in a write transaction that is large or of unknown size; see [`Db::write_of`].
     pub(crate) fn write<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
-        self.write_of(TransactionSize::Large, |_| (), work).result()
+        self.write_of(TransactionSize::Large, work)
     }
 
-    /// The same for what can be derived again: it is durable with the next write that is.
-    pub(crate) fn upkeep<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
-        self.write_of(TransactionSize::Upkeep, |_| (), work)
-            .result()
-    }
-
-    /// The same for work of this size: small work shares its commit with what other threads
-    /// write at the moment (see [`group`]), and each gets its own result.
+    /// Runs `work` in a write transaction: all of it is committed, or, on an error, nothing. Small
+    /// transactions of several threads share a commit ([`group`]).
     ///
-    /// `at_commit` runs at the end of a transaction in the one thread that commits it; see
-    /// [`Done`] for what it gets.
-    pub(crate) fn write_of<T, A>(
+    /// The store is reindexed first if necessary, and a copied file becomes a new incarnation. Due
+    /// maintenance runs after the commit, in the one thread of the group that committed.
+    pub(crate) fn write_of<T>(
         &self,
         size: TransactionSize,
-        at_commit: impl Fn(&Connection) -> A,
         work: impl FnOnce(&Connection) -> Result<T>,
-    ) -> Done<T, A> {
-        if self.is_read_only() {
-            let path = self.path.clone();
-            return Done::without(Ok(Err(Error::ReadOnly { path })));
+    ) -> Result<T> {
+        self.ensure_indexed()?;
+        let mut done = self.pool.write_of(
+            size,
+            |conn| self.hooks.due_maintenance(conn),
+            |conn| {
+                self.start_incarnation_if_copied(conn)
+                    .and_then(|()| work(conn))
+            },
+        );
+        self.after_commit(done.committed);
+        // The commit stands. Maintenance that fails (a full disk) runs after the next commit.
+        let maintenance = done.at_commit.take().transpose().map(Option::flatten);
+        if let Err(error) = maintenance.and_then(|due| due.map_or(Ok(()), |due| due(self))) {
+            tracing::warn!(%error, "maintenance failed");
         }
-        let mut done = self
-            .writer
-            .run(size, || self.connect_to_write(), at_commit, work);
-        done.own = done.own.map(|result| result.map_err(|e| self.explain(e)));
-        done
+        done.result()
     }
 
-    /// The same for upkeep that can as well be done another time: `None` if it would have to wait
-    /// for anybody.
-    pub(crate) fn try_upkeep<T>(
+    /// Runs `work` in a write transaction without hooks and signals: for hooks themselves.
+    pub(crate) fn write_unhooked<T>(
         &self,
         work: impl FnOnce(&Connection) -> Result<T>,
-    ) -> Option<Done<T, ()>> {
-        if self.is_read_only() {
-            return None;
+    ) -> Result<T> {
+        self.pool.write(work)
+    }
+
+    /// Runs `work`, which changes derived data only: it becomes durable with the next commit
+    /// that is.
+    pub(crate) fn maintain<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        self.pool.upkeep(work)
+    }
+
+    /// Runs `work`; its commits leave the log alone until it is large.
+    pub(crate) fn with_deferred_checkpoint<T>(&self, work: impl FnOnce() -> T) -> T {
+        self.pool.with_checkpoint_put_off(work)
+    }
+
+    /// Restarts a WAL that readers kept from restarting.
+    pub(crate) fn limit_wal_size(&self) -> Result<()> {
+        self.pool.restrain_log()
+    }
+
+    /// Returns the number of commits of this process.
+    pub(crate) fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Acquire)
+    }
+
+    /// Returns true while this process fills a collection: no other transaction can write.
+    pub(crate) fn is_filling(&self) -> bool {
+        self.is_filling.load(Ordering::Acquire)
+    }
+
+    /// Runs `work`, a long transaction that fills a collection.
+    pub(crate) fn while_filling<T>(&self, work: impl FnOnce() -> T) -> T {
+        /// Resets the flag, also when `work` panics.
+        struct Reset<'a>(&'a AtomicBool);
+        impl Drop for Reset<'_> {
+            fn drop(&mut self) {
+                self.0.store(false, Ordering::Release);
+            }
         }
-        let mut done = self.writer.try_upkeep(|| self.connect_to_write(), work)?;
-        done.own = done.own.map(|result| result.map_err(|e| self.explain(e)));
-        Some(done)
+        self.is_filling.store(true, Ordering::Release);
+        let _reset = Reset(&self.is_filling);
+        work()
     }
 
-    /// The connection that writes: an idle one, with the writer's share of the cache.
-    fn connect_to_write(&self) -> Result<Connection> {
-        let connection = match self.idle_connection() {
-            Some(c) => c,
-            None => self.connect()?,
-        };
-        self.readers.fetch_sub(1, Ordering::Relaxed);
-        set_cache(&connection, writer_share(self.settings.memory_budget))?;
-        open::prepare_to_write(&connection, &self.settings)?;
-        // The lock is waited for when a transaction begins; inside of one there is nobody else.
-        connection.busy_timeout(Duration::ZERO)?;
-        Ok(connection)
-    }
-
-    /// What the page caches may use.
-    pub(crate) fn memory(&self) -> Memory {
-        let budget = self.settings.memory_budget;
-        let readers = self.readers.load(Ordering::Relaxed);
-        let writers = usize::from(self.writer.has_connection());
-        let kept = readers.min(KEPT_CONNECTIONS);
-        Memory {
-            budget,
-            bound: writers * writer_share(budget).max(LEAST_CACHE)
-                + kept * reader_share(budget).max(LEAST_CACHE)
-                + (readers - kept) * LEAST_CACHE,
-            connections: readers + writers,
+    /// One thread of each group has `committed`, after the others were woken.
+    fn after_commit(&self, committed: bool) {
+        self.generation.fetch_add(1, Ordering::Release);
+        if committed {
+            self.is_inode_checked.store(true, Ordering::Relaxed);
+            self.signal.send();
         }
     }
 
-    /// Closes all connections. The last one of all processes folds the WAL back into the file.
-    pub(crate) fn close(self) -> Result<()> {
-        let idle = std::mem::take(&mut *lock(&self.idle));
-        let writer = self.writer.take_connection();
-        for connection in idle.into_iter().chain(writer) {
-            connection
-                .close()
-                .map_err(|(_, e)| self.explain(Error::Sqlite(e)))?;
+    /// Starts a new incarnation in a copied file: its sequence numbers must not be taken for the
+    /// original's. A copy is known by its inode.
+    fn start_incarnation_if_copied(&self, conn: &Connection) -> Result<()> {
+        if self.is_inode_checked.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let inode = inode(self.path())?;
+        if metadata::get::<i64>(conn, metadata::INODE)? != Some(inode) {
+            metadata::set(conn, metadata::INODE, inode)?;
+            metadata::set(conn, metadata::INCARNATION, random::random_i64()?)?;
         }
         Ok(())
     }
 }
 
-/// SortedRuns `work` in one read transaction on `connection`.
-pub(crate) fn read_transaction<T>(
-    connection: &Connection,
-    work: impl FnOnce(&Connection) -> Result<T>,
-) -> Result<T> {
-    connection.prepare_cached("BEGIN")?.execute([])?;
-    let result = work(connection);
-    let _ = connection.prepare_cached("ROLLBACK")?.execute([]);
-    result
-}
-
-/// SortedRuns `work` between BEGIN IMMEDIATE and COMMIT on `connection`.
-fn transact<T>(connection: &Connection, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
-    /// Rolls back also when `work` panics.
-    struct Open<'c>(&'c Connection);
-    impl Drop for Open<'_> {
-        fn drop(&mut self) {
-            if !self.0.is_autocommit() {
-                let _ = self.0.execute_batch("ROLLBACK");
-            }
-        }
-    }
-    connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
-    let open = Open(connection);
-    let value = work(connection)?;
-    connection.prepare_cached("COMMIT")?.execute([])?;
-    drop(open);
-    Ok(value)
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // A panic while the lock was held left no half-made state: transactions roll back, and a
-    // connection is either in the list or not.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Bounds a connection's page cache.
-fn set_cache(connection: &Connection, bytes: usize) -> Result<()> {
-    connection.pragma_update(
-        None,
-        "cache_size",
-        -((bytes.max(LEAST_CACHE) / 1024) as i64),
-    )?;
-    Ok(())
-}
-
-/// A connection on loan; it goes back when dropped.
-pub(crate) struct PooledConnection<'e> {
-    engine: &'e ConnectionPool,
-    connection: Option<Connection>,
-}
-
-impl Deref for PooledConnection<'_> {
-    type Target = Connection;
-
-    fn deref(&self) -> &Connection {
-        match &self.connection {
-            Some(c) => c,
-            // `connection` is taken only by `drop`.
-            None => unreachable!("a lease holds its connection until it is dropped"),
-        }
-    }
-}
-
-impl Drop for PooledConnection<'_> {
-    fn drop(&mut self) {
-        if let Some(connection) = self.connection.take() {
-            self.engine.give_back(connection);
-        }
-    }
+/// Returns the inode number of a file.
+pub(crate) fn inode(path: &Path) -> Result<i64> {
+    use std::os::unix::fs::MetadataExt;
+    std::fs::metadata(path)
+        .map(|m| m.ino().cast_signed())
+        .map_err(|e| Error::io(path, e))
 }

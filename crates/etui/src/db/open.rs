@@ -6,7 +6,9 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use rustix::fs::{Mode, OFlags};
 
-use super::{PoolOptions, Vfs, schema, set_cache};
+use super::pool::{self, PoolOptions, set_cache};
+use super::schema;
+use super::vfs::Vfs;
 use crate::error::{Error, Result};
 
 /// How the file may be used.
@@ -34,7 +36,7 @@ pub(super) const CHECKPOINT_AT: i64 = 1_000;
 pub(super) const CHECKPOINT_PUT_OFF_TO: i64 = 2_000;
 /// Bytes of the file that are read through a memory map (shared between processes, no copy).
 const MAPPED: i64 = 1 << 30;
-/// IndexedRecord statements kept by a connection; all of this library's fit.
+/// Prepared statements kept by a connection; all of this library's fit.
 const STATEMENTS: usize = 96;
 
 /// Opens the file, creating or migrating the store when it is opened to write; `found` writes what
@@ -46,7 +48,7 @@ pub(super) fn open(
     settings: &PoolOptions,
     found: impl FnOnce(&Connection) -> Result<()>,
 ) -> Result<(Connection, OpenMode)> {
-    let cache = super::reader_share(settings.memory_budget);
+    let cache = pool::reader_share(settings.memory_budget);
     match std::fs::metadata(path) {
         Err(_) if mode == OpenMode::ReadWrite => {
             refuse_stray_log(path)?;
@@ -145,7 +147,7 @@ fn migrate(
     path: &Path,
     found: impl FnOnce(&Connection) -> Result<()>,
 ) -> Result<()> {
-    super::transact(connection, |conn| {
+    pool::transact(connection, |conn| {
         let from = match schema::kind(conn)? {
             schema::FileKind::Store(v) => v,
             schema::FileKind::Empty => 0,
@@ -229,8 +231,8 @@ fn connect_only(path: &Path, mode: OpenMode, settings: &PoolOptions) -> Result<C
 /// Has a connection commit as the store's level says; most only read.
 pub(super) fn prepare_to_write(connection: &Connection, settings: &PoolOptions) -> Result<()> {
     let level = match settings.durability {
-        super::Durability::Full => "FULL",
-        super::Durability::Deferred => "NORMAL",
+        pool::Durability::Full => "FULL",
+        pool::Durability::Deferred => "NORMAL",
     };
     connection.pragma_update(None, "synchronous", level)?;
     connection.pragma_update(None, "journal_size_limit", WAL_RESTS_AT)?;
@@ -332,7 +334,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("s.etui");
         let settings = PoolOptions {
-            durability: super::super::Durability::Full,
+            durability: pool::Durability::Full,
             memory_budget: 1 << 20,
             busy_timeout: std::time::Duration::from_secs(5),
             vfs: Vfs::System,

@@ -44,7 +44,7 @@ const MIGRATIONS: &[&str] = &[
 /// `user_version` of the schema this library writes.
 pub(crate) const VERSION: i64 = MIGRATIONS.len() as i64;
 
-/// SortedRuns the steps that are missing, inside the caller's write transaction.
+/// Runs the steps that are missing, inside the caller's write transaction.
 ///
 /// # Errors
 /// Whatever SQLite reports; the caller rolls back.

@@ -5,11 +5,11 @@ use std::marker::PhantomData;
 use std::path::Path;
 
 use super::run::Item;
-use crate::db::spill::ExternalSorter;
+use crate::db::Db;
+use crate::db::sort::ExternalSorter;
 use crate::error::Result;
 use crate::record::shared::SourceObject;
 use crate::record::{RecordKind, RecordOrigin};
-use crate::store::Store;
 use etui_text::varint;
 
 /// Bytes kept in memory at a time.
@@ -65,11 +65,7 @@ impl<R: RecordKind> DeferredRecords<R> {
     }
 
     /// Calls `visit` with each.
-    pub(super) fn each(
-        self,
-        store: &Store,
-        mut visit: impl FnMut(Item<R>) -> Result<()>,
-    ) -> Result<()> {
+    pub(super) fn each(self, db: &Db, mut visit: impl FnMut(Item<R>) -> Result<()>) -> Result<()> {
         let see = |_: &[u8], value: &[u8]| {
             let number = |at: usize| {
                 let mut bytes = [0; 8];
@@ -83,9 +79,7 @@ impl<R: RecordKind> DeferredRecords<R> {
             };
             let origin = origin.map(|(shared, places)| (shared.cast_signed(), places));
             let text = text.to_vec();
-            let record = store
-                .engine
-                .read(|conn| R::stored(conn, text, origin.map(|o| o.0)))?;
+            let record = db.read(|conn| R::stored(conn, text, origin.map(|o| o.0)))?;
             let from = origin.map(|(shared, places)| {
                 let components = record.parts();
                 SourceObject::stored(Some(shared), places, components)

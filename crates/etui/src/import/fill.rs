@@ -1,6 +1,6 @@
 //! FillRun: many new records in one transaction, everything about them written in its order.
 //!
-//! RecordKind by record they would touch every page of every B-tree again and again. Here the records
+//! Record by record they would touch every page of every B-tree again and again. Here the records
 //! are appended, and what lists and index hold of them is sorted beside the store
 //! (`engine::spill`) and written at the end, in the order of the file. Of an empty store even the
 //! UID index is made last. Until the transaction is committed nobody sees any of it, and whatever
@@ -11,7 +11,7 @@ use std::path::Path;
 use rusqlite::Connection;
 
 use crate::db::metadata;
-use crate::db::spill::ExternalSorter;
+use crate::db::sort::ExternalSorter;
 use crate::error::Result;
 use crate::record::records::{self, RecordRow};
 use crate::record::{changes, list};

@@ -304,7 +304,7 @@ impl<R: RecordKind> Run<'_, '_, R> {
     fn join_to_stored(&mut self, item: Item<R>) -> Result<Item<R>> {
         let uid = item.record.identity().into_owned();
         let collection = self.collection;
-        let stored = collection.store().engine.read(|conn| {
+        let stored = collection.db().read(|conn| {
             let Some((text, shared, places)) = records::stored(conn, collection.id(), &uid)? else {
                 return Ok(None);
             };
@@ -322,13 +322,14 @@ impl<R: RecordKind> Run<'_, '_, R> {
     /// All new records in one transaction. What is known already, with other content, is put aside
     /// and follows in batches.
     fn fill<S: Source<Record = R>>(&mut self, ahead: Vec<Item<R>>, source: &mut S) -> Result<()> {
-        let store = self.collection.store();
-        let with = &store.deriving()?;
-        let mut aside = DeferredRecords::beside(store.path())?;
-        let added = store.filling(|| {
-            store.write(|conn| {
+        let db = self.collection.db();
+        let with = &db.index_context();
+        let mut aside = DeferredRecords::beside(db.path())?;
+        R::commit_dirty(db);
+        let added = db.while_filling(|| {
+            db.write(|conn| {
                 names::expect(conn, R::KIND, self.collection.named())?;
-                let fill = BulkFill::begin(conn, store.path(), self.collection.id(), with.order)?;
+                let fill = BulkFill::begin(conn, db.path(), self.collection.id(), with.order)?;
                 let mut filling = FillRun {
                     conn,
                     fill,
@@ -405,9 +406,9 @@ impl<R: RecordKind> Run<'_, '_, R> {
             })
         })?;
         (self.report.added, self.report.unchanged) = added;
-        store.engine.release_memory();
+        db.release_memory();
         self.tell_saved()?;
-        aside.each(store, |item| self.take(item))
+        aside.each(db, |item| self.take(item))
     }
 
     /// The next pieces of the input; none at its end.

@@ -179,8 +179,8 @@ mod tests {
 
         let trim = |at| {
             store
-                .engine
-                .write(|conn| trim(conn, at, latest(conn)?, 1))
+                .db
+                .write_unhooked(|conn| trim(conn, at, latest(conn)?, 1))
                 .unwrap()
         };
         trim(now_ms() + KEPT_MS - 60_000);
@@ -235,7 +235,7 @@ mod tests {
         store.merge_index().unwrap();
         let trim = |at| {
             let trim = |conn: &Connection| trim(conn, at, latest(conn)?, 1);
-            store.engine.write(trim).unwrap();
+            store.db.write_unhooked(trim).unwrap();
         };
 
         trim(now_ms() + KEPT_MS - 60_000);

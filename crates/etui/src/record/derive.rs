@@ -1,9 +1,10 @@
-//! IndexContext anew, after the library's way of deriving has changed.
+//! Reindexing, after the library derives data in another way.
 
 use rusqlite::Connection;
 
-use super::kind::{IndexContext, IndexedColumns};
+use super::kind::IndexedColumns;
 use super::{list, time_index};
+use crate::db::IndexContext;
 use crate::error::Result;
 use crate::types::CollectionKind;
 

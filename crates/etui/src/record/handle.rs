@@ -6,21 +6,21 @@ use std::marker::PhantomData;
 use super::kind::RecordKind;
 use super::names::CollectionRef;
 use super::read::{Reader, RecordTexts, StoredRecord};
+use crate::db::Db;
 use crate::error::Result;
-use crate::store::Store;
-use crate::types::{Changes, CollectionKind, RecordId, SyncToken};
+use crate::types::{Changes, RecordId, SyncToken};
 
 /// One collection of a store, whose records are `R`: an address book, a calendar.
 pub struct Collection<'s, R> {
-    store: &'s Store,
+    db: &'s Db,
     named: CollectionRef,
     records: PhantomData<fn() -> R>,
 }
 
 impl<'s, R: RecordKind> Collection<'s, R> {
-    pub(crate) fn new(store: &'s Store, named: CollectionRef) -> Self {
+    pub(crate) fn new(db: &'s Db, named: CollectionRef) -> Self {
         Self {
-            store,
+            db,
             named,
             records: PhantomData,
         }
@@ -32,22 +32,14 @@ impl<'s, R: RecordKind> Collection<'s, R> {
         &self.named.name
     }
 
-    /// The store it is in.
-    #[must_use]
-    pub fn store(&self) -> &'s Store {
-        self.store
-    }
-
-    /// Has what a date book released dirty be seen.
-    pub(crate) fn settle(&self) {
-        if R::KIND == CollectionKind::Calendar {
-            self.store.settle();
-        }
+    /// Returns the database it is in.
+    pub(crate) fn db(&self) -> &'s Db {
+        self.db
     }
 
     /// Another handle of it.
     pub(crate) fn again(&self) -> Self {
-        Self::new(self.store, self.named.clone())
+        Self::new(self.db, self.named.clone())
     }
 
     /// What it is known by.
@@ -62,10 +54,9 @@ impl<'s, R: RecordKind> Collection<'s, R> {
 
     /// Reads from one state.
     pub(crate) fn read<T>(&self, work: impl FnOnce(&Reader<'_, R>) -> Result<T>) -> Result<T> {
-        self.settle();
-        self.store
-            .engine
-            .read_transaction(|conn| work(&Reader::new(self.store, conn, self.named.id)))
+        R::commit_dirty(self.db);
+        self.db
+            .read_transaction(|conn| work(&Reader::new(self.db, conn, self.named.id)))
     }
 
     /// Reads from one state, whose lists are in this library's order.
@@ -73,7 +64,7 @@ impl<'s, R: RecordKind> Collection<'s, R> {
         &self,
         work: impl FnOnce(&Reader<'_, R>) -> Result<T>,
     ) -> Result<T> {
-        self.store.ensure_order()?;
+        self.db.ensure_indexed()?;
         self.read(work)
     }
 
@@ -82,11 +73,10 @@ impl<'s, R: RecordKind> Collection<'s, R> {
     /// # Errors
     /// Whatever reading reports.
     pub fn get(&self, uid: &str) -> Result<Option<StoredRecord<R>>> {
-        self.settle();
+        R::commit_dirty(self.db);
         // One statement sees one state; it needs no transaction around it.
-        self.store
-            .engine
-            .read(|conn| Reader::new(self.store, conn, self.named.id).get(uid))
+        self.db
+            .read(|conn| Reader::new(self.db, conn, self.named.id).get(uid))
     }
 
     /// The records with these UIDs, in the order asked. See [`Reader::get_many`].
@@ -102,11 +92,10 @@ impl<'s, R: RecordKind> Collection<'s, R> {
     /// # Errors
     /// Whatever reading reports.
     pub fn by_id(&self, id: RecordId) -> Result<Option<StoredRecord<R>>> {
-        self.settle();
+        R::commit_dirty(self.db);
         // One statement, as for `get`.
-        self.store
-            .engine
-            .read(|conn| Reader::new(self.store, conn, self.named.id).by_id(id))
+        self.db
+            .read(|conn| Reader::new(self.db, conn, self.named.id).by_id(id))
     }
 
     /// The texts of all records. See [`Reader::all`].
@@ -130,12 +119,11 @@ impl<'s, R: RecordKind> Collection<'s, R> {
     /// # Errors
     /// Whatever reading reports.
     pub fn count(&self) -> Result<u64> {
-        self.store.ensure_order()?;
-        self.settle();
+        self.db.ensure_indexed()?;
+        R::commit_dirty(self.db);
         // One statement sees one state.
-        self.store
-            .engine
-            .read(|conn| Reader::<R>::new(self.store, conn, self.named.id).count())
+        self.db
+            .read(|conn| Reader::<R>::new(self.db, conn, self.named.id).count())
     }
 
     /// At which position of the list a record stands. See [`Reader::position`].

@@ -6,10 +6,9 @@ use rusqlite::Connection;
 
 use super::shared::SourceObject;
 use super::time_index::TimeEntries;
+use crate::db::{Db, IndexContext};
 use crate::error::Result;
 use crate::types::CollectionKind;
-use etui_text::collator::Collator;
-use etui_text::phone::Region;
 
 /// What is behind the kind of a collection that was removed.
 const REMOVED: &str = " removed ";
@@ -28,15 +27,6 @@ impl CollectionKind {
         let (kind, at) = stored.split_once(REMOVED)?;
         Some((Self::from_schema_name(kind)?, at.parse().ok()?))
     }
-}
-
-/// What deriving needs to know of a store.
-#[derive(Clone, Copy)]
-pub struct IndexContext<'o> {
-    /// The order of its lists.
-    pub(crate) order: &'o Collator,
-    /// The region that completes national phone numbers.
-    pub(crate) region: Option<Region>,
 }
 
 /// What is derived from a record's text, and stored beside it.
@@ -115,6 +105,13 @@ pub trait RecordKind: Sized + Send {
     #[doc(hidden)]
     fn parts(&self) -> usize {
         1
+    }
+
+    /// Commits the records of this kind that the process holds changed in memory, so that the
+    /// reads that follow see them.
+    #[doc(hidden)]
+    fn commit_dirty(db: &Db) {
+        let _ = db;
     }
 
     /// Derives what is stored beside the text.

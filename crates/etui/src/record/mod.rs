@@ -23,6 +23,6 @@ pub(crate) mod time_index;
 pub(crate) mod write;
 
 pub use handle::Collection;
-pub(crate) use kind::{IndexContext, IndexedColumns, RecordOrigin};
+pub(crate) use kind::{IndexedColumns, RecordOrigin};
 pub use kind::{MergeOutcome, RecordKind};
 pub use read::{Paging, Reader, RecordTexts, StoredRecord};

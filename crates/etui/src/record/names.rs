@@ -14,7 +14,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use rusqlite::types::Value;
-use rusqlite::{Connection, OptionalExtension, Statement};
+use rusqlite::{Connection, OptionalExtension};
 
 use super::changes;
 use crate::db::metadata;
@@ -28,65 +28,27 @@ pub(crate) struct CollectionRef {
     pub(crate) name: String,
 }
 
-/// All of a kind, the default one first.
+/// Returns all collections of a kind, the default one first.
 pub(crate) fn all(conn: &Connection, kind: CollectionKind) -> Result<Vec<CollectionRef>> {
-    Ok(look(conn, kind, Keep::Statement)?.0)
-}
-
-/// What stays with the connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Keep {
-    /// The statement: it is prepared but once.
-    Statement,
-    /// Nothing. To prepare a statement that is not kept costs two thirds: SQLite takes its memory
-    /// from what the connection has set aside.
-    Nothing,
-}
-
-/// All of a kind, and whether something waits in the inbox: a program that opens a store asks for
-/// both, and a statement of its own would cost it a read transaction and some more parsing.
-pub(crate) fn look(
-    conn: &Connection,
-    kind: CollectionKind,
-    keep: Keep,
-) -> Result<(Vec<CollectionRef>, bool)> {
     let mut found = Vec::new();
-    let visit = |named, removed| {
+    each(conn, kind, |collection, removed| {
         if removed == 0 {
-            found.push(named);
+            found.push(collection);
         }
-    };
-    let waits = match keep {
-        Keep::Statement => each(conn, kind, visit)?,
-        Keep::Nothing => each_by(&mut conn.prepare(ALL)?, kind, visit)?,
-    };
-    found.sort_unstable_by_key(|named| named.id);
-    Ok((found, waits))
+    })?;
+    found.sort_unstable_by_key(|collection| collection.id);
+    Ok(found)
 }
 
-/// There are few: to pass them all costs less than to plan anything else.
-const ALL: &str = "SELECT id, name, kind, EXISTS (SELECT 1 FROM inbox WHERE problem IS NULL) \
-    FROM collection NOT INDEXED";
-
-/// Calls `visit` with each of a kind and when it was removed, 0: it was not; and tells whether
-/// something waits in the inbox.
+/// Calls `visit` with each collection of a kind and the time of its removal (0: not removed).
 fn each(
     conn: &Connection,
     kind: CollectionKind,
-    visit: impl FnMut(CollectionRef, i64),
-) -> Result<bool> {
-    each_by(&mut *conn.prepare_cached(ALL)?, kind, visit)
-}
-
-fn each_by(
-    statement: &mut Statement<'_>,
-    kind: CollectionKind,
     mut visit: impl FnMut(CollectionRef, i64),
-) -> Result<bool> {
+) -> Result<()> {
+    let mut statement = conn.prepare_cached("SELECT id, name, kind FROM collection NOT INDEXED")?;
     let mut rows = statement.query([])?;
-    let mut waits = false;
     while let Some(row) = rows.next()? {
-        waits = row.get(3)?;
         if let Some((found, removed)) =
             CollectionKind::of_collection(row.get_ref(2)?.as_str().unwrap_or(""))
             && found == kind
@@ -95,7 +57,7 @@ fn each_by(
             visit(CollectionRef { id, name }, removed);
         }
     }
-    Ok(waits)
+    Ok(())
 }
 
 /// The one of this name; without a name the default one, which is the first.

@@ -4,9 +4,10 @@ use std::borrow::Cow;
 
 use rusqlite::Connection;
 
-use super::kind::{IndexContext, IndexedColumns, RecordKind};
+use super::kind::{IndexedColumns, RecordKind};
 use super::records::{self, RecordRow, RecordWriter};
 use super::shared::SourceObject;
+use crate::db::IndexContext;
 use crate::error::Result;
 use crate::types::{Condition, SavedRecord};
 

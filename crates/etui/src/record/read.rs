@@ -6,8 +6,8 @@ use rusqlite::{Connection, OptionalExtension, Row};
 
 use super::kind::RecordKind;
 use super::{changes, list};
+use crate::db::Db;
 use crate::error::Result;
-use crate::store::Store;
 use crate::types::{Changes, ETag, RecordId, SyncToken};
 
 /// A record as it is stored.
@@ -109,25 +109,25 @@ impl RecordTexts {
 
 /// A collection in one state of the store.
 pub struct Reader<'c, R> {
-    pub(crate) store: &'c Store,
+    pub(crate) db: &'c Db,
     pub(crate) conn: &'c Connection,
     pub(crate) collection: i64,
     records: PhantomData<fn() -> R>,
 }
 
 impl<'c, R: RecordKind> Reader<'c, R> {
-    pub(crate) fn new(store: &'c Store, conn: &'c Connection, collection: i64) -> Self {
+    pub(crate) fn new(db: &'c Db, conn: &'c Connection, collection: i64) -> Self {
         Self {
-            store,
+            db,
             conn,
             collection,
             records: PhantomData,
         }
     }
 
-    /// SortedRuns `work`, and tells of an error in this crate's terms.
+    /// Runs `work`, and tells of an error in this crate's terms.
     pub(crate) fn told<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
-        work().map_err(|e| self.store.engine.explain(e))
+        work().map_err(|e| self.db.explain(e))
     }
 
     /// The record with this UID; `None` when there is none (or it was removed).

@@ -30,7 +30,7 @@ pub(crate) struct RecordWriter<'o> {
 }
 
 impl<'o> RecordWriter<'o> {
-    /// SortedRuns `work`, and writes what it leaves to be written.
+    /// Runs `work`, and writes what it leaves to be written.
     pub(crate) fn run<T>(
         conn: &Connection,
         order: &'o Collator,

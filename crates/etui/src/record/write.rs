@@ -4,10 +4,11 @@ use rusqlite::Connection;
 
 use super::handle::Collection;
 use super::kind::RecordKind;
+use super::names;
 use super::prepared::IndexedRecord;
 use super::records::{self, RecordWriter};
 use super::shared::SourceObject;
-use super::{IndexContext, names};
+use crate::db::IndexContext;
 use crate::db::TransactionSize;
 use crate::error::{Error, Result};
 use crate::types::{Condition, SavedRecord};
@@ -26,8 +27,8 @@ impl<R: RecordKind> Collection<'_, R> {
     /// # Errors
     /// [`Error::Conflict`] when it does not hold; whatever writing reports.
     pub fn save_if(&self, record: &R, condition: Condition) -> Result<SavedRecord> {
-        // IndexedColumns before the lock is taken: it takes longer than the writing.
-        let one = IndexedRecord::new(record, &self.store().deriving()?);
+        // Derived before the lock is taken: it takes longer than the writing.
+        let one = IndexedRecord::new(record, &self.db().index_context());
         self.put_one(&one, condition)
     }
 
@@ -44,7 +45,7 @@ impl<R: RecordKind> Collection<'_, R> {
                 found: own.to_owned(),
             });
         }
-        let one = IndexedRecord::new(record, &self.store().deriving()?).known_as(uid);
+        let one = IndexedRecord::new(record, &self.db().index_context()).known_as(uid);
         self.put_one(&one, condition)
     }
 
@@ -103,7 +104,7 @@ impl<R: RecordKind> Collection<'_, R> {
     where
         R: 'r,
     {
-        let with = self.store().deriving()?;
+        let with = self.db().index_context();
         // The caller's iterator runs before the lock is taken: it may be slow, save, or panic.
         let records: Vec<_> = records.into_iter().collect();
         let bytes = records.iter().map(|(r, _, _)| r.text().len()).sum();
@@ -187,7 +188,7 @@ impl<R: RecordKind> Collection<'_, R> {
     /// # Errors
     /// Whatever writing reports; then nothing was changed.
     pub fn restore_many<U: AsRef<str>>(&self, uids: &[U]) -> Result<Vec<Option<SavedRecord>>> {
-        let with = self.store().deriving()?;
+        let with = self.db().index_context();
         let uids: Vec<&str> = uids.iter().map(AsRef::as_ref).collect();
         self.write(TransactionSize::of(uids.len(), 0), |conn, writing| {
             uids.iter()
@@ -202,9 +203,9 @@ impl<R: RecordKind> Collection<'_, R> {
         size: TransactionSize,
         work: impl FnOnce(&Connection, &mut RecordWriter<'_>) -> Result<T>,
     ) -> Result<T> {
-        self.settle();
-        let order = self.store().order()?;
-        self.store().write_of(size, |conn| {
+        R::commit_dirty(self.db());
+        let order = self.db().order();
+        self.db().write_of(size, |conn| {
             names::expect(conn, R::KIND, self.named())?;
             RecordWriter::run(conn, order, |writing| work(conn, writing))
         })

@@ -6,10 +6,12 @@ use std::time::Duration;
 use rusqlite::Connection;
 use rusqlite::backup::{Backup, StepResult};
 
+use crate::db::inode;
 use crate::db::metadata;
+use crate::db::random::random_i64;
 use crate::db::{refuse_stray_log, sync_directory};
 use crate::error::{Error, Result};
-use crate::store::{Options, Store, inode, random};
+use crate::store::{Options, Store};
 
 /// Pages copied at a time; between two steps other programs may write.
 const PAGES_PER_STEP: i32 = 1_024;
@@ -32,7 +34,7 @@ impl Store {
         }
         refuse_stray_log(to)?;
         let part = Part::beside(to)?;
-        self.engine.read_transaction(|conn| {
+        self.db.read_transaction(|conn| {
             // The read transaction begins with the first read; from here the copy is of one state.
             metadata::number(conn, metadata::STORE_ID)?;
             copy(conn, part.path(), progress)
@@ -64,12 +66,12 @@ impl Store {
         backup.must_be_whole(from)?;
         let part = Part::beside(to)?;
         backup
-            .engine
+            .db
             .read_transaction(|conn| copy(conn, part.path(), progress))?;
         backup.close()?;
         let restored = Connection::open(part.path())
             .map_err(|e| Error::Sqlite(e).about(part.path(), Duration::ZERO))?;
-        metadata::set(&restored, metadata::INCARNATION, random()?)?;
+        metadata::set(&restored, metadata::INCARNATION, random_i64()?)?;
         metadata::set(&restored, metadata::INODE, inode(part.path())?)?;
         restored
             .close()
@@ -135,7 +137,7 @@ impl Part {
         use std::os::unix::fs::OpenOptionsExt;
         let mut name = std::ffi::OsString::from(".");
         name.push(to.file_name().unwrap_or_default());
-        name.push(format!(".part-{:x}", random()?));
+        name.push(format!(".part-{:x}", random_i64()?));
         let path = to.with_file_name(name);
         std::fs::OpenOptions::new()
             .write(true)

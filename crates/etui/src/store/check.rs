@@ -4,6 +4,7 @@ use std::cell::RefCell;
 
 use rusqlite::Connection;
 
+use super::hooks::{index_record, is_index_current, reindex};
 use crate::calendar::{MAX_UTC_OFFSET, is_near};
 use crate::db::metadata;
 use crate::error::Result;
@@ -13,8 +14,8 @@ use crate::record::{changes, list, time_index};
 use crate::search::index::id_set::RecordIds;
 use crate::search::index::pending::Watermarks;
 use crate::search::index::{postings, terms, trigrams};
+use crate::store::Store;
 use crate::store::inbox::lossy;
-use crate::store::{Store, derive};
 use crate::types::{CollectionKind, ETag};
 
 /// Problems told of at the most; more of them say nothing new.
@@ -85,14 +86,14 @@ impl Store {
     pub fn check(&self) -> Result<CheckReport> {
         // What cannot be taken in, or not now, is told of below.
         let _ = self.drain_inbox();
-        self.engine.read_transaction(|conn| {
+        self.db.read_transaction(|conn| {
             let mut report = CheckReport::default();
             sqlite_check(conn, &mut report)?;
             schema(conn, &mut report)?;
             if report.is_clean() {
                 self.check_records(conn, &mut report)?;
                 shared_texts(conn, &mut report)?;
-                if self.is_derived_now(conn)? {
+                if is_index_current(&self.db, conn)? {
                     lists(conn, &mut report)?;
                 }
                 index(conn, &mut report)?;
@@ -117,8 +118,8 @@ impl Store {
 
     fn check_records(&self, conn: &Connection, report: &mut CheckReport) -> Result<()> {
         // What an older version derived is derived anew at the next use, and is no damage.
-        let with = self.deriving()?;
-        let current = self.is_derived_now(conn)?;
+        let with = self.db.index_context();
+        let current = is_index_current(&self.db, conn)?;
         let zones = RefCell::default();
         let mut statement = conn.prepare(
             "SELECT r.id, r.uid, r.etag, r.removed IS NULL, r.text, r.keys, r.sort, \
@@ -166,7 +167,7 @@ impl Store {
                     "{what} {id} ({uid}): its text is not what its ETag says"
                 ));
             }
-            match derive(conn, kind, text, row.get(9)?, &with, &zones) {
+            match index_record(conn, kind, text, row.get(9)?, &with, &zones) {
                 Ok(derived) if current => {
                     let is_same = derived.summary == blob(8)?
                         && derived.keys == blob(5)?
@@ -212,8 +213,9 @@ impl Store {
     /// # Errors
     /// Whatever writing reports.
     pub fn rebuild_index(&self) -> Result<()> {
-        self.write(|conn| crate::search::index::rebuild_index(conn, self.path()))?;
-        self.engine.release_memory();
+        self.db
+            .write(|conn| crate::search::index::rebuild_index(conn, self.path()))?;
+        self.db.release_memory();
         Ok(())
     }
 
@@ -224,7 +226,7 @@ impl Store {
     /// # Errors
     /// Whatever writing reports.
     pub fn repair(&self) -> Result<()> {
-        self.write(|conn| self.rederive(conn))?;
+        self.db.write(|conn| reindex(&self.db, conn))?;
         self.rebuild_index()
     }
 
@@ -234,10 +236,10 @@ impl Store {
     /// Whatever reading reports.
     pub fn stats(&self) -> Result<Stats> {
         self.drain_inbox()?;
-        self.ensure_order()?;
+        self.db.ensure_indexed()?;
         let locale = self.locale()?;
         let region = self.region()?.map(|r| r.code().to_owned());
-        self.engine.read_transaction(|conn| {
+        self.db.read_transaction(|conn| {
             let number = |sql: &str| -> Result<u64> {
                 Ok(conn
                     .query_row(sql, [], |r| r.get::<_, Option<i64>>(0))?

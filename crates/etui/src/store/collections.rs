@@ -1,7 +1,6 @@
 //! The collections of a store: found, made, renamed, removed, brought back. What is an address
 //! book's or a calendar's by name is the same of its kind.
 
-use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rusqlite::Connection;
@@ -11,7 +10,7 @@ use crate::contacts::{Card, Contacts};
 use crate::db::TransactionSize;
 use crate::error::{Error, Result};
 use crate::record::changes::KEPT_MS;
-use crate::record::names::{CollectionRef, Keep, RemovedRef};
+use crate::record::names::{CollectionRef, RemovedRef};
 use crate::record::records::{RecordWriter, count_removed_at, remove_all, removed_at};
 use crate::record::write::bring_back;
 use crate::record::{Collection, RecordKind, names};
@@ -61,16 +60,9 @@ impl Store {
     /// # Errors
     /// [`Error::NoCollection`], with the names there are.
     pub fn collection<R: RecordKind>(&self, name: Option<&str>) -> Result<Collection<'_, R>> {
-        // Most programs ask for one, and no more.
-        let keep = match self.collection_asked.swap(true, Ordering::Relaxed) {
-            true => Keep::Statement,
-            false => Keep::Nothing,
-        };
-        let (all, waits) = self.engine.read(|conn| names::look(conn, R::KIND, keep))?;
-        if waits {
-            self.take_inbox_in()?;
-        }
-        Ok(Collection::new(self, names::of(all, R::KIND, name)?))
+        self.drain_inbox()?;
+        let found = self.db.read(|conn| names::one(conn, R::KIND, name))?;
+        Ok(Collection::new(&self.db, found))
     }
 
     /// Creates a collection.
@@ -79,10 +71,10 @@ impl Store {
     /// [`Error::CollectionExists`],
     /// [`Error::BadName`].
     pub fn create_collection<R: RecordKind>(&self, name: &str) -> Result<Collection<'_, R>> {
-        let made = self.write_of(TransactionSize::Small, |conn| {
+        let made = self.db.write_of(TransactionSize::Small, |conn| {
             names::create(conn, R::KIND, name)
         })?;
-        Ok(Collection::new(self, made))
+        Ok(Collection::new(&self.db, made))
     }
 
     /// The names of the collections of a kind, the default one first.
@@ -90,7 +82,7 @@ impl Store {
     /// # Errors
     /// Whatever reading reports.
     pub fn collections<R: RecordKind>(&self) -> Result<Vec<String>> {
-        let all = self.engine.read(|conn| names::all(conn, R::KIND))?;
+        let all = self.db.read(|conn| names::all(conn, R::KIND))?;
         Ok(all.into_iter().map(|c| c.name).collect())
     }
 
@@ -106,7 +98,7 @@ impl Store {
         to: &str,
     ) -> Result<Collection<'_, R>> {
         let renamed = self.after_inbox(|conn| names::rename(conn, R::KIND, name, to))?;
-        Ok(Collection::new(self, renamed))
+        Ok(Collection::new(&self.db, renamed))
     }
 
     /// Removes a collection with all its records, in one transaction, and tells what that was. For
@@ -153,7 +145,7 @@ impl Store {
         name: &str,
         check: impl FnOnce(&RemovedCollection) -> Result<()>,
     ) -> Result<RemovedCollection> {
-        let order = self.order()?;
+        let order = self.db.order();
         self.after_inbox(|conn| {
             let RemovedRef { id, at } = names::remove(conn, kind, name)?;
             let removed = RemovedCollection {
@@ -179,7 +171,7 @@ impl Store {
     /// # Errors
     /// Whatever reading reports.
     pub fn removed_collections<R: RecordKind>(&self) -> Result<Vec<RemovedCollection>> {
-        self.engine.read_transaction(|conn| {
+        self.db.read_transaction(|conn| {
             let all = names::removed(conn, R::KIND)?;
             let removed = all.into_iter().map(|(CollectionRef { id, name }, at)| {
                 Ok(RemovedCollection {
@@ -229,8 +221,8 @@ impl Store {
         to: &str,
         is_meant: impl Fn(&CollectionRef, i64) -> bool,
     ) -> Result<u64> {
-        let with = self.deriving()?;
-        self.write(|conn| {
+        let with = self.db.index_context();
+        self.db.write(|conn| {
             let RemovedRef { id, at } = names::latest_removed(conn, R::KIND, name, is_meant)?;
             names::restore(conn, R::KIND, id, to)?;
             let uids = removed_at(conn, id, at)?;
@@ -245,9 +237,9 @@ impl Store {
 
     /// A write transaction for which all is there that was saved by name before.
     fn after_inbox<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
-        self.settle();
-        let with = self.deriving()?;
-        self.write(|conn| {
+        self.commit_dirty();
+        let with = self.db.index_context();
+        self.db.write(|conn| {
             crate::store::inbox::drain(conn, &with)?;
             work(conn)
         })

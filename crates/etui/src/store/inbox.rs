@@ -23,11 +23,12 @@ use rusqlite::{Connection, OptionalExtension};
 use crate::calendar;
 use crate::calendar::objects::ZonesOf;
 use crate::contacts::Card;
+use crate::db::IndexContext;
 use crate::error::{Error, Result};
 use crate::import::run::Item;
 use crate::record::prepared::IndexedRecord;
 use crate::record::records::{self, RecordWriter};
-use crate::record::{IndexContext, RecordKind, names};
+use crate::record::{RecordKind, names};
 use crate::types::{CollectionKind, Condition};
 
 /// Takes in all that can be; inside a write transaction.

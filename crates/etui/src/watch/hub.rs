@@ -18,7 +18,7 @@ use std::os::fd::OwnedFd;
 use super::notifier::lock;
 use super::signal::InotifyWatch;
 use super::subscription::Subscription;
-use crate::db::read_transaction;
+use crate::db::{Db, Waker, read_transaction};
 use crate::error::{Error, Result};
 use crate::record::changes;
 use crate::record::names::{self, CollectionStatus};
@@ -62,11 +62,11 @@ impl Shared {
 }
 
 /// Where the store is.
-pub(super) struct Place {
-    pub(super) store: PathBuf,
-    pub(super) watch: PathBuf,
+struct Place {
+    store: PathBuf,
+    watch: PathBuf,
     /// Nobody can write to it.
-    pub(super) immutable: bool,
+    immutable: bool,
 }
 
 /// A hub that runs.
@@ -78,17 +78,20 @@ pub(super) struct Running {
 
 impl Running {
     /// Starts it. From here on it hears of every commit.
-    pub(super) fn start(
-        shared: &Arc<Shared>,
-        connection: Connection,
-        place: Place,
-    ) -> Result<Self> {
+    pub(super) fn start(shared: &Arc<Shared>, db: &Db) -> Result<Self> {
+        let place = Place {
+            store: db.signal().store().to_owned(),
+            watch: db.signal().watch_file().to_owned(),
+            immutable: db.is_immutable(),
+        };
         let failed = |e: std::io::Error| Error::io(&place.watch, e);
         let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
             .map_err(|e| failed(e.into()))?;
         let bell = Arc::new(bell);
         shared.stop.store(false, Ordering::SeqCst);
         shared.deaf.store(true, Ordering::SeqCst);
+        db.signal().set_waker(Some(waker(shared, &bell)));
+        let connection = db.take_connection()?;
         let comparison = read_transaction(&connection, Comparison::new)?;
         let mut hub = ChangeDispatcher {
             shared: Arc::clone(shared),
@@ -117,19 +120,29 @@ impl Running {
         })
     }
 
-    /// Wakes it.
-    pub(super) fn ring(&self) {
-        let _ = rustix::io::write(&*self.bell, &1u64.to_ne_bytes());
-    }
-
     /// Ends it, and gives back its connection (`None` if it panicked).
     pub(super) fn stop(self) -> Option<Connection> {
         self.shared.stop.store(true, Ordering::SeqCst);
-        self.ring();
+        ring(&self.bell);
         let connection = self.ended.recv().ok();
         self.shared.deaf.store(false, Ordering::SeqCst);
         connection
     }
+}
+
+/// Returns what commits of this process call: it wakes the dispatcher where inotify does not.
+fn waker(shared: &Arc<Shared>, bell: &Arc<OwnedFd>) -> Waker {
+    let (shared, bell) = (Arc::clone(shared), Arc::clone(bell));
+    Arc::new(move || {
+        if shared.deaf.load(Ordering::SeqCst) {
+            ring(&bell);
+        }
+    })
+}
+
+/// Makes an eventfd readable.
+fn ring(bell: &OwnedFd) {
+    let _ = rustix::io::write(bell, &1u64.to_ne_bytes());
 }
 
 struct ChangeDispatcher {

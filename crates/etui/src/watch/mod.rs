@@ -16,12 +16,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::db::Db;
 use crate::error::{Error, Result};
 use crate::record::{Collection, Paging, Reader, changes, names};
 use crate::search::filter::{Filter, Matcher};
 use crate::search::query::{ListEntry, SearchableRecord};
-use crate::store::Store;
 use crate::types::{ChangeKind, RecordId, SyncToken};
+use notifier::Notifier;
 use subscription::{Interest, Subscription};
 
 /// A change of a record with respect to a view's filter.
@@ -93,7 +94,7 @@ pub struct LoadedPage<S, F> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct View<'s, R: SearchableRecord> {
-    store: &'s Store,
+    db: &'s Db,
     collection: i64,
     filter: Filter<R::Field>,
     matcher: Arc<Matcher>,
@@ -123,7 +124,7 @@ impl<'s, R: SearchableRecord> Collection<'s, R> {
     pub fn view(&self, filter: &Filter<R::Field>) -> Result<View<'s, R>> {
         let view = self.open_view(filter, UNKNOWN_TOKEN)?;
         let reading = view.subscription.begin();
-        let now = self.store().token()?;
+        let now = self.db().read_transaction(changes::token)?;
         reading.finish(now);
         Ok(view)
     }
@@ -135,10 +136,7 @@ impl<'s, R: SearchableRecord> Collection<'s, R> {
     /// # Errors
     /// Whatever reading, or starting a thread, reports.
     pub fn view_since(&self, filter: &Filter<R::Field>, token: SyncToken) -> Result<View<'s, R>> {
-        let since = self
-            .store()
-            .engine
-            .read(|conn| names::meant_since(conn, self.id()))?;
+        let since = self.db().read(|conn| names::meant_since(conn, self.id()))?;
         // At the token, the collection's name may have referred to another collection.
         let from = if token.seq < since {
             UNKNOWN_TOKEN
@@ -149,15 +147,15 @@ impl<'s, R: SearchableRecord> Collection<'s, R> {
     }
 
     fn open_view(&self, filter: &Filter<R::Field>, token: SyncToken) -> Result<View<'s, R>> {
-        self.store().ensure_order()?;
-        let matcher = Arc::new(Matcher::new(filter, self.store().region()?));
+        self.db().ensure_indexed()?;
+        let matcher = Arc::new(Matcher::new(filter, self.db().region()));
         let interest = Box::new(FilterInterest(Arc::clone(&matcher)));
         let subscription = Subscription::new(self.id(), interest, token);
-        self.store()
-            .notifier
-            .subscribe(&self.store().engine, &subscription)?;
+        self.db()
+            .cache::<Notifier>()
+            .subscribe(self.db(), &subscription)?;
         Ok(View {
-            store: self.store(),
+            db: self.db(),
             collection: self.id(),
             filter: filter.clone(),
             matcher,
@@ -247,13 +245,13 @@ impl<R: SearchableRecord> View<'_, R> {
         &mut self,
         also: impl FnOnce(&Reader<'_, R>) -> Result<T>,
     ) -> Result<(ChangesOf<R>, T)> {
-        self.store.ensure_order()?;
+        self.db.ensure_indexed()?;
         let reading = self.subscription.begin();
-        let (now, changes, also) = self.store.engine.read_transaction(|conn| {
+        let (now, changes, also) = self.db.read_transaction(|conn| {
             let now = changes::token(conn)?;
             let changes =
                 diff::diff_since::<R>(conn, self.collection, &self.matcher, &reading.from, &now)?;
-            let also = also(&Reader::new(self.store, conn, self.collection))?;
+            let also = also(&Reader::new(self.db, conn, self.collection))?;
             Ok((now, changes, also))
         })?;
         reading.finish(now);
@@ -263,8 +261,8 @@ impl<R: SearchableRecord> View<'_, R> {
 
 impl<R: SearchableRecord> Drop for View<'_, R> {
     fn drop(&mut self) {
-        self.store
-            .notifier
-            .unsubscribe(&self.store.engine, &self.subscription);
+        self.db
+            .cache::<Notifier>()
+            .unsubscribe(self.db, &self.subscription);
     }
 }

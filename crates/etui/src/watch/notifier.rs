@@ -18,84 +18,43 @@
 //! queues up, and a wakeup too many does no harm. None may be lost; [`hub`] and [`Subscription`]
 //! say why none is.
 
-use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::hub::{Running, Shared};
-use super::signal;
-use crate::db::{ConnectionPool, with_suffix};
+use crate::db::Db;
 use crate::error::Result;
 
 use super::subscription::Subscription;
 
-/// A store's part in it: says that something was committed, keeps the hub while there are views.
+/// The views of a store, and the dispatcher that runs while there are any.
+#[derive(Default)]
 pub(crate) struct Notifier {
-    store: PathBuf,
-    /// `NAME-watch`; see [`signal`](super::signal). Found when it is first needed.
-    watch: OnceLock<PathBuf>,
     shared: Arc<Shared>,
     running: Mutex<Option<Running>>,
 }
 
 impl Notifier {
-    /// For the store at `path`.
-    pub(crate) fn new(path: &Path) -> Self {
-        Self {
-            store: path.to_owned(),
-            watch: OnceLock::new(),
-            shared: Arc::default(),
-            running: Mutex::default(),
-        }
-    }
-
-    /// Beside the file itself, whatever links lead to it: all processes must mean the same.
-    fn watch(&self) -> &Path {
-        self.watch.get_or_init(|| {
-            let real = std::fs::canonicalize(&self.store).unwrap_or_else(|_| self.store.clone());
-            with_suffix(&real, "-watch")
-        })
-    }
-
-    /// Says that something was committed and can be seen by all.
-    pub(crate) fn committed(&self) {
-        signal::touch(self.watch());
-        if self.shared.deaf.load(Ordering::SeqCst)
-            && let Some(running) = &*lock(&self.running)
-        {
-            running.ring();
-        }
-    }
-
-    /// Adds a view; the first one starts the hub. It has to be read once before it is waited for.
-    pub(crate) fn subscribe(
-        &self,
-        engine: &ConnectionPool,
-        subscription: &Arc<Subscription>,
-    ) -> Result<()> {
+    /// Adds a view; the first one starts the dispatcher. The view has to be read once before it
+    /// is waited for.
+    pub(super) fn subscribe(&self, db: &Db, subscription: &Arc<Subscription>) -> Result<()> {
         let mut running = lock(&self.running);
         if running.is_none() {
-            let connection = engine.take()?;
-            let place = super::hub::Place {
-                store: self.store.clone(),
-                watch: self.watch().to_owned(),
-                immutable: engine.is_immutable(),
-            };
-            *running = Some(
-                Running::start(&self.shared, connection, place).map_err(|e| engine.explain(e))?,
-            );
+            *running = Some(Running::start(&self.shared, db).map_err(|e| db.explain(e))?);
         }
         self.shared.add(subscription);
         Ok(())
     }
 
     /// Takes a view out; with the last one the hub ends.
-    pub(crate) fn unsubscribe(&self, engine: &ConnectionPool, subscription: &Arc<Subscription>) {
+    pub(super) fn unsubscribe(&self, db: &Db, subscription: &Arc<Subscription>) {
         let mut running = lock(&self.running);
-        if self.shared.remove(subscription) == 0
-            && let Some(connection) = running.take().and_then(Running::stop)
-        {
-            engine.give_back(connection);
+        if self.shared.remove(subscription) == 0 {
+            db.signal().set_waker(None);
+        } else {
+            return;
+        }
+        if let Some(connection) = running.take().and_then(Running::stop) {
+            db.return_connection(connection);
         }
     }
 }

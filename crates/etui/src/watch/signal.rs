@@ -4,7 +4,7 @@
 //! shared `flock` on it, and an inotify watch. A writer opens and closes it after each commit,
 //! which its followers hear of (`IN_OPEN`) and which writes nothing, not even a time stamp.
 //!
-//! The last follower removes it (`engine::companion`).
+//! The last follower removes it (`db::sidecar`).
 //!
 //! A writer that dies between its commit and its word closes the store file by dying
 //! (`IN_CLOSE_WRITE`).
@@ -14,16 +14,11 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::OFlags;
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
-use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::db::companion;
-
-/// What a writer does after a commit: one system call that fails when nobody follows.
-pub(super) fn touch(watch: &Path) {
-    let _ = rustix::fs::open(watch, companion::OPEN | OFlags::RDONLY, Mode::empty());
-}
+use crate::db::sidecar;
 
 /// A follower's ear.
 pub(super) struct InotifyWatch {
@@ -56,7 +51,7 @@ impl InotifyWatch {
     /// Ends it, and removes the file if nobody else follows. What is given back is of no more use,
     /// but takes its time to close.
     pub(super) fn leave(self) -> OwnedFd {
-        companion::leave(&self.file, &self.watch);
+        sidecar::leave(&self.file, &self.watch);
         self.inotify
     }
 
@@ -79,7 +74,7 @@ impl InotifyWatch {
                 Err(e) => return Err(e.into()),
             }
         }
-        if gone && !companion::is_at(&self.file, &self.watch) {
+        if gone && !sidecar::is_at(&self.file, &self.watch) {
             self.file = join(&self.inotify, &self.store, &self.watch)?;
         }
         Ok(())
@@ -98,13 +93,14 @@ fn join(inotify: &OwnedFd, store: &Path, watch: &Path) -> io::Result<OwnedFd> {
     let undo = |watched| {
         let _ = inotify::remove_watch(inotify, watched);
     };
-    let (file, _) = companion::join(store, watch, OFlags::RDONLY, listen, undo)?;
+    let (file, _) = sidecar::join(store, watch, OFlags::RDONLY, listen, undo)?;
     Ok(file)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::db::open_watch_file as touch;
 
     fn heard(ear: &mut InotifyWatch) -> bool {
         let mut fds = [rustix::event::PollFd::new(

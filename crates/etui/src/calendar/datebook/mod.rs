@@ -55,6 +55,7 @@ use super::objects::ZonesOf;
 use crate::error::{Error, Result};
 use crate::record::{StoredRecord, changes, list};
 use crate::types::{ETag, RecordId};
+use shared::DateBooks;
 
 use page::{Page, PageEntry};
 use shared::Hold;
@@ -72,7 +73,7 @@ impl<'s> Calendar<'s> {
     /// # Errors
     /// Whatever reading reports.
     pub fn date_book(&self) -> Result<DateBook<'s>> {
-        self.store().date_books.opened();
+        self.db().cache::<DateBooks>().opened();
         Ok(DateBook {
             calendar: self.again(),
             page: Page::default(),
@@ -104,7 +105,7 @@ impl<'s> DateBook<'s> {
     /// Whatever reading reports.
     pub fn peek(&mut self, index: u64) -> Result<Option<StoredRecord<CalendarObject>>> {
         let found = self.at(index, |entry| entry.to_stored())?.transpose();
-        found.map_err(|error| self.calendar.store().engine.explain(error))
+        found.map_err(|error| self.calendar.db().explain(error))
     }
 
     /// Calls `visit` with the number and the text of record `index`, without taking it; `None` beyond
@@ -137,7 +138,7 @@ impl<'s> DateBook<'s> {
         // The lock was taken after any other date book announced its commit, if there was a lock file
         // to announce it in.
         let announced = self.page.announced;
-        if announced.is_none() || announced != self.calendar.store().date_books.latest() {
+        if announced.is_none() || announced != self.calendar.db().cache::<DateBooks>().latest() {
             self.page.valid_until = None;
         }
         match self.peek(index)? {
@@ -165,17 +166,17 @@ impl<'s> DateBook<'s> {
     }
 
     fn hold(&self, id: i64) -> Result<Hold<'s>> {
-        let store = self.calendar.store();
-        store.date_books.take(store, id)
+        let db = self.calendar.db();
+        db.cache::<DateBooks>().take(db, id)
     }
 
     /// The record that is held, as it is now.
     fn taken(&mut self, hold: Hold<'s>, id: i64) -> Result<Taken<'s>> {
-        let store = self.calendar.store();
+        let db = self.calendar.db();
         let collection = self.calendar.id();
         // What waits is looked for first: once it is committed, the store has it.
-        let dirty = store.date_books.dirty(id);
-        let found = store.engine.read(|conn| {
+        let dirty = db.cache::<DateBooks>().dirty(id);
+        let found = db.read(|conn| {
             Ok(conn
                 .prepare_cached(
                     "SELECT id, uid, etag, text FROM record \
@@ -217,9 +218,9 @@ impl<'s> DateBook<'s> {
                 found: found.to_owned(),
             });
         }
-        let store = self.calendar.store();
-        let with = store.deriving()?;
-        store.date_books.release_dirty(taken, record, &with);
+        let db = self.calendar.db();
+        let with = db.index_context();
+        db.cache::<DateBooks>().release_dirty(taken, record, &with);
         Ok(())
     }
 
@@ -228,8 +229,8 @@ impl<'s> DateBook<'s> {
     /// # Errors
     /// Whatever writing reports; the changes then still wait for a sync.
     pub fn sync(&mut self) -> Result<Synced> {
-        let store = self.calendar.store();
-        store.date_books.sync(store)
+        let db = self.calendar.db();
+        db.cache::<DateBooks>().sync(db)
     }
 
     /// Syncs, and closes it. A date book that is dropped is closed as well, but cannot tell of an
@@ -246,7 +247,7 @@ impl<'s> DateBook<'s> {
     /// Calls `visit` with the record at a position.
     fn at<T>(&mut self, index: u64, visit: impl FnOnce(PageEntry<'_>) -> T) -> Result<Option<T>> {
         let collection = self.calendar.id();
-        let store = self.calendar.store();
+        let db = self.calendar.db();
         loop {
             if self.page.get(index).is_none() || !self.is_valid() {
                 self.read_page(|conn, page| match page.get(index) {
@@ -258,9 +259,9 @@ impl<'s> DateBook<'s> {
             let Some(entry) = self.page.get(index) else {
                 return Ok(None);
             };
-            let dirty = store.date_books.dirty(entry.id);
+            let dirty = db.cache::<DateBooks>().dirty(entry.id);
             // A dirty record may have been committed since the page was read.
-            if dirty.is_none() && self.page.generation != store.generation() {
+            if dirty.is_none() && self.page.generation != db.generation() {
                 continue;
             }
             let found = match dirty {
@@ -279,7 +280,7 @@ impl<'s> DateBook<'s> {
     /// Returns true if the page can be used without looking for changes.
     fn is_valid(&self) -> bool {
         let is_fresh = |until: Instant| Instant::now() < until;
-        self.page.generation == self.calendar.store().generation()
+        self.page.generation == self.calendar.db().generation()
             && self.page.valid_until.is_some_and(is_fresh)
     }
 
@@ -288,11 +289,11 @@ impl<'s> DateBook<'s> {
         &mut self,
         work: impl FnOnce(&Connection, &mut Page) -> Result<T>,
     ) -> Result<T> {
-        let store = self.calendar.store();
-        store.ensure_order()?;
-        let (generation, announced) = (store.generation(), store.date_books.latest());
+        let db = self.calendar.db();
+        db.ensure_indexed()?;
+        let (generation, announced) = (db.generation(), db.cache::<DateBooks>().latest());
         let page = &mut self.page;
-        store.engine.read_transaction(|conn| {
+        db.read_transaction(|conn| {
             let latest = changes::latest(conn)?;
             if page.latest != latest {
                 page.clear();
@@ -309,9 +310,9 @@ impl<'s> DateBook<'s> {
 
 impl Drop for DateBook<'_> {
     fn drop(&mut self) {
-        let books = &self.calendar.store().date_books;
+        let books = &self.calendar.db().cache::<DateBooks>();
         if !self.is_closed {
-            match books.sync(self.calendar.store()) {
+            match books.sync(self.calendar.db()) {
                 // For who asks next; else it would be lost without a word.
                 Ok(synced) => {
                     for conflict in &synced.conflicts {
@@ -328,8 +329,8 @@ impl Drop for DateBook<'_> {
 
 /// Reads a record as it was taken.
 fn read(calendar: &Calendar<'_>, stored: &StoredRecord<CalendarObject>) -> Result<CalendarObject> {
-    let store = calendar.store();
-    store.engine.read(|conn| {
+    let db = calendar.db();
+    db.read(|conn| {
         let row = conn
             .prepare_cached("SELECT shared FROM record WHERE id = ?1")?
             .query_row([stored.id.0], |r| r.get(0))

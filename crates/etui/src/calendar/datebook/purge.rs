@@ -5,9 +5,11 @@ use std::ops::ControlFlow;
 use rusqlite::OptionalExtension;
 
 use super::DateBook;
+use super::shared::DateBooks;
 use crate::calendar::ics::ComponentKind;
 use crate::calendar::moment::{self, MAX_UTC_OFFSET, Named};
 use crate::calendar::objects::ZonesOf;
+use crate::calendar::series_cache::SeriesCache;
 use crate::calendar::summary::Stored;
 use crate::calendar::time::{TimeZone, Timestamp};
 use crate::calendar::{CalendarObject, Status};
@@ -31,16 +33,16 @@ impl DateBook<'_> {
     /// Whatever reading and writing report; what was removed until then stays removed.
     pub fn purge(&mut self, before: Timestamp, viewer: &TimeZone) -> Result<u64> {
         let synced = self.sync()?;
-        let store = self.calendar.store();
+        let db = self.calendar.db();
         // They are told of by the next sync.
-        store.date_books.put_back(synced);
+        db.cache::<DateBooks>().put_back(synced);
         let over = self.calendar.read_ordered(|r| r.over(before, viewer))?;
         let mut removed = 0;
         for some in over.chunks(AT_ONCE) {
             let mut holds = Vec::with_capacity(some.len());
             let mut free = Vec::with_capacity(some.len());
             for over in some {
-                match store.date_books.take(store, over.id) {
+                match db.cache::<DateBooks>().take(db, over.id) {
                     Ok(hold) => holds.push(hold),
                     Err(Error::Taken { .. }) => continue,
                     Err(e) => return Err(e),
@@ -94,7 +96,7 @@ impl Reader<'_, CalendarObject> {
             })?;
             // Spans are wider than what they hold.
             let ended = before.plus_seconds(4 * MAX_UTC_OFFSET).seconds();
-            let cache = &self.store.series_cache;
+            let cache = self.db.cache::<SeriesCache>();
             let mut objects = ZonesOf::default();
             time_index::for_each_ended(self.conn, self.collection, ended, |row| {
                 let (record, version) = (row.record, row.version);

@@ -8,14 +8,15 @@ use rusqlite::Connection;
 
 use super::taken::{Locks, Taken};
 use crate::calendar::CalendarObject;
+use crate::db::Db;
+use crate::db::IndexContext;
 use crate::db::TransactionSize;
 use crate::db::metadata;
 use crate::error::{Error, Result};
 use crate::record::prepared::IndexedRecord;
 use crate::record::records::RecordWriter;
 use crate::record::shared::SourceObject;
-use crate::record::{IndexContext, IndexedColumns, RecordKind as _, changes};
-use crate::store::Store;
+use crate::record::{IndexedColumns, RecordKind as _, changes};
 use crate::types::{Condition, ETag, RecordId};
 
 /// What a sync did.
@@ -87,10 +88,10 @@ impl DateBooks {
     }
 
     /// Takes a record for one holder.
-    pub(super) fn take<'s>(&'s self, store: &Store, record: i64) -> Result<Hold<'s>> {
-        if store.is_read_only() {
+    pub(super) fn take<'s>(&'s self, db: &Db, record: i64) -> Result<Hold<'s>> {
+        if db.is_read_only() {
             return Err(Error::ReadOnly {
-                path: store.path().to_owned(),
+                path: db.path().to_owned(),
             });
         }
         let mut state = self.state();
@@ -103,7 +104,7 @@ impl DateBooks {
         // What waits for a sync is locked.
         if !state.dirty.contains_key(&record) {
             if state.locks.is_none() {
-                state.locks = Some(Locks::beside(store.path())?);
+                state.locks = Some(Locks::beside(db.path())?);
             }
             if let Some(locks) = &state.locks
                 && !locks.take(record)?
@@ -159,20 +160,20 @@ impl DateBooks {
     }
 
     /// Commits what waits, so that whoever reads the store sees it.
-    pub(crate) fn settle(&self, store: &Store) -> Result<()> {
+    pub(crate) fn settle(&self, db: &Db) -> Result<()> {
         match self.waits.load(Ordering::Acquire) {
-            true => self.commit(store, false),
+            true => self.commit(db, false),
             false => Ok(()),
         }
     }
 
     /// Makes all that was released durable.
-    pub(super) fn sync(&self, store: &Store) -> Result<Synced> {
-        self.commit(store, true)?;
+    pub(super) fn sync(&self, db: &Db) -> Result<Synced> {
+        self.commit(db, true)?;
         Ok(std::mem::take(&mut self.state().so_far))
     }
 
-    fn commit(&self, store: &Store, durably: bool) -> Result<()> {
+    fn commit(&self, db: &Db, durably: bool) -> Result<()> {
         let _one = self
             .committing
             .lock()
@@ -189,7 +190,7 @@ impl DateBooks {
             true => TransactionSize::of(dirty.len(), bytes),
             false => TransactionSize::Upkeep,
         };
-        let order = store.order()?;
+        let order = db.order();
         let (mut saved, mut conflicts, mut latest) = (0, Vec::new(), 0);
         let work = |conn: &Connection| {
             if dirty.is_empty() {
@@ -218,8 +219,8 @@ impl DateBooks {
             Ok(())
         };
         // A day's changes are flushed once; the file has them at the close, or by a later commit.
-        let put_off = || store.write_of(size, work);
-        store.engine.with_checkpoint_put_off(put_off)?;
+        let put_off = || db.write_of(size, work);
+        db.with_deferred_checkpoint(put_off)?;
         let mut state = self.state();
         // Before the locks are let go of.
         if let Some(locks) = state.locks.as_ref().filter(|_| latest > 0) {

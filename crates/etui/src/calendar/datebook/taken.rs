@@ -3,7 +3,7 @@
 //! Within a process a set tells who has what. Between processes a lock does, of one byte of the file
 //! `NAME-taken` beside the store, at the record's number (an open file description lock, which the
 //! kernel lets go of when the process ends, however it does). The file is there while date books
-//! are in use (`engine::companion`). It holds the number of the latest change that a date book
+//! are in use (`db::sidecar`). It holds the number of the latest change that a date book
 //! committed, so that whoever takes a record sees what was released before:
 //!
 //! ```text
@@ -21,7 +21,7 @@ use rustix::fs::OFlags;
 use super::shared::Hold;
 use crate::calendar::Calendar;
 use crate::calendar::CalendarObject;
-use crate::db::{companion, with_suffix};
+use crate::db::{sidecar, with_suffix};
 use crate::error::{Error, Result};
 use crate::record::StoredRecord;
 
@@ -76,7 +76,7 @@ impl Locks {
     /// Opens it, or makes it.
     pub(super) fn beside(store: &Path) -> Result<Self> {
         let path = with_suffix(store, "-taken");
-        let (file, ()) = companion::join(store, &path, OFlags::RDWR, |_| Ok(Some(())), |()| {})
+        let (file, ()) = sidecar::join(store, &path, OFlags::RDWR, |_| Ok(Some(())), |()| {})
             .map_err(|e| Error::io(&path, e))?;
         Ok(Self { file, path })
     }
@@ -124,6 +124,6 @@ impl Locks {
 
 impl Drop for Locks {
     fn drop(&mut self) {
-        companion::leave(&self.file, &self.path);
+        sidecar::leave(&self.file, &self.path);
     }
 }

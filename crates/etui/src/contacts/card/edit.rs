@@ -72,7 +72,7 @@ impl Card {
         if display_name.trim().is_empty() {
             return Err(CardError::Empty.into());
         }
-        let uid = crate::store::uuid()?;
+        let uid = crate::db::random::uuid()?;
         let mut card = Self::parse(format!(
             "BEGIN:VCARD\r\nVERSION:4.0\r\nUID:urn:uuid:{uid}\r\nFN:-\r\nEND:VCARD\r\n"
         ))?;

@@ -30,7 +30,8 @@ use calcard::{Entry, Parser};
 use rusqlite::Connection;
 
 use super::keys;
-use crate::record::{IndexContext, IndexedColumns, RecordKind};
+use crate::db::IndexContext;
+use crate::record::{IndexedColumns, RecordKind};
 use crate::types::{CollectionKind, content_identity};
 use etui_contentline::charset::repair_charset;
 use etui_contentline::lines::component_body;

@@ -1,4 +1,4 @@
-//! RecordWriter a card of any version as vCard 4.0 (RFC 6350).
+//! Writes a card of any version as vCard 4.0 (RFC 6350).
 
 use calcard::vcard::{
     VCard, VCardEntry, VCardParameter, VCardParameterName, VCardParameterValue, VCardProperty,
@@ -22,7 +22,7 @@ impl Card {
         };
         card.entries.iter_mut().for_each(modernise);
         let mut out = String::with_capacity(self.text.len() + 64);
-        // RecordWriter into a String cannot fail.
+        // Writing into a String cannot fail.
         let _ = card.write_to(&mut out, VCardVersion::V4_0);
         plain_data_uris(out)
     }

@@ -38,7 +38,7 @@ impl Fixture {
         &self,
         size: TransactionSize,
         work: impl FnOnce(&Connection) -> Result<i64>,
-    ) -> Done<i64, ()> {
+    ) -> WriteOutcome<i64, ()> {
         self.writer.run(
             size,
             || panic!("there is a connection"),
@@ -56,9 +56,9 @@ impl Fixture {
         }
     }
 
-    /// SortedRuns these in one group, in an order of their own but for the first; `None` when the
+    /// Runs these in one group, in an order of their own but for the first; `None` when the
     /// machine was too slow to have them all in one.
-    fn try_together(&self, works: Vec<Work<'_>>) -> Option<Vec<Done<i64, ()>>> {
+    fn try_together(&self, works: Vec<Work<'_>>) -> Option<Vec<WriteOutcome<i64, ()>>> {
         let others = works.len() - 1;
         let (begun, go) = mpsc::channel();
         let mut begun = Some(begun);
@@ -109,8 +109,8 @@ fn inserts(numbers: impl IntoIterator<Item = i64>) -> Vec<Work<'static>> {
     numbers.into_iter().map(insert).collect()
 }
 
-/// SortedRuns them together in a new store until they were one group.
-fn together(works: impl Fn() -> Vec<Work<'static>>) -> (Fixture, Vec<Done<i64, ()>>) {
+/// Runs them together in a new store until they were one group.
+fn together(works: impl Fn() -> Vec<Work<'static>>) -> (Fixture, Vec<WriteOutcome<i64, ()>>) {
     for _ in 0..50 {
         let fixture = Fixture::new();
         if let Some(done) = fixture.try_together(works()) {
@@ -120,7 +120,7 @@ fn together(works: impl Fn() -> Vec<Work<'static>>) -> (Fixture, Vec<Done<i64, (
     panic!("no group of all in 50 attempts");
 }
 
-fn code(done: &Done<i64, ()>) -> i32 {
+fn code(done: &WriteOutcome<i64, ()>) -> i32 {
     match &done.own {
         Ok(Err(Error::Sqlite(e))) => e.sqlite_error().unwrap().extended_code,
         _ => panic!("no error of SQLite"),
@@ -328,46 +328,6 @@ fn upkeep_alone_commits_without_a_flush() {
         let done = deferred.run(size, || panic!("there is a connection"), |_| (), level);
         assert_eq!(done.result().unwrap(), NORMAL, "{size:?}");
     }
-}
-
-/// Upkeep that waits for nobody: not for this thread's own work, an open group, or another process.
-#[test]
-fn upkeep_that_would_wait_is_not_begun() {
-    let fixture = Fixture::new();
-    let writer = Writer::new(Durability::Full, Duration::from_secs(600));
-    let connection = lock(&fixture.writer.baton).connection.take();
-    lock(&writer.baton).connection = connection;
-    let attempt = |n| {
-        let done = writer.try_upkeep(|| panic!("there is a connection"), insert(n));
-        done.map(|done| {
-            assert!(done.committed);
-            done.result().unwrap()
-        })
-    };
-    assert_eq!(attempt(1), Some(1));
-    let own = writer.run(
-        TransactionSize::Large,
-        || panic!("there is a connection"),
-        |_| (),
-        |conn| {
-            assert_eq!(attempt(2), None);
-            insert(3)(conn)
-        },
-    );
-    assert_eq!(own.result().unwrap(), 3);
-
-    lock(&writer.baton).group = Some(Group::new());
-    assert_eq!(attempt(4), None);
-    assert!(lock(&writer.baton).group.take().is_some(), "it stays open");
-
-    let other = Connection::open(fixture._dir.path().join("db")).unwrap();
-    other.execute_batch("BEGIN IMMEDIATE").unwrap();
-    assert_eq!(attempt(5), None);
-    other.execute_batch("ROLLBACK").unwrap();
-    assert_eq!(attempt(6), Some(6));
-
-    lock(&fixture.writer.baton).connection = lock(&writer.baton).connection.take();
-    assert_eq!(fixture.numbers(), [1, 3, 6]);
 }
 
 #[test]

@@ -18,7 +18,7 @@ use rusqlite::Connection;
 
 use super::postings::{Edit, PostingKey, decode_row};
 use super::{postings, terms, trigrams};
-use crate::db::spill::SortedRuns;
+use crate::db::sort::SortedRuns;
 use crate::error::Result;
 use etui_text::varint;
 

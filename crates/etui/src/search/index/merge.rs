@@ -11,7 +11,7 @@ use rusqlite::{Connection, OptionalExtension};
 use super::pending::Watermarks;
 use super::postings::{self, Edit};
 use super::{IndexParts, terms, trigrams};
-use crate::db::{ConnectionPool, metadata};
+use crate::db::{Db, metadata};
 use crate::error::Result;
 use crate::record::changes;
 use crate::types::now_ms;
@@ -48,10 +48,10 @@ impl IndexParts {
 }
 
 /// Brings parts of the index up to date, in as many transactions as it takes.
-pub(crate) fn merge_index(db: &ConnectionPool, parts: IndexParts) -> Result<()> {
+pub(crate) fn merge_index(db: &Db, parts: IndexParts) -> Result<()> {
     for watermark in parts.watermark_keys() {
         // Another process may have merged meanwhile, so each transaction reads the watermark.
-        while db.upkeep(|conn| merge_batch(conn, watermark))? {}
+        while db.maintain(|conn| merge_batch(conn, watermark))? {}
     }
     Ok(())
 }
@@ -304,21 +304,21 @@ mod tests {
         };
         let save = |uid: &str, name: &str| {
             // Without `Store`, which would merge.
-            let order = store.order().unwrap();
+            let order = store.db.order();
             let card = card(uid, name);
-            let with = store.deriving().unwrap();
+            let with = store.db.index_context();
             let one = crate::record::prepared::IndexedRecord::new(&card, &with);
             let put = |conn: &Connection| {
                 crate::record::records::RecordWriter::run(conn, order, |writing| {
                     one.put(conn, writing, 1, crate::types::Condition::Always)
                 })
             };
-            store.engine.write(put).unwrap();
+            store.db.write_unhooked(put).unwrap();
         };
         let step = |watermark| {
             store
-                .engine
-                .write(|conn| merge_batch(conn, watermark))
+                .db
+                .write_unhooked(|conn| merge_batch(conn, watermark))
                 .unwrap()
         };
         let long = "x".repeat(200);
@@ -348,7 +348,7 @@ mod tests {
             assert_eq!(found(before), 0, "{before}");
             let term = terms::new_term(b'd', before.to_lowercase().as_bytes());
             let left = store
-                .engine
+                .db
                 .read(|conn| postings::record_ids(conn, &term[..]))
                 .unwrap();
             assert!(left.is_empty(), "{before}: {left:?}");

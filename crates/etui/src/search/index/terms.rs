@@ -152,7 +152,7 @@ mod tests {
         )
         .unwrap();
         let order = etui_text::collator::Collator::new("en").unwrap();
-        let with = crate::record::IndexContext {
+        let with = crate::db::IndexContext {
             order: &order,
             region: None,
         };

@@ -354,7 +354,7 @@ impl<R: SearchableRecord> Reader<'_, R> {
         window: &ResultWindow,
         shape: RowShape,
     ) -> Result<executor::QueryResult> {
-        let matcher = Matcher::new(filter, self.store.region()?);
+        let matcher = Matcher::new(filter, self.db.region());
         executor::execute_query(self.conn, self.collection, &matcher, window, shape)
     }
 }

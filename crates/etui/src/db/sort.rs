@@ -21,7 +21,7 @@ use crate::error::{Error, Result};
 /// What is read ahead of each run, in bytes.
 const BUFFER: usize = 32 << 10;
 
-/// SortedRuns of items, written one after the other.
+/// Runs of items, written one after the other.
 pub(crate) struct SortedRuns {
     file: File,
     /// For messages.
@@ -45,7 +45,7 @@ impl SortedRuns {
             Ok(file) => file,
             // Not every file system has files without a name: it loses the one it gets.
             Err(_) => {
-                let name = directory.join(format!(".etui-sort-{:x}", crate::store::random()?));
+                let name = directory.join(format!(".etui-sort-{:x}", super::random::random_i64()?));
                 let file = rustix::fs::open(&name, access | OFlags::CREATE | OFlags::EXCL, mode)
                     .map_err(io)?;
                 rustix::fs::unlink(&name).map_err(io)?;

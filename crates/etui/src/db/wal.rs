@@ -21,11 +21,11 @@ const LARGE: u64 = 32 << 20;
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// When to look after the log next.
-pub(super) struct Log {
+pub(super) struct WalLimit {
     large: AtomicU64,
 }
 
-impl Log {
+impl WalLimit {
     pub(super) fn new() -> Self {
         Self {
             large: AtomicU64::new(LARGE),

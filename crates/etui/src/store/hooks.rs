@@ -1,0 +1,138 @@
+//! [`IndexMaintenance`]: reindexing before the first use, merging of the search index after commits.
+
+use std::cell::RefCell;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, TryLockError};
+
+use rusqlite::Connection;
+
+use crate::calendar::objects::ZonesOf;
+use crate::contacts::Card;
+use crate::db::{Db, IndexContext, Maintenance, WriteHooks, metadata};
+use crate::error::{Error, Result};
+use crate::record::{IndexedColumns, RecordKind};
+use crate::search::index::IndexParts;
+use crate::search::index::merge::merge_index;
+use crate::types::CollectionKind;
+
+/// The hooks that keep derived data up to date.
+pub(super) struct IndexMaintenance {
+    /// Merge the substring index too.
+    merge_substrings: bool,
+    is_current: AtomicBool,
+    /// Held by the thread that merges.
+    merging: Arc<Mutex<()>>,
+}
+
+impl IndexMaintenance {
+    pub(super) fn new(merge_substrings: bool) -> Self {
+        Self {
+            merge_substrings,
+            is_current: AtomicBool::new(false),
+            merging: Arc::default(),
+        }
+    }
+}
+
+impl WriteHooks for IndexMaintenance {
+    fn ensure_indexed(&self, db: &Db) -> Result<()> {
+        if self.is_current.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let version = db.metadata().index_version.as_deref();
+        if version != Some(&index_version(db)) {
+            if !db.is_read_only() {
+                db.write_unhooked(|conn| {
+                    // Another process may have reindexed while this one waited.
+                    if is_index_current(db, conn)? {
+                        return Ok(());
+                    }
+                    tracing::info!("reindexing");
+                    reindex(db, conn)
+                })?;
+                // Without a merge every search would scan every record until the next save.
+                let merged = db
+                    .read(|conn| self.due_maintenance(conn))
+                    .and_then(|due| due.map_or(Ok(()), |due| due(db)));
+                if let Err(error) = merged {
+                    tracing::warn!(%error, "the index was not merged");
+                }
+                db.release_memory();
+            } else if version.is_none()
+                && db
+                    .read(|conn| metadata::get::<String>(conn, metadata::DERIVATION))?
+                    .is_none()
+            {
+                // The schema was migrated and not reindexed since: lists are empty.
+                return Err(Error::ReadOnly {
+                    path: db.path().to_owned(),
+                });
+            }
+        }
+        self.is_current.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn due_maintenance(&self, conn: &Connection) -> Result<Option<Maintenance>> {
+        let due = IndexParts::due_for_merge(conn, self.merge_substrings)?;
+        if due == IndexParts::NONE {
+            return Ok(None);
+        }
+        let merging = Arc::clone(&self.merging);
+        Ok(Some(Box::new(move |db| match merging.try_lock() {
+            Ok(_) | Err(TryLockError::Poisoned(_)) => {
+                merge_index(db, due)?;
+                db.limit_wal_size()
+            }
+            // Another thread is merging.
+            Err(TryLockError::WouldBlock) => Ok(()),
+        })))
+    }
+}
+
+/// Returns true if the stored index version is this library's.
+pub(super) fn is_index_current(db: &Db, conn: &Connection) -> Result<bool> {
+    let stored: Option<String> = metadata::get(conn, metadata::DERIVATION)?;
+    Ok(stored.as_deref() == Some(&index_version(db)))
+}
+
+/// Derives all data from the records again; rebuilds the search index if any keys changed.
+pub(super) fn reindex(db: &Db, conn: &Connection) -> Result<()> {
+    // A migration leaves an empty index.
+    let is_unindexed = metadata::number(conn, metadata::TERM_MARK)? == 0;
+    let with = db.index_context();
+    let zones = RefCell::default();
+    let index = |kind, text, shared| index_record(conn, kind, text, shared, &with, &zones);
+    if crate::record::derive::all(conn, &with, index)? || is_unindexed {
+        crate::search::index::rebuild_index(conn, db.path())?;
+    }
+    metadata::set(conn, metadata::DERIVATION, index_version(db))
+}
+
+/// Derives the indexed columns of a stored record.
+pub(super) fn index_record(
+    conn: &Connection,
+    kind: CollectionKind,
+    text: Vec<u8>,
+    shared: Option<i64>,
+    with: &IndexContext<'_>,
+    zones: &RefCell<ZonesOf>,
+) -> Result<IndexedColumns> {
+    match kind {
+        CollectionKind::Contacts => Ok(Card::stored(conn, text, shared)?.derive(with)),
+        CollectionKind::Calendar => {
+            let record = zones.borrow_mut().record(conn, text, shared)?;
+            Ok(record.derive(with))
+        }
+    }
+}
+
+/// Returns the version of the data that this library derives with the store's collator.
+fn index_version(db: &Db) -> String {
+    index_version_of(db.order().collation_version())
+}
+
+/// Returns the version of the data that this library derives with the collator of this stamp.
+pub(super) fn index_version_of(stamp: &str) -> String {
+    format!("{stamp} keys-{}", crate::contacts::keys::VERSION)
+}
