@@ -1,4 +1,4 @@
-//! Free/busy: when time is taken (RFC 5545 §3.6.4).
+//! Free/busy time (RFC 5545 §3.6.4).
 
 use std::ops::Range;
 
@@ -9,32 +9,32 @@ use super::{CalendarObject, Status};
 use crate::error::Result;
 use crate::record::Reader;
 
-/// A time that is taken.
+/// A busy period.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Busy {
-    /// From when until when.
+    /// Start and end.
     pub during: Range<Timestamp>,
-    /// Only by what is not settled (`STATUS:TENTATIVE`).
+    /// True if only tentative events (`STATUS:TENTATIVE`) take it up.
     pub tentative: bool,
 }
 
 impl Calendar<'_> {
-    /// When time is taken in `range`. See [`Reader::free_busy`].
+    /// Returns the busy periods of `range`. See [`Reader::free_busy`].
     ///
     /// # Errors
-    /// Whatever reading reports.
+    /// Any error of reading.
     pub fn free_busy(&self, range: Range<Timestamp>, viewer: &TimeZone) -> Result<Vec<Busy>> {
         self.read_ordered(|r| r.free_busy(range, viewer))
     }
 }
 
 impl Reader<'_, CalendarObject> {
-    /// When time is taken in `range`, in order, nothing twice: by events that are not cancelled
-    /// and take up time (`TRANSP`). Where tentative ones meet settled ones, the latter count.
-    /// Days and floating times are where they are in the zone `viewer`.
+    /// Returns the busy periods of `range`, in order and without overlaps: the time of events that
+    /// are not cancelled and not transparent (`TRANSP`). Where tentative and other events overlap,
+    /// the period is not tentative. Days and floating times are read in the zone `viewer`.
     ///
     /// # Errors
-    /// Whatever reading reports.
+    /// Any error of reading.
     pub fn free_busy(&self, range: Range<Timestamp>, viewer: &TimeZone) -> Result<Vec<Busy>> {
         let (mut settled, mut tentative) = (Vec::new(), Vec::new());
         let mut take = |during: &Range<Timestamp>, status| match status {
@@ -85,8 +85,8 @@ impl Reader<'_, CalendarObject> {
     }
 }
 
-/// Puts in what of `during` is in `range`; what goes on where the last one is makes that longer,
-/// so that a rule that fires every second is one range.
+/// Adds the part of `during` that is in `range`. It extends the last range if it begins within it or
+/// at its end, so that a rule that fires every second makes one range.
 fn push(all: &mut Vec<Range<Timestamp>>, range: &Range<Timestamp>, during: &Range<Timestamp>) {
     let (start, end) = (during.start.max(range.start), during.end.min(range.end));
     if start >= end {
@@ -98,7 +98,7 @@ fn push(all: &mut Vec<Range<Timestamp>>, range: &Range<Timestamp>, during: &Rang
     }
 }
 
-/// Ranges in order, those that meet made one.
+/// Sorts ranges and merges those that overlap or meet.
 fn joined(mut ranges: Vec<Range<Timestamp>>) -> Vec<Range<Timestamp>> {
     ranges.sort_by_key(|r| r.start);
     let mut all: Vec<Range<Timestamp>> = Vec::with_capacity(ranges.len());
@@ -111,7 +111,7 @@ fn joined(mut ranges: Vec<Range<Timestamp>>) -> Vec<Range<Timestamp>> {
     all
 }
 
-/// What of `ranges` is in none of `others`; both in order.
+/// Returns `ranges` minus `others`; both are in order.
 fn without(ranges: Vec<Range<Timestamp>>, others: &[Range<Timestamp>]) -> Vec<Range<Timestamp>> {
     let mut left = Vec::with_capacity(ranges.len());
     let mut first = 0;

@@ -19,7 +19,7 @@ use crate::record::IndexedColumns;
 use crate::record::keys::{Key, KeyWriter};
 use crate::record::time_index::{MAX_LISTED, TimeEntries, TimeSpan, TimeVersion};
 
-/// Derives what is stored of `record`.
+/// Returns the columns that are stored beside the text of `record`.
 pub(super) fn derive(record: &CalendarObject, _: &IndexContext<'_>) -> IndexedColumns {
     let (summary, times) = said(record);
     let mut keys = KeyWriter::default();
@@ -32,7 +32,7 @@ pub(super) fn derive(record: &CalendarObject, _: &IndexContext<'_>) -> IndexedCo
     }
 }
 
-/// What the list shows of a record, and its rows in the tables of times.
+/// Returns a record's summary and its entries in the time index.
 pub(super) fn said(record: &CalendarObject) -> (Summary, TimeEntries) {
     let main = record.master();
     let first = main.timing.as_ref().and_then(first_instance);
@@ -83,7 +83,7 @@ fn search_keys(record: &CalendarObject, keys: &mut KeyWriter) {
     }
 }
 
-/// What a component is called, in filters and elsewhere.
+/// Returns the name of a kind of component, in filters and messages.
 pub(super) fn name_of(kind: ComponentKind) -> &'static str {
     match kind {
         ComponentKind::Event => "event",
@@ -92,7 +92,7 @@ pub(super) fn name_of(kind: ComponentKind) -> &'static str {
     }
 }
 
-/// Whether it happens once, and takes nobody's place.
+/// Returns true if it neither recurs nor overrides an instance.
 fn is_once(timing: &Timing) -> bool {
     timing.rules.is_empty()
         && timing.dates.is_empty()
@@ -101,7 +101,7 @@ fn is_once(timing: &Timing) -> bool {
         && timing.replaces.is_none()
 }
 
-/// Whether the list tells of it well enough.
+/// Returns true if the list is enough to find an instance.
 fn is_short(instance: &Instance) -> bool {
     let has_name = |time: &CalendarTime| time.zone().is_none_or(TimeZone::is_named);
     instance.during.end.seconds() - instance.during.start.seconds() <= MAX_LISTED
@@ -109,7 +109,7 @@ fn is_short(instance: &Instance) -> bool {
         && has_name(&instance.end)
 }
 
-/// What a component says of itself alone.
+/// Returns the instance of a component without its recurrence.
 fn first_instance(timing: &Timing) -> Option<Instance> {
     let alone = Timing {
         end: timing.end.clone(),

@@ -1,9 +1,9 @@
-//! Export: records put together to the calendar objects that they came in.
+//! Export: records reassembled into the calendar objects that they came from.
 //!
-//! Frames that fit each other become one object (`ics::merge`). Of each object the components are
-//! written in the order of their numbers, record by record read from the store, so that memory
-//! holds a number for each component, and a few records. New records stand at the end of the first
-//! object; zones that they name and that it does not define are put in.
+//! Templates that are compatible become one object (`ics::merge`). The components of an object are
+//! written in the order of their ordinals. Memory holds an ordinal per component and a few records.
+//! New records are written at the end of the first object, and time zones that they name and that it
+//! lacks are added.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{self, Write};
@@ -21,15 +21,15 @@ use crate::error::{Error, Result};
 use crate::record::{Reader, StoredRecord, shared};
 use crate::types::{ETag, RecordId};
 
-/// A component to be written: its number in the object, its record, its place in that.
+/// A component to write: its ordinal in the object, its record, its position in the record.
 type Place = (u32, i64, u32);
 
 impl Calendar<'_> {
-    /// Writes all records as calendar objects: as few as can be, and those that nothing was left
-    /// out of or put into as they came, byte for byte. Tells how many records there were.
+    /// Writes all records as calendar objects, as few as possible. An object whose records are
+    /// complete and unchanged is written byte for byte. Returns the number of records.
     ///
     /// # Errors
-    /// Whatever reading reports; [`Error::Io`] where `out` fails.
+    /// Any error of reading; [`Error::Io`] if writing to `out` fails.
     pub fn export(&self, out: &mut dyn Write) -> Result<u64> {
         self.read_ordered(|r| r.export(out, None))
     }
@@ -42,20 +42,20 @@ impl Calendar<'_> {
         self.read_ordered(|r| r.export(out, Some(records)))
     }
 
-    /// The zones that a record may name: those of the object that it came in. For edits
+    /// Returns the zones that a record can name: those of the object that it came from. For edits
     /// ([`CalendarObject::set`]).
     ///
     /// # Errors
-    /// Whatever reading reports.
+    /// Any error of reading.
     pub fn zones(&self, record: RecordId) -> Result<TimeZoneResolver> {
         self.read(|r| r.zones(record))
     }
 
-    /// The record with this UID, read with the zones of the object that it came in; `None` when
-    /// there is none.
+    /// Returns the record with this UID, parsed with the zones of the object that it came from;
+    /// `None` if there is none.
     ///
     /// # Errors
-    /// Whatever reading reports; [`Error::Record`] when another program put in text that is no
+    /// Any error of reading; [`Error::Record`] if another program stored text that is no
     /// record.
     pub fn record(
         &self,
@@ -66,11 +66,11 @@ impl Calendar<'_> {
 }
 
 impl Reader<'_, CalendarObject> {
-    /// The record with this UID, read with the zones of the object that it came in. See
+    /// Returns the record with this UID, parsed with the zones of the object that it came from. See
     /// [`Calendar::record`].
     ///
     /// # Errors
-    /// Whatever reading reports.
+    /// Any error of reading.
     pub fn record(
         &self,
         uid: &str,
@@ -86,10 +86,10 @@ impl Reader<'_, CalendarObject> {
         })
     }
 
-    /// The zones that a record may name. See [`Calendar::zones`].
+    /// Returns the zones that a record can name. See [`Calendar::zones`].
     ///
     /// # Errors
-    /// Whatever reading reports.
+    /// Any error of reading.
     pub fn zones(&self, record: RecordId) -> Result<TimeZoneResolver> {
         self.told(|| match self.shared(record)? {
             Some(row) => objects::zones(self.conn, row),
@@ -114,7 +114,7 @@ impl Reader<'_, CalendarObject> {
         self.told(|| {
             let mut export = Export::default();
             self.gather(records, &mut export)?;
-            // New records stand in the first object that there is.
+            // New records are written to the first object.
             let mut rows: Vec<i64> = export.objects.keys().copied().collect();
             let has_others = rows.len() > 1;
             rows.retain(|row| *row != NEW || !has_others);
@@ -143,7 +143,7 @@ impl Reader<'_, CalendarObject> {
             };
             let mut open_line = false;
             for (at, object) in merged.iter().enumerate() {
-                // The last line of a file may have no end.
+                // The last line of a file may not be terminated.
                 if open_line {
                     out.write_all(b"\r\n").map_err(failed)?;
                 }
@@ -157,7 +157,7 @@ impl Reader<'_, CalendarObject> {
         })
     }
 
-    /// Which components there are, and where they stood.
+    /// Collects the components to write, by object.
     fn gather(&self, records: Option<&[RecordId]>, export: &mut Export) -> Result<()> {
         let wanted: Option<HashSet<i64>> = records.map(|all| all.iter().map(|id| id.0).collect());
         let mut statement = self.conn.prepare_cached(
@@ -191,7 +191,7 @@ impl Reader<'_, CalendarObject> {
         Ok(())
     }
 
-    /// Writes one object; tells whether its last line has no end.
+    /// Writes one object. Returns true if its last line is not terminated.
     fn object(
         &self,
         out: &mut dyn Write,
@@ -200,7 +200,7 @@ impl Reader<'_, CalendarObject> {
         export: &Export,
         names: &HashMap<ZoneKey, String>,
     ) -> Result<bool> {
-        // Numbers of each source lie behind those of the one before; new components behind all.
+        // The ordinals of each source follow those of the source before; new components are last.
         let mut places: Vec<Place> = Vec::new();
         for &(at, add) in &object.sources {
             let row = rows.get(at).copied().unwrap_or(NEW);
@@ -234,7 +234,7 @@ impl Reader<'_, CalendarObject> {
             Ok(text.unwrap_or_default())
         };
         let mut writer = ObjectWriter::new(out, &frame, zone);
-        // Components of one record may stand apart, with others between.
+        // Other components may be between those of one record.
         let (mut read, mut bytes) = (HashMap::new(), 0);
         for (number, id, place) in places {
             if !read.contains_key(&id) {
@@ -262,8 +262,8 @@ impl Reader<'_, CalendarObject> {
             .query_row([id], |r| r.get(0))?)
     }
 
-    /// Definitions of the zones that new and changed records name, and that their object does not
-    /// have.
+    /// Returns the definitions of zones that new and changed records name and that their object
+    /// lacks.
     fn missing_zones(
         &self,
         places: &[Place],
@@ -314,11 +314,11 @@ fn failed(error: io::Error) -> Error {
     Error::io(Path::new("the output"), error)
 }
 
-/// Records that are held while they are written, and bytes of them.
+/// Limits of the records that are held in memory while their objects are written.
 const MOST_RECORDS: usize = 256;
 const MOST_READ: usize = 4 << 20;
 
-/// The row of records that came in no object.
+/// Stands for the object of records that came from none.
 const NEW: i64 = 0;
 
 #[derive(Default)]
@@ -326,6 +326,6 @@ struct Export {
     records: u64,
     /// The components of each object, in order.
     objects: BTreeMap<i64, Vec<Place>>,
-    /// Records that were changed since they came in.
+    /// Records that were changed after they were imported.
     changed: HashSet<i64>,
 }

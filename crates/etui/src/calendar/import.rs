@@ -1,4 +1,4 @@
-//! Import: calendar objects of foreign bytes into a calendar.
+//! Import of calendar objects into a calendar.
 //!
 //! ```text
 //! bytes --Reader--> pieces --Grouper--> components of one UID --Record--> records
@@ -6,10 +6,10 @@
 //!                     '- frame, zones ------- object, which the records refer to
 //! ```
 //!
-//! The groups of an object are held until it is read to its end, so that its zones are known
-//! wherever they stand, and equal frames are found; of a larger one the first [`MOST_HELD`] are.
-//! A zone that is defined behind more components than that, and has a name of its own, is not
-//! known to those before it, which is told.
+//! The groups of an object are held until its end, so that zones defined after the components are
+//! known to them and equal templates are recognized. Of a larger object the first [`MOST_HELD`]
+//! groups are held: components before them do not know a zone that is defined later, and get a
+//! warning.
 
 use std::collections::VecDeque;
 use std::io::{self, Read};
@@ -30,29 +30,29 @@ use crate::record::RecordKind as _;
 use crate::record::shared::{Object, SourceObject};
 use etui_contentline::stream::record_excerpt;
 
-/// Groups of one object, and bytes of them, that wait for its end.
+/// Groups of one object that are held until its end, and their bytes.
 const MOST_HELD: usize = 1_024;
 const MOST_HELD_BYTES: usize = 1 << 20;
 
 impl Calendar<'_> {
     /// Imports every event, to-do and journal entry of `input`, of any number of calendar objects.
     ///
-    /// All components with one UID are one record. What good components say goes in, byte for
-    /// byte; everything else is reported with its lines and the reason. The same input imported
-    /// twice changes nothing. Of two components with one UID for the same instance, with other
-    /// content, the first is kept. Zones and properties of the objects are kept with the records,
-    /// so that [`Calendar::export`] writes the objects as they came.
+    /// All components with one UID are one record. Valid components are kept byte for byte;
+    /// everything else is reported with line numbers and a reason. Importing the same input twice
+    /// changes nothing. Of two different components for the same instance of one UID, the first is
+    /// kept. Zones and properties of the objects are kept with the records, so that
+    /// [`Calendar::export`] reproduces the objects.
     ///
-    /// A small input (fewer than 4,096 records, less than 4 MiB of them) goes in in batches of up
-    /// to 1,000 a transaction, a larger one as a whole; see
+    /// A small input (fewer than 4,096 records and 4 MiB) is saved in transactions of up to 1,000
+    /// records, a larger one in one transaction; see
     /// [`Contacts::import`](crate::contacts::Contacts::import).
     ///
-    /// `on_event` is told what happens and may stop the import; what was saved by then
-    /// ([`ImportEvent::Saved`]) is kept.
+    /// `on_event` receives the progress and can stop the import. Batches already reported by
+    /// [`ImportEvent::Saved`] are kept.
     ///
     /// # Errors
-    /// [`Error::Stopped`](crate::Error::Stopped), reading `input`
-    /// ([`Error::Io`](crate::Error::Io)), or whatever writing reports.
+    /// [`Error::Stopped`](crate::Error::Stopped), [`Error::Io`](crate::Error::Io) if reading
+    /// `input` fails, any error of writing.
     pub fn import(
         &self,
         input: impl Read,
@@ -62,7 +62,7 @@ impl Calendar<'_> {
     }
 }
 
-/// Records in the objects of a stream.
+/// Reads the records of a stream of calendar objects.
 struct Objects<R> {
     reader: ObjectReader<R>,
     grouper: ComponentGrouper,
@@ -71,16 +71,16 @@ struct Objects<R> {
     is_done: bool,
 }
 
-/// The object that is being read.
+/// The object being read.
 struct Open {
     frame: TemplateBuilder,
     zones: Arc<TimeZoneResolver>,
-    /// Their texts.
+    /// Texts of its zones.
     texts: Vec<Vec<u8>>,
-    /// Those that are not in `zones` yet.
+    /// Definitions that are not in `zones` yet.
     definitions: Vec<TimeZoneDefinition>,
     object: Arc<Object>,
-    /// Groups that wait for its end, and their bytes.
+    /// Groups that are held until its end, and their bytes.
     held: Vec<ComponentGroup>,
     bytes: usize,
 }
@@ -106,7 +106,7 @@ impl Open {
     }
 }
 
-/// A piece of the input: a group with what it needs to be read, or what was not taken.
+/// A piece of the input: a group with its zones and its object, or a rejected component.
 enum Portion {
     Group(ComponentGroup, Arc<TimeZoneResolver>, Arc<Object>),
     Refused(Refused),
@@ -264,8 +264,8 @@ impl<R: Read> Source for Objects<R> {
     }
 }
 
-/// The records in a text by itself: whole calendar objects, or the components of one UID, with the
-/// zones that they may name. Why there is something in it that cannot be kept, if there is.
+/// Parses the records of a text: whole calendar objects, or the components of one UID in the given
+/// zones. The error is a message about the first component that cannot be kept.
 pub(crate) fn items(
     text: Vec<u8>,
     zones: &TimeZoneResolver,

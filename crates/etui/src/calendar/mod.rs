@@ -53,21 +53,20 @@ pub use summary::Summary;
 use crate::record::Collection;
 use crate::watch;
 
-/// One calendar of a store. Its list is in the order in which records begin; those without a time
-/// stand at its end.
+/// One calendar of a store. Its list is ordered by start; records without a time are last.
 pub type Calendar<'s> = Collection<'s, CalendarObject>;
 
-/// A calendar in one state of the store.
+/// A calendar in a snapshot of the store.
 pub type Reader<'c> = crate::record::Reader<'c, CalendarObject>;
 
-/// A query for records of a calendar that stays open.
+/// A query for records of a calendar that reports changes.
 pub type View<'s> = watch::View<'s, CalendarObject>;
 
-/// What happened to a record, as seen through a view's filter.
+/// A change of a record, as seen through a view's filter.
 pub type ViewChange = watch::ViewChange<Summary, Field>;
 
-/// What a view of a calendar has to report.
+/// The changes that a view of a calendar reports.
 pub type ViewChanges = watch::ViewChanges<Summary, Field>;
 
-/// A page of what a view's filter means, and what happened until exactly then.
+/// A page of a view's records, and the changes up to exactly that state.
 pub type LoadedPage = watch::LoadedPage<Summary, Field>;

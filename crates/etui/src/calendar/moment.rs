@@ -1,16 +1,15 @@
-//! Times as they are stored beside a record's text.
+//! Codec of times in summaries, and the list key of a calendar.
 //!
 //! ```text
 //! time := tag:u8 seconds:zigzag varint [length:varint zone]
-//! tag  := 0 a day (its midnight) | 1 floating | 2 in a zone of the IANA database | 3 UTC
+//! tag  := 0 a date (its midnight) | 1 floating | 2 in a zone of the IANA database | 3 UTC
 //! ```
 //!
-//! What is stored of a time in a zone is what its clock shows, not the instant: when the rules of a
-//! zone change, the instant follows. The instant of a time in a zone that only its file defines is
-//! stored as such.
+//! A time in an IANA zone is stored as local time, not as an instant: when the rules of the zone
+//! change, the instant follows. A time in a zone that only its file defines is stored as an instant.
 //!
-//! In a list the records of a calendar stand by the instant at which they begin, as it was known
-//! when they were saved; days and floating times as if they were UTC; what has no time at the end:
+//! The list of a calendar is ordered by the instant at which records begin, as of their last save.
+//! Dates and floating times are ordered as if in UTC; records without a time are last:
 //!
 //! ```text
 //! sort := 6 bytes: seconds since year 1, 7 bits a byte, high bits first, each with 0x80 | 0xff
@@ -24,11 +23,11 @@ const FLOATING: u8 = 1;
 const ZONED: u8 = 2;
 const UTC: u8 = 3;
 
-/// Seconds by which what is stored as an instant may differ from what it is to whoever asks: the
-/// zones of the earth, and a change of their rules by a day.
+/// Seconds by which a stored instant may differ from the instant in the zone of the display: the
+/// offsets of all zones, and a change of their rules by up to a day.
 pub(crate) const MAX_UTC_OFFSET: i64 = 26 * 3_600;
 
-/// The place of records without a time.
+/// List key of records without a time.
 const UNDATED: &[u8] = &[0xff];
 
 /// Appends a time.
@@ -47,7 +46,7 @@ pub(super) fn push(out: &mut Vec<u8>, time: &CalendarTime) {
     }
 }
 
-/// Zones by name, as they were met: most records of a calendar are in one or two.
+/// Time zones by name, looked up once each. Most calendars use one or two.
 #[derive(Default)]
 pub(super) struct Named(Vec<(String, TimeZone)>);
 
@@ -57,7 +56,7 @@ impl Named {
             return zone.clone();
         }
         let name = String::from_utf8_lossy(name).into_owned();
-        // A name that the database lost is read as UTC, which is told nowhere else either.
+        // A zone that the database no longer has is read as UTC.
         let zone = TimeZone::named(&name).unwrap_or(TimeZone::UTC);
         if self.0.len() < 64 {
             self.0.push((name, zone.clone()));
@@ -81,7 +80,7 @@ pub(super) fn take(bytes: &mut &[u8], zones: &mut Named) -> Option<CalendarTime>
     })
 }
 
-/// The place in the list of what begins at this time.
+/// Returns the list key of a record that begins at a time.
 pub(super) fn sort(time: Option<&CalendarTime>) -> Vec<u8> {
     match time {
         Some(time) => place(time.at(&TimeZone::UTC).seconds()),
@@ -89,7 +88,7 @@ pub(super) fn sort(time: Option<&CalendarTime>) -> Vec<u8> {
     }
 }
 
-/// The place in the list of what begins at this instant.
+/// Returns the list key of a record that begins at an instant, in Unix seconds.
 pub(super) fn place(seconds: i64) -> Vec<u8> {
     let first = Date::new(1, 1, 1).map_or(0, |d| d.midnight().seconds());
     let behind = seconds.saturating_sub(first).clamp(0, (1 << 39) - 1);
@@ -99,7 +98,7 @@ pub(super) fn place(seconds: i64) -> Vec<u8> {
         .collect()
 }
 
-/// Whether two places are so near to each other as the same time may be by other rules of its zone.
+/// Returns true if two list keys can be of one time under different rules of its zone.
 pub(crate) fn is_near(one: &[u8], other: &[u8]) -> bool {
     let seconds = |place: &[u8]| {
         let digit = |sum, byte: &u8| sum << 7 | i64::from(byte & 0x7f);

@@ -1,4 +1,4 @@
-//! The calendar objects that records came in, as the store keeps them (`collection::shared`).
+//! Calendar objects that records came from, as the store keeps them (`record::shared`).
 
 use std::rc::Rc;
 
@@ -11,12 +11,12 @@ use crate::error::Result;
 use crate::record::shared;
 use crate::types::ETag;
 
-/// The zones of objects, the latest kept: records of one object mostly come one after the other.
+/// Cache of the zones of the last object: records of one object are mostly read one after another.
 #[derive(Default)]
 pub(crate) struct ZonesOf(Option<(i64, Rc<TimeZoneResolver>)>);
 
 impl ZonesOf {
-    /// The zones that are defined in an object.
+    /// Returns the zones that an object defines.
     pub(crate) fn get(
         &mut self,
         conn: &Connection,
@@ -35,7 +35,7 @@ impl ZonesOf {
         Ok(zones)
     }
 
-    /// Reads a record as it is stored.
+    /// Parses a stored record.
     pub(crate) fn record(
         &mut self,
         conn: &Connection,
@@ -51,7 +51,7 @@ pub(super) fn zone_key(text: &[u8]) -> ZoneKey {
     ZoneKey(ETag::of(text).0)
 }
 
-/// The zones that are defined in an object.
+/// Returns the zones that an object defines.
 pub(super) fn zones(conn: &Connection, row: i64) -> Result<TimeZoneResolver> {
     let mut zones = TimeZoneResolver::new();
     if let Some(frame) = frame(conn, row)? {
@@ -64,7 +64,7 @@ pub(super) fn zones(conn: &Connection, row: i64) -> Result<TimeZoneResolver> {
     Ok(zones)
 }
 
-/// The frame in a row; `None` if another program took it away.
+/// Returns the template in a row; `None` if another program deleted it.
 pub(super) fn frame(conn: &Connection, row: i64) -> Result<Option<ObjectTemplate>> {
     Ok(shared::text(conn, row)?.and_then(ObjectTemplate::from_bytes))
 }

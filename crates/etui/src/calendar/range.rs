@@ -1,14 +1,13 @@
-//! What happens between two instants.
+//! Occurrences between two instants.
 //!
-//! Two places are looked at, and both cost what lies in the range:
+//! Two sources are read, each at the cost of its part of the answer:
 //!
-//! - the list, from a day (nothing that is told by it alone lasts longer) and the reach of the
-//!   earth's zones before the range to that reach behind it;
-//! - the rows of `series` that are not over before the range and begin before its end. What happens
-//!   once is told by its row; what recurs is asked for its instances in the range, wherever that
-//!   lies.
+//! - the list, from a day (the longest occurrence found by the list alone) and [`MAX_UTC_OFFSET`]
+//!   before the range to [`MAX_UTC_OFFSET`] after it;
+//! - the time index, for records whose span overlaps the range. They are expanded in the range,
+//!   wherever it is.
 //!
-//! Instants are made from what clocks show and the zones as they are known now.
+//! Instants are computed from local times with the time zone rules of today.
 
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
@@ -26,67 +25,66 @@ use crate::record::time_index::{self, MAX_LISTED, SpanTable};
 use crate::record::{Reader, list};
 use crate::types::RecordId;
 
-/// One time that something happens.
+/// One occurrence of an event, to-do or journal entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Occurrence {
-    /// The record that says so.
+    /// Record of the occurrence.
     pub record: RecordId,
-    /// What it is.
+    /// Kind of the component.
     pub kind: ComponentKind,
-    /// Which of the record's components says so.
+    /// Position of its component in the record.
     pub component: usize,
-    /// Its place in the recurrence: what a `RECURRENCE-ID` for it has to say. `None`: it happens
-    /// once.
+    /// Its `RECURRENCE-ID`; `None` if the record does not recur.
     pub instance: Option<CalendarTime>,
-    /// When it starts.
+    /// Start.
     pub start: CalendarTime,
-    /// When it ends; a day's end is the day behind it.
+    /// End; that of a date is the next day.
     pub end: CalendarTime,
-    /// The same as instants, seen from the zone that was asked for.
+    /// Start and end as instants, as seen from the zone asked for.
     pub during: Range<Timestamp>,
-    /// Its title; empty when it has none.
+    /// Title; empty if there is none.
     pub title: Arc<str>,
-    /// Where; empty when nothing is said of that.
+    /// Location; empty if there is none.
     pub place: Arc<str>,
-    /// How far it has come.
+    /// Status.
     pub status: Option<Status>,
-    /// Whether it takes up no time.
+    /// True if it takes up no time in free/busy.
     pub transparent: bool,
 }
 
 impl Occurrence {
-    /// Whether it is a day's, or several days'.
+    /// Returns true if it lasts one or several whole days.
     #[must_use]
     pub fn is_all_day(&self) -> bool {
         self.start.is_date()
     }
 
-    /// Whether the time is taken.
+    /// Returns true if its time is busy.
     #[must_use]
     pub fn is_busy(&self) -> bool {
         takes_time(self.kind, self.transparent, self.status)
     }
 }
 
-/// Whether such a component takes up time.
+/// Returns true if such a component takes up time in free/busy.
 pub(super) fn takes_time(kind: ComponentKind, transparent: bool, status: Option<Status>) -> bool {
     kind == ComponentKind::Event && !transparent && status != Some(Status::Cancelled)
 }
 
 impl Calendar<'_> {
-    /// What happens in `range`, by when it starts: also what began before and lasts into it. See
-    /// [`Reader::between`].
+    /// Returns the occurrences in `range` by start, including those that began before and last into
+    /// it. See [`Reader::between`].
     ///
     /// # Errors
-    /// Whatever reading reports.
+    /// Any error of reading.
     pub fn between(&self, range: Range<Timestamp>, viewer: &TimeZone) -> Result<Vec<Occurrence>> {
         self.read_ordered(|r| r.between(range, viewer))
     }
 
-    /// The first `limit` of what happens in `range`. See [`Reader::between_at_most`].
+    /// Returns the first `limit` occurrences in `range`. See [`Reader::between_at_most`].
     ///
     /// # Errors
-    /// Whatever reading reports.
+    /// Any error of reading.
     pub fn between_at_most(
         &self,
         range: Range<Timestamp>,
@@ -98,24 +96,24 @@ impl Calendar<'_> {
 }
 
 impl Reader<'_, CalendarObject> {
-    /// What happens in `range`, by when it starts: also what began before and lasts into it. What
-    /// has no length counts where it starts (RFC 4791 §9.9). Days and floating times are where
-    /// they are in the zone `viewer`. Of what starts together, what ends first comes first; what
-    /// also ends together is in the order of the records' numbers, then of their components.
+    /// Returns the occurrences in `range` by start, including those that began before and last into
+    /// it. An occurrence without length is in the range if it starts there (RFC 4791 §9.9). Days and
+    /// floating times are read in the zone `viewer`. Occurrences that start together are ordered by
+    /// end, then by record id, then by component.
     ///
-    /// A rule that fires every second has as many occurrences as the range has seconds; to bound
-    /// them, ask for so many at the most.
+    /// A rule that fires every second has as many occurrences as the range has seconds. Use
+    /// [`between_at_most`](Self::between_at_most) to bound them.
     ///
     /// # Errors
-    /// Whatever reading reports.
+    /// Any error of reading.
     pub fn between(&self, range: Range<Timestamp>, viewer: &TimeZone) -> Result<Vec<Occurrence>> {
         self.between_at_most(range, viewer, usize::MAX)
     }
 
-    /// The first `limit` of what happens in `range`, in the order of [`between`](Self::between).
+    /// Returns the first `limit` occurrences in `range`, in the order of [`between`](Self::between).
     ///
     /// # Errors
-    /// Whatever reading reports.
+    /// Any error of reading.
     pub fn between_at_most(
         &self,
         range: Range<Timestamp>,
@@ -135,7 +133,7 @@ impl Reader<'_, CalendarObject> {
         })
     }
 
-    /// All that may have to do with a range.
+    /// Calls `visit` with each record that may overlap a range.
     pub(super) fn each(
         &self,
         range: &Range<Timestamp>,
@@ -159,7 +157,7 @@ impl Reader<'_, CalendarObject> {
         })
     }
 
-    /// What the list tells of, and may have to do with a range.
+    /// Calls `visit` with each listed occurrence that may overlap a range.
     fn each_listed(
         &self,
         range: &Range<Timestamp>,
@@ -192,10 +190,10 @@ impl Reader<'_, CalendarObject> {
     }
 }
 
-/// The first `limit` by their start. They are large: their places are sorted, and each is moved
-/// once.
+/// Sorts occurrences by start and returns the first `limit`. Occurrences are large, so their indices
+/// are sorted and each occurrence is moved once.
 fn in_order(mut found: Vec<Occurrence>, limit: usize) -> Vec<Occurrence> {
-    // Start, end and place in one number: 39 bits for the seconds of all years.
+    // Start, end and index in one number: 39 bits for the seconds of all years.
     let seconds = |at: Timestamp| (at.seconds() - Timestamp::MIN.seconds()) as u128;
     let mut order: Vec<u128> = (found.iter().zip(0..))
         .map(|(o, place)| seconds(o.during.start) << 89 | seconds(o.during.end) << 50 | place)
@@ -209,7 +207,7 @@ fn in_order(mut found: Vec<Occurrence>, limit: usize) -> Vec<Occurrence> {
     }
     let mut places: Vec<usize> = order.into_iter().map(place).collect();
     for first in 0..places.len() {
-        // A ring of those that go each to the next one's place.
+        // One cycle of the permutation.
         let mut to = first;
         while let Some(from) = places.get_mut(to).map(|from| std::mem::replace(from, to)) {
             if from == first {
@@ -223,15 +221,15 @@ fn in_order(mut found: Vec<Occurrence>, limit: usize) -> Vec<Occurrence> {
     found
 }
 
-/// What may have to do with a range.
+/// A record that may overlap a range.
 pub(super) enum Told<'a> {
-    /// It happens once, then, in the range.
+    /// A listed occurrence and its instants, which overlap the range.
     Once(Stored<'a>, Range<Timestamp>),
-    /// To be asked for its instances.
+    /// A record to expand.
     Series(&'a ParsedSeries),
 }
 
-/// When something that happens once is in a range.
+/// Returns the instants of a listed occurrence if they overlap a range.
 pub(super) fn during(
     stored: &Stored<'_>,
     range: &Range<Timestamp>,
@@ -274,7 +272,7 @@ fn series_of(
 ) {
     let (mut left, mut latest) = (limit, Timestamp::MIN);
     for instance in known.series.between(range.clone(), viewer) {
-        // Of those that begin at one time a later one may end first.
+        // Of instances that begin together a later one may end first.
         if left == 0 && instance.during.start > latest {
             return;
         }
@@ -298,7 +296,7 @@ fn series_of(
     }
 }
 
-/// Whether something has to do with a range of time.
+/// Returns true if an occurrence overlaps a range.
 fn touches(during: &Range<Timestamp>, range: &Range<Timestamp>) -> bool {
     let Range { start, end } = *during;
     start < range.end && (end > range.start || (start >= end && start >= range.start))

@@ -21,7 +21,7 @@ const TRANSPARENT: u8 = 1 << 5;
 const START: u8 = 1 << 6;
 const END: u8 = 1 << 7;
 
-/// Longest title and place that are shown, in bytes.
+/// Longest title and location that are shown, in bytes.
 pub(super) const MAX_SHOWN: usize = 200;
 
 const KINDS: [ComponentKind; 3] = [
@@ -30,28 +30,28 @@ const KINDS: [ComponentKind; 3] = [
     ComponentKind::Journal,
 ];
 
-/// What a list shows of a record without reading its text.
+/// A calendar record as lists show it, without reading its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Summary {
-    /// What it is.
+    /// Kind of its master component.
     pub kind: ComponentKind,
-    /// Its title (`SUMMARY`); empty when it has none.
+    /// Title (`SUMMARY`); empty if there is none.
     pub title: String,
-    /// Where (`LOCATION`); empty when nothing is said of that.
+    /// Location (`LOCATION`); empty if there is none.
     pub place: String,
-    /// When it starts, or starts first; of a to-do without start, when it is due.
+    /// Start of its first occurrence; of a to-do without start, its due time.
     pub start: Option<CalendarTime>,
-    /// When that ends.
+    /// End of that occurrence.
     pub end: Option<CalendarTime>,
-    /// Whether it happens more than once.
+    /// True if it recurs.
     pub recurs: bool,
-    /// Whether it has alarms.
+    /// True if it has alarms.
     pub alarms: bool,
-    /// How far it has come.
+    /// Status.
     pub status: Option<Status>,
-    /// Whether it takes up no time.
+    /// True if it takes up no time in free/busy.
     pub transparent: bool,
-    /// Whether there is a row of it in `series`.
+    /// True if it has an entry in `series`.
     pub(crate) in_series: bool,
 }
 
@@ -98,7 +98,7 @@ impl Summary {
     }
 }
 
-/// A stored summary, its texts not yet taken out.
+/// A stored summary; its texts are borrowed.
 pub(super) struct Stored<'a> {
     flags: u8,
     pub(super) status: Option<Status>,
@@ -109,8 +109,7 @@ pub(super) struct Stored<'a> {
 }
 
 impl<'a> Stored<'a> {
-    /// Reads one, with the zones that were met before. Bytes that are none are read as far as they
-    /// make sense.
+    /// Decodes a summary. Damaged bytes are decoded as far as possible.
     pub(super) fn read(mut bytes: &'a [u8], zones: &mut Named) -> Self {
         let (flags, status) = match bytes {
             [flags, status, rest @ ..] => {

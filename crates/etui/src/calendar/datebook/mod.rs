@@ -1,5 +1,5 @@
-//! The date book: a calendar seen as an ordered, numbered database of records, as the programs of
-//! handhelds knew it.
+//! The date book: a calendar as an ordered, numbered database of records, as in the programs of
+//! handheld computers.
 //!
 //! ```
 //! use etui::Store;
@@ -12,33 +12,33 @@
 //!
 //! let mut book = calendar.date_book()?;
 //! assert_eq!(book.count()?, 1);
-//! let taken = book.take(0)?;                          // nobody else gets it now
+//! let taken = book.take(0)?;                          // exclusive
 //! let mut record = taken.record()?;
 //! record.set(0, "SUMMARY", "Dentist, at last", &TimeZoneResolver::new())?;
-//! book.release_dirty(taken, record)?;                 // seen in this process at once
-//! book.close()?;                                      // and durable from here on
+//! book.release_dirty(taken, record)?;                 // visible in this process
+//! book.close()?;                                      // durable from here on
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! It is a way to look at the calendar, not a copy of it: records are the calendar's own, in the
-//! order of its list.
+//! A date book is a view of the calendar, not a copy: its records are the calendar's own, in the order
+//! of its list.
 //!
-//! - **Order**: record i is the i-th of the list, by when it begins. The order is that of one state
-//!   of the store. It stays while a date book works on it, also when a dirty release changed when a
-//!   record begins, and is looked at anew after a sync, after anything that this process saved, and,
-//!   for what other programs saved, when it is some hundredths of a second old. Who takes a record
-//!   sees what any date book synced before.
-//! - **Taking** is exclusive: among all date books of all programs (`taken`). A program that dies
-//!   lets go of what it took.
-//! - **Releasing clean** costs nothing. **Releasing dirty** is seen by this date book and by all that
-//!   reads the calendar in this process at once. Views and other programs see it when it is synced.
-//! - **Sync** makes all dirty releases of the calendar durable in one commit; closing syncs. What
-//!   was not synced may be lost in a crash, and only that. If the calendar is also read, or saved to,
-//!   by other means in this process, what was released until then is committed for that, to be seen
-//!   (by other programs, too), and is flushed with the sync. While this process runs a large import
-//!   it is not: other means see it afterwards.
-//! - A record that another program changed by other means while it was taken or not yet synced is
-//!   not overwritten: the sync tells of it ([`Synced::conflicts`]), and the other's change stays.
+//! - **Order**: record i is the i-th of the list, by start. The order is that of one state of the
+//!   store. It is stable while a date book works on it, even if a dirty release changes a start. It
+//!   is updated after a sync, after any save of this process, and within a few hundredths of a
+//!   second of a save by another program. Checking out a record shows what any date book synced
+//!   before.
+//! - **Taking** a record is exclusive among all date books of all programs. The locks of a program
+//!   that dies are released.
+//! - **Releasing clean** costs nothing. **Releasing dirty** is visible at once to this date book and
+//!   to every reader of the calendar in this process; to views and other programs after a sync.
+//! - **Sync** makes all dirty releases of the calendar durable in one commit; closing syncs. A crash
+//!   loses only dirty releases that were not synced. If this process also reads or saves the
+//!   calendar by other means, dirty records are committed before that (and become visible to other
+//!   programs), and flushed by the sync. During a large import of this process they are not; other
+//!   means see them afterwards.
+//! - A record that another program changed by other means while it was taken or dirty is not
+//!   overwritten: the sync reports it ([`Synced::conflicts`]) and the other program's change stays.
 
 mod page;
 mod purge;
@@ -71,7 +71,7 @@ impl<'s> Calendar<'s> {
     /// Opens the calendar as a date book.
     ///
     /// # Errors
-    /// Whatever reading reports.
+    /// Any error of reading.
     pub fn date_book(&self) -> Result<DateBook<'s>> {
         self.db().cache::<DateBooks>().opened();
         Ok(DateBook {
@@ -90,31 +90,31 @@ pub struct DateBook<'s> {
 }
 
 impl<'s> DateBook<'s> {
-    /// How many records there are.
+    /// Returns the number of records.
     ///
     /// # Errors
-    /// Whatever reading reports.
+    /// Any error of reading.
     pub fn count(&mut self) -> Result<u64> {
         let collection = self.calendar.id();
         self.read_page(|conn, _| list::count(conn, collection))
     }
 
-    /// Looks at record `index` without taking it; `None` beyond the last.
+    /// Returns record `index` without taking it; `None` beyond the last.
     ///
     /// # Errors
-    /// Whatever reading reports.
+    /// Any error of reading.
     pub fn peek(&mut self, index: u64) -> Result<Option<StoredRecord<CalendarObject>>> {
         let found = self.at(index, |entry| entry.to_stored())?.transpose();
         found.map_err(|error| self.calendar.db().explain(error))
     }
 
-    /// Calls `visit` with the number and the text of record `index`, without taking it; `None` beyond
-    /// the last. Going through records in their order costs about as much as a query for their texts
-    /// in that order, and where they follow each other in the file, up to half as much again as
-    /// [`Calendar::for_each`](Calendar::for_each): those that follow are read along.
+    /// Calls `visit` with the id and the text of record `index`, without taking it; `None` beyond the
+    /// last. Sequential access reads ahead. It costs about as much as a query for the texts in that
+    /// order; if the records were added in that order, at most 1.5 times
+    /// [`Calendar::for_each`](Calendar::for_each).
     ///
     /// # Errors
-    /// Whatever reading reports.
+    /// Any error of reading.
     pub fn look<T>(
         &mut self,
         index: u64,
@@ -123,11 +123,11 @@ impl<'s> DateBook<'s> {
         self.at(index, |entry| visit(RecordId(entry.id), entry.text))
     }
 
-    /// Takes record `index`: until it is released, nobody else can.
+    /// Takes record `index`, exclusively until it is released.
     ///
     /// # Errors
-    /// [`Error::Taken`] when somebody has it; [`Error::NoIndex`] beyond the last record;
-    /// [`Error::ReadOnly`]; whatever reading reports.
+    /// [`Error::Taken`] if it is taken already; [`Error::NoIndex`] beyond the last record;
+    /// [`Error::ReadOnly`]; any error of reading.
     pub fn take(&mut self, index: u64) -> Result<Taken<'s>> {
         let Some((hold, id)) = self.hold_at(index)? else {
             return Err(Error::NoIndex {
@@ -143,16 +143,16 @@ impl<'s> DateBook<'s> {
         }
         match self.peek(index)? {
             Some(found) if found.id.0 == id => Ok(Taken::new(hold, found, self.calendar.again())),
-            // The order has changed.
+            // The order changed.
             _ => self.taken(hold, id),
         }
     }
 
-    /// Takes the record with this number.
+    /// Takes the record with this id.
     ///
     /// # Errors
-    /// [`Error::Taken`] when somebody has it; [`Error::NoRecord`] when it is gone;
-    /// [`Error::ReadOnly`]; whatever reading reports.
+    /// [`Error::Taken`] if it is taken already; [`Error::NoRecord`] when it is gone;
+    /// [`Error::ReadOnly`]; any error of reading.
     pub fn take_id(&mut self, id: RecordId) -> Result<Taken<'s>> {
         let hold = self.hold(id.0)?;
         self.taken(hold, id.0)
@@ -170,11 +170,11 @@ impl<'s> DateBook<'s> {
         db.cache::<DateBooks>().take(db, id)
     }
 
-    /// The record that is held, as it is now.
+    /// Reads the record that is locked.
     fn taken(&mut self, hold: Hold<'s>, id: i64) -> Result<Taken<'s>> {
         let db = self.calendar.db();
         let collection = self.calendar.id();
-        // What waits is looked for first: once it is committed, the store has it.
+        // Dirty records are looked up first: once one is committed, the store has it.
         let dirty = db.cache::<DateBooks>().dirty(id);
         let found = db.read(|conn| {
             Ok(conn
@@ -200,16 +200,16 @@ impl<'s> DateBook<'s> {
         }
     }
 
-    /// Gives a record back as it was. Dropping it does the same.
+    /// Releases a record unchanged, as dropping it does.
     pub fn release(&mut self, taken: Taken<'s>) {
         drop(taken);
     }
 
-    /// Gives a record back changed. This date book, and what else reads the calendar in this
-    /// process, sees it at once; [`DateBook::sync`] makes it durable.
+    /// Releases a record changed. It is visible at once to this date book and to every reader of the
+    /// calendar in this process; [`DateBook::sync`] makes it durable.
     ///
     /// # Errors
-    /// [`Error::OtherUid`] when `record` has another UID than the one that was taken.
+    /// [`Error::OtherUid`] if the UID of `record` differs from that of the taken record.
     pub fn release_dirty(&mut self, taken: Taken<'s>, record: CalendarObject) -> Result<()> {
         let uid = &taken.stored().uid;
         if let Some(found) = record.uid().filter(|own| own != uid) {
@@ -227,14 +227,13 @@ impl<'s> DateBook<'s> {
     /// Makes all dirty releases of the calendar durable, in one commit.
     ///
     /// # Errors
-    /// Whatever writing reports; the changes then still wait for a sync.
+    /// Any error of writing; the records stay dirty.
     pub fn sync(&mut self) -> Result<Synced> {
         let db = self.calendar.db();
         db.cache::<DateBooks>().sync(db)
     }
 
-    /// Syncs, and closes it. A date book that is dropped is closed as well, but cannot tell of an
-    /// error.
+    /// Syncs and closes. Dropping a date book does so, too, but cannot report an error.
     ///
     /// # Errors
     /// As [`DateBook::sync`].
@@ -313,7 +312,7 @@ impl Drop for DateBook<'_> {
         let books = &self.calendar.db().cache::<DateBooks>();
         if !self.is_closed {
             match books.sync(self.calendar.db()) {
-                // For who asks next; else it would be lost without a word.
+                // Reported by the next sync, as nothing else can.
                 Ok(synced) => {
                     for conflict in &synced.conflicts {
                         tracing::warn!(uid = conflict.uid, "others changed it: not overwritten");
@@ -327,7 +326,7 @@ impl Drop for DateBook<'_> {
     }
 }
 
-/// Reads a record as it was taken.
+/// Parses a record as it was taken.
 fn read(calendar: &Calendar<'_>, stored: &StoredRecord<CalendarObject>) -> Result<CalendarObject> {
     let db = calendar.db();
     db.read(|conn| {

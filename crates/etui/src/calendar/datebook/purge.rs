@@ -1,4 +1,4 @@
-//! Purging: records that are over go to the trash, so that a date book does not grow for ever.
+//! Purge: moves past records to the trash, so that a date book does not grow without bound.
 
 use std::ops::ControlFlow;
 
@@ -18,23 +18,23 @@ use crate::error::{Error, Result};
 use crate::record::{Reader, list, records, time_index};
 use crate::types::{Condition, ETag};
 
-/// Records removed in one transaction.
+/// Records that are removed in one transaction.
 const AT_ONCE: usize = 1_000;
 
 impl DateBook<'_> {
-    /// Moves the records that are over before `before` to the trash, from which they can be brought
-    /// back for 30 days, and tells how many they were. What recurs is over when its last instance
-    /// is. To-dos stay until they are completed or cancelled; so does what has no time, and what
-    /// others took. Days and floating times are where they are in the zone `viewer`.
+    /// Moves the records that end before `before` to the trash, where they can be restored for 30
+    /// days, and returns their number. A recurring record ends with its last instance. To-dos that
+    /// are neither completed nor cancelled stay, as do records without a time and records that are
+    /// checked out. Days and floating times are read in the zone `viewer`.
     ///
-    /// It syncs first. Each thousand records are removed in a commit of their own.
+    /// It syncs first. Every thousand records are removed in a transaction of their own.
     ///
     /// # Errors
-    /// Whatever reading and writing report; what was removed until then stays removed.
+    /// Any error of reading or writing; records removed until then stay removed.
     pub fn purge(&mut self, before: Timestamp, viewer: &TimeZone) -> Result<u64> {
         let synced = self.sync()?;
         let db = self.calendar.db();
-        // They are told of by the next sync.
+        // Reported by the next sync.
         db.cache::<DateBooks>().put_back(synced);
         let over = self.calendar.read_ordered(|r| r.over(before, viewer))?;
         let mut removed = 0;
@@ -58,7 +58,7 @@ impl DateBook<'_> {
                         let unchanged = Condition::IfMatch(*etag);
                         match records::remove(conn, writing, collection, uid, unchanged) {
                             Ok(gone) => removed += u64::from(gone),
-                            // Somebody changed it since it was found to be over.
+                            // It was changed after it was found to be past.
                             Err(Error::Conflict { .. }) => {}
                             Err(e) => return Err(e),
                         }
@@ -71,7 +71,7 @@ impl DateBook<'_> {
 }
 
 impl Reader<'_, CalendarObject> {
-    /// The records that are over.
+    /// Returns the records that end before a moment.
     fn over(&self, before: Timestamp, viewer: &TimeZone) -> Result<Vec<Over>> {
         self.told(|| {
             let mut found = Vec::new();
@@ -128,14 +128,14 @@ impl Reader<'_, CalendarObject> {
     }
 }
 
-/// A record that is over.
+/// A past record.
 struct Over {
     id: i64,
     uid: String,
     etag: ETag,
 }
 
-/// Whether it is something that is still to be done.
+/// Returns true if it is a to-do that is neither completed nor cancelled.
 fn is_open(kind: ComponentKind, status: Option<Status>) -> bool {
     kind == ComponentKind::Todo && !matches!(status, Some(Status::Completed | Status::Cancelled))
 }

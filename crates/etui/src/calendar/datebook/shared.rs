@@ -1,4 +1,4 @@
-//! What the date books of a process share: who has taken what, and what waits for a sync.
+//! State shared by the date books of a process: records checked out, and dirty records.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,60 +19,59 @@ use crate::record::shared::SourceObject;
 use crate::record::{IndexedColumns, RecordKind as _, changes};
 use crate::types::{Condition, ETag, RecordId};
 
-/// What a sync did.
+/// Result of a sync.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Synced {
-    /// Records that are saved since the sync before.
+    /// Number of records saved since the sync before.
     pub saved: u64,
-    /// Records that others changed or removed meanwhile: theirs stay as they are, and what was
-    /// released dirty is here.
+    /// Dirty records that were not saved, as others changed or removed the record meanwhile.
     pub conflicts: Vec<Conflict>,
 }
 
-/// A dirty release that could not be kept.
+/// A dirty record that was not saved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conflict {
     /// The record.
     pub record: RecordId,
     /// Its UID.
     pub uid: String,
-    /// What it was to be.
+    /// The text that was released dirty.
     pub text: Vec<u8>,
 }
 
-/// What the date books of a process share.
+/// State shared by the date books of a process.
 #[derive(Debug, Default)]
 pub(crate) struct DateBooks {
-    /// Whether something waits to be committed.
+    /// True if there are dirty records.
     waits: AtomicBool,
     state: Mutex<State>,
-    /// Held while it is committed: those who need it committed wait for it.
+    /// Held during a commit; callers that need the dirty records committed wait for it.
     committing: Mutex<()>,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    /// Records taken in this process.
+    /// Records checked out in this process.
     taken: HashSet<i64>,
     dirty: BTreeMap<i64, Arc<Dirty>>,
     locks: Option<Locks>,
-    /// Date books that are open.
+    /// Number of open date books.
     open: usize,
-    /// Committed without a flush since the last sync, and of that what could not be kept.
+    /// True if dirty records were committed without a flush since the last sync.
     unflushed: bool,
     so_far: Synced,
 }
 
-/// A record that was released dirty.
+/// A record that was released dirty and is not committed.
 #[derive(Debug)]
 struct Dirty {
     collection: i64,
     uid: String,
-    /// What is in the store.
+    /// Version in the store.
     before: ETag,
     text: Vec<u8>,
     derived: IndexedColumns,
-    /// The zones that it brings along.
+    /// The zones that it adds to the store.
     made: Option<SourceObject>,
 }
 
@@ -81,13 +80,13 @@ impl DateBooks {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The latest change that a date book of any process committed, as far as is known; `None`:
-    /// nothing here was taken yet, so that nobody would have told of it.
+    /// Returns the latest change that a date book of any process announced; `None` if nothing was
+    /// checked out in this process yet, so that there may be no lock file to announce it in.
     pub(super) fn latest(&self) -> Option<i64> {
         self.state().locks.as_ref().map(Locks::latest)
     }
 
-    /// Takes a record for one holder.
+    /// Checks out a record.
     pub(super) fn take<'s>(&'s self, db: &Db, record: i64) -> Result<Hold<'s>> {
         if db.is_read_only() {
             return Err(Error::ReadOnly {
@@ -101,7 +100,7 @@ impl DateBooks {
         if state.taken.contains(&record) {
             return Err(taken());
         }
-        // What waits for a sync is locked.
+        // A dirty record is locked already.
         if !state.dirty.contains_key(&record) {
             if state.locks.is_none() {
                 state.locks = Some(Locks::beside(db.path())?);
@@ -119,7 +118,7 @@ impl DateBooks {
         })
     }
 
-    /// The text of a record that was released dirty.
+    /// Returns the text of a dirty record.
     #[inline]
     pub(super) fn dirty(&self, record: i64) -> Option<Vec<u8>> {
         match self.waits.load(Ordering::Acquire) {
@@ -128,7 +127,7 @@ impl DateBooks {
         }
     }
 
-    /// Keeps what a record is to be, to be seen from now on.
+    /// Makes a record dirty: date books see the new text from now on.
     pub(super) fn release_dirty(
         &self,
         taken: Taken<'_>,
@@ -159,7 +158,7 @@ impl DateBooks {
         drop(hold);
     }
 
-    /// Commits what waits, so that whoever reads the store sees it.
+    /// Commits dirty records without a flush, so that all readers of the store see them.
     pub(crate) fn settle(&self, db: &Db) -> Result<()> {
         match self.waits.load(Ordering::Acquire) {
             true => self.commit(db, false),
@@ -167,7 +166,7 @@ impl DateBooks {
         }
     }
 
-    /// Makes all that was released durable.
+    /// Commits and flushes all dirty records.
     pub(super) fn sync(&self, db: &Db) -> Result<Synced> {
         self.commit(db, true)?;
         Ok(std::mem::take(&mut self.state().so_far))
@@ -194,7 +193,7 @@ impl DateBooks {
         let (mut saved, mut conflicts, mut latest) = (0, Vec::new(), 0);
         let work = |conn: &Connection| {
             if dirty.is_empty() {
-                // What was committed before is flushed with this.
+                // Flushes what was committed before.
                 let syncs = metadata::number(conn, metadata::SYNCS)?;
                 return metadata::set(conn, metadata::SYNCS, syncs.wrapping_add(1));
             }
@@ -218,17 +217,17 @@ impl DateBooks {
             latest = changes::latest(conn)?;
             Ok(())
         };
-        // A day's changes are flushed once; the file has them at the close, or by a later commit.
+        // One flush of the log; the checkpoint is left to the close or to a later commit.
         let put_off = || db.write_of(size, work);
         db.with_deferred_checkpoint(put_off)?;
         let mut state = self.state();
-        // Before the locks are let go of.
+        // Before the locks are released.
         if let Some(locks) = state.locks.as_ref().filter(|_| latest > 0) {
             locks.tell(latest);
         }
         for (record, committed) in dirty {
             match state.dirty.get_mut(&record) {
-                // It was taken and released again meanwhile.
+                // It was checked out and released again meanwhile.
                 Some(now) if !Arc::ptr_eq(now, &committed) => {
                     *now = Arc::new(Dirty {
                         before: ETag::of(&committed.text),
@@ -262,7 +261,7 @@ impl DateBooks {
         state.rest();
     }
 
-    /// What a sync told, to be told by the next one.
+    /// Adds the result of a sync to that of the next one.
     pub(super) fn put_back(&self, synced: Synced) {
         let mut state = self.state();
         state.so_far.saved += synced.saved;
@@ -271,7 +270,7 @@ impl DateBooks {
 }
 
 impl State {
-    /// Lets other processes have a record that nobody here holds or is to sync.
+    /// Unlocks a record that is neither checked out nor dirty.
     fn free(&self, record: i64) {
         if !self.taken.contains(&record)
             && !self.dirty.contains_key(&record)
@@ -281,7 +280,7 @@ impl State {
         }
     }
 
-    /// Lets the lock file go when nobody needs it.
+    /// Closes the lock file if it is not needed.
     fn rest(&mut self) {
         if self.open == 0 && self.taken.is_empty() && self.dirty.is_empty() {
             self.locks = None;
@@ -289,7 +288,7 @@ impl State {
     }
 }
 
-/// A record that is held by one date book.
+/// Lock of a record that is checked out.
 pub(super) struct Hold<'s> {
     books: &'s DateBooks,
     record: i64,

@@ -25,7 +25,7 @@ use crate::db::{sidecar, with_suffix};
 use crate::error::{Error, Result};
 use crate::record::StoredRecord;
 
-/// A record that was taken from a date book. It is free again when this is dropped or released.
+/// A record that is checked out of a date book, until this is released or dropped.
 pub struct Taken<'s> {
     hold: Hold<'s>,
     stored: StoredRecord<CalendarObject>,
@@ -45,27 +45,27 @@ impl<'s> Taken<'s> {
         }
     }
 
-    /// The record as it is stored.
+    /// Returns the record as stored.
     #[must_use]
     pub fn stored(&self) -> &StoredRecord<CalendarObject> {
         &self.stored
     }
 
-    /// The record, read with the zones of the object that it came in.
+    /// Parses the record, with the zones of the object that it came from.
     ///
     /// # Errors
-    /// Whatever reading reports.
+    /// Any error of reading.
     pub fn record(&self) -> Result<CalendarObject> {
         super::read(&self.calendar, &self.stored)
     }
 
-    /// Who holds it, what it was, and the number of its calendar.
+    /// Returns its lock, the stored record, and the id of its calendar.
     pub(super) fn into_parts(self) -> (Hold<'s>, StoredRecord<CalendarObject>, i64) {
         (self.hold, self.stored, self.calendar.id())
     }
 }
 
-/// The file by which processes tell each other what they took.
+/// The lock file that date books of several processes share.
 #[derive(Debug)]
 pub(super) struct Locks {
     file: OwnedFd,
@@ -73,7 +73,7 @@ pub(super) struct Locks {
 }
 
 impl Locks {
-    /// Opens it, or makes it.
+    /// Opens or creates the file.
     pub(super) fn beside(store: &Path) -> Result<Self> {
         let path = with_suffix(store, "-taken");
         let (file, ()) = sidecar::join(store, &path, OFlags::RDWR, |_| Ok(Some(())), |()| {})
@@ -81,17 +81,17 @@ impl Locks {
         Ok(Self { file, path })
     }
 
-    /// Takes a record; `false`: another process has it.
+    /// Locks a record. Returns false if another process has it.
     pub(super) fn take(&self, record: i64) -> Result<bool> {
         self.lock(record, libc::F_WRLCK as libc::c_short)
     }
 
     pub(super) fn free(&self, record: i64) {
-        // It may fail for nothing but a file that is gone, with which the lock went.
+        // It fails only if the file is gone, and the lock with it.
         let _ = self.lock(record, libc::F_UNLCK as libc::c_short);
     }
 
-    /// The latest change that a date book committed, as far as the file tells.
+    /// Returns the latest change that a date book announced in the file.
     pub(super) fn latest(&self) -> i64 {
         let mut bytes = [0; 8];
         match rustix::io::pread(&self.file, &mut bytes, 0) {
@@ -100,9 +100,9 @@ impl Locks {
         }
     }
 
-    /// Tells the others of a change.
+    /// Announces a change to other processes.
     pub(super) fn tell(&self, latest: i64) {
-        // If it fails, what they see is some hundredths of a second old.
+        // If it fails, they notice the change a few hundredths of a second later.
         let _ = rustix::io::pwrite(&self.file, &latest.to_le_bytes(), 0);
     }
 
