@@ -1,7 +1,7 @@
-//! What one week of recurring things costs, anywhere within a hundred years.
+//! The cost of expanding one week of recurring components, anywhere within a hundred years.
 //!
-//! `cargo bench -p etui --bench recurrence`. `week/...` is one series made ready and one week of
-//! it, 2026, 2076 and 2126 in turn; `thousand/...` is the same week of 1,000 unending ones.
+//! `cargo bench -p etui-ical --bench recurrence`. `week/...` is one week of one compiled set, 2026,
+//! 2076 and 2126 in turn; `thousand/...` is one week of 1,000 unbounded sets.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 #![allow(missing_docs)]
@@ -15,7 +15,7 @@ use etui_ical::time::{Date, DateTime, DateTimeValue, TimeZone, Timestamp};
 
 const START: &str = "19800107T090000";
 
-/// What unending rules are like, and how many instances a week has at most.
+/// Typical unbounded rules.
 const RULES: &[(&str, &str)] = &[
     ("weekly", "FREQ=WEEKLY"),
     ("weekly on three days", "FREQ=WEEKLY;BYDAY=MO,WE,FR"),
@@ -114,7 +114,7 @@ fn many(c: &mut Criterion) {
     group.finish();
 }
 
-/// What making ready costs, which a store does once.
+/// The cost of compilation, which a store pays once per set.
 fn ready(c: &mut Criterion) {
     let zone = TimeZone::named("Europe/Berlin").unwrap();
     let mut group = c.benchmark_group("ready");

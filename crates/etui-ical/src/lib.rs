@@ -42,3 +42,7 @@ pub use object::{
     Classification, Draft, MergeOutcome, ObjectError, Status,
 };
 pub use timing_reader::TimingWarning;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeDoctests;

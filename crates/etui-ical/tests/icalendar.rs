@@ -1,6 +1,6 @@
-//! What the reader of calendars promises on any input: every good component comes out byte for
-//! byte, whatever stands around it and however the input arrives; every byte is accounted for; and
-//! an object of which nothing was refused is put together again as it was.
+//! The guarantees of the reader for any input: every valid component comes out byte for byte,
+//! whatever surrounds it and however the input arrives; every byte is accounted for; and an object
+//! without rejected input is written again unchanged.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -235,7 +235,7 @@ fn damages() -> Vec<(&'static str, String)> {
     .to_vec()
 }
 
-/// Every export, with damage of every kind before each of its components and behind the last.
+/// Every export, with damage of every kind before each of its components and after the last.
 #[test]
 fn damage_in_any_export_is_refused_with_its_lines_and_the_rest_goes_in() {
     let exports = [
@@ -568,8 +568,8 @@ proptest! {
             prop_assert_eq!(record.components().len(), components);
             prop_assert!(latin || record.text().len() > before.len());
             prop_assert_eq!(record.remove(at, "X-NEW", None, &zones), Ok(1));
-            // Behind a soft break an empty line stays: without it the new line would be its rest.
-            // What is not UTF-8 is made over.
+            // After a soft break an empty line stays: without it the new line would continue the
+            // old one. Text that is not UTF-8 is converted.
             if !latin && !before.windows(6).any(|w| w == b"QUOTED") {
                 prop_assert_eq!(record.text().trim_ascii_end(), before.trim_ascii_end());
             }

@@ -47,11 +47,13 @@
 //! - UTF-8, other 8-bit text and UTF-16; CRLF, LF and lone CR; a byte order mark.
 //!
 //! ```
-//! use etui_ical::ics::{ObjectTemplate, TemplateBuilder, ComponentGrouper, ObjectWriter, ObjectPiece, ObjectReader};
-//! use etui_ical::ics::ZoneKey;
+//! use etui_ical::ics::{
+//!     ComponentGrouper, ObjectPiece, ObjectReader, ObjectTemplate, ObjectWriter, TemplateBuilder, ZoneKey,
+//! };
 //!
 //! let file = "BEGIN:VCALENDAR\nVERSION:2.0\nBEGIN:VEVENT\nUID:1\nEND:VEVENT\nEND:VCALENDAR\n";
-//! let (mut template, mut grouper, mut groups) = (TemplateBuilder::new(), ComponentGrouper::new(), Vec::new());
+//! let mut template = TemplateBuilder::new();
+//! let (mut grouper, mut groups) = (ComponentGrouper::new(), Vec::new());
 //! for piece in ObjectReader::new(file.as_bytes()) {
 //!     match piece? {
 //!         ObjectPiece::Text(text) => template.text(&text),
@@ -65,7 +67,7 @@
 //! }
 //! groups.extend(grouper.finish());
 //!
-//! let template: Frame = template.finish();
+//! let template: ObjectTemplate = template.finish();
 //! let mut object = ObjectWriter::new(Vec::new(), &template, |_| Ok(Vec::new()));
 //! for group in &groups {
 //!     for component in &group.components {

@@ -57,7 +57,7 @@ pub struct RawZone {
     pub offset: u64,
 }
 
-/// The components of which calendar objects consist.
+/// The kinds of components in calendar objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ComponentKind {
     /// `VEVENT`

@@ -1,4 +1,4 @@
-//! What the reader takes and what it refuses, case by case.
+//! Accepted and rejected input of the reader, case by case.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 

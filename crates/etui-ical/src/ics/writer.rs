@@ -161,7 +161,7 @@ pub struct MergedTemplate {
 /// Merges templates into as few objects as possible.
 ///
 /// Templates share an object unless they define a `TZID` differently or have different `METHOD`s:
-/// then they stay separate objects, of which a stream may have several (RFC 5545 section 3.4). A
+/// then they stay separate objects; a stream may have several (RFC 5545 section 3.4). A
 /// template that stays alone is unchanged. Of several, the properties of the first one are kept,
 /// each zone once, and all components of other kinds. `tzid` returns the `TZID` of a zone.
 pub fn merge_templates(

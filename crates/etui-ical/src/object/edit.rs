@@ -269,7 +269,7 @@ pub fn format_time(time: &CalendarTime) -> (String, String) {
     match time {
         CalendarTime::Date(date) => (";VALUE=DATE".to_owned(), date.to_string()),
         CalendarTime::Floating(local) => (String::new(), local.to_string()),
-        // A zone that others do not know by its name is told in UTC.
+        // A time zone without a portable name is written in UTC.
         CalendarTime::Zoned(local, zone) if lacks_portable_name(zone) => {
             (String::new(), zone.to_utc(*local).to_string())
         }

@@ -34,10 +34,10 @@ fn what_is_no_record_is_refused() {
     assert_eq!(no(&two), ObjectError::Several);
 }
 
-/// Found by fuzzing: text that is not UTF-8 is made over when it is edited, and what is folded onto
-/// a `BEGIN` must not be joined to it then.
+/// Found by fuzzing: an edit converts text that is not UTF-8, and a line folded onto a `BEGIN` must
+/// not be joined to it then.
 #[test]
-fn a_record_that_is_made_over_keeps_its_components() {
+fn a_converted_object_keeps_its_components() {
     let text =
         b"BEGIN:VEVENT\r\nDTSTART:20260401T0/Berlin:20260212T203000\r\nSUMMARY:St\xc3\xbchle\r\n\
         BEGIN:VALARM\r\nACTION:DISPLAY\r\nTRIGGER;RELATED=START:\xadPT1H\r\nEND:VALARM\r\n\
@@ -66,7 +66,7 @@ fn what_a_component_says_is_read() {
          STATUS:cancelled\r\nCLASS:X-SECRET\r\nTRANSP:TRANSPARENT\r\nPRIORITY:5\r\n\
          ORGANIZER;CN=\"Ada; E\":MAILTO:ada@example.org\r\n\
          ATTENDEE;PARTSTAT=ACCEPTED;ROLE=CHAIR:mailto:bob@example.org\r\n\
-         DTSTART;TZID=W. Europe Standard CalendarTime:20260701T090000\r\nDURATION:PT1H\r\n\
+         DTSTART;TZID=W. Europe Standard Time:20260701T090000\r\nDURATION:PT1H\r\n\
          RRULE:FREQ=DAILY;COUNT=3\r\nSEQUENCE:2\r\nURL:https://example.org/a,b\r\n\
          X-MICROSOFT-CDO-ALLDAYEVENT:FALSE\r\nX-MOZ-LASTACK:20260701T000000Z\r\n",
     ));
@@ -302,10 +302,10 @@ fn a_draft_is_what_it_says() {
     assert!(todo.master().due.is_some());
 }
 
-/// Parameters that stand in two lines are read once; what is told of them is told for the line
-/// whose time counts, whichever comes first.
+/// Parameters that occur in two lines are read once; their warning belongs to the line whose time
+/// counts, whichever comes first.
 #[test]
-fn a_zone_that_is_not_known_is_told_of_once() {
+fn an_unknown_zone_is_reported_once() {
     let modified = "LAST-MODIFIED;TZID=Nowhere:20261121T190000\r\n";
     let times = "DTSTART;TZID=Nowhere:20261121T190000\r\nDTEND;TZID=Nowhere:20261121T200000\r\n";
     for body in [format!("{modified}{times}"), format!("{times}{modified}")] {

@@ -93,7 +93,7 @@ impl DayFilter {
         if !rule.by_month_day.is_empty() {
             filter.only_month_days(&rule.by_month_day);
         }
-        // Where ordinals are defined and of which span (section 3.3.10, BYDAY). Elsewhere they are
+        // Where ordinals are defined, and whether of a month or a year (section 3.3.10, BYDAY). Elsewhere they are
         // not allowed and are ignored.
         let of_month =
             rule.frequency == Frequency::Monthly || (yearly && !rule.by_month.is_empty());

@@ -245,7 +245,7 @@ impl MasterComponent {
         let length = self.length.in_utc();
         let zone = self.time_zone(display_zone);
         if *zone != TimeZone::UTC {
-            // Clock changes move neighbours apart by less than this; the end of such a set depends
+            // Clock changes move neighbours apart by less than this; the end of the set depends
             // on them.
             let is_long = length.saturating_sub(2 * MAX_OFFSET_SHIFT) >= step;
             let local = self.start.local();

@@ -212,7 +212,7 @@ fn what_lasts_without_a_break_is_what_the_walk_takes() {
             let from = Timestamp::from_seconds(from);
             let span = if step < 600 { 7_200 } else { 5 * DAY };
             let range = from..from.plus_seconds(i64::from(rng.below(span as u32)) + 1);
-            // Where time ends, what has no end does so, too.
+            // At the end of the range of instants unbounded sets end, too.
             if range.end > Timestamp::MAX.plus_seconds(-20 * DAY) {
                 continue;
             }

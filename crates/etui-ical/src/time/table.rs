@@ -65,7 +65,7 @@ impl TransitionTable {
 
     /// Returns the UTC offset with which a local time is read, and whether it is in a gap.
     pub(super) fn offset_of(&self, local: i64) -> (i32, bool) {
-        // Two days stand for any offset: near its end the table is used as it stands.
+        // Two days exceed any offset: near its end the table is used directly.
         let local = local - self.cycle_shift(local - 2 * 86_400);
         // The local time from which only the new offset applies: the end of the gap or of the fold.
         let settled =

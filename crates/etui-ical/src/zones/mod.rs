@@ -3,10 +3,10 @@
 //! The first of these that knows the name applies:
 //!
 //! 1. **IANA name**: `Europe/Berlin`, in any case, also after a prefix as old programs write it
-//! (`/mozilla.org/20070129_1/Europe/Berlin`).
+//!    (`/mozilla.org/20070129_1/Europe/Berlin`).
 //! 2. **Windows name** (Outlook, Exchange): `W. Europe Standard Time`, by the table of CLDR.
 //! 3. **The `VTIMEZONE` of the file** with that `TZID`: first the IANA name that it gives
-//! (`X-LIC-LOCATION`), else its own transitions.
+//!    (`X-LIC-LOCATION`), else its own transitions.
 //! 4. None: the times are **floating**, with a warning.
 //!
 //! Where both exist and differ, the IANA database thus takes precedence over the file. A file holds

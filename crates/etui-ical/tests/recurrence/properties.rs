@@ -1,4 +1,4 @@
-//! What holds for every rule: seeking is filtering, ranges join, nothing panics.
+//! Properties of every rule: seeking equals filtering, ranges join, nothing panics.
 
 use etui_ical::recurrence::{CompiledRule, RecurrenceRule, RecurrenceSet};
 use etui_ical::time::{DateTime, Timestamp};
@@ -30,7 +30,7 @@ fn ordinals(most: i32) -> Vec<i32> {
     (-most..=most).filter(|n| *n != 0).collect()
 }
 
-/// Any rule, also those with parts that may not stand together.
+/// Any rule, also with combinations of parts that RFC 5545 does not allow.
 fn rule() -> impl Strategy<Value = String> {
     let frequency = select(vec![
         "YEARLY", "MONTHLY", "WEEKLY", "DAILY", "HOURLY", "MINUTELY", "SECONDLY",

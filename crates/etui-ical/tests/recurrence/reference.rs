@@ -1,5 +1,5 @@
-//! 10,000 random rules make what python-dateutil, libical and Python make of them, as recorded by
-//! `scripts/recurrence-reference`: from the start on, and far from it.
+//! 10,000 random rules give the occurrences of python-dateutil, libical and Python, as recorded by
+//! `scripts/recurrence-reference`: from the start, and far from it.
 
 use etui_ical::recurrence::{CompiledRule, RecurrenceRule};
 use etui_ical::time::{DateTime, DateTimeValue, TimeZone, Timestamp};

@@ -6,7 +6,7 @@ use crate::support::{first, series, starts};
 /// A rule from 1997-09-02 09:00 in New York, as most examples have it.
 const START: &str = "DTSTART;TZID=America/New_York:19970902T090000";
 
-/// What a list of dates says: `1997: Sep 2-4 9 | Oct 1 | 1998: Jan 1`; all at the time given.
+/// Parses a list of dates: `1997: Sep 2-4 9 | Oct 1 | 1998: Jan 1`; all at the given time.
 fn listed(text: &str, time: &str) -> Vec<String> {
     const MONTHS: [&str; 12] = [
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",

@@ -1,4 +1,4 @@
-//! The instances of a series: exceptions, changes, lengths, ranges, what files get wrong.
+//! Instances of recurrence sets: exceptions, overrides, lengths, ranges, and errors found in files.
 
 use etui_ical::recurrence::{RecurrenceSet, Timing};
 use etui_ical::time::{TimeZone, Timestamp};
@@ -103,7 +103,7 @@ fn a_dense_exception_rule_is_leapt_over() {
     assert!(first(&series, 9).len() < 5);
 }
 
-/// A rule less itself, asked for whatever comes: nothing does, and that is told.
+/// A rule minus itself has no instances, and the search for one ends.
 #[test]
 fn a_rule_less_itself_ends() {
     let series = series(&["DTSTART:20260105T090000\nRRULE:FREQ=SECONDLY\nEXRULE:FREQ=SECONDLY"]);

@@ -1,4 +1,4 @@
-//! What other expansions are known to get wrong, each by name.
+//! Known errors of other expanders, each by name.
 
 use etui_ical::time::{TimeZone, Timestamp};
 
@@ -21,7 +21,7 @@ fn a_range_far_from_the_start_is_not_walked_to() {
     }
 }
 
-/// A rule that never makes anything, asked for what comes next.
+/// A rule without occurrences, expanded from a time on.
 #[test]
 fn a_rule_that_never_fires_ends() {
     for rule in [
@@ -61,7 +61,7 @@ fn without_an_end_a_day_is_a_day_and_a_time_no_time() {
     );
 }
 
-/// Keeping the old duration behind a `THISANDFUTURE`.
+/// Keeping the old duration after a `THISANDFUTURE` override.
 #[test]
 fn this_and_future_changes_time_and_duration() {
     let series = series(&[
@@ -100,7 +100,7 @@ fn this_and_future_changes_time_and_duration() {
     );
 }
 
-/// Dropping, or moving to another hour, what the clocks skip in spring.
+/// Dropping, or moving to another hour, a time in the gap of spring.
 #[test]
 fn the_spring_gap_is_read_by_the_offset_before_it() {
     let series =
@@ -122,7 +122,7 @@ fn the_spring_gap_is_read_by_the_offset_before_it() {
     );
 }
 
-/// The first of what comes twice in autumn.
+/// The first instant of a time in the fold of autumn.
 #[test]
 fn the_autumn_fold_is_read_as_the_first() {
     let series =
@@ -142,7 +142,7 @@ fn the_autumn_fold_is_read_as_the_first() {
 fn instants_over_a_gap_are_in_order_and_each_once() {
     let series = series(&[
         "DTSTART;TZID=Europe/Berlin:20260329T013000\nRRULE:FREQ=MINUTELY;INTERVAL=20;COUNT=9",
-        // 1:30 1:50 2:10 2:30 2:50 3:10 3:30 3:50 4:10, of which 2:10 to 2:50 are 3:10 to 3:50.
+        // 1:30 1:50 2:10 2:30 2:50 3:10 3:30 3:50 4:10; 2:10 to 2:50 are 3:10 to 3:50.
     ]);
     let instants: Vec<_> = first(&series, 20)
         .iter()
@@ -161,7 +161,7 @@ fn instants_over_a_gap_are_in_order_and_each_once() {
     );
 }
 
-/// Appending `RDATE`s behind the rule's instances, or taking one twice.
+/// Appending `RDATE`s after the instances of the rule, or taking one twice.
 #[test]
 fn recurrence_dates_stand_in_order_among_the_rules_instances() {
     let series = series(&[
@@ -183,7 +183,7 @@ fn recurrence_dates_stand_in_order_among_the_rules_instances() {
     );
 }
 
-/// Filling memory with what fires every second.
+/// Filling memory with a secondly rule.
 #[test]
 fn a_rule_of_seconds_over_a_century_is_taken_one_by_one() {
     let series = series(&["DTSTART:19700101T000000Z\nRRULE:FREQ=SECONDLY"]);

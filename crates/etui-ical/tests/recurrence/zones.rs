@@ -31,7 +31,7 @@ fn defined(text: &str) -> TimeZone {
         .expect("a zone")
 }
 
-/// Every hour of these years is the same by both zones, to UTC and back.
+/// Compares both zones at every hour of these years, to UTC and back.
 fn agree(ours: &TimeZone, theirs: &TimeZone, years: std::ops::Range<i32>) {
     let mut wall = DateTime::new(years.start, 1, 1, 0, 30, 0).unwrap();
     let end = DateTime::new(years.end, 1, 1, 0, 0, 0).unwrap();
