@@ -1,64 +1,74 @@
-//! [`App`]: the store and the address book that are meant, and where output goes.
+//! [`App`]: the store and address book selected on the command line, and the output.
 
 use std::path::{Path, PathBuf};
 
+use clap::ValueEnum;
 use etui::calendar::Calendar;
 use etui::contacts::{Contacts, Reader};
 use etui::record;
 use etui::store::Options;
 use etui::{Error, Snapshot, Store};
 
-use crate::args::{Global, VfsChoice};
+use crate::args::{GlobalArgs, VfsChoice};
 use crate::errors::{Failure, Result};
-use crate::output::{OutputWriter, operand};
+use crate::output::{OutputWriter, quote_operand};
 
-/// What every command has at hand.
+/// The context of a command.
 pub struct App {
-    /// Where output goes.
+    /// Output of the command.
     pub out: OutputWriter,
     store: Option<PathBuf>,
-    book: Option<String>,
-    vfs: etui::Vfs,
+    address_book: Option<String>,
+    vfs: Option<VfsChoice>,
 }
 
 impl App {
-    /// As the global options say.
-    pub fn new(global: &Global) -> Self {
+    pub fn new(global: &GlobalArgs) -> Self {
         Self {
             out: OutputWriter::new(global),
             store: global.store.clone(),
-            book: global.book.clone(),
-            vfs: match global.vfs {
-                VfsChoice::System => etui::Vfs::System,
-                VfsChoice::Etui => etui::Vfs::Etui,
-            },
+            address_book: global.addressbook.clone(),
+            vfs: global.vfs,
         }
     }
 
-    /// Where the store is, or would be.
-    pub fn path(&self) -> Result<PathBuf> {
+    /// Returns the path of the store: `--store`, `ETUI_STORE`, or the default.
+    pub fn store_path(&self) -> Result<PathBuf> {
         self.store
             .clone()
+            .or_else(|| set_variable("ETUI_STORE").map(PathBuf::from))
             .or_else(Store::default_path)
             .ok_or_else(|| {
                 Failure::usage(
-                    "where is the store? there is no home directory; \
-                     say it with --store PATH or in ETUI_STORE",
+                    "there is no home directory to find the store in; \
+                     set --store PATH or ETUI_STORE",
                 )
             })
     }
 
-    /// How a store is opened.
-    pub fn options(&self) -> Options {
+    /// Returns the options that a store is opened with.
+    pub fn store_options(&self) -> Result<Options> {
+        let vfs = match (self.vfs, set_variable("ETUI_VFS")) {
+            (Some(vfs), _) => vfs,
+            (None, None) => VfsChoice::System,
+            (None, Some(name)) => {
+                VfsChoice::from_str(&name.to_string_lossy(), false).map_err(|_| {
+                    Failure::usage("ETUI_VFS names no VFS; possible values: system, etui")
+                })?
+            }
+        };
         let mut options = Options::default();
-        options.vfs = self.vfs;
-        options
+        options.vfs = match vfs {
+            VfsChoice::System => etui::Vfs::System,
+            VfsChoice::Etui => etui::Vfs::Etui,
+        };
+        Ok(options)
     }
 
-    /// The store, for a command that only reads: also one on a read-only medium.
+    /// Opens the store for a command that only reads; a read-only medium is allowed.
     pub fn open_to_read(&self) -> Result<Store> {
-        let path = self.path()?;
-        let mut options = self.options();
+        let path = self.store_path()?;
+        let mut options = self.store_options()?;
         options.create = false;
         match Store::open_with(&path, &options) {
             Err(Error::ReadOnly { .. }) => {
@@ -69,57 +79,63 @@ impl App {
         }
     }
 
-    /// The store, for a command that changes it.
+    /// Opens the store for a command that changes it.
     pub fn open_to_write(&self) -> Result<Store> {
-        let mut options = self.options();
+        let mut options = self.store_options()?;
         options.create = false;
-        Ok(Store::open_with(self.path()?, &options)?)
+        Ok(Store::open_with(self.store_path()?, &options)?)
     }
 
-    /// The store, made when there is none; its directory is then the owner's alone.
+    /// Opens the store, or creates it together with its directory.
     pub fn open_or_create(&self, options: &Options) -> Result<Store> {
-        let path = self.path()?;
-        make_parent(&path)?;
+        let path = self.store_path()?;
+        create_parent_dir(&path)?;
         Ok(Store::open_with(&path, options)?)
     }
 
-    /// The name of the address book, if one was said.
-    pub fn book_name(&self) -> Option<&str> {
-        self.book.as_deref()
+    /// Returns the name given with `--addressbook`.
+    pub fn address_book_name(&self) -> Option<&str> {
+        self.address_book.as_deref()
     }
 
-    /// The address book that is meant.
-    pub fn book<'s>(&self, store: &'s Store) -> Result<Contacts<'s>> {
-        Ok(store.collection(self.book_name())?)
+    /// Returns the address book given with `--addressbook`, or the first one.
+    pub fn address_book<'s>(&self, store: &'s Store) -> Result<Contacts<'s>> {
+        Ok(store.collection(self.address_book_name())?)
     }
 
-    /// The address book that is named, or else all of them, in one state.
-    pub fn books_in<'s>(&self, snapshot: &'s Snapshot<'_>) -> Result<Vec<Reader<'s>>> {
-        let books = all_in(self.book_name(), snapshot)?;
+    /// Returns the address book given with `--addressbook`, or all of them, in one snapshot.
+    pub fn address_books_in<'s>(&self, snapshot: &'s Snapshot<'_>) -> Result<Vec<Reader<'s>>> {
+        let books = readers_in(self.address_book_name(), snapshot)?;
         Ok(books.into_iter().map(|(_, book)| book).collect())
     }
 }
 
-/// The calendar of this name, or else the first.
-pub fn calendar<'s>(store: &'s Store, name: Option<&str>) -> Result<Calendar<'s>> {
+/// Returns the value of an environment variable that is set and not empty.
+fn set_variable(name: &str) -> Option<std::ffi::OsString> {
+    std::env::var_os(name).filter(|value| !value.is_empty())
+}
+
+/// Returns the calendar with this name, or the first one.
+pub fn open_calendar<'s>(store: &'s Store, name: Option<&str>) -> Result<Calendar<'s>> {
     Ok(store.collection(name)?)
 }
 
-/// The calendar of this name, or else the first, for something new; says how one is made.
-pub fn calendar_to_fill<'s>(store: &'s Store, name: Option<&str>) -> Result<Calendar<'s>> {
-    calendar(store, name).map_err(|failure| match (&failure, name) {
+/// Returns the calendar that a new entry goes into; the error for a missing one names the command
+/// that creates it.
+pub fn open_target_calendar<'s>(store: &'s Store, name: Option<&str>) -> Result<Calendar<'s>> {
+    open_calendar(store, name).map_err(|failure| match (&failure, name) {
         (Failure::Library(error @ Error::NoCollection { .. }), Some(name)) => {
             Failure::NotFound(format!(
-                "{error}; make it: etui calendar calendars create {}",
-                operand(name)
+                "{error}; create it: etui calendars create {}",
+                quote_operand(name)
             ))
         }
         _ => failure,
     })
 }
 
-/// The collection that is named, or else all of its kind, in one state, with their names.
-pub fn all_in<'s, R: record::RecordKind>(
+/// Returns the collection with this name, or all of its kind, in one snapshot, with their names.
+pub fn readers_in<'s, R: record::RecordKind>(
     name: Option<&str>,
     snapshot: &'s Snapshot<'_>,
 ) -> Result<Vec<(String, record::Reader<'s, R>)>> {
@@ -127,15 +143,15 @@ pub fn all_in<'s, R: record::RecordKind>(
         Some(name) => vec![name.to_owned()],
         None => snapshot.collections::<R>()?,
     };
-    let all = names.into_iter().map(|name| {
+    let readers = names.into_iter().map(|name| {
         let reader = snapshot.collection(Some(&name))?;
         Ok((name, reader))
     });
-    all.collect()
+    readers.collect()
 }
 
-/// Makes the directory of `path` (0700) when there is none.
-pub fn make_parent(path: &Path) -> Result<()> {
+/// Creates the directory of `path` with mode 0700 if it does not exist.
+pub fn create_parent_dir(path: &Path) -> Result<()> {
     use std::os::unix::fs::DirBuilderExt;
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() && !parent.exists() => {

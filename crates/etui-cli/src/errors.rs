@@ -1,13 +1,13 @@
-//! [`Failure`]: why a command did not do what it was asked, and the exit code that tells it.
+//! [`Failure`]: the error of a command, with its exit code and its name in JSON.
 //!
 //! ```text
-//! 0  done
-//! 1  failed for a reason of the system's: a file cannot be read or written, or is in the way
-//! 2  not understood: options, filters, names; or more than one record fits where one is meant
-//! 3  something was refused; the rest went in
-//! 4  nothing found: no such record, collection, earlier version
-//! 5  the record was changed meanwhile; nothing was overwritten
-//! 6  the store cannot be used: none there, not one, too new, read-only, busy, disk full
+//! 0  success
+//! 1  failure of the system: a file cannot be read or written, or already exists
+//! 2  usage error: options, filters, names; or several records match where one is needed
+//! 3  some input was rejected; the rest was imported
+//! 4  not found: no such record, collection or earlier version
+//! 5  conflict: the record changed in the meantime; nothing was overwritten
+//! 6  the store cannot be used: missing, not a store, too new, read-only, busy, disk full
 //! 7  the store is damaged
 //! ```
 
@@ -19,33 +19,30 @@ use etui::Error;
 use etui::calendar::ObjectError;
 use etui::contacts::CardError;
 
-/// Why a command did not do what it was asked.
+/// The error of a command.
 #[derive(Debug)]
 pub enum Failure {
-    /// What the library reported.
+    /// An error of the library.
     Library(Error),
-    /// The system refused something about a file.
+    /// An I/O error.
     Io {
-        /// The file, or what stands for it.
+        /// The path, or the name of the stream.
         what: String,
-        /// The system's error.
         source: io::Error,
     },
-    /// Whoever reads the output has had enough. Not an error.
+    /// The reader of the output closed the pipe. Not an error.
     ClosedPipe,
-    /// Not understood, or not clear which record is meant.
+    /// A usage error, or an ambiguous record.
     Usage(String),
-    /// Nothing found.
     NotFound(String),
-    /// Something is in the way.
+    /// A file or collection of this name exists.
     Exists(String),
-    /// Something was refused.
+    /// Input was rejected.
     Refused(String),
-    /// The record was changed meanwhile.
+    /// The record changed in the meantime.
     Conflict(String),
     /// The store is damaged.
     Damaged(String),
-    /// Anything else, in plain words.
     Other(String),
 }
 
@@ -53,12 +50,12 @@ pub enum Failure {
 pub type Result<T> = std::result::Result<T, Failure>;
 
 impl Failure {
-    /// An error of the system's about `path`.
+    /// Returns an I/O error on `path`.
     pub fn io(path: &Path, source: io::Error) -> Self {
         Self::named_io(path.display().to_string(), source)
     }
 
-    /// An error of the system's about something that is no path.
+    /// Returns an I/O error on something without a path.
     pub fn named_io(what: impl Into<String>, source: io::Error) -> Self {
         if source.kind() == io::ErrorKind::BrokenPipe {
             return Self::ClosedPipe;
@@ -69,92 +66,59 @@ impl Failure {
         }
     }
 
-    /// See [`Failure::Usage`].
+    /// Returns a usage error.
     pub fn usage(message: impl Into<String>) -> Self {
         Self::Usage(message.into())
     }
 
-    /// The exit code; see the table above.
     pub fn exit_code(&self) -> u8 {
-        match self {
-            Self::ClosedPipe => 0,
-            Self::Usage(_) => 2,
-            Self::Refused(_) => 3,
-            Self::NotFound(_) => 4,
-            Self::Conflict(_) => 5,
-            Self::Damaged(_) => 7,
-            Self::Io { .. } | Self::Exists(_) | Self::Other(_) => 1,
-            Self::Library(error) => match error {
-                Error::BadName { .. }
-                | Error::Filter(_)
-                | Error::BadLocale { .. }
-                | Error::BadRegion { .. }
-                | Error::Card(CardError::BadProperty(_))
-                | Error::Record(ObjectError::BadProperty(_)) => 2,
-                Error::Card(_) | Error::Record(_) | Error::LastCollection { .. } => 3,
-                Error::NoCollection { .. }
-                | Error::NoRemovedCollection { .. }
-                | Error::NoRecord { .. }
-                | Error::NothingToUndo { .. } => 4,
-                Error::Conflict { .. }
-                | Error::OtherUid { .. }
-                | Error::CollectionChanged { .. } => 5,
-                Error::NoStore { .. }
-                | Error::Refused { .. }
-                | Error::NoVfs { .. }
-                | Error::NotADatabase { .. }
-                | Error::NotAStore { .. }
-                | Error::Newer { .. }
-                | Error::ReadOnly { .. }
-                | Error::DiskFull { .. }
-                | Error::StrayLog { .. }
-                | Error::Busy { .. } => 6,
-                Error::Damaged { .. } => 7,
-                _ => 1,
-            },
-        }
+        self.code_and_kind().0
     }
 
-    /// The stable name of this kind of failure in JSON.
-    pub fn kind(&self) -> &'static str {
+    /// Returns the stable name of the error in JSON.
+    pub fn json_kind(&self) -> &'static str {
+        self.code_and_kind().1
+    }
+
+    fn code_and_kind(&self) -> (u8, &'static str) {
         match self {
-            Self::ClosedPipe => "closed_pipe",
-            Self::Usage(_) => "usage",
-            Self::Exists(_) => "exists",
-            Self::Refused(_) => "refused",
-            Self::NotFound(_) => "not_found",
-            Self::Conflict(_) => "conflict",
-            Self::Damaged(_) => "damaged",
-            Self::Io { .. } => "io",
-            Self::Other(_) => "failed",
+            Self::ClosedPipe => (0, "closed_pipe"),
+            Self::Usage(_) => (2, "usage"),
+            Self::Refused(_) => (3, "refused"),
+            Self::NotFound(_) => (4, "not_found"),
+            Self::Conflict(_) => (5, "conflict"),
+            Self::Damaged(_) => (7, "damaged"),
+            Self::Io { .. } => (1, "io"),
+            Self::Exists(_) => (1, "exists"),
+            Self::Other(_) => (1, "failed"),
             Self::Library(error) => match error {
                 Error::BadName { .. }
                 | Error::Filter(_)
                 | Error::BadLocale { .. }
                 | Error::BadRegion { .. }
                 | Error::Card(CardError::BadProperty(_))
-                | Error::Record(ObjectError::BadProperty(_)) => "usage",
-                Error::Card(_) | Error::Record(_) | Error::LastCollection { .. } => "refused",
+                | Error::Record(ObjectError::BadProperty(_)) => (2, "usage"),
+                Error::Card(_) | Error::Record(_) | Error::LastCollection { .. } => (3, "refused"),
                 Error::NoCollection { .. }
                 | Error::NoRemovedCollection { .. }
                 | Error::NoRecord { .. }
-                | Error::NothingToUndo { .. } => "not_found",
+                | Error::NothingToUndo { .. } => (4, "not_found"),
                 Error::Conflict { .. }
                 | Error::OtherUid { .. }
-                | Error::CollectionChanged { .. } => "conflict",
-                Error::NoStore { .. } => "no_store",
-                Error::Refused { .. } => "refused_by_vfs",
-                Error::NoVfs { .. } => "no_vfs",
-                Error::NotADatabase { .. } | Error::NotAStore { .. } => "not_a_store",
-                Error::Newer { .. } => "newer",
-                Error::ReadOnly { .. } => "read_only",
-                Error::DiskFull { .. } => "disk_full",
-                Error::Busy { .. } => "busy",
-                Error::StrayLog { .. } => "stray_log",
-                Error::Damaged { .. } => "damaged",
-                Error::Exists { .. } | Error::CollectionExists { .. } => "exists",
-                Error::Io { .. } => "io",
-                _ => "failed",
+                | Error::CollectionChanged { .. } => (5, "conflict"),
+                Error::NoStore { .. } => (6, "no_store"),
+                Error::Refused { .. } => (6, "refused_by_vfs"),
+                Error::NoVfs { .. } => (6, "no_vfs"),
+                Error::NotADatabase { .. } | Error::NotAStore { .. } => (6, "not_a_store"),
+                Error::Newer { .. } => (6, "newer"),
+                Error::ReadOnly { .. } => (6, "read_only"),
+                Error::DiskFull { .. } => (6, "disk_full"),
+                Error::StrayLog { .. } => (6, "stray_log"),
+                Error::Busy { .. } => (6, "busy"),
+                Error::Damaged { .. } => (7, "damaged"),
+                Error::Exists { .. } | Error::CollectionExists { .. } => (1, "exists"),
+                Error::Io { .. } => (1, "io"),
+                _ => (1, "failed"),
             },
         }
     }
@@ -165,11 +129,11 @@ impl fmt::Display for Failure {
         match self {
             Self::Library(Error::Exists { path }) => write!(
                 f,
-                "{}: exists already, and was left as it is; choose another path",
+                "{}: already exists and was not changed; choose another path",
                 path.display()
             ),
             Self::Library(error) => error.fmt(f),
-            Self::Io { what, source } => write!(f, "{what}: {}", plain(source)),
+            Self::Io { what, source } => write!(f, "{what}: {}", system_message(source)),
             Self::ClosedPipe => f.write_str("the output was closed"),
             Self::Usage(message)
             | Self::NotFound(message)
@@ -182,8 +146,8 @@ impl fmt::Display for Failure {
     }
 }
 
-/// The system's words without Rust's "(os error 2)".
-fn plain(error: &io::Error) -> String {
+/// Returns the text of a system error without Rust's "(os error 2)".
+fn system_message(error: &io::Error) -> String {
     let text = error.to_string();
     match text.find(" (os error") {
         Some(end) => text[..end].to_owned(),

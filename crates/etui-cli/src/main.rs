@@ -1,7 +1,7 @@
-//! The command `etui`: personal data at the prompt.
+//! The command `etui`: contacts and calendars at the prompt.
 //!
-//! `args` says what can be asked for, `commands` has a file for each of it, `output` writes
-//! what people and programs read, `errors` says what went wrong and with which exit code.
+//! `args` declares the command line, `commands` has a module for each command, `output` writes
+//! text, tables and JSON, `errors` maps failures to exit codes.
 
 mod app;
 mod args;
@@ -13,14 +13,14 @@ mod output;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let cli = match args::parse() {
-        Ok(cli) => cli,
+    let command_line = match args::parse_command_line() {
+        Ok(command_line) => command_line,
         Err(code) => return code,
     };
-    let mut app = app::App::new(&cli.global);
-    let result = commands::run(&mut app, cli.command).and_then(|()| app.out.flush());
-    match result {
+    let mut app = app::App::new(&command_line.global);
+    let result = commands::run_command(&mut app, command_line.command);
+    match result.and_then(|()| app.out.flush_output()) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => app.out.fail(&failure),
+        Err(failure) => app.out.report_failure(&failure),
     }
 }

@@ -4,44 +4,49 @@ use std::path::{Path, PathBuf};
 
 use crate::app::App;
 use crate::errors::{Failure, Result};
-use crate::output::json::CopyObject;
-use crate::output::{Progress, shown, size};
+use crate::output::json::CopyJson;
+use crate::output::{ProgressReporter, escape_text, format_size};
 
 const EXAMPLES: &str = "\
 Examples:
   etui backup /media/stick/personal.etui
   etui backup \"backup-$(date +%F).etui\"
 
-The copy is of one moment, complete, and a store like the first: `etui --store COPY contacts list`
-looks into it, `etui restore COPY` brings it back.";
+The backup is a consistent snapshot and itself a store: `etui --store COPY contacts list` reads it,
+`etui restore COPY` restores it.";
 
 /// Copy the store, while it is in use
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
-    /// The file to make; it must not exist
+pub struct BackupArgs {
+    /// File to create; it must not exist
     #[arg(value_name = "FILE")]
     file: PathBuf,
 }
 
-/// Copies the store.
-pub fn run(app: &mut App, args: &Args) -> Result<()> {
+pub fn back_up_store(app: &mut App, args: &BackupArgs) -> Result<()> {
     let store = app.open_to_read()?;
-    let mut progress = Progress::of_pages(&app.out, "backup");
-    store.backup(&args.file, &mut |done, all| progress.set_of(done, all))?;
+    let mut progress = ProgressReporter::for_pages(&app.out, "backup");
+    store.backup(&args.file, &mut |done, all| {
+        progress.set_of_total(done, all)
+    })?;
     drop(progress);
-    tell(app, &args.file, "Wrote a backup")
+    report_copy(app, &args.file, "Wrote a backup")
 }
 
-/// Tells of a file that was made.
-pub fn tell(app: &mut App, file: &Path, what: &str) -> Result<()> {
-    let object = CopyObject {
+/// Reports the path and size of a new file.
+pub fn report_copy(app: &mut App, file: &Path, action: &str) -> Result<()> {
+    let object = CopyJson {
         path: file.display().to_string(),
         bytes: file.metadata().map_err(|e| Failure::io(file, e))?.len(),
     };
     if app.out.json {
-        return app.out.object(&object);
+        return app.out.write_json(&object);
     }
-    let text = format!("{what}: {} ({})", shown(&object.path), size(object.bytes));
-    app.out.say(text)
+    let text = format!(
+        "{action}: {} ({})",
+        escape_text(&object.path),
+        format_size(object.bytes)
+    );
+    app.out.status(text)
 }

@@ -1,31 +1,31 @@
-//! `etui check`: is the store whole?
+//! `etui check`: checks and repairs the store.
 
 use crate::app::App;
 use crate::errors::{Failure, Result};
-use crate::output::json::CheckObject;
-use crate::output::{plural, shown};
+use crate::output::json::CheckJson;
+use crate::output::{escape_text, pluralize};
 
 const EXAMPLES: &str = "\
 Examples:
-  etui check                       look at everything, change nothing
-  etui check --repair              make lists and search index anew from the records
+  etui check                       check everything, change nothing
+  etui check --repair              rebuild lists and search index from the records
 
-The exit code is 7 when something is wrong, and 3 when the store is whole but something that
-another program wrote through SQLite could not be taken in.";
+The exit code is 7 if there are problems, and 3 if the store is intact but rejected a record that
+another program wrote through SQLite.";
 
-/// Check that the store is whole
+/// Check the store for damage
 ///
-/// Looks at the file, at every contact and calendar entry, and at the lists and indexes made from them.
+/// Checks the database file, every contact and calendar entry, and the lists and indexes derived from
+/// them.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
-    /// Make everything that is derived from the records anew
+pub struct CheckArgs {
+    /// Rebuild everything that is derived from the records
     #[arg(long)]
     repair: bool,
 }
 
-/// Checks, repairs if asked, checks again.
-pub fn run(app: &mut App, args: &Args) -> Result<()> {
+pub fn check_store(app: &mut App, args: &CheckArgs) -> Result<()> {
     let store = if args.repair {
         app.open_to_write()?
     } else {
@@ -38,7 +38,7 @@ pub fn run(app: &mut App, args: &Args) -> Result<()> {
         report = store.check()?;
     }
     if app.out.json {
-        app.out.object(&CheckObject::of(&report, args.repair))?;
+        app.out.write_json(&CheckJson::new(&report, args.repair))?;
     } else {
         for problem in report
             .problems
@@ -46,7 +46,7 @@ pub fn run(app: &mut App, args: &Args) -> Result<()> {
             .chain(&report.outdated)
             .chain(&report.inbox)
         {
-            app.out.line(shown(problem))?;
+            app.out.write_line(escape_text(problem))?;
         }
     }
     let left = report.problems.len() + report.outdated.len();
@@ -54,38 +54,33 @@ pub fn run(app: &mut App, args: &Args) -> Result<()> {
         return Err(Failure::Damaged(format!(
             "{}: {} found; {}",
             store.path().display(),
-            plural(left as u64, "problem"),
+            pluralize(left as u64, "problem"),
             if args.repair {
-                "bring back a backup with `etui restore`"
+                "restore a backup with `etui restore`"
             } else {
-                "`etui check --repair` makes anew what can be, `etui restore` brings back a backup"
+                "`etui check --repair` rebuilds derived data, `etui restore` restores a backup"
             }
         )));
     }
     if args.repair {
-        app.out.say(format!(
-            "Lists and index made anew; {} had been found, none is left.",
-            plural(found as u64, "problem")
+        app.out.status(format!(
+            "Rebuilt lists and index; {} found and repaired.",
+            pluralize(found as u64, "problem")
         ))?;
     }
     let entries = match report.entries {
         0 => String::new(),
-        n => format!(", {}", plural(n, "calendar entry")),
+        n => format!(", {}", pluralize(n, "calendar entry")),
     };
-    app.out.say(format!(
-        "{}: {}{entries}, {} in the trash.",
-        if report.inbox.is_empty() {
-            "All is well"
-        } else {
-            "The store is whole"
-        },
-        plural(report.contacts, "contact"),
+    app.out.status(format!(
+        "The store is intact: {}{entries}, {} in the trash.",
+        pluralize(report.contacts, "contact"),
         report.removed
     ))?;
     if !report.inbox.is_empty() {
         return Err(Failure::Refused(format!(
-            "{} that another program wrote could not be taken in",
-            plural(report.inbox.len() as u64, "record")
+            "{} of another program rejected",
+            pluralize(report.inbox.len() as u64, "record")
         )));
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! `etui completions`: completion scripts for shells.
+//! `etui completions`: shell completion scripts.
 
 use clap_complete::Shell;
 
@@ -12,18 +12,16 @@ Examples:
   etui completions zsh > ~/.zfunc/_etui
   etui completions fish > ~/.config/fish/completions/etui.fish";
 
-/// Write a completion script for a shell
+/// Generate shell completions
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
-    /// The shell
+pub struct CompletionsArgs {
     #[arg(value_name = "SHELL")]
     shell: Shell,
 }
 
-/// Writes the script.
-pub fn run(app: &mut App, args: &Args) -> Result<()> {
+pub fn write_completions(app: &mut App, args: &CompletionsArgs) -> Result<()> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut args::definition(), "etui", &mut script);
-    app.out.bytes(&script)
+    clap_complete::generate(args.shell, &mut args::clap_command(), "etui", &mut script);
+    app.out.write_bytes(&script)
 }

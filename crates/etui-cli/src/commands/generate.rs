@@ -1,4 +1,4 @@
-//! `etui generate`: an address book of people who do not exist, or a calendar of what never was.
+//! `etui generate`: test contacts or a test calendar.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use etui_testkit::people;
 use super::new_file::NewFile;
 use crate::app::App;
 use crate::errors::{Failure, Result};
-use crate::output::{OutputSink, plural, shown, size};
+use crate::output::{OutputSink, escape_text, format_size, pluralize};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -18,36 +18,36 @@ Examples:
   etui generate --calendar 500 -o calendar.ics
   etui generate --calendar 10000 --years 40 -o calendar.ics
 
-The same seed makes the same people and entries, everywhere. None of them exists: e-mail addresses
-are under example.org and the like, phone numbers from ranges kept for fiction.";
+The same seed generates the same data on every machine. The people are fictitious: e-mail addresses
+are under example.org and the like, phone numbers from ranges reserved for fiction.";
 
-/// Make up an address book or a calendar, to try things with
+/// Generate test contacts or a test calendar
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
-    /// How many people
+pub struct GenerateArgs {
+    /// Number of contacts
     #[arg(long, short = 'n', value_name = "COUNT", default_value_t = 100)]
     count: u64,
-    /// A calendar with so many entries, instead of people
+    /// Generate a calendar with this number of entries instead of contacts
     #[arg(long, value_name = "COUNT", conflicts_with = "count")]
     calendar: Option<u64>,
-    /// Over so many years, from 2017 on
+    /// Years that the calendar covers, from 2017
     #[arg(long, value_name = "N", requires = "calendar", default_value_t = 11,
           value_parser = clap::value_parser!(u32).range(1..=1_000))]
     years: u32,
-    /// Which people, or entries
+    /// Seed of the generator
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     seed: u64,
-    /// The file to write [default: standard output]
+    /// Output file [default: standard output]
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Replace the file if it is there
+    /// Replace an existing file
     #[arg(long, requires = "output")]
     force: bool,
 }
 
-impl Args {
-    fn write(&self, mut out: impl Write) -> std::io::Result<u64> {
+impl GenerateArgs {
+    fn write_to(&self, mut out: impl Write) -> std::io::Result<u64> {
         match self.calendar {
             Some(count) => {
                 let span = Span::years(self.years);
@@ -58,27 +58,26 @@ impl Args {
     }
 }
 
-/// Writes them.
-pub fn run(app: &mut App, args: &Args) -> Result<()> {
+pub fn generate_data(app: &mut App, args: &GenerateArgs) -> Result<()> {
     let Some(path) = &args.output else {
         let mut to = OutputSink::new(&mut app.out);
-        let written = args.write(&mut to);
+        let written = args.write_to(&mut to);
         return match (to.failure(), written) {
             (Some(failure), _) => Err(failure),
             (None, Err(e)) => Err(Failure::named_io("standard output", e)),
             (None, Ok(_)) => Ok(()),
         };
     };
-    let mut file = NewFile::begin(path, args.force)?;
-    let bytes = args.write(&mut file).map_err(|e| Failure::io(path, e))?;
-    file.finish()?;
+    let mut file = NewFile::create(path, args.force)?;
+    let bytes = args.write_to(&mut file).map_err(|e| Failure::io(path, e))?;
+    file.commit()?;
     let what = match args.calendar {
-        Some(count) => plural(count, "made-up entry"),
-        None => plural(args.count, "made-up contact"),
+        Some(count) => pluralize(count, "generated entry"),
+        None => pluralize(args.count, "generated contact"),
     };
-    app.out.say(format!(
+    app.out.status(format!(
         "Wrote {what} to {} ({})",
-        shown(&path.display().to_string()),
-        size(bytes)
+        escape_text(&path.display().to_string()),
+        format_size(bytes)
     ))
 }

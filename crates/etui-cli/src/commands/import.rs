@@ -1,4 +1,4 @@
-//! `etui import`: brings in files of vCards and of calendars, told apart by what is in them.
+//! `etui import`: imports vCard and iCalendar files, recognized by their content.
 
 use std::fs::File;
 use std::io::{Cursor, Read};
@@ -10,73 +10,79 @@ use etui::contacts::Contacts;
 use etui::import::{ImportEvent, ImportReport};
 use etui::{CollectionKind, Error};
 
-use crate::app::{App, calendar_to_fill};
+use crate::app::{App, open_target_calendar};
 use crate::errors::{Failure, Result};
-use crate::output::json::ImportObject;
-use crate::output::{OutputWriter, Progress, count, one_line, option, plural, shown, size};
+use crate::output::json::ImportJson;
+use crate::output::{
+    OutputWriter, ProgressReporter, escape_text, format_count, format_size, one_line, pluralize,
+    quote_option,
+};
 
 const EXAMPLES: &str = "\
 Examples:
-  etui import contacts.vcf                   a file, as any address book exports it
-  etui import calendar.ics                   a file, as any calendar exports it
-  etui import phone.vcf backup/*.vcf *.ics   several files, of both kinds
-  etui import --calendar Work work.ics       into a calendar of that name
+  etui import contacts.vcf                   an export of an address book
+  etui import calendar.ics                   an export of a calendar
+  etui import phone.vcf backup/*.vcf *.ics   several files of both kinds
+  etui import --calendar Work work.ics       into the calendar Work
   curl -s https://example.org/all.vcf | etui import -
 
-Files of vCard 2.1, 3.0 and 4.0 and of iCalendar in any charset can be read; which of them a file
-is, its content tells. Records go in byte for byte. One whose UID is there already replaces it
-(`etui contacts restore`, `etui calendar restore` undo it); the same file imported twice changes
-nothing. What cannot be read is told of, with its line, and the rest goes in; then the exit code
-is 3.";
+vCard 2.1, 3.0 and 4.0 and iCalendar in any charset are recognized by content and stored byte for
+byte. A record replaces the stored record with the same UID (`etui contacts restore` and
+`etui calendar restore` undo it); importing a file twice changes nothing. Rejected input is reported
+with line number and reason, everything else is imported, and the exit code is 3.";
 
-/// Bring in files of contacts and calendars
+/// Import vCard and iCalendar files
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
-    /// The files; `-` is standard input
+pub struct ImportArgs {
+    /// Files; `-` is standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// The calendar that calendars go into [default: the first one]
+    /// Calendar for the entries [default: the first one]
     #[arg(long, value_name = "NAME")]
     calendar: Option<String>,
 }
 
-/// Bytes at the beginning of a file that tell what is in it.
-const HEAD: u64 = 64 << 10;
+/// Bytes that are searched for the kind of a file.
+const HEAD_BYTES: u64 = 64 << 10;
 
-/// A file about to be read.
-struct Source {
+/// An opened file and the kind of its records.
+struct ImportSource {
     name: String,
-    holds: CollectionKind,
+    kind: CollectionKind,
     reader: Box<dyn Read>,
     size: Option<u64>,
 }
 
-impl Source {
+impl ImportSource {
     fn open(path: &Path) -> Result<Self> {
         if path == Path::new("-") {
-            return Self::of("-".to_owned(), std::io::stdin(), None);
+            return Self::from_reader("-".to_owned(), std::io::stdin(), None);
         }
         let failed = |e| Failure::io(path, e);
         let file = File::open(path).map_err(failed)?;
-        let about = file.metadata().map_err(failed)?;
-        if about.is_dir() {
+        let metadata = file.metadata().map_err(failed)?;
+        if metadata.is_dir() {
             return Err(Failure::Other(format!(
-                "{}: this is a directory; name the files in it",
+                "{}: is a directory; name the files in it",
                 path.display()
             )));
         }
-        let size = about.is_file().then_some(about.len());
-        Self::of(path.display().to_string(), file, size)
+        let size = metadata.is_file().then_some(metadata.len());
+        Self::from_reader(path.display().to_string(), file, size)
     }
 
-    /// Looks at the beginning of what is to be read.
-    fn of(name: String, mut reader: impl Read + 'static, size: Option<u64>) -> Result<Self> {
+    /// Recognizes the kind of records from the beginning of a stream.
+    fn from_reader(
+        name: String,
+        mut reader: impl Read + 'static,
+        size: Option<u64>,
+    ) -> Result<Self> {
         let mut head = Vec::new();
-        let read = reader.by_ref().take(HEAD).read_to_end(&mut head);
+        let read = reader.by_ref().take(HEAD_BYTES).read_to_end(&mut head);
         read.map_err(|e| Failure::named_io(name.as_str(), e))?;
         Ok(Self {
-            holds: kind_of(&head),
+            kind: detect_kind(&head),
             reader: Box::new(Cursor::new(head).chain(reader)),
             name,
             size,
@@ -84,8 +90,8 @@ impl Source {
     }
 }
 
-/// What a text holds: the first thing that begins in it tells. In UTF-16 every other byte is zero.
-fn kind_of(head: &[u8]) -> CollectionKind {
+/// Returns the kind of the first record of a text. Zero bytes are skipped, for UTF-16.
+fn detect_kind(head: &[u8]) -> CollectionKind {
     const BEGIN: &[u8] = b"BEGIN:V";
     let narrow: Vec<u8> = head.iter().copied().filter(|b| *b != 0).collect();
     let mut texts = narrow.windows(BEGIN.len() + 3);
@@ -96,101 +102,113 @@ fn kind_of(head: &[u8]) -> CollectionKind {
     }
 }
 
-/// Imports the files, one after the other.
-pub fn run(app: &mut App, args: &Args) -> Result<()> {
-    // All of them are opened first: a mistyped name is noticed before anything is done.
+pub fn import_files(app: &mut App, args: &ImportArgs) -> Result<()> {
+    // All files are opened first, so that a wrong name changes nothing.
     let sources = args
         .files
         .iter()
-        .map(|f| Source::open(f))
+        .map(|f| ImportSource::open(f))
         .collect::<Result<Vec<_>>>()?;
-    let mut options = app.options();
+    let mut options = app.store_options()?;
     options.merge_substrings = false;
     let store = app.open_or_create(&options)?;
-    let into = Into {
-        book: is_any(&sources, CollectionKind::Contacts)
-            .then(|| app.book(&store))
+    let targets = ImportTargets {
+        book: has_kind(&sources, CollectionKind::Contacts)
+            .then(|| app.address_book(&store))
             .transpose()?,
-        calendar: is_any(&sources, CollectionKind::Calendar)
-            .then(|| calendar_to_fill(&store, args.calendar.as_deref()))
+        calendar: has_kind(&sources, CollectionKind::Calendar)
+            .then(|| open_target_calendar(&store, args.calendar.as_deref()))
             .transpose()?,
     };
-    let book = app.book_name().map(str::to_owned);
+    let book = app.address_book_name().map(str::to_owned);
     for (flag, name, is_used, none) in [
         (
             "--calendar",
             &args.calendar,
-            into.calendar.is_some(),
+            targets.calendar.is_some(),
             "no calendar was",
         ),
-        ("--book", &book, into.book.is_some(), "no contacts were"),
+        (
+            "--addressbook",
+            &book,
+            targets.book.is_some(),
+            "no contacts were",
+        ),
     ] {
         if let (Some(name), false) = (name, is_used) {
-            let given = option(flag, name);
-            app.out.note(&format!("{given} is not used: {none} given"));
+            let given = quote_option(flag, name);
+            app.out
+                .write_note(&format!("{given} has no effect: {none} given"));
         }
     }
-    let mut all = ImportObject::default();
+    let mut all = ImportJson::default();
     let several = sources.len() > 1;
     for source in sources {
         let name = source.name.clone();
-        let holds = source.holds;
-        let report = import(&mut app.out, &into, source)?;
-        app.out
-            .say(format!("{}: {}", shown(&name), summary(&report)))?;
-        all.add(&name, holds, report);
+        let kind = source.kind;
+        let report = import_source(&mut app.out, &targets, source)?;
+        app.out.status(format!(
+            "{}: {}",
+            escape_text(&name),
+            summarize_report(&report)
+        ))?;
+        all.add_file(&name, kind, report);
     }
-    // What is imported is saved; without this, searches take longer until the next save.
+    // The records are saved; without the merge, searches are slower until the next save.
     if let Err(error) = store.merge_index() {
-        app.out.error_line(&one_line(&format!(
-            "everything is saved, but the search index is not up to date yet: {error}"
+        app.out.write_error_line(&one_line(&format!(
+            "all records are saved, but merging the search index failed: {error}"
         )));
     }
     store.close()?;
     if app.out.json {
-        app.out.object(&all)?;
+        app.out.write_json(&all)?;
     } else if several {
-        app.out.say(format!(
-            "Together: {} added, {} changed, {} unchanged, {} refused",
-            count(all.added),
-            count(all.changed),
-            count(all.unchanged),
-            count(all.refused)
+        app.out.status(format!(
+            "Total: {} added, {} changed, {} unchanged, {} rejected",
+            format_count(all.added),
+            format_count(all.changed),
+            format_count(all.unchanged),
+            format_count(all.refused)
         ))?;
     }
     if all.refused > 0 {
         return Err(Failure::Refused(format!(
-            "{} refused; {}",
+            "{} rejected; {}",
             if all.refused == 1 {
                 "1 piece was".to_owned()
             } else {
-                format!("{} pieces were", count(all.refused))
+                format!("{} pieces were", format_count(all.refused))
             },
             if all.added + all.changed + all.unchanged == 0 {
-                "nothing went in"
+                "nothing was imported"
             } else {
-                "the rest went in"
+                "the rest was imported"
             }
         )));
     }
     Ok(())
 }
 
-/// Where records go, as far as there are any.
-struct Into<'s> {
+/// The collections that records are imported into.
+struct ImportTargets<'s> {
     book: Option<Contacts<'s>>,
     calendar: Option<Calendar<'s>>,
 }
 
-fn is_any(sources: &[Source], kind: CollectionKind) -> bool {
-    sources.iter().any(|source| source.holds == kind)
+fn has_kind(sources: &[ImportSource], kind: CollectionKind) -> bool {
+    sources.iter().any(|source| source.kind == kind)
 }
 
-fn import(out: &mut OutputWriter, into: &Into<'_>, source: Source) -> Result<ImportReport> {
-    let mut progress = Progress::of_bytes(out, &source.name, source.size);
+fn import_source(
+    out: &mut OutputWriter,
+    targets: &ImportTargets<'_>,
+    source: ImportSource,
+) -> Result<ImportReport> {
+    let mut progress = ProgressReporter::for_bytes(out, &source.name, source.size);
     let name = source.name;
     let json = out.json;
-    let one = match source.holds {
+    let one = match source.kind {
         CollectionKind::Calendar => "entry",
         _ => "contact",
     };
@@ -199,27 +217,27 @@ fn import(out: &mut OutputWriter, into: &Into<'_>, source: Source) -> Result<Imp
         match event {
             ImportEvent::Progress { bytes, records } => {
                 read = (bytes, records);
-                progress.set(bytes, plural(records, one));
+                progress.set_position(bytes, pluralize(records, one));
             }
             ImportEvent::Refused(refused) | ImportEvent::Warned(refused) if !json => {
                 let line = format!(
                     "{name}:{}: {} ({})",
                     refused.line, refused.reason, refused.excerpt
                 );
-                progress.beside(|| out.error_line(&one_line(&line)));
+                progress.suspend(|| out.write_error_line(&one_line(&line)));
             }
             ImportEvent::Refused(_) | ImportEvent::Warned(_) => {}
             ImportEvent::Indexing => {
-                progress.set(
+                progress.set_position(
                     read.0,
-                    format!("{}, being put in order", plural(read.1, one)),
+                    format!("{}, building the list", pluralize(read.1, one)),
                 );
             }
             ImportEvent::Saved { records } => saved = records,
         }
         ControlFlow::Continue(())
     };
-    let imported = match (source.holds, &into.book, &into.calendar) {
+    let imported = match (source.kind, &targets.book, &targets.calendar) {
         (CollectionKind::Calendar, _, Some(calendar)) => {
             calendar.import(source.reader, &mut on_event)
         }
@@ -228,10 +246,10 @@ fn import(out: &mut OutputWriter, into: &Into<'_>, source: Source) -> Result<Imp
     };
     drop(progress);
     if imported.is_err() && saved > 0 {
-        out.note(&format!(
-            "{} of {} went in before this; bring it in again to go on",
-            plural(saved, one),
-            shown(&name)
+        out.write_note(&format!(
+            "{} of {} were imported before the error; import it again to continue",
+            pluralize(saved, one),
+            escape_text(&name)
         ));
     }
     imported.map_err(|error| match error {
@@ -242,20 +260,20 @@ fn import(out: &mut OutputWriter, into: &Into<'_>, source: Source) -> Result<Imp
     })
 }
 
-/// `8,412 added, 1 changed, 3 refused (6.4 MB)`.
-pub fn summary(report: &ImportReport) -> String {
-    let mut parts = vec![format!("{} added", count(report.added))];
+/// Formats `8,412 added, 1 changed, 3 rejected (6.4 MB)`.
+pub fn summarize_report(report: &ImportReport) -> String {
+    let mut parts = vec![format!("{} added", format_count(report.added))];
     for (n, what) in [
         (report.changed, "changed"),
         (report.unchanged, "unchanged"),
-        (report.refused, "refused"),
-        (report.warned, "not wholly understood"),
+        (report.refused, "rejected"),
+        (report.warned, "with warnings"),
     ] {
         if n > 0 {
-            parts.push(format!("{} {what}", count(n)));
+            parts.push(format!("{} {what}", format_count(n)));
         }
     }
-    format!("{} ({})", parts.join(", "), size(report.bytes))
+    format!("{} ({})", parts.join(", "), format_size(report.bytes))
 }
 
 #[cfg(test)]
@@ -263,7 +281,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_content_tells_what_it_is() {
+    fn the_kind_is_detected_from_the_content() {
         let wide =
             |text: &str| -> Vec<u8> { text.encode_utf16().flat_map(u16::to_be_bytes).collect() };
         for (text, kind) in [
@@ -278,8 +296,8 @@ mod tests {
             ("BEGIN:V", CollectionKind::Contacts),
             ("hello", CollectionKind::Contacts),
         ] {
-            assert_eq!(kind_of(text.as_bytes()), kind, "{text}");
-            assert_eq!(kind_of(&wide(text)), kind, "{text}");
+            assert_eq!(detect_kind(text.as_bytes()), kind, "{text}");
+            assert_eq!(detect_kind(&wide(text)), kind, "{text}");
         }
     }
 }

@@ -1,38 +1,36 @@
-//! `etui init`: makes a store.
+//! `etui init`: creates a store.
 
 use etui::Error;
 
 use crate::app::App;
 use crate::errors::{Failure, Result};
-use crate::output::json::InitObject;
-use crate::output::shown;
+use crate::output::escape_text;
+use crate::output::json::InitJson;
 
 const EXAMPLES: &str = "\
 Examples:
   etui init                                  in your data directory
   etui --store work.etui init                in a file of your choice
-  etui init --locale sv-SE --region SE       Swedish order, Swedish phone numbers
+  etui init --locale sv-SE --region SE       Swedish sort order and phone numbers
 
-`etui import`, `etui contacts add` and `etui calendar add` make a store as well when there is none.";
+`etui import`, `etui contacts add` and `etui calendar add` also create a store if there is none.";
 
-/// Make a store
+/// Create a store
 ///
-/// It is one file, readable only by you: your address books, your calendars and all that finding
-/// needs.
+/// A store is one file, readable only by you, with address books, calendars and their search index.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
-    /// Sort as people of this language do, e.g. `de` or `sv-SE` [default: your environment's]
+pub struct InitArgs {
+    /// Locale of the sort order, e.g. de or sv-SE [default: the environment's]
     #[arg(long, value_name = "TAG")]
     locale: Option<String>,
-    /// Complete national phone numbers as in this country, e.g. `DE` [default: the locale's]
+    /// Region of phone numbers without a country code, e.g. DE [default: the locale's]
     #[arg(long, value_name = "CODE")]
     region: Option<String>,
 }
 
-/// Makes the store.
-pub fn run(app: &mut App, args: &Args) -> Result<()> {
-    let path = app.path()?;
+pub fn create_store(app: &mut App, args: &InitArgs) -> Result<()> {
+    let path = app.store_path()?;
     if path.exists() {
         return Err(Failure::Library(Error::Exists { path }));
     }
@@ -40,35 +38,36 @@ pub fn run(app: &mut App, args: &Args) -> Result<()> {
         && etui::text::phone::Region::parse(code).is_none()
     {
         return Err(Failure::usage(format!(
-            "\"{code}\" is not a region; write it as two letters, like DE or US"
+            "\"{code}\" is not a region; use two letters, like DE or US"
         )));
     }
     if let Some(tag) = &args.locale {
-        // Told of before there is a file.
+        // Reject a bad locale before the file exists.
         etui::text::collator::Collator::new(tag).map_err(etui::Error::from)?;
     }
-    let mut options = app.options();
+    let mut options = app.store_options()?;
     options.locale = args.locale.clone();
     options.region = args.region.clone();
     let store = app.open_or_create(&options)?;
-    let object = InitObject {
+    let object = InitJson {
         path: store.path().display().to_string(),
         locale: store.locale()?,
         region: store.region()?.map(|r| r.code().to_owned()),
     };
     store.close()?;
     if app.out.json {
-        return app.out.object(&object);
+        return app.out.write_json(&object);
     }
     app.out
-        .say(format!("Made a store: {}", shown(&object.path)))?;
-    app.out.say(format!(
-        "Lists are sorted for {}; {}.",
+        .status(format!("Created a store: {}", escape_text(&object.path)))?;
+    app.out.status(format!(
+        "Sort order: {}; {}.",
         object.locale,
         match &object.region {
-            Some(region) => format!("phone numbers without a country belong to {region}"),
-            None => "no region completes national phone numbers".to_owned(),
+            Some(region) => format!("phone numbers without a country code are in {region}"),
+            None => "no region for phone numbers without a country code".to_owned(),
         }
     ))?;
-    app.out.say("Next: etui import contacts.vcf calendar.ics")
+    app.out
+        .status("Next: etui import contacts.vcf calendar.ics")
 }

@@ -1,48 +1,58 @@
-//! `etui lab`: the laboratory, a program of its own that is found as git finds its subcommands:
-//! beside this one, else in PATH.
+//! `etui lab`: runs the laboratory, a separate program next to this one or in PATH.
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::app::App;
 use crate::errors::{Failure, Result};
 
-/// The laboratory's program.
 const PROGRAM: &str = "etui-lab";
 
-/// Repeat the studies that etui is built from, on this machine
+// Everything after the first word belongs to the laboratory, including options that `etui` has too.
 #[derive(Debug, clap::Args)]
-#[command(disable_help_flag = true)]
-pub struct Args {
-    /// What `etui-lab` is to do; `etui lab --help` tells
-    #[arg(
-        value_name = "ARGUMENTS",
-        trailing_var_arg = true,
-        allow_hyphen_values = true
-    )]
-    arguments: Vec<OsString>,
+#[command(
+    disable_help_flag = true,
+    override_usage = "etui lab [COMMAND] [ARGUMENTS]..."
+)]
+pub struct LabArgs {
+    /// Print the help of the laboratory
+    #[arg(long, short)]
+    help: bool,
+    #[command(subcommand)]
+    command: Option<LabCommand>,
 }
 
-/// Becomes the laboratory.
-pub fn run(_: &mut App, args: &Args) -> Result<()> {
-    let Some(program) = find() else {
+#[derive(Debug, clap::Subcommand)]
+enum LabCommand {
+    #[command(external_subcommand)]
+    Arguments(Vec<OsString>),
+}
+
+/// Replaces this process by the laboratory.
+pub fn run_lab(args: &LabArgs) -> Result<()> {
+    let Some(program) = find_program() else {
         return Err(Failure::Other(format!(
-            "the laboratory, `{PROGRAM}`, is neither beside this program nor in PATH; \
-             `cargo install --locked --path crates/etui-lab` installs it"
+            "the laboratory, `{PROGRAM}`, is neither next to this program nor in PATH; \
+             install it with `cargo install --locked --path crates/etui-lab`"
         )));
     };
-    let error = Command::new(&program).args(&args.arguments).exec();
-    Err(Failure::io(&program, error))
+    let mut command = Command::new(&program);
+    if args.help {
+        command.arg("--help");
+    }
+    if let Some(LabCommand::Arguments(arguments)) = &args.command {
+        command.args(arguments);
+    }
+    Err(Failure::io(&program, command.exec()))
 }
 
-fn find() -> Option<PathBuf> {
-    let beside = std::env::current_exe()
+fn find_program() -> Option<PathBuf> {
+    let own_dir = std::env::current_exe()
         .ok()
         .and_then(|own| Some(own.parent()?.join(PROGRAM)));
     let path = std::env::var_os("PATH").unwrap_or_default();
-    beside
+    own_dir
         .into_iter()
         .chain(std::env::split_paths(&path).map(|dir| dir.join(PROGRAM)))
         .find(|program| program.is_file())

@@ -1,9 +1,7 @@
-//! A file per command: its arguments, its help, what it does.
+//! A module per command: its arguments, help and implementation.
 
-pub mod addressbooks;
 pub mod backup;
 pub mod calendar;
-pub mod calendars;
 pub mod check;
 pub mod completions;
 pub mod contacts;
@@ -18,7 +16,7 @@ pub mod recover;
 pub mod restore;
 pub mod stats;
 
-mod collections;
+pub mod collections;
 mod new_file;
 mod records;
 
@@ -26,23 +24,24 @@ use crate::app::App;
 use crate::args::Command;
 use crate::errors::Result;
 
-/// Does what was asked.
-pub fn run(app: &mut App, command: Command) -> Result<()> {
+pub fn run_command(app: &mut App, command: Command) -> Result<()> {
     match command {
-        Command::Demo(args) => demo::run(app, &args),
-        Command::Init(args) => init::run(app, &args),
-        Command::Import(args) => import::run(app, &args),
-        Command::Calendar(args) => calendar::run(app, *args),
-        Command::Contacts(command) => contacts::run(app, command),
-        Command::Export(args) => export::run(app, &args),
-        Command::Check(args) => check::run(app, &args),
-        Command::Backup(args) => backup::run(app, &args),
-        Command::Restore(args) => restore::run(app, &args),
-        Command::Recover(args) => recover::run(app, &args),
-        Command::Stats(args) => stats::run(app, &args),
-        Command::Generate(args) => generate::run(app, &args),
-        Command::Lab(args) => lab::run(app, &args),
-        Command::Completions(args) => completions::run(app, &args),
-        Command::Man(args) => man::run(app, &args),
+        Command::Demo(args) => demo::run_demo(app, &args),
+        Command::Init(args) => init::create_store(app, &args),
+        Command::Import(args) => import::import_files(app, &args),
+        Command::Calendar(args) => calendar::run_command(app, *args),
+        Command::Calendars(args) => args.run_command(app),
+        Command::Contacts(command) => contacts::run_command(app, command),
+        Command::Addressbooks(args) => args.run_command(app),
+        Command::Export(args) => export::export_records(app, &args),
+        Command::Check(args) => check::check_store(app, &args),
+        Command::Backup(args) => backup::back_up_store(app, &args),
+        Command::Restore(args) => restore::restore_backup(app, &args),
+        Command::Recover(args) => recover::recover_database(app, &args),
+        Command::Stats(_) => stats::show_stats(app),
+        Command::Generate(args) => generate::generate_data(app, &args),
+        Command::Lab(args) => lab::run_lab(&args),
+        Command::Completions(args) => completions::write_completions(app, &args),
+        Command::Man(args) => man::write_manual(app, &args),
     }
 }

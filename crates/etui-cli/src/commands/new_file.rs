@@ -1,5 +1,4 @@
-//! [`NewFile`]: a file that is complete or not there. What is no file (a device, a pipe) is
-//! written to as it is.
+//! [`NewFile`]: a file that appears complete or not at all. A device or pipe is written directly.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -9,13 +8,13 @@ use tempfile::NamedTempFile;
 
 use crate::errors::{Failure, Result};
 
-/// A file in the making, under another name in the same directory; readable only by its owner.
+/// A file that is written under a temporary name in its directory, with mode 0600.
 pub struct NewFile {
-    to: PathBuf,
-    target: Target,
+    path: PathBuf,
+    target: FileTarget,
 }
 
-enum Target {
+enum FileTarget {
     New {
         replace: bool,
         file: BufWriter<NamedTempFile>,
@@ -24,92 +23,100 @@ enum Target {
 }
 
 impl NewFile {
-    /// Begins a file that is to be `to`; replaces one that is there only if `replace`.
-    pub fn begin(to: &Path, replace: bool) -> Result<Self> {
-        // Through a symbolic link it is the file behind it that is meant.
-        let given = to;
-        let to = &to.canonicalize().unwrap_or_else(|_| to.to_owned());
-        let there = std::fs::metadata(to).ok();
-        if there.as_ref().is_some_and(|m| !m.is_file() && !m.is_dir()) {
-            let file = File::options().write(true).open(to);
+    /// Creates a file that [`Self::commit`] renames to `path`. An existing file is an error unless
+    /// `replace` is set.
+    pub fn create(path: &Path, replace: bool) -> Result<Self> {
+        // Follow symbolic links, so that the link stays.
+        let given = path;
+        let path = &path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let existing = std::fs::metadata(path).ok();
+        if existing
+            .as_ref()
+            .is_some_and(|m| !m.is_file() && !m.is_dir())
+        {
+            let file = File::options().write(true).open(path);
             return Ok(Self {
-                to: to.clone(),
-                target: Target::Special(file.map_err(|e| Failure::io(to, e))?),
+                path: path.clone(),
+                target: FileTarget::Special(file.map_err(|e| Failure::io(path, e))?),
             });
         }
-        if there.is_some() && !replace {
-            return Err(exists(given));
+        if existing.is_some() && !replace {
+            return Err(already_exists(given));
         }
         let file = tempfile::Builder::new()
             .prefix(".etui-")
             .suffix(".part")
-            .tempfile_in(directory(to))
-            .map_err(|e| Failure::io(to, e))?;
-        if let Some(there) = there {
-            // Who may read it stays as it was.
+            .tempfile_in(parent_dir(path))
+            .map_err(|e| Failure::io(path, e))?;
+        if let Some(existing) = existing {
+            // Keep the permissions of the replaced file.
             file.as_file()
-                .set_permissions(there.permissions())
-                .map_err(|e| Failure::io(to, e))?;
+                .set_permissions(existing.permissions())
+                .map_err(|e| Failure::io(path, e))?;
         }
         Ok(Self {
-            to: to.clone(),
-            target: Target::New {
+            path: path.clone(),
+            target: FileTarget::New {
                 replace,
                 file: BufWriter::with_capacity(64 << 10, file),
             },
         })
     }
 
-    /// Makes the file safe on its medium and gives it its name.
-    pub fn finish(self) -> Result<()> {
-        let to = self.to;
+    /// Syncs the file and renames it to its path.
+    pub fn commit(self) -> Result<()> {
+        let path = self.path;
         let (replace, file) = match self.target {
-            Target::New { replace, file } => (replace, file),
-            Target::Special(mut file) => return file.flush().map_err(|e| Failure::io(&to, e)),
+            FileTarget::New { replace, file } => (replace, file),
+            FileTarget::Special(mut file) => {
+                return file.flush().map_err(|e| Failure::io(&path, e));
+            }
         };
         let file = file
             .into_inner()
-            .map_err(|e| Failure::io(&to, e.into_error()))?;
-        file.as_file().sync_all().map_err(|e| Failure::io(&to, e))?;
+            .map_err(|e| Failure::io(&path, e.into_error()))?;
+        file.as_file()
+            .sync_all()
+            .map_err(|e| Failure::io(&path, e))?;
         let named = if replace {
-            file.persist(&to)
+            file.persist(&path)
         } else {
-            file.persist_noclobber(&to)
+            file.persist_noclobber(&path)
         };
         named.map_err(|e| match e.error.kind() {
-            io::ErrorKind::AlreadyExists => exists(&to),
-            _ => Failure::io(&to, e.error),
+            io::ErrorKind::AlreadyExists => already_exists(&path),
+            _ => Failure::io(&path, e.error),
         })?;
-        File::open(directory(&to))
+        File::open(parent_dir(&path))
             .and_then(|d| d.sync_all())
-            .map_err(|e| Failure::io(&to, e))
+            .map_err(|e| Failure::io(&path, e))
     }
 }
 
 impl Write for NewFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &mut self.target {
-            Target::New { file, .. } => file.write(bytes),
-            Target::Special(file) => file.write(bytes),
+            FileTarget::New { file, .. } => file.write(bytes),
+            FileTarget::Special(file) => file.write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match &mut self.target {
-            Target::New { file, .. } => file.flush(),
-            Target::Special(file) => file.flush(),
+            FileTarget::New { file, .. } => file.flush(),
+            FileTarget::Special(file) => file.flush(),
         }
     }
 }
 
-fn exists(path: &Path) -> Failure {
+fn already_exists(path: &Path) -> Failure {
     Failure::Other(format!(
-        "{}: exists already; choose another name, or replace it with --force",
+        "{}: already exists; choose another name, or replace it with --force",
         path.display()
     ))
 }
 
-fn directory(path: &Path) -> &Path {
+fn parent_dir(path: &Path) -> &Path {
     match path.parent() {
         Some(p) if !p.as_os_str().is_empty() => p,
         _ => Path::new("."),

@@ -1,52 +1,50 @@
-//! `etui recover`: a database that was left with a redo log becomes an ordinary one.
+//! `etui recover`: replays the redo log of a database.
 
 use std::path::PathBuf;
 
 use crate::app::App;
 use crate::errors::Result;
-use crate::output::json::RecoveredObject;
-use crate::output::{plural, shown};
+use crate::output::json::RecoveredJson;
+use crate::output::{escape_text, pluralize};
 
 const EXAMPLES: &str = "\
 Examples:
   etui recover                     the store
-  etui recover app.db              any SQLite database that was written with the VFS `etui`
+  etui recover app.db              any SQLite database written with the VFS `etui`
 
-While a database is written with the VFS `etui`, what is newest stands in FILE-redo, and plain
-SQLite refuses the file. Closing it makes it an ordinary one. A program that was killed did not
-close it; opening it with the same VFS, or this command, puts everything that was saved into
-the file. Nothing is lost by running it once too often.";
+While a database is open with the VFS `etui`, its newest changes are in FILE-redo, and plain SQLite
+refuses the file. Closing the database makes it an ordinary one again. After a crash, this command
+or opening it with the same VFS replays the log. Running it twice is harmless.";
 
-/// Make a database that was left with a redo log an ordinary one
+/// Recover a database that was not closed cleanly (replay its redo log)
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
-    /// The database [default: the store]
+pub struct RecoverArgs {
+    /// Database file [default: the store]
     file: Option<PathBuf>,
 }
 
-/// Does it.
-pub fn run(app: &mut App, args: &Args) -> Result<()> {
+pub fn recover_database(app: &mut App, args: &RecoverArgs) -> Result<()> {
     let path = match &args.file {
         Some(path) => path.clone(),
-        None => app.path()?,
+        None => app.store_path()?,
     };
     let recovered = etui::recover(&path)?;
     let name = path.display().to_string();
     if app.out.json {
-        return app.out.object(&RecoveredObject {
+        return app.out.write_json(&RecoveredJson {
             path: name,
             transactions: recovered.transactions,
             pages: recovered.pages,
         });
     }
-    let name = shown(&name);
+    let name = escape_text(&name);
     match recovered.transactions {
-        0 => app.out.line(format!("{name}: nothing was left to do")),
-        n => app.out.line(format!(
-            "{name}: {} put in place, {} written",
-            plural(n, "transaction"),
-            plural(recovered.pages, "page")
+        0 => app.out.write_line(format!("{name}: nothing to recover")),
+        n => app.out.write_line(format!(
+            "{name}: recovered {}, wrote {}",
+            pluralize(n, "transaction"),
+            pluralize(recovered.pages, "page")
         )),
     }
 }

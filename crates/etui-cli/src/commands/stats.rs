@@ -1,57 +1,56 @@
-//! `etui stats`: figures about the store.
+//! `etui stats`: store statistics.
 
 use crate::app::App;
 use crate::errors::Result;
-use crate::output::json::StatsObject;
-use crate::output::{count, plural, shown, size};
+use crate::output::json::StatsJson;
+use crate::output::{escape_text, format_count, format_size, pluralize};
 
 const EXAMPLES: &str = "\
 Examples:
   etui stats
   etui stats --json";
 
-/// Tell figures about the store
+/// Show store statistics
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {}
+pub struct StatsArgs {}
 
-/// Tells them.
-pub fn run(app: &mut App, _args: &Args) -> Result<()> {
+pub fn show_stats(app: &mut App) -> Result<()> {
     let store = app.open_to_read()?;
     let stats = store.stats()?;
     let path = store.path().display().to_string();
     if app.out.json {
-        let object = StatsObject::of(path, &stats, store.vfs_counters());
-        return app.out.object(&object);
+        let object = StatsJson::new(path, &stats, store.vfs_counters());
+        return app.out.write_json(&object);
     }
-    let mut rows = vec![("Store", shown(&path).into_owned())];
+    let mut rows = vec![("Store", escape_text(&path).into_owned())];
     for (name, contacts) in &stats.address_books {
-        let text = format!("{}: {}", shown(name), plural(*contacts, "contact"));
+        let text = format!("{}: {}", escape_text(name), pluralize(*contacts, "contact"));
         rows.push(("Address book", text));
     }
     for (name, entries) in &stats.calendars {
-        let text = format!("{}: {}", shown(name), plural(*entries, "entry"));
+        let text = format!("{}: {}", escape_text(name), pluralize(*entries, "entry"));
         rows.push(("Calendar", text));
     }
-    rows.push(("In the trash", count(stats.removed)));
-    rows.push(("Texts", size(stats.text_bytes)));
+    rows.push(("Trash", format_count(stats.removed)));
+    rows.push(("Text", format_size(stats.text_bytes)));
     rows.push((
         "File",
         format!(
-            "{}, {} of it free",
-            size(stats.file_bytes),
-            size(stats.free_bytes)
+            "{}, {} free",
+            format_size(stats.file_bytes),
+            format_size(stats.free_bytes)
         ),
     ));
-    rows.push(("Changes so far", count(stats.changes)));
+    rows.push(("Changes", format_count(stats.changes)));
     rows.push((
         "Index",
         match stats.pending_terms.max(stats.pending_grams) {
             0 => "up to date".to_owned(),
-            pending => format!("{} yet to take in", plural(pending, "change")),
+            pending => format!("{} pending", pluralize(pending, "change")),
         },
     ));
-    rows.push(("Sorted for", stats.locale.clone()));
+    rows.push(("Locale", stats.locale.clone()));
     rows.push((
         "Region",
         if stats.region.is_empty() {
@@ -65,15 +64,15 @@ pub fn run(app: &mut App, _args: &Args) -> Result<()> {
         let mut log = store.path().as_os_str().to_owned();
         log.push("-redo");
         let bytes = std::fs::metadata(log).map_or(0, |m| m.len());
-        rows.push(("Redo log", size(bytes)));
-        // What this command itself did: opening, and taking up what was left behind.
+        rows.push(("Redo log", format_size(bytes)));
+        // The counters of this process: opening and recovery.
         for (name, value) in counters.all().filter(|(_, value)| *value > 0) {
-            let text = format!("{}: {}", name.replace('_', " "), count(value));
+            let text = format!("{}: {}", name.replace('_', " "), format_count(value));
             rows.push(("VFS etui", text));
         }
     }
     for (label, value) in rows {
-        app.out.line(format!("{label:<15} {value}"))?;
+        app.out.write_line(format!("{label:<15} {value}"))?;
     }
     Ok(())
 }

@@ -1,27 +1,31 @@
-//! How long something is, in words.
+//! Durations in words.
 //!
 //! ```text
-//! length := ( n unit )+ | H:MM | an RFC 5545 duration: PT1H30M
-//! unit   := "w" | "d" | "h" | "m"          or the word: weeks, days, hours, minutes
+//! duration := ( n unit )+ | H:MM | an RFC 5545 duration: PT1H30M
+//! unit     := "w" | "d" | "h" | "m"          or the word: weeks, days, hours, minutes
 //! ```
 
 use etui::calendar::time::Duration;
 
-/// What `text` means; never negative.
-pub fn length(text: &str) -> Result<Duration, String> {
+/// Parses a duration that is not negative.
+pub fn parse_duration(text: &str) -> Result<Duration, String> {
     let lower = text.trim().to_ascii_lowercase();
-    read(&lower)
-        .filter(|length| !length.is_negative())
-        .ok_or_else(|| "not a length of time; write 45m, 1h30m, 2h, 3d or 1w".to_owned())
+    parse_lower(&lower)
+        .filter(|duration| !duration.is_negative())
+        .ok_or_else(|| "not a duration; write 45m, 1h30m, 2h, 3d or 1w".to_owned())
 }
 
-fn read(text: &str) -> Option<Duration> {
+fn parse_lower(text: &str) -> Option<Duration> {
     if text.starts_with('p') {
         return text.parse().ok();
     }
     if let Some((hours, minutes)) = text.split_once(':') {
         let minutes = Some(minutes).filter(|m| m.len() == 2)?;
-        return assembled(0, number(hours)?, number(minutes).filter(|m| *m < 60)?);
+        return from_parts(
+            0,
+            parse_digits(hours)?,
+            parse_digits(minutes).filter(|m| *m < 60)?,
+        );
     }
     let (mut days, mut hours, mut minutes) = (0u64, 0u64, 0u64);
     let mut rest = text;
@@ -29,11 +33,11 @@ fn read(text: &str) -> Option<Duration> {
         return None;
     }
     while !rest.is_empty() {
-        let behind = rest.trim_start_matches(|c: char| c.is_ascii_digit());
-        let n = number(&rest[..rest.len() - behind.len()])?;
-        let behind = behind.trim_start();
-        let next = behind.trim_start_matches(|c: char| c.is_ascii_alphabetic());
-        let (sum, by) = match &behind[..behind.len() - next.len()] {
+        let after_digits = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+        let n = parse_digits(&rest[..rest.len() - after_digits.len()])?;
+        let after_digits = after_digits.trim_start();
+        let next = after_digits.trim_start_matches(|c: char| c.is_ascii_alphabetic());
+        let (sum, by) = match &after_digits[..after_digits.len() - next.len()] {
             "w" | "week" | "weeks" => (&mut days, 7),
             "d" | "day" | "days" => (&mut days, 1),
             "h" | "hour" | "hours" => (&mut hours, 1),
@@ -43,23 +47,23 @@ fn read(text: &str) -> Option<Duration> {
         *sum = sum.checked_add(n.checked_mul(by)?)?;
         rest = next.trim_start();
     }
-    assembled(days, hours, minutes)
+    from_parts(days, hours, minutes)
 }
 
-/// Digits; the library bounds what a duration can be.
-fn number(text: &str) -> Option<u64> {
+/// Parses digits; the library checks the range of the duration.
+fn parse_digits(text: &str) -> Option<u64> {
     let plain = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     plain.then(|| text.parse().ok()).flatten()
 }
 
-fn assembled(days: u64, hours: u64, minutes: u64) -> Option<Duration> {
+fn from_parts(days: u64, hours: u64, minutes: u64) -> Option<Duration> {
     format!("P{days}DT{hours}H{minutes}M").parse().ok()
 }
 
-/// `1 hour 30 minutes`; backwards is not told.
-pub fn spoken(length: Duration) -> String {
-    let days = length.days().unsigned_abs();
-    let seconds = length.seconds().unsigned_abs();
+/// Formats the absolute value of a duration: `1 hour 30 minutes`.
+pub fn describe_duration(duration: Duration) -> String {
+    let days = duration.days().unsigned_abs();
+    let seconds = duration.seconds().unsigned_abs();
     let mut parts = Vec::new();
     let mut part = |n: u64, unit: &str| match n {
         0 => {}
@@ -87,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn read_and_spoken() {
+    fn durations_are_parsed_and_described() {
         for (text, written, words) in [
             ("45m", "PT45M", "45 minutes"),
             ("1h30m", "PT1H30M", "1 hour 30 minutes"),
@@ -98,9 +102,9 @@ mod tests {
             ("0m", "PT0S", "no time"),
             ("PT10S", "PT10S", "10 seconds"),
         ] {
-            let read = length(text).unwrap();
-            assert_eq!(read.to_string(), written, "{text}");
-            assert_eq!(spoken(read), words, "{text}");
+            let duration = parse_duration(text).unwrap();
+            assert_eq!(duration.to_string(), written, "{text}");
+            assert_eq!(describe_duration(duration), words, "{text}");
         }
         for text in [
             "",
@@ -115,20 +119,20 @@ mod tests {
             "99999999999999999999d",
             "1mo",
         ] {
-            assert!(length(text).is_err(), "{text}");
+            assert!(parse_duration(text).is_err(), "{text}");
         }
     }
 
     proptest! {
         #[test]
-        fn any_text_is_read_or_refused(text in "\\PC{0,20}") {
-            let _ = length(&text);
+        fn any_text_is_parsed_or_rejected(text in "\\PC{0,20}") {
+            let _ = parse_duration(&text);
         }
 
         #[test]
-        fn what_is_spoken_is_read(days in 0i64..10_000, minutes in 1i64..1_440) {
-            let meant: Duration = format!("P{days}DT{minutes}M").parse().unwrap();
-            prop_assert_eq!(length(&spoken(meant)), Ok(meant));
+        fn descriptions_are_parsed(days in 0i64..10_000, minutes in 1i64..1_440) {
+            let duration: Duration = format!("P{days}DT{minutes}M").parse().unwrap();
+            prop_assert_eq!(parse_duration(&describe_duration(duration)), Ok(duration));
         }
     }
 }

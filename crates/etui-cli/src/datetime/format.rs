@@ -1,35 +1,35 @@
-//! Days and times as they are shown.
+//! Formats for days and times.
 
 use etui::calendar::time::{CalendarTime, Date, DateTime, TimeZone, Timestamp};
 
-use super::parse::{name_of_month, name_of_weekday};
+use super::parse::{month_name, weekday_name};
 
-/// `Mon 23 Nov 2026`
-pub fn day(date: Date) -> String {
+/// Formats `Mon 23 Nov 2026`.
+pub fn format_day(date: Date) -> String {
     let (year, month, day) = date.ymd();
-    let weekday = &name_of_weekday(date.weekday())[..3];
-    let month = &name_of_month(month)[..3];
+    let weekday = &weekday_name(date.weekday())[..3];
+    let month = &month_name(month)[..3];
     format!("{weekday} {day} {month} {year}")
 }
 
-/// `Monday, 23 November 2026`
-pub fn long_day(date: Date) -> String {
+/// Formats `Monday, 23 November 2026`.
+pub fn format_long_day(date: Date) -> String {
     let (year, month, day) = date.ymd();
-    let weekday = name_of_weekday(date.weekday());
-    format!("{weekday}, {day} {} {year}", name_of_month(month))
+    let weekday = weekday_name(date.weekday());
+    format!("{weekday}, {day} {} {year}", month_name(month))
 }
 
-/// `09:30`
-pub fn clock(time: DateTime) -> String {
+/// Formats `09:30`.
+pub fn format_clock(time: DateTime) -> String {
     match time.hms() {
         (hour, minute, 0) => format!("{hour:02}:{minute:02}"),
         (hour, minute, second) => format!("{hour:02}:{minute:02}:{second:02}"),
     }
 }
 
-/// From one time to another, each on its own clock: `Mon 23 Nov 2026, 09:00-09:45`. Of days the
-/// end is the day behind the last.
-pub fn range(start: &CalendarTime, end: &CalendarTime) -> String {
+/// Formats a range in its own zones: `Mon 23 Nov 2026, 09:00-09:45`. The end of an all-day range is the
+/// day after the last.
+pub fn format_range(start: &CalendarTime, end: &CalendarTime) -> String {
     let (from, to) = (start.local(), end.local());
     if start.is_date() {
         let last = match end.is_date() && to > from {
@@ -37,46 +37,50 @@ pub fn range(start: &CalendarTime, end: &CalendarTime) -> String {
             false => from.date(),
         };
         return match last > from.date() {
-            true => format!("{} to {}, all day", day(from.date()), day(last)),
-            false => format!("{}, all day", day(from.date())),
+            true => format!(
+                "{} to {}, all day",
+                format_day(from.date()),
+                format_day(last)
+            ),
+            false => format!("{}, all day", format_day(from.date())),
         };
     }
-    let first = format!("{}, {}", day(from.date()), clock(from));
+    let first = format!("{}, {}", format_day(from.date()), format_clock(from));
     if from == to {
         return first;
     }
     match from.date() == to.date() {
-        true => format!("{first}-{}", clock(to)),
-        false => format!("{first} to {}, {}", day(to.date()), clock(to)),
+        true => format!("{first}-{}", format_clock(to)),
+        false => format!("{first} to {}, {}", format_day(to.date()), format_clock(to)),
     }
 }
 
-/// `2026-11-23 09:00` by the clock of `viewer`, for a column of a table; a day is a day anywhere.
-pub fn short(time: &CalendarTime, viewer: &TimeZone) -> String {
+/// Formats `2026-11-23 09:00` in the display zone, for a table. A date has no zone.
+pub fn format_short(time: &CalendarTime, zone: &TimeZone) -> String {
     match time {
         CalendarTime::Date(date) => iso_day(*date),
         other => {
-            let local = viewer.to_local(other.at(viewer));
-            format!("{} {}", iso_day(local.date()), clock(local))
+            let local = zone.to_local(other.at(zone));
+            format!("{} {}", iso_day(local.date()), format_clock(local))
         }
     }
 }
 
-/// A time as ISO 8601 has it, in the zone it is looked at from; a day is a day anywhere.
-pub fn iso(time: &CalendarTime, viewer: &TimeZone) -> String {
+/// Formats a time in ISO 8601 in the display zone. A date has no zone.
+pub fn iso_time(time: &CalendarTime, zone: &TimeZone) -> String {
     match time {
         CalendarTime::Date(date) => iso_day(*date),
-        other => iso_instant(other.at(viewer), viewer),
+        other => iso_instant(other.at(zone), zone),
     }
 }
 
-/// `2026-11-23`
+/// Formats `2026-11-23`.
 pub fn iso_day(date: Date) -> String {
     let (year, month, day) = date.ymd();
     format!("{year:04}-{month:02}-{day:02}")
 }
 
-/// `2026-11-23T09:00:00+01:00`
+/// Formats `2026-11-23T09:00:00+01:00`.
 pub fn iso_instant(at: Timestamp, zone: &TimeZone) -> String {
     let offset = zone.offset(at);
     let local = zone.to_local(at);
@@ -101,16 +105,19 @@ mod tests {
     #[test]
     fn days_and_times() {
         let monday = Date::new(2026, 11, 23).unwrap();
-        assert_eq!(day(monday), "Mon 23 Nov 2026");
-        assert_eq!(long_day(monday), "Monday, 23 November 2026");
+        assert_eq!(format_day(monday), "Mon 23 Nov 2026");
+        assert_eq!(format_long_day(monday), "Monday, 23 November 2026");
         let berlin = TimeZone::named("Europe/Berlin").unwrap();
         let nine = monday.at(9, 0, 0).unwrap();
-        assert_eq!(clock(nine), "09:00");
+        assert_eq!(format_clock(nine), "09:00");
         let time = CalendarTime::Zoned(nine, berlin.clone());
-        assert_eq!(iso(&time, &berlin), "2026-11-23T09:00:00+01:00");
+        assert_eq!(iso_time(&time, &berlin), "2026-11-23T09:00:00+01:00");
         let new_york = TimeZone::named("America/New_York").unwrap();
-        assert_eq!(iso(&time, &new_york), "2026-11-23T03:00:00-05:00");
-        assert_eq!(iso(&CalendarTime::Date(monday), &new_york), "2026-11-23");
+        assert_eq!(iso_time(&time, &new_york), "2026-11-23T03:00:00-05:00");
+        assert_eq!(
+            iso_time(&CalendarTime::Date(monday), &new_york),
+            "2026-11-23"
+        );
     }
 
     #[test]
@@ -119,16 +126,19 @@ mod tests {
         let at =
             |day: i64, hour| CalendarTime::Floating(monday.plus_days(day).at(hour, 0, 0).unwrap());
         let date = |day| CalendarTime::Date(monday.plus_days(day));
-        assert_eq!(range(&at(0, 9), &at(0, 10)), "Mon 23 Nov 2026, 09:00-10:00");
-        assert_eq!(range(&at(0, 9), &at(0, 9)), "Mon 23 Nov 2026, 09:00");
         assert_eq!(
-            range(&at(0, 22), &at(1, 6)),
+            format_range(&at(0, 9), &at(0, 10)),
+            "Mon 23 Nov 2026, 09:00-10:00"
+        );
+        assert_eq!(format_range(&at(0, 9), &at(0, 9)), "Mon 23 Nov 2026, 09:00");
+        assert_eq!(
+            format_range(&at(0, 22), &at(1, 6)),
             "Mon 23 Nov 2026, 22:00 to Tue 24 Nov 2026, 06:00"
         );
-        assert_eq!(range(&date(0), &date(1)), "Mon 23 Nov 2026, all day");
-        assert_eq!(range(&date(0), &date(0)), "Mon 23 Nov 2026, all day");
+        assert_eq!(format_range(&date(0), &date(1)), "Mon 23 Nov 2026, all day");
+        assert_eq!(format_range(&date(0), &date(0)), "Mon 23 Nov 2026, all day");
         assert_eq!(
-            range(&date(0), &date(3)),
+            format_range(&date(0), &date(3)),
             "Mon 23 Nov 2026 to Wed 25 Nov 2026, all day"
         );
     }

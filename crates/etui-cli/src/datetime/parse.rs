@@ -1,18 +1,18 @@
-//! A day or a time in words.
+//! Days and times in words.
 //!
 //! ```text
 //! when  := "now" | clock | day [ ("T" | " " | " at ") ( clock | H[H] ) [ "Z" ] ] | step
 //! day   := "today" | "tomorrow" | "yesterday" | weekday | YYYY-MM-DD | YYYYMMDD
-//! step  := ("+" | "-") n ( "d" | "w" | "mo" | "y" )      a day, so far from today
-//!        | ("+" | "-") n ( "m" | "h" )                   a time, so far from now
+//! step  := ("+" | "-") n ( "d" | "w" | "mo" | "y" )      a day relative to today
+//!        | ("+" | "-") n ( "m" | "h" )                   a time relative to now
 //! clock := H[H]:MM[:SS] [ "am" | "pm" ] | H[H] ("am" | "pm") | "noon" | "midnight"
 //! ```
 //!
-//! A weekday is the coming one, today included. A clock alone is today's. Case does not matter.
+//! A weekday is the next one, including today. A time alone is today. Case is ignored.
 
 use etui::calendar::time::{Date, DateTime, DateTimeValue, Weekday};
 
-/// Names of weekdays; any beginning of three letters or more will do.
+/// Names of weekdays; a prefix of at least three letters is accepted.
 const WEEKDAYS: [(&str, Weekday); 7] = [
     ("monday", Weekday::Monday),
     ("tuesday", Weekday::Tuesday),
@@ -23,7 +23,7 @@ const WEEKDAYS: [(&str, Weekday); 7] = [
     ("sunday", Weekday::Sunday),
 ];
 
-/// Names of months; any beginning of three letters or more will do.
+/// Names of months; a prefix of at least three letters is accepted.
 const MONTHS: [&str; 12] = [
     "january",
     "february",
@@ -39,78 +39,87 @@ const MONTHS: [&str; 12] = [
     "december",
 ];
 
-/// What `text` means when a clock shows `now`.
-pub fn when(text: &str, now: DateTime) -> Result<DateTimeValue, String> {
+/// Parses a day or a time. `now` is the local time.
+pub fn parse_when(text: &str, now: DateTime) -> Result<DateTimeValue, String> {
     let lower = text.trim().to_ascii_lowercase();
-    read(&lower, now).ok_or_else(unclear)
+    parse_lower(&lower, now).ok_or_else(expected_forms)
 }
 
-fn unclear() -> String {
+fn expected_forms() -> String {
     "not a day or time; write 2026-12-24, 2026-12-24T18:30, 18:30, today, tomorrow, monday, \
      +3d, or a day and a time: \"tomorrow 9:00\""
         .to_owned()
 }
 
-/// What `text` means where a clock alone is of `day`.
-pub fn when_on(text: &str, day: Date, now: DateTime) -> Result<DateTimeValue, String> {
-    match clock(&text.trim().to_ascii_lowercase()) {
-        Some(time) => on(day, time).map(DateTimeValue::Local).ok_or_else(unclear),
-        None => when(text, now),
+/// Parses a day or a time; a time alone is on `day`.
+pub fn parse_when_on(text: &str, day: Date, now: DateTime) -> Result<DateTimeValue, String> {
+    match parse_clock(&text.trim().to_ascii_lowercase()) {
+        Some(time) => at_clock(day, time)
+            .map(DateTimeValue::Local)
+            .ok_or_else(expected_forms),
+        None => parse_when(text, now),
     }
 }
 
-/// When something ends that starts at `start`: a clock alone is that day's or, if that is before
-/// the start, the next day's; a step is one from the start. All else is as for [`when`].
-pub fn ends(text: &str, start: DateTime, now: DateTime) -> Result<DateTimeValue, String> {
+/// Parses the end of something that starts at `start`. A time alone is on the day of the start or, if
+/// that is earlier, on the next day; a step is relative to the start. Else as [`parse_when`].
+pub fn parse_end_of(text: &str, start: DateTime, now: DateTime) -> Result<DateTimeValue, String> {
     let lower = text.trim().to_ascii_lowercase();
-    if let Some(time) = clock(&lower) {
+    if let Some(time) = parse_clock(&lower) {
         let day = start.date();
-        let end = on(day, time).filter(|end| *end > start);
-        let next = || on(day.plus_days(1), time);
+        let end = at_clock(day, time).filter(|end| *end > start);
+        let next = || at_clock(day.plus_days(1), time);
         if let Some(end) = end.or_else(next) {
             return Ok(DateTimeValue::Local(end));
         }
     }
-    match step(&lower, start) {
+    match parse_step(&lower, start) {
         Some(end) => Ok(end),
-        None => when(text, now),
+        None => parse_when(text, now),
     }
 }
 
-fn read(text: &str, now: DateTime) -> Option<DateTimeValue> {
+fn parse_lower(text: &str, now: DateTime) -> Option<DateTimeValue> {
     if text == "now" {
         return Some(DateTimeValue::Local(now));
     }
-    if let Some(value) = step(text, now) {
+    if let Some(value) = parse_step(text, now) {
         return Some(value);
     }
     let today = now.date();
-    if let Some(time) = clock(text) {
-        return Some(DateTimeValue::Local(on(today, time)?));
+    if let Some(time) = parse_clock(text) {
+        return Some(DateTimeValue::Local(at_clock(today, time)?));
     }
-    if let Some(date) = day(text, today) {
+    if let Some(date) = parse_day(text, today) {
         return Some(DateTimeValue::Date(date));
     }
     let (date, time) = text
         .split_once(' ')
         .map(|(date, time)| (date, time.trim()))
-        .or_else(|| text.split_once('t').filter(|(date, _)| is_iso(date)))?;
+        .or_else(|| {
+            text.split_once('t')
+                .filter(|(date, _)| starts_with_digit(date))
+        })?;
     let time = time.strip_prefix("at ").unwrap_or(time).trim_start();
-    let date = day(date, today)?;
-    // Behind a day an hour is one also without minutes.
+    let date = parse_day(date, today)?;
+    // After a day, an hour needs no minutes.
     let hour = |time| {
-        number(time)
+        parse_two_digits(time)
             .filter(|hour| *hour < 24)
             .map(|hour| (hour, 0, 0))
     };
-    let read = |time| clock(time).or_else(|| packed(time)).or_else(|| hour(time));
+    let parse_time = |time| {
+        parse_clock(time)
+            .or_else(|| parse_packed(time))
+            .or_else(|| hour(time))
+    };
     match time.strip_suffix('z').filter(|_| is_digit_end(time)) {
-        Some(time) => Some(DateTimeValue::Utc(on(date, read(time)?)?)),
-        None => Some(DateTimeValue::Local(on(date, read(time)?)?)),
+        Some(time) => Some(DateTimeValue::Utc(at_clock(date, parse_time(time)?)?)),
+        None => Some(DateTimeValue::Local(at_clock(date, parse_time(time)?)?)),
     }
 }
 
-/// Whether a digit stands before the last letter.
+/// Returns true if the last letter follows a digit.
 fn is_digit_end(text: &str) -> bool {
     text.bytes()
         .rev()
@@ -118,25 +127,25 @@ fn is_digit_end(text: &str) -> bool {
         .is_some_and(|b| b.is_ascii_digit())
 }
 
-fn is_iso(date: &str) -> bool {
+fn starts_with_digit(date: &str) -> bool {
     date.starts_with(|c: char| c.is_ascii_digit())
 }
 
-fn day(text: &str, today: Date) -> Option<Date> {
+fn parse_day(text: &str, today: Date) -> Option<Date> {
     match text {
         "today" => return Some(today),
         "tomorrow" => return Some(today.plus_days(1)),
         "yesterday" => return Some(today.plus_days(-1)),
         _ => {}
     }
-    if let Some(weekday) = weekday(text) {
+    if let Some(weekday) = parse_weekday(text) {
         let ahead = i64::from(weekday.index()) - i64::from(today.weekday().index());
         return Some(today.plus_days(ahead.rem_euclid(7)));
     }
-    if let Some(DateTimeValue::Date(date)) = step(text, today.midnight()) {
+    if let Some(DateTimeValue::Date(date)) = parse_step(text, today.midnight()) {
         return Some(date);
     }
-    if !is_iso(text) {
+    if !starts_with_digit(text) {
         return None;
     }
     match text.parse() {
@@ -145,20 +154,20 @@ fn day(text: &str, today: Date) -> Option<Date> {
     }
 }
 
-/// The weekday of this name or of its beginning.
-pub(super) fn weekday(text: &str) -> Option<Weekday> {
-    let known = WEEKDAYS.iter().find(|(name, _)| begins(name, text));
+/// Parses the name of a weekday or a prefix of it.
+pub(super) fn parse_weekday(text: &str) -> Option<Weekday> {
+    let known = WEEKDAYS.iter().find(|(name, _)| is_prefix_of(name, text));
     known.map(|(_, weekday)| *weekday)
 }
 
-/// The month of this name or of its beginning, 1 to 12.
-pub(super) fn month(text: &str) -> Option<u8> {
-    let place = MONTHS.iter().position(|name| begins(name, text))?;
-    u8::try_from(place + 1).ok()
+/// Parses the name of a month or a prefix of it, to 1 to 12.
+pub(super) fn parse_month(text: &str) -> Option<u8> {
+    let index = MONTHS.iter().position(|name| is_prefix_of(name, text))?;
+    u8::try_from(index + 1).ok()
 }
 
-/// The name of a weekday.
-pub(super) fn name_of_weekday(weekday: Weekday) -> &'static str {
+/// Returns the name of a weekday.
+pub(super) fn weekday_name(weekday: Weekday) -> &'static str {
     match weekday {
         Weekday::Monday => "Monday",
         Weekday::Tuesday => "Tuesday",
@@ -170,8 +179,8 @@ pub(super) fn name_of_weekday(weekday: Weekday) -> &'static str {
     }
 }
 
-/// The name of a month, 1 to 12.
-pub(super) fn name_of_month(month: u32) -> &'static str {
+/// Returns the name of a month, 1 to 12.
+pub(super) fn month_name(month: u32) -> &'static str {
     const NAMES: [&str; 12] = [
         "January",
         "February",
@@ -190,12 +199,12 @@ pub(super) fn name_of_month(month: u32) -> &'static str {
     NAMES.get(at).copied().unwrap_or("?")
 }
 
-fn begins(name: &str, text: &str) -> bool {
+fn is_prefix_of(name: &str, text: &str) -> bool {
     text.len() >= 3 && name.starts_with(text)
 }
 
-/// A step from today or from now.
-fn step(text: &str, now: DateTime) -> Option<DateTimeValue> {
+/// Parses a step from today or from now.
+fn parse_step(text: &str, now: DateTime) -> Option<DateTimeValue> {
     let (sign, rest) = match text.split_at_checked(1)? {
         ("+", rest) => (1, rest),
         ("-", rest) => (-1, rest),
@@ -217,7 +226,7 @@ fn step(text: &str, now: DateTime) -> Option<DateTimeValue> {
     })
 }
 
-/// The same day of another month, or that month's last.
+/// Adds months to a date; a day past the end of the month becomes its last day.
 pub(super) fn plus_months(date: Date, months: i64) -> Date {
     let (year, month, day) = date.ymd();
     let all = i64::from(year) * 12 + i64::from(month) - 1 + months;
@@ -231,11 +240,11 @@ pub(super) fn plus_months(date: Date, months: i64) -> Date {
 /// Hour, minute, second.
 type Clock = (u32, u32, u32);
 
-fn on(date: Date, (hour, minute, second): Clock) -> Option<DateTime> {
+fn at_clock(date: Date, (hour, minute, second): Clock) -> Option<DateTime> {
     date.at(hour, minute, second)
 }
 
-fn clock(text: &str) -> Option<Clock> {
+fn parse_clock(text: &str) -> Option<Clock> {
     match text {
         "noon" => return Some((12, 0, 0)),
         "midnight" => return Some((0, 0, 0)),
@@ -246,7 +255,7 @@ fn clock(text: &str) -> Option<Clock> {
         .trim_end_matches("am")
         .trim_end_matches("pm")
         .trim_end();
-    let mut parts = digits.split(':').map(number);
+    let mut parts = digits.split(':').map(parse_two_digits);
     let hour = parts.next()??;
     let minute = parts.next();
     let (minute, second) = match (minute, parts.next(), parts.next()) {
@@ -264,18 +273,18 @@ fn clock(text: &str) -> Option<Clock> {
     (hour < 24 && minute < 60 && second < 60).then_some((hour, minute, second))
 }
 
-/// One or two digits.
-fn number(text: &str) -> Option<u32> {
+/// Parses one or two digits.
+fn parse_two_digits(text: &str) -> Option<u32> {
     let plain = matches!(text.len(), 1 | 2) && text.bytes().all(|b| b.is_ascii_digit());
     plain.then(|| text.parse().ok()).flatten()
 }
 
-/// `HHMM` or `HHMMSS`, as iCalendar writes it.
-fn packed(text: &str) -> Option<Clock> {
+/// Parses `HHMM` or `HHMMSS` of iCalendar.
+fn parse_packed(text: &str) -> Option<Clock> {
     if !matches!(text.len(), 4 | 6) || !text.is_ascii() {
         return None;
     }
-    let part = |at: usize| text.get(at..at + 2).and_then(number);
+    let part = |at: usize| text.get(at..at + 2).and_then(parse_two_digits);
     let second = if text.len() == 6 { part(4)? } else { 0 };
     let time = (part(0)?, part(2)?, second);
     (time.0 < 24 && time.1 < 60 && time.2 < 60).then_some(time)
@@ -294,66 +303,66 @@ mod tests {
     }
 
     #[track_caller]
-    fn is(text: &str, expected: &str) {
-        let value = when(text, now()).unwrap();
+    fn assert_value(text: &str, expected: &str) {
+        let value = parse_when(text, now()).unwrap();
         assert_eq!(value.to_string(), expected, "{text}");
     }
 
     #[test]
     fn days() {
-        is("today", "20261121");
-        is("Tomorrow", "20261122");
-        is("yesterday", "20261120");
-        is("saturday", "20261121");
-        is("sun", "20261122");
-        is("Friday", "20261127");
-        is("2026-12-24", "20261224");
-        is("20261224", "20261224");
-        is("+3d", "20261124");
-        is("-3d", "20261118");
-        is("+2w", "20261205");
-        is("+1 week", "20261128");
-        is("+3mo", "20270221");
-        is("+1y", "20271121");
+        assert_value("today", "20261121");
+        assert_value("Tomorrow", "20261122");
+        assert_value("yesterday", "20261120");
+        assert_value("saturday", "20261121");
+        assert_value("sun", "20261122");
+        assert_value("Friday", "20261127");
+        assert_value("2026-12-24", "20261224");
+        assert_value("20261224", "20261224");
+        assert_value("+3d", "20261124");
+        assert_value("-3d", "20261118");
+        assert_value("+2w", "20261205");
+        assert_value("+1 week", "20261128");
+        assert_value("+3mo", "20270221");
+        assert_value("+1y", "20271121");
     }
 
     #[test]
     fn times() {
-        is("now", "20261121T140530");
-        is("18:30", "20261121T183000");
-        is("9:05", "20261121T090500");
-        is("9am", "20261121T090000");
-        is("12:30 am", "20261121T003000");
-        is("12 pm", "20261121T120000");
-        is("noon", "20261121T120000");
-        is("tomorrow 9:00", "20261122T090000");
-        is("tomorrow at 7pm", "20261122T190000");
-        is("tomorrow at 8", "20261122T080000");
-        is("mon 18", "20261123T180000");
-        is("mon 10:15", "20261123T101500");
-        is("2026-12-24 18:30", "20261224T183000");
-        is("2026-12-24T18:30", "20261224T183000");
-        is("2026-12-24t18:30:15", "20261224T183015");
-        is("2026-12-24T18:30Z", "20261224T183000Z");
-        is("20261224T183000Z", "20261224T183000Z");
-        is("20261224T1830", "20261224T183000");
-        is("+90m", "20261121T153530");
-        is("+2h", "20261121T160530");
-        is("+3d 8:00", "20261124T080000");
+        assert_value("now", "20261121T140530");
+        assert_value("18:30", "20261121T183000");
+        assert_value("9:05", "20261121T090500");
+        assert_value("9am", "20261121T090000");
+        assert_value("12:30 am", "20261121T003000");
+        assert_value("12 pm", "20261121T120000");
+        assert_value("noon", "20261121T120000");
+        assert_value("tomorrow 9:00", "20261122T090000");
+        assert_value("tomorrow at 7pm", "20261122T190000");
+        assert_value("tomorrow at 8", "20261122T080000");
+        assert_value("mon 18", "20261123T180000");
+        assert_value("mon 10:15", "20261123T101500");
+        assert_value("2026-12-24 18:30", "20261224T183000");
+        assert_value("2026-12-24T18:30", "20261224T183000");
+        assert_value("2026-12-24t18:30:15", "20261224T183015");
+        assert_value("2026-12-24T18:30Z", "20261224T183000Z");
+        assert_value("20261224T183000Z", "20261224T183000Z");
+        assert_value("20261224T1830", "20261224T183000");
+        assert_value("+90m", "20261121T153530");
+        assert_value("+2h", "20261121T160530");
+        assert_value("+3d 8:00", "20261124T080000");
     }
 
     #[test]
-    fn a_clock_alone_is_of_a_day() {
+    fn a_time_alone_is_on_the_given_day() {
         let day = Date::new(2026, 11, 2).unwrap();
-        let on_day = |text| when_on(text, day, now()).unwrap().to_string();
+        let on_day = |text| parse_when_on(text, day, now()).unwrap().to_string();
         assert_eq!(on_day("9:15"), "20261102T091500");
         assert_eq!(on_day("Noon"), "20261102T120000");
         assert_eq!(on_day("tomorrow 9:15"), "20261122T091500");
-        assert!(when_on("soon", day, now()).is_err());
+        assert!(parse_when_on("soon", day, now()).is_err());
     }
 
     #[test]
-    fn what_is_neither() {
+    fn invalid_text_is_rejected() {
         for text in [
             "",
             " ",
@@ -382,7 +391,7 @@ mod tests {
             "é",
             "+é",
         ] {
-            assert!(when(text, now()).is_err(), "{text}");
+            assert!(parse_when(text, now()).is_err(), "{text}");
         }
     }
 
@@ -398,39 +407,39 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_read_or_refused(text in "\\PC{0,30}") {
-            let _ = when(&text, now());
+        fn any_text_is_parsed_or_rejected(text in "\\PC{0,30}") {
+            let _ = parse_when(&text, now());
         }
 
         #[test]
-        fn shapes_alike_are_read_or_refused(
+        fn similar_text_is_parsed_or_rejected(
             text in "[+-]?[0-9]{0,9} ?(d|w|mo|m|h|mon|t|z|:|am|pm| |-|today){0,6}[0-9:]{0,8}z?"
         ) {
-            let _ = when(&text, now());
+            let _ = parse_when(&text, now());
         }
 
         #[test]
-        fn every_day_and_time_is_read_as_it_is_written(
+        fn every_day_and_time_is_parsed(
             days in Date::MIN.days()..=Date::MAX.days(),
             seconds in 0u32..86_400,
         ) {
             let date = Date::from_days(days.into());
             let (year, month, day) = date.ymd();
             let text = format!("{year:04}-{month:02}-{day:02}");
-            prop_assert_eq!(when(&text, now()), Ok(DateTimeValue::Date(date)));
+            prop_assert_eq!(parse_when(&text, now()), Ok(DateTimeValue::Date(date)));
             let (h, m, s) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
             let time = date.at(h, m, s).unwrap();
             let with_time = format!("{text} {h}:{m:02}:{s:02}");
-            prop_assert_eq!(when(&with_time, now()), Ok(DateTimeValue::Local(time)));
+            prop_assert_eq!(parse_when(&with_time, now()), Ok(DateTimeValue::Local(time)));
             let utc = format!("{text}T{h:02}:{m:02}:{s:02}Z");
-            prop_assert_eq!(when(&utc, now()), Ok(DateTimeValue::Utc(time)));
+            prop_assert_eq!(parse_when(&utc, now()), Ok(DateTimeValue::Utc(time)));
         }
 
         #[test]
         fn a_weekday_is_within_the_next_seven_days(from in 0i64..20_000, which in 0usize..7) {
             let today = Date::from_days(from);
             let (name, weekday) = WEEKDAYS[which];
-            let Ok(DateTimeValue::Date(found)) = when(name, today.midnight()) else {
+            let Ok(DateTimeValue::Date(found)) = parse_when(name, today.midnight()) else {
                 return Err(TestCaseError::fail("no day"));
             };
             prop_assert_eq!(found.weekday(), weekday);

@@ -1,9 +1,9 @@
-//! How something recurs, in words.
+//! Recurrence rules in words.
 //!
 //! ```text
-//! repeat := rule of RFC 5545 (FREQ=...)
-//!         | how-often clause*
-//! how-often := "daily" | "weekly" | "monthly" | "yearly" | "weekdays"
+//! rule   := RRULE of RFC 5545 (FREQ=...)
+//!         | frequency clause*
+//! frequency := "daily" | "weekly" | "monthly" | "yearly" | "weekdays"
 //!            | "every" [ n | "other" ] ( "hour" | "day" | "week" | "month" | "year" )[s]
 //!            | "every" weekday ( "," weekday )*
 //! clause := "on" item ( "," item )*  | "in" month ( "," month )*
@@ -12,16 +12,16 @@
 //! nth    := n [ "st" | "nd" | "rd" | "th" ] [ "last" ] | "first" ... "fifth" | "last"
 //! ```
 //!
-//! `the` and `of` may stand anywhere, `and` for a comma.
+//! `the` and `of` are ignored; `and` is a comma.
 
 use etui::calendar::recurrence::{Frequency, NthWeekday, RecurrenceRule};
 use etui::calendar::time::{DateTime, Weekday};
 
-use super::parse::{month, weekday};
-use super::when;
+use super::parse::{parse_month, parse_weekday, weekday_name};
+use super::parse_when;
 
-/// The rule that `text` means when a clock shows `now`.
-pub fn repeat(text: &str, now: DateTime) -> Result<RecurrenceRule, String> {
+/// Parses a recurrence rule. `now` is the local time.
+pub fn parse_recurrence(text: &str, now: DateTime) -> Result<RecurrenceRule, String> {
     let start = text.trim_start().to_ascii_uppercase();
     if start.starts_with("FREQ") || start.starts_with("RRULE") || text.contains(';') {
         return text.parse::<RecurrenceRule>().map_err(|e| e.to_string());
@@ -31,97 +31,99 @@ pub fn repeat(text: &str, now: DateTime) -> Result<RecurrenceRule, String> {
         .split_whitespace()
         .filter(|w| !matches!(*w, "the" | "of" | "for"))
         .map(|w| if w == "and" { "," } else { w });
-    Words {
+    RuleParser {
         words: words.collect(),
         at: 0,
     }
-    .rule(now)
+    .parse_rule(now)
 }
 
-struct Words<'t> {
+struct RuleParser<'t> {
     words: Vec<&'t str>,
     at: usize,
 }
 
-/// What a word in a list is.
+/// The kind of the words in a list.
 #[derive(Clone, Copy)]
-enum List {
+enum ListKind {
     Days,
     Months,
 }
 
-impl<'t> Words<'t> {
-    fn next(&mut self) -> Option<&'t str> {
+impl<'t> RuleParser<'t> {
+    fn next_word(&mut self) -> Option<&'t str> {
         let word = self.words.get(self.at).copied();
         self.at += usize::from(word.is_some());
         word
     }
 
-    fn peek(&self) -> Option<&'t str> {
+    fn peek_word(&self) -> Option<&'t str> {
         self.words.get(self.at).copied()
     }
 
-    fn skip(&mut self, words: &[&str]) -> bool {
-        let is_one = self.peek().is_some_and(|word| words.contains(&word));
+    fn skip_any(&mut self, words: &[&str]) -> bool {
+        let is_one = self.peek_word().is_some_and(|word| words.contains(&word));
         self.at += usize::from(is_one);
         is_one
     }
 
-    fn rule(mut self, now: DateTime) -> Result<RecurrenceRule, String> {
-        let (mut rule, mut list) = self.how_often()?;
-        while let Some(word) = self.next() {
+    fn parse_rule(mut self, now: DateTime) -> Result<RecurrenceRule, String> {
+        let (mut rule, mut list) = self.parse_frequency()?;
+        while let Some(word) = self.next_word() {
             match word {
                 "," => {}
-                "on" | "in" if matches!(self.peek(), None | Some(",")) => return Err(unclear("")),
-                "on" => list = Some(List::Days),
-                "in" => list = Some(List::Months),
+                "on" | "in" if matches!(self.peek_word(), None | Some(",")) => {
+                    return Err(unexpected_word(""));
+                }
+                "on" => list = Some(ListKind::Days),
+                "in" => list = Some(ListKind::Months),
                 "until" => {
-                    let day = self.next().ok_or("a day is missing behind \"until\"")?;
-                    let end = when(day, now).map_err(|e| format!("until {day}: {e}"))?;
+                    let day = self.next_word().ok_or("a day is missing after \"until\"")?;
+                    let end = parse_when(day, now).map_err(|e| format!("until {day}: {e}"))?;
                     rule.until = Some(end);
                     list = None;
                 }
-                word if self.skip(&["times", "time"]) => {
+                word if self.skip_any(&["times", "time"]) => {
                     let count = word.parse().ok().filter(|n| *n > 0);
-                    rule.count = Some(count.ok_or_else(|| unclear(word))?);
+                    rule.count = Some(count.ok_or_else(|| unexpected_word(word))?);
                     list = None;
                 }
                 word => match list {
-                    Some(List::Days) => self.day(word, &mut rule)?,
-                    Some(List::Months) => rule
+                    Some(ListKind::Days) => self.parse_day(word, &mut rule)?,
+                    Some(ListKind::Months) => rule
                         .by_month
-                        .push(month(word).ok_or_else(|| unclear(word))?),
-                    None => return Err(unclear(word)),
+                        .push(parse_month(word).ok_or_else(|| unexpected_word(word))?),
+                    None => return Err(unexpected_word(word)),
                 },
             }
         }
         Ok(rule)
     }
 
-    fn how_often(&mut self) -> Result<(RecurrenceRule, Option<List>), String> {
-        let word = self.next().unwrap_or_default();
+    fn parse_frequency(&mut self) -> Result<(RecurrenceRule, Option<ListKind>), String> {
+        let word = self.next_word().unwrap_or_default();
         let frequency = match word {
             "daily" => Frequency::Daily,
             "weekly" => Frequency::Weekly,
             "monthly" => Frequency::Monthly,
             "yearly" | "annually" => Frequency::Yearly,
             "weekdays" => return Ok((weekdays(), None)),
-            "every" => return self.every(),
-            _ if day_of_week(word).is_some() => {
+            "every" => return self.parse_every(),
+            _ if parse_day_of_week(word).is_some() => {
                 let mut rule = RecurrenceRule::every(Frequency::Weekly);
-                self.day(word, &mut rule)?;
-                return Ok((rule, Some(List::Days)));
+                self.parse_day(word, &mut rule)?;
+                return Ok((rule, Some(ListKind::Days)));
             }
-            _ => return Err(unclear(word)),
+            _ => return Err(unexpected_word(word)),
         };
         Ok((RecurrenceRule::every(frequency), None))
     }
 
-    fn every(&mut self) -> Result<(RecurrenceRule, Option<List>), String> {
-        let word = self.next().unwrap_or_default();
+    fn parse_every(&mut self) -> Result<(RecurrenceRule, Option<ListKind>), String> {
+        let word = self.next_word().unwrap_or_default();
         let (interval, unit) = match (word, word.parse::<u32>()) {
-            ("other", _) => (2, self.next().unwrap_or_default()),
-            (_, Ok(n)) if n > 0 => (n, self.next().unwrap_or_default()),
+            ("other", _) => (2, self.next_word().unwrap_or_default()),
+            (_, Ok(n)) if n > 0 => (n, self.next_word().unwrap_or_default()),
             _ => (1, word),
         };
         let frequency = match unit.strip_suffix('s').unwrap_or(unit) {
@@ -133,30 +135,30 @@ impl<'t> Words<'t> {
             "month" => Frequency::Monthly,
             "year" => Frequency::Yearly,
             "weekday" if interval == 1 => return Ok((weekdays(), None)),
-            _ if day_of_week(unit).is_some() => {
+            _ if parse_day_of_week(unit).is_some() => {
                 let mut rule = RecurrenceRule::every(Frequency::Weekly);
                 rule.interval = interval;
-                self.day(unit, &mut rule)?;
-                return Ok((rule, Some(List::Days)));
+                self.parse_day(unit, &mut rule)?;
+                return Ok((rule, Some(ListKind::Days)));
             }
-            _ => return Err(unclear(unit)),
+            _ => return Err(unexpected_word(unit)),
         };
         let mut rule = RecurrenceRule::every(frequency);
         rule.interval = interval;
         Ok((rule, None))
     }
 
-    /// A day in a list; `word` is its first word.
-    fn day(&mut self, word: &str, rule: &mut RecurrenceRule) -> Result<(), String> {
-        if let Some(weekday) = day_of_week(word) {
+    /// Parses a day of a list that begins with `word`.
+    fn parse_day(&mut self, word: &str, rule: &mut RecurrenceRule) -> Result<(), String> {
+        if let Some(weekday) = parse_day_of_week(word) {
             rule.by_day.push(NthWeekday { nth: 0, weekday });
             return Ok(());
         }
-        let mut nth = ordinal(word).ok_or_else(|| unclear(word))?;
-        if nth > 0 && self.skip(&["last"]) {
+        let mut nth = parse_ordinal(word).ok_or_else(|| unexpected_word(word))?;
+        if nth > 0 && self.skip_any(&["last"]) {
             nth = -nth;
         }
-        if let Some(weekday) = self.peek().and_then(day_of_week) {
+        if let Some(weekday) = self.peek_word().and_then(parse_day_of_week) {
             self.at += 1;
             let most = if rule.frequency == Frequency::Yearly {
                 53
@@ -166,14 +168,14 @@ impl<'t> Words<'t> {
             let fits = matches!(rule.frequency, Frequency::Monthly | Frequency::Yearly);
             if !fits || nth.abs() > most {
                 return Err(format!(
-                    "{word} {}: only months and years have such days",
-                    super::parse::name_of_weekday(weekday)
+                    "{word} {}: only monthly and yearly rules have such days",
+                    weekday_name(weekday)
                 ));
             }
             rule.by_day.push(NthWeekday { nth, weekday });
             return Ok(());
         }
-        self.skip(&["day"]);
+        self.skip_any(&["day"]);
         if nth.abs() > 31 {
             return Err(format!("{word}: a month has 31 days at most"));
         }
@@ -182,7 +184,7 @@ impl<'t> Words<'t> {
     }
 }
 
-/// Mondays to Fridays.
+/// Returns the rule for Monday to Friday.
 fn weekdays() -> RecurrenceRule {
     let mut rule = RecurrenceRule::every(Frequency::Weekly);
     let days = Weekday::ALL
@@ -192,13 +194,13 @@ fn weekdays() -> RecurrenceRule {
     rule
 }
 
-/// The weekday of a name, also of several: `mondays`.
-fn day_of_week(word: &str) -> Option<Weekday> {
-    weekday(word).or_else(|| weekday(word.strip_suffix('s')?))
+/// Parses the name of a weekday, also a plural: `mondays`.
+fn parse_day_of_week(word: &str) -> Option<Weekday> {
+    parse_weekday(word).or_else(|| parse_weekday(word.strip_suffix('s')?))
 }
 
-/// 1 is the first, -1 the last.
-fn ordinal(word: &str) -> Option<i8> {
+/// Parses an ordinal: 1 is the first, -1 the last.
+fn parse_ordinal(word: &str) -> Option<i8> {
     const WORDS: [(&str, i8); 6] = [
         ("first", 1),
         ("second", 2),
@@ -220,7 +222,7 @@ fn ordinal(word: &str) -> Option<i8> {
         .flatten()
 }
 
-fn unclear(word: &str) -> String {
+fn unexpected_word(word: &str) -> String {
     let what = match word {
         "" => "something is missing".to_owned(),
         word => format!("\"{word}\" is not understood here"),
@@ -238,7 +240,7 @@ mod tests {
     use etui::calendar::time::{Date, DateTimeValue, TimeZone};
     use proptest::prelude::*;
 
-    use super::super::spoken_rule;
+    use super::super::describe_rule;
     use super::*;
 
     /// A Saturday.
@@ -247,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn words_and_rules() {
+    fn words_are_parsed_to_rules() {
         for (text, rule) in [
             ("daily", "FREQ=DAILY"),
             ("every day 10 times", "FREQ=DAILY;COUNT=10"),
@@ -280,7 +282,11 @@ mod tests {
             ("freq=daily;count=3", "FREQ=DAILY;COUNT=3"),
             ("RRULE:FREQ=DAILY", "FREQ=DAILY"),
         ] {
-            assert_eq!(repeat(text, now()).unwrap().to_string(), rule, "{text}");
+            assert_eq!(
+                parse_recurrence(text, now()).unwrap().to_string(),
+                rule,
+                "{text}"
+            );
         }
         for text in [
             "",
@@ -302,7 +308,7 @@ mod tests {
             "FREQ=OFTEN",
             "weekly on mon until 2027-01-01 fri",
         ] {
-            assert!(repeat(text, now()).is_err(), "{text}");
+            assert!(parse_recurrence(text, now()).is_err(), "{text}");
         }
     }
 
@@ -351,21 +357,21 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_spoken_is_understood(rule in rules()) {
-            let words = spoken_rule(&rule, &TimeZone::UTC);
-            prop_assert_eq!(repeat(&words, now()), Ok(rule), "{}", words);
+        fn descriptions_are_parsed(rule in rules()) {
+            let words = describe_rule(&rule, &TimeZone::UTC);
+            prop_assert_eq!(parse_recurrence(&words, now()), Ok(rule), "{}", words);
         }
 
         #[test]
-        fn any_text_is_read_or_refused(text in "\\PC{0,30}") {
-            let _ = repeat(&text, now());
+        fn any_text_is_parsed_or_rejected(text in "\\PC{0,30}") {
+            let _ = parse_recurrence(&text, now());
         }
 
         #[test]
-        fn shapes_alike_are_read_or_refused(
+        fn similar_text_is_parsed_or_rejected(
             text in "((every|other|[0-9]{1,4}|weeks|mon|on|in|nov|last|2nd|until|times|daily|,) ?){0,9}"
         ) {
-            let _ = repeat(&text, now());
+            let _ = parse_recurrence(&text, now());
         }
     }
 }

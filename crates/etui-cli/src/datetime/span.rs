@@ -1,68 +1,72 @@
-//! From one day or time to another: what `agenda` and its like show.
+//! [`TimeSpan`]: the period of `agenda` and `freebusy`.
 
 use std::ops::Range;
 
 use etui::calendar::time::{Date, DateTime, DateTimeValue, Timestamp};
 
 use super::parse::plus_months;
-use super::{LocalNow, instant, when};
+use super::{LocalNow, parse_when, to_instant};
 
-/// Days shown when nothing else is asked for, today being the first.
-const USUAL_DAYS: i64 = 7;
+/// Default number of days, from today.
+const DEFAULT_DAYS: i64 = 7;
 
-/// How a span was asked for.
+/// The arguments for a period.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Words<'t> {
+pub struct SpanWords<'t> {
     /// `today`, `tomorrow`, `week`, `next month`, `year`, `2026-12`, `2026`, or a day.
-    pub what: Option<&'t str>,
-    /// Its beginning.
+    pub name: Option<&'t str>,
     pub from: Option<&'t str>,
-    /// Its end; a day is part of it.
+    /// The last day, or the end time.
     pub to: Option<&'t str>,
 }
 
-/// A span of time, as instants and as days on the clock it is looked at with.
+/// A period as instants and as days in the display zone.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Span {
-    /// The instants.
+pub struct TimeSpan {
     pub during: Range<Timestamp>,
-    /// The first day.
     pub first: Date,
-    /// The last day.
     pub last: Date,
 }
 
-impl Span {
-    /// The span that the words mean for somebody here.
-    pub fn of(words: Words<'_>, here: &LocalNow) -> Result<Self, String> {
+impl TimeSpan {
+    /// Parses the arguments for a period.
+    pub fn parse(words: SpanWords<'_>, here: &LocalNow) -> Result<Self, String> {
         let today = here.now.date();
-        if let Some(what) = words.what {
-            let (first, last) = named(what, here.now)?;
-            return Self::between(DateTimeValue::Date(first), DateTimeValue::Date(last), here);
+        if let Some(what) = words.name {
+            let (first, last) = parse_named(what, here.now)?;
+            return Self::between_values(
+                DateTimeValue::Date(first),
+                DateTimeValue::Date(last),
+                here,
+            );
         }
         let from = match words.from {
-            Some(text) => when(text, here.now).map_err(|e| format!("--from {text}: {e}"))?,
+            Some(text) => parse_when(text, here.now).map_err(|e| format!("--from {text}: {e}"))?,
             None => DateTimeValue::Date(today),
         };
         let to = match words.to {
-            Some(text) => when(text, here.now).map_err(|e| format!("--to {text}: {e}"))?,
-            None => DateTimeValue::Date(from.local().date().plus_days(USUAL_DAYS - 1)),
+            Some(text) => parse_when(text, here.now).map_err(|e| format!("--to {text}: {e}"))?,
+            None => DateTimeValue::Date(from.local().date().plus_days(DEFAULT_DAYS - 1)),
         };
-        Self::between(from, to, here)
+        Self::between_values(from, to, here)
     }
 
-    /// From one to another; a day at the end is part of it.
-    fn between(from: DateTimeValue, to: DateTimeValue, here: &LocalNow) -> Result<Self, String> {
-        let instant = |value| instant(value, &here.zone);
+    /// Returns the period from one value to another; a day at the end is included.
+    fn between_values(
+        from: DateTimeValue,
+        to: DateTimeValue,
+        here: &LocalNow,
+    ) -> Result<Self, String> {
+        let instant = |value| to_instant(value, &here.zone);
         let start = instant(from);
         let end = match to {
-            // The last of all days ends where time does.
+            // The day after the maximum cannot be represented.
             DateTimeValue::Date(Date::MAX) => instant(DateTimeValue::Local(DateTime::MAX)),
             DateTimeValue::Date(date) => instant(DateTimeValue::Date(date.plus_days(1))),
             time => instant(time),
         };
         if end <= start {
-            return Err("the end is not behind the beginning".to_owned());
+            return Err("the end is not after the start".to_owned());
         }
         Ok(Self {
             first: here.zone.to_local(start).date(),
@@ -72,8 +76,8 @@ impl Span {
     }
 }
 
-/// The first and the last day of what has a name.
-fn named(what: &str, now: DateTime) -> Result<(Date, Date), String> {
+/// Parses a named period to its first and last day.
+fn parse_named(what: &str, now: DateTime) -> Result<(Date, Date), String> {
     let today = now.date();
     let lower = what.trim().to_ascii_lowercase();
     let (by, unit) = match lower.split_once(char::is_whitespace) {
@@ -87,30 +91,30 @@ fn named(what: &str, now: DateTime) -> Result<(Date, Date), String> {
             let monday = today.plus_days(7 * by - i64::from(today.weekday().index()));
             return Ok((monday, monday.plus_days(6)));
         }
-        "month" => return Ok(months(plus_months(first_of_month(today), by), 1)),
+        "month" => return Ok(month_range(plus_months(first_of_month(today), by), 1)),
         "year" => {
             let (year, ..) = today.ymd();
             let january = Date::new(year, 1, 1).unwrap_or(today);
-            return Ok(months(plus_months(january, 12 * by), 12));
+            return Ok(month_range(plus_months(january, 12 * by), 12));
         }
         _ => {}
     }
     let first_and_count = match lower.split_once('-') {
-        Some((year, month)) => number(year, 4).zip(number(month, 2)).zip(Some(1)),
-        None => number(&lower, 4).zip(Some(1)).zip(Some(12)),
+        Some((year, month)) => parse_fixed(year, 4).zip(parse_fixed(month, 2)).zip(Some(1)),
+        None => parse_fixed(&lower, 4).zip(Some(1)).zip(Some(12)),
     };
     if let Some(((year, month), count)) = first_and_count
         && let Some(first) = i32::try_from(year)
             .ok()
             .and_then(|y| Date::new(y, month, 1))
     {
-        return Ok(months(first, count));
+        return Ok(month_range(first, count));
     }
-    match when(what, now) {
+    match parse_when(what, now) {
         Ok(DateTimeValue::Date(day)) => Ok((day, day)),
         _ => Err(format!(
-            "\"{what}\" is no day; write today, tomorrow, week, next week, month, year, monday, \
-             2026-12-24, 2026-12 or 2026, or say --from and --to"
+            "\"{what}\" is not a period; write today, tomorrow, week, next week, month, year, \
+             monday, 2026-12-24, 2026-12 or 2026, or use --from and --to"
         )),
     }
 }
@@ -119,8 +123,8 @@ fn first_of_month(date: Date) -> Date {
     date.plus_days(1 - i64::from(date.ymd().2))
 }
 
-/// So many months, from the first day of one on.
-fn months(first: Date, count: i64) -> (Date, Date) {
+/// Returns the first and last day of `count` months.
+fn month_range(first: Date, count: i64) -> (Date, Date) {
     let last = plus_months(first, count - 1);
     match plus_months(last, 1) {
         next if next > last => (first, next.plus_days(-1)),
@@ -128,8 +132,8 @@ fn months(first: Date, count: i64) -> (Date, Date) {
     }
 }
 
-/// A number of so many digits.
-fn number(text: &str, digits: usize) -> Option<u32> {
+/// Parses a number with exactly this many digits.
+fn parse_fixed(text: &str, digits: usize) -> Option<u32> {
     let is_plain = text.len() == digits && text.bytes().all(|b| b.is_ascii_digit());
     is_plain.then(|| text.parse().ok()).flatten()
 }
@@ -151,52 +155,60 @@ mod tests {
     }
 
     #[track_caller]
-    fn is(what: Option<&str>, from: Option<&str>, to: Option<&str>, expected: &str) {
-        let span = Span::of(Words { what, from, to }, &here()).unwrap();
+    fn assert_span(what: Option<&str>, from: Option<&str>, to: Option<&str>, expected: &str) {
+        let span = TimeSpan::parse(
+            SpanWords {
+                name: what,
+                from,
+                to,
+            },
+            &here(),
+        )
+        .unwrap();
         let Range { start, end } = span.during;
         let found = format!("{start} {end} {} {}", span.first, span.last);
         assert_eq!(found, expected);
     }
 
     #[test]
-    fn names() {
-        is(
+    fn named_spans() {
+        assert_span(
             None,
             None,
             None,
             "20261120T230000Z 20261127T230000Z 20261121 20261127",
         );
-        is(
+        assert_span(
             Some("today"),
             None,
             None,
             "20261120T230000Z 20261121T230000Z 20261121 20261121",
         );
-        is(
+        assert_span(
             Some("tomorrow"),
             None,
             None,
             "20261121T230000Z 20261122T230000Z 20261122 20261122",
         );
-        is(
+        assert_span(
             Some("week"),
             None,
             None,
             "20261115T230000Z 20261122T230000Z 20261116 20261122",
         );
-        is(
+        assert_span(
             Some("month"),
             None,
             None,
             "20261031T230000Z 20261130T230000Z 20261101 20261130",
         );
-        is(
+        assert_span(
             Some("2026-02"),
             None,
             None,
             "20260131T230000Z 20260228T230000Z 20260201 20260228",
         );
-        is(
+        assert_span(
             Some("monday"),
             None,
             None,
@@ -213,37 +225,37 @@ mod tests {
             ("2028", "20280101 20281231"),
             ("9999", "99990101 99991231"),
         ] {
-            let (first, last) = named(what, here().now).unwrap();
+            let (first, last) = parse_named(what, here().now).unwrap();
             assert_eq!(format!("{first} {last}"), days, "{what}");
         }
         for what in [
             "next", "next day", "weeks", "2026-", "2026-1", "-12", "20266", "0000", "",
         ] {
-            assert!(named(what, here().now).is_err(), "{what}");
+            assert!(parse_named(what, here().now).is_err(), "{what}");
         }
     }
 
     #[test]
-    fn ends() {
-        is(
+    fn spans_with_ends() {
+        assert_span(
             None,
             Some("2026-03-29"),
             Some("2026-03-29"),
             "20260328T230000Z 20260329T220000Z 20260329 20260329",
         );
-        is(
+        assert_span(
             None,
             Some("monday"),
             None,
             "20261122T230000Z 20261129T230000Z 20261123 20261129",
         );
-        is(
+        assert_span(
             None,
             None,
             Some("18:00"),
             "20261120T230000Z 20261121T170000Z 20261121 20261121",
         );
-        is(
+        assert_span(
             None,
             Some("2026-12-24T10:00Z"),
             Some("2026-12-25 00:00"),
@@ -252,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_span() {
+    fn invalid_spans_are_rejected() {
         for (what, from, to) in [
             (Some("18:00"), None, None),
             (Some("2026-13"), None, None),
@@ -262,7 +274,15 @@ mod tests {
             (None, Some("9:00"), Some("9:00")),
         ] {
             assert!(
-                Span::of(Words { what, from, to }, &here()).is_err(),
+                TimeSpan::parse(
+                    SpanWords {
+                        name: what,
+                        from,
+                        to
+                    },
+                    &here()
+                )
+                .is_err(),
                 "{what:?} {from:?}"
             );
         }
@@ -273,14 +293,14 @@ mod tests {
         fn a_day_has_its_hours(days in Date::MIN.days()..=Date::MAX.days()) {
             let date = Date::from_days(days.into());
             let text = super::super::format::iso_day(date);
-            let span = Span::of(Words { what: Some(&text), ..Words::default() }, &here()).unwrap();
+            let span = TimeSpan::parse(SpanWords { name: Some(&text), ..SpanWords::default() }, &here()).unwrap();
             prop_assert_eq!((span.first, span.last), (date, date));
         }
 
         #[test]
-        fn any_words_are_read_or_refused(what in "\\PC{0,12}", from in "\\PC{0,12}") {
-            let _ = Span::of(Words { what: Some(&what), ..Words::default() }, &here());
-            let _ = Span::of(Words { from: Some(&from), ..Words::default() }, &here());
+        fn any_words_are_parsed_or_rejected(what in "\\PC{0,12}", from in "\\PC{0,12}") {
+            let _ = TimeSpan::parse(SpanWords { name: Some(&what), ..SpanWords::default() }, &here());
+            let _ = TimeSpan::parse(SpanWords { from: Some(&from), ..SpanWords::default() }, &here());
         }
     }
 }

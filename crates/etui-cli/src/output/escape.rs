@@ -1,22 +1,22 @@
-//! Foreign text made fit for a terminal: a contact's name must not be able to move the cursor,
-//! change colours, or turn the line's direction.
+//! Escapes for foreign text: the name of a contact must not move the cursor, change colours or turn
+//! the direction of a line.
 
 use std::borrow::Cow;
 
-/// Whether `c` does something to a terminal or to the text around it: C0, DEL, C1, line and
-/// paragraph separators, bidirectional embeddings, overrides and isolates.
-fn acts(c: char) -> bool {
+/// Returns true for characters that act on a terminal or on the text around them: C0, DEL, C1, line
+/// and paragraph separators, bidirectional embeddings, overrides and isolates.
+fn is_active(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-fn escaped(text: &str, keep: impl Fn(char) -> bool) -> Cow<'_, str> {
-    if !text.contains(|c| acts(c) && !keep(c)) {
+fn escape_unless(text: &str, keep: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if !text.contains(|c| is_active(c) && !keep(c)) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len() + 16);
     for c in text.chars() {
-        if !acts(c) || keep(c) {
+        if !is_active(c) || keep(c) {
             out.push(c);
         } else {
             out.push_str(&format!("\\u{{{:x}}}", u32::from(c)));
@@ -25,63 +25,63 @@ fn escaped(text: &str, keep: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Text as it may be shown: what acts on the terminal is written `\u{1b}`; line breaks too.
-pub fn shown(text: &str) -> Cow<'_, str> {
-    escaped(text, |_| false)
+/// Escapes active characters and line breaks as `\u{1b}`.
+pub fn escape_text(text: &str) -> Cow<'_, str> {
+    escape_unless(text, |_| false)
 }
 
-/// The same on one line: line breaks and tabs become spaces.
+/// Replaces line breaks and tabs by spaces and escapes other active characters.
 pub fn one_line(text: &str) -> Cow<'_, str> {
     if text.contains(['\r', '\n', '\t']) {
         let words: Vec<_> = text
             .split(['\r', '\n', '\t'])
             .filter(|w| !w.is_empty())
             .collect();
-        return Cow::Owned(shown(&words.join(" ")).into_owned());
+        return Cow::Owned(escape_text(&words.join(" ")).into_owned());
     }
-    shown(text)
+    escape_text(text)
 }
 
-/// A name as it is typed in a command: in quotes if the shell would not take it for one word, and
-/// as bash and zsh write what acts on the terminal, `$'\u202e'`.
-pub fn quoted(name: &str) -> Cow<'_, str> {
+/// Quotes a name for the shell: in single quotes if needed, and in the form `$'\u202e'` of bash and
+/// zsh if it has active characters.
+pub fn quote_word(name: &str) -> Cow<'_, str> {
     let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '+');
     if !name.is_empty() && name.chars().all(is_plain) && !name.starts_with('-') {
         return Cow::Borrowed(name);
     }
-    if !name.contains(acts) {
+    if !name.contains(is_active) {
         return Cow::Owned(format!("'{}'", name.replace('\'', "'\\''")));
     }
     let typed = name.chars().map(|c| match c {
         '\'' | '\\' => format!("\\{c}"),
-        c if acts(c) => format!("\\u{:04x}", u32::from(c)),
+        c if is_active(c) => format!("\\u{:04x}", u32::from(c)),
         c => c.to_string(),
     });
     Cow::Owned(format!("$'{}'", typed.collect::<String>()))
 }
 
-/// The same where no option is meant: behind `--` if it would be taken for one.
-pub fn operand(name: &str) -> String {
+/// Quotes a name as an operand; `--` precedes one that begins with `-`.
+pub fn quote_operand(name: &str) -> String {
     match name.starts_with('-') {
-        true => format!("-- {}", quoted(name)),
-        false => quoted(name).into_owned(),
+        true => format!("-- {}", quote_word(name)),
+        false => quote_word(name).into_owned(),
     }
 }
 
-/// The same as the value of an option.
-pub fn option(option: &str, name: &str) -> String {
+/// Quotes a name as the value of an option.
+pub fn quote_option(option: &str, name: &str) -> String {
     let between = if name.starts_with('-') { '=' } else { ' ' };
-    format!("{option}{between}{}", quoted(name))
+    format!("{option}{between}{}", quote_word(name))
 }
 
-/// The same with its line breaks left in.
-pub fn lines(text: &str) -> Cow<'_, str> {
-    escaped(text, |c| c == '\n')
+/// Escapes active characters except line breaks.
+pub fn escape_keep_lines(text: &str) -> Cow<'_, str> {
+    escape_unless(text, |c| c == '\n')
 }
 
-/// A vCard's text: its line ends and tabs are kept.
-pub fn visible(text: &str) -> Cow<'_, str> {
-    escaped(text, |c| matches!(c, '\r' | '\n' | '\t'))
+/// Escapes active characters except line ends and tabs.
+pub fn escape_keep_whitespace(text: &str) -> Cow<'_, str> {
+    escape_unless(text, |c| matches!(c, '\r' | '\n' | '\t'))
 }
 
 #[cfg(test)]
@@ -89,54 +89,54 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_that_acts_gets_through() {
+    fn active_characters_are_escaped() {
         assert_eq!(
-            shown("a\x1b[31mb\u{9b}2J\u{202e}c\nd"),
+            escape_text("a\x1b[31mb\u{9b}2J\u{202e}c\nd"),
             "a\\u{1b}[31mb\\u{9b}2J\\u{202e}c\\u{a}d"
         );
         assert_eq!(one_line("a\r\nb\tc\x07"), "a b c\\u{7}");
-        assert_eq!(lines("a\nb\r"), "a\nb\\u{d}");
-        assert_eq!(visible("a\r\n\tb\x1b"), "a\r\n\tb\\u{1b}");
+        assert_eq!(escape_keep_lines("a\nb\r"), "a\nb\\u{d}");
+        assert_eq!(escape_keep_whitespace("a\r\n\tb\x1b"), "a\r\n\tb\\u{1b}");
     }
 
     #[test]
     fn names_with_blanks_are_quoted() {
-        assert_eq!(quoted("Büro-2"), "Büro-2");
-        assert_eq!(quoted("My work"), "'My work'");
-        assert_eq!(quoted("Ann's"), "'Ann'\\''s'");
-        assert_eq!(quoted(""), "''");
+        assert_eq!(quote_word("Büro-2"), "Büro-2");
+        assert_eq!(quote_word("My work"), "'My work'");
+        assert_eq!(quote_word("Ann's"), "'Ann'\\''s'");
+        assert_eq!(quote_word(""), "''");
     }
 
     #[test]
-    fn names_that_act_are_typed_as_the_shell_reads_them() {
+    fn names_with_active_characters_are_quoted_for_the_shell() {
         for (name, typed) in [
             ("\u{202e}evil", r"$'\u202eevil'"),
             ("a\nb", r"$'a\u000ab'"),
             (r"it's a \u{202e}", r"'it'\''s a \u{202e}'"),
             ("it's \\\u{2066}", r"$'it\'s \\\u2066'"),
         ] {
-            assert_eq!(quoted(name), typed);
-            let said = std::process::Command::new("bash")
+            assert_eq!(quote_word(name), typed);
+            let output = std::process::Command::new("bash")
                 .args(["-c", &format!("printf %s {typed}")])
                 .env("LC_ALL", "C.UTF-8")
                 .output()
                 .unwrap();
-            assert_eq!(String::from_utf8(said.stdout).unwrap(), name);
+            assert_eq!(String::from_utf8(output.stdout).unwrap(), name);
         }
     }
 
     #[test]
-    fn names_that_look_like_options_are_none() {
-        assert_eq!(operand("Work"), "Work");
-        assert_eq!(operand("-x"), "-- '-x'");
-        assert_eq!(option("--book", "Work"), "--book Work");
-        assert_eq!(option("--book", "-x"), "--book='-x'");
+    fn names_that_look_like_options_are_quoted() {
+        assert_eq!(quote_operand("Work"), "Work");
+        assert_eq!(quote_operand("-x"), "-- '-x'");
+        assert_eq!(quote_option("--addressbook", "Work"), "--addressbook Work");
+        assert_eq!(quote_option("--addressbook", "-x"), "--addressbook='-x'");
     }
 
     #[test]
-    fn names_of_all_scripts_stay_as_they_are() {
+    fn names_of_all_scripts_are_unchanged() {
         for name in ["Müller", "山田 太郎", "Ольга", "مريم", "👩‍🔬 Ada"] {
-            assert_eq!(shown(name), name);
+            assert_eq!(escape_text(name), name);
         }
     }
 }

@@ -1,7 +1,7 @@
-//! What people and programs read: text, tables, JSON, progress.
+//! Output: text, tables, JSON, progress.
 //!
-//! Everything goes through [`OutputWriter`]. A closed pipe ends a command quietly, data reaches a terminal
-//! only without control characters, and colour is used only where it is wanted.
+//! Everything is written through [`OutputWriter`]. A closed pipe ends a command quietly, control
+//! characters in data are escaped, and colour depends on the terminal and the options.
 
 mod escape;
 pub mod json;
@@ -16,35 +16,35 @@ use std::process::ExitCode;
 use etui::calendar::time::TimeZone;
 use serde::Serialize;
 
-pub use escape::{one_line, operand, option, shown};
-pub use progress::Progress;
-pub use table::{Table, cut};
-pub use units::{count, duration, plural, size};
+pub use escape::{escape_text, one_line, quote_operand, quote_option};
+pub use progress::ProgressReporter;
+pub use table::{Table, truncate_text};
+pub use units::{format_count, format_duration, format_size, pluralize};
 
-use crate::args::{Global, When};
+use crate::args::{ColorChoice, GlobalArgs};
 use crate::errors::{Failure, Result};
 
-/// How a piece of text is set off.
+/// The style of a piece of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Style {
     /// Names and headings.
     Bold,
-    /// What may be overlooked.
+    /// Secondary text.
     Dim,
-    /// What went wrong.
+    /// Errors.
     Red,
-    /// What does not hold any more.
+    /// Cancelled events.
     Struck,
 }
 
-/// Where output goes.
+/// Standard output and standard error of a command.
 pub struct OutputWriter {
     stdout: BufWriter<Stdout>,
-    /// Whether JSON was asked for.
+    /// Whether `--json` was given.
     pub json: bool,
     /// Whether standard output is a terminal.
     pub terminal: bool,
-    /// The zone whose clock times are shown by; the computer's without.
+    /// The time zone given with `--zone`.
     pub zone: Option<TimeZone>,
     quiet: bool,
     colour: bool,
@@ -52,13 +52,12 @@ pub struct OutputWriter {
 }
 
 impl OutputWriter {
-    /// As the options and the environment say.
-    pub fn new(global: &Global) -> Self {
+    pub fn new(global: &GlobalArgs) -> Self {
         let terminal = std::io::stdout().is_terminal();
         let wanted = |terminal: bool| match global.color {
-            When::Always => true,
-            When::Never => false,
-            When::Auto => {
+            ColorChoice::Always => true,
+            ColorChoice::Never => false,
+            ColorChoice::Auto => {
                 terminal
                     && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
                     && std::env::var_os("TERM").is_none_or(|t| t != "dumb")
@@ -75,17 +74,16 @@ impl OutputWriter {
         }
     }
 
-    /// The zone whose clock times are shown by.
-    pub fn zone(&self) -> TimeZone {
+    /// Returns the display time zone: `--zone`, or the zone of the system.
+    pub fn time_zone(&self) -> TimeZone {
         self.zone.clone().unwrap_or_else(TimeZone::system)
     }
 
-    /// Whether colour is used.
     pub fn has_colour(&self) -> bool {
         self.colour
     }
 
-    /// Columns of the terminal; `None` when output goes elsewhere.
+    /// Returns the width of the terminal, or `None` if standard output is not one.
     pub fn width(&self) -> Option<usize> {
         if !self.terminal {
             return None;
@@ -97,71 +95,71 @@ impl OutputWriter {
         }
     }
 
-    /// `text` cut to the terminal's width, where output goes to one.
-    pub fn fit(&self, text: &str) -> String {
+    /// Truncates `text` to the width of the terminal, if there is one.
+    pub fn fit_width(&self, text: &str) -> String {
         match self.width() {
-            Some(width) => cut(text, width).0,
+            Some(width) => truncate_text(text, width).0,
             None => text.to_owned(),
         }
     }
 
-    /// `text` set off, where colour is wanted.
-    pub fn styled<'t>(&self, style: Style, text: &'t str) -> Cow<'t, str> {
-        paint(self.colour, style, text)
+    /// Applies a style to `text` if colour is in use.
+    pub fn with_style<'t>(&self, style: Style, text: &'t str) -> Cow<'t, str> {
+        apply_style(self.colour, style, text)
     }
 
-    /// Writes a line of what was asked for. Data in it must have gone through [`shown`].
-    pub fn line(&mut self, text: impl AsRef<str>) -> Result<()> {
-        self.write(text.as_ref().as_bytes())?;
-        self.write(b"\n")
+    /// Writes a line of requested data. Foreign text in it must have passed [`escape_text`].
+    pub fn write_line(&mut self, text: impl AsRef<str>) -> Result<()> {
+        self.write_stdout(text.as_ref().as_bytes())?;
+        self.write_stdout(b"\n")
     }
 
-    /// Writes a line that tells what was done, unless that is not wanted.
-    pub fn say(&mut self, text: impl AsRef<str>) -> Result<()> {
+    /// Writes a status message, unless `--quiet` or `--json` is set.
+    pub fn status(&mut self, text: impl AsRef<str>) -> Result<()> {
         if self.quiet || self.json {
             return Ok(());
         }
-        self.line(text)
+        self.write_line(text)
     }
 
-    /// Writes a record's own bytes. On a terminal its control characters are made visible.
-    pub fn bytes(&mut self, bytes: &[u8]) -> Result<()> {
+    /// Writes the bytes of a record. On a terminal, control characters are escaped.
+    pub fn write_bytes(&mut self, bytes: &[u8]) -> Result<()> {
         if self.terminal {
             let text = String::from_utf8_lossy(bytes);
-            return self.write(escape::visible(&text).as_bytes());
+            return self.write_stdout(escape::escape_keep_whitespace(&text).as_bytes());
         }
-        self.write(bytes)
+        self.write_stdout(bytes)
     }
 
-    /// Writes one object of JSON on a line of its own.
-    pub fn object(&mut self, value: &impl Serialize) -> Result<()> {
-        let text = json_text(value)?;
-        self.line(text)
+    /// Writes a JSON object on its own line.
+    pub fn write_json(&mut self, value: &impl Serialize) -> Result<()> {
+        let text = to_json_line(value)?;
+        self.write_line(text)
     }
 
-    /// Remarks on standard error, unless that is not wanted.
-    pub fn note(&mut self, text: &str) {
+    /// Writes a note to standard error, unless `--quiet` is set.
+    pub fn write_note(&mut self, text: &str) {
         if !self.quiet {
-            self.error_line(&paint(self.colour_errors, Style::Dim, text));
+            self.write_error_line(&apply_style(self.colour_errors, Style::Dim, text));
         }
     }
 
-    /// A line on standard error, after what was written to standard output so far.
-    pub fn error_line(&mut self, text: &str) {
-        // If one of the two cannot be written there is nobody to tell.
+    /// Flushes standard output, then writes a line to standard error.
+    pub fn write_error_line(&mut self, text: &str) {
+        // A stream that cannot be written to leaves nowhere to report the error.
         let _ = self.stdout.flush();
         let _ = writeln!(std::io::stderr(), "{text}");
     }
 
-    /// Whether there is somebody to ask.
-    pub fn can_ask(&self) -> bool {
+    /// Returns true if a question can be asked and answered.
+    pub fn is_interactive(&self) -> bool {
         self.terminal && !self.json && std::io::stdin().is_terminal()
     }
 
-    /// Asks a question; whether the answer is yes.
-    pub fn ask(&mut self, question: &str) -> Result<bool> {
-        self.write(format!("{question} [y/N] ").as_bytes())?;
-        self.flush()?;
+    /// Asks a question. Returns true if the answer is yes.
+    pub fn ask_yes_no(&mut self, question: &str) -> Result<bool> {
+        self.write_stdout(format!("{question} [y/N] ").as_bytes())?;
+        self.flush_output()?;
         let mut answer = String::new();
         std::io::stdin()
             .read_line(&mut answer)
@@ -169,53 +167,50 @@ impl OutputWriter {
         Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
     }
 
-    /// Whether a progress bar is wanted.
     pub fn shows_progress(&self) -> bool {
         !self.quiet && std::io::stderr().is_terminal()
     }
 
-    /// Tells of a failure and gives its exit code.
-    pub fn fail(&mut self, failure: &Failure) -> ExitCode {
+    /// Writes the error message of a failure. Returns its exit code.
+    pub fn report_failure(&mut self, failure: &Failure) -> ExitCode {
         if !matches!(failure, Failure::ClosedPipe) {
             if self.json {
                 let _ = self.stdout.flush();
-                json_error(failure);
+                write_json_error(failure);
             } else {
-                let label = paint(self.colour_errors, Style::Red, "error:");
+                let label = apply_style(self.colour_errors, Style::Red, "error:");
                 let message = failure.to_string();
-                self.error_line(&format!("{label} {}", escape::lines(&message)));
+                self.write_error_line(&format!("{label} {}", escape::escape_keep_lines(&message)));
             }
         }
         ExitCode::from(failure.exit_code())
     }
 
-    /// Hands everything over.
-    pub fn flush(&mut self) -> Result<()> {
+    pub fn flush_output(&mut self) -> Result<()> {
         self.stdout
             .flush()
             .map_err(|e| Failure::named_io("standard output", e))
     }
 
-    fn write(&mut self, bytes: &[u8]) -> Result<()> {
+    fn write_stdout(&mut self, bytes: &[u8]) -> Result<()> {
         self.stdout
             .write_all(bytes)
             .map_err(|e| Failure::named_io("standard output", e))
     }
 }
 
-/// Hands on to standard output what is written to it.
+/// An [`io::Write`](Write) over [`OutputWriter::write_bytes`].
 pub struct OutputSink<'a> {
     out: &'a mut OutputWriter,
     failure: Option<Failure>,
 }
 
 impl<'a> OutputSink<'a> {
-    /// To this.
     pub fn new(out: &'a mut OutputWriter) -> Self {
         Self { out, failure: None }
     }
 
-    /// Why something could not be written.
+    /// Returns the first error of a write.
     pub fn failure(self) -> Option<Failure> {
         self.failure
     }
@@ -223,7 +218,7 @@ impl<'a> OutputSink<'a> {
 
 impl Write for OutputSink<'_> {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.out.bytes(bytes).map_err(|e| {
+        self.out.write_bytes(bytes).map_err(|e| {
             self.failure = Some(e);
             std::io::Error::other("standard output")
         })?;
@@ -236,16 +231,16 @@ impl Write for OutputSink<'_> {
 }
 
 /// Writes `{"error": {"kind": ..., "message": ...}}` to standard error.
-pub fn json_error(failure: &Failure) {
-    let error = json::ErrorObject::of(failure);
-    if let Ok(text) = json_text(&error) {
+pub fn write_json_error(failure: &Failure) {
+    let error = json::ErrorJson::new(failure);
+    if let Ok(text) = to_json_line(&error) {
         let _ = writeln!(std::io::stderr(), "{text}");
     }
 }
 
-/// JSON in which every control character is escaped: serde leaves DEL and C1 as they are, which
-/// some terminals obey.
-fn json_text(value: &impl Serialize) -> Result<String> {
+/// Serializes `value` with every control character escaped. serde_json leaves DEL and C1 as they
+/// are, and some terminals obey them.
+fn to_json_line(value: &impl Serialize) -> Result<String> {
     let text = serde_json::to_string(value).map_err(|e| Failure::Other(e.to_string()))?;
     if !text.contains(|c| ('\u{7f}'..='\u{9f}').contains(&c)) {
         return Ok(text);
@@ -261,8 +256,8 @@ fn json_text(value: &impl Serialize) -> Result<String> {
     Ok(out)
 }
 
-/// ECMA-48 "select graphic rendition" around `text`.
-fn paint(colour: bool, style: Style, text: &str) -> Cow<'_, str> {
+/// Wraps `text` in the ECMA-48 sequence SGR (select graphic rendition).
+fn apply_style(colour: bool, style: Style, text: &str) -> Cow<'_, str> {
     if !colour {
         return Cow::Borrowed(text);
     }

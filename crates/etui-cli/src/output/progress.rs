@@ -1,4 +1,4 @@
-//! [`Progress`]: a bar on standard error, on a terminal, and only when something takes long.
+//! [`ProgressReporter`]: a progress bar on standard error, shown if an operation takes long.
 
 use std::time::{Duration, Instant};
 
@@ -6,20 +6,20 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::OutputWriter;
 
-/// What is faster needs no bar.
-const PATIENCE: Duration = Duration::from_millis(700);
+/// A faster operation shows no bar.
+const BAR_DELAY: Duration = Duration::from_millis(700);
 
-/// How far something has come.
-pub struct Progress {
+/// Progress of an operation.
+pub struct ProgressReporter {
     bar: ProgressBar,
     begun: Instant,
-    wanted: bool,
-    drawn: bool,
+    is_enabled: bool,
+    is_drawn: bool,
 }
 
-impl Progress {
-    /// Bytes of a whole of `total`, if that is known.
-    pub fn of_bytes(out: &OutputWriter, label: &str, total: Option<u64>) -> Self {
+impl ProgressReporter {
+    /// Reports bytes of a total, if the total is known.
+    pub fn for_bytes(out: &OutputWriter, label: &str, total: Option<u64>) -> Self {
         let template = match total {
             Some(_) => {
                 "{prefix} {bar:24} {percent:>3} %  {decimal_bytes} of {decimal_total_bytes}  {msg}  {eta} left"
@@ -29,8 +29,8 @@ impl Progress {
         Self::new(out, label, total, template)
     }
 
-    /// Pages of a database; the whole is told with each step.
-    pub fn of_pages(out: &OutputWriter, label: &str) -> Self {
+    /// Reports database pages; each step passes the total to [`Self::set_of_total`].
+    pub fn for_pages(out: &OutputWriter, label: &str) -> Self {
         Self::new(
             out,
             label,
@@ -48,37 +48,37 @@ impl Progress {
         Self {
             bar,
             begun: Instant::now(),
-            wanted: out.shows_progress(),
-            drawn: false,
+            is_enabled: out.shows_progress(),
+            is_drawn: false,
         }
     }
 
-    /// Has come to `position`.
-    pub fn set(&mut self, position: u64, message: String) {
-        if !self.wanted {
+    /// Sets the position and the message.
+    pub fn set_position(&mut self, position: u64, message: String) {
+        if !self.is_enabled {
             return;
         }
         self.bar.set_position(position);
         self.bar.set_message(message);
-        if !self.drawn && self.begun.elapsed() > PATIENCE {
-            self.drawn = true;
+        if !self.is_drawn && self.begun.elapsed() > BAR_DELAY {
+            self.is_drawn = true;
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
         }
     }
 
-    /// Has come to `done` of `all`.
-    pub fn set_of(&mut self, done: u64, all: u64) {
+    /// Sets the position and the total.
+    pub fn set_of_total(&mut self, done: u64, all: u64) {
         self.bar.set_length(all);
-        self.set(done, String::new());
+        self.set_position(done, String::new());
     }
 
-    /// Does something that writes to the terminal beside the bar.
-    pub fn beside<T>(&self, work: impl FnOnce() -> T) -> T {
+    /// Hides the bar while `work` writes to the terminal.
+    pub fn suspend<T>(&self, work: impl FnOnce() -> T) -> T {
         self.bar.suspend(work)
     }
 }
 
-impl Drop for Progress {
+impl Drop for ProgressReporter {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }

@@ -1,40 +1,39 @@
-//! [`Table`]: one line per row, as wide as the terminal at the most.
+//! [`Table`]: one line per row, truncated to the width of the terminal.
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::{OutputWriter, Style, one_line};
 use crate::errors::Result;
 
-/// Between two columns.
-const GAP: usize = 2;
-/// Columns are not made narrower than this for lack of room.
-const NARROWEST: usize = 4;
+/// Columns between two cells.
+const COLUMN_GAP: usize = 2;
+/// A column is not truncated below this width.
+const MIN_COLUMN_WIDTH: usize = 4;
 
-/// Rows of text under headings.
+/// A table with a heading line.
 pub struct Table {
     headings: Vec<&'static str>,
-    /// The column that is for numbers: flush right, and never cut.
-    numbers: Option<usize>,
+    /// A column of numbers: right-aligned and never truncated.
+    number_column: Option<usize>,
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
-    /// An empty table, the first column for numbers.
+    /// Returns an empty table whose first column holds numbers.
     pub fn new(headings: &[&'static str]) -> Self {
-        Self::with_numbers(headings, Some(0))
+        Self::with_number_column(headings, Some(0))
     }
 
-    /// An empty table, that column for numbers.
-    pub fn with_numbers(headings: &[&'static str], numbers: Option<usize>) -> Self {
+    pub fn with_number_column(headings: &[&'static str], number_column: Option<usize>) -> Self {
         Self {
             headings: headings.to_vec(),
-            numbers,
+            number_column,
             rows: Vec::new(),
         }
     }
 
-    /// Adds a row; its texts may be anything.
-    pub fn row<'t>(&mut self, cells: impl IntoIterator<Item = &'t str>) {
+    /// Adds a row; the cells are escaped.
+    pub fn add_row<'t>(&mut self, cells: impl IntoIterator<Item = &'t str>) {
         self.rows.push(
             cells
                 .into_iter()
@@ -43,33 +42,33 @@ impl Table {
         );
     }
 
-    /// Adds a column behind the others; of each row the last cell is its, by [`Self::cell`].
-    pub fn column(&mut self, heading: &'static str) {
+    /// Adds a last column; [`Self::push_cell`] fills it.
+    pub fn add_column(&mut self, heading: &'static str) {
         self.headings.push(heading);
     }
 
     /// Adds a cell to the last row.
-    pub fn cell(&mut self, text: &str) {
+    pub fn push_cell(&mut self, text: &str) {
         if let Some(row) = self.rows.last_mut() {
             row.push(one_line(text).into_owned());
         }
     }
 
-    /// Writes it. On a terminal what is too wide is cut and ends in `…`; elsewhere nothing is.
-    pub fn write(&self, out: &mut OutputWriter) -> Result<()> {
-        let widths = self.widths(out.width());
+    /// Writes the table. On a terminal, wide cells are truncated and end in `…`.
+    pub fn write_to(&self, out: &mut OutputWriter) -> Result<()> {
+        let widths = self.column_widths(out.width());
         let headings: Vec<String> = self.headings.iter().map(|h| (*h).to_owned()).collect();
-        let heading = self.line(&headings, &widths);
-        let heading = out.styled(Style::Dim, &heading).into_owned();
-        out.line(heading)?;
+        let heading = self.format_line(&headings, &widths);
+        let heading = out.with_style(Style::Dim, &heading).into_owned();
+        out.write_line(heading)?;
         for row in &self.rows {
-            out.line(self.line(row, &widths))?;
+            out.write_line(self.format_line(row, &widths))?;
         }
         Ok(())
     }
 
-    /// The columns' widths: what they need, or, when that is too much, the widest ones less.
-    fn widths(&self, room: Option<usize>) -> Vec<usize> {
+    /// Returns the column widths. If they exceed `room`, the widest text columns are narrowed first.
+    fn column_widths(&self, room: Option<usize>) -> Vec<usize> {
         let mut widths: Vec<usize> = self.headings.iter().map(|h| h.width()).collect();
         for row in &self.rows {
             for (width, cell) in widths.iter_mut().zip(row) {
@@ -77,32 +76,32 @@ impl Table {
             }
         }
         let Some(room) = room else { return widths };
-        let room = room.saturating_sub(GAP * widths.len().saturating_sub(1));
+        let room = room.saturating_sub(COLUMN_GAP * widths.len().saturating_sub(1));
         while widths.iter().sum::<usize>() > room {
             let texts = widths.iter_mut().enumerate();
-            let texts = texts.filter(|(i, _)| Some(*i) != self.numbers);
+            let texts = texts.filter(|(i, _)| Some(*i) != self.number_column);
             match texts.max_by_key(|(_, width)| **width) {
-                Some((_, widest)) if *widest > NARROWEST => *widest -= 1,
+                Some((_, widest)) if *widest > MIN_COLUMN_WIDTH => *widest -= 1,
                 _ => break,
             }
         }
         widths
     }
 
-    fn line(&self, cells: &[String], widths: &[usize]) -> String {
+    fn format_line(&self, cells: &[String], widths: &[usize]) -> String {
         let mut out = String::new();
         let mut gap = 0;
         for (i, (cell, &width)) in cells.iter().zip(widths).enumerate() {
             out.extend(std::iter::repeat_n(' ', gap));
-            let (text, used) = cut(cell, width);
+            let (text, used) = truncate_text(cell, width);
             let rest = width.saturating_sub(used);
-            if self.numbers == Some(i) {
+            if self.number_column == Some(i) {
                 out.extend(std::iter::repeat_n(' ', rest));
                 out.push_str(&text);
-                gap = GAP;
+                gap = COLUMN_GAP;
             } else {
                 out.push_str(&text);
-                gap = GAP + rest;
+                gap = COLUMN_GAP + rest;
             }
         }
         out.truncate(out.trim_end().len());
@@ -110,8 +109,8 @@ impl Table {
     }
 }
 
-/// `text` in at most `width` columns, and how many it takes.
-pub fn cut(text: &str, width: usize) -> (String, usize) {
+/// Truncates `text` to `width` columns. Returns the text and its width.
+pub fn truncate_text(text: &str, width: usize) -> (String, usize) {
     let natural = text.width();
     if natural <= width {
         return (text.to_owned(), natural);
@@ -136,19 +135,23 @@ mod tests {
 
     fn table() -> Table {
         let mut table = Table::new(&["#", "Name", "Organisation"]);
-        table.row(["7", "Ada\nLovelace", "Analytical Engines of London"]);
-        table.row(["12800", "山田 太郎", ""]);
+        table.add_row(["7", "Ada\nLovelace", "Analytical Engines of London"]);
+        table.add_row(["12800", "山田 太郎", ""]);
         table
     }
 
     fn lines(room: Option<usize>) -> Vec<String> {
         let table = table();
-        let widths = table.widths(room);
-        table.rows.iter().map(|r| table.line(r, &widths)).collect()
+        let widths = table.column_widths(room);
+        table
+            .rows
+            .iter()
+            .map(|r| table.format_line(r, &widths))
+            .collect()
     }
 
     #[test]
-    fn without_a_terminal_nothing_is_cut() {
+    fn without_a_terminal_nothing_is_truncated() {
         assert_eq!(
             lines(None),
             [
@@ -159,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_narrow_terminal_cuts_the_widest() {
+    fn a_narrow_terminal_truncates_the_widest_column() {
         assert_eq!(
             lines(Some(30)),
             ["    7  Ada Lovela…  Analytica…", "12800  山田 太郎"]

@@ -1,9 +1,9 @@
-//! Numbers, sizes and times as people read them.
+//! Formats for counts, sizes and durations.
 
 use std::time::Duration;
 
-/// `12,800`.
-pub fn count(n: u64) -> String {
+/// Formats a number with separators: `12,800`.
+pub fn format_count(n: u64) -> String {
     let digits = n.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
     for (i, c) in digits.chars().enumerate() {
@@ -15,19 +15,19 @@ pub fn count(n: u64) -> String {
     out
 }
 
-/// `1 contact`, `12,800 contacts`, `3 entries`.
-pub fn plural(n: u64, thing: &str) -> String {
+/// Formats a count with its noun: `1 contact`, `12,800 contacts`, `3 entries`.
+pub fn pluralize(n: u64, thing: &str) -> String {
     match (n, thing.strip_suffix("try")) {
         (1, _) => format!("1 {thing}"),
-        (n, Some(stem)) => format!("{} {stem}tries", count(n)),
-        (n, None) => format!("{} {thing}s", count(n)),
+        (n, Some(stem)) => format!("{} {stem}tries", format_count(n)),
+        (n, None) => format!("{} {thing}s", format_count(n)),
     }
 }
 
-/// `512 bytes`, `2.1 kB`, `13 MB`.
-pub fn size(bytes: u64) -> String {
+/// Formats a number of bytes: `512 bytes`, `2.1 kB`, `13 MB`.
+pub fn format_size(bytes: u64) -> String {
     if bytes < 1_000 {
-        return plural(bytes, "byte");
+        return pluralize(bytes, "byte");
     }
     let mut value = bytes as f64 / 1e3;
     let mut units = ["kB", "MB", "GB", "TB"].iter();
@@ -45,8 +45,8 @@ pub fn size(bytes: u64) -> String {
     }
 }
 
-/// `7.3 µs`, `120 µs`, `4.2 ms`, `1.3 s`.
-pub fn duration(time: Duration) -> String {
+/// Formats a duration: `7.3 µs`, `120 µs`, `4.2 ms`, `1.3 s`.
+pub fn format_duration(time: Duration) -> String {
     let us = time.as_nanos() as f64 / 1e3;
     let (value, unit) = if us < 999.5 {
         (us, "µs")
@@ -67,19 +67,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn as_people_write_them() {
-        assert_eq!(count(0), "0");
-        assert_eq!(count(12_800), "12,800");
-        assert_eq!(count(1_234_567), "1,234,567");
-        assert_eq!(plural(1, "contact"), "1 contact");
-        assert_eq!(plural(0, "contact"), "0 contacts");
-        assert_eq!(plural(12_800, "entry"), "12,800 entries");
-        assert_eq!(size(1), "1 byte");
-        assert_eq!(size(2_140), "2.1 kB");
-        assert_eq!(size(999_900), "1.0 MB");
-        assert_eq!(size(13_400_000), "13 MB");
-        assert_eq!(duration(Duration::from_nanos(7_300)), "7.3 µs");
-        assert_eq!(duration(Duration::from_micros(999_600)), "1.0 s");
-        assert_eq!(duration(Duration::from_micros(4_230)), "4.2 ms");
+    fn formats() {
+        assert_eq!(format_count(0), "0");
+        assert_eq!(format_count(12_800), "12,800");
+        assert_eq!(format_count(1_234_567), "1,234,567");
+        assert_eq!(pluralize(1, "contact"), "1 contact");
+        assert_eq!(pluralize(0, "contact"), "0 contacts");
+        assert_eq!(pluralize(12_800, "entry"), "12,800 entries");
+        assert_eq!(format_size(1), "1 byte");
+        assert_eq!(format_size(2_140), "2.1 kB");
+        assert_eq!(format_size(999_900), "1.0 MB");
+        assert_eq!(format_size(13_400_000), "13 MB");
+        assert_eq!(format_duration(Duration::from_nanos(7_300)), "7.3 µs");
+        assert_eq!(format_duration(Duration::from_micros(999_600)), "1.0 s");
+        assert_eq!(format_duration(Duration::from_micros(4_230)), "4.2 ms");
     }
 }

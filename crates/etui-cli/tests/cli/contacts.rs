@@ -1,18 +1,19 @@
 //! Finding, showing, changing.
 
-use crate::harness::{Place, session};
+use crate::harness::{TestHome, session};
 
 #[test]
 fn lists_are_in_order_and_findable() {
-    let place = Place::with_people();
-    session!(place, [
+    let home = TestHome::with_people();
+    session!(home, [
         "etui contacts list",
         "etui contacts list --limit 1 --offset 1",
         "etui contacts find mull",
         "etui contacts find MÜLLER",
         "etui contacts find 'phone:*3920002'",
-        "etui contacts find 'email:*@example.com' -trouble",
-        "etui contacts find -name:an* --limit 1",
+        "etui contacts find 'email:*@example.com -trouble'",
+        "etui contacts find -name:an*",
+        "etui contacts find --limit 1 -- -name:an*",
         "etui contacts find nobody or bob",
         "etui contacts find zz",
         "etui contacts find 'name:(a'",
@@ -66,8 +67,8 @@ fn lists_are_in_order_and_findable() {
 
 #[test]
 fn show_tells_everything() {
-    let place = Place::with_people();
-    session!(place, [
+    let home = TestHome::with_people();
+    session!(home, [
         "etui contacts show 2",
         "etui contacts show anna bob --vcard",
         "etui contacts show eve",
@@ -158,8 +159,8 @@ fn show_tells_everything() {
 
 #[test]
 fn add_by_options_or_as_a_vcard() {
-    let place = Place::new();
-    session!(place, [
+    let home = TestHome::new();
+    session!(home, [
         "etui contacts add --name 'Ada Lovelace' --email ada@example.org --phone '+44 20 7946 0123' \
          --org 'Engines;Analytical' --note 'a, b' --set uid=ada --set phone:work,cell=555-0100 \
          --set birthday=1815-12-10",
@@ -217,8 +218,8 @@ fn add_by_options_or_as_a_vcard() {
 
 #[test]
 fn edits_leave_other_lines_alone() {
-    let place = Place::with_people();
-    session!(place, [
+    let home = TestHome::with_people();
+    session!(home, [
         "etui contacts edit 1 --set phone='+49 30 23125 009' --add email:work=a@example.net --remove org",
         "etui contacts show 1 --vcard",
         "etui contacts restore 1",
@@ -277,8 +278,8 @@ fn edits_leave_other_lines_alone() {
 
 #[test]
 fn a_card_without_uid_keeps_its_number() {
-    let place = Place::with_people();
-    session!(place, [
+    let home = TestHome::with_people();
+    session!(home, [
         "etui contacts edit 4 --set note=hello",
         "etui contacts edit 4 --set note=again",
         "etui contacts show 4 --vcard",
@@ -307,8 +308,8 @@ fn a_card_without_uid_keeps_its_number() {
 
 #[test]
 fn what_is_removed_can_be_brought_back() {
-    let place = Place::with_people();
-    session!(place, [
+    let home = TestHome::with_people();
+    session!(home, [
         "etui contacts restore --list",
         "etui contacts remove 1 bob anna",
         "etui contacts remove 1",

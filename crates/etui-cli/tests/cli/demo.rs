@@ -1,14 +1,14 @@
 //! The demo: it runs, is the same each time but for the times, and leaves nothing behind.
 
-use crate::harness::{Place, session};
+use crate::harness::{TestHome, session};
 
 /// Times are at the beginning of lines: `   1.2 ms  what`.
 const NO_TIMES: &str = "sed -E 's/^ +[0-9.]+ (µs|ms|s)  /  TIME  /'";
 
 #[test]
 fn the_demo_says_what_it_does() {
-    let place = Place::new();
-    session!(place, [
+    let home = TestHome::new();
+    session!(home, [
         &format!("etui demo --people 200 | {NO_TIMES}"),
         "ls -A; ls tmp",
     ], @"
@@ -68,8 +68,8 @@ fn the_demo_says_what_it_does() {
 
 #[test]
 fn it_can_be_kept() {
-    let place = Place::new();
-    session!(place, [
+    let home = TestHome::new();
+    session!(home, [
         "etui demo --people 20 --keep demo.etui | tail -10 | sed 's/of [0-9]* kB/of SIZE/'",
         "etui --store demo.etui contacts find name:an* --limit 1",
         "etui demo --people 20 --keep demo.etui",
@@ -105,8 +105,8 @@ fn it_can_be_kept() {
 
 #[test]
 fn an_interrupted_demo_leaves_nothing_behind() {
-    let place = Place::new();
-    let (text, _) = place.run(
+    let home = TestHome::new();
+    let (text, _) = home.run(
         "etui demo --people 200000 > /dev/null & \
          while ! ls tmp/etui-demo-*/demo.etui-wal > /dev/null; do sleep 0.05; done 2> /dev/null; \
          kill -TERM $!; wait $!; echo $?; ls tmp",

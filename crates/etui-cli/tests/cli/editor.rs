@@ -1,11 +1,11 @@
 //! `contacts edit` with the person's own editor, which is a small script here.
 
-use crate::harness::{Place, session};
+use crate::harness::{TestHome, session};
 
 #[test]
 fn a_change_is_saved() {
-    let place = Place::with_people();
-    session!(place, [
+    let home = TestHome::with_people();
+    session!(home, [
         "EDITOR='sed -i s/Bob/Robert/' etui contacts edit bob",
         "EDITOR='sed -i s/Robert/Rob/' VISUAL='sed -i s/Robert/Bert/' etui contacts edit bob",
         "etui contacts show bob --vcard | grep FN",
@@ -33,8 +33,8 @@ fn a_change_is_saved() {
 
 #[test]
 fn the_file_is_private() {
-    let place = Place::with_people();
-    session!(place, [
+    let home = TestHome::with_people();
+    session!(home, [
         "EDITOR='ls -l' etui contacts edit bob | cut -c1-10",
     ], @r#"
     $ EDITOR='ls -l' etui contacts edit bob | cut -c1-10
@@ -45,9 +45,9 @@ fn the_file_is_private() {
 
 #[test]
 fn what_cannot_be_kept_is_refused_and_not_lost() {
-    let place = Place::with_people();
-    std::fs::write(place.path("killed"), "sed -i s/Bob/Rob/ \"$1\"; kill $$\n").unwrap();
-    session!(place, [
+    let home = TestHome::with_people();
+    std::fs::write(home.path("killed"), "sed -i s/Bob/Rob/ \"$1\"; kill $$\n").unwrap();
+    session!(home, [
         "EDITOR='sed -i s/^X-HOBBY.*/chess/' etui contacts edit bob",
         "grep -c chess tmp/*",
         "sed -i s/^chess/X-HOBBY:go/ tmp/*; etui contacts edit bob --from tmp/*",
@@ -93,13 +93,13 @@ fn what_cannot_be_kept_is_refused_and_not_lost() {
 
 #[test]
 fn a_change_meanwhile_is_not_overwritten() {
-    let place = Place::with_people();
+    let home = TestHome::with_people();
     std::fs::write(
-        place.path("editor"),
+        home.path("editor"),
         "etui -q contacts edit bob --set note=meanwhile\nsed -i s/Bob/Robert/ \"$1\"\n",
     )
     .unwrap();
-    session!(place, [
+    session!(home, [
         "EDITOR='sh editor' etui contacts edit bob",
         "grep FN tmp/*",
         "etui contacts show bob --vcard | grep -e FN -e NOTE",
@@ -118,13 +118,13 @@ fn a_change_meanwhile_is_not_overwritten() {
 
 #[test]
 fn without_uid_and_in_an_old_charset() {
-    let place = Place::new();
+    let home = TestHome::new();
     std::fs::write(
-        place.path("old.vcf"),
+        home.path("old.vcf"),
         b"BEGIN:VCARD\nVERSION:3.0\nN:M\xfcller;J\xf6rg\nFN:J\xf6rg M\xfcller\nEND:VCARD\n",
     )
     .unwrap();
-    session!(place, [
+    session!(home, [
         "etui import old.vcf",
         "EDITOR='sed -i s/Müller/Möller/' etui contacts edit 1",
         "etui contacts show 1 --vcard",

@@ -1,11 +1,11 @@
 //! Import, export, generate.
 
-use crate::harness::{PEOPLE, Place, session};
+use crate::harness::{PEOPLE, TestHome, session};
 
 #[test]
 fn what_goes_in_comes_out_byte_for_byte() {
-    let place = Place::new();
-    session!(place, [
+    let home = TestHome::new();
+    session!(home, [
         "etui import people.vcf",
         "etui import people.vcf",
         "etui export -o out.vcf",
@@ -66,10 +66,10 @@ fn what_goes_in_comes_out_byte_for_byte() {
 
 #[test]
 fn what_is_broken_is_told_of_and_the_rest_goes_in() {
-    let place = Place::new();
+    let home = TestHome::new();
     let broken = PEOPLE.replacen("END:VCARD\r\n", "", 1) + "and \x1b[2Jthis\r\n";
-    std::fs::write(place.path("broken.vcf"), broken).unwrap();
-    session!(place, [
+    std::fs::write(home.path("broken.vcf"), broken).unwrap();
+    session!(home, [
         "etui import broken.vcf people.vcf",
         "etui -q import - < broken.vcf",
         "etui import nothing.vcf people.vcf",
@@ -108,8 +108,8 @@ fn what_is_broken_is_told_of_and_the_rest_goes_in() {
 
 #[test]
 fn records_without_a_last_line_end_stay_apart() {
-    let place = Place::new();
-    session!(place, [
+    let home = TestHome::new();
+    session!(home, [
         "printf 'BEGIN:VCARD\\nFN:A\\nEND:VCARD' | etui -q import -",
         "printf 'BEGIN:VCARD\\nFN:B\\nEND:VCARD' | etui -q import -",
         "etui export | od -c | cut -c9- | grep -A1 'D  *\\\\r'",
@@ -141,14 +141,14 @@ fn utf16(text: &str, big: bool) -> Vec<u8> {
 fn utf16_comes_out_as_it_came_or_as_utf8() {
     let card = |name: &str| format!("BEGIN:VCARD\r\nVERSION:3.0\r\nFN:{name}\r\nEND:VCARD\r\n");
     for big in [false, true] {
-        let place = Place::new();
+        let home = TestHome::new();
         let file = utf16(&format!("\u{feff}{}{}", card("Jörg"), card("Åsa")), big);
-        std::fs::write(place.path("wide.vcf"), &file).unwrap();
-        place.run("etui import wide.vcf && etui export -o out.vcf");
-        assert_eq!(std::fs::read(place.path("out.vcf")).unwrap(), file);
+        std::fs::write(home.path("wide.vcf"), &file).unwrap();
+        home.run("etui import wide.vcf && etui export -o out.vcf");
+        assert_eq!(std::fs::read(home.path("out.vcf")).unwrap(), file);
 
-        place.run("etui import people.vcf");
-        let (text, code) = place.run("etui export");
+        home.run("etui import people.vcf");
+        let (text, code) = home.run("etui export");
         assert_eq!(code, Some(0));
         // Written otherwise than it came, it carries the identity it has.
         assert!(
@@ -165,32 +165,32 @@ fn utf16_comes_out_as_it_came_or_as_utf8() {
 #[test]
 fn every_sample_export_comes_out_again() {
     for sample in etui_testkit::fixtures::ALL {
-        let place = Place::new();
-        std::fs::write(place.path("in.vcf"), sample.bytes).unwrap();
-        let (_, code) = place.run("etui import in.vcf");
+        let home = TestHome::new();
+        std::fs::write(home.path("in.vcf"), sample.bytes).unwrap();
+        let (_, code) = home.run("etui import in.vcf");
         assert_eq!(
             code,
             Some(if sample.refused == 0 { 0 } else { 3 }),
             "{}",
             sample.name
         );
-        place.run("etui export -o out.vcf");
-        let (text, code) = place.run("etui --store again.etui import out.vcf");
+        home.run("etui export -o out.vcf");
+        let (text, code) = home.run("etui --store again.etui import out.vcf");
         assert_eq!(code, Some(0), "{}: {text}", sample.name);
         assert!(
             text.starts_with(&format!("out.vcf: {} added", sample.good)),
             "{}: {text}",
             sample.name
         );
-        let (_, code) = place.run("etui --store again.etui export | cmp - out.vcf");
+        let (_, code) = home.run("etui --store again.etui export | cmp - out.vcf");
         assert_eq!(code, Some(0), "{}", sample.name);
     }
 }
 
 #[test]
 fn generated_people_are_always_the_same() {
-    let place = Place::new();
-    session!(place, [
+    let home = TestHome::new();
+    session!(home, [
         "etui generate -n 3 -o three.vcf",
         "etui generate -n 3 | cmp - three.vcf",
         "etui generate -n 3 --seed 2 | cmp -s - three.vcf",
@@ -216,8 +216,8 @@ fn generated_people_are_always_the_same() {
 /// What is no file is written to, never replaced.
 #[test]
 fn links_and_pipes_are_written_through() {
-    let place = Place::new();
-    let (text, code) = place.run(
+    let home = TestHome::new();
+    let (text, code) = home.run(
         "etui import -q people.vcf && echo old > real.vcf && ln -s real.vcf link.vcf && \
          etui export -q -o link.vcf --force && test -L link.vcf && grep -c BEGIN:VCARD real.vcf && \
          mkfifo pipe && (cat pipe > through.vcf &) && etui export -q -o pipe && test -p pipe && \
@@ -228,11 +228,11 @@ fn links_and_pipes_are_written_through() {
 
 #[test]
 fn an_export_without_a_book_takes_all_of_them() {
-    let place = Place::new();
-    let (text, code) = place.run(
-        "etui import -q people.vcf && etui contacts books -q create Work && \
-         etui contacts add -q --book Work --name Worker && etui export > all.vcf && \
-         etui export --book Work > work.vcf && grep -c FN:Worker all.vcf work.vcf && \
+    let home = TestHome::new();
+    let (text, code) = home.run(
+        "etui import -q people.vcf && etui addressbooks -q create Work && \
+         etui contacts add -q --addressbook Work --name Worker && etui export > all.vcf && \
+         etui export --addressbook Work > work.vcf && grep -c FN:Worker all.vcf work.vcf && \
          test $(grep -c BEGIN all.vcf) -gt $(grep -c BEGIN work.vcf)",
     );
     assert_eq!(code, Some(0), "{text}");

@@ -1,4 +1,4 @@
-//! [`Place`]: a home directory of its own, and [`session!`]: lines typed in it, with what came of
+//! [`TestHome`]: a home directory of its own, and [`session!`]: lines typed in it, with what came of
 //! them.
 
 use std::path::{Path, PathBuf};
@@ -19,11 +19,11 @@ FN:Eve \x1b[31mTrouble\u{9b}2J\r\nTEL:+1 202 555 0143\r\nEND:VCARD\r\n\
 BEGIN:VCARD\r\nVERSION:3.0\r\nN:Nobody;Norbert;;;\r\nFN:Norbert Nobody\r\nEND:VCARD\r\n";
 
 /// A home directory of its own.
-pub struct Place {
+pub struct TestHome {
     dir: TempDir,
 }
 
-impl Place {
+impl TestHome {
     /// An empty one, with the file `people.vcf`.
     pub fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
@@ -34,9 +34,9 @@ impl Place {
 
     /// One whose store has the people.
     pub fn with_people() -> Self {
-        let place = Self::new();
-        assert_eq!(place.run("etui -q import people.vcf"), ("".into(), Some(0)));
-        place
+        let home = Self::new();
+        assert_eq!(home.run("etui -q import people.vcf"), ("".into(), Some(0)));
+        home
     }
 
     /// A path in it.
@@ -109,8 +109,8 @@ fn bin() -> &'static Path {
 
 /// Compares what a session shows with an inline snapshot.
 macro_rules! session {
-    ($place:expr, [$($line:expr),+ $(,)?], @$expected:literal) => {
-        insta::assert_snapshot!($place.session(&[$($line),+]), @$expected)
+    ($home:expr, [$($line:expr),+ $(,)?], @$expected:literal) => {
+        insta::assert_snapshot!($home.session(&[$($line),+]), @$expected)
     };
 }
 pub(crate) use session;

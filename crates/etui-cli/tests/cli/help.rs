@@ -1,11 +1,11 @@
 //! Help, manual pages, completions.
 
-use crate::harness::{Place, session};
+use crate::harness::{TestHome, session};
 
 #[test]
 fn help_teaches() {
-    let place = Place::new();
-    session!(place, ["etui --help"], @"
+    let home = TestHome::new();
+    session!(home, ["etui --help"], @"
     $ etui --help
     Personal data kept on your own device, in one file
 
@@ -35,7 +35,7 @@ fn help_teaches() {
     Options of all commands:
           --store <PATH>  The store's file [default: etui/personal.etui in your data directory] [env:
                           ETUI_STORE]
-          --book <NAME>   The address book [default: the first one]
+          --addressbook <NAME>   The address book [default: the first one]
           --vfs <VFS>     What writes the store: SQLite alone, or etui's redo log, which costs a durable
                           save fewer bytes and admits one program at a time [env: ETUI_VFS] [default:
                           system] [possible values: system, etui]
@@ -56,7 +56,7 @@ fn help_teaches() {
     Exit codes: 0 done, 1 failed, 2 not understood, 3 something was refused, 4 nothing found,
     5 changed meanwhile, 6 the store cannot be used, 7 the store is damaged.
     ");
-    session!(place, ["etui contacts --help"], @r#"
+    session!(home, ["etui contacts --help"], @r#"
     $ etui contacts --help
     Find, show and change contacts
 
@@ -79,7 +79,7 @@ fn help_teaches() {
     Options of all commands:
           --store <PATH>  The store's file [default: etui/personal.etui in your data directory] [env:
                           ETUI_STORE]
-          --book <NAME>   The address book [default: the first one]
+          --addressbook <NAME>   The address book [default: the first one]
           --vfs <VFS>     What writes the store: SQLite alone, or etui's redo log, which costs a durable
                           save fewer bytes and admits one program at a time [env: ETUI_VFS] [default:
                           system] [possible values: system, etui]
@@ -99,7 +99,7 @@ fn help_teaches() {
 
     ID is the number in the first column of lists, or a UID.
     "#);
-    session!(place, ["etui contacts find --help"], @r#"
+    session!(home, ["etui contacts find --help"], @r#"
     $ etui contacts find --help
     Find contacts
 
@@ -126,7 +126,7 @@ fn help_teaches() {
     Options of all commands:
           --store <PATH>  The store's file [default: etui/personal.etui in your data directory] [env:
                           ETUI_STORE]
-          --book <NAME>   The address book [default: the first one]
+          --addressbook <NAME>   The address book [default: the first one]
           --vfs <VFS>     What writes the store: SQLite alone, or etui's redo log, which costs a durable
                           save fewer bytes and admits one program at a time [env: ETUI_VFS] [default:
                           system] [possible values: system, etui]
@@ -173,17 +173,17 @@ fn help_teaches() {
 
 #[test]
 fn help_on_collections_speaks_of_their_kind() {
-    let place = Place::new();
-    session!(place, [
-        "etui calendar calendars --help | sed -n '/^Commands/,/^$/p; /^Examples/,$p'",
-        "etui contacts books --help | sed -n '/^Commands/,/^$/p; /^Examples/,$p'",
-        "etui contacts books restore --help | sed '/^Options of all/,/^$/d'",
-        "etui calendar calendars removed --help | sed -n '/^Examples/,$p'",
-        "etui calendar calendars remove --help | sed -n '/^Arguments/,/^$/p; /^Options:/,/^$/p; /^Examples/,$p'",
-        "etui calendar calendars list",
-        "etui contacts books --create Work",
+    let home = TestHome::new();
+    session!(home, [
+        "etui calendars --help | sed -n '/^Commands/,/^$/p; /^Examples/,$p'",
+        "etui addressbooks --help | sed -n '/^Commands/,/^$/p; /^Examples/,$p'",
+        "etui addressbooks restore --help | sed '/^Options of all/,/^$/d'",
+        "etui calendars removed --help | sed -n '/^Examples/,$p'",
+        "etui calendars remove --help | sed -n '/^Arguments/,/^$/p; /^Options:/,/^$/p; /^Examples/,$p'",
+        "etui calendars list",
+        "etui addressbooks --create Work",
     ], @r#"
-    $ etui calendar calendars --help | sed -n '/^Commands/,/^$/p; /^Examples/,$p'
+    $ etui calendars --help | sed -n '/^Commands/,/^$/p; /^Examples/,$p'
     Commands:
       create   Make a calendar
       rename   Give a calendar another name
@@ -192,17 +192,17 @@ fn help_on_collections_speaks_of_their_kind() {
       removed  List what was removed and can be brought back
 
     Examples:
-      etui calendar calendars                        which there are, and how many entries they have
-      etui calendar calendars create Work
+      etui calendars                        which there are, and how many entries they have
+      etui calendars create Work
       etui import --calendar Work work.ics
-      etui calendar calendars rename Work "Old job"
-      etui calendar calendars remove "Old job"
-      etui calendar calendars removed                which can be brought back, and until when
-      etui calendar calendars restore "Old job"
+      etui calendars rename Work "Old job"
+      etui calendars remove "Old job"
+      etui calendars removed                which can be brought back, and until when
+      etui calendars restore "Old job"
 
     The first one is used where none is named; when it is removed, the next one is. The last one stays.
     Removed calendars come back with the entries that were removed with them.
-    $ etui contacts books --help | sed -n '/^Commands/,/^$/p; /^Examples/,$p'
+    $ etui addressbooks --help | sed -n '/^Commands/,/^$/p; /^Examples/,$p'
     Commands:
       create   Make an address book
       rename   Give an address book another name
@@ -211,20 +211,20 @@ fn help_on_collections_speaks_of_their_kind() {
       removed  List what was removed and can be brought back
 
     Examples:
-      etui contacts books                            which there are, and how many contacts they have
-      etui contacts books create Work
-      etui --book Work import colleagues.vcf
-      etui contacts books rename Work "Old job"
-      etui contacts books remove "Old job"
-      etui contacts books removed                    which can be brought back, and until when
-      etui contacts books restore "Old job"
+      etui addressbooks                            which there are, and how many contacts they have
+      etui addressbooks create Work
+      etui --addressbook Work import colleagues.vcf
+      etui addressbooks rename Work "Old job"
+      etui addressbooks remove "Old job"
+      etui addressbooks removed                    which can be brought back, and until when
+      etui addressbooks restore "Old job"
 
     The first one is used where none is named; when it is removed, the next one is. The last one stays.
     Removed address books come back with the contacts that were removed with them.
-    $ etui contacts books restore --help | sed '/^Options of all/,/^$/d'
+    $ etui addressbooks restore --help | sed '/^Options of all/,/^$/d'
     Bring back an address book that was removed
 
-    Usage: etui contacts books restore [OPTIONS] <NAME|--id <ID>>
+    Usage: etui addressbooks restore [OPTIONS] <NAME|--id <ID>>
 
     Arguments:
       [NAME]  Its name; of several, that which was removed last is meant
@@ -235,21 +235,21 @@ fn help_on_collections_speaks_of_their_kind() {
       -h, --help      Print help
 
     Examples:
-      etui contacts books restore Work             of several, that which was removed last
-      etui contacts books restore --id 3           by the number that `removed` tells
-      etui contacts books restore Work --as Job    under another name
+      etui addressbooks restore Work             of several, that which was removed last
+      etui addressbooks restore --id 3           by the number that `removed` tells
+      etui addressbooks restore Work --as Job    under another name
 
     It comes back with the contacts that were removed with it; what was removed from it before
     stays in the trash. If another one has its name by now, one of them needs another name.
-    $ etui calendar calendars removed --help | sed -n '/^Examples/,$p'
+    $ etui calendars removed --help | sed -n '/^Examples/,$p'
     Examples:
-      etui calendar calendars removed
-      etui calendar calendars restore Work       by its name; of several, that which was removed last
-      etui calendar calendars restore --id 3     by the number in the first column
+      etui calendars removed
+      etui calendars restore Work       by its name; of several, that which was removed last
+      etui calendars restore --id 3     by the number in the first column
 
     The latest comes first. It is kept for 30 days at the least, and as long as its entries are
     in the trash.
-    $ etui calendar calendars remove --help | sed -n '/^Arguments/,/^$/p; /^Options:/,/^$/p; /^Examples/,$p'
+    $ etui calendars remove --help | sed -n '/^Arguments/,/^$/p; /^Options:/,/^$/p; /^Examples/,$p'
     Arguments:
       <NAME>  Its name
 
@@ -258,23 +258,23 @@ fn help_on_collections_speaks_of_their_kind() {
       -h, --help  Print help
 
     Examples:
-      etui calendar calendars remove Work        asks first, unless it is empty
-      etui calendar calendars remove Work --yes
-      etui calendar calendars removed            what was removed, and until when it is kept
-      etui calendar calendars restore Work       bring it back, within 30 days
+      etui calendars remove Work        asks first, unless it is empty
+      etui calendars remove Work --yes
+      etui calendars removed            what was removed, and until when it is kept
+      etui calendars restore Work       bring it back, within 30 days
 
     If something comes in or goes while it asks, nothing is removed. The last calendar stays.
-    $ etui calendar calendars list
+    $ etui calendars list
     error: unrecognized subcommand 'list'
 
-    Usage: etui calendar calendars [OPTIONS] [COMMAND]
+    Usage: etui calendars [OPTIONS] [COMMAND]
 
     For more information, try '--help'.
     [exit 2]
-    $ etui contacts books --create Work
+    $ etui addressbooks --create Work
     error: unexpected argument '--create' found
 
-    Usage: etui contacts books [OPTIONS] [COMMAND]
+    Usage: etui addressbooks [OPTIONS] [COMMAND]
 
     For more information, try '--help'.
     [exit 2]
@@ -283,7 +283,7 @@ fn help_on_collections_speaks_of_their_kind() {
 
 #[test]
 fn every_command_has_examples() {
-    let place = Place::new();
+    let home = TestHome::new();
     for command in [
         "demo",
         "init",
@@ -305,20 +305,20 @@ fn every_command_has_examples() {
         "contacts remove",
         "contacts restore",
         "contacts watch",
-        "contacts books",
-        "contacts books create",
-        "contacts books rename",
-        "contacts books remove",
-        "contacts books removed",
-        "contacts books restore",
-        "calendar calendars",
-        "calendar calendars create",
-        "calendar calendars rename",
-        "calendar calendars remove",
-        "calendar calendars removed",
-        "calendar calendars restore",
+        "addressbooks",
+        "addressbooks create",
+        "addressbooks rename",
+        "addressbooks remove",
+        "addressbooks removed",
+        "addressbooks restore",
+        "calendars",
+        "calendars create",
+        "calendars rename",
+        "calendars remove",
+        "calendars removed",
+        "calendars restore",
     ] {
-        let (text, code) = place.run(&format!("etui {command} --help"));
+        let (text, code) = home.run(&format!("etui {command} --help"));
         assert_eq!(code, Some(0), "{command}");
         assert!(text.contains("Examples:\n  "), "{command}: {text}");
         assert!(
@@ -330,8 +330,8 @@ fn every_command_has_examples() {
 
 #[test]
 fn mistyped_commands_get_a_hint() {
-    let place = Place::new();
-    session!(place, [
+    let home = TestHome::new();
+    session!(home, [
         "etui contcts",
         "etui contacts lst",
         "etui import --jsn",
@@ -393,7 +393,7 @@ fn mistyped_commands_get_a_hint() {
     Options of all commands:
           --store <PATH>  The store's file [default: etui/personal.etui in your data directory] [env:
                           ETUI_STORE]
-          --book <NAME>   The address book [default: the first one]
+          --addressbook <NAME>   The address book [default: the first one]
           --vfs <VFS>     What writes the store: SQLite alone, or etui's redo log, which costs a durable
                           save fewer bytes and admits one program at a time [env: ETUI_VFS] [default:
                           system] [possible values: system, etui]
@@ -418,8 +418,8 @@ fn mistyped_commands_get_a_hint() {
 
 #[test]
 fn manual_pages_and_completions() {
-    let place = Place::new();
-    session!(place, [
+    let home = TestHome::new();
+    session!(home, [
         "etui man | head -4",
         "etui man pages && ls pages | tr '\\n' ' '",
         "etui completions fish | grep -c contacts > n; test $(cat n) -gt 10",

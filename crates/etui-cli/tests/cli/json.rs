@@ -1,16 +1,16 @@
 //! JSON, as `docs/src/json.md` promises it.
 
-use crate::harness::{Place, session};
+use crate::harness::{TestHome, session};
 
 #[test]
 fn lists_are_lines() {
-    let place = Place::with_people();
-    session!(place, [
+    let home = TestHome::with_people();
+    session!(home, [
         "etui --json contacts list",
         "etui contacts find mull --json",
         "etui contacts show bob anna --json",
         "etui export --json eve",
-        "etui contacts books --json",
+        "etui addressbooks --json",
         "etui contacts find zz --json",
     ], @r#"
     $ etui --json contacts list
@@ -25,7 +25,7 @@ fn lists_are_lines() {
     {"id":1,"uid":"anna","etag":"2c820871f0cfae89f1e09047d1946c54","version":"3.0","name":"Anna Müller","name_parts":{"family":"Müller","given":"Anna","additional":"","prefix":"","suffix":""},"nicknames":[],"organization":"Example GmbH","organizations":[{"name":"Example GmbH","units":["Sales"]}],"title":null,"phones":[{"value":"0171 39200 02","types":["cell"],"preferred":true,"e164":null},{"value":"+49 30 23125 001","types":["work"],"preferred":false,"e164":"+493023125001"}],"emails":[{"value":"anna.mueller@example.org","types":[],"preferred":false}],"urls":[],"addresses":[],"birthday":null,"categories":[],"note":null,"photo":null,"properties":[{"group":null,"name":"UID","value":"anna"},{"group":null,"name":"N","value":"Müller;Anna;;;"},{"group":null,"name":"FN","value":"Anna Müller"},{"group":null,"name":"ORG","value":"Example GmbH;Sales"},{"group":null,"name":"TEL","value":"+49 30 23125 001"},{"group":null,"name":"TEL","value":"0171 39200 02"},{"group":null,"name":"EMAIL","value":"anna.mueller@example.org"}]}
     $ etui export --json eve
     {"id":3,"uid":"eve","etag":"4383b53427be5a2e9a4bc23dcfec9f25","version":"3.0","name":"Eve \u001b[31mTrouble\u009b2J","name_parts":{"family":"Trouble","given":"Eve","additional":"","prefix":"","suffix":""},"nicknames":[],"organization":null,"organizations":[],"title":null,"phones":[{"value":"+1 202 555 0143","types":[],"preferred":false,"e164":"+12025550143"}],"emails":[],"urls":[],"addresses":[],"birthday":null,"categories":[],"note":null,"photo":null,"properties":[{"group":null,"name":"UID","value":"eve"},{"group":null,"name":"N","value":"Trouble;Eve;;;"},{"group":null,"name":"FN","value":"Eve \u001b[31mTrouble\u009b2J"},{"group":null,"name":"TEL","value":"+1 202 555 0143"}]}
-    $ etui contacts books --json
+    $ etui addressbooks --json
     {"name":"Contacts","contacts":4}
     $ etui contacts find zz --json
     {"error":{"kind":"not_found","message":"nobody found for: zz"}}
@@ -35,8 +35,8 @@ fn lists_are_lines() {
 
 #[test]
 fn changes_tell_what_they_did() {
-    let place = Place::new();
-    session!(place, [
+    let home = TestHome::new();
+    session!(home, [
         "etui --json contacts add --name Ada --set uid=ada",
         "etui --json contacts edit ada --set note=x",
         "etui --json contacts edit ada --set note=x",
@@ -61,8 +61,8 @@ fn changes_tell_what_they_did() {
 
 #[test]
 fn stores_and_files() {
-    let place = Place::new();
-    session!(place, [
+    let home = TestHome::new();
+    session!(home, [
         "etui --json init --locale de-DE",
         "etui --json import people.vcf",
         "(cat people.vcf; echo more) | etui --json import -",
@@ -103,8 +103,8 @@ fn stores_and_files() {
 
 #[test]
 fn errors_are_objects() {
-    let place = Place::new();
-    session!(place, [
+    let home = TestHome::new();
+    session!(home, [
         "etui --json contacts list",
         "etui --json contacts lst",
         "etui --json --store people.vcf stats",

@@ -4,7 +4,7 @@
 
 mod harness;
 
-mod books;
+mod addressbooks;
 mod calendar;
 mod contacts;
 mod demo;

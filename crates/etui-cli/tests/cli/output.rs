@@ -1,11 +1,11 @@
 //! Pipes, terminals, colour, control characters.
 
-use crate::harness::{Place, session};
+use crate::harness::{TestHome, session};
 
 #[test]
 fn a_closed_pipe_is_no_error() {
-    let place = Place::new();
-    place.run("etui generate -n 3000 | etui import -");
+    let home = TestHome::new();
+    home.run("etui generate -n 3000 | etui import -");
     for line in [
         "etui generate -n 3000",
         "etui export",
@@ -16,12 +16,12 @@ fn a_closed_pipe_is_no_error() {
         "etui man",
         "etui --help",
     ] {
-        let (text, _) = place.run(&format!(
+        let (text, _) = home.run(&format!(
             "{{ {line}; echo $? > code; }} | head -c 1 > start; cat code"
         ));
         assert_eq!(text, "0\n", "{line}");
     }
-    session!(place, ["etui export | head -1"], @r#"
+    session!(home, ["etui export | head -1"], @r#"
     $ etui export | head -1
     BEGIN:VCARD\r
     "#);
@@ -29,7 +29,7 @@ fn a_closed_pipe_is_no_error() {
 
 #[test]
 fn names_cannot_send_escape_sequences() {
-    let place = Place::with_people();
+    let home = TestHome::with_people();
     for line in [
         "etui contacts list",
         "etui contacts list --json",
@@ -41,19 +41,19 @@ fn names_cannot_send_escape_sequences() {
         "etui contacts find \"$(printf 'x\\033[31m\\302\\233')\"",
         "etui --store \"$(printf 'x\\033[31m')\" stats",
     ] {
-        let (text, _) = place.run(line);
+        let (text, _) = home.run(line);
         assert!(!text.contains(['\x1b', '\u{9b}']), "{line}: {text}");
         assert!(text.contains("1b"), "{line}: {text}");
     }
     // A vCard is itself, except on a terminal.
-    let (text, _) = place.run("etui contacts show eve --vcard");
+    let (text, _) = home.run("etui contacts show eve --vcard");
     assert!(text.contains('\x1b'));
 }
 
 #[test]
 fn colour_where_it_is_wanted() {
-    let place = Place::with_people();
-    session!(place, [
+    let home = TestHome::with_people();
+    session!(home, [
         "etui --color always contacts find mull",
         "NO_COLOR=1 etui contacts find mull",
         "etui --color never contacts find zz",
@@ -83,8 +83,8 @@ fn colour_where_it_is_wanted() {
 
 #[test]
 fn quiet_says_only_what_was_asked_for() {
-    let place = Place::new();
-    session!(place, [
+    let home = TestHome::new();
+    session!(home, [
         "etui -q init",
         "etui -q import people.vcf",
         "etui -q contacts edit 1 --set note=x",

@@ -1,7 +1,8 @@
-//! `contacts list` and `calendar list` on a terminal: keys typed into a pseudo-terminal, what comes out of it.
+//! The pager of `contacts list` and `calendar list` on a pseudo-terminal.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
+use std::num::NonZero;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ExitStatus};
@@ -12,29 +13,33 @@ use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
 
-use crate::harness::Place;
+use crate::harness::TestHome;
 
-/// Longest that anything may take.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// The longest wait for a screen.
+const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A terminal with a list on it.
-struct Typist {
-    /// The side of the person.
+/// The pager on a pseudo-terminal, and the screen that it draws.
+struct PagerSession {
+    /// The user's side of the terminal.
     master: OwnedFd,
-    /// The side of the program.
+    /// The program's side.
     terminal: File,
-    seen: Arc<Mutex<Vec<u8>>>,
-    /// What was seen before the latest key.
-    from: usize,
+    output: Arc<Mutex<Output>>,
     child: Child,
 }
 
-impl Typist {
-    fn at(place: &Place, size: (u16, u16), args: &[&str]) -> Self {
-        Self::on(place, size, &[&["contacts", "list"], args].concat())
+/// The output so far.
+struct Output {
+    bytes: Vec<u8>,
+    screen: vt100::Parser,
+}
+
+impl PagerSession {
+    fn with_contacts(home: &TestHome, size: (u16, u16), args: &[&str]) -> Self {
+        Self::start(home, size, &[&["contacts", "list"], args].concat())
     }
 
-    fn on(place: &Place, (columns, rows): (u16, u16), args: &[&str]) -> Self {
+    fn start(home: &TestHome, (columns, rows): (u16, u16), args: &[&str]) -> Self {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&master).unwrap();
         unlockpt(&master).unwrap();
@@ -44,76 +49,92 @@ impl Typist {
             .write(true)
             .open(name)
             .unwrap();
-        let mut typist = Self {
-            seen: Arc::default(),
-            from: 0,
-            child: place
-                .command("etui")
-                .args(args)
-                .stdin({
-                    tcsetwinsize(&master, size(columns, rows)).unwrap();
-                    terminal.try_clone().unwrap()
-                })
-                .stdout(terminal.try_clone().unwrap())
-                .stderr(terminal.try_clone().unwrap())
-                .spawn()
-                .unwrap(),
-            master,
-            terminal,
-        };
-        typist.listen();
-        typist
-    }
-
-    fn listen(&mut self) {
-        let mut output = File::from(self.master.try_clone().unwrap());
-        let seen = Arc::clone(&self.seen);
+        tcsetwinsize(&master, size(columns, rows)).unwrap();
+        let child = home
+            .command("etui")
+            .args(args)
+            .stdin(terminal.try_clone().unwrap())
+            .stdout(terminal.try_clone().unwrap())
+            .stderr(terminal.try_clone().unwrap())
+            .spawn()
+            .unwrap();
+        let output = Arc::new(Mutex::new(Output {
+            bytes: Vec::new(),
+            screen: vt100::Parser::new(cells(rows), cells(columns), 0),
+        }));
+        let mut source = File::from(master.try_clone().unwrap());
+        let sink = Arc::clone(&output);
         std::thread::spawn(move || {
             let mut part = [0; 4096];
-            while let Ok(n @ 1..) = output.read(&mut part) {
-                seen.lock().unwrap().extend_from_slice(&part[..n]);
+            while let Ok(n @ 1..) = source.read(&mut part) {
+                let mut output = sink.lock().unwrap();
+                output.bytes.extend_from_slice(&part[..n]);
+                output.screen.process(&part[..n]);
             }
+        });
+        Self {
+            master,
+            terminal,
+            output,
+            child,
+        }
+    }
+
+    /// Returns the raw output.
+    fn raw_output(&self) -> String {
+        String::from_utf8_lossy(&self.output.lock().unwrap().bytes).into_owned()
+    }
+
+    /// Waits until `text` is on the screen.
+    fn sees(&self, text: &str) {
+        self.wait_until(text, |output| {
+            output.screen.screen().contents().contains(text)
         });
     }
 
-    fn text(&self) -> String {
-        String::from_utf8_lossy(&self.seen.lock().unwrap()[self.from..]).into_owned()
-    }
-
-    /// Waits until this was shown since the latest key.
-    fn sees(&self, text: &str) {
+    fn wait_until(&self, what: &str, is_met: impl Fn(&Output) -> bool) {
         let start = Instant::now();
-        while !self.text().contains(text) {
-            assert!(start.elapsed() < PATIENCE, "{text}: {:?}", self.text());
+        while !is_met(&self.output.lock().unwrap()) {
+            assert!(
+                start.elapsed() < TIMEOUT,
+                "{what}: {:?} {}",
+                self.raw_output(),
+                self.output.lock().unwrap().screen.screen().contents()
+            );
             std::thread::sleep(Duration::from_millis(5));
         }
     }
 
     fn types(&mut self, keys: &str) {
-        self.from = self.seen.lock().unwrap().len();
         File::from(self.master.try_clone().unwrap())
             .write_all(keys.as_bytes())
             .unwrap();
     }
 
-    /// Waits for the end; the terminal must be as it was.
-    fn ends(mut self) -> ExitStatus {
+    /// Waits for the end of the program. The terminal must be restored.
+    fn wait_for_end(mut self) -> ExitStatus {
         let start = Instant::now();
         let status = loop {
             if let Some(status) = self.child.try_wait().unwrap() {
                 break status;
             }
-            assert!(start.elapsed() < PATIENCE, "{:?}", self.text());
+            assert!(start.elapsed() < TIMEOUT, "{:?}", self.raw_output());
             std::thread::sleep(Duration::from_millis(5));
         };
-        // Cursor, line wrap, the screen of before.
+        // Cursor, line wrap, bracketed paste, main screen.
         for sequence in ["\x1b[?25h", "\x1b[?7h", "\x1b[?2004l", "\x1b[?1049l"] {
-            self.sees(sequence);
+            self.wait_until(sequence, |output| {
+                String::from_utf8_lossy(&output.bytes).contains(sequence)
+            });
         }
         let modes = tcgetattr(&self.terminal).unwrap().local_modes;
         assert!(modes.contains(LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG));
         status
     }
+}
+
+fn cells(count: u16) -> NonZero<u16> {
+    NonZero::new(count).unwrap()
 }
 
 fn size(columns: u16, rows: u16) -> Winsize {
@@ -126,109 +147,115 @@ fn size(columns: u16, rows: u16) -> Winsize {
 }
 
 #[test]
-fn a_search_a_contact_and_out() {
-    let place = Place::with_people();
-    let mut typist = Typist::at(&place, (80, 24), &[]);
-    typist.sees("type to search");
-    typist.sees("Norbert Nobody");
-    typist.sees("1 of 4");
-    typist.types("mull");
-    typist.sees("mull");
-    typist.sees("1 of 1");
-    typist.types("\r");
-    typist.sees("+49 30 23125 001  (work)");
-    typist.sees("Any key: back");
-    typist.types("x");
-    typist.sees("1 of 1");
-    typist.types("zz");
-    typist.sees("Nobody is found.");
-    typist.types("\x1b");
-    typist.sees("1 of 4");
-    typist.types("\x1b[B");
-    typist.sees("2 of 4");
-    typist.types("q");
-    assert_eq!(typist.ends().code(), Some(0));
+fn search_show_and_quit() {
+    let home = TestHome::with_people();
+    let mut session = PagerSession::with_contacts(&home, (80, 24), &[]);
+    session.sees("type to search");
+    session.sees("Norbert Nobody");
+    session.sees("1 of 4");
+    session.types("mull");
+    session.sees("mull");
+    session.sees("1 of 1");
+    session.types("\r");
+    session.sees("+49 30 23125 001  (work)");
+    session.sees("Any key: back");
+    session.types("x");
+    session.sees("1 of 1");
+    session.types("zz");
+    session.sees("No contact matches.");
+    session.types("\x1b");
+    session.sees("1 of 4");
+    session.types("\x1b[B");
+    session.sees("2 of 4");
+    session.types("q");
+    assert_eq!(session.wait_for_end().code(), Some(0));
 }
 
 #[test]
-fn what_means_harm_is_shown_as_text() {
-    let place = Place::with_people();
-    let mut typist = Typist::at(&place, (80, 24), &[]);
-    typist.sees("1 of 4");
-    typist.sees("Eve \\u{1b}[31mTro");
-    typist.types("\x1b[F\r");
-    typist.sees("Eve \\u{1b}[31mTrouble\\u{9b}2J");
-    assert!(!typist.text().contains("\x1b[31m"));
-    typist.types("\x03");
-    assert_eq!(typist.ends().code(), Some(0));
+fn control_characters_are_escaped() {
+    let home = TestHome::with_people();
+    let mut session = PagerSession::with_contacts(&home, (80, 24), &[]);
+    session.sees("1 of 4");
+    session.sees("Eve \\u{1b}[31mTro");
+    session.types("\x1b[F\r");
+    session.sees("Eve \\u{1b}[31mTrouble\\u{9b}2J");
+    assert!(!session.raw_output().contains("\x1b[31m"));
+    session.types("\x03");
+    assert_eq!(session.wait_for_end().code(), Some(0));
 }
 
 #[test]
-fn a_long_list_shows_a_page_at_once() {
-    let place = Place::new();
-    place.run("etui init --locale en; etui generate -n 2000 | etui import -");
-    let mut typist = Typist::at(&place, (40, 10), &[]);
-    typist.sees("1 of 2,000");
-    typist.types("\x1b[6~");
-    typist.sees("9 of 2,000");
-    typist.types("\x1b[F");
-    typist.sees("2,000 of 2,000");
-    typist.types("\x07m");
-    typist.sees("of 2,000");
-    typist.types("ma");
-    typist.sees("of more than 8");
-    tcsetwinsize(typist.master.as_fd(), size(60, 30)).unwrap();
-    // Without a controlling terminal nobody else tells of the new size.
-    typist.from = typist.seen.lock().unwrap().len();
-    let pid = Pid::from_child(&typist.child);
+fn a_long_list_is_paged() {
+    let home = TestHome::new();
+    home.run("etui init --locale en; etui generate -n 2000 | etui import -");
+    let mut session = PagerSession::with_contacts(&home, (40, 10), &[]);
+    session.sees("1 of 2,000");
+    session.types("\x1b[6~");
+    session.sees("9 of 2,000");
+    session.types("\x1b[F");
+    session.sees("2,000 of 2,000");
+    session.types("\x07m");
+    session.sees("of 2,000");
+    session.types("ma");
+    session.sees("of more than 8");
+    tcsetwinsize(session.master.as_fd(), size(60, 30)).unwrap();
+    session
+        .output
+        .lock()
+        .unwrap()
+        .screen
+        .screen_mut()
+        .set_size(cells(30), cells(60));
+    // Without a controlling terminal the kernel sends no signal.
+    let pid = Pid::from_child(&session.child);
     kill_process(pid, Signal::WINCH).unwrap();
-    typist.sees("of more than 28");
-    typist.types("\x03");
-    assert_eq!(typist.ends().code(), Some(0));
+    session.sees("of more than 28");
+    session.types("\x03");
+    assert_eq!(session.wait_for_end().code(), Some(0));
 }
 
 #[test]
-fn a_calendar_by_years() {
-    let place = Place::new();
-    place.run("etui init --locale en; etui generate --calendar 300 --years 8 | etui import -");
-    let mut typist = Typist::on(&place, (80, 12), &["calendar", "list"]);
-    // It is opened at today, where all of them lie before but those without a time.
-    typist.sees("297 of 300");
-    typist.types("\x1b[H");
-    typist.sees("1 of 300");
-    typist.sees("2017-01-");
-    typist.types("\x1b[C");
-    typist.sees("2018-01-");
-    typist.types("\x07");
-    typist.sees("Go to: 2017 2018 2019 2020 2021 2022 2023 2024");
-    typist.types("3");
-    typist.sees("2023-01-");
-    typist.types("kind:todo");
-    typist.sees("kind:todo");
-    typist.sees("1 of ");
-    typist.types("\r");
-    typist.sees("iCalendar");
-    typist.sees("UID");
-    typist.types("x");
-    typist.sees("1 of ");
-    typist.types("\x03");
-    assert_eq!(typist.ends().code(), Some(0));
+fn a_calendar_has_years_as_landmarks() {
+    let home = TestHome::new();
+    home.run("etui init --locale en; etui generate --calendar 300 --years 8 | etui import -");
+    let mut session = PagerSession::start(&home, (80, 12), &["calendar", "list"]);
+    // The list opens at today; only the undated entries are later.
+    session.sees("297 of 300");
+    session.types("\x1b[H");
+    session.sees("1 of 300");
+    session.sees("2017-01-");
+    session.types("\x1b[C");
+    session.sees("2018-01-");
+    session.types("\x07");
+    session.sees("Go to: 2017 2018 2019 2020 2021 2022 2023 2024");
+    session.types("3");
+    session.sees("2023-01-");
+    session.types("kind:todo");
+    session.sees("kind:todo");
+    session.sees("1 of ");
+    session.types("\r");
+    session.sees("iCalendar");
+    session.sees("UID");
+    session.types("x");
+    session.sees("1 of ");
+    session.types("\x03");
+    assert_eq!(session.wait_for_end().code(), Some(0));
 }
 
 #[test]
-fn signals_give_the_terminal_back() {
-    let place = Place::with_people();
+fn signals_restore_the_terminal() {
+    let home = TestHome::with_people();
     for signal in [Signal::TERM, Signal::HUP, Signal::INT] {
-        let typist = Typist::at(&place, (80, 24), &[]);
-        typist.sees("1 of 4");
-        kill_process(Pid::from_child(&typist.child), signal).unwrap();
-        assert_eq!(typist.ends().signal(), Some(signal.as_raw()));
+        let session = PagerSession::with_contacts(&home, (80, 24), &[]);
+        session.sees("1 of 4");
+        kill_process(Pid::from_child(&session.child), signal).unwrap();
+        assert_eq!(session.wait_for_end().signal(), Some(signal.as_raw()));
     }
 }
 
 #[test]
-fn a_plain_list_if_that_is_wanted() {
-    let place = Place::with_people();
+fn options_disable_the_pager() {
+    let home = TestHome::with_people();
     for args in [
         &["--no-pager"][..],
         &["--json"],
@@ -236,9 +263,9 @@ fn a_plain_list_if_that_is_wanted() {
         &["--limit", "3"],
         &["--all"],
     ] {
-        let mut typist = Typist::at(&place, (80, 24), args);
-        assert!(typist.child.wait().unwrap().success());
-        typist.sees("Anna Müller");
-        assert!(!typist.text().contains("\x1b[?1049h"), "{args:?}");
+        let mut session = PagerSession::with_contacts(&home, (80, 24), args);
+        assert!(session.child.wait().unwrap().success());
+        session.sees("Anna Müller");
+        assert!(!session.raw_output().contains("\x1b[?1049h"), "{args:?}");
     }
 }

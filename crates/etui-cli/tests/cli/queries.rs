@@ -1,11 +1,11 @@
 //! Which fields, in which order, which part: the options of `find` and `list`.
 
-use crate::harness::{Place, session};
+use crate::harness::{TestHome, session};
 
 #[test]
 fn fields_are_shown_as_asked() {
-    let place = Place::with_people();
-    session!(place, [
+    let home = TestHome::with_people();
+    session!(home, [
         "etui contacts list --fields name,phones,id",
         "etui contacts find mull --fields family,given,org,emails,uid,etag",
         "etui contacts find mull --fields email --limit 1",
@@ -67,11 +67,11 @@ fn fields_are_shown_as_asked() {
 
 #[test]
 fn orders() {
-    let place = Place::with_people();
-    session!(place, [
+    let home = TestHome::with_people();
+    session!(home, [
         "etui contacts list --sort -name --fields id,name",
         "etui contacts list --sort added --fields id",
-        "etui contacts find -email:* --sort -added --fields id",
+        "etui contacts find --sort -added --fields id -- -email:*",
         "etui contacts find e --sort none --fields id | sort",
         "etui contacts list --sort size",
     ], @r"
@@ -106,8 +106,8 @@ fn orders() {
 
 #[test]
 fn parts_of_an_answer() {
-    let place = Place::with_people();
-    session!(place, [
+    let home = TestHome::with_people();
+    session!(home, [
         "etui contacts list --at 2 --fields id",
         "etui contacts list --offset 2 --fields id",
         "etui contacts list --at 1 --limit 1 --sort -name --fields id",
@@ -120,7 +120,7 @@ fn parts_of_an_answer() {
         "etui contacts find zz --json --limit 1",
         "etui contacts list --limit -1",
         "etui contacts list --sort -name --at 18446744073709551615 --fields id",
-        "etui contacts find -0 --fields id",
+        "etui contacts find --fields id -- -0",
         "etui contacts list --limit 2 --all",
     ], @r#"
     $ etui contacts list --at 2 --fields id
@@ -175,17 +175,17 @@ fn parts_of_an_answer() {
 
 #[test]
 fn a_page_after_a_page() {
-    let place = Place::with_people();
-    session!(place, [
+    let home = TestHome::with_people();
+    session!(home, [
         "etui contacts list --json --limit 2 --fields id",
         "etui contacts list --json --limit 2 > page; grep -c next page",
-        "sed -n 's/.*\"next\":\"\\(.*\\)\"}/\\1/p' page > place",
-        "etui contacts list --after $(cat place) --fields id",
+        "sed -n 's/.*\"next\":\"\\(.*\\)\"}/\\1/p' page > cursor",
+        "etui contacts list --after $(cat cursor) --fields id",
         // Whatever comes and goes before it, also the contact where it stands.
         "etui -q contacts remove 1 2; etui -q contacts add --name Aaron",
-        "etui contacts list --after $(cat place) --fields id",
-        "etui contacts find -aaron --after $(cat place) --fields id --limit 2 --json | wc -l",
-        "etui contacts list --sort none --after $(cat place)",
+        "etui contacts list --after $(cat cursor) --fields id",
+        "etui contacts find --after $(cat cursor) --fields id --limit 2 --json -- -aaron | wc -l",
+        "etui contacts list --sort none --after $(cat cursor)",
         "etui contacts list --after here",
     ], @r#"
     $ etui contacts list --json --limit 2 --fields id
@@ -193,19 +193,19 @@ fn a_page_after_a_page() {
     {"id":1,"next":"1.43534141334d022b45452b0144960d01dcbfdc07"}
     $ etui contacts list --json --limit 2 > page; grep -c next page
     2
-    $ sed -n 's/.*"next":"\(.*\)"}/\1/p' page > place
-    $ etui contacts list --after $(cat place) --fields id
+    $ sed -n 's/.*"next":"\(.*\)"}/\1/p' page > cursor
+    $ etui contacts list --after $(cat cursor) --fields id
     #
     4
     3
     $ etui -q contacts remove 1 2; etui -q contacts add --name Aaron
-    $ etui contacts list --after $(cat place) --fields id
+    $ etui contacts list --after $(cat cursor) --fields id
     #
     4
     3
-    $ etui contacts find -aaron --after $(cat place) --fields id --limit 2 --json | wc -l
+    $ etui contacts find -aaron --after $(cat cursor) --fields id --limit 2 --json | wc -l
     2
-    $ etui contacts list --sort none --after $(cat place)
+    $ etui contacts list --sort none --after $(cat cursor)
     error: --after needs an order to stand in; --sort none has none
     [exit 2]
     $ etui contacts list --after here
@@ -218,14 +218,14 @@ fn a_page_after_a_page() {
 
 #[test]
 fn how_many_and_how() {
-    let place = Place::with_people();
-    session!(place, [
+    let home = TestHome::with_people();
+    session!(home, [
         "etui contacts find '*' --count",
-        "etui contacts find -email:* --count",
+        "etui contacts find --count -- -email:*",
         "etui contacts find zz --count",
         "etui contacts find mull --count --json",
         "etui contacts find mull --count --limit 1",
-        "etui contacts find 'org:*amp*' -bob --explain",
+        "etui contacts find 'org:*amp* -bob' --explain",
         "etui contacts find ann --sort none --explain",
         "etui contacts find ann --explain --json",
         "etui contacts find '*' --explain --limit 2",
@@ -247,44 +247,44 @@ fn how_many_and_how() {
     For more information, try '--help'.
     [exit 2]
     $ etui contacts find 'org:*amp*' -bob --explain
-    filter       (org:*"amp"* -any:"bob"*)
-    access path  index lookup
-    candidates   2
-    pending      0
-    rechecked    2
-    scanned      0 of 4
-    rows         1
+    filter      (org:*"amp"* -any:"bob"*)
+    way         few candidates from the index, gathered and sorted
+    candidates  2
+    pending     0
+    compared    2
+    passed      0 of 4 in the list
+    answer      1
     $ etui contacts find ann --sort none --explain
-    filter       any:"ann"*
-    access path  index lookup
-    candidates   1 (exact)
-    pending      0
-    rechecked    0
-    scanned      0 of 4
-    rows         1
+    filter      any:"ann"*
+    way         straight from the index, in its order
+    candidates  2 (the index is exact here)
+    pending     0
+    compared    0
+    passed      0 of 4 in the list
+    answer      1
     $ etui contacts find ann --explain --json
-    {"filter":"any:\"ann\"*","access_path":"index_lookup","contacts":4,"candidates":1,"exact":true,"pending":0,"rechecked":0,"scanned":0,"rows":1}
+    {"filter":"any:\"ann\"*","way":"gather","contacts":4,"candidates":1,"exact":true,"pending":0,"compared":0,"passed":0,"rows":1}
     $ etui contacts find '*' --explain --limit 2
-    filter       *
-    access path  list scan
-    scanned      2 of 4
-    rows         2
+    filter      *
+    way         the list as it stands
+    passed      2 of 4 in the list
+    answer      2
     $ etui contacts find zz --explain
-    filter       any:"zz"*
-    access path  index lookup
-    candidates   0 (exact)
-    pending      0
-    rechecked    0
-    scanned      0 of 4
-    rows         0
+    filter      any:"zz"*
+    way         few candidates from the index, gathered and sorted
+    candidates  0 (the index is exact here)
+    pending     0
+    compared    0
+    passed      0 of 4 in the list
+    answer      0
     "#);
 }
 
 #[test]
 fn access_paths() {
-    let place = Place::new();
-    place.run("etui init --locale en; etui generate -n 3000 | etui import -");
-    session!(place, [
+    let home = TestHome::new();
+    home.run("etui init --locale en; etui generate -n 3000 | etui import -");
+    session!(home, [
         "etui contacts find 'fischer' --limit 50 --explain | grep path",
         "etui contacts find 'email:*' --limit 10 --explain | grep path",
         "etui contacts find '-email:*' --explain | grep path",
@@ -292,23 +292,23 @@ fn access_paths() {
         "etui contacts find '*' --at 2000 --limit 10 --explain | grep -e path -e scanned",
     ], @"
     $ etui contacts find 'fischer' --limit 50 --explain | grep path
-    access path  index lookup
+    way         few candidates from the index, gathered and sorted
     $ etui contacts find 'email:*' --limit 10 --explain | grep path
-    access path  bitmap scan
+    way         a walk along the list, each record compared
     $ etui contacts find '-email:*' --explain | grep path
-    access path  bitmap scan
+    way         a set of candidates from the index, met along the list
     $ etui contacts find 'email:*' --sort none --limit 10 --explain | grep path
-    access path  index lookup
+    way         straight from the index, in its order
     $ etui contacts find '*' --at 2000 --limit 10 --explain | grep -e path -e scanned
-    access path  list scan
-    scanned      14 of 3000
+    way         the list as it stands
+    passed      14 of 3000 in the list
     ");
 }
 
 #[test]
 fn letters() {
-    let place = Place::with_people();
-    session!(place, [
+    let home = TestHome::with_people();
+    session!(home, [
         "etui contacts list --letters | head -4",
         "etui contacts list --letters --json | sed -n '13,14p'",
         "etui contacts list --letters --limit 3",
@@ -333,8 +333,8 @@ fn letters() {
 
 #[test]
 fn help_of_the_list() {
-    let place = Place::new();
-    session!(place, ["etui contacts list --help | sed '/^Options of all/,/^$/d'"], @"
+    let home = TestHome::new();
+    session!(home, ["etui contacts list --help | sed '/^Options of all/,/^$/d'"], @"
     $ etui contacts list --help | sed '/^Options of all/,/^$/d'
     List contacts in order
 

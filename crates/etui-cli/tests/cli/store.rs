@@ -1,11 +1,11 @@
 //! Stores: made, found, checked, copied, brought back.
 
-use crate::harness::{Place, session};
+use crate::harness::{TestHome, session};
 
 #[test]
 fn init_makes_one_store() {
-    let place = Place::new();
-    session!(place, [
+    let home = TestHome::new();
+    session!(home, [
         "etui contacts list",
         "etui init --locale sv-SE",
         "etui init",
@@ -54,24 +54,24 @@ fn only_commands_that_bring_something_make_a_store() {
         "etui contacts edit 1 --set note=x",
         "etui contacts remove 1",
         "etui contacts restore 1",
-        "etui contacts books",
+        "etui addressbooks",
         "etui export",
         "etui check",
         "etui stats",
         "etui backup b.etui",
     ] {
-        let place = Place::new();
-        let (text, code) = place.run(line);
+        let home = TestHome::new();
+        let (text, code) = home.run(line);
         assert_eq!(code, Some(6), "{line}: {text}");
         assert!(text.contains("there is no store here"), "{line}: {text}");
-        assert!(!place.path(".local").exists(), "{line}");
+        assert!(!home.path(".local").exists(), "{line}");
     }
 }
 
 #[test]
 fn other_files_are_left_alone() {
-    let place = Place::new();
-    session!(place, [
+    let home = TestHome::new();
+    session!(home, [
         "etui --store people.vcf contacts list",
         "etui --store tmp contacts list",
         "etui --store people.vcf import people.vcf",
@@ -93,8 +93,8 @@ fn other_files_are_left_alone() {
 
 #[test]
 fn backup_and_restore() {
-    let place = Place::with_people();
-    session!(place, [
+    let home = TestHome::with_people();
+    session!(home, [
         "etui backup copy.etui | sed 's/(.*)/(SIZE)/'",
         "etui backup copy.etui",
         "etui contacts remove 1",
@@ -136,8 +136,8 @@ fn backup_and_restore() {
 
 #[test]
 fn check_tells_what_is_wrong() {
-    let place = Place::with_people();
-    session!(place, [
+    let home = TestHome::with_people();
+    session!(home, [
         "etui check",
         "etui check --repair",
         "etui stats | grep -v -e vCards -e File",
@@ -159,45 +159,45 @@ fn check_tells_what_is_wrong() {
     Region          none
     Schema version  3
     ");
-    let store = place.path(".local/share/etui/personal.etui");
+    let store = home.path(".local/share/etui/personal.etui");
     let mut bytes = std::fs::read(&store).unwrap();
     let half = bytes.len() / 2;
     bytes[half..].fill(0x55);
     std::fs::write(&store, bytes).unwrap();
-    let (text, code) = place.run("etui check");
+    let (text, code) = home.run("etui check");
     assert_eq!(code, Some(7), "{text}");
 }
 
 #[test]
 fn a_store_that_cannot_be_written_can_be_read() {
-    let place = Place::with_people();
-    let store = place.path("ro/personal.etui");
-    std::fs::create_dir(place.path("ro")).unwrap();
-    std::fs::copy(place.path(".local/share/etui/personal.etui"), &store).unwrap();
+    let home = TestHome::with_people();
+    let store = home.path("ro/personal.etui");
+    std::fs::create_dir(home.path("ro")).unwrap();
+    std::fs::copy(home.path(".local/share/etui/personal.etui"), &store).unwrap();
     let mode = |path: &std::path::Path, mode| {
         use std::os::unix::fs::PermissionsExt;
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
     };
     mode(&store, 0o400);
-    mode(&place.path("ro"), 0o500);
+    mode(&home.path("ro"), 0o500);
     if std::fs::File::options().write(true).open(&store).is_ok() {
         // Root writes where others cannot.
-        mode(&place.path("ro"), 0o700);
+        mode(&home.path("ro"), 0o700);
         return;
     }
-    let (text, code) = place.run("etui --store ro/personal.etui contacts find anna");
+    let (text, code) = home.run("etui --store ro/personal.etui contacts find anna");
     assert_eq!(code, Some(0), "{text}");
     assert!(text.contains("Anna Müller"), "{text}");
-    let (text, code) = place.run("etui --store ro/personal.etui contacts remove 1");
+    let (text, code) = home.run("etui --store ro/personal.etui contacts remove 1");
     assert_eq!(code, Some(6), "{text}");
     assert!(text.contains("read-only"), "{text}");
-    mode(&place.path("ro"), 0o700);
+    mode(&home.path("ro"), 0o700);
 }
 
 #[test]
 fn a_redo_log_is_asked_for_and_recovered() {
-    let place = Place::new();
-    session!(place, [
+    let home = TestHome::new();
+    session!(home, [
         "etui -q --vfs etui import people.vcf; ETUI_VFS=etui etui contacts find ann --count",
         "ls .local/share/etui",
         "etui contacts find ann --count",

@@ -1,6 +1,6 @@
 //! `etui contacts watch`: another process is told of changes as they happen.
 
-use crate::harness::{Place, session};
+use crate::harness::{TestHome, session};
 
 /// Shell functions: `follow ARGS` runs `watch` in the background, and returns when it follows;
 /// `seen TEXT` waits until it told so; `finish` ends it and shows what it told, without the times;
@@ -24,16 +24,16 @@ finish() {
 }
 ";
 
-fn with_shell() -> Place {
-    let place = Place::with_people();
-    std::fs::write(place.path("sh"), SHELL).unwrap();
-    place
+fn with_shell() -> TestHome {
+    let home = TestHome::with_people();
+    std::fs::write(home.path("sh"), SHELL).unwrap();
+    home
 }
 
 #[test]
 fn people_see_a_line_for_each_change() {
-    let place = with_shell();
-    session!(place, [
+    let home = with_shell();
+    session!(home, [
         ". ./sh; follow; \
          etui -q contacts add --name Zoe --set uid=zoe; seen +; \
          etui -q contacts edit zoe --set phone=1 --add note=tea; seen phone; \
@@ -55,8 +55,8 @@ fn people_see_a_line_for_each_change() {
 
 #[test]
 fn a_filter_says_whom_it_is_about() {
-    let place = with_shell();
-    session!(place, [
+    let home = with_shell();
+    session!(home, [
         ". ./sh; follow --initial name:ann* or -org:*; \
          etui -q contacts edit anna --set fn=Berta --set n='Müller;Berta;;;'; seen '- 1'; \
          etui -q contacts edit bob --set note=x; seen '~ 2'; \
@@ -79,8 +79,8 @@ fn a_filter_says_whom_it_is_about() {
 
 #[test]
 fn programs_go_on_where_they_were() {
-    let place = with_shell();
-    session!(place, [
+    let home = with_shell();
+    session!(home, [
         ". ./sh; follow --json name:zoe; \
          etui -q contacts add --name Zoe --set uid=zoe; seen '.5\"'; finish; \
          tail -1 out | cut -d'\"' -f8 > token",
@@ -122,21 +122,21 @@ fn programs_go_on_where_they_were() {
 
 #[test]
 fn a_book_that_is_renamed_or_removed_is_told_of() {
-    let place = with_shell();
-    session!(place, [
+    let home = with_shell();
+    session!(home, [
         ". ./sh; follow; \
          etui -q contacts books rename Contacts Home; seen Home; \
          etui -q contacts edit bob --set note=x; seen '~ 2'; \
          etui -q contacts books create Work; \
          etui -q contacts books remove Home --yes; ended",
-        "etui contacts books restore Home",
-        ". ./sh; follow --json --book Home name:bob; \
+        "etui addressbooks restore Home",
+        ". ./sh; follow --json --addressbook Home name:bob; \
          etui -q contacts books rename Home Contacts; seen Contacts; \
          etui -q contacts books remove Contacts --yes; ended",
         ". ./sh; follow name:nobody-at-all; \
          etui -q contacts books restore Contacts; \
          etui -q contacts books remove Work; ended",
-        "etui -q contacts books restore Work; etui contacts books",
+        "etui -q contacts books restore Work; etui addressbooks",
     ], @r#"
     $ . ./sh; follow; etui -q contacts books rename Contacts Home; seen Home; etui -q contacts edit bob --set note=x; seen '~ 2'; etui -q contacts books create Work; etui -q contacts books remove Home --yes; ended
     exit 4
@@ -148,10 +148,10 @@ fn a_book_that_is_renamed_or_removed_is_told_of() {
     TIME - 4 Norbert Nobody
     TIME ! The address book Home was removed
     Following changes; end with Ctrl-C.
-    error: there is nothing to follow any more; bring the address book back: etui contacts books restore Home
-    $ etui contacts books restore Home
+    error: there is nothing to follow any more; bring the address book back: etui addressbooks restore Home
+    $ etui addressbooks restore Home
     Brought back the address book Home: 4 contacts
-    $ . ./sh; follow --json --book Home name:bob; etui -q contacts books rename Home Contacts; seen Contacts; etui -q contacts books remove Contacts --yes; ended
+    $ . ./sh; follow --json --addressbook Home name:bob; etui -q contacts books rename Home Contacts; seen Contacts; etui -q contacts books remove Contacts --yes; ended
     exit 4
     {"event":"token","token":"STORE.COPY.13"}
     {"event":"collection_renamed","from":"Home","name":"Contacts"}
@@ -159,13 +159,13 @@ fn a_book_that_is_renamed_or_removed_is_told_of() {
     {"event":"token","token":"STORE.COPY.17"}
     {"event":"collection_removed","name":"Contacts"}
     Following changes; end with Ctrl-C.
-    {"error":{"kind":"not_found","message":"there is nothing to follow any more; bring the address book back: etui contacts books restore Contacts"}}
+    {"error":{"kind":"not_found","message":"there is nothing to follow any more; bring the address book back: etui addressbooks restore Contacts"}}
     $ . ./sh; follow name:nobody-at-all; etui -q contacts books restore Contacts; etui -q contacts books remove Work; ended
     exit 4
     TIME ! The address book Work was removed
     Following changes; end with Ctrl-C.
-    error: there is nothing to follow any more; bring the address book back: etui contacts books restore Work
-    $ etui -q contacts books restore Work; etui contacts books
+    error: there is nothing to follow any more; bring the address book back: etui addressbooks restore Work
+    $ etui -q contacts books restore Work; etui addressbooks
     Contacts  Address book
            4  Contacts
            0  Work
@@ -174,18 +174,18 @@ fn a_book_that_is_renamed_or_removed_is_told_of() {
 
 #[test]
 fn it_ends_when_nobody_reads() {
-    let place = with_shell();
-    session!(place, [
+    let home = with_shell();
+    session!(home, [
         "etui contacts watch --json 2>/dev/null | head -1 | cut -c1-25",
         "etui contacts watch 'name:('",
-        "etui contacts watch --book None",
+        "etui contacts watch --addressbook None",
     ], @r#"
     $ etui contacts watch --json 2>/dev/null | head -1 | cut -c1-25
     {"event":"token","token":
     $ etui contacts watch 'name:('
     error: in the filter, at character 6: something to look for is missing here
     [exit 2]
-    $ etui contacts watch --book None
+    $ etui contacts watch --addressbook None
     error: there is no address book named "None" (there are: Contacts)
     [exit 4]
     "#);

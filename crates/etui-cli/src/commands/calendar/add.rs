@@ -1,20 +1,20 @@
-//! `etui calendar add`: a new event or to-do.
+//! `etui calendar add`.
 
 use etui::calendar::time::Duration;
 use etui::calendar::zones::TimeZoneResolver;
 use etui::calendar::{CalendarObject, Draft};
 use etui::{Condition, Error};
 
-use super::property::{Assignment, assignment};
-use super::record::{start_of, understood};
-use super::span_args::here;
-use super::time_args::{EventEnd, TimeArgs, before_start};
-use crate::app::{App, calendar_to_fill};
-use crate::commands::records::{RecordCommands, named};
-use crate::datetime::{LocalNow, length, short};
+use super::property::{EntryAssignment, parse_assignment};
+use super::record::{check_understood, start_or_due};
+use super::span_args::local_now;
+use super::time_args::{EventEnd, TimeArgs, offset_before_start};
+use crate::app::{App, open_target_calendar};
+use crate::commands::records::{RecordCommands, name_or_placeholder};
+use crate::datetime::{LocalNow, format_short, parse_duration};
 use crate::errors::{Failure, Result};
-use crate::output::json::RecordChangeObject;
-use crate::output::{one_line, shown};
+use crate::output::json::RecordChangeJson;
+use crate::output::{escape_text, one_line};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -29,70 +29,69 @@ Examples:
 WHEN  18:30, today, tomorrow, monday, 2026-12-24, +3d, or a day and a time: \"mon 9:00\"
 HOW   daily, weekdays, \"every 2 weeks on mon, thu\", \"monthly on the 15th\", \"yearly 10 times\"
 
-An event without --end and --duration is an hour long, or a day. Files: see `etui import --help`.";
+Without --end and --duration, an event lasts one hour, or one day. `etui import` imports files.";
 
 /// Add an event or a to-do
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
-    /// What it is about
+pub struct AddEntryArgs {
+    /// Title
     #[arg(value_name = "TITLE")]
     title: String,
     #[command(flatten)]
     time: TimeArgs,
-    /// Where
+    /// Location
     #[arg(long, value_name = "TEXT")]
     place: Option<String>,
-    /// More about it
+    /// Description
     #[arg(long, value_name = "TEXT")]
     notes: Option<String>,
-    /// What it belongs to
+    /// Category
     #[arg(long, value_name = "NAME")]
     category: Vec<String>,
-    /// Remind so long before the start (before it is due, without a start): 10m, 1d, 0m
-    #[arg(long, value_name = "LENGTH", value_parser = length, allow_hyphen_values = true)]
+    /// Alarm this long before the start, or before the due time: 10m, 1d, 0m
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration, allow_hyphen_values = true)]
     alarm: Vec<Duration>,
-    /// A to-do, also without --due
+    /// Add a to-do, even without --due
     #[arg(long)]
     todo: bool,
     /// Any other property
-    #[arg(long, value_name = "PROP=VALUE", value_parser = assignment)]
-    set: Vec<Assignment>,
+    #[arg(long, value_name = "PROP=VALUE", value_parser = parse_assignment)]
+    set: Vec<EntryAssignment>,
 }
 
-/// Adds it.
-pub fn run(app: &mut App, name: Option<&str>, args: &Args) -> Result<()> {
-    let here = here(&app.out);
-    let record = make(args, &here)?;
-    let store = app.open_or_create(&app.options())?;
-    let calendar = calendar_to_fill(&store, name)?;
+pub fn add_entry(app: &mut App, name: Option<&str>, args: &AddEntryArgs) -> Result<()> {
+    let here = local_now(&app.out);
+    let record = build_record(args, &here)?;
+    let store = app.open_or_create(&app.store_options()?)?;
+    let calendar = open_target_calendar(&store, name)?;
     let uid = record.uid().unwrap_or_default().to_owned();
     let saved = match calendar.save_if(&record, Condition::IfAbsent) {
         Err(Error::Conflict { uid, .. }) => {
             return Err(Failure::Conflict(format!(
-                "an entry with the UID {uid} is there already: etui calendar show {}",
-                shown(&uid)
+                "an entry with the UID {uid} already exists: etui calendar show {}",
+                escape_text(&uid)
             )));
         }
         saved => saved?,
     };
     store.close()?;
-    let title = record.title();
+    let title = record.display_title();
     if app.out.json {
         return app
             .out
-            .object(&RecordChangeObject::saved(&saved, &uid, &title));
+            .write_json(&RecordChangeJson::saved(&saved, &uid, &title));
     }
-    let title = named::<CalendarObject>(title);
-    let when = start_of(&record).map_or_else(String::new, |start| {
-        format!(", {}", short(start, &here.zone))
+    let title = name_or_placeholder::<CalendarObject>(title);
+    let when = start_or_due(&record).map_or_else(String::new, |start| {
+        format!(", {}", format_short(start, &here.zone))
     });
     app.out
-        .say(format!("Added {}: {}{when}", saved.id, one_line(&title)))?;
-    app.out.say(format!("UID {}", shown(&uid)))
+        .status(format!("Added {}: {}{when}", saved.id, one_line(&title)))?;
+    app.out.status(format!("UID {}", escape_text(&uid)))
 }
 
-fn make(args: &Args, here: &LocalNow) -> Result<CalendarObject> {
+fn build_record(args: &AddEntryArgs, here: &LocalNow) -> Result<CalendarObject> {
     let time = &args.time;
     let is_todo = args.todo || time.due.is_some();
     let mut draft = match is_todo {
@@ -100,27 +99,29 @@ fn make(args: &Args, here: &LocalNow) -> Result<CalendarObject> {
         false => Draft::event(&args.title),
     };
     let today = here.now.date();
-    let (start, due) = (time.starts(today, here)?, time.due(today, here)?);
+    let (start, due) = (time.parse_start(today, here)?, time.parse_due(today, here)?);
     match (&start, &due) {
         (None, None) if !is_todo => {
             return Err(Failure::usage(
-                "when? --start WHEN, for example --start \"monday 9:00\"; or --todo",
+                "give --start WHEN, for example --start \"monday 9:00\"; or --todo",
             ));
         }
         (None, _) if time.end.is_some() || time.duration.is_some() => {
             return Err(Failure::usage("--end and --duration need a --start"));
         }
         (Some(_), Some(_)) if time.end.is_some() || time.duration.is_some() => {
-            return Err(Failure::usage("a to-do that is due has no other end"));
+            return Err(Failure::usage(
+                "a to-do with --due takes no --end or --duration",
+            ));
         }
         _ => {}
     }
     if let Some(start) = &start {
         draft = draft.start(start.clone());
-        match time.ends(start, here)? {
+        match time.parse_end(start, here)? {
             Some(EventEnd::At(end)) => draft = draft.end(end),
             Some(EventEnd::After(length)) => draft = draft.duration(length),
-            None if !is_todo => draft = draft.duration(TimeArgs::usual_length(start)),
+            None if !is_todo => draft = draft.duration(TimeArgs::default_duration(start)),
             None => {}
         }
     }
@@ -128,7 +129,7 @@ fn make(args: &Args, here: &LocalNow) -> Result<CalendarObject> {
         && (start.is_date() != due.is_date() || due.at(&here.zone) <= start.at(&here.zone))
     {
         return Err(Failure::usage(
-            "--due must be behind --start, and a day or a time as that is",
+            "--due must be after --start; either both or none have a time of day",
         ));
     }
     let anchor = start.or_else(|| due.clone());
@@ -137,7 +138,7 @@ fn make(args: &Args, here: &LocalNow) -> Result<CalendarObject> {
     }
     match &anchor {
         Some(anchor) => {
-            if let Some(rule) = time.rule(anchor, here)? {
+            if let Some(rule) = time.parse_rule(anchor, here)? {
                 draft = draft.rule(rule);
             }
         }
@@ -156,13 +157,13 @@ fn make(args: &Args, here: &LocalNow) -> Result<CalendarObject> {
         draft = draft.category(category);
     }
     for before in &args.alarm {
-        draft = draft.alarm(before_start(*before)?);
+        draft = draft.alarm(offset_before_start(*before)?);
     }
     let zones = TimeZoneResolver::new();
     let mut record = draft.make(&zones)?;
-    for Assignment { name, value } in &args.set {
+    for EntryAssignment { name, value } in &args.set {
         record.set(0, name, value, &zones)?;
     }
-    understood(&record, None)?;
+    check_understood(&record, None)?;
     Ok(record)
 }

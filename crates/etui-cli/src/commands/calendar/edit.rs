@@ -1,4 +1,4 @@
-//! `etui calendar edit`: changes an entry, by options or in an editor.
+//! `etui calendar edit`: changes an entry by options, from a file, or in an editor.
 
 use std::path::PathBuf;
 
@@ -6,75 +6,75 @@ use etui::calendar::time::{CalendarTime, Duration, TimeZone, Timestamp};
 use etui::calendar::{Calendar, CalendarObject};
 use etui::record::StoredRecord;
 
-use super::property::{Assignment, assignment, removal};
-use super::record::{holding, read, understood};
-use super::reschedule::{NO_START, retime};
-use super::span_args::here;
-use super::time_args::{TimeArgs, before_start};
+use super::property::{EntryAssignment, parse_assignment, parse_removal};
+use super::record::{check_understood, open_calendar_of, read_record};
+use super::reschedule::{NO_START, reschedule};
+use super::span_args::local_now;
+use super::time_args::{TimeArgs, offset_before_start};
 use crate::app::App;
 use crate::commands::records::property::PropertyRemoval;
-use crate::commands::records::{change, resolve};
-use crate::datetime::{LocalNow, length};
+use crate::commands::records::{change, resolve_record};
+use crate::datetime::{LocalNow, parse_duration};
 use crate::errors::{Failure, Result};
 
 const EXAMPLES: &str = "\
 Examples:
   etui calendar edit 17                                  in your editor ($VISUAL, $EDITOR)
-  etui calendar edit 17 --start \"tue 10:00\"              it stays as long as it is
-  etui calendar edit 17 --start 10:00                    on its own day
+  etui calendar edit 17 --start \"tue 10:00\"              keeps its duration
+  etui calendar edit 17 --start 10:00                    on the same day
   etui calendar edit 17 --duration 90m --place \"Room 5\"
   etui calendar edit 17 --repeat \"weekly until 2027-06-30\"
   etui calendar edit 17 --repeat never
-  etui calendar edit 17 --alarm 10m --alarm 1d           these alarms, and no others
+  etui calendar edit 17 --alarm 10m --alarm 1d           replaces all alarms
   etui calendar edit 17 --alarm none
   etui calendar edit 17 --set status=CANCELLED --remove notes
   etui calendar edit 17 --from meeting.ics               replace the whole text
 
-Removals are done first. All other lines of the text stay as they are. Of an entry that recurs, all
-times are moved, but for those that have a change of their own; the weekdays that its rule names
-stay. For a single one use the editor.
-`etui calendar restore 17` undoes it. WHEN and HOW: see `etui calendar add --help`.";
+--remove is applied first. All other lines of the text are unchanged. A new start moves all
+occurrences of a recurring entry, except those with overrides; the weekdays of its rule stay. Use the
+editor to change a single occurrence. `etui calendar restore 17` undoes the change. For WHEN and HOW
+see `etui calendar add --help`.";
 
 /// Change an entry
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
+pub struct EditEntryArgs {
     /// Number or UID
     #[arg(value_name = "ID")]
     id: String,
-    /// What it is about
+    /// Title
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
     #[command(flatten)]
     time: TimeArgs,
-    /// Where
+    /// Location
     #[arg(long, value_name = "TEXT")]
     place: Option<String>,
-    /// More about it
+    /// Description
     #[arg(long, value_name = "TEXT")]
     notes: Option<String>,
-    /// Remind so long before the start, in place of all its alarms: 10m, 1d, 0m, or none
-    #[arg(long, value_name = "LENGTH", value_parser = alarm)]
+    /// Replace all alarms by one this long before the start: 10m, 1d, 0m, or none
+    #[arg(long, value_name = "DURATION", value_parser = parse_alarm)]
     alarm: Vec<Option<Duration>>,
-    /// Change a property, or add it
-    #[arg(long, value_name = "PROP=VALUE", value_parser = assignment)]
-    set: Vec<Assignment>,
-    /// Remove a property, all of that name or the one with that value
-    #[arg(long, value_name = "PROP[=VALUE]", value_parser = removal)]
+    /// Change or add a property
+    #[arg(long, value_name = "PROP=VALUE", value_parser = parse_assignment)]
+    set: Vec<EntryAssignment>,
+    /// Remove all properties of this name, or those with this value
+    #[arg(long, value_name = "PROP[=VALUE]", value_parser = parse_removal)]
     remove: Vec<PropertyRemoval>,
-    /// Replace the text by the one in this file; `-` is standard input
+    /// Replace the text by this file; `-` is standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = [
         "title", "start", "end", "duration", "all_day", "due", "repeat", "place", "notes", "alarm", "set",
         "remove",
     ])]
     from: Option<PathBuf>,
-    /// Only if the entry still has this ETag
+    /// Fail unless the entry has this ETag
     #[arg(long, value_name = "ETAG")]
     if_match: Option<String>,
 }
 
-impl Args {
-    fn is_by_options(&self) -> bool {
+impl EditEntryArgs {
+    fn has_changes(&self) -> bool {
         let texts = [&self.title, &self.place, &self.notes];
         texts.iter().any(|text| text.is_some())
             || !(self.time.is_empty()
@@ -84,48 +84,47 @@ impl Args {
     }
 }
 
-/// Changes it.
-pub fn run(app: &mut App, name: Option<&str>, args: &Args) -> Result<()> {
+pub fn edit_entry(app: &mut App, name: Option<&str>, args: &EditEntryArgs) -> Result<()> {
     let store = app.open_to_write()?;
-    let calendar = holding(&store, name, std::slice::from_ref(&args.id))?;
-    let mut stored = resolve(&calendar, &args.id)?;
-    change::expect(&mut stored, args.if_match.as_deref())?;
+    let calendar = open_calendar_of(&store, name, std::slice::from_ref(&args.id))?;
+    let mut stored = resolve_record(&calendar, &args.id)?;
+    change::expect_etag(&mut stored, args.if_match.as_deref())?;
     let (record, saved) = match &args.from {
-        Some(file) => change::from_file(&calendar, &stored, &args.id, file)?,
-        None if args.is_by_options() => change::save(
+        Some(file) => change::replace_from_file(&calendar, &stored, &args.id, file)?,
+        None if args.has_changes() => change::save_changed(
             &calendar,
             &stored,
             &args.id,
-            changed(app, &calendar, &stored, args)?,
+            apply_options(app, &calendar, &stored, args)?,
         )?,
         None if app.out.zone.is_some() => {
             return Err(Failure::usage("--zone needs a --start, --end or --due"));
         }
-        None => change::in_editor(app, &calendar, &stored, &args.id)?,
+        None => change::edit_in_editor(app, &calendar, &stored, &args.id)?,
     };
     store.close()?;
-    change::tell(app, &stored, &record, &saved)
+    change::report_change(app, &stored, &record, &saved)
 }
 
-/// A length of time, or none.
-fn alarm(text: &str) -> std::result::Result<Option<Duration>, String> {
+/// Parses the value of `--alarm`.
+fn parse_alarm(text: &str) -> std::result::Result<Option<Duration>, String> {
     match text {
         "none" => Ok(None),
-        text => length(text)
+        text => parse_duration(text)
             .map(Some)
             .map_err(|error| format!("{error}, or none")),
     }
 }
 
-/// The record with the options' changes.
-fn changed(
+/// Returns the record with the changes of the options.
+fn apply_options(
     app: &App,
     calendar: &Calendar<'_>,
     stored: &StoredRecord<CalendarObject>,
-    args: &Args,
+    args: &EditEntryArgs,
 ) -> Result<CalendarObject> {
     let zones = calendar.zones(stored.id)?;
-    let (_, before) = read(calendar, &stored.uid)?;
+    let (_, before) = read_record(calendar, &stored.uid)?;
     let mut record = before.clone();
     let at = record.master_index();
     for removal in &args.remove {
@@ -150,12 +149,12 @@ fn changed(
             record.set(at, name, text, &zones)?;
         }
     }
-    for Assignment { name, value } in &args.set {
+    for EntryAssignment { name, value } in &args.set {
         record.set(at, name, value, &zones)?;
     }
     if !args.time.is_empty() {
-        let here = zone_of(app, &record);
-        retime(&mut record, at, &args.time, &here, &zones)?;
+        let here = now_in_zone_of(app, &record);
+        reschedule(&mut record, at, &args.time, &here, &zones)?;
         let at = record.master_index();
         let sequence = record.master().sequence.saturating_add(1);
         record.set(at, "SEQUENCE", &sequence.to_string(), &zones)?;
@@ -165,26 +164,28 @@ fn changed(
         let main = record.master();
         let before: Vec<Duration> = args.alarm.iter().copied().flatten().collect();
         if before.len() != args.alarm.len() && args.alarm.len() > 1 {
-            return Err(Failure::usage("--alarm none goes with no other --alarm"));
+            return Err(Failure::usage(
+                "--alarm none cannot be combined with another --alarm",
+            ));
         }
         if !before.is_empty() && main.start.is_none() && main.due.is_none() {
             return Err(Failure::usage(NO_START));
         }
-        let after = before.into_iter().map(before_start);
+        let after = before.into_iter().map(offset_before_start);
         record.set_alarms(at, &after.collect::<Result<Vec<_>>>()?, &zones)?;
     }
     let now = Timestamp::from(std::time::SystemTime::now()).to_string();
     record.set(record.master_index(), "LAST-MODIFIED", &now, &zones)?;
-    understood(&record, Some(&before))?;
+    check_understood(&record, Some(&before))?;
     Ok(record)
 }
 
-/// Where and when it is for whoever changes the entry: in its own zone, unless another is said.
-fn zone_of(app: &App, record: &CalendarObject) -> LocalNow {
+/// Returns the time in the zone of the entry, or in the one given with `--zone`.
+fn now_in_zone_of(app: &App, record: &CalendarObject) -> LocalNow {
     match record.master().start.as_ref().and_then(CalendarTime::zone) {
         Some(zone) if app.out.zone.is_none() && *zone != TimeZone::UTC => {
-            LocalNow::now(zone.clone())
+            LocalNow::in_zone(zone.clone())
         }
-        _ => here(&app.out),
+        _ => local_now(&app.out),
     }
 }

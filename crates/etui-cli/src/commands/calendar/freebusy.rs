@@ -1,62 +1,64 @@
-//! `etui calendar freebusy`: when time is taken.
+//! `etui calendar freebusy`: busy time.
 
 use etui::ETag;
 use etui::calendar::Busy;
 use etui::calendar::time::{Date, DateTime, Timestamp};
 
-use super::span_args::{SpanArgs, here};
-use crate::app::{App, all_in};
-use crate::datetime::{LocalNow, Span, clock, day};
+use super::span_args::{SpanArgs, local_now};
+use crate::app::{App, readers_in};
+use crate::datetime::{LocalNow, TimeSpan, format_clock, format_day};
 use crate::errors::Result;
-use crate::output::json::calendar::BusyObject;
+use crate::output::json::calendar::BusyJson;
 use crate::output::{OutputWriter, Style};
 
 const EXAMPLES: &str = "\
 Examples:
-  etui calendar freebusy                     today and the six days after it
+  etui calendar freebusy                     the next seven days
   etui calendar freebusy --from monday --to friday
   etui calendar freebusy tomorrow --json
-  etui calendar freebusy month --ics > busy.ics      to give away: no titles, no places
+  etui calendar freebusy month --ics > busy.ics      to share: without titles and locations
 
-Time is taken by events that are not cancelled and not marked as free (TRANSP:TRANSPARENT).";
+Events are busy time unless they are cancelled or marked as free (TRANSP:TRANSPARENT).";
 
-/// Show when time is taken
+/// Show busy time
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
+pub struct FreeBusyArgs {
     #[command(flatten)]
     span: SpanArgs,
-    /// Write it as iCalendar (VFREEBUSY)
+    /// Print iCalendar (VFREEBUSY)
     #[arg(long, conflicts_with = "json")]
     ics: bool,
 }
 
-/// Shows it.
-pub fn run(app: &mut App, calendar: Option<&str>, args: &Args) -> Result<()> {
-    let here = here(&app.out);
-    let span = args.span.span(&here)?;
+pub fn show_free_busy(app: &mut App, calendar: Option<&str>, args: &FreeBusyArgs) -> Result<()> {
+    let here = local_now(&app.out);
+    let span = args.span.parse_span(&here)?;
     let store = app.open_to_read()?;
     let snapshot = store.snapshot()?;
     let mut all = Vec::new();
-    for (_, reader) in all_in(calendar, &snapshot)? {
+    for (_, reader) in readers_in(calendar, &snapshot)? {
         all.extend(reader.free_busy(span.during.clone(), &here.zone)?);
     }
-    let all = together(all);
+    let all = merge_busy(all);
     if args.ics {
         let now = Timestamp::from(std::time::SystemTime::now());
-        return app.out.bytes(as_ics(&all, &span, now).as_bytes());
+        return app
+            .out
+            .write_bytes(format_freebusy(&all, &span, now).as_bytes());
     }
     if app.out.json {
         return all
             .iter()
-            .try_for_each(|busy| app.out.object(&BusyObject::of(busy, &here.zone)));
+            .try_for_each(|busy| app.out.write_json(&BusyJson::new(busy, &here.zone)));
     }
-    write(&mut app.out, &all, &span, &here)
+    write_busy(&mut app.out, &all, &span, &here)
 }
 
-/// What several calendars say, in order and none twice; what is settled in one of them is settled.
-fn together(mut all: Vec<Busy>) -> Vec<Busy> {
-    // Each moment where something begins or ends, and by how much that changes what is going on.
+/// Merges the busy times of several calendars, ordered and without overlaps. A time that is confirmed
+/// in one calendar is confirmed.
+fn merge_busy(mut all: Vec<Busy>) -> Vec<Busy> {
+    // The start and end of each time, with the change in the number of confirmed and tentative ones.
     let mut edges: Vec<(Timestamp, [i64; 2])> = Vec::with_capacity(2 * all.len());
     for busy in all.drain(..) {
         let (begin, end) = match busy.tentative {
@@ -66,17 +68,17 @@ fn together(mut all: Vec<Busy>) -> Vec<Busy> {
         edges.extend([(busy.during.start, begin), (busy.during.end, end)]);
     }
     edges.sort_unstable_by_key(|(at, _)| *at);
-    let (mut settled, mut tentative) = (0, 0);
+    let (mut confirmed, mut tentative) = (0, 0);
     for (i, (at, [s, t])) in edges.iter().enumerate() {
-        settled += s;
+        confirmed += s;
         tentative += t;
         let Some((next, _)) = edges.get(i + 1).filter(|(next, _)| next > at) else {
             continue;
         };
-        if settled + tentative == 0 {
+        if confirmed + tentative == 0 {
             continue;
         }
-        let is_tentative = settled == 0;
+        let is_tentative = confirmed == 0;
         match all.last_mut() {
             Some(last) if last.during.end == *at && last.tentative == is_tentative => {
                 last.during.end = *next;
@@ -90,41 +92,53 @@ fn together(mut all: Vec<Busy>) -> Vec<Busy> {
     all
 }
 
-fn write(out: &mut OutputWriter, all: &[Busy], span: &Span, here: &LocalNow) -> Result<()> {
+fn write_busy(
+    out: &mut OutputWriter,
+    all: &[Busy],
+    span: &TimeSpan,
+    here: &LocalNow,
+) -> Result<()> {
     if all.is_empty() {
-        return out.say(match span.first == span.last {
-            true => format!("Free on {}.", day(span.first)),
-            false => format!("Free from {} to {}.", day(span.first), day(span.last)),
+        return out.status(match span.first == span.last {
+            true => format!("Free on {}.", format_day(span.first)),
+            false => format!(
+                "Free from {} to {}.",
+                format_day(span.first),
+                format_day(span.last)
+            ),
         });
     }
     let mut before = None;
     for busy in all {
         let start = here.zone.to_local(busy.during.start);
         let end = here.zone.to_local(busy.during.end);
-        for (date, from, to) in by_day(start, end) {
+        for (date, from, to) in split_by_day(start, end) {
             let heading = match before.replace(date) == Some(date) {
                 true => String::new(),
-                false => day(date),
+                false => format_day(date),
             };
             let time = match (from == date.midnight(), to.date() > date) {
                 (true, true) => "all day".to_owned(),
-                (false, true) => format!("{}-24:00", clock(from)),
-                (_, false) => format!("{}-{}", clock(from), clock(to)),
+                (false, true) => format!("{}-24:00", format_clock(from)),
+                (_, false) => format!("{}-{}", format_clock(from), format_clock(to)),
             };
             let heading = format!("{heading:<15}");
-            let heading = out.styled(Style::Bold, &heading).into_owned();
+            let heading = out.with_style(Style::Bold, &heading).into_owned();
             let mark = match busy.tentative {
-                true => out.styled(Style::Dim, "  tentative").into_owned(),
+                true => out.with_style(Style::Dim, "  tentative").into_owned(),
                 false => String::new(),
             };
-            out.line(format!("{heading}  {time}{mark}"))?;
+            out.write_line(format!("{heading}  {time}{mark}"))?;
         }
     }
     Ok(())
 }
 
-/// The days of a time, each with the part of it that is on it.
-fn by_day(start: DateTime, end: DateTime) -> impl Iterator<Item = (Date, DateTime, DateTime)> {
+/// Splits a time at midnight.
+fn split_by_day(
+    start: DateTime,
+    end: DateTime,
+) -> impl Iterator<Item = (Date, DateTime, DateTime)> {
     let mut next = Some(start);
     std::iter::from_fn(move || {
         let from = next.filter(|from| *from < end)?;
@@ -138,8 +152,8 @@ fn by_day(start: DateTime, end: DateTime) -> impl Iterator<Item = (Date, DateTim
     })
 }
 
-/// A calendar object with one `VFREEBUSY` (RFC 5545 §3.6.4).
-fn as_ics(all: &[Busy], span: &Span, now: Timestamp) -> String {
+/// Formats a calendar object with one `VFREEBUSY` (RFC 5545 §3.6.4).
+fn format_freebusy(all: &[Busy], span: &TimeSpan, now: Timestamp) -> String {
     let mut body = String::new();
     let mut line = |text: String| {
         body.push_str(&text);
@@ -155,7 +169,7 @@ fn as_ics(all: &[Busy], span: &Span, now: Timestamp) -> String {
         let (start, end) = (busy.during.start, busy.during.end);
         line(format!("FREEBUSY;FBTYPE={kind}:{start}/{end}"));
     }
-    // The same answer to the same question is the same object.
+    // The UID depends only on the content, so equal answers are equal objects.
     let uid = ETag::of(body.as_bytes());
     format!(
         "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//etui//etui//EN\r\nMETHOD:PUBLISH\r\n\
@@ -179,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn calendars_are_laid_over_each_other() {
+    fn calendars_are_merged() {
         let all = [
             (1, 4, true),
             (2, 3, false),
@@ -188,26 +202,26 @@ mod tests {
             (9, 9, false),
         ];
         let expected = [(1, 2, true), (2, 3, false), (3, 5, true), (5, 6, false)];
-        let all = together(all.map(busy).to_vec());
+        let all = merge_busy(all.map(busy).to_vec());
         assert_eq!(all, expected.map(busy));
     }
 
     proptest! {
         #[test]
-        fn every_second_is_as_in_the_parts(
+        fn every_second_matches_the_parts(
             parts in prop::collection::vec((0i64..30, 1i64..10, any::<bool>()), 0..9),
         ) {
             let parts: Vec<Busy> =
                 parts.into_iter().map(|(s, n, t)| busy((s, s + n, t))).collect();
-            let all = together(parts.clone());
+            let all = merge_busy(parts.clone());
             let is_at = |all: &[Busy], second, tentative| {
                 let at = Timestamp::from_seconds(second);
                 all.iter().any(|b| b.during.contains(&at) && b.tentative == tentative)
             };
             for second in 0..40 {
-                let settled = is_at(&parts, second, false);
-                prop_assert_eq!(is_at(&all, second, false), settled);
-                let tentative = is_at(&parts, second, true) && !settled;
+                let confirmed = is_at(&parts, second, false);
+                prop_assert_eq!(is_at(&all, second, false), confirmed);
+                let tentative = is_at(&parts, second, true) && !confirmed;
                 prop_assert_eq!(is_at(&all, second, true), tentative);
             }
             prop_assert!(all.windows(2).all(|w| w[0].during.end <= w[1].during.start));

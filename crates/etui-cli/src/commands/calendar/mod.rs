@@ -1,122 +1,145 @@
-//! `etui calendar`: what is on, and changing it.
+//! `etui calendar`: agenda, search and changes of calendar entries.
 
 mod add;
 mod agenda;
 mod alarms;
 mod edit;
-mod find;
 mod freebusy;
+mod help;
 mod list;
-mod paged;
+mod pager;
 mod property;
 mod record;
-mod remove;
 mod reschedule;
-mod restore;
 mod show;
 mod span_args;
 mod time_args;
-mod watch;
 
 use clap::Subcommand;
+use etui::calendar::CalendarObject;
 use etui::calendar::time::TimeZone;
 
-use crate::app::App;
+use self::record::open_calendar_of;
+use super::records::find::{FindArgs, find_records};
+use super::records::remove::{RemoveRecordsArgs, remove_records};
+use super::records::restore::{RestoreRecordsArgs, list_trash, restore_records};
+use super::records::watch::{WatchArgs, watch_records};
+use crate::app::{App, open_calendar, readers_in};
 use crate::datetime;
 use crate::errors::Result;
 
-/// Shown under the help of `etui calendar`.
 const EXAMPLES: &str = "\
 Examples:
-  etui calendar agenda                       today and the six days after it
+  etui calendar agenda                       the next seven days
   etui calendar agenda month                 this month
   etui calendar add \"Jour fixe\" --start \"monday 9:00\" --repeat weekly
-  etui calendar find dentist                 titles, places and notes
-  etui calendar show 17                      all about number 17
+  etui calendar find dentist                 search titles, locations and notes
+  etui calendar show 17                      show entry number 17
   etui calendar edit 17 --start \"2026-12-01 10:00\"
   etui calendar remove 17
-  etui calendar restore 17                   undo its latest change
+  etui calendar restore 17                   undo the latest change
   etui calendar freebusy --from monday --to friday
 
-Files of calendars:
-  etui import calendar.ics                   bring in what any program exports
-  etui export --calendars -o all.ics         take all out again, byte for byte
+Calendars and files:
+  etui calendars                             list, create and remove calendars
+  etui import calendar.ics                   import an iCalendar file
+  etui export --calendars -o all.ics         export all calendars, byte for byte
 
 ID is the number in the first column of lists, or a UID.";
 
-/// Which calendar, and what to do with it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, arg_required_else_help = true)]
-pub struct Args {
-    /// The calendar [default: the first one; for agenda, list, find, show, freebusy and alarms: all]
+pub struct CalendarArgs {
+    /// Calendar [default: the first one; for agenda, list, find, show, freebusy and alarms: all]
     #[arg(
         long,
         global = true,
         value_name = "NAME",
-        help_heading = "Options of calendar commands"
+        help_heading = "Calendar options"
     )]
     calendar: Option<String>,
-    /// Read and show times in this zone, such as Europe/Berlin [default: this computer's]
+    /// CalendarTime zone for reading and showing times, e.g. Europe/Berlin [default: the system's]
     #[arg(
         long,
         global = true,
         value_name = "ZONE",
-        value_parser = datetime::zone,
-        help_heading = "Options of calendar commands"
+        value_parser = datetime::parse_zone,
+        help_heading = "Calendar options"
     )]
     zone: Option<TimeZone>,
     #[command(subcommand)]
-    command: Command,
+    command: CalendarCommand,
 }
 
-/// What to do with calendars.
 #[derive(Debug, Subcommand)]
-enum Command {
-    /// Show what is on, day by day
-    Agenda(agenda::Args),
-    /// List entries by when they start
-    List(list::Args),
+enum CalendarCommand {
+    /// Show the agenda day by day
+    Agenda(agenda::AgendaArgs),
+    /// List entries by start
+    #[command(after_help = help::LIST)]
+    List(list::ListEntriesArgs),
     /// Find entries
-    Find(find::Args),
-    /// Show all about an entry
-    Show(show::Args),
+    #[command(after_help = help::FIND)]
+    Find(FindArgs<CalendarObject>),
+    /// Show entries in full
+    Show(show::ShowEntryArgs),
     /// Add an event or a to-do
-    Add(add::Args),
+    Add(add::AddEntryArgs),
     /// Change an entry
-    Edit(edit::Args),
+    Edit(edit::EditEntryArgs),
     /// Remove entries
-    #[command(visible_alias = "rm", alias = "delete")]
-    Remove(remove::Args),
-    /// Undo an entry's latest change, also a removal
-    #[command(alias = "undo")]
-    Restore(restore::Args),
-    /// Show when time is taken
+    #[command(visible_alias = "rm", alias = "delete", after_help = help::REMOVE)]
+    Remove(RemoveRecordsArgs),
+    /// Undo the latest change of entries, including a removal
+    #[command(alias = "undo", after_help = help::RESTORE)]
+    Restore(RestoreRecordsArgs),
+    /// Show busy time
     #[command(visible_alias = "busy")]
-    Freebusy(freebusy::Args),
-    /// Show which alarms are due next
-    Alarms(alarms::Args),
-    /// Tell of changes as they happen
-    Watch(watch::Args),
-    /// List calendars; make, rename, remove one, bring one back
-    Calendars(super::calendars::Args),
+    Freebusy(freebusy::FreeBusyArgs),
+    /// Show the next alarms
+    Alarms(alarms::AlarmsArgs),
+    /// Print changes as they happen
+    #[command(after_help = help::WATCH)]
+    Watch(WatchArgs),
 }
 
-/// Does what was asked.
-pub fn run(app: &mut App, args: Args) -> Result<()> {
-    let calendar = args.calendar.as_deref();
+pub fn run_command(app: &mut App, args: CalendarArgs) -> Result<()> {
+    let name = args.calendar.as_deref();
     app.out.zone = args.zone;
     match args.command {
-        Command::Agenda(args) => agenda::run(app, calendar, &args),
-        Command::List(args) => list::run(app, calendar, &args),
-        Command::Find(args) => find::run(app, calendar, &args),
-        Command::Show(args) => show::run(app, calendar, &args),
-        Command::Add(args) => add::run(app, calendar, &args),
-        Command::Edit(args) => edit::run(app, calendar, &args),
-        Command::Remove(args) => remove::run(app, calendar, &args),
-        Command::Restore(args) => restore::run(app, calendar, &args),
-        Command::Freebusy(args) => freebusy::run(app, calendar, &args),
-        Command::Alarms(args) => alarms::run(app, calendar, &args),
-        Command::Watch(args) => watch::run(app, calendar, &args),
-        Command::Calendars(args) => super::calendars::run(app, &args),
+        CalendarCommand::Agenda(args) => agenda::show_agenda(app, name, &args),
+        CalendarCommand::List(args) => list::list_entries(app, name, &args),
+        CalendarCommand::Find(args) => {
+            let store = app.open_to_read()?;
+            let snapshot = store.snapshot()?;
+            find_records(app, &readers_in(name, &snapshot)?, &args)
+        }
+        CalendarCommand::Show(args) => show::show_entries(app, name, &args),
+        CalendarCommand::Add(args) => add::add_entry(app, name, &args),
+        CalendarCommand::Edit(args) => edit::edit_entry(app, name, &args),
+        CalendarCommand::Remove(args) => {
+            let store = app.open_to_write()?;
+            let calendar = open_calendar_of(&store, name, &args.ids)?;
+            remove_records(app, &calendar, &args.ids)?;
+            Ok(store.close()?)
+        }
+        CalendarCommand::Restore(args) if args.list => {
+            let store = app.open_to_read()?;
+            list_trash(app, &open_calendar(&store, name)?)
+        }
+        CalendarCommand::Restore(args) => {
+            let store = app.open_to_write()?;
+            let calendar = open_calendar_of(&store, name, &args.ids)?;
+            let restored = restore_records(app, &calendar, &args.ids);
+            store.close()?;
+            restored
+        }
+        CalendarCommand::Freebusy(args) => freebusy::show_free_busy(app, name, &args),
+        CalendarCommand::Alarms(args) => alarms::show_alarms(app, name, &args),
+        CalendarCommand::Watch(args) => {
+            let store = app.open_to_read()?;
+            watch_records(app, &open_calendar(&store, name)?, &args)?;
+            Ok(store.close()?)
+        }
     }
 }

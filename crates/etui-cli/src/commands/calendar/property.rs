@@ -1,13 +1,13 @@
-//! Properties of entries as they are written on the command line.
+//! Properties of calendar entries on the command line.
 
 use std::convert::Infallible;
 
 use etui::calendar::Status;
 
-use crate::commands::records::property::{PropertyRemoval, Words, property_name};
+use crate::commands::records::property::{PropertyRemoval, PropertyWords, property_name};
 
-/// Words that people know, and iCalendar's.
-const WORDS: Words = &[
+/// Common words and their iCalendar properties.
+const WORDS: PropertyWords = &[
     ("title", "SUMMARY"),
     ("place", "LOCATION"),
     ("notes", "DESCRIPTION"),
@@ -18,39 +18,37 @@ const WORDS: Words = &[
 
 /// `PROP=VALUE`.
 #[derive(Debug, Clone)]
-pub struct Assignment {
-    /// The property's name.
+pub struct EntryAssignment {
     pub name: String,
-    /// Its value.
     pub value: String,
 }
 
-/// What `--set` says.
-pub fn assignment(text: &str) -> Result<Assignment, String> {
+/// Parses the value of `--set`.
+pub fn parse_assignment(text: &str) -> Result<EntryAssignment, String> {
     let (name, value) = text
         .split_once('=')
         .ok_or("write it like url=https://example.org")?;
     let name = property_name(name, WORDS);
     match name.as_str() {
         "DTSTART" | "DTEND" | "DUE" | "DURATION" => Err(format!(
-            "{name} has options of its own: --start, --end, --duration, --due"
+            "{name} cannot be set; use --start, --end, --duration or --due"
         )),
-        "RECURRENCE-ID" => Err("which time of an entry is meant cannot be changed".to_owned()),
+        "RECURRENCE-ID" => Err("RECURRENCE-ID cannot be changed".to_owned()),
         "STATUS" if Status::named(value).is_none() => Err(format!(
-            "\"{value}\" is no status; there are tentative, confirmed and cancelled for events, \
-             needs-action, in-process, completed and cancelled for to-dos, draft and final for \
+            "\"{value}\" is not a status; use tentative, confirmed or cancelled for events, \
+             needs-action, in-process, completed or cancelled for to-dos, draft or final for \
              journal entries"
         )),
-        _ => Ok(Assignment {
+        _ => Ok(EntryAssignment {
             name,
             value: value.to_owned(),
         }),
     }
 }
 
-/// What `--remove` names.
-pub fn removal(text: &str) -> Result<PropertyRemoval, Infallible> {
-    Ok(PropertyRemoval::of(text, WORDS))
+/// Parses the value of `--remove`.
+pub fn parse_removal(text: &str) -> Result<PropertyRemoval, Infallible> {
+    Ok(PropertyRemoval::parse_arg(text, WORDS))
 }
 
 #[cfg(test)]
@@ -60,15 +58,18 @@ mod tests {
 
     #[test]
     fn words_and_values() {
-        let said = assignment("place=Room 4 = x").unwrap();
+        let assignment = parse_assignment("place=Room 4 = x").unwrap();
         assert_eq!(
-            (said.name.as_str(), said.value.as_str()),
+            (assignment.name.as_str(), assignment.value.as_str()),
             ("LOCATION", "Room 4 = x")
         );
-        assert_eq!(assignment("x-seat=12").unwrap().name, "X-SEAT");
-        assert!(assignment("place").is_err());
-        assert!(assignment("dtstart=20260101").is_err());
-        assert!(assignment("status=cancelled").is_ok() && assignment("status=maybe").is_err());
-        assert_eq!(removal("notes").unwrap().name, "DESCRIPTION");
+        assert_eq!(parse_assignment("x-seat=12").unwrap().name, "X-SEAT");
+        assert!(parse_assignment("place").is_err());
+        assert!(parse_assignment("dtstart=20260101").is_err());
+        assert!(
+            parse_assignment("status=cancelled").is_ok()
+                && parse_assignment("status=maybe").is_err()
+        );
+        assert_eq!(parse_removal("notes").unwrap().name, "DESCRIPTION");
     }
 }

@@ -1,4 +1,4 @@
-//! Calendar records, as the prompt speaks of them.
+//! [`RecordCommands`] for calendar entries, and the lookup of their calendar.
 
 use etui::RecordId;
 use etui::Store;
@@ -10,50 +10,52 @@ use etui::record::StoredRecord;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::app::calendar;
-use crate::commands::records::change::line_without_colon;
-use crate::commands::records::{RecordCommands, is_known, resolve};
-use crate::datetime::{iso, short};
+use crate::app::open_calendar;
+use crate::commands::records::change::find_line_without_colon;
+use crate::commands::records::{RecordCommands, is_known, resolve_record};
+use crate::datetime::{format_short, iso_time};
 use crate::errors::{Failure, Result};
-use crate::output::json::calendar::{CalendarListing, CalendarSummaryObject};
-use crate::output::{OutputWriter, Table, one_line, shown};
+use crate::output::json::calendar::{CalendarJson, CalendarSummaryJson};
+use crate::output::{OutputWriter, Table, escape_text, one_line};
 
 impl RecordCommands for CalendarObject {
     const ONE: &'static str = "entry";
     const MANY: &'static str = "entries";
-    const NOBODY: &'static str = "nothing";
     const COMMAND: &'static str = "calendar";
-    const ANOTHER: &'static str = "etui import FILE";
+    const ADD_COMMAND: &'static str = "etui import FILE";
     const FORMAT: &'static str = "iCalendar";
     const UNNAMED: &'static str = "(no title)";
     const SUFFIX: &'static str = ".ics";
     const HEADINGS: &'static [&'static str] = &["Start", "Title", "Place"];
-    const BY_NUMBER: &'static str = "`etui calendar list` tells the numbers";
-    const ORDERS: &'static str =
-        "Order: by start, as they were added, or as they are found, the quickest; -: from the end";
-    const HOLDER_OPTION: &'static str = "--calendar";
-    const HOLDER_FIELD: Option<&'static str> = Some("calendar");
-    const HOLDERS: &'static str = "calendars";
-    const HOLDER_HEADINGS: [&'static str; 2] = ["Entries", "Calendar"];
+    const UNKNOWN_NUMBER_HINT: &'static str = "`etui calendar list` lists the numbers";
+    const SORT_HELP: &'static str =
+        "Order: by start, by time of addition, or unordered (none, the fastest); -: descending";
+    const COLLECTION_OPTION: &'static str = "--calendar";
+    const COLLECTION_FIELD: Option<&'static str> = Some("calendar");
+    const COLLECTIONS_COMMAND: &'static str = "calendars";
+    const COLLECTION_HEADINGS: [&'static str; 2] = ["Entries", "Calendar"];
 
-    type Object<'a> = CalendarSummaryObject<'a>;
+    type JsonSummary<'a> = CalendarSummaryJson<'a>;
 
-    fn parse(text: Vec<u8>) -> Result<Self> {
+    fn parse_text(text: Vec<u8>) -> Result<Self> {
         Ok(CalendarObject::parse(
-            components(text)?,
+            extract_components(text)?,
             &TimeZoneResolver::new(),
         )?)
     }
 
-    fn parse_for(text: Vec<u8>, all: &Calendar<'_>, id: RecordId) -> Result<Self> {
-        Ok(CalendarObject::parse(components(text)?, &all.zones(id)?)?)
+    fn parse_replacement(text: Vec<u8>, all: &Calendar<'_>, id: RecordId) -> Result<Self> {
+        Ok(CalendarObject::parse(
+            extract_components(text)?,
+            &all.zones(id)?,
+        )?)
     }
 
-    fn bytes(&self) -> &[u8] {
+    fn text_bytes(&self) -> &[u8] {
         self.text()
     }
 
-    fn own_uid(&self) -> Option<&str> {
+    fn written_uid(&self) -> Option<&str> {
         self.uid()
     }
 
@@ -62,15 +64,14 @@ impl RecordCommands for CalendarObject {
         Ok(self.set(at, "UID", uid, &TimeZoneResolver::new())?)
     }
 
-    fn title(&self) -> String {
+    fn display_title(&self) -> String {
         self.master().summary.clone().unwrap_or_default()
     }
 
-    fn odd_line(text: &[u8], before: &[u8]) -> Option<String> {
-        line_without_colon("iCalendar", text, before).or_else(|| {
-            let [text, before] =
-                [text, before].map(|text| <Self as RecordCommands>::parse(text.to_vec()).ok());
-            not_understood(&text?, before.as_ref())
+    fn find_typing_error(text: &[u8], before: &[u8]) -> Option<String> {
+        find_line_without_colon("iCalendar", text, before).or_else(|| {
+            let [text, before] = [text, before].map(|text| Self::parse_text(text.to_vec()).ok());
+            first_new_warning(&text?, before.as_ref())
         })
     }
 
@@ -86,54 +87,51 @@ impl RecordCommands for CalendarObject {
         summary
     }
 
-    fn summary_of(row: &Row<'_>) -> Summary {
+    fn row_summary(row: &Row<'_>) -> Summary {
         let mut summary = Summary::default();
         summary.kind = ComponentKind::named(format!("V{}", row.get(Column::Kind)).as_bytes())
             .unwrap_or(ComponentKind::Event);
         summary.title = row.title().to_owned();
         summary.place = row.get(Column::Place).to_owned();
-        summary.start = time(row.get(Column::Start));
-        summary.end = time(row.get(Column::End));
+        summary.start = parse_row_time(row.get(Column::Start));
+        summary.end = parse_row_time(row.get(Column::End));
         summary.status = Status::named(row.get(Column::Status));
         summary
     }
 
-    fn unreadable() -> Summary {
+    fn unreadable_summary() -> Summary {
         Summary::default()
     }
 
-    fn name(summary: &Summary) -> &str {
+    fn summary_name(summary: &Summary) -> &str {
         &summary.title
     }
 
-    fn object<'a>(summary: &'a Summary, out: &OutputWriter) -> CalendarSummaryObject<'a> {
-        CalendarSummaryObject::of(summary, &out.zone())
+    fn json_summary<'a>(summary: &'a Summary, out: &OutputWriter) -> CalendarSummaryJson<'a> {
+        CalendarSummaryJson::new(summary, &out.time_zone())
     }
 
-    fn holder(name: &str, count: u64) -> impl Serialize {
-        CalendarListing {
-            name,
-            entries: count,
-        }
+    fn collection_json(name: &str, entries: u64) -> impl Serialize {
+        CalendarJson { name, entries }
     }
 
-    fn row(id: RecordId, summary: &Summary, table: &mut Table, out: &OutputWriter) {
+    fn add_row(id: RecordId, summary: &Summary, table: &mut Table, out: &OutputWriter) {
         let start = summary.start.as_ref();
-        let start = start.map_or_else(String::new, |time| short(time, &out.zone()));
+        let start = start.map_or_else(String::new, |time| format_short(time, &out.time_zone()));
         let title = match summary.title.as_str() {
             "" => Self::UNNAMED,
             title => title,
         };
-        table.row([id.to_string().as_str(), &start, title, &summary.place]);
+        table.add_row([id.to_string().as_str(), &start, title, &summary.place]);
     }
 
-    fn heading(column: Column) -> &'static str {
+    fn column_heading(column: Column) -> &'static str {
         match column {
             Column::Title => "Title",
             Column::Place => "Place",
             Column::Start => "Start",
             Column::End => "End",
-            Column::Kind => "Kind",
+            Column::Kind => "ComponentKind",
             Column::Status => "Status",
             Column::Uid => "UID",
             Column::ETag => "ETag",
@@ -146,21 +144,21 @@ impl RecordCommands for CalendarObject {
         }
     }
 
-    fn cell(column: Column, value: &str, out: &OutputWriter) -> String {
-        match (column, time(value)) {
-            // People mean the last day; iCalendar the one behind it.
+    fn cell_text(column: Column, value: &str, out: &OutputWriter) -> String {
+        match (column, parse_row_time(value)) {
+            // DTEND of an all-day event is exclusive; people expect the last day.
             (Column::End, Some(CalendarTime::Date(day))) => {
-                short(&CalendarTime::Date(day.plus_days(-1)), &out.zone())
+                format_short(&CalendarTime::Date(day.plus_days(-1)), &out.time_zone())
             }
-            (Column::Start | Column::End, Some(time)) => short(&time, &out.zone()),
+            (Column::Start | Column::End, Some(time)) => format_short(&time, &out.time_zone()),
             (Column::Status, _) => value.to_ascii_lowercase(),
             _ => value.to_owned(),
         }
     }
 
-    fn value(column: Column, value: &str, out: &OutputWriter) -> Value {
-        match (column, time(value)) {
-            (Column::Start | Column::End, Some(time)) => iso(&time, &out.zone()).into(),
+    fn json_value(column: Column, value: &str, out: &OutputWriter) -> Value {
+        match (column, parse_row_time(value)) {
+            (Column::Start | Column::End, Some(time)) => iso_time(&time, &out.time_zone()).into(),
             (Column::Start | Column::End | Column::Status, _) if value.is_empty() => Value::Null,
             (Column::Status, _) => value.to_ascii_lowercase().into(),
             _ => value.into(),
@@ -168,8 +166,8 @@ impl RecordCommands for CalendarObject {
     }
 }
 
-/// A time as rows have it: as iCalendar writes it, and its zone behind it.
-fn time(text: &str) -> Option<CalendarTime> {
+/// Parses a time of a row: the iCalendar value, then a space and the zone.
+fn parse_row_time(text: &str) -> Option<CalendarTime> {
     let (value, zone) = match text.split_once(' ') {
         Some((value, zone)) => (value, TimeZoneResolver::new().resolve(zone)),
         None => (text, None),
@@ -178,8 +176,8 @@ fn time(text: &str) -> Option<CalendarTime> {
     Some(value.in_zone(zone.as_ref()))
 }
 
-/// The components of a text: it, or those of the calendar object that it is.
-fn components(text: Vec<u8>) -> Result<Vec<u8>> {
+/// Returns the components of a calendar object, or a text without a VCALENDAR as it is.
+fn extract_components(text: Vec<u8>) -> Result<Vec<u8>> {
     let mut components = Vec::new();
     let mut is_object = false;
     for piece in ObjectReader::new(text.as_slice()) {
@@ -198,8 +196,8 @@ fn components(text: Vec<u8>) -> Result<Vec<u8>> {
     Ok(if is_object { components } else { text })
 }
 
-/// What a record says of its times that is not understood, and that it did not say before.
-fn not_understood(record: &CalendarObject, before: Option<&CalendarObject>) -> Option<String> {
+/// Returns the first parse warning of a record that `before` does not have.
+fn first_new_warning(record: &CalendarObject, before: Option<&CalendarObject>) -> Option<String> {
     let known: Vec<_> = before
         .into_iter()
         .flat_map(CalendarObject::components)
@@ -207,7 +205,7 @@ fn not_understood(record: &CalendarObject, before: Option<&CalendarObject>) -> O
         .collect();
     let mut all = record.components().flat_map(|item| &item.warnings);
     let text = all.find(|warning| !known.contains(warning))?.to_string();
-    // Behind it stands what reading makes of it.
+    // The part after the semicolon describes how the parser went on.
     Some(
         text.rsplit_once("; ")
             .map_or(&*text, |(what, _)| what)
@@ -215,53 +213,57 @@ fn not_understood(record: &CalendarObject, before: Option<&CalendarObject>) -> O
     )
 }
 
-/// Makes sure that what was typed is understood.
-pub fn understood(record: &CalendarObject, before: Option<&CalendarObject>) -> Result<()> {
-    match not_understood(record, before) {
+/// Returns an error if a change introduced a parse warning.
+pub fn check_understood(record: &CalendarObject, before: Option<&CalendarObject>) -> Result<()> {
+    match first_new_warning(record, before) {
         Some(what) => Err(Failure::usage(what)),
         None => Ok(()),
     }
 }
 
-/// The record with this number or UID, read.
-pub fn read(
+/// Returns the record with this number or UID, stored and parsed.
+pub fn read_record(
     calendar: &Calendar<'_>,
     id: &str,
 ) -> Result<(StoredRecord<CalendarObject>, CalendarObject)> {
-    let stored = resolve(calendar, id)?;
+    let stored = resolve_record(calendar, id)?;
     let uid = stored.uid.clone();
     calendar
         .record(&uid)?
-        .ok_or_else(|| Failure::NotFound(format!("entry {id} was removed meanwhile")))
+        .ok_or_else(|| Failure::NotFound(format!("entry {id} was removed")))
 }
 
-/// The calendar of this name, or else the one that knows the first of these, or the first. Lists
-/// show several together; what is in several cannot be meant at once.
-pub fn holding<'s>(store: &'s Store, name: Option<&str>, ids: &[String]) -> Result<Calendar<'s>> {
+/// Returns the calendar with this name, or the one that has the first of `ids`, or the first one.
+/// Entries of several calendars at once are an error.
+pub fn open_calendar_of<'s>(
+    store: &'s Store,
+    name: Option<&str>,
+    ids: &[String],
+) -> Result<Calendar<'s>> {
     let (None, Some((first, others))) = (name, ids.split_first()) else {
-        return calendar(store, name);
+        return open_calendar(store, name);
     };
-    let Some(holding) = knowing(store, first)? else {
-        return calendar(store, name);
+    let Some(calendar) = find_calendar_of(store, first)? else {
+        return open_calendar(store, name);
     };
     for id in others {
-        if !is_known(&holding, id)?
-            && let Some(other) = knowing(store, id)?
+        if !is_known(&calendar, id)?
+            && let Some(other) = find_calendar_of(store, id)?
         {
             return Err(Failure::usage(format!(
-                "{} is in {}, and {} in {}; name those of one calendar at a time",
-                shown(first),
-                one_line(holding.name()),
-                shown(id),
+                "{} is in {}, and {} in {}; give entries of one calendar at a time",
+                escape_text(first),
+                one_line(calendar.name()),
+                escape_text(id),
                 one_line(other.name())
             )));
         }
     }
-    Ok(holding)
+    Ok(calendar)
 }
 
-/// The first calendar that knows this number or UID.
-fn knowing<'s>(store: &'s Store, id: &str) -> Result<Option<Calendar<'s>>> {
+/// Returns the first calendar with an entry of this number or UID.
+fn find_calendar_of<'s>(store: &'s Store, id: &str) -> Result<Option<Calendar<'s>>> {
     for name in store.calendars()? {
         let calendar = store.calendar_named(&name)?;
         if is_known(&calendar, id)? {
@@ -271,8 +273,8 @@ fn knowing<'s>(store: &'s Store, id: &str) -> Result<Option<Calendar<'s>>> {
     Ok(None)
 }
 
-/// When a record's main component is, for a line about it.
-pub fn start_of(record: &CalendarObject) -> Option<&CalendarTime> {
+/// Returns the start of the master component, or its due time.
+pub fn start_or_due(record: &CalendarObject) -> Option<&CalendarTime> {
     let main = record.master();
     main.start.as_ref().or(main.due.as_ref())
 }

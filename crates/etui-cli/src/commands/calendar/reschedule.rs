@@ -1,21 +1,20 @@
-//! An entry gets another time.
+//! Changes the time of an entry.
 
 use etui::calendar::CalendarObject;
 use etui::calendar::time::{CalendarTime, DateTimeValue, Duration, TimeZone};
 use etui::calendar::zones::TimeZoneResolver;
 
-use super::show::moved;
-use super::time_args::{EventEnd, TimeArgs, end_of_rule};
+use super::show::shift_time;
+use super::time_args::{EventEnd, TimeArgs, normalize_until};
 use crate::datetime::{LocalNow, is_end_of_day};
 use crate::errors::{Failure, Result};
 
-/// Of an entry that has no time, and needs one.
-pub const NO_START: &str =
-    "it has no start; give it one with --start, or say when it is due: --due";
+/// Error for an entry without a time.
+pub const NO_START: &str = "the entry has no start; give --start or --due";
 
-/// Gives its component `at` the time that the options say; what names times of its recurrence goes
-/// along.
-pub fn retime(
+/// Applies the time options to the component at index `at`. EXDATE, RECURRENCE-ID and UNTIL move by the
+/// same amount as the start.
+pub fn reschedule(
     record: &mut CalendarObject,
     at: usize,
     args: &TimeArgs,
@@ -28,24 +27,27 @@ pub fn retime(
         Some(time) => here.zone.to_local(time.at(&here.zone)).date(),
         None => here.now.date(),
     };
-    let start = match (args.starts(day_of(&before.start), here)?, &before.start) {
+    let start = match (
+        args.parse_start(day_of(&before.start), here)?,
+        &before.start,
+    ) {
         (Some(start), _) => Some(start),
-        (None, Some(CalendarTime::Zoned(wall, _))) if args.all_day => {
-            Some(CalendarTime::Date(wall.date()))
+        (None, Some(CalendarTime::Zoned(local, _))) if args.all_day => {
+            Some(CalendarTime::Date(local.date()))
         }
         (None, Some(start)) if args.all_day => Some(CalendarTime::Date(start.local().date())),
         (None, start) => start.clone(),
     };
     if let (Some(start), true) = (&start, start != before.start) {
         if let Some(before) = &before.start {
-            carry(record, at, before, start, zones)?;
+            shift_recurrence(record, at, before, start, zones)?;
         }
         record.set_time(at, "DTSTART", start, zones)?;
     }
     let ends = match &start {
-        Some(start) => match args.ends(start, here)? {
-            None => kept_end(&before.start, &before.end, start),
-            said => said,
+        Some(start) => match args.parse_end(start, here)? {
+            None => end_of_same_duration(&before.start, &before.end, start),
+            end => end,
         },
         None if args.end.is_some() || args.duration.is_some() => {
             return Err(Failure::usage(NO_START));
@@ -63,13 +65,13 @@ pub fn retime(
         }
         None => {}
     }
-    if let Some(due) = args.due(day_of(&before.due), here)? {
+    if let Some(due) = args.parse_due(day_of(&before.due), here)? {
         record.remove(at, "DURATION", None, zones)?;
         record.set_time(at, "DUE", &due, zones)?;
     }
     match (&args.repeat, &start) {
         (Some(never), _) if never.eq_ignore_ascii_case("never") => {
-            // Without a recurrence there is nothing for other components to change.
+            // Without a recurrence set, overrides have no meaning and are dropped.
             let text = record
                 .component_texts()
                 .nth(at)
@@ -81,7 +83,7 @@ pub fn retime(
             }
         }
         (Some(_), Some(start)) => {
-            if let Some(rule) = args.rule(start, here)? {
+            if let Some(rule) = args.parse_rule(start, here)? {
                 record.set(at, "RRULE", &rule.to_string(), zones)?;
             }
         }
@@ -91,9 +93,8 @@ pub fn retime(
     Ok(())
 }
 
-/// Moves what names times of a recurrence by as much as its start is moved: times left out, times
-/// changed, and the rule's end, if that is a time.
-fn carry(
+/// Moves EXDATE, RECURRENCE-ID and UNTIL by the difference of the starts.
+fn shift_recurrence(
     record: &mut CalendarObject,
     at: usize,
     before: &CalendarTime,
@@ -103,40 +104,47 @@ fn carry(
     let Some(timing) = record.master().timing.clone() else {
         return Ok(());
     };
-    let out: Vec<CalendarTime> = timing
+    let excluded: Vec<CalendarTime> = timing
         .exception_dates
         .iter()
-        .map(|time| carried(time, before, start))
+        .map(|time| shift_with_start(time, before, start))
         .collect();
-    if let Some(first) = out.first() {
+    if let Some(first) = excluded.first() {
         record.remove(at, "EXDATE", None, zones)?;
         record.set_time(at, "EXDATE", first, zones)?;
-        let values: Vec<String> = out.iter().map(|time| value_like(first, time)).collect();
+        let values: Vec<String> = excluded
+            .iter()
+            .map(|time| format_like(first, time))
+            .collect();
         record.set(at, "EXDATE", &values.join(","), zones)?;
     }
-    let changes: Vec<(usize, CalendarTime)> = record
+    let overrides: Vec<(usize, CalendarTime)> = record
         .components()
         .enumerate()
         .filter_map(|(i, item)| {
             let replaces = item.timing.as_ref()?.replaces.as_ref()?;
-            Some((i, carried(&replaces.id, before, start)))
+            Some((i, shift_with_start(&replaces.id, before, start)))
         })
         .collect();
-    for (i, id) in changes {
+    for (i, id) in overrides {
         record.set_time(i, "RECURRENCE-ID", &id, zones)?;
     }
     if let [rule] = timing.rules.as_slice()
         && let Some(until) = rule.until
     {
         let mut rule = rule.clone();
-        rule.until = Some(carried_end(until, before, start));
+        rule.until = Some(shift_until(until, before, start));
         record.set(at, "RRULE", &rule.to_string(), zones)?;
     }
     Ok(())
 }
 
-/// A time of what started at `before`, now that it starts at `start`.
-fn carried(time: &CalendarTime, before: &CalendarTime, start: &CalendarTime) -> CalendarTime {
+/// Moves a time by the difference between two starts, and converts it to the form of the new one.
+fn shift_with_start(
+    time: &CalendarTime,
+    before: &CalendarTime,
+    start: &CalendarTime,
+) -> CalendarTime {
     let wall = match (time, before.zone()) {
         (CalendarTime::Zoned(..) | CalendarTime::Utc(_), Some(zone)) => {
             zone.to_local(time.at(zone))
@@ -145,7 +153,7 @@ fn carried(time: &CalendarTime, before: &CalendarTime, start: &CalendarTime) -> 
     };
     let by = start.local().seconds() - before.local().seconds();
     let wall = match time.is_date() && !start.is_date() {
-        // A day left out is the time on that day.
+        // An excluded day becomes the new time of day on that day.
         true => wall
             .date()
             .midnight()
@@ -160,32 +168,32 @@ fn carried(time: &CalendarTime, before: &CalendarTime, start: &CalendarTime) -> 
     }
 }
 
-/// The value of a time beside `first` in one property.
-fn value_like(first: &CalendarTime, time: &CalendarTime) -> String {
+/// Formats a time for a property whose first value is `first`.
+fn format_like(first: &CalendarTime, time: &CalendarTime) -> String {
     match first {
-        // In UTC also where the zone's name is not written.
+        // UTC values are written without a TZID.
         CalendarTime::Zoned(_, zone) if *zone == TimeZone::UTC => time.at(zone).to_string(),
         _ => time.value().to_string(),
     }
 }
 
-/// The end of a rule: the end of a day stays, a time goes along.
-fn carried_end(until: DateTimeValue, before: &CalendarTime, start: &CalendarTime) -> DateTimeValue {
+/// Moves UNTIL: an end of day stays, a time moves with the start.
+fn shift_until(until: DateTimeValue, before: &CalendarTime, start: &CalendarTime) -> DateTimeValue {
     let zone = before.zone().cloned().unwrap_or(TimeZone::UTC);
     let local = match until {
         DateTimeValue::Utc(time) => zone.to_local(TimeZone::UTC.to_utc(time)),
         DateTimeValue::Local(time) => time,
-        DateTimeValue::Date(_) => return end_of_rule(until, start),
+        DateTimeValue::Date(_) => return normalize_until(until, start),
     };
     if before.is_date() || is_end_of_day(local) {
-        return end_of_rule(DateTimeValue::Date(local.date()), start);
+        return normalize_until(DateTimeValue::Date(local.date()), start);
     }
     let by = start.local().seconds() - before.local().seconds();
-    end_of_rule(DateTimeValue::Local(local.plus_seconds(by)), start)
+    normalize_until(DateTimeValue::Local(local.plus_seconds(by)), start)
 }
 
-/// The end that leaves an entry as long as it was, by the clock, when it starts at another time.
-fn kept_end(
+/// Returns the end that keeps the local duration of an entry with a new start.
+fn end_of_same_duration(
     before: &Option<CalendarTime>,
     end: &Option<CalendarTime>,
     start: &CalendarTime,
@@ -195,7 +203,7 @@ fn kept_end(
         return None;
     }
     if before.is_date() != start.is_date() {
-        return Some(EventEnd::After(TimeArgs::usual_length(start)));
+        return Some(EventEnd::After(TimeArgs::default_duration(start)));
     }
     let length = match (before, end) {
         (CalendarTime::Zoned(wall, zone), CalendarTime::Zoned(other, its)) if zone == its => {
@@ -205,13 +213,10 @@ fn kept_end(
             end.local().seconds() - before.local().seconds()
         }
         (before, end) => {
-            let zone = before
-                .zone()
-                .cloned()
-                .unwrap_or(etui::calendar::time::TimeZone::UTC);
+            let zone = before.zone().cloned().unwrap_or(TimeZone::UTC);
             end.at(&zone).seconds() - before.at(&zone).seconds()
         }
     };
-    let end = moved(start, Duration::from_seconds(length));
+    let end = shift_time(start, Duration::from_seconds(length));
     Some(EventEnd::At(end))
 }

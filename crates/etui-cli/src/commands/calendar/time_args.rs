@@ -1,21 +1,21 @@
-//! The options that say when an entry is, and what they mean together.
+//! The time options of calendar entries and their combined meaning.
 
 use etui::calendar::recurrence::RecurrenceRule;
 use etui::calendar::time::{CalendarTime, Date, DateTimeValue, Duration, TimeZone};
 
-use crate::datetime::{LocalNow, ends, length, repeat, when_on};
+use crate::datetime::{LocalNow, parse_duration, parse_end_of, parse_recurrence, parse_when_on};
 use crate::errors::{Failure, Result};
 
-/// Length of an event of which nothing is said.
-const USUAL_SECONDS: i64 = 3_600;
+/// Default duration of an event.
+const DEFAULT_SECONDS: i64 = 3_600;
 
-/// When an entry is.
+// Flattened into the arguments of `add` and `edit`.
 #[derive(Debug, clap::Args)]
 pub struct TimeArgs {
-    /// When it starts: "monday 9:00", 2026-12-24T18:30, +2h; a day alone is all day
+    /// Start: "monday 9:00", 2026-12-24T18:30, +2h; a day without a time is an all-day event
     #[arg(long, value_name = "WHEN", allow_hyphen_values = true)]
     pub start: Option<String>,
-    /// When it ends; a time alone is on the day it starts, a day is its last one
+    /// End: a time on the day of the start, a day and time, or the last day
     #[arg(
         long,
         value_name = "WHEN",
@@ -23,22 +23,22 @@ pub struct TimeArgs {
         conflicts_with = "duration"
     )]
     pub end: Option<String>,
-    /// How long it is: 45m, 1h30m, 2d
-    #[arg(long, value_name = "LENGTH", value_parser = length, allow_hyphen_values = true)]
+    /// Duration: 45m, 1h30m, 2d
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration, allow_hyphen_values = true)]
     pub duration: Option<Duration>,
-    /// Whole days, whatever times are given
+    /// Make it an all-day event
     #[arg(long)]
     pub all_day: bool,
-    /// When a to-do is due
+    /// Due day or time of a to-do
     #[arg(long, value_name = "WHEN", allow_hyphen_values = true)]
     pub due: Option<String>,
-    /// How it recurs: daily, "weekly on mon,thu", "monthly on the last fri until 2027-06-30", or a
-    /// rule (FREQ=WEEKLY;BYDAY=MO)
+    /// Recurrence: daily, "weekly on mon,thu", "monthly on the last fri until 2027-06-30", or an RRULE
+    /// (FREQ=WEEKLY;BYDAY=MO)
     #[arg(long, value_name = "HOW")]
     pub repeat: Option<String>,
 }
 
-/// How something ends.
+/// The end of an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EventEnd {
     At(CalendarTime),
@@ -46,7 +46,6 @@ pub enum EventEnd {
 }
 
 impl TimeArgs {
-    /// Whether nothing of it was said.
     pub fn is_empty(&self) -> bool {
         self.start.is_none()
             && self.end.is_none()
@@ -56,30 +55,30 @@ impl TimeArgs {
             && !self.all_day
     }
 
-    /// When it starts; a clock alone is of `day`.
-    pub fn starts(&self, day: Date, here: &LocalNow) -> Result<Option<CalendarTime>> {
+    /// Parses `--start`; a time alone is on `day`.
+    pub fn parse_start(&self, day: Date, here: &LocalNow) -> Result<Option<CalendarTime>> {
         let Some(text) = &self.start else {
             return Ok(None);
         };
-        let value = said("--start", text, when_on(text, day, here.now))?;
-        Ok(Some(self.time(value, here)))
+        let value = parse_option("--start", text, parse_when_on(text, day, here.now))?;
+        Ok(Some(self.to_time(value, here)))
     }
 
-    /// When it is due; a clock alone is of `day`.
-    pub fn due(&self, day: Date, here: &LocalNow) -> Result<Option<CalendarTime>> {
+    /// Parses `--due`; a time alone is on `day`.
+    pub fn parse_due(&self, day: Date, here: &LocalNow) -> Result<Option<CalendarTime>> {
         let Some(text) = &self.due else {
             return Ok(None);
         };
-        let value = said("--due", text, when_on(text, day, here.now))?;
-        Ok(Some(self.time(value, here)))
+        let value = parse_option("--due", text, parse_when_on(text, day, here.now))?;
+        Ok(Some(self.to_time(value, here)))
     }
 
-    /// How what starts then ends, if that is said.
-    pub fn ends(&self, start: &CalendarTime, here: &LocalNow) -> Result<Option<EventEnd>> {
+    /// Parses `--end` or `--duration` of an event with this start.
+    pub fn parse_end(&self, start: &CalendarTime, here: &LocalNow) -> Result<Option<EventEnd>> {
         if let Some(length) = self.duration {
             if start.is_date() && length.seconds() != 0 {
                 return Err(Failure::usage(
-                    "--duration: whole days last whole days; write 2d, or give --start a time",
+                    "--duration: an all-day event lasts whole days; write 2d, or give --start a time",
                 ));
             }
             return Ok(Some(EventEnd::After(length)));
@@ -87,56 +86,59 @@ impl TimeArgs {
         let Some(text) = &self.end else {
             return Ok(None);
         };
-        let value = said("--end", text, ends(text, start.local(), here.now))?;
+        let value = parse_option("--end", text, parse_end_of(text, start.local(), here.now))?;
         let end = match (start, value) {
-            // People name the last day; iCalendar the one behind it.
+            // People name the last day; DTEND is exclusive.
             (CalendarTime::Date(_), value) => CalendarTime::Date(value.local().date().plus_days(1)),
             (_, DateTimeValue::Date(_)) => {
                 return Err(Failure::usage(format!(
-                    "--end {text}: a time is missing, for --start has one; or say --all-day"
+                    "--end {text}: add a time, as --start has one, or use --all-day"
                 )));
             }
-            (CalendarTime::Zoned(_, zone), value) => zoned(value, zone),
-            (_, value) => zoned(value, &here.zone),
+            (CalendarTime::Zoned(_, zone), value) => to_zone(value, zone),
+            (_, value) => to_zone(value, &here.zone),
         };
         if end.at(&here.zone) <= start.at(&here.zone) {
             return Err(Failure::usage(format!(
-                "--end {text}: this is not behind the start"
+                "--end {text}: this is not after the start"
             )));
         }
         Ok(Some(EventEnd::At(end)))
     }
 
-    /// The length of an event of which none is said.
-    pub fn usual_length(start: &CalendarTime) -> Duration {
+    pub fn default_duration(start: &CalendarTime) -> Duration {
         match start {
             CalendarTime::Date(_) => Duration::from_days(1),
-            _ => Duration::from_seconds(USUAL_SECONDS),
+            _ => Duration::from_seconds(DEFAULT_SECONDS),
         }
     }
 
-    /// How what starts then recurs.
-    pub fn rule(&self, start: &CalendarTime, here: &LocalNow) -> Result<Option<RecurrenceRule>> {
+    /// Parses `--repeat` of an entry with this start.
+    pub fn parse_rule(
+        &self,
+        start: &CalendarTime,
+        here: &LocalNow,
+    ) -> Result<Option<RecurrenceRule>> {
         let Some(text) = &self.repeat else {
             return Ok(None);
         };
-        let mut rule =
-            repeat(text, here.now).map_err(|e| Failure::usage(format!("--repeat: {e}")))?;
-        rule.until = rule.until.map(|until| end_of_rule(until, start));
+        let mut rule = parse_recurrence(text, here.now)
+            .map_err(|e| Failure::usage(format!("--repeat: {e}")))?;
+        rule.until = rule.until.map(|until| normalize_until(until, start));
         Ok(Some(rule))
     }
 
-    fn time(&self, value: DateTimeValue, here: &LocalNow) -> CalendarTime {
+    fn to_time(&self, value: DateTimeValue, here: &LocalNow) -> CalendarTime {
         match value {
             value if self.all_day => CalendarTime::Date(value.local().date()),
             DateTimeValue::Date(date) => CalendarTime::Date(date),
-            value => zoned(value, &here.zone),
+            value => to_zone(value, &here.zone),
         }
     }
 }
 
-/// What was said for an option, or why it is not understood.
-fn said(
+/// Adds the option to a parse error.
+fn parse_option(
     option: &str,
     text: &str,
     value: std::result::Result<DateTimeValue, String>,
@@ -144,8 +146,8 @@ fn said(
     value.map_err(|e| Failure::usage(format!("{option} {text}: {e}")))
 }
 
-/// A time on the clock of a zone.
-fn zoned(value: DateTimeValue, zone: &TimeZone) -> CalendarTime {
+/// Converts a value to a time in a zone.
+fn to_zone(value: DateTimeValue, zone: &TimeZone) -> CalendarTime {
     match value {
         DateTimeValue::Utc(time) => {
             CalendarTime::Zoned(zone.to_local(TimeZone::UTC.to_utc(time)), zone.clone())
@@ -155,9 +157,9 @@ fn zoned(value: DateTimeValue, zone: &TimeZone) -> CalendarTime {
     }
 }
 
-/// `UNTIL` as RFC 5545 §3.3.10 wants it: a day for days, else in UTC, but for floating times; a
-/// day is meant to its end.
-pub fn end_of_rule(until: DateTimeValue, start: &CalendarTime) -> DateTimeValue {
+/// Converts UNTIL to the form that RFC 5545 §3.3.10 requires: a date for all-day events, local time for
+/// floating ones, else UTC. A day includes its last second.
+pub fn normalize_until(until: DateTimeValue, start: &CalendarTime) -> DateTimeValue {
     let local = match until {
         DateTimeValue::Date(date) => date.midnight().plus_seconds(86_399),
         DateTimeValue::Local(time) | DateTimeValue::Utc(time) => time,
@@ -171,8 +173,8 @@ pub fn end_of_rule(until: DateTimeValue, start: &CalendarTime) -> DateTimeValue 
     }
 }
 
-/// So long before the start, as an alarm says it.
-pub fn before_start(length: Duration) -> Result<Duration> {
+/// Negates a duration, for the trigger of an alarm.
+pub fn offset_before_start(length: Duration) -> Result<Duration> {
     let back = format!("-{length}").parse();
     back.map_err(|_| Failure::usage(format!("--alarm {length}: too long")))
 }
@@ -193,29 +195,29 @@ mod tests {
         }
     }
 
-    fn told(args: &[&str]) -> String {
+    fn describe(args: &[&str]) -> String {
         let command = TimeArgs::augment_args(clap::Command::new("add").no_binary_name(true));
         let matches = command.try_get_matches_from(args).unwrap();
         let args = TimeArgs::from_arg_matches(&matches).unwrap();
         let here = here();
-        let told = |args: &TimeArgs| -> Result<String> {
-            let start = args.starts(here.now.date(), &here)?.unwrap();
+        let describe = |args: &TimeArgs| -> Result<String> {
+            let start = args.parse_start(here.now.date(), &here)?.unwrap();
             let mut text = start.value().to_string();
-            match args.ends(&start, &here)? {
+            match args.parse_end(&start, &here)? {
                 Some(EventEnd::At(end)) => text.push_str(&format!(" to {}", end.value())),
                 Some(EventEnd::After(length)) => text.push_str(&format!(" for {length}")),
                 None => {}
             }
-            if let Some(rule) = args.rule(&start, &here)? {
+            if let Some(rule) = args.parse_rule(&start, &here)? {
                 text.push_str(&format!(" {rule}"));
             }
             Ok(text)
         };
-        told(&args).unwrap_or_else(|e| e.to_string())
+        describe(&args).unwrap_or_else(|e| e.to_string())
     }
 
     #[test]
-    fn what_the_options_mean_together() {
+    fn options_are_combined() {
         for (args, expected) in [
             (&["--start", "monday 9:00"][..], "20261123T090000"),
             (
@@ -259,18 +261,18 @@ mod tests {
             ),
             (
                 &["--start", "mon 9:00", "--end", "sun 9:00"],
-                "--end sun 9:00: this is not behind the start",
+                "--end sun 9:00: this is not after the start",
             ),
             (
                 &["--start", "mon 9:00", "--end", "tue"],
-                "--end tue: a time is missing, for --start has one; or say --all-day",
+                "--end tue: add a time, as --start has one, or use --all-day",
             ),
             (
                 &["--start", "mon", "--duration", "1h"],
-                "--duration: whole days last whole days; write 2d, or give --start a time",
+                "--duration: an all-day event lasts whole days; write 2d, or give --start a time",
             ),
         ] {
-            assert_eq!(told(args), expected, "{args:?}");
+            assert_eq!(describe(args), expected, "{args:?}");
         }
     }
 }

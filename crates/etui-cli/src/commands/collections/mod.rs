@@ -1,57 +1,76 @@
-//! Which collections there are: another one made, one renamed, removed, brought back.
+//! `etui addressbooks` and `etui calendars`: list, create, rename, remove and restore collections.
 
 mod remove;
 mod restore;
 
 use std::marker::PhantomData;
 
-use self::restore::Which;
-use super::records::RecordCommands;
+use self::restore::RestoreCollectionArgs;
+use super::records::{RecordCommands, count_of};
 use crate::app::App;
 use crate::errors::Result;
-use crate::output::{Table, count, one_line, option};
+use crate::output::{Table, format_count, one_line, quote_option};
 
-/// What to do with the collections; without any of it, they are listed.
+pub const ADDRESS_BOOK_EXAMPLES: &str = "\
+Examples:
+  etui addressbooks                        list address books and their number of contacts
+  etui addressbooks create Work
+  etui --addressbook Work import colleagues.vcf
+  etui addressbooks rename Work \"Old job\"
+  etui addressbooks remove \"Old job\"
+  etui addressbooks removed                list removed ones, and until when they are kept
+  etui addressbooks restore \"Old job\"
+
+Without --addressbook, commands use the first address book. The last one cannot be removed.
+A restored address book contains the contacts that were removed with it.";
+
+pub const CALENDAR_EXAMPLES: &str = "\
+Examples:
+  etui calendars                           list calendars and their number of entries
+  etui calendars create Work
+  etui import --calendar Work work.ics
+  etui calendars rename Work \"Old job\"
+  etui calendars remove \"Old job\"
+  etui calendars removed                   list removed ones, and until when they are kept
+  etui calendars restore \"Old job\"
+
+Without --calendar, changes apply to the first calendar. The last one cannot be removed.
+A restored calendar contains the entries that were removed with it.";
+
+// Without a subcommand, the collections are listed.
 #[derive(Debug, clap::Args)]
 pub struct CollectionsArgs<R: RecordCommands> {
     #[command(subcommand)]
-    command: Option<Command<R>>,
+    command: Option<CollectionCommand<R>>,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Command<R: RecordCommands> {
-    #[command(about = words::<R>("Make ONE"), after_help = words::<R>(CREATE))]
+enum CollectionCommand<R: RecordCommands> {
+    #[command(about = for_kind::<R>("Create ONE"), after_help = for_kind::<R>(CREATE))]
     Create {
-        /// Its name
         name: String,
         #[arg(skip)]
         records: PhantomData<fn() -> R>,
     },
-    #[command(about = words::<R>("Give ONE another name"), after_help = words::<R>(RENAME))]
-    Rename {
-        /// Its name
-        old: String,
-        /// The name to give it
-        new: String,
-    },
+    #[command(about = for_kind::<R>("Rename ONE"), after_help = for_kind::<R>(RENAME))]
+    Rename { old: String, new: String },
     #[command(
-        about = words::<R>("Remove ONE with all that is in it"),
-        after_help = words::<R>(REMOVE),
+        about = for_kind::<R>("Remove ONE and its MANY"),
+        after_help = for_kind::<R>(REMOVE),
         visible_alias = "rm",
         alias = "delete"
     )]
     Remove {
-        /// Its name
         name: String,
-        /// Remove it without asking, whatever is in it
+        /// Do not ask for confirmation
         #[arg(long, short)]
         yes: bool,
     },
-    #[command(about = words::<R>("Bring back ONE that was removed"), after_help = words::<R>(RESTORE))]
-    Restore(Which),
+    #[command(about = for_kind::<R>("Restore a removed KIND"), after_help = for_kind::<R>(RESTORE))]
+    Restore(RestoreCollectionArgs),
     #[command(
-        about = words::<R>("List what was removed and can be brought back"),
-        after_help = words::<R>(REMOVED)
+        about = for_kind::<R>("List the KINDs that can be restored"),
+        after_help = for_kind::<R>(REMOVED)
     )]
     Removed,
 }
@@ -62,123 +81,115 @@ Examples:
   ETUI create \"Old job\"
   ETUI create -- -x       a name that begins with -
 
-A name has 1 to 200 characters, no control characters, and no blanks at its ends.";
+A name has 1 to 200 characters, no control characters, and no leading or trailing blanks.";
 
 const RENAME: &str = "\
 Examples:
   ETUI rename Work \"Old job\"
   ETUI rename -- -x Work  a name that begins with -
 
-Nothing else of it changes: `watch` goes on, and tokens stay good.";
+Nothing else changes: a running `watch` continues, and sync tokens stay valid.";
 
 const REMOVE: &str = "\
 Examples:
-  ETUI remove Work        asks first, unless it is empty
+  ETUI remove Work        asks for confirmation unless it is empty
   ETUI remove Work --yes
-  ETUI removed            what was removed, and until when it is kept
-  ETUI restore Work       bring it back, within 30 days
+  ETUI removed            list removed ones, and until when they are kept
+  ETUI restore Work       restore it, within 30 days
 
-If something comes in or goes while it asks, nothing is removed. The last KIND stays.";
+If its MANY change while the question waits, nothing is removed. The last KIND cannot be
+removed.";
 
 const RESTORE: &str = "\
 Examples:
-  ETUI restore Work             of several, that which was removed last
-  ETUI restore --id 3           by the number that `removed` tells
+  ETUI restore Work             the most recently removed one of this name
+  ETUI restore --id 3           by the number that `removed` lists
   ETUI restore Work --as Job    under another name
 
-It comes back with the MANY that were removed with it; what was removed from it before
-stays in the trash. If another one has its name by now, one of them needs another name.";
+The MANY that were removed with it are restored too; those removed before stay in the trash.
+If its name is in use again, give it another one with --as.";
 
 const REMOVED: &str = "\
 Examples:
   ETUI removed
-  ETUI restore Work       by its name; of several, that which was removed last
+  ETUI restore Work       by name: the most recently removed one
   ETUI restore --id 3     by the number in the first column
 
-The latest comes first. It is kept for 30 days at the least, and as long as its MANY are
-in the trash.";
+The most recent one is first. Each is kept for at least 30 days, and as long as its MANY are in the
+trash.";
 
-/// A text about collections of this kind.
-fn words<R: RecordCommands>(text: &str) -> String {
-    text.replace("ETUI", &command::<R>())
+/// Returns a help text for this kind of collection.
+fn for_kind<R: RecordCommands>(text: &str) -> String {
+    text.replace("ETUI", &command_line::<R>())
         .replace("ONE", R::KIND.with_article())
         .replace("KIND", &R::KIND.to_string())
         .replace("MANY", R::MANY)
 }
 
-/// The command about collections of this kind.
-fn command<R: RecordCommands>() -> String {
-    format!("etui {} {}", R::COMMAND, R::HOLDERS)
+/// Returns the command on this kind of collection.
+fn command_line<R: RecordCommands>() -> String {
+    format!("etui {}", R::COLLECTIONS_COMMAND)
 }
 
 impl<R: RecordCommands> CollectionsArgs<R> {
-    /// Does what was asked.
-    pub fn run(&self, app: &mut App) -> Result<()> {
+    pub fn run_command(&self, app: &mut App) -> Result<()> {
         match &self.command {
-            None => list::<R>(app),
-            Some(Command::Create { name, .. }) => create::<R>(app, name),
-            Some(Command::Rename { old, new }) => rename::<R>(app, old, new),
-            Some(Command::Remove { name, yes }) => remove::remove::<R>(app, name, *yes),
-            Some(Command::Restore(which)) => restore::restore::<R>(app, which),
-            Some(Command::Removed) => restore::list::<R>(app),
+            None => list_collections::<R>(app),
+            Some(CollectionCommand::Create { name, .. }) => create_collection::<R>(app, name),
+            Some(CollectionCommand::Rename { old, new }) => rename_collection::<R>(app, old, new),
+            Some(CollectionCommand::Remove { name, yes }) => {
+                remove::remove_collection::<R>(app, name, *yes)
+            }
+            Some(CollectionCommand::Restore(args)) => restore::restore_collection::<R>(app, args),
+            Some(CollectionCommand::Removed) => restore::list_removed::<R>(app),
         }
     }
 }
 
-/// Makes one of this name.
-fn create<R: RecordCommands>(app: &mut App, name: &str) -> Result<()> {
+fn create_collection<R: RecordCommands>(app: &mut App, name: &str) -> Result<()> {
     let store = app.open_to_write()?;
     store.create_collection::<R>(name)?;
     store.close()?;
     if app.out.json {
-        return app.out.object(&R::holder(name, 0));
+        return app.out.write_json(&R::collection_json(name, 0));
     }
-    app.out.say(format!(
-        "Made {}: {} (use it with {})",
-        R::KIND.with_article(),
+    app.out.status(format!(
+        "Created the {} {} (use it with {})",
+        R::KIND,
         one_line(name),
-        option(R::HOLDER_OPTION, name)
+        quote_option(R::COLLECTION_OPTION, name)
     ))
 }
 
-fn rename<R: RecordCommands>(app: &mut App, old: &str, new: &str) -> Result<()> {
+fn rename_collection<R: RecordCommands>(app: &mut App, old: &str, new: &str) -> Result<()> {
     let store = app.open_to_write()?;
     let records = store.rename_collection::<R>(old, new)?.count()?;
     store.close()?;
     if app.out.json {
-        return app.out.object(&R::holder(new, records));
+        return app.out.write_json(&R::collection_json(new, records));
     }
-    app.out.say(format!(
-        "Renamed the {} {}: it is {} now",
+    app.out.status(format!(
+        "Renamed the {} {} to {}",
         R::KIND,
         one_line(old),
         one_line(new)
     ))
 }
 
-/// So many records, in words.
-fn with<R: RecordCommands>(records: u64) -> String {
-    match records {
-        1 => format!("1 {}", R::ONE),
-        several => format!("{} {}", count(several), R::MANY),
-    }
-}
-
-/// Lists the collections, with how many records each has.
-fn list<R: RecordCommands>(app: &mut App) -> Result<()> {
+/// Lists the collections with their number of records.
+fn list_collections<R: RecordCommands>(app: &mut App) -> Result<()> {
     let store = app.open_to_read()?;
-    let [records, holder] = R::HOLDER_HEADINGS;
-    let mut table = Table::new(&[records, holder]);
+    let mut table = Table::new(&R::COLLECTION_HEADINGS);
     for name in store.collections::<R>()? {
         let records = store.collection::<R>(Some(&name))?.count()?;
         if app.out.json {
-            app.out.object(&R::holder(&name, records))?;
+            app.out.write_json(&R::collection_json(&name, records))?;
         } else {
-            table.row([count(records).as_str(), &name]);
+            table.add_row([format_count(records).as_str(), &name]);
         }
     }
     if app.out.json {
         return Ok(());
     }
-    table.write(&mut app.out)
+    table.write_to(&mut app.out)
 }

@@ -1,63 +1,67 @@
-//! Removes a collection with all that is in it.
+//! Removes a collection together with its records.
 
 use etui::Error;
 
-use super::{command, with};
+use super::{command_line, count_of};
 use crate::app::App;
 use crate::commands::records::RecordCommands;
 use crate::errors::{Failure, Result};
-use crate::output::json::RemovedCollectionObject;
-use crate::output::{one_line, operand};
+use crate::output::json::RemovedCollectionJson;
+use crate::output::{one_line, quote_operand};
 
-/// Removes that of this name; asks first, unless it is empty.
-pub fn remove<R: RecordCommands>(app: &mut App, name: &str, without_asking: bool) -> Result<()> {
+/// Removes a collection. Asks for confirmation unless it is empty.
+pub fn remove_collection<R: RecordCommands>(
+    app: &mut App,
+    name: &str,
+    is_confirmed: bool,
+) -> Result<()> {
     let store = app.open_to_write()?;
     let collection = store.collection::<R>(Some(name))?;
     let inside = collection.count()?;
     if store.collections::<R>()? == [name] {
-        // Nobody is asked, or told of --yes, for what cannot be.
+        // Refuse before asking a question that cannot be granted.
         return Err(Failure::Library(Error::LastCollection {
             kind: R::KIND,
             name: name.to_owned(),
         }));
     }
-    let removed = if without_asking {
+    let removed = if is_confirmed {
         store.remove_collection::<R>(name)?
-    } else if inside == 0 || may_be_removed::<R>(app, name, inside)? {
-        // What has come in since then, nobody was asked about.
+    } else if inside == 0 || confirm_removal::<R>(app, name, inside)? {
+        // The confirmation covers exactly the number of records it named.
         store.remove_collection_if(&collection, inside)?
     } else {
-        return app.out.say("Nothing was removed.");
+        return app.out.status("Nothing was removed.");
     };
     store.close()?;
     if app.out.json {
-        let holder = R::holder(name, removed.records);
-        let zone = app.out.zone();
-        let object = RemovedCollectionObject::of(&removed, holder, &zone);
-        return app.out.object(&object);
+        let collection = R::collection_json(name, removed.records);
+        let zone = app.out.time_zone();
+        let object = RemovedCollectionJson::new(&removed, collection, &zone);
+        return app.out.write_json(&object);
     }
-    app.out.say(format!(
-        "Removed the {} {}: {}\nBring back, within 30 days: {} restore {}",
+    app.out.status(format!(
+        "Removed the {} {}: {}\nRestore it within 30 days: {} restore {}",
         R::KIND,
         one_line(name),
-        with::<R>(removed.records),
-        command::<R>(),
-        operand(name)
+        count_of::<R>(removed.records),
+        command_line::<R>(),
+        quote_operand(name)
     ))
 }
 
-/// Asks whether it may go with so many records.
-fn may_be_removed<R: RecordCommands>(app: &mut App, name: &str, inside: u64) -> Result<bool> {
+/// Asks whether a collection with this number of records may be removed.
+fn confirm_removal<R: RecordCommands>(app: &mut App, name: &str, inside: u64) -> Result<bool> {
     let what = format!(
         "{} {} is not empty: {}",
         R::KIND,
         one_line(name),
-        with::<R>(inside)
+        count_of::<R>(inside)
     );
-    if !app.out.can_ask() {
+    if !app.out.is_interactive() {
         return Err(Failure::usage(format!(
-            "the {what}; to remove it all the same, add --yes"
+            "the {what}; add --yes to remove it anyway"
         )));
     }
-    app.out.ask(&format!("The {what}. Remove it all?"))
+    app.out.ask_yes_no(&format!("The {what}. Remove it?"))
 }

@@ -1,4 +1,4 @@
-//! `etui contacts add`: a new contact.
+//! `etui contacts add`.
 
 use std::path::PathBuf;
 
@@ -6,11 +6,11 @@ use etui::Condition;
 use etui::Error;
 use etui::contacts::{Card, NewProperty};
 
-use super::property::Assignment;
+use super::property::PropertyAssignment;
 use crate::app::App;
 use crate::commands::records::change;
 use crate::errors::{Failure, Result};
-use crate::output::json::RecordChangeObject;
+use crate::output::json::RecordChangeJson;
 use crate::output::one_line;
 
 const EXAMPLES: &str = "\
@@ -20,49 +20,48 @@ Examples:
   etui contacts add ada.vcf
   etui contacts add - < ada.vcf
 
-Properties are vCard's (NICKNAME, TITLE, X-ANYTHING, ...) or plain words: name, phone, email, org,
-note, birthday, address, nick, category. Types go behind a colon: email:home=ada@example.org";
+PROP is a vCard property (NICKNAME, TITLE, X-ANYTHING, ...) or one of: name, phone, email, org, note,
+birthday, address, nick, category. Types follow a colon: email:home=ada@example.org";
 
 /// Add a contact
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
-    /// A file with one vCard; `-` is standard input
+pub struct AddContactArgs {
+    /// File with one vCard; `-` is standard input
     #[arg(value_name = "FILE", conflicts_with = "name")]
     file: Option<PathBuf>,
-    /// The name to show
+    /// Display name
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// An e-mail address
+    /// E-mail address
     #[arg(long, value_name = "ADDRESS", requires = "name")]
     email: Vec<String>,
-    /// A phone number
+    /// Phone number
     #[arg(long, value_name = "NUMBER", requires = "name")]
     phone: Vec<String>,
-    /// The organisation; `;` before each unit
+    /// Organisation, then each unit after a `;`
     #[arg(long, value_name = "NAME", requires = "name")]
     org: Option<String>,
-    /// A note
+    /// Note
     #[arg(long, value_name = "TEXT", requires = "name")]
     note: Option<String>,
     /// Any other property
     #[arg(long, value_name = "PROP=VALUE", requires = "name")]
-    set: Vec<Assignment>,
+    set: Vec<PropertyAssignment>,
 }
 
-/// Adds it.
-pub fn run(app: &mut App, args: &Args) -> Result<()> {
+pub fn add_contact(app: &mut App, args: &AddContactArgs) -> Result<()> {
     let card = match (&args.file, &args.name) {
-        (Some(file), _) => Card::parse(change::read(file)?)?,
-        (None, Some(name)) => make(name, args)?,
+        (Some(file), _) => Card::parse(change::read_input(file)?)?,
+        (None, Some(name)) => build_card(name, args)?,
         (None, None) => {
             return Err(Failure::usage(
-                "whom? --name NAME, or a file with a vCard (`-` is standard input)",
+                "give --name NAME, or a file with a vCard (`-` is standard input)",
             ));
         }
     };
-    let store = app.open_or_create(&app.options())?;
-    let book = app.book(&store)?;
+    let store = app.open_or_create(&app.store_options()?)?;
+    let book = app.address_book(&store)?;
     let uid = card.identity().into_owned();
     let saved = match book.save_if(&card, Condition::IfAbsent) {
         Ok(saved) => saved,
@@ -71,7 +70,7 @@ pub fn run(app: &mut App, args: &Args) -> Result<()> {
                 .get(&uid)?
                 .map_or_else(|| uid.clone(), |c| c.id.to_string());
             return Err(Failure::Conflict(format!(
-                "a contact with the UID {uid} is there already, number {there}; to replace it: \
+                "contact {there} already has the UID {uid}; to replace it: \
                  etui contacts edit {there} --from FILE"
             )));
         }
@@ -82,13 +81,13 @@ pub fn run(app: &mut App, args: &Args) -> Result<()> {
     if app.out.json {
         return app
             .out
-            .object(&RecordChangeObject::saved(&saved, &uid, &name));
+            .write_json(&RecordChangeJson::saved(&saved, &uid, &name));
     }
     app.out
-        .say(format!("Added {}: {}", saved.id, one_line(&name)))
+        .status(format!("Added {}: {}", saved.id, one_line(&name)))
 }
 
-fn make(name: &str, args: &Args) -> Result<Card> {
+fn build_card(name: &str, args: &AddContactArgs) -> Result<Card> {
     let mut card = Card::new(name)?;
     let mut add = |property: &str, value: &str| {
         card.add(&NewProperty {
@@ -109,8 +108,8 @@ fn make(name: &str, args: &Args) -> Result<Card> {
     if let Some(note) = &args.note {
         add("NOTE", note)?;
     }
-    for Assignment(property) in &args.set {
-        // A name or UID given here takes the place of the one that is there.
+    for PropertyAssignment(property) in &args.set {
+        // A card has one FN and one UID, so these replace the existing value.
         if card.property(&property.name).is_some() && matches!(property.name.as_str(), "FN" | "UID")
         {
             card.set(&property.name, &property.value)?;

@@ -1,13 +1,13 @@
-//! `etui contacts edit`: changes a contact, by options or in an editor.
+//! `etui contacts edit`: changes a contact by options, from a file, or in an editor.
 
 use std::path::PathBuf;
 
 use etui::contacts::{Card, Contact};
 
-use super::property::{Assignment, removal};
+use super::property::{PropertyAssignment, parse_removal};
 use crate::app::App;
 use crate::commands::records::property::PropertyRemoval;
-use crate::commands::records::{change, resolve};
+use crate::commands::records::{change, resolve_record};
 use crate::errors::{Failure, Result};
 
 const EXAMPLES: &str = "\
@@ -18,52 +18,53 @@ Examples:
   etui contacts edit 17 --remove phone=555-0100
   etui contacts edit 17 --from ada.vcf                   replace the whole vCard
 
---set changes the first property of its name, or adds it. Removals are done first, then --set, then
---add. All other lines of the vCard stay as they are. Names of properties: see
-`etui contacts add --help`. `etui contacts restore 17` undoes it.";
+--set changes the first property of its name, or adds it. --remove is applied first, then --set, then
+--add. All other lines of the vCard are unchanged. For PROP see `etui contacts add --help`.
+`etui contacts restore 17` undoes the change.";
 
 /// Change a contact
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
+pub struct EditContactArgs {
     /// Number or UID
     #[arg(value_name = "ID")]
     id: String,
-    /// Change a property, or add it
+    /// Change or add a property
     #[arg(long, value_name = "PROP=VALUE")]
-    set: Vec<Assignment>,
+    set: Vec<PropertyAssignment>,
     /// Add a property
     #[arg(long, value_name = "PROP=VALUE")]
-    add: Vec<Assignment>,
-    /// Remove a property, all of that name or the one with that value
-    #[arg(long, value_name = "PROP[=VALUE]", value_parser = removal)]
+    add: Vec<PropertyAssignment>,
+    /// Remove all properties of this name, or those with this value
+    #[arg(long, value_name = "PROP[=VALUE]", value_parser = parse_removal)]
     remove: Vec<PropertyRemoval>,
-    /// Replace the vCard by the one in this file; `-` is standard input
+    /// Replace the vCard by this file; `-` is standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = ["set", "add", "remove"])]
     from: Option<PathBuf>,
-    /// Only if the contact still has this ETag
+    /// Fail unless the contact has this ETag
     #[arg(long, value_name = "ETAG")]
     if_match: Option<String>,
 }
 
-/// Changes it.
-pub fn run(app: &mut App, args: &Args) -> Result<()> {
+pub fn edit_contact(app: &mut App, args: &EditContactArgs) -> Result<()> {
     let store = app.open_to_write()?;
-    let book = app.book(&store)?;
-    let mut contact = resolve(&book, &args.id)?;
-    change::expect(&mut contact, args.if_match.as_deref())?;
+    let book = app.address_book(&store)?;
+    let mut contact = resolve_record(&book, &args.id)?;
+    change::expect_etag(&mut contact, args.if_match.as_deref())?;
     let by_options = !(args.set.is_empty() && args.add.is_empty() && args.remove.is_empty());
     let (card, saved) = match &args.from {
-        Some(file) => change::from_file(&book, &contact, &args.id, file)?,
-        None if by_options => change::save(&book, &contact, &args.id, changed(&contact, args)?)?,
-        None => change::in_editor(app, &book, &contact, &args.id)?,
+        Some(file) => change::replace_from_file(&book, &contact, &args.id, file)?,
+        None if by_options => {
+            change::save_changed(&book, &contact, &args.id, apply_options(&contact, args)?)?
+        }
+        None => change::edit_in_editor(app, &book, &contact, &args.id)?,
     };
     store.close()?;
-    change::tell(app, &contact, &card, &saved)
+    change::report_change(app, &contact, &card, &saved)
 }
 
-/// The card with the options' changes.
-fn changed(contact: &Contact, args: &Args) -> Result<Card> {
+/// Returns the card with the changes of the options.
+fn apply_options(contact: &Contact, args: &EditContactArgs) -> Result<Card> {
     let mut card = contact.card()?;
     for removal in &args.remove {
         if card.remove(&removal.name, removal.value.as_deref())? == 0 {
@@ -77,19 +78,19 @@ fn changed(contact: &Contact, args: &Args) -> Result<Card> {
             )));
         }
     }
-    for Assignment(property) in &args.set {
+    for PropertyAssignment(property) in &args.set {
         if property.types.is_empty() {
             card.set(&property.name, &property.value)?;
         } else if card.property(&property.name).is_none() {
             card.add(property)?;
         } else {
             return Err(Failure::usage(format!(
-                "--set {} keeps the types that are there; leave them out, or use --add",
+                "--set {} keeps the existing types; leave the types out, or use --add",
                 property.name
             )));
         }
     }
-    for Assignment(property) in &args.add {
+    for PropertyAssignment(property) in &args.add {
         card.add(property)?;
     }
     Ok(card)

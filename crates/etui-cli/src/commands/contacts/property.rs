@@ -5,10 +5,10 @@ use std::str::FromStr;
 
 use etui::contacts::NewProperty;
 
-use crate::commands::records::property::{PropertyRemoval, Words, property_name};
+use crate::commands::records::property::{PropertyRemoval, PropertyWords, property_name};
 
-/// Words that people know, and the vCard's.
-const WORDS: Words = &[
+/// Common words and their vCard properties.
+const WORDS: PropertyWords = &[
     ("name", "FN"),
     ("phone", "TEL"),
     ("tel", "TEL"),
@@ -23,9 +23,9 @@ const WORDS: Words = &[
 
 /// `PROP=VALUE` or `PROP:TYPE,TYPE=VALUE`.
 #[derive(Debug, Clone)]
-pub struct Assignment(pub NewProperty);
+pub struct PropertyAssignment(pub NewProperty);
 
-impl FromStr for Assignment {
+impl FromStr for PropertyAssignment {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -45,9 +45,9 @@ impl FromStr for Assignment {
     }
 }
 
-/// What `--remove` names.
-pub fn removal(text: &str) -> Result<PropertyRemoval, Infallible> {
-    Ok(PropertyRemoval::of(text, WORDS))
+/// Parses the value of `--remove`.
+pub fn parse_removal(text: &str) -> Result<PropertyRemoval, Infallible> {
+    Ok(PropertyRemoval::parse_arg(text, WORDS))
 }
 
 #[cfg(test)]
@@ -56,11 +56,14 @@ mod tests {
 
     #[test]
     fn words_types_and_values() {
-        let Assignment(p) = "phone:work,cell=+44 = x".parse().unwrap();
+        let PropertyAssignment(p) = "phone:work,cell=+44 = x".parse().unwrap();
         assert_eq!((p.name.as_str(), p.value.as_str()), ("TEL", "+44 = x"));
         assert_eq!(p.types, ["work", "cell"]);
-        assert_eq!("x-hobby=a".parse::<Assignment>().unwrap().0.name, "X-HOBBY");
-        assert!("phone".parse::<Assignment>().is_err());
-        assert_eq!(removal("note").unwrap().value, None);
+        assert_eq!(
+            "x-hobby=a".parse::<PropertyAssignment>().unwrap().0.name,
+            "X-HOBBY"
+        );
+        assert!("phone".parse::<PropertyAssignment>().is_err());
+        assert_eq!(parse_removal("note").unwrap().value, None);
     }
 }

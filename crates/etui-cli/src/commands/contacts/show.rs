@@ -1,67 +1,65 @@
-//! `etui contacts show`: all about a contact.
+//! `etui contacts show`: the full details of contacts.
 
 use etui::contacts::{Card, Contact, Photo, Typed};
 
 use crate::app::App;
 use crate::commands::records::details::RecordDetails;
-use crate::commands::records::find::{known, the_one};
+use crate::commands::records::find::{find_single, lookup_all};
 use crate::errors::Result;
-use crate::output::json::{ContactObject, date};
-use crate::output::{OutputWriter, size};
+use crate::output::json::{ContactJson, format_date};
+use crate::output::{OutputWriter, format_size};
 
 const EXAMPLES: &str = "\
 Examples:
   etui contacts show 17
-  etui contacts show ada                     if only one contact fits
-  etui contacts show 17 --vcard              the vCard, byte for byte
+  etui contacts show ada                     if only one contact matches
+  etui contacts show 17 --vcard              print the vCard, byte for byte
   etui contacts show 17 --json
 
-When several fit they are listed, and the exit code is 2.";
+If several contacts match a filter, they are listed, and the exit code is 2.";
 
-/// Show all about a contact
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
+pub struct ShowContactArgs {
     /// Numbers, UIDs, or a filter (see `etui contacts find --help`)
     #[arg(required = true, value_name = "ID|FILTER")]
     which: Vec<String>,
-    /// Write the vCard as it came
+    /// Print the vCard as it was imported
     #[arg(long, conflicts_with = "json")]
     vcard: bool,
 }
 
-/// Shows it.
-pub fn run(app: &mut App, args: &Args) -> Result<()> {
+pub fn show_contacts(app: &mut App, args: &ShowContactArgs) -> Result<()> {
     let store = app.open_to_read()?;
-    let book = app.book(&store)?;
-    let contacts = match known(&book, &args.which)? {
+    let book = app.address_book(&store)?;
+    let contacts = match lookup_all(&book, &args.which)? {
         Some(contacts) => contacts,
         None => {
             let snapshot = store.snapshot()?;
-            let reader = snapshot.collection::<Card>(app.book_name())?;
-            let asked = [(String::new(), reader)];
-            let (_, one) = the_one(&mut app.out, &asked, &args.which)?;
+            let reader = snapshot.collection::<Card>(app.address_book_name())?;
+            let readers = [(String::new(), reader)];
+            let (_, one) = find_single(&mut app.out, &readers, &args.which)?;
             book.by_id(one)?.into_iter().collect()
         }
     };
     for (i, contact) in contacts.iter().enumerate() {
         if args.vcard {
-            app.out.bytes(&contact.text)?;
+            app.out.write_bytes(&contact.text)?;
         } else if app.out.json {
             app.out
-                .object(&ContactObject::of(contact, store.region()?)?)?;
+                .write_json(&ContactJson::new(contact, store.region()?)?)?;
         } else {
             if i > 0 {
-                app.out.line("")?;
+                app.out.write_line("")?;
             }
-            show(&mut app.out, contact)?;
+            write_contact(&mut app.out, contact)?;
         }
     }
     Ok(())
 }
 
-/// The properties that have rows of their own.
-const KNOWN: &[&str] = &[
+/// Properties with rows of their own.
+const LABELLED_PROPERTIES: &[&str] = &[
     "FN",
     "NICKNAME",
     "ORG",
@@ -76,28 +74,28 @@ const KNOWN: &[&str] = &[
     "UID",
 ];
 
-/// A contact's name and all that is known of it; why not, if its vCard cannot be read.
-pub(super) fn described(contact: &Contact) -> std::result::Result<RecordDetails, String> {
+/// Returns the details of a contact, or why its vCard cannot be read.
+pub(super) fn contact_details(contact: &Contact) -> std::result::Result<RecordDetails, String> {
     let card = contact
         .card()
         .map_err(|error| format!("Contact {} cannot be read: {error}", contact.id))?;
-    let mut about = RecordDetails::new(&card.display_name());
-    describe(&card, contact, &mut about);
-    Ok(about)
+    let mut details = RecordDetails::new(&card.display_name());
+    add_rows(&card, contact, &mut details);
+    Ok(details)
 }
 
-fn show(out: &mut OutputWriter, contact: &Contact) -> Result<()> {
-    match described(contact) {
-        Ok(about) => about.write(out),
+fn write_contact(out: &mut OutputWriter, contact: &Contact) -> Result<()> {
+    match contact_details(contact) {
+        Ok(details) => details.write_to(out),
         Err(problem) => {
-            out.line(problem)?;
-            out.bytes(&contact.text)
+            out.write_line(problem)?;
+            out.write_bytes(&contact.text)
         }
     }
 }
 
-fn describe(card: &Card, contact: &Contact, about: &mut RecordDetails) {
-    let mut row = |label: &str, value: String| about.row(label, value);
+fn add_rows(card: &Card, contact: &Contact, details: &mut RecordDetails) {
+    let mut row = |label: &str, value: String| details.add_row(label, value);
     row("Nickname", card.nicknames().join(", "));
     for organization in card.organizations() {
         let mut parts = vec![organization.name];
@@ -106,10 +104,10 @@ fn describe(card: &Card, contact: &Contact, about: &mut RecordDetails) {
     }
     row("Title", card.title().unwrap_or_default().to_owned());
     for phone in card.phones() {
-        row("Phone", typed(phone));
+        row("Phone", format_typed(phone));
     }
     for email in card.emails() {
-        row("E-mail", typed(email));
+        row("E-mail", format_typed(email));
     }
     for a in card.addresses() {
         let town = [a.code.as_str(), a.locality.as_str()]
@@ -122,10 +120,10 @@ fn describe(card: &Card, contact: &Contact, about: &mut RecordDetails) {
         row("Address", with_types(parts.join(", "), &a.types, false));
     }
     for url in card.urls() {
-        row("Web", typed(url));
+        row("Web", format_typed(url));
     }
     let birthday = match card.birthday() {
-        Some(day) => date(day),
+        Some(day) => format_date(day),
         None => card.property("BDAY").unwrap_or_default(),
     };
     row("Birthday", birthday);
@@ -135,8 +133,11 @@ fn describe(card: &Card, contact: &Contact, about: &mut RecordDetails) {
     for (group, name, value) in card.all_properties() {
         let is_photo = name.eq_ignore_ascii_case("PHOTO");
         if let Some(photo) = photo.take_if(|_| is_photo) {
-            row("Photo", photo_text(&photo));
-        } else if !KNOWN.iter().any(|k| k.eq_ignore_ascii_case(name)) {
+            row("Photo", format_photo(&photo));
+        } else if !LABELLED_PROPERTIES
+            .iter()
+            .any(|k| k.eq_ignore_ascii_case(name))
+        {
             match group {
                 Some(group) => row(&format!("{group}.{name}"), value),
                 None => row(name, value),
@@ -145,14 +146,18 @@ fn describe(card: &Card, contact: &Contact, about: &mut RecordDetails) {
     }
     row(
         "vCard",
-        format!("{}, {}", card.version(), size(contact.text.len() as u64)),
+        format!(
+            "{}, {}",
+            card.version(),
+            format_size(contact.text.len() as u64)
+        ),
     );
     row("UID", contact.uid.clone());
     row("ETag", contact.etag.to_string());
     row("#", contact.id.to_string());
 }
 
-fn typed(value: Typed) -> String {
+fn format_typed(value: Typed) -> String {
     with_types(value.value, &value.types, value.preferred)
 }
 
@@ -168,12 +173,12 @@ fn with_types(value: String, types: &[String], preferred: bool) -> String {
     }
 }
 
-fn photo_text(photo: &Photo) -> String {
+fn format_photo(photo: &Photo) -> String {
     match photo {
         Photo::Inline { media_type, bytes } => format!(
             "{}, {}",
             media_type.as_deref().unwrap_or("image of unknown type"),
-            size(bytes.len() as u64)
+            format_size(bytes.len() as u64)
         ),
         Photo::Uri(uri) => uri.clone(),
     }

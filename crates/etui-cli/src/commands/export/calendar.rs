@@ -1,45 +1,45 @@
-//! Calendars go out as iCalendar: one, or all of them, one behind the other.
+//! Exports one calendar or all calendars as iCalendar objects in one file.
 
 use std::io::{self, Write};
 
 use etui::RecordId;
 use etui::calendar::{CalendarObject, Filter, Reader};
 
-use super::Args;
-use crate::app::{App, all_in};
+use super::ExportArgs;
+use crate::app::{App, readers_in};
 use crate::commands::new_file::NewFile;
-use crate::commands::records::filter;
-use crate::commands::records::find::nothing_found;
+use crate::commands::records::find::no_match;
+use crate::commands::records::parse_filter;
 use crate::errors::{Failure, Result};
-use crate::output::json::calendar::RecordObject;
-use crate::output::{OutputSink, plural, shown};
+use crate::output::json::calendar::EntryJson;
+use crate::output::{OutputSink, escape_text, pluralize};
 
-/// What goes out of a calendar; `None`: all of it.
-type Meant = Option<Vec<RecordId>>;
+/// The selected entries of a calendar; `None` selects all.
+type EntrySelection = Option<Vec<RecordId>>;
 
-/// Writes the calendar of this name, or else all calendars.
-pub fn run(app: &mut App, args: &Args, name: Option<&str>) -> Result<()> {
+/// Exports the calendar with this name, or all calendars.
+pub fn export_calendars(app: &mut App, args: &ExportArgs, name: Option<&str>) -> Result<()> {
     let store = app.open_to_read()?;
     let snapshot = store.snapshot()?;
     let mut all = Vec::new();
-    for (_, calendar) in all_in(name, &snapshot)? {
-        let meant = meant(&calendar, &args.filter)?;
-        all.push((calendar, meant));
+    for (_, calendar) in readers_in(name, &snapshot)? {
+        let selection = select_entries(&calendar, &args.filter)?;
+        all.push((calendar, selection));
     }
-    // An empty calendar is an object without records, but only where nothing else goes out.
+    // An empty calendar is exported as an empty object only if nothing else is exported.
     let mut some = Vec::new();
-    for (calendar, meant) in &all {
-        let count = match meant {
+    for (calendar, selection) in &all {
+        let count = match selection {
             Some(ids) => ids.len() as u64,
             None => calendar.count()?,
         };
         if count > 0 {
-            some.push((calendar, meant));
+            some.push((calendar, selection));
         }
     }
     match (some.is_empty(), all.first()) {
         (true, Some((calendar, None))) => some.push((calendar, &None)),
-        (true, _) => return Err(nothing_found::<CalendarObject>(&args.filter)),
+        (true, _) => return Err(no_match::<CalendarObject>(&args.filter)),
         (false, _) => {}
     }
     if app.out.json {
@@ -50,29 +50,29 @@ pub fn run(app: &mut App, args: &Args, name: Option<&str>) -> Result<()> {
         }
         return some
             .into_iter()
-            .try_for_each(|(calendar, meant)| write_objects(app, calendar, meant));
+            .try_for_each(|(calendar, selection)| write_json_entries(app, calendar, selection));
     }
     let Some(path) = &args.output else {
         let mut to = OutputSink::new(&mut app.out);
-        let written = write(&mut to, &some);
+        let written = write_calendars(&mut to, &some);
         return match to.failure() {
             Some(failure) => Err(failure),
             None => written.map(|_| ()),
         };
     };
-    let mut file = NewFile::begin(path, args.force)?;
-    let written = write(&mut file, &some)?;
-    file.finish()?;
-    app.out.say(format!(
+    let mut file = NewFile::create(path, args.force)?;
+    let written = write_calendars(&mut file, &some)?;
+    file.commit()?;
+    app.out.status(format!(
         "Wrote {} to {}",
-        plural(written, "entry"),
-        shown(&path.display().to_string())
+        pluralize(written, "entry"),
+        escape_text(&path.display().to_string())
     ))
 }
 
-/// What the filter's words mean in a calendar.
-fn meant(calendar: &Reader<'_>, words: &[String]) -> Result<Meant> {
-    Ok(match filter::<CalendarObject>(words)? {
+/// Returns the entries of a calendar that match the filter.
+fn select_entries(calendar: &Reader<'_>, words: &[String]) -> Result<EntrySelection> {
+    Ok(match parse_filter::<CalendarObject>(words)? {
         Filter::All => None,
         filter => {
             let found = calendar.find(&filter)?;
@@ -81,28 +81,28 @@ fn meant(calendar: &Reader<'_>, words: &[String]) -> Result<Meant> {
     })
 }
 
-/// Writes calendars; tells how many entries they have together.
-fn write(out: &mut dyn Write, all: &[(&Reader<'_>, &Meant)]) -> Result<u64> {
-    let mut out = Lines { out, last: b'\n' };
+/// Writes calendars. Returns the total number of entries.
+fn write_calendars(out: &mut dyn Write, all: &[(&Reader<'_>, &EntrySelection)]) -> Result<u64> {
+    let mut out = LineTracker { out, last: b'\n' };
     let mut written = 0;
-    for (calendar, meant) in all {
-        // Byte for byte may mean that the last line has no end.
+    for (calendar, selection) in all {
+        // The last line of a byte-for-byte export may have no line end.
         if out.last != b'\n' {
             out.write_all(b"\r\n")
                 .map_err(|e| Failure::named_io("the output", e))?;
         }
-        written += calendar.export(&mut out, meant.as_deref())?;
+        written += calendar.export(&mut out, selection.as_deref())?;
     }
     Ok(written)
 }
 
-/// Notes what was written last.
-struct Lines<'w> {
+/// A writer that remembers its last byte.
+struct LineTracker<'w> {
     out: &'w mut dyn Write,
     last: u8,
 }
 
-impl Write for Lines<'_> {
+impl Write for LineTracker<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.out.write(bytes)?;
         if let Some(&last) = bytes[..written].last() {
@@ -116,9 +116,13 @@ impl Write for Lines<'_> {
     }
 }
 
-fn write_objects(app: &mut App, calendar: &Reader<'_>, meant: &Meant) -> Result<()> {
+fn write_json_entries(
+    app: &mut App,
+    calendar: &Reader<'_>,
+    selection: &EntrySelection,
+) -> Result<()> {
     let mut all = Vec::new();
-    let ids = match meant {
+    let ids = match selection {
         Some(ids) => ids,
         None => {
             calendar.for_each(|id, _| {
@@ -128,13 +132,14 @@ fn write_objects(app: &mut App, calendar: &Reader<'_>, meant: &Meant) -> Result<
             &all
         }
     };
-    let zone = app.out.zone();
+    let zone = app.out.time_zone();
     for &id in ids {
         let Some(stored) = calendar.by_id(id)? else {
             continue;
         };
         if let Some((stored, record)) = calendar.record(&stored.uid)? {
-            app.out.object(&RecordObject::of(&stored, &record, &zone))?;
+            app.out
+                .write_json(&EntryJson::new(&stored, &record, &zone))?;
         }
     }
     Ok(())

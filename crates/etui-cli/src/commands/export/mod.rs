@@ -1,12 +1,11 @@
-//! `etui export`: takes contacts out as vCards, or calendars as iCalendar (`calendar`).
+//! `etui export`: exports contacts as vCard, or calendars as iCalendar (`calendar`).
 //!
 //! ```text
 //! record [CRLF, if the record lacks a line end] record ... record
 //! ```
 //!
-//! Records in UTF-16 can only stand in a file of their own kind: if all records are UTF-16 of one
-//! byte order, a byte order mark goes first and they go out as they are; else those are written
-//! as UTF-8.
+//! A file has one encoding. If all records are UTF-16 of one byte order, they are written as they are
+//! after a byte order mark; else UTF-16 records are converted to UTF-8.
 
 mod calendar;
 
@@ -18,232 +17,231 @@ use etui::contacts::{Card, Filter, Reader};
 use etui::{Error, RecordId};
 
 use super::new_file::NewFile;
-use super::records::filter;
-use super::records::find::nothing_found;
+use super::records::find::no_match;
+use super::records::parse_filter;
 use crate::app::App;
 use crate::errors::{Failure, Result};
-use crate::output::json::ContactObject;
-use crate::output::{OutputWriter, plural, shown};
+use crate::output::json::ContactJson;
+use crate::output::{OutputWriter, escape_text, pluralize};
 
 const EXAMPLES: &str = "\
 Examples:
-  etui export -o contacts.vcf                all address books, byte for byte as it came in
-  etui export org:acme -o acme.vcf           those of one organisation
+  etui export -o contacts.vcf                all address books, byte for byte
+  etui export org:acme -o acme.vcf           one organisation
   etui export --vcard-version 4.0 | less     everything, as vCard 4.0
   etui export --json | jq .emails            everything, as JSON
 
-  etui export --calendars -o calendar.ics            all calendars, byte for byte as they came in
+  etui export --calendars -o calendar.ics            all calendars, byte for byte
   etui export --calendar Work -o work.ics            one of them
-  etui export --calendars kind:todo -o todo.ics      the to-dos of all
+  etui export --calendars kind:todo -o todo.ics      all to-dos
 
-A file that is written (-o) can be read only by you. Filters: see `etui contacts find --help` and
+A new file (-o) is readable only by you. For FILTER see `etui contacts find --help` and
 `etui calendar find --help`.";
 
-/// Take contacts out as vCards, or calendars as iCalendar
+/// Export contacts as vCard, or calendars as iCalendar
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
-    /// Only those that the filter means
+pub struct ExportArgs {
+    /// Export only matching records
     #[arg(value_name = "FILTER")]
     filter: Vec<String>,
-    /// The file to write [default: standard output]
+    /// Output file [default: standard output]
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// All calendars, instead of contacts
-    #[arg(long, conflicts_with_all = ["calendar", "vcard_version", "book"])]
+    /// Export all calendars instead of contacts
+    #[arg(long, conflicts_with_all = ["calendar", "vcard_version", "addressbook"])]
     calendars: bool,
-    /// The calendar of this name, instead of contacts
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["vcard_version", "book"])]
+    /// Export this calendar instead of contacts
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["vcard_version", "addressbook"])]
     calendar: Option<String>,
-    /// Byte for byte as they came, or all in vCard 4.0 (RFC 6350)
+    /// Byte for byte as imported, or converted to vCard 4.0 (RFC 6350)
     #[arg(long, value_name = "VERSION", default_value = "as-is")]
-    vcard_version: Version,
-    /// Replace the file if it is there
+    vcard_version: VcardVersion,
+    /// Replace an existing file
     #[arg(long, requires = "output")]
     force: bool,
 }
 
-/// What to write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Version {
+enum VcardVersion {
     AsIs,
     #[value(name = "4.0")]
     V4,
 }
 
-/// Where it goes.
-enum Sink<'a> {
+enum ExportTarget<'a> {
     OutputWriter(&'a mut OutputWriter),
     File(Box<NewFile>, PathBuf),
 }
 
-impl Sink<'_> {
-    fn write(&mut self, bytes: &[u8]) -> Result<()> {
+impl ExportTarget<'_> {
+    fn write_bytes(&mut self, bytes: &[u8]) -> Result<()> {
         match self {
-            Self::OutputWriter(out) => out.bytes(bytes),
+            Self::OutputWriter(out) => out.write_bytes(bytes),
             Self::File(file, path) => file.write_all(bytes).map_err(|e| Failure::io(path, e)),
         }
     }
 }
 
-/// Writes them.
-pub fn run(app: &mut App, args: &Args) -> Result<()> {
+pub fn export_records(app: &mut App, args: &ExportArgs) -> Result<()> {
     if args.calendars || args.calendar.is_some() {
-        return calendar::run(app, args, args.calendar.as_deref());
+        return calendar::export_calendars(app, args, args.calendar.as_deref());
     }
     let store = app.open_to_read()?;
     let snapshot = store.snapshot()?;
-    let meant = Selection::new(app.books_in(&snapshot)?, &args.filter)?;
+    let selection = BookSelections::new(app.address_books_in(&snapshot)?, &args.filter)?;
     if app.out.json {
-        if args.output.is_some() || args.vcard_version != Version::AsIs {
+        if args.output.is_some() || args.vcard_version != VcardVersion::AsIs {
             return Err(Failure::usage(
                 "--json writes JSON to standard output; leave out --output and --vcard-version",
             ));
         }
         let region = store.region()?;
-        return meant.each(|book, id, text| {
+        return selection.for_each(|book, id, text| {
             let contact = book.by_id(id)?.ok_or(Error::Stopped)?;
-            match ContactObject::of(&contact, region) {
-                Ok(object) => app.out.object(&object),
+            match ContactJson::new(&contact, region) {
+                Ok(object) => app.out.write_json(&object),
                 Err(e) => {
                     app.out
-                        .note(&format!("contact {id} ({} bytes): {e}", text.len()));
+                        .write_note(&format!("contact {id} ({} bytes): {e}", text.len()));
                     Ok(())
                 }
             }
         });
     }
-    let shape = match args.vcard_version {
-        Version::V4 => Shape::Utf8,
-        Version::AsIs => shape(&meant)?,
+    let encoding = match args.vcard_version {
+        VcardVersion::V4 => FileEncoding::Utf8,
+        VcardVersion::AsIs => detect_encoding(&selection)?,
     };
     let mut recoded = 0;
     let mut written = 0u64;
     let mut note = None;
     {
-        let mut sink = match &args.output {
-            Some(path) => Sink::File(Box::new(NewFile::begin(path, args.force)?), path.clone()),
-            None => Sink::OutputWriter(&mut app.out),
+        let mut target = match &args.output {
+            Some(path) => {
+                ExportTarget::File(Box::new(NewFile::create(path, args.force)?), path.clone())
+            }
+            None => ExportTarget::OutputWriter(&mut app.out),
         };
-        if let Shape::Utf16(order) = shape {
-            sink.write(order.mark())?;
+        if let FileEncoding::Utf16(order) = encoding {
+            target.write_bytes(order.mark())?;
         }
         let mut open_line = false;
-        meant.each(|_, _, text| {
+        selection.for_each(|_, _, text| {
             if open_line {
-                sink.write(match shape {
-                    Shape::Utf16(Order::Little) => b"\r\0\n\0".as_slice(),
-                    Shape::Utf16(Order::Big) => b"\0\r\0\n",
-                    Shape::Utf8 => b"\r\n",
+                target.write_bytes(match encoding {
+                    FileEncoding::Utf16(ByteOrder::Little) => b"\r\0\n\0".as_slice(),
+                    FileEncoding::Utf16(ByteOrder::Big) => b"\0\r\0\n",
+                    FileEncoding::Utf8 => b"\r\n",
                 })?;
             }
-            let text = match (args.vcard_version, shape, utf16(text)) {
-                (Version::V4, ..) => {
+            let text = match (args.vcard_version, encoding, utf16_order(text)) {
+                (VcardVersion::V4, ..) => {
                     let card = Card::parse(text)?;
-                    Cow::Owned(identified(card.clone(), &card)?.to_v4().into_bytes())
+                    Cow::Owned(with_uid(card.clone(), &card)?.to_v4().into_bytes())
                 }
-                (_, Shape::Utf8, Some(order)) => {
+                (_, FileEncoding::Utf8, Some(order)) => {
                     recoded += 1;
                     let recoded = Card::parse(order.decode(text))?;
-                    Cow::Owned(identified(recoded, &Card::parse(text)?)?.into_text())
+                    Cow::Owned(with_uid(recoded, &Card::parse(text)?)?.into_text())
                 }
                 _ => Cow::Borrowed(text),
             };
             written += 1;
-            open_line = !ends_line(&text, shape);
-            sink.write(&text)
+            open_line = !ends_line(&text, encoding);
+            target.write_bytes(&text)
         })?;
-        if let Sink::File(file, path) = sink {
-            file.finish()?;
+        if let ExportTarget::File(file, path) = target {
+            file.commit()?;
             note = Some(format!(
                 "Wrote {} to {}",
-                plural(written, "contact"),
-                shown(&path.display().to_string())
+                pluralize(written, "contact"),
+                escape_text(&path.display().to_string())
             ));
         }
     }
     if recoded > 0 {
-        app.out.note(&format!(
-            "{} in UTF-16 written as UTF-8, since the others are not in UTF-16",
-            plural(recoded, "contact")
+        app.out.write_note(&format!(
+            "{} converted from UTF-16 to UTF-8, as other records are not UTF-16",
+            pluralize(recoded, "contact")
         ));
     }
     if let Some(note) = note {
-        app.out.say(note)?;
+        app.out.status(note)?;
     }
     if written == 0 {
         let entries: u64 = store.stats()?.calendars.iter().map(|(_, n)| n).sum();
         if entries > 0 {
             app.out
-                .note("There are no contacts; calendars: etui export --calendars");
+                .write_note("There are no contacts. To export calendars: etui export --calendars");
         }
     }
     Ok(())
 }
 
-/// A card written otherwise than it came, with the identity that its own text gives it as its
-/// UID, so that it is the same contact when it is brought in again.
-fn identified(mut written: Card, came: &Card) -> Result<Card> {
+/// Adds the identity of the original text as a UID to a converted card, so that a new import updates
+/// the same contact.
+fn with_uid(mut written: Card, original: &Card) -> Result<Card> {
     if written.uid().is_none() {
-        written.set("UID", &came.identity())?;
+        written.set("UID", &original.identity())?;
     }
     Ok(written)
 }
 
-/// What goes out of which address books.
-struct Selection<'s>(Vec<(Reader<'s>, Meant)>);
+/// The selected contacts of each address book.
+struct BookSelections<'s>(Vec<(Reader<'s>, BookSelection)>);
 
-impl<'s> Selection<'s> {
+impl<'s> BookSelections<'s> {
     fn new(books: Vec<Reader<'s>>, words: &[String]) -> Result<Self> {
-        let filter = filter::<Card>(words)?;
+        let filter = parse_filter::<Card>(words)?;
         let mut parts = Vec::new();
         for book in books {
-            let meant = Meant::new(&book, &filter)?;
-            parts.push((book, meant));
+            let selection = BookSelection::new(&book, &filter)?;
+            parts.push((book, selection));
         }
         if parts
             .iter()
-            .all(|(_, m)| matches!(m, Meant::These(ids) if ids.is_empty()))
+            .all(|(_, m)| matches!(m, BookSelection::Matches(ids) if ids.is_empty()))
         {
-            return Err(nothing_found::<Card>(words));
+            return Err(no_match::<Card>(words));
         }
         Ok(Self(parts))
     }
 
-    /// Calls `visit` with each, book by book.
-    fn each(
+    /// Calls `visit` with each contact, book by book.
+    fn for_each(
         &self,
         mut visit: impl FnMut(&Reader<'s>, RecordId, &[u8]) -> Result<()>,
     ) -> Result<()> {
-        self.0
-            .iter()
-            .try_for_each(|(book, meant)| meant.each(book, |id, text| visit(book, id, text)))
+        self.0.iter().try_for_each(|(book, selection)| {
+            selection.for_each(book, |id, text| visit(book, id, text))
+        })
     }
 }
 
-/// Which contacts of a book go out: all as they were added, or those found, in list order.
-enum Meant {
+/// The selected contacts of a book: all in order of addition, or the matches in list order.
+enum BookSelection {
     All,
-    These(Vec<RecordId>),
+    Matches(Vec<RecordId>),
 }
 
-impl Meant {
+impl BookSelection {
     fn new(book: &Reader<'_>, filter: &Filter) -> Result<Self> {
         if *filter == Filter::All {
             return Ok(Self::All);
         }
         let found = book.find(filter)?;
-        Ok(Self::These(found.into_iter().map(|e| e.id).collect()))
+        Ok(Self::Matches(found.into_iter().map(|e| e.id).collect()))
     }
 
-    /// Calls `visit` with each; one is in memory at a time.
-    fn each(
+    /// Calls `visit` with each contact, with one in memory at a time.
+    fn for_each(
         &self,
         book: &Reader<'_>,
         mut visit: impl FnMut(RecordId, &[u8]) -> Result<()>,
     ) -> Result<()> {
         match self {
-            Self::These(ids) => {
+            Self::Matches(ids) => {
                 for &id in ids {
                     if let Some(contact) = book.by_id(id)? {
                         visit(id, &contact.text)?;
@@ -252,7 +250,7 @@ impl Meant {
                 Ok(())
             }
             Self::All => {
-                // The library's walk knows the library's errors only; ours is kept beside it.
+                // The callback can only return errors of the library, so ours is kept here.
                 let mut failure = None;
                 let walked = book.for_each(|id, text| {
                     visit(id, text).map_err(|e| {
@@ -271,12 +269,12 @@ impl Meant {
 
 /// Byte order of UTF-16.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Order {
+enum ByteOrder {
     Little,
     Big,
 }
 
-impl Order {
+impl ByteOrder {
     fn mark(self) -> &'static [u8] {
         match self {
             Self::Little => b"\xff\xfe",
@@ -296,41 +294,41 @@ impl Order {
     }
 }
 
-/// What kind of file the records make together.
+/// The encoding of the exported file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Shape {
-    Utf16(Order),
+enum FileEncoding {
+    Utf16(ByteOrder),
     /// UTF-8, or whatever 8-bit charsets the records are in.
     Utf8,
 }
 
-/// A record begins with the B of BEGIN.
-fn utf16(text: &[u8]) -> Option<Order> {
+/// Returns the byte order of a UTF-16 record, which begins with the B of BEGIN.
+fn utf16_order(text: &[u8]) -> Option<ByteOrder> {
     match text {
-        [b'B' | b'b', 0, ..] => Some(Order::Little),
-        [0, b'B' | b'b', ..] => Some(Order::Big),
+        [b'B' | b'b', 0, ..] => Some(ByteOrder::Little),
+        [0, b'B' | b'b', ..] => Some(ByteOrder::Big),
         _ => None,
     }
 }
 
-fn shape(meant: &Selection<'_>) -> Result<Shape> {
+fn detect_encoding(selection: &BookSelections<'_>) -> Result<FileEncoding> {
     let mut first = None;
     let mut mixed = false;
-    meant.each(|_, _, text| {
-        let order = utf16(text);
+    selection.for_each(|_, _, text| {
+        let order = utf16_order(text);
         mixed |= *first.get_or_insert(order) != order;
         Ok(())
     })?;
     Ok(match first.flatten() {
-        Some(order) if !mixed => Shape::Utf16(order),
-        _ => Shape::Utf8,
+        Some(order) if !mixed => FileEncoding::Utf16(order),
+        _ => FileEncoding::Utf8,
     })
 }
 
-fn ends_line(text: &[u8], shape: Shape) -> bool {
-    match shape {
-        Shape::Utf8 => matches!(text.last(), Some(b'\n' | b'\r')),
-        Shape::Utf16(Order::Little) => matches!(text, [.., b'\n' | b'\r', 0]),
-        Shape::Utf16(Order::Big) => matches!(text, [.., 0, b'\n' | b'\r']),
+fn ends_line(text: &[u8], encoding: FileEncoding) -> bool {
+    match encoding {
+        FileEncoding::Utf8 => matches!(text.last(), Some(b'\n' | b'\r')),
+        FileEncoding::Utf16(ByteOrder::Little) => matches!(text, [.., b'\n' | b'\r', 0]),
+        FileEncoding::Utf16(ByteOrder::Big) => matches!(text, [.., 0, b'\n' | b'\r']),
     }
 }

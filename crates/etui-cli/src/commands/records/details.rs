@@ -1,19 +1,17 @@
-//! All about one record: its name, and lines with labels.
+//! [`RecordDetails`]: the full description of one record.
 
 use crate::errors::Result;
-use crate::output::{OutputWriter, Style, one_line, shown};
+use crate::output::{OutputWriter, Style, escape_text, one_line};
 
-/// What is known of a record, in words.
+/// The name of a record and its labelled values.
 #[derive(Debug, Default)]
 pub struct RecordDetails {
-    /// Its name.
     pub name: String,
     /// Labels and values; a value may have several lines.
     pub rows: Vec<(String, String)>,
 }
 
 impl RecordDetails {
-    /// One of which nothing is known but its name.
     pub fn new(name: &str) -> Self {
         Self {
             name: one_line(name).into_owned(),
@@ -21,28 +19,28 @@ impl RecordDetails {
         }
     }
 
-    /// Adds a row, unless its value is blank.
-    pub fn row(&mut self, label: &str, value: impl Into<String>) {
+    /// Adds a row unless its value is blank.
+    pub fn add_row(&mut self, label: &str, value: impl Into<String>) {
         let value = value.into();
         if !value.trim().is_empty() {
-            self.rows.push((shown(label).into_owned(), value));
+            self.rows.push((escape_text(label).into_owned(), value));
         }
     }
 
-    /// Writes it; further lines of a value stand under its first.
-    pub fn write(&self, out: &mut OutputWriter) -> Result<()> {
-        let name = out.styled(Style::Bold, &self.name).into_owned();
-        out.line(name)?;
+    /// Writes the name and the rows; all lines of a value are aligned.
+    pub fn write_to(&self, out: &mut OutputWriter) -> Result<()> {
+        let name = out.with_style(Style::Bold, &self.name).into_owned();
+        out.write_line(name)?;
         let widths = self.rows.iter().map(|(label, _)| label.chars().count());
         let width = widths.max().unwrap_or(0);
         for (label, value) in &self.rows {
             let pad = width - label.chars().count();
-            let label = out.styled(Style::Dim, label).into_owned();
+            let label = out.with_style(Style::Dim, label).into_owned();
             for (i, line) in value.lines().enumerate() {
-                let line = shown(line);
+                let line = escape_text(line);
                 match i {
-                    0 => out.line(format!("  {label}{:pad$}  {line}", ""))?,
-                    _ => out.line(format!("  {:width$}  {line}", ""))?,
+                    0 => out.write_line(format!("  {label}{:pad$}  {line}", ""))?,
+                    _ => out.write_line(format!("  {:width$}  {line}", ""))?,
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! The person's editor on a private file.
+//! The user's editor on a private file.
 
 use std::borrow::Cow;
 use std::io::Write;
@@ -9,16 +9,15 @@ use tempfile::NamedTempFile;
 
 use crate::errors::{Failure, Result};
 
-/// What the person made of the text.
+/// A text changed in the editor.
 pub struct EditedText {
-    /// The text now.
     pub bytes: Vec<u8>,
     file: NamedTempFile,
 }
 
 impl EditedText {
-    /// Keeps the file, and tells where it is.
-    pub fn keep(self) -> Result<String> {
+    /// Keeps the file. Returns its path.
+    pub fn keep_file(self) -> Result<String> {
         let (_, path) = self
             .file
             .keep()
@@ -27,8 +26,8 @@ impl EditedText {
     }
 }
 
-/// A record's text as an editor can show it: UTF-8.
-pub fn readable(text: &[u8]) -> Cow<'_, [u8]> {
+/// Converts the text of a record to UTF-8.
+pub fn to_utf8(text: &[u8]) -> Cow<'_, [u8]> {
     if std::str::from_utf8(text).is_ok() && !text.contains(&0) {
         return Cow::Borrowed(text);
     }
@@ -38,9 +37,9 @@ pub fn readable(text: &[u8]) -> Cow<'_, [u8]> {
     }
 }
 
-/// Opens the editor on `text`, in a file that only its owner may read and whose name ends with
-/// `suffix`; `None` when the text was left as it was.
-pub fn edit(text: &[u8], suffix: &str) -> Result<Option<EditedText>> {
+/// Opens the editor on `text`, in a file with mode 0600 and this suffix. Returns `None` if the text
+/// did not change.
+pub fn edit_text(text: &[u8], suffix: &str) -> Result<Option<EditedText>> {
     let failed = |e| Failure::named_io("the file to edit", e);
     let mut file = tempfile::Builder::new()
         .prefix("etui-edit-")
@@ -55,7 +54,7 @@ pub fn edit(text: &[u8], suffix: &str) -> Result<Option<EditedText>> {
         .iter()
         .find_map(|name| std::env::var(name).ok().filter(|v| !v.trim().is_empty()))
         .unwrap_or_else(|| "vi".to_owned());
-    // The variable may hold arguments (`code --wait`); a shell takes it apart, as git has it.
+    // The variable may hold arguments (`code --wait`), so a shell splits it, as in git.
     let status = Command::new("sh")
         .arg("-c")
         .arg(format!("{editor} \"$@\""))
@@ -64,18 +63,18 @@ pub fn edit(text: &[u8], suffix: &str) -> Result<Option<EditedText>> {
         .status()
         .map_err(|e| Failure::named_io(editor.as_str(), e))?;
 
-    // Many editors write a new file under the old name.
+    // Many editors replace the file, so it is read by name.
     let bytes = std::fs::read(file.path()).map_err(failed)?;
-    let same = bytes.trim_ascii_end() == text.trim_ascii_end();
+    let is_same = bytes.trim_ascii_end() == text.trim_ascii_end();
     if !status.success() {
         let edited = EditedText { bytes, file };
-        let kept = match same {
+        let kept = match is_same {
             true => String::new(),
-            false => format!("; your text is kept in {}", edited.keep()?),
+            false => format!("; your text is kept in {}", edited.keep_file()?),
         };
         return Err(Failure::Other(format!(
-            "the editor \"{editor}\" ended with {status}; nothing was changed{kept}"
+            "the editor \"{editor}\" failed with {status}; nothing was changed{kept}"
         )));
     }
-    Ok((!same).then_some(EditedText { bytes, file }))
+    Ok((!is_same).then_some(EditedText { bytes, file }))
 }

@@ -1,4 +1,4 @@
-//! Which records a filter means: listed, counted, or how they are found.
+//! Search: lists or counts the matches of a filter, or explains the query plan.
 
 use etui::RecordId;
 use etui::record::{Collection, Reader, StoredRecord};
@@ -6,87 +6,94 @@ use etui::search::filter::Filter;
 use etui::search::query::{CollectionRows, Columns, Query, query_collections};
 
 use super::query::{NamedReaders, QueryArgs};
-use super::{RecordCommands, filter, headings, lookup, number, resolve};
+use super::{
+    RecordCommands, list_headings, lookup_record, parse_filter, parse_number, resolve_record,
+};
 use crate::app::App;
 use crate::errors::{Failure, Result};
-use crate::output::json::{CollectionField, CountObject, EntryObject, PlanObject};
-use crate::output::{OutputWriter, Table, count, one_line};
+use crate::output::json::{CollectionField, CountJson, ListedJson, PlanJson};
+use crate::output::{OutputWriter, Table, format_count, one_line};
 
-/// Whom to find, and what to tell of them.
+// A struct comment would replace the help text of the subcommand.
 #[derive(Debug, clap::Args)]
 pub struct FindArgs<R: RecordCommands> {
-    /// What to look for; words are joined by spaces
+    /// Filter; several words are joined by spaces
     #[arg(required = true, value_name = "FILTER")]
     filter: Vec<String>,
     #[command(flatten)]
     query: QueryArgs<R>,
-    /// Tell only how many there are
+    /// Print only the number of matches
     #[arg(
         long,
         conflicts_with_all = ["fields", "sort", "limit", "all", "at", "after", "explain"]
     )]
     count: bool,
-    /// Tell how the answer is found, and what is read for it, instead of the answer
+    /// Print the query plan and its costs instead of the matches
     #[arg(long)]
     explain: bool,
 }
 
-/// Finds them.
-pub fn find<R: RecordCommands>(
+/// Runs a search.
+pub fn find_records<R: RecordCommands>(
     app: &mut App,
-    asked: &NamedReaders<'_, R>,
+    readers: &NamedReaders<'_, R>,
     args: &FindArgs<R>,
 ) -> Result<()> {
-    let filter = filter::<R>(&args.filter)?;
-    let query = args.query.query(filter.clone(), app.out.terminal)?;
-    let how_many = || {
-        let each = asked.iter().map(|(_, reader)| how_many(reader, &filter));
-        each.sum::<Result<u64>>()
+    let filter = parse_filter::<R>(&args.filter)?;
+    let query = args.query.build_query(filter.clone(), app.out.terminal)?;
+    let count_all = || {
+        let counts = readers
+            .iter()
+            .map(|(_, reader)| count_matches(reader, &filter));
+        counts.sum::<Result<u64>>()
     };
     if args.count {
-        let count = how_many()?;
+        let count = count_all()?;
         return match app.out.json {
-            true => app.out.object(&CountObject { count }),
-            false => app.out.line(count.to_string()),
+            true => app.out.write_json(&CountJson { count }),
+            false => app.out.write_line(count.to_string()),
         };
     }
     if args.explain {
-        let query = args.query.of_each(query, asked.len(), app.out.terminal);
-        return asked.iter().try_for_each(|(name, reader)| {
+        let query = args
+            .query
+            .limited_for_each(query, readers.len(), app.out.terminal);
+        return readers.iter().try_for_each(|(name, reader)| {
             let plan = reader.explain(&query)?;
             if app.out.json {
-                let holder = R::HOLDER_FIELD.map(|field| CollectionField(field, name));
-                return app.out.object(&PlanObject::of(&plan, R::KIND, holder));
+                let collection = R::COLLECTION_FIELD.map(|field| CollectionField(field, name));
+                return app
+                    .out
+                    .write_json(&PlanJson::new(&plan, R::KIND, collection));
             }
-            if asked.len() > 1 {
-                app.out.line(format!("{}:", one_line(name)))?;
+            if readers.len() > 1 {
+                app.out.write_line(format!("{}:", one_line(name)))?;
             }
-            app.out.line(plan.to_string())
+            app.out.write_line(plan.to_string())
         });
     }
-    let answer = args.query.ask(asked, &query)?;
-    // An empty page may lie behind the last of them.
-    if answer.rows.is_empty() && how_many()? == 0 {
-        return Err(nothing_found::<R>(&args.filter));
+    let answer = args.query.query_readers(readers, &query)?;
+    // An empty page can also be a page after the last match.
+    if answer.rows.is_empty() && count_all()? == 0 {
+        return Err(no_match::<R>(&args.filter));
     }
-    args.query.write(&mut app.out, asked, &answer)?;
+    args.query.write_answer(&mut app.out, readers, &answer)?;
     if app.out.terminal && !app.out.json {
-        args.query.tell_more(app, &answer.rows, how_many()?)?;
+        args.query.write_position(app, &answer.rows, count_all()?)?;
     }
     Ok(())
 }
 
-/// Nothing fits the filter that these words make.
-pub fn nothing_found<R: RecordCommands>(words: &[String]) -> Failure {
-    Failure::NotFound(format!(
-        "{} found for: {}",
-        R::NOBODY,
-        words.join(" ").trim()
-    ))
+/// Returns the error for a filter without matches.
+pub fn no_match<R: RecordCommands>(words: &[String]) -> Failure {
+    Failure::NotFound(format!("no {} matches: {}", R::ONE, words.join(" ").trim()))
 }
 
-/// How many records `filter` means.
-pub fn how_many<R: RecordCommands>(all: &Reader<'_, R>, filter: &Filter<R::Field>) -> Result<u64> {
+/// Counts the records that match `filter`.
+pub fn count_matches<R: RecordCommands>(
+    all: &Reader<'_, R>,
+    filter: &Filter<R::Field>,
+) -> Result<u64> {
     Ok(match filter {
         Filter::All => all.count()?,
         filter => {
@@ -96,52 +103,52 @@ pub fn how_many<R: RecordCommands>(all: &Reader<'_, R>, filter: &Filter<R::Field
     })
 }
 
-/// The records with these numbers or UIDs; `None`: the words are a filter.
-pub fn known<R: RecordCommands>(
+/// Returns the records with these numbers or UIDs, or `None` if the words are a filter.
+pub fn lookup_all<R: RecordCommands>(
     all: &Collection<'_, R>,
     which: &[String],
 ) -> Result<Option<Vec<StoredRecord<R>>>> {
-    if which.iter().all(|w| number(w).is_some()) {
-        let found: Result<_> = which.iter().map(|w| resolve(all, w)).collect();
+    if which.iter().all(|w| parse_number(w).is_some()) {
+        let found: Result<_> = which.iter().map(|w| resolve_record(all, w)).collect();
         return found.map(Some);
     }
-    which.iter().map(|w| lookup(all, w)).collect()
+    which.iter().map(|w| lookup_record(all, w)).collect()
 }
 
-/// The one record that the words mean as a filter, and which of the collections has it; several
-/// are listed.
-pub fn the_one<R: RecordCommands>(
+/// Returns the only match of a filter and the index of its collection. Several matches are listed and
+/// are an error.
+pub fn find_single<R: RecordCommands>(
     out: &mut OutputWriter,
-    asked: &NamedReaders<'_, R>,
+    readers: &NamedReaders<'_, R>,
     words: &[String],
 ) -> Result<(usize, RecordId)> {
-    const SHOWN: usize = 20;
-    let query = Query::new(filter::<R>(words)?);
+    const MAX_LISTED: usize = 20;
+    let query = Query::new(parse_filter::<R>(words)?);
     let CollectionRows { rows, collections } =
-        query_collections(asked.iter().map(|(_, reader)| reader), &query)?;
+        query_collections(readers.iter().map(|(_, reader)| reader), &query)?;
     match (rows.ids(), collections.as_slice()) {
-        ([], _) => Err(nothing_found::<R>(words)),
+        ([], _) => Err(no_match::<R>(words)),
         ([one], [of]) => Ok((*of, *one)),
         (several, _) => {
             if !out.json {
-                let mut table = Table::new(&headings::<R>());
-                if asked.len() > 1 {
-                    table.column(R::HOLDER_HEADINGS.last().unwrap_or(&""));
+                let mut table = Table::new(&list_headings::<R>());
+                if readers.len() > 1 {
+                    table.add_column(R::COLLECTION_HEADINGS.last().unwrap_or(&""));
                 }
-                for (row, &of) in rows.iter().zip(&collections).take(SHOWN) {
-                    R::row(row.id(), &R::summary_of(&row), &mut table, out);
-                    if asked.len() > 1 {
-                        table.cell(asked.get(of).map_or("", |(name, _)| name));
+                for (row, &of) in rows.iter().zip(&collections).take(MAX_LISTED) {
+                    R::add_row(row.id(), &R::row_summary(&row), &mut table, out);
+                    if readers.len() > 1 {
+                        table.push_cell(readers.get(of).map_or("", |(name, _)| name));
                     }
                 }
-                table.write(out)?;
+                table.write_to(out)?;
             }
             Err(Failure::usage(format!(
-                "{} {} fit{}; which one? etui {} show NUMBER",
-                count(several.len() as u64),
+                "{} {} match{}; select one: etui {} show NUMBER",
+                format_count(several.len() as u64),
                 R::MANY,
-                if several.len() > SHOWN {
-                    ", here are the first"
+                if several.len() > MAX_LISTED {
+                    " (the first are listed)"
                 } else {
                     ""
                 },
@@ -151,17 +158,17 @@ pub fn the_one<R: RecordCommands>(
     }
 }
 
-/// Writes a line about a record, in a table or as JSON.
-pub fn write_entry<R: RecordCommands>(
-    id: etui::RecordId,
+/// Writes a record as a table row or as JSON.
+pub fn write_record<R: RecordCommands>(
+    id: RecordId,
     summary: &R::Summary,
     table: &mut Table,
     out: &mut OutputWriter,
 ) -> Result<()> {
     if out.json {
-        let object = EntryObject::new(id, R::object(summary, out));
-        return out.object(&object);
+        let object = ListedJson::new(id, R::json_summary(summary, out));
+        return out.write_json(&object);
     }
-    R::row(id, summary, table, out);
+    R::add_row(id, summary, table, out);
     Ok(())
 }

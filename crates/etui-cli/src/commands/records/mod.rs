@@ -1,6 +1,5 @@
-//! What the commands about contacts and about calendars have in common: which record is meant,
-//! lists and finding, following changes, a text in an editor, removing and bringing back, how all
-//! about one is written.
+//! The commands that contacts and calendar entries share: lists, search, watching, editing,
+//! removing and restoring.
 
 pub mod change;
 pub mod details;
@@ -23,118 +22,118 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::errors::{Failure, Result};
-use crate::output::{OutputWriter, Table, shown};
+use crate::output::{OutputWriter, Table, escape_text, format_count};
 
-/// A kind of record, as the prompt speaks of it.
+/// A kind of record with its words, table columns and JSON objects.
 pub trait RecordCommands:
     SearchableRecord<Column: ColumnSet<Field = Self::Field>> + Clone + Debug + 'static
 {
-    /// What one is called: `contact`.
+    /// The noun for one record: `contact`.
     const ONE: &'static str;
-    /// What several are called: `contacts`.
+    /// The noun for several records: `contacts`.
     const MANY: &'static str;
-    /// Who is not there: `nobody`.
-    const NOBODY: &'static str;
-    /// The command about them: `contacts`.
+    /// The command for these records: `contacts`.
     const COMMAND: &'static str;
-    /// The command that brings in another one.
-    const ANOTHER: &'static str;
-    /// The kind of its text: `vCard`.
+    /// The command that adds another record.
+    const ADD_COMMAND: &'static str;
+    /// The format of the text: `vCard`.
     const FORMAT: &'static str;
-    /// What stands for a name where there is none: `(no name)`.
+    /// The display name of a record without one: `(no name)`.
     const UNNAMED: &'static str;
-    /// What the name of a file of such text ends with: `.vcf`.
+    /// The extension of files in this format: `.vcf`.
     const SUFFIX: &'static str;
-    /// Headings of a list, the number aside.
+    /// Headings of a list after the number.
     const HEADINGS: &'static [&'static str];
-    /// Advice for a number that none has; `{}` stands for it.
-    const BY_NUMBER: &'static str;
-    /// The help of `--sort`.
-    const ORDERS: &'static str;
-    /// The option that says in which collection.
-    const HOLDER_OPTION: &'static str;
-    /// What the JSON of a row calls the collection that it is in; `None`: one is asked at a time.
-    const HOLDER_FIELD: Option<&'static str>;
-    /// The command about collections, behind [`Self::COMMAND`].
-    const HOLDERS: &'static str;
-    /// Headings of a list of collections: how many records, and the name.
-    const HOLDER_HEADINGS: [&'static str; 2];
+    /// Advice for an unknown number, which replaces `{}`.
+    const UNKNOWN_NUMBER_HINT: &'static str;
+    /// Help text of `--sort`.
+    const SORT_HELP: &'static str;
+    /// The option that selects a collection.
+    const COLLECTION_OPTION: &'static str;
+    /// The JSON field of a row that names its collection, if several can be listed together.
+    const COLLECTION_FIELD: Option<&'static str>;
+    /// The command for collections of these records.
+    const COLLECTIONS_COMMAND: &'static str;
+    /// Headings of a list of collections: number of records, name.
+    const COLLECTION_HEADINGS: [&'static str; 2];
 
-    /// What a list shows of one, for JSON.
-    type Object<'a>: Serialize;
+    /// The JSON object of a list row.
+    type JsonSummary<'a>: Serialize;
 
-    /// Reads one.
-    fn parse(text: Vec<u8>) -> Result<Self>;
-    /// Reads one that takes the place of the record with this number.
-    fn parse_for(text: Vec<u8>, all: &Collection<'_, Self>, id: RecordId) -> Result<Self>;
-    /// Its text.
-    fn bytes(&self) -> &[u8];
-    /// The UID that it has itself.
-    fn own_uid(&self) -> Option<&str>;
-    /// Gives it a UID.
+    fn parse_text(text: Vec<u8>) -> Result<Self>;
+    /// Parses a text that replaces the record with this id.
+    fn parse_replacement(text: Vec<u8>, all: &Collection<'_, Self>, id: RecordId) -> Result<Self>;
+    fn text_bytes(&self) -> &[u8];
+    /// Returns the UID written in the text.
+    fn written_uid(&self) -> Option<&str>;
     fn set_uid(&mut self, uid: &str) -> Result<()>;
-    /// The name to show; may be empty.
-    fn title(&self) -> String;
-    /// Why a line of its text that was typed cannot stand in it, in words. Reading is lenient,
-    /// but what a person just typed is meant.
-    fn odd_line(text: &[u8], before: &[u8]) -> Option<String>;
+    /// Returns the display name, which may be empty.
+    fn display_title(&self) -> String;
+    /// Returns the problem with a line that is not in `before`. Parsing is lenient with imports, but
+    /// a typing error should be reported.
+    fn find_typing_error(text: &[u8], before: &[u8]) -> Option<String>;
 
-    /// What a list would show of it.
     fn summary(&self) -> Self::Summary;
-    /// What a list shows of a row.
-    fn summary_of(row: &Row<'_, Self::Column>) -> Self::Summary;
-    /// What stands for a text that cannot be read.
-    fn unreadable() -> Self::Summary;
-    /// The name to show in a summary; may be empty.
-    fn name(summary: &Self::Summary) -> &str;
-    /// A summary for JSON.
-    fn object<'a>(summary: &'a Self::Summary, out: &OutputWriter) -> Self::Object<'a>;
-    /// A collection of this name with so many of them, for JSON.
-    fn holder(name: &str, count: u64) -> impl Serialize;
-    /// A summary as a row under [`Self::HEADINGS`].
-    fn row(id: RecordId, summary: &Self::Summary, table: &mut Table, out: &OutputWriter);
+    fn row_summary(row: &Row<'_, Self::Column>) -> Self::Summary;
+    /// Returns the summary of a text that cannot be parsed.
+    fn unreadable_summary() -> Self::Summary;
+    /// Returns the display name of a summary, which may be empty.
+    fn summary_name(summary: &Self::Summary) -> &str;
+    fn json_summary<'a>(summary: &'a Self::Summary, out: &OutputWriter) -> Self::JsonSummary<'a>;
+    /// Returns the JSON object of a collection with this number of records.
+    fn collection_json(name: &str, count: u64) -> impl Serialize;
+    /// Adds a row with the cells of [`Self::HEADINGS`].
+    fn add_row(id: RecordId, summary: &Self::Summary, table: &mut Table, out: &OutputWriter);
 
-    /// The heading of a column.
-    fn heading(column: Self::Column) -> &'static str;
-    /// A value as a cell of a table.
-    fn cell(_column: Self::Column, value: &str, _out: &OutputWriter) -> String {
+    fn column_heading(column: Self::Column) -> &'static str;
+    fn cell_text(_column: Self::Column, value: &str, _out: &OutputWriter) -> String {
         value.to_owned()
     }
-    /// A value for JSON.
-    fn value(_column: Self::Column, value: &str, _out: &OutputWriter) -> Value {
+    fn json_value(_column: Self::Column, value: &str, _out: &OutputWriter) -> Value {
         value.into()
     }
 }
 
-/// The headings of a list of records.
-fn headings<R: RecordCommands>() -> Vec<&'static str> {
+/// Returns the headings of a list of records.
+fn list_headings<R: RecordCommands>() -> Vec<&'static str> {
     [&["#"][..], R::HEADINGS].concat()
 }
 
-/// The filter that words on the command line make; none: all records.
-pub fn filter<R: RecordCommands>(words: &[String]) -> Result<Filter<R::Field>> {
-    Ok(words.join(" ").parse()?)
-}
-
-/// The record with this number or UID.
-pub fn resolve<R: RecordCommands>(all: &Collection<'_, R>, id: &str) -> Result<StoredRecord<R>> {
-    match lookup(all, id)? {
-        Some(record) => Ok(record),
-        None if in_trash(all, id)?.is_some() => Err(Failure::NotFound(format!(
-            "{} {id} was removed; bring it back with `etui {} restore {id}`",
-            R::ONE,
-            R::COMMAND
-        ))),
-        None => Err(missing::<R>(id)),
+/// Returns a number of records with its noun.
+pub fn count_of<R: RecordCommands>(records: u64) -> String {
+    match records {
+        1 => format!("1 {}", R::ONE),
+        several => format!("{} {}", format_count(several), R::MANY),
     }
 }
 
-/// The record with this number or UID, if it is there.
-pub fn lookup<R: RecordCommands>(
+/// Parses the filter on the command line; no words match all records.
+pub fn parse_filter<R: RecordCommands>(words: &[String]) -> Result<Filter<R::Field>> {
+    Ok(words.join(" ").parse()?)
+}
+
+/// Returns the record with this number or UID.
+pub fn resolve_record<R: RecordCommands>(
+    all: &Collection<'_, R>,
+    id: &str,
+) -> Result<StoredRecord<R>> {
+    match lookup_record(all, id)? {
+        Some(record) => Ok(record),
+        None if lookup_in_trash(all, id)?.is_some() => Err(Failure::NotFound(format!(
+            "{} {id} was removed; restore it with `etui {} restore {id}`",
+            R::ONE,
+            R::COMMAND
+        ))),
+        None => Err(unknown_record::<R>(id)),
+    }
+}
+
+/// Returns the record with this number or UID, if it exists.
+pub fn lookup_record<R: RecordCommands>(
     all: &Collection<'_, R>,
     id: &str,
 ) -> Result<Option<StoredRecord<R>>> {
-    if let Some(number) = number(id)
+    if let Some(number) = parse_number(id)
         && let Some(record) = all.by_id(number)?
     {
         return Ok(Some(record));
@@ -142,20 +141,20 @@ pub fn lookup<R: RecordCommands>(
     Ok(all.get(id)?)
 }
 
-/// Whether a record with this number or UID is there, or in the trash.
+/// Returns true if a record with this number or UID exists or is in the trash.
 pub fn is_known<R: RecordCommands>(all: &Collection<'_, R>, id: &str) -> Result<bool> {
-    Ok(lookup(all, id)?.is_some() || in_trash(all, id)?.is_some())
+    Ok(lookup_record(all, id)?.is_some() || lookup_in_trash(all, id)?.is_some())
 }
 
-/// The records that `ids` mean, each of them once.
-fn each_once<R>(
+/// Resolves `ids`, each record once.
+fn resolve_once<R>(
     ids: &[String],
-    find: impl Fn(&str) -> Result<StoredRecord<R>>,
+    resolve: impl Fn(&str) -> Result<StoredRecord<R>>,
 ) -> Result<Vec<StoredRecord<R>>> {
     let mut seen = std::collections::HashSet::new();
     let mut all = Vec::with_capacity(ids.len());
     for id in ids {
-        let record = find(id)?;
+        let record = resolve(id)?;
         if seen.insert(record.id) {
             all.push(record);
         }
@@ -163,69 +162,71 @@ fn each_once<R>(
     Ok(all)
 }
 
-/// A removed record with this number or UID.
-fn in_trash<R: RecordCommands>(
+/// Returns the removed record with this number or UID, if it is in the trash.
+fn lookup_in_trash<R: RecordCommands>(
     all: &Collection<'_, R>,
     id: &str,
 ) -> Result<Option<StoredRecord<R>>> {
-    let number = number(id);
+    let number = parse_number(id);
     let mut trash = all.trash()?;
-    let place = trash
+    let position = trash
         .iter()
         .position(|r| Some(r.id) == number)
         .or_else(|| trash.iter().position(|r| r.uid == id));
-    Ok(place.map(|i| trash.swap_remove(i)))
+    Ok(position.map(|i| trash.swap_remove(i)))
 }
 
-/// A number as lists show it, with or without `#`.
-pub fn number(id: &str) -> Option<RecordId> {
+/// Parses a number as lists show it, with or without `#`.
+pub fn parse_number(id: &str) -> Option<RecordId> {
     let digits = id.strip_prefix('#').unwrap_or(id);
-    let plain = digits.bytes().all(|b| b.is_ascii_digit());
-    plain.then(|| digits.parse().ok().map(RecordId)).flatten()
+    let is_plain = digits.bytes().all(|b| b.is_ascii_digit());
+    is_plain
+        .then(|| digits.parse().ok().map(RecordId))
+        .flatten()
 }
 
-fn missing<R: RecordCommands>(id: &str) -> Failure {
+fn unknown_record<R: RecordCommands>(id: &str) -> Failure {
     let one = R::ONE;
-    Failure::NotFound(match number(id) {
+    Failure::NotFound(match parse_number(id) {
         Some(_) => format!(
             "there is no {one} number {id}; {}",
-            R::BY_NUMBER.replace("{}", id)
+            R::UNKNOWN_NUMBER_HINT.replace("{}", id)
         ),
         None => format!(
-            "there is no {one} with the UID {id}; `etui {} find` tells the numbers",
+            "there is no {one} with the UID {id}; `etui {} find` lists the numbers",
             R::COMMAND
         ),
     })
 }
 
-/// The name to show of a record, whatever its text is.
-pub fn name_of<R: RecordCommands>(record: &StoredRecord<R>) -> String {
-    let title = R::parse(record.text.clone()).map(|r| r.title());
-    named::<R>(title.unwrap_or_default())
+/// Returns the display name of a record, whether or not its text can be parsed.
+pub fn display_name<R: RecordCommands>(record: &StoredRecord<R>) -> String {
+    let title = R::parse_text(record.text.clone()).map(|r| r.display_title());
+    name_or_placeholder::<R>(title.unwrap_or_default())
 }
 
-/// A name, or what stands for it.
-pub fn named<R: RecordCommands>(name: String) -> String {
+/// Replaces an empty name.
+pub fn name_or_placeholder<R: RecordCommands>(name: String) -> String {
     match name.is_empty() {
         true => R::UNNAMED.to_owned(),
         false => name,
     }
 }
 
-/// Says what to do about a record that was changed by somebody else at the same time.
+/// Adds advice to an edit conflict, and the path of the edited text in `kept`.
 fn explain_conflict<R: RecordCommands>(error: Error, id: &str, kept: Option<&str>) -> Failure {
     let (one, command) = (R::ONE, R::COMMAND);
     match (error, kept) {
         (Error::Conflict { .. }, kept) => {
             let mut text = format!(
-                "{one} {} was changed meanwhile; nothing was overwritten. \
-                 See what it is now: etui {command} show {}",
-                shown(id),
-                shown(id)
+                "{one} {} was changed in the meantime; nothing was overwritten. \
+                 See its current state: etui {command} show {}",
+                escape_text(id),
+                escape_text(id)
             );
             if let Some(file) = kept {
                 text.push_str(&format!(
-                    "\nYour text is kept in {file}; when it holds both changes: \
+                    "\nYour text is kept in {file}. Merge both changes there, then: \
                      etui {command} edit {id} --from {file}"
                 ));
             }

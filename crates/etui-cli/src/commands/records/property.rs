@@ -1,10 +1,10 @@
 //! Properties as they are named on the command line: `PROP` and `PROP=VALUE`.
 
-/// Words that people know, and the format's names.
-pub type Words = &'static [(&'static str, &'static str)];
+/// Common words and the property names of the format.
+pub type PropertyWords = &'static [(&'static str, &'static str)];
 
-/// The format's name of a property.
-pub fn property_name(word: &str, words: Words) -> String {
+/// Returns the property name for a word.
+pub fn property_name(word: &str, words: PropertyWords) -> String {
     let word = word.trim();
     words
         .iter()
@@ -12,18 +12,16 @@ pub fn property_name(word: &str, words: Words) -> String {
         .map_or_else(|| word.to_ascii_uppercase(), |(_, name)| (*name).to_owned())
 }
 
-/// `PROP` or `PROP=VALUE`.
+/// A property to remove: `PROP` or `PROP=VALUE`.
 #[derive(Debug, Clone)]
 pub struct PropertyRemoval {
-    /// The property's name.
     pub name: String,
-    /// Only with this value.
+    /// Restricts the removal to properties with this value.
     pub value: Option<String>,
 }
 
 impl PropertyRemoval {
-    /// Reads one.
-    pub fn of(text: &str, words: Words) -> Self {
+    pub fn parse_arg(text: &str, words: PropertyWords) -> Self {
         let (name, value) = match text.split_once('=') {
             Some((name, value)) => (name, Some(value.to_owned())),
             None => (text, None),

@@ -1,5 +1,4 @@
-//! Which part of a list is shown, in which order, with which fields: what `list` and `find` have
-//! in common.
+//! The options of `list` and `find`: fields, order and page.
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use etui::record::Reader;
@@ -10,145 +9,155 @@ use etui::search::query::{
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;
 
-use super::{RecordCommands, headings};
+use super::{RecordCommands, list_headings};
 use crate::app::App;
 use crate::errors::{Failure, Result};
-use crate::output::json::{CollectionField, EntryObject};
-use crate::output::{OutputWriter, Style, Table, count};
+use crate::output::json::{CollectionField, ListedJson};
+use crate::output::{OutputWriter, Style, Table, format_count};
 
-/// Collections that are asked together, in one state, with their names.
+/// Collections that are queried together in one snapshot, with their names.
 pub type NamedReaders<'s, R> = [(String, Reader<'s, R>)];
 
-/// Rows shown on a terminal unless told otherwise.
-const SCREENFUL: u64 = 50;
+/// Default number of rows on a terminal.
+const TERMINAL_LIMIT: u64 = 50;
 
-/// Which part of a list, in which order, showing what.
+// Flattened into the arguments of `list` and `find`.
 #[derive(Debug, clap::Args)]
 pub struct QueryArgs<R: RecordCommands> {
     #[arg(
         long,
         value_name = "NAME,...",
         value_delimiter = ',',
-        value_parser = field::<R>,
-        help = show_these::<R>()
+        value_parser = parse_field::<R>,
+        help = fields_help::<R>()
     )]
-    fields: Vec<Field<R::Column>>,
+    fields: Vec<FieldArg<R::Column>>,
     #[arg(
         long,
         value_name = "ORDER",
         default_value = R::Column::SORTS[0].0,
         allow_hyphen_values = true,
-        value_parser = orders::<R::Column>(),
-        help = R::ORDERS
+        value_parser = sort_parser::<R::Column>(),
+        help = R::SORT_HELP
     )]
     sort: SortOrder,
-    /// Show this many [default: 50 on a terminal, else all]
+    /// Maximum number of rows [default: 50 on a terminal, else all]
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
-    /// Show all
+    /// Show all rows
     #[arg(long, conflicts_with = "limit")]
     all: bool,
-    /// From position N on, the first being 0
+    /// Start at position N, counted from 0
     #[arg(long, visible_alias = "offset", value_name = "N", default_value_t = 0)]
     at: u64,
-    /// From this place on: `next` of an answer with --json and --limit
-    #[arg(long, value_name = "PLACE")]
+    /// Start after this cursor: `next` in the output of --json --limit
+    #[arg(long, value_name = "CURSOR")]
     after: Option<Cursor>,
 }
 
-/// How many records they have together.
-pub fn count_all<R: RecordCommands>(asked: &NamedReaders<'_, R>) -> Result<u64> {
-    let each = asked.iter().map(|(_, reader)| Ok(reader.count()?));
+/// Returns the total number of records.
+pub fn count_records<R: RecordCommands>(readers: &NamedReaders<'_, R>) -> Result<u64> {
+    let each = readers.iter().map(|(_, reader)| Ok(reader.count()?));
     each.sum()
 }
 
-fn show_these<R: RecordCommands>() -> String {
+fn fields_help<R: RecordCommands>() -> String {
     let known = R::Column::NAMES.iter().map(|(name, _)| *name);
     format!(
-        "Show these fields: id, {}",
+        "Fields to show: id, {}",
         known.collect::<Vec<_>>().join(", ")
     )
 }
 
-fn orders<C: ColumnSet>() -> impl TypedValueParser<Value = SortOrder> {
+fn sort_parser<C: ColumnSet>() -> impl TypedValueParser<Value = SortOrder> {
     PossibleValuesParser::new(C::SORTS.iter().map(|(name, _)| *name))
         .try_map(|name| SortOrder::from_name::<C>(&name))
 }
 
-/// What `--fields` may name.
+/// A field of `--fields`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Field<C> {
-    /// The number in the store, which every row has.
+enum FieldArg<C> {
+    /// The number of the record.
     Id,
     Column(C),
 }
 
-impl<C: ColumnSet> Field<C> {
-    fn name(self) -> &'static str {
+impl<C: ColumnSet> FieldArg<C> {
+    fn field_name(self) -> &'static str {
         match self {
             Self::Id => "id",
             Self::Column(column) => C::NAMES[usize::from(column.ordinal())].0,
         }
     }
 
-    fn heading<R: RecordCommands<Column = C>>(self) -> &'static str {
+    fn column_heading<R: RecordCommands<Column = C>>(self) -> &'static str {
         match self {
             Self::Id => "#",
-            Self::Column(column) => R::heading(column),
+            Self::Column(column) => R::column_heading(column),
         }
     }
 
-    /// The value as a cell of a table.
-    fn text<R: RecordCommands<Column = C>>(self, row: &Row<'_, C>, out: &OutputWriter) -> String {
+    /// Returns the text of a table cell.
+    fn cell_text<R: RecordCommands<Column = C>>(
+        self,
+        row: &Row<'_, C>,
+        out: &OutputWriter,
+    ) -> String {
         match self {
             Self::Id => row.id().to_string(),
             Self::Column(column) if column == R::Column::TEXT => {
                 String::from_utf8_lossy(row.text()).into_owned()
             }
             Self::Column(column) => {
-                let values = row.values(column).map(|value| R::cell(column, value, out));
+                let values = row
+                    .values(column)
+                    .map(|value| R::cell_text(column, value, out));
                 values.collect::<Vec<_>>().join(", ")
             }
         }
     }
 
-    fn json<R: RecordCommands<Column = C>>(self, row: &Row<'_, C>, out: &OutputWriter) -> Value {
+    fn json_value<R: RecordCommands<Column = C>>(
+        self,
+        row: &Row<'_, C>,
+        out: &OutputWriter,
+    ) -> Value {
         match self {
             Self::Id => row.id().0.into(),
             Self::Column(column) if column == R::Column::TEXT => {
                 String::from_utf8_lossy(row.text()).into()
             }
             Self::Column(column) if column.is_many() => row.values(column).collect(),
-            Self::Column(column) => R::value(column, row.get(column), out),
+            Self::Column(column) => R::json_value(column, row.get(column), out),
         }
     }
 }
 
-/// The field of this name, or of the text's other name.
-fn field<R: RecordCommands>(text: &str) -> std::result::Result<Field<R::Column>, String> {
+/// Parses a field name; the format is another name of the text.
+fn parse_field<R: RecordCommands>(text: &str) -> std::result::Result<FieldArg<R::Column>, String> {
     match text {
-        "id" => return Ok(Field::Id),
+        "id" => return Ok(FieldArg::Id),
         text if text == R::FORMAT.to_ascii_lowercase() => {
-            return Ok(Field::Column(R::Column::TEXT));
+            return Ok(FieldArg::Column(R::Column::TEXT));
         }
         _ => {}
     }
     let known = R::Column::NAMES;
     let found = known.iter().find(|(name, _)| *name == text);
     found
-        .map(|(_, column)| Field::Column(*column))
+        .map(|(_, column)| FieldArg::Column(*column))
         .ok_or_else(|| {
             let known: Vec<_> = known.iter().map(|(name, _)| *name).collect();
             format!(
-                "there is no field \"{text}\" to show; fields are id, {}",
+                "there is no field \"{text}\"; fields: id, {}",
                 known.join(", ")
             )
         })
 }
 
 impl<R: RecordCommands> QueryArgs<R> {
-    /// Whether nothing of it was asked for.
-    pub fn is_plain(&self) -> bool {
+    /// Returns true if no option was given.
+    pub fn is_default(&self) -> bool {
         self.fields.is_empty()
             && self.sort == SortOrder::List
             && self.limit.is_none()
@@ -157,58 +166,62 @@ impl<R: RecordCommands> QueryArgs<R> {
             && self.after.is_none()
     }
 
-    /// The query of those that `filter` means.
-    pub fn query(&self, filter: Filter<R::Field>, terminal: bool) -> Result<Query<R::Column>> {
+    /// Returns the query for `filter`.
+    pub fn build_query(
+        &self,
+        filter: Filter<R::Field>,
+        terminal: bool,
+    ) -> Result<Query<R::Column>> {
         let mut query = Query::new(filter).sort(self.sort).offset(self.at);
-        if let Some(limit) = self.shown(terminal) {
+        if let Some(limit) = self.row_limit(terminal) {
             query = query.limit(limit);
         }
         if let Some(after) = &self.after {
             if self.sort == SortOrder::Unordered {
                 return Err(Failure::usage(
-                    "--after needs an order to stand in; --sort none has none",
+                    "--after needs an order; --sort none has none",
                 ));
             }
             query = query.after(after.clone());
         }
         if !self.fields.is_empty() {
             let columns = self.fields.iter().filter_map(|field| match field {
-                Field::Id => None,
-                Field::Column(column) => Some(*column),
+                FieldArg::Id => None,
+                FieldArg::Column(column) => Some(*column),
             });
             query = query.columns(columns.collect::<Columns<_>>());
         }
         Ok(query)
     }
 
-    /// What each of so many collections is asked for the answer of all together.
-    pub fn of_each(
+    /// Returns the query for each of several collections whose answers are merged.
+    pub fn limited_for_each(
         &self,
         query: Query<R::Column>,
         collections: usize,
         terminal: bool,
     ) -> Query<R::Column> {
-        match (collections, self.shown(terminal)) {
+        match (collections, self.row_limit(terminal)) {
             (0 | 1, _) => query,
             (_, Some(limit)) => query.offset(0).limit(self.at.saturating_add(limit)),
             (_, None) => query.offset(0),
         }
     }
 
-    /// How many are shown at the most.
-    fn shown(&self, terminal: bool) -> Option<u64> {
-        let screenful = (terminal && !self.all).then_some(SCREENFUL);
-        self.limit.or(screenful)
+    /// Returns the maximum number of rows.
+    fn row_limit(&self, terminal: bool) -> Option<u64> {
+        let terminal_limit = (terminal && !self.all).then_some(TERMINAL_LIMIT);
+        self.limit.or(terminal_limit)
     }
 
-    /// Whether the answer is the records' texts and nothing else.
-    fn is_of_texts(&self) -> bool {
-        self.fields() == [Field::Column(R::Column::TEXT)]
+    /// Returns true if only the text was selected.
+    fn is_text_only(&self) -> bool {
+        self.unique_fields() == [FieldArg::Column(R::Column::TEXT)]
     }
 
-    /// The fields asked for, each once.
-    fn fields(&self) -> Vec<Field<R::Column>> {
-        let mut fields: Vec<Field<_>> = Vec::new();
+    /// Returns the selected fields without duplicates.
+    fn unique_fields(&self) -> Vec<FieldArg<R::Column>> {
+        let mut fields: Vec<FieldArg<_>> = Vec::new();
         for field in &self.fields {
             if !fields.contains(field) {
                 fields.push(*field);
@@ -217,114 +230,124 @@ impl<R: RecordCommands> QueryArgs<R> {
         fields
     }
 
-    /// The answer of all of them together.
-    pub fn ask(
+    /// Queries all readers and merges the answers.
+    pub fn query_readers(
         &self,
-        asked: &NamedReaders<'_, R>,
+        readers: &NamedReaders<'_, R>,
         query: &Query<R::Column>,
     ) -> Result<CollectionRows<R::Column>> {
         Ok(query_collections(
-            asked.iter().map(|(_, reader)| reader),
+            readers.iter().map(|(_, reader)| reader),
             query,
         )?)
     }
 
-    /// Lists the records of all of them together.
-    pub fn list(&self, app: &mut App, asked: &NamedReaders<'_, R>) -> Result<()> {
-        let query = self.query(Filter::All, app.out.terminal)?;
-        let answer = self.ask(asked, &query)?;
-        self.write(&mut app.out, asked, &answer)?;
-        self.tell_more(app, &answer.rows, count_all(asked)?)
+    /// Lists the records of all readers.
+    pub fn list_records(&self, app: &mut App, readers: &NamedReaders<'_, R>) -> Result<()> {
+        let query = self.build_query(Filter::All, app.out.terminal)?;
+        let answer = self.query_readers(readers, &query)?;
+        self.write_answer(&mut app.out, readers, &answer)?;
+        self.write_position(app, &answer.rows, count_records(readers)?)
     }
 
-    /// Writes the answer: the texts, a table, or JSON.
-    pub fn write(
+    /// Writes the answer as texts, a table, or JSON.
+    pub fn write_answer(
         &self,
         out: &mut OutputWriter,
-        asked: &NamedReaders<'_, R>,
+        readers: &NamedReaders<'_, R>,
         answer: &CollectionRows<R::Column>,
     ) -> Result<()> {
         let rows = &answer.rows;
-        let holders = answer.collections.iter();
-        let holders = holders.map(|&of| asked.get(of).map_or("", |(name, _)| name.as_str()));
+        let collections = answer.collections.iter();
+        let collections =
+            collections.map(|&of| readers.get(of).map_or("", |(name, _)| name.as_str()));
         if out.json {
-            return self.write_json(out, rows, holders);
+            return self.write_json(out, rows, collections);
         }
-        if self.is_of_texts() {
-            return rows.iter().try_for_each(|row| out.bytes(row.text()));
+        if self.is_text_only() {
+            return rows.iter().try_for_each(|row| out.write_bytes(row.text()));
         }
-        let fields = self.fields();
+        let fields = self.unique_fields();
         if fields.is_empty() {
-            let mut table = Table::new(&headings::<R>());
-            if asked.len() > 1 {
-                table.column(R::HOLDER_HEADINGS.last().unwrap_or(&""));
+            let mut table = Table::new(&list_headings::<R>());
+            if readers.len() > 1 {
+                table.add_column(R::COLLECTION_HEADINGS.last().unwrap_or(&""));
             }
-            for (row, holder) in rows.iter().zip(holders) {
-                R::row(row.id(), &R::summary_of(&row), &mut table, out);
-                if asked.len() > 1 {
-                    table.cell(holder);
+            for (row, collection) in rows.iter().zip(collections) {
+                R::add_row(row.id(), &R::row_summary(&row), &mut table, out);
+                if readers.len() > 1 {
+                    table.push_cell(collection);
                 }
             }
-            return table.write(out);
+            return table.write_to(out);
         }
-        let headings: Vec<_> = fields.iter().map(|field| field.heading::<R>()).collect();
-        let numbers = fields.iter().position(|field| *field == Field::Id);
-        let mut table = Table::with_numbers(&headings, numbers);
+        let headings: Vec<_> = fields
+            .iter()
+            .map(|field| field.column_heading::<R>())
+            .collect();
+        let numbers = fields.iter().position(|field| *field == FieldArg::Id);
+        let mut table = Table::with_number_column(&headings, numbers);
         for row in rows.iter() {
-            let cells: Vec<_> = fields.iter().map(|f| f.text::<R>(&row, out)).collect();
-            table.row(cells.iter().map(String::as_str));
+            let cells: Vec<_> = fields.iter().map(|f| f.cell_text::<R>(&row, out)).collect();
+            table.add_row(cells.iter().map(String::as_str));
         }
-        table.write(out)
+        table.write_to(out)
     }
 
-    /// An object a row. Where a page was asked for, the last one tells where the next begins.
+    /// Writes an object per row. With `--limit`, the last one has the cursor of the next page.
     fn write_json<'h>(
         &self,
         out: &mut OutputWriter,
         rows: &Rows<R::Column>,
-        holders: impl Iterator<Item = &'h str>,
+        collections: impl Iterator<Item = &'h str>,
     ) -> Result<()> {
-        let fields = self.fields();
+        let fields = self.unique_fields();
         let last = rows.len().saturating_sub(1);
-        for ((i, row), holder) in rows.iter().enumerate().zip(holders) {
+        for ((i, row), collection) in rows.iter().enumerate().zip(collections) {
             let next = self.limit.map(|_| match i == last {
                 true => rows.next().map(ToString::to_string),
                 false => None,
             });
             if fields.is_empty() {
-                let summary = R::summary_of(&row);
-                let object = EntryObject {
+                let summary = R::row_summary(&row);
+                let object = ListedJson {
                     id: row.id().0,
-                    summary: R::object(&summary, out),
-                    holder: R::HOLDER_FIELD.map(|field| CollectionField(field, holder)),
+                    summary: R::json_summary(&summary, out),
+                    collection: R::COLLECTION_FIELD.map(|field| CollectionField(field, collection)),
                     next,
                 };
-                out.object(&object)?;
+                out.write_json(&object)?;
                 continue;
             }
-            let values = fields.iter().map(|f| (f.name(), f.json::<R>(&row, out)));
+            let values = fields
+                .iter()
+                .map(|f| (f.field_name(), f.json_value::<R>(&row, out)));
             let values = values.collect();
-            out.object(&RowObject { values, next })?;
+            out.write_json(&RowJson { values, next })?;
         }
         Ok(())
     }
 
-    /// Tells on a terminal how much of `all` was shown, and how to see more.
-    pub fn tell_more(&self, app: &mut App, rows: &Rows<R::Column>, all: u64) -> Result<()> {
+    /// Writes the position in the list and how to see more, if standard output is a terminal.
+    pub fn write_position(&self, app: &mut App, rows: &Rows<R::Column>, all: u64) -> Result<()> {
         let shown = rows.len() as u64;
-        if !app.out.terminal || shown >= all || self.is_of_texts() {
+        if !app.out.terminal || shown >= all || self.is_text_only() {
             return Ok(());
         }
         let text = match (&self.after, shown) {
             (Some(_), _) => match rows.next() {
                 Some(next) => format!(
                     "{} of {}; more with --after {next}",
-                    count(shown),
-                    count(all)
+                    format_count(shown),
+                    format_count(all)
                 ),
-                None => format!("{} of {}", count(shown), count(all)),
+                None => format!("{} of {}", format_count(shown), format_count(all)),
             },
-            (None, 0) => format!("None of {} from position {} on.", count(all), self.at),
+            (None, 0) => format!(
+                "No rows at position {1} or later; there are {0}.",
+                format_count(all),
+                self.at
+            ),
             (None, _) => {
                 let end = self.at + shown;
                 let more = match end < all {
@@ -333,23 +356,27 @@ impl<R: RecordCommands> QueryArgs<R> {
                 };
                 let first = match shown {
                     1 => String::new(),
-                    _ => format!("{} to ", count(self.at + 1)),
+                    _ => format!("{} to ", format_count(self.at + 1)),
                 };
-                format!("{first}{} of {}{more}", count(end), count(all))
+                format!(
+                    "{first}{} of {}{more}",
+                    format_count(end),
+                    format_count(all)
+                )
             }
         };
-        let text = app.out.styled(Style::Dim, &text).into_owned();
-        app.out.say(text)
+        let text = app.out.with_style(Style::Dim, &text).into_owned();
+        app.out.status(text)
     }
 }
 
-/// A record with the fields asked for, in the order asked.
-struct RowObject {
+/// A record with the selected fields in the selected order.
+struct RowJson {
     values: Vec<(&'static str, Value)>,
     next: Option<Option<String>>,
 }
 
-impl Serialize for RowObject {
+impl Serialize for RowJson {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         let mut object = serializer.serialize_map(None)?;
         for (name, value) in &self.values {

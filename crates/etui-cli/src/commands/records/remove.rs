@@ -1,26 +1,34 @@
-//! Into the trash.
+//! Moves records to the trash.
 
 use etui::record::Collection;
 
-use super::{RecordCommands, each_once, name_of, resolve};
+use super::{RecordCommands, display_name, resolve_once, resolve_record};
 use crate::app::App;
 use crate::errors::Result;
-use crate::output::json::RecordChangeObject;
+use crate::output::json::RecordChangeJson;
 use crate::output::one_line;
 
-/// Removes the records with these numbers or UIDs; if one of them is not there, none.
-pub fn remove<R: RecordCommands>(
+// A struct comment would replace the help text of the subcommand.
+#[derive(Debug, clap::Args)]
+pub struct RemoveRecordsArgs {
+    /// Numbers or UIDs
+    #[arg(required = true, value_name = "ID")]
+    pub ids: Vec<String>,
+}
+
+/// Removes the records with these numbers or UIDs. If one of them does not exist, none is removed.
+pub fn remove_records<R: RecordCommands>(
     app: &mut App,
     all: &Collection<'_, R>,
     ids: &[String],
 ) -> Result<()> {
-    let records = each_once(ids, |id| resolve(all, id))?;
+    let records = resolve_once(ids, |id| resolve_record(all, id))?;
     let uids: Vec<&str> = records.iter().map(|r| r.uid.as_str()).collect();
     all.remove_many(&uids)?;
     for record in &records {
-        let name = name_of(record);
+        let name = display_name(record);
         if app.out.json {
-            app.out.object(&RecordChangeObject {
+            app.out.write_json(&RecordChangeJson {
                 id: record.id.0,
                 uid: &record.uid,
                 etag: None,
@@ -28,13 +36,13 @@ pub fn remove<R: RecordCommands>(
                 outcome: "removed",
             })?;
         } else {
-            app.out
-                .say(format!("Removed {}: {}", record.id, one_line(&name)))?;
+            let name = one_line(&name);
+            app.out.status(format!("Removed {}: {name}", record.id))?;
         }
     }
     let ids: Vec<String> = records.iter().map(|r| r.id.to_string()).collect();
-    app.out.say(format!(
-        "Bring back: etui {} restore {}",
+    app.out.status(format!(
+        "Undo: etui {} restore {}",
         R::COMMAND,
         ids.join(" ")
     ))

@@ -1,4 +1,4 @@
-//! A line for each change, as it happens.
+//! Prints a line for each change as it happens.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
@@ -11,45 +11,46 @@ use etui::watch::{View, ViewChange, ViewChanges};
 use etui::{ChangeKind, SyncToken};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 
-use super::{RecordCommands, filter};
+use super::{RecordCommands, parse_filter};
 use crate::app::App;
 use crate::errors::{Failure, Result};
 use crate::output::json::{
-    EndObject, RenamedObject, ResetObject, TokenObject, ViewChangeObject, ViewEntryObject,
+    EndJson, RenamedJson, ResetJson, TokenJson, ViewChangeJson, ViewEntryJson,
 };
-use crate::output::{Style, one_line, operand};
+use crate::output::{Style, one_line, quote_operand};
 
-/// Whom it is about, and since when.
+// A struct comment would replace the help text of the subcommand.
 #[derive(Debug, clap::Args)]
 pub struct WatchArgs {
-    /// What it is about, as for `find`; words are joined by spaces [default: all]
+    /// Filter, as for `find`; several words are joined by spaces [default: all records]
     #[arg(value_name = "FILTER")]
     filter: Vec<String>,
-    /// Begin with what happened since then
+    /// Print the changes since this token first
     #[arg(long, value_name = "TOKEN")]
     since: Option<SyncToken>,
-    /// Begin with those that are there
+    /// Print the existing records first
     #[arg(long, conflicts_with = "since")]
     initial: bool,
 }
 
-/// Tells of changes in a collection until it is asked to end, or the collection is removed.
-pub fn watch<R: RecordCommands>(
+/// Prints the changes of a collection until a signal arrives or the collection is removed.
+pub fn watch_records<R: RecordCommands>(
     app: &mut App,
     all: &Collection<'_, R>,
     args: &WatchArgs,
 ) -> Result<()> {
-    let filter = filter::<R>(&args.filter)?;
-    let stop = stop_when_asked()?;
-    let mut view = open(all, &filter, args.since)?;
+    let filter = parse_filter::<R>(&args.filter)?;
+    let stop = stop_on_signal()?;
+    let mut view = open_view(all, &filter, args.since)?;
     if args.initial {
-        write_all(app, &mut view)?;
+        write_matches(app, &mut view)?;
     }
     write_token(app, &view)?;
-    app.out.flush()?;
-    app.out.note("Following changes; end with Ctrl-C.");
+    app.out.flush_output()?;
+    app.out
+        .write_note("Watching for changes; stop with Ctrl-C.");
     let mut name = all.name().to_owned();
-    // The first look comes without a wait: the name is from before the view was there.
+    // The first check does not wait: the name was read before the view existed.
     loop {
         let (changes, now) = view.changes_and_name()?;
         if !changes.is_empty() {
@@ -58,34 +59,33 @@ pub fn watch<R: RecordCommands>(
         }
         match now {
             None => {
-                write_end::<R>(app, &name)?;
-                return Err(ended::<R>(&name));
+                write_removed::<R>(app, &name)?;
+                return Err(collection_gone::<R>(&name));
             }
             Some(now) if now != name => {
-                write_name::<R>(app, &name, &now)?;
+                write_renamed::<R>(app, &name, &now)?;
                 name = now;
             }
             Some(_) => {}
         }
-        app.out.flush()?;
-        if !wait(&view, &stop)? {
+        app.out.flush_output()?;
+        if !wait_for_change(&view, &stop)? {
             return Ok(());
         }
     }
 }
 
-/// Why nothing can be followed any more.
-fn ended<R: RecordCommands>(name: &str) -> Failure {
+/// Returns the error for a removed collection.
+fn collection_gone<R: RecordCommands>(name: &str) -> Failure {
     Failure::NotFound(format!(
-        "there is nothing to follow any more; bring the {} back: etui {} {} restore {}",
+        "the {} was removed; restore it with: etui {} restore {}",
         R::KIND,
-        R::COMMAND,
-        R::HOLDERS,
-        operand(name)
+        R::COLLECTIONS_COMMAND,
+        quote_operand(name)
     ))
 }
 
-fn open<'s, R: RecordCommands>(
+fn open_view<'s, R: RecordCommands>(
     all: &Collection<'s, R>,
     filter: &Filter<R::Field>,
     since: Option<SyncToken>,
@@ -96,8 +96,8 @@ fn open<'s, R: RecordCommands>(
     })
 }
 
-/// Readable once the program is asked to end: by Ctrl-C, by SIGTERM, by its terminal's end.
-fn stop_when_asked() -> Result<Arc<OwnedFd>> {
+/// Returns an eventfd that becomes readable on SIGINT, SIGTERM or SIGHUP.
+fn stop_on_signal() -> Result<Arc<OwnedFd>> {
     let stop = eventfd(0, EventfdFlags::CLOEXEC)
         .map_err(|e| Failure::named_io("eventfd", e.into()))
         .map(Arc::new)?;
@@ -109,16 +109,15 @@ fn stop_when_asked() -> Result<Arc<OwnedFd>> {
     Ok(stop)
 }
 
-/// Waits until there may be changes. `false`: it is over, by request or because nobody reads the
-/// output any more.
-fn wait<R: RecordCommands>(view: &View<'_, R>, stop: &OwnedFd) -> Result<bool> {
+/// Waits for changes. Returns false after a signal, or when the reader of the output is gone.
+fn wait_for_change<R: RecordCommands>(view: &View<'_, R>, stop: &OwnedFd) -> Result<bool> {
     let stdout = std::io::stdout();
     let changes = view.descriptor()?;
     loop {
         let mut fds = [
             PollFd::new(&changes, PollFlags::IN),
             PollFd::new(stop, PollFlags::IN),
-            // Errors are reported unasked.
+            // POLLERR is reported without being requested.
             PollFd::from_borrowed_fd(stdout.as_fd(), PollFlags::empty()),
         ];
         match poll(&mut fds, None) {
@@ -136,9 +135,9 @@ fn wait<R: RecordCommands>(view: &View<'_, R>, stop: &OwnedFd) -> Result<bool> {
     }
 }
 
-/// All that the filter means at this moment.
-fn write_all<R: RecordCommands>(app: &mut App, view: &mut View<'_, R>) -> Result<()> {
-    // What was changed until then is in it.
+/// Writes all current matches.
+fn write_matches<R: RecordCommands>(app: &mut App, view: &mut View<'_, R>) -> Result<()> {
+    // The page includes the changes made until now.
     for entry in &view.load(Paging::ALL)?.entries {
         write_entry::<R>(app, entry)?;
     }
@@ -149,7 +148,7 @@ fn write_changes<R: RecordCommands>(
     app: &mut App,
     view: &mut View<'_, R>,
     changes: ViewChanges<R::Summary, R::Field>,
-    with_all: bool,
+    with_matches: bool,
 ) -> Result<()> {
     match changes {
         ViewChanges::Since(changes) => changes
@@ -157,8 +156,8 @@ fn write_changes<R: RecordCommands>(
             .try_for_each(|change| write_change::<R>(app, change)),
         ViewChanges::Reset => {
             write_reset(app)?;
-            match with_all {
-                true => write_all(app, view),
+            match with_matches {
+                true => write_matches(app, view),
                 false => Ok(()),
             }
         }
@@ -167,22 +166,26 @@ fn write_changes<R: RecordCommands>(
 
 fn write_entry<R: RecordCommands>(app: &mut App, entry: &ListEntry<R::Summary>) -> Result<()> {
     if app.out.json {
-        let summary = R::object(&entry.summary, &app.out);
-        let object = ViewEntryObject::new(entry.id, summary);
-        return app.out.object(&object);
+        let summary = R::json_summary(&entry.summary, &app.out);
+        let object = ViewEntryJson::new(entry.id, summary);
+        return app.out.write_json(&object);
     }
-    write_line::<R>(app, '=', entry.id.0, R::name(&entry.summary), "")
+    write_line::<R>(app, '=', entry.id.0, R::summary_name(&entry.summary), "")
 }
 
 fn write_change<R: RecordCommands>(
     app: &mut App,
     change: &ViewChange<R::Summary, R::Field>,
 ) -> Result<()> {
-    let fields: Vec<&str> = change.fields.iter().map(|f| name::<R::Field>(*f)).collect();
+    let fields: Vec<&str> = change
+        .fields
+        .iter()
+        .map(|f| field_name::<R::Field>(*f))
+        .collect();
     if app.out.json {
-        let summary = R::object(&change.summary, &app.out);
-        let object = ViewChangeObject::of(change, summary, fields);
-        return app.out.object(&object);
+        let summary = R::json_summary(&change.summary, &app.out);
+        let object = ViewChangeJson::new(change, summary, fields);
+        return app.out.write_json(&object);
     }
     let (sign, what) = match change.kind {
         ChangeKind::Added => ('+', String::new()),
@@ -190,43 +193,52 @@ fn write_change<R: RecordCommands>(
         ChangeKind::Changed if fields.is_empty() => ('~', ": details".to_owned()),
         ChangeKind::Changed => ('~', format!(": {}", fields.join(", "))),
     };
-    write_line::<R>(app, sign, change.id.0, R::name(&change.summary), &what)
+    write_line::<R>(
+        app,
+        sign,
+        change.id.0,
+        R::summary_name(&change.summary),
+        &what,
+    )
 }
 
 fn write_reset(app: &mut App) -> Result<()> {
     if app.out.json {
-        return app.out.object(&ResetObject::default());
+        return app.out.write_json(&ResetJson::default());
     }
     write_remark(
         app,
-        "What was changed until now is not known any more; look at everything anew",
+        "The changes until now are no longer known; read all records again",
     )
 }
 
-fn write_name<R: RecordCommands>(app: &mut App, from: &str, name: &str) -> Result<()> {
+fn write_renamed<R: RecordCommands>(app: &mut App, from: &str, name: &str) -> Result<()> {
     if app.out.json {
-        return app.out.object(&RenamedObject::new(from, name));
+        return app.out.write_json(&RenamedJson::new(from, name));
     }
     let (from, name) = (one_line(from), one_line(name));
-    write_remark(app, &format!("The {} {from} is {name} now", R::KIND))
+    write_remark(
+        app,
+        &format!("The {} {from} was renamed to {name}", R::KIND),
+    )
 }
 
-fn write_end<R: RecordCommands>(app: &mut App, name: &str) -> Result<()> {
+fn write_removed<R: RecordCommands>(app: &mut App, name: &str) -> Result<()> {
     if app.out.json {
-        return app.out.object(&EndObject::new(name));
+        return app.out.write_json(&EndJson::new(name));
     }
     let name = one_line(name);
     write_remark(app, &format!("The {} {name} was removed", R::KIND))
 }
 
 fn write_remark(app: &mut App, text: &str) -> Result<()> {
-    let time = app.out.styled(Style::Dim, &time()).into_owned();
-    app.out.line(format!("{time} ! {text}"))
+    let time = app.out.with_style(Style::Dim, &utc_time()).into_owned();
+    app.out.write_line(format!("{time} ! {text}"))
 }
 
 fn write_token<R: RecordCommands>(app: &mut App, view: &View<'_, R>) -> Result<()> {
     match app.out.json {
-        true => app.out.object(&TokenObject::of(view.token())),
+        true => app.out.write_json(&TokenJson::new(view.token())),
         false => Ok(()),
     }
 }
@@ -242,12 +254,13 @@ fn write_line<R: RecordCommands>(
         "" => R::UNNAMED.into(),
         name => one_line(name),
     };
-    let time = app.out.styled(Style::Dim, &time()).into_owned();
-    app.out.line(format!("{time} {sign} {id} {name}{what}"))
+    let time = app.out.with_style(Style::Dim, &utc_time()).into_owned();
+    app.out
+        .write_line(format!("{time} {sign} {id} {name}{what}"))
 }
 
-/// The time of day, in UTC.
-fn time() -> String {
+/// Returns the time of day in UTC.
+fn utc_time() -> String {
     let now = SystemTime::now()
         .duration_since(SystemTime::UNIX_EPOCH)
         .unwrap_or(Duration::ZERO)
@@ -256,8 +269,8 @@ fn time() -> String {
     format!("{hours:02}:{minutes:02}:{seconds:02}Z")
 }
 
-/// The field's name in filters.
-fn name<F: FieldSet>(field: F) -> &'static str {
+/// Returns the name of a field in filters.
+fn field_name<F: FieldSet>(field: F) -> &'static str {
     let known = F::NAMES.iter().find(|(_, f)| *f == field);
     known.map_or("any", |(name, _)| name)
 }

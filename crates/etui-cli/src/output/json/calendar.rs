@@ -1,4 +1,4 @@
-//! The objects of calendars.
+//! JSON objects of calendar entries.
 
 use etui::calendar::ics::ComponentKind;
 use etui::calendar::time::{CalendarTime, TimeZone};
@@ -9,10 +9,10 @@ use etui::calendar::{
 use etui::record::StoredRecord;
 use serde::Serialize;
 
-use crate::datetime::{iso, iso_instant};
+use crate::datetime::{iso_instant, iso_time};
 
-/// What a component is, in a word.
-pub fn kind(kind: ComponentKind) -> &'static str {
+/// Returns the name of a component kind.
+pub fn kind_name(kind: ComponentKind) -> &'static str {
     match kind {
         ComponentKind::Event => "event",
         ComponentKind::Todo => "todo",
@@ -20,8 +20,8 @@ pub fn kind(kind: ComponentKind) -> &'static str {
     }
 }
 
-/// How far something has come, in a word.
-pub fn status(status: Status) -> &'static str {
+/// Returns the name of a status.
+pub fn status_name(status: Status) -> &'static str {
     match status {
         Status::Tentative => "tentative",
         Status::Confirmed => "confirmed",
@@ -34,85 +34,70 @@ pub fn status(status: Status) -> &'static str {
     }
 }
 
-/// What a list shows of an entry.
+/// A row of `calendar list` and `find`.
 #[derive(Debug, Serialize)]
-pub struct CalendarSummaryObject<'a> {
+pub struct CalendarSummaryJson<'a> {
     /// `event`, `todo` or `journal`.
     kind: &'static str,
-    /// The title.
     title: &'a str,
-    /// Where.
     place: &'a str,
-    /// When it starts, or starts first.
+    /// The first start.
     start: Option<String>,
-    /// When that ends.
     end: Option<String>,
-    /// Whether it is days, without times.
     all_day: bool,
-    /// How far it has come.
     status: Option<&'static str>,
 }
 
-impl<'a> CalendarSummaryObject<'a> {
-    /// The object for what a list shows, its times seen from `viewer`.
-    pub fn of(summary: &'a Summary, viewer: &TimeZone) -> Self {
-        let time = |time: &Option<CalendarTime>| time.as_ref().map(|t| iso(t, viewer));
+impl<'a> CalendarSummaryJson<'a> {
+    pub fn new(summary: &'a Summary, zone: &TimeZone) -> Self {
+        let time = |time: &Option<CalendarTime>| time.as_ref().map(|t| iso_time(t, zone));
         Self {
-            kind: kind(summary.kind),
+            kind: kind_name(summary.kind),
             title: &summary.title,
             place: &summary.place,
             start: time(&summary.start),
             end: time(&summary.end),
             all_day: summary.start.as_ref().is_some_and(CalendarTime::is_date),
-            status: summary.status.map(status),
+            status: summary.status.map(status_name),
         }
     }
 }
 
 /// A line of `calendar agenda`.
 #[derive(Debug, Serialize)]
-pub struct OccurrenceObject<'a> {
-    /// The calendar's name.
+pub struct OccurrenceJson<'a> {
     calendar: &'a str,
-    /// Number of the entry in the store.
     id: i64,
     /// `event`, `todo` or `journal`.
     kind: &'static str,
-    /// The title.
     title: &'a str,
-    /// Where.
     place: &'a str,
-    /// When it starts.
     start: String,
-    /// When it ends; of days the one behind the last.
+    /// The end; of an all-day event the day after the last.
     end: String,
-    /// Whether it is days, without times.
     all_day: bool,
-    /// The zone its start is written in; `null` for days and floating times.
+    /// The zone of the start; `null` for dates and floating times.
     zone: Option<&'a str>,
-    /// Its place in the recurrence; `null`: it happens once.
+    /// The recurrence id; `null` if the entry does not recur.
     instance: Option<String>,
-    /// How far it has come.
     status: Option<&'static str>,
-    /// Whether it takes up no time.
     transparent: bool,
 }
 
-impl<'a> OccurrenceObject<'a> {
-    /// The object for an occurrence, its times seen from `viewer`.
-    pub fn of(calendar: &'a str, occurrence: &'a Occurrence, viewer: &TimeZone) -> Self {
+impl<'a> OccurrenceJson<'a> {
+    pub fn new(calendar: &'a str, occurrence: &'a Occurrence, zone: &TimeZone) -> Self {
         Self {
             calendar,
             id: occurrence.record.0,
-            kind: kind(occurrence.kind),
+            kind: kind_name(occurrence.kind),
             title: &occurrence.title,
             place: &occurrence.place,
-            start: iso(&occurrence.start, viewer),
-            end: iso(&occurrence.end, viewer),
+            start: iso_time(&occurrence.start, zone),
+            end: iso_time(&occurrence.end, zone),
             all_day: occurrence.start.is_date(),
             zone: occurrence.start.zone().map(TimeZone::name),
-            instance: occurrence.instance.as_ref().map(|i| iso(i, viewer)),
-            status: occurrence.status.map(status),
+            instance: occurrence.instance.as_ref().map(|i| iso_time(i, zone)),
+            status: occurrence.status.map(status_name),
             transparent: occurrence.transparent,
         }
     }
@@ -120,21 +105,17 @@ impl<'a> OccurrenceObject<'a> {
 
 /// A line of `calendar freebusy`.
 #[derive(Debug, Serialize)]
-pub struct BusyObject {
-    /// From when.
+pub struct BusyJson {
     start: String,
-    /// Until when.
     end: String,
-    /// Only by what is not settled.
     tentative: bool,
 }
 
-impl BusyObject {
-    /// The object for a time that is taken.
-    pub fn of(busy: &Busy, viewer: &TimeZone) -> Self {
+impl BusyJson {
+    pub fn new(busy: &Busy, zone: &TimeZone) -> Self {
         Self {
-            start: iso_instant(busy.during.start, viewer),
-            end: iso_instant(busy.during.end, viewer),
+            start: iso_instant(busy.during.start, zone),
+            end: iso_instant(busy.during.end, zone),
             tentative: busy.tentative,
         }
     }
@@ -142,36 +123,30 @@ impl BusyObject {
 
 /// A line of `calendar alarms`.
 #[derive(Debug, Serialize)]
-pub struct DueAlarmObject<'a> {
-    /// The calendar's name.
+pub struct DueAlarmJson<'a> {
     calendar: &'a str,
-    /// Number of the entry in the store.
     id: i64,
-    /// When it is due.
     at: String,
-    /// When what it is for starts.
     start: Option<String>,
-    /// The title.
     title: &'a str,
     /// `display`, `audio`, `email` or `other`.
     action: &'static str,
 }
 
-impl<'a> DueAlarmObject<'a> {
-    /// The object for an alarm, its times seen from `viewer`.
-    pub fn of(calendar: &'a str, alarm: &'a DueAlarm, viewer: &TimeZone) -> Self {
+impl<'a> DueAlarmJson<'a> {
+    pub fn new(calendar: &'a str, alarm: &'a DueAlarm, zone: &TimeZone) -> Self {
         Self {
             calendar,
             id: alarm.record.0,
-            at: iso_instant(alarm.at, viewer),
-            start: alarm.start.as_ref().map(|start| iso(start, viewer)),
+            at: iso_instant(alarm.at, zone),
+            start: alarm.start.as_ref().map(|start| iso_time(start, zone)),
             title: &alarm.title,
-            action: action(alarm.action),
+            action: action_name(alarm.action),
         }
     }
 }
 
-fn action(action: AlarmAction) -> &'static str {
+fn action_name(action: AlarmAction) -> &'static str {
     match action {
         AlarmAction::Display => "display",
         AlarmAction::Audio => "audio",
@@ -182,23 +157,22 @@ fn action(action: AlarmAction) -> &'static str {
 
 /// A line of `calendar show`, and of `export --calendar --json`.
 #[derive(Debug, Serialize)]
-pub struct RecordObject<'a> {
-    /// Number in the store.
+pub struct EntryJson<'a> {
     id: i64,
-    /// UID, or the identity that stands for one.
+    /// UID, or the derived identity.
     uid: &'a str,
     /// Version of the content, 32 hexadecimal digits.
     etag: String,
-    /// The component that stands for it, the other fields of it.
+    /// The fields of the master component.
     #[serde(flatten)]
-    main: ComponentObject<'a>,
-    /// Components that change instances of it, or are further instances.
-    changes: Vec<ComponentObject<'a>>,
+    main: ComponentJson<'a>,
+    /// Overrides and further components.
+    changes: Vec<ComponentJson<'a>>,
 }
 
-/// What one component says.
+/// One component.
 #[derive(Debug, Serialize)]
-struct ComponentObject<'a> {
+struct ComponentJson<'a> {
     kind: &'static str,
     title: Option<&'a str>,
     place: Option<&'a str>,
@@ -212,9 +186,9 @@ struct ComponentObject<'a> {
     rules: Vec<String>,
     dates: Vec<String>,
     exception_dates: Vec<String>,
-    /// The instance it stands for.
+    /// The RECURRENCE-ID.
     instance: Option<String>,
-    /// Whether those behind it are changed likewise.
+    /// RANGE=THISANDFUTURE.
     this_and_future: bool,
     status: Option<&'static str>,
     class: &'static str,
@@ -224,20 +198,20 @@ struct ComponentObject<'a> {
     percent: Option<u8>,
     completed: Option<String>,
     url: Option<&'a str>,
-    organizer: Option<PersonObject<'a>>,
-    attendees: Vec<PersonObject<'a>>,
-    alarms: Vec<AlarmObject<'a>>,
+    organizer: Option<PersonJson<'a>>,
+    attendees: Vec<PersonJson<'a>>,
+    alarms: Vec<AlarmJson<'a>>,
 }
 
 #[derive(Debug, Serialize)]
-struct PersonObject<'a> {
+struct PersonJson<'a> {
     address: &'a str,
     name: Option<&'a str>,
     role: Option<&'a str>,
     answer: Option<&'a str>,
 }
 
-impl<'a> From<&'a CalendarUser> for PersonObject<'a> {
+impl<'a> From<&'a CalendarUser> for PersonJson<'a> {
     fn from(person: &'a CalendarUser) -> Self {
         Self {
             address: &person.address,
@@ -249,24 +223,24 @@ impl<'a> From<&'a CalendarUser> for PersonObject<'a> {
 }
 
 #[derive(Debug, Serialize)]
-struct AlarmObject<'a> {
+struct AlarmJson<'a> {
     action: &'static str,
     /// `start`, `end` or `at`.
     of: &'static str,
-    /// So long after that (RFC 5545 §3.3.6), or the instant.
+    /// An offset (RFC 5545 §3.3.6), or an instant.
     when: String,
     text: Option<&'a str>,
 }
 
-impl<'a> AlarmObject<'a> {
-    fn of(alarm: &'a Alarm, viewer: &TimeZone) -> Self {
+impl<'a> AlarmJson<'a> {
+    fn new(alarm: &'a Alarm, zone: &TimeZone) -> Self {
         let (of, when) = match alarm.trigger {
             AlarmTrigger::Start(after) => ("start", after.to_string()),
             AlarmTrigger::End(after) => ("end", after.to_string()),
-            AlarmTrigger::At(at) => ("at", iso_instant(at, viewer)),
+            AlarmTrigger::At(at) => ("at", iso_instant(at, zone)),
         };
         Self {
-            action: action(alarm.action),
+            action: action_name(alarm.action),
             of,
             when,
             text: alarm.description.as_deref(),
@@ -274,14 +248,14 @@ impl<'a> AlarmObject<'a> {
     }
 }
 
-impl<'a> ComponentObject<'a> {
-    fn of(item: &'a CalendarComponent, viewer: &TimeZone) -> Self {
-        let time = |time: &Option<CalendarTime>| time.as_ref().map(|t| iso(t, viewer));
+impl<'a> ComponentJson<'a> {
+    fn new(item: &'a CalendarComponent, zone: &TimeZone) -> Self {
+        let time = |time: &Option<CalendarTime>| time.as_ref().map(|t| iso_time(t, zone));
         let timing = item.timing.as_ref();
         let replaces = timing.and_then(|t| t.replaces.as_ref());
         let start = item.start.as_ref();
         Self {
-            kind: kind(item.kind),
+            kind: kind_name(item.kind),
             title: item.summary.as_deref(),
             place: item.location.as_deref(),
             notes: item.description.as_deref(),
@@ -295,14 +269,17 @@ impl<'a> ComponentObject<'a> {
                 t.rules.iter().map(ToString::to_string).collect()
             }),
             dates: timing.map_or_else(Vec::new, |t| {
-                t.dates.iter().map(|d| iso(&d.start, viewer)).collect()
+                t.dates.iter().map(|d| iso_time(&d.start, zone)).collect()
             }),
             exception_dates: timing.map_or_else(Vec::new, |t| {
-                t.exception_dates.iter().map(|d| iso(d, viewer)).collect()
+                t.exception_dates
+                    .iter()
+                    .map(|d| iso_time(d, zone))
+                    .collect()
             }),
-            instance: replaces.map(|r| iso(&r.id, viewer)),
+            instance: replaces.map(|r| iso_time(&r.id, zone)),
             this_and_future: replaces.is_some_and(|r| r.this_and_future),
-            status: item.status.map(status),
+            status: item.status.map(status_name),
             class: match item.class {
                 Classification::Public => "public",
                 Classification::Private => "private",
@@ -314,23 +291,22 @@ impl<'a> ComponentObject<'a> {
             percent: item.percent,
             completed: time(&item.completed),
             url: item.url.as_deref(),
-            organizer: item.organizer.as_ref().map(PersonObject::from),
-            attendees: item.attendees.iter().map(PersonObject::from).collect(),
+            organizer: item.organizer.as_ref().map(PersonJson::from),
+            attendees: item.attendees.iter().map(PersonJson::from).collect(),
             alarms: item
                 .alarms
                 .iter()
-                .map(|a| AlarmObject::of(a, viewer))
+                .map(|a| AlarmJson::new(a, zone))
                 .collect(),
         }
     }
 }
 
-impl<'a> RecordObject<'a> {
-    /// The object for a record, its times seen from `viewer`.
-    pub fn of(
+impl<'a> EntryJson<'a> {
+    pub fn new(
         stored: &'a StoredRecord<CalendarObject>,
         record: &'a CalendarObject,
-        viewer: &TimeZone,
+        zone: &TimeZone,
     ) -> Self {
         let at = record.master_index();
         let others = record.components().enumerate().filter(|(i, _)| *i != at);
@@ -338,19 +314,17 @@ impl<'a> RecordObject<'a> {
             id: stored.id.0,
             uid: &stored.uid,
             etag: stored.etag.to_string(),
-            main: ComponentObject::of(record.master(), viewer),
+            main: ComponentJson::new(record.master(), zone),
             changes: others
-                .map(|(_, item)| ComponentObject::of(item, viewer))
+                .map(|(_, item)| ComponentJson::new(item, zone))
                 .collect(),
         }
     }
 }
 
-/// A calendar with its number of entries.
+/// A calendar and its number of entries.
 #[derive(Debug, Serialize)]
-pub struct CalendarListing<'a> {
-    /// Its name.
+pub struct CalendarJson<'a> {
     pub name: &'a str,
-    /// Entries in it.
     pub entries: u64,
 }

@@ -1,23 +1,19 @@
-//! The objects of contacts.
+//! JSON objects of contacts.
 
 use etui::contacts::{Card, CardError, Contact, Date, Photo, Summary, Typed};
 use etui::text::phone::{PhoneNumber, Region};
 use serde::Serialize;
 
-/// What a list shows of a contact.
+/// A row of `contacts list` and `find`.
 #[derive(Debug, Serialize)]
-pub struct ContactSummaryObject<'a> {
-    /// The name to show.
+pub struct ContactSummaryJson<'a> {
     pub name: &'a str,
-    /// The first organisation.
     pub organization: &'a str,
-    /// The first phone number, as written.
     pub phone: &'a str,
-    /// The first e-mail address.
     pub email: &'a str,
 }
 
-impl<'a> From<&'a Summary> for ContactSummaryObject<'a> {
+impl<'a> From<&'a Summary> for ContactSummaryJson<'a> {
     fn from(summary: &'a Summary) -> Self {
         Self {
             name: &summary.name,
@@ -30,49 +26,40 @@ impl<'a> From<&'a Summary> for ContactSummaryObject<'a> {
 
 /// A line of `contacts show`, and of `export --json`.
 #[derive(Debug, Serialize)]
-pub struct ContactObject {
-    /// Number in the store.
+pub struct ContactJson {
     id: i64,
-    /// UID, or the identity that stands for one.
+    /// UID, or the derived identity.
     uid: String,
     /// Version of the content, 32 hexadecimal digits.
     etag: String,
     /// Version of the vCard: `2.1`, `3.0` or `4.0`.
     version: String,
-    /// The name to show.
     name: String,
     /// The N property.
-    name_parts: NameObject,
-    /// Nicknames.
+    name_parts: NameJson,
     nicknames: Vec<String>,
     /// The first organisation's name.
     organization: Option<String>,
-    /// All organisations.
-    organizations: Vec<OrganizationObject>,
-    /// Job title.
+    organizations: Vec<OrganizationJson>,
     title: Option<String>,
     /// Phone numbers, preferred ones first.
-    phones: Vec<PhoneObject>,
+    phones: Vec<PhoneJson>,
     /// E-mail addresses, preferred ones first.
-    emails: Vec<TypedObject>,
-    /// Web addresses.
-    urls: Vec<TypedObject>,
-    /// Postal addresses.
-    addresses: Vec<AddressObject>,
+    emails: Vec<TypedJson>,
+    urls: Vec<TypedJson>,
+    addresses: Vec<AddressJson>,
     /// `2001-02-28`, or `--02-28` without a year.
     birthday: Option<String>,
-    /// Categories.
     categories: Vec<String>,
-    /// Notes.
     note: Option<String>,
     /// The first photo, without its bytes.
-    photo: Option<PhotoObject>,
+    photo: Option<PhotoJson>,
     /// Every property, in the vCard's order.
-    properties: Vec<PropertyObject>,
+    properties: Vec<PropertyJson>,
 }
 
 #[derive(Debug, Serialize)]
-struct NameObject {
+struct NameJson {
     family: String,
     given: String,
     additional: String,
@@ -81,28 +68,28 @@ struct NameObject {
 }
 
 #[derive(Debug, Serialize)]
-struct OrganizationObject {
+struct OrganizationJson {
     name: String,
     units: Vec<String>,
 }
 
 #[derive(Debug, Serialize)]
-struct PhoneObject {
+struct PhoneJson {
     value: String,
     types: Vec<String>,
     preferred: bool,
-    /// The number in international form, `+` and digits, where it can be told.
+    /// The number in E.164, if it is known.
     e164: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
-struct TypedObject {
+struct TypedJson {
     value: String,
     types: Vec<String>,
     preferred: bool,
 }
 
-impl From<Typed> for TypedObject {
+impl From<Typed> for TypedJson {
     fn from(t: Typed) -> Self {
         Self {
             value: t.value,
@@ -113,7 +100,7 @@ impl From<Typed> for TypedObject {
 }
 
 #[derive(Debug, Serialize)]
-struct AddressObject {
+struct AddressJson {
     street: String,
     locality: String,
     region: String,
@@ -123,49 +110,46 @@ struct AddressObject {
 }
 
 #[derive(Debug, Serialize)]
-struct PhotoObject {
+struct PhotoJson {
     media_type: Option<String>,
-    /// Size of the image.
     bytes: Option<u64>,
-    /// Where it is, when it is not in the vCard.
     uri: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
-struct PropertyObject {
+struct PropertyJson {
     group: Option<String>,
     name: String,
     value: String,
 }
 
-impl ContactObject {
-    /// The object for a contact.
-    pub fn of(contact: &Contact, region: Option<Region>) -> Result<Self, CardError> {
+impl ContactJson {
+    pub fn new(contact: &Contact, region: Option<Region>) -> Result<Self, CardError> {
         let card = contact.card()?;
         Ok(Self {
             id: contact.id.0,
             uid: contact.uid.clone(),
             etag: contact.etag.to_string(),
-            ..Self::of_card(&card, region)
+            ..Self::from_card(&card, region)
         })
     }
 
-    fn of_card(card: &Card, region: Option<Region>) -> Self {
+    fn from_card(card: &Card, region: Option<Region>) -> Self {
         let name = card.name();
-        let phone = |t: Typed| PhoneObject {
+        let phone = |t: Typed| PhoneJson {
             e164: PhoneNumber::parse(&t.value, region).and_then(|n| n.e164()),
             value: t.value,
             types: t.types,
             preferred: t.preferred,
         };
-        let typed = |all: Vec<Typed>| all.into_iter().map(TypedObject::from).collect();
+        let typed = |all: Vec<Typed>| all.into_iter().map(TypedJson::from).collect();
         Self {
             id: 0,
             uid: String::new(),
             etag: String::new(),
             version: card.version().to_string(),
             name: card.display_name(),
-            name_parts: NameObject {
+            name_parts: NameJson {
                 family: name.family,
                 given: name.given,
                 additional: name.additional,
@@ -177,7 +161,7 @@ impl ContactObject {
             organizations: card
                 .organizations()
                 .into_iter()
-                .map(|o| OrganizationObject {
+                .map(|o| OrganizationJson {
                     name: o.name,
                     units: o.units,
                 })
@@ -189,7 +173,7 @@ impl ContactObject {
             addresses: card
                 .addresses()
                 .into_iter()
-                .map(|a| AddressObject {
+                .map(|a| AddressJson {
                     street: a.street,
                     locality: a.locality,
                     region: a.region,
@@ -198,16 +182,16 @@ impl ContactObject {
                     types: a.types,
                 })
                 .collect(),
-            birthday: card.birthday().map(date),
+            birthday: card.birthday().map(format_date),
             categories: card.categories(),
             note: card.note(),
             photo: card.photo().map(|p| match p {
-                Photo::Inline { media_type, bytes } => PhotoObject {
+                Photo::Inline { media_type, bytes } => PhotoJson {
                     media_type,
                     bytes: Some(bytes.len() as u64),
                     uri: None,
                 },
-                Photo::Uri(uri) => PhotoObject {
+                Photo::Uri(uri) => PhotoJson {
                     media_type: None,
                     bytes: None,
                     uri: Some(uri),
@@ -215,7 +199,7 @@ impl ContactObject {
             }),
             properties: card
                 .all_properties()
-                .map(|(group, name, value)| PropertyObject {
+                .map(|(group, name, value)| PropertyJson {
                     group: group.map(str::to_owned),
                     name: name.to_owned(),
                     value,
@@ -225,8 +209,8 @@ impl ContactObject {
     }
 }
 
-/// A date as vCard 4.0 and ISO 8601 write it, `--MM-DD` without its year.
-pub fn date(date: Date) -> String {
+/// Formats a date as in vCard 4.0 and ISO 8601, `--MM-DD` without a year.
+pub fn format_date(date: Date) -> String {
     match (date.year, date.month, date.day) {
         (Some(y), Some(m), Some(d)) => format!("{y:04}-{m:02}-{d:02}"),
         (Some(y), Some(m), None) => format!("{y:04}-{m:02}"),

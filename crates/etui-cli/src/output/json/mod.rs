@@ -1,7 +1,7 @@
-//! The objects that `--json` writes; described for their readers in `docs/src/json.md`.
+//! The objects printed with `--json`; `docs/src/json.md` documents them.
 //!
-//! Fields are never left out: what there is none of is `null` or an empty list. New fields may
-//! come, none goes or changes its meaning.
+//! A field without a value is `null` or an empty list, not absent. New fields may be added; none is
+//! removed or changes its meaning.
 
 pub mod calendar;
 mod contact;
@@ -19,32 +19,29 @@ use etui::{
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
-use self::calendar::CalendarListing;
-pub use self::contact::{ContactObject, ContactSummaryObject, date};
+use self::calendar::CalendarJson;
+pub use self::contact::{ContactJson, ContactSummaryJson, format_date};
 use crate::datetime::iso_instant;
 use crate::errors::Failure;
 
 /// `{"error": {...}}`, on standard error.
 #[derive(Debug, Serialize)]
-pub struct ErrorObject {
+pub struct ErrorJson {
     error: ErrorBody,
 }
 
-/// What went wrong.
 #[derive(Debug, Serialize)]
 struct ErrorBody {
     /// A stable name, e.g. `not_found`.
     kind: &'static str,
-    /// The same in words.
     message: String,
 }
 
-impl ErrorObject {
-    /// The object for a failure.
-    pub fn of(failure: &Failure) -> Self {
+impl ErrorJson {
+    pub fn new(failure: &Failure) -> Self {
         Self {
             error: ErrorBody {
-                kind: failure.kind(),
+                kind: failure.json_kind(),
                 message: failure.to_string(),
             },
         }
@@ -53,21 +50,19 @@ impl ErrorObject {
 
 /// A line of `list` and `find`.
 #[derive(Debug, Serialize)]
-pub struct EntryObject<'a, S> {
-    /// Number in the store.
+pub struct ListedJson<'a, S> {
     pub id: i64,
-    /// What the list shows of it.
     #[serde(flatten)]
     pub summary: S,
-    /// The collection that it is in, where several are asked together.
+    /// The collection, if several are queried together.
     #[serde(flatten)]
-    pub holder: Option<CollectionField<'a>>,
-    /// Where a page was asked for: on its last line the place where the next one begins.
+    pub collection: Option<CollectionField<'a>>,
+    /// With `--limit`: the cursor of the next page in the last line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<Option<String>>,
 }
 
-/// What a collection is called, and its name.
+/// A field that names the collection.
 #[derive(Debug)]
 pub struct CollectionField<'a>(pub &'static str, pub &'a str);
 
@@ -79,70 +74,62 @@ impl Serialize for CollectionField<'_> {
     }
 }
 
-impl<S> EntryObject<'_, S> {
-    /// The object for a list's entry that is no page's.
+impl<S> ListedJson<'_, S> {
     pub fn new(id: RecordId, summary: S) -> Self {
         Self {
             id: id.0,
             summary,
-            holder: None,
+            collection: None,
             next: None,
         }
     }
 }
 
-/// The answer of `find --count`.
+/// The output of `find --count`.
 #[derive(Debug, Serialize)]
-pub struct CountObject {
-    /// How many there are.
+pub struct CountJson {
     pub count: u64,
 }
 
 /// A line of `contacts list --letters`.
 #[derive(Debug, Serialize)]
-pub struct LetterObject<'a> {
-    /// The letter.
+pub struct LetterJson<'a> {
     pub letter: &'a str,
-    /// The position of the first name under it, or of the next letter's if there is none.
+    /// The position of its first name, or of the next letter if it has none.
     pub position: u64,
 }
 
-/// The answer of `find --explain`.
+/// The output of `find --explain`.
 #[derive(Debug, Serialize)]
-pub struct PlanObject<'a> {
-    /// The filter in its full text form.
+pub struct PlanJson<'a> {
+    /// The normalized filter.
     filter: &'a str,
     /// The access path: `list_scan`, `index_lookup` or `bitmap_scan`.
     access_path: &'static str,
-    /// Contacts in the address book.
     #[serde(skip_serializing_if = "Option::is_none")]
     contacts: Option<u64>,
-    /// Entries in the calendar.
     #[serde(skip_serializing_if = "Option::is_none")]
     entries: Option<u64>,
     /// Candidates from the index.
     candidates: u64,
-    /// True if every candidate matches.
+    /// Whether every candidate is a match.
     exact: bool,
-    /// Records changed since the index was last merged.
+    /// Pending records outside the index, compared one by one.
     pending: u64,
     /// Records compared with the filter.
     rechecked: u64,
-    /// List entries, or records by id, that were scanned.
+    /// List positions visited.
     scanned: u64,
-    /// Contacts in the answer.
     rows: u64,
-    /// The collection, where several are asked together.
     #[serde(flatten)]
-    holder: Option<CollectionField<'a>>,
+    collection: Option<CollectionField<'a>>,
 }
 
-impl<'a> PlanObject<'a> {
-    /// The object for a plan over a collection of this kind.
-    pub fn of(
+impl<'a> PlanJson<'a> {
+    pub fn new(
         plan: &'a QueryPlan,
         kind: CollectionKind,
-        holder: Option<CollectionField<'a>>,
+        collection: Option<CollectionField<'a>>,
     ) -> Self {
         Self {
             filter: &plan.filter,
@@ -155,32 +142,27 @@ impl<'a> PlanObject<'a> {
             rechecked: plan.rechecked,
             scanned: plan.scanned,
             rows: plan.rows,
-            holder,
+            collection,
         }
     }
 }
 
 /// A line of `watch`: a change.
 #[derive(Debug, Serialize)]
-pub struct ViewChangeObject<'a, S> {
+pub struct ViewChangeJson<'a, S> {
     /// `added`, `changed` or `removed`.
     event: &'static str,
-    /// Number of the change.
     number: i64,
-    /// Number in the store.
     id: i64,
-    /// UID.
     uid: &'a str,
-    /// What the list shows of it.
     #[serde(flatten)]
     summary: S,
-    /// Fields whose searchable values were changed.
+    /// Fields whose searchable values changed.
     fields: Vec<&'static str>,
 }
 
-impl<'a, S> ViewChangeObject<'a, S> {
-    /// The object for a change in these fields.
-    pub fn of<T, F>(change: &'a ViewChange<T, F>, summary: S, fields: Vec<&'static str>) -> Self {
+impl<'a, S> ViewChangeJson<'a, S> {
+    pub fn new<T, F>(change: &'a ViewChange<T, F>, summary: S, fields: Vec<&'static str>) -> Self {
         Self {
             event: match change.kind {
                 ChangeKind::Added => "added",
@@ -196,51 +178,47 @@ impl<'a, S> ViewChangeObject<'a, S> {
     }
 }
 
-/// A line of `watch --initial`: one that was there.
+/// A line of `watch --initial`: an existing record.
 #[derive(Debug, Serialize)]
-pub struct ViewEntryObject<S> {
+pub struct ViewEntryJson<S> {
     /// `present`.
     event: &'static str,
     #[serde(flatten)]
-    entry: EntryObject<'static, S>,
+    entry: ListedJson<'static, S>,
 }
 
-impl<S> ViewEntryObject<S> {
-    /// The object for a list's entry.
+impl<S> ViewEntryJson<S> {
     pub fn new(id: RecordId, summary: S) -> Self {
         Self {
             event: "present",
-            entry: EntryObject::new(id, summary),
+            entry: ListedJson::new(id, summary),
         }
     }
 }
 
-/// A line of `watch`: what was changed until now is not known.
+/// A line of `watch`: earlier changes are no longer known.
 #[derive(Debug, Serialize)]
-pub struct ResetObject {
+pub struct ResetJson {
     /// `reset`.
     event: &'static str,
 }
 
-impl Default for ResetObject {
+impl Default for ResetJson {
     fn default() -> Self {
         Self { event: "reset" }
     }
 }
 
-/// A line of `watch`: what is followed has another name.
+/// A line of `watch`: the collection was renamed.
 #[derive(Debug, Serialize)]
-pub struct RenamedObject<'a> {
+pub struct RenamedJson<'a> {
     /// `collection_renamed`.
     event: &'static str,
-    /// The name it had.
     from: &'a str,
-    /// The name it has.
     name: &'a str,
 }
 
-impl<'a> RenamedObject<'a> {
-    /// The object for a name in place of another.
+impl<'a> RenamedJson<'a> {
     pub fn new(from: &'a str, name: &'a str) -> Self {
         Self {
             event: "collection_renamed",
@@ -250,17 +228,15 @@ impl<'a> RenamedObject<'a> {
     }
 }
 
-/// The last line of `watch`: what was followed is removed.
+/// The last line of `watch`: the collection was removed.
 #[derive(Debug, Serialize)]
-pub struct EndObject<'a> {
+pub struct EndJson<'a> {
     /// `collection_removed`.
     event: &'static str,
-    /// Its name.
     name: &'a str,
 }
 
-impl<'a> EndObject<'a> {
-    /// The object for what had this name.
+impl<'a> EndJson<'a> {
     pub fn new(name: &'a str) -> Self {
         Self {
             event: "collection_removed",
@@ -269,18 +245,16 @@ impl<'a> EndObject<'a> {
     }
 }
 
-/// A line of `watch`, the last of each batch.
+/// The last line of each batch of `watch`.
 #[derive(Debug, Serialize)]
-pub struct TokenObject {
+pub struct TokenJson {
     /// `token`.
     event: &'static str,
-    /// What to go on from.
     token: String,
 }
 
-impl TokenObject {
-    /// The object for a token.
-    pub fn of(token: SyncToken) -> Self {
+impl TokenJson {
+    pub fn new(token: SyncToken) -> Self {
         Self {
             event: "token",
             token: token.to_string(),
@@ -288,23 +262,19 @@ impl TokenObject {
     }
 }
 
-/// What was done to a record: `add`, `edit`, `remove`, `restore`.
+/// The outcome of `add`, `edit`, `remove` and `restore`.
 #[derive(Debug, Serialize)]
-pub struct RecordChangeObject<'a> {
-    /// Number in the store.
+pub struct RecordChangeJson<'a> {
     pub id: i64,
-    /// UID.
     pub uid: &'a str,
-    /// The ETag now; `null` when it was removed.
+    /// The current ETag; `null` after a removal.
     pub etag: Option<String>,
-    /// The name to show.
     pub name: &'a str,
     /// `added`, `changed`, `unchanged` or `removed`.
     pub outcome: &'static str,
 }
 
-impl<'a> RecordChangeObject<'a> {
-    /// The object for a save.
+impl<'a> RecordChangeJson<'a> {
     pub fn saved(saved: &SavedRecord, uid: &'a str, name: &'a str) -> Self {
         Self {
             id: saved.id.0,
@@ -322,62 +292,57 @@ impl<'a> RecordChangeObject<'a> {
 
 /// `import`.
 #[derive(Debug, Default, Serialize)]
-pub struct ImportObject {
-    /// New records.
+pub struct ImportJson {
     pub added: u64,
-    /// Records with other content now.
     pub changed: u64,
-    /// Records with the content they had.
     pub unchanged: u64,
-    /// Pieces that did not go in.
+    /// Rejected pieces of input.
     pub refused: u64,
-    /// The same by file.
-    pub files: Vec<FileObject>,
+    pub files: Vec<FileJson>,
 }
 
 /// One file of `import`.
 #[derive(Debug, Serialize)]
-pub struct FileObject {
+pub struct FileJson {
     file: String,
     /// `contacts` or `calendar`.
-    holds: &'static str,
+    kind: &'static str,
     bytes: u64,
     added: u64,
     changed: u64,
     unchanged: u64,
     refused: u64,
-    /// The first thousand of what was refused.
-    refusals: Vec<RefusedObject>,
-    /// Records that went in of which something was not understood.
+    /// The first thousand rejections.
+    refusals: Vec<RefusedJson>,
+    /// Imported records with warnings.
     warned: u64,
-    /// The first thousand of them.
-    warnings: Vec<RefusedObject>,
+    /// The first thousand warnings.
+    warnings: Vec<RefusedJson>,
 }
 
 #[derive(Debug, Serialize)]
-struct RefusedObject {
+struct RefusedJson {
     line: u64,
     last_line: u64,
     reason: String,
     excerpt: String,
 }
 
-impl ImportObject {
-    /// Counts a file in.
-    pub fn add(&mut self, file: &str, holds: CollectionKind, report: ImportReport) {
+impl ImportJson {
+    pub fn add_file(&mut self, file: &str, kind: CollectionKind, report: ImportReport) {
         self.added += report.added;
         self.changed += report.changed;
         self.unchanged += report.unchanged;
         self.refused += report.refused;
-        let refused = |r: Refused| RefusedObject {
+        let refused = |r: Refused| RefusedJson {
             line: r.line,
             last_line: r.last_line,
             reason: r.reason,
             excerpt: r.excerpt,
         };
-        self.files.push(FileObject {
+        self.files.push(FileJson {
             file: file.to_owned(),
-            holds: match holds {
+            kind: match kind {
                 CollectionKind::Calendar => "calendar",
                 _ => "contacts",
             },
@@ -395,57 +360,47 @@ impl ImportObject {
 
 /// `init`.
 #[derive(Debug, Serialize)]
-pub struct InitObject {
-    /// The store's file.
+pub struct InitJson {
     pub path: String,
-    /// Locale of its lists.
+    /// The locale of the sort order.
     pub locale: String,
-    /// Region that completes national phone numbers.
+    /// The region of phone numbers without a country code.
     pub region: Option<String>,
 }
 
 /// `backup` and `restore`.
 #[derive(Debug, Serialize)]
-pub struct CopyObject {
-    /// The file that was made.
+pub struct CopyJson {
     pub path: String,
-    /// Its size.
     pub bytes: u64,
 }
 
 /// `recover`.
 #[derive(Debug, Serialize)]
-pub struct RecoveredObject {
-    /// The database.
+pub struct RecoveredJson {
     pub path: String,
-    /// Transactions that were put in place from its redo log.
+    /// Transactions replayed from the redo log.
     pub transactions: u64,
-    /// Pages that were written for them.
+    /// Pages written.
     pub pages: u64,
 }
 
 /// `check`.
 #[derive(Debug, Serialize)]
-pub struct CheckObject {
-    /// Whether all is well now.
+pub struct CheckJson {
     pub clean: bool,
-    /// Whether something was repaired.
     pub repaired: bool,
-    /// Contacts looked at.
     pub contacts: u64,
-    /// Calendar entries looked at.
     pub entries: u64,
     /// Records in the trash.
     pub removed: u64,
-    /// What is wrong.
     pub problems: Vec<String>,
-    /// What other programs wrote and could not be taken in.
+    /// Records of other programs that were rejected.
     pub inbox: Vec<String>,
 }
 
-impl CheckObject {
-    /// The object for a report.
-    pub fn of(report: &CheckReport, repaired: bool) -> Self {
+impl CheckJson {
+    pub fn new(report: &CheckReport, repaired: bool) -> Self {
         Self {
             clean: report.is_clean(),
             repaired,
@@ -458,35 +413,29 @@ impl CheckObject {
     }
 }
 
-/// An address book with its number of contacts.
+/// An address book and its number of contacts.
 #[derive(Debug, Serialize)]
-pub struct AddressBookObject<'a> {
-    /// Its name.
+pub struct AddressBookJson<'a> {
     pub name: &'a str,
-    /// Contacts in it.
     pub contacts: u64,
 }
 
-/// An address book or calendar that was removed.
+/// A removed address book or calendar.
 #[derive(Debug, Serialize)]
-pub struct RemovedCollectionObject<H: Serialize> {
-    /// Its number in the store.
+pub struct RemovedCollectionJson<C: Serialize> {
     id: i64,
-    /// Its name, and what was in it.
     #[serde(flatten)]
-    holder: H,
-    /// When it was removed.
+    collection: C,
     removed: String,
-    /// Until when it can be brought back at the least.
+    /// Until when it can be restored, at least.
     kept_until: String,
 }
 
-impl<H: Serialize> RemovedCollectionObject<H> {
-    /// The object for one that is `holder` beside, its times seen from `viewer`.
-    pub fn of(removed: &RemovedCollection, holder: H, viewer: &TimeZone) -> Self {
+impl<C: Serialize> RemovedCollectionJson<C> {
+    pub fn new(removed: &RemovedCollection, collection: C, viewer: &TimeZone) -> Self {
         Self {
             id: removed.id,
-            holder,
+            collection,
             removed: iso_instant(removed.removed().into(), viewer),
             kept_until: iso_instant(removed.kept_until().into(), viewer),
         }
@@ -495,10 +444,10 @@ impl<H: Serialize> RemovedCollectionObject<H> {
 
 /// `stats`.
 #[derive(Debug, Serialize)]
-pub struct StatsObject<'a> {
+pub struct StatsJson<'a> {
     path: String,
-    address_books: Vec<AddressBookObject<'a>>,
-    calendars: Vec<CalendarListing<'a>>,
+    address_books: Vec<AddressBookJson<'a>>,
+    calendars: Vec<CalendarJson<'a>>,
     removed: u64,
     text_bytes: u64,
     file_bytes: u64,
@@ -513,16 +462,15 @@ pub struct StatsObject<'a> {
     vfs: Option<BTreeMap<&'static str, u64>>,
 }
 
-impl<'a> StatsObject<'a> {
-    /// The object for a store's figures.
-    pub fn of(path: String, stats: &'a Stats, vfs: Option<VfsCounters>) -> Self {
+impl<'a> StatsJson<'a> {
+    pub fn new(path: String, stats: &'a Stats, vfs: Option<VfsCounters>) -> Self {
         Self {
             path,
             vfs: vfs.map(|counters| counters.all().collect()),
             address_books: stats
                 .address_books
                 .iter()
-                .map(|(name, contacts)| AddressBookObject {
+                .map(|(name, contacts)| AddressBookJson {
                     name,
                     contacts: *contacts,
                 })
@@ -530,7 +478,7 @@ impl<'a> StatsObject<'a> {
             calendars: stats
                 .calendars
                 .iter()
-                .map(|(name, entries)| CalendarListing {
+                .map(|(name, entries)| CalendarJson {
                     name,
                     entries: *entries,
                 })
@@ -551,11 +499,8 @@ impl<'a> StatsObject<'a> {
 
 /// A step of `demo`.
 #[derive(Debug, Serialize)]
-pub struct StepObject<'a> {
-    /// What was done, in words.
+pub struct StepJson<'a> {
     pub step: &'a str,
-    /// What came of it.
     pub result: &'a str,
-    /// How long it took.
     pub micros: f64,
 }

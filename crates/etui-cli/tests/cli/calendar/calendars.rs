@@ -1,13 +1,13 @@
 //! Several calendars: made, renamed, removed, brought back; in and out of files.
 
 use super::{CALENDAR, with_calendar};
-use crate::harness::{Place, session};
+use crate::harness::{TestHome, session};
 
 #[test]
 fn several_calendars() {
-    let place = with_calendar();
-    session!(place, [
-        "etui calendar calendars create Work",
+    let home = with_calendar();
+    session!(home, [
+        "etui calendars create Work",
         "etui calendar add Meeting --start '2027-03-08 14:00' --calendar Work --set uid=m",
         "etui calendar agenda 2027-03-08",
         "etui calendar agenda 2027-03-08 --calendar Work",
@@ -25,11 +25,11 @@ fn several_calendars() {
         "etui calendar find 'title:meet*' --explain | head -4",
         "etui calendar find 'title:meet*' --explain --json",
         "etui calendar find '*' --at 6 --limit 1 --explain | grep rows",
-        "etui calendar calendars",
-        "etui calendar calendars --json",
-        "etui calendar calendars create Work",
+        "etui calendars",
+        "etui calendars --json",
+        "etui calendars create Work",
     ], @r#"
-    $ etui calendar calendars create Work
+    $ etui calendars create Work
     Made a calendar: Work (use it with --calendar Work)
     $ etui calendar add Meeting --start '2027-03-08 14:00' --calendar Work --set uid=m
     Added 7: Meeting, 2027-03-08 14:00
@@ -45,13 +45,13 @@ fn several_calendars() {
     Meeting
       When       Mon 8 Mar 2027, 14:00-15:00
     $ etui calendar find meeting
-    #  Start             Title    Place  Calendar
+    #  Start             Title    TestHome  Calendar
     7  2027-03-08 14:00  Meeting         Work
     $ etui calendar show meeting | head -2
     Meeting
       When       Mon 8 Mar 2027, 14:00-15:00
     $ etui calendar show meeting or tax
-    #  Start             Title       Place  Calendar
+    #  Start             Title       TestHome  Calendar
     7  2027-03-08 14:00  Meeting            Work
     6  2027-03-12        Tax return         Calendar
     error: 2 entries fit; which one? etui calendar show NUMBER
@@ -71,32 +71,32 @@ fn several_calendars() {
     $ etui calendar find '*' --count
     7
     $ etui calendar list --sort -start --limit 3
-    #  Start             Title                Place  Calendar
+    #  Start             Title                TestHome  Calendar
     5  2027-03-12 13:00  Eve [31mTrouble2J           Calendar
     6  2027-03-12        Tax return                  Calendar
     4  2027-03-10 21:00  Call with 山田 太郎         Calendar
     $ etui calendar list --calendar Work
-    #  Start             Title    Place
+    #  Start             Title    TestHome
     7  2027-03-08 14:00  Meeting
     $ etui calendar find 'title:meet*' --explain | head -4
     Calendar:
-    filter       summary:"meet"*
-    access path  index lookup
-    candidates   0 (exact)
+    filter      summary:"meet"*
+    way         few candidates from the index, gathered and sorted
+    candidates  0 (the index is exact here)
     $ etui calendar find 'title:meet*' --explain --json
-    {"filter":"summary:\"meet\"*","access_path":"index_lookup","entries":6,"candidates":0,"exact":true,"pending":1,"rechecked":1,"scanned":0,"rows":0,"calendar":"Calendar"}
-    {"filter":"summary:\"meet\"*","access_path":"index_lookup","entries":1,"candidates":0,"exact":true,"pending":1,"rechecked":1,"scanned":0,"rows":1,"calendar":"Work"}
+    {"filter":"summary:\"meet\"*","way":"gather","entries":6,"candidates":0,"exact":true,"pending":1,"compared":1,"passed":0,"rows":0,"calendar":"Calendar"}
+    {"filter":"summary:\"meet\"*","way":"gather","entries":1,"candidates":0,"exact":true,"pending":1,"compared":1,"passed":0,"rows":1,"calendar":"Work"}
     $ etui calendar find '*' --at 6 --limit 1 --explain | grep rows
-    rows         6
-    rows         1
-    $ etui calendar calendars
+    answer      6
+    answer      1
+    $ etui calendars
     Entries  Calendar
           6  Calendar
           1  Work
-    $ etui calendar calendars --json
+    $ etui calendars --json
     {"name":"Calendar","entries":6}
     {"name":"Work","entries":1}
-    $ etui calendar calendars create Work
+    $ etui calendars create Work
     error: a calendar named "Work" exists already
     [exit 1]
     "#);
@@ -104,74 +104,74 @@ fn several_calendars() {
 
 #[test]
 fn calendars_are_renamed_removed_and_brought_back() {
-    let place = with_calendar();
-    session!(place, [
-        "etui calendar calendars remove Calendar --yes",
-        "etui calendar calendars create Work",
-        "etui calendar calendars rename Work 'Old job'",
-        "etui calendar calendars rename 'Old job' Calendar",
-        "etui calendar calendars remove 'Old job'",
-        "etui calendar calendars remove Calendar",
-        "etui calendar calendars restore 'Old job'",
-        "etui calendar calendars remove Calendar --json",
-        "etui calendar calendars remove Calendar -y",
-        "etui calendar calendars",
+    let home = with_calendar();
+    session!(home, [
+        "etui calendars remove Calendar --yes",
+        "etui calendars create Work",
+        "etui calendars rename Work 'Old job'",
+        "etui calendars rename 'Old job' Calendar",
+        "etui calendars remove 'Old job'",
+        "etui calendars remove Calendar",
+        "etui calendars restore 'Old job'",
+        "etui calendars remove Calendar --json",
+        "etui calendars remove Calendar -y",
+        "etui calendars",
         "etui calendar show 1",
-        "etui calendar calendars restore Cal",
-        "etui calendar calendars create Calendar",
-        "etui calendar calendars restore Calendar",
-        "etui calendar calendars rename Calendar Second",
-        "etui calendar calendars restore Calendar --json",
-        "etui calendar calendars rename Calendar",
+        "etui calendars restore Cal",
+        "etui calendars create Calendar",
+        "etui calendars restore Calendar",
+        "etui calendars rename Calendar Second",
+        "etui calendars restore Calendar --json",
+        "etui calendars rename Calendar",
         "etui check",
     ], @r#"
-    $ etui calendar calendars remove Calendar --yes
+    $ etui calendars remove Calendar --yes
     error: "Calendar" is the only calendar, and stays; make another one first, or rename it
     [exit 3]
-    $ etui calendar calendars create Work
+    $ etui calendars create Work
     Made a calendar: Work (use it with --calendar Work)
-    $ etui calendar calendars rename Work 'Old job'
+    $ etui calendars rename Work 'Old job'
     Renamed the calendar Work: it is Old job now
-    $ etui calendar calendars rename 'Old job' Calendar
+    $ etui calendars rename 'Old job' Calendar
     error: a calendar named "Calendar" exists already
     [exit 1]
-    $ etui calendar calendars remove 'Old job'
+    $ etui calendars remove 'Old job'
     Removed the calendar Old job: 0 entries
-    Bring back, within 30 days: etui calendar calendars restore 'Old job'
-    $ etui calendar calendars remove Calendar
+    Bring back, within 30 days: etui calendars restore 'Old job'
+    $ etui calendars remove Calendar
     error: "Calendar" is the only calendar, and stays; make another one first, or rename it
     [exit 3]
-    $ etui calendar calendars restore 'Old job'
+    $ etui calendars restore 'Old job'
     Brought back the calendar Old job: 0 entries
-    $ etui calendar calendars remove Calendar --json
+    $ etui calendars remove Calendar --json
     {"error":{"kind":"usage","message":"the calendar Calendar is not empty: 6 entries; to remove it all the same, add --yes"}}
     [exit 2]
-    $ etui calendar calendars remove Calendar -y
+    $ etui calendars remove Calendar -y
     Removed the calendar Calendar: 6 entries
-    Bring back, within 30 days: etui calendar calendars restore Calendar
-    $ etui calendar calendars
+    Bring back, within 30 days: etui calendars restore Calendar
+    $ etui calendars
     Entries  Calendar
           0  Old job
     $ etui calendar show 1
     error: there is no entry number 1; `etui calendar list` tells the numbers
     [exit 4]
-    $ etui calendar calendars restore Cal
+    $ etui calendars restore Cal
     error: no calendar named "Cal" was removed (these were: Calendar)
     [exit 4]
-    $ etui calendar calendars create Calendar
+    $ etui calendars create Calendar
     Made a calendar: Calendar (use it with --calendar Calendar)
-    $ etui calendar calendars restore Calendar
-    error: a calendar named "Calendar" exists already; bring this one back under another name: etui calendar calendars restore --as NAME Calendar
+    $ etui calendars restore Calendar
+    error: a calendar named "Calendar" exists already; bring this one back under another name: etui calendars restore --as NAME Calendar
     [exit 1]
-    $ etui calendar calendars rename Calendar Second
+    $ etui calendars rename Calendar Second
     Renamed the calendar Calendar: it is Second now
-    $ etui calendar calendars restore Calendar --json
+    $ etui calendars restore Calendar --json
     {"name":"Calendar","entries":6}
-    $ etui calendar calendars rename Calendar
+    $ etui calendars rename Calendar
     error: the following required arguments were not provided:
       <NEW>
 
-    Usage: etui calendar calendars rename <OLD> <NEW>
+    Usage: etui calendars rename <OLD> <NEW>
 
     For more information, try '--help'.
     [exit 2]
@@ -182,104 +182,104 @@ fn calendars_are_renamed_removed_and_brought_back() {
 
 #[test]
 fn of_several_that_were_removed_each_can_be_brought_back() {
-    let place = with_calendar();
-    session!(place, [
-        "etui calendar calendars removed",
-        "etui calendar calendars removed --json",
+    let home = with_calendar();
+    session!(home, [
+        "etui calendars removed",
+        "etui calendars removed --json",
         "for title in Tea Ink; do etui -q calendar calendars create Work; \
          etui -q calendar add $title --todo --calendar Work; \
-         etui calendar calendars remove Work --yes; done",
-        "etui -q calendar calendars create Work; etui calendar calendars remove Work --json | \
+         etui calendars remove Work --yes; done",
+        "etui -q calendar calendars create Work; etui calendars remove Work --json | \
          sed -E 's/20[0-9T:+-]+/TIME/g'",
-        "etui calendar calendars removed | sed -E 's/20[0-9-]+ [0-9:]+/YYYY-MM-DD HH:MM/g'",
-        "etui calendar calendars removed --json | tail -1 | \
+        "etui calendars removed | sed -E 's/20[0-9-]+ [0-9:]+/YYYY-MM-DD HH:MM/g'",
+        "etui calendars removed --json | tail -1 | \
          sed -E 's/.*\"removed\":\"([^\"]*)\",\"kept_until\":\"([^\"]*)\".*/\\1 \\2/' | { read from to; \
          echo $((($(date -d $to +%s) - $(date -d $from +%s)) / 86400)) days; }",
-        "etui calendar calendars restore Work",
-        "etui calendar calendars restore Work",
-        "etui calendar calendars restore --id 3",
-        "etui calendar calendars restore --id 3 --as 'Two words'",
-        "etui calendar calendars restore --id 3 --as Three",
-        "etui calendar calendars restore Work --as ' '",
-        "etui calendar calendars restore Work --as Work --json",
-        "etui calendar calendars restore Work --as Home --json",
-        "etui calendar calendars restore Work",
-        "etui calendar calendars restore",
-        "etui calendar calendars restore Work --id 3",
-        "etui calendar calendars restore --id three",
-        "etui calendar calendars",
+        "etui calendars restore Work",
+        "etui calendars restore Work",
+        "etui calendars restore --id 3",
+        "etui calendars restore --id 3 --as 'Two words'",
+        "etui calendars restore --id 3 --as Three",
+        "etui calendars restore Work --as ' '",
+        "etui calendars restore Work --as Work --json",
+        "etui calendars restore Work --as Home --json",
+        "etui calendars restore Work",
+        "etui calendars restore",
+        "etui calendars restore Work --id 3",
+        "etui calendars restore --id three",
+        "etui calendars",
         "etui calendar find --calendar Home ink; etui check",
     ], @r#"
-    $ etui calendar calendars removed
+    $ etui calendars removed
     There is no calendar to bring back.
-    $ etui calendar calendars removed --json
-    $ for title in Tea Ink; do etui -q calendar calendars create Work; etui -q calendar add $title --todo --calendar Work; etui calendar calendars remove Work --yes; done
+    $ etui calendars removed --json
+    $ for title in Tea Ink; do etui -q calendar calendars create Work; etui -q calendar add $title --todo --calendar Work; etui calendars remove Work --yes; done
     Removed the calendar Work: 1 entry
-    Bring back, within 30 days: etui calendar calendars restore Work
+    Bring back, within 30 days: etui calendars restore Work
     Removed the calendar Work: 1 entry
-    Bring back, within 30 days: etui calendar calendars restore Work
-    $ etui -q calendar calendars create Work; etui calendar calendars remove Work --json | sed -E 's/20[0-9T:+-]+/TIME/g'
+    Bring back, within 30 days: etui calendars restore Work
+    $ etui -q calendar calendars create Work; etui calendars remove Work --json | sed -E 's/20[0-9T:+-]+/TIME/g'
     {"id":5,"name":"Work","entries":0,"removed":"TIME","kept_until":"TIME"}
-    $ etui calendar calendars removed | sed -E 's/20[0-9-]+ [0-9:]+/YYYY-MM-DD HH:MM/g'
+    $ etui calendars removed | sed -E 's/20[0-9-]+ [0-9:]+/YYYY-MM-DD HH:MM/g'
     #  Removed           Kept until        Entries  Calendar
     5  YYYY-MM-DD HH:MM  YYYY-MM-DD HH:MM        0  Work
     4  YYYY-MM-DD HH:MM  YYYY-MM-DD HH:MM        1  Work
     3  YYYY-MM-DD HH:MM  YYYY-MM-DD HH:MM        1  Work
-    $ etui calendar calendars removed --json | tail -1 | sed -E 's/.*"removed":"([^"]*)","kept_until":"([^"]*)".*/\1 \2/' | { read from to; echo $((($(date -d $to +%s) - $(date -d $from +%s)) / 86400)) days; }
+    $ etui calendars removed --json | tail -1 | sed -E 's/.*"removed":"([^"]*)","kept_until":"([^"]*)".*/\1 \2/' | { read from to; echo $((($(date -d $to +%s) - $(date -d $from +%s)) / 86400)) days; }
     30 days
-    $ etui calendar calendars restore Work
+    $ etui calendars restore Work
     Brought back the calendar Work: 0 entries
-    Another one of this name was removed before: etui calendar calendars removed
-    $ etui calendar calendars restore Work
-    error: a calendar named "Work" exists already; bring this one back under another name: etui calendar calendars restore --as NAME Work
+    Another one of this name was removed before: etui calendars removed
+    $ etui calendars restore Work
+    error: a calendar named "Work" exists already; bring this one back under another name: etui calendars restore --as NAME Work
     [exit 1]
-    $ etui calendar calendars restore --id 3
-    error: a calendar named "Work" exists already; bring this one back under another name: etui calendar calendars restore --as NAME --id 3
+    $ etui calendars restore --id 3
+    error: a calendar named "Work" exists already; bring this one back under another name: etui calendars restore --as NAME --id 3
     [exit 1]
-    $ etui calendar calendars restore --id 3 --as 'Two words'
+    $ etui calendars restore --id 3 --as 'Two words'
     Brought back the calendar Work as Two words: 1 entry
-    $ etui calendar calendars restore --id 3 --as Three
-    error: no calendar with the number 3 was removed; `etui calendar calendars removed` tells the numbers
+    $ etui calendars restore --id 3 --as Three
+    error: no calendar with the number 3 was removed; `etui calendars removed` tells the numbers
     [exit 4]
-    $ etui calendar calendars restore Work --as ' '
+    $ etui calendars restore Work --as ' '
     error: " " cannot be the name of a calendar: use 1 to 200 characters, no line breaks or other control characters, and no blanks at the ends
     [exit 2]
-    $ etui calendar calendars restore Work --as Work --json
-    {"error":{"kind":"exists","message":"a calendar named \"Work\" exists already; bring this one back under another name: etui calendar calendars restore --as NAME Work"}}
+    $ etui calendars restore Work --as Work --json
+    {"error":{"kind":"exists","message":"a calendar named \"Work\" exists already; bring this one back under another name: etui calendars restore --as NAME Work"}}
     [exit 1]
-    $ etui calendar calendars restore Work --as Home --json
+    $ etui calendars restore Work --as Home --json
     {"name":"Home","entries":1}
-    $ etui calendar calendars restore Work
+    $ etui calendars restore Work
     error: no calendar named "Work" was removed
     [exit 4]
-    $ etui calendar calendars restore
+    $ etui calendars restore
     error: the following required arguments were not provided:
       <NAME|--id <ID>>
 
-    Usage: etui calendar calendars restore <NAME|--id <ID>>
+    Usage: etui calendars restore <NAME|--id <ID>>
 
     For more information, try '--help'.
     [exit 2]
-    $ etui calendar calendars restore Work --id 3
+    $ etui calendars restore Work --id 3
     error: the argument '[NAME]' cannot be used with '--id <ID>'
 
-    Usage: etui calendar calendars restore <NAME|--id <ID>>
+    Usage: etui calendars restore <NAME|--id <ID>>
 
     For more information, try '--help'.
     [exit 2]
-    $ etui calendar calendars restore --id three
+    $ etui calendars restore --id three
     error: invalid value 'three' for '--id <ID>': invalid digit found in string
 
     For more information, try '--help'.
     [exit 2]
-    $ etui calendar calendars
+    $ etui calendars
     Entries  Calendar
           6  Calendar
           1  Two words
           1  Home
           0  Work
     $ etui calendar find --calendar Home ink; etui check
-    #  Start  Title  Place
+    #  Start  Title  TestHome
     9         Ink
     All is well: 0 contacts, 8 calendar entries, 0 in the trash.
     "#);
@@ -287,89 +287,89 @@ fn of_several_that_were_removed_each_can_be_brought_back() {
 
 #[test]
 fn names_that_look_like_options() {
-    let place = with_calendar();
-    session!(place, [
-        "etui calendar calendars create -x",
-        "etui calendar calendars create -- -x",
-        "etui calendar calendars rename -- -x --yes",
-        "etui calendar calendars rename find -- --json",
-        "etui calendar calendars rename -- --yes -find",
+    let home = with_calendar();
+    session!(home, [
+        "etui calendars create -x",
+        "etui calendars create -- -x",
+        "etui calendars rename -- -x --yes",
+        "etui calendars rename find -- --json",
+        "etui calendars rename -- --yes -find",
         "etui calendar add Tea --todo --calendar=-find --set uid=tea",
         "etui calendar show tea --calendar=-find | head -1",
-        "etui calendar calendars remove -- -find",
-        "etui calendar calendars remove --yes -- -find",
-        "etui calendar calendars restore --as=-y -- -find",
-        "etui calendar calendars remove --json -y -- -y | cut -c 1-33",
-        "etui calendar calendars create -- -y; etui calendar calendars restore -- -y",
+        "etui calendars remove -- -find",
+        "etui calendars remove --yes -- -find",
+        "etui calendars restore --as=-y -- -find",
+        "etui calendars remove --json -y -- -y | cut -c 1-33",
+        "etui calendars create -- -y; etui calendars restore -- -y",
         "etui import --calendar=-z week.ics; etui import --calendar=-z people.vcf",
         "etui calendar find -- -kind:event",
-        r#"a="$(printf '\342\200\256a')"; etui calendar calendars create "$a"; etui calendar calendars remove "$a""#,
+        r#"a="$(printf '\342\200\256a')"; etui calendars create "$a"; etui calendars remove "$a""#,
     ], @r#"
-    $ etui calendar calendars create -x
+    $ etui calendars create -x
     error: unexpected argument '-x' found
 
       tip: to pass '-x' as a value, use '-- -x'
 
-    Usage: etui calendar calendars create [OPTIONS] <NAME>
+    Usage: etui calendars create [OPTIONS] <NAME>
 
     For more information, try '--help'.
     [exit 2]
-    $ etui calendar calendars create -- -x
+    $ etui calendars create -- -x
     Made a calendar: -x (use it with --calendar='-x')
-    $ etui calendar calendars rename -- -x --yes
+    $ etui calendars rename -- -x --yes
     Renamed the calendar -x: it is --yes now
-    $ etui calendar calendars rename find -- --json
+    $ etui calendars rename find -- --json
     error: there is no calendar named "find" (there are: Calendar, --yes)
     [exit 4]
-    $ etui calendar calendars rename -- --yes -find
+    $ etui calendars rename -- --yes -find
     Renamed the calendar --yes: it is -find now
     $ etui calendar add Tea --todo --calendar=-find --set uid=tea
     Added 7: Tea
     UID tea
     $ etui calendar show tea --calendar=-find | head -1
     Tea
-    $ etui calendar calendars remove -- -find
+    $ etui calendars remove -- -find
     error: the calendar -find is not empty: 1 entry; to remove it all the same, add --yes
     [exit 2]
-    $ etui calendar calendars remove --yes -- -find
+    $ etui calendars remove --yes -- -find
     Removed the calendar -find: 1 entry
-    Bring back, within 30 days: etui calendar calendars restore -- '-find'
-    $ etui calendar calendars restore --as=-y -- -find
+    Bring back, within 30 days: etui calendars restore -- '-find'
+    $ etui calendars restore --as=-y -- -find
     Brought back the calendar -find as -y: 1 entry
-    $ etui calendar calendars remove --json -y -- -y | cut -c 1-33
+    $ etui calendars remove --json -y -- -y | cut -c 1-33
     {"id":3,"name":"-y","entries":1,"
-    $ etui calendar calendars create -- -y; etui calendar calendars restore -- -y
+    $ etui calendars create -- -y; etui calendars restore -- -y
     Made a calendar: -y (use it with --calendar='-y')
-    error: a calendar named "-y" exists already; bring this one back under another name: etui calendar calendars restore --as NAME -- '-y'
+    error: a calendar named "-y" exists already; bring this one back under another name: etui calendars restore --as NAME -- '-y'
     [exit 1]
     $ etui import --calendar=-z week.ics; etui import --calendar=-z people.vcf
-    error: there is no calendar named "-z" (there are: Calendar, -y); make it: etui calendar calendars create -- '-z'
+    error: there is no calendar named "-z" (there are: Calendar, -y); make it: etui calendars create -- '-z'
     --calendar='-z' is not used: no calendar was given
     people.vcf: 4 added (590 bytes)
     $ etui calendar find -- -kind:event
-    #  Start       Title       Place  Calendar
+    #  Start       Title       TestHome  Calendar
     6  2027-03-12  Tax return         Calendar
-    $ a="$(printf '\342\200\256a')"; etui calendar calendars create "$a"; etui calendar calendars remove "$a"
+    $ a="$(printf '\342\200\256a')"; etui calendars create "$a"; etui calendars remove "$a"
     Made a calendar: \u{202e}a (use it with --calendar $'\u202ea')
     Removed the calendar \u{202e}a: 0 entries
-    Bring back, within 30 days: etui calendar calendars restore $'\u202ea'
+    Bring back, within 30 days: etui calendars restore $'\u202ea'
     "#);
 }
 
 #[test]
 fn what_is_removed_is_what_was_asked_about() {
-    let place = with_calendar();
+    let home = with_calendar();
     // Something comes in while the question is open.
     let asking = |answer: &str, meanwhile: &str| {
-        let (text, code) = place.run(&format!(
+        let (text, code) = home.run(&format!(
             "export NO_COLOR=1; : > asked; \
              (until grep -q 'y/N' asked; do sleep .05; done; {meanwhile}; echo {answer}) | \
-             script -qec 'etui calendar calendars remove Calendar' /dev/null > asked; \
+             script -qec 'etui calendars remove Calendar' /dev/null > asked; \
              code=$?; tr -d '\\r' < asked; exit $code"
         ));
         format!("{text}[exit {}]\n", code.unwrap_or(-1))
     };
-    place.run("etui calendar calendars create Work");
+    home.run("etui calendars create Work");
     let told = [
         asking("y", "etui -q calendar add Ink --todo --calendar Calendar"),
         asking("n", "true"),
@@ -384,21 +384,21 @@ fn what_is_removed_is_what_was_asked_about() {
     [exit 0]
     The calendar Calendar is not empty: 7 entries. Remove it all? [y/N] y
     Removed the calendar Calendar: 7 entries
-    Bring back, within 30 days: etui calendar calendars restore Calendar
+    Bring back, within 30 days: etui calendars restore Calendar
     [exit 0]
     "#);
 }
 
 #[test]
 fn what_was_removed_on_a_narrow_screen() {
-    let place = with_calendar();
-    place.run(
+    let home = with_calendar();
+    home.run(
         "etui -q calendar calendars create 'A quite long name'; \
          etui -q calendar calendars remove -y Calendar",
     );
     let shown = |columns: u32| {
-        let (text, _) = place.run(&format!(
-            "export NO_COLOR=1; script -qec 'stty cols {columns}; etui calendar calendars removed' \
+        let (text, _) = home.run(&format!(
+            "export NO_COLOR=1; script -qec 'stty cols {columns}; etui calendars removed' \
              /dev/null < /dev/null | tr -d '\\r' | sed -E 's/20[0-9]{{2}}(-[0-9]{{2}}){{2}}/YYYY-MM-DD/g; \
              s/[0-9]{{2}}:[0-9]{{2}}/HH:MM/g'"
         ));
@@ -414,14 +414,14 @@ fn what_was_removed_on_a_narrow_screen() {
 
 #[test]
 fn files_of_both_kinds() {
-    let place = Place::new();
-    std::fs::write(place.path("week.ics"), CALENDAR).unwrap();
-    session!(place, [
+    let home = TestHome::new();
+    std::fs::write(home.path("week.ics"), CALENDAR).unwrap();
+    session!(home, [
         "etui import people.vcf week.ics",
         "cat week.ics | etui import -",
         "etui import --calendar Home week.ics",
         "etui import --calendar 'My work' people.vcf -q; etui import --calendar 'My work' people.vcf",
-        "etui import --book Friends week.ics",
+        "etui import --addressbook Friends week.ics",
         "(cat week.ics; echo lost) | etui import - --json",
         "etui export --calendar Calendar | cmp - week.ics && echo same",
         "etui export --calendar Calendar kind:todo -o todo.ics; cat todo.ics",
@@ -438,13 +438,13 @@ fn files_of_both_kinds() {
     $ cat week.ics | etui import -
     -: 0 added, 6 unchanged (1.4 kB)
     $ etui import --calendar Home week.ics
-    error: there is no calendar named "Home" (there are: Calendar); make it: etui calendar calendars create Home
+    error: there is no calendar named "Home" (there are: Calendar); make it: etui calendars create Home
     [exit 4]
     $ etui import --calendar 'My work' people.vcf -q; etui import --calendar 'My work' people.vcf
     --calendar 'My work' is not used: no calendar was given
     people.vcf: 0 added, 4 unchanged (590 bytes)
-    $ etui import --book Friends week.ics
-    --book Friends is not used: no contacts were given
+    $ etui import --addressbook Friends week.ics
+    --addressbook Friends is not used: no contacts were given
     week.ics: 0 added, 6 unchanged (1.4 kB)
     $ (cat week.ics; echo lost) | etui import - --json
     {"added":0,"changed":0,"unchanged":6,"refused":1,"files":[{"file":"-","holds":"calendar","bytes":1375,"added":0,"changed":0,"unchanged":6,"refused":1,"refusals":[{"line":63,"last_line":63,"reason":"this text belongs to no record; remove it, or put BEGIN and END lines around it","excerpt":"lost"}],"warned":0,"warnings":[]}]}
@@ -469,7 +469,7 @@ fn files_of_both_kinds() {
     error: nothing found for: zz
     [exit 4]
     $ etui export --calendar Calendar tax --json
-    {"id":10,"uid":"tax","etag":"11d287a4ffbc17b2fe7552884f315dda","kind":"todo","title":"Tax return","place":null,"notes":"not again, please\nreally","start":null,"end":null,"due":"2027-03-12","duration":null,"all_day":false,"zone":null,"rules":[],"dates":[],"exception_dates":[],"instance":null,"this_and_future":false,"status":null,"class":"public","transparent":false,"categories":[],"priority":1,"percent":null,"completed":null,"url":null,"organizer":null,"attendees":[],"alarms":[],"changes":[]}
+    {"id":10,"uid":"tax","etag":"11d287a4ffbc17b2fe7552884f315dda","kind":"todo","title":"Tax return","place":null,"notes":"not again, please\nreally","start":null,"end":null,"due":"2027-03-12","duration":null,"all_day":false,"zone":null,"rules":[],"dates":[],"except_dates":[],"instance":null,"and_future":false,"status":null,"class":"public","transparent":false,"categories":[],"priority":1,"percent":null,"completed":null,"url":null,"organizer":null,"attendees":[],"alarms":[],"changes":[]}
     $ etui check; etui stats | grep -e Cal -e book
     All is well: 4 contacts, 6 calendar entries, 0 in the trash.
     Address book    Contacts: 4 contacts
@@ -484,8 +484,8 @@ fn files_of_both_kinds() {
 
 #[test]
 fn all_calendars_go_out_in_one_file() {
-    let place = with_calendar();
-    session!(place, [
+    let home = with_calendar();
+    session!(home, [
         "etui export --calendars | cmp - week.ics && echo same",
         "etui -q calendar calendars create Work; etui export --calendars | cmp - week.ics && echo same",
         "printf 'BEGIN:VCALENDAR\nBEGIN:VTODO\nUID:ink\nSUMMARY:Ink\nEND:VTODO\nEND:VCALENDAR' > work.ics; \
@@ -495,7 +495,7 @@ fn all_calendars_go_out_in_one_file() {
         "etui export --calendars kind:todo --json | cut -c 1-20",
         "etui export --calendars nowhere",
         "etui export --calendars --calendar Work",
-        "etui export --calendars --book Contacts",
+        "etui export --calendars --addressbook Contacts",
         "etui calendar show ink | grep Calendar",
         "etui --store empty.etui -q init; etui --store empty.etui export --calendars",
     ], @r#"
@@ -528,8 +528,8 @@ fn all_calendars_go_out_in_one_file() {
 
     For more information, try '--help'.
     [exit 2]
-    $ etui export --calendars --book Contacts
-    error: the argument '--calendars' cannot be used with '--book <NAME>'
+    $ etui export --calendars --addressbook Contacts
+    error: the argument '--calendars' cannot be used with '--addressbook <NAME>'
 
     Usage: etui export --calendars [FILTER]...
 

@@ -1,13 +1,13 @@
 //! Entries that are added, changed, removed and brought back, and who follows that.
 
 use super::with_calendar;
-use crate::harness::{Place, session};
+use crate::harness::{TestHome, session};
 
 #[test]
 fn entries_are_added() {
-    let place = Place::new();
+    let home = TestHome::new();
     let tell = "etui calendar show x --ics | grep -v DTSTAMP; etui -q calendar remove x";
-    session!(place, [
+    session!(home, [
         "etui calendar add 'Jour fixe, early' --start '2027-03-08 9:00' --duration 45m --repeat 'weekly on mon,thu until 2027-07-01' --place 'Room 4' --alarm 10m --category Work --set uid=x",
         tell,
         "etui calendar add Holidays --start 2027-12-24 --end 2027-12-26 --set uid=x",
@@ -75,15 +75,15 @@ fn entries_are_added() {
     error: an entry with the UID x is there already: etui calendar show x
     [exit 5]
     $ etui calendar list
-    #  Start  Title     Place
+    #  Start  Title     TestHome
     1         Buy milk
     "#);
 }
 
 #[test]
 fn what_cannot_be_added() {
-    let place = Place::new();
-    session!(place, [
+    let home = TestHome::new();
+    session!(home, [
         "etui calendar add Lunch",
         "etui calendar add Lunch --start soon",
         "etui calendar add Lunch --start 2027-03-08 --end 12:00Z",
@@ -134,9 +134,9 @@ fn what_cannot_be_added() {
 
 #[test]
 fn changes_by_options() {
-    let place = with_calendar();
+    let home = with_calendar();
     let tell = "etui calendar show fixe --ics | grep -e DTSTART -e DTEND -e DURATION -e RRULE -e SEQ -e SUMM -e EXD -e -ID | head -8; etui calendar agenda 2027-03 | grep -e fixe -e Early | head -4; etui -q calendar restore fixe";
-    session!(place, [
+    session!(home, [
         "etui calendar edit fixe --start '2027-03-08 10:00' --title Early",
         tell,
         "etui calendar edit fixe --duration 2h --repeat daily",
@@ -233,9 +233,9 @@ fn changes_by_options() {
 
 #[test]
 fn alarms_by_options() {
-    let place = with_calendar();
+    let home = with_calendar();
     let tell = "etui calendar show fixe --ics | grep -A4 BEGIN:VALARM";
-    session!(place, [
+    session!(home, [
         "etui calendar edit fixe --alarm 10m --alarm 1d",
         tell,
         "etui calendar edit fixe --alarm none",
@@ -277,8 +277,8 @@ fn alarms_by_options() {
 
 #[test]
 fn what_is_typed_is_meant() {
-    let place = with_calendar();
-    session!(place, [
+    let home = with_calendar();
+    session!(home, [
         "etui calendar edit fixe --start 9:15; etui calendar show fixe | head -2",
         "etui calendar edit eve --start 14:30; etui calendar show eve | head -2",
         "etui calendar edit fixe --set repeat=often",
@@ -355,8 +355,8 @@ fn what_is_typed_is_meant() {
 
 #[test]
 fn removed_and_brought_back() {
-    let place = with_calendar();
-    session!(place, [
+    let home = with_calendar();
+    session!(home, [
         "etui calendar remove tax 2",
         "etui calendar restore --list",
         "etui calendar show tax",
@@ -369,7 +369,7 @@ fn removed_and_brought_back() {
     Removed 2: Night shift
     Bring back: etui calendar restore 6 2
     $ etui calendar restore --list
-    #  Start             Title        Place
+    #  Start             Title        TestHome
     2  2027-03-09 22:00  Night shift
     6  2027-03-12        Tax return
     $ etui calendar show tax
@@ -389,8 +389,8 @@ fn removed_and_brought_back() {
 
 #[test]
 fn changes_are_told_as_they_happen() {
-    let place = with_calendar();
-    session!(place, [
+    let home = with_calendar();
+    session!(home, [
         ": > out; etui calendar watch --initial kind:todo > out 2> err & \
          while [ $(wc -l < out) -lt 1 ]; do sleep 0.05; done; \
          etui -q calendar add Milk --todo --set uid=milk; \

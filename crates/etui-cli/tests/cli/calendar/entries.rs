@@ -1,12 +1,12 @@
 //! What is on: days, lists, one entry, time that is taken.
 
 use super::with_calendar;
-use crate::harness::{Place, session};
+use crate::harness::{TestHome, session};
 
 #[test]
 fn the_agenda_tells_day_by_day() {
-    let place = with_calendar();
-    session!(place, [
+    let home = with_calendar();
+    session!(home, [
         "etui calendar agenda --from 2027-03-08",
         "etui calendar agenda 2027-03-09",
         "etui calendar agenda --from 2027-03-10T23:00 --to 2027-03-11T09:00",
@@ -77,8 +77,8 @@ fn the_agenda_tells_day_by_day() {
 
 #[test]
 fn days_that_are_not_understood() {
-    let place = with_calendar();
-    session!(place, [
+    let home = with_calendar();
+    session!(home, [
         "etui calendar agenda someday",
         "etui calendar agenda --from someday",
         "etui calendar agenda --from 2027-03-09 --to 2027-03-08",
@@ -119,8 +119,8 @@ fn days_that_are_not_understood() {
 
 #[test]
 fn today_is_where_the_person_is() {
-    let place = Place::new();
-    let (text, code) = place.run(
+    let home = TestHome::new();
+    let (text, code) = home.run(
         "etui -q calendar add Now --start \"$(date +%F) 00:00\" --duration 1h; \
          etui calendar agenda | head -2 | sed -e \"s/$(date +'%A, %-d %B %Y')/DAY/\"",
     );
@@ -130,8 +130,8 @@ fn today_is_where_the_person_is() {
 
 #[test]
 fn show_tells_everything() {
-    let place = with_calendar();
-    session!(place, [
+    let home = with_calendar();
+    session!(home, [
         "etui calendar show fixe | sed /^..Next/d",
         "etui calendar show call fair tax",
         "etui calendar show eve",
@@ -208,8 +208,8 @@ fn show_tells_everything() {
 
 #[test]
 fn lists_are_in_order_and_findable() {
-    let place = with_calendar();
-    session!(place, [
+    let home = with_calendar();
+    session!(home, [
         "etui calendar list",
         "etui calendar list --sort -start --limit 2",
         "etui calendar list --fields id,start,end,title,status,kind",
@@ -225,7 +225,7 @@ fn lists_are_in_order_and_findable() {
         "etui calendar find category:work --explain | head -2",
     ], @r#"
     $ etui calendar list
-    #  Start             Title                Place
+    #  Start             Title                TestHome
     1  2027-03-08 09:00  Jour fixe            Room 4
     2  2027-03-09 22:00  Night shift
     3  2027-03-10        Fair                 Leipzig
@@ -233,7 +233,7 @@ fn lists_are_in_order_and_findable() {
     6  2027-03-12        Tax return
     5  2027-03-12 13:00  Eve [31mTrouble2J
     $ etui calendar list --sort -start --limit 2
-    #  Start             Title              Place
+    #  Start             Title              TestHome
     5  2027-03-12 13:00  Eve [31mTrouble2J
     6  2027-03-12        Tax return
     $ etui calendar list --fields id,start,end,title,status,kind
@@ -245,14 +245,14 @@ fn lists_are_in_order_and_findable() {
     6  2027-03-12        2027-03-12        Tax return                      todo
     5  2027-03-12 13:00  2027-03-12 14:00  Eve [31mTrouble2J    cancelled  event
     $ etui calendar find leipzig
-    #  Start       Title  Place
+    #  Start       Title  TestHome
     3  2027-03-10  Fair   Leipzig
     $ etui calendar find kind:todo or place:room
-    #  Start             Title       Place
+    #  Start             Title       TestHome
     1  2027-03-08 09:00  Jour fixe   Room 4
     6  2027-03-12        Tax return
     $ etui calendar find again
-    #  Start       Title       Place
+    #  Start       Title       TestHome
     6  2027-03-12  Tax return
     $ etui calendar find nowhere
     error: nothing found for: nowhere
@@ -264,7 +264,7 @@ fn lists_are_in_order_and_findable() {
     $ etui calendar find tax --fields uid,start,kind,record --json
     {"uid":"tax","start":"2027-03-12","kind":"todo","record":"BEGIN:VTODO\r\nUID:tax\r\nDUE;VALUE=DATE:20270312\r\nSUMMARY:Tax return\r\nPRIORITY:1\r\nDESCRIPTION:not again\\, please\\nreally\r\nEND:VTODO\r\n"}
     $ etui calendar find 'name:x'
-    error: in the filter, at character 1: there is no field "name"; fields are any, summary, title, place, location, notes, description, category, kind (quote a text with ":")
+    error: in the filter, at character 1: there is no field "name"; fields are any, summary, title, home, location, notes, description, category, kind (quote a text with ":")
     [exit 2]
     $ etui calendar list --limit 1 --json | sed 's/1\.[0-9a-f]*/PLACE/'
     {"id":1,"kind":"event","title":"Jour fixe","place":"Room 4","start":"2027-03-08T09:00:00+01:00","end":"2027-03-08T09:45:00+01:00","all_day":false,"status":null,"calendar":"Calendar","next":"PLACE"}
@@ -276,8 +276,8 @@ fn lists_are_in_order_and_findable() {
 
 #[test]
 fn time_that_is_taken() {
-    let place = with_calendar();
-    session!(place, [
+    let home = with_calendar();
+    session!(home, [
         "etui calendar freebusy --from 2027-03-08",
         "etui calendar freebusy 2027-03-09 --json",
         "etui calendar freebusy 2027-03-14",

@@ -4,7 +4,7 @@ mod calendars;
 mod changing;
 mod entries;
 
-use crate::harness::Place;
+use crate::harness::TestHome;
 
 /// A week that has everything, and somebody who means harm.
 const CALENDAR: &str = "\
@@ -30,9 +30,9 @@ BEGIN:VTODO\r\nUID:tax\r\nDUE;VALUE=DATE:20270312\r\nSUMMARY:Tax return\r\nPRIOR
 DESCRIPTION:not again\\, please\\nreally\r\nEND:VTODO\r\n\
 END:VCALENDAR\r\n";
 
-fn with_calendar() -> Place {
-    let place = Place::new();
-    std::fs::write(place.path("week.ics"), CALENDAR).unwrap();
-    assert_eq!(place.run("etui -q import week.ics"), ("".into(), Some(0)));
-    place
+fn with_calendar() -> TestHome {
+    let home = TestHome::new();
+    std::fs::write(home.path("week.ics"), CALENDAR).unwrap();
+    assert_eq!(home.run("etui -q import week.ics"), ("".into(), Some(0)));
+    home
 }

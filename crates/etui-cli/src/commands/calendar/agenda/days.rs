@@ -1,59 +1,52 @@
-//! [`Days`]: what is on each day. Pure.
+//! [`AgendaDays`]: splits entries into the lines of each day.
 
 use etui::calendar::time::{Date, DateTime};
 
-/// Something with a time, on the clock of whoever looks.
+/// An occurrence in local time of the display zone.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
-    /// Its number in the store.
+pub struct AgendaEntry {
     pub id: i64,
-    /// When it starts.
     pub starts: DateTime,
-    /// When it ends; of an all-day entry the day behind the last.
+    /// The end; of an all-day entry the day after the last.
     pub ends: DateTime,
-    /// Whether it is days, without times.
     pub all_day: bool,
-    /// What it is about.
     pub title: String,
-    /// Where it is.
     pub place: String,
-    /// The calendar it is in, where that is worth telling.
+    /// The name of its calendar, if several are shown.
     pub calendar: Option<String>,
-    /// Whether it is one of several.
-    pub recurs: bool,
-    /// Whether it is sure.
-    pub mark: Mark,
-    /// For a to-do whether it is done.
+    pub is_recurring: bool,
+    pub mark: EntryMark,
+    /// Whether a to-do is completed; `None` for events.
     pub done: Option<bool>,
 }
 
-/// Whether something is sure.
+/// The status of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Mark {
+pub enum EntryMark {
     #[default]
-    Sure,
+    Confirmed,
     Tentative,
     Cancelled,
 }
 
-/// Which part of an entry is on a day; the order is that of the lines of a day.
+/// The part of an entry on one day, in the order of the lines of a day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Part {
-    /// The nth of so many days.
+pub enum DayPart {
+    /// All day: the nth of n days.
     Day(u32, u32),
-    /// From the day before to the day behind.
+    /// From the day before to the day after.
     Middle,
-    /// From the day before, until then.
+    /// From the day before until this time.
     Until(DateTime),
-    /// All of it.
+    /// The whole entry.
     Whole(DateTime, DateTime),
-    /// From then into the next day.
+    /// From this time into the next day.
     From(DateTime),
 }
 
-impl Part {
-    /// When it begins on its day, for the order of the lines.
-    fn order(self) -> (u8, DateTime) {
+impl DayPart {
+    /// Returns the sort key of a line.
+    fn sort_key(self) -> (u8, DateTime) {
         match self {
             Self::Day(..) => (0, DateTime::MIN),
             Self::Middle | Self::Until(_) => (1, DateTime::MIN),
@@ -62,57 +55,55 @@ impl Part {
     }
 }
 
-impl Entry {
-    fn first(&self) -> Date {
+impl AgendaEntry {
+    fn first_day(&self) -> Date {
         self.starts.date()
     }
 
-    /// The last day that has a part of it.
-    fn last(&self) -> Date {
+    fn last_day(&self) -> Date {
         if self.ends <= self.starts {
-            return self.first();
+            return self.first_day();
         }
         self.ends.plus_seconds(-1).date()
     }
 
-    /// What of it is on a day between its first and last.
-    fn part(&self, day: Date) -> Part {
-        let (first, last) = (self.first(), self.last());
+    /// Returns the part on a day between the first and the last.
+    fn part_on(&self, day: Date) -> DayPart {
+        let (first, last) = (self.first_day(), self.last_day());
         if self.all_day {
             let nth = |to: Date| u32::try_from(to.days() - first.days() + 1).unwrap_or(1);
-            return Part::Day(nth(day), nth(last));
+            return DayPart::Day(nth(day), nth(last));
         }
         match (day == first, day == last) {
-            (true, true) => Part::Whole(self.starts, self.ends),
-            (true, false) => Part::From(self.starts),
-            (false, true) => Part::Until(self.ends),
-            (false, false) => Part::Middle,
+            (true, true) => DayPart::Whole(self.starts, self.ends),
+            (true, false) => DayPart::From(self.starts),
+            (false, true) => DayPart::Until(self.ends),
+            (false, false) => DayPart::Middle,
         }
     }
 }
 
-/// The days from one to another that have something, in order, each with its lines. Costs what it
-/// tells, however long the time between the days is.
-pub struct Days<'e> {
-    /// Those not begun yet, the earliest at the end.
-    ahead: Vec<&'e Entry>,
-    /// Those that the day before had.
-    open: Vec<&'e Entry>,
+/// Iterator over the days with entries. Costs O(lines), whatever the length of the period.
+pub struct AgendaDays<'e> {
+    /// Entries that start later, the earliest last.
+    ahead: Vec<&'e AgendaEntry>,
+    /// Entries of the day before.
+    open: Vec<&'e AgendaEntry>,
     next: Date,
     last: Date,
     done: bool,
 }
 
-/// A day and what is on it.
-pub type Day<'e> = (Date, Vec<(Part, &'e Entry)>);
+/// A day and its lines.
+pub type AgendaDay<'e> = (Date, Vec<(DayPart, &'e AgendaEntry)>);
 
-impl<'e> Days<'e> {
-    /// The days from `first` to `last`.
-    pub fn new(entries: &'e [Entry], first: Date, last: Date) -> Self {
-        let mut ahead: Vec<&Entry> = entries.iter().collect();
-        // Stable, so that those of one moment stay in the order given.
+impl<'e> AgendaDays<'e> {
+    /// Returns the days from `first` to `last`.
+    pub fn new(entries: &'e [AgendaEntry], first: Date, last: Date) -> Self {
+        let mut ahead: Vec<&AgendaEntry> = entries.iter().collect();
+        // A stable sort keeps the given order within a day.
         ahead.reverse();
-        ahead.sort_by_key(|e| std::cmp::Reverse(e.first()));
+        ahead.sort_by_key(|e| std::cmp::Reverse(e.first_day()));
         Self {
             ahead,
             open: Vec::new(),
@@ -123,32 +114,32 @@ impl<'e> Days<'e> {
     }
 }
 
-impl<'e> Iterator for Days<'e> {
-    type Item = Day<'e>;
+impl<'e> Iterator for AgendaDays<'e> {
+    type Item = AgendaDay<'e>;
 
-    fn next(&mut self) -> Option<Day<'e>> {
+    fn next(&mut self) -> Option<AgendaDay<'e>> {
         loop {
             if self.done {
                 return None;
             }
             let mut day = self.next;
             if self.open.is_empty() {
-                day = day.max(self.ahead.last()?.first());
+                day = day.max(self.ahead.last()?.first_day());
             }
             if day > self.last {
                 return None;
             }
-            while let Some(entry) = self.ahead.pop_if(|e| e.first() <= day) {
+            while let Some(entry) = self.ahead.pop_if(|e| e.first_day() <= day) {
                 self.open.push(entry);
             }
-            self.open.retain(|e| e.last() >= day);
+            self.open.retain(|e| e.last_day() >= day);
             self.done = day == Date::MAX;
             self.next = day.plus_days(1);
             if self.open.is_empty() {
                 continue;
             }
-            let mut lines: Vec<_> = self.open.iter().map(|e| (e.part(day), *e)).collect();
-            lines.sort_by_key(|(part, _)| part.order());
+            let mut lines: Vec<_> = self.open.iter().map(|e| (e.part_on(day), *e)).collect();
+            lines.sort_by_key(|(part, _)| part.sort_key());
             return Some((day, lines));
         }
     }
@@ -161,10 +152,10 @@ mod tests {
 
     use super::*;
 
-    fn entry(title: &str, from: (i64, u32), to: (i64, u32), all_day: bool) -> Entry {
+    fn entry(title: &str, from: (i64, u32), to: (i64, u32), all_day: bool) -> AgendaEntry {
         let monday = Date::new(2026, 11, 23).unwrap();
         let at = |(day, hour)| monday.plus_days(day).at(hour, 0, 0).unwrap();
-        Entry {
+        AgendaEntry {
             id: 1,
             starts: at(from),
             ends: at(to),
@@ -172,24 +163,26 @@ mod tests {
             title: title.to_owned(),
             place: String::new(),
             calendar: None,
-            recurs: false,
-            mark: Mark::Sure,
+            is_recurring: false,
+            mark: EntryMark::Confirmed,
             done: None,
         }
     }
 
-    fn told(entries: &[Entry], first: i64, last: i64) -> String {
+    fn describe(entries: &[AgendaEntry], first: i64, last: i64) -> String {
         let monday = Date::new(2026, 11, 23).unwrap();
         let mut out = String::new();
-        for (day, lines) in Days::new(entries, monday.plus_days(first), monday.plus_days(last)) {
+        for (day, lines) in
+            AgendaDays::new(entries, monday.plus_days(first), monday.plus_days(last))
+        {
             out.push_str(&format!("{}:", day.days() - monday.days()));
             for (part, entry) in lines {
                 let part = match part {
-                    Part::Day(n, m) => format!("{n}/{m}"),
-                    Part::Middle => "-".to_owned(),
-                    Part::Until(end) => format!("-{}", end.hms().0),
-                    Part::From(start) => format!("{}-", start.hms().0),
-                    Part::Whole(start, end) => format!("{}-{}", start.hms().0, end.hms().0),
+                    DayPart::Day(n, m) => format!("{n}/{m}"),
+                    DayPart::Middle => "-".to_owned(),
+                    DayPart::Until(end) => format!("-{}", end.hms().0),
+                    DayPart::From(start) => format!("{}-", start.hms().0),
+                    DayPart::Whole(start, end) => format!("{}-{}", start.hms().0, end.hms().0),
                 };
                 out.push_str(&format!(" {} {part};", entry.title));
             }
@@ -209,7 +202,7 @@ mod tests {
             entry("moment", (4, 8), (4, 8), false),
             entry("later", (9, 8), (9, 9), false),
         ];
-        insta::assert_snapshot!(told(&entries, 0, 9), @r"
+        insta::assert_snapshot!(describe(&entries, 0, 9), @r"
         0: early 8-9; trip 12-; night 22-;
         1: fair 1/2; night -6; trip -;
         2: fair 2/2; trip -;
@@ -217,33 +210,36 @@ mod tests {
         4: moment 8-8; till midnight 20-0;
         9: later 8-9;
         ");
-        insta::assert_snapshot!(told(&entries, 2, 3), @r"
+        insta::assert_snapshot!(describe(&entries, 2, 3), @r"
         2: fair 2/2; trip -;
         3: trip -12;
         ");
-        assert_eq!(told(&entries, 6, 8), "");
+        assert_eq!(describe(&entries, 6, 8), "");
     }
 
     #[test]
-    fn the_ends_of_time() {
+    fn the_limits_of_dates() {
         let mut always = entry("always", (0, 0), (0, 0), true);
         (always.starts, always.ends) = (DateTime::MIN, DateTime::MAX);
         let entries = [always];
-        let last = |first: Date| Days::new(&entries, first, Date::MAX).last().map(|(d, _)| d);
+        let last = |first: Date| {
+            AgendaDays::new(&entries, first, Date::MAX)
+                .last()
+                .map(|(d, _)| d)
+        };
         assert_eq!(last(Date::MAX.plus_days(-2)), Some(Date::MAX));
-        let mut first = Days::new(&entries, Date::MIN, Date::MAX);
+        let mut first = AgendaDays::new(&entries, Date::MIN, Date::MAX);
         assert_eq!(first.next().map(|(d, _)| d), Some(Date::MIN));
     }
 
     proptest! {
-        /// Day by day, each entry is looked at whether it is there.
         #[test]
-        fn the_same_as_day_by_day(
+        fn matches_a_check_of_every_day(
             all in prop::collection::vec((0i64..40, 0u32..24, 0i64..80, any::<bool>()), 0..12),
             first in 0i64..40,
             days in 0i64..20,
         ) {
-            let entries: Vec<Entry> = all
+            let entries: Vec<AgendaEntry> = all
                 .iter()
                 .map(|(day, hour, hours, all_day)| {
                     let hour = if *all_day { 0 } else { *hour };
@@ -256,11 +252,11 @@ mod tests {
             let monday = Date::new(2026, 11, 23).unwrap();
             let (from, to) = (monday.plus_days(first), monday.plus_days(first + days));
             let found: Vec<(Date, usize)> =
-                Days::new(&entries, from, to).map(|(day, lines)| (day, lines.len())).collect();
+                AgendaDays::new(&entries, from, to).map(|(day, lines)| (day, lines.len())).collect();
             let mut expected = Vec::new();
             for n in 0..=days {
                 let day = from.plus_days(n);
-                let on = entries.iter().filter(|e| e.first() <= day && day <= e.last()).count();
+                let on = entries.iter().filter(|e| e.first_day() <= day && day <= e.last_day()).count();
                 if on > 0 {
                     expected.push((day, on));
                 }

@@ -1,4 +1,4 @@
-//! A line of the agenda: pieces of text, each with its style. Pure.
+//! Formats a line of the agenda as styled text.
 //!
 //! ```text
 //!   09:00-10:30  Jour fixe ↻  Room 4 · Work  #17
@@ -7,27 +7,27 @@
 
 use unicode_width::UnicodeWidthStr;
 
-use super::days::{Entry, Mark, Part};
-use crate::datetime::clock;
-use crate::output::{Style, cut, one_line};
+use super::days::{AgendaEntry, DayPart, EntryMark};
+use crate::datetime::format_clock;
+use crate::output::{Style, one_line, truncate_text};
 
-/// Columns of the time: `09:00-10:30`.
-const TIME: usize = 11;
-/// Before the time, and behind it.
+/// Width of a time: `09:00-10:30`.
+const TIME_WIDTH: usize = 11;
+/// Columns before and after the time.
 const GAP: usize = 2;
-/// Terminals narrower than this get shorter marks, and no numbers.
-const ROOMY: usize = 60;
-/// Less of a place is not worth showing.
-const LEAST_PLACE: usize = 6;
+/// Narrower terminals get shorter marks and no numbers.
+const MIN_FULL_WIDTH: usize = 60;
+/// A shorter part of a location is not shown.
+const MIN_LOCATION_WIDTH: usize = 6;
 
-/// A piece of text and how it is set off.
-pub type Piece = (String, Option<Style>);
+/// A piece of text and its style.
+pub type StyledText = (String, Option<Style>);
 
-/// The line of what of an entry is on a day, in at most `room` columns.
-pub fn line(part: Part, entry: &Entry, room: Option<usize>) -> Vec<Piece> {
-    let time = time(part);
-    let mut pieces = vec![(format!("{:GAP$}{time:>TIME$}{:GAP$}", "", ""), None)];
-    let used = 2 * GAP + TIME.max(time.width());
+/// Formats one part of an entry in at most `room` columns.
+pub fn format_line(part: DayPart, entry: &AgendaEntry, room: Option<usize>) -> Vec<StyledText> {
+    let time = format_time(part);
+    let mut pieces = vec![(format!("{:GAP$}{time:>TIME_WIDTH$}{:GAP$}", "", ""), None)];
+    let used = 2 * GAP + TIME_WIDTH.max(time.width());
     let title = match one_line(&entry.title) {
         title if title.trim().is_empty() => "(no title)".to_owned(),
         title => title.into_owned(),
@@ -37,23 +37,23 @@ pub fn line(part: Part, entry: &Entry, room: Option<usize>) -> Vec<Piece> {
         Some(true) => format!("[x] {title}"),
         Some(false) => format!("[ ] {title}"),
     };
-    let is_narrow = room.is_some_and(|room| room < ROOMY);
-    let marks = marks(part, entry, is_narrow);
+    let is_narrow = room.is_some_and(|room| room < MIN_FULL_WIDTH);
+    let marks = format_marks(part, entry, is_narrow);
     let number = match is_narrow {
         true => String::new(),
         false => format!("{:GAP$}#{}", "", entry.id),
     };
-    let place = place(entry);
+    let place = format_location(entry);
     let (title, place) = match room {
         None => (title, place),
         Some(room) => {
             let room = room
                 .saturating_sub(used + marks.width() + number.width())
                 .max(1);
-            share(&title, &place, room)
+            divide_width(&title, &place, room)
         }
     };
-    let style = (entry.mark == Mark::Cancelled).then_some(Style::Struck);
+    let style = (entry.mark == EntryMark::Cancelled).then_some(Style::Struck);
     pieces.push((title, style));
     pieces.push((marks, Some(Style::Dim)));
     if !place.is_empty() {
@@ -64,41 +64,40 @@ pub fn line(part: Part, entry: &Entry, room: Option<usize>) -> Vec<Piece> {
     pieces
 }
 
-/// Title and place as they fit into so many columns together: the place gives way first, down to
-/// a third.
-fn share(title: &str, place: &str, room: usize) -> (String, String) {
+/// Truncates title and location to `room` columns. The location is truncated first, down to a third.
+fn divide_width(title: &str, place: &str, room: usize) -> (String, String) {
     let wanted = match place.width() {
         0 => 0,
         width => (width + GAP).min((room / 3).max(room.saturating_sub(title.width()))),
     };
-    if wanted < LEAST_PLACE.min(place.width()) + GAP {
-        return (cut(title, room).0, String::new());
+    if wanted < MIN_LOCATION_WIDTH.min(place.width()) + GAP {
+        return (truncate_text(title, room).0, String::new());
     }
-    let (title, used) = cut(title, room - wanted);
+    let (title, used) = truncate_text(title, room - wanted);
     let left = (room - used).saturating_sub(GAP);
-    (title, cut(place, left).0)
+    (title, truncate_text(place, left).0)
 }
 
-fn time(part: Part) -> String {
+fn format_time(part: DayPart) -> String {
     match part {
-        Part::Day(..) => "all day".to_owned(),
-        Part::Middle => "...-...".to_owned(),
-        Part::From(start) => format!("{}-...", clock(start)),
-        Part::Until(end) => format!("...-{}", clock(end)),
-        Part::Whole(start, end) if start == end => clock(start),
-        Part::Whole(start, end) => match end.date() > start.date() {
-            true => format!("{}-24:00", clock(start)),
-            false => format!("{}-{}", clock(start), clock(end)),
+        DayPart::Day(..) => "all day".to_owned(),
+        DayPart::Middle => "...-...".to_owned(),
+        DayPart::From(start) => format!("{}-...", format_clock(start)),
+        DayPart::Until(end) => format!("...-{}", format_clock(end)),
+        DayPart::Whole(start, end) if start == end => format_clock(start),
+        DayPart::Whole(start, end) => match end.date() > start.date() {
+            true => format!("{}-24:00", format_clock(start)),
+            false => format!("{}-{}", format_clock(start), format_clock(end)),
         },
     }
 }
 
-fn marks(part: Part, entry: &Entry, is_narrow: bool) -> String {
+fn format_marks(part: DayPart, entry: &AgendaEntry, is_narrow: bool) -> String {
     let mut marks = String::new();
-    if entry.recurs {
+    if entry.is_recurring {
         marks.push_str(" ↻");
     }
-    if let Part::Day(n, of) = part
+    if let DayPart::Day(n, of) = part
         && of > 1
     {
         marks.push_str(&match is_narrow {
@@ -107,14 +106,14 @@ fn marks(part: Part, entry: &Entry, is_narrow: bool) -> String {
         });
     }
     marks.push_str(match entry.mark {
-        Mark::Sure => "",
-        Mark::Tentative => " (tentative)",
-        Mark::Cancelled => " (cancelled)",
+        EntryMark::Confirmed => "",
+        EntryMark::Tentative => " (tentative)",
+        EntryMark::Cancelled => " (cancelled)",
     });
     marks
 }
 
-fn place(entry: &Entry) -> String {
+fn format_location(entry: &AgendaEntry) -> String {
     let place = one_line(entry.place.trim());
     match &entry.calendar {
         None => place.into_owned(),
@@ -136,8 +135,8 @@ mod tests {
         monday.plus_days(day).at(hour, 0, 0).unwrap()
     }
 
-    fn entry(title: &str, place: &str) -> Entry {
-        Entry {
+    fn entry(title: &str, place: &str) -> AgendaEntry {
+        AgendaEntry {
             id: 17,
             starts: at(0, 9),
             ends: at(0, 10),
@@ -145,14 +144,14 @@ mod tests {
             title: title.to_owned(),
             place: place.to_owned(),
             calendar: None,
-            recurs: false,
-            mark: Mark::Sure,
+            is_recurring: false,
+            mark: EntryMark::Confirmed,
             done: None,
         }
     }
 
-    fn text(part: Part, entry: &Entry, room: Option<usize>) -> String {
-        line(part, entry, room)
+    fn text(part: DayPart, entry: &AgendaEntry, room: Option<usize>) -> String {
+        format_line(part, entry, room)
             .into_iter()
             .map(|(text, _)| text)
             .collect()
@@ -160,28 +159,28 @@ mod tests {
 
     #[test]
     fn lines() {
-        let whole = Part::Whole(at(0, 9), at(0, 10));
+        let whole = DayPart::Whole(at(0, 9), at(0, 10));
         let mut one = entry("Jour fixe", "Room 4");
         let mut all = Vec::new();
         all.push(text(whole, &one, None));
-        one.recurs = true;
+        one.is_recurring = true;
         one.calendar = Some("Work".to_owned());
-        all.push(text(Part::From(at(0, 9)), &one, None));
-        one.mark = Mark::Tentative;
-        all.push(text(Part::Until(at(0, 9)), &one, None));
-        one.mark = Mark::Cancelled;
-        all.push(text(Part::Middle, &one, None));
-        all.push(text(Part::Day(2, 5), &one, Some(80)));
-        all.push(text(Part::Day(2, 5), &one, Some(40)));
+        all.push(text(DayPart::From(at(0, 9)), &one, None));
+        one.mark = EntryMark::Tentative;
+        all.push(text(DayPart::Until(at(0, 9)), &one, None));
+        one.mark = EntryMark::Cancelled;
+        all.push(text(DayPart::Middle, &one, None));
+        all.push(text(DayPart::Day(2, 5), &one, Some(80)));
+        all.push(text(DayPart::Day(2, 5), &one, Some(40)));
         one = entry("", "");
         one.done = Some(true);
-        all.push(text(Part::Day(1, 1), &one, None));
+        all.push(text(DayPart::Day(1, 1), &one, None));
         one = entry(
             "Sitzung über das Budget und alles andere",
             "Großer Saal im Rathaus",
         );
-        all.push(text(Part::Whole(at(0, 9), at(1, 0)), &one, Some(40)));
-        all.push(text(Part::Whole(at(0, 9), at(0, 9)), &one, Some(80)));
+        all.push(text(DayPart::Whole(at(0, 9), at(1, 0)), &one, Some(40)));
+        all.push(text(DayPart::Whole(at(0, 9), at(0, 9)), &one, Some(80)));
         one = entry("山田太郎さんと会議をする予定です\x1b[31m", "東京");
         all.push(text(whole, &one, Some(40)));
         all.push(text(whole, &one, None));
@@ -210,10 +209,10 @@ mod tests {
             tentative: bool,
         ) {
             let mut one = entry(&title, &place);
-            one.recurs = recurs;
-            one.mark = if tentative { Mark::Tentative } else { Mark::Sure };
-            let line = text(Part::Whole(at(0, 9), at(0, 10)), &one, Some(room));
-            // Less is no room for a time and the marks.
+            one.is_recurring = recurs;
+            one.mark = if tentative { EntryMark::Tentative } else { EntryMark::Confirmed };
+            let line = text(DayPart::Whole(at(0, 9), at(0, 10)), &one, Some(room));
+            // 36 columns are the minimum for a time and the marks.
             prop_assert!(room < 36 || line.width() <= room, "{} in {room}", line.width());
         }
     }

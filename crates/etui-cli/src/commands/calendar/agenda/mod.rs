@@ -1,4 +1,4 @@
-//! `etui calendar agenda`: what is on, day by day.
+//! `etui calendar agenda`: the occurrences of a period, day by day.
 
 mod days;
 mod draw;
@@ -7,19 +7,19 @@ use etui::calendar::ics::ComponentKind;
 use etui::calendar::time::{CalendarTime, TimeZone};
 use etui::calendar::{Occurrence, Status};
 
-use self::days::{Days, Entry, Mark};
-use super::span_args::{SpanArgs, here};
-use crate::app::{App, all_in};
-use crate::datetime::{LocalNow, Span, day, long_day};
+use self::days::{AgendaDays, AgendaEntry, EntryMark};
+use super::span_args::{SpanArgs, local_now};
+use crate::app::{App, readers_in};
+use crate::datetime::{LocalNow, TimeSpan, format_day, format_long_day};
 use crate::errors::Result;
-use crate::output::json::calendar::OccurrenceObject;
-use crate::output::{OutputWriter, Style, count};
+use crate::output::json::calendar::OccurrenceJson;
+use crate::output::{OutputWriter, Style, format_count};
 
 const EXAMPLES: &str = "\
 Examples:
-  etui calendar agenda                       today and the six days after it
+  etui calendar agenda                       the next seven days
   etui calendar agenda tomorrow
-  etui calendar agenda week                  this week, from Monday on
+  etui calendar agenda week                  this week, from Monday
   etui calendar agenda next month
   etui calendar agenda 2026-12               a month (2026: a year)
   etui calendar agenda --from monday --to friday
@@ -27,32 +27,30 @@ Examples:
   etui calendar agenda --calendar Work --zone America/New_York
   etui calendar agenda month --json | jq -r .title
 
-  ↻ recurs   [ ] to do   [x] done   09:00-... goes on the next day   #17 number
+  ↻ recurring   [ ] to do   [x] done   09:00-... continues the next day   #17 number
 
-Days and times without a zone are the same everywhere; all others are shown by the clock here, or
-in --zone.";
+Times are shown in the display zone (--zone). All-day events and floating times have no zone.";
 
-/// Occurrences shown unless told otherwise: a rule may fire every second.
-const USUAL_LIMIT: usize = 10_000;
+/// Default limit; a rule can recur every second.
+const DEFAULT_LIMIT: usize = 10_000;
 
-/// Show what is on, day by day
+/// Show the agenda day by day
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
+pub struct AgendaArgs {
     #[command(flatten)]
     span: SpanArgs,
-    /// Show this many at the most
-    #[arg(long, value_name = "N", default_value_t = USUAL_LIMIT)]
+    /// Maximum number of occurrences
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_LIMIT)]
     limit: usize,
 }
 
-/// Shows it.
-pub fn run(app: &mut App, calendar: Option<&str>, args: &Args) -> Result<()> {
-    let here = here(&app.out);
-    let span = args.span.span(&here)?;
+pub fn show_agenda(app: &mut App, calendar: Option<&str>, args: &AgendaArgs) -> Result<()> {
+    let here = local_now(&app.out);
+    let span = args.span.parse_span(&here)?;
     let store = app.open_to_read()?;
     let snapshot = store.snapshot()?;
-    let calendars = all_in(calendar, &snapshot)?;
+    let calendars = readers_in(calendar, &snapshot)?;
     let mut found: Vec<(&str, Occurrence)> = Vec::new();
     for (name, reader) in &calendars {
         let most = args.limit.saturating_add(1);
@@ -65,81 +63,90 @@ pub fn run(app: &mut App, calendar: Option<&str>, args: &Args) -> Result<()> {
     if app.out.json {
         for (calendar, occurrence) in &found {
             app.out
-                .object(&OccurrenceObject::of(calendar, occurrence, &here.zone))?;
+                .write_json(&OccurrenceJson::new(calendar, occurrence, &here.zone))?;
         }
     } else {
-        let entries: Vec<Entry> = found
+        let entries: Vec<AgendaEntry> = found
             .iter()
-            .map(|(name, o)| entry(o, (calendars.len() > 1).then_some(*name), &here.zone))
+            .map(|(name, o)| agenda_entry(o, (calendars.len() > 1).then_some(*name), &here.zone))
             .collect();
-        write(&mut app.out, &entries, &span, &here)?;
+        write_days(&mut app.out, &entries, &span, &here)?;
     }
     if is_more {
-        app.out.note(&format!(
-            "Only the first {} are shown; more with --limit",
-            count(args.limit as u64)
+        app.out.write_note(&format!(
+            "Only the first {} are shown; use --limit for more",
+            format_count(args.limit as u64)
         ));
     }
     Ok(())
 }
 
-/// What the agenda shows of an occurrence.
-fn entry(occurrence: &Occurrence, calendar: Option<&str>, zone: &TimeZone) -> Entry {
+/// Converts an occurrence to local time.
+fn agenda_entry(occurrence: &Occurrence, calendar: Option<&str>, zone: &TimeZone) -> AgendaEntry {
     let all_day = occurrence.start.is_date();
-    let wall = |time: &CalendarTime, at| match all_day {
-        // A day is a day, whatever the zone.
+    let to_local = |time: &CalendarTime, at| match all_day {
+        // A date has no zone.
         true => time.local(),
         false => zone.to_local(at),
     };
-    Entry {
+    AgendaEntry {
         id: occurrence.record.0,
-        starts: wall(&occurrence.start, occurrence.during.start),
-        ends: wall(&occurrence.end, occurrence.during.end),
+        starts: to_local(&occurrence.start, occurrence.during.start),
+        ends: to_local(&occurrence.end, occurrence.during.end),
         all_day,
         title: occurrence.title.to_string(),
         place: occurrence.place.to_string(),
         calendar: calendar.map(str::to_owned),
-        recurs: occurrence.instance.is_some(),
+        is_recurring: occurrence.instance.is_some(),
         mark: match occurrence.status {
-            Some(Status::Tentative) => Mark::Tentative,
-            Some(Status::Cancelled) => Mark::Cancelled,
-            _ => Mark::Sure,
+            Some(Status::Tentative) => EntryMark::Tentative,
+            Some(Status::Cancelled) => EntryMark::Cancelled,
+            _ => EntryMark::Confirmed,
         },
         done: (occurrence.kind == ComponentKind::Todo)
             .then_some(occurrence.status == Some(Status::Completed)),
     }
 }
 
-fn write(out: &mut OutputWriter, entries: &[Entry], span: &Span, here: &LocalNow) -> Result<()> {
-    let mut days = Days::new(entries, span.first, span.last).peekable();
+fn write_days(
+    out: &mut OutputWriter,
+    entries: &[AgendaEntry],
+    span: &TimeSpan,
+    here: &LocalNow,
+) -> Result<()> {
+    let mut days = AgendaDays::new(entries, span.first, span.last).peekable();
     if days.peek().is_none() {
-        return out.say(match span.first == span.last {
-            true => format!("Nothing on {}.", day(span.first)),
-            false => format!("Nothing from {} to {}.", day(span.first), day(span.last)),
+        return out.status(match span.first == span.last {
+            true => format!("Nothing on {}.", format_day(span.first)),
+            false => format!(
+                "Nothing from {} to {}.",
+                format_day(span.first),
+                format_day(span.last)
+            ),
         });
     }
     let room = out.width();
     for (i, (date, lines)) in days.enumerate() {
         if i > 0 {
-            out.line("")?;
+            out.write_line("")?;
         }
-        let mut heading = long_day(date);
+        let mut heading = format_long_day(date);
         match date.days() - here.now.date().days() {
             0 => heading.push_str(", today"),
             1 => heading.push_str(", tomorrow"),
             _ => {}
         }
-        let heading = out.styled(Style::Bold, &heading).into_owned();
-        out.line(heading)?;
+        let heading = out.with_style(Style::Bold, &heading).into_owned();
+        out.write_line(heading)?;
         for (part, entry) in lines {
             let mut line = String::new();
-            for (text, style) in draw::line(part, entry, room) {
+            for (text, style) in draw::format_line(part, entry, room) {
                 match style {
-                    Some(style) => line.push_str(&out.styled(style, &text)),
+                    Some(style) => line.push_str(&out.with_style(style, &text)),
                     None => line.push_str(&text),
                 }
             }
-            out.line(line)?;
+            out.write_line(line)?;
         }
     }
     Ok(())

@@ -1,86 +1,93 @@
-//! [`About`]: all about one record, in lines of a width, that may be more than the screen has.
+//! [`DetailsView`]: the details of one record, wrapped and scrollable.
 
+use ratatui::buffer::Buffer;
+use ratatui::style::Style;
 use unicode_width::UnicodeWidthChar;
 
-use super::state::Key;
-use super::view::{Span, Style};
-use crate::output::shown;
+use super::state::PagerKey;
+use super::view::{BOLD, DIM, PLAIN, draw_text};
+use crate::output::escape_text;
 
-/// On a narrower terminal, values stand behind their labels and not in a column of their own.
-const NARROW: usize = 48;
+/// On a narrower terminal, each value is below its label.
+const MIN_TWO_COLUMN_WIDTH: usize = 48;
 
-/// All about a record.
+/// The details of a record.
 #[derive(Debug)]
-pub struct About {
+pub struct DetailsView {
     name: String,
-    /// What is known of it, with labels.
+    /// Labels and values.
     rows: Vec<(String, String)>,
-    /// The first line shown.
+    /// The first visible line.
     top: usize,
 }
 
-impl About {
-    /// With this name and these labels and values.
+/// Pieces of text with their columns and styles.
+type StyledLine = Vec<(usize, String, Style)>;
+
+impl DetailsView {
     pub fn new(name: String, rows: Vec<(String, String)>) -> Self {
         Self { name, rows, top: 0 }
     }
 
-    /// Whether it fits on a screen of so many columns and rows.
+    /// Returns true if all lines fit on a screen of this size.
     pub fn fits(&self, (columns, rows): (usize, usize)) -> bool {
-        self.lines(columns).len() <= rows
+        self.wrapped_lines(columns).len() <= rows
     }
 
-    /// Shows another part of it, if it has more than fits and the key is about that.
-    pub fn scroll(&mut self, key: &Key, (columns, rows): (usize, usize)) -> bool {
-        let last = self.lines(columns).len().saturating_sub(rows);
+    /// Scrolls. Returns false if there is nothing to scroll or the key is not for scrolling.
+    pub fn scroll_by(&mut self, key: &PagerKey, (columns, rows): (usize, usize)) -> bool {
+        let last = self.wrapped_lines(columns).len().saturating_sub(rows);
         let top = match key {
             _ if last == 0 => return false,
-            Key::Up => self.top.saturating_sub(1),
-            Key::Down => self.top + 1,
-            Key::PageUp => self.top.saturating_sub(rows),
-            Key::PageDown | Key::Char(' ') => self.top + rows,
-            Key::Home => 0,
-            Key::End => last,
+            PagerKey::Up => self.top.saturating_sub(1),
+            PagerKey::Down => self.top + 1,
+            PagerKey::PageUp => self.top.saturating_sub(rows),
+            PagerKey::PageDown | PagerKey::Char(' ') => self.top + rows,
+            PagerKey::Home => 0,
+            PagerKey::End => last,
             _ => return false,
         };
         self.top = top.min(last);
         true
     }
 
-    /// The lines shown on a screen of so many columns and rows.
-    pub fn shown(&self, (columns, rows): (usize, usize)) -> Vec<Vec<Span>> {
-        let mut lines = self.lines(columns);
+    /// Draws the visible lines.
+    pub fn draw_details(&self, buffer: &mut Buffer, (columns, rows): (usize, usize)) {
+        let lines = self.wrapped_lines(columns);
         // The terminal may have grown.
         let top = self.top.min(lines.len().saturating_sub(rows));
-        lines.drain(..top);
-        lines.truncate(rows);
-        lines
+        for (row, line) in lines.iter().skip(top).take(rows).enumerate() {
+            for (column, text, style) in line {
+                draw_text(buffer, (*column, row), text, columns, *style);
+            }
+        }
     }
 
-    fn lines(&self, columns: usize) -> Vec<Vec<Span>> {
+    fn wrapped_lines(&self, columns: usize) -> Vec<StyledLine> {
         let mut lines = Vec::new();
-        for text in wrap(&self.name, columns) {
-            lines.push(vec![Span::new(0, text, Style::Bold)]);
+        for text in wrap_text(&self.name, columns) {
+            lines.push(vec![(0, text, BOLD)]);
         }
         let labels = self.rows.iter().map(|(label, _)| label.chars().count());
-        let width = match columns < NARROW {
+        let width = match columns < MIN_TWO_COLUMN_WIDTH {
             true => 0,
             false => labels.max().unwrap_or(0).min(columns / 3),
         };
         for (label, value) in &self.rows {
             let mut label = label.clone();
             if width == 0 && !label.is_empty() {
-                lines.push(vec![Span::new(0, std::mem::take(&mut label), Style::Dim)]);
+                lines.push(vec![(0, std::mem::take(&mut label), DIM)]);
             }
             let column = width + 2;
             for part in value.lines() {
-                for text in wrap(&shown(part), columns.saturating_sub(column)) {
-                    let value = Span::new(column, text, Style::Plain);
-                    let label = std::mem::take(&mut label);
-                    lines.push(match label.is_empty() {
-                        true => vec![value],
-                        false => vec![Span::cut(0, &label, width, Style::Dim), value],
-                    });
+                for text in wrap_text(&escape_text(part), columns.saturating_sub(column)) {
+                    let mut line = vec![(column, text, PLAIN)];
+                    if !label.is_empty() {
+                        let label = crate::output::truncate_text(&label, width).0;
+                        line.push((0, label, DIM));
+                    }
+                    label.clear();
+                    lines.push(line);
                 }
             }
         }
@@ -88,8 +95,8 @@ impl About {
     }
 }
 
-/// Lines of at most `width` columns, broken at spaces where there are any.
-fn wrap(text: &str, width: usize) -> Vec<String> {
+/// Wraps `text` at spaces, and words longer than `width` columns anywhere.
+fn wrap_text(text: &str, width: usize) -> Vec<String> {
     let width = width.max(2);
     let mut lines = Vec::new();
     let mut line = String::new();
@@ -119,15 +126,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_break_at_spaces_and_where_they_must() {
-        assert_eq!(wrap("", 10), [""]);
-        assert_eq!(wrap("one two three", 8), ["one two ", "three"]);
-        assert_eq!(wrap("one two three", 7), ["one two", "three"]);
-        assert_eq!(wrap("abcdefgh", 3), ["abc", "def", "gh"]);
-        assert_eq!(wrap("山田太郎", 5), ["山田", "太郎"]);
-        assert_eq!(wrap("山田", 0), ["山", "田"]);
+    fn lines_break_at_spaces_and_in_long_words() {
+        assert_eq!(wrap_text("", 10), [""]);
+        assert_eq!(wrap_text("one two three", 8), ["one two ", "three"]);
+        assert_eq!(wrap_text("one two three", 7), ["one two", "three"]);
+        assert_eq!(wrap_text("abcdefgh", 3), ["abc", "def", "gh"]);
+        assert_eq!(wrap_text("山田太郎", 5), ["山田", "太郎"]);
+        assert_eq!(wrap_text("山田", 0), ["山", "田"]);
         assert_eq!(
-            wrap("e\u{301}e\u{301}e\u{301}", 2),
+            wrap_text("e\u{301}e\u{301}e\u{301}", 2),
             ["e\u{301}e\u{301}", "e\u{301}"]
         );
     }
@@ -137,12 +144,12 @@ mod tests {
         let rows = (0..9)
             .map(|n| ("Phone".to_owned(), n.to_string()))
             .collect();
-        let mut about = About::new("Ada".to_owned(), rows);
-        assert!(!about.scroll(&Key::Down, (80, 10)));
-        assert!(about.scroll(&Key::End, (80, 4)));
-        assert_eq!(about.top, 6);
-        assert!(about.scroll(&Key::Down, (80, 4)));
-        assert_eq!(about.top, 6);
-        assert!(!about.scroll(&Key::Char('x'), (80, 4)));
+        let mut details = DetailsView::new("Ada".to_owned(), rows);
+        assert!(!details.scroll_by(&PagerKey::Down, (80, 10)));
+        assert!(details.scroll_by(&PagerKey::End, (80, 4)));
+        assert_eq!(details.top, 6);
+        assert!(details.scroll_by(&PagerKey::Down, (80, 4)));
+        assert_eq!(details.top, 6);
+        assert!(!details.scroll_by(&PagerKey::Char('x'), (80, 4)));
     }
 }

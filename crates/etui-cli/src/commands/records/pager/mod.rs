@@ -1,13 +1,13 @@
-//! The list on a terminal: look around in it, search as one types, look at a record.
+//! The pager: an interactive list with search and details.
 //!
 //! ```text
-//! terminal   keys in, lines out; leaves the terminal as it was, however it ends
-//!    │ key            ▲ screen
+//! terminal   key events and drawing; restores the terminal
+//!    │ key            ▲ frame
 //!    ▼                │
-//! state  ──────────▶ view, about        what to show of it, pure
-//!    │ want       ▲ answer
+//! state  ──────────▶ view, details      no I/O
+//!    │ request    ▲ answer
 //!    ▼            │
-//! this file: asks the collection for one page at a time
+//! this module: queries the collection, one page at a time
 //! ```
 
 mod details;
@@ -23,72 +23,71 @@ use etui::search::filter::Filter;
 use etui::search::query::{Columns, Query};
 
 pub use self::state::ListLandmark;
-use self::state::{Line, Pager, PagerRequest};
-use self::terminal::{Event, Terminal};
-pub use self::view::GAP;
+use self::state::{ListLine, PagerRequest, PagerState};
+use self::terminal::{PagerTerminal, TerminalEvent};
+pub use self::view::COLUMN_GAP;
 use super::RecordCommands;
 use super::details::RecordDetails;
 use crate::app::App;
 use crate::errors::Result;
-use crate::output::{OutputWriter, one_line, shown};
+use crate::output::{OutputWriter, escape_text, one_line};
 
-/// A kind of record whose list can be looked around in.
+/// A kind of record that the pager can list.
 pub trait PagedRecord: RecordCommands {
-    /// What stands in an empty list.
-    const NONE: &'static str;
-    /// What stands where nothing was found.
-    const NONE_FOUND: &'static str;
-    /// How to go to a landmark.
-    const JUMP: &'static str;
+    /// Text of an empty list.
+    const EMPTY_LIST: &'static str;
+    /// Text of an empty search result.
+    const NO_MATCH: &'static str;
+    /// Hint for the keys that go to a landmark.
+    const LANDMARK_HINT: &'static str;
 
-    /// What is shown of a record, by columns.
+    /// Returns the text of each column.
     fn cells(summary: &Self::Summary, out: &OutputWriter) -> Vec<String>;
-    /// Which of the cells there is room for, and how much each gets.
-    fn layout(cells: &[String], room: usize) -> Vec<(&str, usize)>;
-    /// The landmarks of the list.
+    /// Returns the cells that fit into `room` columns, with their widths.
+    fn layout_columns(cells: &[String], room: usize) -> Vec<(&str, usize)>;
     fn landmarks(all: &Collection<'_, Self>, out: &OutputWriter) -> Result<Vec<ListLandmark>>;
-    /// At which position the list is opened.
-    fn opening(all: &Collection<'_, Self>, out: &OutputWriter) -> Result<u64>;
-    /// All about a record; why not, if its text cannot be read.
-    fn about(
+    /// Returns the position at which the list opens.
+    fn opening_position(all: &Collection<'_, Self>, out: &OutputWriter) -> Result<u64>;
+    /// Returns the details of a record, or why its text cannot be parsed.
+    fn record_details(
         all: &Collection<'_, Self>,
         stored: &StoredRecord<Self>,
         out: &OutputWriter,
     ) -> std::result::Result<RecordDetails, String>;
 }
 
-/// Whether there is a terminal to look around on, that can do more than write lines.
+/// Returns true if input and output are a terminal with a movable cursor.
 pub fn is_possible(out: &OutputWriter) -> bool {
     let has_cursor = std::env::var_os("TERM").is_none_or(|term| term != "dumb");
     out.terminal && std::io::stdin().is_terminal() && has_cursor
 }
 
-/// Shows the list until it is left.
-pub fn run<R: PagedRecord>(app: &mut App, all: &Collection<'_, R>) -> Result<()> {
-    app.out.flush()?;
-    let opening = R::opening(all, &app.out)?;
-    let mut terminal = Terminal::open(app.out.has_colour())?;
-    let mut pager = Pager::new(&one_line(all.name()), terminal.size());
+/// Runs the pager until the user quits.
+pub fn run_pager<R: PagedRecord>(app: &mut App, all: &Collection<'_, R>) -> Result<()> {
+    app.out.flush_output()?;
+    let opening = R::opening_position(all, &app.out)?;
+    let mut terminal = PagerTerminal::open(app.out.has_colour())?;
+    let mut pager = PagerState::new(&one_line(all.name()), terminal.size());
     if opening > 0 {
-        answer::<R>(&mut pager, all, &app.out)?;
-        pager.lead(opening);
+        answer_requests::<R>(&mut pager, all, &app.out)?;
+        pager.scroll_to(opening);
     }
     while !pager.is_done() {
-        answer::<R>(&mut pager, all, &app.out)?;
-        terminal.draw(&view::screen::<R>(&pager))?;
-        // Of keys that came meanwhile, only the state after the last is shown.
+        answer_requests::<R>(&mut pager, all, &app.out)?;
+        terminal.draw_frame(|frame| view::draw_pager::<R>(&pager, frame))?;
+        // Pending keys are handled before the next frame.
         loop {
-            match terminal.next()? {
-                Event::Key(key) => {
-                    if pager.must_know_before(&key) {
-                        answer::<R>(&mut pager, all, &app.out)?;
+            match terminal.next_event()? {
+                TerminalEvent::Key(key) => {
+                    if pager.needs_answer_before(&key) {
+                        answer_requests::<R>(&mut pager, all, &app.out)?;
                     }
-                    pager.key(key);
+                    pager.handle_key(key);
                 }
-                Event::Resized => pager.resize(terminal.size()),
-                Event::Other => {}
+                TerminalEvent::Resize => pager.resize(terminal.size()),
+                TerminalEvent::Other => {}
             }
-            if pager.is_done() || !terminal.has_more()? {
+            if pager.is_done() || !terminal.has_event()? {
                 break;
             }
         }
@@ -96,14 +95,14 @@ pub fn run<R: PagedRecord>(app: &mut App, all: &Collection<'_, R>) -> Result<()>
     Ok(())
 }
 
-/// Gets the pager what it wants.
-fn answer<R: PagedRecord>(
-    pager: &mut Pager<R::Field>,
+/// Answers the requests of the pager.
+fn answer_requests<R: PagedRecord>(
+    pager: &mut PagerState<R::Field>,
     all: &Collection<'_, R>,
     out: &OutputWriter,
 ) -> Result<()> {
-    while let Some(want) = pager.want() {
-        match want {
+    while let Some(request) = pager.next_request() {
+        match request {
             PagerRequest::Page {
                 filter,
                 offset,
@@ -113,34 +112,35 @@ fn answer<R: PagedRecord>(
                 let total = (filter == Filter::All).then(|| all.count()).transpose()?;
                 let rows = all.query(&Query::new(filter).offset(offset).limit(limit))?;
                 let took = start.elapsed();
-                let lines = rows.iter().map(|row| Line {
+                let lines = rows.iter().map(|row| ListLine {
                     id: row.id(),
-                    cells: R::cells(&R::summary_of(&row), out)
+                    cells: R::cells(&R::row_summary(&row), out)
                         .iter()
                         .map(|cell| one_line(cell).into_owned())
                         .collect(),
                 });
-                pager.page(lines.collect(), total, took);
+                pager.set_page(lines.collect(), total, took);
             }
-            PagerRequest::Count(Filter::All) => pager.counted(all.count()?),
+            PagerRequest::Count(Filter::All) => pager.set_count(all.count()?),
             PagerRequest::Count(filter) => {
-                let found = all.query(&Query::new(filter).columns(Columns::NONE))?;
-                pager.counted(found.len() as u64);
+                let matches = all.query(&Query::new(filter).columns(Columns::NONE))?;
+                pager.set_count(matches.len() as u64);
             }
-            PagerRequest::Landmarks => pager.landmarks(R::landmarks(all, out)?),
-            PagerRequest::About(id) => {
-                pager.about(
+            PagerRequest::Landmarks => pager.set_landmarks(R::landmarks(all, out)?),
+            PagerRequest::Details(id) => {
+                let details =
                     all.by_id(id)?
-                        .map(|stored| match R::about(all, &stored, out) {
-                            Ok(about) => (about.name, about.rows),
+                        .map(|stored| match R::record_details(all, &stored, out) {
+                            Ok(details) => (details.name, details.rows),
                             Err(problem) => {
                                 let text = String::from_utf8_lossy(&stored.text);
-                                let lines =
-                                    text.lines().map(|line| (String::new(), shown(line).into()));
-                                (shown(&problem).into(), lines.collect())
+                                let lines = text
+                                    .lines()
+                                    .map(|line| (String::new(), escape_text(line).into()));
+                                (escape_text(&problem).into(), lines.collect())
                             }
-                        }),
-                )
+                        });
+                pager.set_details(details);
             }
         }
     }

@@ -1,18 +1,18 @@
-//! [`Pager`]: which part of the list is shown, what is searched for, what a key does. Pure: it
-//! says what it wants to know, and is told.
+//! [`PagerState`]: the visible part of the list, the search and the effect of keys. It does no I/O:
+//! [`PagerState::next_request`] names the data it needs.
 
 use std::time::Duration;
 
 use etui::RecordId;
 use etui::search::filter::{FieldSet, Filter};
 
-use super::details::About;
+use super::details::DetailsView;
 
-/// What a person does.
+/// A key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Key {
+pub enum PagerKey {
     Char(char),
-    /// Text that was pasted.
+    /// Pasted text.
     Text(String),
     Up,
     Down,
@@ -25,51 +25,51 @@ pub enum Key {
     Enter,
     Backspace,
     Escape,
-    /// Removes the last word typed.
-    DropWord,
-    /// Removes all that was typed.
-    DropAll,
-    /// Asks for a landmark to go to.
+    /// Deletes the last word.
+    DeleteWord,
+    /// Deletes the whole text.
+    DeleteAll,
+    /// Asks for a landmark.
     Jump,
     Quit,
-    /// One that means nothing here.
+    /// A key without a function.
     Other,
 }
 
-/// A record in the list; its texts are fit for a terminal.
+/// A record in the list; its texts are escaped.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Line {
+pub struct ListLine {
     pub id: RecordId,
-    /// What is shown of it, by columns.
+    /// The text of each column.
     pub cells: Vec<String>,
 }
 
-/// A place of the list that has a name: a letter, a year.
+/// A named position in the list: a letter, a year.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListLandmark {
     pub label: String,
-    /// The position of the first record from there on.
+    /// The position of its first record.
     pub position: u64,
 }
 
-/// What the pager wants to know.
+/// A request for data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PagerRequest<F: FieldSet> {
-    /// Answered by [`Pager::page`].
+    /// Answered by [`PagerState::set_page`].
     Page {
         filter: Filter<F>,
         offset: u64,
         limit: u64,
     },
-    /// How many those are. Answered by [`Pager::counted`].
+    /// The number of matches. Answered by [`PagerState::set_count`].
     Count(Filter<F>),
-    /// Answered by [`Pager::landmarks`].
+    /// Answered by [`PagerState::set_landmarks`].
     Landmarks,
-    /// Answered by [`Pager::about`].
-    About(RecordId),
+    /// Answered by [`PagerState::set_details`].
+    Details(RecordId),
 }
 
-/// What is done as soon as it is known where the landmarks are.
+/// The move that waits for the landmarks.
 #[derive(Debug, Clone, Copy)]
 enum LandmarkMove {
     Before,
@@ -77,55 +77,55 @@ enum LandmarkMove {
     Show,
 }
 
-/// What fills the screen.
+/// The content of the screen.
 #[derive(Debug)]
-pub enum Mode {
+pub enum PagerMode {
     List,
-    /// The list, and the landmarks to choose from.
+    /// The list with a choice of landmarks.
     Jump(Vec<ListLandmark>),
-    About(About),
+    Details(DetailsView),
 }
 
-/// The list on a terminal.
+/// The state of the pager.
 #[derive(Debug)]
-pub struct Pager<F: FieldSet> {
+pub struct PagerState<F: FieldSet> {
     /// The name of the address book or calendar.
     pub name: String,
-    /// What was typed to be searched for.
+    /// The search text.
     pub text: String,
-    /// Whether what is typed is searched for, whatever it is.
+    /// Whether all characters go into the search text.
     pub searching: bool,
-    /// Why what was typed cannot be searched for (yet).
+    /// Why the search text is not a filter (yet).
     pub problem: Option<String>,
-    /// What is to be told once.
+    /// A message that the next key removes.
     pub message: Option<String>,
-    /// The records shown.
-    pub lines: Vec<Line>,
+    /// The visible records.
+    pub lines: Vec<ListLine>,
     /// The position of the first of them.
     pub top: u64,
-    /// The position of the one that is chosen.
+    /// The position of the selected record.
     pub selected: u64,
-    /// How many there are, if that is known.
+    /// The number of records, if known.
     pub total: Option<u64>,
-    /// Whether there are more behind those shown.
+    /// Whether records follow the visible ones.
     pub more: bool,
-    /// How long the latest page took.
+    /// The time that the latest page took.
     pub took: Duration,
-    pub mode: Mode,
+    pub mode: PagerMode,
     columns: usize,
     rows: usize,
     filter: Filter<F>,
-    /// Where the list stood before the search.
+    /// `top` and `selected` before the search.
     before: (u64, u64),
     stale: bool,
     to_end: bool,
     landmark_move: Option<LandmarkMove>,
-    opens: Option<RecordId>,
+    to_open: Option<RecordId>,
     done: bool,
 }
 
-impl<F: FieldSet> Pager<F> {
-    /// At the beginning of the list, on a terminal of so many columns and rows.
+impl<F: FieldSet> PagerState<F> {
+    /// Returns the state at the beginning of the list on a terminal of this size.
     pub fn new(name: &str, (columns, rows): (usize, usize)) -> Self {
         Self {
             name: name.to_owned(),
@@ -139,7 +139,7 @@ impl<F: FieldSet> Pager<F> {
             total: None,
             more: false,
             took: Duration::ZERO,
-            mode: Mode::List,
+            mode: PagerMode::List,
             columns,
             rows,
             filter: Filter::All,
@@ -147,49 +147,42 @@ impl<F: FieldSet> Pager<F> {
             stale: true,
             to_end: false,
             landmark_move: None,
-            opens: None,
+            to_open: None,
             done: false,
         }
     }
 
-    /// Columns of the terminal.
     pub fn columns(&self) -> usize {
         self.columns
     }
 
-    /// Rows of the terminal.
-    pub fn rows(&self) -> usize {
-        self.rows
-    }
-
-    /// Rows between the first, with what is typed, and the last, which tells where one is.
-    pub fn height(&self) -> usize {
+    /// Returns the rows of the list, between the title and the status line.
+    pub fn list_height(&self) -> usize {
         self.rows.saturating_sub(2).max(1)
     }
 
-    /// Columns and rows for all about a record.
-    pub fn about_size(&self) -> (usize, usize) {
+    /// Returns the columns and rows of the details view.
+    pub fn details_size(&self) -> (usize, usize) {
         (self.columns, self.rows.saturating_sub(1).max(1))
     }
 
-    /// Whether it was left.
     pub fn is_done(&self) -> bool {
         self.done
     }
 
-    /// Whether the list is that of a search.
+    /// Returns true if the list is a search result.
     pub fn is_search(&self) -> bool {
         self.filter != Filter::All
     }
 
-    /// What it wants to know next; `None`: it can be shown.
-    pub fn want(&self) -> Option<PagerRequest<F>> {
+    /// Returns the next request, or `None` if the screen can be drawn.
+    pub fn next_request(&self) -> Option<PagerRequest<F>> {
         if self.stale {
             return Some(PagerRequest::Page {
                 filter: self.filter.clone(),
                 offset: self.top,
-                // One more, to know whether there are more.
-                limit: self.height() as u64 + 1,
+                // One more row shows whether the list continues.
+                limit: self.list_height() as u64 + 1,
             });
         }
         if self.landmark_move.is_some() {
@@ -198,22 +191,24 @@ impl<F: FieldSet> Pager<F> {
         if self.to_end {
             return Some(PagerRequest::Count(self.filter.clone()));
         }
-        self.opens.map(PagerRequest::About)
+        self.to_open.map(PagerRequest::Details)
     }
 
-    /// Whether what it wants must be known before this key: what is typed next does not need to
-    /// wait for what was found so far, but what a key means depends on what is shown.
-    pub fn must_know_before(&self, key: &Key) -> bool {
-        let is_typing = matches!(key, Key::Char(_) | Key::Text(_) | Key::Backspace);
-        !is_typing || self.landmark_move.is_some() || self.opens.is_some()
+    /// Returns true if a pending request must be answered before this key. Typing does not wait for
+    /// the result of the previous search text; the effect of other keys depends on the screen.
+    pub fn needs_answer_before(&self, key: &PagerKey) -> bool {
+        let is_typing = matches!(
+            key,
+            PagerKey::Char(_) | PagerKey::Text(_) | PagerKey::Backspace
+        );
+        !is_typing || self.landmark_move.is_some() || self.to_open.is_some()
     }
 
-    /// The records from position `top` on, how many there are if that is known, and how long it
-    /// took.
-    pub fn page(&mut self, mut lines: Vec<Line>, total: Option<u64>, took: Duration) {
+    /// Sets the records from position `top`, the number of all records if known, and the time taken.
+    pub fn set_page(&mut self, mut lines: Vec<ListLine>, total: Option<u64>, took: Duration) {
         self.stale = false;
         self.took = took;
-        let height = self.height();
+        let height = self.list_height();
         self.more = lines.len() > height;
         lines.truncate(height);
         let end = self.top + lines.len() as u64;
@@ -225,7 +220,7 @@ impl<F: FieldSet> Pager<F> {
             self.total = None;
         }
         if lines.is_empty() && self.top > 0 {
-            // The list has become shorter than that.
+            // The list became shorter.
             self.total = total;
             let last = total.unwrap_or(0).saturating_sub(height as u64);
             self.top = last.min(self.top - 1);
@@ -237,140 +232,139 @@ impl<F: FieldSet> Pager<F> {
         self.selected = self.selected.clamp(self.top, end.max(self.top + 1) - 1);
     }
 
-    /// How many records the search finds.
-    pub fn counted(&mut self, total: u64) {
+    /// Sets the number of matches.
+    pub fn set_count(&mut self, total: u64) {
         self.total = Some(total);
         self.to_end = false;
-        self.choose(total.saturating_sub(1));
+        self.select(total.saturating_sub(1));
     }
 
-    /// Where the landmarks are.
-    pub fn landmarks(&mut self, marks: Vec<ListLandmark>) {
+    /// Sets the landmarks.
+    pub fn set_landmarks(&mut self, marks: Vec<ListLandmark>) {
         let mut positions = marks.iter().map(|mark| mark.position);
         match self.landmark_move.take() {
-            Some(LandmarkMove::Show) => self.mode = Mode::Jump(marks),
+            Some(LandmarkMove::Show) => self.mode = PagerMode::Jump(marks),
             Some(LandmarkMove::Next) => {
                 let next = positions.find(|p| *p > self.selected);
-                self.lead(next.unwrap_or(u64::MAX));
+                self.scroll_to(next.unwrap_or(u64::MAX));
             }
             Some(LandmarkMove::Before) => {
                 let before = positions.take_while(|p| *p < self.selected).last();
-                self.lead(before.unwrap_or(0));
+                self.scroll_to(before.unwrap_or(0));
             }
             None => {}
         }
     }
 
-    /// All about the record that is chosen: its name, and what is known with labels. `None`: it
-    /// is not there any more.
-    pub fn about(&mut self, described: Option<(String, Vec<(String, String)>)>) {
-        self.opens = None;
-        match described {
-            Some((name, rows)) => self.mode = Mode::About(About::new(name, rows)),
+    /// Sets the name and the labelled values of the selected record; `None` if it was removed.
+    pub fn set_details(&mut self, details: Option<(String, Vec<(String, String)>)>) {
+        self.to_open = None;
+        match details {
+            Some((name, rows)) => self.mode = PagerMode::Details(DetailsView::new(name, rows)),
             None => {
-                self.message = Some("It was removed meanwhile.".to_owned());
+                self.message = Some("The record was removed.".to_owned());
                 self.stale = true;
             }
         }
     }
 
-    /// The terminal has another size now.
+    /// Adapts to a new size of the terminal.
     pub fn resize(&mut self, (columns, rows): (usize, usize)) {
         (self.columns, self.rows) = (columns, rows);
         self.stale = true;
-        self.choose(self.selected);
+        self.select(self.selected);
     }
 
-    /// What a key does.
-    pub fn key(&mut self, key: Key) {
+    /// Handles a key.
+    pub fn handle_key(&mut self, key: PagerKey) {
         self.message = None;
-        if key == Key::Quit {
+        if key == PagerKey::Quit {
             self.done = true;
             return;
         }
-        let size = self.about_size();
+        let size = self.details_size();
         match &mut self.mode {
-            Mode::List => self.list_key(key),
-            Mode::Jump(marks) => {
+            PagerMode::List => self.list_key(key),
+            PagerMode::Jump(marks) => {
                 let marks = std::mem::take(marks);
-                self.mode = Mode::List;
+                self.mode = PagerMode::List;
                 self.jump_key(&key, &marks);
             }
-            Mode::About(about) => {
-                if !about.scroll(&key, size) {
-                    self.mode = Mode::List;
-                    // Time may have passed.
+            PagerMode::Details(details) => {
+                if !details.scroll_by(&key, size) {
+                    self.mode = PagerMode::List;
+                    // The list may have changed.
                     self.stale = true;
                 }
             }
         }
     }
 
-    fn list_key(&mut self, key: Key) {
-        let page = self.height() as u64;
+    fn list_key(&mut self, key: PagerKey) {
+        let page = self.list_height() as u64;
         match key {
-            Key::Char('q') if !self.searching => self.done = true,
-            Key::Char('/') if !self.searching => self.begin_search(),
-            Key::Char(' ') if !self.searching => self.list_key(Key::PageDown),
-            Key::Char(c) => self.typed(c.encode_utf8(&mut [0; 4])),
-            Key::Text(text) => self.typed(&text),
-            Key::Up => self.choose(self.selected.saturating_sub(1)),
-            Key::Down => self.choose(self.selected.saturating_add(1)),
-            Key::PageUp => {
-                self.turn(self.top.saturating_sub(page));
-                self.choose(self.selected.saturating_sub(page));
+            PagerKey::Char('q') if !self.searching => self.done = true,
+            PagerKey::Char('/') if !self.searching => self.begin_search(),
+            PagerKey::Char(' ') if !self.searching => self.list_key(PagerKey::PageDown),
+            PagerKey::Char(c) => self.append_text(c.encode_utf8(&mut [0; 4])),
+            PagerKey::Text(text) => self.append_text(&text),
+            PagerKey::Up => self.select(self.selected.saturating_sub(1)),
+            PagerKey::Down => self.select(self.selected.saturating_add(1)),
+            PagerKey::PageUp => {
+                self.set_top(self.top.saturating_sub(page));
+                self.select(self.selected.saturating_sub(page));
             }
-            Key::PageDown => {
+            PagerKey::PageDown => {
                 if self.more {
-                    self.turn(self.top + page);
+                    self.set_top(self.top + page);
                 }
-                self.choose(self.selected.saturating_add(page));
+                self.select(self.selected.saturating_add(page));
             }
-            Key::Home => self.choose(0),
-            Key::End => match self.total {
-                Some(total) => self.choose(total.saturating_sub(1)),
+            PagerKey::Home => self.select(0),
+            PagerKey::End => match self.total {
+                Some(total) => self.select(total.saturating_sub(1)),
                 None => self.to_end = true,
             },
-            Key::Left if !self.is_search() => self.landmark_move = Some(LandmarkMove::Before),
-            Key::Right if !self.is_search() => self.landmark_move = Some(LandmarkMove::Next),
-            Key::Jump => {
-                self.end_search();
+            PagerKey::Left if !self.is_search() => self.landmark_move = Some(LandmarkMove::Before),
+            PagerKey::Right if !self.is_search() => self.landmark_move = Some(LandmarkMove::Next),
+            PagerKey::Jump => {
+                self.clear_search();
                 self.landmark_move = Some(LandmarkMove::Show);
             }
-            Key::Enter => {
+            PagerKey::Enter => {
                 let at = usize::try_from(self.selected - self.top).ok();
-                self.opens = at.and_then(|at| self.lines.get(at)).map(|line| line.id);
+                self.to_open = at.and_then(|at| self.lines.get(at)).map(|line| line.id);
             }
-            Key::Backspace => {
+            PagerKey::Backspace => {
                 self.text.pop();
-                self.search();
+                self.update_search();
             }
-            Key::DropWord => {
+            PagerKey::DeleteWord => {
                 let rest = self.text.trim_end();
                 let end = rest.rfind(' ').map_or(0, |space| space + 1);
                 self.text.truncate(end);
-                self.search();
+                self.update_search();
             }
-            Key::DropAll | Key::Escape => self.end_search(),
-            Key::Left | Key::Right | Key::Other | Key::Quit => {}
+            PagerKey::DeleteAll | PagerKey::Escape => self.clear_search(),
+            PagerKey::Left | PagerKey::Right | PagerKey::Other | PagerKey::Quit => {}
         }
     }
 
-    /// In the list of landmarks: goes to the one that begins with what is typed, or else ends so;
-    /// other keys lead back.
-    fn jump_key(&mut self, key: &Key, marks: &[ListLandmark]) {
+    /// Handles a key in the choice of landmarks: goes to the one whose label begins with the character,
+    /// or else ends with it. Other keys return to the list.
+    fn jump_key(&mut self, key: &PagerKey, marks: &[ListLandmark]) {
         match key {
-            Key::Char(typed) => {
+            PagerKey::Char(typed) => {
                 let typed = typed.to_uppercase().to_string();
                 let begins = |m: &&ListLandmark| m.label.to_uppercase().starts_with(&typed);
                 let ends = |m: &&ListLandmark| m.label.to_uppercase().ends_with(&typed);
                 let mark = marks.iter().find(begins);
                 match mark.or_else(|| marks.iter().find(ends)) {
-                    Some(mark) => self.lead(mark.position),
-                    None => self.message = Some(format!("There is no {typed} to go to.")),
+                    Some(mark) => self.scroll_to(mark.position),
+                    None => self.message = Some(format!("No {typed}.")),
                 }
             }
-            Key::Left | Key::Right => self.list_key(key.clone()),
+            PagerKey::Left | PagerKey::Right => self.list_key(key.clone()),
             _ => {}
         }
     }
@@ -382,20 +376,20 @@ impl<F: FieldSet> Pager<F> {
         }
     }
 
-    fn typed(&mut self, text: &str) {
+    fn append_text(&mut self, text: &str) {
         self.begin_search();
         let visible = text.chars().map(|c| if c.is_control() { ' ' } else { c });
         self.text.extend(visible);
-        self.search();
+        self.update_search();
     }
 
-    fn end_search(&mut self) {
+    fn clear_search(&mut self) {
         self.text.clear();
-        self.search();
+        self.update_search();
     }
 
-    /// Looks for what is typed now; nothing: the list as it stood before.
-    fn search(&mut self) {
+    /// Applies the search text; an empty one restores the list.
+    fn update_search(&mut self) {
         self.problem = None;
         let filter = match self.text.parse::<Filter<F>>() {
             Ok(filter) => filter,
@@ -420,20 +414,20 @@ impl<F: FieldSet> Pager<F> {
         };
     }
 
-    /// The last position that can be gone to from here.
-    fn last(&self) -> u64 {
+    /// Returns the last position that can be selected.
+    fn last_position(&self) -> u64 {
         match self.total {
             Some(total) => total.saturating_sub(1),
-            // Where it ends is seen when one is there.
+            // The end is known once it was reached.
             None if self.more => u64::MAX,
             None => self.top + (self.lines.len() as u64).max(1) - 1,
         }
     }
 
-    /// Shows the page from this position on.
-    fn turn(&mut self, top: u64) {
+    /// Scrolls so that this position is the first.
+    fn set_top(&mut self, top: u64) {
         let most = match self.total {
-            Some(total) => total.saturating_sub(self.height() as u64),
+            Some(total) => total.saturating_sub(self.list_height() as u64),
             None => u64::MAX,
         };
         let top = top.min(most);
@@ -441,18 +435,18 @@ impl<F: FieldSet> Pager<F> {
         self.top = top;
     }
 
-    /// Chooses the record at this position, and shows it.
-    fn choose(&mut self, position: u64) {
-        let height = self.height() as u64;
-        self.selected = position.min(self.last());
+    /// Selects the record at this position and scrolls to it.
+    fn select(&mut self, position: u64) {
+        let height = self.list_height() as u64;
+        self.selected = position.min(self.last_position());
         let lowest = (self.selected + 1).saturating_sub(height);
-        self.turn(self.top.clamp(lowest, self.selected));
+        self.set_top(self.top.clamp(lowest, self.selected));
     }
 
-    /// Chooses the record at this position, and shows it as the first.
-    pub fn lead(&mut self, position: u64) {
-        self.turn(position.min(self.last()));
-        self.choose(position);
+    /// Selects the record at this position and shows it in the first row.
+    pub fn scroll_to(&mut self, position: u64) {
+        self.set_top(position.min(self.last_position()));
+        self.select(position);
     }
 }
 

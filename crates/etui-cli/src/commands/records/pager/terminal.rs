@@ -1,199 +1,145 @@
-//! [`Terminal`]: keys in, lines out. However the program ends, the terminal is left as it was.
+//! [`PagerTerminal`]: key events and drawing. The terminal is restored however the program ends.
 
-use std::io::{self, Write};
+use std::io::{self, Stdout, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 use std::time::Duration;
 
 use crossterm::event::{self, KeyCode, KeyEventKind, KeyModifiers};
-use crossterm::style::{Attribute, Print, SetAttribute};
-use crossterm::{cursor, queue, terminal};
+use crossterm::{cursor, execute, queue, terminal};
+use ratatui::backend::CrosstermBackend;
+use ratatui::style::Style;
+use ratatui::{Frame, Terminal};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use super::state::Key;
-use super::view::{Screen, Span, Style};
+use super::state::PagerKey;
 use crate::errors::{Failure, Result};
 
-/// Whether the terminal is ours, and must be given back.
-static OURS: AtomicBool = AtomicBool::new(false);
-/// Held by whoever writes to the terminal.
-static WRITING: Mutex<()> = Mutex::new(());
+/// Whether the terminal has to be restored.
+static IS_OPEN: AtomicBool = AtomicBool::new(false);
+/// Held while writing to the terminal.
+static OUTPUT: Mutex<()> = Mutex::new(());
 
-fn writing() -> MutexGuard<'static, ()> {
-    WRITING.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock_output() -> MutexGuard<'static, ()> {
+    OUTPUT.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What happened.
+/// An event of the terminal.
 #[derive(Debug)]
-pub enum Event {
-    Key(Key),
-    Resized,
+pub enum TerminalEvent {
+    Key(PagerKey),
+    Resize,
     Other,
 }
 
-/// The terminal, taken over until it is dropped.
-pub struct Terminal {
-    /// What is on it now.
-    drawn: Screen,
-    size: (usize, usize),
-    colour: bool,
+/// The terminal in raw mode on the alternate screen, until it is dropped.
+pub struct PagerTerminal {
+    terminal: Terminal<CrosstermBackend<Stdout>>,
+    has_colour: bool,
 }
 
-fn failed(error: io::Error) -> Failure {
+fn terminal_error(error: io::Error) -> Failure {
     Failure::named_io("the terminal", error)
 }
 
-impl Terminal {
-    /// Takes the terminal over.
-    pub fn open(colour: bool) -> Result<Self> {
-        static GUARDS: Once = Once::new();
-        let mut guarded = Ok(());
-        GUARDS.call_once(|| guarded = give_back_at_the_end());
-        guarded.map_err(failed)?;
-        let _writing = writing();
-        OURS.store(true, Ordering::SeqCst);
-        let mut opened = Self {
-            drawn: Screen::default(),
-            size: size(),
-            colour,
-        };
-        opened.take_over().map_err(failed)?;
-        Ok(opened)
-    }
-
-    fn take_over(&mut self) -> io::Result<()> {
-        terminal::enable_raw_mode()?;
-        let mut out = io::stdout();
-        queue!(
-            out,
-            terminal::EnterAlternateScreen,
-            terminal::DisableLineWrap,
-            event::EnableBracketedPaste,
-            cursor::Hide,
-            terminal::Clear(terminal::ClearType::All)
-        )?;
-        out.flush()
-    }
-
-    /// Columns and rows.
-    pub fn size(&self) -> (usize, usize) {
-        self.size
-    }
-
-    /// Shows a screen: the lines that are not there already.
-    pub fn draw(&mut self, screen: &Screen) -> Result<()> {
-        let mut bytes = Vec::new();
-        self.changes(screen, &mut bytes).map_err(failed)?;
-        self.drawn.clone_from(screen);
-        let _writing = writing();
-        let mut out = io::stdout();
-        out.write_all(&bytes)
-            .and_then(|()| out.flush())
-            .map_err(failed)
-    }
-
-    fn changes(&self, screen: &Screen, out: &mut Vec<u8>) -> io::Result<()> {
-        queue!(out, terminal::BeginSynchronizedUpdate, cursor::Hide)?;
-        for (row, line) in screen.lines.iter().enumerate() {
-            if self.drawn.lines.get(row) == Some(line) {
-                continue;
-            }
-            let row = cell(row);
-            queue!(
-                out,
-                cursor::MoveTo(0, row),
-                terminal::Clear(terminal::ClearType::CurrentLine)
-            )?;
-            for Span {
-                column,
-                text,
-                style,
-            } in line
-            {
-                // Where each piece begins does not depend on how wide the terminal takes those
-                // before to be.
-                queue!(out, cursor::MoveTo(cell(*column), row))?;
-                let attribute = match style {
-                    _ if !self.colour => None,
-                    Style::Plain => None,
-                    Style::Bold => Some(Attribute::Bold),
-                    Style::Dim => Some(Attribute::Dim),
-                    Style::Reverse => Some(Attribute::Reverse),
-                };
-                match attribute {
-                    Some(attribute) => queue!(
-                        out,
-                        SetAttribute(attribute),
-                        Print(text),
-                        SetAttribute(Attribute::Reset)
-                    )?,
-                    None => queue!(out, Print(text))?,
-                }
-            }
-        }
-        if let Some(column) = screen.cursor {
-            queue!(out, cursor::MoveTo(cell(column), 0), cursor::Show)?;
-        }
-        queue!(out, terminal::EndSynchronizedUpdate)
-    }
-
-    /// Waits for something to happen.
-    pub fn next(&mut self) -> Result<Event> {
-        Ok(match event::read().map_err(failed)? {
-            event::Event::Key(key) if key.kind != KeyEventKind::Release => {
-                Event::Key(meaning(key.code, key.modifiers))
-            }
-            event::Event::Paste(text) => Event::Key(Key::Text(text)),
-            event::Event::Resize(..) => {
-                self.size = size();
-                // Terminals differ in what they do with lines that do not fit any more.
-                self.drawn = Screen::default();
-                let _writing = writing();
-                let mut out = io::stdout();
-                queue!(out, terminal::Clear(terminal::ClearType::All)).map_err(failed)?;
-                Event::Resized
-            }
-            _ => Event::Other,
+impl PagerTerminal {
+    /// Opens the terminal.
+    pub fn open(has_colour: bool) -> Result<Self> {
+        static HANDLERS: Once = Once::new();
+        let mut installed = Ok(());
+        HANDLERS.call_once(|| installed = restore_on_exit());
+        installed.map_err(terminal_error)?;
+        let _lock = lock_output();
+        IS_OPEN.store(true, Ordering::SeqCst);
+        let terminal = enter_screen().map_err(|error| {
+            restore_terminal();
+            terminal_error(error)
+        })?;
+        Ok(Self {
+            terminal,
+            has_colour,
         })
     }
 
-    /// Whether something happened already.
-    pub fn has_more(&self) -> Result<bool> {
-        event::poll(Duration::ZERO).map_err(failed)
+    /// Returns columns and rows; 80 by 24 if the terminal does not report its size.
+    pub fn size(&self) -> (usize, usize) {
+        match self.terminal.size() {
+            Ok(size) if size.width > 0 && size.height > 0 => {
+                (size.width.into(), size.height.into())
+            }
+            _ => (80, 24),
+        }
+    }
+
+    /// Draws a screen; only changed cells are written.
+    pub fn draw_frame(&mut self, draw: impl FnOnce(&mut Frame<'_>)) -> Result<()> {
+        let has_colour = self.has_colour;
+        let _lock = lock_output();
+        let drawn = queue!(io::stdout(), terminal::BeginSynchronizedUpdate)
+            .and_then(|()| {
+                self.terminal.draw(|frame| {
+                    draw(frame);
+                    if !has_colour {
+                        let area = frame.area();
+                        frame.buffer_mut().set_style(area, Style::reset());
+                    }
+                })
+            })
+            .map(|_| ());
+        drawn
+            .and_then(|()| execute!(io::stdout(), terminal::EndSynchronizedUpdate))
+            .map_err(terminal_error)
+    }
+
+    /// Waits for an event.
+    pub fn next_event(&mut self) -> Result<TerminalEvent> {
+        Ok(match event::read().map_err(terminal_error)? {
+            event::Event::Key(key) if key.kind != KeyEventKind::Release => {
+                TerminalEvent::Key(translate_key(key.code, key.modifiers))
+            }
+            event::Event::Paste(text) => TerminalEvent::Key(PagerKey::Text(text)),
+            event::Event::Resize(..) => TerminalEvent::Resize,
+            _ => TerminalEvent::Other,
+        })
+    }
+
+    /// Returns true if an event is pending.
+    pub fn has_event(&self) -> Result<bool> {
+        event::poll(Duration::ZERO).map_err(terminal_error)
     }
 }
 
-impl Drop for Terminal {
+impl Drop for PagerTerminal {
     fn drop(&mut self) {
-        drop(give_back());
+        let _lock = lock_output();
+        restore_terminal();
     }
 }
 
-/// Columns and rows; of a terminal that does not say, those of old.
-fn size() -> (usize, usize) {
-    match rustix::termios::tcgetwinsize(io::stdout()) {
-        Ok(size) if size.ws_col > 0 && size.ws_row > 0 => (size.ws_col.into(), size.ws_row.into()),
-        _ => (80, 24),
-    }
+fn enter_screen() -> io::Result<Terminal<CrosstermBackend<Stdout>>> {
+    terminal::enable_raw_mode()?;
+    execute!(
+        io::stdout(),
+        terminal::EnterAlternateScreen,
+        terminal::DisableLineWrap,
+        event::EnableBracketedPaste,
+    )?;
+    let mut terminal = Terminal::new(CrosstermBackend::new(io::stdout()))?;
+    terminal.clear()?;
+    Ok(terminal)
 }
 
-fn cell(at: usize) -> u16 {
-    u16::try_from(at).unwrap_or(u16::MAX)
-}
-
-/// Leaves the terminal as it was, once. Nobody writes to it while the answer is held.
-fn give_back() -> MutexGuard<'static, ()> {
-    let writing = writing();
-    if !OURS.swap(false, Ordering::SeqCst) {
-        return writing;
+/// Restores the terminal once. The caller holds [`OUTPUT`].
+fn restore_terminal() {
+    if !IS_OPEN.swap(false, Ordering::SeqCst) {
+        return;
     }
-    // If it cannot be written to, there is nobody to tell.
+    // There is no other place to report an error of the terminal.
     let mut out = io::stdout();
     let _ = queue!(
         out,
         terminal::EndSynchronizedUpdate,
-        SetAttribute(Attribute::Reset),
         event::DisableBracketedPaste,
         terminal::EnableLineWrap,
         cursor::Show,
@@ -201,55 +147,57 @@ fn give_back() -> MutexGuard<'static, ()> {
     );
     let _ = out.flush();
     let _ = terminal::disable_raw_mode();
-    writing
 }
 
-/// Gives the terminal back also when a signal or a panic ends the program.
-fn give_back_at_the_end() -> io::Result<()> {
-    let before = std::panic::take_hook();
+/// Restores the terminal when a panic or a signal ends the program.
+fn restore_on_exit() -> io::Result<()> {
+    let previous = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
-        drop(give_back());
-        before(panic);
+        // A panic while drawing holds the lock.
+        let _lock = OUTPUT.try_lock();
+        restore_terminal();
+        previous(panic);
     }));
     let mut signals = Signals::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM])?;
     std::thread::Builder::new()
         .name("signals".to_owned())
         .spawn(move || {
             for signal in signals.forever() {
-                let _writing = give_back();
-                // As if it had not been caught: the program ends by it.
+                let _lock = lock_output();
+                restore_terminal();
+                // Ends the program by the signal.
                 let _ = signal_hook::low_level::emulate_default_handler(signal);
             }
         })?;
     Ok(())
 }
 
-fn meaning(code: KeyCode, modifiers: KeyModifiers) -> Key {
+fn translate_key(code: KeyCode, modifiers: KeyModifiers) -> PagerKey {
     if modifiers.contains(KeyModifiers::CONTROL) {
         return match code {
-            KeyCode::Char('c') => Key::Quit,
-            KeyCode::Char('g') => Key::Jump,
-            KeyCode::Char('h') => Key::Backspace,
-            KeyCode::Char('u') => Key::DropAll,
-            KeyCode::Char('w') => Key::DropWord,
-            KeyCode::Home => Key::Home,
-            KeyCode::End => Key::End,
-            _ => Key::Other,
+            KeyCode::Char('c') => PagerKey::Quit,
+            KeyCode::Char('g') => PagerKey::Jump,
+            KeyCode::Char('h') => PagerKey::Backspace,
+            KeyCode::Char('u') => PagerKey::DeleteAll,
+            KeyCode::Char('w') => PagerKey::DeleteWord,
+            KeyCode::Home => PagerKey::Home,
+            KeyCode::End => PagerKey::End,
+            _ => PagerKey::Other,
         };
     }
     match code {
-        KeyCode::Char(c) if !modifiers.contains(KeyModifiers::ALT) => Key::Char(c),
-        KeyCode::Up => Key::Up,
-        KeyCode::Down => Key::Down,
-        KeyCode::Left => Key::Left,
-        KeyCode::Right => Key::Right,
-        KeyCode::PageUp => Key::PageUp,
-        KeyCode::PageDown => Key::PageDown,
-        KeyCode::Home => Key::Home,
-        KeyCode::End => Key::End,
-        KeyCode::Enter => Key::Enter,
-        KeyCode::Backspace => Key::Backspace,
-        KeyCode::Esc => Key::Escape,
-        _ => Key::Other,
+        KeyCode::Char(c) if !modifiers.contains(KeyModifiers::ALT) => PagerKey::Char(c),
+        KeyCode::Up => PagerKey::Up,
+        KeyCode::Down => PagerKey::Down,
+        KeyCode::Left => PagerKey::Left,
+        KeyCode::Right => PagerKey::Right,
+        KeyCode::PageUp => PagerKey::PageUp,
+        KeyCode::PageDown => PagerKey::PageDown,
+        KeyCode::Home => PagerKey::Home,
+        KeyCode::End => PagerKey::End,
+        KeyCode::Enter => PagerKey::Enter,
+        KeyCode::Backspace => PagerKey::Backspace,
+        KeyCode::Esc => PagerKey::Escape,
+        _ => PagerKey::Other,
     }
 }

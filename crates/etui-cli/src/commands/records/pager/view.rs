@@ -1,124 +1,101 @@
-//! The screen as it is drawn: pieces of text with their columns. Pure.
+//! Draws the pager.
 //!
 //! ```text
-//! Search: mül                          what is typed, or whose list it is
-//! >Anna Müller        0171 39200 02    the records; > is the chosen one
+//! Search: mül                          the search text, or the name of the list
+//! >Anna Müller        0171 39200 02    the records; > marks the selected one
 //!  Jörg Müllermann
-//! 1 of 2   0.3 ms   Enter: show        where one is, what keys do
+//! 1 of 2   Enter: show   0.3 ms        the position and the keys
 //! ```
 
+use ratatui::Frame;
+use ratatui::buffer::Buffer;
+use ratatui::style::{Modifier, Style};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::PagedRecord;
-use super::state::{Line, Mode, Pager};
-use crate::output::{count, cut, duration};
+use super::state::{ListLine, PagerMode, PagerState};
+use crate::output::{format_count, format_duration, truncate_text};
 
-/// How a piece of text is set off.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Style {
-    Plain,
-    Bold,
-    Dim,
-    /// The chosen record.
-    Reverse,
-}
+pub const PLAIN: Style = Style::new();
+pub const BOLD: Style = Style::new().add_modifier(Modifier::BOLD);
+pub const DIM: Style = Style::new().add_modifier(Modifier::DIM);
+const REVERSE: Style = Style::new().add_modifier(Modifier::REVERSED);
 
-/// A piece of text from a column on.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Span {
-    pub column: usize,
-    pub text: String,
-    pub style: Style,
-}
+/// Columns between two cells of a list row.
+pub const COLUMN_GAP: usize = 2;
 
-impl Span {
-    pub fn new(column: usize, text: impl Into<String>, style: Style) -> Self {
-        Self {
-            column,
-            text: text.into(),
-            style,
-        }
-    }
-
-    /// As much of `text` as fits into `width` columns.
-    pub fn cut(column: usize, text: &str, width: usize, style: Style) -> Self {
-        let text = match width {
-            0 => String::new(),
-            _ => cut(text, width).0,
-        };
-        Self::new(column, text, style)
-    }
-}
-
-/// A screen: a line for each row of the terminal.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Screen {
-    pub lines: Vec<Vec<Span>>,
-    /// Where the cursor is shown, in the first row.
-    pub cursor: Option<usize>,
-}
-
-/// What is to be seen.
-pub fn screen<R: PagedRecord>(pager: &Pager<R::Field>) -> Screen {
-    let (columns, rows) = (pager.columns(), pager.rows());
-    let mut screen = Screen::default();
-    if let Mode::About(about) = &pager.mode {
-        let size = pager.about_size();
-        screen.lines = about.shown(size);
-        screen.lines.resize(size.1, Vec::new());
-        let hint = match about.fits(size) {
+/// Draws the screen.
+pub fn draw_pager<R: PagedRecord>(pager: &PagerState<R::Field>, frame: &mut Frame<'_>) {
+    let buffer = frame.buffer_mut();
+    let columns = pager.columns();
+    if let PagerMode::Details(details) = &pager.mode {
+        let size = pager.details_size();
+        details.draw_details(buffer, size);
+        let hint = match details.fits(size) {
             true => "Any key: back",
-            false => "Up, down: more   Any other key: back",
+            false => "Up, down: scroll   Any other key: back",
         };
-        screen
-            .lines
-            .push(vec![Span::cut(0, hint, columns, Style::Dim)]);
-        screen.lines.truncate(rows);
-        return screen;
+        draw_text(buffer, (0, size.1), hint, columns, DIM);
+        return;
     }
-    let (title, cursor) = title::<R>(pager);
-    screen.cursor = cursor;
-    screen.lines.push(title);
-    let chosen = usize::try_from(pager.selected.saturating_sub(pager.top)).ok();
+    let cursor = draw_title(pager, buffer);
+    let selected = usize::try_from(pager.selected.saturating_sub(pager.top)).ok();
     for (i, record) in pager.lines.iter().enumerate() {
-        screen
-            .lines
-            .push(line::<R>(record, columns, chosen == Some(i)));
+        draw_record::<R>(record, buffer, i + 1, columns, selected == Some(i));
     }
     if pager.lines.is_empty() {
         let text = match pager.is_search() {
-            true => R::NONE_FOUND,
-            false => R::NONE,
+            true => R::NO_MATCH,
+            false => R::EMPTY_LIST,
         };
-        screen.lines.push(vec![Span::cut(
-            1,
-            text,
-            columns.saturating_sub(1),
-            Style::Plain,
-        )]);
+        draw_text(buffer, (1, 1), text, columns.saturating_sub(1), PLAIN);
     }
-    screen.lines.resize(pager.height() + 1, Vec::new());
-    screen.lines.push(status::<R>(pager));
-    screen.lines.truncate(rows);
-    screen
+    draw_status::<R>(pager, buffer, pager.list_height() + 1);
+    if let Some(column) = cursor {
+        frame.set_cursor_position((to_cell(column), 0));
+    }
 }
 
-fn title<R: PagedRecord>(pager: &Pager<R::Field>) -> (Vec<Span>, Option<usize>) {
+/// Draws `text`, truncated to `width` columns and to the buffer.
+pub fn draw_text(
+    buffer: &mut Buffer,
+    (column, row): (usize, usize),
+    text: &str,
+    width: usize,
+    style: Style,
+) {
+    let area = buffer.area;
+    let width = width.min(usize::from(area.width).saturating_sub(column));
+    if width > 0 && row < usize::from(area.height) {
+        let text = truncate_text(text, width).0;
+        buffer.set_stringn(to_cell(column), to_cell(row), text, width, style);
+    }
+}
+
+fn to_cell(position: usize) -> u16 {
+    u16::try_from(position).unwrap_or(u16::MAX)
+}
+
+/// Draws the first row. Returns the column of the cursor in a search.
+fn draw_title<F: etui::search::filter::FieldSet>(
+    pager: &PagerState<F>,
+    buffer: &mut Buffer,
+) -> Option<usize> {
     let columns = pager.columns();
     if !pager.searching {
-        let mut spans = vec![Span::cut(0, &pager.name, columns, Style::Bold)];
+        draw_text(buffer, (0, 0), &pager.name, columns, BOLD);
         let column = pager.name.width() + 3;
         let hint = "type to search";
         if column + hint.width() <= columns {
-            spans.push(Span::new(column, hint, Style::Dim));
+            draw_text(buffer, (column, 0), hint, hint.width(), DIM);
         }
-        return (spans, None);
+        return None;
     }
     let label = match columns < 40 {
         true => "/",
         false => "Search: ",
     };
-    // The end of what is typed is where one types.
+    // The end of a long text is visible, as the cursor is there.
     let room = columns.saturating_sub(label.len() + 1);
     let mut text = pager.text.as_str();
     while text.width() > room {
@@ -126,45 +103,43 @@ fn title<R: PagedRecord>(pager: &Pager<R::Field>) -> (Vec<Span>, Option<usize>) 
         chars.next();
         text = chars.as_str();
     }
-    // What joins the character before must not join the label.
+    // A combining character at the start would join the label.
     let text = text.trim_start_matches(|c: char| c.width() == Some(0));
-    let spans = vec![
-        Span::new(0, label, Style::Dim),
-        Span::new(label.len(), text, Style::Bold),
-    ];
-    (spans, Some(label.len() + text.width()))
+    draw_text(buffer, (0, 0), label, columns, DIM);
+    draw_text(buffer, (label.len(), 0), text, room, BOLD);
+    Some(label.len() + text.width())
 }
 
-/// Between two columns.
-pub const GAP: usize = 2;
-
-/// A record in the list; the wider the terminal, the more of it.
-fn line<R: PagedRecord>(record: &Line, columns: usize, chosen: bool) -> Vec<Span> {
-    let style = match chosen {
-        true => Style::Reverse,
-        false => Style::Plain,
+/// Draws a record; a wider terminal shows more columns of it.
+fn draw_record<R: PagedRecord>(
+    record: &ListLine,
+    buffer: &mut Buffer,
+    row: usize,
+    columns: usize,
+    is_selected: bool,
+) {
+    let (mark, style) = match is_selected {
+        true => (">", REVERSE),
+        false => (" ", PLAIN),
     };
     let room = columns.saturating_sub(1);
-    let cells = R::layout(&record.cells, room);
-    // The whole row, so that the chosen one is marked from end to end.
-    let mut spans = Vec::new();
-    match chosen {
-        true => spans.push(Span::new(0, format!(">{:room$}", ""), style)),
-        false => spans.push(Span::new(0, " ", style)),
-    }
+    draw_text(
+        buffer,
+        (0, row),
+        &format!("{mark}{:room$}", ""),
+        columns,
+        style,
+    );
     let mut column = 1;
-    for (text, width) in cells {
-        if !text.is_empty() {
-            spans.push(Span::cut(column, text, width, style));
-        }
-        column += width + GAP;
+    for (text, width) in R::layout_columns(&record.cells, room) {
+        draw_text(buffer, (column, row), text, width, style);
+        column += width + COLUMN_GAP;
     }
-    spans
 }
 
-fn status<R: PagedRecord>(pager: &Pager<R::Field>) -> Vec<Span> {
+fn draw_status<R: PagedRecord>(pager: &PagerState<R::Field>, buffer: &mut Buffer, row: usize) {
     let columns = pager.columns();
-    if let Mode::Jump(marks) = &pager.mode {
+    if let PagerMode::Jump(marks) = &pager.mode {
         let mut text = "Go to:".to_owned();
         for (i, mark) in marks.iter().enumerate() {
             let next = marks.get(i + 1).map(|m| m.position).or(pager.total);
@@ -173,37 +148,40 @@ fn status<R: PagedRecord>(pager: &Pager<R::Field>) -> Vec<Span> {
                 text.push_str(&mark.label);
             }
         }
-        return vec![Span::cut(0, &text, columns, Style::Plain)];
+        return draw_text(buffer, (0, row), &text, columns, PLAIN);
     }
     if let Some(text) = pager.message.as_ref().or(pager.problem.as_ref()) {
-        return vec![Span::cut(0, text, columns, Style::Plain)];
+        return draw_text(buffer, (0, row), text, columns, PLAIN);
     }
-    let place = match (pager.total, pager.lines.len() as u64) {
+    let position = match (pager.total, pager.lines.len() as u64) {
         (_, 0) => "0".to_owned(),
-        (Some(total), _) => format!("{} of {}", count(pager.selected + 1), count(total)),
+        (Some(total), _) => format!(
+            "{} of {}",
+            format_count(pager.selected + 1),
+            format_count(total)
+        ),
         (None, shown) => format!(
             "{} of more than {}",
-            count(pager.selected + 1),
-            count(pager.top + shown)
+            format_count(pager.selected + 1),
+            format_count(pager.top + shown)
         ),
     };
-    let mut spans = vec![Span::cut(0, &place, columns, Style::Plain)];
-    let mut column = place.width() + 3;
+    draw_text(buffer, (0, row), &position, columns, PLAIN);
+    let mut column = position.width() + 3;
     let keys: &[&str] = match (pager.searching, pager.lines.is_empty()) {
         (true, true) => &["Esc: whole list", "Ctrl-C: quit"],
         (true, false) => &["Enter: show", "Esc: whole list", "Ctrl-C: quit"],
         (false, true) => &["q: quit"],
-        (false, false) => &["Enter: show", "q: quit", R::JUMP],
+        (false, false) => &["Enter: show", "q: quit", R::LANDMARK_HINT],
     };
-    let took = duration(pager.took);
+    let took = format_duration(pager.took);
     for text in keys.iter().copied().chain([took.as_str()]) {
         if column + text.width() > columns {
             break;
         }
-        spans.push(Span::new(column, text, Style::Dim));
+        draw_text(buffer, (column, row), text, text.width(), DIM);
         column += text.width() + 3;
     }
-    spans
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What is to be seen, as text.
+//! The screen as text.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -7,11 +7,14 @@ use std::time::Duration;
 use etui::RecordId;
 use etui::contacts::{Card, Field};
 
-use super::super::state::{Key, ListLandmark, PagerRequest};
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+
+use super::super::state::{ListLandmark, PagerKey, PagerRequest};
 use super::*;
 use crate::output::one_line;
 
-type Pager = super::Pager<Field>;
+type PagerState = super::PagerState<Field>;
 
 const PEOPLE: &[[&str; 4]] = &[
     [
@@ -30,67 +33,69 @@ const PEOPLE: &[[&str; 4]] = &[
     ["", "Nobody & Sons", "", ""],
 ];
 
-fn pager(size: (usize, usize), people: &[[&str; 4]]) -> Pager {
-    let mut pager = Pager::new("Contacts", size);
+fn pager(size: (usize, usize), people: &[[&str; 4]]) -> PagerState {
+    let mut pager = PagerState::new("Contacts", size);
     answer(&mut pager, people);
     pager
 }
 
-fn answer(pager: &mut Pager, people: &[[&str; 4]]) {
-    while let Some(want) = pager.want() {
-        match want {
+fn answer(pager: &mut PagerState, people: &[[&str; 4]]) {
+    while let Some(request) = pager.next_request() {
+        match request {
             PagerRequest::Page { .. } => {
                 let clean = |text: &str| one_line(text).into_owned();
-                let lines = people.iter().zip(1..).map(|(p, id)| Line {
+                let lines = people.iter().zip(1..).map(|(p, id)| ListLine {
                     id: RecordId(id),
                     cells: p.iter().map(|cell| clean(cell)).collect(),
                 });
                 let total = people.len() as u64;
-                pager.page(lines.collect(), Some(total), Duration::from_micros(250));
+                pager.set_page(lines.collect(), Some(total), Duration::from_micros(250));
             }
-            PagerRequest::Count(_) => pager.counted(people.len() as u64),
+            PagerRequest::Count(_) => pager.set_count(people.len() as u64),
             PagerRequest::Landmarks => {
                 let letter = |label: &str, position| ListLandmark {
                     label: label.to_owned(),
                     position,
                 };
-                pager.landmarks(vec![letter("A", 0), letter("B", 1), letter("Z", 1)]);
+                pager.set_landmarks(vec![letter("A", 0), letter("B", 1), letter("Z", 1)]);
             }
-            PagerRequest::About(_) => {
+            PagerRequest::Details(_) => {
                 let row = |label: &str, value: &str| (label.to_owned(), value.to_owned());
                 let rows = vec![
                     row("Organisation", "Example GmbH, Sales"),
                     row("Note", "likes tea, no milk\nand cake\x1b[2J"),
                 ];
-                pager.about(Some(("Anna Müller".to_owned(), rows)));
+                pager.set_details(Some(("Anna Müller".to_owned(), rows)));
             }
         }
     }
 }
 
-/// The screen as a terminal shows it; a wide character takes two cells.
-fn text(pager: &Pager) -> String {
-    let screen = screen::<Card>(pager);
-    assert_eq!(screen.lines.len(), pager.rows());
+fn draw_screen(pager: &PagerState, (columns, rows): (usize, usize)) -> Terminal<TestBackend> {
+    let backend = TestBackend::new(to_cell(columns), to_cell(rows));
+    let mut terminal = Terminal::new(backend).unwrap();
+    terminal
+        .draw(|frame| draw_pager::<Card>(pager, frame))
+        .unwrap();
+    terminal
+}
+
+/// Returns the screen as text; a wide character takes two cells.
+fn text(pager: &PagerState) -> String {
+    let size = (pager.columns(), pager.details_size().1 + 1);
+    let terminal = draw_screen(pager, size);
+    let buffer = terminal.backend().buffer();
     let mut out = String::new();
-    for line in &screen.lines {
-        let mut cells: Vec<String> = vec![" ".to_owned(); pager.columns()];
-        for span in line {
-            let mut at = span.column;
-            for c in span.text.chars() {
-                match c.width() {
-                    Some(0) => cells[at - 1].push(c),
-                    Some(width) => {
-                        assert!(at + width <= pager.columns(), "{line:?}");
-                        cells[at] = c.to_string();
-                        cells[at + 1..at + width].fill(String::new());
-                        at += width;
-                    }
-                    None => panic!("a control character: {line:?}"),
-                }
-            }
+    for row in 0..to_cell(size.1) {
+        let mut line = String::new();
+        let mut column = 0;
+        while column < size.0 {
+            let symbol = buffer[(to_cell(column), row)].symbol();
+            assert!(!symbol.contains(char::is_control), "{symbol:?}");
+            line.push_str(symbol);
+            column += symbol.width().max(1);
         }
-        out.push_str(cells.concat().trim_end());
+        out.push_str(line.trim_end());
         out.push('\n');
     }
     out
@@ -137,7 +142,7 @@ fn a_wide_terminal_shows_more_of_each() {
 }
 
 #[test]
-fn nobody_is_there() {
+fn an_empty_list() {
     insta::assert_snapshot!(text(&pager((40, 4), &[])), @"
     Contacts   type to search
      No contacts.
@@ -145,7 +150,7 @@ fn nobody_is_there() {
     0   q: quit   250 µs
     ");
     let mut pager = pager((40, 4), PEOPLE);
-    pager.key(Key::Char('x'));
+    pager.handle_key(PagerKey::Char('x'));
     answer(&mut pager, &[]);
     insta::assert_snapshot!(text(&pager), @"
     Search: x
@@ -156,10 +161,10 @@ fn nobody_is_there() {
 }
 
 #[test]
-fn what_is_typed_stands_above() {
+fn the_search_text_is_in_the_first_row() {
     let mut pager = pager((50, 4), PEOPLE);
     for c in "mül".chars() {
-        pager.key(Key::Char(c));
+        pager.handle_key(PagerKey::Char(c));
         answer(&mut pager, &PEOPLE[..1]);
     }
     insta::assert_snapshot!(text(&pager), @"
@@ -168,15 +173,16 @@ fn what_is_typed_stands_above() {
 
     1 of 1   Enter: show   Esc: whole list
     ");
-    assert_eq!(screen::<Card>(&pager).cursor, Some(11));
-    pager.key(Key::Char('('));
+    let mut terminal = draw_screen(&pager, (50, 4));
+    terminal.backend_mut().assert_cursor_position((11, 0));
+    pager.handle_key(PagerKey::Char('('));
     insta::assert_snapshot!(text(&pager), @"
     Search: mül(
     >Anna Müller                    0171 39200 02
 
     something to look for is missing here
     ");
-    pager.key(Key::Text(
+    pager.handle_key(PagerKey::Text(
         "\u{301} and very much more text than fits".to_owned(),
     ));
     pager.resize((20, 4));
@@ -189,9 +195,9 @@ fn what_is_typed_stands_above() {
 }
 
 #[test]
-fn letters_and_a_contact() {
+fn landmarks_and_details() {
     let mut pager = pager((40, 8), PEOPLE);
-    pager.key(Key::Jump);
+    pager.handle_key(PagerKey::Jump);
     answer(&mut pager, PEOPLE);
     insta::assert_snapshot!(text(&pager), @r"
     Contacts   type to search
@@ -203,8 +209,8 @@ fn letters_and_a_contact() {
 
     Go to: A Z
     ");
-    pager.key(Key::Escape);
-    pager.key(Key::Enter);
+    pager.handle_key(PagerKey::Escape);
+    pager.handle_key(PagerKey::Enter);
     answer(&mut pager, PEOPLE);
     insta::assert_snapshot!(text(&pager), @r"
     Anna Müller
@@ -238,17 +244,17 @@ fn letters_and_a_contact() {
 }
 
 #[test]
-fn every_size_will_do() {
+fn every_size_is_drawn() {
     for columns in 1..130 {
         for rows in 1..8 {
             let mut pager = pager((columns, rows), PEOPLE);
-            screen::<Card>(&pager);
-            pager.key(Key::Enter);
+            draw_screen(&pager, (columns, rows));
+            pager.handle_key(PagerKey::Enter);
             answer(&mut pager, PEOPLE);
-            screen::<Card>(&pager);
-            pager.key(Key::Escape);
-            pager.key(Key::Char('é'));
-            screen::<Card>(&pager);
+            draw_screen(&pager, (columns, rows));
+            pager.handle_key(PagerKey::Escape);
+            pager.handle_key(PagerKey::Char('é'));
+            draw_screen(&pager, (columns, rows));
         }
     }
 }

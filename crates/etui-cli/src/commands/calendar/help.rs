@@ -1,0 +1,93 @@
+//! Help texts of the `etui calendar` commands.
+
+pub const FIND: &str = "\
+A word matches the beginning of a word in titles, locations and notes: `dent` finds Dentist. Case
+and accents are ignored.
+
+  dentist monday        both                 title:dentist        in one field
+  lunch or dinner       either               title:dent*          begins with
+  -lunch                not                  title:*ist           ends with
+  (a or b) -c           groups               place:*soft*         contains
+  *                     all entries          title=lunch          is the whole value
+  place:*               has any              place:\"City Hall\"    a phrase
+
+All calendars are searched, or the one given with --calendar.
+
+Fields: title, place, notes, category, kind (event, todo, journal), any.
+
+Examples:
+  etui calendar find dentist
+  etui calendar find 'kind:todo -category:done'
+  etui calendar find 'place:*berlin*' --sort -start --limit 10
+  etui calendar find 'title:lunch*' --fields id,start,title,notes
+  etui calendar find category:work --json
+  etui calendar find 'place:*' --count
+  etui calendar find 'title:*soft*' --explain
+
+For pages see `etui calendar list --help`. Put filters with * ( ) or \" into single quotes, so that
+the shell leaves them alone. Arguments that begin with - are options; a filter that begins with -
+goes after --. The exit code is 4 when nothing matches, except with --count and --explain.
+`etui calendar agenda` shows the occurrences in a period.";
+
+pub const LIST: &str = "\
+A recurring entry is listed once, at its first occurrence; `etui calendar agenda` shows all
+occurrences. Entries without a time are at the end.
+
+All calendars are listed together, or the one given with --calendar. On a terminal, one calendar is
+shown in a pager, which opens at today:
+  letters and digits    search as you type, with the filters of `etui calendar find`
+  /                     start a search, also one that begins with q
+  Esc                   back to the whole list
+  arrows, PgUp, PgDn    move; Home, End: first and last
+  left, right, Ctrl-G   previous year, next year, any year: Ctrl-G 6 goes to a year ending in 6
+  Enter                 show the entry; any key returns to the list
+  q or Ctrl-C           quit (q: outside a search)
+
+Examples:
+  etui calendar list                         open the pager (in a pipe: print all entries)
+  etui calendar list --no-pager              the first 50
+  etui calendar list --sort -start           the latest first
+  etui calendar list --sort -added --limit 5 the five added last
+  etui calendar list --fields id,start,title,status
+  etui calendar list --json | jq -r .title
+  etui calendar list --fields record         the iCalendar text of each entry
+
+Pages that stay complete while others add and remove entries:
+  etui calendar list --json --limit 100                   `next` in the last line is a cursor
+  etui calendar list --json --limit 100 --after CURSOR    the page after it";
+
+pub const REMOVE: &str = "\
+Examples:
+  etui calendar remove 17
+  etui calendar remove 17 18 19
+  etui calendar restore 17                   restore it, within 30 days
+
+A recurring entry is removed with all its occurrences. If one of them does not exist, none is
+removed.";
+
+pub const RESTORE: &str = "\
+Examples:
+  etui calendar restore 17                   restore a removed entry, or undo its latest change
+  etui calendar restore 17                   a second time: redo the change
+  etui calendar restore --list               list the trash
+
+Removed entries and earlier versions are kept for 30 days.";
+
+pub const WATCH: &str = "\
+Examples:
+  etui calendar watch                        all changes in the calendar
+  etui calendar watch kind:todo or place:berlin
+  etui calendar watch --initial 'category:*' first the existing matches, then their changes
+  etui calendar watch --json --since \"$(cat token)\"
+
+  12:30:07Z + 17 Jour fixe                   added, or matches the filter now
+  12:30:09Z ~ 17 Jour fixe: place, notes     changed, with the changed fields
+  12:30:10Z - 17 Jour fixe                   removed, or no longer matches
+  12:30:12Z ! The calendar Work was renamed to Job
+
+Changes of all programs are reported once each and in order; simultaneous changes of one entry are
+merged. The command runs until Ctrl-C or until its output is closed. It follows a calendar that is
+renamed, and exits with 4 when the calendar is removed. With --json, a line with a token follows
+each batch. A reader that restarts with --since and its last token misses no change and gets none
+twice. Tokens are valid for at least 30 days. Times are in UTC. A change of time alone is reported
+as a change of details.";

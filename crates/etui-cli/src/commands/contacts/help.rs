@@ -1,0 +1,96 @@
+//! Help texts of the `etui contacts` commands.
+
+pub const FIND: &str = "\
+A word matches the beginning of a word in names, organisations, e-mail addresses and phone numbers:
+`ann` finds Anna and Annika. Case and accents are ignored: `muller` finds Müller.
+
+  ann acme              both                 name:anna            in one field
+  ann or bob            either               name:ann*            begins with
+  -acme                 not                  name:*son            ends with
+  (a or b) -c           groups               org:*soft*           contains
+  *                     all contacts         given=anna           is the whole value
+  email:*               has any              name:\"van der Berg\"  a phrase
+
+Fields: name (display, family, given, nick), org, email, phone, category, note, any.
+Phone numbers match however they are written: phone:+493023125001 finds 030 23125-001;
+phone:*5001 matches the last digits, like caller ID.
+
+Examples:
+  etui contacts find ann
+  etui contacts find 'name:mül* -email:*@example.org'
+  etui contacts find org:acme or category:work
+  etui contacts find 'phone:*0123' --json
+
+  etui contacts find org:acme --fields name,phones,emails     select fields
+  etui contacts find category:work --fields card > work.vcf   print the vCards themselves
+  etui contacts find '*' --sort -added --limit 10             the ten added last
+  etui contacts find acme --limit 20 --at 40                  the third page of 20
+  etui contacts find --count -- '-email:*'                    count contacts without e-mail address
+  etui contacts find 'org:*soft*' --explain                   show the query plan
+
+Pages that stay complete while others add and remove contacts:
+  etui contacts find acme --json --limit 20                   `next` in the last line is a cursor
+  etui contacts find acme --json --limit 20 --after CURSOR    the page after it
+
+Put filters with * ( ) or \" into single quotes, so that the shell leaves them alone. Arguments that
+begin with - are options; a filter that begins with - goes after --.
+The exit code is 4 when nothing matches, except with --count and --explain.";
+
+pub const LIST: &str = "\
+On a terminal, the list is shown in a pager:
+  letters and digits    search as you type, with the filters of `etui contacts find`
+  /                     start a search, also one that begins with q
+  Esc                   back to the whole list
+  arrows, PgUp, PgDn    move; Home, End: first and last
+  left, right, Ctrl-G   previous letter, next letter, any letter: Ctrl-G M goes to M
+  Enter                 show the contact; any key returns to the list
+  q or Ctrl-C           quit (q: outside a search)
+
+Examples:
+  etui contacts list                         open the pager (in a pipe: print all contacts)
+  etui contacts list --no-pager              the first 50
+  etui contacts list --at 50 --limit 50      the next 50
+  etui contacts list --letters               the position of each letter, for --at
+  etui contacts list --fields id,name,phones,categories
+  etui contacts list --sort -added --limit 5 the five added last
+  etui contacts list --all | less
+  etui contacts list --json | jq -r .email
+  etui contacts list --fields card > all.vcf
+
+Pages that stay complete while others add and remove contacts:
+  etui contacts list --json --limit 100                   `next` in the last line is a cursor
+  etui contacts list --json --limit 100 --after CURSOR    the page after it";
+
+pub const REMOVE: &str = "\
+Examples:
+  etui contacts remove 17
+  etui contacts remove 17 18 19
+  etui contacts restore 17                   restore it, within 30 days
+
+If one of them does not exist, none is removed.";
+
+pub const RESTORE: &str = "\
+Examples:
+  etui contacts restore 17                   restore a removed contact, or undo its latest change
+  etui contacts restore 17                   a second time: redo the change
+  etui contacts restore --list               list the trash
+
+Removed contacts and earlier versions are kept for 30 days.";
+
+pub const WATCH: &str = "\
+Examples:
+  etui contacts watch                        all changes in the address book
+  etui contacts watch name:anna or org:acme  changes of matching contacts
+  etui contacts watch --initial 'phone:*'    first the existing matches, then their changes
+  etui contacts watch --json --since \"$(cat token)\"
+
+  12:30:07Z + 17 Ada Lovelace                added, or matches the filter now
+  12:30:09Z ~ 17 Ada Lovelace: phone, note   changed, with the changed fields
+  12:30:10Z - 17 Ada Lovelace                removed, or no longer matches
+  12:30:12Z ! The address book Work was renamed to Job
+
+Changes of all programs are reported once each and in order; simultaneous changes of one contact are
+merged. The command runs until Ctrl-C or until its output is closed. It follows an address book that
+is renamed, and exits with 4 when the address book is removed. With --json, a line with a token
+follows each batch. A reader that restarts with --since and its last token misses no change and gets
+none twice. Tokens are valid for at least 30 days. Times are in UTC.";
