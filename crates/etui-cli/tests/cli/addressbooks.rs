@@ -15,7 +15,7 @@ fn address_books_are_apart() {
         "etui contacts list --addressbook Wrok",
     ], @r#"
     $ etui addressbooks create Work
-    Made an address book: Work (use it with --addressbook Work)
+    Created the address book Work (use it with --addressbook Work)
     $ etui addressbooks create Work
     error: an address book named "Work" exists already
     [exit 1]
@@ -23,7 +23,7 @@ fn address_books_are_apart() {
     error: "" cannot be the name of an address book: use 1 to 200 characters, no line breaks or other control characters, and no blanks at the ends
     [exit 2]
     $ etui --addressbook Work contacts list
-    No contacts yet. Bring some in: etui import contacts.vcf
+    No contacts yet. Import some: etui import contacts.vcf
     $ etui --addressbook Work import people.vcf
     people.vcf: 4 added (590 bytes)
     $ etui addressbooks
@@ -62,13 +62,13 @@ fn address_books_are_renamed_removed_and_brought_back() {
     $ etui addressbooks rename Contacts Home --json
     {"name":"Home","contacts":4}
     $ etui addressbooks remove Home
-    error: the address book Home is not empty: 4 contacts; to remove it all the same, add --yes
+    error: the address book Home is not empty: 4 contacts; add --yes to remove it anyway
     [exit 2]
     $ etui addressbooks remove Home --yes
     Removed the address book Home: 4 contacts
-    Bring back, within 30 days: etui addressbooks restore Home
+    Restore it within 30 days: etui addressbooks restore Home
     $ etui contacts list
-    No contacts yet. Bring some in: etui import contacts.vcf
+    No contacts yet. Import some: etui import contacts.vcf
     $ etui addressbooks removed | sed -E 's/20[0-9-]+ [0-9:]+/YYYY-MM-DD HH:MM/g'
     #  Removed           Kept until        Contacts  Address book
     1  YYYY-MM-DD HH:MM  YYYY-MM-DD HH:MM         4  Home
@@ -78,12 +78,12 @@ fn address_books_are_renamed_removed_and_brought_back() {
     error: no address book named "Work" was removed (these were: Home)
     [exit 4]
     $ etui addressbooks restore Home --as Work
-    error: an address book named "Work" exists already; bring this one back under another name: etui addressbooks restore --as NAME Home
+    error: an address book named "Work" already exists; restore this one under another name: etui addressbooks restore --as NAME Home
     [exit 1]
     $ etui addressbooks restore Home
-    Brought back the address book Home: 4 contacts
+    Restored the address book Home: 4 contacts
     $ etui addressbooks removed
-    There is no address book to bring back.
+    There is no removed address book.
     $ etui addressbooks
     Contacts  Address book
            4  Home

@@ -37,10 +37,19 @@ fn lists_are_in_order_and_findable() {
     $ etui contacts find 'phone:*3920002'
     #  Name         Organisation  Phone          E-mail
     1  Anna Müller  Example GmbH  0171 39200 02  anna.mueller@example.org
-    $ etui contacts find 'email:*@example.com' -trouble
+    $ etui contacts find 'email:*@example.com -trouble'
     #  Name     Organisation  Phone  E-mail
     2  Bob Öst                       bob@example.com
-    $ etui contacts find -name:an* --limit 1
+    $ etui contacts find -name:an*
+    error: unexpected argument '-n' found
+
+      tip: to pass '-n' as a value, use '-- -n'
+
+    Usage: etui contacts find [OPTIONS] <FILTER>...
+
+    For more information, try '--help'.
+    [exit 2]
+    $ etui contacts find --limit 1 -- -name:an*
     #  Name     Organisation  Phone  E-mail
     2  Bob Öst                       bob@example.com
     $ etui contacts find nobody or bob
@@ -48,7 +57,7 @@ fn lists_are_in_order_and_findable() {
     2  Bob Öst                              bob@example.com
     4  Norbert Nobody
     $ etui contacts find zz
-    error: nobody found for: zz
+    error: no contact matches: zz
     [exit 4]
     $ etui contacts find 'name:(a'
     error: in the filter, at character 6: something to look for is missing here
@@ -77,7 +86,7 @@ fn show_tells_everything() {
         "etui contacts show example",
         "etui contacts show 99",
         "etui contacts show zz",
-    ], @r#"
+    ], @r"
     $ etui contacts show 2
     Bob Öst
       E-mail    bob@example.com  (home)
@@ -149,12 +158,12 @@ fn show_tells_everything() {
       ETag          2c820871f0cfae89f1e09047d1946c54
       #             1
     $ etui contacts show 99
-    error: there is no contact number 99; to look for a phone number: etui contacts find phone:99
+    error: there is no contact number 99; to search for a phone number: etui contacts find phone:99
     [exit 4]
     $ etui contacts show zz
-    error: nobody found for: zz
+    error: no contact matches: zz
     [exit 4]
-    "#);
+    ");
 }
 
 #[test]
@@ -189,7 +198,7 @@ fn add_by_options_or_as_a_vcard() {
     BDAY:18151210\r
     END:VCARD\r
     $ etui contacts show ada --vcard | etui contacts add -
-    error: a contact with the UID ada is there already, number 1; to replace it: etui contacts edit 1 --from FILE
+    error: contact 1 already has the UID ada; to replace it: etui contacts edit 1 --from FILE
     [exit 5]
     $ etui contacts show ada --vcard | sed s/UID:ada/UID:2/ | etui contacts add -
     Added 2: Ada Lovelace
@@ -211,7 +220,7 @@ fn add_by_options_or_as_a_vcard() {
     error: "A B" cannot be a property's name: letters, digits and - only
     [exit 2]
     $ etui contacts add
-    error: whom? --name NAME, or a file with a vCard (`-` is standard input)
+    error: give --name NAME, or a file with a vCard (`-` is standard input)
     [exit 2]
     "#);
 }
@@ -232,7 +241,7 @@ fn edits_leave_other_lines_alone() {
         "etui contacts edit 77 --set note=x",
         "etui contacts edit 1 --set note=x --if-match 00000000000000000000000000000000",
         "etui contacts edit 1 --set note=x --if-match abc",
-    ], @r#"
+    ], @r"
     $ etui contacts edit 1 --set phone='+49 30 23125 009' --add email:work=a@example.net --remove org
     Changed 1: Anna Müller (undo: etui contacts restore 1)
     $ etui contacts show 1 --vcard
@@ -251,7 +260,7 @@ fn edits_leave_other_lines_alone() {
     $ etui contacts show anna --vcard | cmp - people.vcf | cut -d, -f1
     cmp: EOF on - after byte 205, line 10
     $ etui contacts edit 1 --set fn='Anna Müller'
-    Nothing changed: 1 Anna Müller
+    Unchanged: 1 Anna Müller
     $ etui contacts edit 1 --remove x-nothing
     error: contact 1 has no X-NOTHING; nothing was changed
     [exit 4]
@@ -259,21 +268,21 @@ fn edits_leave_other_lines_alone() {
     error: contact 1 has no TEL 123; nothing was changed
     [exit 4]
     $ etui contacts edit 1 --set uid=other
-    error: the UID is what the contact is known by, and cannot change: it is anna, the text has other. For another contact: etui contacts add FILE
+    error: the UID identifies the contact and cannot change: it is anna, the text has other. To add another contact: etui contacts add FILE
     [exit 3]
     $ etui contacts edit 1 --set phone:home=1
-    error: --set TEL keeps the types that are there; leave them out, or use --add
+    error: --set TEL keeps the existing types; leave the types out, or use --add
     [exit 2]
     $ etui contacts edit 77 --set note=x
-    error: there is no contact number 77; to look for a phone number: etui contacts find phone:77
+    error: there is no contact number 77; to search for a phone number: etui contacts find phone:77
     [exit 4]
     $ etui contacts edit 1 --set note=x --if-match 00000000000000000000000000000000
-    error: contact 1 was changed meanwhile; nothing was overwritten. See what it is now: etui contacts show 1
+    error: contact 1 was changed in the meantime; nothing was overwritten. See its current state: etui contacts show 1
     [exit 5]
     $ etui contacts edit 1 --set note=x --if-match abc
     error: --if-match abc: an ETag is 32 hexadecimal digits
     [exit 2]
-    "#);
+    ");
 }
 
 #[test]
@@ -327,12 +336,12 @@ fn what_is_removed_can_be_brought_back() {
     $ etui contacts remove 1 bob anna
     Removed 1: Anna Müller
     Removed 2: Bob Öst
-    Bring back: etui contacts restore 1 2
+    Undo: etui contacts restore 1 2
     $ etui contacts remove 1
-    error: contact 1 was removed; bring it back with `etui contacts restore 1`
+    error: contact 1 was removed; restore it with `etui contacts restore 1`
     [exit 4]
     $ etui contacts remove 3 99
-    error: there is no contact number 99; to look for a phone number: etui contacts find phone:99
+    error: there is no contact number 99; to search for a phone number: etui contacts find phone:99
     [exit 4]
     $ etui contacts list
     #  Name                           Organisation  Phone            E-mail
@@ -343,8 +352,8 @@ fn what_is_removed_can_be_brought_back() {
     2  Bob Öst                                   bob@example.com
     1  Anna Müller  Example GmbH  0171 39200 02  anna.mueller@example.org
     $ etui contacts restore 2 anna 2
-    Brought back 2: Bob Öst
-    Brought back 1: Anna Müller
+    Restored 2: Bob Öst
+    Restored 1: Anna Müller
     $ etui contacts list
     #  Name                           Organisation  Phone            E-mail
     2  Bob Öst                                                       bob@example.com
@@ -352,10 +361,10 @@ fn what_is_removed_can_be_brought_back() {
     4  Norbert Nobody
     3  Eve \u{1b}[31mTrouble\u{9b}2J                +1 202 555 0143
     $ etui contacts restore 3
-    error: contact 3 has no earlier version to go back to
+    error: contact 3 has no earlier version
     [exit 4]
     $ etui contacts restore 99
-    error: there is no contact number 99; to look for a phone number: etui contacts find phone:99
+    error: there is no contact number 99; to search for a phone number: etui contacts find phone:99
     [exit 4]
     $ etui contacts restore
     error: the following required arguments were not provided:

@@ -13,10 +13,10 @@ fn the_demo_says_what_it_does() {
         "ls -A; ls tmp",
     ], @"
     $ etui demo --people 200 | sed -E 's/^ +[0-9.]+ (µs|ms|s)  /  TIME  /'
-    Bringing in 200 made-up contacts and 22 sample exports
-      TIME  import made-up people                             200 added (90 kB)
-      TIME  import exports as phones and programs write them  89 added, 7 refused (59 kB)
-      7 pieces of these were refused, everything around went in. They are broken on purpose:
+    Importing 200 generated contacts and 22 sample exports
+      TIME  import generated contacts                         200 added (90 kB)
+      TIME  import exports of phones and programs             89 added, 7 rejected (59 kB)
+      7 pieces of input were rejected, the rest was imported. They are broken on purpose:
         broken-between-good.vcf:7: this text belongs to no record
         broken-between-good.vcf:15: the record has no END line
         broken-between-good.vcf:27: an empty vCard: no name, no phone, no e-mail, nothing else
@@ -25,38 +25,38 @@ fn the_demo_says_what_it_does() {
         broken-between-good.vcf:55: the record has no END line
         duplicate-uid.vcf:15: an earlier contact of this input has the same UID (duplicate-1) and other content
 
-    Finding
-      TIME  as one types: an                                  19: Erik Håkan Andersson, Anjali Banerjee, …
-      TIME  one letter more: ann                              4: Ann-Kathrin Müller, Anna Wagner, …
-      TIME  without the accent: muller finds Müller           6: Andreas Müller, Ann-Kathrin Müller, …
-      TIME  in the middle of a word: berg                     nobody
-      TIME  who is calling? the number ends in 9007742        1: Pierre Durand
-      TIME  everybody at mail.example                         19: Olivia Brown, Pierre Durand, …
-      TIME  both at once: anna at example.org                 nobody
+    Searching
+      TIME  search as you type: an                            19: Erik Håkan Andersson, Anjali Banerjee, …
+      TIME  one more letter: ann                              4: Ann-Kathrin Müller, Anna Wagner, …
+      TIME  ignoring accents: muller finds Müller             6: Andreas Müller, Ann-Kathrin Müller, …
+      TIME  in the middle of a word: berg                     no match
+      TIME  caller ID: the number ends in 9007742             1: Pierre Durand
+      TIME  all addresses at mail.example                     19: Olivia Brown, Pierre Durand, …
+      TIME  two fields: anna at example.org                   no match
 
     Browsing
-      TIME  the first 50 in the list                          (303) 555-0103 … María Carmen Fernández
-      TIME  scroll: 50 from number 145 on                     Chidi Okafor … Fiona Smith
+      TIME  the first page of 50                              (303) 555-0103 … María Carmen Fernández
+      TIME  a page of 50 from number 145                      Chidi Okafor … Fiona Smith
 
-    Changing one; when a change is done, it survives a power cut
-      TIME  show one                                          Pierre Durand, +33199007742
+    Changing a contact (every change survives a power cut)
+      TIME  read it                                           Pierre Durand, +33199007742
       TIME  change the phone number                           Pierre Durand, +49 30 23125 789
       TIME  undo                                              Pierre Durand, +33199007742
       TIME  remove                                            in the trash
-      TIME  bring back                                        Pierre Durand, +33199007742
+      TIME  restore                                           Pierre Durand, +33199007742
 
-    A calendar of 50 made-up entries
+    A calendar of 50 generated entries
       TIME  import a calendar of eleven years                 50 added (16 kB)
-      TIME  what is on from 6 to 12 June 2022                 1: Visita with Grace
-      TIME  a week in 2104: what recurs without end           2: Train with project Nordlicht, Visita with Grace
-      TIME  the next 10 alarms                                10, the first for Visita with Grace
-      TIME  free or busy that week                            taken in 1 block
+      TIME  agenda of 6 to 12 June 2022                       1: Visita with Grace
+      TIME  agenda of a week in 2104                          2: Train with project Nordlicht, Visita with Grace
+      TIME  the next 10 alarms                                10, first: Visita with Grace
+      TIME  free/busy of the week                             busy in 1 block
 
-    289 contacts and 50 calendar entries were kept in one file of 561 kB, which is gone again.
+    289 contacts and 50 calendar entries were stored in one file of 561 kB, now removed.
 
-    Now your own:
-      etui import contacts.vcf      a file that your phone or address book exports
-      etui import calendar.ics      a file that your calendar exports
+    Next, your own data:
+      etui import contacts.vcf      an export of your phone or address book
+      etui import calendar.ics      an export of your calendar
       etui contacts find ann
       etui calendar agenda week
       etui contacts --help
@@ -81,9 +81,9 @@ fn it_can_be_kept() {
     109 contacts and 5 calendar entries are kept in one file of SIZE: demo.etui
     Look around: etui --store demo.etui contacts list
 
-    Now your own:
-      etui import contacts.vcf      a file that your phone or address book exports
-      etui import calendar.ics      a file that your calendar exports
+    Next, your own data:
+      etui import contacts.vcf      an export of your phone or address book
+      etui import calendar.ics      an export of your calendar
       etui contacts find ann
       etui calendar agenda week
       etui contacts --help
@@ -91,10 +91,10 @@ fn it_can_be_kept() {
      #  Name                 Organisation          Phone             E-mail
     21  Ana Lucía Fernández  Talleres Ibáñez S.L.  +34 600 55 50 12  ana.fernandez@example.org
     $ etui demo --people 20 --keep demo.etui
-    error: demo.etui: exists already, and was left as it is; choose another path
+    error: demo.etui: already exists and was not changed; choose another path
     [exit 1]
     $ etui --json demo --people 1 | head -1 | cut -d, -f1,2
-    {"step":"import made-up people","result":"1 added (532 bytes)"
+    {"step":"import generated contacts","result":"1 added (532 bytes)"
     $ etui demo --people 0
     error: invalid value '0' for '--people <N>': 0 is not in 1..=1000000
 

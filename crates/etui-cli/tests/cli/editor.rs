@@ -21,9 +21,9 @@ fn a_change_is_saved() {
     $ etui contacts show bob --vcard | grep FN
     FN:Bert Öst\r
     $ EDITOR=true etui contacts edit bob
-    Nothing changed: 2 Bert Öst
+    Unchanged: 2 Bert Öst
     $ EDITOR=false etui contacts edit bob
-    error: the editor "false" ended with exit status: 1; nothing was changed
+    error: the editor "false" failed with exit status: 1; nothing was changed
     [exit 1]
     $ EDITOR='sed -i s/tea/coffee/' etui contacts edit bob --json
     {"id":2,"uid":"bob","etag":"b6c267bca326776fa007ee521756fefb","name":"Bert Öst","outcome":"changed"}
@@ -36,11 +36,11 @@ fn the_file_is_private() {
     let home = TestHome::with_people();
     session!(home, [
         "EDITOR='ls -l' etui contacts edit bob | cut -c1-10",
-    ], @r#"
+    ], @"
     $ EDITOR='ls -l' etui contacts edit bob | cut -c1-10
     -rw-------
-    Nothing ch
-    "#);
+    Unchanged:
+    ");
 }
 
 #[test]
@@ -58,8 +58,8 @@ fn what_cannot_be_kept_is_refused_and_not_lost() {
         "EDITOR='sh killed' etui contacts edit bob; grep FN tmp/*",
     ], @r#"
     $ EDITOR='sed -i s/^X-HOBBY.*/chess/' etui contacts edit bob
-    error: line 8: "chess" has no colon; a line of a vCard is NAME:VALUE, a line that goes on begins with a space
-    Nothing was changed. Your text is kept in ~/tmp/etui-edit-XXXXXX.vcf; to go on:
+    error: line 8: "chess" has no colon; a line of a vCard is NAME:VALUE, a continuation line begins with a space
+    Nothing was changed. Your text is kept in ~/tmp/etui-edit-XXXXXX.vcf; to continue:
       $EDITOR ~/tmp/etui-edit-XXXXXX.vcf
       etui contacts edit bob --from ~/tmp/etui-edit-XXXXXX.vcf --if-match e9344b3fa64cdfe8819b49d2bcc02b2e
     [exit 3]
@@ -70,23 +70,23 @@ fn what_cannot_be_kept_is_refused_and_not_lost() {
     $ etui contacts show bob --vcard | grep HOBBY; rm tmp/*
     X-HOBBY:go
     $ EDITOR='sed -i s/UID:bob/UID:rob/' etui contacts edit bob; rm tmp/*
-    error: the UID is what the contact is known by, and cannot change: it is bob, the text has rob. For another contact: etui contacts add FILE
-    Nothing was changed. Your text is kept in ~/tmp/etui-edit-XXXXXX.vcf; to go on:
+    error: the UID identifies the contact and cannot change: it is bob, the text has rob. To add another contact: etui contacts add FILE
+    Nothing was changed. Your text is kept in ~/tmp/etui-edit-XXXXXX.vcf; to continue:
       $EDITOR ~/tmp/etui-edit-XXXXXX.vcf
       etui contacts edit bob --from ~/tmp/etui-edit-XXXXXX.vcf --if-match 1cfe4a64ce085fefb0dcedb6109321ed
     $ EDITOR='sed -i /^UID/d' etui contacts edit bob; rm tmp/*
-    error: the UID is what the contact is known by, and cannot change: it is bob, the text has none. For another contact: etui contacts add FILE
-    Nothing was changed. Your text is kept in ~/tmp/etui-edit-XXXXXX.vcf; to go on:
+    error: the UID identifies the contact and cannot change: it is bob, the text has none. To add another contact: etui contacts add FILE
+    Nothing was changed. Your text is kept in ~/tmp/etui-edit-XXXXXX.vcf; to continue:
       $EDITOR ~/tmp/etui-edit-XXXXXX.vcf
       etui contacts edit bob --from ~/tmp/etui-edit-XXXXXX.vcf --if-match 1cfe4a64ce085fefb0dcedb6109321ed
     $ EDITOR='sed -i /^END/d' etui contacts edit bob; rm tmp/*
     error: not a vCard: it must begin with BEGIN:VCARD and end with END:VCARD
-    Nothing was changed. Your text is kept in ~/tmp/etui-edit-XXXXXX.vcf; to go on:
+    Nothing was changed. Your text is kept in ~/tmp/etui-edit-XXXXXX.vcf; to continue:
       $EDITOR ~/tmp/etui-edit-XXXXXX.vcf
       etui contacts edit bob --from ~/tmp/etui-edit-XXXXXX.vcf --if-match 1cfe4a64ce085fefb0dcedb6109321ed
     $ EDITOR='sh killed' etui contacts edit bob; grep FN tmp/*
     Terminated
-    error: the editor "sh killed" ended with exit status: 143; nothing was changed; your text is kept in ~/tmp/etui-edit-XXXXXX.vcf
+    error: the editor "sh killed" failed with exit status: 143; nothing was changed; your text is kept in ~/tmp/etui-edit-XXXXXX.vcf
     FN:Rob Öst\r
     "#);
 }
@@ -103,17 +103,17 @@ fn a_change_meanwhile_is_not_overwritten() {
         "EDITOR='sh editor' etui contacts edit bob",
         "grep FN tmp/*",
         "etui contacts show bob --vcard | grep -e FN -e NOTE",
-    ], @r#"
+    ], @r"
     $ EDITOR='sh editor' etui contacts edit bob
-    error: contact bob was changed meanwhile; nothing was overwritten. See what it is now: etui contacts show bob
-    Your text is kept in ~/tmp/etui-edit-XXXXXX.vcf; when it holds both changes: etui contacts edit bob --from ~/tmp/etui-edit-XXXXXX.vcf
+    error: contact bob was changed in the meantime; nothing was overwritten. See its current state: etui contacts show bob
+    Your text is kept in ~/tmp/etui-edit-XXXXXX.vcf. Merge both changes there, then: etui contacts edit bob --from ~/tmp/etui-edit-XXXXXX.vcf
     [exit 5]
     $ grep FN tmp/*
     FN:Robert Öst\r
     $ etui contacts show bob --vcard | grep -e FN -e NOTE
     FN:Bob Öst\r
     NOTE:meanwhile\r
-    "#);
+    ");
 }
 
 #[test]
@@ -128,11 +128,11 @@ fn without_uid_and_in_an_old_charset() {
         "etui import old.vcf",
         "EDITOR='sed -i s/Müller/Möller/' etui contacts edit 1",
         "etui contacts show 1 --vcard",
-    ], @r#"
+    ], @r"
     $ etui import old.vcf
     old.vcf: 1 added (63 bytes)
     $ EDITOR='sed -i s/Müller/Möller/' etui contacts edit 1
-    this vCard is in an old charset; when it is changed it becomes UTF-8
+    this vCard is not in UTF-8; it is converted when you change it
     Changed 1: Jörg Möller (undo: etui contacts restore 1)
     $ etui contacts show 1 --vcard
     BEGIN:VCARD\r
@@ -141,5 +141,5 @@ fn without_uid_and_in_an_old_charset() {
     FN:Jörg Möller\r
     UID:etui-64d7aa3bc7cca7a59582693b505cea25\r
     END:VCARD\r
-    "#);
+    ");
 }

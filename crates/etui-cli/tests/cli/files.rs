@@ -31,7 +31,7 @@ fn what_goes_in_comes_out_byte_for_byte() {
     $ ls -l out.vcf | cut -c1-10
     -rw-------
     $ etui export -o out.vcf
-    error: out.vcf: exists already; choose another name, or replace it with --force
+    error: out.vcf: already exists; choose another name, or replace it with --force
     [exit 1]
     $ etui export -o out.vcf --force name:bob
     Wrote 1 contact to out.vcf
@@ -40,7 +40,7 @@ fn what_goes_in_comes_out_byte_for_byte() {
     VERSION:4.0\r
     UID:bob\r
     $ etui export zz
-    error: nobody found for: zz
+    error: no contact matches: zz
     [exit 4]
     $ etui export -o nowhere/out.vcf
     error: nowhere/out.vcf: No such file or directory
@@ -79,21 +79,21 @@ fn what_is_broken_is_told_of_and_the_rest_goes_in() {
     $ etui import broken.vcf people.vcf
     broken.vcf:1: the record has no END line; it may be cut off: complete it or export it again (UID:anna)
     broken.vcf:32: this text belongs to no record; remove it, or put BEGIN and END lines around it (and \u{1b}[2Jthis)
-    broken.vcf: 3 added, 2 refused (593 bytes)
+    broken.vcf: 3 added, 2 rejected (593 bytes)
     people.vcf: 1 added, 3 unchanged (590 bytes)
-    Together: 4 added, 0 changed, 3 unchanged, 2 refused
-    error: 2 pieces were refused; the rest went in
+    Total: 4 added, 0 changed, 3 unchanged, 2 rejected
+    error: 2 pieces were rejected; the rest was imported
     [exit 3]
     $ etui -q import - < broken.vcf
     -:1: the record has no END line; it may be cut off: complete it or export it again (UID:anna)
     -:32: this text belongs to no record; remove it, or put BEGIN and END lines around it (and \u{1b}[2Jthis)
-    error: 2 pieces were refused; the rest went in
+    error: 2 pieces were rejected; the rest was imported
     [exit 3]
     $ etui import nothing.vcf people.vcf
     error: nothing.vcf: No such file or directory
     [exit 1]
     $ etui import tmp
-    error: tmp: this is a directory; name the files in it
+    error: tmp: is a directory; name the files in it
     [exit 1]
     $ etui import
     error: the following required arguments were not provided:
@@ -150,13 +150,13 @@ fn utf16_comes_out_as_it_came_or_as_utf8() {
         home.run("etui import people.vcf");
         let (text, code) = home.run("etui export");
         assert_eq!(code, Some(0));
-        // Written otherwise than it came, it carries the identity it has.
+        // A converted record has its derived identity as UID.
         assert!(
             text.starts_with("BEGIN:VCARD\r\nVERSION:3.0\r\nFN:Jörg\r\nUID:etui-"),
             "{text}"
         );
         assert!(
-            text.ends_with("since the others are not in UTF-16\n"),
+            text.ends_with("as other records are not UTF-16\n"),
             "{text}"
         );
     }
@@ -197,20 +197,20 @@ fn generated_people_are_always_the_same() {
         "etui generate -n 3 -o three.vcf",
         "etui import three.vcf",
         "etui check",
-    ], @r#"
+    ], @"
     $ etui generate -n 3 -o three.vcf
-    Wrote 3 made-up contacts to three.vcf (1.2 kB)
+    Wrote 3 generated contacts to three.vcf (1.2 kB)
     $ etui generate -n 3 | cmp - three.vcf
     $ etui generate -n 3 --seed 2 | cmp -s - three.vcf
     [exit 1]
     $ etui generate -n 3 -o three.vcf
-    error: three.vcf: exists already; choose another name, or replace it with --force
+    error: three.vcf: already exists; choose another name, or replace it with --force
     [exit 1]
     $ etui import three.vcf
     three.vcf: 3 added (1.2 kB)
     $ etui check
-    All is well: 3 contacts, 0 in the trash.
-    "#);
+    The store is intact: 3 contacts, 0 in the trash.
+    ");
 }
 
 /// What is no file is written to, never replaced.

@@ -7,95 +7,96 @@ fn help_teaches() {
     let home = TestHome::new();
     session!(home, ["etui --help"], @"
     $ etui --help
-    Personal data kept on your own device, in one file
+    Contacts and calendars in one file on your own device
 
     Usage: etui [OPTIONS] <COMMAND>
 
     Commands:
-      demo         Show what etui does, on an address book and a calendar made up for it
-      init         Make a store
-      import       Bring in files of contacts and calendars
-      contacts     Find, show and change contacts
-      calendar     Show what is on, find and change it
-      export       Take contacts out as vCards, or calendars as iCalendar
-      check        Check that the store is whole
-      backup       Copy the store, while it is in use
-      restore      Bring back a backup
-      recover      Make a database that was left with a redo log an ordinary one
-      stats        Tell figures about the store
-      generate     Make up an address book or a calendar, to try things with
-      lab          Repeat the studies that etui is built from, on this machine
-      completions  Write a completion script for a shell
-      man          Write the manual pages
+      demo          Try etui on generated contacts and a generated calendar
+      init          Create a store
+      import        Import vCard and iCalendar files
+      contacts      List, find, show and change contacts
+      calendar      Show the agenda; list, find and change calendar entries
+      addressbooks  List, create, rename, remove and restore address books
+      calendars     List, create, rename, remove and restore calendars
+      export        Export contacts as vCard, or calendars as iCalendar
+      check         Check the store for damage
+      backup        Copy the store while it is in use
+      restore       Restore a backup
+      recover       Recover a database that was not closed cleanly (replay its redo log)
+      stats         Show store statistics
+      generate      Generate test contacts or a test calendar
+      lab           Repeat the storage studies on this machine (runs etui-lab)
+      completions   Generate shell completions
+      man           Generate manual pages
 
     Options:
       -h, --help     Print help
       -V, --version  Print version
 
-    Options of all commands:
-          --store <PATH>  The store's file [default: etui/personal.etui in your data directory] [env:
-                          ETUI_STORE]
-          --addressbook <NAME>   The address book [default: the first one]
-          --vfs <VFS>     What writes the store: SQLite alone, or etui's redo log, which costs a durable
-                          save fewer bytes and admits one program at a time [env: ETUI_VFS] [default:
-                          system] [possible values: system, etui]
-          --json          Write JSON, one object a line
-          --color <WHEN>  Use colour; auto: on a terminal, unless NO_COLOR is set [default: auto]
-                          [possible values: auto, always, never]
-      -q, --quiet         Say nothing but what was asked for
+    Global options:
+          --store <PATH>        Store file [default: etui/personal.etui in your data directory] [env:
+                                ETUI_STORE]
+          --addressbook <NAME>  Address book [default: the first one]
+          --vfs <VFS>           SQLite VFS: SQLite's own, or the redo log `etui`, which writes fewer
+                                bytes per durable commit and lets one process at a time open the store
+                                [default: system] [env: ETUI_VFS] [possible values: system, etui]
+          --json                Print JSON, one object per line
+          --color <WHEN>        Use colour; auto: on a terminal, unless NO_COLOR is set [default: auto]
+                                [possible values: auto, always, never]
+      -q, --quiet               Print only the requested data
 
     Examples:
-      etui demo                          see what it does, on data made up for you
-      etui import contacts.vcf           bring in your own contacts
-      etui import calendar.ics           ... and calendars
-      etui contacts find ann             who was Ann again?
-      etui contacts show 17              all about contact number 17
-      etui calendar agenda week          what is on this week
-      etui export -o contacts.vcf        take everything out again, byte for byte
+      etui demo                          try it on generated data; your own store is not touched
+      etui import contacts.vcf           import your contacts
+      etui import calendar.ics           ... and your calendar
+      etui contacts find ann             search names, organisations, e-mail addresses and phones
+      etui contacts show 17              show contact number 17
+      etui calendar agenda week          show this week
+      etui export -o contacts.vcf        export all contacts, byte for byte
 
-    Exit codes: 0 done, 1 failed, 2 not understood, 3 something was refused, 4 nothing found,
-    5 changed meanwhile, 6 the store cannot be used, 7 the store is damaged.
+    Exit codes: 0 success, 1 failure, 2 usage error, 3 some input rejected, 4 not found,
+    5 edit conflict, 6 store unusable, 7 store damaged.
     ");
     session!(home, ["etui contacts --help"], @r#"
     $ etui contacts --help
-    Find, show and change contacts
+    List, find, show and change contacts
 
     Usage: etui contacts [OPTIONS] <COMMAND>
 
     Commands:
-      list     List contacts in order
+      list     List contacts by name
       find     Find contacts
-      show     Show all about a contact
+      show     Show contacts in full
       add      Add a contact
       edit     Change a contact
       remove   Remove contacts [alias: rm]
-      restore  Undo a contact's latest change, also a removal
-      watch    Tell of changes as they happen
-      books    List address books; make, rename, remove one, bring one back
+      restore  Undo the latest change of contacts, including a removal
+      watch    Print changes as they happen
 
     Options:
       -h, --help  Print help
 
-    Options of all commands:
-          --store <PATH>  The store's file [default: etui/personal.etui in your data directory] [env:
-                          ETUI_STORE]
-          --addressbook <NAME>   The address book [default: the first one]
-          --vfs <VFS>     What writes the store: SQLite alone, or etui's redo log, which costs a durable
-                          save fewer bytes and admits one program at a time [env: ETUI_VFS] [default:
-                          system] [possible values: system, etui]
-          --json          Write JSON, one object a line
-          --color <WHEN>  Use colour; auto: on a terminal, unless NO_COLOR is set [default: auto]
-                          [possible values: auto, always, never]
-      -q, --quiet         Say nothing but what was asked for
+    Global options:
+          --store <PATH>        Store file [default: etui/personal.etui in your data directory] [env:
+                                ETUI_STORE]
+          --addressbook <NAME>  Address book [default: the first one]
+          --vfs <VFS>           SQLite VFS: SQLite's own, or the redo log `etui`, which writes fewer
+                                bytes per durable commit and lets one process at a time open the store
+                                [default: system] [env: ETUI_VFS] [possible values: system, etui]
+          --json                Print JSON, one object per line
+          --color <WHEN>        Use colour; auto: on a terminal, unless NO_COLOR is set [default: auto]
+                                [possible values: auto, always, never]
+      -q, --quiet               Print only the requested data
 
     Examples:
-      etui contacts list                         everybody, in order
-      etui contacts find mull                    names, organisations, e-mail, phones; finds Müller too
-      etui contacts show 17                      all about number 17
+      etui contacts list                         all contacts by name
+      etui contacts find mull                    search names, organisations, e-mail, phones
+      etui contacts show 17                      show contact number 17
       etui contacts add --name "Ada Lovelace" --email ada@example.org
       etui contacts edit 17 --set phone="+44 20 7946 0123"
       etui contacts remove 17
-      etui contacts restore 17                   undo the latest change, whatever it was
+      etui contacts restore 17                   undo the latest change
 
     ID is the number in the first column of lists, or a UID.
     "#);
@@ -106,48 +107,47 @@ fn help_teaches() {
     Usage: etui contacts find [OPTIONS] <FILTER>...
 
     Arguments:
-      <FILTER>...  What to look for; words are joined by spaces
+      <FILTER>...  Filter; several words are joined by spaces
 
     Options:
-          --fields <NAME,...>  Show these fields: id, name, org, phone, email, uid, etag, family, given,
+          --fields <NAME,...>  Fields to show: id, name, org, phone, email, uid, etag, family, given,
                                nick, phones, emails, categories, note, card
-          --sort <ORDER>       Order: by name, as they were added, or as they are found, the quickest;
-                               -: from the end [default: name] [possible values: name, -name, added,
-                               -added, found]
-          --limit <N>          Show this many [default: 50 on a terminal, else all]
-          --all                Show all
-          --at <N>             From position N on, the first being 0 [default: 0] [alias: --offset]
-          --after <PLACE>      From this place on: `next` of an answer with --json and --limit
-          --count              Tell only how many there are
-          --explain            Tell how the answer is found, and what is read for it, instead of the
-                               answer
+          --sort <ORDER>       Order: by name, by time of addition, or unordered (none, the fastest); -:
+                               descending [default: name] [possible values: name, -name, added, -added,
+                               none]
+          --limit <N>          Maximum number of rows [default: 50 on a terminal, else all]
+          --all                Show all rows
+          --at <N>             Start at position N, counted from 0 [default: 0] [alias: --offset]
+          --after <CURSOR>     Start after this cursor: `next` in the output of --json --limit
+          --count              Print only the number of matches
+          --explain            Print the query plan and its costs instead of the matches
       -h, --help               Print help
 
-    Options of all commands:
-          --store <PATH>  The store's file [default: etui/personal.etui in your data directory] [env:
-                          ETUI_STORE]
-          --addressbook <NAME>   The address book [default: the first one]
-          --vfs <VFS>     What writes the store: SQLite alone, or etui's redo log, which costs a durable
-                          save fewer bytes and admits one program at a time [env: ETUI_VFS] [default:
-                          system] [possible values: system, etui]
-          --json          Write JSON, one object a line
-          --color <WHEN>  Use colour; auto: on a terminal, unless NO_COLOR is set [default: auto]
-                          [possible values: auto, always, never]
-      -q, --quiet         Say nothing but what was asked for
+    Global options:
+          --store <PATH>        Store file [default: etui/personal.etui in your data directory] [env:
+                                ETUI_STORE]
+          --addressbook <NAME>  Address book [default: the first one]
+          --vfs <VFS>           SQLite VFS: SQLite's own, or the redo log `etui`, which writes fewer
+                                bytes per durable commit and lets one process at a time open the store
+                                [default: system] [env: ETUI_VFS] [possible values: system, etui]
+          --json                Print JSON, one object per line
+          --color <WHEN>        Use colour; auto: on a terminal, unless NO_COLOR is set [default: auto]
+                                [possible values: auto, always, never]
+      -q, --quiet               Print only the requested data
 
-    A word is looked for in names, organisations, e-mail addresses and phone numbers, and may go on:
-    `ann` finds Anna and Annika. Case and accents do not matter: `muller` finds Müller.
+    A word matches the beginning of a word in names, organisations, e-mail addresses and phone numbers:
+    `ann` finds Anna and Annika. Case and accents are ignored: `muller` finds Müller.
 
       ann acme              both                 name:anna            in one field
-      ann or bob            either               name:ann*            begins so
-      -acme                 not                  name:*son            ends so
-      (a or b) -c           in groups            org:*soft*           contains
-      *                     all                  given=anna           is the whole value
-      email:*               has any              name:"van der Berg"  several words
+      ann or bob            either               name:ann*            begins with
+      -acme                 not                  name:*son            ends with
+      (a or b) -c           groups               org:*soft*           contains
+      *                     all contacts         given=anna           is the whole value
+      email:*               has any              name:"van der Berg"  a phrase
 
     Fields: name (display, family, given, nick), org, email, phone, category, note, any.
-    Phone numbers are found however they are written: phone:+493023125001 finds 030 23125-001;
-    phone:*5001 goes by the end, as caller ID does.
+    Phone numbers match however they are written: phone:+493023125001 finds 030 23125-001;
+    phone:*5001 matches the last digits, like caller ID.
 
     Examples:
       etui contacts find ann
@@ -155,19 +155,20 @@ fn help_teaches() {
       etui contacts find org:acme or category:work
       etui contacts find 'phone:*0123' --json
 
-      etui contacts find org:acme --fields name,phones,emails     what to show of each
-      etui contacts find category:work --fields card > work.vcf   the vCards themselves
+      etui contacts find org:acme --fields name,phones,emails     select fields
+      etui contacts find category:work --fields card > work.vcf   print the vCards themselves
       etui contacts find '*' --sort -added --limit 10             the ten added last
       etui contacts find acme --limit 20 --at 40                  the third page of 20
-      etui contacts find '-email:*' --count                       how many have no e-mail address?
-      etui contacts find 'org:*soft*' --explain                   how is that looked up?
+      etui contacts find --count -- '-email:*'                    count contacts without e-mail address
+      etui contacts find 'org:*soft*' --explain                   show the query plan
 
-    Page after page, complete also while others add and remove contacts:
-      etui contacts find acme --json --limit 20                   the last line's `next` is a place
-      etui contacts find acme --json --limit 20 --after PLACE     what comes behind it
+    Pages that stay complete while others add and remove contacts:
+      etui contacts find acme --json --limit 20                   `next` in the last line is a cursor
+      etui contacts find acme --json --limit 20 --after CURSOR    the page after it
 
-    Put filters with * ( ) or " into single quotes, so that the shell leaves them alone.
-    The exit code is 4 when nobody is found, but for --count and --explain, which have an answer then.
+    Put filters with * ( ) or " into single quotes, so that the shell leaves them alone. Arguments that
+    begin with - are options; a filter that begins with - goes after --.
+    The exit code is 4 when nothing matches, except with --count and --explain.
     "#);
 }
 
@@ -185,85 +186,99 @@ fn help_on_collections_speaks_of_their_kind() {
     ], @r#"
     $ etui calendars --help | sed -n '/^Commands/,/^$/p; /^Examples/,$p'
     Commands:
-      create   Make a calendar
-      rename   Give a calendar another name
-      remove   Remove a calendar with all that is in it [alias: rm]
-      restore  Bring back a calendar that was removed
-      removed  List what was removed and can be brought back
+      create   Create a calendar
+      rename   Rename a calendar
+      remove   Remove a calendar and its entries [alias: rm]
+      restore  Restore a removed calendar
+      removed  List the calendars that can be restored
 
     Examples:
-      etui calendars                        which there are, and how many entries they have
+      etui calendars                           list calendars and their number of entries
       etui calendars create Work
       etui import --calendar Work work.ics
       etui calendars rename Work "Old job"
       etui calendars remove "Old job"
-      etui calendars removed                which can be brought back, and until when
+      etui calendars removed                   list removed ones, and until when they are kept
       etui calendars restore "Old job"
 
-    The first one is used where none is named; when it is removed, the next one is. The last one stays.
-    Removed calendars come back with the entries that were removed with them.
+    Without --calendar, changes apply to the first calendar. The last one cannot be removed.
+    A restored calendar contains the entries that were removed with it.
     $ etui addressbooks --help | sed -n '/^Commands/,/^$/p; /^Examples/,$p'
     Commands:
-      create   Make an address book
-      rename   Give an address book another name
-      remove   Remove an address book with all that is in it [alias: rm]
-      restore  Bring back an address book that was removed
-      removed  List what was removed and can be brought back
+      create   Create an address book
+      rename   Rename an address book
+      remove   Remove an address book and its contacts [alias: rm]
+      restore  Restore a removed address book
+      removed  List the address books that can be restored
 
     Examples:
-      etui addressbooks                            which there are, and how many contacts they have
+      etui addressbooks                        list address books and their number of contacts
       etui addressbooks create Work
       etui --addressbook Work import colleagues.vcf
       etui addressbooks rename Work "Old job"
       etui addressbooks remove "Old job"
-      etui addressbooks removed                    which can be brought back, and until when
+      etui addressbooks removed                list removed ones, and until when they are kept
       etui addressbooks restore "Old job"
 
-    The first one is used where none is named; when it is removed, the next one is. The last one stays.
-    Removed address books come back with the contacts that were removed with them.
+    Without --addressbook, commands use the first address book. The last one cannot be removed.
+    A restored address book contains the contacts that were removed with it.
     $ etui addressbooks restore --help | sed '/^Options of all/,/^$/d'
-    Bring back an address book that was removed
+    Restore a removed address book
 
     Usage: etui addressbooks restore [OPTIONS] <NAME|--id <ID>>
 
     Arguments:
-      [NAME]  Its name; of several, that which was removed last is meant
+      [NAME]  Name; of several, the most recently removed one
 
     Options:
-          --id <ID>   Its number, from the first column of `removed`
-          --as <NEW>  Give it this name
+          --id <ID>   Number in the first column of `removed`
+          --as <NEW>  Restore it under this name
       -h, --help      Print help
 
+    Global options:
+          --store <PATH>        Store file [default: etui/personal.etui in your data directory] [env:
+                                ETUI_STORE]
+          --addressbook <NAME>  Address book [default: the first one]
+          --vfs <VFS>           SQLite VFS: SQLite's own, or the redo log `etui`, which writes fewer
+                                bytes per durable commit and lets one process at a time open the store
+                                [default: system] [env: ETUI_VFS] [possible values: system, etui]
+          --json                Print JSON, one object per line
+          --color <WHEN>        Use colour; auto: on a terminal, unless NO_COLOR is set [default: auto]
+                                [possible values: auto, always, never]
+      -q, --quiet               Print only the requested data
+
     Examples:
-      etui addressbooks restore Work             of several, that which was removed last
-      etui addressbooks restore --id 3           by the number that `removed` tells
+      etui addressbooks restore Work             the most recently removed one of this name
+      etui addressbooks restore --id 3           by the number that `removed` lists
       etui addressbooks restore Work --as Job    under another name
 
-    It comes back with the contacts that were removed with it; what was removed from it before
-    stays in the trash. If another one has its name by now, one of them needs another name.
+    The contacts that were removed with it are restored too; those removed before stay in the trash.
+    If its name is in use again, give it another one with --as.
     $ etui calendars removed --help | sed -n '/^Examples/,$p'
     Examples:
       etui calendars removed
-      etui calendars restore Work       by its name; of several, that which was removed last
+      etui calendars restore Work       by name: the most recently removed one
       etui calendars restore --id 3     by the number in the first column
 
-    The latest comes first. It is kept for 30 days at the least, and as long as its entries are
-    in the trash.
+    The most recent one is first. Each is kept for at least 30 days, and as long as its entries are in
+    the
+    trash.
     $ etui calendars remove --help | sed -n '/^Arguments/,/^$/p; /^Options:/,/^$/p; /^Examples/,$p'
     Arguments:
-      <NAME>  Its name
+      <NAME>  
 
     Options:
-      -y, --yes   Remove it without asking, whatever is in it
+      -y, --yes   Do not ask for confirmation
       -h, --help  Print help
 
     Examples:
-      etui calendars remove Work        asks first, unless it is empty
+      etui calendars remove Work        asks for confirmation unless it is empty
       etui calendars remove Work --yes
-      etui calendars removed            what was removed, and until when it is kept
-      etui calendars restore Work       bring it back, within 30 days
+      etui calendars removed            list removed ones, and until when they are kept
+      etui calendars restore Work       restore it, within 30 days
 
-    If something comes in or goes while it asks, nothing is removed. The last calendar stays.
+    If its entries change while the question waits, nothing is removed. The last calendar cannot be
+    removed.
     $ etui calendars list
     error: unrecognized subcommand 'list'
 
@@ -365,54 +380,56 @@ fn mistyped_commands_get_a_hint() {
     For more information, try '--help'.
     [exit 2]
     $ etui | head -3
-    Personal data kept on your own device, in one file
+    Contacts and calendars in one file on your own device
 
     Usage: etui [OPTIONS] <COMMAND>
 
     Commands:
-      demo         Show what etui does, on an address book and a calendar made up for it
-      init         Make a store
-      import       Bring in files of contacts and calendars
-      contacts     Find, show and change contacts
-      calendar     Show what is on, find and change it
-      export       Take contacts out as vCards, or calendars as iCalendar
-      check        Check that the store is whole
-      backup       Copy the store, while it is in use
-      restore      Bring back a backup
-      recover      Make a database that was left with a redo log an ordinary one
-      stats        Tell figures about the store
-      generate     Make up an address book or a calendar, to try things with
-      lab          Repeat the studies that etui is built from, on this machine
-      completions  Write a completion script for a shell
-      man          Write the manual pages
+      demo          Try etui on generated contacts and a generated calendar
+      init          Create a store
+      import        Import vCard and iCalendar files
+      contacts      List, find, show and change contacts
+      calendar      Show the agenda; list, find and change calendar entries
+      addressbooks  List, create, rename, remove and restore address books
+      calendars     List, create, rename, remove and restore calendars
+      export        Export contacts as vCard, or calendars as iCalendar
+      check         Check the store for damage
+      backup        Copy the store while it is in use
+      restore       Restore a backup
+      recover       Recover a database that was not closed cleanly (replay its redo log)
+      stats         Show store statistics
+      generate      Generate test contacts or a test calendar
+      lab           Repeat the storage studies on this machine (runs etui-lab)
+      completions   Generate shell completions
+      man           Generate manual pages
 
     Options:
       -h, --help     Print help
       -V, --version  Print version
 
-    Options of all commands:
-          --store <PATH>  The store's file [default: etui/personal.etui in your data directory] [env:
-                          ETUI_STORE]
-          --addressbook <NAME>   The address book [default: the first one]
-          --vfs <VFS>     What writes the store: SQLite alone, or etui's redo log, which costs a durable
-                          save fewer bytes and admits one program at a time [env: ETUI_VFS] [default:
-                          system] [possible values: system, etui]
-          --json          Write JSON, one object a line
-          --color <WHEN>  Use colour; auto: on a terminal, unless NO_COLOR is set [default: auto]
-                          [possible values: auto, always, never]
-      -q, --quiet         Say nothing but what was asked for
+    Global options:
+          --store <PATH>        Store file [default: etui/personal.etui in your data directory] [env:
+                                ETUI_STORE]
+          --addressbook <NAME>  Address book [default: the first one]
+          --vfs <VFS>           SQLite VFS: SQLite's own, or the redo log `etui`, which writes fewer
+                                bytes per durable commit and lets one process at a time open the store
+                                [default: system] [env: ETUI_VFS] [possible values: system, etui]
+          --json                Print JSON, one object per line
+          --color <WHEN>        Use colour; auto: on a terminal, unless NO_COLOR is set [default: auto]
+                                [possible values: auto, always, never]
+      -q, --quiet               Print only the requested data
 
     Examples:
-      etui demo                          see what it does, on data made up for you
-      etui import contacts.vcf           bring in your own contacts
-      etui import calendar.ics           ... and calendars
-      etui contacts find ann             who was Ann again?
-      etui contacts show 17              all about contact number 17
-      etui calendar agenda week          what is on this week
-      etui export -o contacts.vcf        take everything out again, byte for byte
+      etui demo                          try it on generated data; your own store is not touched
+      etui import contacts.vcf           import your contacts
+      etui import calendar.ics           ... and your calendar
+      etui contacts find ann             search names, organisations, e-mail addresses and phones
+      etui contacts show 17              show contact number 17
+      etui calendar agenda week          show this week
+      etui export -o contacts.vcf        export all contacts, byte for byte
 
-    Exit codes: 0 done, 1 failed, 2 not understood, 3 something was refused, 4 nothing found,
-    5 changed meanwhile, 6 the store cannot be used, 7 the store is damaged.
+    Exit codes: 0 success, 1 failure, 2 usage error, 3 some input rejected, 4 not found,
+    5 edit conflict, 6 store unusable, 7 store damaged.
     ");
 }
 
@@ -433,7 +450,7 @@ fn manual_pages_and_completions() {
     .SH NAME
     $ etui man pages && ls pages | tr '\n' ' '
     Wrote the manual pages to pages
-    etui-backup.1 etui-calendar-add.1 etui-calendar-agenda.1 etui-calendar-alarms.1 etui-calendar-calendars-create.1 etui-calendar-calendars-remove.1 etui-calendar-calendars-removed.1 etui-calendar-calendars-rename.1 etui-calendar-calendars-restore.1 etui-calendar-calendars.1 etui-calendar-edit.1 etui-calendar-find.1 etui-calendar-freebusy.1 etui-calendar-list.1 etui-calendar-remove.1 etui-calendar-restore.1 etui-calendar-show.1 etui-calendar-watch.1 etui-calendar.1 etui-check.1 etui-completions.1 etui-contacts-add.1 etui-contacts-books-create.1 etui-contacts-books-remove.1 etui-contacts-books-removed.1 etui-contacts-books-rename.1 etui-contacts-books-restore.1 etui-contacts-books.1 etui-contacts-edit.1 etui-contacts-find.1 etui-contacts-list.1 etui-contacts-remove.1 etui-contacts-restore.1 etui-contacts-show.1 etui-contacts-watch.1 etui-contacts.1 etui-demo.1 etui-export.1 etui-generate.1 etui-import.1 etui-init.1 etui-lab.1 etui-man.1 etui-recover.1 etui-restore.1 etui-stats.1 etui.1 
+    etui-addressbooks-create.1 etui-addressbooks-remove.1 etui-addressbooks-removed.1 etui-addressbooks-rename.1 etui-addressbooks-restore.1 etui-addressbooks.1 etui-backup.1 etui-calendar-add.1 etui-calendar-agenda.1 etui-calendar-alarms.1 etui-calendar-edit.1 etui-calendar-find.1 etui-calendar-freebusy.1 etui-calendar-list.1 etui-calendar-remove.1 etui-calendar-restore.1 etui-calendar-show.1 etui-calendar-watch.1 etui-calendar.1 etui-calendars-create.1 etui-calendars-remove.1 etui-calendars-removed.1 etui-calendars-rename.1 etui-calendars-restore.1 etui-calendars.1 etui-check.1 etui-completions.1 etui-contacts-add.1 etui-contacts-edit.1 etui-contacts-find.1 etui-contacts-list.1 etui-contacts-remove.1 etui-contacts-restore.1 etui-contacts-show.1 etui-contacts-watch.1 etui-contacts.1 etui-demo.1 etui-export.1 etui-generate.1 etui-import.1 etui-init.1 etui-lab.1 etui-man.1 etui-recover.1 etui-restore.1 etui-stats.1 etui.1 
     $ etui completions fish | grep -c contacts > n; test $(cat n) -gt 10
     $ etui completions zsh | head -1
     #compdef etui

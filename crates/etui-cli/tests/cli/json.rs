@@ -28,7 +28,7 @@ fn lists_are_lines() {
     $ etui addressbooks --json
     {"name":"Contacts","contacts":4}
     $ etui contacts find zz --json
-    {"error":{"kind":"not_found","message":"nobody found for: zz"}}
+    {"error":{"kind":"not_found","message":"no contact matches: zz"}}
     [exit 4]
     "#);
 }
@@ -74,10 +74,10 @@ fn stores_and_files() {
     $ etui --json init --locale de-DE
     {"path":"~/.local/share/etui/personal.etui","locale":"de-DE","region":"DE"}
     $ etui --json import people.vcf
-    {"added":4,"changed":0,"unchanged":0,"refused":0,"files":[{"file":"people.vcf","holds":"contacts","bytes":590,"added":4,"changed":0,"unchanged":0,"refused":0,"refusals":[],"warned":0,"warnings":[]}]}
+    {"added":4,"changed":0,"unchanged":0,"refused":0,"files":[{"file":"people.vcf","kind":"contacts","bytes":590,"added":4,"changed":0,"unchanged":0,"refused":0,"refusals":[],"warned":0,"warnings":[]}]}
     $ (cat people.vcf; echo more) | etui --json import -
-    {"added":0,"changed":0,"unchanged":4,"refused":1,"files":[{"file":"-","holds":"contacts","bytes":595,"added":0,"changed":0,"unchanged":4,"refused":1,"refusals":[{"line":33,"last_line":33,"reason":"this text belongs to no record; remove it, or put BEGIN and END lines around it","excerpt":"more"}],"warned":0,"warnings":[]}]}
-    {"error":{"kind":"refused","message":"1 piece was refused; the rest went in"}}
+    {"added":0,"changed":0,"unchanged":4,"refused":1,"files":[{"file":"-","kind":"contacts","bytes":595,"added":0,"changed":0,"unchanged":4,"refused":1,"refusals":[{"line":33,"last_line":33,"reason":"this text belongs to no record; remove it, or put BEGIN and END lines around it","excerpt":"more"}],"warned":0,"warnings":[]}]}
+    {"error":{"kind":"refused","message":"1 piece was rejected; the rest was imported"}}
     [exit 3]
     $ etui --json check
     {"clean":true,"repaired":false,"contacts":4,"entries":0,"removed":0,"problems":[],"inbox":[]}

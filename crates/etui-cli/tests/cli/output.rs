@@ -67,10 +67,10 @@ fn colour_where_it_is_wanted() {
     #  Name         Organisation  Phone          E-mail
     1  Anna Müller  Example GmbH  0171 39200 02  anna.mueller@example.org
     $ etui --color never contacts find zz
-    error: nobody found for: zz
+    error: no contact matches: zz
     [exit 4]
     $ etui --color always contacts find zz
-    \e[31merror:\e[0m nobody found for: zz
+    \e[31merror:\e[0m no contact matches: zz
     [exit 4]
     $ etui --color sometimes contacts list
     error: invalid value 'sometimes' for '--color <WHEN>'
@@ -91,7 +91,7 @@ fn quiet_says_only_what_was_asked_for() {
         "etui -q contacts find bob",
         "etui -q contacts remove 1 2",
         "etui -q contacts remove 1",
-    ], @r#"
+    ], @"
     $ etui -q init
     $ etui -q import people.vcf
     $ etui -q contacts edit 1 --set note=x
@@ -100,7 +100,7 @@ fn quiet_says_only_what_was_asked_for() {
     2  Bob Öst                       bob@example.com
     $ etui -q contacts remove 1 2
     $ etui -q contacts remove 1
-    error: contact 1 was removed; bring it back with `etui contacts restore 1`
+    error: contact 1 was removed; restore it with `etui contacts restore 1`
     [exit 4]
-    "#);
+    ");
 }

@@ -53,12 +53,12 @@ fn fields_are_shown_as_asked() {
     $ etui contacts find bob --fields vcard --json
     {"card":"BEGIN:VCARD\r\nVERSION:4.0\r\nUID:bob\r\nFN:Bob Öst\r\nEMAIL;TYPE=home:bob@example.com\r\nBDAY:--0229\r\nNOTE:likes tea\\, no milk\\nand cake\r\nX-HOBBY:chess\r\nPHOTO:data:image/png;base64,iVBORw0KGgo=\r\nEND:VCARD\r\n"}
     $ etui contacts list --fields name,colour
-    error: invalid value 'colour' for '--fields <NAME,...>': there is no field "colour" to show; fields are id, name, org, phone, email, uid, etag, family, given, nick, phones, emails, categories, note, card
+    error: invalid value 'colour' for '--fields <NAME,...>': there is no field "colour"; fields: id, name, org, phone, email, uid, etag, family, given, nick, phones, emails, categories, note, card
 
     For more information, try '--help'.
     [exit 2]
     $ etui contacts list --fields ''
-    error: invalid value '' for '--fields <NAME,...>': there is no field "" to show; fields are id, name, org, phone, email, uid, etag, family, given, nick, phones, emails, categories, note, card
+    error: invalid value '' for '--fields <NAME,...>': there is no field ""; fields: id, name, org, phone, email, uid, etag, family, given, nick, phones, emails, categories, note, card
 
     For more information, try '--help'.
     [exit 2]
@@ -87,7 +87,7 @@ fn orders() {
     2
     3
     4
-    $ etui contacts find -email:* --sort -added --fields id
+    $ etui contacts find --sort -added --fields id -- -email:*
     #
     4
     3
@@ -97,7 +97,7 @@ fn orders() {
     3
     $ etui contacts list --sort size
     error: invalid value 'size' for '--sort <ORDER>'
-      [possible values: name, -name, added, -added, found]
+      [possible values: name, -name, added, -added, none]
 
     For more information, try '--help'.
     [exit 2]
@@ -144,10 +144,10 @@ fn parts_of_an_answer() {
     $ etui contacts find anna --at 1
     #  Name  Organisation  Phone  E-mail
     $ etui contacts find zz --limit 0
-    error: nobody found for: zz
+    error: no contact matches: zz
     [exit 4]
     $ etui contacts find zz --json --limit 1
-    {"error":{"kind":"not_found","message":"nobody found for: zz"}}
+    {"error":{"kind":"not_found","message":"no contact matches: zz"}}
     [exit 4]
     $ etui contacts list --limit -1
     error: unexpected argument '-1' found
@@ -158,7 +158,7 @@ fn parts_of_an_answer() {
     [exit 2]
     $ etui contacts list --sort -name --at 18446744073709551615 --fields id
     #
-    $ etui contacts find -0 --fields id
+    $ etui contacts find --fields id -- -0
     #
     2
     4
@@ -203,13 +203,13 @@ fn a_page_after_a_page() {
     #
     4
     3
-    $ etui contacts find -aaron --after $(cat cursor) --fields id --limit 2 --json | wc -l
+    $ etui contacts find --after $(cat cursor) --fields id --limit 2 --json -- -aaron | wc -l
     2
     $ etui contacts list --sort none --after $(cat cursor)
-    error: --after needs an order to stand in; --sort none has none
+    error: --after needs an order; --sort none has none
     [exit 2]
     $ etui contacts list --after here
-    error: invalid value 'here' for '--after <PLACE>': a place in a list looks like 42.2b2f01; it comes from an earlier answer
+    error: invalid value 'here' for '--after <CURSOR>': a cursor looks like 42.2b2f01; it comes from an earlier answer
 
     For more information, try '--help'.
     [exit 2]
@@ -233,7 +233,7 @@ fn how_many_and_how() {
     ], @r#"
     $ etui contacts find '*' --count
     4
-    $ etui contacts find -email:* --count
+    $ etui contacts find --count -- -email:*
     2
     $ etui contacts find zz --count
     0
@@ -246,37 +246,37 @@ fn how_many_and_how() {
 
     For more information, try '--help'.
     [exit 2]
-    $ etui contacts find 'org:*amp*' -bob --explain
-    filter      (org:*"amp"* -any:"bob"*)
-    way         few candidates from the index, gathered and sorted
-    candidates  2
-    pending     0
-    compared    2
-    passed      0 of 4 in the list
-    answer      1
+    $ etui contacts find 'org:*amp* -bob' --explain
+    filter       (org:*"amp"* -any:"bob"*)
+    access path  index lookup
+    candidates   2
+    pending      0
+    rechecked    2
+    scanned      0 of 4
+    rows         1
     $ etui contacts find ann --sort none --explain
-    filter      any:"ann"*
-    way         straight from the index, in its order
-    candidates  2 (the index is exact here)
-    pending     0
-    compared    0
-    passed      0 of 4 in the list
-    answer      1
+    filter       any:"ann"*
+    access path  index lookup
+    candidates   1 (exact)
+    pending      0
+    rechecked    0
+    scanned      0 of 4
+    rows         1
     $ etui contacts find ann --explain --json
-    {"filter":"any:\"ann\"*","way":"gather","contacts":4,"candidates":1,"exact":true,"pending":0,"compared":0,"passed":0,"rows":1}
+    {"filter":"any:\"ann\"*","access_path":"index_lookup","contacts":4,"candidates":1,"exact":true,"pending":0,"rechecked":0,"scanned":0,"rows":1}
     $ etui contacts find '*' --explain --limit 2
-    filter      *
-    way         the list as it stands
-    passed      2 of 4 in the list
-    answer      2
+    filter       *
+    access path  list scan
+    scanned      2 of 4
+    rows         2
     $ etui contacts find zz --explain
-    filter      any:"zz"*
-    way         few candidates from the index, gathered and sorted
-    candidates  0 (the index is exact here)
-    pending     0
-    compared    0
-    passed      0 of 4 in the list
-    answer      0
+    filter       any:"zz"*
+    access path  index lookup
+    candidates   0 (exact)
+    pending      0
+    rechecked    0
+    scanned      0 of 4
+    rows         0
     "#);
 }
 
@@ -292,16 +292,23 @@ fn access_paths() {
         "etui contacts find '*' --at 2000 --limit 10 --explain | grep -e path -e scanned",
     ], @"
     $ etui contacts find 'fischer' --limit 50 --explain | grep path
-    way         few candidates from the index, gathered and sorted
+    access path  index lookup
     $ etui contacts find 'email:*' --limit 10 --explain | grep path
-    way         a walk along the list, each record compared
+    access path  bitmap scan
     $ etui contacts find '-email:*' --explain | grep path
-    way         a set of candidates from the index, met along the list
+    error: unexpected argument '-e' found
+
+      tip: to pass '-e' as a value, use '-- -e'
+
+    Usage: etui contacts find [OPTIONS] <FILTER>...
+
+    For more information, try '--help'.
+    [exit 1]
     $ etui contacts find 'email:*' --sort none --limit 10 --explain | grep path
-    way         straight from the index, in its order
+    access path  index lookup
     $ etui contacts find '*' --at 2000 --limit 10 --explain | grep -e path -e scanned
-    way         the list as it stands
-    passed      14 of 3000 in the list
+    access path  list scan
+    scanned      14 of 3000
     ");
 }
 
@@ -336,46 +343,58 @@ fn help_of_the_list() {
     let home = TestHome::new();
     session!(home, ["etui contacts list --help | sed '/^Options of all/,/^$/d'"], @"
     $ etui contacts list --help | sed '/^Options of all/,/^$/d'
-    List contacts in order
+    List contacts by name
 
     Usage: etui contacts list [OPTIONS]
 
     Options:
-          --fields <NAME,...>  Show these fields: id, name, org, phone, email, uid, etag, family, given,
+          --fields <NAME,...>  Fields to show: id, name, org, phone, email, uid, etag, family, given,
                                nick, phones, emails, categories, note, card
-          --sort <ORDER>       Order: by name, as they were added, or as they are found, the quickest;
-                               -: from the end [default: name] [possible values: name, -name, added,
-                               -added, found]
-          --limit <N>          Show this many [default: 50 on a terminal, else all]
-          --all                Show all
-          --at <N>             From position N on, the first being 0 [default: 0] [alias: --offset]
-          --after <PLACE>      From this place on: `next` of an answer with --json and --limit
-          --letters            Tell at which position of the list the names of each letter begin
-          --no-pager           Write the list also on a terminal, instead of a pager
+          --sort <ORDER>       Order: by name, by time of addition, or unordered (none, the fastest); -:
+                               descending [default: name] [possible values: name, -name, added, -added,
+                               none]
+          --limit <N>          Maximum number of rows [default: 50 on a terminal, else all]
+          --all                Show all rows
+          --at <N>             Start at position N, counted from 0 [default: 0] [alias: --offset]
+          --after <CURSOR>     Start after this cursor: `next` in the output of --json --limit
+          --letters            Print the position of the first name of each letter
+          --no-pager           Print the list on a terminal too, instead of opening the pager
       -h, --help               Print help
 
-    On a terminal this is a list to look around in:
-      letters and digits    search as you type, with all that `etui contacts find` understands
-      / and then anything   the same, also for what begins with q
+    Global options:
+          --store <PATH>        Store file [default: etui/personal.etui in your data directory] [env:
+                                ETUI_STORE]
+          --addressbook <NAME>  Address book [default: the first one]
+          --vfs <VFS>           SQLite VFS: SQLite's own, or the redo log `etui`, which writes fewer
+                                bytes per durable commit and lets one process at a time open the store
+                                [default: system] [env: ETUI_VFS] [possible values: system, etui]
+          --json                Print JSON, one object per line
+          --color <WHEN>        Use colour; auto: on a terminal, unless NO_COLOR is set [default: auto]
+                                [possible values: auto, always, never]
+      -q, --quiet               Print only the requested data
+
+    On a terminal, the list is shown in a pager:
+      letters and digits    search as you type, with the filters of `etui contacts find`
+      /                     start a search, also one that begins with q
       Esc                   back to the whole list
-      arrows, PgUp, PgDn    up and down; Home, End: the first and the last
-      left, right, Ctrl-G   the letter before, the next, and any: Ctrl-G M goes to M
-      Enter                 all about the contact; any key leads back
-      q or Ctrl-C           quit (q: when nothing is searched for)
+      arrows, PgUp, PgDn    move; Home, End: first and last
+      left, right, Ctrl-G   previous letter, next letter, any letter: Ctrl-G M goes to M
+      Enter                 show the contact; any key returns to the list
+      q or Ctrl-C           quit (q: outside a search)
 
     Examples:
-      etui contacts list                         look around (in a pipe: all, a line each)
+      etui contacts list                         open the pager (in a pipe: print all contacts)
       etui contacts list --no-pager              the first 50
       etui contacts list --at 50 --limit 50      the next 50
-      etui contacts list --letters               where each letter begins: a position for --at
+      etui contacts list --letters               the position of each letter, for --at
       etui contacts list --fields id,name,phones,categories
       etui contacts list --sort -added --limit 5 the five added last
       etui contacts list --all | less
       etui contacts list --json | jq -r .email
       etui contacts list --fields card > all.vcf
 
-    Page after page, complete also while others add and remove contacts:
-      etui contacts list --json --limit 100                  the last line's `next` is a place
-      etui contacts list --json --limit 100 --after PLACE    what comes behind it
+    Pages that stay complete while others add and remove contacts:
+      etui contacts list --json --limit 100                   `next` in the last line is a cursor
+      etui contacts list --json --limit 100 --after CURSOR    the page after it
     ");
 }

@@ -19,27 +19,27 @@ fn init_makes_one_store() {
     error: ~/.local/share/etui/personal.etui: there is no store here (`etui init` makes one)
     [exit 6]
     $ etui init --locale sv-SE
-    Made a store: ~/.local/share/etui/personal.etui
-    Lists are sorted for sv-SE; phone numbers without a country belong to SE.
+    Created a store: ~/.local/share/etui/personal.etui
+    Sort order: sv-SE; phone numbers without a country code are in SE.
     Next: etui import contacts.vcf calendar.ics
     $ etui init
-    error: ~/.local/share/etui/personal.etui: exists already, and was left as it is; choose another path
+    error: ~/.local/share/etui/personal.etui: already exists and was not changed; choose another path
     [exit 1]
     $ ls -l -d .local/share/etui | cut -c1-10; ls -l .local/share/etui/* | cut -c1-10
     drwx------
     -rw-------
     $ etui contacts list
-    No contacts yet. Bring some in: etui import contacts.vcf
+    No contacts yet. Import some: etui import contacts.vcf
     $ ETUI_STORE=sub/other.etui etui init --region GB
-    Made a store: sub/other.etui
-    Lists are sorted for und; phone numbers without a country belong to GB.
+    Created a store: sub/other.etui
+    Sort order: und; phone numbers without a country code are in GB.
     Next: etui import contacts.vcf calendar.ics
     $ etui --store bad.etui init --locale '?'; ls bad.etui
     error: "?" is not a locale; write it like `de`, `en-US` or `sv-SE`
     ls: cannot access 'bad.etui': No such file or directory
     [exit 2]
     $ etui --store bad.etui init --region England; ls bad.etui
-    error: "England" is not a region; write it as two letters, like DE or US
+    error: "England" is not a region; use two letters, like DE or US
     ls: cannot access 'bad.etui': No such file or directory
     [exit 2]
     "#);
@@ -108,20 +108,20 @@ fn backup_and_restore() {
     $ etui backup copy.etui | sed 's/(.*)/(SIZE)/'
     Wrote a backup: copy.etui (SIZE)
     $ etui backup copy.etui
-    error: copy.etui: exists already, and was left as it is; choose another path
+    error: copy.etui: already exists and was not changed; choose another path
     [exit 1]
     $ etui contacts remove 1
     Removed 1: Anna Müller
-    Bring back: etui contacts restore 1
+    Undo: etui contacts restore 1
     $ etui restore copy.etui
-    error: ~/.local/share/etui/personal.etui: a store stands here, and is not replaced; close what uses it and move it away first, with its log if there is one:
+    error: ~/.local/share/etui/personal.etui: a store exists and is not replaced; close it in all programs and move it away, with its log if there is one:
       mv '~/.local/share/etui/personal.etui' '~/.local/share/etui/personal.etui.before'
       mv '~/.local/share/etui/personal.etui-wal' '~/.local/share/etui/personal.etui.before-wal'
-    or bring the backup back elsewhere with --to PATH
+    or restore the backup elsewhere with --to PATH
     [exit 1]
     $ mv .local/share/etui/personal.etui before.etui
     $ etui restore copy.etui | sed 's/(.*)/(SIZE)/'
-    Brought the backup back: ~/.local/share/etui/personal.etui (SIZE)
+    Restored the backup: ~/.local/share/etui/personal.etui (SIZE)
     $ etui contacts find anna
     #  Name         Organisation  Phone          E-mail
     1  Anna Müller  Example GmbH  0171 39200 02  anna.mueller@example.org
@@ -143,19 +143,19 @@ fn check_tells_what_is_wrong() {
         "etui stats | grep -v -e vCards -e File",
     ], @"
     $ etui check
-    All is well: 4 contacts, 0 in the trash.
+    The store is intact: 4 contacts, 0 in the trash.
     $ etui check --repair
-    Lists and index made anew; 0 problems had been found, none is left.
-    All is well: 4 contacts, 0 in the trash.
+    Rebuilt lists and index; 0 problems found and repaired.
+    The store is intact: 4 contacts, 0 in the trash.
     $ etui stats | grep -v -e vCards -e File
     Store           ~/.local/share/etui/personal.etui
     Address book    Contacts: 4 contacts
     Calendar        Calendar: 0 entries
-    In the trash    0
-    Texts           590 bytes
-    Changes so far  4
+    Trash           0
+    Text            590 bytes
+    Changes         4
     Index           up to date
-    Sorted for      und
+    Locale          und
     Region          none
     Schema version  3
     ");
@@ -217,7 +217,7 @@ fn a_redo_log_is_asked_for_and_recovered() {
     Schema version  3
     Redo log        4.2 MB
     $ etui recover; etui recover --json
-    ~/.local/share/etui/personal.etui: nothing was left to do
+    ~/.local/share/etui/personal.etui: nothing to recover
     {"path":"~/.local/share/etui/personal.etui","transactions":0,"pages":0}
     $ etui recover nothing.db
     error: nothing.db: No such file or directory (os error 2)

@@ -40,7 +40,7 @@ fn people_see_a_line_for_each_change() {
          etui -q contacts edit zoe --set url=http://example.org; seen details; \
          etui -q contacts remove eve; seen -; \
          etui -q contacts restore eve; seen '+ 3'; finish; cat err",
-    ], @r#"
+    ], @r"
     $ . ./sh; follow; etui -q contacts add --name Zoe --set uid=zoe; seen +; etui -q contacts edit zoe --set phone=1 --add note=tea; seen phone; etui -q contacts edit zoe --set url=http://example.org; seen details; etui -q contacts remove eve; seen -; etui -q contacts restore eve; seen '+ 3'; finish; cat err
     exit 0
     TIME + 5 Zoe
@@ -49,21 +49,21 @@ fn people_see_a_line_for_each_change() {
     TIME - 3 Eve \u{1b}[31mTrouble\u{9b}2J
     TIME + 3 Eve \u{1b}[31mTrouble\u{9b}2J
     personal.etui
-    Following changes; end with Ctrl-C.
-    "#);
+    Watching for changes; stop with Ctrl-C.
+    ");
 }
 
 #[test]
 fn a_filter_says_whom_it_is_about() {
     let home = with_shell();
     session!(home, [
-        ". ./sh; follow --initial name:ann* or -org:*; \
+        ". ./sh; follow --initial 'name:ann* or -org:*'; \
          etui -q contacts edit anna --set fn=Berta --set n='Müller;Berta;;;'; seen '- 1'; \
          etui -q contacts edit bob --set note=x; seen '~ 2'; \
          etui -q contacts edit bob --set org=Example; seen '- 2'; \
          etui -q contacts restore 1; seen '+ 1'; finish INT",
-    ], @r#"
-    $ . ./sh; follow --initial name:ann* or -org:*; etui -q contacts edit anna --set fn=Berta --set n='Müller;Berta;;;'; seen '- 1'; etui -q contacts edit bob --set note=x; seen '~ 2'; etui -q contacts edit bob --set org=Example; seen '- 2'; etui -q contacts restore 1; seen '+ 1'; finish INT
+    ], @r"
+    $ . ./sh; follow --initial 'name:ann* or -org:*'; etui -q contacts edit anna --set fn=Berta --set n='Müller;Berta;;;'; seen '- 1'; etui -q contacts edit bob --set note=x; seen '~ 2'; etui -q contacts edit bob --set org=Example; seen '- 2'; etui -q contacts restore 1; seen '+ 1'; finish INT
     exit 0
     TIME = 2 Bob Öst
     TIME = 1 Anna Müller
@@ -74,7 +74,7 @@ fn a_filter_says_whom_it_is_about() {
     TIME - 2 Bob Öst
     TIME + 1 Anna Müller
     personal.etui
-    "#);
+    ");
 }
 
 #[test]
@@ -109,12 +109,12 @@ fn programs_go_on_where_they_were() {
     {"event":"token","token":"STORE.COPY.8"}
     personal.etui
     $ etui contacts watch --since x
-    error: invalid value 'x' for '--since <TOKEN>': a change token looks like 0123456789abcdef.0123456789abcdef.42
+    error: invalid value 'x' for '--since <TOKEN>': a sync token looks like 0123456789abcdef.0123456789abcdef.42
 
     For more information, try '--help'.
     [exit 2]
     $ etui contacts watch --since 0000000000000001.0000000000000001.1 --json | head -2 | sed 's/[0-9a-f.]\{30,\}/TOKEN/'
-    Following changes; end with Ctrl-C.
+    Watching for changes; stop with Ctrl-C.
     {"event":"token","token":"TOKEN"}
     {"event":"reset"}
     "#);
@@ -125,47 +125,47 @@ fn a_book_that_is_renamed_or_removed_is_told_of() {
     let home = with_shell();
     session!(home, [
         ". ./sh; follow; \
-         etui -q contacts books rename Contacts Home; seen Home; \
+         etui -q addressbooks rename Contacts Home; seen Home; \
          etui -q contacts edit bob --set note=x; seen '~ 2'; \
-         etui -q contacts books create Work; \
-         etui -q contacts books remove Home --yes; ended",
+         etui -q addressbooks create Work; \
+         etui -q addressbooks remove Home --yes; ended",
         "etui addressbooks restore Home",
         ". ./sh; follow --json --addressbook Home name:bob; \
-         etui -q contacts books rename Home Contacts; seen Contacts; \
-         etui -q contacts books remove Contacts --yes; ended",
+         etui -q addressbooks rename Home Contacts; seen Contacts; \
+         etui -q addressbooks remove Contacts --yes; ended",
         ". ./sh; follow name:nobody-at-all; \
-         etui -q contacts books restore Contacts; \
-         etui -q contacts books remove Work; ended",
-        "etui -q contacts books restore Work; etui addressbooks",
+         etui -q addressbooks restore Contacts; \
+         etui -q addressbooks remove Work; ended",
+        "etui -q addressbooks restore Work; etui addressbooks",
     ], @r#"
-    $ . ./sh; follow; etui -q contacts books rename Contacts Home; seen Home; etui -q contacts edit bob --set note=x; seen '~ 2'; etui -q contacts books create Work; etui -q contacts books remove Home --yes; ended
+    $ . ./sh; follow; etui -q addressbooks rename Contacts Home; seen Home; etui -q contacts edit bob --set note=x; seen '~ 2'; etui -q addressbooks create Work; etui -q addressbooks remove Home --yes; ended
     exit 4
-    TIME ! The address book Contacts is Home now
+    TIME ! The address book Contacts was renamed to Home
     TIME ~ 2 Bob Öst: note
     TIME - 1 Anna Müller
     TIME - 2 Bob Öst
     TIME - 3 Eve \u{1b}[31mTrouble\u{9b}2J
     TIME - 4 Norbert Nobody
     TIME ! The address book Home was removed
-    Following changes; end with Ctrl-C.
-    error: there is nothing to follow any more; bring the address book back: etui addressbooks restore Home
+    Watching for changes; stop with Ctrl-C.
+    error: the address book was removed; restore it with: etui addressbooks restore Home
     $ etui addressbooks restore Home
-    Brought back the address book Home: 4 contacts
-    $ . ./sh; follow --json --addressbook Home name:bob; etui -q contacts books rename Home Contacts; seen Contacts; etui -q contacts books remove Contacts --yes; ended
+    Restored the address book Home: 4 contacts
+    $ . ./sh; follow --json --addressbook Home name:bob; etui -q addressbooks rename Home Contacts; seen Contacts; etui -q addressbooks remove Contacts --yes; ended
     exit 4
     {"event":"token","token":"STORE.COPY.13"}
     {"event":"collection_renamed","from":"Home","name":"Contacts"}
     {"event":"removed","number":15,"id":2,"uid":"bob","name":"Bob Öst","organization":"","phone":"","email":"bob@example.com","fields":[]}
     {"event":"token","token":"STORE.COPY.17"}
     {"event":"collection_removed","name":"Contacts"}
-    Following changes; end with Ctrl-C.
-    {"error":{"kind":"not_found","message":"there is nothing to follow any more; bring the address book back: etui addressbooks restore Contacts"}}
-    $ . ./sh; follow name:nobody-at-all; etui -q contacts books restore Contacts; etui -q contacts books remove Work; ended
+    Watching for changes; stop with Ctrl-C.
+    {"error":{"kind":"not_found","message":"the address book was removed; restore it with: etui addressbooks restore Contacts"}}
+    $ . ./sh; follow name:nobody-at-all; etui -q addressbooks restore Contacts; etui -q addressbooks remove Work; ended
     exit 4
     TIME ! The address book Work was removed
-    Following changes; end with Ctrl-C.
-    error: there is nothing to follow any more; bring the address book back: etui addressbooks restore Work
-    $ etui -q contacts books restore Work; etui addressbooks
+    Watching for changes; stop with Ctrl-C.
+    error: the address book was removed; restore it with: etui addressbooks restore Work
+    $ etui -q addressbooks restore Work; etui addressbooks
     Contacts  Address book
            4  Contacts
            0  Work

@@ -131,7 +131,7 @@ impl RecordCommands for CalendarObject {
             Column::Place => "Place",
             Column::Start => "Start",
             Column::End => "End",
-            Column::Kind => "ComponentKind",
+            Column::Kind => "Kind",
             Column::Status => "Status",
             Column::Uid => "UID",
             Column::ETag => "ETag",

@@ -120,7 +120,7 @@ pub(super) fn entry_details(
         },
     );
     if main.transparent {
-        details.add_row("CalendarTime", "shown as free");
+        details.add_row("Time", "shown as free");
     }
     details.add_row("Categories", main.categories.join(", "));
     for alarm in &main.alarms {
@@ -161,9 +161,9 @@ fn add_times(item: &CalendarComponent, here: &LocalNow, details: &mut RecordDeta
             && *zone != here.zone
             && zone.name() != here.zone.name()
         {
-            details.add_row("LocalNow", format_local(start, &end, here));
+            details.add_row("Local time", format_local(start, &end, here));
         } else if matches!(start, CalendarTime::Utc(_)) && here.zone != TimeZone::UTC {
-            details.add_row("LocalNow", format_local(start, &end, here));
+            details.add_row("Local time", format_local(start, &end, here));
         }
     }
     if let Some(due) = &item.due {

@@ -30,7 +30,7 @@ fn several_calendars() {
         "etui calendars create Work",
     ], @r#"
     $ etui calendars create Work
-    Made a calendar: Work (use it with --calendar Work)
+    Created the calendar Work (use it with --calendar Work)
     $ etui calendar add Meeting --start '2027-03-08 14:00' --calendar Work --set uid=m
     Added 7: Meeting, 2027-03-08 14:00
     UID m
@@ -45,25 +45,25 @@ fn several_calendars() {
     Meeting
       When       Mon 8 Mar 2027, 14:00-15:00
     $ etui calendar find meeting
-    #  Start             Title    TestHome  Calendar
+    #  Start             Title    Place  Calendar
     7  2027-03-08 14:00  Meeting         Work
     $ etui calendar show meeting | head -2
     Meeting
       When       Mon 8 Mar 2027, 14:00-15:00
     $ etui calendar show meeting or tax
-    #  Start             Title       TestHome  Calendar
+    #  Start             Title       Place  Calendar
     7  2027-03-08 14:00  Meeting            Work
     6  2027-03-12        Tax return         Calendar
-    error: 2 entries fit; which one? etui calendar show NUMBER
+    error: 2 entries match; select one: etui calendar show NUMBER
     [exit 2]
     $ etui calendar show meeting --calendar Calendar
-    error: nothing found for: meeting
+    error: no entry matches: meeting
     [exit 4]
     $ etui calendar remove 1 7
-    error: 1 is in Calendar, and 7 in Work; name those of one calendar at a time
+    error: 1 is in Calendar, and 7 in Work; give entries of one calendar at a time
     [exit 2]
     $ etui calendar find meeting --calendar Calendar
-    error: nothing found for: meeting
+    error: no entry matches: meeting
     [exit 4]
     $ etui calendar find '*' --limit 2 --sort -added --json
     {"id":7,"kind":"event","title":"Meeting","place":"","start":"2027-03-08T14:00:00+01:00","end":"2027-03-08T15:00:00+01:00","all_day":false,"status":null,"calendar":"Work","next":null}
@@ -71,24 +71,24 @@ fn several_calendars() {
     $ etui calendar find '*' --count
     7
     $ etui calendar list --sort -start --limit 3
-    #  Start             Title                TestHome  Calendar
+    #  Start             Title                Place  Calendar
     5  2027-03-12 13:00  Eve [31mTrouble2J           Calendar
     6  2027-03-12        Tax return                  Calendar
     4  2027-03-10 21:00  Call with 山田 太郎         Calendar
     $ etui calendar list --calendar Work
-    #  Start             Title    TestHome
+    #  Start             Title    Place
     7  2027-03-08 14:00  Meeting
     $ etui calendar find 'title:meet*' --explain | head -4
     Calendar:
-    filter      summary:"meet"*
-    way         few candidates from the index, gathered and sorted
-    candidates  0 (the index is exact here)
+    filter       summary:"meet"*
+    access path  index lookup
+    candidates   0 (exact)
     $ etui calendar find 'title:meet*' --explain --json
-    {"filter":"summary:\"meet\"*","way":"gather","entries":6,"candidates":0,"exact":true,"pending":1,"compared":1,"passed":0,"rows":0,"calendar":"Calendar"}
-    {"filter":"summary:\"meet\"*","way":"gather","entries":1,"candidates":0,"exact":true,"pending":1,"compared":1,"passed":0,"rows":1,"calendar":"Work"}
+    {"filter":"summary:\"meet\"*","access_path":"index_lookup","entries":6,"candidates":0,"exact":true,"pending":1,"rechecked":1,"scanned":0,"rows":0,"calendar":"Calendar"}
+    {"filter":"summary:\"meet\"*","access_path":"index_lookup","entries":1,"candidates":0,"exact":true,"pending":1,"rechecked":1,"scanned":0,"rows":1,"calendar":"Work"}
     $ etui calendar find '*' --at 6 --limit 1 --explain | grep rows
-    answer      6
-    answer      1
+    rows         6
+    rows         1
     $ etui calendars
     Entries  Calendar
           6  Calendar
@@ -129,42 +129,42 @@ fn calendars_are_renamed_removed_and_brought_back() {
     error: "Calendar" is the only calendar, and stays; make another one first, or rename it
     [exit 3]
     $ etui calendars create Work
-    Made a calendar: Work (use it with --calendar Work)
+    Created the calendar Work (use it with --calendar Work)
     $ etui calendars rename Work 'Old job'
-    Renamed the calendar Work: it is Old job now
+    Renamed the calendar Work to Old job
     $ etui calendars rename 'Old job' Calendar
     error: a calendar named "Calendar" exists already
     [exit 1]
     $ etui calendars remove 'Old job'
     Removed the calendar Old job: 0 entries
-    Bring back, within 30 days: etui calendars restore 'Old job'
+    Restore it within 30 days: etui calendars restore 'Old job'
     $ etui calendars remove Calendar
     error: "Calendar" is the only calendar, and stays; make another one first, or rename it
     [exit 3]
     $ etui calendars restore 'Old job'
-    Brought back the calendar Old job: 0 entries
+    Restored the calendar Old job: 0 entries
     $ etui calendars remove Calendar --json
-    {"error":{"kind":"usage","message":"the calendar Calendar is not empty: 6 entries; to remove it all the same, add --yes"}}
+    {"error":{"kind":"usage","message":"the calendar Calendar is not empty: 6 entries; add --yes to remove it anyway"}}
     [exit 2]
     $ etui calendars remove Calendar -y
     Removed the calendar Calendar: 6 entries
-    Bring back, within 30 days: etui calendars restore Calendar
+    Restore it within 30 days: etui calendars restore Calendar
     $ etui calendars
     Entries  Calendar
           0  Old job
     $ etui calendar show 1
-    error: there is no entry number 1; `etui calendar list` tells the numbers
+    error: there is no entry number 1; `etui calendar list` lists the numbers
     [exit 4]
     $ etui calendars restore Cal
     error: no calendar named "Cal" was removed (these were: Calendar)
     [exit 4]
     $ etui calendars create Calendar
-    Made a calendar: Calendar (use it with --calendar Calendar)
+    Created the calendar Calendar (use it with --calendar Calendar)
     $ etui calendars restore Calendar
-    error: a calendar named "Calendar" exists already; bring this one back under another name: etui calendars restore --as NAME Calendar
+    error: a calendar named "Calendar" already exists; restore this one under another name: etui calendars restore --as NAME Calendar
     [exit 1]
     $ etui calendars rename Calendar Second
-    Renamed the calendar Calendar: it is Second now
+    Renamed the calendar Calendar to Second
     $ etui calendars restore Calendar --json
     {"name":"Calendar","entries":6}
     $ etui calendars rename Calendar
@@ -176,7 +176,7 @@ fn calendars_are_renamed_removed_and_brought_back() {
     For more information, try '--help'.
     [exit 2]
     $ etui check
-    All is well: 0 contacts, 6 calendar entries, 0 in the trash.
+    The store is intact: 0 contacts, 6 calendar entries, 0 in the trash.
     "#);
 }
 
@@ -186,10 +186,10 @@ fn of_several_that_were_removed_each_can_be_brought_back() {
     session!(home, [
         "etui calendars removed",
         "etui calendars removed --json",
-        "for title in Tea Ink; do etui -q calendar calendars create Work; \
+        "for title in Tea Ink; do etui -q calendars create Work; \
          etui -q calendar add $title --todo --calendar Work; \
          etui calendars remove Work --yes; done",
-        "etui -q calendar calendars create Work; etui calendars remove Work --json | \
+        "etui -q calendars create Work; etui calendars remove Work --json | \
          sed -E 's/20[0-9T:+-]+/TIME/g'",
         "etui calendars removed | sed -E 's/20[0-9-]+ [0-9:]+/YYYY-MM-DD HH:MM/g'",
         "etui calendars removed --json | tail -1 | \
@@ -211,14 +211,14 @@ fn of_several_that_were_removed_each_can_be_brought_back() {
         "etui calendar find --calendar Home ink; etui check",
     ], @r#"
     $ etui calendars removed
-    There is no calendar to bring back.
+    There is no removed calendar.
     $ etui calendars removed --json
-    $ for title in Tea Ink; do etui -q calendar calendars create Work; etui -q calendar add $title --todo --calendar Work; etui calendars remove Work --yes; done
+    $ for title in Tea Ink; do etui -q calendars create Work; etui -q calendar add $title --todo --calendar Work; etui calendars remove Work --yes; done
     Removed the calendar Work: 1 entry
-    Bring back, within 30 days: etui calendars restore Work
+    Restore it within 30 days: etui calendars restore Work
     Removed the calendar Work: 1 entry
-    Bring back, within 30 days: etui calendars restore Work
-    $ etui -q calendar calendars create Work; etui calendars remove Work --json | sed -E 's/20[0-9T:+-]+/TIME/g'
+    Restore it within 30 days: etui calendars restore Work
+    $ etui -q calendars create Work; etui calendars remove Work --json | sed -E 's/20[0-9T:+-]+/TIME/g'
     {"id":5,"name":"Work","entries":0,"removed":"TIME","kept_until":"TIME"}
     $ etui calendars removed | sed -E 's/20[0-9-]+ [0-9:]+/YYYY-MM-DD HH:MM/g'
     #  Removed           Kept until        Entries  Calendar
@@ -228,24 +228,24 @@ fn of_several_that_were_removed_each_can_be_brought_back() {
     $ etui calendars removed --json | tail -1 | sed -E 's/.*"removed":"([^"]*)","kept_until":"([^"]*)".*/\1 \2/' | { read from to; echo $((($(date -d $to +%s) - $(date -d $from +%s)) / 86400)) days; }
     30 days
     $ etui calendars restore Work
-    Brought back the calendar Work: 0 entries
-    Another one of this name was removed before: etui calendars removed
+    Restored the calendar Work: 0 entries
+    Another one of this name was removed earlier: etui calendars removed
     $ etui calendars restore Work
-    error: a calendar named "Work" exists already; bring this one back under another name: etui calendars restore --as NAME Work
+    error: a calendar named "Work" already exists; restore this one under another name: etui calendars restore --as NAME Work
     [exit 1]
     $ etui calendars restore --id 3
-    error: a calendar named "Work" exists already; bring this one back under another name: etui calendars restore --as NAME --id 3
+    error: a calendar named "Work" already exists; restore this one under another name: etui calendars restore --as NAME --id 3
     [exit 1]
     $ etui calendars restore --id 3 --as 'Two words'
-    Brought back the calendar Work as Two words: 1 entry
+    Restored the calendar Work as Two words: 1 entry
     $ etui calendars restore --id 3 --as Three
-    error: no calendar with the number 3 was removed; `etui calendars removed` tells the numbers
+    error: no removed calendar has the number 3; `etui calendars removed` lists the numbers
     [exit 4]
     $ etui calendars restore Work --as ' '
     error: " " cannot be the name of a calendar: use 1 to 200 characters, no line breaks or other control characters, and no blanks at the ends
     [exit 2]
     $ etui calendars restore Work --as Work --json
-    {"error":{"kind":"exists","message":"a calendar named \"Work\" exists already; bring this one back under another name: etui calendars restore --as NAME Work"}}
+    {"error":{"kind":"exists","message":"a calendar named \"Work\" already exists; restore this one under another name: etui calendars restore --as NAME Work"}}
     [exit 1]
     $ etui calendars restore Work --as Home --json
     {"name":"Home","entries":1}
@@ -279,9 +279,9 @@ fn of_several_that_were_removed_each_can_be_brought_back() {
           1  Home
           0  Work
     $ etui calendar find --calendar Home ink; etui check
-    #  Start  Title  TestHome
+    #  Start  Title  Place
     9         Ink
-    All is well: 0 contacts, 8 calendar entries, 0 in the trash.
+    The store is intact: 0 contacts, 8 calendar entries, 0 in the trash.
     "#);
 }
 
@@ -315,44 +315,44 @@ fn names_that_look_like_options() {
     For more information, try '--help'.
     [exit 2]
     $ etui calendars create -- -x
-    Made a calendar: -x (use it with --calendar='-x')
+    Created the calendar -x (use it with --calendar='-x')
     $ etui calendars rename -- -x --yes
-    Renamed the calendar -x: it is --yes now
+    Renamed the calendar -x to --yes
     $ etui calendars rename find -- --json
     error: there is no calendar named "find" (there are: Calendar, --yes)
     [exit 4]
     $ etui calendars rename -- --yes -find
-    Renamed the calendar --yes: it is -find now
+    Renamed the calendar --yes to -find
     $ etui calendar add Tea --todo --calendar=-find --set uid=tea
     Added 7: Tea
     UID tea
     $ etui calendar show tea --calendar=-find | head -1
     Tea
     $ etui calendars remove -- -find
-    error: the calendar -find is not empty: 1 entry; to remove it all the same, add --yes
+    error: the calendar -find is not empty: 1 entry; add --yes to remove it anyway
     [exit 2]
     $ etui calendars remove --yes -- -find
     Removed the calendar -find: 1 entry
-    Bring back, within 30 days: etui calendars restore -- '-find'
+    Restore it within 30 days: etui calendars restore -- '-find'
     $ etui calendars restore --as=-y -- -find
-    Brought back the calendar -find as -y: 1 entry
+    Restored the calendar -find as -y: 1 entry
     $ etui calendars remove --json -y -- -y | cut -c 1-33
     {"id":3,"name":"-y","entries":1,"
     $ etui calendars create -- -y; etui calendars restore -- -y
-    Made a calendar: -y (use it with --calendar='-y')
-    error: a calendar named "-y" exists already; bring this one back under another name: etui calendars restore --as NAME -- '-y'
+    Created the calendar -y (use it with --calendar='-y')
+    error: a calendar named "-y" already exists; restore this one under another name: etui calendars restore --as NAME -- '-y'
     [exit 1]
     $ etui import --calendar=-z week.ics; etui import --calendar=-z people.vcf
-    error: there is no calendar named "-z" (there are: Calendar, -y); make it: etui calendars create -- '-z'
-    --calendar='-z' is not used: no calendar was given
+    error: there is no calendar named "-z" (there are: Calendar, -y); create it: etui calendars create -- '-z'
+    --calendar='-z' has no effect: no calendar was given
     people.vcf: 4 added (590 bytes)
     $ etui calendar find -- -kind:event
-    #  Start       Title       TestHome  Calendar
+    #  Start       Title       Place  Calendar
     6  2027-03-12  Tax return         Calendar
     $ a="$(printf '\342\200\256a')"; etui calendars create "$a"; etui calendars remove "$a"
-    Made a calendar: \u{202e}a (use it with --calendar $'\u202ea')
+    Created the calendar \u{202e}a (use it with --calendar $'\u202ea')
     Removed the calendar \u{202e}a: 0 entries
-    Bring back, within 30 days: etui calendars restore $'\u202ea'
+    Restore it within 30 days: etui calendars restore $'\u202ea'
     "#);
 }
 
@@ -376,15 +376,15 @@ fn what_is_removed_is_what_was_asked_about() {
         asking("y", "true"),
     ];
     insta::assert_snapshot!(told.concat(), @r#"
-    The calendar Calendar is not empty: 6 entries. Remove it all? [y/N] y
+    The calendar Calendar is not empty: 6 entries. Remove it? [y/N] y
     error: the calendar "Calendar" was changed meanwhile: it has 7 records now; nothing was removed
     [exit 5]
-    The calendar Calendar is not empty: 7 entries. Remove it all? [y/N] n
+    The calendar Calendar is not empty: 7 entries. Remove it? [y/N] n
     Nothing was removed.
     [exit 0]
-    The calendar Calendar is not empty: 7 entries. Remove it all? [y/N] y
+    The calendar Calendar is not empty: 7 entries. Remove it? [y/N] y
     Removed the calendar Calendar: 7 entries
-    Bring back, within 30 days: etui calendars restore Calendar
+    Restore it within 30 days: etui calendars restore Calendar
     [exit 0]
     "#);
 }
@@ -393,8 +393,8 @@ fn what_is_removed_is_what_was_asked_about() {
 fn what_was_removed_on_a_narrow_screen() {
     let home = with_calendar();
     home.run(
-        "etui -q calendar calendars create 'A quite long name'; \
-         etui -q calendar calendars remove -y Calendar",
+        "etui -q calendars create 'A quite long name'; \
+         etui -q calendars remove -y Calendar",
     );
     let shown = |columns: u32| {
         let (text, _) = home.run(&format!(
@@ -404,7 +404,7 @@ fn what_was_removed_on_a_narrow_screen() {
         ));
         text
     };
-    insta::assert_snapshot!(shown(40) + &shown(80), @r"
+    insta::assert_snapshot!(shown(40) + &shown(80), @"
     #  Removed     Entries  Calendar
     2  YYYY-MM-DD        6  Calendar
     #  Removed           Kept until        Entries  Calendar
@@ -434,21 +434,21 @@ fn files_of_both_kinds() {
     $ etui import people.vcf week.ics
     people.vcf: 4 added (590 bytes)
     week.ics: 6 added (1.4 kB)
-    Together: 10 added, 0 changed, 0 unchanged, 0 refused
+    Total: 10 added, 0 changed, 0 unchanged, 0 rejected
     $ cat week.ics | etui import -
     -: 0 added, 6 unchanged (1.4 kB)
     $ etui import --calendar Home week.ics
-    error: there is no calendar named "Home" (there are: Calendar); make it: etui calendars create Home
+    error: there is no calendar named "Home" (there are: Calendar); create it: etui calendars create Home
     [exit 4]
     $ etui import --calendar 'My work' people.vcf -q; etui import --calendar 'My work' people.vcf
-    --calendar 'My work' is not used: no calendar was given
+    --calendar 'My work' has no effect: no calendar was given
     people.vcf: 0 added, 4 unchanged (590 bytes)
     $ etui import --addressbook Friends week.ics
-    --addressbook Friends is not used: no contacts were given
+    --addressbook Friends has no effect: no contacts were given
     week.ics: 0 added, 6 unchanged (1.4 kB)
     $ (cat week.ics; echo lost) | etui import - --json
-    {"added":0,"changed":0,"unchanged":6,"refused":1,"files":[{"file":"-","holds":"calendar","bytes":1375,"added":0,"changed":0,"unchanged":6,"refused":1,"refusals":[{"line":63,"last_line":63,"reason":"this text belongs to no record; remove it, or put BEGIN and END lines around it","excerpt":"lost"}],"warned":0,"warnings":[]}]}
-    {"error":{"kind":"refused","message":"1 piece was refused; the rest went in"}}
+    {"added":0,"changed":0,"unchanged":6,"refused":1,"files":[{"file":"-","kind":"calendar","bytes":1375,"added":0,"changed":0,"unchanged":6,"refused":1,"refusals":[{"line":63,"last_line":63,"reason":"this text belongs to no record; remove it, or put BEGIN and END lines around it","excerpt":"lost"}],"warned":0,"warnings":[]}]}
+    {"error":{"kind":"refused","message":"1 piece was rejected; the rest was imported"}}
     [exit 3]
     $ etui export --calendar Calendar | cmp - week.ics && echo same
     same
@@ -466,18 +466,18 @@ fn files_of_both_kinds() {
     END:VTODO\r
     END:VCALENDAR\r
     $ etui export --calendar Calendar zz
-    error: nothing found for: zz
+    error: no entry matches: zz
     [exit 4]
     $ etui export --calendar Calendar tax --json
-    {"id":10,"uid":"tax","etag":"11d287a4ffbc17b2fe7552884f315dda","kind":"todo","title":"Tax return","place":null,"notes":"not again, please\nreally","start":null,"end":null,"due":"2027-03-12","duration":null,"all_day":false,"zone":null,"rules":[],"dates":[],"except_dates":[],"instance":null,"and_future":false,"status":null,"class":"public","transparent":false,"categories":[],"priority":1,"percent":null,"completed":null,"url":null,"organizer":null,"attendees":[],"alarms":[],"changes":[]}
+    {"id":10,"uid":"tax","etag":"11d287a4ffbc17b2fe7552884f315dda","kind":"todo","title":"Tax return","place":null,"notes":"not again, please\nreally","start":null,"end":null,"due":"2027-03-12","duration":null,"all_day":false,"zone":null,"rules":[],"dates":[],"exception_dates":[],"instance":null,"this_and_future":false,"status":null,"class":"public","transparent":false,"categories":[],"priority":1,"percent":null,"completed":null,"url":null,"organizer":null,"attendees":[],"alarms":[],"changes":[]}
     $ etui check; etui stats | grep -e Cal -e book
-    All is well: 4 contacts, 6 calendar entries, 0 in the trash.
+    The store is intact: 4 contacts, 6 calendar entries, 0 in the trash.
     Address book    Contacts: 4 contacts
     Calendar        Calendar: 6 entries
     $ etui generate --calendar 3 --years 2 | grep -c BEGIN:V
     7
     $ etui generate --calendar 20 -o made.ics && etui import made.ics
-    Wrote 20 made-up entries to made.ics (6.5 kB)
+    Wrote 20 generated entries to made.ics (6.5 kB)
     made.ics: 20 added (6.5 kB)
     "#);
 }
@@ -487,7 +487,7 @@ fn all_calendars_go_out_in_one_file() {
     let home = with_calendar();
     session!(home, [
         "etui export --calendars | cmp - week.ics && echo same",
-        "etui -q calendar calendars create Work; etui export --calendars | cmp - week.ics && echo same",
+        "etui -q calendars create Work; etui export --calendars | cmp - week.ics && echo same",
         "printf 'BEGIN:VCALENDAR\nBEGIN:VTODO\nUID:ink\nSUMMARY:Ink\nEND:VTODO\nEND:VCALENDAR' > work.ics; \
          etui import --calendar Work work.ics",
         "etui export --calendars -o all.ics; cat week.ics work.ics | cmp - all.ics && echo same",
@@ -501,7 +501,7 @@ fn all_calendars_go_out_in_one_file() {
     ], @r#"
     $ etui export --calendars | cmp - week.ics && echo same
     same
-    $ etui -q calendar calendars create Work; etui export --calendars | cmp - week.ics && echo same
+    $ etui -q calendars create Work; etui export --calendars | cmp - week.ics && echo same
     same
     $ printf 'BEGIN:VCALENDAR
     BEGIN:VTODO
@@ -519,7 +519,7 @@ fn all_calendars_go_out_in_one_file() {
     {"id":6,"uid":"tax",
     {"id":7,"uid":"ink",
     $ etui export --calendars nowhere
-    error: nothing found for: nowhere
+    error: no entry matches: nowhere
     [exit 4]
     $ etui export --calendars --calendar Work
     error: the argument '--calendars' cannot be used with '--calendar <NAME>'

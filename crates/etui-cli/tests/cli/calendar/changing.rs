@@ -72,10 +72,10 @@ fn entries_are_added() {
     $ etui calendar add 'Buy milk' --todo --json --set uid=x | sed s/etag.*name/ETAG,name/
     {"id":1,"uid":"x","ETAG,name":"Buy milk","outcome":"added"}
     $ etui calendar add Again --todo --set uid=x
-    error: an entry with the UID x is there already: etui calendar show x
+    error: an entry with the UID x already exists: etui calendar show x
     [exit 5]
     $ etui calendar list
-    #  Start  Title     TestHome
+    #  Start  Title     Place
     1         Buy milk
     "#);
 }
@@ -96,7 +96,7 @@ fn what_cannot_be_added() {
         "ls -A",
     ], @r#"
     $ etui calendar add Lunch
-    error: when? --start WHEN, for example --start "monday 9:00"; or --todo
+    error: give --start WHEN, for example --start "monday 9:00"; or --todo
     [exit 2]
     $ etui calendar add Lunch --start soon
     error: --start soon: not a day or time; write 2026-12-24, 2026-12-24T18:30, 18:30, today, tomorrow, monday, +3d, or a day and a time: "tomorrow 9:00"
@@ -105,13 +105,13 @@ fn what_cannot_be_added() {
     error: --end 12:00Z: not a day or time; write 2026-12-24, 2026-12-24T18:30, 18:30, today, tomorrow, monday, +3d, or a day and a time: "tomorrow 9:00"
     [exit 2]
     $ etui calendar add Lunch --start '2027-03-08 12:00' --end '2027-03-08 11:00'
-    error: --end 2027-03-08 11:00: this is not behind the start
+    error: --end 2027-03-08 11:00: this is not after the start
     [exit 2]
     $ etui calendar add Lunch --start '2027-03-08 12:00' --repeat often
     error: --repeat: "often" is not understood here; write daily, weekly on mon, thu, every 2 weeks until 2027-06-30, monthly on the 15th, monthly on the last fri, yearly, daily 10 times, or a rule like FREQ=WEEKLY;BYDAY=MO
     [exit 2]
     $ etui calendar add Lunch --start '2027-03-08 12:00' --duration long
-    error: invalid value 'long' for '--duration <LENGTH>': not a length of time; write 45m, 1h30m, 2h, 3d or 1w
+    error: invalid value 'long' for '--duration <DURATION>': not a duration; write 45m, 1h30m, 2h, 3d or 1w
 
     For more information, try '--help'.
     [exit 2]
@@ -122,7 +122,7 @@ fn what_cannot_be_added() {
     error: --end and --duration need a --start
     [exit 2]
     $ etui calendar add Lunch --start 12:00 --set dtend=x
-    error: invalid value 'dtend=x' for '--set <PROP=VALUE>': DTEND has options of its own: --start, --end, --duration, --due
+    error: invalid value 'dtend=x' for '--set <PROP=VALUE>': DTEND cannot be set; use --start, --end, --duration or --due
 
     For more information, try '--help'.
     [exit 2]
@@ -210,19 +210,19 @@ fn changes_by_options() {
     error: entry 2 has no LOCATION; nothing was changed
     [exit 4]
     $ etui calendar edit night --end '2027-03-09 21:00'
-    error: --end 2027-03-09 21:00: this is not behind the start
+    error: --end 2027-03-09 21:00: this is not after the start
     [exit 2]
     $ etui calendar edit tax --duration 1h
-    error: it has no start; give it one with --start, or say when it is due: --due
+    error: the entry has no start; give --start or --due
     [exit 2]
     $ etui calendar edit night --title Night --if-match 00000000000000000000000000000000
-    error: entry night was changed meanwhile; nothing was overwritten. See what it is now: etui calendar show night
+    error: entry night was changed in the meantime; nothing was overwritten. See its current state: etui calendar show night
     [exit 5]
     $ EDITOR='sed -i s/Night/Late/' etui calendar edit night
     Changed 2: Late shift (undo: etui calendar restore 2)
     $ EDITOR='sed -i s/UID:night/UID:day/' etui calendar edit night; rm tmp/*
-    error: the UID is what the entry is known by, and cannot change: it is night, the text has day. For another entry: etui import FILE
-    Nothing was changed. Your text is kept in ~/tmp/etui-edit-XXXXXX.ics; to go on:
+    error: the UID identifies the entry and cannot change: it is night, the text has day. To add another entry: etui import FILE
+    Nothing was changed. Your text is kept in ~/tmp/etui-edit-XXXXXX.ics; to continue:
       $EDITOR ~/tmp/etui-edit-XXXXXX.ics
       etui calendar edit night --from ~/tmp/etui-edit-XXXXXX.ics --if-match 2742a4a171e16136062df8427a150e61
     $ etui calendar edit fair --from week.ics
@@ -262,15 +262,15 @@ fn alarms_by_options() {
     $ etui calendar show fixe --ics | grep -A4 BEGIN:VALARM
     [exit 1]
     $ etui calendar edit fixe --alarm none --alarm 1h
-    error: --alarm none goes with no other --alarm
+    error: --alarm none cannot be combined with another --alarm
     [exit 2]
     $ etui calendar edit fixe --alarm soon
-    error: invalid value 'soon' for '--alarm <LENGTH>': not a length of time; write 45m, 1h30m, 2h, 3d or 1w, or none
+    error: invalid value 'soon' for '--alarm <DURATION>': not a duration; write 45m, 1h30m, 2h, 3d or 1w, or none
 
     For more information, try '--help'.
     [exit 2]
     $ etui -q calendar add Ideas --todo; etui calendar edit 9 --alarm 1h
-    error: it has no start; give it one with --start, or say when it is due: --due
+    error: the entry has no start; give --start or --due
     [exit 2]
     ");
 }
@@ -305,33 +305,31 @@ fn what_is_typed_is_meant() {
     error: RRULE: in the recurrence rule, at character 1: "often" has no "="
     [exit 2]
     $ etui calendar edit fixe --set status=maybe
-    error: invalid value 'status=maybe' for '--set <PROP=VALUE>': "maybe" is no status; there are tentative, confirmed and cancelled for events, needs-action, in-process, completed and cancelled for to-dos, draft and final for journal entries
+    error: invalid value 'status=maybe' for '--set <PROP=VALUE>': "maybe" is not a status; use tentative, confirmed or cancelled for events, needs-action, in-process, completed or cancelled for to-dos, draft or final for journal entries
 
     For more information, try '--help'.
     [exit 2]
     $ EDITOR='sed -i s/^DTSTART.*/DTSTART:tomorrow/' etui calendar edit night; rm tmp/*
     error: DTSTART: "tomorrow" is no date or time: write 19970714 or 19970714T133000
-    Nothing was changed. Your text is kept in ~/tmp/etui-edit-XXXXXX.ics; to go on:
+    Nothing was changed. Your text is kept in ~/tmp/etui-edit-XXXXXX.ics; to continue:
       $EDITOR ~/tmp/etui-edit-XXXXXX.ics
       etui calendar edit night --from ~/tmp/etui-edit-XXXXXX.ics --if-match 9b7a57579d3f7c5651e4b3e33a6a4819
     $ etui calendar add X --start 'mon 9' --set repeat=often
     error: RRULE: in the recurrence rule, at character 1: "often" has no "="
     [exit 2]
     $ etui calendar add X --start 'mon 9' --duration -1h
-    error: invalid value '-1h' for '--duration <LENGTH>': not a length of time; write 45m, 1h30m, 2h, 3d or 1w
+    error: invalid value '-1h' for '--duration <DURATION>': not a duration; write 45m, 1h30m, 2h, 3d or 1w
 
     For more information, try '--help'.
     [exit 2]
     $ etui calendar add '' --start '2027-03-08 9' --repeat mondays | head -1; etui calendar remove 9
     Added 9: (no title), 2027-03-08 09:00
     Removed 9: (no title)
-    Bring back: etui calendar restore 9
+    Undo: etui calendar restore 9
     $ etui calendar undo 9
-    Brought back 9: (no title)
+    Restored 9: (no title)
     $ etui calendar import week.ics
     error: unrecognized subcommand 'import'
-
-      tip: files are brought in by `etui import FILE`
 
     Usage: etui calendar [OPTIONS] <COMMAND>
 
@@ -340,16 +338,16 @@ fn what_is_typed_is_meant() {
     $ etui agenda
     error: unrecognized subcommand 'agenda'
 
-      tip: what is on is told by `etui calendar agenda`
+      tip: some similar subcommands exist: 'generate', 'calendars', 'calendar'
 
     Usage: etui [OPTIONS] <COMMAND>
 
     For more information, try '--help'.
     [exit 2]
     $ export ETUI_STORE=x.etui; etui calendar 2>&1 | head -1
-    Show what is on, find and change it
+    Show the agenda; list, find and change calendar entries
     $ etui export
-    There are no contacts; calendars: etui export --calendars
+    There are no contacts. To export calendars: etui export --calendars
     "#);
 }
 
@@ -367,22 +365,22 @@ fn removed_and_brought_back() {
     $ etui calendar remove tax 2
     Removed 6: Tax return
     Removed 2: Night shift
-    Bring back: etui calendar restore 6 2
+    Undo: etui calendar restore 6 2
     $ etui calendar restore --list
-    #  Start             Title        TestHome
+    #  Start             Title        Place
     2  2027-03-09 22:00  Night shift
     6  2027-03-12        Tax return
     $ etui calendar show tax
-    error: nothing found for: tax
+    error: no entry matches: tax
     [exit 4]
     $ etui calendar restore 2 tax
-    Brought back 2: Night shift
-    Brought back 6: Tax return
+    Restored 2: Night shift
+    Restored 6: Tax return
     $ etui calendar restore tax
-    error: entry 6 has no earlier version to go back to
+    error: entry 6 has no earlier version
     [exit 4]
     $ etui calendar remove 77
-    error: there is no entry number 77; `etui calendar list` tells the numbers
+    error: there is no entry number 77; `etui calendar list` lists the numbers
     [exit 4]
     ");
 }

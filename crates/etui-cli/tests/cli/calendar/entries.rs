@@ -63,7 +63,7 @@ fn the_agenda_tells_day_by_day() {
 
     Wednesday, 10 March 2027
         ...-06:00  Night shift  #2
-    Only the first 2 are shown; more with --limit
+    Only the first 2 are shown; use --limit for more
     $ etui --color always calendar agenda 2027-03-12
     \e[1mFriday, 12 March 2027\e[0m
           all day  Fair\e[2m (day 3 of 3)\e[0m\e[2m  Leipzig\e[0m\e[2m  #3\e[0m
@@ -88,16 +88,16 @@ fn days_that_are_not_understood() {
         "etui calendar agenda today --store none.etui",
     ], @r#"
     $ etui calendar agenda someday
-    error: "someday" is no day; write today, tomorrow, week, next week, month, year, monday, 2026-12-24, 2026-12 or 2026, or say --from and --to
+    error: "someday" is not a period; write today, tomorrow, week, next week, month, year, monday, 2026-12-24, 2026-12 or 2026, or use --from and --to
     [exit 2]
     $ etui calendar agenda --from someday
     error: --from someday: not a day or time; write 2026-12-24, 2026-12-24T18:30, 18:30, today, tomorrow, monday, +3d, or a day and a time: "tomorrow 9:00"
     [exit 2]
     $ etui calendar agenda --from 2027-03-09 --to 2027-03-08
-    error: the end is not behind the beginning
+    error: the end is not after the start
     [exit 2]
     $ etui calendar agenda --zone Mars
-    error: invalid value 'Mars' for '--zone <ZONE>': there is no such time zone; they are named like Europe/Berlin, or UTC
+    error: invalid value 'Mars' for '--zone <ZONE>': unknown time zone; use a name like Europe/Berlin, or UTC
 
     For more information, try '--help'.
     [exit 2]
@@ -156,18 +156,18 @@ fn show_tells_everything() {
       #           1
     $ etui calendar show call fair tax
     Call with 山田 太郎
-      When       Wed 10 Mar 2027, 15:00-15:30 (America/New_York)
-      Here       Wed 10 Mar 2027, 21:00-21:30 (Europe/Berlin)
-      Status     tentative
-      iCalendar  event, 150 bytes
-      UID        call
-      ETag       cf41219aac5765037e8056ecd156e990
-      #          4
+      When        Wed 10 Mar 2027, 15:00-15:30 (America/New_York)
+      Local time  Wed 10 Mar 2027, 21:00-21:30 (Europe/Berlin)
+      Status      tentative
+      iCalendar   event, 150 bytes
+      UID         call
+      ETag        cf41219aac5765037e8056ecd156e990
+      #           4
 
     Fair
       When       Wed 10 Mar 2027 to Fri 12 Mar 2027, all day
       Where      Leipzig
-      Time       not taken: shown as free
+      Time       shown as free
       iCalendar  event, 144 bytes
       UID        fair
       ETag       7f978fde99193b2b0ce47c8fce29bdc0
@@ -175,7 +175,7 @@ fn show_tells_everything() {
 
     Tax return
       Due        Fri 12 Mar 2027
-      Priority   1 of 9, 1 being the highest
+      Priority   1 of 9 (1 is highest)
       Notes      not again, please
                  really
       iCalendar  to-do, 130 bytes
@@ -184,22 +184,22 @@ fn show_tells_everything() {
       #          6
     $ etui calendar show eve
     Eve [31mTrouble2J
-      When       Fri 12 Mar 2027, 12:00-13:00 (UTC)
-      Here       Fri 12 Mar 2027, 13:00-14:00 (Europe/Berlin)
-      Status     cancelled
-      iCalendar  event, 133 bytes
-      UID        eve
-      ETag       971f9aef83ee5e03baa1883746f4b888
-      #          5
+      When        Fri 12 Mar 2027, 12:00-13:00 (UTC)
+      Local time  Fri 12 Mar 2027, 13:00-14:00 (Europe/Berlin)
+      Status      cancelled
+      iCalendar   event, 133 bytes
+      UID         eve
+      ETag        971f9aef83ee5e03baa1883746f4b888
+      #           5
     $ etui calendar show jour --ics | head -3
     BEGIN:VEVENT\r
     UID:fixe\r
     DTSTART;TZID=Europe/Berlin:20270308T090000\r
     $ etui calendar show title:* 2>&1 | tail -2
     5  2027-03-12 13:00  Eve [31mTrouble2J
-    error: 6 entries fit; which one? etui calendar show NUMBER
+    error: 6 entries match; select one: etui calendar show NUMBER
     $ etui calendar show 99
-    error: there is no entry number 99; `etui calendar list` tells the numbers
+    error: there is no entry number 99; `etui calendar list` lists the numbers
     [exit 4]
     $ etui calendar show call --json
     {"id":4,"uid":"call","etag":"cf41219aac5765037e8056ecd156e990","kind":"event","title":"Call with 山田 太郎","place":null,"notes":null,"start":"2027-03-10T21:00:00+01:00","end":null,"due":null,"duration":"PT30M","all_day":false,"zone":"America/New_York","rules":[],"dates":[],"exception_dates":[],"instance":null,"this_and_future":false,"status":"tentative","class":"public","transparent":false,"categories":[],"priority":null,"percent":null,"completed":null,"url":null,"organizer":null,"attendees":[],"alarms":[],"changes":[]}
@@ -225,7 +225,7 @@ fn lists_are_in_order_and_findable() {
         "etui calendar find category:work --explain | head -2",
     ], @r#"
     $ etui calendar list
-    #  Start             Title                TestHome
+    #  Start             Title                Place
     1  2027-03-08 09:00  Jour fixe            Room 4
     2  2027-03-09 22:00  Night shift
     3  2027-03-10        Fair                 Leipzig
@@ -233,7 +233,7 @@ fn lists_are_in_order_and_findable() {
     6  2027-03-12        Tax return
     5  2027-03-12 13:00  Eve [31mTrouble2J
     $ etui calendar list --sort -start --limit 2
-    #  Start             Title              TestHome
+    #  Start             Title              Place
     5  2027-03-12 13:00  Eve [31mTrouble2J
     6  2027-03-12        Tax return
     $ etui calendar list --fields id,start,end,title,status,kind
@@ -245,17 +245,17 @@ fn lists_are_in_order_and_findable() {
     6  2027-03-12        2027-03-12        Tax return                      todo
     5  2027-03-12 13:00  2027-03-12 14:00  Eve [31mTrouble2J    cancelled  event
     $ etui calendar find leipzig
-    #  Start       Title  TestHome
+    #  Start       Title  Place
     3  2027-03-10  Fair   Leipzig
     $ etui calendar find kind:todo or place:room
-    #  Start             Title       TestHome
+    #  Start             Title       Place
     1  2027-03-08 09:00  Jour fixe   Room 4
     6  2027-03-12        Tax return
     $ etui calendar find again
-    #  Start       Title       TestHome
+    #  Start       Title       Place
     6  2027-03-12  Tax return
     $ etui calendar find nowhere
-    error: nothing found for: nowhere
+    error: no entry matches: nowhere
     [exit 4]
     $ etui calendar find kind:event --count
     5
@@ -264,7 +264,7 @@ fn lists_are_in_order_and_findable() {
     $ etui calendar find tax --fields uid,start,kind,record --json
     {"uid":"tax","start":"2027-03-12","kind":"todo","record":"BEGIN:VTODO\r\nUID:tax\r\nDUE;VALUE=DATE:20270312\r\nSUMMARY:Tax return\r\nPRIORITY:1\r\nDESCRIPTION:not again\\, please\\nreally\r\nEND:VTODO\r\n"}
     $ etui calendar find 'name:x'
-    error: in the filter, at character 1: there is no field "name"; fields are any, summary, title, home, location, notes, description, category, kind (quote a text with ":")
+    error: in the filter, at character 1: there is no field "name"; fields are any, summary, title, place, location, notes, description, category, kind (quote a text with ":")
     [exit 2]
     $ etui calendar list --limit 1 --json | sed 's/1\.[0-9a-f]*/PLACE/'
     {"id":1,"kind":"event","title":"Jour fixe","place":"Room 4","start":"2027-03-08T09:00:00+01:00","end":"2027-03-08T09:45:00+01:00","all_day":false,"status":null,"calendar":"Calendar","next":"PLACE"}
@@ -320,6 +320,6 @@ fn time_that_is_taken() {
     $ etui calendar alarms --from 2027-03-08 --next 1 --json
     {"calendar":"Calendar","id":1,"at":"2027-03-08T08:50:00+01:00","start":"2027-03-08T09:00:00+01:00","title":"Jour fixe","action":"display"}
     $ etui calendar alarms --from 2028-01-01
-    No alarm is due.
+    No alarms.
     "#);
 }

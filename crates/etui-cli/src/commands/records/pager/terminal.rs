@@ -99,7 +99,11 @@ impl PagerTerminal {
                 TerminalEvent::Key(translate_key(key.code, key.modifiers))
             }
             event::Event::Paste(text) => TerminalEvent::Key(PagerKey::Text(text)),
-            event::Event::Resize(..) => TerminalEvent::Resize,
+            event::Event::Resize(..) => {
+                let _lock = lock_output();
+                self.terminal = clear_screen().map_err(terminal_error)?;
+                TerminalEvent::Resize
+            }
             _ => TerminalEvent::Other,
         })
     }
@@ -125,9 +129,18 @@ fn enter_screen() -> io::Result<Terminal<CrosstermBackend<Stdout>>> {
         terminal::DisableLineWrap,
         event::EnableBracketedPaste,
     )?;
-    let mut terminal = Terminal::new(CrosstermBackend::new(io::stdout()))?;
-    terminal.clear()?;
-    Ok(terminal)
+    clear_screen()
+}
+
+/// Clears the screen. Returns a terminal with an empty buffer of the current size.
+/// [`Terminal::clear`] would wait for a cursor position, which not every terminal reports.
+fn clear_screen() -> io::Result<Terminal<CrosstermBackend<Stdout>>> {
+    execute!(
+        io::stdout(),
+        terminal::Clear(terminal::ClearType::All),
+        cursor::Hide
+    )?;
+    Terminal::new(CrosstermBackend::new(io::stdout()))
 }
 
 /// Restores the terminal once. The caller holds [`OUTPUT`].

@@ -154,7 +154,7 @@ fn an_empty_list() {
     answer(&mut pager, &[]);
     insta::assert_snapshot!(text(&pager), @"
     Search: x
-     Nobody is found.
+     No contact matches.
 
     0   Esc: whole list   Ctrl-C: quit
     ");
@@ -228,7 +228,7 @@ fn landmarks_and_details() {
     Organisation
       Example GmbH,
       Sales
-    Up, down: more   An…
+    Up, down: scroll   …
     ");
     pager.resize((60, 8));
     insta::assert_snapshot!(text(&pager), @r"
