@@ -109,7 +109,7 @@ fn save_one(c: &mut Criterion) {
                 let id = 10_000_000 + at as i64;
                 conn.execute_batch("BEGIN IMMEDIATE").expect("begin");
                 conn.prepare_cached(
-                    "INSERT INTO record (id, collection, changed, removed, uid, etag, sort, \
+                    "INSERT INTO record (id, collection, changed, removed_at, uid, etag, sort_key, \
                      summary, keys, text) VALUES (?1, 1, ?1, NULL, ?2, ?3, ?4, ?5, ?6, ?7)",
                 )
                 .and_then(|mut s| {
@@ -150,7 +150,7 @@ fn read(c: &mut Criterion) {
     let reader = snapshot.contacts().expect("the book");
     let conn = plain(&path);
     const GET: &str = "SELECT id, uid, etag, text FROM record \
-                       WHERE collection = 1 AND uid = ?1 AND removed IS NULL";
+                       WHERE collection = 1 AND uid = ?1 AND removed_at IS NULL";
     let one = |uid: &str| -> (i64, String, [u8; 16], Vec<u8>) {
         conn.prepare_cached(GET)
             .and_then(|mut s| {
@@ -206,7 +206,7 @@ fn read(c: &mut Criterion) {
         b.iter(|| {
             let mut arena: Vec<u8> = Vec::new();
             let mut statement = conn
-                .prepare_cached("SELECT id, text FROM record WHERE removed IS NULL")
+                .prepare_cached("SELECT id, text FROM record WHERE removed_at IS NULL")
                 .expect("preparing");
             let mut rows = statement.query([]).expect("a query");
             while let Some(row) = rows.next().expect("a row") {

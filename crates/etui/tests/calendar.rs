@@ -412,11 +412,11 @@ fn plain_sqlite_reads_and_writes_calendars() {
         ),
         (
             "INSERT INTO item (kind, book) VALUES ('calendar', 'Work')",
-            "NOT NULL constraint failed: inbox.text",
+            "CHECK constraint failed: text_is_missing",
         ),
         (
             "UPDATE item SET text = NULL",
-            "NOT NULL constraint failed: inbox.text",
+            "CHECK constraint failed: text_is_missing",
         ),
         ("UPDATE item SET book = 'Work'", "cannot modify"),
         ("UPDATE item SET uid = 'x'", "cannot modify"),
@@ -445,7 +445,7 @@ fn plain_sqlite_reads_and_writes_calendars() {
     assert!(out == object.bytes);
     let report = store.check().unwrap();
     assert!(report.is_clean(), "{:?}", report.problems);
-    assert_eq!(report.inbox.len(), 1, "{:?}", report.inbox);
+    assert_eq!(report.write_queue.len(), 1, "{:?}", report.write_queue);
 }
 
 #[test]

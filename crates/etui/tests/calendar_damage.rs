@@ -22,12 +22,12 @@ use support::{clean, directory};
 const COLUMNS: [(&str, &str, &str); 16] = [
     ("record", "id", "text"),
     ("record", "id", "summary"),
-    ("record", "id", "sort"),
+    ("record", "id", "sort_key"),
     ("record", "id", "keys"),
-    ("record", "id", "shared"),
-    ("record", "id", "places"),
-    ("shared", "id", "text"),
-    ("shared", "id", "hash"),
+    ("record", "id", "source"),
+    ("record", "id", "positions"),
+    ("shared_text", "id", "text"),
+    ("shared_text", "id", "hash"),
     ("series", "record", "length_class"),
     ("series", "record", "first"),
     ("series", "record", "last"),
@@ -136,11 +136,11 @@ fn changed_rows_are_answered_or_refused() {
         ask(&store);
         // What is changed is told of. Where an instant lies is its zone's to say, and what is due
         // next is moved on; places are an order that nothing else tells.
-        let moves = ["sort", "places"].contains(&column);
+        let moves = ["sort_key", "positions"].contains(&column);
         let is_seen = !store.check().unwrap().is_clean();
         assert!(is_seen || moves || !really, "{table}.{column}");
         // What is derived from whole texts is made anew.
-        if !["text", "hash", "shared", "places"].contains(&column) {
+        if !["text", "hash", "source", "positions"].contains(&column) {
             store.repair().unwrap();
             clean(&store);
         }

@@ -442,7 +442,7 @@ fn a_live_record_in_a_removed_collection_is_told_of() {
     let work = store.create_address_book("Work").unwrap();
     work.save(&card("a", "A")).unwrap();
     let plain = rusqlite::Connection::open(&path).unwrap();
-    let hide = "UPDATE collection SET kind = 'contacts removed 1' WHERE name = 'Work'";
+    let hide = "UPDATE collection SET removed_at = 1 WHERE name = 'Work'";
     plain.execute(hide, []).unwrap();
     let report = store.check().unwrap();
     assert!(
@@ -474,7 +474,7 @@ fn what_is_removed_with_a_calendar_neither_happens_nor_rings() {
 }
 
 #[test]
-fn what_waits_in_the_inbox_goes_along() {
+fn queued_writes_are_applied_first() {
     let (_dir, path, store) = store();
     store.create_address_book("Work").unwrap();
     let plain = rusqlite::Connection::open(&path).unwrap();
@@ -488,7 +488,7 @@ fn what_waits_in_the_inbox_goes_along() {
     assert_eq!(store.remove_address_book("Work").unwrap().records, 2);
     assert!(add("c").is_err(), "there is none of this name");
     assert_eq!(store.restore_address_book("Work").unwrap(), 2);
-    assert!(store.check().unwrap().inbox.is_empty());
+    assert!(store.check().unwrap().write_queue.is_empty());
 }
 
 #[test]

@@ -547,7 +547,7 @@ fn another_locale_sorts_the_list_anew() {
     plain
         .execute_batch(
             "UPDATE meta SET value = 'sv' WHERE key = 'locale'; \
-             UPDATE meta SET value = 'older' WHERE key = 'derivation'",
+             UPDATE meta SET value = 'older' WHERE key = 'index_version'",
         )
         .unwrap();
     plain.close().unwrap();
@@ -580,7 +580,7 @@ fn a_locale_that_is_written_otherwise_sorts_as_it_says() {
         ("INSERT INTO meta VALUES ('locale', 'sv')", z_first),
         (
             "UPDATE meta SET value = 'de' WHERE key = 'locale'; \
-             DELETE FROM meta WHERE key = 'derivation'",
+             DELETE FROM meta WHERE key = 'index_version'",
             a_first,
         ),
     ] {

@@ -433,7 +433,7 @@ fn a_list_of_another_version_is_made_anew_at_the_first_look() {
         let entries = day(&path, 20);
         let conn = rusqlite::Connection::open(&path).unwrap();
         conn.execute_batch(
-            "UPDATE meta SET value = 'older' WHERE key = 'derivation';
+            "UPDATE meta SET value = 'older' WHERE key = 'index_version';
              DELETE FROM list_block; DELETE FROM list_span;",
         )
         .unwrap();

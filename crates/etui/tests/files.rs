@@ -16,7 +16,7 @@ use rusqlite::Connection;
 use support::{card, clean, directory, filled, german, names, people, reading, texts, vcard};
 
 /// SQLite's message for a statement without a text.
-const MISSING: &str = "NOT NULL constraint failed: inbox.text";
+const MISSING: &str = "CHECK constraint failed: text_is_missing";
 
 #[test]
 fn what_is_no_store_is_left_as_it_was() {
@@ -292,7 +292,7 @@ fn the_view_finds_a_uid_by_the_index() {
     }
 }
 
-/// The write queue has no id column: rowids give the order of arrival.
+/// The ids of the write queue give the order of arrival, also after VACUUM.
 #[test]
 fn what_plain_sqlite_writes_keeps_its_order() {
     let (_dir, path) = directory();
@@ -309,14 +309,14 @@ fn what_plain_sqlite_writes_keeps_its_order() {
     }
     conn.execute("DELETE FROM item", []).unwrap();
     conn.execute(insert, [vcard("gone", "Back")]).unwrap();
-    // Deleting an entry leaves a gap, which VACUUM closes.
-    conn.execute("DELETE FROM inbox WHERE text = 'no vCard'", [])
+    // Deleting an entry leaves a gap, which VACUUM keeps.
+    conn.execute("DELETE FROM write_queue WHERE text = 'no vCard'", [])
         .unwrap();
     conn.execute_batch("VACUUM").unwrap();
     let first: i64 = conn
-        .query_row("SELECT min(rowid) FROM inbox", [], |r| r.get(0))
+        .query_row("SELECT min(id) FROM write_queue", [], |r| r.get(0))
         .unwrap();
-    assert_eq!(first, 1);
+    assert_eq!(first, 2);
     conn.execute(insert, [vcard("same", "Third")]).unwrap();
     conn.close().unwrap();
 
@@ -340,7 +340,7 @@ fn odd_values_from_plain_sqlite() {
     store.close().unwrap();
     let conn = Connection::open(&path).unwrap();
     let waiting = || -> i64 {
-        conn.query_row("SELECT count(*) FROM inbox", [], |r| r.get(0))
+        conn.query_row("SELECT count(*) FROM write_queue", [], |r| r.get(0))
             .unwrap()
     };
     for (statement, reason) in [
@@ -392,9 +392,12 @@ fn odd_values_from_plain_sqlite() {
             "INSERT INTO item (kind, text) VALUES ('contacts', 'x') ON CONFLICT DO NOTHING",
             "UPSERT",
         ),
-        ("INSERT INTO inbox DEFAULT VALUES", MISSING),
         (
-            "INSERT INTO inbox (record, book) VALUES (1, 'Contacts')",
+            "INSERT INTO write_queue (operation) VALUES ('insert')",
+            MISSING,
+        ),
+        (
+            "INSERT INTO write_queue (operation, record, book) VALUES ('update', 1, 'Contacts')",
             MISSING,
         ),
     ] {
@@ -438,7 +441,10 @@ fn odd_values_from_plain_sqlite() {
     let store = Store::open(&path).unwrap();
     assert_eq!(store.contacts().unwrap().count().unwrap(), 1);
     let report = store.check().unwrap();
-    assert!(report.is_clean() && report.inbox.len() == 2, "{report:?}");
+    assert!(
+        report.is_clean() && report.write_queue.len() == 2,
+        "{report:?}"
+    );
 }
 
 #[test]
@@ -542,11 +548,11 @@ fn what_plain_sqlite_writes_is_taken_in() {
         );
         let report = store.check().unwrap();
         assert!(report.is_clean(), "{:?}", report.problems);
-        assert_eq!(report.inbox.len(), 1, "{:?}", report.inbox);
+        assert_eq!(report.write_queue.len(), 1, "{:?}", report.write_queue);
         assert!(
-            report.inbox[0].contains("not a vCard"),
+            report.write_queue[0].contains("not a vCard"),
             "{:?}",
-            report.inbox
+            report.write_queue
         );
         let now = (store.token().unwrap(), fs::read(&path).unwrap());
         store.close().unwrap();
@@ -623,7 +629,7 @@ fn the_sqlite3_program_writes_through_the_view() {
     assert_eq!(contacts.count().unwrap(), 2);
     assert_eq!(store.address_book("Work").unwrap().count().unwrap(), 1);
     clean(&store);
-    assert_eq!(store.check().unwrap().inbox, [""; 0]);
+    assert_eq!(store.check().unwrap().write_queue, [""; 0]);
 }
 
 /// A record has its id in the view, whatever value a statement gives to that column.
@@ -697,22 +703,25 @@ fn an_update_cannot_move_a_record() {
     assert_eq!(found.text, vcard("a", "A").as_bytes());
     assert_eq!(store.address_book("Work").unwrap().count().unwrap(), 0);
     let report = store.check().unwrap();
-    assert!(report.is_clean() && report.inbox.len() == 6, "{report:?}");
-    for told in &report.inbox {
+    assert!(
+        report.is_clean() && report.write_queue.len() == 6,
+        "{report:?}"
+    );
+    for told in &report.write_queue {
         let reason = "an UPDATE cannot move a contact: insert it into the other address book, and \
                       delete it in \"Contacts\"";
         assert!(told.contains(reason), "{told}");
     }
     store.close().unwrap();
     let conn = Connection::open(&path).unwrap();
-    let kept = "SELECT count(*) FROM inbox WHERE record = 1 AND text = 'moved'";
+    let kept = "SELECT count(*) FROM write_queue WHERE record = 1 AND text = 'moved'";
     let kept: i64 = conn.query_row(kept, [], |r| r.get(0)).unwrap();
     assert_eq!(kept, 2);
 }
 
 /// The target of an entry may be removed before the entry is applied.
 #[test]
-fn what_went_before_the_inbox_is_taken_in() {
+fn entries_whose_target_was_removed_are_rejected() {
     let (_dir, path) = directory();
     let store = Store::open_with(&path, &german()).unwrap();
     let contacts = store.contacts().unwrap();
@@ -745,11 +754,16 @@ fn what_went_before_the_inbox_is_taken_in() {
     conn.execute_batch(
         "DELETE FROM record WHERE uid LIKE 'forgotten%';
          UPDATE collection SET name = 'Job' WHERE name = 'Renamed';
-         UPDATE collection SET kind = 'contacts removed 17' WHERE name = 'Removed';
+         UPDATE collection SET removed_at = 17 WHERE name = 'Removed';
          DELETE FROM collection WHERE name = 'Gone';
-         INSERT INTO item (kind, text) VALUES ('contacts removed 17', 'x');
-         UPDATE item SET text = 'x' WHERE book = 'Removed';
-         DELETE FROM item WHERE book = 'Removed';
+         INSERT INTO write_queue (operation, collection, text)
+             SELECT 'insert', id, 'x' FROM collection WHERE name = 'Removed';
+         INSERT INTO write_queue (operation, record, book, text)
+             SELECT 'update', r.id, name, 'x' FROM record r JOIN collection c ON c.id = collection
+             WHERE name = 'Removed';
+         INSERT INTO write_queue (operation, record)
+             SELECT 'delete', r.id FROM record r JOIN collection c ON c.id = collection
+             WHERE name = 'Removed';
          INSERT INTO collection (kind, name) VALUES ('media', 'Media');
          INSERT INTO item (kind, text) VALUES ('media', 'x');",
     )
@@ -769,7 +783,7 @@ fn what_went_before_the_inbox_is_taken_in() {
     store.close().unwrap();
     let conn = Connection::open(&path).unwrap();
     let mut told = conn
-        .prepare("SELECT problem FROM inbox ORDER BY rowid")
+        .prepare("SELECT problem FROM write_queue ORDER BY id")
         .unwrap();
     let told: Vec<String> = told
         .query_map([], |r| r.get(0))
@@ -779,41 +793,44 @@ fn what_went_before_the_inbox_is_taken_in() {
     assert_eq!(
         told,
         [
-            "record 3, of which it is, was removed and is forgotten: insert it",
+            "record 3 was removed, and its removal is older than the trash keeps; insert it",
             "the address book \"Removed\" was removed",
-            "it is for no address book or calendar that is there",
+            "there is no such address book or calendar",
             "the address book \"Removed\" was removed",
             "the address book \"Removed\" was removed",
             "the address book \"Removed\" was removed",
-            "it is for no address book or calendar that is there",
+            "there is no such address book or calendar",
         ]
     );
 }
 
 /// Entries inserted by hand, without the view, are validated.
 #[test]
-fn what_no_trigger_writes_stays_in_the_inbox() {
+fn entries_that_no_trigger_writes_are_rejected() {
     let (_dir, path) = directory();
     let store = Store::open_with(&path, &german()).unwrap();
     store.contacts().unwrap().save(&card("a", "A")).unwrap();
     store.close().unwrap();
     let conn = Connection::open(&path).unwrap();
     let rows = [
-        "x'00', 1, 'x', NULL",
-        "'1', 'Contacts', 'x', NULL",
-        "1.0, 'Contacts', 'x', NULL",
-        "NULL, 'Contacts', 'x', NULL",
-        "NULL, x'01', 1, NULL",
-        "NULL, NULL, 'x', NULL",
-        "NULL, NULL, 1.0, NULL",
-        "NULL, NULL, 1, 5",
-        "NULL, NULL, 1, x'ff'",
+        "'insert', 1, 1, NULL, 'x', NULL",
+        "'insert', NULL, NULL, NULL, 'x', NULL",
+        "'update', NULL, NULL, 'Contacts', 'x', NULL",
+        "'update', 1, 1, 'Contacts', 'x', NULL",
+        "'delete', 1, NULL, NULL, NULL, NULL",
+        "'delete', NULL, NULL, NULL, 1, NULL",
+        "'replace', 1, NULL, NULL, 'x', NULL",
+        "'delete', NULL, 1, NULL, NULL, 5",
+        "'delete', NULL, 1, NULL, NULL, x'ff'",
     ];
     for row in rows {
-        conn.execute(&format!("INSERT INTO inbox VALUES ({row})"), [])
-            .unwrap();
+        let insert = "INSERT INTO write_queue (operation, collection, record, book, text, problem)";
+        let inserted = conn.execute(&format!("{insert} VALUES ({row})"), []);
+        // The table is STRICT: a BLOB is no problem's text.
+        assert_eq!(inserted.is_ok(), !row.ends_with("x'ff'"), "{row}");
     }
-    let numbered = "INSERT INTO inbox (rowid, book, text) VALUES (?1, 1, ?2)";
+    let numbered =
+        "INSERT INTO write_queue (id, operation, collection, text) VALUES (?1, 'insert', 1, ?2)";
     for (number, text) in [(-1, "x".to_owned()), (0, vcard("b", "B"))] {
         conn.execute(numbered, (number, text)).unwrap();
     }
@@ -822,11 +839,11 @@ fn what_no_trigger_writes_stays_in_the_inbox() {
     assert_eq!(store.contacts().unwrap().count().unwrap(), 2);
     let report = store.check().unwrap();
     assert!(report.is_clean(), "{report:?}");
-    assert_eq!(report.inbox.len(), 1 + rows.len(), "{report:?}");
-    assert!(report.inbox[0].starts_with("inbox entry -1: not a vCard"));
-    for told in &report.inbox[1..8] {
+    assert_eq!(report.write_queue.len(), rows.len(), "{report:?}");
+    assert!(report.write_queue[0].starts_with("write queue entry -1: not a vCard"));
+    for told in &report.write_queue[1..8] {
         let reason = "it says neither where to save nor what to remove";
         assert!(told.contains(reason), "{told}");
     }
-    assert_eq!(report.inbox[8], "inbox entry 8: 5");
+    assert_eq!(report.write_queue[8], "write queue entry 8: 5");
 }

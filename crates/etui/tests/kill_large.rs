@@ -7,18 +7,21 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod support;
+
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use etui::contacts::Paging;
+use etui::contacts::{Card, Paging};
 use etui::record::Collection;
 use etui::search::query::SearchableRecord;
-use etui::{CollectionKind, Store};
+use etui::{CollectionKind, Options, Store};
 use etui_testkit::calendars::{Span, write_ics};
 use etui_testkit::people::People;
 use etui_testkit::rng::SplitMix64;
+use support::NEXT_VERSION;
 
 const STORE: &str = "ETUI_TEST_KILL_LARGE_STORE";
 const SEED: &str = "ETUI_TEST_KILL_SEED";
@@ -26,9 +29,8 @@ const SEED: &str = "ETUI_TEST_KILL_SEED";
 const IMPORTED: usize = 6_000;
 /// Records in the store before the import.
 const BEFORE: usize = 300;
-/// In the store of version 1, beside those of the fixture.
-const MIGRATED: i64 = 4_000;
-const OF_FIXTURE: u64 = 59;
+/// Contacts of the store that is migrated.
+const MIGRATED: u64 = 4_000;
 
 fn seed() -> u64 {
     let now = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap();
@@ -79,7 +81,10 @@ fn nothing_is_left(directory: &Path) {
 
 /// The store is sound; returns the number of its records.
 fn whole(path: &Path, what: &str) -> u64 {
-    let store = Store::open(path).unwrap();
+    whole_store(Store::open(path).unwrap(), what)
+}
+
+fn whole_store(store: Store, what: &str) -> u64 {
     let report = store.check().unwrap();
     assert!(report.is_clean(), "{what}: {:?}", report.problems);
     let (mut contacts, mut entries) = (0, 0);
@@ -152,7 +157,7 @@ fn imports_a_calendar_until_killed() {
 #[test]
 fn migrates_until_killed() {
     if let Some(path) = child_store() {
-        let store = Store::open(path).unwrap();
+        let store = open_next(&path);
         assert!(store.contacts().unwrap().count().unwrap() > 0);
     }
 }
@@ -203,56 +208,38 @@ fn is_in_or_not(kind: CollectionKind, work: &str) {
     }
 }
 
-/// The fixture of version 1 with many more contacts, as version 1 would have saved them.
-fn store_of_version_1(path: &Path) {
-    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/stores/v1.etui");
-    std::fs::copy(fixture, path).unwrap();
-    let mut plain = rusqlite::Connection::open(path).unwrap();
-    let (sort, keys, summary): (Vec<u8>, Vec<u8>, Vec<u8>) = plain
-        .query_row(
-            "SELECT r.sort, r.keys, l.summary FROM record r JOIN list l ON l.id = r.id \
-             WHERE r.uid = 'v1-20'",
-            [],
-            |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)),
-        )
-        .unwrap();
-    let last: i64 = plain
-        .query_row(
-            "SELECT max((SELECT max(id) FROM record), (SELECT max(number) FROM change))",
-            [],
-            |r| r.get(0),
-        )
-        .unwrap();
-    let all = plain.transaction().unwrap();
-    for n in 1..=MIGRATED {
-        let text = format!(
-            "BEGIN:VCARD\r\nVERSION:3.0\r\nUID:more-{n}\r\nN:Schmidt {n};Jürgen;;;\r\n\
-             FN:Jürgen Schmidt {n}\r\nTEL:+49 30 23125 {n:04}\r\nEND:VCARD\r\n"
-        );
-        let etag = &blake3::hash(text.as_bytes()).as_bytes()[..16].to_vec();
-        let id = last + n;
-        all.execute(
-            "INSERT INTO record (id, collection, changed, uid, etag, sort, keys, text) \
-             VALUES (?1, 1, ?1, ?2, ?3, ?4, ?5, ?6)",
-            (id, format!("more-{n}"), etag, &sort, &keys, text.as_bytes()),
-        )
-        .unwrap();
-        all.execute(
-            "INSERT INTO list (collection, sort, id, summary) VALUES (1, ?1, ?2, ?3)",
-            (&sort, id, &summary),
-        )
-        .unwrap();
-    }
-    all.commit().unwrap();
+/// Opens a store with the next version of the library, which migrates it.
+fn open_next(path: &Path) -> Store {
+    let mut options = Options::default();
+    options.extra_migrations = NEXT_VERSION;
+    Store::open_with(path, &options).unwrap()
+}
+
+/// Creates a store with many contacts in two address books.
+fn large_store(path: &Path) {
+    let store = Store::open(path).unwrap();
+    let cards: Vec<_> = (1..=MIGRATED)
+        .map(|n| {
+            let text = format!(
+                "BEGIN:VCARD\r\nVERSION:3.0\r\nUID:more-{n}\r\nN:Schmidt {n};Jürgen;;;\r\n\
+                 FN:Jürgen Schmidt {n}\r\nTEL:+49 30 23125 {n:04}\r\nEND:VCARD\r\n"
+            );
+            Card::parse(text).unwrap()
+        })
+        .collect();
+    store.contacts().unwrap().save_many(&cards).unwrap();
+    let work = store.create_address_book("Work").unwrap();
+    work.save(&cards[0]).unwrap();
+    store.close().unwrap();
 }
 
 #[test]
 fn a_migration_that_is_killed_is_done_by_the_next() {
     let mut rng = SplitMix64::new(seed());
     let source = tempfile::tempdir().unwrap();
-    let source = source.path().join("v1.etui");
-    store_of_version_1(&source);
-    let expected = OF_FIXTURE + MIGRATED.unsigned_abs();
+    let source = source.path().join("source.etui");
+    large_store(&source);
+    let expected = MIGRATED + 1;
     let mut took = None;
     for round in 0..rounds() {
         let dir = tempfile::tempdir().unwrap();
@@ -260,8 +247,8 @@ fn a_migration_that_is_killed_is_done_by_the_next() {
         std::fs::copy(&source, &path).unwrap();
         let Some(took) = took else {
             took = Some(run("migrates_until_killed", &path, None));
-            assert_eq!(whole(&path, "not killed"), expected);
-            let stats = Store::open(&path).unwrap().stats().unwrap();
+            assert_eq!(whole_store(open_next(&path), "not killed"), expected);
+            let stats = open_next(&path).stats().unwrap();
             assert_eq!((stats.pending_terms, stats.pending_grams), (0, 0));
             continue;
         };
@@ -277,8 +264,8 @@ fn a_migration_that_is_killed_is_done_by_the_next() {
         }
         nothing_is_left(dir.path());
         let what = format!("round {round}, killed after {life:?}");
-        assert_eq!(whole(&path, &what), expected, "{what}");
-        let store = Store::open(&path).unwrap();
+        assert_eq!(whole_store(open_next(&path), &what), expected, "{what}");
+        let store = open_next(&path);
         let found = store.contacts().unwrap();
         let found = found.find(&"family:\"schmidt 777\"".parse().unwrap());
         assert_eq!(found.unwrap().len(), 1, "{what}");

@@ -568,8 +568,8 @@ fn a_child_commits_and_dies() {
     };
     let plain = rusqlite::Connection::open(path).unwrap();
     let copy = "BEGIN IMMEDIATE;
-        INSERT INTO record (id, collection, changed, removed, uid, etag, sort, summary, keys, text)
-            SELECT id + 1, collection, id + 1, NULL, 'b', etag, sort, summary, keys, text
+        INSERT INTO record (id, collection, changed, removed_at, uid, etag, sort_key, summary, keys, text)
+            SELECT id + 1, collection, id + 1, NULL, 'b', etag, sort_key, summary, keys, text
             FROM record;
         COMMIT";
     plain.execute_batch(copy).unwrap();

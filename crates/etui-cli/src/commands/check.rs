@@ -44,7 +44,7 @@ pub fn check_store(app: &mut App, args: &CheckArgs) -> Result<()> {
             .problems
             .iter()
             .chain(&report.outdated)
-            .chain(&report.inbox)
+            .chain(&report.write_queue)
         {
             app.out.write_line(escape_text(problem))?;
         }
@@ -77,10 +77,10 @@ pub fn check_store(app: &mut App, args: &CheckArgs) -> Result<()> {
         pluralize(report.contacts, "contact"),
         report.removed
     ))?;
-    if !report.inbox.is_empty() {
+    if !report.write_queue.is_empty() {
         return Err(Failure::Refused(format!(
             "{} of another program rejected",
-            pluralize(report.inbox.len() as u64, "record")
+            pluralize(report.write_queue.len() as u64, "record")
         )));
     }
     Ok(())

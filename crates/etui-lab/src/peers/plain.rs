@@ -95,8 +95,8 @@ impl PlainRows {
         let conn = Connection::open(store)?;
         let mut records: Vec<PlainRecord> = conn
             .prepare(
-                "SELECT id, uid, etag, sort, keys, text, summary FROM record \
-                 WHERE removed IS NULL ORDER BY id",
+                "SELECT id, uid, etag, sort_key, keys, text, summary FROM record \
+                 WHERE removed_at IS NULL ORDER BY id",
             )?
             .query_map([], |row| {
                 Ok(PlainRecord {

@@ -163,7 +163,7 @@ impl Rows {
             Ok(Self {
                 records: conn
                     .prepare(
-                        "SELECT id, uid, etag, sort, summary, keys, text FROM record ORDER BY id",
+                        "SELECT id, uid, etag, sort_key, summary, keys, text FROM record ORDER BY id",
                     )?
                     .query_map([], |r| r.try_into())?
                     .collect::<rusqlite::Result<_>>()?,
@@ -200,7 +200,7 @@ pub fn insert(conn: &Connection, rows: &Rows, grams: bool) {
         conn.execute_batch("BEGIN IMMEDIATE")?;
         let mut record = conn.prepare_cached(
             "INSERT INTO record \
-             (id, collection, changed, removed, uid, etag, sort, summary, keys, text) \
+             (id, collection, changed, removed_at, uid, etag, sort_key, summary, keys, text) \
              VALUES (?1, 1, ?1, NULL, ?2, ?3, ?4, ?5, ?6, ?7)",
         )?;
         for r in &rows.records {

@@ -26,7 +26,7 @@ pub(super) fn derive(record: &CalendarObject, _: &IndexContext<'_>) -> IndexedCo
     search_keys(record, &mut keys);
     IndexedColumns {
         keys: keys.into_keys(),
-        sort: moment::sort(summary.start.as_ref()),
+        sort_key: moment::sort(summary.start.as_ref()),
         summary: summary.encode(),
         times,
     }

@@ -100,7 +100,7 @@ impl Reader<'_, CalendarObject> {
     fn shared(&self, record: RecordId) -> Result<Option<i64>> {
         Ok(self
             .conn
-            .prepare_cached("SELECT shared FROM record WHERE id = ?1")?
+            .prepare_cached("SELECT source FROM record WHERE id = ?1")?
             .query_row([record.0], |r| r.get(0))
             .optional()?
             .flatten())
@@ -161,8 +161,8 @@ impl Reader<'_, CalendarObject> {
     fn gather(&self, records: Option<&[RecordId]>, export: &mut Export) -> Result<()> {
         let wanted: Option<HashSet<i64>> = records.map(|all| all.iter().map(|id| id.0).collect());
         let mut statement = self.conn.prepare_cached(
-            "SELECT id, shared, places, text, changed <> id FROM record NOT INDEXED \
-             WHERE collection = ?1 AND removed IS NULL ORDER BY id",
+            "SELECT id, source, positions, text, changed <> id FROM record NOT INDEXED \
+             WHERE collection = ?1 AND removed_at IS NULL ORDER BY id",
         )?;
         let mut rows = statement.query([self.collection])?;
         while let Some(row) = rows.next()? {
@@ -280,7 +280,7 @@ impl Reader<'_, CalendarObject> {
             }
             let (text, row) = self
                 .conn
-                .prepare_cached("SELECT text, shared FROM record WHERE id = ?1")?
+                .prepare_cached("SELECT text, source FROM record WHERE id = ?1")?
                 .query_row([id], |r| Ok((r.get(0)?, r.get(1)?)))?;
             let Ok(record) = zones.record(self.conn, text, row) else {
                 continue;

@@ -150,7 +150,7 @@ impl SeriesCache {
             return Ok(Some(Arc::clone(&entry.series)));
         }
         let row: Option<(Vec<u8>, Option<i64>)> = conn
-            .prepare_cached("SELECT text, shared FROM record WHERE id = ?1")?
+            .prepare_cached("SELECT text, source FROM record WHERE id = ?1")?
             .query_row([record], |r| Ok((r.get(0)?, r.get(1)?)))
             .optional()?;
         let Some((text, shared)) = row else {

@@ -65,7 +65,7 @@ pub(crate) fn derive(card: &Card, with: &IndexContext<'_>) -> IndexedColumns {
     }
     IndexedColumns {
         keys: keys.into_keys(),
-        sort,
+        sort_key: sort,
         summary,
         ..IndexedColumns::default()
     }

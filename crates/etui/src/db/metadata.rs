@@ -12,16 +12,13 @@ pub(crate) const INODE: &str = "inode";
 pub(crate) const LOCALE: &str = "locale";
 pub(crate) const REGION: &str = "region";
 /// What keys, sort keys and lists were derived with.
-pub(crate) const DERIVATION: &str = "derivation";
+pub(crate) const INDEX_VERSION: &str = "index_version";
 /// Terms of changes up to this number are in `posting`.
-pub(crate) const TERM_MARK: &str = "term_mark";
+pub(crate) const TERM_WATERMARK: &str = "term_watermark";
 /// And grams of changes up to this one.
-pub(crate) const GRAM_MARK: &str = "gram_mark";
+pub(crate) const TRIGRAM_WATERMARK: &str = "trigram_watermark";
 /// Counts the syncs that had nothing else to write.
 pub(crate) const SYNCS: &str = "syncs";
-/// With the number of a collection behind it: the number of the latest change when it was made,
-/// brought back, or became the default one.
-pub(crate) const MEANT_SINCE: &str = "meant_since ";
 /// Changes up to this number may be missing from `change`.
 pub(crate) const LOG_FLOOR: &str = "log_floor";
 
@@ -45,7 +42,7 @@ pub(crate) fn read(conn: &Connection) -> Result<StoreMetadata> {
     Ok(StoreMetadata {
         locale: text(LOCALE)?,
         region: text(REGION)?,
-        index_version: text(DERIVATION)?,
+        index_version: text(INDEX_VERSION)?,
     })
 }
 
@@ -59,12 +56,6 @@ pub(crate) fn get<T: FromSql>(conn: &Connection, key: &str) -> Result<Option<T>>
 pub(crate) fn set(conn: &Connection, key: &str, value: impl ToSql) -> Result<()> {
     conn.prepare_cached("INSERT OR REPLACE INTO meta (key, value) VALUES (?1, ?2)")?
         .execute((key, value))?;
-    Ok(())
-}
-
-pub(crate) fn unset(conn: &Connection, key: &str) -> Result<()> {
-    conn.prepare_cached("DELETE FROM meta WHERE key = ?1")?
-        .execute([key])?;
     Ok(())
 }
 

@@ -71,7 +71,7 @@ pub(super) fn open(
         }
         _ => connect_to_read(path, settings)?,
     };
-    let is_store = schema::in_store(&connection, |conn| {
+    let is_store = schema::in_store(&connection, settings.migrations.version(), |conn| {
         // This has SQLite read the schema.
         set_cache(conn, cache)?;
         schema::expect_tables(conn, path)
@@ -82,21 +82,21 @@ pub(super) fn open(
     set_cache(&connection, cache)?;
     match schema::kind(&connection)? {
         // Another program has made it one since.
-        schema::FileKind::Store(version) if version == schema::VERSION => {}
+        schema::FileKind::Store(version) if version == settings.migrations.version() => {}
         schema::FileKind::Store(version) => {
-            schema::refuse_newer(path, version)?;
+            schema::refuse_newer(path, version, settings.migrations.version())?;
             if mode != OpenMode::ReadWrite {
                 return Err(Error::ReadOnly {
                     path: path.to_owned(),
                 });
             }
             prepare_to_write(&connection, settings)?;
-            migrate(&connection, path, found)?;
+            migrate(&connection, path, settings.migrations, found)?;
         }
         schema::FileKind::Empty if mode == OpenMode::ReadWrite => {
             prepare_to_write(&connection, settings)?;
             switch_to_wal(&connection, settings)?;
-            migrate(&connection, path, found)?;
+            migrate(&connection, path, settings.migrations, found)?;
             sync_directory(path)?;
         }
         schema::FileKind::Empty | schema::FileKind::Foreign => {
@@ -145,6 +145,7 @@ fn switch_to_wal(connection: &Connection, settings: &PoolOptions) -> Result<()> 
 fn migrate(
     connection: &Connection,
     path: &Path,
+    migrations: schema::Migrations,
     found: impl FnOnce(&Connection) -> Result<()>,
 ) -> Result<()> {
     pool::transact(connection, |conn| {
@@ -157,8 +158,8 @@ fn migrate(
                 });
             }
         };
-        schema::refuse_newer(path, from)?;
-        schema::migrate(conn, from)?;
+        schema::refuse_newer(path, from, migrations.version())?;
+        migrations.run(conn, from)?;
         if from == 0 {
             conn.pragma_update(None, "application_id", schema::APPLICATION_ID)?;
         }
@@ -339,6 +340,7 @@ mod tests {
             busy_timeout: std::time::Duration::from_secs(5),
             vfs: Vfs::System,
             persist_wal: false,
+            migrations: schema::Migrations(&[]),
         };
         let tables = |found: fn(&Connection) -> Result<()>| {
             let (conn, _) = open(&path, OpenMode::ReadWrite, &settings, found)?;

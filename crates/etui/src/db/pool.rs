@@ -10,6 +10,7 @@ use rusqlite::Connection;
 
 use super::group::{TransactionSize, WriteOutcome, Writer};
 use super::open::{self, OpenMode};
+use super::schema::Migrations;
 use super::vfs::{self, Vfs};
 use super::wal::WalLimit;
 use crate::error::{Error, Result};
@@ -33,6 +34,7 @@ pub(crate) struct PoolOptions {
     pub(crate) busy_timeout: Duration,
     pub(crate) vfs: Vfs,
     pub(crate) persist_wal: bool,
+    pub(crate) migrations: Migrations,
 }
 
 /// Connections that are kept open to read. Whoever needs one more gets it, with a cache of next

@@ -1,29 +1,29 @@
-//! The schema, drawn, and how older ones become this one.
+//! The schema and its migrations. Each table is described in `migrations/0001.sql`.
 //!
 //! ```text
-//! meta        key -> value                          store id, incarnation, locale, marks
-//! collection  id  -> kind, name                     address books, calendars
-//! record      id  -> the record: text as it came, and what is derived from it
-//! record_uid  (collection, uid) -> id
-//! list_block  id -> entries; list_order by place    live records in list order (`collection::list`)
-//! list_span   (collection, first) -> counts         how many of them stand where
-//! change      number -> what a change replaced      edits and removals; additions are in `record`
-//! posting     (key, first) -> ids                   words, addresses, numbers; three characters
-//! inbox       what others wrote through the view `item`, in order
-//! shared      id  -> what calendar records share    frames of the objects they came in, zones
-//! series      record -> span of its occurrences     recurring or long (`collection::time_index`)
-//! alarm       record -> span of its alarms
+//! meta         key -> value                          store id, incarnation, locale, watermarks
+//! collection   id  -> kind, name                     address books, calendars
+//! record       id  -> the record's text and the columns indexed from it
+//! record_uid   (collection, uid) -> id
+//! list_block   id -> entries; list_order by key      live records in list order (`record::list`)
+//! list_span    (collection, first) -> counts         number of entries of each block
+//! change       seq -> what a change replaced         edits and removals; additions are in `record`
+//! posting      (key, first) -> ids                   terms and trigrams
+//! shared_text  id  -> text                           templates of calendar objects, time zones
+//! series       record -> span of its occurrences     recurring or long (`record::time_index`)
+//! alarm        record -> span of its alarms
+//! write_queue  id  -> write of another program       through the view `item`
 //! ```
 //!
-//! One new contact, or an event that happens once, touches four B-trees: `record`, `record_uid`,
-//! `list_block`, `list_span`. Why there are no more:
+//! A new contact, or an event that does not recur, touches four B-trees: `record`, `record_uid`,
+//! `list_block`, `list_span`. Two decisions keep it so:
 //!
-//! * **Numbers**: one sequence numbers all changes, and a record's id is the number of the change
-//!   that created it. So additions need no row in `change` (they are the records whose id lies
-//!   beyond a token), no counter is stored, and ids are never used again.
-//! * **Pending**: `posting` is not written in a save's transaction. Records changed since the marks
-//!   in `meta` are pending: a search looks at them besides the index, and they are merged into it
-//!   in batches (`index::merge`).
+//! * **Sequence numbers**: one sequence numbers all changes, and a record's id is the sequence
+//!   number of the change that created it. Additions need no row in `change` (they are the records
+//!   with an id after a token), no counter is stored, and ids are never reused.
+//! * **Pending records**: `posting` is not written in the transaction of a save. Records changed
+//!   after the watermarks in `meta` are pending: searches scan them, and batches of them are merged
+//!   into the index (`index::merge`).
 //!
 //! Nothing in the schema needs a function, collation or tokenizer that plain SQLite lacks.
 
@@ -35,47 +35,50 @@ use crate::error::{Error, Result};
 pub(crate) const APPLICATION_ID: i64 = 0x6574_7569;
 
 /// Steps from `user_version` N to N+1. Only ever appended to.
-const MIGRATIONS: &[&str] = &[
-    include_str!("migrations/0001.sql"),
-    include_str!("migrations/0002.sql"),
-    include_str!("migrations/0003.sql"),
-];
+const MIGRATIONS: &[&str] = &[include_str!("migrations/0001.sql")];
 
-/// `user_version` of the schema this library writes.
+/// The schema version that this library writes.
 pub(crate) const VERSION: i64 = MIGRATIONS.len() as i64;
 
-/// Runs the steps that are missing, inside the caller's write transaction.
-///
-/// # Errors
-/// Whatever SQLite reports; the caller rolls back.
-pub(crate) fn migrate(conn: &Connection, from: i64) -> Result<()> {
-    let done = usize::try_from(from).unwrap_or(0);
-    if done == MIGRATIONS.len() {
-        return Ok(());
+/// The migrations of the library, and further ones that tests add.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Migrations(pub(crate) &'static [&'static str]);
+
+impl Migrations {
+    /// Returns the schema version after all migrations.
+    pub(crate) fn version(self) -> i64 {
+        VERSION + self.0.len() as i64
     }
-    // A table can be renamed although a view of somebody's own is over one that is made anew here.
-    conn.pragma_update(None, "legacy_alter_table", true)?;
-    let run = steps(conn, done);
-    conn.pragma_update(None, "legacy_alter_table", false)?;
-    run
+
+    /// Runs the missing migrations, inside the caller's write transaction.
+    ///
+    /// # Errors
+    /// Any error of SQLite; the caller rolls back.
+    pub(crate) fn run(self, conn: &Connection, from: i64) -> Result<()> {
+        if from >= self.version() {
+            return Ok(());
+        }
+        // A table can be renamed although a view of the user reads a table that is recreated.
+        conn.pragma_update(None, "legacy_alter_table", true)?;
+        let done = self.run_steps(conn, usize::try_from(from).unwrap_or(0));
+        conn.pragma_update(None, "legacy_alter_table", false)?;
+        done
+    }
+
+    fn run_steps(self, conn: &Connection, from: usize) -> Result<()> {
+        for (step, sql) in MIGRATIONS.iter().chain(self.0).enumerate().skip(from) {
+            tracing::info!(from = step, to = step + 1, "migrating the schema");
+            conn.execute_batch(sql)
+                .map_err(|e| explain_name_conflict(step + 1, e))?;
+            conn.pragma_update(None, "user_version", step as i64 + 1)?;
+        }
+        Ok(())
+    }
 }
 
-fn steps(conn: &Connection, done: usize) -> Result<()> {
-    for (step, sql) in MIGRATIONS.iter().enumerate().skip(done) {
-        tracing::info!(from = step, to = step + 1, "migrating the schema");
-        conn.execute_batch(sql).map_err(|e| refused(step + 1, e))?;
-        conn.pragma_update(None, "user_version", step as i64 + 1)?;
-    }
-    if done == 0 {
-        // Nobody can have anything over a view of earlier versions.
-        conn.execute_batch("DROP VIEW contact")?;
-    }
-    Ok(())
-}
-
-/// Of a step that cannot be done as somebody's own table, view or index has a name that the schema
-/// needs: that is no damage, and nobody wants to read the script.
-fn refused(version: usize, error: rusqlite::Error) -> rusqlite::Error {
+/// Explains a migration that failed because a table, view or index of the user has a name that the
+/// schema needs.
+fn explain_name_conflict(version: usize, error: rusqlite::Error) -> rusqlite::Error {
     let (code, reason) = match &error {
         rusqlite::Error::SqlInputError { error, msg, .. }
         | rusqlite::Error::SqliteFailure(error, Some(msg)) => (*error, msg),
@@ -85,12 +88,12 @@ fn refused(version: usize, error: rusqlite::Error) -> rusqlite::Error {
     if code.extended_code != ffi::SQLITE_ERROR || !reason.contains(" already ") {
         return error;
     }
-    let told = format!(
-        "{reason}; so the store cannot be brought to schema version {version}, and is as it was. \
-         A table, view or index of your own must have another name than what etui makes: \
+    let explained = format!(
+        "{reason}; so the store cannot be migrated to schema version {version}, and is unchanged. \
+         A table, view or index of your own must have another name than those of etui: \
          rename it or drop it"
     );
-    rusqlite::Error::SqliteFailure(code, Some(told))
+    rusqlite::Error::SqliteFailure(code, Some(explained))
 }
 
 /// What a database file is, by its header.
@@ -128,13 +131,14 @@ pub(crate) fn kind(conn: &Connection) -> Result<FileKind> {
 /// Whatever SQLite reports, e.g. that this is no database, and what `ask` returns.
 pub(crate) fn in_store<T>(
     conn: &Connection,
+    version: i64,
     ask: impl FnOnce(&Connection) -> Result<T>,
 ) -> Result<Option<T>> {
     // A statement that was not gone through to its end holds a read transaction.
-    let mut version = conn.prepare("PRAGMA user_version")?;
-    let mut rows = version.query([])?;
+    let mut statement = conn.prepare("PRAGMA user_version")?;
+    let mut rows = statement.query([])?;
     let is_it = match rows.next()? {
-        Some(row) => row.get::<_, i64>(0)? == VERSION,
+        Some(row) => row.get::<_, i64>(0)? == version,
         None => false,
     };
     match is_it && mark(conn, "application_id")? == APPLICATION_ID {
@@ -185,12 +189,12 @@ fn kind_in_transaction(conn: &Connection) -> Result<FileKind> {
 ///
 /// # Errors
 /// [`Error::Newer`].
-pub(crate) fn refuse_newer(path: &std::path::Path, found: i64) -> Result<()> {
-    if found > VERSION {
+pub(crate) fn refuse_newer(path: &std::path::Path, found: i64, known: i64) -> Result<()> {
+    if found > known {
         return Err(Error::Newer {
             path: path.to_owned(),
             found,
-            known: VERSION,
+            known,
         });
     }
     Ok(())

@@ -46,7 +46,7 @@ impl<R: RecordKind> DeferredRecords<R> {
             true => self.hasher.hash_one(item.record.identity().as_bytes()),
             false => 0,
         };
-        let origin = origin.and_then(|o| Some((o.shared?, &o.places)));
+        let origin = origin.and_then(|o| Some((o.source?, &o.positions)));
         let mut from = vec![u8::from(origin.is_some())];
         if let Some((shared, places)) = origin {
             varint::push_u64(&mut from, shared.cast_unsigned());

@@ -114,7 +114,7 @@ impl<'c> BulkFill<'c> {
         })?;
         edits.write(self.conn, bounds)?;
         self.index.write_index(self.conn, self.new, on_step)?;
-        for mark in [metadata::TERM_MARK, metadata::GRAM_MARK] {
+        for mark in [metadata::TERM_WATERMARK, metadata::TRIGRAM_WATERMARK] {
             metadata::set(self.conn, mark, self.last)?;
         }
         if self.new {

@@ -19,7 +19,7 @@ use crate::import::fill::{BulkFill, FillOutcome};
 use crate::record::prepared::IndexedRecord;
 use crate::record::shared::{Objects, SourceObject};
 use crate::record::{Collection, IndexedColumns, MergeOutcome, RecordKind};
-use crate::record::{names, records};
+use crate::record::{collection_table, records};
 use crate::types::{Condition, ETag, SaveOutcome};
 
 /// Records in one transaction at the most, and bytes of their text, of a small import.
@@ -328,7 +328,7 @@ impl<R: RecordKind> Run<'_, '_, R> {
         R::commit_dirty(db);
         let added = db.while_filling(|| {
             db.write(|conn| {
-                names::expect(conn, R::KIND, self.collection.named())?;
+                collection_table::expect_exists(conn, R::KIND, self.collection.named())?;
                 let fill = BulkFill::begin(conn, db.path(), self.collection.id(), with.order)?;
                 let mut filling = FillRun {
                     conn,

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use rusqlite::{Connection, OptionalExtension};
 
-use super::names;
+use super::collection_table;
 use crate::db::metadata;
 use crate::error::Result;
 use crate::types::{ChangeKind, Changes, RecordChange, RecordId, SyncToken};
@@ -27,7 +27,7 @@ pub(crate) const RESTORED: i64 = 3;
 /// The number of the latest change; 0 in a new store.
 pub(crate) fn latest(conn: &Connection) -> Result<i64> {
     let mut statement =
-        conn.prepare_cached("SELECT max(id) FROM record UNION ALL SELECT max(number) FROM change")?;
+        conn.prepare_cached("SELECT max(id) FROM record UNION ALL SELECT max(seq) FROM change")?;
     let mut rows = statement.query([])?;
     let mut latest = 0;
     while let Some(row) = rows.next()? {
@@ -57,7 +57,7 @@ pub(crate) fn reaches_back(conn: &Connection, token: &SyncToken, now: &SyncToken
 /// What was changed in `collection` since `token`. Run it in a read transaction.
 pub(crate) fn since(conn: &Connection, collection: i64, token: &SyncToken) -> Result<Changes> {
     if !reaches_back(conn, token, &self::token(conn)?)?
-        || token.seq < names::meant_since(conn, collection)?
+        || token.seq < collection_table::history_start(conn, collection)?
     {
         return Ok(Changes::Resynchronise);
     }
@@ -65,7 +65,7 @@ pub(crate) fn since(conn: &Connection, collection: i64, token: &SyncToken) -> Re
     // Live records created since; later edits of them are still additions seen from the token.
     let mut added = conn.prepare_cached(
         "SELECT changed, id, uid FROM record NOT INDEXED \
-         WHERE id > ?1 AND collection = ?2 AND removed IS NULL",
+         WHERE id > ?1 AND collection = ?2 AND removed_at IS NULL",
     )?;
     let mut rows = added.query((token.seq, collection))?;
     while let Some(row) = rows.next()? {
@@ -80,15 +80,15 @@ pub(crate) fn since(conn: &Connection, collection: i64, token: &SyncToken) -> Re
     // then says; what they are now, the record.
     let mut before: BTreeMap<i64, bool> = BTreeMap::new();
     let mut changed = conn.prepare_cached(
-        "SELECT record, keys IS NOT NULL FROM change WHERE number > ?1 AND record <= ?1 \
-         ORDER BY number",
+        "SELECT record, keys IS NOT NULL FROM change WHERE seq > ?1 AND record <= ?1 \
+         ORDER BY seq",
     )?;
     let mut rows = changed.query([token.seq])?;
     while let Some(row) = rows.next()? {
         before.entry(row.get(0)?).or_insert(row.get(1)?);
     }
     let mut now = conn.prepare_cached(
-        "SELECT changed, uid, removed IS NULL FROM record WHERE id = ?1 AND collection = ?2",
+        "SELECT changed, uid, removed_at IS NULL FROM record WHERE id = ?1 AND collection = ?2",
     )?;
     for (id, was_live) in before {
         let found = now
@@ -121,15 +121,14 @@ pub(crate) fn since(conn: &Connection, collection: i64, token: &SyncToken) -> Re
 /// `keep` of them (one at the least: it carries the sequence) and those beyond `merged` stay.
 pub(crate) fn trim(conn: &Connection, now: i64, merged: i64, keep: i64) -> Result<()> {
     let last: Option<i64> = conn
-        .prepare_cached("SELECT number FROM change ORDER BY number DESC LIMIT 1 OFFSET ?1")?
+        .prepare_cached("SELECT seq FROM change ORDER BY seq DESC LIMIT 1 OFFSET ?1")?
         .query_row([keep.max(1)], |r| r.get(0))
         .optional()?;
     let Some(last) = last.map(|last| last.min(merged)) else {
         return Ok(());
     };
-    let mut oldest = conn.prepare_cached(
-        "SELECT number, at FROM change WHERE number <= ?1 ORDER BY number LIMIT ?2",
-    )?;
+    let mut oldest =
+        conn.prepare_cached("SELECT seq, at FROM change WHERE seq <= ?1 ORDER BY seq LIMIT ?2")?;
     let mut rows = oldest.query((last, TRIM_ROWS))?;
     let mut floor = None;
     while let Some(row) = rows.next()? {
@@ -143,14 +142,14 @@ pub(crate) fn trim(conn: &Connection, now: i64, merged: i64, keep: i64) -> Resul
         return Ok(());
     };
     conn.prepare_cached(
-        "DELETE FROM record WHERE removed IS NOT NULL AND changed <= ?1 \
-         AND id IN (SELECT record FROM change WHERE number <= ?1)",
+        "DELETE FROM record WHERE removed_at IS NOT NULL AND changed <= ?1 \
+         AND id IN (SELECT record FROM change WHERE seq <= ?1)",
     )?
     .execute([floor])?;
-    conn.prepare_cached("DELETE FROM change WHERE number <= ?1")?
+    conn.prepare_cached("DELETE FROM change WHERE seq <= ?1")?
         .execute([floor])?;
     metadata::set(conn, metadata::LOG_FLOOR, floor)?;
-    names::trim(conn, now)
+    collection_table::purge_removed(conn, now)
 }
 
 #[cfg(test)]

@@ -31,9 +31,9 @@ pub(crate) fn all(
     time_index::clear(conn)?;
     let mut entries = list::Edits::default();
     let mut update =
-        conn.prepare("UPDATE record SET sort = ?2, summary = ?3, keys = ?4 WHERE id = ?1")?;
+        conn.prepare("UPDATE record SET sort_key = ?2, summary = ?3, keys = ?4 WHERE id = ?1")?;
     let mut next = conn.prepare(
-        "SELECT r.id, r.collection, r.removed IS NULL, r.keys, r.text, r.shared, c.kind \
+        "SELECT r.id, r.collection, r.removed_at IS NULL, r.keys, r.text, r.source, c.kind \
          FROM record r LEFT JOIN collection c ON c.id = r.collection \
          WHERE r.id > ?1 ORDER BY r.id LIMIT 64",
     )?;
@@ -63,15 +63,20 @@ pub(crate) fn all(
             let kind = found
                 .kind
                 .as_deref()
-                .and_then(CollectionKind::of_collection);
-            let derived = match kind.map(|(kind, _)| derive(kind, found.text, found.shared)) {
+                .and_then(CollectionKind::from_schema_name);
+            let derived = match kind.map(|kind| derive(kind, found.text, found.shared)) {
                 Some(Ok(derived)) => derived,
                 _ => IndexedColumns::default(),
             };
             changed |= derived.keys != found.keys;
-            update.execute((found.id, &derived.sort, &derived.summary, &derived.keys))?;
+            update.execute((found.id, &derived.sort_key, &derived.summary, &derived.keys))?;
             if found.live {
-                entries.put(found.collection, &derived.sort, found.id, &derived.summary);
+                entries.put(
+                    found.collection,
+                    &derived.sort_key,
+                    found.id,
+                    &derived.summary,
+                );
                 time_index::insert(conn, found.collection, found.id, &derived.times)?;
             }
         }

@@ -3,8 +3,8 @@
 
 use std::marker::PhantomData;
 
+use super::collection_table::CollectionRef;
 use super::kind::RecordKind;
-use super::names::CollectionRef;
 use super::read::{Reader, RecordTexts, StoredRecord};
 use crate::db::Db;
 use crate::error::Result;

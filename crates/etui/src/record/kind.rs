@@ -10,32 +10,13 @@ use crate::db::{Db, IndexContext};
 use crate::error::Result;
 use crate::types::CollectionKind;
 
-/// What is behind the kind of a collection that was removed.
-const REMOVED: &str = " removed ";
-
-impl CollectionKind {
-    /// The same of a collection that was removed then (Unix ms); see [`super::names`].
-    pub(crate) fn stored_removed(self, at: i64) -> String {
-        format!("{}{REMOVED}{at}", self.schema_name())
-    }
-
-    /// What the row of a collection says: its kind, and when it was removed; 0: it was not.
-    pub(crate) fn of_collection(stored: &str) -> Option<(Self, i64)> {
-        if let Some(kind) = Self::from_schema_name(stored) {
-            return Some((kind, 0));
-        }
-        let (kind, at) = stored.split_once(REMOVED)?;
-        Some((Self::from_schema_name(kind)?, at.parse().ok()?))
-    }
-}
-
 /// What is derived from a record's text, and stored beside it.
 #[derive(Debug, Clone, Default)]
 pub struct IndexedColumns {
     /// Its search keys ([`super::keys`]).
     pub(crate) keys: Vec<u8>,
-    /// Its place in the list.
-    pub(crate) sort: Vec<u8>,
+    /// Its sort key in the list.
+    pub(crate) sort_key: Vec<u8>,
     /// What the list shows of it.
     pub(crate) summary: Vec<u8>,
     /// Its entries in the time index.
@@ -46,9 +27,9 @@ pub struct IndexedColumns {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RecordOrigin {
     /// The object's row in `shared`; `None`: it came in none.
-    pub(crate) shared: Option<i64>,
+    pub(crate) source: Option<i64>,
     /// The components' numbers in it (`calendar::ics`), each as a varint.
-    pub(crate) places: Vec<u8>,
+    pub(crate) positions: Vec<u8>,
 }
 
 /// A record of some kind: a text with a UID, from which the rest is derived.

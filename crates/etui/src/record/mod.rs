@@ -9,12 +9,12 @@
 //! it is bytes with a UID, keys and a place in a list.
 
 pub(crate) mod changes;
+pub(crate) mod collection_table;
 pub(crate) mod derive;
 mod handle;
 pub(crate) mod keys;
 mod kind;
 pub(crate) mod list;
-pub(crate) mod names;
 pub(crate) mod prepared;
 mod read;
 pub(crate) mod records;

@@ -78,7 +78,7 @@ impl<'r> IndexedRecord<'r> {
             uid: &self.uid,
             text: self.text,
             keys: &self.derived.keys,
-            sort: &self.derived.sort,
+            sort: &self.derived.sort_key,
             summary: &self.derived.summary,
             times: &self.derived.times,
             from: self.from.or(self.made.as_ref()),

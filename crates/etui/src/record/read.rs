@@ -140,7 +140,7 @@ impl<'c, R: RecordKind> Reader<'c, R> {
                 .conn
                 .prepare_cached(
                     "SELECT id, uid, etag, text FROM record \
-                 WHERE collection = ?1 AND uid = ?2 AND removed IS NULL",
+                 WHERE collection = ?1 AND uid = ?2 AND removed_at IS NULL",
                 )?
                 .query_row((self.collection, uid), StoredRecord::from_row)
                 .optional()?)
@@ -155,7 +155,7 @@ impl<'c, R: RecordKind> Reader<'c, R> {
         self.told(|| {
             let mut statement = self.conn.prepare_cached(
                 "SELECT id, uid, etag, text FROM record \
-             WHERE collection = ?1 AND uid = ?2 AND removed IS NULL",
+             WHERE collection = ?1 AND uid = ?2 AND removed_at IS NULL",
             )?;
             uids.iter()
                 .map(|uid| {
@@ -177,7 +177,7 @@ impl<'c, R: RecordKind> Reader<'c, R> {
                 .conn
                 .prepare_cached(
                     "SELECT id, uid, etag, text FROM record \
-                 WHERE id = ?2 AND collection = ?1 AND removed IS NULL",
+                 WHERE id = ?2 AND collection = ?1 AND removed_at IS NULL",
                 )?
                 .query_row((self.collection, id.0), StoredRecord::from_row)
                 .optional()?)
@@ -208,7 +208,7 @@ impl<'c, R: RecordKind> Reader<'c, R> {
             let mut statement = self.conn.prepare_cached(
                 // In the order of the file; by way of `record_uid` they would have to be sorted.
                 "SELECT id, text FROM record NOT INDEXED \
-             WHERE collection = ?1 AND removed IS NULL ORDER BY id",
+             WHERE collection = ?1 AND removed_at IS NULL ORDER BY id",
             )?;
             let mut rows = statement.query([self.collection])?;
             while let Some(row) = rows.next()? {
@@ -239,8 +239,8 @@ impl<'c, R: RecordKind> Reader<'c, R> {
             let sort: Option<Vec<u8>> = self
                 .conn
                 .prepare_cached(
-                    "SELECT sort FROM record \
-                     WHERE id = ?1 AND collection = ?2 AND removed IS NULL",
+                    "SELECT sort_key FROM record \
+                     WHERE id = ?1 AND collection = ?2 AND removed_at IS NULL",
                 )?
                 .query_row((id.0, self.collection), |r| r.get(0))
                 .optional()?;
@@ -257,7 +257,7 @@ impl<'c, R: RecordKind> Reader<'c, R> {
         self.told(|| {
             let mut statement = self.conn.prepare_cached(
                 "SELECT id, uid, etag, text FROM record \
-                 WHERE collection = ?1 AND removed IS NOT NULL ORDER BY changed DESC",
+                 WHERE collection = ?1 AND removed_at IS NOT NULL ORDER BY changed DESC",
             )?;
             let found = statement.query_map([self.collection], StoredRecord::from_row)?;
             Ok(found.collect::<rusqlite::Result<_>>()?)

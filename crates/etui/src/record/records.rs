@@ -91,7 +91,7 @@ pub(crate) struct Found {
 pub(crate) fn find(conn: &Connection, collection: i64, uid: &str) -> Result<Option<Found>> {
     Ok(conn
         .prepare_cached(
-            "SELECT id, etag, removed IS NOT NULL FROM record WHERE collection = ?1 AND uid = ?2",
+            "SELECT id, etag, removed_at IS NOT NULL FROM record WHERE collection = ?1 AND uid = ?2",
         )?
         .query_row((collection, uid), |r| {
             Ok(Found {
@@ -167,7 +167,7 @@ pub(crate) fn insert(
     let origin = new.from.map(|from| from.origin(conn)).transpose()?;
     conn.prepare_cached(
         "INSERT INTO record \
-         (id, collection, changed, removed, uid, etag, sort, summary, keys, text, shared, places) \
+         (id, collection, changed, removed_at, uid, etag, sort_key, summary, keys, text, source, positions) \
          VALUES (?1, ?2, ?1, NULL, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
     )?
     .execute((
@@ -179,8 +179,8 @@ pub(crate) fn insert(
         new.summary,
         new.keys,
         new.text,
-        origin.as_ref().map(|o| o.shared),
-        origin.as_ref().map(|o| &o.places),
+        origin.as_ref().map(|o| o.source),
+        origin.as_ref().map(|o| &o.positions),
     ))?;
     time_index::insert(conn, collection, id, new.times)
 }
@@ -189,7 +189,9 @@ pub(crate) fn insert(
 /// same text in another object may mean another time.
 pub(crate) fn is_same(conn: &Connection, id: i64, new: &RecordRow<'_>) -> Result<bool> {
     let is_same: bool = conn
-        .prepare_cached("SELECT text = ?2 AND sort = ?3 AND keys = ?4 FROM record WHERE id = ?1")?
+        .prepare_cached(
+            "SELECT text = ?2 AND sort_key = ?3 AND keys = ?4 FROM record WHERE id = ?1",
+        )?
         .query_row((id, new.text, new.sort, new.keys), |r| r.get(0))?;
     Ok(is_same && time_index::is_current(conn, id, new.times)?)
 }
@@ -202,7 +204,7 @@ fn replace(
     new: &RecordRow<'_>,
 ) -> Result<()> {
     let (collection, sort, summary, shared): (i64, Vec<u8>, Vec<u8>, _) = conn
-        .prepare_cached("SELECT collection, sort, summary, shared FROM record WHERE id = ?1")?
+        .prepare_cached("SELECT collection, sort_key, summary, source FROM record WHERE id = ?1")?
         .query_row([found.id], |r| {
             Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?))
         })?;
@@ -217,7 +219,7 @@ fn replace(
     };
     let number = log(conn, writing, found.id, kind, true)?;
     conn.prepare_cached(
-        "UPDATE record SET changed = ?2, removed = NULL, etag = ?3, sort = ?4, summary = ?5, \
+        "UPDATE record SET changed = ?2, removed_at = NULL, etag = ?3, sort_key = ?4, summary = ?5, \
          keys = ?6, text = ?7 WHERE id = ?1",
     )?
     .execute((
@@ -230,16 +232,16 @@ fn replace(
         new.text,
     ))?;
     if let Some(origin) = origin {
-        if origin.shared != shared {
+        if origin.source != shared {
             conn.prepare_cached(
-                "UPDATE change SET (shared, places) = \
-                 (SELECT shared, coalesce(places, x'') FROM record WHERE id = ?2) \
-                 WHERE number = ?1",
+                "UPDATE change SET (source, positions) = \
+                 (SELECT source, coalesce(positions, x'') FROM record WHERE id = ?2) \
+                 WHERE seq = ?1",
             )?
             .execute((number, found.id))?;
         }
-        conn.prepare_cached("UPDATE record SET shared = ?2, places = ?3 WHERE id = ?1")?
-            .execute((found.id, origin.shared, origin.places))?;
+        conn.prepare_cached("UPDATE record SET source = ?2, positions = ?3 WHERE id = ?1")?
+            .execute((found.id, origin.source, origin.positions))?;
     }
     if !found.removed {
         time_index::remove(conn, found.id)?;
@@ -266,8 +268,8 @@ fn log(
 ) -> Result<i64> {
     let number = writing.next();
     conn.prepare_cached(
-        "INSERT INTO change (number, record, at, kind, keys, text) \
-         SELECT ?1, id, ?2, ?3, iif(removed IS NULL, keys, NULL), iif(?4, text, NULL) \
+        "INSERT INTO change (seq, record, at, kind, keys, text) \
+         SELECT ?1, id, ?2, ?3, iif(removed_at IS NULL, keys, NULL), iif(?4, text, NULL) \
          FROM record WHERE id = ?5",
     )?
     .execute((number, now_ms(), kind, text, id))?;
@@ -301,7 +303,7 @@ fn to_trash(
     let number = log(conn, writing, id, changes::REMOVED, false)?;
     let sort: Vec<u8> = conn
         .prepare_cached(
-            "UPDATE record SET changed = ?2, removed = ?3 WHERE id = ?1 RETURNING sort",
+            "UPDATE record SET changed = ?2, removed_at = ?3 WHERE id = ?1 RETURNING sort_key",
         )?
         .query_row((id, number, at), |r| r.get(0))?;
     time_index::remove(conn, id)?;
@@ -316,7 +318,7 @@ pub(crate) fn remove_all(
     at: i64,
 ) -> Result<u64> {
     let ids: Vec<i64> = conn
-        .prepare("SELECT id FROM record WHERE collection = ?1 AND removed IS NULL ORDER BY id")?
+        .prepare("SELECT id FROM record WHERE collection = ?1 AND removed_at IS NULL ORDER BY id")?
         .query_map([collection], |r| r.get(0))?
         .collect::<rusqlite::Result<_>>()?;
     for &id in &ids {
@@ -327,8 +329,8 @@ pub(crate) fn remove_all(
 
 /// The UIDs of a collection's records that were removed at this very moment.
 pub(crate) fn removed_at(conn: &Connection, collection: i64, at: i64) -> Result<Vec<String>> {
-    let mut statement =
-        conn.prepare("SELECT uid FROM record WHERE collection = ?1 AND removed = ?2 ORDER BY id")?;
+    let mut statement = conn
+        .prepare("SELECT uid FROM record WHERE collection = ?1 AND removed_at = ?2 ORDER BY id")?;
     let uids = statement.query_map((collection, at), |r| r.get(0))?;
     Ok(uids.collect::<rusqlite::Result<_>>()?)
 }
@@ -336,7 +338,7 @@ pub(crate) fn removed_at(conn: &Connection, collection: i64, at: i64) -> Result<
 /// How many those are.
 pub(crate) fn count_removed_at(conn: &Connection, collection: i64, at: i64) -> Result<u64> {
     let count: i64 = conn
-        .prepare_cached("SELECT count(*) FROM record WHERE collection = ?1 AND removed = ?2")?
+        .prepare_cached("SELECT count(*) FROM record WHERE collection = ?1 AND removed_at = ?2")?
         .query_row((collection, at), |r| r.get(0))?;
     Ok(count.unsigned_abs())
 }
@@ -348,11 +350,11 @@ pub(crate) fn former(conn: &Connection, collection: i64, uid: &str) -> Result<Op
         return Ok(None);
     };
     let sql = if found.removed {
-        "SELECT text, shared, coalesce(places, x'') FROM record WHERE id = ?1"
+        "SELECT text, source, coalesce(positions, x'') FROM record WHERE id = ?1"
     } else {
-        "SELECT c.text, iif(c.places IS NULL, r.shared, c.shared), \
-         coalesce(c.places, r.places, x'') \
-         FROM record r JOIN change c ON c.number = r.changed \
+        "SELECT c.text, iif(c.positions IS NULL, r.source, c.source), \
+         coalesce(c.positions, r.positions, x'') \
+         FROM record r JOIN change c ON c.seq = r.changed \
          WHERE r.id = ?1 AND c.text IS NOT NULL"
     };
     Ok(conn
@@ -368,8 +370,8 @@ pub(crate) type StoredText = (Vec<u8>, Option<i64>, Vec<u8>);
 pub(crate) fn stored(conn: &Connection, collection: i64, uid: &str) -> Result<Option<StoredText>> {
     Ok(conn
         .prepare_cached(
-            "SELECT text, shared, coalesce(places, x'') FROM record \
-             WHERE collection = ?1 AND uid = ?2 AND removed IS NULL",
+            "SELECT text, source, coalesce(positions, x'') FROM record \
+             WHERE collection = ?1 AND uid = ?2 AND removed_at IS NULL",
         )?
         .query_row((collection, uid), |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))
         .optional()?)

@@ -85,8 +85,8 @@ impl Object {
             None => {
                 state.is_promised = true;
                 conn.prepare_cached(
-                    "INSERT INTO shared (id, hash, text) \
-                     SELECT min(coalesce(min(id), 0), 0) - 1, x'', x'' FROM shared",
+                    "INSERT INTO shared_text (id, hash, text) \
+                     SELECT min(coalesce(min(id), 0), 0) - 1, x'', x'' FROM shared_text",
                 )?
                 .execute([])?;
                 conn.last_insert_rowid()
@@ -105,7 +105,7 @@ impl Object {
             for zone in zones.iter() {
                 put(conn, zone)?;
             }
-            conn.prepare_cached("UPDATE shared SET hash = ?2, text = ?3 WHERE id = ?1")?
+            conn.prepare_cached("UPDATE shared_text SET hash = ?2, text = ?3 WHERE id = ?1")?
                 .execute((row, ETag::of(frame), frame))?;
             state.is_promised = false;
         }
@@ -173,8 +173,8 @@ impl SourceObject {
             self.object.forget_row();
         }
         Ok(RecordOrigin {
-            shared: self.object.row(conn)?,
-            places,
+            source: self.object.row(conn)?,
+            positions: places,
         })
     }
 
@@ -216,14 +216,14 @@ fn number(hash: ETag) -> i64 {
 fn put(conn: &Connection, text: &[u8]) -> Result<i64> {
     let hash = ETag::of(text);
     let mut row = number(hash);
-    let mut is_it = conn.prepare_cached("SELECT text = ?2 FROM shared WHERE id = ?1")?;
+    let mut is_it = conn.prepare_cached("SELECT text = ?2 FROM shared_text WHERE id = ?1")?;
     while let Some(found) = is_it.query_row((row, text), |r| r.get(0)).optional()? {
         if found {
             return Ok(row);
         }
         row += 1;
     }
-    conn.prepare_cached("INSERT INTO shared (id, hash, text) VALUES (?1, ?2, ?3)")?
+    conn.prepare_cached("INSERT INTO shared_text (id, hash, text) VALUES (?1, ?2, ?3)")?
         .execute((row, hash, text))?;
     Ok(row)
 }
@@ -231,14 +231,14 @@ fn put(conn: &Connection, text: &[u8]) -> Result<i64> {
 /// The text of a row.
 pub(crate) fn text(conn: &Connection, row: i64) -> Result<Option<Vec<u8>>> {
     Ok(conn
-        .prepare_cached("SELECT text FROM shared WHERE id = ?1")?
+        .prepare_cached("SELECT text FROM shared_text WHERE id = ?1")?
         .query_row([row], |r| r.get(0))
         .optional()?)
 }
 
 /// The text with this hash, which was known when its row was made.
 pub(crate) fn by_hash(conn: &Connection, hash: ETag) -> Result<Option<Vec<u8>>> {
-    let mut is_it = conn.prepare_cached("SELECT hash = ?2 FROM shared WHERE id = ?1")?;
+    let mut is_it = conn.prepare_cached("SELECT hash = ?2 FROM shared_text WHERE id = ?1")?;
     let mut row = number(hash);
     while let Some(found) = is_it.query_row((row, hash), |r| r.get(0)).optional()? {
         if found {
@@ -278,12 +278,12 @@ mod tests {
     #[test]
     fn a_number_that_another_text_has_is_passed_over() {
         let conn = Connection::open_in_memory().unwrap();
-        schema::migrate(&conn, 0).unwrap();
+        schema::Migrations(&[]).run(&conn, 0).unwrap();
         let hash = ETag::of(b"mine");
         let first = number(hash);
         assert!((0..1 << 47).contains(&first));
         for row in [first, first + 1] {
-            let insert = "INSERT INTO shared (id, hash, text) VALUES (?1, x'', x'')";
+            let insert = "INSERT INTO shared_text (id, hash, text) VALUES (?1, x'', x'')";
             conn.execute(insert, [row]).unwrap();
         }
         assert_eq!(by_hash(&conn, hash).unwrap(), None);
@@ -296,7 +296,7 @@ mod tests {
     #[test]
     fn texts_that_are_not_known_yet_take_numbers_below_zero() {
         let conn = Connection::open_in_memory().unwrap();
-        schema::migrate(&conn, 0).unwrap();
+        schema::Migrations(&[]).run(&conn, 0).unwrap();
         put(&conn, b"known").unwrap();
         let objects = [Object::default(), Object::default()];
         for (object, row) in objects.iter().zip([-1, -2]) {

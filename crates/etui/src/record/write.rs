@@ -2,9 +2,9 @@
 
 use rusqlite::Connection;
 
+use super::collection_table;
 use super::handle::Collection;
 use super::kind::RecordKind;
-use super::names;
 use super::prepared::IndexedRecord;
 use super::records::{self, RecordWriter};
 use super::shared::SourceObject;
@@ -206,7 +206,7 @@ impl<R: RecordKind> Collection<'_, R> {
         R::commit_dirty(self.db());
         let order = self.db().order();
         self.db().write_of(size, |conn| {
-            names::expect(conn, R::KIND, self.named())?;
+            collection_table::expect_exists(conn, R::KIND, self.named())?;
             RecordWriter::run(conn, order, |writing| work(conn, writing))
         })
     }

@@ -15,7 +15,7 @@ use crate::search::index::id_set::RecordIds;
 use crate::search::index::pending::Watermarks;
 use crate::search::index::{postings, terms, trigrams};
 use crate::store::Store;
-use crate::store::inbox::lossy;
+use crate::store::write_queue::lossy_text;
 use crate::types::{CollectionKind, ETag};
 
 /// Problems told of at the most; more of them say nothing new.
@@ -37,7 +37,7 @@ pub struct CheckReport {
     /// [`Store::repair`] makes it anew.
     pub outdated: Vec<String>,
     /// What another program wrote through the view `item` and could not be taken in.
-    pub inbox: Vec<String>,
+    pub write_queue: Vec<String>,
 }
 
 impl CheckReport {
@@ -85,7 +85,7 @@ impl Store {
     /// Whatever keeps it from being read at all; what is wrong inside is in the report.
     pub fn check(&self) -> Result<CheckReport> {
         // What cannot be taken in, or not now, is told of below.
-        let _ = self.drain_inbox();
+        let _ = self.drain_write_queue();
         self.db.read_transaction(|conn| {
             let mut report = CheckReport::default();
             sqlite_check(conn, &mut report)?;
@@ -98,17 +98,17 @@ impl Store {
                 }
                 index(conn, &mut report)?;
                 identity(conn, &mut report)?;
-                let mut inbox = conn.prepare(
-                    "SELECT rowid, problem FROM inbox WHERE problem IS NOT NULL ORDER BY rowid",
+                let mut queue = conn.prepare(
+                    "SELECT id, problem FROM write_queue WHERE problem IS NOT NULL ORDER BY id",
                 )?;
-                let entries = inbox.query_map([], |r| {
+                let entries = queue.query_map([], |r| {
                     Ok(format!(
-                        "inbox entry {}: {}",
+                        "write queue entry {}: {}",
                         r.get::<_, i64>(0)?,
-                        lossy(r.get_ref(1)?)
+                        lossy_text(r.get_ref(1)?)
                     ))
                 })?;
-                report.inbox = entries
+                report.write_queue = entries
                     .take(MAX_PROBLEMS)
                     .collect::<rusqlite::Result<_>>()?;
             }
@@ -122,8 +122,9 @@ impl Store {
         let current = is_index_current(&self.db, conn)?;
         let zones = RefCell::default();
         let mut statement = conn.prepare(
-            "SELECT r.id, r.uid, r.etag, r.removed IS NULL, r.text, r.keys, r.sort, \
-                        c.kind, r.summary, r.shared, r.collection \
+            "SELECT r.id, r.uid, r.etag, r.removed_at IS NULL, r.text, r.keys, r.sort_key, \
+                        c.kind, r.summary, r.source, r.collection, \
+                        c.removed_at IS NOT NULL \
                  FROM record r LEFT JOIN collection c ON c.id = r.collection",
         )?;
         let mut rows = statement.query([])?;
@@ -142,8 +143,8 @@ impl Store {
             let text = blob(4)?.to_vec();
             let live: bool = row.get(3)?;
             let kind: Option<String> = row.get(7)?;
-            let kind = kind.as_deref().and_then(CollectionKind::of_collection);
-            let (kind, is_gone) = (kind.map(|k| k.0), kind.is_some_and(|k| k.1 != 0));
+            let kind = kind.as_deref().and_then(CollectionKind::from_schema_name);
+            let is_gone: bool = row.get(11)?;
             match (live, kind) {
                 (false, _) => report.removed += 1,
                 (true, Some(CollectionKind::Calendar)) => report.entries += 1,
@@ -171,7 +172,7 @@ impl Store {
                 Ok(derived) if current => {
                     let is_same = derived.summary == blob(8)?
                         && derived.keys == blob(5)?
-                        && stands_there(kind, &derived.sort, blob(6)?);
+                        && stands_there(kind, &derived.sort_key, blob(6)?);
                     if !is_same {
                         report.add_derived(
                             kind,
@@ -235,7 +236,7 @@ impl Store {
     /// # Errors
     /// Whatever reading reports.
     pub fn stats(&self) -> Result<Stats> {
-        self.drain_inbox()?;
+        self.drain_write_queue()?;
         self.db.ensure_indexed()?;
         let locale = self.locale()?;
         let region = self.region()?.map(|r| r.code().to_owned());
@@ -254,7 +255,7 @@ impl Store {
             let mut named = conn.prepare(
                 "SELECT c.name, (SELECT coalesce(sum(count), 0) FROM list_span s \
                                  WHERE s.collection = c.id) \
-                 FROM collection c WHERE c.kind = ?1 ORDER BY c.id",
+                 FROM collection c WHERE c.kind = ?1 AND c.removed_at IS NULL ORDER BY c.id",
             )?;
             let mut counted = |kind: CollectionKind| -> Result<Vec<(String, u64)>> {
                 let all = named.query_map([kind.schema_name()], |r| {
@@ -265,13 +266,15 @@ impl Store {
             Ok(Stats {
                 address_books: counted(CollectionKind::Contacts)?,
                 calendars: counted(CollectionKind::Calendar)?,
-                removed: number("SELECT count(*) FROM record WHERE removed IS NOT NULL")?,
-                text_bytes: number("SELECT sum(length(text)) FROM record WHERE removed IS NULL")?,
+                removed: number("SELECT count(*) FROM record WHERE removed_at IS NOT NULL")?,
+                text_bytes: number(
+                    "SELECT sum(length(text)) FROM record WHERE removed_at IS NULL",
+                )?,
                 file_bytes: page * number("PRAGMA page_count")?,
                 free_bytes: page * number("PRAGMA freelist_count")?,
                 changes: latest.unsigned_abs(),
-                pending_terms: pending(metadata::TERM_MARK)?,
-                pending_grams: pending(metadata::GRAM_MARK)?,
+                pending_terms: pending(metadata::TERM_WATERMARK)?,
+                pending_grams: pending(metadata::TRIGRAM_WATERMARK)?,
                 locale: locale.clone(),
                 region: region.clone().unwrap_or_default(),
                 schema_version: Self::schema_version(),
@@ -303,9 +306,10 @@ impl CheckReport {
 /// What a store's schema consists of.
 const OBJECTS: &[&str] = &[
     "alarm",
+    "alarm_span",
     "change",
     "collection",
-    "inbox",
+    "collection_name",
     "item",
     "item_delete",
     "item_insert",
@@ -318,7 +322,9 @@ const OBJECTS: &[&str] = &[
     "record",
     "record_uid",
     "series",
-    "shared",
+    "series_span",
+    "shared_text",
+    "write_queue",
 ];
 
 fn schema(conn: &Connection, report: &mut CheckReport) -> Result<()> {
@@ -361,7 +367,7 @@ fn sqlite_check(conn: &Connection, report: &mut CheckReport) -> Result<()> {
 
 /// What records share must be there, and be what its hash says.
 fn shared_texts(conn: &Connection, report: &mut CheckReport) -> Result<()> {
-    let mut statement = conn.prepare("SELECT id, hash, text FROM shared")?;
+    let mut statement = conn.prepare("SELECT id, hash, text FROM shared_text")?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let text = row.get_ref(2)?.as_bytes_or_null().ok().flatten();
@@ -374,7 +380,7 @@ fn shared_texts(conn: &Connection, report: &mut CheckReport) -> Result<()> {
     }
     let missing: i64 = conn.query_row(
         "SELECT count(*) FROM record \
-         WHERE shared IS NOT NULL AND shared NOT IN (SELECT id FROM shared)",
+         WHERE source IS NOT NULL AND source NOT IN (SELECT id FROM shared_text)",
         [],
         |r| r.get(0),
     )?;
@@ -395,15 +401,15 @@ fn stands_there(kind: CollectionKind, now: &[u8], stored: &[u8]) -> bool {
 /// Every live record must stand in its list once, where its sort key says, and be counted.
 fn lists(conn: &Connection, report: &mut CheckReport) -> Result<()> {
     let mut books = conn.prepare(
-        "SELECT collection, count(*) FROM record WHERE removed IS NULL GROUP BY collection \
+        "SELECT collection, count(*) FROM record WHERE removed_at IS NULL GROUP BY collection \
          UNION SELECT collection, 0 FROM list_block WHERE collection NOT IN \
-         (SELECT collection FROM record WHERE removed IS NULL)",
+         (SELECT collection FROM record WHERE removed_at IS NULL)",
     )?;
     let books = books
         .query_map([], |r| Ok((r.get(0)?, r.get::<_, i64>(1)?.unsigned_abs())))?
         .collect::<rusqlite::Result<Vec<(i64, u64)>>>()?;
     let mut record = conn.prepare(
-        "SELECT sort, summary FROM record WHERE id = ?1 AND collection = ?2 AND removed IS NULL",
+        "SELECT sort_key, summary FROM record WHERE id = ?1 AND collection = ?2 AND removed_at IS NULL",
     )?;
     for (book, contacts) in books {
         let mut blocks = conn.prepare(
@@ -488,7 +494,7 @@ fn check_spans(
 fn index(conn: &Connection, report: &mut CheckReport) -> Result<()> {
     let watermarks = Watermarks::read(conn)?;
     let mut statement =
-        conn.prepare("SELECT id, keys, changed FROM record WHERE removed IS NULL")?;
+        conn.prepare("SELECT id, keys, changed FROM record WHERE removed_at IS NULL")?;
     let mut rows = statement.query([])?;
     let find_term = |term: &Vec<u8>| postings::record_ids(conn, &term[..]);
     let find_trigram = |trigram: &i64| postings::record_ids(conn, *trigram);

@@ -10,10 +10,10 @@ use crate::contacts::{Card, Contacts};
 use crate::db::TransactionSize;
 use crate::error::{Error, Result};
 use crate::record::changes::KEPT_MS;
-use crate::record::names::{CollectionRef, RemovedRef};
+use crate::record::collection_table::{CollectionRef, RemovedRef};
 use crate::record::records::{RecordWriter, count_removed_at, remove_all, removed_at};
 use crate::record::write::bring_back;
-use crate::record::{Collection, RecordKind, names};
+use crate::record::{Collection, RecordKind, collection_table};
 use crate::store::Store;
 use crate::types::CollectionKind;
 
@@ -60,8 +60,10 @@ impl Store {
     /// # Errors
     /// [`Error::NoCollection`], with the names there are.
     pub fn collection<R: RecordKind>(&self, name: Option<&str>) -> Result<Collection<'_, R>> {
-        self.drain_inbox()?;
-        let found = self.db.read(|conn| names::one(conn, R::KIND, name))?;
+        self.drain_write_queue()?;
+        let found = self
+            .db
+            .read(|conn| collection_table::find_collection(conn, R::KIND, name))?;
         Ok(Collection::new(&self.db, found))
     }
 
@@ -72,7 +74,7 @@ impl Store {
     /// [`Error::BadName`].
     pub fn create_collection<R: RecordKind>(&self, name: &str) -> Result<Collection<'_, R>> {
         let made = self.db.write_of(TransactionSize::Small, |conn| {
-            names::create(conn, R::KIND, name)
+            collection_table::create_collection(conn, R::KIND, name)
         })?;
         Ok(Collection::new(&self.db, made))
     }
@@ -82,7 +84,9 @@ impl Store {
     /// # Errors
     /// Whatever reading reports.
     pub fn collections<R: RecordKind>(&self) -> Result<Vec<String>> {
-        let all = self.db.read(|conn| names::all(conn, R::KIND))?;
+        let all = self
+            .db
+            .read(|conn| collection_table::list_collections(conn, R::KIND))?;
         Ok(all.into_iter().map(|c| c.name).collect())
     }
 
@@ -97,7 +101,8 @@ impl Store {
         name: &str,
         to: &str,
     ) -> Result<Collection<'_, R>> {
-        let renamed = self.after_inbox(|conn| names::rename(conn, R::KIND, name, to))?;
+        let renamed =
+            self.after_queue(|conn| collection_table::rename_collection(conn, R::KIND, name, to))?;
         Ok(Collection::new(&self.db, renamed))
     }
 
@@ -146,8 +151,9 @@ impl Store {
         check: impl FnOnce(&RemovedCollection) -> Result<()>,
     ) -> Result<RemovedCollection> {
         let order = self.db.order();
-        self.after_inbox(|conn| {
-            let RemovedRef { id, at } = names::remove(conn, kind, name)?;
+        self.after_queue(|conn| {
+            let RemovedRef { id, removed_at: at } =
+                collection_table::remove_collection(conn, kind, name)?;
             let removed = RemovedCollection {
                 id,
                 name: name.to_owned(),
@@ -157,9 +163,9 @@ impl Store {
                 at,
             };
             check(&removed)?;
-            let first = names::one(conn, kind, None)?.id;
+            let first = collection_table::find_collection(conn, kind, None)?.id;
             if id < first {
-                names::meant_anew(conn, first)?;
+                collection_table::start_history(conn, first)?;
             }
             Ok(removed)
         })
@@ -172,7 +178,7 @@ impl Store {
     /// Whatever reading reports.
     pub fn removed_collections<R: RecordKind>(&self) -> Result<Vec<RemovedCollection>> {
         self.db.read_transaction(|conn| {
-            let all = names::removed(conn, R::KIND)?;
+            let all = collection_table::list_removed(conn, R::KIND)?;
             let removed = all.into_iter().map(|(CollectionRef { id, name }, at)| {
                 Ok(RemovedCollection {
                     id,
@@ -223,24 +229,25 @@ impl Store {
     ) -> Result<u64> {
         let with = self.db.index_context();
         self.db.write(|conn| {
-            let RemovedRef { id, at } = names::latest_removed(conn, R::KIND, name, is_meant)?;
-            names::restore(conn, R::KIND, id, to)?;
+            let RemovedRef { id, removed_at: at } =
+                collection_table::find_removed(conn, R::KIND, name, is_meant)?;
+            collection_table::restore_collection(conn, R::KIND, id, to)?;
             let uids = removed_at(conn, id, at)?;
             RecordWriter::run(conn, with.order, |writing| {
                 uids.iter()
                     .try_for_each(|uid| bring_back::<R>(conn, writing, &with, id, uid).map(|_| ()))
             })?;
-            names::meant_anew(conn, id)?;
+            collection_table::start_history(conn, id)?;
             Ok(uids.len() as u64)
         })
     }
 
     /// A write transaction for which all is there that was saved by name before.
-    fn after_inbox<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+    fn after_queue<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         self.commit_dirty();
         let with = self.db.index_context();
         self.db.write(|conn| {
-            crate::store::inbox::drain(conn, &with)?;
+            crate::store::write_queue::drain(conn, &with)?;
             work(conn)
         })
     }

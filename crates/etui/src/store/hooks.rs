@@ -60,7 +60,7 @@ impl WriteHooks for IndexMaintenance {
                 db.release_memory();
             } else if version.is_none()
                 && db
-                    .read(|conn| metadata::get::<String>(conn, metadata::DERIVATION))?
+                    .read(|conn| metadata::get::<String>(conn, metadata::INDEX_VERSION))?
                     .is_none()
             {
                 // The schema was migrated and not reindexed since: lists are empty.
@@ -92,21 +92,21 @@ impl WriteHooks for IndexMaintenance {
 
 /// Returns true if the stored index version is this library's.
 pub(super) fn is_index_current(db: &Db, conn: &Connection) -> Result<bool> {
-    let stored: Option<String> = metadata::get(conn, metadata::DERIVATION)?;
+    let stored: Option<String> = metadata::get(conn, metadata::INDEX_VERSION)?;
     Ok(stored.as_deref() == Some(&index_version(db)))
 }
 
 /// Derives all data from the records again; rebuilds the search index if any keys changed.
 pub(super) fn reindex(db: &Db, conn: &Connection) -> Result<()> {
     // A migration leaves an empty index.
-    let is_unindexed = metadata::number(conn, metadata::TERM_MARK)? == 0;
+    let is_unindexed = metadata::number(conn, metadata::TERM_WATERMARK)? == 0;
     let with = db.index_context();
     let zones = RefCell::default();
     let index = |kind, text, shared| index_record(conn, kind, text, shared, &with, &zones);
     if crate::record::derive::all(conn, &with, index)? || is_unindexed {
         crate::search::index::rebuild_index(conn, db.path())?;
     }
-    metadata::set(conn, metadata::DERIVATION, index_version(db))
+    metadata::set(conn, metadata::INDEX_VERSION, index_version(db))
 }
 
 /// Derives the indexed columns of a stored record.

@@ -4,8 +4,8 @@ mod backup;
 pub(crate) mod check;
 pub(crate) mod collections;
 mod hooks;
-pub(crate) mod inbox;
 pub(crate) mod snapshot;
+pub(crate) mod write_queue;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -19,7 +19,7 @@ use crate::contacts::Card;
 use crate::db::random::random_i64;
 use crate::db::{Db, Durability, Memory, OpenMode, PoolOptions, Vfs, inode, metadata, schema, vfs};
 use crate::error::{Error, Result};
-use crate::record::{RecordKind, changes, names};
+use crate::record::{RecordKind, changes, collection_table};
 use crate::search::index::IndexParts;
 use crate::search::index::merge::merge_index;
 use crate::types::{CollectionKind, SyncToken};
@@ -62,6 +62,9 @@ pub struct Options {
     /// more. If another program without this closes the store last, the log is
     /// gone until the next close. It changes nothing with [`Vfs::Etui`].
     pub persist_wal: bool,
+    /// Further migrations of the schema, for tests of the machinery.
+    #[doc(hidden)]
+    pub extra_migrations: &'static [&'static str],
 }
 
 impl Default for Options {
@@ -77,6 +80,7 @@ impl Default for Options {
             merge_substrings: true,
             vfs: Vfs::default(),
             persist_wal: false,
+            extra_migrations: &[],
         }
     }
 }
@@ -157,6 +161,7 @@ impl Store {
             busy_timeout: options.busy_timeout,
             vfs: options.vfs,
             persist_wal: options.persist_wal,
+            migrations: schema::Migrations(options.extra_migrations),
         };
         let hooks = Box::new(IndexMaintenance::new(options.merge_substrings));
         let db = Db::open(path, mode, pool_options, hooks, |conn| {
@@ -186,7 +191,7 @@ impl Store {
     /// Any error of beginning a read transaction.
     pub fn snapshot(&self) -> Result<Snapshot<'_>> {
         self.commit_dirty();
-        self.drain_inbox()?;
+        self.drain_write_queue()?;
         self.db.ensure_indexed()?;
         Snapshot::begin(&self.db)
     }
@@ -241,20 +246,20 @@ impl Store {
     }
 
     /// Saves what other programs wrote through the view `item`.
-    pub(crate) fn drain_inbox(&self) -> Result<()> {
+    pub(crate) fn drain_write_queue(&self) -> Result<()> {
         if self.is_read_only() {
             return Ok(());
         }
         let is_waiting = self.db.read(|conn| {
             Ok(conn
-                .prepare_cached("SELECT 1 FROM inbox WHERE problem IS NULL")?
+                .prepare_cached("SELECT 1 FROM write_queue WHERE problem IS NULL")?
                 .exists([])?)
         })?;
         if !is_waiting {
             return Ok(());
         }
         self.db
-            .write(|conn| inbox::drain(conn, &self.db.index_context()))
+            .write(|conn| write_queue::drain(conn, &self.db.index_context()))
     }
 
     /// Closes the store. The last program to close it leaves one plain file; closing a store
@@ -308,11 +313,11 @@ fn initialize(conn: &Connection, path: &Path, options: &Options) -> Result<()> {
     metadata::set(conn, metadata::INODE, inode(path)?)?;
     metadata::set(conn, metadata::LOCALE, &locale)?;
     metadata::set(conn, metadata::REGION, region.map_or("", |r| r.code()))?;
-    metadata::set(conn, metadata::DERIVATION, version)?;
-    metadata::set(conn, metadata::TERM_MARK, 0)?;
-    metadata::set(conn, metadata::GRAM_MARK, 0)?;
+    metadata::set(conn, metadata::INDEX_VERSION, version)?;
+    metadata::set(conn, metadata::TERM_WATERMARK, 0)?;
+    metadata::set(conn, metadata::TRIGRAM_WATERMARK, 0)?;
     for kind in CollectionKind::ALL {
-        names::create(conn, kind, kind.default_name())?;
+        collection_table::create_collection(conn, kind, kind.default_name())?;
     }
     Ok(())
 }

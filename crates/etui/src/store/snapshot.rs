@@ -2,7 +2,7 @@
 
 use crate::db::{Db, PooledConnection};
 use crate::error::Result;
-use crate::record::{Reader, RecordKind, names};
+use crate::record::{Reader, RecordKind, collection_table};
 
 use crate::{calendar, contacts};
 
@@ -30,7 +30,8 @@ impl<'s> Snapshot<'s> {
     /// # Errors
     /// [`crate::Error::NoCollection`], with the names there are.
     pub fn collection<R: RecordKind>(&self, name: Option<&str>) -> Result<Reader<'_, R>> {
-        let found = names::one(&self.lease, R::KIND, name).map_err(|e| self.db.explain(e))?;
+        let found = collection_table::find_collection(&self.lease, R::KIND, name)
+            .map_err(|e| self.db.explain(e))?;
         Ok(Reader::new(self.db, &self.lease, found.id))
     }
 
@@ -39,7 +40,8 @@ impl<'s> Snapshot<'s> {
     /// # Errors
     /// Whatever reading reports.
     pub fn collections<R: RecordKind>(&self) -> Result<Vec<String>> {
-        let all = names::all(&self.lease, R::KIND).map_err(|e| self.db.explain(e))?;
+        let all = collection_table::list_collections(&self.lease, R::KIND)
+            .map_err(|e| self.db.explain(e))?;
         Ok(all.into_iter().map(|c| c.name).collect())
     }
 

@@ -74,7 +74,7 @@ fn push_added<R: SearchableRecord>(
 ) -> Result<()> {
     let mut statement = conn.prepare_cached(
         "SELECT changed, id, uid, summary, keys FROM record NOT INDEXED \
-         WHERE id > ?1 AND collection = ?2 AND removed IS NULL",
+         WHERE id > ?1 AND collection = ?2 AND removed_at IS NULL",
     )?;
     let mut rows = statement.query((from.seq, collection))?;
     while let Some(row) = rows.next()? {
@@ -100,8 +100,8 @@ fn read_changed(
 ) -> Result<BTreeMap<i64, PreviousState>> {
     let mut records: BTreeMap<i64, PreviousState> = BTreeMap::new();
     let mut statement = conn.prepare_cached(
-        "SELECT number, record, keys, text IS NOT NULL FROM change \
-         WHERE number > ?1 AND record <= ?1 ORDER BY number",
+        "SELECT seq, record, keys, text IS NOT NULL FROM change \
+         WHERE seq > ?1 AND record <= ?1 ORDER BY seq",
     )?;
     let mut rows = statement.query([from.seq])?;
     while let Some(row) = rows.next()? {
@@ -135,7 +135,7 @@ fn compare_states<R: SearchableRecord>(
 ) -> Result<Option<ChangeOf<R>>> {
     let found = conn
         .prepare_cached(
-            "SELECT changed, uid, iif(removed IS NULL, keys, NULL), summary FROM record \
+            "SELECT changed, uid, iif(removed_at IS NULL, keys, NULL), summary FROM record \
              WHERE id = ?1 AND collection = ?2",
         )?
         .query_row((id, collection), |r| {
@@ -178,7 +178,7 @@ fn is_edited(conn: &Connection, number: Option<i64>) -> Result<bool> {
     Ok(conn
         .prepare_cached(
             "SELECT length(c.text) <> length(r.text) OR c.text <> r.text \
-             FROM change c JOIN record r ON r.id = c.record WHERE c.number = ?1",
+             FROM change c JOIN record r ON r.id = c.record WHERE c.seq = ?1",
         )?
         .query_row([number], |r| r.get(0))?)
 }
@@ -186,7 +186,7 @@ fn is_edited(conn: &Connection, number: Option<i64>) -> Result<bool> {
 /// Returns the fields whose values before the change `number` differ from those in `now`.
 fn changed_fields<F: FieldSet>(conn: &Connection, number: i64, now: &[u8]) -> Result<Vec<F>> {
     let before: Vec<u8> = conn
-        .prepare_cached("SELECT keys FROM change WHERE number = ?1")?
+        .prepare_cached("SELECT keys FROM change WHERE seq = ?1")?
         .query_row([number], |r| r.get(0))?;
     let values = |keys, key| Keys(keys).filter(move |(k, _)| *k == key);
     Ok(F::KEYS

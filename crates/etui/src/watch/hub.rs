@@ -21,7 +21,7 @@ use super::subscription::Subscription;
 use crate::db::{Db, Waker, read_transaction};
 use crate::error::{Error, Result};
 use crate::record::changes;
-use crate::record::names::{self, CollectionStatus};
+use crate::record::collection_table::{self, CollectionStatus};
 use crate::types::SyncToken;
 
 /// Change numbers compared in one read transaction: it must not hold up the log for long.
@@ -246,7 +246,7 @@ impl Comparison {
     fn new(conn: &Connection) -> Result<Self> {
         Ok(Self {
             at: changes::token(conn)?,
-            collections: names::standings(conn)?,
+            collections: collection_table::read_statuses(conn)?,
             views: Vec::new(),
             generation: 0,
         })
@@ -267,7 +267,7 @@ impl Comparison {
 
     /// Tells the views whose collection was renamed, removed or brought back.
     fn name(&mut self, conn: &Connection, shared: &Shared) -> Result<()> {
-        let collections = names::standings(conn)?;
+        let collections = collection_table::read_statuses(conn)?;
         if collections == self.collections {
             return Ok(());
         }
@@ -323,9 +323,9 @@ fn compare(conn: &Connection, from: i64, to: i64, armed: &mut Vec<&Subscription>
     // What it was in between, its later changes tell.
     let mut changed = conn.prepare_cached(
         "SELECT r.collection, c.keys, \
-                iif(r.changed = c.number AND r.removed IS NULL, r.keys, NULL) \
+                iif(r.changed = c.seq AND r.removed_at IS NULL, r.keys, NULL) \
          FROM change c CROSS JOIN record r ON r.id = c.record \
-         WHERE c.number > ?1 AND c.number <= ?2",
+         WHERE c.seq > ?1 AND c.seq <= ?2",
     )?;
     let mut rows = changed.query((from, to))?;
     while let Some(row) = rows.next()? {
@@ -335,7 +335,7 @@ fn compare(conn: &Connection, from: i64, to: i64, armed: &mut Vec<&Subscription>
     }
     let mut added = conn.prepare_cached(
         "SELECT collection, keys FROM record NOT INDEXED \
-         WHERE id > ?1 AND id <= ?2 AND removed IS NULL",
+         WHERE id > ?1 AND id <= ?2 AND removed_at IS NULL",
     )?;
     let mut rows = added.query((from, to))?;
     while let Some(row) = rows.next()? {

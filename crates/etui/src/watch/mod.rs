@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use crate::db::Db;
 use crate::error::{Error, Result};
-use crate::record::{Collection, Paging, Reader, changes, names};
+use crate::record::{Collection, Paging, Reader, changes, collection_table};
 use crate::search::filter::{Filter, Matcher};
 use crate::search::query::{ListEntry, SearchableRecord};
 use crate::types::{ChangeKind, RecordId, SyncToken};
@@ -136,7 +136,9 @@ impl<'s, R: SearchableRecord> Collection<'s, R> {
     /// # Errors
     /// Whatever reading, or starting a thread, reports.
     pub fn view_since(&self, filter: &Filter<R::Field>, token: SyncToken) -> Result<View<'s, R>> {
-        let since = self.db().read(|conn| names::meant_since(conn, self.id()))?;
+        let since = self
+            .db()
+            .read(|conn| collection_table::history_start(conn, self.id()))?;
         // At the token, the collection's name may have referred to another collection.
         let from = if token.seq < since {
             UNKNOWN_TOKEN
@@ -193,7 +195,7 @@ impl<R: SearchableRecord> View<'_, R> {
     /// Whatever reading reports. The changes are then reported by the next call.
     pub fn changes_and_name(&mut self) -> Result<(ChangesOf<R>, Option<String>)> {
         let id = self.collection;
-        self.read_changes(|reader| names::name_now(reader.conn, R::KIND, id))
+        self.read_changes(|reader| collection_table::current_name(reader.conn, id))
     }
 
     /// Returns a page of matching records, and the changes since the view was last read, in one

@@ -84,3 +84,23 @@ pub fn names(dir: &Path) -> Vec<String> {
     names.sort();
     names
 }
+
+/// A made-up migration to the next schema version: it adds a table and a column, recreates a table,
+/// and leaves the index to be rebuilt.
+pub const NEXT_VERSION: &[&str] = &["
+    CREATE TABLE note (record INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT;
+    ALTER TABLE change ADD COLUMN author TEXT;
+    ALTER TABLE list_span RENAME TO list_span_before;
+    CREATE TABLE list_span (
+        collection INTEGER NOT NULL,
+        first      BLOB NOT NULL,
+        count      INTEGER NOT NULL,
+        blocks     BLOB NOT NULL,
+        PRIMARY KEY (collection, first)
+    ) STRICT, WITHOUT ROWID;
+    DROP TABLE list_span_before;
+    DELETE FROM list_block;
+    DELETE FROM posting;
+    DELETE FROM meta WHERE key = 'index_version';
+    UPDATE meta SET value = 0 WHERE key IN ('term_watermark', 'trigram_watermark');
+"];

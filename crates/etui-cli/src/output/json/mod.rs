@@ -396,7 +396,7 @@ pub struct CheckJson {
     pub removed: u64,
     pub problems: Vec<String>,
     /// Records of other programs that were rejected.
-    pub inbox: Vec<String>,
+    pub write_queue: Vec<String>,
 }
 
 impl CheckJson {
@@ -408,7 +408,7 @@ impl CheckJson {
             entries: report.entries,
             removed: report.removed,
             problems: [&report.problems[..], &report.outdated[..]].concat(),
-            inbox: report.inbox.clone(),
+            write_queue: report.write_queue.clone(),
         }
     }
 }

@@ -180,7 +180,7 @@ impl<'s> DateBook<'s> {
             Ok(conn
                 .prepare_cached(
                     "SELECT id, uid, etag, text FROM record \
-                     WHERE id = ?1 AND collection = ?2 AND removed IS NULL",
+                     WHERE id = ?1 AND collection = ?2 AND removed_at IS NULL",
                 )?
                 .query_row((id, collection), StoredRecord::from_row)
                 .optional()?)
@@ -331,7 +331,7 @@ fn read(calendar: &Calendar<'_>, stored: &StoredRecord<CalendarObject>) -> Resul
     let db = calendar.db();
     db.read(|conn| {
         let row = conn
-            .prepare_cached("SELECT shared FROM record WHERE id = ?1")?
+            .prepare_cached("SELECT source FROM record WHERE id = ?1")?
             .query_row([stored.id.0], |r| r.get(0))
             .optional()?
             .flatten();

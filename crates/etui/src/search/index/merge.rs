@@ -40,10 +40,10 @@ impl IndexParts {
 
     /// Returns the keys in `meta` of the watermarks.
     fn watermark_keys(self) -> impl Iterator<Item = &'static str> {
-        let terms = self.terms.then_some(metadata::TERM_MARK);
+        let terms = self.terms.then_some(metadata::TERM_WATERMARK);
         terms
             .into_iter()
-            .chain(self.trigrams.then_some(metadata::GRAM_MARK))
+            .chain(self.trigrams.then_some(metadata::TRIGRAM_WATERMARK))
     }
 }
 
@@ -72,14 +72,14 @@ fn merge_batch(conn: &Connection, watermark: &str) -> Result<bool> {
         return Ok(false);
     }
     let batch = MergeBatch::read_changes(conn, from, latest)?;
-    if watermark == metadata::TERM_MARK {
+    if watermark == metadata::TERM_WATERMARK {
         write_terms(conn, &batch)?;
     } else {
         write_trigrams(conn, &batch)?;
     }
     metadata::set(conn, watermark, batch.to)?;
-    let merged = metadata::number(conn, metadata::TERM_MARK)?
-        .min(metadata::number(conn, metadata::GRAM_MARK)?);
+    let merged = metadata::number(conn, metadata::TERM_WATERMARK)?
+        .min(metadata::number(conn, metadata::TRIGRAM_WATERMARK)?);
     changes::trim(conn, now_ms(), merged, changes::KEPT_CHANGES)?;
     tracing::debug!(
         watermark,
@@ -113,7 +113,7 @@ impl MergeBatch {
         };
         let mut bytes = 0;
         let mut added = conn.prepare_cached(
-            "SELECT id, removed IS NULL, keys, changed FROM record WHERE id > ?1",
+            "SELECT id, removed_at IS NULL, keys, changed FROM record WHERE id > ?1",
         )?;
         let mut rows = added.query([from])?;
         while let Some(row) = rows.next()? {
@@ -135,11 +135,11 @@ impl MergeBatch {
         drop(rows);
         // A record's keys at `from` are those that its first change after `from` replaced.
         let mut changed = conn.prepare_cached(
-            "SELECT number, record, keys FROM change \
-             WHERE number > ?1 AND number <= ?2 AND record <= ?1 ORDER BY number",
+            "SELECT seq, record, keys FROM change \
+             WHERE seq > ?1 AND seq <= ?2 AND record <= ?1 ORDER BY seq",
         )?;
         let mut now = conn.prepare_cached(
-            "SELECT iif(removed IS NULL, keys, NULL), changed FROM record WHERE id = ?1",
+            "SELECT iif(removed_at IS NULL, keys, NULL), changed FROM record WHERE id = ?1",
         )?;
         let mut rows = changed.query((from, batch.to))?;
         while let Some(row) = rows.next()? {
@@ -183,8 +183,8 @@ impl MergeBatch {
         if changed_later.is_empty() {
             return Ok(());
         }
-        let mut later = conn
-            .prepare_cached("SELECT record, keys FROM change WHERE number > ?1 ORDER BY number")?;
+        let mut later =
+            conn.prepare_cached("SELECT record, keys FROM change WHERE seq > ?1 ORDER BY seq")?;
         let mut rows = later.query([to])?;
         while !changed_later.is_empty()
             && let Some(row) = rows.next()?
@@ -324,7 +324,7 @@ mod tests {
         let long = "x".repeat(200);
         save("old", "Alpha");
         save("gone", "Alpha");
-        while step(metadata::TERM_MARK) || step(metadata::GRAM_MARK) {}
+        while step(metadata::TERM_WATERMARK) || step(metadata::TRIGRAM_WATERMARK) {}
         save("new", "Alpha");
         save("old", "Beta");
         for n in 0..2_100 {
@@ -333,13 +333,13 @@ mod tests {
         for uid in ["old", "new", "gone"] {
             save(uid, "Gamma");
         }
-        for mark in [metadata::TERM_MARK, metadata::GRAM_MARK] {
+        for mark in [metadata::TERM_WATERMARK, metadata::TRIGRAM_WATERMARK] {
             assert!(step(mark), "{mark}: more than one batch");
         }
         for uid in ["old", "new", "gone"] {
             save(uid, "Delta");
         }
-        for mark in [metadata::TERM_MARK, metadata::GRAM_MARK] {
+        for mark in [metadata::TERM_WATERMARK, metadata::TRIGRAM_WATERMARK] {
             while step(mark) {}
         }
         let found = |filter: &str| contacts.find(&filter.parse().unwrap()).unwrap().len();

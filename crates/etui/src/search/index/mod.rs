@@ -64,8 +64,8 @@ impl BitOr for IndexParts {
 pub(crate) fn rebuild_index(conn: &Connection, store: &Path) -> Result<()> {
     conn.execute_batch("DELETE FROM posting")?;
     let mut indexer = bulk::BulkIndexer::new(store)?;
-    let mut statement =
-        conn.prepare("SELECT id, keys FROM record NOT INDEXED WHERE removed IS NULL ORDER BY id")?;
+    let mut statement = conn
+        .prepare("SELECT id, keys FROM record NOT INDEXED WHERE removed_at IS NULL ORDER BY id")?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         indexer.add_record(row.get(0)?, row.get_ref(1)?.as_blob().unwrap_or_default())?;
@@ -73,6 +73,6 @@ pub(crate) fn rebuild_index(conn: &Connection, store: &Path) -> Result<()> {
     drop(rows);
     indexer.write_index(conn, true, &mut || Ok(()))?;
     let latest = changes::latest(conn)?;
-    metadata::set(conn, metadata::TERM_MARK, latest)?;
-    metadata::set(conn, metadata::GRAM_MARK, latest)
+    metadata::set(conn, metadata::TERM_WATERMARK, latest)?;
+    metadata::set(conn, metadata::TRIGRAM_WATERMARK, latest)
 }

@@ -25,15 +25,18 @@ impl Watermarks {
                 "SELECT coalesce((SELECT value FROM meta WHERE key = ?1), 0), \
                         coalesce((SELECT value FROM meta WHERE key = ?2), 0), \
                         max(coalesce((SELECT max(id) FROM record), 0), \
-                            coalesce((SELECT max(number) FROM change), 0))",
+                            coalesce((SELECT max(seq) FROM change), 0))",
             )?
-            .query_row([metadata::TERM_MARK, metadata::GRAM_MARK], |r| {
-                Ok(Self {
-                    terms: r.get(0)?,
-                    trigrams: r.get(1)?,
-                    latest: r.get(2)?,
-                })
-            })?)
+            .query_row(
+                [metadata::TERM_WATERMARK, metadata::TRIGRAM_WATERMARK],
+                |r| {
+                    Ok(Self {
+                        terms: r.get(0)?,
+                        trigrams: r.get(1)?,
+                        latest: r.get(2)?,
+                    })
+                },
+            )?)
     }
 
     /// Returns the change up to which all of `parts` are merged.
@@ -63,7 +66,7 @@ pub(crate) fn each_pending(
     };
     // A record's id is the number of the change that added it.
     let mut added = conn.prepare_cached(
-        "SELECT id, removed IS NULL AND collection = ?2, keys FROM record NOT INDEXED \
+        "SELECT id, removed_at IS NULL AND collection = ?2, keys FROM record NOT INDEXED \
          WHERE id > ?1",
     )?;
     let mut rows = added.query((merged, collection))?;
@@ -71,8 +74,8 @@ pub(crate) fn each_pending(
         visit_row(row)?;
     }
     let mut edited = conn.prepare_cached(
-        "SELECT r.id, r.removed IS NULL AND r.collection = ?2, r.keys \
-         FROM (SELECT DISTINCT record FROM change WHERE number > ?1 AND record <= ?1) c \
+        "SELECT r.id, r.removed_at IS NULL AND r.collection = ?2, r.keys \
+         FROM (SELECT DISTINCT record FROM change WHERE seq > ?1 AND record <= ?1) c \
          CROSS JOIN record r ON r.id = c.record",
     )?;
     let mut rows = edited.query((merged, collection))?;

@@ -300,7 +300,7 @@ mod tests {
 
     fn empty() -> Connection {
         let conn = Connection::open_in_memory().unwrap();
-        crate::db::schema::migrate(&conn, 0).unwrap();
+        crate::db::schema::Migrations(&[]).run(&conn, 0).unwrap();
         conn
     }
 

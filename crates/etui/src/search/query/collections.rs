@@ -113,7 +113,7 @@ fn sort_key<R: SearchableRecord>(reader: &Reader<'_, R>, id: RecordId) -> Result
     reader.told(|| {
         let found = reader
             .conn
-            .prepare_cached("SELECT sort FROM record WHERE id = ?1")?
+            .prepare_cached("SELECT sort_key FROM record WHERE id = ?1")?
             .query_row([id.0], |r| r.get(0))
             .optional()?;
         Ok(found.unwrap_or_default())

@@ -155,7 +155,7 @@ impl QueryExecutor<'_> {
         };
         let sort = self
             .conn
-            .prepare_cached("SELECT sort FROM record WHERE id = ?1")?
+            .prepare_cached("SELECT sort_key FROM record WHERE id = ?1")?
             .query_row([id.0], |r| r.get(0))
             .optional()?;
         Ok(sort.map(|sort| Cursor { sort, id: id.0 }))

@@ -68,7 +68,7 @@ fn prepare_select<'c>(
     if size == 1 {
         return Ok(conn.prepare_cached(&format!(
             "SELECT r.id, {columns} FROM record r \
-             WHERE r.id = ?1 AND r.collection = ?2 AND r.removed IS NULL"
+             WHERE r.id = ?1 AND r.collection = ?2 AND r.removed_at IS NULL"
         ))?);
     }
     let mut sql = format!("SELECT r.id, {columns} FROM (VALUES (?1)");
@@ -78,7 +78,7 @@ fn prepare_select<'c>(
     let _ = write!(
         sql,
         ") v CROSS JOIN record r ON r.id = v.column1 \
-         WHERE r.collection = ?{} AND r.removed IS NULL",
+         WHERE r.collection = ?{} AND r.removed_at IS NULL",
         size + 1
     );
     Ok(conn.prepare_cached(&sql)?)
@@ -100,7 +100,7 @@ impl<'c> RecheckReader<'c> {
         Self(RecordsById::new(
             conn,
             collection,
-            "r.sort, r.summary, r.keys",
+            "r.sort_key, r.summary, r.keys",
         ))
     }
 

@@ -120,11 +120,11 @@ impl QueryExecutor<'_> {
         let mut statement = self.conn.prepare_cached(match backward {
             false => {
                 "SELECT id, summary FROM record NOT INDEXED \
-                 WHERE id > ?1 AND collection = ?2 AND removed IS NULL ORDER BY id"
+                 WHERE id > ?1 AND collection = ?2 AND removed_at IS NULL ORDER BY id"
             }
             true => {
                 "SELECT id, summary FROM record NOT INDEXED \
-                 WHERE id < ?1 AND collection = ?2 AND removed IS NULL ORDER BY id DESC"
+                 WHERE id < ?1 AND collection = ?2 AND removed_at IS NULL ORDER BY id DESC"
             }
         })?;
         let from = match &self.window.after {
