@@ -47,6 +47,9 @@ const MAX_SINGLE_BYTES: f64 = 262_144.0;
 /// Between two saves whose latency is measured.
 const PACE: Duration = Duration::from_millis(5);
 
+/// Longest time without a change before a reader gives up.
+const MAX_SILENCE: Duration = Duration::from_secs(10);
+
 /// The experiment.
 pub struct Saves;
 
@@ -458,7 +461,12 @@ fn monotonic_ns() -> u64 {
 fn receive_changes(view: &mut View<'_>, count: usize) -> Result<Vec<(usize, u64)>, Error> {
     let mut received = Vec::new();
     while received.len() < count {
-        if let Some(ViewChanges::Since(changes)) = view.wait(None)? {
+        let Some(changes) = view.wait(Some(MAX_SILENCE))? else {
+            let missing = (0..count).filter(|n| received.iter().all(|(of, _)| of != n));
+            let missing: Vec<usize> = missing.collect();
+            return Err(Error::other(format!("changes {missing:?} did not come")));
+        };
+        if let ViewChanges::Since(changes) = changes {
             let now = monotonic_ns();
             let numbers = changes
                 .into_iter()
@@ -493,6 +501,8 @@ fn measure_latency(
     let count = usize::try_from(case.settings.number("saves")?.min(200)).unwrap_or(0);
     let store = Store::open_with(path, options)?;
     let contacts = store.contacts()?;
+    // The first save to a copied store resets its views.
+    contacts.save(&make_cards(3, 1)?.remove(0))?;
     let (sent, received) = if case.settings.number("other process").is_ok() {
         let this = std::env::current_exe().map_err(|e| Error::file("this program", e))?;
         let failed = |e| Error::file(&this, e);
