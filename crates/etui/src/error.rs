@@ -204,7 +204,7 @@ pub enum Error {
     },
     /// A record that another date book has taken.
     #[error("record {record} is taken by another date book; try again when it is released")]
-    Taken {
+    CheckedOut {
         /// Its number.
         record: RecordId,
     },

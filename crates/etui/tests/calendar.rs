@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 
 use etui::calendar::time::{CalendarTime, Date, TimeZone, Timestamp};
 use etui::calendar::zones::TimeZoneResolver;
-use etui::calendar::{Busy, Calendar, CalendarObject, Draft, DueAlarm};
+use etui::calendar::{BusyPeriod, Calendar, CalendarObject, Draft, DueAlarm};
 use etui::import::ImportReport;
 use etui::{Condition, SaveOutcome, Store};
 use etui_testkit::calendars::{self, Calendars, Span};
@@ -326,7 +326,7 @@ fn busy_times_are_joined() {
     add("f", "2300", "2359", "");
     let range = at("20260101T000000Z")..at("20260101T233000Z");
     let busy = calendar.free_busy(range, &TimeZone::UTC).unwrap();
-    let of = |start, end, tentative| Busy {
+    let of = |start, end, tentative| BusyPeriod {
         during: at(start)..at(end),
         tentative,
     };

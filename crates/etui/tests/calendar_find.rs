@@ -533,7 +533,7 @@ fn a_view_tells_which_fields_changed() {
     let told = since(view.wait(Some(Duration::from_secs(20))).unwrap().unwrap());
     assert_eq!(told.len(), 1);
     assert_eq!(told[0].kind, ChangeKind::Changed);
-    assert_eq!(told[0].summary.place, "Town Hall");
+    assert_eq!(told[0].summary.location, "Town Hall");
     assert_eq!(
         told[0].fields,
         [Field::Title, Field::Place, Field::Notes, Field::Category]

@@ -11,7 +11,7 @@ use std::ops::Range;
 use etui::Store;
 use etui::calendar::time::{Date, DateTime, TimeZone, Timestamp};
 use etui::calendar::zones::TimeZoneResolver;
-use etui::calendar::{Busy, Calendar, CalendarObject, Occurrence, Status};
+use etui::calendar::{BusyPeriod, Calendar, CalendarObject, Occurrence, Status};
 use etui_testkit::rng::SplitMix64;
 
 use support::calendar::{naive, told};
@@ -258,7 +258,7 @@ fn anything(rng: &mut SplitMix64, uid: &str) -> String {
 }
 
 /// When time is taken, told for each time between two at which that may change.
-fn naive_busy(all: &[Occurrence], range: &Range<Timestamp>) -> Vec<Busy> {
+fn naive_busy(all: &[Occurrence], range: &Range<Timestamp>) -> Vec<BusyPeriod> {
     let within = |at: Timestamp| at.max(range.start).min(range.end);
     let mut edges = vec![range.start, range.end];
     edges.extend(
@@ -267,7 +267,7 @@ fn naive_busy(all: &[Occurrence], range: &Range<Timestamp>) -> Vec<Busy> {
     );
     edges.sort();
     edges.dedup();
-    let mut busy: Vec<Busy> = Vec::new();
+    let mut busy: Vec<BusyPeriod> = Vec::new();
     for edges in edges.windows(2) {
         let during = edges[0]..edges[1];
         let taken = all
@@ -285,7 +285,7 @@ fn naive_busy(all: &[Occurrence], range: &Range<Timestamp>) -> Vec<Busy> {
             Some(last) if last.during.end == during.start && last.tentative == tentative => {
                 last.during.end = during.end;
             }
-            _ => busy.push(Busy { during, tentative }),
+            _ => busy.push(BusyPeriod { during, tentative }),
         }
     }
     busy

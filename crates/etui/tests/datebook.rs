@@ -31,7 +31,7 @@ fn fill(calendar: &Calendar<'_>, count: usize) {
     calendar.save_many(&all).unwrap();
 }
 
-fn renamed(taken: &etui::calendar::datebook::Taken<'_>, name: &str) -> CalendarObject {
+fn renamed(taken: &etui::calendar::datebook::CheckedOut<'_>, name: &str) -> CalendarObject {
     let mut record = taken.record().unwrap();
     record
         .set(0, "SUMMARY", name, &TimeZoneResolver::new())
@@ -154,7 +154,7 @@ fn a_record_is_taken_by_one() {
     let other = Store::open(&path).unwrap();
     let theirs = other.calendar().unwrap();
     let mut theirs = theirs.date_book().unwrap();
-    let is_taken = |result: etui::Result<_>| matches!(result, Err(Error::Taken { .. }));
+    let is_taken = |result: etui::Result<_>| matches!(result, Err(Error::CheckedOut { .. }));
 
     let taken = mine.take(2).unwrap();
     assert!(is_taken(mine.take(2)));
@@ -840,7 +840,7 @@ fn count_up(path: &Path, times: usize) {
                 book.release_dirty(taken, record).unwrap();
                 counted += 1;
             }
-            Err(Error::Taken { .. }) => {}
+            Err(Error::CheckedOut { .. }) => {}
             Err(e) => panic!("{e}"),
         }
         if n % 2 == 0 {

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::thread::sleep;
 use std::time::Duration;
 
-use etui::calendar::datebook::{DateBook, Synced, Taken};
+use etui::calendar::datebook::{CheckedOut, DateBook, SyncReport};
 use etui::calendar::time::{DateTimeValue, TimeZone, Timestamp};
 use etui::calendar::zones::TimeZoneResolver;
 use etui::calendar::{Calendar, CalendarObject};
@@ -111,7 +111,7 @@ struct Held<'s> {
     program: usize,
     book: usize,
     text: Vec<u8>,
-    taken: Taken<'s>,
+    taken: CheckedOut<'s>,
 }
 
 /// Which program each date book is of.
@@ -208,7 +208,7 @@ impl<'s> Run<'s> {
             .any(|h| h.taken.stored().id == self.model.live[uid].id)
             || self.model.dirty[1 - program].contains_key(uid);
         match taken {
-            Err(Error::Taken { record }) => {
+            Err(Error::CheckedOut { record }) => {
                 assert!(is_held, "{uid} is free");
                 assert_eq!(record, self.model.live[uid].id);
             }
@@ -256,7 +256,7 @@ impl<'s> Run<'s> {
     fn sync(&mut self, book: usize) {
         let program = PROGRAM[book];
         let watch = self.watch(program);
-        let Synced { mut conflicts, .. } = self.books[book].sync().unwrap();
+        let SyncReport { mut conflicts, .. } = self.books[book].sync().unwrap();
         self.settle(program);
         if let Some((book, index)) = watch {
             self.take_at_once(book, index);
@@ -292,7 +292,7 @@ impl<'s> Run<'s> {
                 assert_eq!(stored.id, self.model.live[&stored.uid].id);
                 assert!(stored.text == self.model.text(PROGRAM[book], &stored.uid));
             }
-            Err(Error::Taken { .. }) => {}
+            Err(Error::CheckedOut { .. }) => {}
             Err(e) => panic!("{e}"),
         }
     }

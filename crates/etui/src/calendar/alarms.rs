@@ -17,11 +17,11 @@
 use std::ops::Range;
 
 use super::Calendar;
-use super::moment::MAX_UTC_OFFSET;
-use super::objects::ZonesOf;
+use super::object_zones::ObjectZones;
 use super::recurrence::Instance;
 use super::series_cache::{ParsedComponent, ParsedSeries, SeriesCache};
 use super::time::{CalendarTime, TimeZone, Timestamp};
+use super::time_codec::MAX_UTC_OFFSET;
 use super::{Alarm, AlarmAction, AlarmTrigger, CalendarComponent, CalendarObject};
 use crate::error::Result;
 use crate::record::Reader;
@@ -134,7 +134,7 @@ impl Reader<'_, CalendarObject> {
         )?;
         candidates.sort_by_key(|row| row.first);
         let has_candidates = !candidates.is_empty();
-        let mut zones = ZonesOf::default();
+        let mut zones = ObjectZones::default();
         for SpanRow {
             record,
             first,
@@ -149,7 +149,7 @@ impl Reader<'_, CalendarObject> {
                 }
             }
             let cache = self.db.cache::<SeriesCache>();
-            if let Some(series) = cache.get(self.conn, record, version, &mut zones)? {
+            if let Some(series) = cache.get_or_parse(self.conn, record, version, &mut zones)? {
                 let mut expansion = AlarmExpansion {
                     record: RecordId(record),
                     viewer,
@@ -157,7 +157,7 @@ impl Reader<'_, CalendarObject> {
                     limit,
                     due: Vec::new(),
                 };
-                expansion.expand(&series);
+                expansion.expand_record(&series);
                 due.append(&mut expansion.due);
             }
         }
@@ -181,14 +181,14 @@ struct AlarmExpansion<'w> {
 }
 
 impl AlarmExpansion<'_> {
-    fn expand(&mut self, series: &ParsedSeries) {
+    fn expand_record(&mut self, series: &ParsedSeries) {
         for component in series.components.iter().chain(&series.undated) {
             let absolute = |alarm: &&Alarm| matches!(alarm.trigger, AlarmTrigger::At(_));
             for alarm in component.alarms.iter().filter(absolute) {
                 let start = component.start.as_ref();
                 let nowhere = CalendarTime::Utc(self.window.start);
                 let times = (start.unwrap_or(&nowhere), start.unwrap_or(&nowhere));
-                self.push(component, alarm, start, times);
+                self.push_due(component, alarm, start, times);
             }
         }
         if let Some(offsets) = AlarmOffsets::new(series, self.viewer) {
@@ -225,7 +225,7 @@ impl AlarmExpansion<'_> {
             for alarm in &component.alarms {
                 if !matches!(alarm.trigger, AlarmTrigger::At(_)) {
                     let times = (&instance.start, &instance.end);
-                    self.push(component, alarm, Some(&instance.start), times);
+                    self.push_due(component, alarm, Some(&instance.start), times);
                 }
             }
             let enough = match full_at {
@@ -241,7 +241,7 @@ impl AlarmExpansion<'_> {
     }
 
     /// Adds the repetitions of an alarm that are due in the window and not acknowledged.
-    fn push(
+    fn push_due(
         &mut self,
         component: &ParsedComponent,
         alarm: &Alarm,

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::Calendar;
-use super::range::{Told, takes_time};
+use super::range::{RangeCandidate, takes_time};
 use super::time::{TimeZone, Timestamp};
 use super::{CalendarObject, Status};
 use crate::error::Result;
@@ -11,7 +11,7 @@ use crate::record::Reader;
 
 /// A busy period.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Busy {
+pub struct BusyPeriod {
     /// Start and end.
     pub during: Range<Timestamp>,
     /// True if only tentative events (`STATUS:TENTATIVE`) take it up.
@@ -23,7 +23,7 @@ impl Calendar<'_> {
     ///
     /// # Errors
     /// Any error of reading.
-    pub fn free_busy(&self, range: Range<Timestamp>, viewer: &TimeZone) -> Result<Vec<Busy>> {
+    pub fn free_busy(&self, range: Range<Timestamp>, viewer: &TimeZone) -> Result<Vec<BusyPeriod>> {
         self.read_ordered(|r| r.free_busy(range, viewer))
     }
 }
@@ -35,23 +35,23 @@ impl Reader<'_, CalendarObject> {
     ///
     /// # Errors
     /// Any error of reading.
-    pub fn free_busy(&self, range: Range<Timestamp>, viewer: &TimeZone) -> Result<Vec<Busy>> {
+    pub fn free_busy(&self, range: Range<Timestamp>, viewer: &TimeZone) -> Result<Vec<BusyPeriod>> {
         let (mut settled, mut tentative) = (Vec::new(), Vec::new());
         let mut take = |during: &Range<Timestamp>, status| match status {
-            Some(Status::Tentative) => push(&mut tentative, &range, during),
-            _ => push(&mut settled, &range, during),
+            Some(Status::Tentative) => push_clipped(&mut tentative, &range, during),
+            _ => push_clipped(&mut settled, &range, during),
         };
         self.told(|| {
             if range.start >= range.end {
                 return Ok(());
             }
             self.each(&range, viewer, |_, told| match told {
-                Told::Once(stored, during) => {
+                RangeCandidate::Once(stored, during) => {
                     if takes_time(stored.kind(), stored.is_transparent(), stored.status) {
                         take(&during, stored.status);
                     }
                 }
-                Told::Series(known) => {
+                RangeCandidate::Series(known) => {
                     if known.series.longest() == 0 {
                         return;
                     }
@@ -71,13 +71,13 @@ impl Reader<'_, CalendarObject> {
                 }
             })
         })?;
-        let settled = joined(settled);
-        let tentative = without(joined(tentative), &settled);
+        let settled = merge_ranges(settled);
+        let tentative = subtract_ranges(merge_ranges(tentative), &settled);
         let as_busy = |all: Vec<Range<Timestamp>>, tentative| {
             all.into_iter()
-                .map(move |during| Busy { during, tentative })
+                .map(move |during| BusyPeriod { during, tentative })
         };
-        let mut all: Vec<Busy> = as_busy(settled, false)
+        let mut all: Vec<BusyPeriod> = as_busy(settled, false)
             .chain(as_busy(tentative, true))
             .collect();
         all.sort_by_key(|b| b.during.start);
@@ -87,7 +87,11 @@ impl Reader<'_, CalendarObject> {
 
 /// Adds the part of `during` that is in `range`. It extends the last range if it begins within it or
 /// at its end, so that a rule that fires every second makes one range.
-fn push(all: &mut Vec<Range<Timestamp>>, range: &Range<Timestamp>, during: &Range<Timestamp>) {
+fn push_clipped(
+    all: &mut Vec<Range<Timestamp>>,
+    range: &Range<Timestamp>,
+    during: &Range<Timestamp>,
+) {
     let (start, end) = (during.start.max(range.start), during.end.min(range.end));
     if start >= end {
         return;
@@ -99,7 +103,7 @@ fn push(all: &mut Vec<Range<Timestamp>>, range: &Range<Timestamp>, during: &Rang
 }
 
 /// Sorts ranges and merges those that overlap or meet.
-fn joined(mut ranges: Vec<Range<Timestamp>>) -> Vec<Range<Timestamp>> {
+fn merge_ranges(mut ranges: Vec<Range<Timestamp>>) -> Vec<Range<Timestamp>> {
     ranges.sort_by_key(|r| r.start);
     let mut all: Vec<Range<Timestamp>> = Vec::with_capacity(ranges.len());
     for range in ranges {
@@ -112,7 +116,10 @@ fn joined(mut ranges: Vec<Range<Timestamp>>) -> Vec<Range<Timestamp>> {
 }
 
 /// Returns `ranges` minus `others`; both are in order.
-fn without(ranges: Vec<Range<Timestamp>>, others: &[Range<Timestamp>]) -> Vec<Range<Timestamp>> {
+fn subtract_ranges(
+    ranges: Vec<Range<Timestamp>>,
+    others: &[Range<Timestamp>],
+) -> Vec<Range<Timestamp>> {
     let mut left = Vec::with_capacity(ranges.len());
     let mut first = 0;
     for range in ranges {
@@ -135,17 +142,17 @@ fn without(ranges: Vec<Range<Timestamp>>, others: &[Range<Timestamp>]) -> Vec<Ra
 mod tests {
     use super::*;
 
-    fn ranges(all: &[(i64, i64)]) -> Vec<Range<Timestamp>> {
+    fn ranges_of(all: &[(i64, i64)]) -> Vec<Range<Timestamp>> {
         let at = Timestamp::from_seconds;
         all.iter().map(|&(a, b)| at(a)..at(b)).collect()
     }
 
     #[test]
     fn ranges_are_joined_and_taken_away() {
-        let all = joined(ranges(&[(5, 9), (1, 3), (3, 4), (8, 12)]));
-        assert_eq!(all, ranges(&[(1, 4), (5, 12)]));
-        let left = without(ranges(&[(0, 2), (3, 20)]), &all);
-        assert_eq!(left, ranges(&[(0, 1), (4, 5), (12, 20)]));
-        assert_eq!(without(ranges(&[(2, 3)]), &all), ranges(&[]));
+        let all = merge_ranges(ranges_of(&[(5, 9), (1, 3), (3, 4), (8, 12)]));
+        assert_eq!(all, ranges_of(&[(1, 4), (5, 12)]));
+        let left = subtract_ranges(ranges_of(&[(0, 2), (3, 20)]), &all);
+        assert_eq!(left, ranges_of(&[(0, 1), (4, 5), (12, 20)]));
+        assert_eq!(subtract_ranges(ranges_of(&[(2, 3)]), &all), ranges_of(&[]));
     }
 }

@@ -14,7 +14,7 @@ use rusqlite::OptionalExtension;
 use super::Calendar;
 use super::CalendarObject;
 use super::ics::{MergedTemplate, ObjectTemplate, ObjectWriter, ZoneKey, merge_templates};
-use super::objects::{self, ZonesOf};
+use super::object_zones::{self, ObjectZones};
 use super::time::Date;
 use super::zones::{TimeZoneDefinition, TimeZoneResolver};
 use crate::error::{Error, Result};
@@ -22,7 +22,7 @@ use crate::record::{Reader, StoredRecord, shared};
 use crate::types::{ETag, RecordId};
 
 /// A component to write: its ordinal in the object, its record, its position in the record.
-type Place = (u32, i64, u32);
+type ComponentSlot = (u32, i64, u32);
 
 impl Calendar<'_> {
     /// Writes all records as calendar objects, as few as possible. An object whose records are
@@ -79,9 +79,9 @@ impl Reader<'_, CalendarObject> {
             return Ok(None);
         };
         self.told(|| {
-            let row = self.shared(stored.id)?;
+            let row = self.shared_row(stored.id)?;
             let text = stored.text.clone();
-            let record = ZonesOf::default().record(self.conn, text, row)?;
+            let record = ObjectZones::default().parse_record(self.conn, text, row)?;
             Ok(Some((stored, record)))
         })
     }
@@ -91,13 +91,13 @@ impl Reader<'_, CalendarObject> {
     /// # Errors
     /// Any error of reading.
     pub fn zones(&self, record: RecordId) -> Result<TimeZoneResolver> {
-        self.told(|| match self.shared(record)? {
-            Some(row) => objects::zones(self.conn, row),
+        self.told(|| match self.shared_row(record)? {
+            Some(row) => object_zones::read_zones(self.conn, row),
             None => Ok(TimeZoneResolver::new()),
         })
     }
 
-    fn shared(&self, record: RecordId) -> Result<Option<i64>> {
+    fn shared_row(&self, record: RecordId) -> Result<Option<i64>> {
         Ok(self
             .conn
             .prepare_cached("SELECT source FROM record WHERE id = ?1")?
@@ -112,17 +112,17 @@ impl Reader<'_, CalendarObject> {
     /// As [`Calendar::export`].
     pub fn export(&self, out: &mut dyn Write, records: Option<&[RecordId]>) -> Result<u64> {
         self.told(|| {
-            let mut export = Export::default();
-            self.gather(records, &mut export)?;
+            let mut export = ExportPlan::default();
+            self.collect_components(records, &mut export)?;
             // New records are written to the first object.
             let mut rows: Vec<i64> = export.objects.keys().copied().collect();
             let has_others = rows.len() > 1;
-            rows.retain(|row| *row != NEW || !has_others);
+            rows.retain(|row| *row != NO_OBJECT || !has_others);
             let mut frames = Vec::with_capacity(rows.len().max(1));
             for &row in &rows {
                 let frame = match row {
-                    NEW => None,
-                    row => objects::frame(self.conn, row)?,
+                    NO_OBJECT => None,
+                    row => object_zones::read_template(self.conn, row)?,
                 };
                 frames.push(frame.unwrap_or_else(ObjectTemplate::plain));
             }
@@ -145,20 +145,27 @@ impl Reader<'_, CalendarObject> {
             for (at, object) in merged.iter().enumerate() {
                 // The last line of a file may not be terminated.
                 if open_line {
-                    out.write_all(b"\r\n").map_err(failed)?;
+                    out.write_all(b"\r\n").map_err(output_error)?;
                 }
                 let new = match at == 0 && has_others {
-                    true => export.objects.get(&NEW).map_or(&[][..], Vec::as_slice),
+                    true => export
+                        .objects
+                        .get(&NO_OBJECT)
+                        .map_or(&[][..], Vec::as_slice),
                     false => &[],
                 };
-                open_line = self.object(out, object, (&rows, new), &export, &names)?;
+                open_line = self.write_object(out, object, (&rows, new), &export, &names)?;
             }
             Ok(export.records)
         })
     }
 
     /// Collects the components to write, by object.
-    fn gather(&self, records: Option<&[RecordId]>, export: &mut Export) -> Result<()> {
+    fn collect_components(
+        &self,
+        records: Option<&[RecordId]>,
+        export: &mut ExportPlan,
+    ) -> Result<()> {
         let wanted: Option<HashSet<i64>> = records.map(|all| all.iter().map(|id| id.0).collect());
         let mut statement = self.conn.prepare_cached(
             "SELECT id, source, positions, text, changed <> id FROM record NOT INDEXED \
@@ -176,7 +183,10 @@ impl Reader<'_, CalendarObject> {
             let mut numbers = shared::numbers(places);
             numbers.resize(components, u32::MAX);
             let object: Option<i64> = row.get(1)?;
-            let all = export.objects.entry(object.unwrap_or(NEW)).or_default();
+            let all = export
+                .objects
+                .entry(object.unwrap_or(NO_OBJECT))
+                .or_default();
             for (at, number) in (0..).zip(numbers) {
                 all.push((number, id, at));
             }
@@ -192,18 +202,18 @@ impl Reader<'_, CalendarObject> {
     }
 
     /// Writes one object. Returns true if its last line is not terminated.
-    fn object(
+    fn write_object(
         &self,
         out: &mut dyn Write,
         object: &MergedTemplate,
-        (rows, new): (&[i64], &[Place]),
-        export: &Export,
+        (rows, new): (&[i64], &[ComponentSlot]),
+        export: &ExportPlan,
         names: &HashMap<ZoneKey, String>,
     ) -> Result<bool> {
         // The ordinals of each source follow those of the source before; new components are last.
-        let mut places: Vec<Place> = Vec::new();
+        let mut places: Vec<ComponentSlot> = Vec::new();
         for &(at, add) in &object.sources {
-            let row = rows.get(at).copied().unwrap_or(NEW);
+            let row = rows.get(at).copied().unwrap_or(NO_OBJECT);
             for &(number, id, place) in export.objects.get(&row).into_iter().flatten() {
                 let number = match number {
                     u32::MAX => u32::MAX,
@@ -224,10 +234,13 @@ impl Reader<'_, CalendarObject> {
             true => object.template.clone(),
             false => object
                 .template
-                .with_zones(added.iter().map(|z| objects::zone_key(z))),
+                .with_zones(added.iter().map(|z| object_zones::zone_key(z))),
         };
         let zone = |hash: &ZoneKey| -> io::Result<Vec<u8>> {
-            if let Some(text) = added.iter().find(|text| objects::zone_key(text) == *hash) {
+            if let Some(text) = added
+                .iter()
+                .find(|text| object_zones::zone_key(text) == *hash)
+            {
                 return Ok(text.clone());
             }
             let text = shared::by_hash(self.conn, ETag(hash.0)).map_err(io::Error::other)?;
@@ -240,7 +253,7 @@ impl Reader<'_, CalendarObject> {
             if !read.contains_key(&id) {
                 let text = self.text_of(id)?;
                 bytes += text.len();
-                if bytes > MOST_READ || read.len() >= MOST_RECORDS {
+                if bytes > MAX_HELD_BYTES || read.len() >= MAX_HELD_RECORDS {
                     read.clear();
                     bytes = text.len();
                 }
@@ -249,10 +262,10 @@ impl Reader<'_, CalendarObject> {
             let all: Option<&Vec<Vec<u8>>> = read.get(&id);
             let component = all.and_then(|all| all.get(usize::try_from(place).ok()?));
             if let Some(component) = component {
-                writer.component(number, component).map_err(failed)?;
+                writer.component(number, component).map_err(output_error)?;
             }
         }
-        writer.write_rest().map_err(failed)
+        writer.write_rest().map_err(output_error)
     }
 
     fn text_of(&self, id: i64) -> Result<Vec<u8>> {
@@ -266,12 +279,12 @@ impl Reader<'_, CalendarObject> {
     /// lacks.
     fn missing_zones(
         &self,
-        places: &[Place],
-        export: &Export,
+        places: &[ComponentSlot],
+        export: &ExportPlan,
         defined: &HashSet<&str>,
     ) -> Result<Vec<Vec<u8>>> {
         let mut missing: BTreeMap<String, (super::time::TimeZone, Date)> = BTreeMap::new();
-        let mut zones = ZonesOf::default();
+        let mut zones = ObjectZones::default();
         let mut seen = HashSet::new();
         for &(number, id, _) in places {
             let is_new = number == u32::MAX || export.changed.contains(&id);
@@ -282,10 +295,10 @@ impl Reader<'_, CalendarObject> {
                 .conn
                 .prepare_cached("SELECT text, source FROM record WHERE id = ?1")?
                 .query_row([id], |r| Ok((r.get(0)?, r.get(1)?)))?;
-            let Ok(record) = zones.record(self.conn, text, row) else {
+            let Ok(record) = zones.parse_record(self.conn, text, row) else {
                 continue;
             };
-            let known = zones.get(self.conn, row)?;
+            let known = zones.zones_of(self.conn, row)?;
             for item in record.components() {
                 let since = item.start.as_ref().map_or(Date::MAX, |t| t.local().date());
                 for tzid in &item.tzids {
@@ -310,22 +323,22 @@ impl Reader<'_, CalendarObject> {
     }
 }
 
-fn failed(error: io::Error) -> Error {
+fn output_error(error: io::Error) -> Error {
     Error::io(Path::new("the output"), error)
 }
 
 /// Limits of the records that are held in memory while their objects are written.
-const MOST_RECORDS: usize = 256;
-const MOST_READ: usize = 4 << 20;
+const MAX_HELD_RECORDS: usize = 256;
+const MAX_HELD_BYTES: usize = 4 << 20;
 
 /// Stands for the object of records that came from none.
-const NEW: i64 = 0;
+const NO_OBJECT: i64 = 0;
 
 #[derive(Default)]
-struct Export {
+struct ExportPlan {
     records: u64,
     /// The components of each object, in order.
-    objects: BTreeMap<i64, Vec<Place>>,
+    objects: BTreeMap<i64, Vec<ComponentSlot>>,
     /// Records that were changed after they were imported.
     changed: HashSet<i64>,
 }

@@ -14,8 +14,8 @@
 
 use std::convert::Infallible;
 
-use super::derive::name_of;
 use super::ics::ComponentKind;
+use super::index_columns::name_of;
 use crate::record::keys::Key;
 use crate::search::filter::{self, FieldSet, KeySet, MatchMode, Matcher};
 use etui_text::phone::Region;

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! The groups of an object are held until its end, so that zones defined after the components are
-//! known to them and equal templates are recognized. Of a larger object the first [`MOST_HELD`]
+//! known to them and equal templates are recognized. Of a larger object the first [`MAX_HELD_GROUPS`]
 //! groups are held: components before them do not know a zone that is defined later, and get a
 //! warning.
 
@@ -31,8 +31,8 @@ use crate::record::shared::{Object, SourceObject};
 use etui_contentline::stream::record_excerpt;
 
 /// Groups of one object that are held until its end, and their bytes.
-const MOST_HELD: usize = 1_024;
-const MOST_HELD_BYTES: usize = 1 << 20;
+const MAX_HELD_GROUPS: usize = 1_024;
+const MAX_HELD_BYTES: usize = 1 << 20;
 
 impl Calendar<'_> {
     /// Imports every event, to-do and journal entry of `input`, of any number of calendar objects.
@@ -58,21 +58,21 @@ impl Calendar<'_> {
         input: impl Read,
         on_event: &mut dyn FnMut(ImportEvent<'_>) -> ControlFlow<()>,
     ) -> Result<ImportReport> {
-        run(self, Objects::new(input), on_event)
+        run(self, ObjectSource::new(input), on_event)
     }
 }
 
 /// Reads the records of a stream of calendar objects.
-struct Objects<R> {
+struct ObjectSource<R> {
     reader: ObjectReader<R>,
     grouper: ComponentGrouper,
-    open: Option<Open>,
-    ready: VecDeque<Portion>,
+    open: Option<OpenObject>,
+    ready: VecDeque<ImportPiece>,
     is_done: bool,
 }
 
 /// The object being read.
-struct Open {
+struct OpenObject {
     frame: TemplateBuilder,
     zones: Arc<TimeZoneResolver>,
     /// Texts of its zones.
@@ -85,7 +85,7 @@ struct Open {
     bytes: usize,
 }
 
-impl Open {
+impl OpenObject {
     fn new() -> Self {
         Self {
             frame: TemplateBuilder::new(),
@@ -98,8 +98,8 @@ impl Open {
         }
     }
 
-    fn zone(&mut self, zone: RawZone) {
-        self.frame.zone(super::objects::zone_key(&zone.bytes));
+    fn add_zone(&mut self, zone: RawZone) {
+        self.frame.zone(super::object_zones::zone_key(&zone.bytes));
         self.definitions
             .push(TimeZoneDefinition::parse(&zone.bytes));
         self.texts.push(zone.bytes);
@@ -107,12 +107,12 @@ impl Open {
 }
 
 /// A piece of the input: a group with its zones and its object, or a rejected component.
-enum Portion {
+enum ImportPiece {
     Group(ComponentGroup, Arc<TimeZoneResolver>, Arc<Object>),
     Refused(Refused),
 }
 
-impl<R: Read> Objects<R> {
+impl<R: Read> ObjectSource<R> {
     fn new(input: R) -> Self {
         Self {
             reader: ObjectReader::new(input),
@@ -123,26 +123,29 @@ impl<R: Read> Objects<R> {
         }
     }
 
-    fn take(&mut self, piece: ObjectPiece) {
+    fn take_piece(&mut self, piece: ObjectPiece) {
         match piece {
             ObjectPiece::Text(text) => {
                 if text.part == TemplatePart::Begin {
                     self.end_object();
                 }
-                let open = self.open.get_or_insert_with(Open::new);
+                let open = self.open.get_or_insert_with(OpenObject::new);
                 open.frame.text(&text);
                 if text.part == TemplatePart::End {
                     self.end_object();
                 }
             }
-            ObjectPiece::Zone(zone) => self.open.get_or_insert_with(Open::new).zone(zone),
+            ObjectPiece::Zone(zone) => self.open.get_or_insert_with(OpenObject::new).add_zone(zone),
             ObjectPiece::Component(component) => {
                 let line = (component.line, component.last_line);
-                self.open.get_or_insert_with(Open::new).frame.component();
+                self.open
+                    .get_or_insert_with(OpenObject::new)
+                    .frame
+                    .component();
                 let (group, grouped) = self.grouper.push(component);
-                self.hold(group);
+                self.hold_group(group);
                 if let GroupOutcome::Refused(component) = grouped {
-                    self.ready.push_back(Portion::Refused(Refused {
+                    self.ready.push_back(ImportPiece::Refused(Refused {
                         line: line.0,
                         last_line: line.1,
                         reason: "an earlier component with the same UID says something else of \
@@ -152,13 +155,13 @@ impl<R: Read> Objects<R> {
                     }));
                 }
             }
-            ObjectPiece::Refused(refusal) => {
-                self.ready.push_back(Portion::Refused((&refusal).into()))
-            }
+            ObjectPiece::Refused(refusal) => self
+                .ready
+                .push_back(ImportPiece::Refused((&refusal).into())),
         }
     }
 
-    fn hold(&mut self, group: Option<ComponentGroup>) {
+    fn hold_group(&mut self, group: Option<ComponentGroup>) {
         let Some(open) = &mut self.open else { return };
         if let Some(group) = group {
             open.bytes += group
@@ -168,12 +171,12 @@ impl<R: Read> Objects<R> {
                 .sum::<usize>();
             open.held.push(group);
         }
-        if open.held.len() >= MOST_HELD || open.bytes >= MOST_HELD_BYTES {
-            self.release();
+        if open.held.len() >= MAX_HELD_GROUPS || open.bytes >= MAX_HELD_BYTES {
+            self.release_groups();
         }
     }
 
-    fn release(&mut self) {
+    fn release_groups(&mut self) {
         let Some(open) = &mut self.open else { return };
         open.bytes = 0;
         if !open.definitions.is_empty() && !open.held.is_empty() {
@@ -182,28 +185,29 @@ impl<R: Read> Objects<R> {
         }
         for group in open.held.drain(..) {
             let (zones, object) = (Arc::clone(&open.zones), Arc::clone(&open.object));
-            self.ready.push_back(Portion::Group(group, zones, object));
+            self.ready
+                .push_back(ImportPiece::Group(group, zones, object));
         }
     }
 
     fn end_object(&mut self) {
         let last = self.grouper.finish();
-        self.hold(last);
+        self.hold_group(last);
         if let Some(open) = &mut self.open {
             let frame = std::mem::take(&mut open.frame).finish();
             let texts = Arc::new(std::mem::take(&mut open.texts));
             open.object.end(frame.as_bytes().to_vec(), texts);
         }
-        self.release();
+        self.release_groups();
         self.open = None;
     }
 }
 
-impl<R: Read> Source for Objects<R> {
+impl<R: Read> Source for ObjectSource<R> {
     type Record = CalendarObject;
-    type Piece = Portion;
+    type Piece = ImportPiece;
 
-    fn next(&mut self) -> io::Result<Option<Portion>> {
+    fn next(&mut self) -> io::Result<Option<ImportPiece>> {
         loop {
             if let Some(part) = self.ready.pop_front() {
                 return Ok(Some(part));
@@ -212,7 +216,7 @@ impl<R: Read> Source for Objects<R> {
                 return Ok(None);
             }
             match self.reader.next().transpose()? {
-                Some(piece) => self.take(piece),
+                Some(piece) => self.take_piece(piece),
                 None => {
                     self.end_object();
                     self.is_done = true;
@@ -225,17 +229,17 @@ impl<R: Read> Source for Objects<R> {
         self.reader.bytes_read()
     }
 
-    fn size(part: &Portion) -> usize {
+    fn size(part: &ImportPiece) -> usize {
         match part {
-            Portion::Group(group, ..) => group.components.iter().map(|c| c.bytes.len()).sum(),
-            Portion::Refused(_) => 0,
+            ImportPiece::Group(group, ..) => group.components.iter().map(|c| c.bytes.len()).sum(),
+            ImportPiece::Refused(_) => 0,
         }
     }
 
-    fn read(part: Portion) -> Found<CalendarObject> {
+    fn read(part: ImportPiece) -> Found<CalendarObject> {
         let (group, zones, object) = match part {
-            Portion::Group(group, zones, object) => (group, zones, object),
-            Portion::Refused(refused) => return Err(refused),
+            ImportPiece::Group(group, zones, object) => (group, zones, object),
+            ImportPiece::Refused(refused) => return Err(refused),
         };
         let line = group.components.first().map_or(0, |c| c.line);
         let last_line = group.components.last().map_or(line, |c| c.last_line);
@@ -266,7 +270,7 @@ impl<R: Read> Source for Objects<R> {
 
 /// Parses the records of a text: whole calendar objects, or the components of one UID in the given
 /// zones. The error is a message about the first component that cannot be kept.
-pub(crate) fn items(
+pub(crate) fn parse_items(
     text: Vec<u8>,
     zones: &TimeZoneResolver,
 ) -> std::result::Result<Vec<Item<CalendarObject>>, String> {
@@ -275,10 +279,10 @@ pub(crate) fn items(
         let record = CalendarObject::parse(text, zones).map_err(|e| e.to_string())?;
         return Ok(vec![Item::new(record, 1, 1)]);
     }
-    let mut source = Objects::new(&*text);
+    let mut source = ObjectSource::new(&*text);
     let mut items: Vec<Item<CalendarObject>> = Vec::new();
     while let Some(portion) = source.next().map_err(|e| e.to_string())? {
-        let item = Objects::<&[u8]>::read(portion)
+        let item = ObjectSource::<&[u8]>::read(portion)
             .map_err(|refused| format!("line {}: {}", refused.line, refused.reason))?;
         let uid = item.record.identity();
         if items.iter().any(|known| known.record.identity() == uid) {

@@ -24,17 +24,17 @@
 mod alarms;
 mod busy;
 pub mod datebook;
-mod derive;
 mod export;
 mod filter;
 pub(crate) mod import;
-mod moment;
-mod object;
-pub(crate) mod objects;
+mod index_columns;
+pub(crate) mod object_zones;
 mod query;
 mod range;
+mod record_kind;
 pub(crate) mod series_cache;
 mod summary;
+mod time_codec;
 
 pub use etui_ical::{
     Alarm, AlarmAction, AlarmTrigger, CalendarComponent, CalendarObject, CalendarUser,
@@ -43,12 +43,12 @@ pub use etui_ical::{
 };
 
 pub use alarms::DueAlarm;
-pub use busy::Busy;
+pub use busy::BusyPeriod;
 pub use filter::{Field, Filter};
-pub(crate) use moment::{MAX_UTC_OFFSET, is_near};
 pub use query::{Column, Columns, ListEntry, Query, Row, Rows};
 pub use range::Occurrence;
 pub use summary::Summary;
+pub(crate) use time_codec::{MAX_UTC_OFFSET, is_near};
 
 use crate::record::Collection;
 use crate::watch;

@@ -22,11 +22,11 @@
 use std::fmt::Write as _;
 
 use super::CalendarObject;
-use super::derive::name_of;
 use super::filter::Field;
-use super::moment::Named;
-use super::summary::{Stored, Summary};
+use super::index_columns::name_of;
+use super::summary::{StoredSummary, Summary};
 use super::time::{CalendarTime, TimeZone};
+use super::time_codec::ZoneInterner;
 use super::zones::TimeZoneResolver;
 use crate::search::query::{
     self, ColumnSet, RowBuffer, SearchableRecord, SortOrder, SummaryEncoding, SummaryReader,
@@ -131,8 +131,8 @@ impl SearchableRecord for CalendarObject {
     type Summary = Summary;
 
     fn summary_decoder() -> impl FnMut(&[u8]) -> Summary {
-        let mut zones = Named::default();
-        move |stored| Stored::read(stored, &mut zones).summary()
+        let mut zones = ZoneInterner::default();
+        move |stored| StoredSummary::from_bytes(stored, &mut zones).summary()
     }
 }
 
@@ -178,12 +178,12 @@ impl ColumnSet for Column {
 
 /// Returns a reader that appends a summary's values to a row.
 fn read_summary() -> SummaryReader {
-    let mut zones = Named::default();
+    let mut zones = ZoneInterner::default();
     let mut text = String::new();
     Box::new(move |stored, rows| {
-        let summary = Stored::read(stored, &mut zones);
+        let summary = StoredSummary::from_bytes(stored, &mut zones);
         rows.push(summary.title);
-        rows.push(summary.place);
+        rows.push(summary.location);
         for time in [&summary.start, &summary.end] {
             text.clear();
             if let Some(time) = time {

@@ -14,11 +14,11 @@ use std::sync::Arc;
 
 use super::Calendar;
 use super::ics::ComponentKind;
-use super::moment::{self, MAX_UTC_OFFSET, Named};
-use super::objects::ZonesOf;
+use super::object_zones::ObjectZones;
 use super::series_cache::{ParsedSeries, SeriesCache};
-use super::summary::Stored;
+use super::summary::StoredSummary;
 use super::time::{CalendarTime, TimeZone, Timestamp};
+use super::time_codec::{self, MAX_UTC_OFFSET, ZoneInterner};
 use super::{CalendarObject, Status};
 use crate::error::Result;
 use crate::record::time_index::{self, MAX_LISTED, SpanTable};
@@ -45,7 +45,7 @@ pub struct Occurrence {
     /// Title; empty if there is none.
     pub title: Arc<str>,
     /// Location; empty if there is none.
-    pub place: Arc<str>,
+    pub location: Arc<str>,
     /// Status.
     pub status: Option<Status>,
     /// True if it takes up no time in free/busy.
@@ -126,8 +126,12 @@ impl Reader<'_, CalendarObject> {
         self.told(|| {
             let mut found = Vec::new();
             self.each(&range, viewer, |record, told| match told {
-                Told::Once(stored, during) => found.extend(once_of(record, stored, during)),
-                Told::Series(known) => series_of(record, known, &range, viewer, limit, &mut found),
+                RangeCandidate::Once(stored, during) => {
+                    found.extend(once_of(record, stored, during))
+                }
+                RangeCandidate::Series(known) => {
+                    series_of(record, known, &range, viewer, limit, &mut found)
+                }
             })?;
             Ok(in_order(found, limit))
         })
@@ -138,20 +142,22 @@ impl Reader<'_, CalendarObject> {
         &self,
         range: &Range<Timestamp>,
         viewer: &TimeZone,
-        mut visit: impl FnMut(i64, Told<'_>),
+        mut visit: impl FnMut(i64, RangeCandidate<'_>),
     ) -> Result<()> {
-        let mut zones = Named::default();
+        let mut zones = ZoneInterner::default();
         self.each_listed(range, &mut zones, |record, stored| {
-            if let Some(during) = during(&stored, range, viewer) {
-                visit(record, Told::Once(stored, during));
+            if let Some(during) = overlapping_instants(&stored, range, viewer) {
+                visit(record, RangeCandidate::Once(stored, during));
             }
         })?;
         let bounds = range.start.seconds()..range.end.seconds();
         let (table, cache) = (SpanTable::Series, self.db.cache::<SeriesCache>());
-        let mut zones = ZonesOf::default();
+        let mut zones = ObjectZones::default();
         time_index::for_each_overlapping(self.conn, table, self.collection, &bounds, |row| {
-            if let Some(series) = cache.get(self.conn, row.record, row.version, &mut zones)? {
-                visit(row.record, Told::Series(&series));
+            if let Some(series) =
+                cache.get_or_parse(self.conn, row.record, row.version, &mut zones)?
+            {
+                visit(row.record, RangeCandidate::Series(&series));
             }
             Ok(())
         })
@@ -161,23 +167,23 @@ impl Reader<'_, CalendarObject> {
     fn each_listed(
         &self,
         range: &Range<Timestamp>,
-        zones: &mut Named,
-        mut visit: impl FnMut(i64, Stored<'_>),
+        zones: &mut ZoneInterner,
+        mut visit: impl FnMut(i64, StoredSummary<'_>),
     ) -> Result<()> {
-        let from = moment::place(
+        let from = time_codec::list_key_at(
             range
                 .start
                 .seconds()
                 .saturating_sub(MAX_LISTED + MAX_UTC_OFFSET),
         );
-        let to = moment::place(range.end.seconds().saturating_add(MAX_UTC_OFFSET));
+        let to = time_codec::list_key_at(range.end.seconds().saturating_add(MAX_UTC_OFFSET));
         let first = list::place(&from, 0);
         list::walk(self.conn, self.collection, &first, false, |block| {
             let begin = block.before(&from, i64::MIN);
             let end = block.before(&to, i64::MIN);
             let entries = block.ids().zip(block.summaries());
             for (id, summary) in entries.take(end).skip(begin) {
-                let stored = Stored::read(summary, zones);
+                let stored = StoredSummary::from_bytes(summary, zones);
                 if !stored.in_series() {
                     visit(id, stored);
                 }
@@ -222,32 +228,32 @@ fn in_order(mut found: Vec<Occurrence>, limit: usize) -> Vec<Occurrence> {
 }
 
 /// A record that may overlap a range.
-pub(super) enum Told<'a> {
+pub(super) enum RangeCandidate<'a> {
     /// A listed occurrence and its instants, which overlap the range.
-    Once(Stored<'a>, Range<Timestamp>),
+    Once(StoredSummary<'a>, Range<Timestamp>),
     /// A record to expand.
     Series(&'a ParsedSeries),
 }
 
 /// Returns the instants of a listed occurrence if they overlap a range.
-pub(super) fn during(
-    stored: &Stored<'_>,
+pub(super) fn overlapping_instants(
+    stored: &StoredSummary<'_>,
     range: &Range<Timestamp>,
     viewer: &TimeZone,
 ) -> Option<Range<Timestamp>> {
     let during = stored.start.as_ref()?.at(viewer)..stored.end.as_ref()?.at(viewer);
-    touches(&during, range).then_some(during)
+    overlaps(&during, range).then_some(during)
 }
 
-fn once_of(record: i64, stored: Stored<'_>, during: Range<Timestamp>) -> Option<Occurrence> {
+fn once_of(record: i64, stored: StoredSummary<'_>, during: Range<Timestamp>) -> Option<Occurrence> {
     Some(Occurrence {
         record: RecordId(record),
         kind: stored.kind(),
         component: 0,
         instance: None,
         during,
-        title: shared(stored.title),
-        place: shared(stored.place),
+        title: shared_text(stored.title),
+        location: shared_text(stored.location),
         status: stored.status,
         transparent: stored.is_transparent(),
         start: stored.start?,
@@ -255,7 +261,7 @@ fn once_of(record: i64, stored: Stored<'_>, during: Range<Timestamp>) -> Option<
     })
 }
 
-fn shared(text: &[u8]) -> Arc<str> {
+fn shared_text(text: &[u8]) -> Arc<str> {
     match text {
         [] => Arc::default(),
         text => Arc::from(String::from_utf8_lossy(text)),
@@ -288,7 +294,7 @@ fn series_of(
                 end: instance.end,
                 during: instance.during,
                 title: Arc::clone(&component.title),
-                place: Arc::clone(&component.location),
+                location: Arc::clone(&component.location),
                 status: component.status,
                 transparent: component.transparent,
             });
@@ -297,7 +303,7 @@ fn series_of(
 }
 
 /// Returns true if an occurrence overlaps a range.
-fn touches(during: &Range<Timestamp>, range: &Range<Timestamp>) -> bool {
+fn overlaps(during: &Range<Timestamp>, range: &Range<Timestamp>) -> bool {
     let Range { start, end } = *during;
     start < range.end && (end > range.start || (start >= end && start >= range.start))
 }

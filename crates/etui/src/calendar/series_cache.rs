@@ -9,7 +9,7 @@ use hashlink::LruCache;
 use rusqlite::{Connection, OptionalExtension};
 
 use super::ics::ComponentKind;
-use super::objects::ZonesOf;
+use super::object_zones::ObjectZones;
 use super::range::takes_time;
 use super::recurrence::{RecurrenceId, RecurrenceSet};
 use super::summary::MAX_SHOWN;
@@ -71,7 +71,7 @@ impl ParsedSeries {
     }
 
     /// Approximate size in memory. A zone of a file's own has a table of its transitions.
-    fn weight(&self, record: &CalendarObject) -> usize {
+    fn memory_weight(&self, record: &CalendarObject) -> usize {
         let per_item = |item: &CalendarComponent| {
             let dates = item.timing.as_ref();
             let dates = dates.map_or(0, |t| t.dates.len() + t.exception_dates.len());
@@ -137,14 +137,14 @@ impl Default for SeriesCache {
 
 impl SeriesCache {
     /// Returns a record as of `version`; `None` if its text is gone or is no record.
-    pub(super) fn get(
+    pub(super) fn get_or_parse(
         &self,
         conn: &Connection,
         record: i64,
         version: TimeVersion,
-        zones: &mut ZonesOf,
+        zones: &mut ObjectZones,
     ) -> Result<Option<Arc<ParsedSeries>>> {
-        if let Some(entry) = self.lock().by_record.get(&record)
+        if let Some(entry) = self.lock_entries().by_record.get(&record)
             && entry.version == version
         {
             return Ok(Some(Arc::clone(&entry.series)));
@@ -156,22 +156,22 @@ impl SeriesCache {
         let Some((text, shared)) = row else {
             return Ok(None);
         };
-        let Ok(parsed) = CalendarObject::parse(text, &*zones.get(conn, shared)?) else {
+        let Ok(parsed) = CalendarObject::parse(text, &*zones.zones_of(conn, shared)?) else {
             return Ok(None);
         };
         let series = Arc::new(ParsedSeries::new(&parsed));
-        self.lock().insert(
+        self.lock_entries().insert(
             record,
             CachedEntry {
                 version,
-                weight: series.weight(&parsed),
+                weight: series.memory_weight(&parsed),
                 series: Arc::clone(&series),
             },
         );
         Ok(Some(series))
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, CachedEntries> {
+    fn lock_entries(&self) -> std::sync::MutexGuard<'_, CachedEntries> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -203,10 +203,10 @@ mod tests {
         let text = "BEGIN:VEVENT\r\nUID:1\r\nDTSTART:20260101T090000Z\r\nEND:VEVENT\r\n";
         let record = CalendarObject::parse(text, &TimeZoneResolver::new()).unwrap();
         let series = Arc::new(ParsedSeries::new(&record));
-        assert!(series.weight(&record) >= 600);
+        assert!(series.memory_weight(&record) >= 600);
         let cache = SeriesCache::default();
         let insert = |record, weight| {
-            cache.lock().insert(
+            cache.lock_entries().insert(
                 record,
                 CachedEntry {
                     version: [0; 16],
@@ -216,7 +216,7 @@ mod tests {
             );
         };
         let held = || {
-            let entries = cache.lock();
+            let entries = cache.lock_entries();
             (entries.by_record.len(), entries.bytes)
         };
         for record in 0..2 * MAX_CACHED_SERIES as i64 {

@@ -1,16 +1,16 @@
 //! [`Summary`]: what the list of a calendar shows of a record without reading its text.
 //!
 //! ```text
-//! summary := flags:u8 status:u8 [start] [end] title place       times as in `moment`
+//! summary := flags:u8 status:u8 [start] [end] title location       times as in `moment`
 //! flags   := kind (2 bits) | recurs | in series | alarms | transparent | start | end
 //! title   := length:varint bytes
-//! place   := length:varint bytes
+//! location   := length:varint bytes
 //! ```
 
 use super::Status;
 use super::ics::ComponentKind;
-use super::moment::{self, Named};
 use super::time::CalendarTime;
+use super::time_codec::{self, ZoneInterner};
 use crate::record::keys::clip;
 use etui_text::varint;
 
@@ -38,7 +38,7 @@ pub struct Summary {
     /// Title (`SUMMARY`); empty if there is none.
     pub title: String,
     /// Location (`LOCATION`); empty if there is none.
-    pub place: String,
+    pub location: String,
     /// Start of its first occurrence; of a to-do without start, its due time.
     pub start: Option<CalendarTime>,
     /// End of that occurrence.
@@ -60,7 +60,7 @@ impl Default for Summary {
         Self {
             kind: ComponentKind::Event,
             title: String::new(),
-            place: String::new(),
+            location: String::new(),
             start: None,
             end: None,
             recurs: false,
@@ -73,7 +73,7 @@ impl Default for Summary {
 }
 
 impl Summary {
-    pub(super) fn encode(&self) -> Vec<u8> {
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(48);
         let kind = KINDS.iter().position(|k| *k == self.kind).unwrap_or(0) as u8;
         let flag = |is: bool, flag: u8| if is { flag } else { 0 };
@@ -90,27 +90,27 @@ impl Summary {
             .and_then(|s| Status::ALL.iter().position(|(_, o)| *o == s));
         out.push(status.map_or(0, |at| at as u8 + 1));
         for time in self.start.iter().chain(&self.end) {
-            moment::push(&mut out, time);
+            time_codec::push_time(&mut out, time);
         }
         varint::push_bytes(&mut out, clip(&self.title, MAX_SHOWN).as_bytes());
-        varint::push_bytes(&mut out, clip(&self.place, MAX_SHOWN).as_bytes());
+        varint::push_bytes(&mut out, clip(&self.location, MAX_SHOWN).as_bytes());
         out
     }
 }
 
 /// A stored summary; its texts are borrowed.
-pub(super) struct Stored<'a> {
+pub(super) struct StoredSummary<'a> {
     flags: u8,
     pub(super) status: Option<Status>,
     pub(super) start: Option<CalendarTime>,
     pub(super) end: Option<CalendarTime>,
     pub(super) title: &'a [u8],
-    pub(super) place: &'a [u8],
+    pub(super) location: &'a [u8],
 }
 
-impl<'a> Stored<'a> {
+impl<'a> StoredSummary<'a> {
     /// Decodes a summary. Damaged bytes are decoded as far as possible.
-    pub(super) fn read(mut bytes: &'a [u8], zones: &mut Named) -> Self {
+    pub(super) fn from_bytes(mut bytes: &'a [u8], zones: &mut ZoneInterner) -> Self {
         let (flags, status) = match bytes {
             [flags, status, rest @ ..] => {
                 bytes = rest;
@@ -120,7 +120,7 @@ impl<'a> Stored<'a> {
         };
         let mut time = |flag: u8, bytes: &mut &'a [u8]| {
             (flags & flag != 0)
-                .then(|| moment::take(bytes, zones))
+                .then(|| time_codec::take_time(bytes, zones))
                 .flatten()
         };
         let start = time(START, &mut bytes);
@@ -133,7 +133,7 @@ impl<'a> Stored<'a> {
             start,
             end,
             title: varint::take_bytes(&mut bytes).unwrap_or_default(),
-            place: varint::take_bytes(&mut bytes).unwrap_or_default(),
+            location: varint::take_bytes(&mut bytes).unwrap_or_default(),
         }
     }
 
@@ -156,15 +156,15 @@ impl<'a> Stored<'a> {
         String::from_utf8_lossy(self.title).into_owned()
     }
 
-    pub(super) fn place(&self) -> String {
-        String::from_utf8_lossy(self.place).into_owned()
+    pub(super) fn location(&self) -> String {
+        String::from_utf8_lossy(self.location).into_owned()
     }
 
     pub(super) fn summary(self) -> Summary {
         Summary {
             kind: self.kind(),
             title: self.title(),
-            place: self.place(),
+            location: self.location(),
             recurs: self.flags & RECURS != 0,
             alarms: self.flags & ALARMS != 0,
             transparent: self.is_transparent(),
@@ -183,7 +183,7 @@ mod tests {
     use crate::calendar::time::Timestamp;
 
     fn decode(bytes: &[u8]) -> Summary {
-        Stored::read(bytes, &mut Named::default()).summary()
+        StoredSummary::from_bytes(bytes, &mut ZoneInterner::default()).summary()
     }
 
     #[test]
@@ -191,7 +191,7 @@ mod tests {
         let summary = Summary {
             kind: ComponentKind::Journal,
             title: "Concert".to_owned(),
-            place: "Hall".to_owned(),
+            location: "Hall".to_owned(),
             start: Some(CalendarTime::Utc(Timestamp::from_seconds(5))),
             end: None,
             recurs: true,
@@ -200,7 +200,7 @@ mod tests {
             transparent: true,
             in_series: true,
         };
-        let bytes = summary.encode();
+        let bytes = summary.to_bytes();
         assert_eq!(decode(&bytes), summary);
         for end in 0..bytes.len() {
             let _ = decode(&bytes[..end]);

@@ -28,7 +28,7 @@ pub(crate) fn all(
     derive: impl Fn(CollectionKind, Vec<u8>, Option<i64>) -> Result<IndexedColumns>,
 ) -> Result<bool> {
     list::clear(conn)?;
-    time_index::clear(conn)?;
+    time_index::clear_entries(conn)?;
     let mut entries = list::Edits::default();
     let mut update =
         conn.prepare("UPDATE record SET sort_key = ?2, summary = ?3, keys = ?4 WHERE id = ?1")?;
@@ -77,7 +77,7 @@ pub(crate) fn all(
                     found.id,
                     &derived.summary,
                 );
-                time_index::insert(conn, found.collection, found.id, &derived.times)?;
+                time_index::insert_entries(conn, found.collection, found.id, &derived.times)?;
             }
         }
         if entries.are_many() {

@@ -182,7 +182,7 @@ pub(crate) fn insert(
         origin.as_ref().map(|o| o.source),
         origin.as_ref().map(|o| &o.positions),
     ))?;
-    time_index::insert(conn, collection, id, new.times)
+    time_index::insert_entries(conn, collection, id, new.times)
 }
 
 /// Whether the record is this one: a damaged text has the ETag of the one that was saved, and the
@@ -244,9 +244,9 @@ fn replace(
             .execute((found.id, origin.source, origin.positions))?;
     }
     if !found.removed {
-        time_index::remove(conn, found.id)?;
+        time_index::remove_entries(conn, found.id)?;
     }
-    time_index::insert(conn, collection, found.id, new.times)?;
+    time_index::insert_entries(conn, collection, found.id, new.times)?;
     let moved = sort != new.sort;
     if !found.removed && moved {
         writing.list_remove(conn, collection, found.id, &sort)?;
@@ -306,7 +306,7 @@ fn to_trash(
             "UPDATE record SET changed = ?2, removed_at = ?3 WHERE id = ?1 RETURNING sort_key",
         )?
         .query_row((id, number, at), |r| r.get(0))?;
-    time_index::remove(conn, id)?;
+    time_index::remove_entries(conn, id)?;
     writing.list_remove(conn, collection, id, &sort)
 }
 

@@ -46,7 +46,7 @@ pub(crate) struct TimeSpan {
 }
 
 impl TimeSpan {
-    fn class(self) -> i64 {
+    fn length_class(self) -> i64 {
         let Some(last) = self.last else {
             return LONGEST_CLASS;
         };
@@ -80,7 +80,7 @@ pub(crate) struct TimeEntries {
 }
 
 impl TimeEntries {
-    fn span(&self, table: SpanTable) -> Option<TimeSpan> {
+    fn span_in(&self, table: SpanTable) -> Option<TimeSpan> {
         match table {
             SpanTable::Series => self.occurrences,
             SpanTable::Alarm => self.alarms,
@@ -100,7 +100,7 @@ pub(crate) enum SpanTable {
 impl SpanTable {
     const ALL: [Self; 2] = [Self::Series, Self::Alarm];
 
-    fn name(self) -> &'static str {
+    fn table_name(self) -> &'static str {
         match self {
             Self::Series => "series",
             Self::Alarm => "alarm",
@@ -116,14 +116,14 @@ pub(crate) struct SpanRow {
 }
 
 /// Adds the entries of a record.
-pub(crate) fn insert(
+pub(crate) fn insert_entries(
     conn: &Connection,
     collection: i64,
     record: i64,
     entries: &TimeEntries,
 ) -> Result<()> {
     for table in SpanTable::ALL {
-        let Some(span) = entries.span(table) else {
+        let Some(span) = entries.span_in(table) else {
             continue;
         };
         conn.prepare_cached(match table {
@@ -141,7 +141,7 @@ pub(crate) fn insert(
         .execute((
             record,
             collection,
-            span.class(),
+            span.length_class(),
             span.first,
             span.last,
             entries.version,
@@ -151,7 +151,7 @@ pub(crate) fn insert(
 }
 
 /// Removes the entries of a record.
-pub(crate) fn remove(conn: &Connection, record: i64) -> Result<()> {
+pub(crate) fn remove_entries(conn: &Connection, record: i64) -> Result<()> {
     for sql in [
         "DELETE FROM series WHERE record = ?1",
         "DELETE FROM alarm WHERE record = ?1",
@@ -162,7 +162,7 @@ pub(crate) fn remove(conn: &Connection, record: i64) -> Result<()> {
 }
 
 /// Removes all entries.
-pub(crate) fn clear(conn: &Connection) -> Result<()> {
+pub(crate) fn clear_entries(conn: &Connection) -> Result<()> {
     conn.execute_batch("DELETE FROM series; DELETE FROM alarm")?;
     Ok(())
 }
@@ -175,14 +175,14 @@ pub(crate) fn is_current(conn: &Connection, record: i64, entries: &TimeEntries) 
              (SELECT version FROM alarm WHERE record = ?1)",
         )?
         .query_row([record], |r| Ok([r.get(0)?, r.get(1)?]))?;
-    let expected = SpanTable::ALL.map(|table| entries.span(table).map(|_| entries.version));
+    let expected = SpanTable::ALL.map(|table| entries.span_in(table).map(|_| entries.version));
     Ok(stored == expected)
 }
 
 /// Compares the stored entries of a record with `expected`. Returns whether they agree, and how
 /// many rows there are in each table. Bounds may differ by `tolerance` seconds: they depend on the
 /// rules of time zones, which change.
-pub(crate) fn agrees(
+pub(crate) fn matches_stored(
     conn: &Connection,
     (collection, record): (i64, i64),
     expected: &TimeEntries,
@@ -192,7 +192,7 @@ pub(crate) fn agrees(
     for (table, count) in SpanTable::ALL.into_iter().zip(&mut counts) {
         let sql = format!(
             "SELECT collection, length_class, first, last, version FROM {} WHERE record = ?1",
-            table.name()
+            table.table_name()
         );
         let row: Option<(i64, i64, TimeSpan, Vec<u8>)> = conn
             .prepare_cached(&sql)?
@@ -202,10 +202,10 @@ pub(crate) fn agrees(
             })
             .optional()?;
         *count = u64::from(row.is_some());
-        agrees &= match (row, expected.span(table)) {
+        agrees &= match (row, expected.span_in(table)) {
             (Some((stored_in, class, span, version)), Some(expected_span)) => {
                 stored_in == collection
-                    && class == span.class()
+                    && class == span.length_class()
                     && version == expected.version
                     && span.is_close(expected_span, tolerance)
             }
@@ -217,7 +217,7 @@ pub(crate) fn agrees(
 }
 
 /// Returns the number of rows of each table.
-pub(crate) fn counts(conn: &Connection) -> Result<[u64; 2]> {
+pub(crate) fn count_rows(conn: &Connection) -> Result<[u64; 2]> {
     let counts: [i64; 2] = conn.query_row(
         "SELECT (SELECT count(*) FROM series), (SELECT count(*) FROM alarm)",
         [],
@@ -247,7 +247,7 @@ pub(crate) fn for_each_overlapping(
          WHERE collection = ?1 AND length_class = number AND first >= since AND first < ?3 \
            AND (last >= ?2 OR last IS NULL)",
         classes.join(", "),
-        table.name()
+        table.table_name()
     );
     let mut statement = conn.prepare_cached(&sql)?;
     let mut rows = statement.query((collection, range.start, range.end))?;
@@ -270,7 +270,7 @@ pub(crate) fn next_first(
 ) -> Result<Option<i64>> {
     let sql = format!(
         "SELECT min(first) FROM {} WHERE collection = ?1 AND length_class = ?2 AND first >= ?3",
-        table.name()
+        table.table_name()
     );
     let mut statement = conn.prepare_cached(&sql)?;
     let mut next = None;

@@ -187,7 +187,8 @@ impl Store {
                         false => continue,
                     };
                     let place = (row.get(10)?, id);
-                    let (agree, rows) = time_index::agrees(conn, place, times, MAX_UTC_OFFSET)?;
+                    let (agree, rows) =
+                        time_index::matches_stored(conn, place, times, MAX_UTC_OFFSET)?;
                     of_times = [of_times[0] + rows[0], of_times[1] + rows[1]];
                     if !agree {
                         report.add_derived(
@@ -203,7 +204,7 @@ impl Store {
                 Err(e) => report.add(format!("{what} {id} ({uid}): {e}")),
             }
         }
-        if current && report.is_clean() && time_index::counts(conn)? != of_times {
+        if current && report.is_clean() && time_index::count_rows(conn)? != of_times {
             report.add("times are kept of records that are not there".to_owned());
         }
         Ok(())

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, TryLockError};
 
 use rusqlite::Connection;
 
-use crate::calendar::objects::ZonesOf;
+use crate::calendar::object_zones::ObjectZones;
 use crate::contacts::Card;
 use crate::db::{Db, IndexContext, Maintenance, WriteHooks, metadata};
 use crate::error::{Error, Result};
@@ -116,12 +116,12 @@ pub(super) fn index_record(
     text: Vec<u8>,
     shared: Option<i64>,
     with: &IndexContext<'_>,
-    zones: &RefCell<ZonesOf>,
+    zones: &RefCell<ObjectZones>,
 ) -> Result<IndexedColumns> {
     match kind {
         CollectionKind::Contacts => Ok(Card::stored(conn, text, shared)?.derive(with)),
         CollectionKind::Calendar => {
-            let record = zones.borrow_mut().record(conn, text, shared)?;
+            let record = zones.borrow_mut().parse_record(conn, text, shared)?;
             Ok(record.derive(with))
         }
     }

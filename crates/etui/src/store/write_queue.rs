@@ -18,7 +18,7 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::calendar;
-use crate::calendar::objects::ZonesOf;
+use crate::calendar::object_zones::ObjectZones;
 use crate::contacts::Card;
 use crate::db::IndexContext;
 use crate::error::{Error, Result};
@@ -215,8 +215,8 @@ fn apply_write(
             let stored = uid.as_ref();
             let stored = stored.map(|uid| records::stored(conn, collection, uid));
             let row = stored.transpose()?.flatten().and_then(|(_, row, _)| row);
-            let zones = ZonesOf::default().get(conn, row)?;
-            match calendar::import::items(text, &zones) {
+            let zones = ObjectZones::default().zones_of(conn, row)?;
+            match calendar::import::parse_items(text, &zones) {
                 Ok(items) => put.save_all(items)?,
                 Err(problem) => return Ok(Err(problem)),
             }

@@ -47,7 +47,7 @@ fn a_date_book_is_counted_up_until_killed() {
         for _ in 0..1 + rng.below(4) {
             let taken = match book.take(u64::from(rng.below(RECORDS))) {
                 Ok(taken) => taken,
-                Err(Error::Taken { .. }) => continue,
+                Err(Error::CheckedOut { .. }) => continue,
                 Err(e) => panic!("{e}"),
             };
             let uid = number(&taken.stored().uid);

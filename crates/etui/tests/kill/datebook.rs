@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use etui::calendar::datebook::{DateBook, Taken};
+use etui::calendar::datebook::{CheckedOut, DateBook};
 use etui::calendar::{Calendar, CalendarObject};
 use etui::{Error, Options, Store, Vfs};
 use etui_testkit::rng::SplitMix64;
@@ -162,7 +162,7 @@ struct Worker<'s> {
     rng: SplitMix64,
     calendar: Calendar<'s>,
     book: DateBook<'s>,
-    held: Vec<Taken<'s>>,
+    held: Vec<CheckedOut<'s>>,
     model: Model,
 }
 
@@ -194,7 +194,7 @@ impl Worker<'_> {
                 self.held.push(taken);
                 self.tell(Word::Taken(uid));
             }
-            Err(Error::Taken { record }) => {
+            Err(Error::CheckedOut { record }) => {
                 assert!(self.held.iter().any(|t| t.stored().id == record));
             }
             Err(e) => panic!("{e}"),
@@ -316,7 +316,7 @@ fn nobody_else_takes(path: &Path, vfs: Vfs, model: &Model) {
                 assert!(!is_theirs, "{uid} is the child's: {model:?}");
                 free.push(taken);
             }
-            Err(Error::Taken { record }) => {
+            Err(Error::CheckedOut { record }) => {
                 assert!(is_theirs, "{uid} is nobody's: {model:?}");
                 assert_eq!(record, stored.id);
             }
@@ -366,7 +366,7 @@ fn survives_kills(vfs: Vfs) {
     let mut rng = SplitMix64::new(seed);
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("personal.etui");
-    let beside = dir.path().join("personal.etui-taken");
+    let beside = dir.path().join("personal.etui-locks");
     let mut model = Model {
         committed: (0..RECORDS).map(|uid| (uid, u64::from(uid))).collect(),
         ..Model::default()

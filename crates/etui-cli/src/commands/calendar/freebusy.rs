@@ -1,7 +1,7 @@
 //! `etui calendar freebusy`: busy time.
 
 use etui::ETag;
-use etui::calendar::Busy;
+use etui::calendar::BusyPeriod;
 use etui::calendar::time::{Date, DateTime, Timestamp};
 
 use super::span_args::{SpanArgs, local_now};
@@ -57,7 +57,7 @@ pub fn show_free_busy(app: &mut App, calendar: Option<&str>, args: &FreeBusyArgs
 
 /// Merges the busy times of several calendars, ordered and without overlaps. A time that is confirmed
 /// in one calendar is confirmed.
-fn merge_busy(mut all: Vec<Busy>) -> Vec<Busy> {
+fn merge_busy(mut all: Vec<BusyPeriod>) -> Vec<BusyPeriod> {
     // The start and end of each time, with the change in the number of confirmed and tentative ones.
     let mut edges: Vec<(Timestamp, [i64; 2])> = Vec::with_capacity(2 * all.len());
     for busy in all.drain(..) {
@@ -83,7 +83,7 @@ fn merge_busy(mut all: Vec<Busy>) -> Vec<Busy> {
             Some(last) if last.during.end == *at && last.tentative == is_tentative => {
                 last.during.end = *next;
             }
-            _ => all.push(Busy {
+            _ => all.push(BusyPeriod {
                 during: *at..*next,
                 tentative: is_tentative,
             }),
@@ -94,7 +94,7 @@ fn merge_busy(mut all: Vec<Busy>) -> Vec<Busy> {
 
 fn write_busy(
     out: &mut OutputWriter,
-    all: &[Busy],
+    all: &[BusyPeriod],
     span: &TimeSpan,
     here: &LocalNow,
 ) -> Result<()> {
@@ -153,7 +153,7 @@ fn split_by_day(
 }
 
 /// Formats a calendar object with one `VFREEBUSY` (RFC 5545 §3.6.4).
-fn format_freebusy(all: &[Busy], span: &TimeSpan, now: Timestamp) -> String {
+fn format_freebusy(all: &[BusyPeriod], span: &TimeSpan, now: Timestamp) -> String {
     let mut body = String::new();
     let mut line = |text: String| {
         body.push_str(&text);
@@ -184,9 +184,9 @@ mod tests {
 
     use super::*;
 
-    fn busy((start, end, tentative): (i64, i64, bool)) -> Busy {
+    fn busy((start, end, tentative): (i64, i64, bool)) -> BusyPeriod {
         let at = Timestamp::from_seconds;
-        Busy {
+        BusyPeriod {
             during: at(start)..at(end),
             tentative,
         }
@@ -211,10 +211,10 @@ mod tests {
         fn every_second_matches_the_parts(
             parts in prop::collection::vec((0i64..30, 1i64..10, any::<bool>()), 0..9),
         ) {
-            let parts: Vec<Busy> =
+            let parts: Vec<BusyPeriod> =
                 parts.into_iter().map(|(s, n, t)| busy((s, s + n, t))).collect();
             let all = merge_busy(parts.clone());
-            let is_at = |all: &[Busy], second, tentative| {
+            let is_at = |all: &[BusyPeriod], second, tentative| {
                 let at = Timestamp::from_seconds(second);
                 all.iter().any(|b| b.during.contains(&at) && b.tentative == tentative)
             };

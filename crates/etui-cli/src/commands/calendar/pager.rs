@@ -23,7 +23,7 @@ impl PagedRecord for CalendarObject {
     fn cells(summary: &Summary, out: &OutputWriter) -> Vec<String> {
         let start = summary.start.as_ref();
         let start = start.map_or_else(String::new, |time| format_short(time, &out.time_zone()));
-        vec![start, summary.title.clone(), summary.place.clone()]
+        vec![start, summary.title.clone(), summary.location.clone()]
     }
 
     fn layout_columns(cells: &[String], room: usize) -> Vec<(&str, usize)> {

@@ -80,7 +80,7 @@ impl RecordCommands for CalendarObject {
         let mut summary = Summary::default();
         summary.kind = main.kind;
         summary.title = main.summary.clone().unwrap_or_default();
-        summary.place = main.location.clone().unwrap_or_default();
+        summary.location = main.location.clone().unwrap_or_default();
         summary.start = main.start.clone().or_else(|| main.due.clone());
         summary.end = main.end.clone().or_else(|| main.due.clone());
         summary.status = main.status;
@@ -92,7 +92,7 @@ impl RecordCommands for CalendarObject {
         summary.kind = ComponentKind::named(format!("V{}", row.get(Column::Kind)).as_bytes())
             .unwrap_or(ComponentKind::Event);
         summary.title = row.title().to_owned();
-        summary.place = row.get(Column::Place).to_owned();
+        summary.location = row.get(Column::Place).to_owned();
         summary.start = parse_row_time(row.get(Column::Start));
         summary.end = parse_row_time(row.get(Column::End));
         summary.status = Status::named(row.get(Column::Status));
@@ -122,7 +122,7 @@ impl RecordCommands for CalendarObject {
             "" => Self::UNNAMED,
             title => title,
         };
-        table.add_row([id.to_string().as_str(), &start, title, &summary.place]);
+        table.add_row([id.to_string().as_str(), &start, title, &summary.location]);
     }
 
     fn column_heading(column: Column) -> &'static str {

@@ -3,7 +3,7 @@
 use etui::calendar::ics::ComponentKind;
 use etui::calendar::time::{CalendarTime, TimeZone};
 use etui::calendar::{
-    Alarm, AlarmAction, AlarmTrigger, Busy, CalendarComponent, CalendarObject, CalendarUser,
+    Alarm, AlarmAction, AlarmTrigger, BusyPeriod, CalendarComponent, CalendarObject, CalendarUser,
     Classification, DueAlarm, Occurrence, Status, Summary,
 };
 use etui::record::StoredRecord;
@@ -54,7 +54,7 @@ impl<'a> CalendarSummaryJson<'a> {
         Self {
             kind: kind_name(summary.kind),
             title: &summary.title,
-            place: &summary.place,
+            place: &summary.location,
             start: time(&summary.start),
             end: time(&summary.end),
             all_day: summary.start.as_ref().is_some_and(CalendarTime::is_date),
@@ -91,7 +91,7 @@ impl<'a> OccurrenceJson<'a> {
             id: occurrence.record.0,
             kind: kind_name(occurrence.kind),
             title: &occurrence.title,
-            place: &occurrence.place,
+            place: &occurrence.location,
             start: iso_time(&occurrence.start, zone),
             end: iso_time(&occurrence.end, zone),
             all_day: occurrence.start.is_date(),
@@ -112,7 +112,7 @@ pub struct BusyJson {
 }
 
 impl BusyJson {
-    pub fn new(busy: &Busy, zone: &TimeZone) -> Self {
+    pub fn new(busy: &BusyPeriod, zone: &TimeZone) -> Self {
         Self {
             start: iso_instant(busy.during.start, zone),
             end: iso_instant(busy.during.end, zone),

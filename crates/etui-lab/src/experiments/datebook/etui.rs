@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use etui::calendar::datebook::{DateBook, Taken};
+use etui::calendar::datebook::{CheckedOut, DateBook};
 use etui::calendar::zones::TimeZoneResolver;
 use etui::calendar::{Calendar, CalendarObject, Column, Columns, Query};
 use etui::{Durability, RecordId, Store, Vfs};
@@ -224,7 +224,7 @@ impl DatebookBackend for Native<'_> {
 /// The date-book view.
 pub(super) struct Viewed<'c> {
     book: DateBook<'c>,
-    taken: Option<Taken<'c>>,
+    taken: Option<CheckedOut<'c>>,
 }
 
 impl<'c> Viewed<'c> {

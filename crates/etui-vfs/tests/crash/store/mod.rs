@@ -16,7 +16,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use ::etui::calendar::CalendarObject;
-use ::etui::calendar::datebook::Taken;
+use ::etui::calendar::datebook::CheckedOut;
 use ::etui::calendar::zones::TimeZoneResolver;
 use ::etui::contacts::Card;
 use ::etui::record::{self, Collection};
@@ -129,7 +129,7 @@ struct Session<'s> {
     store: &'s Store,
     /// Sees committed changes only.
     observer: &'s Store,
-    held: Vec<Taken<'s>>,
+    held: Vec<CheckedOut<'s>>,
     /// Records released dirty and not committed.
     dirty: BTreeMap<String, CalendarObject>,
 }
@@ -322,7 +322,7 @@ fn look(image: &Image<'_>, draw: u64) -> Result<u64, String> {
     write_out(image, dir.path());
     if draw & 3 == 0 {
         // The file of checked-out records may have survived by name, with any contents.
-        let taken = dir.path().join(format!("{NAME}-taken"));
+        let taken = dir.path().join(format!("{NAME}-locks"));
         std::fs::write(taken, draw.to_le_bytes()).unwrap();
     }
     let store = open(&path, Vfs::Etui, Durability::Full).map_err(text)?;

@@ -38,12 +38,12 @@
 //!   programs), and flushed by the sync. During a large import of this process they are not; other
 //!   means see them afterwards.
 //! - A record that another program changed by other means while it was taken or dirty is not
-//!   overwritten: the sync reports it ([`Synced::conflicts`]) and the other program's change stays.
+//!   overwritten: the sync reports it ([`SyncReport::conflicts`]) and the other program's change stays.
 
+mod checked_out;
 mod page;
 mod purge;
 pub(crate) mod shared;
-mod taken;
 
 use std::time::{Duration, Instant};
 
@@ -51,17 +51,17 @@ use rusqlite::{Connection, OptionalExtension};
 
 use super::Calendar;
 use super::CalendarObject;
-use super::objects::ZonesOf;
+use super::object_zones::ObjectZones;
 use crate::error::{Error, Result};
 use crate::record::{StoredRecord, changes, list};
 use crate::types::{ETag, RecordId};
 use shared::DateBooks;
 
-use page::{Page, PageEntry};
-use shared::Hold;
+use page::{BookPage, PageEntry};
+use shared::RecordLock;
 
-pub use shared::{Conflict, Synced};
-pub use taken::Taken;
+pub use checked_out::CheckedOut;
+pub use shared::{SyncConflict, SyncReport};
 
 /// Time for which a page is used without looking for changes by other programs. A change that is
 /// missed when a record is taken is a conflict at the sync, like any change by other means.
@@ -73,10 +73,10 @@ impl<'s> Calendar<'s> {
     /// # Errors
     /// Any error of reading.
     pub fn date_book(&self) -> Result<DateBook<'s>> {
-        self.db().cache::<DateBooks>().opened();
+        self.db().cache::<DateBooks>().count_opened();
         Ok(DateBook {
             calendar: self.again(),
-            page: Page::default(),
+            page: BookPage::default(),
             is_closed: false,
         })
     }
@@ -85,7 +85,7 @@ impl<'s> Calendar<'s> {
 /// A calendar as an ordered, numbered database of records.
 pub struct DateBook<'s> {
     calendar: Calendar<'s>,
-    page: Page,
+    page: BookPage,
     is_closed: bool,
 }
 
@@ -104,7 +104,9 @@ impl<'s> DateBook<'s> {
     /// # Errors
     /// Any error of reading.
     pub fn peek(&mut self, index: u64) -> Result<Option<StoredRecord<CalendarObject>>> {
-        let found = self.at(index, |entry| entry.to_stored())?.transpose();
+        let found = self
+            .with_record(index, |entry| entry.to_stored())?
+            .transpose();
         found.map_err(|error| self.calendar.db().explain(error))
     }
 
@@ -120,16 +122,16 @@ impl<'s> DateBook<'s> {
         index: u64,
         visit: impl FnOnce(RecordId, &[u8]) -> T,
     ) -> Result<Option<T>> {
-        self.at(index, |entry| visit(RecordId(entry.id), entry.text))
+        self.with_record(index, |entry| visit(RecordId(entry.id), entry.text))
     }
 
     /// Takes record `index`, exclusively until it is released.
     ///
     /// # Errors
-    /// [`Error::Taken`] if it is taken already; [`Error::NoIndex`] beyond the last record;
+    /// [`Error::CheckedOut`] if it is taken already; [`Error::NoIndex`] beyond the last record;
     /// [`Error::ReadOnly`]; any error of reading.
-    pub fn take(&mut self, index: u64) -> Result<Taken<'s>> {
-        let Some((hold, id)) = self.hold_at(index)? else {
+    pub fn take(&mut self, index: u64) -> Result<CheckedOut<'s>> {
+        let Some((hold, id)) = self.lock_record_at(index)? else {
             return Err(Error::NoIndex {
                 index,
                 count: self.count()?,
@@ -138,44 +140,48 @@ impl<'s> DateBook<'s> {
         // The lock was taken after any other date book announced its commit, if there was a lock file
         // to announce it in.
         let announced = self.page.announced;
-        if announced.is_none() || announced != self.calendar.db().cache::<DateBooks>().latest() {
+        if announced.is_none()
+            || announced != self.calendar.db().cache::<DateBooks>().latest_announced()
+        {
             self.page.valid_until = None;
         }
         match self.peek(index)? {
-            Some(found) if found.id.0 == id => Ok(Taken::new(hold, found, self.calendar.again())),
+            Some(found) if found.id.0 == id => {
+                Ok(CheckedOut::new(hold, found, self.calendar.again()))
+            }
             // The order changed.
-            _ => self.taken(hold, id),
+            _ => self.read_locked(hold, id),
         }
     }
 
     /// Takes the record with this id.
     ///
     /// # Errors
-    /// [`Error::Taken`] if it is taken already; [`Error::NoRecord`] when it is gone;
+    /// [`Error::CheckedOut`] if it is taken already; [`Error::NoRecord`] when it is gone;
     /// [`Error::ReadOnly`]; any error of reading.
-    pub fn take_id(&mut self, id: RecordId) -> Result<Taken<'s>> {
-        let hold = self.hold(id.0)?;
-        self.taken(hold, id.0)
+    pub fn take_id(&mut self, id: RecordId) -> Result<CheckedOut<'s>> {
+        let hold = self.lock_record(id.0)?;
+        self.read_locked(hold, id.0)
     }
 
-    fn hold_at(&mut self, index: u64) -> Result<Option<(Hold<'s>, i64)>> {
-        match self.at(index, |entry| entry.id)? {
-            Some(id) => Ok(Some((self.hold(id)?, id))),
+    fn lock_record_at(&mut self, index: u64) -> Result<Option<(RecordLock<'s>, i64)>> {
+        match self.with_record(index, |entry| entry.id)? {
+            Some(id) => Ok(Some((self.lock_record(id)?, id))),
             None => Ok(None),
         }
     }
 
-    fn hold(&self, id: i64) -> Result<Hold<'s>> {
+    fn lock_record(&self, id: i64) -> Result<RecordLock<'s>> {
         let db = self.calendar.db();
-        db.cache::<DateBooks>().take(db, id)
+        db.cache::<DateBooks>().lock_record(db, id)
     }
 
     /// Reads the record that is locked.
-    fn taken(&mut self, hold: Hold<'s>, id: i64) -> Result<Taken<'s>> {
+    fn read_locked(&mut self, hold: RecordLock<'s>, id: i64) -> Result<CheckedOut<'s>> {
         let db = self.calendar.db();
         let collection = self.calendar.id();
         // Dirty records are looked up first: once one is committed, the store has it.
-        let dirty = db.cache::<DateBooks>().dirty(id);
+        let dirty = db.cache::<DateBooks>().dirty_text(id);
         let found = db.read(|conn| {
             Ok(conn
                 .prepare_cached(
@@ -191,7 +197,7 @@ impl<'s> DateBook<'s> {
                     found.etag = ETag::of(&text);
                     found.text = text;
                 }
-                Ok(Taken::new(hold, found, self.calendar.again()))
+                Ok(CheckedOut::new(hold, found, self.calendar.again()))
             }
             None => Err(Error::NoRecord {
                 kind: crate::CollectionKind::Calendar,
@@ -201,7 +207,7 @@ impl<'s> DateBook<'s> {
     }
 
     /// Releases a record unchanged, as dropping it does.
-    pub fn release(&mut self, taken: Taken<'s>) {
+    pub fn release(&mut self, taken: CheckedOut<'s>) {
         drop(taken);
     }
 
@@ -210,7 +216,7 @@ impl<'s> DateBook<'s> {
     ///
     /// # Errors
     /// [`Error::OtherUid`] if the UID of `record` differs from that of the taken record.
-    pub fn release_dirty(&mut self, taken: Taken<'s>, record: CalendarObject) -> Result<()> {
+    pub fn release_dirty(&mut self, taken: CheckedOut<'s>, record: CalendarObject) -> Result<()> {
         let uid = &taken.stored().uid;
         if let Some(found) = record.uid().filter(|own| own != uid) {
             return Err(Error::OtherUid {
@@ -228,7 +234,7 @@ impl<'s> DateBook<'s> {
     ///
     /// # Errors
     /// Any error of writing; the records stay dirty.
-    pub fn sync(&mut self) -> Result<Synced> {
+    pub fn sync(&mut self) -> Result<SyncReport> {
         let db = self.calendar.db();
         db.cache::<DateBooks>().sync(db)
     }
@@ -237,28 +243,32 @@ impl<'s> DateBook<'s> {
     ///
     /// # Errors
     /// As [`DateBook::sync`].
-    pub fn close(mut self) -> Result<Synced> {
+    pub fn close(mut self) -> Result<SyncReport> {
         let synced = self.sync()?;
         self.is_closed = true;
         Ok(synced)
     }
 
     /// Calls `visit` with the record at a position.
-    fn at<T>(&mut self, index: u64, visit: impl FnOnce(PageEntry<'_>) -> T) -> Result<Option<T>> {
+    fn with_record<T>(
+        &mut self,
+        index: u64,
+        visit: impl FnOnce(PageEntry<'_>) -> T,
+    ) -> Result<Option<T>> {
         let collection = self.calendar.id();
         let db = self.calendar.db();
         loop {
-            if self.page.get(index).is_none() || !self.is_valid() {
-                self.read_page(|conn, page| match page.get(index) {
+            if self.page.entry(index).is_none() || !self.is_valid() {
+                self.read_page(|conn, page| match page.entry(index) {
                     // Nothing has changed since it was read.
                     Some(_) => Ok(()),
-                    None => page.read(conn, collection, index),
+                    None => page.read_at(conn, collection, index),
                 })?;
             }
-            let Some(entry) = self.page.get(index) else {
+            let Some(entry) = self.page.entry(index) else {
                 return Ok(None);
             };
-            let dirty = db.cache::<DateBooks>().dirty(entry.id);
+            let dirty = db.cache::<DateBooks>().dirty_text(entry.id);
             // A dirty record may have been committed since the page was read.
             if dirty.is_none() && self.page.generation != db.generation() {
                 continue;
@@ -286,11 +296,11 @@ impl<'s> DateBook<'s> {
     /// Runs `work` in one state of the store. The page is cleared first if it is of another one.
     fn read_page<T>(
         &mut self,
-        work: impl FnOnce(&Connection, &mut Page) -> Result<T>,
+        work: impl FnOnce(&Connection, &mut BookPage) -> Result<T>,
     ) -> Result<T> {
         let db = self.calendar.db();
         db.ensure_indexed()?;
-        let (generation, announced) = (db.generation(), db.cache::<DateBooks>().latest());
+        let (generation, announced) = (db.generation(), db.cache::<DateBooks>().latest_announced());
         let page = &mut self.page;
         db.read_transaction(|conn| {
             let latest = changes::latest(conn)?;
@@ -322,12 +332,15 @@ impl Drop for DateBook<'_> {
                 Err(error) => tracing::warn!(%error, "a date book was not synced"),
             }
         }
-        books.closed();
+        books.count_closed();
     }
 }
 
 /// Parses a record as it was taken.
-fn read(calendar: &Calendar<'_>, stored: &StoredRecord<CalendarObject>) -> Result<CalendarObject> {
+fn parse_record(
+    calendar: &Calendar<'_>,
+    stored: &StoredRecord<CalendarObject>,
+) -> Result<CalendarObject> {
     let db = calendar.db();
     db.read(|conn| {
         let row = conn
@@ -335,6 +348,6 @@ fn read(calendar: &Calendar<'_>, stored: &StoredRecord<CalendarObject>) -> Resul
             .query_row([stored.id.0], |r| r.get(0))
             .optional()?
             .flatten();
-        ZonesOf::default().record(conn, stored.text.clone(), row)
+        ObjectZones::default().parse_record(conn, stored.text.clone(), row)
     })
 }

@@ -1,4 +1,4 @@
-//! [`Page`]: consecutive records of a calendar's list, read in one state of the store.
+//! [`BookPage`]: consecutive records of a calendar's list, read in one state of the store.
 //!
 //! Reading the next record in order fills a page of up to [`PAGE_RECORDS`], which amortizes the cost
 //! of a transaction and of its statements; any other access reads one record.
@@ -22,7 +22,7 @@ const PAGE_BYTES: usize = 128 << 10;
 
 /// Consecutive records of the list, and the state of the store that they were read from.
 #[derive(Default)]
-pub(super) struct Page {
+pub(super) struct BookPage {
     /// Saves of this process up to that state.
     pub(super) generation: u64,
     /// The store's latest change.
@@ -41,7 +41,7 @@ pub(super) struct Page {
     bytes: Vec<u8>,
 }
 
-/// Where a record is in [`Page::bytes`]: its text, followed by its UID.
+/// Where a record is in [`BookPage::bytes`]: its text, followed by its UID.
 struct PageRecord {
     id: i64,
     etag: Option<ETag>,
@@ -71,9 +71,9 @@ impl PageEntry<'_> {
     }
 }
 
-impl Page {
+impl BookPage {
     /// Returns the record at a position, if it is on the page.
-    pub(super) fn get(&self, index: u64) -> Option<PageEntry<'_>> {
+    pub(super) fn entry(&self, index: u64) -> Option<PageEntry<'_>> {
         let at = usize::try_from(index.checked_sub(self.first)?).ok()?;
         let record = self.records.get(at)?.as_ref()?;
         Some(PageEntry {
@@ -93,12 +93,12 @@ impl Page {
     }
 
     /// Reads the record at a position, and those after it if the access is sequential.
-    pub(super) fn read(&mut self, conn: &Connection, collection: i64, index: u64) -> Result<()> {
+    pub(super) fn read_at(&mut self, conn: &Connection, collection: i64, index: u64) -> Result<()> {
         let is_sequential = self.last_index.is_some_and(|last| index == last + 1);
         if is_sequential {
             // An unreadable record is reported when it is asked for itself.
             let is_read = self.read_from(conn, collection, index, PAGE_RECORDS);
-            if is_read.is_ok() && self.get(index).is_some() {
+            if is_read.is_ok() && self.entry(index).is_some() {
                 return Ok(());
             }
         }
@@ -135,7 +135,7 @@ impl Page {
             if let Ok(found) = by_id.binary_search_by_key(&id, |(id, _)| *id)
                 && let Some((_, at)) = by_id.get(found)
             {
-                self.push(id, *at, row)?;
+                self.push_row(id, *at, row)?;
             }
             Ok(self.bytes.len() <= PAGE_BYTES)
         };
@@ -173,7 +173,7 @@ impl Page {
         Ok(())
     }
 
-    fn push(&mut self, id: i64, at: usize, row: &Row<'_>) -> Result<()> {
+    fn push_row(&mut self, id: i64, at: usize, row: &Row<'_>) -> Result<()> {
         let start = self.bytes.len();
         let text = row.get_ref(1)?.as_blob().unwrap_or_default();
         self.bytes.extend_from_slice(text);
@@ -221,7 +221,7 @@ mod tests {
 
     #[test]
     fn clearing_a_long_text_frees_its_memory() {
-        let mut page = Page::default();
+        let mut page = BookPage::default();
         page.bytes.reserve(PAGE_BYTES);
         let usual = page.bytes.capacity();
         page.clear();

@@ -7,11 +7,11 @@ use rusqlite::OptionalExtension;
 use super::DateBook;
 use super::shared::DateBooks;
 use crate::calendar::ics::ComponentKind;
-use crate::calendar::moment::{self, MAX_UTC_OFFSET, Named};
-use crate::calendar::objects::ZonesOf;
+use crate::calendar::object_zones::ObjectZones;
 use crate::calendar::series_cache::SeriesCache;
-use crate::calendar::summary::Stored;
+use crate::calendar::summary::StoredSummary;
 use crate::calendar::time::{TimeZone, Timestamp};
+use crate::calendar::time_codec::{self, MAX_UTC_OFFSET, ZoneInterner};
 use crate::calendar::{CalendarObject, Status};
 use crate::db::TransactionSize;
 use crate::error::{Error, Result};
@@ -19,7 +19,7 @@ use crate::record::{Reader, list, records, time_index};
 use crate::types::{Condition, ETag};
 
 /// Records that are removed in one transaction.
-const AT_ONCE: usize = 1_000;
+const PURGE_BATCH: usize = 1_000;
 
 impl DateBook<'_> {
     /// Moves the records that end before `before` to the trash, where they can be restored for 30
@@ -36,25 +36,27 @@ impl DateBook<'_> {
         let db = self.calendar.db();
         // Reported by the next sync.
         db.cache::<DateBooks>().put_back(synced);
-        let over = self.calendar.read_ordered(|r| r.over(before, viewer))?;
+        let over = self
+            .calendar
+            .read_ordered(|r| r.past_records(before, viewer))?;
         let mut removed = 0;
-        for some in over.chunks(AT_ONCE) {
+        for some in over.chunks(PURGE_BATCH) {
             let mut holds = Vec::with_capacity(some.len());
             let mut free = Vec::with_capacity(some.len());
-            for over in some {
-                match db.cache::<DateBooks>().take(db, over.id) {
+            for past in some {
+                match db.cache::<DateBooks>().lock_record(db, past.id) {
                     Ok(hold) => holds.push(hold),
-                    Err(Error::Taken { .. }) => continue,
+                    Err(Error::CheckedOut { .. }) => continue,
                     Err(e) => return Err(e),
                 }
-                free.push(over);
+                free.push(past);
             }
             let collection = self.calendar.id();
             removed += self
                 .calendar
                 .write(TransactionSize::Large, |conn, writing| {
                     let mut removed = 0;
-                    for Over { uid, etag, .. } in &free {
+                    for PastRecord { uid, etag, .. } in &free {
                         let unchanged = Condition::IfMatch(*etag);
                         match records::remove(conn, writing, collection, uid, unchanged) {
                             Ok(gone) => removed += u64::from(gone),
@@ -72,15 +74,15 @@ impl DateBook<'_> {
 
 impl Reader<'_, CalendarObject> {
     /// Returns the records that end before a moment.
-    fn over(&self, before: Timestamp, viewer: &TimeZone) -> Result<Vec<Over>> {
+    fn past_records(&self, before: Timestamp, viewer: &TimeZone) -> Result<Vec<PastRecord>> {
         self.told(|| {
             let mut found = Vec::new();
-            let mut zones = Named::default();
-            let to = moment::place(before.seconds().saturating_add(MAX_UTC_OFFSET));
+            let mut zones = ZoneInterner::default();
+            let to = time_codec::list_key_at(before.seconds().saturating_add(MAX_UTC_OFFSET));
             list::walk(self.conn, self.collection, &[], false, |block| {
                 let end = block.before(&to, i64::MIN);
                 for (id, summary) in block.ids().zip(block.summaries()).take(end) {
-                    let stored = Stored::read(summary, &mut zones);
+                    let stored = StoredSummary::from_bytes(summary, &mut zones);
                     let ends = stored.end.as_ref().map(|t| t.at(viewer));
                     if !stored.in_series()
                         && ends.is_some_and(|at| at <= before)
@@ -97,10 +99,12 @@ impl Reader<'_, CalendarObject> {
             // Spans are wider than what they hold.
             let ended = before.plus_seconds(4 * MAX_UTC_OFFSET).seconds();
             let cache = self.db.cache::<SeriesCache>();
-            let mut objects = ZonesOf::default();
+            let mut objects = ObjectZones::default();
             time_index::for_each_ended(self.conn, self.collection, ended, |row| {
                 let (record, version) = (row.record, row.version);
-                if let Some(parsed) = cache.get(self.conn, record, version, &mut objects)? {
+                if let Some(parsed) =
+                    cache.get_or_parse(self.conn, record, version, &mut objects)?
+                {
                     let is_open = parsed.components.iter().any(|c| is_open(c.kind, c.status));
                     let mut left = parsed.series.between(before..Timestamp::MAX, viewer);
                     if !is_open && left.next().is_none() {
@@ -115,7 +119,7 @@ impl Reader<'_, CalendarObject> {
             let mut named = Vec::with_capacity(found.len());
             for id in found {
                 let over = about.query_row([id], |r| {
-                    Ok(Over {
+                    Ok(PastRecord {
                         id,
                         uid: r.get(0)?,
                         etag: r.get(1)?,
@@ -129,7 +133,7 @@ impl Reader<'_, CalendarObject> {
 }
 
 /// A past record.
-struct Over {
+struct PastRecord {
     id: i64,
     uid: String,
     etag: ETag,

@@ -1,4 +1,4 @@
-//! State shared by the date books of a process: records checked out, and dirty records.
+//! DateBooksState shared by the date books of a process: records checked out, and dirty records.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rusqlite::Connection;
 
-use super::taken::{Locks, Taken};
+use super::checked_out::{CheckedOut, LockFile};
 use crate::calendar::CalendarObject;
 use crate::db::Db;
 use crate::db::IndexContext;
@@ -21,16 +21,16 @@ use crate::types::{Condition, ETag, RecordId};
 
 /// Result of a sync.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Synced {
+pub struct SyncReport {
     /// Number of records saved since the sync before.
     pub saved: u64,
-    /// Dirty records that were not saved, as others changed or removed the record meanwhile.
-    pub conflicts: Vec<Conflict>,
+    /// DirtyRecord records that were not saved, as others changed or removed the record meanwhile.
+    pub conflicts: Vec<SyncConflict>,
 }
 
 /// A dirty record that was not saved.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Conflict {
+pub struct SyncConflict {
     /// The record.
     pub record: RecordId,
     /// Its UID.
@@ -39,32 +39,32 @@ pub struct Conflict {
     pub text: Vec<u8>,
 }
 
-/// State shared by the date books of a process.
+/// DateBooksState shared by the date books of a process.
 #[derive(Debug, Default)]
 pub(crate) struct DateBooks {
     /// True if there are dirty records.
     waits: AtomicBool,
-    state: Mutex<State>,
+    state: Mutex<DateBooksState>,
     /// Held during a commit; callers that need the dirty records committed wait for it.
     committing: Mutex<()>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct DateBooksState {
     /// Records checked out in this process.
     taken: HashSet<i64>,
-    dirty: BTreeMap<i64, Arc<Dirty>>,
-    locks: Option<Locks>,
+    dirty: BTreeMap<i64, Arc<DirtyRecord>>,
+    locks: Option<LockFile>,
     /// Number of open date books.
     open: usize,
     /// True if dirty records were committed without a flush since the last sync.
     unflushed: bool,
-    so_far: Synced,
+    unreported: SyncReport,
 }
 
 /// A record that was released dirty and is not committed.
 #[derive(Debug)]
-struct Dirty {
+struct DirtyRecord {
     collection: i64,
     uid: String,
     /// Version in the store.
@@ -76,25 +76,25 @@ struct Dirty {
 }
 
 impl DateBooks {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn lock_state(&self) -> MutexGuard<'_, DateBooksState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the latest change that a date book of any process announced; `None` if nothing was
     /// checked out in this process yet, so that there may be no lock file to announce it in.
-    pub(super) fn latest(&self) -> Option<i64> {
-        self.state().locks.as_ref().map(Locks::latest)
+    pub(super) fn latest_announced(&self) -> Option<i64> {
+        self.lock_state().locks.as_ref().map(LockFile::read_latest)
     }
 
     /// Checks out a record.
-    pub(super) fn take<'s>(&'s self, db: &Db, record: i64) -> Result<Hold<'s>> {
+    pub(super) fn lock_record<'s>(&'s self, db: &Db, record: i64) -> Result<RecordLock<'s>> {
         if db.is_read_only() {
             return Err(Error::ReadOnly {
                 path: db.path().to_owned(),
             });
         }
-        let mut state = self.state();
-        let taken = || Error::Taken {
+        let mut state = self.lock_state();
+        let taken = || Error::CheckedOut {
             record: RecordId(record),
         };
         if state.taken.contains(&record) {
@@ -103,16 +103,16 @@ impl DateBooks {
         // A dirty record is locked already.
         if !state.dirty.contains_key(&record) {
             if state.locks.is_none() {
-                state.locks = Some(Locks::beside(db.path())?);
+                state.locks = Some(LockFile::open_beside(db.path())?);
             }
             if let Some(locks) = &state.locks
-                && !locks.take(record)?
+                && !locks.try_lock(record)?
             {
                 return Err(taken());
             }
         }
         state.taken.insert(record);
-        Ok(Hold {
+        Ok(RecordLock {
             books: self,
             record,
         })
@@ -120,9 +120,9 @@ impl DateBooks {
 
     /// Returns the text of a dirty record.
     #[inline]
-    pub(super) fn dirty(&self, record: i64) -> Option<Vec<u8>> {
+    pub(super) fn dirty_text(&self, record: i64) -> Option<Vec<u8>> {
         match self.waits.load(Ordering::Acquire) {
-            true => self.state().dirty.get(&record).map(|d| d.text.clone()),
+            true => self.lock_state().dirty.get(&record).map(|d| d.text.clone()),
             false => None,
         }
     }
@@ -130,21 +130,21 @@ impl DateBooks {
     /// Makes a record dirty: date books see the new text from now on.
     pub(super) fn release_dirty(
         &self,
-        taken: Taken<'_>,
+        taken: CheckedOut<'_>,
         record: CalendarObject,
         with: &IndexContext<'_>,
     ) {
         let derived = record.derive(with);
         let made = record.provenance();
         let (hold, stored, collection) = taken.into_parts();
-        let mut state = self.state();
+        let mut state = self.lock_state();
         let before = state
             .dirty
             .get(&hold.record)
             .map_or(stored.etag, |d| d.before);
         state.dirty.insert(
             hold.record,
-            Arc::new(Dirty {
+            Arc::new(DirtyRecord {
                 collection,
                 uid: stored.uid,
                 before,
@@ -159,26 +159,26 @@ impl DateBooks {
     }
 
     /// Commits dirty records without a flush, so that all readers of the store see them.
-    pub(crate) fn settle(&self, db: &Db) -> Result<()> {
+    pub(crate) fn flush_dirty(&self, db: &Db) -> Result<()> {
         match self.waits.load(Ordering::Acquire) {
-            true => self.commit(db, false),
+            true => self.commit_dirty(db, false),
             false => Ok(()),
         }
     }
 
     /// Commits and flushes all dirty records.
-    pub(super) fn sync(&self, db: &Db) -> Result<Synced> {
-        self.commit(db, true)?;
-        Ok(std::mem::take(&mut self.state().so_far))
+    pub(super) fn sync(&self, db: &Db) -> Result<SyncReport> {
+        self.commit_dirty(db, true)?;
+        Ok(std::mem::take(&mut self.lock_state().unreported))
     }
 
-    fn commit(&self, db: &Db, durably: bool) -> Result<()> {
+    fn commit_dirty(&self, db: &Db, durably: bool) -> Result<()> {
         let _one = self
             .committing
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         let (dirty, unflushed) = {
-            let state = self.state();
+            let state = self.lock_state();
             (state.dirty.clone(), state.unflushed)
         };
         if dirty.is_empty() && !(durably && unflushed) {
@@ -204,7 +204,7 @@ impl DateBooks {
                     let condition = Condition::IfMatch(dirty.before);
                     match one.put(conn, writing, dirty.collection, condition) {
                         Ok(_) => saved += 1,
-                        Err(Error::Conflict { .. }) => conflicts.push(Conflict {
+                        Err(Error::Conflict { .. }) => conflicts.push(SyncConflict {
                             record: RecordId(record),
                             uid: dirty.uid.clone(),
                             text: dirty.text.clone(),
@@ -220,16 +220,16 @@ impl DateBooks {
         // One flush of the log; the checkpoint is left to the close or to a later commit.
         let put_off = || db.write_of(size, work);
         db.with_deferred_checkpoint(put_off)?;
-        let mut state = self.state();
+        let mut state = self.lock_state();
         // Before the locks are released.
         if let Some(locks) = state.locks.as_ref().filter(|_| latest > 0) {
-            locks.tell(latest);
+            locks.announce(latest);
         }
         for (record, committed) in dirty {
             match state.dirty.get_mut(&record) {
                 // It was checked out and released again meanwhile.
                 Some(now) if !Arc::ptr_eq(now, &committed) => {
-                    *now = Arc::new(Dirty {
+                    *now = Arc::new(DirtyRecord {
                         before: ETag::of(&committed.text),
                         uid: now.uid.clone(),
                         text: now.text.clone(),
@@ -240,48 +240,48 @@ impl DateBooks {
                 }
                 _ => {
                     state.dirty.remove(&record);
-                    state.free(record);
+                    state.unlock_unused(record);
                 }
             }
         }
-        state.so_far.saved += saved;
-        state.so_far.conflicts.extend(conflicts);
+        state.unreported.saved += saved;
+        state.unreported.conflicts.extend(conflicts);
         state.unflushed = !durably;
         self.waits.store(!state.dirty.is_empty(), Ordering::Release);
         Ok(())
     }
 
-    pub(super) fn opened(&self) {
-        self.state().open += 1;
+    pub(super) fn count_opened(&self) {
+        self.lock_state().open += 1;
     }
 
-    pub(super) fn closed(&self) {
-        let mut state = self.state();
+    pub(super) fn count_closed(&self) {
+        let mut state = self.lock_state();
         state.open -= 1;
-        state.rest();
+        state.close_unused();
     }
 
     /// Adds the result of a sync to that of the next one.
-    pub(super) fn put_back(&self, synced: Synced) {
-        let mut state = self.state();
-        state.so_far.saved += synced.saved;
-        state.so_far.conflicts.extend(synced.conflicts);
+    pub(super) fn put_back(&self, synced: SyncReport) {
+        let mut state = self.lock_state();
+        state.unreported.saved += synced.saved;
+        state.unreported.conflicts.extend(synced.conflicts);
     }
 }
 
-impl State {
+impl DateBooksState {
     /// Unlocks a record that is neither checked out nor dirty.
-    fn free(&self, record: i64) {
+    fn unlock_unused(&self, record: i64) {
         if !self.taken.contains(&record)
             && !self.dirty.contains_key(&record)
             && let Some(locks) = &self.locks
         {
-            locks.free(record);
+            locks.unlock(record);
         }
     }
 
     /// Closes the lock file if it is not needed.
-    fn rest(&mut self) {
+    fn close_unused(&mut self) {
         if self.open == 0 && self.taken.is_empty() && self.dirty.is_empty() {
             self.locks = None;
         }
@@ -289,16 +289,16 @@ impl State {
 }
 
 /// Lock of a record that is checked out.
-pub(super) struct Hold<'s> {
+pub(super) struct RecordLock<'s> {
     books: &'s DateBooks,
     record: i64,
 }
 
-impl Drop for Hold<'_> {
+impl Drop for RecordLock<'_> {
     fn drop(&mut self) {
-        let mut state = self.books.state();
+        let mut state = self.books.lock_state();
         state.taken.remove(&self.record);
-        state.free(self.record);
-        state.rest();
+        state.unlock_unused(self.record);
+        state.close_unused();
     }
 }

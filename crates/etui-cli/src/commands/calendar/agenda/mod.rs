@@ -95,7 +95,7 @@ fn agenda_entry(occurrence: &Occurrence, calendar: Option<&str>, zone: &TimeZone
         ends: to_local(&occurrence.end, occurrence.during.end),
         all_day,
         title: occurrence.title.to_string(),
-        place: occurrence.place.to_string(),
+        place: occurrence.location.to_string(),
         calendar: calendar.map(str::to_owned),
         is_recurring: occurrence.instance.is_some(),
         mark: match occurrence.status {

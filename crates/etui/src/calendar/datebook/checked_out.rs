@@ -1,13 +1,13 @@
 //! Taking records, one holder each.
 //!
 //! Within a process a set tells who has what. Between processes a lock does, of one byte of the file
-//! `NAME-taken` beside the store, at the record's number (an open file description lock, which the
+//! `NAME-locks` beside the store, at the record's number (an open file description lock, which the
 //! kernel lets go of when the process ends, however it does). The file is there while date books
 //! are in use (`db::sidecar`). It holds the number of the latest change that a date book
 //! committed, so that whoever takes a record sees what was released before:
 //!
 //! ```text
-//! NAME-taken := latest:i64le | nothing       nothing was committed since it was made
+//! NAME-locks := latest:i64le | nothing       nothing was committed since it was made
 //! ```
 
 use std::os::fd::OwnedFd;
@@ -18,7 +18,7 @@ use nix::fcntl::{FcntlArg, fcntl};
 use nix::libc;
 use rustix::fs::OFlags;
 
-use super::shared::Hold;
+use super::shared::RecordLock;
 use crate::calendar::Calendar;
 use crate::calendar::CalendarObject;
 use crate::db::{sidecar, with_suffix};
@@ -26,15 +26,15 @@ use crate::error::{Error, Result};
 use crate::record::StoredRecord;
 
 /// A record that is checked out of a date book, until this is released or dropped.
-pub struct Taken<'s> {
-    hold: Hold<'s>,
+pub struct CheckedOut<'s> {
+    hold: RecordLock<'s>,
     stored: StoredRecord<CalendarObject>,
     calendar: Calendar<'s>,
 }
 
-impl<'s> Taken<'s> {
+impl<'s> CheckedOut<'s> {
     pub(super) fn new(
-        hold: Hold<'s>,
+        hold: RecordLock<'s>,
         stored: StoredRecord<CalendarObject>,
         calendar: Calendar<'s>,
     ) -> Self {
@@ -56,43 +56,43 @@ impl<'s> Taken<'s> {
     /// # Errors
     /// Any error of reading.
     pub fn record(&self) -> Result<CalendarObject> {
-        super::read(&self.calendar, &self.stored)
+        super::parse_record(&self.calendar, &self.stored)
     }
 
     /// Returns its lock, the stored record, and the id of its calendar.
-    pub(super) fn into_parts(self) -> (Hold<'s>, StoredRecord<CalendarObject>, i64) {
+    pub(super) fn into_parts(self) -> (RecordLock<'s>, StoredRecord<CalendarObject>, i64) {
         (self.hold, self.stored, self.calendar.id())
     }
 }
 
 /// The lock file that date books of several processes share.
 #[derive(Debug)]
-pub(super) struct Locks {
+pub(super) struct LockFile {
     file: OwnedFd,
     path: PathBuf,
 }
 
-impl Locks {
+impl LockFile {
     /// Opens or creates the file.
-    pub(super) fn beside(store: &Path) -> Result<Self> {
-        let path = with_suffix(store, "-taken");
+    pub(super) fn open_beside(store: &Path) -> Result<Self> {
+        let path = with_suffix(store, "-locks");
         let (file, ()) = sidecar::join(store, &path, OFlags::RDWR, |_| Ok(Some(())), |()| {})
             .map_err(|e| Error::io(&path, e))?;
         Ok(Self { file, path })
     }
 
-    /// Locks a record. Returns false if another process has it.
-    pub(super) fn take(&self, record: i64) -> Result<bool> {
-        self.lock(record, libc::F_WRLCK as libc::c_short)
+    /// LockFile a record. Returns false if another process has it.
+    pub(super) fn try_lock(&self, record: i64) -> Result<bool> {
+        self.set_lock(record, libc::F_WRLCK as libc::c_short)
     }
 
-    pub(super) fn free(&self, record: i64) {
+    pub(super) fn unlock(&self, record: i64) {
         // It fails only if the file is gone, and the lock with it.
-        let _ = self.lock(record, libc::F_UNLCK as libc::c_short);
+        let _ = self.set_lock(record, libc::F_UNLCK as libc::c_short);
     }
 
     /// Returns the latest change that a date book announced in the file.
-    pub(super) fn latest(&self) -> i64 {
+    pub(super) fn read_latest(&self) -> i64 {
         let mut bytes = [0; 8];
         match rustix::io::pread(&self.file, &mut bytes, 0) {
             Ok(8) => i64::from_le_bytes(bytes),
@@ -101,12 +101,12 @@ impl Locks {
     }
 
     /// Announces a change to other processes.
-    pub(super) fn tell(&self, latest: i64) {
+    pub(super) fn announce(&self, latest: i64) {
         // If it fails, they notice the change a few hundredths of a second later.
         let _ = rustix::io::pwrite(&self.file, &latest.to_le_bytes(), 0);
     }
 
-    fn lock(&self, record: i64, kind: libc::c_short) -> Result<bool> {
+    fn set_lock(&self, record: i64, kind: libc::c_short) -> Result<bool> {
         let lock = libc::flock {
             l_type: kind,
             l_whence: libc::SEEK_SET as libc::c_short,
@@ -122,7 +122,7 @@ impl Locks {
     }
 }
 
-impl Drop for Locks {
+impl Drop for LockFile {
     fn drop(&mut self) {
         sidecar::leave(&self.file, &self.path);
     }

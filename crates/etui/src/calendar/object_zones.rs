@@ -13,11 +13,11 @@ use crate::types::ETag;
 
 /// Cache of the zones of the last object: records of one object are mostly read one after another.
 #[derive(Default)]
-pub(crate) struct ZonesOf(Option<(i64, Rc<TimeZoneResolver>)>);
+pub(crate) struct ObjectZones(Option<(i64, Rc<TimeZoneResolver>)>);
 
-impl ZonesOf {
+impl ObjectZones {
     /// Returns the zones that an object defines.
-    pub(crate) fn get(
+    pub(crate) fn zones_of(
         &mut self,
         conn: &Connection,
         row: Option<i64>,
@@ -30,19 +30,19 @@ impl ZonesOf {
         {
             return Ok(Rc::clone(zones));
         }
-        let zones = Rc::new(zones(conn, row)?);
+        let zones = Rc::new(read_zones(conn, row)?);
         self.0 = Some((row, Rc::clone(&zones)));
         Ok(zones)
     }
 
     /// Parses a stored record.
-    pub(crate) fn record(
+    pub(crate) fn parse_record(
         &mut self,
         conn: &Connection,
         text: Vec<u8>,
         row: Option<i64>,
     ) -> Result<CalendarObject> {
-        Ok(CalendarObject::parse(text, &*self.get(conn, row)?)?)
+        Ok(CalendarObject::parse(text, &*self.zones_of(conn, row)?)?)
     }
 }
 
@@ -52,9 +52,9 @@ pub(super) fn zone_key(text: &[u8]) -> ZoneKey {
 }
 
 /// Returns the zones that an object defines.
-pub(super) fn zones(conn: &Connection, row: i64) -> Result<TimeZoneResolver> {
+pub(super) fn read_zones(conn: &Connection, row: i64) -> Result<TimeZoneResolver> {
     let mut zones = TimeZoneResolver::new();
-    if let Some(frame) = frame(conn, row)? {
+    if let Some(frame) = read_template(conn, row)? {
         for hash in frame.zones() {
             if let Some(text) = shared::by_hash(conn, ETag(hash.0))? {
                 zones.define(&TimeZoneDefinition::parse(&text));
@@ -65,6 +65,6 @@ pub(super) fn zones(conn: &Connection, row: i64) -> Result<TimeZoneResolver> {
 }
 
 /// Returns the template in a row; `None` if another program deleted it.
-pub(super) fn frame(conn: &Connection, row: i64) -> Result<Option<ObjectTemplate>> {
+pub(super) fn read_template(conn: &Connection, row: i64) -> Result<Option<ObjectTemplate>> {
     Ok(shared::text(conn, row)?.and_then(ObjectTemplate::from_bytes))
 }

@@ -31,7 +31,7 @@ pub(crate) const MAX_UTC_OFFSET: i64 = 26 * 3_600;
 const UNDATED: &[u8] = &[0xff];
 
 /// Appends a time.
-pub(super) fn push(out: &mut Vec<u8>, time: &CalendarTime) {
+pub(super) fn push_time(out: &mut Vec<u8>, time: &CalendarTime) {
     let (tag, seconds) = match time {
         CalendarTime::Date(_) => (DAY, time.local().seconds()),
         CalendarTime::Floating(_) => (FLOATING, time.local().seconds()),
@@ -48,10 +48,10 @@ pub(super) fn push(out: &mut Vec<u8>, time: &CalendarTime) {
 
 /// Time zones by name, looked up once each. Most calendars use one or two.
 #[derive(Default)]
-pub(super) struct Named(Vec<(String, TimeZone)>);
+pub(super) struct ZoneInterner(Vec<(String, TimeZone)>);
 
-impl Named {
-    fn get(&mut self, name: &[u8]) -> TimeZone {
+impl ZoneInterner {
+    fn get_or_resolve(&mut self, name: &[u8]) -> TimeZone {
         if let Some((_, zone)) = self.0.iter().find(|(n, _)| n.as_bytes() == name) {
             return zone.clone();
         }
@@ -66,7 +66,7 @@ impl Named {
 }
 
 /// Takes a time from the front of `bytes`.
-pub(super) fn take(bytes: &mut &[u8], zones: &mut Named) -> Option<CalendarTime> {
+pub(super) fn take_time(bytes: &mut &[u8], zones: &mut ZoneInterner) -> Option<CalendarTime> {
     let (&tag, rest) = bytes.split_first()?;
     *bytes = rest;
     let seconds = varint::zigzag_decode(varint::take_u64(bytes)?);
@@ -74,22 +74,22 @@ pub(super) fn take(bytes: &mut &[u8], zones: &mut Named) -> Option<CalendarTime>
     Some(match tag {
         DAY => CalendarTime::Date(wall.date()),
         FLOATING => CalendarTime::Floating(wall),
-        ZONED => CalendarTime::Zoned(wall, zones.get(varint::take_bytes(bytes)?)),
+        ZONED => CalendarTime::Zoned(wall, zones.get_or_resolve(varint::take_bytes(bytes)?)),
         UTC => CalendarTime::Utc(Timestamp::from_seconds(seconds)),
         _ => return None,
     })
 }
 
 /// Returns the list key of a record that begins at a time.
-pub(super) fn sort(time: Option<&CalendarTime>) -> Vec<u8> {
+pub(super) fn list_key(time: Option<&CalendarTime>) -> Vec<u8> {
     match time {
-        Some(time) => place(time.at(&TimeZone::UTC).seconds()),
+        Some(time) => list_key_at(time.at(&TimeZone::UTC).seconds()),
         None => UNDATED.to_vec(),
     }
 }
 
 /// Returns the list key of a record that begins at an instant, in Unix seconds.
-pub(super) fn place(seconds: i64) -> Vec<u8> {
+pub(super) fn list_key_at(seconds: i64) -> Vec<u8> {
     let first = Date::new(1, 1, 1).map_or(0, |d| d.midnight().seconds());
     let behind = seconds.saturating_sub(first).clamp(0, (1 << 39) - 1);
     (0..6)
@@ -126,22 +126,22 @@ mod tests {
             CalendarTime::Utc(Timestamp::from_seconds(-1)),
         ];
         let mut bytes = Vec::new();
-        times.iter().for_each(|t| push(&mut bytes, t));
+        times.iter().for_each(|t| push_time(&mut bytes, t));
         let mut rest = bytes.as_slice();
-        let mut zones = Named::default();
+        let mut zones = ZoneInterner::default();
         for time in &times {
-            assert_eq!(take(&mut rest, &mut zones).as_ref(), Some(time));
+            assert_eq!(take_time(&mut rest, &mut zones).as_ref(), Some(time));
         }
         assert!(rest.is_empty());
         for end in 0..bytes.len() {
             let mut cut = &bytes[..end];
-            while take(&mut cut, &mut zones).is_some() {}
+            while take_time(&mut cut, &mut zones).is_some() {}
         }
     }
 
     #[test]
     fn places_are_in_the_order_of_time() {
-        let at = |seconds| place(Timestamp::from_seconds(seconds).seconds());
+        let at = |seconds| list_key_at(Timestamp::from_seconds(seconds).seconds());
         let ordered = [
             -62_135_596_800,
             -1,

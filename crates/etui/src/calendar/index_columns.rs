@@ -8,10 +8,10 @@ use std::collections::HashSet;
 
 use super::alarms::alarm_span;
 use super::ics::ComponentKind;
-use super::moment::{self, MAX_UTC_OFFSET};
 use super::recurrence::{Instance, RecurrenceSet, Timing};
 use super::summary::Summary;
 use super::time::{CalendarTime, Date, TimeZone, Timestamp};
+use super::time_codec::{self, MAX_UTC_OFFSET};
 use super::zones::TimeZoneDefinition;
 use super::{CalendarComponent, CalendarObject};
 use crate::db::IndexContext;
@@ -20,20 +20,20 @@ use crate::record::keys::{Key, KeyWriter};
 use crate::record::time_index::{MAX_LISTED, TimeEntries, TimeSpan, TimeVersion};
 
 /// Returns the columns that are stored beside the text of `record`.
-pub(super) fn derive(record: &CalendarObject, _: &IndexContext<'_>) -> IndexedColumns {
-    let (summary, times) = said(record);
+pub(super) fn index_columns(record: &CalendarObject, _: &IndexContext<'_>) -> IndexedColumns {
+    let (summary, times) = summary_and_times(record);
     let mut keys = KeyWriter::default();
     search_keys(record, &mut keys);
     IndexedColumns {
         keys: keys.into_keys(),
-        sort_key: moment::sort(summary.start.as_ref()),
-        summary: summary.encode(),
+        sort_key: time_codec::list_key(summary.start.as_ref()),
+        summary: summary.to_bytes(),
         times,
     }
 }
 
 /// Returns a record's summary and its entries in the time index.
-pub(super) fn said(record: &CalendarObject) -> (Summary, TimeEntries) {
+pub(super) fn summary_and_times(record: &CalendarObject) -> (Summary, TimeEntries) {
     let main = record.master();
     let first = main.timing.as_ref().and_then(first_instance);
     let is_simple = record.components().len() == 1 && main.timing.as_ref().is_none_or(is_once);
@@ -42,7 +42,7 @@ pub(super) fn said(record: &CalendarObject) -> (Summary, TimeEntries) {
     let summary = Summary {
         kind: main.kind,
         title: main.summary.clone().unwrap_or_default(),
-        place: main.location.clone().unwrap_or_default(),
+        location: main.location.clone().unwrap_or_default(),
         recurs: record.components().any(CalendarComponent::recurs),
         alarms: record.components().any(|i| !i.alarms.is_empty()),
         status: main.status,

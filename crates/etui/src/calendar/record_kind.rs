@@ -6,9 +6,9 @@ use rusqlite::Connection;
 
 use super::CalendarObject;
 use super::datebook::shared::DateBooks;
-use super::derive::{derive, name_of};
 use super::ics::ObjectTemplate;
-use super::objects::{self, ZonesOf};
+use super::index_columns::{index_columns, name_of};
+use super::object_zones::{self, ObjectZones};
 use super::time::{Date, TimeZone};
 use super::zones::TimeZoneDefinition;
 use crate::db::{Db, IndexContext};
@@ -25,13 +25,13 @@ impl RecordKind for CalendarObject {
         if db.is_filling() {
             return;
         }
-        if let Err(error) = db.cache::<DateBooks>().settle(db) {
+        if let Err(error) = db.cache::<DateBooks>().flush_dirty(db) {
             tracing::warn!(%error, "dirty records are not committed yet");
         }
     }
 
     fn stored(conn: &Connection, text: Vec<u8>, shared: Option<i64>) -> crate::Result<Self> {
-        ZonesOf::default().record(conn, text, shared)
+        ObjectZones::default().parse_record(conn, text, shared)
     }
 
     fn text(&self) -> &[u8] {
@@ -88,14 +88,14 @@ impl RecordKind for CalendarObject {
             TimeZoneDefinition { name, ..definition }.to_text()
         };
         let texts: Vec<Vec<u8>> = zones.iter().copied().map(define).collect();
-        let keys = texts.iter().map(|text| objects::zone_key(text));
+        let keys = texts.iter().map(|text| object_zones::zone_key(text));
         let template = ObjectTemplate::plain().with_zones(keys);
         let template = template.as_bytes().to_vec();
         let own: Vec<(String, Vec<u8>)> = std::iter::zip(zones, &texts)
             .map(|((tzid, _), text)| (tzid.clone(), text.clone()))
             .collect();
         let defines = move |conn: &Connection, row| {
-            let theirs = objects::zones(conn, row)?;
+            let theirs = object_zones::read_zones(conn, row)?;
             let is_same = |(tzid, text): &(String, Vec<u8>)| {
                 let zone = theirs.defined(tzid).cloned();
                 zone.is_some_and(|zone| define(&(tzid.clone(), zone)) == *text)
@@ -108,7 +108,7 @@ impl RecordKind for CalendarObject {
     }
 
     fn derive(&self, with: &IndexContext<'_>) -> IndexedColumns {
-        derive(self, with)
+        index_columns(self, with)
     }
 }
 
