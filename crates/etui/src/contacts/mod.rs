@@ -37,16 +37,16 @@ pub type Contacts<'s> = Collection<'s, Card>;
 /// An address book in one state of the store.
 pub type Reader<'c> = crate::record::Reader<'c, Card>;
 
-/// A query for contacts that stays open.
+/// A view of contacts.
 pub type View<'s> = watch::View<'s, Card>;
 
-/// What happened to a contact, as seen through a view's filter.
+/// A change reported by a view.
 pub type ViewChange = watch::ViewChange<Summary, Field>;
 
-/// What a view of contacts has to report.
+/// The changes reported by a view.
 pub type ViewChanges = watch::ViewChanges<Summary, Field>;
 
-/// A page of what a view's filter means, and what happened until exactly then.
+/// A page of matches, and the changes up to exactly the state it was read in.
 pub type LoadedPage = watch::LoadedPage<Summary, Field>;
 
 /// A contact as it is stored.

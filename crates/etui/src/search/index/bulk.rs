@@ -23,7 +23,7 @@ use crate::error::Result;
 use etui_text::varint;
 
 /// Bytes of buffered posting lists, of terms and of trigrams each, at which a run is written
-/// (`--bench fill`).
+/// (experiment `first_fill`).
 const MAX_BUFFERED_BYTES: usize = 6 << 20;
 /// Bytes of a buffered list besides its ids: its key, its hash table slot, two allocations.
 const LIST_OVERHEAD: usize = 128;

@@ -13,7 +13,7 @@ use crate::error::Result;
 
 /// Once a conjunction has at most this many candidates, its other conditions are not looked up:
 /// rechecking the candidates costs less than reading a posting list of average length
-/// (`--bench lists`, substrings).
+/// (experiment `searches`).
 pub(crate) const MIN_SELECTIVE: u64 = 64;
 
 /// A condition on the terms and trigrams of a record.

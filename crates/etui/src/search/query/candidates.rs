@@ -226,7 +226,7 @@ impl Candidates {
 }
 
 /// A set laid out as one bit per id. Probing it in random order costs a tenth of a probe of the
-/// compressed set, which a scan of a million entries needs (`--bench lists`, far end).
+/// compressed set, which a scan of a million entries needs (experiment `searches`).
 pub(super) struct BitmapProbe<'s> {
     set: &'s CandidateSet,
     bits: Vec<u64>,

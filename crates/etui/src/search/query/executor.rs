@@ -23,8 +23,8 @@ use crate::search::filter::Matcher;
 use crate::search::index::pending::{Watermarks, each_pending};
 
 /// Most candidates that are fetched by id and sorted. Fetching one takes about as long as scanning
-/// 50 list entries, so more of them are found faster by a scan of the list (`--bench lists`, list
-/// order).
+/// 50 list entries, so more of them are found faster by a scan of the list (experiment
+/// `searches`).
 const MAX_LOOKUPS: u64 = 1_024;
 
 /// Most records that are rechecked in list order, and their largest share of the records to recheck:

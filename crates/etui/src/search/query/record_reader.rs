@@ -16,7 +16,7 @@ pub(crate) struct RecordsById<'c> {
     batch: Option<CachedStatement<'c>>,
 }
 
-/// Records fetched by one statement (`--bench lists`, index order).
+/// Records fetched by one statement (experiment `searches`).
 pub(crate) const BATCH: usize = 32;
 
 impl<'c> RecordsById<'c> {
