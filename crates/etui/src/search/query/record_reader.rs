@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use rusqlite::{CachedStatement, Connection, Row};
 
 use crate::error::Result;
+use crate::search::index::id_set::RecordIds;
 
 /// Fetches live records of one collection by id. Starting a statement costs as much as finding a
 /// record, so one statement fetches up to [`BATCH`] records, in the order of their ids' arguments.
@@ -134,6 +135,46 @@ impl<'c> RecheckReader<'c> {
         })?;
         Ok(is_match)
     }
+}
+
+/// Calls `visit` with the id and keys of each of these records that is live and in the collection, in
+/// the order of their ids. If they are at least half of a range of ids, the range is read in one
+/// scan.
+pub(super) fn each_key_set(
+    conn: &Connection,
+    collection: i64,
+    ids: &RecordIds,
+    mut visit: impl FnMut(i64, &[u8]),
+) -> Result<()> {
+    let (Some(first), Some(last)) = (ids.min(), ids.max()) else {
+        return Ok(());
+    };
+    let is_dense = ids.len() >= (last - first) / 2;
+    let mut ids = ids.iter();
+    let mut visit_row = |row: &Row<'_>| -> Result<()> {
+        visit(row.get(0)?, row.get_ref(1)?.as_blob().unwrap_or_default());
+        Ok(())
+    };
+    if !is_dense {
+        let ids: Vec<i64> = ids.map(u64::cast_signed).collect();
+        return RecordsById::new(conn, collection, "r.keys").each_row(&ids, visit_row);
+    }
+    let mut statement = conn.prepare_cached(
+        "SELECT id, keys FROM record NOT INDEXED \
+         WHERE id BETWEEN ?1 AND ?2 AND collection = ?3 AND removed IS NULL ORDER BY id",
+    )?;
+    let mut rows = statement.query((first.cast_signed(), last.cast_signed(), collection))?;
+    let mut next = ids.next();
+    while let Some(row) = rows.next()? {
+        let id: i64 = row.get(0)?;
+        while next.is_some_and(|next| next < id.cast_unsigned()) {
+            next = ids.next();
+        }
+        if next == Some(id.cast_unsigned()) {
+            visit_row(row)?;
+        }
+    }
+    Ok(())
 }
 
 /// Matches with their sort keys and summaries, in one allocation.

@@ -2,7 +2,7 @@
 
 use super::super::candidates::{BitmapProbe, Candidates};
 use super::super::query_plan::AccessPath;
-use super::super::record_reader::RecheckReader;
+use super::super::record_reader::{RecheckReader, each_key_set};
 use super::{FILE_ORDER_GAIN, MAX_LIST_RECHECKS, QueryExecutor};
 use crate::error::Result;
 
@@ -25,14 +25,12 @@ impl QueryExecutor<'_> {
             self.skip = self.window.offset;
         }
         let matcher = self.matcher;
-        let undecided: Vec<i64> = undecided.iter().map(u64::cast_signed).collect();
-        self.plan.rechecked += undecided.len() as u64;
+        self.plan.rechecked += undecided.len();
         let mut matches = candidates.definite().clone();
-        RecheckReader::new(self.conn, self.collection).each_row(&undecided, |row| {
-            if matcher.matches(row.keys) {
-                matches.insert(row.id);
+        each_key_set(self.conn, self.collection, &undecided, |id, keys| {
+            if matcher.matches(keys) {
+                matches.insert(id);
             }
-            Ok(())
         })?;
         self.choose_path(&Candidates::Exact(matches))
     }
