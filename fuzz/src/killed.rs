@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use etui_testkit::disk::{Content, Disk, Files, Mount, Rack};
+use etui_testkit::disk::{FileContent, RecordingDisk, DiskFiles, DiskMount, MountedDisks};
 use etui_vfs::{Options, Vfs};
 use rusqlite::{Connection, OpenFlags};
 
@@ -24,10 +24,10 @@ pub struct Killed {
     pub states: Vec<Vec<u8>>,
 }
 
-fn rack() -> &'static (Rack, Vfs) {
-    static RACK: OnceLock<(Rack, Vfs)> = OnceLock::new();
+fn rack() -> &'static (MountedDisks, Vfs) {
+    static RACK: OnceLock<(MountedDisks, Vfs)> = OnceLock::new();
     RACK.get_or_init(|| {
-        let rack = Rack::new();
+        let rack = MountedDisks::new();
         let options = Options {
             log_size: 4 * BLOCK as u64,
             growth_step: BLOCK as u64,
@@ -41,13 +41,13 @@ fn rack() -> &'static (Rack, Vfs) {
     })
 }
 
-fn connect(mount: &Mount) -> rusqlite::Result<Connection> {
+fn connect(mount: &DiskMount) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
     Connection::open_with_flags_and_vfs(mount.path("/db"), flags, rack().1.name())
 }
 
-fn bytes_of(disk: &Disk, path: &str) -> Option<Vec<u8>> {
-    disk.files().get(Path::new(path)).map(Content::to_vec)
+fn bytes_of(disk: &RecordingDisk, path: &str) -> Option<Vec<u8>> {
+    disk.files().get(Path::new(path)).map(FileContent::to_vec)
 }
 
 /// Returns databases of several page sizes: small commits, one that grows, one that shrinks, one with a
@@ -69,7 +69,7 @@ pub fn killed() -> &'static [Killed; 3] {
 }
 
 fn make(page_size: u32, vacuum: &str, last: &str) -> rusqlite::Result<Killed> {
-    let disk = Disk::new();
+    let disk = RecordingDisk::new();
     let mount = rack().0.mount(&disk);
     let db = connect(&mount)?;
     db.execute_batch(&format!(
@@ -149,17 +149,17 @@ fn is_sound(database: &[u8]) -> bool {
     told == Ok("ok".to_owned())
 }
 
-fn disk_of(files: &[(&str, Option<&[u8]>)]) -> (Disk, Files) {
-    let mut all = Files::default();
+fn disk_of(files: &[(&str, Option<&[u8]>)]) -> (RecordingDisk, DiskFiles) {
+    let mut all = DiskFiles::default();
     for (id, (name, bytes)) in files.iter().enumerate() {
         if let Some(bytes) = bytes {
-            let mut content = Content::default();
+            let mut content = FileContent::default();
             content.write_at(bytes, 0);
             all.contents.insert(id as u32, content);
             all.names.insert(name.into(), id as u32);
         }
     }
-    (Disk::from_files(all.clone()), all)
+    (RecordingDisk::from_files(all.clone()), all)
 }
 
 /// Returns start and end of each record of the current log, judged by

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use etui_testkit::disk::{Disk, Failure, Fault, Rack};
+use etui_testkit::disk::{FaultKind, InjectedFailure, MountedDisks, RecordingDisk};
 use etui_vfs::Options;
 use rusqlite::{Connection, OpenFlags, Result};
 
@@ -13,7 +13,7 @@ fn count(db: &Connection) -> Result<i64> {
 
 /// Each call of `PRAGMA journal_mode = DELETE` fails in turn, once.
 fn leave(name: &str, locking: &str) {
-    let rack = Rack::new();
+    let rack = MountedDisks::new();
     let options = Options {
         idle: None,
         ..Options::default()
@@ -21,7 +21,7 @@ fn leave(name: &str, locking: &str) {
     etui_vfs::register_with(name, options, Arc::new(rack.clone())).unwrap();
     let mut failed = 0;
     for at in 0.. {
-        let disk = Disk::new();
+        let disk = RecordingDisk::new();
         let mount = rack.mount(&disk);
         let open = || {
             let flags = OpenFlags::default();
@@ -33,9 +33,9 @@ fn leave(name: &str, locking: &str) {
              INSERT INTO t VALUES(1), (2);"
         ))
         .unwrap();
-        let failure = Failure {
+        let failure = InjectedFailure {
             at: disk.calls() + at,
-            fault: Fault::Io,
+            fault: FaultKind::Io,
             lasting: false,
         };
         disk.fail(Some(failure));
@@ -74,7 +74,7 @@ fn with_locks_as_usual() {
 /// After a failure of the database file, but not of the log, it continues at once.
 #[test]
 fn a_flush_of_the_database_that_fails_is_made_good() {
-    let rack = Rack::new();
+    let rack = MountedDisks::new();
     let options = Options {
         idle: None,
         ..Options::default()
@@ -82,7 +82,7 @@ fn a_flush_of_the_database_that_fails_is_made_good() {
     etui_vfs::register_with("leaving-flush", options, Arc::new(rack.clone())).unwrap();
     let mut gone_on = 0;
     for at in 0..40 {
-        let disk = Disk::new();
+        let disk = RecordingDisk::new();
         let mount = rack.mount(&disk);
         let flags = OpenFlags::default();
         let db = Connection::open_with_flags_and_vfs(mount.path("/db"), flags, "leaving-flush");
@@ -92,16 +92,16 @@ fn a_flush_of_the_database_that_fails_is_made_good() {
              CREATE TABLE t(x); INSERT INTO t VALUES(1), (2);",
         )
         .unwrap();
-        let failure = Failure {
+        let failure = InjectedFailure {
             at: disk.calls() + at,
-            fault: Fault::Flush,
+            fault: FaultKind::Flush,
             lasting: false,
         };
         disk.fail(Some(failure));
         let _ = db.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(()));
         let events = disk.history().events;
         let last_failed = events.iter().rev().find_map(|event| match event {
-            etui_testkit::disk::Event::Sync { file, ok: false } => Some(*file),
+            etui_testkit::disk::DiskEvent::Sync { file, ok: false } => Some(*file),
             _ => None,
         });
         // The first file created is the database.

@@ -5,14 +5,14 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use etui_testkit::disk::{Disk, Rack};
+use etui_testkit::disk::{MountedDisks, RecordingDisk};
 use etui_vfs::Options;
 use etui_vfs::device::{Access, File, Platform, Role};
 use rusqlite::{Connection, OpenFlags};
 
 /// A disk of another machine.
 #[derive(Debug)]
-struct Far(Rack);
+struct Far(MountedDisks);
 
 impl Platform for Far {
     fn open(&self, path: Option<&Path>, role: Role, access: Access) -> io::Result<Box<dyn File>> {
@@ -38,8 +38,8 @@ impl Platform for Far {
 
 #[test]
 fn a_file_system_of_the_network_is_refused() {
-    let rack = Rack::new();
-    let disk = Disk::new();
+    let rack = MountedDisks::new();
+    let disk = RecordingDisk::new();
     let mount = rack.mount(&disk);
     let options = Options::default();
     etui_vfs::register_with("far", options, Arc::new(Far(rack.clone()))).unwrap();

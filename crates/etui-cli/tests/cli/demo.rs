@@ -1,12 +1,12 @@
-//! The demo: it runs, is the same each time but for the times, and leaves nothing behind.
+//! The demo: its output is reproducible except for the times, and it removes its files.
 
 use crate::harness::{TestHome, session};
 
-/// Times are at the beginning of lines: `   1.2 ms  what`.
+/// Replaces the times at the start of lines: `   1.2 ms  step`.
 const NO_TIMES: &str = "sed -E 's/^ +[0-9.]+ (µs|ms|s)  /  TIME  /'";
 
 #[test]
-fn the_demo_says_what_it_does() {
+fn the_demo_shows_its_steps() {
     let home = TestHome::new();
     session!(home, [
         &format!("etui demo --people 200 | {NO_TIMES}"),
@@ -52,7 +52,7 @@ fn the_demo_says_what_it_does() {
       TIME  the next 10 alarms                                10, first: Visita with Grace
       TIME  free/busy of the week                             busy in 1 block
 
-    289 contacts and 50 calendar entries were stored in one file of 561 kB, now removed.
+    289 contacts and 50 calendar entries were stored in one file of 569 kB, now removed.
 
     Next, your own data:
       etui import contacts.vcf      an export of your phone or address book
@@ -104,7 +104,7 @@ fn it_can_be_kept() {
 }
 
 #[test]
-fn an_interrupted_demo_leaves_nothing_behind() {
+fn an_interrupted_demo_removes_its_files() {
     let home = TestHome::new();
     let (text, _) = home.run(
         "etui demo --people 200000 > /dev/null & \

@@ -1,12 +1,11 @@
-//! [`TestHome`]: a home directory of its own, and [`session!`]: lines typed in it, with what came of
-//! them.
+//! [`TestHome`]: a private home directory. [`session!`]: a snapshot of command lines and their output.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use tempfile::TempDir;
 
-/// Four people; one of them has a name that means harm.
+/// Four contacts; one has escape sequences in the name.
 pub const PEOPLE: &str = "\
 BEGIN:VCARD\r\nVERSION:3.0\r\nUID:anna\r\nN:Müller;Anna;;;\r\nFN:Anna Müller\r\n\
 ORG:Example GmbH;Sales\r\nTEL;TYPE=WORK:+49 30 23125 001\r\nTEL;TYPE=CELL,PREF:0171 39200 02\r\n\
@@ -18,7 +17,7 @@ BEGIN:VCARD\r\nVERSION:3.0\r\nUID:eve\r\nN:Trouble;Eve;;;\r\n\
 FN:Eve \x1b[31mTrouble\u{9b}2J\r\nTEL:+1 202 555 0143\r\nEND:VCARD\r\n\
 BEGIN:VCARD\r\nVERSION:3.0\r\nN:Nobody;Norbert;;;\r\nFN:Norbert Nobody\r\nEND:VCARD\r\n";
 
-/// A home directory of its own.
+/// A private home directory.
 pub struct TestHome {
     dir: TempDir,
 }
@@ -67,8 +66,7 @@ impl TestHome {
         command
     }
 
-    /// Runs the lines one after the other and tells it as a terminal would show it; exit codes
-    /// other than 0 in brackets.
+    /// Runs the command lines. Returns them with their output, and exit codes other than 0.
     pub fn session(&self, lines: &[&str]) -> String {
         let mut out = String::new();
         for line in lines {
@@ -107,7 +105,7 @@ fn bin() -> &'static Path {
     Path::new(env!("CARGO_BIN_EXE_etui")).parent().unwrap()
 }
 
-/// Compares what a session shows with an inline snapshot.
+/// Compares the output of a session with an inline snapshot.
 macro_rules! session {
     ($home:expr, [$($line:expr),+ $(,)?], @$expected:literal) => {
         insta::assert_snapshot!($home.session(&[$($line),+]), @$expected)

@@ -1,4 +1,4 @@
-//! The command from end to end: what people type, what they see, and the exit code.
+//! End-to-end tests of the command: command lines, their output and exit codes.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 

@@ -181,7 +181,7 @@ fn a_page_after_a_page() {
         "etui contacts list --json --limit 2 > page; grep -c next page",
         "sed -n 's/.*\"next\":\"\\(.*\\)\"}/\\1/p' page > cursor",
         "etui contacts list --after $(cat cursor) --fields id",
-        // Whatever comes and goes before it, also the contact where it stands.
+        // Additions and removals before the cursor do not move it.
         "etui -q contacts remove 1 2; etui -q contacts add --name Aaron",
         "etui contacts list --after $(cat cursor) --fields id",
         "etui contacts find --after $(cat cursor) --fields id --limit 2 --json -- -aaron | wc -l",

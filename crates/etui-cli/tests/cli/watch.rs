@@ -1,10 +1,10 @@
-//! `etui contacts watch`: another process is told of changes as they happen.
+//! `etui contacts watch`: a second process prints changes as they happen.
 
 use crate::harness::{TestHome, session};
 
-/// Shell functions: `follow ARGS` runs `watch` in the background, and returns when it follows;
-/// `seen TEXT` waits until it told so; `finish` ends it and shows what it told, without the times;
-/// `ended` waits until it ends by itself, and shows that and why.
+/// Shell functions: `follow ARGS` starts `watch` in the background and waits until it is ready;
+/// `seen TEXT` waits for a line of output; `finish` stops it and prints its output without times;
+/// `ended` waits for it to exit and prints the output and the exit code.
 const SHELL: &str = "\
 follow() {
     etui contacts watch \"$@\" > out 2> err & pid=$!
@@ -31,7 +31,7 @@ fn with_shell() -> TestHome {
 }
 
 #[test]
-fn people_see_a_line_for_each_change() {
+fn each_change_is_a_line() {
     let home = with_shell();
     session!(home, [
         ". ./sh; follow; \
@@ -54,7 +54,7 @@ fn people_see_a_line_for_each_change() {
 }
 
 #[test]
-fn a_filter_says_whom_it_is_about() {
+fn a_filter_selects_records() {
     let home = with_shell();
     session!(home, [
         ". ./sh; follow --initial 'name:ann* or -org:*'; \
@@ -121,7 +121,7 @@ fn programs_go_on_where_they_were() {
 }
 
 #[test]
-fn a_book_that_is_renamed_or_removed_is_told_of() {
+fn renames_and_removals_are_reported() {
     let home = with_shell();
     session!(home, [
         ". ./sh; follow; \

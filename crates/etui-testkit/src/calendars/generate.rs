@@ -1,6 +1,6 @@
 //! [`entry`]: generates one entry from a seed and an index.
 
-use super::write::{Lines, Wall, When, date};
+use super::write::{ContentLines, EntryTime, LocalDateTime, date};
 use super::{Clock, Entry, Shape, Span, words};
 use crate::rng::SplitMix64;
 
@@ -33,7 +33,7 @@ pub fn entry(seed: u64, span: Span, index: u64) -> Entry {
         day = (day - 2).max(span.first_day);
     }
     let minute = i64::from(8 * 60 + rng.below(11 * 4) * 15);
-    let mut made = Made {
+    let mut made = GeneratedParts {
         entry: Entry {
             index,
             uid,
@@ -44,8 +44,8 @@ pub fn entry(seed: u64, span: Span, index: u64) -> Entry {
             overrides: 0,
             text: String::new(),
         },
-        start: When::At(Wall { day, minute }, clock),
-        lines: Lines::default(),
+        start: EntryTime::At(LocalDateTime { day, minute }, clock),
+        lines: ContentLines::default(),
         rng,
         endless: span.endless.is_some(),
     };
@@ -60,15 +60,15 @@ pub fn entry(seed: u64, span: Span, index: u64) -> Entry {
     made.entry
 }
 
-struct Made {
+struct GeneratedParts {
     entry: Entry,
-    start: When,
-    lines: Lines,
+    start: EntryTime,
+    lines: ContentLines,
     rng: SplitMix64,
     endless: bool,
 }
 
-impl Made {
+impl GeneratedParts {
     fn begin(&mut self, kind: &str) {
         let stamp = date(self.entry.day - i64::from(self.rng.below(60)));
         self.lines.line(&format!("BEGIN:{kind}"));
@@ -84,7 +84,7 @@ impl Made {
         }
     }
 
-    fn times(&mut self, start: When, minutes: i64) {
+    fn times(&mut self, start: EntryTime, minutes: i64) {
         self.lines.line(&format!("DTSTART{}", start.written()));
         if self.rng.chance(150) {
             self.lines.line(&format!("DURATION:PT{minutes}M"));
@@ -159,7 +159,7 @@ impl Made {
 
     fn all_day(&mut self) {
         self.begin("VEVENT");
-        let start = When::Day(self.entry.day);
+        let start = EntryTime::Day(self.entry.day);
         let days = i64::from(self.rng.pick(&[1_u32, 1, 1, 1, 2, 3, 7, 14]));
         self.lines.line(&format!("DTSTART{}", start.written()));
         self.lines
@@ -185,7 +185,7 @@ impl Made {
             7 => (format!("FREQ=MONTHLY;BYDAY=-1{weekday}"), 0),
             8 => ("FREQ=WEEKLY;BYDAY=MO,WE,FR".to_owned(), 0),
             _ => {
-                self.start = When::Day(self.entry.day);
+                self.start = EntryTime::Day(self.entry.day);
                 ("FREQ=YEARLY".to_owned(), 0)
             }
         };
@@ -201,12 +201,12 @@ impl Made {
         }
         self.begin("VEVENT");
         match self.start {
-            When::Day(_) => {
+            EntryTime::Day(_) => {
                 self.lines.line(&format!("DTSTART{}", self.start.written()));
                 self.lines
                     .line(&format!("DTEND{}", self.start.plus(1, 0).written()));
             }
-            When::At(..) => self.times(self.start, minutes),
+            EntryTime::At(..) => self.times(self.start, minutes),
         }
         self.lines.line(&format!("RRULE:{rule}"));
         let (mut excluded, mut changed) = (0, 0);
@@ -248,7 +248,7 @@ impl Made {
         self.begin("VTODO");
         let summary = self.summary();
         self.lines.text("SUMMARY", &summary);
-        let due = When::Day(self.entry.day);
+        let due = EntryTime::Day(self.entry.day);
         match self.rng.below(3) {
             0 => self.lines.line(&format!("DUE{}", due.written())),
             1 => self.lines.line(&format!("DUE{}", self.start.written())),
@@ -271,7 +271,7 @@ impl Made {
 
     fn journal(&mut self) {
         self.begin("VJOURNAL");
-        let day = When::Day(self.entry.day);
+        let day = EntryTime::Day(self.entry.day);
         self.lines.line(&format!("DTSTART{}", day.written()));
         let summary = self.summary();
         self.lines.text("SUMMARY", &summary);

@@ -49,12 +49,12 @@ pub(super) fn date(day: i64) -> String {
 
 /// A local time: a day, and minutes from its midnight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Wall {
+pub(super) struct LocalDateTime {
     pub(super) day: i64,
     pub(super) minute: i64,
 }
 
-impl Wall {
+impl LocalDateTime {
     pub(super) fn plus(self, days: i64, minutes: i64) -> Self {
         let minute = self.minute + minutes;
         Self {
@@ -71,12 +71,12 @@ impl Wall {
 
 /// A time as a property writes it: parameters, colon and value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum When {
+pub(super) enum EntryTime {
     Day(i64),
-    At(Wall, Clock),
+    At(LocalDateTime, Clock),
 }
 
-impl When {
+impl EntryTime {
     pub(super) fn plus(self, days: i64, minutes: i64) -> Self {
         match self {
             Self::Day(day) => Self::Day(day + days),
@@ -107,11 +107,11 @@ impl When {
 
 /// Lines of components.
 #[derive(Debug, Default)]
-pub(super) struct Lines {
+pub(super) struct ContentLines {
     pub(super) out: String,
 }
 
-impl Lines {
+impl ContentLines {
     /// Appends a content line, folded.
     pub(super) fn line(&mut self, line: &str) {
         let mut rest = line;

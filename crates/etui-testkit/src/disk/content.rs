@@ -1,4 +1,4 @@
-//! [`Content`]: a file's bytes in chunks that copies share, so that an image of a disk costs
+//! [`FileContent`]: a file's bytes in chunks that copies share, so that an image of a disk costs
 //! little more than its differences.
 
 use std::fmt;
@@ -13,12 +13,12 @@ const CHUNK: usize = 4096;
 /// No hash yet. A chunk of zeros hashes to 0, equal to a hole.
 const UNKNOWN: u64 = u64::MAX;
 
-struct Chunk {
+struct ContentChunk {
     bytes: [u8; CHUNK],
     hash: AtomicU64,
 }
 
-impl Clone for Chunk {
+impl Clone for ContentChunk {
     fn clone(&self) -> Self {
         Self {
             bytes: self.bytes,
@@ -27,7 +27,7 @@ impl Clone for Chunk {
     }
 }
 
-impl Chunk {
+impl ContentChunk {
     fn hash(&self) -> u64 {
         let known = self.hash.load(Ordering::Relaxed);
         if known != UNKNOWN {
@@ -58,19 +58,19 @@ pub fn hash_of(bytes: &[u8]) -> u64 {
 
 /// A file's bytes.
 #[derive(Clone, Default)]
-pub struct Content {
+pub struct FileContent {
     /// `None` is a hole. Holes at the end may be absent. Bytes beyond the length are zero.
-    chunks: Vec<Option<Arc<Chunk>>>,
+    chunks: Vec<Option<Arc<ContentChunk>>>,
     len: u64,
 }
 
-impl fmt::Debug for Content {
+impl fmt::Debug for FileContent {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(to, "Content({} bytes)", self.len)
     }
 }
 
-impl Content {
+impl FileContent {
     /// Returns the number of bytes.
     pub fn len(&self) -> u64 {
         self.len
@@ -151,12 +151,12 @@ impl Content {
     }
 
     /// Returns a chunk for writing, and clears its hash.
-    fn chunk(&mut self, at: usize) -> &mut Chunk {
+    fn chunk(&mut self, at: usize) -> &mut ContentChunk {
         if self.chunks.len() <= at {
             self.chunks.resize(at + 1, None);
         }
         let chunk = self.chunks[at].get_or_insert_with(|| {
-            Arc::new(Chunk {
+            Arc::new(ContentChunk {
                 bytes: [0; CHUNK],
                 hash: AtomicU64::new(UNKNOWN),
             })
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn it_is_a_file() {
-        let mut content = Content::default();
+        let mut content = FileContent::default();
         content.write_at(b"hello", 4094);
         assert_eq!(content.len(), 4099);
         let mut bytes = [9; 8];
@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn copies_share_and_then_differ() {
-        let mut one = Content::default();
+        let mut one = FileContent::default();
         one.write_at(&[7; 10_000], 0);
         let before = one.hash();
         let mut two = one.clone();
@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn a_hole_is_zeros() {
-        let (mut hole, mut zeros) = (Content::default(), Content::default());
+        let (mut hole, mut zeros) = (FileContent::default(), FileContent::default());
         hole.set_len(9000);
         zeros.write_at(&[0; 9000], 0);
         assert_eq!(hole.hash(), zeros.hash());

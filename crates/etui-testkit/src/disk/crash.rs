@@ -6,9 +6,9 @@ use std::ops::ControlFlow;
 
 use etui_vfs::device::Role;
 
-use super::history::{Event, Files, History};
-use super::pending::{Atom, Pending};
-use super::platform::Disk;
+use super::history::{DiskEvent, DiskFiles, DiskHistory};
+use super::pending::{CrashUnit, PendingState};
+use super::platform::RecordingDisk;
 use crate::rng::SplitMix64;
 
 /// Up to this number of uncertain writes, all subsets are made.
@@ -16,7 +16,7 @@ const ALL_SUBSETS: usize = 6;
 
 /// Parameters for the selection of images.
 #[derive(Debug, Clone)]
-pub struct Plan {
+pub struct CrashPlan {
     /// Bytes that the device writes atomically: 512 or 4096.
     pub sector: u64,
     /// Approximate maximum of images for one point of the history.
@@ -32,20 +32,20 @@ pub struct Plan {
 
 /// A disk after a power cut.
 #[derive(Debug)]
-pub struct Image<'a> {
+pub struct CrashImage<'a> {
     /// Number of events before the cut.
     pub after: usize,
     /// The files on the disk.
-    pub files: Files,
-    atoms: &'a [Atom],
+    pub files: DiskFiles,
+    atoms: &'a [CrashUnit],
     kept: Vec<bool>,
-    torn: Option<&'a Atom>,
+    torn: Option<&'a CrashUnit>,
 }
 
-impl Image<'_> {
+impl CrashImage<'_> {
     /// Returns a disk with these files, on which a new history begins.
-    pub fn disk(&self) -> Disk {
-        Disk::from_files(self.files.clone())
+    pub fn disk(&self) -> RecordingDisk {
+        RecordingDisk::from_files(self.files.clone())
     }
 
     /// Returns the number of unflushed writes that are present, and their total.
@@ -55,7 +55,7 @@ impl Image<'_> {
     }
 }
 
-impl fmt::Display for Image<'_> {
+impl fmt::Display for CrashImage<'_> {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (kept, all) = self.kept();
         write!(
@@ -75,9 +75,9 @@ impl fmt::Display for Image<'_> {
                 false => '-',
             };
             match atom {
-                Atom::Sector { sector, .. } => write!(to, " {kept}{sector}")?,
-                Atom::Size { .. } => write!(to, " {kept}size")?,
-                Atom::Name { path, .. } => write!(to, " {kept}{}", path.display())?,
+                CrashUnit::Sector { sector, .. } => write!(to, " {kept}{sector}")?,
+                CrashUnit::Size { .. } => write!(to, " {kept}size")?,
+                CrashUnit::Name { path, .. } => write!(to, " {kept}{}", path.display())?,
             }
         }
         Ok(())
@@ -85,21 +85,21 @@ impl fmt::Display for Image<'_> {
 }
 
 /// Makes images of the history and passes each to `visit`, until it returns a break.
-/// Points: before every flush, after every mark, and a share of the other events ([`Plan::between`]).
+/// Points: before every flush, after every mark, and a share of the other events ([`CrashPlan::between`]).
 pub fn crash(
-    history: &History,
-    plan: &Plan,
-    mut visit: impl FnMut(&Image) -> ControlFlow<()>,
+    history: &DiskHistory,
+    plan: &CrashPlan,
+    mut visit: impl FnMut(&CrashImage) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
-    let mut pending = Pending::new(&history.start, plan.sector);
+    let mut pending = PendingState::new(&history.start, plan.sector);
     let mut rng = SplitMix64::new(plan.seed);
     for after in 0..=history.events.len() {
         let next = history.events.get(after);
         let last = after.checked_sub(1).and_then(|at| history.events.get(at));
         let is_point = matches!(
             next,
-            None | Some(Event::Sync { .. } | Event::SyncDirectory { .. })
-        ) || matches!(last, Some(Event::Mark(_)));
+            None | Some(DiskEvent::Sync { .. } | DiskEvent::SyncDirectory { .. })
+        ) || matches!(last, Some(DiskEvent::Mark(_)));
         if is_point || rng.chance(plan.between) {
             point(history, &pending, after, plan, &mut rng, &mut visit)?;
         }
@@ -111,12 +111,12 @@ pub fn crash(
 }
 
 fn point(
-    history: &History,
-    pending: &Pending,
+    history: &DiskHistory,
+    pending: &PendingState,
     after: usize,
-    plan: &Plan,
+    plan: &CrashPlan,
     rng: &mut SplitMix64,
-    visit: &mut impl FnMut(&Image) -> ControlFlow<()>,
+    visit: &mut impl FnMut(&CrashImage) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
     let atoms = pending.atoms();
     let mut seen = BTreeSet::new();
@@ -124,7 +124,7 @@ fn point(
         if seen.contains(&kept) {
             continue;
         }
-        visit(&Image {
+        visit(&CrashImage {
             after,
             files: pending.files(&atoms, &kept),
             atoms: &atoms,
@@ -133,15 +133,15 @@ fn point(
         })?;
         seen.insert(kept);
     }
-    let may_tear = |atom: &&Atom| match atom {
-        Atom::Sector { file, .. } => {
+    let may_tear = |atom: &&CrashUnit| match atom {
+        CrashUnit::Sector { file, .. } => {
             plan.torn.is_some()
                 && history.roles.get(file).copied() == plan.torn
                 && pending.is_under_way(atom)
         }
         _ => false,
     };
-    let torn: Vec<&Atom> = atoms.iter().filter(may_tear).collect();
+    let torn: Vec<&CrashUnit> = atoms.iter().filter(may_tear).collect();
     if torn.is_empty() {
         return ControlFlow::Continue(());
     }
@@ -149,7 +149,7 @@ fn point(
         let torn = torn[rng.below(torn.len() as u32) as usize];
         let mut files = pending.files(&atoms, &kept);
         pending.tear(&mut files, torn);
-        visit(&Image {
+        visit(&CrashImage {
             after,
             files,
             atoms: &atoms,
@@ -162,7 +162,7 @@ fn point(
 
 /// Returns the subsets to try: all of them if few; else none, all, and samples that are likely to
 /// expose mistakes.
-fn choices(atoms: &[Atom], limit: usize, rng: &mut SplitMix64) -> Vec<Vec<bool>> {
+fn choices(atoms: &[CrashUnit], limit: usize, rng: &mut SplitMix64) -> Vec<Vec<bool>> {
     let count = atoms.len();
     if count <= ALL_SUBSETS {
         let subset = |bits: u32| (0..count).map(|at| bits >> at & 1 == 1).collect();
@@ -170,8 +170,8 @@ fn choices(atoms: &[Atom], limit: usize, rng: &mut SplitMix64) -> Vec<Vec<bool>>
     }
     let mut all = vec![vec![false; count], vec![true; count]];
     let files = groups(atoms, |atom| match atom {
-        Atom::Sector { file, .. } | Atom::Size { file, .. } => u64::from(*file),
-        Atom::Name { .. } => u64::MAX,
+        CrashUnit::Sector { file, .. } | CrashUnit::Size { file, .. } => u64::from(*file),
+        CrashUnit::Name { .. } => u64::MAX,
     });
     if files.len() > 1 {
         for group in &files {
@@ -222,7 +222,7 @@ fn sample(count: usize, events: &[Vec<usize>], rng: &mut SplitMix64) -> Vec<bool
     }
 }
 
-fn groups(atoms: &[Atom], key: impl Fn(&Atom) -> u64) -> Vec<Vec<usize>> {
+fn groups(atoms: &[CrashUnit], key: impl Fn(&CrashUnit) -> u64) -> Vec<Vec<usize>> {
     let mut groups = std::collections::BTreeMap::<u64, Vec<usize>>::new();
     for (at, atom) in atoms.iter().enumerate() {
         groups.entry(key(atom)).or_default().push(at);

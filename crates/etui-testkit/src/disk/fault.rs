@@ -1,10 +1,10 @@
-//! [`Failure`]: a failing call to the disk.
+//! [`InjectedFailure`]: a failing call to the disk.
 
 use std::io;
 
 /// The kind of a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fault {
+pub enum FaultKind {
     /// Any call: an I/O error without effect. A failed flush leaves its data in doubt,
     /// and a later flush does not repair that.
     Io,
@@ -12,24 +12,24 @@ pub enum Fault {
     Full,
     /// Writes: half is written, then an I/O error.
     Short,
-    /// Flushes only: as [`Fault::Io`].
+    /// Flushes only: as [`FaultKind::Io`].
     Flush,
 }
 
 /// A failing call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Failure {
-    /// Index of the call on the disk, from 0 ([`Disk::calls`](super::Disk::calls)).
+pub struct InjectedFailure {
+    /// Index of the call on the disk, from 0 ([`RecordingDisk::calls`](super::Disk::calls)).
     pub at: u64,
     /// The kind of failure.
-    pub fault: Fault,
+    pub fault: FaultKind,
     /// Whether all later calls fail too.
     pub lasting: bool,
 }
 
 /// The kind of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Call {
+pub(super) enum PlatformCall {
     /// Reading, a file's size, a file's existence, removing a name.
     Other,
     /// Creating a file.
@@ -42,13 +42,16 @@ pub(super) enum Call {
     Sync,
 }
 
-impl Fault {
-    pub(super) fn hits(self, call: Call) -> bool {
+impl FaultKind {
+    pub(super) fn hits(self, call: PlatformCall) -> bool {
         match self {
             Self::Io => true,
-            Self::Full => matches!(call, Call::Create | Call::Write | Call::SetLen),
-            Self::Short => call == Call::Write,
-            Self::Flush => call == Call::Sync,
+            Self::Full => matches!(
+                call,
+                PlatformCall::Create | PlatformCall::Write | PlatformCall::SetLen
+            ),
+            Self::Short => call == PlatformCall::Write,
+            Self::Flush => call == PlatformCall::Sync,
         }
     }
 
@@ -62,15 +65,15 @@ impl Fault {
 
 /// Counts calls and injects failures.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Faults {
+pub(super) struct FaultSchedule {
     pub calls: u64,
-    pub failure: Option<Failure>,
+    pub failure: Option<InjectedFailure>,
     pub hit: bool,
 }
 
-impl Faults {
+impl FaultSchedule {
     /// Counts a call and returns its failure, if any.
-    pub fn count(&mut self, call: Call) -> Option<Fault> {
+    pub fn count(&mut self, call: PlatformCall) -> Option<FaultKind> {
         let now = self.calls;
         self.calls += 1;
         let failure = self.failure?;

@@ -1,4 +1,4 @@
-//! [`History`]: every operation on a disk, in order.
+//! [`DiskHistory`]: every operation on a disk, in order.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use etui_vfs::device::Role;
 
-use super::content::Content;
+use super::content::FileContent;
 
 /// A file, independent of its name.
 pub type FileId = u32;
 
 /// One operation.
 #[derive(Debug, Clone)]
-pub enum Event {
+pub enum DiskEvent {
     /// A file was created under a name.
     Create {
         /// The file.
@@ -60,16 +60,16 @@ pub enum Event {
 
 /// Files and their names at one moment.
 #[derive(Debug, Clone, Default)]
-pub struct Files {
+pub struct DiskFiles {
     /// The file of each name.
     pub names: BTreeMap<PathBuf, FileId>,
     /// The content of each file.
-    pub contents: BTreeMap<FileId, Content>,
+    pub contents: BTreeMap<FileId, FileContent>,
 }
 
-impl Files {
+impl DiskFiles {
     /// Returns the content of the file with this name.
-    pub fn get(&self, path: &Path) -> Option<&Content> {
+    pub fn get(&self, path: &Path) -> Option<&FileContent> {
         self.contents.get(self.names.get(path)?)
     }
 
@@ -77,7 +77,7 @@ impl Files {
     pub fn hash(&self) -> u64 {
         let mut all = Vec::new();
         for (path, file) in &self.names {
-            let content = self.contents.get(file).map_or(0, Content::hash);
+            let content = self.contents.get(file).map_or(0, FileContent::hash);
             all.extend_from_slice(path.as_os_str().as_encoded_bytes());
             all.push(0);
             all.extend_from_slice(&content.to_le_bytes());
@@ -88,19 +88,19 @@ impl Files {
 
 /// Every operation on a disk since its state `start`.
 #[derive(Debug, Clone, Default)]
-pub struct History {
+pub struct DiskHistory {
     /// The initial state; all of it is durable.
-    pub start: Files,
+    pub start: DiskFiles,
     /// The operations.
-    pub events: Vec<Event>,
+    pub events: Vec<DiskEvent>,
     /// The role of each file, for messages.
     pub roles: BTreeMap<FileId, Role>,
 }
 
-impl History {
+impl DiskHistory {
     /// Returns the number of flushes of files.
     pub fn syncs(&self) -> usize {
-        let is_sync = |event: &&Event| matches!(event, Event::Sync { .. });
+        let is_sync = |event: &&DiskEvent| matches!(event, DiskEvent::Sync { .. });
         self.events.iter().filter(is_sync).count()
     }
 
@@ -112,22 +112,22 @@ impl History {
         };
         match self.events.get(at) {
             None => "the end".to_owned(),
-            Some(Event::Create { file, path }) => {
+            Some(DiskEvent::Create { file, path }) => {
                 format!("create {} as {}", path.display(), role(file))
             }
-            Some(Event::Remove { path }) => format!("remove {}", path.display()),
-            Some(Event::Write {
+            Some(DiskEvent::Remove { path }) => format!("remove {}", path.display()),
+            Some(DiskEvent::Write {
                 file,
                 offset,
                 bytes,
             }) => format!("write {} {offset}+{}", role(file), bytes.len()),
-            Some(Event::SetLen { file, len }) => format!("set size {} {len}", role(file)),
-            Some(Event::Sync { file, ok: true }) => format!("sync {}", role(file)),
-            Some(Event::Sync { file, ok: false }) => format!("sync {} fails", role(file)),
-            Some(Event::SyncDirectory { directory }) => {
+            Some(DiskEvent::SetLen { file, len }) => format!("set size {} {len}", role(file)),
+            Some(DiskEvent::Sync { file, ok: true }) => format!("sync {}", role(file)),
+            Some(DiskEvent::Sync { file, ok: false }) => format!("sync {} fails", role(file)),
+            Some(DiskEvent::SyncDirectory { directory }) => {
                 format!("sync directory {}", directory.display())
             }
-            Some(Event::Mark(mark)) => format!("mark {mark}"),
+            Some(DiskEvent::Mark(mark)) => format!("mark {mark}"),
         }
     }
 }

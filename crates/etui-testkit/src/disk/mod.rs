@@ -1,10 +1,10 @@
 //! The recording disk of the crash laboratory: in memory, records every operation, and can lose
 //! power at any moment.
 //!
-//! - [`Disk`] is a [`Platform`](etui_vfs::device::Platform): files, names, locks, failures and
-//!   slow flushes. Its operations form its [`History`].
-//! - [`crash`] makes the disks ([`Image`]) that a power cut can leave from a history.
-//! - [`Rack`] holds many disks, so that one registered VFS serves all of them.
+//! - [`RecordingDisk`] is a [`Platform`](etui_vfs::device::Platform): files, names, locks, failures and
+//!   slow flushes. Its operations form its [`DiskHistory`].
+//! - [`crash`] makes the disks ([`CrashImage`]) that a power cut can leave from a history.
+//! - [`MountedDisks`] holds many disks, so that one registered VFS serves all of them.
 //!
 //! [`pending`] defines which data a power cut can destroy.
 
@@ -12,15 +12,15 @@ mod content;
 mod crash;
 mod fault;
 mod history;
+mod mounted;
 pub mod pending;
 mod platform;
-mod rack;
 #[cfg(test)]
 mod tests;
 
-pub use content::{Content, hash_of};
-pub use crash::{Image, Plan, crash};
-pub use fault::{Failure, Fault};
-pub use history::{Event, FileId, Files, History};
-pub use platform::Disk;
-pub use rack::{Mount, Rack};
+pub use content::{FileContent, hash_of};
+pub use crash::{CrashImage, CrashPlan, crash};
+pub use fault::{FaultKind, InjectedFailure};
+pub use history::{DiskEvent, DiskFiles, DiskHistory, FileId};
+pub use mounted::{DiskMount, MountedDisks};
+pub use platform::RecordingDisk;

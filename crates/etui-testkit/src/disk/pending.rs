@@ -1,10 +1,10 @@
-//! [`Pending`]: which part of a history is durable, and which part a power cut can still destroy.
+//! [`PendingState`]: which part of a history is durable, and which part a power cut can still destroy.
 //!
 //! The simulated device promises little: a flush of a file makes durable its bytes and its
 //! size; a flush of a directory makes durable its names. Everything else may or may
 //! not have happened, sector by sector, in any order, except:
 //!
-//! - a sector holds one of its contents, never a mixture ([`Pending::tear`] is separate);
+//! - a sector holds one of its contents, never a mixture ([`PendingState::tear`] is separate);
 //! - the sizes of one file follow each other in order, and so do the uses of one name: file systems keep
 //!   these in a journal;
 //! - space that a file gained without a write reads as zeros.
@@ -13,14 +13,14 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::content::Content;
-use super::history::{Event, FileId, Files};
+use super::content::FileContent;
+use super::history::{DiskEvent, DiskFiles, FileId};
 use super::platform::directory_of;
 use crate::rng::SplitMix64;
 
 /// A unit that may or may not be present after a power cut.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Atom {
+pub enum CrashUnit {
     /// A sector of a write.
     Sector {
         /// The file.
@@ -46,7 +46,7 @@ pub enum Atom {
     },
 }
 
-impl Atom {
+impl CrashUnit {
     /// Returns the event of the unit.
     pub fn event(&self) -> usize {
         match self {
@@ -58,7 +58,7 @@ impl Atom {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fate {
+enum WriteDurability {
     /// Not flushed.
     Open,
     /// Flushed.
@@ -68,9 +68,9 @@ enum Fate {
 }
 
 #[derive(Debug, Clone)]
-struct Change {
+struct PendingChange {
     event: usize,
-    fate: Fate,
+    fate: WriteDurability,
     /// The bytes; `None` for a change of size.
     write: Option<(u64, Arc<[u8]>)>,
     /// The file's size from then on, if it changed.
@@ -78,17 +78,17 @@ struct Change {
 }
 
 #[derive(Debug, Clone, Default)]
-struct Waiting {
-    durable: Content,
-    changes: Vec<Change>,
+struct PendingFile {
+    durable: FileContent,
+    changes: Vec<PendingChange>,
     len: u64,
 }
 
 /// The state of a disk at a point of its history.
 #[derive(Debug, Clone)]
-pub struct Pending {
+pub struct PendingState {
     sector: u64,
-    files: BTreeMap<FileId, Waiting>,
+    files: BTreeMap<FileId, PendingFile>,
     names: BTreeMap<PathBuf, FileId>,
     /// Names created (with their file) and removed, not flushed.
     renames: Vec<(usize, PathBuf, Option<FileId>)>,
@@ -107,8 +107,8 @@ fn sectors(offset: u64, bytes: &[u8], sector: u64) -> impl Iterator<Item = (u64,
     })
 }
 
-impl Waiting {
-    fn push(&mut self, change: Change) {
+impl PendingFile {
+    fn push(&mut self, change: PendingChange) {
         if let Some(len) = change.len {
             self.len = len;
         }
@@ -116,13 +116,17 @@ impl Waiting {
     }
 
     fn sync(&mut self, ok: bool) {
-        let fate = if ok { Fate::Settled } else { Fate::Doubtful };
+        let fate = if ok {
+            WriteDurability::Settled
+        } else {
+            WriteDurability::Doubtful
+        };
         for change in &mut self.changes {
-            if change.fate == Fate::Open {
+            if change.fate == WriteDurability::Open {
                 change.fate = fate;
             }
         }
-        let is_settled = |change: &&Change| change.fate == Fate::Settled;
+        let is_settled = |change: &&PendingChange| change.fate == WriteDurability::Settled;
         let settled = self.changes.iter().take_while(is_settled).count();
         for change in self.changes.drain(..settled) {
             if let Some((offset, bytes)) = &change.write {
@@ -135,7 +139,7 @@ impl Waiting {
 
     /// Returns the file's content with the units selected by `kept`, which is queried for pending
     /// sectors and sizes.
-    fn content(&self, sector: u64, kept: &Kept) -> Content {
+    fn content(&self, sector: u64, kept: &KeptUnits) -> FileContent {
         let mut content = self.durable.clone();
         if self.changes.is_empty() {
             return content;
@@ -145,7 +149,7 @@ impl Waiting {
         let mut newest: BTreeMap<u64, usize> = BTreeMap::new();
         let mut last_size = None;
         for change in &self.changes {
-            let settled = change.fate == Fate::Settled;
+            let settled = change.fate == WriteDurability::Settled;
             if change.len.is_some() && (settled || kept.size(change.event)) {
                 last_size = Some(change.event);
             }
@@ -169,7 +173,7 @@ impl Waiting {
                 }
             }
             if let Some((offset, bytes)) = &change.write {
-                if change.fate == Fate::Settled {
+                if change.fate == WriteDurability::Settled {
                     // The size may be in doubt since an earlier flush; the bytes are not.
                     len = len.max(offset + bytes.len() as u64);
                 }
@@ -189,14 +193,14 @@ impl Waiting {
 }
 
 /// The units that are present.
-struct Kept<'a> {
+struct KeptUnits<'a> {
     sectors: std::collections::BTreeSet<(usize, u64)>,
     sizes: std::collections::BTreeSet<usize>,
     names: BTreeMap<&'a PathBuf, usize>,
 }
 
-impl<'a> Kept<'a> {
-    fn new(atoms: &'a [Atom], kept: &[bool]) -> Self {
+impl<'a> KeptUnits<'a> {
+    fn new(atoms: &'a [CrashUnit], kept: &[bool]) -> Self {
         let mut all = Self {
             sectors: Default::default(),
             sizes: Default::default(),
@@ -204,13 +208,13 @@ impl<'a> Kept<'a> {
         };
         for (atom, _) in atoms.iter().zip(kept).filter(|(_, kept)| **kept) {
             match atom {
-                Atom::Sector { event, sector, .. } => {
+                CrashUnit::Sector { event, sector, .. } => {
                     all.sectors.insert((*event, *sector));
                 }
-                Atom::Size { event, .. } => {
+                CrashUnit::Size { event, .. } => {
                     all.sizes.insert(*event);
                 }
-                Atom::Name { path, event } => {
+                CrashUnit::Name { path, event } => {
                     let last = all.names.entry(path).or_insert(*event);
                     *last = (*last).max(*event);
                 }
@@ -228,11 +232,11 @@ impl<'a> Kept<'a> {
     }
 }
 
-impl Pending {
+impl PendingState {
     /// Creates a disk with only durable files. `sector`: bytes that the device writes atomically.
-    pub fn new(start: &Files, sector: u64) -> Self {
-        let durable = |(file, content): (&FileId, &Content)| {
-            let waiting = Waiting {
+    pub fn new(start: &DiskFiles, sector: u64) -> Self {
+        let durable = |(file, content): (&FileId, &FileContent)| {
+            let waiting = PendingFile {
                 durable: content.clone(),
                 changes: Vec::new(),
                 len: content.len(),
@@ -248,44 +252,44 @@ impl Pending {
     }
 
     /// Applies one event.
-    pub fn apply(&mut self, at: usize, event: &Event) {
+    pub fn apply(&mut self, at: usize, event: &DiskEvent) {
         match event {
-            Event::Create { file, path } => {
+            DiskEvent::Create { file, path } => {
                 self.files.entry(*file).or_default();
                 self.renames.push((at, path.clone(), Some(*file)));
             }
-            Event::Remove { path } => self.renames.push((at, path.clone(), None)),
-            Event::Write {
+            DiskEvent::Remove { path } => self.renames.push((at, path.clone(), None)),
+            DiskEvent::Write {
                 file,
                 offset,
                 bytes,
             } => {
                 let waiting = self.files.entry(*file).or_default();
                 let end = offset + bytes.len() as u64;
-                waiting.push(Change {
+                waiting.push(PendingChange {
                     event: at,
-                    fate: Fate::Open,
+                    fate: WriteDurability::Open,
                     write: Some((*offset, Arc::clone(bytes))),
                     len: (end > waiting.len).then_some(end),
                 });
             }
-            Event::SetLen { file, len } => {
+            DiskEvent::SetLen { file, len } => {
                 let waiting = self.files.entry(*file).or_default();
                 if *len != waiting.len {
-                    waiting.push(Change {
+                    waiting.push(PendingChange {
                         event: at,
-                        fate: Fate::Open,
+                        fate: WriteDurability::Open,
                         write: None,
                         len: Some(*len),
                     });
                 }
             }
-            Event::Sync { file, ok } => {
+            DiskEvent::Sync { file, ok } => {
                 if let Some(waiting) = self.files.get_mut(file) {
                     waiting.sync(*ok);
                 }
             }
-            Event::SyncDirectory { directory } => {
+            DiskEvent::SyncDirectory { directory } => {
                 let (flushed, rest) = std::mem::take(&mut self.renames)
                     .into_iter()
                     .partition(|(_, path, _)| directory_of(path) == *directory);
@@ -295,13 +299,13 @@ impl Pending {
                     name(&mut self.names, path, file);
                 }
             }
-            Event::Mark(_) => {}
+            DiskEvent::Mark(_) => {}
         }
     }
 
     /// Returns all pending units, in order of their events. Files without a reachable
     /// name are excluded.
-    pub fn atoms(&self) -> Vec<Atom> {
+    pub fn atoms(&self) -> Vec<CrashUnit> {
         let mut reachable: Vec<FileId> = self.names.values().copied().collect();
         reachable.extend(self.renames.iter().filter_map(|(_, _, file)| *file));
         let mut atoms = Vec::new();
@@ -309,15 +313,15 @@ impl Pending {
             let Some(waiting) = self.files.get(&file) else {
                 continue;
             };
-            let unsettled = |change: &&Change| change.fate != Fate::Settled;
+            let unsettled = |change: &&PendingChange| change.fate != WriteDurability::Settled;
             for change in waiting.changes.iter().filter(unsettled) {
                 let event = change.event;
                 if change.len.is_some() {
-                    atoms.push(Atom::Size { file, event });
+                    atoms.push(CrashUnit::Size { file, event });
                 }
                 if let Some((offset, bytes)) = &change.write {
                     for (sector, _, _) in sectors(*offset, bytes, self.sector) {
-                        atoms.push(Atom::Sector {
+                        atoms.push(CrashUnit::Sector {
                             file,
                             event,
                             sector,
@@ -328,16 +332,16 @@ impl Pending {
         }
         for (event, path, _) in &self.renames {
             let (path, event) = (path.clone(), *event);
-            atoms.push(Atom::Name { path, event });
+            atoms.push(CrashUnit::Name { path, event });
         }
-        atoms.sort_by_key(Atom::event);
+        atoms.sort_by_key(CrashUnit::event);
         atoms
     }
 
     /// Returns true if the unit was written after the last flush. Data left in doubt by a failed flush may
     /// have been overwritten durably since.
-    pub fn is_under_way(&self, atom: &Atom) -> bool {
-        let Atom::Sector { file, event, .. } = atom else {
+    pub fn is_under_way(&self, atom: &CrashUnit) -> bool {
+        let CrashUnit::Sector { file, event, .. } = atom else {
             return false;
         };
         let mut changes = self
@@ -345,12 +349,12 @@ impl Pending {
             .get(file)
             .into_iter()
             .flat_map(|file| &file.changes);
-        changes.any(|change| change.event == *event && change.fate == Fate::Open)
+        changes.any(|change| change.event == *event && change.fate == WriteDurability::Open)
     }
 
     /// Damages the sector of a unit, as a device that stops in the middle of a write.
-    pub fn tear(&self, files: &mut Files, atom: &Atom) {
-        let Atom::Sector {
+    pub fn tear(&self, files: &mut DiskFiles, atom: &CrashUnit) {
+        let CrashUnit::Sector {
             file,
             event,
             sector,
@@ -369,8 +373,8 @@ impl Pending {
     }
 
     /// Returns the disk after a power cut at which, of the pending units, those in `kept` were written.
-    pub fn files(&self, atoms: &[Atom], kept: &[bool]) -> Files {
-        let kept = Kept::new(atoms, kept);
+    pub fn files(&self, atoms: &[CrashUnit], kept: &[bool]) -> DiskFiles {
+        let kept = KeptUnits::new(atoms, kept);
         let mut names = self.names.clone();
         for (event, path, file) in &self.renames {
             if kept.names.get(path).is_some_and(|last| event <= last) {
@@ -380,11 +384,11 @@ impl Pending {
         let content = |file: &FileId| {
             let content = match self.files.get(file) {
                 Some(waiting) => waiting.content(self.sector, &kept),
-                None => Content::default(),
+                None => FileContent::default(),
             };
             (*file, content)
         };
-        Files {
+        DiskFiles {
             contents: names.values().map(content).collect(),
             names,
         }

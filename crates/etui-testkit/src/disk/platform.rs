@@ -1,4 +1,4 @@
-//! [`Disk`]: a disk in memory that records every operation.
+//! [`RecordingDisk`]: a disk in memory that records every operation.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -10,24 +10,24 @@ use std::time::Duration;
 
 use etui_vfs::device::{Access, File, Lock, Platform, Role};
 
-use super::content::Content;
-use super::fault::{Call, Failure, Fault, Faults};
-use super::history::{Event, FileId, Files, History};
+use super::content::FileContent;
+use super::fault::{FaultKind, FaultSchedule, InjectedFailure, PlatformCall};
+use super::history::{DiskEvent, DiskFiles, DiskHistory, FileId};
 
 /// A disk as seen by one process. Clones belong to that process.
 #[derive(Clone)]
-pub struct Disk {
-    machine: Arc<Mutex<Machine>>,
+pub struct RecordingDisk {
+    machine: Arc<Mutex<DiskState>>,
     process: u32,
 }
 
 /// State shared by all processes.
 #[derive(Default)]
-struct Machine {
+struct DiskState {
     /// The current state: writes are visible, flushed or not.
-    now: Files,
-    history: History,
-    faults: Faults,
+    now: DiskFiles,
+    history: DiskHistory,
+    faults: FaultSchedule,
     flush_takes: Duration,
     /// The holder of each file's lock: an open file.
     locks: BTreeMap<FileId, u64>,
@@ -40,35 +40,35 @@ struct Machine {
     gone: BTreeSet<u32>,
 }
 
-impl fmt::Debug for Disk {
+impl fmt::Debug for RecordingDisk {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(to, "Disk(process {})", self.process)
     }
 }
 
-impl Default for Disk {
+impl Default for RecordingDisk {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Disk {
+impl RecordingDisk {
     /// Creates an empty disk.
     pub fn new() -> Self {
-        Self::from_files(Files::default())
+        Self::from_files(DiskFiles::default())
     }
 
     /// Creates a disk with these files, all durable.
-    pub fn from_files(files: Files) -> Self {
+    pub fn from_files(files: DiskFiles) -> Self {
         let next = files.contents.keys().next_back().map_or(0, |last| last + 1);
-        let machine = Machine {
+        let machine = DiskState {
             now: files.clone(),
-            history: History {
+            history: DiskHistory {
                 start: files,
-                ..History::default()
+                ..DiskHistory::default()
             },
             files: next,
-            ..Machine::default()
+            ..DiskState::default()
         };
         Self {
             machine: Arc::new(Mutex::new(machine)),
@@ -96,7 +96,7 @@ impl Disk {
     }
 
     /// Returns the current files, unflushed data included.
-    pub fn files(&self) -> Files {
+    pub fn files(&self) -> DiskFiles {
         let mut files = self.machine().now.clone();
         let named: BTreeSet<FileId> = files.names.values().copied().collect();
         files.contents.retain(|file, _| named.contains(file));
@@ -104,7 +104,7 @@ impl Disk {
     }
 
     /// Returns the history so far.
-    pub fn history(&self) -> History {
+    pub fn history(&self) -> DiskHistory {
         self.machine().history.clone()
     }
 
@@ -115,7 +115,7 @@ impl Disk {
 
     /// Adds a mark to the history.
     pub fn mark(&self, mark: u64) {
-        self.machine().history.events.push(Event::Mark(mark));
+        self.machine().history.events.push(DiskEvent::Mark(mark));
     }
 
     /// Returns the number of calls so far.
@@ -124,7 +124,7 @@ impl Disk {
     }
 
     /// Sets the call that fails, or none.
-    pub fn fail(&self, failure: Option<Failure>) {
+    pub fn fail(&self, failure: Option<InjectedFailure>) {
         let mut machine = self.machine();
         machine.faults.failure = failure;
         machine.faults.hit = false;
@@ -140,12 +140,12 @@ impl Disk {
         self.machine().flush_takes = time;
     }
 
-    fn machine(&self) -> MutexGuard<'_, Machine> {
+    fn machine(&self) -> MutexGuard<'_, DiskState> {
         self.machine.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Locks the machine, unless this process was killed.
-    fn alive(&self) -> io::Result<MutexGuard<'_, Machine>> {
+    fn alive(&self) -> io::Result<MutexGuard<'_, DiskState>> {
         let machine = self.machine();
         if machine.gone.contains(&self.process) {
             return Err(io::Error::other("the power was cut"));
@@ -154,7 +154,7 @@ impl Disk {
     }
 
     /// Locks the machine for a call that may fail.
-    fn call(&self, call: Call) -> io::Result<MutexGuard<'_, Machine>> {
+    fn call(&self, call: PlatformCall) -> io::Result<MutexGuard<'_, DiskState>> {
         let mut machine = self.alive()?;
         match machine.faults.count(call) {
             Some(fault) => Err(fault.error()),
@@ -168,7 +168,7 @@ pub(super) fn directory_of(path: &Path) -> PathBuf {
     path.parent().map(Path::to_path_buf).unwrap_or_default()
 }
 
-impl Machine {
+impl DiskState {
     fn forget_if_unused(&mut self, file: FileId) {
         let named = self.now.names.values().any(|id| *id == file);
         if !named && !self.open.contains_key(&file) {
@@ -177,12 +177,12 @@ impl Machine {
     }
 }
 
-impl Platform for Disk {
+impl Platform for RecordingDisk {
     fn open(&self, path: Option<&Path>, role: Role, access: Access) -> io::Result<Box<dyn File>> {
         let known = path.and_then(|path| self.machine().now.names.get(path).copied());
         let call = match known {
-            Some(_) => Call::Other,
-            None => Call::Create,
+            Some(_) => PlatformCall::Other,
+            None => PlatformCall::Create,
         };
         let mut machine = self.call(call)?;
         let file = match known {
@@ -193,12 +193,15 @@ impl Platform for Disk {
             None => {
                 let file = machine.files;
                 machine.files += 1;
-                machine.now.contents.insert(file, Content::default());
+                machine.now.contents.insert(file, FileContent::default());
                 machine.history.roles.insert(file, role);
                 if let Some(path) = path {
                     let path = path.to_path_buf();
                     machine.now.names.insert(path.clone(), file);
-                    machine.history.events.push(Event::Create { file, path });
+                    machine
+                        .history
+                        .events
+                        .push(DiskEvent::Create { file, path });
                 }
                 file
             }
@@ -218,15 +221,15 @@ impl Platform for Disk {
     }
 
     fn exists(&self, path: &Path) -> io::Result<bool> {
-        let machine = self.call(Call::Other)?;
+        let machine = self.call(PlatformCall::Other)?;
         Ok(machine.now.names.contains_key(path))
     }
 
     fn remove(&self, path: &Path, durably: bool) -> io::Result<()> {
-        let mut machine = self.call(Call::Other)?;
+        let mut machine = self.call(PlatformCall::Other)?;
         if let Some(file) = machine.now.names.remove(path) {
             let path = path.to_path_buf();
-            machine.history.events.push(Event::Remove { path });
+            machine.history.events.push(DiskEvent::Remove { path });
             machine.forget_if_unused(file);
         }
         drop(machine);
@@ -237,18 +240,18 @@ impl Platform for Disk {
     }
 
     fn sync_directory_of(&self, path: &Path) -> io::Result<()> {
-        let mut machine = self.call(Call::Sync)?;
+        let mut machine = self.call(PlatformCall::Sync)?;
         let directory = directory_of(path);
-        let event = Event::SyncDirectory { directory };
+        let event = DiskEvent::SyncDirectory { directory };
         machine.history.events.push(event);
         Ok(())
     }
 }
 
-/// A file of a [`Disk`].
+/// A file of a [`RecordingDisk`].
 #[derive(Debug)]
 struct OpenFile {
-    disk: Disk,
+    disk: RecordingDisk,
     file: FileId,
     /// Process number, then handle number.
     handle: u64,
@@ -265,12 +268,12 @@ impl OpenFile {
         Err(io::Error::from(io::ErrorKind::PermissionDenied))
     }
 
-    fn write_now(&self, machine: &mut Machine, bytes: &[u8], offset: u64) {
+    fn write_now(&self, machine: &mut DiskState, bytes: &[u8], offset: u64) {
         let file = self.file;
         let content = machine.now.contents.entry(file).or_default();
         content.write_at(bytes, offset);
         if self.recorded {
-            machine.history.events.push(Event::Write {
+            machine.history.events.push(DiskEvent::Write {
                 file,
                 offset,
                 bytes: Arc::from(bytes),
@@ -281,7 +284,7 @@ impl OpenFile {
 
 impl File for OpenFile {
     fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
-        let machine = self.disk.call(Call::Other)?;
+        let machine = self.disk.call(PlatformCall::Other)?;
         let content = machine.now.contents.get(&self.file);
         Ok(content.map_or(0, |content| content.read_at(bytes, offset)))
     }
@@ -289,10 +292,10 @@ impl File for OpenFile {
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
         self.may_write()?;
         let mut machine = self.disk.alive()?;
-        let fault = machine.faults.count(Call::Write);
+        let fault = machine.faults.count(PlatformCall::Write);
         let written = match fault {
             None => bytes,
-            Some(Fault::Short) => bytes.get(..bytes.len() / 2).unwrap_or_default(),
+            Some(FaultKind::Short) => bytes.get(..bytes.len() / 2).unwrap_or_default(),
             Some(_) => &[],
         };
         if !written.is_empty() {
@@ -302,27 +305,31 @@ impl File for OpenFile {
     }
 
     fn len(&self) -> io::Result<u64> {
-        let machine = self.disk.call(Call::Other)?;
-        Ok(machine.now.contents.get(&self.file).map_or(0, Content::len))
+        let machine = self.disk.call(PlatformCall::Other)?;
+        Ok(machine
+            .now
+            .contents
+            .get(&self.file)
+            .map_or(0, FileContent::len))
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
         self.may_write()?;
-        let mut machine = self.disk.call(Call::SetLen)?;
+        let mut machine = self.disk.call(PlatformCall::SetLen)?;
         let file = self.file;
         machine.now.contents.entry(file).or_default().set_len(len);
         if self.recorded {
-            machine.history.events.push(Event::SetLen { file, len });
+            machine.history.events.push(DiskEvent::SetLen { file, len });
         }
         Ok(())
     }
 
     fn sync(&self) -> io::Result<()> {
         let mut machine = self.disk.alive()?;
-        let fault = machine.faults.count(Call::Sync);
+        let fault = machine.faults.count(PlatformCall::Sync);
         let takes = machine.flush_takes;
         if self.recorded {
-            machine.history.events.push(Event::Sync {
+            machine.history.events.push(DiskEvent::Sync {
                 file: self.file,
                 ok: fault.is_none(),
             });

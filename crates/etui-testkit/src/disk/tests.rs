@@ -16,20 +16,20 @@ const ACCESS: Access = Access {
     create: true,
 };
 
-fn open(disk: &Disk, path: &str) -> Box<dyn File> {
+fn open(disk: &RecordingDisk, path: &str) -> Box<dyn File> {
     disk.open(Some(Path::new(path)), Role::Database, ACCESS)
         .unwrap()
 }
 
 /// A disk with a durable file of `len` bytes of `byte`.
-fn filled(len: usize, byte: u8) -> Disk {
-    let disk = Disk::new();
+fn filled(len: usize, byte: u8) -> RecordingDisk {
+    let disk = RecordingDisk::new();
     open(&disk, PATH).write_at(&vec![byte; len], 0).unwrap();
-    Disk::from_files(disk.files())
+    RecordingDisk::from_files(disk.files())
 }
 
-fn plan(per_point: usize) -> Plan {
-    Plan {
+fn plan(per_point: usize) -> CrashPlan {
+    CrashPlan {
         sector: 512,
         per_point,
         between: 1000,
@@ -40,7 +40,7 @@ fn plan(per_point: usize) -> Plan {
 
 /// Returns the possible states of the file after a power cut at the end: a letter for each sector, `-` if
 /// there is no file.
-fn outcomes(disk: &Disk, plan: &Plan) -> BTreeSet<String> {
+fn outcomes(disk: &RecordingDisk, plan: &CrashPlan) -> BTreeSet<String> {
     let mut all = BTreeSet::new();
     let end = disk.events();
     let _ = crash(&disk.history(), plan, |image| {
@@ -110,7 +110,7 @@ fn sizes_follow_each_other() {
 
 #[test]
 fn a_name_is_durable_when_its_directory_is() {
-    let disk = Disk::new();
+    let disk = RecordingDisk::new();
     let file = open(&disk, PATH);
     file.write_at(&[b'a'; 512], 0).unwrap();
     file.sync().unwrap();
@@ -129,9 +129,9 @@ fn a_failed_flush_is_not_mended_by_a_later_one() {
     let disk = filled(512, b'a');
     let file = open(&disk, PATH);
     file.write_at(&[b'b'; 512], 0).unwrap();
-    disk.fail(Some(Failure {
+    disk.fail(Some(InjectedFailure {
         at: disk.calls(),
-        fault: Fault::Io,
+        fault: FaultKind::Io,
         lasting: false,
     }));
     assert!(file.sync().is_err());
@@ -154,7 +154,7 @@ fn many_are_sampled_the_same_way_each_time() {
     assert!(seen.len() > 40, "{}", seen.len());
     assert!(seen.contains(&"a".repeat(40)) && seen.contains(&"b".repeat(40)));
     assert_eq!(seen, outcomes(&disk, &plan(60)));
-    let other = Plan {
+    let other = CrashPlan {
         seed: 2,
         ..plan(60)
     };
@@ -165,7 +165,7 @@ fn many_are_sampled_the_same_way_each_time() {
 fn larger_sectors_are_written_at_once() {
     let disk = filled(8192, b'a');
     open(&disk, PATH).write_at(&[b'b'; 8192], 0).unwrap();
-    let large = Plan {
+    let large = CrashPlan {
         sector: 4096,
         ..plan(9)
     };
@@ -176,7 +176,7 @@ fn larger_sectors_are_written_at_once() {
 fn one_sector_may_be_torn() {
     let disk = filled(1024, b'a');
     open(&disk, PATH).write_at(&[b'b'; 512], 0).unwrap();
-    let torn = Plan {
+    let torn = CrashPlan {
         torn: Some(Role::Database),
         ..plan(9)
     };
@@ -189,19 +189,19 @@ fn one_sector_may_be_torn() {
 
 #[test]
 fn calls_fail_as_they_are_told_to() {
-    let disk = Disk::new();
+    let disk = RecordingDisk::new();
     let file = open(&disk, PATH);
     let fail = |fault| {
-        disk.fail(Some(Failure {
+        disk.fail(Some(InjectedFailure {
             at: disk.calls(),
             fault,
             lasting: false,
         }));
     };
-    fail(Fault::Short);
+    fail(FaultKind::Short);
     assert!(file.write_at(b"abcd", 0).is_err());
     assert_eq!(file.len().unwrap(), 2);
-    fail(Fault::Full);
+    fail(FaultKind::Full);
     let full = file.write_at(b"abcd", 0).unwrap_err();
     assert_eq!(full.kind(), std::io::ErrorKind::StorageFull);
     file.write_at(b"abcd", 0).unwrap();
@@ -210,7 +210,7 @@ fn calls_fail_as_they_are_told_to() {
 
 #[test]
 fn locks_go_with_the_process() {
-    let disk = Disk::new();
+    let disk = RecordingDisk::new();
     let other = disk.another_process();
     let (mine, theirs) = (open(&disk, PATH), open(&other, PATH));
     assert!(mine.lock(Lock::Exclusive).unwrap());
@@ -224,8 +224,11 @@ fn locks_go_with_the_process() {
 
 #[test]
 fn disks_on_a_rack_are_apart() {
-    let rack = Rack::new();
-    let (one, two) = (rack.mount(&Disk::new()), rack.mount(&Disk::new()));
+    let rack = MountedDisks::new();
+    let (one, two) = (
+        rack.mount(&RecordingDisk::new()),
+        rack.mount(&RecordingDisk::new()),
+    );
     let path = one.path("/db");
     rack.open(Some(Path::new(&path)), Role::Database, ACCESS)
         .unwrap();

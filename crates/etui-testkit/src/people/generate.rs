@@ -9,14 +9,14 @@ use crate::rng::{SplitMix64, mix64};
 const COMPANIES: u32 = 4000;
 
 /// The names of one person as list entries, before anything is made of them.
-struct Names {
+struct NamePool {
     given: &'static str,
     family: &'static str,
     /// A second family name or a middle name.
     additional: &'static str,
 }
 
-struct Company {
+struct CompanyName {
     name: String,
     domain: String,
 }
@@ -65,7 +65,7 @@ pub fn person(seed: u64, index: u64) -> Person {
         photo: None,
     };
 
-    // Per mille of all people, hence larger among the 920 who have more than
+    // Per mille of all people, hence larger among the 920 that have more than
     // a name and a number.
     let spare = rng.chance(80);
     let of_the_rest = |per_mille: u32| per_mille * 1000 / 920;
@@ -137,13 +137,13 @@ fn common(list: &[&'static str], rng: &mut SplitMix64) -> &'static str {
     at(list, zipf(list.len(), rng))
 }
 
-fn names(locale: &Locale, rng: &mut SplitMix64) -> Names {
+fn names(locale: &Locale, rng: &mut SplitMix64) -> NamePool {
     let (given, families) = if rng.chance(500) {
         (&locale.women, &locale.families_of_women)
     } else {
         (&locale.men, &locale.families)
     };
-    Names {
+    NamePool {
         given: common(given, rng),
         family: common(families, rng),
         additional: if !locale.family_first && rng.chance(140) {
@@ -192,7 +192,7 @@ fn formatted(someone: &Person, locale: &Locale) -> String {
     text
 }
 
-fn details(someone: &mut Person, locale: &Locale, names: &Names, rng: &mut SplitMix64) {
+fn details(someone: &mut Person, locale: &Locale, names: &NamePool, rng: &mut SplitMix64) {
     let of_the_rest = |per_mille: u32| per_mille * 1000 / 920;
     if !locale.family_first && rng.chance(70) {
         let second = native(common(&locale.families, rng));
@@ -243,7 +243,7 @@ fn details(someone: &mut Person, locale: &Locale, names: &Names, rng: &mut Split
     }
 }
 
-fn nickname(names: &Names, rng: &mut SplitMix64) -> String {
+fn nickname(names: &NamePool, rng: &mut SplitMix64) -> String {
     let given = native(names.given);
     if given.is_ascii() && given.len() > 4 && rng.chance(500) {
         let mut nickname: String = given.chars().take(3).collect();
@@ -278,10 +278,10 @@ fn address(locale: &Locale, kind: Kind, rng: &mut SplitMix64) -> Address {
 
 /// Most people work for few companies: the product of two uniform numbers
 /// falls near 0 far more often than near 1.
-fn company(locale_number: usize, rng: &mut SplitMix64) -> Company {
+fn company(locale_number: usize, rng: &mut SplitMix64) -> CompanyName {
     let (a, b) = (rng.below(1 << 16), rng.below(1 << 16));
     let number = (u64::from(a) * u64::from(b) * u64::from(COMPANIES)) >> 32;
-    // A company is the same for all who work there, whatever the seed.
+    // A company does not depend on the seed, so its employees share it.
     let mut own = SplitMix64::new(mix64(number << 8 | locale_number as u64));
     let locale = &LOCALES[locale_number];
     let trade = own.pick(&locale.trades);
@@ -315,10 +315,10 @@ fn company(locale_number: usize, rng: &mut SplitMix64) -> Company {
     domain.push('-');
     push_slug(trade, locale.umlauts, "-", &mut domain);
     domain.push_str(".example");
-    Company { name, domain }
+    CompanyName { name, domain }
 }
 
-fn employment(someone: &mut Person, locale: &Locale, company: Company, rng: &mut SplitMix64) {
+fn employment(someone: &mut Person, locale: &Locale, company: CompanyName, rng: &mut SplitMix64) {
     if rng.chance(400) {
         someone.department = Some(rng.pick(&words::DEPARTMENTS).to_owned());
     }
@@ -341,8 +341,8 @@ fn employment(someone: &mut Person, locale: &Locale, company: Company, rng: &mut
 fn emails(
     someone: &mut Person,
     locale: &Locale,
-    names: &Names,
-    company: Option<&Company>,
+    names: &NamePool,
+    company: Option<&CompanyName>,
     rng: &mut SplitMix64,
 ) {
     let of_the_rest = |per_mille: u32| per_mille * 1000 / 920;
@@ -379,7 +379,7 @@ fn emails(
 fn push_email(
     someone: &mut Person,
     locale: &Locale,
-    names: &Names,
+    names: &NamePool,
     (kind, domain): (Kind, &str),
     rng: &mut SplitMix64,
 ) {

@@ -3,13 +3,13 @@
 //! Lists are one text each, entries parted by `|`, the most frequent first.
 //! An entry in another script than Latin carries its romanised form after a
 //! `/`, which e-mail addresses are made of. In the templates for house
-//! numbers, post codes and phone numbers `#` stands for one digit, `%` for a
+//! numbers, post codes and phone numbers `#` is one digit, `%` for a
 //! house number and `@` for a North American area code.
 
 use std::sync::LazyLock;
 
 /// One language as it is written below.
-struct Raw {
+struct RawLocale {
     /// How many of a thousand people.
     weight: u32,
     /// The family name is written before the given name.
@@ -98,8 +98,8 @@ pub(super) static LOCALES: LazyLock<Vec<Locale>> = LazyLock::new(|| {
 const ENGLISH_TRADES: &str = "Systems|Logistics|Consulting|Foods|Partners|Engineering|Media|Insurance|Energy|Health|Textiles|Robotics|Printing|Travel|Analytics|Shipping|Interiors|Motors|Publishing|Labs";
 const ENGLISH_TITLES: &str = "Sales Manager|Software Engineer|Managing Director|Accountant|Project Manager|Head of Purchasing|Office Manager|Senior Consultant|Nurse|Architect|Chief Executive Officer|Teacher|Product Owner|Electrician|Research Fellow|Account Manager|Technical Writer|Warehouse Supervisor|Attorney|Chief Financial Officer";
 
-const RAW: &[Raw] = &[
-    Raw {
+const RAW: &[RawLocale] = &[
+    RawLocale {
         weight: 170,
         family_first: false,
         umlauts: true,
@@ -118,7 +118,7 @@ const RAW: &[Raw] = &[
         mobile: "+49 171 39200##|0171 39200 ##|0171/39200##|+49 176 040690##|0176 04069 0##",
         mobile_wide: "+49 171 39#####|0171 39# ## ##|0171/39#####|+49 176 04######|0176 04 ## ## ##|+4917604######",
     },
-    Raw {
+    RawLocale {
         weight: 135,
         family_first: false,
         umlauts: false,
@@ -137,7 +137,7 @@ const RAW: &[Raw] = &[
         mobile: "(@) 555-01##|+1 @-555-01##|@55501##",
         mobile_wide: "(@) 555-####|+1 @-555-####|@555####",
     },
-    Raw {
+    RawLocale {
         weight: 65,
         family_first: false,
         umlauts: false,
@@ -156,7 +156,7 @@ const RAW: &[Raw] = &[
         mobile: "07700 900###|+44 7700 900###|+447700900###",
         mobile_wide: "07700 ######|+44 7700 ######|+447700######",
     },
-    Raw {
+    RawLocale {
         weight: 85,
         family_first: false,
         umlauts: false,
@@ -175,7 +175,7 @@ const RAW: &[Raw] = &[
         mobile: "06 39 98 ## ##|+33 6 39 98 ## ##|06.39.98.##.##|+3363998####",
         mobile_wide: "06 39 ## ## ##|+33 6 39 ## ## ##|06.39.##.##.##|+33639######",
     },
-    Raw {
+    RawLocale {
         weight: 80,
         family_first: false,
         umlauts: false,
@@ -194,7 +194,7 @@ const RAW: &[Raw] = &[
         mobile: "600 555 ###|+34 600 55 5# ##|600 55 ## ##",
         mobile_wide: "600 ### ###|+34 600 ## ## ##|65# ### ###",
     },
-    Raw {
+    RawLocale {
         weight: 45,
         family_first: false,
         umlauts: false,
@@ -213,7 +213,7 @@ const RAW: &[Raw] = &[
         mobile: "+39 333 555 0###|333 5550###",
         mobile_wide: "+39 333 ### ####|333 #######",
     },
-    Raw {
+    RawLocale {
         weight: 50,
         family_first: false,
         umlauts: false,
@@ -232,7 +232,7 @@ const RAW: &[Raw] = &[
         mobile: "500 555 ###|+48 500 555 ###|500-555-###",
         mobile_wide: "50# ### ###|+48 50# ### ###|50#-###-###|+4850#######",
     },
-    Raw {
+    RawLocale {
         weight: 35,
         family_first: false,
         umlauts: false,
@@ -251,7 +251,7 @@ const RAW: &[Raw] = &[
         mobile: "+420 601 550 ###|601 550 ###",
         mobile_wide: "+420 60# ### ###|60# ### ###|+42060#######",
     },
-    Raw {
+    RawLocale {
         weight: 30,
         family_first: false,
         umlauts: false,
@@ -270,7 +270,7 @@ const RAW: &[Raw] = &[
         mobile: "070-174 06 1#|070-174 06 4#|+46 70 174 06 7#|0701740 68#",
         mobile_wide: "070-17# ## ##|+46 70 17# ## ##|+467017#####",
     },
-    Raw {
+    RawLocale {
         weight: 40,
         family_first: false,
         umlauts: false,
@@ -289,7 +289,7 @@ const RAW: &[Raw] = &[
         mobile: "+45 20 55 ## ##|20 55 ## ##|+47 405 55 ###",
         mobile_wide: "+45 2# ## ## ##|2# ## ## ##|+47 40# ## ###",
     },
-    Raw {
+    RawLocale {
         weight: 15,
         family_first: false,
         umlauts: false,
@@ -308,7 +308,7 @@ const RAW: &[Raw] = &[
         mobile: "045 555 ####|+358 45 555 ####",
         mobile_wide: "045 ### ####|+358 45 ### ####",
     },
-    Raw {
+    RawLocale {
         weight: 45,
         family_first: false,
         umlauts: false,
@@ -327,7 +327,7 @@ const RAW: &[Raw] = &[
         mobile: "0532 555 ## ##|+90 532 555 ## ##|+90532555####",
         mobile_wide: "0532 ### ## ##|+90 53# ### ## ##|+9053########",
     },
-    Raw {
+    RawLocale {
         weight: 45,
         family_first: false,
         umlauts: false,
@@ -346,7 +346,7 @@ const RAW: &[Raw] = &[
         mobile: "(11) 95555-01##|+55 11 95555-01##",
         mobile_wide: "(11) 9####-####|+55 11 9####-####|+55219########",
     },
-    Raw {
+    RawLocale {
         weight: 35,
         family_first: false,
         umlauts: false,
@@ -365,7 +365,7 @@ const RAW: &[Raw] = &[
         mobile: "06 5550 01##|+31 6 555 001##|06-55500###",
         mobile_wide: "06 #### ####|+31 6 ########|06-########",
     },
-    Raw {
+    RawLocale {
         weight: 20,
         family_first: true,
         umlauts: false,
@@ -384,7 +384,7 @@ const RAW: &[Raw] = &[
         mobile: "06 30 555 ####|+36 30 555 ####",
         mobile_wide: "06 30 ### ####|+36 30 ### ####|+3630#######",
     },
-    Raw {
+    RawLocale {
         weight: 15,
         family_first: false,
         umlauts: false,
@@ -403,7 +403,7 @@ const RAW: &[Raw] = &[
         mobile: "694 555 ####|+30 694 555 ####",
         mobile_wide: "69# ### ####|+30 69# ### ####",
     },
-    Raw {
+    RawLocale {
         weight: 35,
         family_first: false,
         umlauts: false,
@@ -422,7 +422,7 @@ const RAW: &[Raw] = &[
         mobile: "8 916 555-##-##|+7 916 555-##-##",
         mobile_wide: "8 91# ###-##-##|+7 91# ###-##-##|+791########",
     },
-    Raw {
+    RawLocale {
         weight: 40,
         family_first: true,
         umlauts: false,
@@ -441,7 +441,7 @@ const RAW: &[Raw] = &[
         mobile: "135 5550 ####|+86 135 5550 ####|1355550####",
         mobile_wide: "13# #### ####|+86 13# #### ####|13#########",
     },
-    Raw {
+    RawLocale {
         weight: 25,
         family_first: true,
         umlauts: false,
@@ -460,7 +460,7 @@ const RAW: &[Raw] = &[
         mobile: "090-5550-####|+81 90 5550 ####|0805550####",
         mobile_wide: "090-####-####|+81 90 #### ####|080########",
     },
-    Raw {
+    RawLocale {
         weight: 20,
         family_first: true,
         umlauts: false,
@@ -479,7 +479,7 @@ const RAW: &[Raw] = &[
         mobile: "010-5550-####|+82 10 5550 ####",
         mobile_wide: "010-####-####|+82 10 #### ####|010########",
     },
-    Raw {
+    RawLocale {
         weight: 25,
         family_first: false,
         umlauts: false,
@@ -498,7 +498,7 @@ const RAW: &[Raw] = &[
         mobile: "010 5550 ####|+20 10 5550 ####|+971 50 555 ####",
         mobile_wide: "010 #### ####|+20 10 #### ####|+971 50 ### ####",
     },
-    Raw {
+    RawLocale {
         weight: 12,
         family_first: false,
         umlauts: false,
@@ -517,7 +517,7 @@ const RAW: &[Raw] = &[
         mobile: "050-555-####|+972 50 555 ####",
         mobile_wide: "05#-###-####|+972 5# ### ####",
     },
-    Raw {
+    RawLocale {
         weight: 43,
         family_first: false,
         umlauts: false,
@@ -536,7 +536,7 @@ const RAW: &[Raw] = &[
         mobile: "98555 0####|+91 98555 0####|+9198555#####",
         mobile_wide: "98### #####|+91 98### #####|+9198########",
     },
-    Raw {
+    RawLocale {
         weight: 20,
         family_first: true,
         umlauts: false,

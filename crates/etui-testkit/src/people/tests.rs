@@ -1,4 +1,4 @@
-//! What the generator promises to the tests that stand on it.
+//! Properties of the generator that other tests rely on.
 
 use std::collections::HashSet;
 
@@ -236,7 +236,7 @@ fn names_come_from_many_scripts_and_few_of_them_are_everywhere() {
     }
     assert!(given.len() > 500, "{}", given.len());
     assert!(family.len() > 400, "{}", family.len());
-    // A tenth of the Germans, who are a seventh of all.
+    // A tenth of the Germans; a seventh of all people are German.
     assert!((200..1600).contains(&muellers), "{muellers}");
     for name in [
         "Łukasz",

@@ -60,7 +60,7 @@ pub(super) fn zipf(length: usize, rng: &mut SplitMix64) -> usize {
         .saturating_sub(1)
 }
 
-/// The form of a list entry that is shown: what stands before the `/`.
+/// Returns the displayed form of a list entry, the part before the `/`.
 pub(super) fn native(entry: &'static str) -> &'static str {
     entry.split_once('/').map_or(entry, |(native, _)| native)
 }

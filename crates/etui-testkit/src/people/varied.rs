@@ -26,7 +26,7 @@ const ENDINGS: [&str; 20] = [
     "ley", "ic", "ard", "ton", "ues",
 ];
 
-/// Person number `index` of the varied book `seed`: [`person`], of whom every other one with a
+/// Person number `index` of the varied book `seed`: [`person`]; every other one with a
 /// name in Latin letters has a family name of this supply, every fifth a given name, and some a
 /// word in the note and the company's name.
 pub fn varied_person(seed: u64, index: u64) -> Person {
@@ -85,7 +85,7 @@ fn shown(someone: &Person, family_first: bool) -> String {
     text
 }
 
-/// Puts a new name where the old one stands in e-mail addresses.
+/// Replaces the old name by the new one in e-mail addresses.
 fn rename_in_emails(someone: &mut Person, old: impl Fn(&Person) -> &String, new: &str) {
     let slug = |text: &str, umlauts, joint| {
         let mut slug = String::new();

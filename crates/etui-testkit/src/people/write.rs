@@ -16,16 +16,16 @@ const WIDTH: usize = 75;
 
 /// Appends the card of a person.
 pub(super) fn card(someone: &Person, version: Version, out: &mut String) {
-    let mut card = Card { version, out };
+    let mut card = CardWriter { version, out };
     card.all(someone);
 }
 
-struct Card<'a> {
+struct CardWriter<'a> {
     version: Version,
     out: &'a mut String,
 }
 
-impl Card<'_> {
+impl CardWriter<'_> {
     fn all(&mut self, someone: &Person) {
         self.out.push_str("BEGIN:VCARD\r\nVERSION:");
         self.out.push_str(match self.version {
@@ -335,7 +335,7 @@ impl Card<'_> {
 }
 
 /// Appends a long line in pieces of at most [`WIDTH`] octets, each after the
-/// first behind a space, cut between characters (RFC 6350 §3.2).
+/// first after a space, cut between characters (RFC 6350 §3.2).
 fn fold(long: &str, out: &mut String) {
     out.reserve(long.len() + long.len() / WIDTH * 3 + 3);
     let mut rest = long;

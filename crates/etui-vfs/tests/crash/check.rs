@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use etui_testkit::disk::{Disk, Image, Plan, Rack, crash};
+use etui_testkit::disk::{CrashImage, CrashPlan, MountedDisks, RecordingDisk, crash};
 use etui_testkit::rng::mix64;
 use etui_vfs::Vfs;
 use etui_vfs::device::Role;
@@ -21,7 +21,7 @@ pub struct Subject {
     /// The VFS `etui` itself, if it is under test.
     pub etui: Option<Vfs>,
     pub plain: String,
-    pub rack: Rack,
+    pub rack: MountedDisks,
     /// A clean close makes everything durable, whatever `synchronous` is.
     pub close_is_promised: bool,
     /// The plain VFS must refuse an unrecovered file, or read it completely.
@@ -88,7 +88,7 @@ pub fn examine(
 pub fn examine_history(
     subject: &Subject,
     setup: &Setup,
-    disk: &Disk,
+    disk: &RecordingDisk,
     commits: &Commits,
     budget: &Budget,
     seed: u64,
@@ -97,7 +97,7 @@ pub fn examine_history(
     let history = disk.history();
     let windows = commits.windows(&history);
     let points = history.syncs() * 2 + commits.states.len();
-    let plan = Plan {
+    let plan = CrashPlan {
         sector: setup.sector,
         per_point: budget.per_point.min(4 + budget.per_history / points.max(1)),
         between: (budget.between as usize)
@@ -156,7 +156,7 @@ fn judge(commits: &Commits, window: Window, found: u64) -> Result<(), String> {
     })
 }
 
-fn report(history: &etui_testkit::disk::History, image: &Image, wrong: &str) -> String {
+fn report(history: &etui_testkit::disk::DiskHistory, image: &CrashImage, wrong: &str) -> String {
     let mut text = format!("{wrong}\nimage {image}\nthe last events:");
     for at in image.after.saturating_sub(30)..(image.after + 1) {
         text.push_str(&format!("\n  {at}: {}", history.describe(at)));
@@ -201,7 +201,7 @@ struct Case<'a> {
 
 impl Case<'_> {
     /// Opens the image. Returns the state of its tables.
-    fn open(&self, image: &Image, budget: &Budget, tally: &mut Tally) -> Result<u64, String> {
+    fn open(&self, image: &CrashImage, budget: &Budget, tally: &mut Tally) -> Result<u64, String> {
         let (subject, setup, draw) = (self.subject, self.setup, self.draw);
         if subject.guarded && draw.is_multiple_of(4) {
             self.plain_before(image)?;
@@ -210,7 +210,7 @@ impl Case<'_> {
         let path = mount.path(DATABASE);
         let (sql, found) = look(&path, &subject.vfs)?;
         if draw >> 8 & 15 == 0 && budget.of_recovery > 0 {
-            let plan = Plan {
+            let plan = CrashPlan {
                 sector: setup.sector,
                 per_point: 6,
                 between: 100,
@@ -268,7 +268,7 @@ impl Case<'_> {
     }
 
     /// Plain SQLite may open an unrecovered file only if it reads everything that is guaranteed.
-    fn plain_before(&self, image: &Image) -> Result<(), String> {
+    fn plain_before(&self, image: &CrashImage) -> Result<(), String> {
         let (subject, window, commits) = (self.subject, self.window, self.commits);
         let header = |at: u64| {
             let mut byte = [0];

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use etui_testkit::disk::{Event, History};
+use etui_testkit::disk::{DiskEvent, DiskHistory};
 
 /// The state of the tables after each commit, and the failed commits.
 #[derive(Debug, Clone, Default)]
@@ -52,11 +52,11 @@ impl Mark {
 
 impl Commits {
     /// Returns the range of the newest commit at each point of a history.
-    pub fn windows(&self, history: &History) -> Vec<Window> {
+    pub fn windows(&self, history: &DiskHistory) -> Vec<Window> {
         let mut now = Window::default();
         let mut windows = vec![now];
         for event in &history.events {
-            if let Event::Mark(mark) = event {
+            if let DiskEvent::Mark(mark) = event {
                 match Mark::decode(*mark) {
                     Mark::Begun(commit) => now.begun = now.begun.max(commit),
                     Mark::Acknowledged(commit) => now.acknowledged = now.acknowledged.max(commit),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use etui_testkit::disk::{Disk, Rack};
+use etui_testkit::disk::{MountedDisks, RecordingDisk};
 use etui_vfs::device::Role;
 use etui_vfs::{Options, Vfs};
 
@@ -79,10 +79,10 @@ pub const MITIGATED: Options = Options {
 };
 
 /// Registers a VFS over a rack of its own, by `register`.
-pub fn subject(register: impl FnOnce(&str, Arc<Rack>) -> Vfs) -> Subject {
+pub fn subject(register: impl FnOnce(&str, Arc<MountedDisks>) -> Vfs) -> Subject {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    let rack = Rack::new();
+    let rack = MountedDisks::new();
     let (vfs, plain) = (format!("etui-{number}"), format!("etui-plain-{number}"));
     let etui = Some(register(&vfs, Arc::new(rack.clone())));
     plain::register(&plain, Arc::new(rack.clone()), Mistake::None);
@@ -215,7 +215,7 @@ fn a_commit_is_one_slow_flush() {
         idle: None,
         ..Options::default()
     });
-    let disk = Disk::new();
+    let disk = RecordingDisk::new();
     let mount = subject.rack.mount(&disk);
     let sql = connect(&mount.path(DATABASE), &subject.vfs).unwrap();
     sql.execute_batch(
@@ -242,7 +242,7 @@ fn a_commit_is_one_slow_flush() {
 #[test]
 fn one_process_at_a_time() {
     let subject = etui(SMALL);
-    let disk = Disk::new();
+    let disk = RecordingDisk::new();
     let (one, two) = (disk.clone(), disk.another_process());
     let (at_one, at_two) = (subject.rack.mount(&one), subject.rack.mount(&two));
     let sql = connect(&at_one.path(DATABASE), &subject.vfs).unwrap();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use etui_testkit::disk::{Disk, Event, Failure, Fault};
+use etui_testkit::disk::{DiskEvent, FaultKind, InjectedFailure, RecordingDisk};
 use etui_testkit::rng::SplitMix64;
 use etui_vfs::device::Role;
 
@@ -28,14 +28,14 @@ pub struct Trial<'a> {
 impl Trial<'_> {
     /// Returns the number of calls of the history without a failure.
     pub fn calls(&self) -> Result<u64, String> {
-        let disk = Disk::new();
+        let disk = RecordingDisk::new();
         let failing = self.failing(&disk);
         let before = failing.calls();
         self.run(&disk, self.steps)?;
         Ok(failing.calls() - before)
     }
 
-    fn failing(&self, disk: &Disk) -> Disk {
+    fn failing(&self, disk: &RecordingDisk) -> RecordingDisk {
         match self.scratch {
             true => self.subject.rack.scratch(),
             false => disk.clone(),
@@ -44,7 +44,7 @@ impl Trial<'_> {
 
     /// Runs the steps and closes. Returns whether the failure came while SQLite relied on a
     /// rollback journal, whose guarantees after a failed flush are SQLite's own.
-    fn run(&self, disk: &Disk, steps: &[Step]) -> Result<(Run<'_>, bool), String> {
+    fn run(&self, disk: &RecordingDisk, steps: &[Step]) -> Result<(Run<'_>, bool), String> {
         let mut run = Run::new(self.subject, self.setup, disk, true);
         let failing = self.failing(disk);
         let mut with_journal = false;
@@ -60,7 +60,7 @@ impl Trial<'_> {
 
     /// Runs the history with a failure. Reports a shortened history and the disk's events if it is
     /// wrong.
-    pub fn fail(&self, failure: Failure, tally: &mut Tally) -> Result<(), String> {
+    pub fn fail(&self, failure: InjectedFailure, tally: &mut Tally) -> Result<(), String> {
         let Err(wrong) = self.fail_once(failure, self.steps, tally) else {
             return Ok(());
         };
@@ -68,7 +68,7 @@ impl Trial<'_> {
         let (steps, wrong) = shrink(self.steps, wrong, time, |steps| {
             // The call that has to fail is earlier in a shorter history.
             (0..=failure.at).rev().take(60).find_map(|at| {
-                let failure = Failure { at, ..failure };
+                let failure = InjectedFailure { at, ..failure };
                 self.fail_once(failure, steps, &mut Tally::default()).err()
             })
         });
@@ -77,11 +77,16 @@ impl Trial<'_> {
 
     /// Runs the history with one failure, closes, and opens it on a healthy disk; then also after
     /// power failures.
-    fn fail_once(&self, failure: Failure, steps: &[Step], tally: &mut Tally) -> Result<(), String> {
-        let disk = Disk::new();
+    fn fail_once(
+        &self,
+        failure: InjectedFailure,
+        steps: &[Step],
+        tally: &mut Tally,
+    ) -> Result<(), String> {
+        let disk = RecordingDisk::new();
         let failing = self.failing(&disk);
         let at = failing.calls() + failure.at;
-        failing.fail(Some(Failure { at, ..failure }));
+        failing.fail(Some(InjectedFailure { at, ..failure }));
         let (run, with_journal) = self.run(&disk, steps)?;
         if !failing.failed() {
             // This call cannot fail in this way.
@@ -91,7 +96,10 @@ impl Trial<'_> {
         let commits = run.commits.clone();
         let acknowledged = run.acknowledged();
         drop(run);
-        let mount = self.subject.rack.mount(&Disk::from_files(disk.files()));
+        let mount = self
+            .subject
+            .rack
+            .mount(&RecordingDisk::from_files(disk.files()));
         let path = mount.path(DATABASE);
         let (sql, found) = look(&path, &self.subject.vfs)
             .map_err(|wrong| format!("afterwards: {wrong}; {failure:?}:{}", events(&disk)))?;
@@ -132,10 +140,10 @@ impl Trial<'_> {
 
     /// Returns true if a flush of the log failed and the process was then killed: the next one
     /// reads data that is not durable and cannot know. With FULL, everything that it reads is.
-    fn nobody_knows(&self, disk: &Disk) -> bool {
+    fn nobody_knows(&self, disk: &RecordingDisk) -> bool {
         let history = disk.history();
         let failed = history.events.iter().any(|event| match event {
-            Event::Sync { file, ok: false } => history.roles.get(file) == Some(&Role::Redo),
+            DiskEvent::Sync { file, ok: false } => history.roles.get(file) == Some(&Role::Redo),
             _ => false,
         });
         let kills = self.steps.iter().any(|step| matches!(step, Step::Kill));
@@ -149,7 +157,7 @@ fn run_has_journals(setup: &Setup, steps: &[Step]) -> bool {
     is_rollback(setup.journal) || steps.iter().any(changes)
 }
 
-fn events(disk: &Disk) -> String {
+fn events(disk: &RecordingDisk) -> String {
     let history = disk.history();
     let lines = (0..history.events.len()).map(|at| format!("\n  {at}: {}", history.describe(at)));
     lines.collect()
@@ -184,9 +192,14 @@ pub fn first_wrong(
         let mut at = u64::from(rng.below(step as u32));
         while at < calls {
             tally.histories += 1;
-            let failure = Failure {
+            let failure = InjectedFailure {
                 at,
-                fault: [Fault::Io, Fault::Flush, Fault::Full, Fault::Short][rng.below(4) as usize],
+                fault: [
+                    FaultKind::Io,
+                    FaultKind::Flush,
+                    FaultKind::Full,
+                    FaultKind::Short,
+                ][rng.below(4) as usize],
                 lasting: rng.chance(300),
             };
             if let Err(wrong) = trial.fail(failure, &mut tally) {

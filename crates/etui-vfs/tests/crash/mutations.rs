@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use etui_testkit::disk::{Disk, Failure, Fault};
+use etui_testkit::disk::{FaultKind, InjectedFailure, RecordingDisk};
 use etui_vfs::{Mutation, Options};
 
 use crate::check::{Budget, Subject, Tally, connect, examine, look};
@@ -125,7 +125,7 @@ fn fail_each_call(
     subject: &Subject,
     setup: &Setup,
     steps: &[Step],
-    fault: Fault,
+    fault: FaultKind,
     scratch: bool,
 ) -> Result<(), String> {
     let trial = Trial {
@@ -141,7 +141,7 @@ fn fail_each_call(
         scratch,
     };
     for at in 0..trial.calls()? {
-        let failure = Failure {
+        let failure = InjectedFailure {
             at,
             fault,
             lasting: false,
@@ -200,7 +200,7 @@ fn commits_that_fail_late(
         insert(1, 9),
         insert(2, 11),
     ];
-    fail_each_call(subject, &setup(synchronous), &steps, Fault::Io, true)
+    fail_each_call(subject, &setup(synchronous), &steps, FaultKind::Io, true)
 }
 
 #[test]
@@ -230,7 +230,7 @@ fn rule_30_truncate_before_revoke() {
 fn rule_30_truncate_appended() {
     caught_by(Mutation::TruncateAppended, IN_PLACE[0], |subject| {
         let text = |error: rusqlite::Error| error.to_string();
-        let disk = Disk::new();
+        let disk = RecordingDisk::new();
         let mount = subject.rack.mount(&disk);
         let sql = connect(&mount.path(DATABASE), &subject.vfs).map_err(text)?;
         sql.execute_batch(
@@ -243,7 +243,7 @@ fn rule_30_truncate_appended() {
         sql.execute_batch(ROWS).map_err(text)?;
         let held = hash_in(&sql).map_err(text)?;
         crate::past::end_old_checkpoint(&sql, before);
-        let mount = subject.rack.mount(&Disk::from_files(disk.files()));
+        let mount = subject.rack.mount(&RecordingDisk::from_files(disk.files()));
         let (_, found) = look(&mount.path(DATABASE), &subject.vfs)?;
         match found == held {
             true => Ok(()),
@@ -269,7 +269,7 @@ fn rule_7_forget_failure() {
             subject,
             &setup(Synchronous::Normal),
             &steps,
-            Fault::Flush,
+            FaultKind::Flush,
             false,
         )
     });
@@ -348,10 +348,10 @@ fn rule_15_end_without_backfill() {
 }
 
 /// Returns a disk with a header marker and a log of some commits, as after a kill.
-fn live(subject: &Subject, text: &str) -> Result<Disk, String> {
-    let disk = Disk::new();
+fn live(subject: &Subject, text: &str) -> Result<RecordingDisk, String> {
+    let disk = RecordingDisk::new();
     let mount = subject.rack.mount(&disk);
-    let work = || -> rusqlite::Result<Disk> {
+    let work = || -> rusqlite::Result<RecordingDisk> {
         let sql = connect(&mount.path(DATABASE), &subject.vfs)?;
         sql.execute_batch(
             "PRAGMA page_size = 1024; PRAGMA journal_mode = wal; PRAGMA synchronous = FULL;
@@ -359,7 +359,7 @@ fn live(subject: &Subject, text: &str) -> Result<Disk, String> {
              CREATE TABLE t0(id INTEGER PRIMARY KEY, k, body BLOB)",
         )?;
         sql.execute_batch(text)?;
-        Ok(Disk::from_files(disk.files()))
+        Ok(RecordingDisk::from_files(disk.files()))
     };
     let killed = work().map_err(|error| error.to_string())?;
     Ok(killed)
@@ -368,25 +368,25 @@ fn live(subject: &Subject, text: &str) -> Result<Disk, String> {
 const ROWS: &str = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50)
     INSERT INTO t0 SELECT i, i, randomblob(100) FROM n";
 
-fn bytes(disk: &Disk, path: &str) -> Vec<u8> {
+fn bytes(disk: &RecordingDisk, path: &str) -> Vec<u8> {
     let files = disk.files();
     let content = files.get(Path::new(path));
     content.map(|content| content.to_vec()).unwrap_or_default()
 }
 
 /// Returns the disk with a file's bytes replaced.
-fn with(disk: &Disk, path: &str, bytes: &[u8]) -> Disk {
+fn with(disk: &RecordingDisk, path: &str, bytes: &[u8]) -> RecordingDisk {
     let mut files = disk.files();
     let file = files.names.get(Path::new(path)).copied();
     if let Some(content) = file.and_then(|file| files.contents.get_mut(&file)) {
         content.set_len(0);
         content.write_at(bytes, 0);
     }
-    Disk::from_files(files)
+    RecordingDisk::from_files(files)
 }
 
 /// Checks that the disk is refused and unchanged.
-fn refused(subject: &Subject, disk: &Disk) -> Result<(), String> {
+fn refused(subject: &Subject, disk: &RecordingDisk) -> Result<(), String> {
     let before = disk.files().hash();
     let mount = subject.rack.mount(disk);
     match look(&mount.path(DATABASE), &subject.vfs) {
@@ -448,7 +448,7 @@ fn rule_23_marker_keeps_counters() {
         let text = |error: rusqlite::Error| error.to_string();
         look(&path, &subject.vfs)?;
         // The change counters that a plain idle connection remembers.
-        let counters = |disk: &Disk| {
+        let counters = |disk: &RecordingDisk| {
             let header = bytes(disk, DATABASE);
             [header[24..28].to_vec(), header[92..96].to_vec()]
         };
@@ -483,7 +483,7 @@ fn rule_25_clear_without_log() {
         let disk = live(subject, ROWS)?;
         let mut files = disk.files();
         files.names.remove(Path::new("/db-redo"));
-        refused(subject, &Disk::from_files(files))
+        refused(subject, &RecordingDisk::from_files(files))
     });
 }
 
@@ -511,7 +511,7 @@ fn forged_record(subject: &Subject) -> Result<(), String> {
     // First finds the row's offset in a block, then aligns the record with the block.
     let mut shift = 0;
     for round in 0..2 {
-        let disk = Disk::new();
+        let disk = RecordingDisk::new();
         let mount = subject.rack.mount(&disk);
         let path = mount.path(DATABASE);
         let sql = connect(&path, &subject.vfs).map_err(text)?;
@@ -565,7 +565,7 @@ fn forged_record(subject: &Subject) -> Result<(), String> {
             sql.execute("INSERT INTO t1 VALUES (?1, 1, 1)", (id,))
                 .map_err(text)?;
         }
-        let killed = Disk::from_files(disk.files());
+        let killed = RecordingDisk::from_files(disk.files());
         let log = bytes(&killed, "/db-redo");
         if log[tail..tail + 64] != record {
             return Err("the row is not at the log's tail".to_owned());

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use etui_lab_io::instrumented::{FileKind, InstrumentedOptions, InstrumentedVfs};
-use etui_testkit::disk::{Disk, Failure, Fault, Rack};
+use etui_testkit::disk::{FaultKind, InjectedFailure, MountedDisks, RecordingDisk};
 use etui_vfs::persist_wal::{PersistWalOptions, PersistWalVfs};
 use rusqlite::{Connection, OpenFlags};
 
@@ -31,7 +31,7 @@ fn persisting(mistake: Mistake) -> Subject {
 fn persisting_and_counting(mistake: Mistake) -> (Subject, InstrumentedVfs) {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    let rack = Rack::new();
+    let rack = MountedDisks::new();
     let name = |what: &str| format!("persist-{what}-{number}");
     let (vfs, counting) = (name("wal"), name("counting"));
     let (device, plain) = (name("device"), name("plain"));
@@ -80,7 +80,7 @@ fn no_mark_is_written_after_a_flush_that_failed() {
     for by_closing in [true, false] {
         let mut at = 0;
         loop {
-            let disk = Disk::new();
+            let disk = RecordingDisk::new();
             let mount = subject.rack.mount(&disk);
             let flags = OpenFlags::default();
             let path = mount.path("/db");
@@ -88,9 +88,9 @@ fn no_mark_is_written_after_a_flush_that_failed() {
                 Connection::open_with_flags_and_vfs(path, flags, subject.vfs.as_str()).unwrap();
             db.execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE t(v)")
                 .unwrap();
-            disk.fail(Some(Failure {
+            disk.fail(Some(InjectedFailure {
                 at: disk.calls() + at,
-                fault: Fault::Flush,
+                fault: FaultKind::Flush,
                 lasting: true,
             }));
             if by_closing {
@@ -116,7 +116,7 @@ fn no_mark_is_written_after_a_flush_that_failed() {
 #[test]
 fn a_failed_header_saves_no_flush() {
     let (subject, counting) = persisting_and_counting(Mistake::None);
-    let disk = Disk::new();
+    let disk = RecordingDisk::new();
     let mount = subject.rack.mount(&disk);
     let path = mount.path("/db");
     let connect = || {
@@ -132,9 +132,9 @@ fn a_failed_header_saves_no_flush() {
 
     let insert = "INSERT INTO t VALUES (1)";
     let (first, second) = (connect(), connect());
-    disk.fail(Some(Failure {
+    disk.fail(Some(InjectedFailure {
         at: disk.calls(),
-        fault: Fault::Full,
+        fault: FaultKind::Full,
         lasting: true,
     }));
     assert!(first.execute_batch(insert).is_err());

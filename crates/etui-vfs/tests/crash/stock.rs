@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use etui_testkit::disk::Rack;
+use etui_testkit::disk::MountedDisks;
 use etui_testkit::rng::SplitMix64;
 
 use crate::check::{Budget, Subject, Tally, examine};
@@ -16,7 +16,7 @@ use crate::steps::{Journal, Setup, Synchronous, draw};
 pub fn stock(mistake: Mistake) -> Subject {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    let rack = Rack::new();
+    let rack = MountedDisks::new();
     let (vfs, plain) = (format!("stock-{number}"), format!("stock-plain-{number}"));
     register(&vfs, Arc::new(rack.clone()), mistake);
     register(&plain, Arc::new(rack.clone()), Mistake::None);

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use etui_testkit::disk::{Disk, Event, Mount, Plan, crash};
+use etui_testkit::disk::{CrashPlan, DiskEvent, DiskMount, RecordingDisk, crash};
 use etui_testkit::rng::SplitMix64;
 use etui_vfs::Options;
 use etui_vfs::device::Role;
@@ -45,7 +45,7 @@ fn open(subject: &Subject, path: &str) -> rusqlite::Result<Connection> {
 /// Counts, with a row of up to `most` bytes for each number, in one transaction.
 fn write(
     subject: &Subject,
-    mount: &Mount,
+    mount: &DiskMount,
     (writer, most): (u64, u32),
     until: Instant,
 ) -> rusqlite::Result<()> {
@@ -97,7 +97,7 @@ fn counted(sql: &Connection) -> Result<Vec<u64>, String> {
     Ok(rows.iter().map(|row| row.0).collect())
 }
 
-fn read(subject: &Subject, mount: &Mount, until: Instant) -> Result<(), String> {
+fn read(subject: &Subject, mount: &DiskMount, until: Instant) -> Result<(), String> {
     let sql = open(subject, &mount.path(DATABASE)).map_err(|error| error.to_string())?;
     let mut before = Vec::new();
     while Instant::now() < until {
@@ -110,7 +110,7 @@ fn read(subject: &Subject, mount: &Mount, until: Instant) -> Result<(), String> 
     Ok(())
 }
 
-fn checkpoint(subject: &Subject, mount: &Mount, until: Instant) -> rusqlite::Result<()> {
+fn checkpoint(subject: &Subject, mount: &DiskMount, until: Instant) -> rusqlite::Result<()> {
     let sql = open(subject, &mount.path(DATABASE))?;
     sql.busy_timeout(Duration::from_millis(2))?;
     for mode in ["PASSIVE", "FULL", "RESTART", "TRUNCATE"].iter().cycle() {
@@ -142,7 +142,7 @@ fn told(done: rusqlite::Result<()>) {
 /// Runs threads for a while, then cuts the power at each moment. With rows of many pages the file
 /// grows and shrinks.
 fn survives(subject: &Subject, work: Duration, images: usize, most: u32) {
-    let disk = Disk::new();
+    let disk = RecordingDisk::new();
     let mount = subject.rack.mount(&disk);
     let path = mount.path(DATABASE);
     {
@@ -172,13 +172,13 @@ fn survives(subject: &Subject, work: Duration, images: usize, most: u32) {
     let (mut begun, mut done) = (vec![0; 3], vec![0; 3]);
     let mut windows = vec![(done.clone(), begun.clone())];
     for event in &history.events {
-        if let Event::Mark(mark) = event {
+        if let DiskEvent::Mark(mark) = event {
             let to = if mark & 1 == 1 { &mut done } else { &mut begun };
             to[(mark >> 1 & 0x7f) as usize] = mark >> 8;
         }
         windows.push((done.clone(), begun.clone()));
     }
-    let plan = Plan {
+    let plan = CrashPlan {
         sector: 512,
         per_point: 1 + images / history.syncs().max(1) / 2,
         between: 20,

@@ -1,4 +1,4 @@
-//! Entries that are added, changed, removed and brought back, and who follows that.
+//! Adding, changing, removing, restoring and watching entries.
 
 use super::with_calendar;
 use crate::harness::{TestHome, session};

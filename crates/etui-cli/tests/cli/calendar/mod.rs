@@ -1,4 +1,4 @@
-//! Calendars, and what is in them. Times are by the clock in Berlin (`harness`).
+//! Calendars and their entries. The display zone is Europe/Berlin (`harness`).
 
 mod calendars;
 mod changing;
@@ -6,7 +6,7 @@ mod entries;
 
 use crate::harness::TestHome;
 
-/// A week that has everything, and somebody who means harm.
+/// A week with all kinds of entries, and escape sequences in a title.
 const CALENDAR: &str = "\
 BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//example//EN\r\n\
 BEGIN:VEVENT\r\nUID:fixe\r\nDTSTART;TZID=Europe/Berlin:20270308T090000\r\n\

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use etui_testkit::disk::{Disk, Mount};
+use etui_testkit::disk::{DiskMount, RecordingDisk};
 use rusqlite::{Connection, ErrorCode, Row};
 
 use crate::check::Subject;
@@ -37,7 +37,7 @@ struct Session {
 pub struct Run<'a> {
     subject: &'a Subject,
     setup: &'a Setup,
-    mount: Mount,
+    mount: DiskMount,
     sessions: [Option<Session>; CONNECTIONS],
     committed: Model,
     journal: Journal,
@@ -69,8 +69,12 @@ fn answer<T>(
 pub type Wrong = String;
 
 /// Runs the steps. Returns the disk, closed, and the commits.
-pub fn run(subject: &Subject, setup: &Setup, steps: &[Step]) -> (Disk, Commits, Result<(), Wrong>) {
-    let disk = Disk::new();
+pub fn run(
+    subject: &Subject,
+    setup: &Setup,
+    steps: &[Step],
+) -> (RecordingDisk, Commits, Result<(), Wrong>) {
+    let disk = RecordingDisk::new();
     let mut run = Run::new(subject, setup, &disk, false);
     let mut done = Ok(());
     for (at, step) in steps.iter().enumerate() {
@@ -88,7 +92,7 @@ pub fn run(subject: &Subject, setup: &Setup, steps: &[Step]) -> (Disk, Commits, 
 }
 
 impl<'a> Run<'a> {
-    pub fn new(subject: &'a Subject, setup: &'a Setup, disk: &Disk, faulty: bool) -> Self {
+    pub fn new(subject: &'a Subject, setup: &'a Setup, disk: &RecordingDisk, faulty: bool) -> Self {
         Self {
             subject,
             setup,

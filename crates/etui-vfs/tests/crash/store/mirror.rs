@@ -10,7 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use etui_testkit::disk::{Content, Disk, Files, Image};
+use etui_testkit::disk::{CrashImage, DiskFiles, FileContent, RecordingDisk};
 use etui_vfs::device::{Access, File, Lock, Platform, Role, SqliteFile, system};
 
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub struct Mirror {
 
 #[derive(Debug, Clone)]
 struct Followed {
-    disk: Disk,
+    disk: RecordingDisk,
     /// The role whose flushes are ignored.
     unflushed: Option<Role>,
 }
@@ -35,16 +35,16 @@ impl Mirror {
     }
 
     /// Mirrors a directory, whose files are durable in their present state.
-    pub fn follow(&self, directory: &Path, unflushed: Option<Role>) -> Disk {
-        let mut files = Files::default();
+    pub fn follow(&self, directory: &Path, unflushed: Option<Role>) -> RecordingDisk {
+        let mut files = DiskFiles::default();
         for (number, entry) in (0..).zip(fs::read_dir(directory).unwrap()) {
             let path = entry.unwrap().path();
-            let mut content = Content::default();
+            let mut content = FileContent::default();
             content.write_at(&fs::read(&path).unwrap(), 0);
             files.names.insert(path, number);
             files.contents.insert(number, content);
         }
-        let disk = Disk::from_files(files);
+        let disk = RecordingDisk::from_files(files);
         let followed = Followed {
             disk: disk.clone(),
             unflushed,
@@ -63,10 +63,10 @@ impl Mirror {
 }
 
 /// Writes an image of a power failure into an empty directory.
-pub fn write_out(image: &Image<'_>, directory: &Path) {
+pub fn write_out(image: &CrashImage<'_>, directory: &Path) {
     for (path, file) in &image.files.names {
         let content = image.files.contents.get(file);
-        let bytes = content.map(Content::to_vec).unwrap_or_default();
+        let bytes = content.map(FileContent::to_vec).unwrap_or_default();
         fs::write(directory.join(path.file_name().unwrap()), bytes).unwrap();
     }
 }

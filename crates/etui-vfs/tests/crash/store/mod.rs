@@ -22,7 +22,7 @@ use ::etui::contacts::Card;
 use ::etui::record::{self, Collection};
 use ::etui::{Durability, Error, Store, Vfs};
 use etui_testkit::calendars::{Span, entry};
-use etui_testkit::disk::{Disk, Image, Plan, crash, hash_of};
+use etui_testkit::disk::{CrashImage, CrashPlan, RecordingDisk, crash, hash_of};
 use etui_testkit::people::{Version, person};
 use etui_testkit::rng::{SplitMix64, mix64};
 use etui_vfs::Options;
@@ -116,7 +116,7 @@ fn add<R: record::RecordKind>(records: &Collection<'_, R>, to: &mut Vec<u8>) -> 
 /// A history in progress.
 struct Run {
     path: PathBuf,
-    disk: Disk,
+    disk: RecordingDisk,
     durability: Durability,
     rng: SplitMix64,
     commits: Commits,
@@ -315,7 +315,7 @@ impl Run {
 }
 
 /// Opens an image as the next program does. Returns its state.
-fn look(image: &Image<'_>, draw: u64) -> Result<u64, String> {
+fn look(image: &CrashImage<'_>, draw: u64) -> Result<u64, String> {
     let text = |e: Error| e.to_string();
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join(NAME);
@@ -406,7 +406,7 @@ fn hunt(first: u64, images: usize, unflushed: Option<Role>) -> (Tally, Result<()
         tally.syncs += run.syncs;
         let history = run.disk.history();
         let windows = run.commits.windows(&history);
-        let plan = Plan {
+        let plan = CrashPlan {
             sector: if seed % 4 == 0 { 4096 } else { 512 },
             per_point: 5,
             between: 5,

@@ -1,4 +1,4 @@
-//! [`Rack`]: many disks behind one [`Platform`], so that a VFS is registered once.
+//! [`MountedDisks`]: many disks behind one [`Platform`], so that a VFS is registered once.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -7,58 +7,58 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use etui_vfs::device::{Access, File, Platform, Role};
 
-use super::platform::Disk;
+use super::platform::RecordingDisk;
 
 /// Many disks, each mounted on a directory: `/3/name` is `/name` of the third.
 #[derive(Debug, Clone, Default)]
-pub struct Rack {
-    inner: Arc<Mutex<Inner>>,
+pub struct MountedDisks {
+    inner: Arc<Mutex<MountTable>>,
 }
 
 #[derive(Debug, Default)]
-struct Inner {
-    mounted: BTreeMap<u64, Disk>,
+struct MountTable {
+    mounted: BTreeMap<u64, RecordingDisk>,
     next: u64,
     /// Files without a name.
-    scratch: Disk,
+    scratch: RecordingDisk,
 }
 
 /// A mounted disk; unmounted on drop.
 #[derive(Debug)]
-pub struct Mount {
-    rack: Rack,
+pub struct DiskMount {
+    rack: MountedDisks,
     number: u64,
     /// The disk.
-    pub disk: Disk,
+    pub disk: RecordingDisk,
 }
 
-impl Mount {
-    /// Returns the path of a file of this disk on the rack.
+impl DiskMount {
+    /// Returns the path of a file of this disk as mounted.
     pub fn path(&self, path: &str) -> String {
         format!("/{}{path}", self.number)
     }
 }
 
-impl Drop for Mount {
+impl Drop for DiskMount {
     fn drop(&mut self) {
         self.rack.lock().mounted.remove(&self.number);
     }
 }
 
-impl Rack {
-    /// Creates an empty rack.
+impl MountedDisks {
+    /// Creates no mounted disks.
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Mounts a disk on a directory that was never used before.
-    pub fn mount(&self, disk: &Disk) -> Mount {
+    pub fn mount(&self, disk: &RecordingDisk) -> DiskMount {
         let mut inner = self.lock();
         inner.next += 1;
         let number = inner.next;
         inner.mounted.insert(number, disk.clone());
         drop(inner);
-        Mount {
+        DiskMount {
             rack: self.clone(),
             number,
             disk: disk.clone(),
@@ -66,15 +66,15 @@ impl Rack {
     }
 
     /// Returns the disk of all files without a name.
-    pub fn scratch(&self) -> Disk {
+    pub fn scratch(&self) -> RecordingDisk {
         self.lock().scratch.clone()
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Inner> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, MountTable> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn resolve(&self, path: &Path) -> io::Result<(Disk, PathBuf)> {
+    fn resolve(&self, path: &Path) -> io::Result<(RecordingDisk, PathBuf)> {
         let mut parts = path.components();
         let missing = || io::Error::from(io::ErrorKind::NotFound);
         let (Some(Component::RootDir), Some(Component::Normal(first))) =
@@ -92,7 +92,7 @@ impl Rack {
     }
 }
 
-impl Platform for Rack {
+impl Platform for MountedDisks {
     fn open(&self, path: Option<&Path>, role: Role, access: Access) -> io::Result<Box<dyn File>> {
         let Some(path) = path else {
             let scratch = self.lock().scratch.clone();
