@@ -9,7 +9,7 @@
 //! system and never corrupts (<https://sqlite.org/wal.html>, "Performance Considerations").
 
 mod cache;
-mod group;
+mod group_commit;
 pub(crate) mod metadata;
 mod open;
 mod pool;
@@ -38,7 +38,7 @@ pub(crate) use wake::Waker;
 #[cfg(test)]
 pub(crate) use wake::open_watch_file;
 
-pub(crate) use group::TransactionSize;
+pub(crate) use group_commit::TransactionSize;
 pub(crate) use open::{OpenMode, refuse_stray_log, sync_directory, with_suffix};
 pub use pool::{Durability, Memory};
 pub(crate) use pool::{PoolOptions, PooledConnection, read_transaction};
@@ -217,7 +217,7 @@ impl Db {
     }
 
     /// Runs `work` in a write transaction: all of it is committed, or, on an error, nothing. Small
-    /// transactions of several threads share a commit ([`group`]).
+    /// transactions of several threads share a commit ([`group_commit`]).
     ///
     /// The store is reindexed first if necessary, and a copied file becomes a new incarnation. Due
     /// maintenance runs after the commit, in the one thread of the group that committed.
@@ -235,13 +235,13 @@ impl Db {
                     .and_then(|()| work(conn))
             },
         );
-        self.after_commit(done.committed);
+        self.after_commit(done.follows_up);
         // The commit stands. Maintenance that fails (a full disk) runs after the next commit.
         let maintenance = done.at_commit.take().transpose().map(Option::flatten);
         if let Err(error) = maintenance.and_then(|due| due.map_or(Ok(()), |due| due(self))) {
             tracing::warn!(%error, "maintenance failed");
         }
-        done.result()
+        done.into_result()
     }
 
     /// Runs `work` in a write transaction without hooks and signals: for hooks themselves.

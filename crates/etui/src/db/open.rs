@@ -30,10 +30,10 @@ const HEADER: u64 = 512;
 /// The WAL's resting size: larger ones are truncated to it when they start over.
 const WAL_RESTS_AT: u32 = 8 << 20;
 /// The commit that brings the WAL to so many pages brings them to the file.
-pub(super) const CHECKPOINT_AT: i64 = 1_000;
+pub(super) const CHECKPOINT_PAGES: i64 = 1_000;
 /// The same while that is put off: as many as a resting WAL has room for, so that whoever closes the
 /// store last brings at most so much to the file.
-pub(super) const CHECKPOINT_PUT_OFF_TO: i64 = 2_000;
+pub(super) const DEFERRED_CHECKPOINT_PAGES: i64 = 2_000;
 /// Bytes of the file that are read through a memory map (shared between processes, no copy).
 const MAPPED: i64 = 1 << 30;
 /// Prepared statements kept by a connection; all of this library's fit.

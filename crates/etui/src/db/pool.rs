@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
-use super::group::{TransactionSize, WriteOutcome, Writer};
+use super::group_commit::{TransactionSize, WriteOutcome, Writer};
 use super::open::{self, OpenMode};
 use super::schema::Migrations;
 use super::vfs::{self, Vfs};
@@ -119,7 +119,7 @@ impl ConnectionPool {
             return Ok(());
         }
         let restart = |c: &Connection| self.log.restart(c, &self.path);
-        match self.writer.between(restart) {
+        match self.writer.with_idle_connection(restart) {
             Some(done) => done.map_err(|e| self.explain(e.into())),
             None => Ok(()),
         }
@@ -128,7 +128,7 @@ impl ConnectionPool {
     /// Runs `work`, whose commits leave the log in its place while that is not too large: a later
     /// commit, or the close, brings it to the file.
     pub(crate) fn with_checkpoint_put_off<T>(&self, work: impl FnOnce() -> T) -> T {
-        let _put_off = self.writer.put_off_checkpoint();
+        let _put_off = self.writer.defer_checkpoint();
         work()
     }
 
@@ -138,7 +138,7 @@ impl ConnectionPool {
             // It may fail for nothing but a damaged file, which the next use tells of.
             let _ = c.execute_batch("PRAGMA shrink_memory");
         };
-        self.writer.between(shrink);
+        self.writer.with_idle_connection(shrink);
         lock(&self.idle).iter().for_each(shrink);
         etui_vfs::release_free_memory();
     }
@@ -227,17 +227,18 @@ impl ConnectionPool {
     /// Threads of this process queue for the one connection that writes; other processes are
     /// waited for as long as `busy_timeout`.
     pub(crate) fn write<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
-        self.write_of(TransactionSize::Large, |_| (), work).result()
+        self.write_of(TransactionSize::Large, |_| (), work)
+            .into_result()
     }
 
     /// The same for what can be derived again: it is durable with the next write that is.
     pub(crate) fn upkeep<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
-        self.write_of(TransactionSize::Upkeep, |_| (), work)
-            .result()
+        self.write_of(TransactionSize::Maintenance, |_| (), work)
+            .into_result()
     }
 
     /// The same for work of this size: small work shares its commit with what other threads
-    /// write at the moment (see [`group`](super::group)), and each gets its own result.
+    /// write at the moment (see [`group_commit`](super::group_commit)), and each gets its own result.
     ///
     /// `at_commit` runs at the end of a transaction in the one thread that commits it; see
     /// [`WriteOutcome`] for what it gets.
@@ -249,12 +250,12 @@ impl ConnectionPool {
     ) -> WriteOutcome<T, A> {
         if self.is_read_only() {
             let path = self.path.clone();
-            return WriteOutcome::without(Ok(Err(Error::ReadOnly { path })));
+            return WriteOutcome::uncommitted(Ok(Err(Error::ReadOnly { path })));
         }
         let mut done = self
             .writer
             .run(size, || self.connect_to_write(), at_commit, work);
-        done.own = done.own.map(|result| result.map_err(|e| self.explain(e)));
+        done.work = done.work.map(|result| result.map_err(|e| self.explain(e)));
         done
     }
 

@@ -187,7 +187,7 @@ impl DateBooks {
         let bytes = dirty.values().map(|d| d.text.len()).sum();
         let size = match durably {
             true => TransactionSize::of(dirty.len(), bytes),
-            false => TransactionSize::Upkeep,
+            false => TransactionSize::Maintenance,
         };
         let order = db.order();
         let (mut saved, mut conflicts, mut latest) = (0, Vec::new(), 0);

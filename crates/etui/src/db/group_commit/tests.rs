@@ -7,7 +7,7 @@ use super::*;
 
 type Work<'w> = Box<dyn FnOnce(&Connection) -> Result<i64> + Send + 'w>;
 
-/// A writer on a store of numbers, each of which may name another one that must be there at the
+/// A writer on a table of numbers, each of which may refer to another that must exist at the
 /// commit.
 struct Fixture {
     writer: Writer,
@@ -26,7 +26,7 @@ impl Fixture {
             )
             .unwrap();
         let writer = Writer::new(Durability::Full, Duration::ZERO);
-        lock(&writer.baton).connection = Some(connection);
+        lock(&writer.slot).connection = Some(connection);
         Self {
             writer,
             commits: AtomicUsize::new(0),
@@ -49,16 +49,16 @@ impl Fixture {
         )
     }
 
-    /// Waits until so many threads wait for the baton.
-    fn until_waiting(&self, threads: usize) {
+    /// Waits until this number of threads wait for the slot.
+    fn wait_for_threads(&self, threads: usize) {
         while self.writer.waiting.load(Ordering::Relaxed) < threads {
             thread::yield_now();
         }
     }
 
-    /// Runs these in one group, in an order of their own but for the first; `None` when the
-    /// machine was too slow to have them all in one.
-    fn try_together(&self, works: Vec<Work<'_>>) -> Option<Vec<WriteOutcome<i64, ()>>> {
+    /// Runs the works in one group, the first one first; `None` if the machine was too slow for one
+    /// group.
+    fn try_one_group(&self, works: Vec<Work<'_>>) -> Option<Vec<WriteOutcome<i64, ()>>> {
         let others = works.len() - 1;
         let (begun, go) = mpsc::channel();
         let mut begun = Some(begun);
@@ -71,7 +71,7 @@ impl Fixture {
                         threads.push(scope.spawn(move || {
                             self.run(TransactionSize::Small, |conn| {
                                 begun.send(()).unwrap();
-                                self.until_waiting(others);
+                                self.wait_for_threads(others);
                                 work(conn)
                             })
                         }));
@@ -89,9 +89,9 @@ impl Fixture {
     }
 
     fn numbers(&self) -> Vec<i64> {
-        let baton = lock(&self.writer.baton);
-        let connection = baton.connection.as_ref().unwrap();
-        assert!(connection.is_autocommit() && baton.group.is_none());
+        let slot = lock(&self.writer.slot);
+        let connection = slot.connection.as_ref().unwrap();
+        assert!(connection.is_autocommit() && slot.group.is_none());
         let mut all = connection.prepare("SELECT n FROM t ORDER BY n").unwrap();
         let all = all.query_map([], |r| r.get(0)).unwrap();
         all.map(|n| n.unwrap()).collect()
@@ -110,10 +110,12 @@ fn inserts(numbers: impl IntoIterator<Item = i64>) -> Vec<Work<'static>> {
 }
 
 /// Runs them together in a new store until they were one group.
-fn together(works: impl Fn() -> Vec<Work<'static>>) -> (Fixture, Vec<WriteOutcome<i64, ()>>) {
+fn run_in_one_group(
+    works: impl Fn() -> Vec<Work<'static>>,
+) -> (Fixture, Vec<WriteOutcome<i64, ()>>) {
     for _ in 0..50 {
         let fixture = Fixture::new();
-        if let Some(done) = fixture.try_together(works()) {
+        if let Some(done) = fixture.try_one_group(works()) {
             return (fixture, done);
         }
     }
@@ -121,24 +123,24 @@ fn together(works: impl Fn() -> Vec<Work<'static>>) -> (Fixture, Vec<WriteOutcom
 }
 
 fn code(done: &WriteOutcome<i64, ()>) -> i32 {
-    match &done.own {
+    match &done.work {
         Ok(Err(Error::Sqlite(e))) => e.sqlite_error().unwrap().extended_code,
         _ => panic!("no error of SQLite"),
     }
 }
 
 #[test]
-fn one_alone_commits_for_itself() {
+fn a_single_thread_commits_at_once() {
     let fixture = Fixture::new();
     for n in 0..3 {
         let done = fixture.run(TransactionSize::Small, insert(n));
-        assert!(matches!(done.own, Ok(Ok(found)) if found == n));
-        assert!(done.committed && done.at_commit.is_some());
+        assert!(matches!(done.work, Ok(Ok(found)) if found == n));
+        assert!(done.follows_up && done.at_commit.is_some());
     }
     assert!(
         fixture
             .run(TransactionSize::Small, insert(2))
-            .own
+            .work
             .unwrap()
             .is_err()
     );
@@ -147,20 +149,20 @@ fn one_alone_commits_for_itself() {
 }
 
 #[test]
-fn those_who_wait_share_a_commit() {
-    let (fixture, done) = together(|| inserts(0..16));
+fn waiting_threads_share_a_commit() {
+    let (fixture, done) = run_in_one_group(|| inserts(0..16));
     for (n, done) in done.iter().enumerate() {
-        assert!(matches!(done.own, Ok(Ok(found)) if found == n as i64));
+        assert!(matches!(done.work, Ok(Ok(found)) if found == n as i64));
     }
-    let committed = done.iter().filter(|d| d.committed).count();
+    let committed = done.iter().filter(|d| d.follows_up).count();
     assert_eq!(committed, 1, "one thread commits");
     assert_eq!(fixture.numbers(), (0..16).collect::<Vec<_>>());
     assert_eq!(fixture.commits.load(Ordering::Relaxed), 1);
-    assert_eq!(lock(&fixture.writer.baton).crowd, 16);
+    assert_eq!(lock(&fixture.writer.slot).siblings, 16);
 }
 
 #[test]
-fn who_fails_or_panics_harms_nobody() {
+fn failures_and_panics_stay_with_their_member() {
     let works = || {
         let mut works = inserts(0..8);
         works.push(Box::new(|conn| {
@@ -170,54 +172,54 @@ fn who_fails_or_panics_harms_nobody() {
         }));
         works.push(Box::new(|conn| {
             execute(conn, "INSERT INTO t (n) VALUES (200)")?;
-            panic!("as it may happen");
+            panic!("a panic of a test");
         }));
         works
     };
-    let (fixture, done) = together(works);
-    assert!(done[..8].iter().all(|d| matches!(d.own, Ok(Ok(_)))));
+    let (fixture, done) = run_in_one_group(works);
+    assert!(done[..8].iter().all(|d| matches!(d.work, Ok(Ok(_)))));
     assert_eq!(code(&done[8]), ffi::SQLITE_CONSTRAINT_PRIMARYKEY);
-    assert!(done[9].own.is_err());
+    assert!(done[9].work.is_err());
     assert_eq!(fixture.numbers(), (0..8).collect::<Vec<_>>());
     let next = fixture.run(TransactionSize::Small, insert(9));
-    assert!(matches!(next.own, Ok(Ok(9))));
+    assert!(matches!(next.work, Ok(Ok(9))));
 }
 
 #[test]
-fn the_last_commits_also_when_it_fails_or_panics() {
+fn the_last_member_commits_also_when_it_fails_or_panics() {
     for panics in [false, true] {
-        let (fixture, done) = together(|| {
+        let (fixture, done) = run_in_one_group(|| {
             let mut works = inserts([1]);
             works.push(Box::new(move |_| match panics {
-                true => panic!("as it may happen"),
+                true => panic!("a panic of a test"),
                 false => Err(Error::Stopped),
             }));
             works
         });
-        assert!(matches!(done[0].own, Ok(Ok(1))));
-        assert_eq!(done[1].own.is_err(), panics);
-        assert!(done[1].committed);
+        assert!(matches!(done[0].work, Ok(Ok(1))));
+        assert_eq!(done[1].work.is_err(), panics);
+        assert!(done[1].follows_up);
         assert_eq!(fixture.numbers(), [1]);
     }
 }
 
 #[test]
-fn the_first_that_fails_or_panics_leaves_nothing_open() {
+fn a_first_member_that_fails_or_panics_leaves_nothing_open() {
     let fixture = Fixture::new();
     let failed = fixture.run(TransactionSize::Small, |conn| {
         execute(conn, "INSERT INTO t (n) VALUES (1)")?;
         Err(Error::Stopped)
     });
-    assert!(matches!(failed.own, Ok(Err(Error::Stopped))));
-    let panicked = fixture.run(TransactionSize::Small, |_| panic!("as it may happen"));
-    assert!(panicked.own.is_err());
+    assert!(matches!(failed.work, Ok(Err(Error::Stopped))));
+    let panicked = fixture.run(TransactionSize::Small, |_| panic!("a panic of a test"));
+    assert!(panicked.work.is_err());
     assert_eq!(fixture.numbers(), [0i64; 0]);
     assert_eq!(fixture.commits.into_inner(), 0);
 }
 
 #[test]
-fn a_failed_commit_is_told_to_all() {
-    let (fixture, done) = together(|| {
+fn a_failed_commit_is_returned_to_all_members() {
+    let (fixture, done) = run_in_one_group(|| {
         let mut works = inserts(0..6);
         works.push(Box::new(|conn| {
             execute(conn, "INSERT INTO t (n, other) VALUES (7, 999)")?;
@@ -228,22 +230,22 @@ fn a_failed_commit_is_told_to_all() {
     });
     for done in &done {
         assert_eq!(code(done), ffi::SQLITE_CONSTRAINT_FOREIGNKEY);
-        assert!(!done.committed && done.at_commit.is_none());
+        assert!(!done.follows_up && done.at_commit.is_none());
     }
     let messages: Vec<_> = done
         .iter()
-        .map(|d| d.own.as_ref().unwrap().as_ref().unwrap_err().to_string())
+        .map(|d| d.work.as_ref().unwrap().as_ref().unwrap_err().to_string())
         .collect();
     assert!(messages.windows(2).all(|w| w[0] == w[1]), "{messages:?}");
     assert_eq!(fixture.numbers(), [0i64; 0]);
     let next = fixture.run(TransactionSize::Small, insert(9));
-    assert!(matches!(next.own, Ok(Ok(9))));
+    assert!(matches!(next.work, Ok(Ok(9))));
 }
 
 #[test]
-fn when_sqlite_gives_up_the_transaction_all_are_told() {
+fn a_rollback_by_sqlite_is_returned_to_all_members() {
     for swallowed in [false, true] {
-        let (fixture, done) = together(|| {
+        let (fixture, done) = run_in_one_group(|| {
             let mut works = inserts([1]);
             works.push(Box::new(move |conn| {
                 let done = execute(conn, "INSERT OR ROLLBACK INTO t (n) VALUES (1)");
@@ -265,7 +267,7 @@ fn when_sqlite_gives_up_the_transaction_all_are_told() {
 }
 
 #[test]
-fn large_work_does_not_keep_back_those_before_it() {
+fn large_transactions_do_not_delay_open_groups() {
     let fixture = Fixture::new();
     let (begun, go) = mpsc::channel();
     let (acknowledged, seen) = mpsc::channel();
@@ -274,12 +276,12 @@ fn large_work_does_not_keep_back_those_before_it() {
         scope.spawn(move || {
             let done = fixture.run(TransactionSize::Small, |conn| {
                 begun.send(()).unwrap();
-                fixture.until_waiting(1);
+                fixture.wait_for_threads(1);
                 insert(1)(conn)
             });
-            assert!(matches!(done.own, Ok(Ok(1))));
-            // What follows its commit is left to it.
-            assert!(done.committed && done.at_commit.is_none());
+            assert!(matches!(done.work, Ok(Ok(1))));
+            // It follows up its commit.
+            assert!(done.follows_up && done.at_commit.is_none());
             acknowledged.send(()).unwrap();
         });
         go.recv().unwrap();
@@ -288,89 +290,91 @@ fn large_work_does_not_keep_back_those_before_it() {
             seen.recv().unwrap();
             insert(2)(conn)
         });
-        assert!(matches!(large.own, Ok(Ok(2))));
-        assert!(large.committed && large.at_commit.is_some());
+        assert!(matches!(large.work, Ok(Ok(2))));
+        assert!(large.follows_up && large.at_commit.is_some());
     });
     assert_eq!(fixture.numbers(), [1, 2]);
     assert_eq!(fixture.commits.into_inner(), 1, "for its own transaction");
 }
 
-/// What is saved is flushed, and upkeep is not, in whatever order they come.
+/// Saves are flushed and maintenance is not, in any order.
 #[test]
-fn upkeep_alone_commits_without_a_flush() {
+fn only_maintenance_commits_without_a_flush() {
     const NORMAL: i64 = 1;
     const FULL: i64 = 2;
     let level = |connection: &Connection| -> Result<i64> {
         Ok(connection.query_row("PRAGMA synchronous", [], |r| r.get(0))?)
     };
     let fixture = Fixture::new();
-    let run = |size| fixture.run(size, level).result().unwrap();
+    let run = |size| fixture.run(size, level).into_result().unwrap();
     assert_eq!(run(TransactionSize::Small), FULL);
-    assert_eq!(run(TransactionSize::Upkeep), NORMAL);
-    assert_eq!(run(TransactionSize::Upkeep), NORMAL);
+    assert_eq!(run(TransactionSize::Maintenance), NORMAL);
+    assert_eq!(run(TransactionSize::Maintenance), NORMAL);
     assert_eq!(run(TransactionSize::Large), FULL);
-    // Also behind upkeep that failed, and one that panicked.
-    let failed = fixture.run(TransactionSize::Upkeep, |_| Err(Failure::lost().into()));
-    assert!(failed.result().is_err());
+    // Also after maintenance that failed or panicked.
+    let failed = fixture.run(TransactionSize::Maintenance, |_| {
+        Err(Failure::unknown().into())
+    });
+    assert!(failed.into_result().is_err());
     assert_eq!(run(TransactionSize::Small), FULL);
-    let panicked = fixture.run(TransactionSize::Upkeep, |_| panic!("of a test"));
-    assert!(panicked.own.is_err());
+    let panicked = fixture.run(TransactionSize::Maintenance, |_| {
+        panic!("a panic of a test")
+    });
+    assert!(panicked.work.is_err());
     assert_eq!(run(TransactionSize::Small), FULL);
 
     let deferred = Writer::new(Durability::Deferred, Duration::ZERO);
-    let connection = lock(&fixture.writer.baton).connection.take();
-    lock(&deferred.baton).connection = connection;
+    let connection = lock(&fixture.writer.slot).connection.take();
+    lock(&deferred.slot).connection = connection;
     for size in [
         TransactionSize::Small,
-        TransactionSize::Upkeep,
+        TransactionSize::Maintenance,
         TransactionSize::Large,
     ] {
         let done = deferred.run(size, || panic!("there is a connection"), |_| (), level);
-        assert_eq!(done.result().unwrap(), NORMAL, "{size:?}");
+        assert_eq!(done.into_result().unwrap(), NORMAL, "{size:?}");
     }
 }
 
 #[test]
-fn company_that_does_not_come_is_not_waited_for_long() {
+fn a_member_waits_no_longer_than_the_commit_delay() {
     let fixture = Fixture::new();
     {
-        let mut baton = lock(&fixture.writer.baton);
-        baton.crowd = 16;
-        baton.commit_took = Duration::from_secs(1);
+        let mut slot = lock(&fixture.writer.slot);
+        slot.siblings = 16;
     }
     let done = fixture.run(TransactionSize::Small, insert(1));
-    assert!(matches!(done.own, Ok(Ok(1))));
-    assert!(done.committed && done.at_commit.is_some());
-    assert_eq!(lock(&fixture.writer.baton).crowd, 1);
+    assert!(matches!(done.work, Ok(Ok(1))));
+    assert!(done.follows_up && done.at_commit.is_some());
+    assert_eq!(lock(&fixture.writer.slot).siblings, 1);
     assert_eq!(fixture.numbers(), [1]);
 }
 
 #[test]
-fn company_that_comes_is_waited_for() {
+fn a_thread_that_comes_within_the_commit_delay_joins() {
     for _ in 0..50 {
         let fixture = Fixture::new();
         {
-            let mut baton = lock(&fixture.writer.baton);
-            baton.crowd = 2;
-            baton.commit_took = Duration::from_secs(1);
+            let mut slot = lock(&fixture.writer.slot);
+            slot.siblings = 2;
         }
         let both = thread::scope(|scope| {
             let first = scope.spawn(|| fixture.run(TransactionSize::Small, insert(1)));
             let second = scope.spawn(|| fixture.run(TransactionSize::Small, insert(2)));
             [first.join().unwrap(), second.join().unwrap()]
         });
-        assert!(both.iter().all(|d| matches!(d.own, Ok(Ok(_)))));
+        assert!(both.iter().all(|d| matches!(d.work, Ok(Ok(_)))));
         assert_eq!(fixture.numbers(), [1, 2]);
         if fixture.commits.into_inner() == 1 {
             return;
         }
     }
-    panic!("two that came together never shared a commit");
+    panic!("two threads that came at once never shared a commit");
 }
 
-/// Groups of all kinds at once, on all sides: everybody gets an own answer, and it is true.
+/// Many groups of all kinds: every thread gets its own result, and it is true.
 #[test]
-fn a_storm_of_members() {
+fn many_threads_get_their_own_results() {
     let fixture = Fixture::new();
     let kept: Vec<i64> = thread::scope(|scope| {
         let threads: Vec<_> = (0..16)
@@ -388,11 +392,11 @@ fn a_storm_of_members() {
                             insert(n)(conn)?;
                             match (thread * 7 + i) % 11 {
                                 0 => Err(Error::Stopped),
-                                1 => panic!("as it may happen"),
+                                1 => panic!("a panic of a test"),
                                 _ => Ok(n),
                             }
                         });
-                        match ((thread * 7 + i) % 11, done.own) {
+                        match ((thread * 7 + i) % 11, done.work) {
                             (0, Ok(Err(Error::Stopped))) | (1, Err(_)) => {}
                             (2.., Ok(Ok(own))) if own == n => kept.push(n),
                             _ => panic!("the answer to {n} is another's"),

@@ -1,0 +1,603 @@
+//! Group commit: write transactions of several threads share one COMMIT, and so one flush.
+//!
+//! One connection writes, in a slot that threads take in turn; each thread does its own work on it.
+//! A thread that finds no transaction open begins one. A thread that finds one open joins it with a
+//! savepoint. When its work is done, a member leaves the transaction open for the next thread, or
+//! commits it for all:
+//!
+//! ```text
+//! A  BEGIN IMMEDIATE, work ─┐ leaves it open                    ┌ saved
+//! B         waits           └ SAVEPOINT, work, RELEASE ─┐       ├ saved
+//! C              waits            SAVEPOINT, fails,     └       │
+//!                                 ROLLBACK TO, RELEASE ─┐       ├ its own error
+//! D                   waits            SAVEPOINT, work, └ COMMIT┴ saved
+//! E                                          waits ..............BEGIN IMMEDIATE, work ─ ...
+//! ```
+//!
+//! **Every group is committed.** The member that joined last commits an open group. It leaves the
+//! group open in two cases: a thread waits for the slot and joins next, also if its own work fails
+//! or panics; or it waits for one ([`COMMIT_DELAY`]) and comes back if none came.
+//!
+//! **Commit delay** (PostgreSQL's `commit_delay` and `commit_siblings`). Threads whose save was
+//! just acknowledged usually come back at once with the next. A commit before they do would split
+//! them into two groups that alternate, each half as large. So the last member of a group that is
+//! smaller than the previous one waits for [`COMMIT_DELAY`]. A single thread never waits.
+//!
+//! **Results.** No member returns before the commit, not even one whose own work failed: it may have
+//! read the work of members before it. If the commit fails, or SQLite rolls back the transaction
+//! during a member's work (a full disk, say), every member gets that error, and nothing of the group
+//! is kept.
+//!
+//! **Without a flush** (`Durability::Deferred`) each thread commits for itself.
+//!
+//! **Large transactions are not grouped**: they commit the open group first, so that its members do
+//! not wait for them.
+//!
+//! **Maintenance needs no flush**: changes of derived data only (a merge of the index) are committed
+//! with `synchronous=NORMAL`. The log keeps its order, so the flush of the next save makes them
+//! durable too; after a power cut before that, the store is as before the maintenance.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rusqlite::{Connection, ErrorCode, ffi};
+
+use super::open::{CHECKPOINT_PAGES, DEFERRED_CHECKPOINT_PAGES};
+use super::pool::{Durability, lock};
+use crate::error::{Error, Result};
+
+/// The maximum number of members of a group.
+const MAX_GROUP_SIZE: usize = 64;
+/// How long the last member of a group waits for another thread: longer than a thread takes to
+/// come back with its next save, short beside a flush.
+const COMMIT_DELAY: Duration = Duration::from_micros(200);
+/// The pause between two attempts to get the file lock from another process.
+const BUSY_PAUSE: Duration = Duration::from_millis(1);
+
+/// The size of a transaction, which decides how it is committed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TransactionSize {
+    /// Shares its commit.
+    Small,
+    /// Large, or of unknown size: a transaction of its own.
+    Large,
+    /// Changes of derived data: a transaction of its own that need not be durable at once.
+    Maintenance,
+}
+
+impl TransactionSize {
+    /// Returns the size of a transaction that writes this number of records and bytes of text.
+    pub(crate) fn of(records: usize, bytes: usize) -> Self {
+        if records <= 64 && bytes <= 1 << 20 {
+            Self::Small
+        } else {
+            Self::Large
+        }
+    }
+}
+
+/// Defers automatic checkpoints until it is dropped; see [`Writer::defer_checkpoint`].
+pub(super) struct DeferredCheckpoint<'w>(&'w AtomicUsize);
+
+impl Drop for DeferredCheckpoint<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// The connection that writes, and the threads that wait for it.
+pub(super) struct Writer {
+    durability: Durability,
+    /// How long to wait for the transaction of another process.
+    busy_timeout: Duration,
+    /// The number of threads that wait for the slot.
+    waiting: AtomicUsize,
+    /// The number of callers that defer checkpoints.
+    deferring: AtomicUsize,
+    slot: Mutex<WriterSlot>,
+}
+
+#[derive(Default)]
+struct WriterSlot {
+    /// Opened by the first write.
+    connection: Option<Connection>,
+    /// Commits of the connection are not flushed.
+    is_unflushed: bool,
+    /// Automatic checkpoints of the connection are deferred.
+    defers_checkpoint: bool,
+    /// The open transaction, while no thread holds the slot.
+    group: Option<Group>,
+    /// The members of the last commit, and the threads that waited when it ended.
+    siblings: usize,
+}
+
+/// The result of a thread's work, or the payload of its panic.
+type WorkResult<T> = thread::Result<Result<T>>;
+
+/// The outcome of a write for one thread.
+pub(crate) struct WriteOutcome<T, A> {
+    /// The result of its work, or the payload of its panic.
+    pub(crate) work: WorkResult<T>,
+    /// True in one thread of each committed group, which does what follows a commit.
+    pub(crate) follows_up: bool,
+    /// The value of `at_commit`, in the thread that committed.
+    pub(crate) at_commit: Option<A>,
+}
+
+impl<T, A> WriteOutcome<T, A> {
+    /// The outcome of a write without a commit.
+    pub(super) fn uncommitted(work: WorkResult<T>) -> Self {
+        Self {
+            work,
+            follows_up: false,
+            at_commit: None,
+        }
+    }
+
+    /// Returns the result of the work; resumes its panic.
+    pub(crate) fn into_result(self) -> Result<T> {
+        self.work
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+}
+
+impl Writer {
+    pub(super) fn new(durability: Durability, busy_timeout: Duration) -> Self {
+        Self {
+            durability,
+            busy_timeout,
+            waiting: AtomicUsize::new(0),
+            deferring: AtomicUsize::new(0),
+            slot: Mutex::default(),
+        }
+    }
+
+    pub(super) fn has_connection(&self) -> bool {
+        lock(&self.slot).connection.is_some()
+    }
+
+    pub(super) fn take_connection(&self) -> Option<Connection> {
+        lock(&self.slot).connection.take()
+    }
+
+    /// Defers automatic checkpoints of commits until the result is dropped.
+    pub(super) fn defer_checkpoint(&self) -> DeferredCheckpoint<'_> {
+        self.deferring.fetch_add(1, Ordering::Relaxed);
+        DeferredCheckpoint(&self.deferring)
+    }
+
+    /// Runs `work` on the connection if no transaction is open and something was written.
+    pub(super) fn with_idle_connection<T>(&self, work: impl FnOnce(&Connection) -> T) -> Option<T> {
+        let slot = lock(&self.slot);
+        match (&slot.group, &slot.connection) {
+            (None, Some(connection)) => Some(work(connection)),
+            _ => None,
+        }
+    }
+
+    /// Runs `work` in a write transaction and returns after its commit.
+    ///
+    /// `at_commit` runs at the end of the transaction, in the one thread that commits it. What
+    /// follows a commit is left to one thread of each group ([`WriteOutcome::follows_up`]), after
+    /// the slot is free and the other members know the result.
+    pub(super) fn run<T, A>(
+        &self,
+        size: TransactionSize,
+        connect: impl FnOnce() -> Result<Connection>,
+        at_commit: impl Fn(&Connection) -> A,
+        work: impl FnOnce(&Connection) -> Result<T>,
+    ) -> WriteOutcome<T, A> {
+        let mut slot = self.take_slot();
+        let mut found = slot.group.take();
+        if size != TransactionSize::Small
+            && let Some(group) = found.take()
+        {
+            // A member of the group follows up: this thread has a long transaction to run first.
+            let result = slot.commit(&self.waiting, group.members, |_| ());
+            group.finish(result, FollowUp::Open);
+        }
+        if let Err(e) = self.prepare_connection(&mut slot, size, found.is_some(), connect) {
+            return WriteOutcome::uncommitted(Ok(Err(e)));
+        }
+        let Some(connection) = &slot.connection else {
+            return WriteOutcome::uncommitted(Ok(Err(Failure::unknown().into())));
+        };
+        let (work, group) = match found {
+            None => match begin_group(connection, self.busy_timeout, work) {
+                done @ Ok(Ok(_)) => (done, None),
+                done => return WriteOutcome::uncommitted(done),
+            },
+            Some(group) => match join_group(connection, work) {
+                (done, Ok(())) => (done, Some(group.with_one_more())),
+                (done, Err(failure)) => {
+                    drop(slot);
+                    group.finish(Err(failure), FollowUp::Assigned);
+                    return WriteOutcome::uncommitted(done);
+                }
+            },
+        };
+        let may_delay = work.is_ok();
+        match self.finish_turn(slot, size, group, may_delay, at_commit) {
+            Ok(share) => WriteOutcome {
+                work,
+                follows_up: share.follows_up,
+                at_commit: share.at_commit,
+            },
+            Err(failure) => WriteOutcome::uncommitted(work.map(|_| Err(failure.into()))),
+        }
+    }
+
+    /// Takes the slot. Until then its holder sees that a thread waits.
+    fn take_slot(&self) -> MutexGuard<'_, WriterSlot> {
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        let slot = lock(&self.slot);
+        self.waiting.fetch_sub(1, Ordering::Relaxed);
+        slot
+    }
+
+    /// Opens the connection if necessary, and sets its pragmas for a transaction of this size.
+    fn prepare_connection(
+        &self,
+        slot: &mut WriterSlot,
+        size: TransactionSize,
+        joins_group: bool,
+        connect: impl FnOnce() -> Result<Connection>,
+    ) -> Result<()> {
+        if slot.connection.is_none() {
+            slot.connection = Some(connect()?);
+            slot.is_unflushed = self.durability == Durability::Deferred;
+            slot.defers_checkpoint = false;
+        }
+        let Some(connection) = &slot.connection else {
+            return Ok(());
+        };
+        let unflushed =
+            size == TransactionSize::Maintenance || self.durability == Durability::Deferred;
+        if !joins_group && slot.is_unflushed != unflushed {
+            let level = if unflushed { "NORMAL" } else { "FULL" };
+            connection.pragma_update(None, "synchronous", level)?;
+            slot.is_unflushed = unflushed;
+        }
+        let defers = self.deferring.load(Ordering::Relaxed) > 0;
+        if slot.defers_checkpoint != defers {
+            let pages = match defers {
+                true => DEFERRED_CHECKPOINT_PAGES,
+                false => CHECKPOINT_PAGES,
+            };
+            // If it fails, the next checkpoint is earlier or later.
+            let _ = connection.pragma_update(None, "wal_autocheckpoint", pages);
+            slot.defers_checkpoint = defers;
+        }
+        Ok(())
+    }
+
+    /// Ends the turn of a member whose work is in the open transaction: commits, or leaves the
+    /// transaction open and waits for its result.
+    fn finish_turn<'w, A>(
+        &'w self,
+        mut slot: MutexGuard<'w, WriterSlot>,
+        size: TransactionSize,
+        mut group: Option<Group>,
+        mut may_delay: bool,
+        at_commit: impl Fn(&Connection) -> A,
+    ) -> std::result::Result<CommitShare<A>, Failure> {
+        loop {
+            let members = group.as_ref().map_or(1, |g| g.members);
+            // Without a flush, handing over costs more than a commit.
+            let may_share = size == TransactionSize::Small
+                && self.durability == Durability::Full
+                && members < MAX_GROUP_SIZE;
+            let is_awaited = self.waiting.load(Ordering::Relaxed) > 0;
+            if !may_share || !(is_awaited || may_delay && members < slot.siblings) {
+                let result = slot.commit(&self.waiting, members, &at_commit);
+                drop(slot);
+                if let Some(group) = group {
+                    let shared = result.as_ref().map(|_| ()).map_err(Failure::clone);
+                    group.finish(shared, FollowUp::Assigned);
+                }
+                return result.map(|value| CommitShare {
+                    follows_up: true,
+                    at_commit: Some(value),
+                });
+            }
+            let open = group.take().unwrap_or_else(Group::new);
+            let signal = Arc::clone(&open.signal);
+            slot.group = Some(open);
+            drop(slot);
+            let timeout = (!is_awaited).then_some(COMMIT_DELAY);
+            if let Some(result) = signal.wait(timeout) {
+                return result.into_share();
+            }
+            // No thread joined in time, or one did and commits now.
+            slot = lock(&self.slot);
+            group = slot
+                .group
+                .take_if(|g| Arc::ptr_eq(&g.signal, &signal) && g.members == members);
+            if group.is_none() {
+                drop(slot);
+                return match signal.wait(None) {
+                    Some(result) => result.into_share(),
+                    None => Err(Failure::unknown()),
+                };
+            }
+            may_delay = false;
+        }
+    }
+}
+
+impl WriterSlot {
+    /// Commits the open transaction, and counts the threads that save at this time.
+    fn commit<A>(
+        &mut self,
+        waiting: &AtomicUsize,
+        members: usize,
+        at_commit: impl Fn(&Connection) -> A,
+    ) -> std::result::Result<A, Failure> {
+        let Some(connection) = &self.connection else {
+            return Err(Failure::unknown());
+        };
+        let result = commit(connection, at_commit);
+        self.siblings = members + waiting.load(Ordering::Relaxed);
+        result
+    }
+}
+
+/// Begins a transaction as soon as no other process has one open. While many threads of a process
+/// write, the file is unlocked only for moments between two groups. SQLite's own busy handler
+/// pauses for up to 100 ms and would miss them for seconds.
+fn begin_immediate(connection: &Connection, busy_timeout: Duration) -> Result<()> {
+    let mut start = None;
+    loop {
+        match execute(connection, "BEGIN IMMEDIATE") {
+            Err(Error::Sqlite(e))
+                if e.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
+                    && start.get_or_insert_with(Instant::now).elapsed() < busy_timeout =>
+            {
+                thread::sleep(BUSY_PAUSE);
+            }
+            done => return done,
+        }
+    }
+}
+
+/// Runs the work of the first member of a group. After a failure no transaction is open.
+fn begin_group<T>(
+    connection: &Connection,
+    busy_timeout: Duration,
+    work: impl FnOnce(&Connection) -> Result<T>,
+) -> WorkResult<T> {
+    if let Err(e) = begin_immediate(connection, busy_timeout) {
+        return Ok(Err(e));
+    }
+    match catch_unwind(AssertUnwindSafe(|| work(connection))) {
+        Ok(Ok(_)) if connection.is_autocommit() => Ok(Err(Failure::unknown().into())),
+        done @ Ok(Ok(_)) => done,
+        done => {
+            roll_back(connection);
+            done
+        }
+    }
+}
+
+/// Runs the work of a further member. After a [`Failure`] the whole transaction is rolled back.
+fn join_group<T>(
+    connection: &Connection,
+    work: impl FnOnce(&Connection) -> Result<T>,
+) -> (WorkResult<T>, std::result::Result<(), Failure>) {
+    let fail = |done: WorkResult<T>, failure| {
+        roll_back(connection);
+        (done, Err(failure))
+    };
+    if let Err(e) = execute(connection, "SAVEPOINT member") {
+        let failure = Failure::from_error(&e);
+        return fail(Ok(Err(e)), failure);
+    }
+    let done = catch_unwind(AssertUnwindSafe(|| work(connection)));
+    if connection.is_autocommit() {
+        // SQLite rolled back the transaction; all members get its error.
+        let failure = match &done {
+            Ok(Err(e)) => Failure::from_error(e),
+            _ => Failure::unknown(),
+        };
+        return match done {
+            Ok(Ok(_)) => fail(Ok(Err(Failure::unknown().into())), failure),
+            done => fail(done, failure),
+        };
+    }
+    let undone = match done {
+        Ok(Ok(_)) => Ok(()),
+        _ => execute(connection, "ROLLBACK TO member"),
+    };
+    match undone.and_then(|()| execute(connection, "RELEASE member")) {
+        Ok(()) => (done, Ok(())),
+        Err(e) => {
+            let failure = Failure::from_error(&e);
+            match done {
+                Ok(Ok(_)) => fail(Ok(Err(e)), failure),
+                done => fail(done, failure),
+            }
+        }
+    }
+}
+
+/// Commits, or rolls back and returns the failure.
+fn commit<A>(
+    connection: &Connection,
+    at_commit: impl Fn(&Connection) -> A,
+) -> std::result::Result<A, Failure> {
+    /// Rolls back an uncommitted transaction, also when `at_commit` panics.
+    struct RollBack<'c>(&'c Connection);
+    impl Drop for RollBack<'_> {
+        fn drop(&mut self) {
+            roll_back(self.0);
+        }
+    }
+    let uncommitted = RollBack(connection);
+    let value = at_commit(connection);
+    let result = execute(connection, "COMMIT").map_err(|e| Failure::from_error(&e));
+    drop(uncommitted);
+    result.map(|()| value)
+}
+
+fn execute(connection: &Connection, sql: &str) -> Result<()> {
+    connection.prepare_cached(sql)?.execute([])?;
+    Ok(())
+}
+
+fn roll_back(connection: &Connection) {
+    if !connection.is_autocommit() {
+        let _ = connection.execute_batch("ROLLBACK");
+    }
+}
+
+/// An open transaction and its members.
+struct Group {
+    members: usize,
+    signal: Arc<GroupSignal>,
+}
+
+impl Group {
+    /// A group of one member.
+    fn new() -> Self {
+        Self {
+            members: 1,
+            signal: Arc::default(),
+        }
+    }
+
+    fn with_one_more(mut self) -> Self {
+        self.members += 1;
+        self
+    }
+
+    /// Wakes all members with the result.
+    fn finish(self, result: std::result::Result<(), Failure>, follow_up: FollowUp) {
+        self.signal.send(GroupResult { result, follow_up });
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        // No member may wait forever, whatever happened to the one that commits.
+        self.signal.send(GroupResult {
+            result: Err(Failure::unknown()),
+            follow_up: FollowUp::Assigned,
+        });
+    }
+}
+
+/// Whether a thread already does what follows the commit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum FollowUp {
+    /// The first member that reads the result does.
+    Open,
+    /// Another thread does.
+    Assigned,
+}
+
+/// The result of a group.
+struct GroupResult {
+    result: std::result::Result<(), Failure>,
+    follow_up: FollowUp,
+}
+
+impl GroupResult {
+    fn into_share<A>(self) -> std::result::Result<CommitShare<A>, Failure> {
+        self.result.map(|()| CommitShare {
+            follows_up: self.follow_up == FollowUp::Open,
+            at_commit: None,
+        })
+    }
+}
+
+/// A member's share in a successful commit.
+struct CommitShare<A> {
+    follows_up: bool,
+    at_commit: Option<A>,
+}
+
+/// The condition on which members wait for the result of their group.
+#[derive(Default)]
+struct GroupSignal {
+    result: Mutex<Option<GroupResult>>,
+    is_known: Condvar,
+}
+
+impl GroupSignal {
+    /// Sends the result, once.
+    fn send(&self, result: GroupResult) {
+        let mut known = lock(&self.result);
+        if known.is_none() {
+            *known = Some(result);
+            drop(known);
+            self.is_known.notify_all();
+        }
+    }
+
+    /// Waits for the result; returns `None` after the timeout.
+    fn wait(&self, timeout: Option<Duration>) -> Option<GroupResult> {
+        let guard = lock(&self.result);
+        let is_unknown = |known: &mut Option<GroupResult>| known.is_none();
+        let mut known = match timeout {
+            None => self
+                .is_known
+                .wait_while(guard, is_unknown)
+                .unwrap_or_else(PoisonError::into_inner),
+            Some(timeout) => {
+                self.is_known
+                    .wait_timeout_while(guard, timeout, is_unknown)
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .0
+            }
+        };
+        known.as_mut().map(|known| GroupResult {
+            result: known.result.clone(),
+            follow_up: std::mem::replace(&mut known.follow_up, FollowUp::Assigned),
+        })
+    }
+}
+
+/// SQLite's code and message of a rolled back transaction, for every member.
+#[derive(Debug, Clone)]
+struct Failure {
+    code: ffi::Error,
+    message: Option<String>,
+}
+
+impl Failure {
+    fn from_error(error: &Error) -> Self {
+        match error {
+            Error::Sqlite(rusqlite::Error::SqliteFailure(code, message)) => Self {
+                code: *code,
+                message: message.clone(),
+            },
+            other => Self {
+                message: Some(other.to_string()),
+                ..Self::unknown()
+            },
+        }
+    }
+
+    /// The failure of a transaction that was rolled back for an unknown reason.
+    fn unknown() -> Self {
+        Self {
+            code: ffi::Error::new(ffi::SQLITE_ABORT_ROLLBACK),
+            message: None,
+        }
+    }
+}
+
+impl From<Failure> for Error {
+    fn from(failure: Failure) -> Self {
+        Self::Sqlite(rusqlite::Error::SqliteFailure(
+            failure.code,
+            failure.message,
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests;
