@@ -18,7 +18,6 @@
 
 mod civil;
 mod duration;
-mod named;
 mod table;
 mod value;
 mod zone;

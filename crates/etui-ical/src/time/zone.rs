@@ -10,8 +10,9 @@
 use std::fmt;
 use std::sync::Arc;
 
+use jiff::tz::AmbiguousOffset;
+
 use super::civil::{DateTime, Timestamp};
-use super::named::IanaZone;
 use super::table::TransitionTable;
 
 /// A time zone.
@@ -21,7 +22,7 @@ pub struct TimeZone(ZoneKind);
 #[derive(Clone)]
 enum ZoneKind {
     Utc,
-    Iana(&'static IanaZone),
+    Iana(jiff::tz::TimeZone),
     Defined(Arc<DefinedZone>),
 }
 
@@ -54,14 +55,14 @@ impl TimeZone {
         }
         let zone = jiff::tz::db().get(name).ok()?;
         zone.iana_name()?;
-        Some(Self(ZoneKind::Iana(IanaZone::intern(zone))))
+        Some(Self(ZoneKind::Iana(zone)))
     }
 
     /// Returns the system time zone; UTC if it is unknown.
     #[must_use]
     pub fn system() -> Self {
         match jiff::tz::TimeZone::try_system() {
-            Ok(zone) => Self(ZoneKind::Iana(IanaZone::intern(zone))),
+            Ok(zone) => Self(ZoneKind::Iana(zone)),
             Err(_) => Self::UTC,
         }
     }
@@ -78,7 +79,7 @@ impl TimeZone {
     pub fn name(&self) -> &str {
         match &self.0 {
             ZoneKind::Utc => "UTC",
-            ZoneKind::Iana(named) => named.zone.iana_name().unwrap_or("local"),
+            ZoneKind::Iana(zone) => zone.iana_name().unwrap_or("local"),
             ZoneKind::Defined(defined) => &defined.name,
         }
     }
@@ -88,7 +89,7 @@ impl TimeZone {
     pub fn is_named(&self) -> bool {
         match &self.0 {
             ZoneKind::Utc => true,
-            ZoneKind::Iana(named) => named.zone.iana_name().is_some(),
+            ZoneKind::Iana(zone) => zone.iana_name().is_some(),
             ZoneKind::Defined(_) => false,
         }
     }
@@ -98,7 +99,7 @@ impl TimeZone {
     pub fn offset(&self, at: Timestamp) -> i32 {
         match &self.0 {
             ZoneKind::Utc => 0,
-            ZoneKind::Iana(named) => named.offset_at(at.seconds()),
+            ZoneKind::Iana(zone) => zone.to_offset(jiff_timestamp(at)).seconds(),
             ZoneKind::Defined(defined) => defined.table.offset_at(at.seconds()),
         }
     }
@@ -120,7 +121,7 @@ impl TimeZone {
     pub fn resolve(&self, local: DateTime) -> ResolvedTime {
         let (offset, skipped) = match &self.0 {
             ZoneKind::Utc => (0, false),
-            ZoneKind::Iana(named) => named.offset_of(local.seconds()),
+            ZoneKind::Iana(zone) => resolve_offset(zone, local),
             ZoneKind::Defined(defined) => defined.table.offset_of(local.seconds()),
         };
         ResolvedTime {
@@ -134,7 +135,7 @@ impl PartialEq for TimeZone {
     fn eq(&self, other: &Self) -> bool {
         match (&self.0, &other.0) {
             (ZoneKind::Utc, ZoneKind::Utc) => true,
-            (ZoneKind::Iana(a), ZoneKind::Iana(b)) => std::ptr::eq(*a, *b) || a.zone == b.zone,
+            (ZoneKind::Iana(a), ZoneKind::Iana(b)) => a == b,
             (ZoneKind::Defined(a), ZoneKind::Defined(b)) => {
                 Arc::ptr_eq(a, b) || (a.name == b.name && a.table == b.table)
             }
@@ -149,4 +150,34 @@ impl fmt::Debug for TimeZone {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
+}
+
+/// Returns the UTC offset with which a local time is read, and whether it is in a gap.
+fn resolve_offset(zone: &jiff::tz::TimeZone, local: DateTime) -> (i32, bool) {
+    match zone.to_ambiguous_timestamp(jiff_datetime(local)).offset() {
+        AmbiguousOffset::Unambiguous { offset } => (offset.seconds(), false),
+        AmbiguousOffset::Gap { before, .. } => (before.seconds(), true),
+        AmbiguousOffset::Fold { before, .. } => (before.seconds(), false),
+    }
+}
+
+fn jiff_timestamp(at: Timestamp) -> jiff::Timestamp {
+    let (first, last) = (jiff::Timestamp::MIN, jiff::Timestamp::MAX);
+    let seconds = at.seconds().clamp(first.as_second(), last.as_second());
+    jiff::Timestamp::from_second(seconds).unwrap_or(last)
+}
+
+fn jiff_datetime(local: DateTime) -> jiff::civil::DateTime {
+    let (year, month, day) = local.date().ymd();
+    let (hour, minute, second) = local.hms();
+    jiff::civil::DateTime::new(
+        year as i16,
+        month as i8,
+        day as i8,
+        hour as i8,
+        minute as i8,
+        second as i8,
+        0,
+    )
+    .unwrap_or_default()
 }
