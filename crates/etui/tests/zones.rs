@@ -1,5 +1,5 @@
-//! What `docs/src/calendar-time.md` says of zones: names, changed rules, missing and doubled hours,
-//! days and floating times seen from elsewhere. What needs only a rule is in `recurrence/`.
+//! The statements of `docs/src/calendar-time.md` about zones: names, changed rules, skipped and repeated hours,
+//! dates and floating times in other display zones. The tests of rules alone are in `etui-ical`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -17,7 +17,7 @@ fn zone(name: &str) -> TimeZone {
     TimeZone::named(name).expect(name)
 }
 
-/// The instant of a time in UTC.
+/// Returns the instant of a time in UTC.
 fn at(text: &str) -> Timestamp {
     let value: DateTimeValue = text.parse().expect(text);
     TimeZone::UTC.to_utc(value.local())
@@ -37,13 +37,13 @@ fn instances(record: &CalendarObject, viewer: &TimeZone) -> Vec<Instance> {
         .collect()
 }
 
-/// From when to when an event is, in UTC.
+/// Returns start and end of an event, in UTC.
 fn during(lines: &str, viewer: &str) -> String {
     let first = &instances(&event(lines, &TimeZoneResolver::new()), &zone(viewer))[0];
     format!("{} {}", first.during.start, first.during.end)
 }
 
-/// A zone with one offset, as a file defines it.
+/// Returns a zone with one offset, as a file defines it.
 fn definition(name: &str, offset: &str) -> TimeZoneDefinition {
     let text = format!(
         "BEGIN:VTIMEZONE\r\nTZID:{name}\r\nBEGIN:STANDARD\r\nDTSTART:19700101T000000\r\n\
@@ -90,7 +90,7 @@ fn of_two_definitions_with_one_name_the_first_counts() {
     );
 }
 
-/// The same bytes, read when the zone had other rules.
+/// The same bytes, read under other rules of the zone.
 #[test]
 fn an_event_stays_at_its_time_of_the_clock_when_the_rules_of_its_zone_change() {
     let lines = "DTSTART;TZID=Our Town:20260701T100000\r\nDURATION:PT1H\r\nRRULE:FREQ=DAILY;COUNT=3\r\n\
@@ -107,7 +107,7 @@ fn an_event_stays_at_its_time_of_the_clock_when_the_rules_of_its_zone_change() {
     assert_eq!(starts, [at("20260701T070000"), at("20260701T060000")]);
 }
 
-/// What was written in UTC is an instant: its time of the clock moves.
+/// A time written in UTC is an instant: its local time moves.
 #[test]
 fn an_event_in_utc_stays_at_its_instant() {
     let mut zones = TimeZoneResolver::new();
@@ -121,7 +121,7 @@ fn an_event_in_utc_stays_at_its_instant() {
     );
 }
 
-/// An exception written in UTC names an instant: behind a change of the rules it names none.
+/// An exception written in UTC identifies an instant: after a change of the rules it matches none.
 #[test]
 fn exceptions_in_utc_are_instants_too() {
     let lines = "DTSTART;TZID=Our Town:20260701T100000\r\nRRULE:FREQ=DAILY;COUNT=2\r\n\
@@ -137,7 +137,7 @@ fn exceptions_in_utc_are_instants_too() {
     }
 }
 
-/// Where the clocks skip midnight the day begins when they show one o'clock.
+/// Where midnight is skipped, the day begins at one o'clock.
 #[test]
 fn a_day_without_midnight_begins_later() {
     // Brazil's clocks went from 0:00 to 1:00 on 4 November 2018, and back at the end of 17
@@ -160,7 +160,7 @@ fn a_day_that_a_zone_left_out_has_no_length_there() {
         during(lines, "Europe/Berlin"),
         "20111229T230000Z 20111230T230000Z"
     );
-    // What is at a time of every day there is once where two days' times are one instant.
+    // A daily occurrence exists once where two days map to one instant.
     let daily = event(
         "DTSTART;TZID=Pacific/Apia:20111229T090000\r\nRRULE:FREQ=DAILY;COUNT=4",
         &TimeZoneResolver::new(),
@@ -175,7 +175,7 @@ fn a_day_that_a_zone_left_out_has_no_length_there() {
     );
 }
 
-/// A day elsewhere is the viewer's day with that date, which is another stretch of time.
+/// A date in another display zone is another period.
 #[test]
 fn a_day_is_the_viewers() {
     let lines = "DTSTART;VALUE=DATE:20260101\r\nDTEND;VALUE=DATE:20260103";
@@ -208,7 +208,7 @@ fn a_floating_time_is_the_viewers_and_is_skipped_and_doubled_there() {
     );
 }
 
-/// A zone file (RFC 8536) without changes, an hour ahead of UTC or so many.
+/// Returns a zone file (RFC 8536) without transitions, the given number of hours ahead of UTC.
 fn zone_file(hours: i32) -> Vec<u8> {
     let mut file = Vec::new();
     for _ in 0..2 {
@@ -227,7 +227,7 @@ fn zone_file(hours: i32) -> Vec<u8> {
 const ROLE: &str = "ETUI_TEST_ROLE";
 const STORE: &str = "ETUI_TEST_STORE";
 
-/// A database of zones in which Berlin is so many hours ahead of UTC.
+/// Creates a time zone database in which Berlin is the given number of hours ahead of UTC.
 fn database(hours: i32) -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     fs::create_dir(dir.path().join("Europe")).unwrap();
@@ -235,7 +235,7 @@ fn database(hours: i32) -> tempfile::TempDir {
     dir
 }
 
-/// Runs this program again, with another database of zones; what it tells.
+/// Runs this program again with another database, and returns its output.
 fn with_database(hours: i32, role: &str, store: &Path) -> Vec<String> {
     let database = database(hours);
     let output = Command::new(std::env::current_exe().unwrap())
@@ -254,7 +254,7 @@ fn with_database(hours: i32, role: &str, store: &Path) -> Vec<String> {
 
 const IN_BERLIN: &str = "DTSTART;TZID=Europe/Berlin:20260701T100000";
 
-/// Records of which one is found by the list, the others as a series.
+/// Records; the list finds one of them, the others are series.
 const STORED: [(&str, &str); 4] = [
     ("once", "DURATION:PT1H"),
     ("alarm", "BEGIN:VALARM\r\nTRIGGER:-PT30M\r\nEND:VALARM"),
@@ -297,7 +297,7 @@ fn with_another_database() {
         return;
     }
     if role == "save parts" {
-        // Instances at instants, of which one was moved to a time in Berlin.
+        // Instances at instants, one of them moved to a time in Berlin.
         for n in 0..20 {
             let alarm = "BEGIN:VALARM\r\nTRIGGER:-PT5M\r\nEND:VALARM\r\nEND:VEVENT\r\n";
             let text = format!(
@@ -314,7 +314,7 @@ fn with_another_database() {
         calendar
             .save(&event(other, &TimeZoneResolver::new()))
             .unwrap();
-        // Their rows go to the series' next alarms, which are at instants.
+        // The next alarms of the series are at instants.
         let due = calendar.alarms(at("20240509T110000"), 1, &TimeZone::UTC);
         assert_eq!(due.unwrap()[0].at, at("20240510T094500"));
         return;
@@ -352,7 +352,7 @@ fn with_another_database() {
         return;
     }
     if role == "alarms" {
-        // Hour by hour, the first ones again when the latter were told of and rows were moved.
+        // Hour by hour, and the first day again.
         for hour in (0..72).chain(0..24) {
             let after = at("20240331T000000").plus_seconds(hour * 3_600 - 900);
             let told = calendar.alarms(after, 3, &TimeZone::UTC).unwrap();
@@ -373,7 +373,7 @@ fn with_another_database() {
         }
         return;
     }
-    // Hour by hour: where each of them begins.
+    // Hour by hour: the starts.
     let mut at = at("20260629T000000");
     let until = at.plus_seconds(5 * 86_400);
     let mut told = String::new();
@@ -402,7 +402,7 @@ fn the_systems_database_says_when_an_event_is() {
     let none = Path::new("");
     assert_eq!(with_database(1, "start", none), ["20260701T090000Z"]);
     assert_eq!(with_database(9, "start", none), ["20260701T010000Z"]);
-    // The file's own definition does not count, whatever it says.
+    // The file's own definition is ignored.
     let mut zones = TimeZoneResolver::new();
     zones.define(&definition("Europe/Berlin", "+0900"));
     let start = instances(&event(IN_BERLIN, &zones), &TimeZone::UTC)[0]
@@ -411,7 +411,7 @@ fn the_systems_database_says_when_an_event_is() {
     assert_eq!(start, at("20260701T080000"));
 }
 
-/// What was saved by the rules of one database is found by those of another, at its new instant
+/// An event saved under the rules of one database is found under those of another, at its new instant
 /// and nowhere else.
 #[test]
 fn a_store_follows_the_database() {
@@ -434,7 +434,7 @@ fn a_store_follows_the_database() {
     }
 }
 
-/// Alarms that were placed, and moved on, by the rules of one database are due by those of another.
+/// Alarms computed under the rules of one database are due under those of another.
 #[test]
 fn alarms_follow_the_database() {
     for (before, after) in [(1, 2), (2, 1), (12, -12), (-12, 12)] {
@@ -442,7 +442,7 @@ fn alarms_follow_the_database() {
         let path = dir.path().join("personal.etui");
         with_database(before, "save alarms", &path);
         for hours in [before, after, before, after] {
-            // Every full hour one from a day on; in the first day twice as many.
+            // One at every full hour for a day; in the first day twice as many.
             let first = at("20240401T000000").plus_seconds(-3_600 * i64::from(hours));
             let due = |n: i64| {
                 let n = if n < 48 { n / 2 } else { n - 24 };
@@ -463,7 +463,7 @@ fn alarms_follow_the_database() {
     }
 }
 
-/// A series' next alarm may be another component's by other rules.
+/// Under other rules the next alarm of a series may belong to another component.
 #[test]
 fn alarms_of_one_component_follow_the_database_before_anothers() {
     let dir = tempfile::tempdir().unwrap();
@@ -484,7 +484,7 @@ fn alarms_of_one_component_follow_the_database_before_anothers() {
     assert_eq!(with_database(2, "alarms of parts", &path), moved_first);
 }
 
-/// What ended by the rules of one database has not ended yet by those of another.
+/// An event that has ended under one database has not ended yet under another.
 #[test]
 fn alarms_of_what_ended_follow_the_database() {
     let dir = tempfile::tempdir().unwrap();
@@ -496,7 +496,7 @@ fn alarms_of_what_ended_follow_the_database() {
     assert_eq!(with_database(1, "ended", &path), ["0 "]);
 }
 
-/// A store's ranges with days, floating times and changes of the clocks, by who asks.
+/// Ranges with dates, floating times and transitions, in several display zones.
 #[test]
 fn a_range_has_what_happens_in_it_for_who_asks() {
     let dir = tempfile::tempdir().unwrap();
@@ -544,12 +544,12 @@ fn a_range_has_what_happens_in_it_for_who_asks() {
         uids("20260329T220000", "20260329T230000", "Europe/Berlin"),
         "days"
     );
-    // The missing half past two is 1:30 in UTC.
+    // The skipped half past two is 1:30 in UTC.
     assert_eq!(
         uids("20260329T013000", "20260329T013001", "Europe/Berlin"),
         "birthday day days floating"
     );
-    // The day of another place.
+    // The date in another display zone.
     let in_auckland = "birthday day days floating";
     assert_eq!(
         uids("20260328T110000", "20260329T033000", "Pacific/Auckland"),
@@ -565,7 +565,7 @@ fn a_range_has_what_happens_in_it_for_who_asks() {
     );
 }
 
-/// What a store with one event says of when it is.
+/// Returns the times of a store's only event.
 fn stored(calendar: &etui::calendar::Calendar<'_>) -> String {
     let all = calendar
         .between(Timestamp::MIN..Timestamp::MAX, &TimeZone::UTC)
@@ -574,7 +574,7 @@ fn stored(calendar: &etui::calendar::Calendar<'_>) -> String {
     all.join(" ")
 }
 
-/// A file with an event in a zone of its own.
+/// Returns a file with an event in a zone of its own.
 fn file(offset: &str, title: &str) -> Vec<u8> {
     let zone = definition("Our Town", offset).to_text();
     let mut text = b"BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//test//EN\r\n".to_vec();
@@ -620,7 +620,7 @@ fn an_edit_in_a_zone_that_its_object_has_not_brings_that_zone_along() {
     let go_on = &mut |_: etui::import::ImportEvent<'_>| std::ops::ControlFlow::Continue(());
     calendar.import(&*file("+0100", "A"), go_on).unwrap();
 
-    // By the zone of its object it stays in that object.
+    // In the zone of its object it stays in that object.
     let (found, mut record) = calendar.record("1").unwrap().unwrap();
     let zones = calendar.zones(found.id).unwrap();
     record.set(0, "LOCATION", "Hall", &zones).unwrap();
@@ -630,7 +630,7 @@ fn an_edit_in_a_zone_that_its_object_has_not_brings_that_zone_along() {
     assert!(String::from_utf8_lossy(&out).contains("PRODID:-//test//EN"));
     assert_eq!(stored(&calendar), "20260701T090000Z");
 
-    // One of the same name with other rules, and one that it does not have.
+    // A zone of that name with other rules, and one that the object lacks.
     for (name, offset, expected) in [
         ("Our Town", "+0500", "20260701T050000Z"),
         ("Your Town", "+0300", "20260701T070000Z"),
@@ -648,7 +648,7 @@ fn an_edit_in_a_zone_that_its_object_has_not_brings_that_zone_along() {
         other.calendar().unwrap().import(&*out, go_on).unwrap();
         assert_eq!(stored(&other.calendar().unwrap()), expected);
     }
-    // Undone: back to the first town's later rules.
+    // Undo: back to the first town's later rules.
     calendar.restore("1").unwrap();
     assert_eq!(stored(&calendar), "20260701T050000Z");
 }
@@ -686,7 +686,7 @@ fn components_of_two_objects_keep_the_zones_of_both() {
             0,
             "20260701T090000Z 20260702T110000Z",
         ),
-        // One record has one zone of a name: that is told.
+        // A record has one zone of a name: a warning.
         (
             moved("Our Town", "+0500"),
             1,
@@ -703,7 +703,7 @@ fn components_of_two_objects_keep_the_zones_of_both() {
         assert_eq!(stored(&calendar), expected);
         let check = store.check().unwrap();
         assert!(check.is_clean(), "{:?}", check.problems);
-        // As it is read from what is stored.
+        // As parsed from the stored text.
         let (_, record) = calendar.record("1").unwrap().unwrap();
         let read: Vec<_> = instances(&record, &TimeZone::UTC);
         let read: Vec<_> = read.iter().map(|i| i.during.start.to_string()).collect();
@@ -711,7 +711,7 @@ fn components_of_two_objects_keep_the_zones_of_both() {
     }
 }
 
-/// What a store says of its one event is what the event says, read as it is stored.
+/// Asserts that a store's times of its only event equal those of its parsed text.
 fn agrees(store: &Store) -> String {
     let calendar = store.calendar().unwrap();
     let told = stored(&calendar);
@@ -736,7 +736,7 @@ fn a_name_means_the_same_in_all_of_a_record() {
         UID:1\r\nRECURRENCE-ID;TZID=Our Town:20260702T100000\r\n\
         DTSTART;TZID=Our Town:20260702T120000\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n";
     let go_on = &mut |_: etui::import::ImportEvent<'_>| std::ops::ControlFlow::Continue(());
-    // Defined in one object and in the other not: they cannot be one record, and that is told.
+    // Defined in one object and not in the other: they cannot be merged, which is reported.
     for both in [
         format!("{defined}{undefined}"),
         format!("{undefined}{defined}"),
@@ -747,7 +747,7 @@ fn a_name_means_the_same_in_all_of_a_record() {
         assert_eq!(calendar.import(both.as_bytes(), go_on).unwrap().refused, 1);
         agrees(&store);
     }
-    // Saved over it without its zone: floating from then on, and not the object's.
+    // Replaced without its zone: floating from then on, and no longer the object's.
     let dir = tempfile::tempdir().unwrap();
     let store = open(&dir.path().join("personal.etui"));
     let calendar = store.calendar().unwrap();
