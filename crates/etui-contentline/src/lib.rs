@@ -17,3 +17,8 @@ pub mod split;
 pub mod stream;
 pub mod uid_set;
 pub mod values;
+
+/// Runs the example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeExamples;

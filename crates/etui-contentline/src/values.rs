@@ -111,11 +111,16 @@ pub fn escape_text(value: &str, special: &str, line_break: &str) -> String {
     out
 }
 
-/// The parts of a list, still escaped: separated by commas that are not.
+/// Splits a list at the commas that are not escaped. The parts keep their escapes.
 pub fn split_list(value: &str) -> impl Iterator<Item = &str> {
+    split_unescaped(value, ',')
+}
+
+/// Splits a value at the separators that are not escaped. The parts keep their escapes.
+pub fn split_unescaped(value: &str, separator: char) -> impl Iterator<Item = &str> {
     let mut escaped = false;
     value.split(move |c| {
-        let splits = c == ',' && !escaped;
+        let splits = c == separator && !escaped;
         escaped = c == '\\' && !escaped;
         splits
     })

@@ -11,3 +11,8 @@ pub mod collator;
 pub mod fold;
 pub mod phone;
 pub mod varint;
+
+/// Runs the example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeExamples;

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use etui::Store;
 use etui::contacts::{Card, Filter, Paging};
+use etui::record::RecordKind;
 use support::{Rows, SIZE, cards, filled, insert, kept, options, plain, scratch, store, texts};
 
 /// Saving all in one batch, durable; per contact. Parsing is part of ours, not of plain's.

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use etui::contacts::{Card, Contacts, Field, Filter, MatchMode, Paging};
+use etui::record::RecordKind;
 use etui::text::phone::MatchType;
 use etui::{
     ChangeKind, Changes, Condition, ETag, Error, Options, RecordChange, SaveOutcome, Store,

@@ -10,6 +10,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::process::Command;
 
 use etui::contacts::Paging;
+use etui::record::RecordKind;
 use etui::{ChangeKind, Changes, Error, Options, RecordId, Store};
 use etui_testkit::rng::SplitMix64;
 use rusqlite::Connection;

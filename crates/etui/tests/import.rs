@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 
 use etui::contacts::{Card, Paging};
 use etui::import::ImportReport;
+use etui::record::RecordKind;
 use etui::{SaveOutcome, Store};
 use etui_testkit::{fixtures, people::People};
 

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use etui::contacts::{Card, Paging};
+use etui::record::RecordKind;
 use etui::{Error, Store};
 use support::{clean, directory, filled, german, names, people, reading};
 

@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use etui::contacts::{Card, Paging};
+use etui::record::RecordKind;
 use etui::{Durability, Options, Store};
 use etui_testkit::people::{People, Version, person};
 

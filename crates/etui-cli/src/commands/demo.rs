@@ -9,6 +9,7 @@ use etui::calendar::time::{Date, TimeZone};
 use etui::calendar::{Calendar, Occurrence};
 use etui::contacts::{Card, Contacts, Filter, ListEntry, Paging};
 use etui::import::{ImportEvent, ImportReport};
+use etui::record::RecordKind;
 use etui::{CollectionKind, Condition, Error, Store};
 use etui_testkit::calendars::{self, Span};
 use etui_testkit::{fixtures, people};

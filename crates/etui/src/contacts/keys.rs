@@ -1,13 +1,11 @@
 //! What the store keeps of a card beside its text: search keys, sort key, summary.
 
-use calcard::vcard::VCardProperty;
-
-use super::Card;
 use crate::db::IndexContext;
 use crate::record::IndexedColumns;
 use crate::record::keys::{Key, KeyWriter, clip};
 use etui_text::phone::PhoneNumber;
 use etui_text::varint;
+use etui_vcard::Card;
 
 /// What [`derive`] makes of a card. A change of it changes what is stored, so it must change this
 /// number: stores then derive anew by themselves.
@@ -20,7 +18,7 @@ pub(crate) fn derive(card: &Card, with: &IndexContext<'_>) -> IndexedColumns {
     keys.words(Key::Display, &display);
 
     let (mut family, mut given, mut more) = (String::new(), String::new(), String::new());
-    card.each_name_part(|place, part| {
+    card.for_each_name_part(|place, part| {
         let target = match place {
             0 => &mut family,
             1 => &mut given,
@@ -35,22 +33,22 @@ pub(crate) fn derive(card: &Card, with: &IndexContext<'_>) -> IndexedColumns {
     keys.words(Key::Family, &family);
     keys.words(Key::Given, &given);
     keys.words(Key::Given, &more);
-    card.each_text(&VCardProperty::Nickname, |t| keys.words(Key::Nickname, t));
+    card.for_each_text("NICKNAME", |t| keys.words(Key::Nickname, t));
     let mut organization = String::new();
-    card.each_text(&VCardProperty::Org, |t| {
+    card.for_each_text("ORG", |t| {
         if organization.is_empty() {
             organization.push_str(t.trim());
         }
         keys.words(Key::Organization, t);
     });
-    card.each_text(&VCardProperty::Email, |t| keys.address(Key::Email, t));
-    card.each_text(&VCardProperty::Tel, |t| {
+    card.for_each_text("EMAIL", |t| keys.address(Key::Email, t));
+    card.for_each_text("TEL", |t| {
         if let Some(number) = PhoneNumber::parse(t, with.region) {
             keys.phone(&number);
         }
     });
-    card.each_text(&VCardProperty::Categories, |t| keys.words(Key::Category, t));
-    card.each_text(&VCardProperty::Note, |t| keys.words(Key::Note, t));
+    card.for_each_text("CATEGORIES", |t| keys.words(Key::Category, t));
+    card.for_each_text("NOTE", |t| keys.words(Key::Note, t));
 
     let sort = if family.trim().is_empty() && given.trim().is_empty() {
         with.order.sort_key(&[&display])
@@ -58,8 +56,8 @@ pub(crate) fn derive(card: &Card, with: &IndexContext<'_>) -> IndexedColumns {
         with.order.sort_key(&[&family, &given, &more])
     };
     let mut summary = Vec::with_capacity(64);
-    let phone = card.foremost(&VCardProperty::Tel).unwrap_or_default();
-    let email = card.foremost(&VCardProperty::Email).unwrap_or_default();
+    let phone = card.preferred_value("TEL").unwrap_or_default();
+    let email = card.preferred_value("EMAIL").unwrap_or_default();
     for part in [&display, &organization, phone, email] {
         varint::push_bytes(&mut summary, clip(part, 200).as_bytes());
     }

@@ -14,9 +14,9 @@ pub(crate) mod keys;
 mod letters;
 mod query;
 
-pub use card::{
-    Address, Card, CardError, Date, MAX_CARD, Name, NewProperty, Organization, Photo, Typed,
-    Version,
+pub use etui_vcard::{
+    Card, CardError, MAX_CARD, NewProperty, Organization, PartialDate, Photo, PostalAddress,
+    StructuredName, TypedValue, VCardVersion,
 };
 pub use filter::{Field, Filter};
 pub use keys::Summary;

@@ -25,7 +25,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::card::Typed;
+use etui_vcard::TypedValue;
+
 use super::{Card, Field, Summary};
 use crate::search::query::{
     self, ColumnSet, RowBuffer, SearchableRecord, SortOrder, SummaryEncoding, column_set_in_text,
@@ -157,7 +158,7 @@ impl ColumnSet for Column {
     }
 
     fn push_value(self, card: &Card, rows: &mut RowBuffer) {
-        let typed = |all: Vec<Typed>| all.into_iter().map(|t| t.value);
+        let typed = |all: Vec<TypedValue>| all.into_iter().map(|t| t.value);
         match self {
             Self::Family => rows.push(card.name().family.as_bytes()),
             Self::Given => {

@@ -155,6 +155,7 @@ pub(crate) fn trim(conn: &Connection, now: i64, merged: i64, keep: i64) -> Resul
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::RecordKind;
     use crate::types::now_ms;
 
     /// After the retention the trash and the replaced texts are gone, the sequence goes on, and

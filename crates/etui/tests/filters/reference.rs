@@ -69,7 +69,7 @@ impl ReferenceContact {
             more(Field::Organization, vec![organization.name.clone()]);
             more(Field::Organization, organization.units.clone());
         }
-        let plain = |all: Vec<etui::contacts::Typed>| all.into_iter().map(|typed| typed.value);
+        let plain = |all: Vec<etui::contacts::TypedValue>| all.into_iter().map(|typed| typed.value);
         let emails: Vec<String> = plain(card.emails()).collect();
         let phones: Vec<String> = plain(card.phones()).collect();
         more(Field::Email, emails.clone());

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use etui::Condition;
 use etui::Error;
 use etui::contacts::{Card, NewProperty};
+use etui::record::RecordKind;
 
 use super::property::PropertyAssignment;
 use crate::app::App;

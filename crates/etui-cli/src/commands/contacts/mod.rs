@@ -10,7 +10,7 @@ mod show;
 
 use clap::Subcommand;
 use etui::RecordId;
-use etui::contacts::{Card, Column, Contacts, Row, Summary, Typed};
+use etui::contacts::{Card, Column, Contacts, Row, Summary, TypedValue};
 use serde::Serialize;
 
 use super::records::RecordCommands;
@@ -150,7 +150,8 @@ impl RecordCommands for Card {
     }
 
     fn summary(&self) -> Summary {
-        let first = |all: Vec<Typed>| all.into_iter().next().map_or_else(String::new, |t| t.value);
+        let first =
+            |all: Vec<TypedValue>| all.into_iter().next().map_or_else(String::new, |t| t.value);
         Summary {
             name: match self.display_name() {
                 name if name.is_empty() => Self::UNNAMED.to_owned(),

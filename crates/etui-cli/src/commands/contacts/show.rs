@@ -1,6 +1,6 @@
 //! `etui contacts show`: the full details of contacts.
 
-use etui::contacts::{Card, Contact, Photo, Typed};
+use etui::contacts::{Card, Contact, Photo, TypedValue};
 
 use crate::app::App;
 use crate::commands::records::details::RecordDetails;
@@ -157,7 +157,7 @@ fn add_rows(card: &Card, contact: &Contact, details: &mut RecordDetails) {
     row("#", contact.id.to_string());
 }
 
-fn format_typed(value: Typed) -> String {
+fn format_typed(value: TypedValue) -> String {
     with_types(value.value, &value.types, value.preferred)
 }
 

@@ -14,6 +14,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use etui::contacts::{Card, Filter, Reader};
+use etui::record::RecordKind;
 use etui::{Error, RecordId};
 
 use super::new_file::NewFile;

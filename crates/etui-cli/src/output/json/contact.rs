@@ -1,6 +1,6 @@
 //! JSON objects of contacts.
 
-use etui::contacts::{Card, CardError, Contact, Date, Photo, Summary, Typed};
+use etui::contacts::{Card, CardError, Contact, PartialDate, Photo, Summary, TypedValue};
 use etui::text::phone::{PhoneNumber, Region};
 use serde::Serialize;
 
@@ -89,8 +89,8 @@ struct TypedJson {
     preferred: bool,
 }
 
-impl From<Typed> for TypedJson {
-    fn from(t: Typed) -> Self {
+impl From<TypedValue> for TypedJson {
+    fn from(t: TypedValue) -> Self {
         Self {
             value: t.value,
             types: t.types,
@@ -136,13 +136,13 @@ impl ContactJson {
 
     fn from_card(card: &Card, region: Option<Region>) -> Self {
         let name = card.name();
-        let phone = |t: Typed| PhoneJson {
+        let phone = |t: TypedValue| PhoneJson {
             e164: PhoneNumber::parse(&t.value, region).and_then(|n| n.e164()),
             value: t.value,
             types: t.types,
             preferred: t.preferred,
         };
-        let typed = |all: Vec<Typed>| all.into_iter().map(TypedJson::from).collect();
+        let typed = |all: Vec<TypedValue>| all.into_iter().map(TypedJson::from).collect();
         Self {
             id: 0,
             uid: String::new(),
@@ -210,7 +210,7 @@ impl ContactJson {
 }
 
 /// Formats a date as in vCard 4.0 and ISO 8601, `--MM-DD` without a year.
-pub fn format_date(date: Date) -> String {
+pub fn format_date(date: PartialDate) -> String {
     match (date.year, date.month, date.day) {
         (Some(y), Some(m), Some(d)) => format!("{y:04}-{m:02}-{d:02}"),
         (Some(y), Some(m), None) => format!("{y:04}-{m:02}"),

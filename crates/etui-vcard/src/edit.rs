@@ -2,8 +2,10 @@
 
 use std::ops::Range;
 
-use super::{Card, CardError, Version, dates};
-use crate::error::Result;
+use crate::card::{Card, VCardVersion};
+use crate::date::full_date_to_basic;
+use crate::error::CardError;
+use crate::property::ENCODINGS;
 use etui_contentline::charset::to_utf8_bytes;
 use etui_contentline::edit::{
     MAX_LINE_OCTETS, fold_line, head_without, is_one_of, is_property_name, line_ending, own_lines,
@@ -49,17 +51,6 @@ const PLAIN: &[&str] = &[
     "KIND",
 ];
 
-/// Parameters that speak of how the old value was encoded.
-const ENCODINGS: &[&str] = &[
-    "ENCODING",
-    "CHARSET",
-    "QUOTED-PRINTABLE",
-    "BASE64",
-    "8BIT",
-    "7BIT",
-    "B",
-];
-
 /// The component whose lines are the card's own.
 const OWN: Option<&str> = Some("VCARD");
 
@@ -68,11 +59,13 @@ impl Card {
     ///
     /// # Errors
     /// [`CardError::Empty`] when the name is blank; an error of the system's random numbers.
-    pub fn new(display_name: &str) -> Result<Self> {
+    pub fn new(display_name: &str) -> Result<Self, CardError> {
         if display_name.trim().is_empty() {
-            return Err(CardError::Empty.into());
+            return Err(CardError::Empty);
         }
-        let uid = crate::db::random::uuid()?;
+        let mut bytes = [0; 16];
+        getrandom::fill(&mut bytes)?;
+        let uid = uuid::Builder::from_random_bytes(bytes).into_uuid();
         let mut card = Self::parse(format!(
             "BEGIN:VCARD\r\nVERSION:4.0\r\nUID:urn:uuid:{uid}\r\nFN:-\r\nEND:VCARD\r\n"
         ))?;
@@ -88,7 +81,7 @@ impl Card {
     ///
     /// # Errors
     /// [`CardError::BadProperty`]; [`CardError::Empty`] when nothing would be left.
-    pub fn set(&mut self, name: &str, value: &str) -> std::result::Result<(), CardError> {
+    pub fn set(&mut self, name: &str, value: &str) -> Result<(), CardError> {
         check_name(name)?;
         let text = self.editable();
         let Some(line) = own_lines(&text, OWN).find(|l| l.name_is(name)) else {
@@ -107,14 +100,14 @@ impl Card {
     ///
     /// # Errors
     /// [`CardError::BadProperty`] for a name or type that cannot stand in a vCard.
-    pub fn add(&mut self, property: &NewProperty) -> std::result::Result<(), CardError> {
+    pub fn add(&mut self, property: &NewProperty) -> Result<(), CardError> {
         check_name(&property.name)?;
         let text = self.editable();
         let mut head = property.name.to_ascii_uppercase();
         for kind in &property.types {
             check_name(kind)?;
             head.push_str(match self.version() {
-                Version::V2_1 => ";",
+                VCardVersion::V2_1 => ";",
                 _ => ";TYPE=",
             });
             head.push_str(kind);
@@ -137,11 +130,7 @@ impl Card {
     ///
     /// # Errors
     /// [`CardError::Empty`] when nothing would be left; the card is then as before.
-    pub fn remove(
-        &mut self,
-        name: &str,
-        value: Option<&str>,
-    ) -> std::result::Result<usize, CardError> {
+    pub fn remove(&mut self, name: &str, value: Option<&str>) -> Result<usize, CardError> {
         check_name(name)?;
         let text = self.editable();
         let spans: Vec<Range<usize>> = own_lines(&text, OWN)
@@ -172,21 +161,17 @@ impl Card {
         to_utf8_bytes(&self.text).into_owned()
     }
 
-    fn splice(
-        &mut self,
-        text: &[u8],
-        place: Range<usize>,
-        new: &[u8],
-    ) -> std::result::Result<(), CardError> {
+    fn splice(&mut self, text: &[u8], place: Range<usize>, new: &[u8]) -> Result<(), CardError> {
         *self = Self::parse(splice_line(text, place, new))?;
         Ok(())
     }
 
     /// A content line with its folds and line end, as the card's version writes it.
     fn line(&self, head: &str, name: &str, value: &str, ending: &[u8]) -> Vec<u8> {
-        let old = self.version() == Version::V2_1;
-        let date = is_one_of(&["BDAY", "ANNIVERSARY"], name) && self.version() == Version::V4_0;
-        let basic = dates::basic(value.trim()).filter(|_| date);
+        let old = self.version() == VCardVersion::V2_1;
+        let date =
+            is_one_of(&["BDAY", "ANNIVERSARY"], name) && self.version() == VCardVersion::V4_0;
+        let basic = full_date_to_basic(value.trim()).filter(|_| date);
         let value = escape(name, basic.as_deref().unwrap_or(value), old);
         if old && (!value.is_ascii() || value.contains(['\n', '\r'])) {
             return quoted_printable(head, &value, ending);
@@ -201,7 +186,7 @@ fn ends_card(line: &ContentLine<'_>) -> bool {
         .is_some_and(|(edge, name)| edge == Delimiter::End && name.eq_ignore_ascii_case(b"VCARD"))
 }
 
-fn check_name(name: &str) -> std::result::Result<(), CardError> {
+fn check_name(name: &str) -> Result<(), CardError> {
     match is_property_name(name) {
         true => Ok(()),
         false => Err(CardError::BadProperty(name.to_owned())),

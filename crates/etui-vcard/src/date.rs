@@ -1,0 +1,288 @@
+//! Dates of every version.
+//!
+//! vCard 4.0 writes `18151210` and `--1210` (RFC 6350 §4.3.1), older versions `1815-12-10`, and
+//! many programs the older form in 4.0 as well. Both forms are read in every version.
+
+/// A date, perhaps without its year (RFC 6350 §4.3.1).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PartialDate {
+    /// Year, if known.
+    pub year: Option<u16>,
+    /// Month, 1 to 12, if known.
+    pub month: Option<u8>,
+    /// Day, 1 to 31, if known.
+    pub day: Option<u8>,
+}
+
+impl PartialDate {
+    /// Parses `1815-12-10`, `18151210`, `1815-12`, `1815`, `--12-10`, `--1210`, `--12` or `---10`.
+    /// A time after it is ignored.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let date = split_time(text).0;
+        let (year, rest) = match date.strip_prefix("--") {
+            Some(rest) => (None, rest),
+            None => {
+                let (year, rest) = date.split_at_checked(4)?;
+                (Some(parse_digits(year)?), rest)
+            }
+        };
+        let (month, day) = match (year, rest.as_bytes()) {
+            (Some(_), []) => (None, None),
+            (None, [b'-', ..]) => (None, Some(rest.get(1..)?)),
+            _ => {
+                let rest = rest.strip_prefix('-').unwrap_or(rest);
+                let (month, rest) = rest.split_at_checked(2)?;
+                let day = rest.strip_prefix('-').unwrap_or(rest);
+                (Some(month), (!day.is_empty()).then_some(day))
+            }
+        };
+        let number = |part: Option<&str>, most: u8| -> Option<Option<u8>> {
+            let Some(part) = part else { return Some(None) };
+            let n = parse_two_digits(part)?;
+            (1..=most).contains(&n).then_some(Some(n))
+        };
+        Some(Self {
+            year,
+            month: number(month, 12)?,
+            day: number(day, 31)?,
+        })
+    }
+
+    /// The date as versions before 4.0 write it; also the form to show.
+    pub(crate) fn to_extended(self) -> String {
+        match (self.year, self.month, self.day) {
+            (Some(y), Some(m), Some(d)) => format!("{y:04}-{m:02}-{d:02}"),
+            (Some(y), Some(m), None) => format!("{y:04}-{m:02}"),
+            (Some(y), None, _) => format!("{y:04}"),
+            (None, Some(m), Some(d)) => format!("--{m:02}-{d:02}"),
+            (None, Some(m), None) => format!("--{m:02}"),
+            (None, None, Some(d)) => format!("---{d:02}"),
+            (None, None, None) => String::new(),
+        }
+    }
+
+    /// The date as vCard 4.0 writes it.
+    fn to_basic(self) -> String {
+        match (self.year, self.month, self.day) {
+            (Some(y), Some(m), Some(d)) => format!("{y:04}{m:02}{d:02}"),
+            (None, Some(m), Some(d)) => format!("--{m:02}{d:02}"),
+            _ => self.to_extended(),
+        }
+    }
+
+    fn is_full(self) -> bool {
+        self.year.is_some() && self.month.is_some() && self.day.is_some()
+    }
+}
+
+/// The value of a date property: a date, or a full date with a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct PropertyDate {
+    /// The date.
+    pub(crate) date: PartialDate,
+    time: Option<TimeOfDay>,
+}
+
+/// Hours, minutes and seconds, with the offset from UTC in minutes if the text gives one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct TimeOfDay {
+    hour: u8,
+    minute: u8,
+    second: u8,
+    offset: Option<i16>,
+}
+
+impl PropertyDate {
+    /// Parses a date with or without a time, in the form of any version. `None` for anything that
+    /// [`PropertyDate::to_extended`] would not keep, such as fractions of a second.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let date = PartialDate::parse(text)?;
+        if date == PartialDate::default() {
+            return None;
+        }
+        let time = match split_time(text).1 {
+            Some(time) if date.is_full() => Some(TimeOfDay::parse(time)?),
+            Some(_) => return None,
+            None => None,
+        };
+        Some(Self { date, time })
+    }
+
+    /// The value as versions before 4.0 write it; also the form to show.
+    pub(crate) fn to_extended(self) -> String {
+        self.date.to_extended() + &self.time.map(|time| time.format(":")).unwrap_or_default()
+    }
+
+    /// The value as vCard 4.0 writes it.
+    pub(crate) fn to_basic(self) -> String {
+        self.date.to_basic() + &self.time.map(|time| time.format("")).unwrap_or_default()
+    }
+}
+
+impl TimeOfDay {
+    /// Parses `10:00`, `10:00:00`, `1000` or `100000`, perhaps with `Z`, `+01:00`, `+0100` or
+    /// `+01`.
+    fn parse(text: &str) -> Option<Self> {
+        let zone_at = text.find(['Z', 'z', '+', '-']).unwrap_or(text.len());
+        let (clock, zone) = text.split_at_checked(zone_at)?;
+        let digits = clock.replace(':', "");
+        let extended = match clock.len() {
+            5 | 8 => true,
+            4 | 6 => false,
+            _ => return None,
+        };
+        if extended != (digits.len() < clock.len()) || !matches!(digits.len(), 4 | 6) {
+            return None;
+        }
+        let part = |at: usize, most: u8| {
+            let n = parse_two_digits(digits.get(at..at + 2)?)?;
+            (n <= most).then_some(n)
+        };
+        Some(Self {
+            hour: part(0, 23)?,
+            minute: part(2, 59)?,
+            second: if digits.len() == 6 { part(4, 60)? } else { 0 },
+            offset: match zone {
+                "" => None,
+                "Z" | "z" => Some(0),
+                _ => Some(parse_offset(zone)?),
+            },
+        })
+    }
+
+    fn format(self, separator: &str) -> String {
+        let Self {
+            hour,
+            minute,
+            second,
+            ..
+        } = self;
+        let mut out = format!("T{hour:02}{separator}{minute:02}{separator}{second:02}");
+        match self.offset {
+            None => {}
+            Some(0) => out.push('Z'),
+            Some(offset) => out.push_str(&format_offset(offset, separator)),
+        }
+        out
+    }
+}
+
+/// Parses `+01:00`, `+0100` or `+01` as minutes.
+fn parse_offset(text: &str) -> Option<i16> {
+    let (sign, digits) = text.split_at_checked(1)?;
+    let sign = match sign {
+        "+" => 1,
+        "-" => -1,
+        _ => return None,
+    };
+    let (hours, minutes) = digits.split_at_checked(2)?;
+    let minutes = match minutes.strip_prefix(':').unwrap_or(minutes) {
+        "" => 0,
+        minutes => parse_two_digits(minutes).filter(|n| *n < 60)?,
+    };
+    let hours = parse_two_digits(hours).filter(|n| *n < 24)?;
+    Some(sign * (i16::from(hours) * 60 + i16::from(minutes)))
+}
+
+fn format_offset(offset: i16, separator: &str) -> String {
+    let sign = if offset < 0 { '-' } else { '+' };
+    let (hours, minutes) = (offset.abs() / 60, offset.abs() % 60);
+    format!("{sign}{hours:02}{separator}{minutes:02}")
+}
+
+/// The offset from UTC of a TZ property as vCard 4.0 writes it; `None` if the text is none.
+pub(crate) fn to_basic_offset(text: &str) -> Option<String> {
+    parse_offset(text).map(|offset| format_offset(offset, ""))
+}
+
+/// The date as vCard 4.0 writes it, if `text` is a full one in the older form.
+pub(crate) fn full_date_to_basic(text: &str) -> Option<String> {
+    let date = PartialDate::parse(text).filter(|_| text.len() == 10)?;
+    date.is_full().then(|| date.to_basic())
+}
+
+/// The text before and after the separator of date and time.
+fn split_time(text: &str) -> (&str, Option<&str>) {
+    match text.split_once(['T', 't', ' ']) {
+        Some((date, time)) => (date, Some(time)),
+        None => (text, None),
+    }
+}
+
+fn parse_digits(text: &str) -> Option<u16> {
+    text.bytes()
+        .all(|byte| byte.is_ascii_digit())
+        .then(|| text.parse().ok())?
+}
+
+fn parse_two_digits(text: &str) -> Option<u8> {
+    (text.len() == 2)
+        .then(|| parse_digits(text))?
+        .and_then(|n| u8::try_from(n).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_forms_and_their_parts() {
+        for (text, expected) in [
+            ("1815-12-10", (Some(1815), Some(12), Some(10))),
+            ("18151210", (Some(1815), Some(12), Some(10))),
+            ("1815-12-10T10:00:00Z", (Some(1815), Some(12), Some(10))),
+            ("1815-12", (Some(1815), Some(12), None)),
+            ("1815", (Some(1815), None, None)),
+            ("--1210", (None, Some(12), Some(10))),
+            ("--12-10", (None, Some(12), Some(10))),
+            ("--12", (None, Some(12), None)),
+            ("---10", (None, None, Some(10))),
+        ] {
+            let read = PartialDate::parse(text).unwrap();
+            assert_eq!((read.year, read.month, read.day), expected, "{text}");
+        }
+        for text in [
+            "2000-13-45",
+            "10 Dec 1815",
+            "1815-1-1",
+            "",
+            "circa 1800",
+            "--",
+            "1815-12-",
+            "----",
+        ] {
+            let whole = PartialDate::parse(text)
+                .is_some_and(|d| d.month.is_some() || d.year.is_some() || d.day.is_some());
+            assert!(!whole || text == "1815-12-", "{text}");
+        }
+        assert_eq!(
+            full_date_to_basic("1815-12-10").as_deref(),
+            Some("18151210")
+        );
+        assert_eq!(full_date_to_basic("18151210"), None);
+    }
+
+    #[test]
+    fn cards_of_every_version_keep_their_day() {
+        for version in ["2.1", "3.0", "4.0"] {
+            for value in ["1815-12-10", "18151210"] {
+                let card = crate::Card::parse(format!(
+                    "BEGIN:VCARD\nVERSION:{version}\nFN:A\nBDAY:{value}\nEND:VCARD\n"
+                ))
+                .unwrap();
+                let day = card.birthday().unwrap();
+                assert_eq!(
+                    (day.year, day.month, day.day),
+                    (Some(1815), Some(12), Some(10))
+                );
+                assert_eq!(card.property("BDAY").as_deref(), Some("1815-12-10"));
+                assert!(card.to_v4().contains("BDAY:18151210"), "{}", card.to_v4());
+            }
+        }
+        let card =
+            crate::Card::parse("BEGIN:VCARD\nVERSION:4.0\nFN:A\nBDAY:10 Dec 1815\nEND:VCARD\n")
+                .unwrap();
+        assert_eq!(card.birthday(), None);
+        assert_eq!(card.property("BDAY").as_deref(), Some("10 Dec 1815"));
+    }
+}
