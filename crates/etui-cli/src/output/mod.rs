@@ -18,7 +18,7 @@ use serde::Serialize;
 
 pub use escape::{escape_text, one_line, quote_operand, quote_option};
 pub use progress::ProgressReporter;
-pub use table::{Table, truncate_text};
+pub use table::{Table, truncate_text, wrap_text};
 pub use units::{format_count, format_duration, format_size, pluralize};
 
 use crate::args::{ColorChoice, GlobalArgs};

@@ -129,6 +129,32 @@ pub fn truncate_text(text: &str, width: usize) -> (String, usize) {
     (out, used + 1)
 }
 
+/// Wraps `text` at spaces, and words longer than `width` columns anywhere.
+pub fn wrap_text(text: &str, width: usize) -> Vec<String> {
+    let width = width.max(2);
+    let mut lines = Vec::new();
+    let mut line = String::new();
+    let mut used = 0;
+    for c in text.chars() {
+        let w = c.width().unwrap_or(0);
+        if used + w > width {
+            let rest = match line.rfind(' ') {
+                Some(space) if c != ' ' => line.split_off(space + 1),
+                _ => String::new(),
+            };
+            lines.push(std::mem::replace(&mut line, rest));
+            used = line.chars().map(|c| c.width().unwrap_or(0)).sum();
+            if c == ' ' {
+                continue;
+            }
+        }
+        line.push(c);
+        used += w;
+    }
+    lines.push(line);
+    lines
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -170,5 +196,19 @@ mod tests {
         for line in lines(Some(20)) {
             assert!(line.width() <= 21, "{line}");
         }
+    }
+
+    #[test]
+    fn lines_break_at_spaces_and_in_long_words() {
+        assert_eq!(wrap_text("", 10), [""]);
+        assert_eq!(wrap_text("one two three", 8), ["one two ", "three"]);
+        assert_eq!(wrap_text("one two three", 7), ["one two", "three"]);
+        assert_eq!(wrap_text("abcdefgh", 3), ["abc", "def", "gh"]);
+        assert_eq!(wrap_text("山田太郎", 5), ["山田", "太郎"]);
+        assert_eq!(wrap_text("山田", 0), ["山", "田"]);
+        assert_eq!(
+            wrap_text("e\u{301}e\u{301}e\u{301}", 2),
+            ["e\u{301}e\u{301}", "e\u{301}"]
+        );
     }
 }

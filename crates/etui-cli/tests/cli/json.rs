@@ -93,7 +93,7 @@ fn stores_and_files() {
     "pending_grams":0
     "locale":"de-DE"
     "region":"DE"
-    "schema_version":3}
+    "schema_version":1}
     $ etui --json backup copy.etui | sed 's/:[0-9]*}/:N}/'
     {"path":"copy.etui","bytes":N}
     $ etui --json restore copy.etui --to other.etui | sed 's/:[0-9]*}/:N}/'

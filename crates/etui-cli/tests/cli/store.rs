@@ -157,7 +157,7 @@ fn check_tells_what_is_wrong() {
     Index           up to date
     Locale          und
     Region          none
-    Schema version  3
+    Schema version  1
     ");
     let store = home.path(".local/share/etui/personal.etui");
     let mut bytes = std::fs::read(&store).unwrap();
@@ -214,7 +214,7 @@ fn a_redo_log_is_asked_for_and_recovered() {
     $ etui contacts find ann --count
     1
     $ etui --vfs etui stats | grep -A9 Schema
-    Schema version  3
+    Schema version  1
     Redo log        4.2 MB
     $ etui recover; etui recover --json
     ~/.local/share/etui/personal.etui: nothing to recover

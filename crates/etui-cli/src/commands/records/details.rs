@@ -1,7 +1,7 @@
 //! [`RecordDetails`]: the full description of one record.
 
 use crate::errors::Result;
-use crate::output::{OutputWriter, Style, escape_text, one_line};
+use crate::output::{OutputWriter, Style, escape_text, one_line, wrap_text};
 
 /// The name of a record and its labelled values.
 #[derive(Debug, Default)]
@@ -27,17 +27,24 @@ impl RecordDetails {
         }
     }
 
-    /// Writes the name and the rows; all lines of a value are aligned.
+    /// Writes the name and the rows. The lines of a value are aligned and, on a terminal, wrapped.
     pub fn write_to(&self, out: &mut OutputWriter) -> Result<()> {
         let name = out.with_style(Style::Bold, &self.name).into_owned();
         out.write_line(name)?;
         let widths = self.rows.iter().map(|(label, _)| label.chars().count());
         let width = widths.max().unwrap_or(0);
+        let room = match out.width() {
+            Some(columns) => columns.saturating_sub(width + 4),
+            None => usize::MAX,
+        };
         for (label, value) in &self.rows {
             let pad = width - label.chars().count();
             let label = out.with_style(Style::Dim, label).into_owned();
-            for (i, line) in value.lines().enumerate() {
-                let line = escape_text(line);
+            let wrapped = value
+                .lines()
+                .flat_map(|line| wrap_text(&escape_text(line), room));
+            for (i, line) in wrapped.enumerate() {
+                let line = line.trim_end();
                 match i {
                     0 => out.write_line(format!("  {label}{:pad$}  {line}", ""))?,
                     _ => out.write_line(format!("  {:width$}  {line}", ""))?,

@@ -2,11 +2,10 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::style::Style;
-use unicode_width::UnicodeWidthChar;
 
 use super::state::PagerKey;
 use super::view::{BOLD, DIM, PLAIN, draw_text};
-use crate::output::escape_text;
+use crate::output::{escape_text, truncate_text, wrap_text};
 
 /// On a narrower terminal, each value is below its label.
 const MIN_TWO_COLUMN_WIDTH: usize = 48;
@@ -83,7 +82,7 @@ impl DetailsView {
                 for text in wrap_text(&escape_text(part), columns.saturating_sub(column)) {
                     let mut line = vec![(column, text, PLAIN)];
                     if !label.is_empty() {
-                        let label = crate::output::truncate_text(&label, width).0;
+                        let label = truncate_text(&label, width).0;
                         line.push((0, label, DIM));
                     }
                     label.clear();
@@ -95,49 +94,9 @@ impl DetailsView {
     }
 }
 
-/// Wraps `text` at spaces, and words longer than `width` columns anywhere.
-fn wrap_text(text: &str, width: usize) -> Vec<String> {
-    let width = width.max(2);
-    let mut lines = Vec::new();
-    let mut line = String::new();
-    let mut used = 0;
-    for c in text.chars() {
-        let w = c.width().unwrap_or(0);
-        if used + w > width {
-            let rest = match line.rfind(' ') {
-                Some(space) if c != ' ' => line.split_off(space + 1),
-                _ => String::new(),
-            };
-            lines.push(std::mem::replace(&mut line, rest));
-            used = line.chars().map(|c| c.width().unwrap_or(0)).sum();
-            if c == ' ' {
-                continue;
-            }
-        }
-        line.push(c);
-        used += w;
-    }
-    lines.push(line);
-    lines
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn lines_break_at_spaces_and_in_long_words() {
-        assert_eq!(wrap_text("", 10), [""]);
-        assert_eq!(wrap_text("one two three", 8), ["one two ", "three"]);
-        assert_eq!(wrap_text("one two three", 7), ["one two", "three"]);
-        assert_eq!(wrap_text("abcdefgh", 3), ["abc", "def", "gh"]);
-        assert_eq!(wrap_text("山田太郎", 5), ["山田", "太郎"]);
-        assert_eq!(wrap_text("山田", 0), ["山", "田"]);
-        assert_eq!(
-            wrap_text("e\u{301}e\u{301}e\u{301}", 2),
-            ["e\u{301}e\u{301}", "e\u{301}"]
-        );
-    }
 
     #[test]
     fn it_scrolls_only_if_it_does_not_fit() {
