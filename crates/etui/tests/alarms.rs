@@ -1,5 +1,5 @@
-//! The next alarms are those that the records say, whatever was asked for or changed before; and
-//! what is kept of them goes with their records.
+//! The next alarms follow from the records, independent of earlier queries and changes; their rows
+//! are removed with the records.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -19,7 +19,7 @@ use support::calendar::uids;
 use support::{clean, directory};
 
 const DAY: i64 = 86_400;
-/// Days that are looked ahead by what the answers are compared with.
+/// Days that the reference looks ahead.
 const AHEAD: i64 = 12;
 
 fn zone(name: &str) -> TimeZone {
@@ -33,7 +33,7 @@ fn event(uid: &str, lines: &str) -> CalendarObject {
 
 type Due = (Timestamp, RecordId, String);
 
-/// Every alarm from a moment on, by going through all records.
+/// Returns every alarm from a moment on, from the text of each record.
 fn naive(calendar: &Calendar<'_>, after: Timestamp, viewer: &TimeZone) -> Vec<Due> {
     let until = after.plus_seconds(AHEAD * DAY);
     let mut all = Vec::new();
@@ -81,7 +81,7 @@ fn compare(calendar: &Calendar<'_>, after: Timestamp, limit: usize, viewer: &Tim
         .map(|due| (due.at, due.record, due.title))
         .filter(|(at, ..)| *at < until)
         .collect();
-    // Titles of one record and moment are in the order of its components.
+    // Alarms of one record at one moment are in the order of its components.
     let times = |all: &[Due]| all.iter().map(|d| (d.0, d.1)).collect::<Vec<_>>();
     let is_all = expected.len() <= limit;
     expected.truncate(limit);
@@ -95,7 +95,7 @@ fn compare(calendar: &Calendar<'_>, after: Timestamp, limit: usize, viewer: &Tim
     assert!(!is_all || sorted == expected, "{after} {limit} {viewer:?}");
 }
 
-/// Records of all kinds, and more that are due often, at local times, or at both.
+/// Creates a store with records of all kinds, and series with frequent alarms at local times.
 fn filled(path: &Path, seed: u64) -> Store {
     let store = Store::open(path).unwrap();
     let calendar = store.calendar().unwrap();
@@ -131,7 +131,7 @@ fn filled(path: &Path, seed: u64) -> Store {
 }
 
 #[test]
-fn whatever_was_asked_and_changed_before() {
+fn alarms_are_independent_of_earlier_queries_and_changes() {
     let zones = [
         "Europe/Berlin",
         "UTC",
@@ -145,7 +145,7 @@ fn whatever_was_asked_and_changed_before() {
         let other = Store::open(&path).unwrap();
         let calendars = [&store, &other].map(|s| s.calendar().unwrap());
         let mut rng = SplitMix64::new(seed);
-        // The nights in which clocks change are on the way.
+        // The range includes nights in which clocks change.
         let mut now = Timestamp::from_seconds(1_711_000_000 + i64::from(rng.below(100_000)));
         for _ in 0..45 {
             let calendar = &calendars[usize::from(rng.below(4) == 0)];
@@ -182,7 +182,7 @@ fn whatever_was_asked_and_changed_before() {
 }
 
 #[test]
-fn rows_of_alarms_go_with_their_records() {
+fn alarm_rows_are_removed_with_their_records() {
     let (_dir, path) = directory();
     let store = filled(&path, 9);
     let calendar = store.calendar().unwrap();
@@ -221,7 +221,7 @@ fn rows_of_alarms_go_with_their_records() {
 }
 
 #[test]
-fn what_is_repaired_is_told_at_once() {
+fn alarms_are_complete_after_a_repair() {
     let (_dir, path) = directory();
     let store = filled(&path, 11);
     let calendar = store.calendar().unwrap();
@@ -266,7 +266,7 @@ fn late() -> Timestamp {
 }
 
 #[test]
-fn who_asks_does_not_wait_for_another_process() {
+fn queries_do_not_wait_for_a_writing_process() {
     let (_dir, path) = directory();
     let store = Store::open(&path).unwrap();
     let calendar = store.calendar().unwrap();
@@ -284,7 +284,7 @@ fn who_asks_does_not_wait_for_another_process() {
 }
 
 #[test]
-fn who_asks_while_importing_gets_an_answer() {
+fn queries_are_answered_during_an_import() {
     let (_dir, path) = directory();
     let store = Store::open(&path).unwrap();
     let calendar = store.calendar().unwrap();

@@ -1,5 +1,5 @@
-//! Calendars over the public API: what happens between two instants is what every record by itself
-//! says, alarms likewise, and what came in goes out as it came.
+//! Calendars over the public API: ranges and alarms match an expansion of every record, and an export
+//! reproduces the import.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -39,7 +39,7 @@ fn event(uid: &str, lines: &str) -> CalendarObject {
 }
 
 #[test]
-fn a_range_is_what_the_records_say() {
+fn a_range_matches_an_expansion_of_every_record() {
     let (_dir, path) = directory();
     let store = Store::open(&path).unwrap();
     let calendar = store.calendar().unwrap();
@@ -112,7 +112,7 @@ fn a_change_moves_a_record_in_time_and_a_removal_takes_it_out() {
 }
 
 #[test]
-fn the_next_alarms_are_those_that_the_records_say() {
+fn the_next_alarms_match_an_expansion_of_every_record() {
     let (_dir, path) = directory();
     let store = Store::open(&path).unwrap();
     let calendar = store.calendar().unwrap();
@@ -134,7 +134,7 @@ fn the_next_alarms_are_those_that_the_records_say() {
     }
     let begin = Span::years(2).first_day * 86_400;
     let mut seen = 0;
-    // In order, as time goes by, and then back.
+    // Forward in time, then back.
     for month in (0..30).step_by(3).chain([3, 1]) {
         let start = Timestamp::from_seconds(begin + month * 30 * 86_400);
         let range = start..start.plus_seconds(10 * 86_400);
@@ -173,7 +173,7 @@ fn acknowledged_alarms_are_not_due() {
         .unwrap();
     let times: Vec<_> = due.iter().map(|d| d.at.to_string()).collect();
     assert_eq!(times, ["20260301T085500Z", "20260302T085500Z"]);
-    // Alarms of what happens every second do not cost the seconds until they are due.
+    // Alarms of a rule that fires every second do not cost the seconds until they are due.
     let always = "DTSTART:20260105T090000Z\r\nRRULE:FREQ=SECONDLY\r\n\
         BEGIN:VALARM\r\nTRIGGER:-P365D\r\nEND:VALARM\r\n\
         BEGIN:VALARM\r\nTRIGGER:-PT9999H\r\nREPEAT:999999999\r\nDURATION:PT1S\r\nEND:VALARM\r\n";
@@ -186,7 +186,7 @@ fn acknowledged_alarms_are_not_due() {
 }
 
 #[test]
-fn objects_come_out_as_they_went_in() {
+fn objects_are_exported_as_they_were_imported() {
     for fixture in ALL {
         let (_dir, path) = directory();
         let store = Store::open(&path).unwrap();
@@ -198,14 +198,14 @@ fn objects_come_out_as_they_went_in() {
         assert_eq!(again.refusals, report.refusals);
         let mut out = Vec::new();
         calendar.export(&mut out).unwrap();
-        // Objects that fit each other become one.
+        // Compatible objects are merged.
         let objects = String::from_utf8_lossy(fixture.bytes);
         let is_one = objects.matches("BEGIN:VCALENDAR").count() == 1;
         if report.refused == 0 && (is_one || fixture.name == "utf16.ics") {
             let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
             assert_eq!(text(&out), text(fixture.bytes), "{}", fixture.name);
         }
-        // What is written is read again, and says the same.
+        // The export is imported with the same content.
         let other = store.create_calendar("Other").unwrap();
         let copied = import(&other, &out);
         assert_eq!(copied.refused, 0, "{}", fixture.name);
@@ -215,13 +215,13 @@ fn objects_come_out_as_they_went_in() {
 }
 
 #[test]
-fn a_large_input_goes_in_at_once_and_out_as_it_came() {
+fn a_large_input_is_imported_at_once_and_exported_unchanged() {
     let (_dir, path) = directory();
     let store = Store::open(&path).unwrap();
     let calendar = store.calendar().unwrap();
     let mut ics = Vec::new();
     calendars::write_ics(&mut ics, 3, Span::years(4), 9_000).unwrap();
-    // An instance of the first record that is changed, far behind it.
+    // An override of the first record, far after it.
     let uid = Calendars::over(3, Span::years(4)).next().unwrap().uid;
     let late = format!(
         "BEGIN:VEVENT\r\nUID:{uid}\r\nRECURRENCE-ID:20300101T000000Z\r\n\
@@ -250,7 +250,7 @@ fn a_large_input_goes_in_at_once_and_out_as_it_came() {
 }
 
 #[test]
-fn new_records_go_out_with_the_zones_they_name() {
+fn new_records_are_exported_with_the_zones_they_name() {
     let (_dir, path) = directory();
     let store = Store::open(&path).unwrap();
     let calendar = store.calendar().unwrap();
@@ -275,7 +275,7 @@ fn new_records_go_out_with_the_zones_they_name() {
 }
 
 #[test]
-fn zones_of_a_file_say_when_its_records_are() {
+fn zones_of_a_file_determine_the_times_of_its_records() {
     let ics = "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:x\r\nBEGIN:VTIMEZONE\r\nTZID:Ours\r\n\
         BEGIN:STANDARD\r\nDTSTART:19700101T000000\r\nTZOFFSETFROM:+0330\r\nTZOFFSETTO:+0330\r\n\
         END:STANDARD\r\nEND:VTIMEZONE\r\nBEGIN:VEVENT\r\nUID:a\r\nSUMMARY:a\r\n\
@@ -290,14 +290,14 @@ fn zones_of_a_file_say_when_its_records_are() {
         assert_eq!(told(&found), ["20260101T063000Z 20260101T063000Z a"]);
         clean(&store);
     }
-    // The same text in an object that defines the zone otherwise is another time.
+    // Equal text in an object with another definition of the zone is another time.
     let store = Store::open(&path).unwrap();
     let calendar = store.calendar().unwrap();
     let other = ics.replace("+0330", "+0500");
     assert_eq!(import(&calendar, other.as_bytes()).changed, 1);
     let found = calendar.between(day.clone(), &TimeZone::UTC).unwrap();
     assert_eq!(told(&found), ["20260101T050000Z 20260101T050000Z a"]);
-    // One that nobody defines is told of, and its times float.
+    // An undefined zone is a warning, and its times float.
     let unknown = ics.replace("TZID:Ours", "TZID:Theirs");
     let report = import(&store.create_calendar("Other").unwrap(), unknown.as_bytes());
     assert_eq!((report.added, report.warned), (1, 1));
@@ -310,7 +310,7 @@ fn zones_of_a_file_say_when_its_records_are() {
 }
 
 #[test]
-fn busy_times_are_joined() {
+fn busy_periods_are_merged() {
     let (_dir, path) = directory();
     let store = Store::open(&path).unwrap();
     let calendar = store.calendar().unwrap();
@@ -461,7 +461,7 @@ fn a_new_event_leaves_the_object_of_the_others_as_it_is() {
     calendar
         .save(&draft.make(&TimeZoneResolver::new()).unwrap())
         .unwrap();
-    // An edit brings a zone into a record that came in an object without it.
+    // An edit adds a zone to a record whose object lacks it.
     let (_, mut record) = calendar.record("a").unwrap().unwrap();
     let moved = CalendarTime::Zoned(nine, zone("America/New_York"));
     record
@@ -486,7 +486,7 @@ fn a_new_event_leaves_the_object_of_the_others_as_it_is() {
 }
 
 #[test]
-fn alarms_are_told_each_by_what_it_does_and_where_one_is() {
+fn alarms_have_their_actions_and_follow_the_display_zone() {
     let (_dir, path) = directory();
     let store = Store::open(&path).unwrap();
     let calendar = store.calendar().unwrap();
@@ -505,7 +505,7 @@ fn alarms_are_told_each_by_what_it_does_and_where_one_is() {
     );
     calendar.remove("two").unwrap();
 
-    // Of a to-do without a time.
+    // A to-do without a time.
     let todo = format!(
         "BEGIN:VTODO\r\nUID:todo\r\nSUMMARY:todo\r\n{}END:VTODO\r\n",
         alarm("TRIGGER;VALUE=DATE-TIME:20260107T120000Z\r\n")
@@ -520,8 +520,8 @@ fn alarms_are_told_each_by_what_it_does_and_where_one_is() {
     );
     calendar.remove("todo").unwrap();
 
-    // At a floating time, acknowledged at nine in the morning on the American west coast: there
-    // the afternoon's is still to come.
+    // At a floating time, acknowledged at nine in the morning on the American west coast: in that
+    // zone the afternoon's alarm is still due.
     let day = [
         "DTSTART:20260105T090000\r\nX-MOZ-LASTACK:20260105T170100Z\r\n".to_owned(),
         alarm("TRIGGER:PT0S\r\n"),

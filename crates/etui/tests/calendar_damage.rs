@@ -1,6 +1,5 @@
-//! A calendar whose rows another program, or a failing disk, has changed: every question is
-//! answered or fails with an error, nothing panics, and making everything anew mends what is
-//! derived.
+//! Rows of a calendar changed by another program or a failing disk: every query answers or fails with
+//! an error, nothing panics, and a repair restores all derived columns.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -18,7 +17,7 @@ use rusqlite::Connection;
 use rusqlite::types::Value;
 use support::{clean, directory};
 
-/// Columns of what a calendar keeps, and how its rows are told apart.
+/// Columns of a calendar's tables, with the key of the table.
 const COLUMNS: [(&str, &str, &str); 16] = [
     ("record", "id", "text"),
     ("record", "id", "summary"),
@@ -61,7 +60,7 @@ fn changed(value: Value, rng: &mut SplitMix64) -> Value {
     }
 }
 
-/// Asks everything; errors are fine.
+/// Runs every kind of query; errors are fine.
 fn ask(store: &Store) {
     let calendar = store.calendar().unwrap();
     let berlin = TimeZone::named("Europe/Berlin").unwrap();
@@ -134,12 +133,12 @@ fn changed_rows_are_answered_or_refused() {
         println!("round {round}: {table}.{column}");
         let store = Store::open(&path).unwrap();
         ask(&store);
-        // What is changed is told of. Where an instant lies is its zone's to say, and what is due
-        // next is moved on; places are an order that nothing else tells.
+        // The check reports every change but for list keys, which depend on time zone rules, and
+        // component ordinals, which nothing else records.
         let moves = ["sort_key", "positions"].contains(&column);
         let is_seen = !store.check().unwrap().is_clean();
         assert!(is_seen || moves || !really, "{table}.{column}");
-        // What is derived from whole texts is made anew.
+        // A repair restores everything that is derived from intact texts.
         if !["text", "hash", "source", "positions"].contains(&column) {
             store.repair().unwrap();
             clean(&store);

@@ -1,5 +1,5 @@
-//! Filters, queries and views of calendars over the public API: what is found, and what a view
-//! tells, is what every record's text says by itself.
+//! Filters, queries and views of calendars over the public API: results match an evaluation of every
+//! record's text.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -49,7 +49,7 @@ fn titles(entries: &[ListEntry]) -> Vec<&str> {
     entries.iter().map(|e| e.summary.title.as_str()).collect()
 }
 
-/// The values of a field that a record's components have, folded.
+/// Returns the folded values of a field in a record's components.
 fn values(record: &CalendarObject, field: Field) -> Vec<String> {
     let mut all = Vec::new();
     for item in record.components() {
@@ -78,7 +78,7 @@ fn values(record: &CalendarObject, field: Field) -> Vec<String> {
     all
 }
 
-/// What a filter says, asked of a record's text.
+/// Evaluates a filter on a record's text.
 fn means(filter: &Filter, record: &CalendarObject) -> bool {
     match filter {
         Filter::All => true,
@@ -109,7 +109,7 @@ const WORDS: [&str; 16] = [
     "anna", "Susanna", "of", "山田", "x-ray",
 ];
 
-/// Some of the words, one behind the other.
+/// Returns up to `most` of the words.
 fn words(rng: &mut SplitMix64, most: u32) -> String {
     let count = rng.below(most + 1);
     let all: Vec<_> = (0..count).map(|_| rng.pick(&WORDS)).collect();
@@ -156,7 +156,7 @@ fn made(rng: &mut SplitMix64, uid: &str) -> CalendarObject {
     record(text)
 }
 
-/// A piece of the words, or something else.
+/// Returns a part of the words, or another text.
 fn sought(rng: &mut SplitMix64) -> String {
     match rng.below(12) {
         0 => String::new(),
@@ -201,7 +201,7 @@ fn any_filter(rng: &mut SplitMix64, depth: u32) -> Filter {
     }
 }
 
-/// All records, in the list's order, as their texts say.
+/// Returns all records in the order of the list, computed from their texts.
 fn by_start(calendar: &Calendar<'_>) -> Vec<(RecordId, CalendarObject)> {
     let all = calendar.all().unwrap();
     let mut all: Vec<_> = all.iter().map(|(id, t)| (id, record(t))).collect();
@@ -212,7 +212,7 @@ fn by_start(calendar: &Calendar<'_>) -> Vec<(RecordId, CalendarObject)> {
     all
 }
 
-/// Everything that can be asked about a filter.
+/// Compares every kind of query of a filter with the reference.
 fn compare(
     calendar: &Calendar<'_>,
     all: &[(RecordId, CalendarObject)],
@@ -258,9 +258,9 @@ fn compare(
     }
 }
 
-/// Any records, any filters, any state of the index; contacts with the same words beside them.
+/// Random records, filters and index states, beside contacts with the same words.
 #[test]
-fn what_is_found_is_what_the_texts_say() {
+fn results_match_the_texts() {
     let rounds = match std::env::var_os("ETUI_TEST_LONG") {
         Some(_) => 40,
         None => 4,
@@ -379,7 +379,7 @@ fn fields_have_their_names() {
 }
 
 #[test]
-fn columns_show_what_the_record_says() {
+fn columns_have_the_values_of_the_record() {
     let (_dir, path) = directory();
     let store = Store::open_with(&path, &quick()).unwrap();
     let calendar = few(&store);
@@ -433,7 +433,7 @@ fn columns_show_what_the_record_says() {
             ""
         ]
     );
-    // The same values whatever else is shown.
+    // The values are independent of the other columns.
     for (_, column) in Column::NAMES {
         let alone = calendar.query(&Query::all().columns(*column)).unwrap();
         for (one, other) in alone.iter().zip(rows.iter()) {
@@ -452,7 +452,7 @@ fn since(changes: ViewChanges) -> Vec<ViewChange> {
     }
 }
 
-/// What a reader makes of a view's changes.
+/// Applies a view's changes.
 #[derive(Default)]
 struct Follower(BTreeMap<RecordId, Summary>);
 
@@ -474,7 +474,7 @@ fn entries(entries: Vec<ListEntry>) -> BTreeMap<RecordId, Summary> {
 }
 
 #[test]
-fn views_tell_what_find_finds() {
+fn views_report_what_a_query_finds() {
     for seed in 0..3 {
         let mut rng = SplitMix64::new(seed);
         let (_dir, path) = directory();
@@ -518,7 +518,7 @@ fn views_tell_what_find_finds() {
 }
 
 #[test]
-fn a_view_tells_which_fields_changed() {
+fn a_view_reports_the_changed_fields() {
     let (_dir, path) = directory();
     let store = Store::open_with(&path, &quick()).unwrap();
     let calendar = few(&store);
@@ -541,7 +541,7 @@ fn a_view_tells_which_fields_changed() {
     calendar.save(&moved("Town Hall", "Opera")).unwrap();
     let told = since(view.wait(Some(Duration::from_secs(20))).unwrap().unwrap());
     assert_eq!(told[0].kind, ChangeKind::Removed);
-    // Contacts of that name are nobody's business here.
+    // Contacts of that name do not match.
     store
         .contacts()
         .unwrap()

@@ -1,7 +1,7 @@
-//! Calendars made to do harm: rules that fire every second, numbers without bounds, one UID for
-//! everything, thousands of zones, times at both ends of time. They go in or are refused, the store
-//! stays sound, a second import changes nothing, and what is asked costs its answer: none of these
-//! tests ends in sensible time if something goes through all of it.
+//! Hostile calendars: rules that fire every second, numbers without bounds, one UID for everything,
+//! thousands of zones, times at both ends of the range. They are imported or rejected, the store
+//! stays consistent, a second import changes nothing, and a query costs its answer: none of these
+//! tests ends in reasonable time if a query expands everything.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -33,8 +33,8 @@ fn week(year: i32) -> Range<Timestamp> {
     from..from.plus_seconds(7 * 86_400)
 }
 
-/// Imports one object twice and asks everything of it; gives the first report and the occurrences
-/// of a week, a hundred at the most.
+/// Imports one object twice and runs every kind of query. Returns the first report and the number of
+/// occurrences of a week, at most a hundred.
 fn attack(body: &str) -> (ImportReport, usize) {
     let input = object(body);
     let (_dir, path) = directory();
@@ -108,7 +108,7 @@ fn rules_that_fire_every_second() {
     assert_eq!(attack(&many).1, 100);
 }
 
-/// Time that is taken second by second is one range, however many occurrences make it.
+/// Contiguous seconds are one busy period.
 #[test]
 fn free_busy_of_every_second_is_one_range() {
     let (_dir, path) = directory();
@@ -121,7 +121,7 @@ fn free_busy_of_every_second_is_one_range() {
     assert_eq!(busy[0].during, week(2026));
 }
 
-/// What is taken without a break is told from its rule: walking these would take years.
+/// A contiguous busy period is computed from its rule; expanding these rules would take years.
 #[test]
 fn free_busy_of_every_second_costs_nothing_in_a_thousand_years() {
     let (_dir, path) = directory();
@@ -179,7 +179,7 @@ fn free_busy_of_every_second_costs_nothing_in_a_thousand_years() {
     }
 }
 
-/// What is told from the rule is what its instances make.
+/// The busy period computed from a rule equals that of its instances.
 #[test]
 fn free_busy_is_what_the_instances_make() {
     let (_dir, path) = directory();
@@ -282,7 +282,7 @@ fn thousands_of_changed_instances() {
         changes(";RANGE=THISANDFUTURE").concat()
     ));
     assert_eq!((report.added, occurrences), (1, 8));
-    // With others between them.
+    // With other records between them.
     let apart: String = changes("")
         .iter()
         .take(3_000)
@@ -334,7 +334,7 @@ fn thousands_of_zones() {
         attack(&format!("{many}{at_ten}")),
         attack(&format!("{many}{at_ten}"))
     );
-    // Rules that are followed for ten thousand years, with hardly ever a change.
+    // Rules that hold for ten thousand years with hardly any transition.
     let rule = "FREQ=MONTHLY;BYDAY=MO;BYMONTHDAY=31";
     let parts = format!(
         "{}{}",
@@ -346,12 +346,12 @@ fn thousands_of_zones() {
     let dense = parts.replace(rule, "FREQ=MINUTELY;INTERVAL=1439;BYHOUR=5;BYDAY=SU");
     let dense: String = (0..10).map(|n| zone(n, &dense)).collect();
     assert_eq!(attack(&format!("{dense}{at_ten}")).1, 1);
-    // Offsets of nearly a day, there and back.
+    // Offsets of nearly a day, in both directions.
     let wide = part("00010101T000000", "FREQ=YEARLY")
         .replace("+0100", "+235959")
         .replace("+0200", "-235959");
     attack(&format!("{}{at_ten}", zone(7, &wide)));
-    // A name for each line, known to nobody.
+    // An unknown name on each line.
     let lines: String = (0..10_000)
         .map(|n| format!("EXDATE;TZID=Nowhere {n}:20260101T000000\r\n"))
         .collect();
@@ -446,7 +446,7 @@ fn both_ends_of_time() {
         }
     }
     attack(&events);
-    // One series that is moved from one end to the other.
+    // A series that is moved from one end to the other.
     let main = event("1", "DTSTART:00010101T000000Z\r\nRRULE:FREQ=DAILY");
     let moved = "RECURRENCE-ID;RANGE=THISANDFUTURE:00010102T000000Z\r\nDTSTART:99991231T000000Z";
     attack(&format!("{main}{}", event("1", moved)));

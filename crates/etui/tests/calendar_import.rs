@@ -1,5 +1,5 @@
-//! Calendars come in and go out: what good components say is stored byte for byte, what is broken
-//! between them is refused with its lines, a second import changes nothing.
+//! Import and export of calendars: valid components are stored byte for byte, broken ones are
+//! rejected with line numbers, a second import changes nothing.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -25,7 +25,7 @@ fn fixture(name: &str) -> &'static Fixture {
     ALL.iter().find(|f| f.name == name).expect(name)
 }
 
-/// The bytes of all components that are in a text, in order.
+/// Returns the bytes of all components of a text, in order.
 fn components(text: &[u8]) -> Vec<Vec<u8>> {
     let pieces = ObjectReader::new(text).map(Result::unwrap);
     let mut found: Vec<_> = pieces
@@ -38,8 +38,7 @@ fn components(text: &[u8]) -> Vec<Vec<u8>> {
     found
 }
 
-/// The bytes of all components that a calendar keeps, in order; of records without an object
-/// around them.
+/// Returns the bytes of all components of a calendar, in order.
 fn stored(calendar: &Calendar<'_>) -> Vec<Vec<u8>> {
     let mut found = Vec::new();
     for (_, text) in calendar.all().unwrap().iter() {
@@ -51,7 +50,7 @@ fn stored(calendar: &Calendar<'_>) -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn fixtures_go_in_byte_for_byte_and_a_second_time_change_nothing() {
+fn fixtures_are_imported_byte_for_byte_and_again_change_nothing() {
     for fixture in ALL {
         let (_dir, path) = directory();
         let store = Store::open(&path).unwrap();
@@ -72,7 +71,7 @@ fn fixtures_go_in_byte_for_byte_and_a_second_time_change_nothing() {
         // UTF-16 components cannot be read without their byte order mark here.
         if name != "utf16.ics" {
             let mut good = components(fixture.bytes);
-            // What was refused for its content, not for its shape.
+            // Components rejected for their content, not for their syntax.
             let kept = stored(&calendar);
             good.retain(|c| kept.contains(c));
             good.dedup();
@@ -88,9 +87,9 @@ fn fixtures_go_in_byte_for_byte_and_a_second_time_change_nothing() {
     }
 }
 
-/// All files into one calendar, one after another, and once more.
+/// Imports all files into one calendar, twice.
 #[test]
-fn many_files_go_into_one_calendar() {
+fn many_files_are_imported_into_one_calendar() {
     let (_dir, path) = directory();
     let store = Store::open(&path).unwrap();
     let calendar = store.calendar().unwrap();
@@ -112,7 +111,7 @@ fn many_files_go_into_one_calendar() {
 }
 
 #[test]
-fn broken_components_between_good_ones_are_refused_with_their_lines() {
+fn broken_components_between_valid_ones_are_rejected_with_line_numbers() {
     let (_dir, path) = directory();
     let store = Store::open(&path).unwrap();
     let calendar = store.calendar().unwrap();
@@ -142,13 +141,13 @@ fn broken_components_between_good_ones_are_refused_with_their_lines() {
         let uid = format!("good-{n}@example.org");
         assert!(calendar.get(&uid).unwrap().is_some(), "{uid}");
     }
-    // What is not understood of a good one is told, and it goes in.
+    // A valid component with parts that are not understood is imported with warnings.
     assert!(report.warned > 0);
 }
 
-/// What nothing was refused of comes out as it came, file by file.
+/// A file without rejected components is exported byte for byte.
 #[test]
-fn fixtures_go_out_byte_for_byte() {
+fn fixtures_are_exported_byte_for_byte() {
     for fixture in ALL
         .iter()
         .filter(|f| f.refused.is_empty() && f.objects == 1)
@@ -165,13 +164,13 @@ fn fixtures_go_out_byte_for_byte() {
     }
 }
 
-/// All files in one calendar: what is written is as few objects as can be, and says the same.
+/// All files in one calendar are exported as few objects with the same content.
 #[test]
-fn what_goes_out_of_one_calendar_comes_into_another() {
+fn an_export_is_imported_into_another_calendar() {
     let (_dir, path) = directory();
     let store = Store::open(&path).unwrap();
     let calendar = store.calendar().unwrap();
-    // Text in another encoding is written in that of its object.
+    // Text in another encoding is written in the encoding of its object.
     for fixture in ALL
         .iter()
         .filter(|f| !["utf16.ics", "latin1.ics"].contains(&f.name))
@@ -190,9 +189,9 @@ fn what_goes_out_of_one_calendar_comes_into_another() {
     assert_eq!(components(&again), components(&out));
 }
 
-/// The last line of a file may have no end; what is written behind it begins a line of its own.
+/// The last line of a file may not be terminated; the text after it begins on a new line.
 #[test]
-fn objects_without_a_last_line_end_stay_apart() {
+fn objects_without_a_last_line_end_stay_separate() {
     let (_dir, path) = directory();
     let store = Store::open(&path).unwrap();
     let calendar = store.calendar().unwrap();
@@ -218,7 +217,7 @@ fn objects_without_a_last_line_end_stay_apart() {
 
 /// A change to one instance changes its record, and nothing else.
 #[test]
-fn a_changed_file_changes_what_changed() {
+fn a_changed_file_changes_only_its_changed_records() {
     let (_dir, path) = directory();
     let store = Store::open(&path).unwrap();
     let calendar = store.calendar().unwrap();
@@ -243,7 +242,7 @@ fn a_changed_file_changes_what_changed() {
 }
 
 #[test]
-fn a_large_calendar_goes_in_as_a_whole_and_again_changes_nothing() {
+fn a_large_calendar_is_imported_at_once_and_again_changes_nothing() {
     let mut file = Vec::new();
     calendars::write_ics(&mut file, 5, Span::USUAL, 5_000).unwrap();
     let (_dir, path) = directory();
@@ -258,10 +257,10 @@ fn a_large_calendar_goes_in_as_a_whole_and_again_changes_nothing() {
     clean(&store);
 }
 
-/// What an import brings of a record in two places is one record, however far apart they are and
-/// whatever was there before.
+/// Components of one UID at two places of an import are one record, at any distance and over any
+/// earlier record.
 #[test]
-fn a_record_that_is_joined_later_counts_once() {
+fn a_record_that_is_merged_later_counts_once() {
     let event = |uid: &str, more: &str| {
         format!("BEGIN:VEVENT\r\nUID:{uid}\r\nDTSTART:20270308T080000Z\r\n{more}\r\nEND:VEVENT\r\n")
     };

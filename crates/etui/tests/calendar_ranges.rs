@@ -1,5 +1,4 @@
-//! What goes on for ever is kept in memory between ranges: it is what the store has, whoever wrote
-//! it.
+//! Ranges with unbounded series: cached series are those of the store, whichever process wrote them.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 #![allow(missing_docs)]
@@ -44,7 +43,7 @@ fn agrees(calendar: &Calendar<'_>, day: i64) {
 }
 
 #[test]
-fn what_goes_on_for_ever_is_as_the_store_has_it() {
+fn cached_series_are_those_of_the_store() {
     let (_dir, path) = directory();
     let stores = [Store::open(&path).unwrap(), Store::open(&path).unwrap()];
     let calendars = stores.each_ref().map(|store| store.calendar().unwrap());
@@ -78,7 +77,7 @@ fn what_goes_on_for_ever_is_as_the_store_has_it() {
         one.save(&series(&uid, day, "FREQ=DAILY")).unwrap();
         agrees(other, day);
         if let (Some(snapshot), Some(seen)) = (before, seen) {
-            // A state of before is still what it was.
+            // A snapshot is unchanged.
             let reader = snapshot.calendar().unwrap();
             let again = reader.between(week(day), &TimeZone::UTC).unwrap();
             assert_eq!(told(&again), seen);
@@ -88,17 +87,17 @@ fn what_goes_on_for_ever_is_as_the_store_has_it() {
 }
 
 #[test]
-fn more_go_on_for_ever_than_are_kept() {
+fn many_unbounded_series_are_found() {
     let (_dir, path) = directory();
     let store = Store::open(&path).unwrap();
     let calendar = store.calendar().unwrap();
-    // Three begin at a time.
+    // Three begin on each day.
     let records: Vec<CalendarObject> = (0..8_400)
         .map(|n| series(&format!("series {n}"), FIRST_DAY + n / 3, "FREQ=YEARLY"))
         .collect();
     calendar.save_many(&records).unwrap();
     let count = |day: i64| calendar.between(week(day), &TimeZone::UTC).unwrap().len();
-    // Asked for in the middle first, so that they are read in two steps.
+    // Ranges in the middle first.
     for day in [
         FIRST_DAY + 1_000,
         FIRST_DAY + 2_793,
@@ -115,8 +114,8 @@ fn more_go_on_for_ever_than_are_kept() {
 fn the_first_of_a_range_are_the_first_of_all() {
     let (_dir, path) = directory();
     let store = Store::open(&path).unwrap();
-    // One is moved to where another begins, and ends before that; and two days that are one, as one
-    // of them is left out.
+    // An instance that is moved to the start of another and ends before it; and two dates that are
+    // one day, as the zone skips a day.
     let moved = "BEGIN:VEVENT\r\nUID:1\r\nDTSTART:20260105T090000Z\r\nDURATION:PT2H\r\n\
                  RRULE:FREQ=DAILY\r\nEND:VEVENT\r\n\
                  BEGIN:VEVENT\r\nUID:1\r\nRECURRENCE-ID:20260107T090000Z\r\n\
@@ -141,7 +140,7 @@ fn the_first_of_a_range_are_the_first_of_all() {
 }
 
 #[test]
-fn what_another_program_repairs_is_seen() {
+fn a_repair_by_another_program_is_visible() {
     let (_dir, path) = directory();
     let store = Store::open(&path).unwrap();
     let calendar = store.calendar().unwrap();
@@ -162,7 +161,7 @@ fn what_another_program_repairs_is_seen() {
 }
 
 #[test]
-fn what_has_only_exceptions_never_happens() {
+fn a_series_of_exceptions_has_no_occurrences() {
     let (_dir, path) = directory();
     let store = Store::open(&path).unwrap();
     let calendar = store.calendar().unwrap();
@@ -174,7 +173,7 @@ fn what_has_only_exceptions_never_happens() {
     agrees(&calendar, FIRST_DAY);
 }
 
-/// A line of a time: of a day, floating, in a zone or UTC.
+/// Returns the line of a time: a date, floating, in a zone or UTC.
 fn line(name: &str, kind: u32, seconds: i64) -> String {
     let time = DateTime::from_seconds(seconds);
     match kind {
@@ -186,9 +185,9 @@ fn line(name: &str, kind: u32, seconds: i64) -> String {
     }
 }
 
-/// Something that recurs, with changes and what takes no time or may.
+/// Returns a random recurring record with overrides, transparent or tentative at times.
 fn anything(rng: &mut SplitMix64, uid: &str) -> String {
-    // Hours without a break, but for what changes them.
+    // Contiguous hours, but for overrides.
     let unbroken = rng.chance(300);
     let kind = if unbroken { 2 } else { rng.below(5) };
     let start =
@@ -257,7 +256,7 @@ fn anything(rng: &mut SplitMix64, uid: &str) -> String {
     text
 }
 
-/// When time is taken, told for each time between two at which that may change.
+/// Computes busy periods by testing each interval between two starts or ends.
 fn naive_busy(all: &[Occurrence], range: &Range<Timestamp>) -> Vec<BusyPeriod> {
     let within = |at: Timestamp| at.max(range.start).min(range.end);
     let mut edges = vec![range.start, range.end];
@@ -292,7 +291,7 @@ fn naive_busy(all: &[Occurrence], range: &Range<Timestamp>) -> Vec<BusyPeriod> {
 }
 
 #[test]
-fn ranges_of_anything_tell_what_each_record_says() {
+fn ranges_of_random_records_match_the_reference() {
     let (_dir, path) = directory();
     let store = Store::open(&path).unwrap();
     let mut rng = SplitMix64::new(5);

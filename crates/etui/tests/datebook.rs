@@ -1,4 +1,4 @@
-//! The date book over the public API: what is seen when, what is durable when, and who has what.
+//! The date book over the public API: visibility, durability and exclusive access.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -66,7 +66,7 @@ fn records_are_numbered_in_the_order_of_time() {
         assert_eq!(stored.id, entries[usize::try_from(index).unwrap()].id);
     }
     assert_eq!(book.peek(300).unwrap(), None);
-    // Looking is peeking, in any order too.
+    // `look` returns the same texts as `peek`, in any order, too.
     for index in (0..300).chain([7, 5, 6, 150, 299, 298]) {
         let seen = book.look(index, |id, text| (id, text.to_vec())).unwrap();
         let stored = book.peek(index).unwrap().unwrap();
@@ -80,7 +80,7 @@ fn records_are_numbered_in_the_order_of_time() {
             count: 300
         })
     ));
-    // What this process saves is there at once.
+    // A save of this process is visible at once.
     calendar.save(&event(1_000, "")).unwrap();
     assert_eq!(book.count().unwrap(), 301);
     calendar.remove("1000").unwrap();
@@ -107,11 +107,11 @@ fn a_dirty_release_is_seen_at_once_and_durable_after_a_sync() {
         let looked = book.look(index, |_, t| String::from_utf8_lossy(t).contains(&new));
         assert_eq!(looked.unwrap(), Some(true));
     }
-    // Another program sees nothing of it,
+    // It is not visible to another program
     assert_eq!(other.token().unwrap(), before);
     let synced = book.sync().unwrap();
     assert_eq!((synced.saved, synced.conflicts.len()), (20, 0));
-    // and then all.
+    // until the sync.
     let theirs = other.calendar().unwrap();
     let texts = theirs.all().unwrap();
     let new = texts
@@ -120,7 +120,7 @@ fn a_dirty_release_is_seen_at_once_and_durable_after_a_sync() {
     assert_eq!(new.count(), 20);
     assert_eq!(book.sync().unwrap().saved, 0);
 
-    // What reads the calendar otherwise in this process sees it as well, before it is synced.
+    // Other readers of the calendar in this process see it before it is synced.
     let taken = book.take(3).unwrap();
     let uid = taken.stored().uid.clone();
     let record = renamed(&taken, "Again");
@@ -143,14 +143,14 @@ fn a_dirty_release_is_seen_at_once_and_durable_after_a_sync() {
 }
 
 #[test]
-fn a_record_is_taken_by_one() {
+fn a_record_is_checked_out_once() {
     let (dir, path) = directory();
     let store = Store::open(&path).unwrap();
     let calendar = store.calendar().unwrap();
     fill(&calendar, 5);
     let mut mine = calendar.date_book().unwrap();
     let mut yours = calendar.date_book().unwrap();
-    // Another store in this process stands for another program: it has locks of its own.
+    // Another store in this process acts as another program: it has locks of its own.
     let other = Store::open(&path).unwrap();
     let theirs = other.calendar().unwrap();
     let mut theirs = theirs.date_book().unwrap();
@@ -166,7 +166,7 @@ fn a_record_is_taken_by_one() {
     let taken = theirs.take(2).unwrap();
     assert!(is_taken(mine.take(2)));
     drop(taken);
-    // Until it is synced, what was released dirty is this program's.
+    // A dirty record stays locked until it is synced.
     let taken = mine.take(2).unwrap();
     let record = renamed(&taken, "Mine");
     mine.release_dirty(taken, record).unwrap();
@@ -202,7 +202,7 @@ fn a_record_is_taken_by_one() {
 }
 
 #[test]
-fn what_others_changed_is_not_overwritten() {
+fn changes_by_others_are_not_overwritten() {
     let (_dir, path) = directory();
     let store = Store::open(&path).unwrap();
     let other = Store::open(&path).unwrap();
@@ -216,7 +216,7 @@ fn what_others_changed_is_not_overwritten() {
     };
     release(0, "Mine");
     release(1, "Mine too");
-    // With no date book, nothing is taken.
+    // Without a date book there are no locks.
     other
         .calendar()
         .unwrap()
@@ -242,12 +242,12 @@ fn a_release_keeps_its_uid() {
     let taken = book.take(0).unwrap();
     let wrong = book.release_dirty(taken, event(1, ""));
     assert!(matches!(wrong, Err(Error::OtherUid { .. })));
-    // It was let go of.
+    // The lock was released.
     book.take(0).unwrap();
 }
 
 #[test]
-fn what_is_over_is_purged() {
+fn past_records_are_purged() {
     let (_dir, path) = directory();
     let store = Store::open(&path).unwrap();
     let calendar = store.calendar().unwrap();
@@ -272,7 +272,7 @@ fn what_is_over_is_purged() {
     let mut book = calendar.date_book().unwrap();
     let before: etui::calendar::time::DateTimeValue = "20260301T000000Z".parse().unwrap();
     let before: Timestamp = before.in_zone(None).at(&TimeZone::UTC);
-    // 56 of January and February, two that recur or last until then.
+    // 56 of January and February, two that recur or last until the date of the purge.
     assert_eq!(book.purge(before, &TimeZone::UTC).unwrap(), 58);
     assert_eq!(book.count().unwrap(), 4 + 2 + 1);
     assert_eq!(book.purge(before, &TimeZone::UTC).unwrap(), 0);
@@ -284,7 +284,7 @@ fn what_is_over_is_purged() {
 }
 
 #[test]
-fn an_open_date_book_keeps_nobody_from_the_log() {
+fn an_open_date_book_does_not_block_the_log() {
     let (_dir, path) = directory();
     let store = Store::open(&path).unwrap();
     let calendar = store.calendar().unwrap();
@@ -334,7 +334,7 @@ fn an_import_may_be_watched_with_dirty_records_waiting() {
 }
 
 #[test]
-fn conflicts_of_a_dropped_date_book_are_told_by_the_next() {
+fn conflicts_of_a_dropped_date_book_are_reported_by_the_next() {
     let (_dir, path) = directory();
     let store = Store::open(&path).unwrap();
     let other = Store::open(&path).unwrap();
@@ -352,17 +352,17 @@ fn conflicts_of_a_dropped_date_book_are_told_by_the_next() {
     assert_eq!(synced.conflicts[0].uid, "1");
 }
 
-/// Texts in the list's order.
+/// Returns the texts in the order of the list.
 fn texts(calendar: &Calendar<'_>) -> Vec<Vec<u8>> {
     let all = Query::all().columns(Column::Record);
     let rows = calendar.query(&all).unwrap();
     rows.iter().map(|row| row.record().to_vec()).collect()
 }
 
-/// Numbers that follow the list in parts and are scattered in others, and texts of which few fit
-/// into what is read along.
+/// Ids that are in list order in parts and scattered in others, and texts of which only a few fit on
+/// a page.
 #[test]
-fn records_are_read_along_whatever_their_numbers_and_sizes() {
+fn pages_hold_records_of_any_ids_and_sizes() {
     let (_dir, path) = directory();
     let store = Store::open(&path).unwrap();
     let calendar = store.calendar().unwrap();
@@ -401,7 +401,7 @@ fn records_are_read_along_whatever_their_numbers_and_sizes() {
     assert_eq!(book.look(count, |_, _| ()).unwrap(), None);
 }
 
-/// Events of one day, so that their numbers follow the list, in a closed store.
+/// Creates a closed store with events of one day, so that their ids are in list order.
 fn day(path: &Path, count: usize) -> Vec<StoredRecord<CalendarObject>> {
     let store = Store::open(path).unwrap();
     let calendar = store.calendar().unwrap();
@@ -424,10 +424,10 @@ fn day(path: &Path, count: usize) -> Vec<StoredRecord<CalendarObject>> {
     entries
 }
 
-/// What another version derived is derived anew by whoever first looks at the list; whoever goes by
-/// a record's number before that does no harm.
+/// A list of another library version is rebuilt by the first access to the list; an access by record
+/// id before that does no harm.
 #[test]
-fn a_list_of_another_version_is_made_anew_at_the_first_look() {
+fn a_list_of_another_version_is_rebuilt_at_the_first_access() {
     for by_number in [false, true] {
         let (_dir, path) = directory();
         let entries = day(&path, 20);
@@ -457,7 +457,7 @@ fn a_list_of_another_version_is_made_anew_at_the_first_look() {
     }
 }
 
-/// A repair makes the list anew, in other blocks, and no change tells of it.
+/// A repair rebuilds the list with other blocks, without an entry in the change log.
 #[test]
 fn a_repair_meanwhile_moves_no_record() {
     const COUNT: usize = 3_000;
@@ -465,7 +465,7 @@ fn a_repair_meanwhile_moves_no_record() {
         let (_dir, path) = directory();
         let store = Store::open(&path).unwrap();
         let calendar = store.calendar().unwrap();
-        // Here and there, so that blocks are halved.
+        // At random positions, so that blocks are split.
         for part in 0..15 {
             let numbers = (part * 200..(part + 1) * 200).map(|n| n * 37 % COUNT);
             let some: Vec<_> = numbers.map(|n| event(n, "")).collect();
@@ -487,7 +487,7 @@ fn a_repair_meanwhile_moves_no_record() {
     }
 }
 
-/// A list that tells of a record that is not there does not show others in its place.
+/// A list entry without its record does not shift the other records.
 #[test]
 fn a_record_that_is_missing_moves_no_other() {
     let (_dir, path) = directory();
@@ -511,8 +511,8 @@ fn a_record_that_is_missing_moves_no_other() {
     }
 }
 
-/// All changes of a day are one commit in the log, which the close brings to the file. A program
-/// that is killed between leaves both.
+/// All changes of a day are one commit in the log, which the close checkpoints. A program that is
+/// killed before the close leaves file and log.
 #[test]
 fn a_large_sync_leaves_the_checkpoint_to_the_close() {
     const COUNT: usize = 700;
@@ -537,7 +537,7 @@ fn a_large_sync_leaves_the_checkpoint_to_the_close() {
         book.release_dirty(taken, record).unwrap();
     }
     assert_eq!(book.sync().unwrap().saved, COUNT as u64);
-    // More than SQLite would leave in the log by itself, and no more than it rests at.
+    // More than SQLite would leave in the log by itself, and no more than the limit of an idle log.
     let logged = fs::metadata(log(&path)).unwrap().len();
     assert!((4_200_000..8 << 20).contains(&logged), "{logged}");
     assert!(fs::read(&path).unwrap() == before, "the file was written");
@@ -560,7 +560,7 @@ fn a_large_sync_leaves_the_checkpoint_to_the_close() {
     }
 }
 
-/// What a sync that failed leaves is what the next one writes.
+/// The next sync writes everything that a failed one did not.
 #[test]
 fn a_sync_that_failed_is_repeated_whole() {
     let (_dir, path) = directory();
@@ -593,10 +593,9 @@ fn a_sync_that_failed_is_repeated_whole() {
     clean(&store);
 }
 
-/// A row that cannot be read does not keep anybody from those beside it, nor puts one of them in
-/// the place of another.
+/// An unreadable row neither hides its neighbours nor shifts them.
 #[test]
-fn a_damaged_record_is_told_of_and_harms_no_other() {
+fn a_damaged_record_is_reported_and_harms_no_other() {
     let (_dir, path) = directory();
     let entries = day(&path, 100);
     let conn = rusqlite::Connection::open(&path).unwrap();
@@ -627,7 +626,7 @@ fn a_damaged_record_is_told_of_and_harms_no_other() {
             }
         }
     }
-    // Texts alone can be read, of all of them.
+    // The texts of all of them can be read.
     let mut book = calendar.date_book().unwrap();
     for (index, entry) in entries.iter().enumerate() {
         let looked = book.look(index as u64, |id, text| {
@@ -637,9 +636,9 @@ fn a_damaged_record_is_told_of_and_harms_no_other() {
     }
 }
 
-/// Whoever takes a record sees what was synced before, also when nobody was there to tell it to.
+/// A checkout sees the last sync, even if no lock file existed to announce it.
 #[test]
-fn what_a_date_book_synced_is_seen_after_it_was_closed() {
+fn a_sync_is_visible_after_the_date_book_was_closed() {
     let (_dir, path) = directory();
     let mut options = Options::default();
     options.durability = Durability::Deferred;
@@ -663,7 +662,7 @@ fn what_a_date_book_synced_is_seen_after_it_was_closed() {
     }
 }
 
-/// Numbers that no record has, in a list that is damaged.
+/// A damaged list with ids that no record has.
 #[test]
 fn a_damaged_list_is_walked() {
     let (_dir, path) = directory();
@@ -701,7 +700,7 @@ fn a_damaged_list_is_walked() {
     }
 }
 
-/// Who only reads takes nothing.
+/// A read-only store has no locks.
 #[test]
 fn a_date_book_of_a_store_that_is_only_read_leaves_no_file() {
     let (dir, path) = directory();
@@ -721,10 +720,10 @@ fn a_date_book_of_a_store_that_is_only_read_leaves_no_file() {
     assert_eq!(support::names(dir.path()), before);
 }
 
-/// UIDs and texts that only plain SQLite puts there, and records without a UID, are shown as they
-/// are, whether with their UIDs and ETags or without.
+/// UIDs and texts that only plain SQLite can store, and records without a UID, are returned
+/// unchanged by `peek` and `look`.
 #[test]
-fn odd_rows_are_shown_as_they_are() {
+fn odd_rows_are_returned_unchanged() {
     let (_dir, path) = directory();
     let entries = day(&path, 60);
     let conn = rusqlite::Connection::open(&path).unwrap();
@@ -777,10 +776,10 @@ fn odd_rows_are_shown_as_they_are() {
     }
 }
 
-/// Several programs count up the same records, each with a date book that looked at them before,
-/// and that is opened anew each time or stays: none counts from what another has counted on.
+/// Several programs increment counters in the same records, each with a date book that read them
+/// before and is reopened each time or stays open: no increment is lost.
 #[test]
-fn programs_take_turns_and_see_what_each_other_synced() {
+fn programs_see_the_syncs_of_each_other() {
     const TIMES: usize = 100;
     if let Some(path) = std::env::var_os(COUNTED) {
         return count_up(Path::new(&path), TIMES);
@@ -793,10 +792,7 @@ fn programs_take_turns_and_see_what_each_other_synced() {
     let children: Vec<_> = (0..3)
         .map(|_| {
             std::process::Command::new(std::env::current_exe().unwrap())
-                .args([
-                    "--exact",
-                    "programs_take_turns_and_see_what_each_other_synced",
-                ])
+                .args(["--exact", "programs_see_the_syncs_of_each_other"])
                 .env(COUNTED, &path)
                 .spawn()
                 .unwrap()

@@ -1,8 +1,8 @@
-//! Date books do what a simple model says, whatever is done in whatever order: two of one program,
-//! one of another program, and both calendars beside them.
+//! Random operations on date books match a simple model: two date books of one program, one of
+//! another program, and both calendars beside them.
 //!
-//! `ETUI_TEST_LONG=1` does a hundred times as much; `ETUI_TEST_SEED` takes other random numbers. A
-//! failure tells the seed.
+//! `ETUI_TEST_LONG=1` runs a hundred times as many steps; `ETUI_TEST_SEED` sets the seed. A failure
+//! prints the seed.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -21,9 +21,9 @@ use etui_testkit::rng::SplitMix64;
 
 use support::{clean, directory};
 
-/// What another program did is seen after this, at the latest.
+/// A change by another program is visible after this time.
 const SOON: Duration = Duration::from_millis(25);
-/// Days at which something begins.
+/// Days on which events begin.
 const DAYS: u32 = 300;
 
 fn seed() -> u64 {
@@ -37,7 +37,7 @@ fn start(day: u32) -> String {
     format!("2026{:02}{:02}T090000Z", day / 28 % 12 + 1, day % 28 + 1)
 }
 
-/// An event that begins on `day`; mostly short, sometimes longer than what is read along.
+/// Returns an event that begins on `day`; mostly short, sometimes larger than a page.
 fn event(uid: &str, day: u32, rng: &mut SplitMix64) -> CalendarObject {
     let length = match rng.below(400) {
         0 => 1 << 20,
@@ -63,7 +63,7 @@ struct Live {
     text: Vec<u8>,
 }
 
-/// What was released dirty.
+/// A record that was released dirty.
 struct Dirty {
     before: Vec<u8>,
     day: u32,
@@ -73,21 +73,21 @@ struct Dirty {
 #[derive(Default)]
 struct Model {
     live: BTreeMap<String, Live>,
-    /// Of the programs' date books.
+    /// Dirty records of each program.
     dirty: [BTreeMap<String, Dirty>; 2],
-    /// UIDs of conflicts of which no sync told.
+    /// UIDs of conflicts that no sync has reported.
     conflicts: [Vec<String>; 2],
 }
 
 impl Model {
-    /// UIDs in their order.
+    /// Returns the UIDs in list order.
     fn order(&self) -> Vec<&String> {
         let mut all: Vec<_> = self.live.iter().collect();
         all.sort_by_key(|(_, live)| (live.day, live.id));
         all.into_iter().map(|(uid, _)| uid).collect()
     }
 
-    /// What program `who` sees of a record.
+    /// Returns the text of a record as a program sees it.
     fn text(&self, who: usize, uid: &str) -> &[u8] {
         match self.dirty[who].get(uid) {
             Some(dirty) => &dirty.text,
@@ -95,7 +95,7 @@ impl Model {
         }
     }
 
-    /// What program `who` released is committed.
+    /// Commits the dirty records of a program.
     fn settle(&mut self, who: usize) {
         for (uid, dirty) in std::mem::take(&mut self.dirty[who]) {
             match self.live.get_mut(&uid).filter(|l| l.text == dirty.before) {
@@ -114,7 +114,7 @@ struct Held<'s> {
     taken: CheckedOut<'s>,
 }
 
-/// Which program each date book is of.
+/// The program of each date book.
 const PROGRAM: [usize; 3] = [0, 0, 1];
 
 struct Run<'s> {
@@ -124,12 +124,12 @@ struct Run<'s> {
     model: Model,
     held: Vec<Held<'s>>,
     made: u32,
-    /// By which program the store was changed since all waited.
+    /// The program that changed the store since the last wait.
     changed: [bool; 2],
 }
 
 impl<'s> Run<'s> {
-    /// Waits until a program sees what the other one did.
+    /// Waits until a program sees the changes of the other one.
     fn catch_up(&mut self, program: usize) {
         if std::mem::take(&mut self.changed[1 - program]) {
             sleep(SOON);
@@ -147,7 +147,7 @@ impl<'s> Run<'s> {
         self.model.live.keys().nth(at).cloned()
     }
 
-    /// Records one after the other, or here and there.
+    /// Reads records sequentially or at random.
     fn look(&mut self, book: usize) {
         let program = PROGRAM[book];
         self.catch_up(program);
@@ -268,7 +268,7 @@ impl<'s> Run<'s> {
         assert_eq!(told, expected);
     }
 
-    /// Has the other program look at a record that this one is about to sync.
+    /// Reads a record in the other program before this one syncs it.
     fn watch(&mut self, program: usize) -> Option<(usize, u64)> {
         let dirty = &self.model.dirty[program];
         let at = self.rng.below(dirty.len() as u32) as usize;
@@ -284,7 +284,7 @@ impl<'s> Run<'s> {
         Some((book, index))
     }
 
-    /// Whoever takes a record sees what was synced before, without waiting.
+    /// A checkout sees the last sync without waiting.
     fn take_at_once(&mut self, book: usize, index: u64) {
         match self.books[book].take(index) {
             Ok(taken) => {
@@ -379,9 +379,9 @@ impl<'s> Run<'s> {
 fn run(seed: u64, steps: u32) {
     let (_dir, path) = directory();
     let mut options = Options::default();
-    // What a power cut would take is not the question here, and the disk would set the pace.
+    // Power loss is not tested here, and flushes would dominate the time.
     options.durability = Durability::Deferred;
-    // Another store stands for another program: it has locks of its own.
+    // Another store acts as another program: it has locks of its own.
     let stores = [(); 2].map(|()| Store::open_with(&path, &options).unwrap());
     let calendars = [0, 1].map(|n: usize| stores[n].calendar().unwrap());
     let books = PROGRAM.map(|n| calendars[n].date_book().unwrap());
@@ -394,7 +394,7 @@ fn run(seed: u64, steps: u32) {
         made: 0,
         changed: [false; 2],
     };
-    // In the list's order in parts, as after an import of years, and scattered in others.
+    // Ids in list order in parts, as after an import of years, and scattered in others.
     let count = 50 + run.rng.below(500);
     let scattered = run.rng.below(1_000);
     let all: Vec<_> = (0..count)
@@ -433,12 +433,12 @@ fn run(seed: u64, steps: u32) {
 }
 
 #[test]
-fn date_books_are_as_the_model_says() {
+fn date_books_match_the_model() {
     let long = std::env::var_os("ETUI_TEST_LONG").is_some();
     let rounds = if long { 400 } else { 4 };
     for round in 0..rounds {
         let seed = seed().wrapping_mul(1_000) + round;
-        println!("ETUI_TEST_SEED: this round is of seed {seed}");
+        println!("ETUI_TEST_SEED: this round has seed {seed}");
         run(seed, 250);
     }
 }

@@ -1,5 +1,5 @@
-//! Date books: killed between taking and releasing, between releasing and syncing, within a sync.
-//! What was synced is there, what was not is as it was, and everything can be taken at once.
+//! Date books killed between taking and releasing, between releasing and syncing, and within a sync.
+//! Synced records are saved, others are unchanged, and every record can be taken at once.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -17,14 +17,14 @@ use crate::support::names;
 
 /// Records in the date book; none is added or removed.
 const RECORDS: u32 = 40;
-/// At most so many are held at once.
+/// Records that a child holds at most.
 const HELD: usize = 6;
 
 const CHILD: &str = "datebook::a_date_book_is_used_until_killed";
 
-/// What a child does, and tells before it does it (`Clean` and `Dirty`) or when it was done
-/// (`Taken`): these write nothing to the store. `Sync`, `Look` and `Save` do, are told of before,
-/// and followed by `Done`.
+/// A step of a child. `Clean` and `Dirty` are reported before the step, `Taken` after it; they write
+/// nothing to the store. `Sync`, `Look` and `Save` do: they are reported before the step and are
+/// followed by `Done`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Word {
     Taken(u32),
@@ -75,15 +75,15 @@ impl Word {
 /// The records' versions.
 type Versions = BTreeMap<u32, u64>;
 
-/// What is known of a store that a date book works on.
+/// Model of a store that a date book works on.
 #[derive(Debug, Clone, Default)]
 struct Model {
-    /// What is in the store.
+    /// Committed versions.
     committed: Versions,
-    /// What was released dirty since.
+    /// Versions released dirty since.
     dirty: Versions,
     held: BTreeSet<u32>,
-    /// What may be under way.
+    /// The step that may be in progress.
     begun: Option<Word>,
     /// Records that were committed since the last sync.
     saved: u64,
@@ -104,7 +104,7 @@ impl Model {
         }
     }
 
-    /// What was under way is done.
+    /// Ends the step in progress.
     fn done(&mut self) {
         let begun = self.begun.take().unwrap();
         self.saved += self.dirty.len() as u64;
@@ -118,7 +118,7 @@ impl Model {
         }
     }
 
-    /// What the store may hold after a kill: each commit is there or it is not.
+    /// Returns the possible contents of the store after a kill: with or without each commit.
     fn possible(&self) -> Vec<Versions> {
         let mut all = vec![self.committed.clone()];
         if let Some(begun) = self.begun {
@@ -133,7 +133,7 @@ impl Model {
         all
     }
 
-    /// What the process itself sees of a record.
+    /// Returns the text of a record as the process itself sees it.
     fn seen(&self, uid: u32) -> Option<String> {
         let version = self.dirty.get(&uid).or(self.committed.get(&uid))?;
         Some(CalendarObject::content(uid, *version))
@@ -150,7 +150,7 @@ fn texts(versions: &Versions) -> BTreeMap<String, Vec<u8>> {
     versions.iter().map(text).collect()
 }
 
-/// What is in the calendar; nothing is in its trash.
+/// Returns the texts of the calendar, whose trash is empty.
 fn live(calendar: &Calendar<'_>) -> BTreeMap<String, Vec<u8>> {
     let [live, removed] = contents(calendar);
     assert!(removed.is_empty());
@@ -172,12 +172,12 @@ impl Worker<'_> {
         tell(&word.write());
     }
 
-    /// One of those that are held.
+    /// Returns the index of a random held record.
     fn any_held(&mut self) -> usize {
         self.rng.below(self.held.len() as u32) as usize
     }
 
-    /// Takes a record by its place or by its number.
+    /// Takes a record by position or by id.
     fn take(&mut self) {
         let place = u64::from(self.rng.below(RECORDS));
         let stored = self.book.peek(place).unwrap().unwrap();
@@ -218,7 +218,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Syncs, or closes the date book, which does so, and opens it again.
+    /// Syncs, or closes and reopens the date book.
     fn sync(&mut self) {
         let expected = self.model.saved + self.model.dirty.len() as u64;
         self.tell(Word::Sync);
@@ -246,7 +246,7 @@ impl Worker<'_> {
 
     fn save(&mut self, version: u64) {
         let uid = self.rng.below(RECORDS);
-        // What is taken and changed by other means as well is a conflict.
+        // A record that is taken and also changed by other means is a conflict.
         if self.model.held.contains(&uid) {
             return;
         }
@@ -291,13 +291,13 @@ fn a_date_book_is_used_until_killed() {
     }
 }
 
-/// While the child holds what it took, nobody else gets it, nor what it has not synced yet; nobody
-/// else sees that either.
+/// While the child holds a record or has not synced it, no one else can take it or see its dirty
+/// text.
 fn nobody_else_takes(path: &Path, vfs: Vfs, model: &Model) {
     let mut options = Options::default();
     options.vfs = vfs;
     let store = Store::open_with(path, &options);
-    // A redo log is one process's.
+    // A redo log belongs to one process.
     if vfs == Vfs::Etui {
         assert!(matches!(store, Err(Error::Refused { .. })));
         return;
@@ -352,12 +352,12 @@ fn everything_is_free(store: &Store, model: &mut Model, version: u64) -> etui::R
 }
 
 #[test]
-fn what_a_date_book_synced_survives_a_kill_and_what_it_took_is_free() {
+fn synced_records_survive_a_kill_and_locks_are_released() {
     survives_kills(Vfs::System);
 }
 
 #[test]
-fn what_a_date_book_synced_to_a_redo_log_survives_a_kill_and_what_it_took_is_free() {
+fn records_synced_to_a_redo_log_survive_a_kill_and_locks_are_released() {
     survives_kills(Vfs::Etui);
 }
 
@@ -382,7 +382,7 @@ fn survives_kills(vfs: Vfs) {
         let life = life(&mut rng);
         let mut running = Running::start(CHILD, &path, vfs, seed * 1_000 + round);
         let mut end = Instant::now() + life;
-        // Some are killed as they wait, holding what they hold.
+        // Some children are killed while they wait with locks held.
         let waits = rng.chance(300);
         let mut looks = 0;
         while let Some(line) = running.hear(end) {
@@ -391,7 +391,7 @@ fn survives_kills(vfs: Vfs) {
             seen.syncs += u64::from(word == Word::Sync);
             if word == Word::Hold {
                 let asked = Instant::now();
-                // To be refused takes long.
+                // A refused lock takes long.
                 if vfs == Vfs::System || looks == 0 {
                     nobody_else_takes(&path, vfs, &model);
                     looks += 1;
@@ -414,7 +414,7 @@ fn survives_kills(vfs: Vfs) {
         seen.dirty += model.dirty.len();
         seen.under_way += u64::from(model.begun.is_some());
 
-        // Whatever is in the file of what is taken, it does no harm.
+        // Arbitrary contents of the lock file do no harm.
         match rng.below(4) {
             0 => std::fs::write(&beside, rng.next_u64().to_le_bytes()).unwrap(),
             1 => std::fs::write(&beside, [7; 3]).unwrap(),
@@ -471,20 +471,20 @@ fn survives_kills(vfs: Vfs) {
     );
 }
 
-/// What was met.
+/// Counts of the situations that occurred.
 #[derive(Debug, Default)]
 struct Seen {
     syncs: u64,
-    /// How often a child was looked at as it waited.
+    /// Checks of a child that was waiting.
     looks: u64,
-    /// Records that were held, and that were not synced, when their program was killed.
+    /// Records that were locked, and that were dirty, when their program was killed.
     held: usize,
     dirty: usize,
-    /// Kills while something was written, and of them with that kept.
+    /// Kills during a write, and those after which the write was kept.
     under_way: u64,
     kept: u64,
-    /// Occurrences and alarms that were compared with the records.
+    /// Occurrences and alarms compared with the records.
     compared: usize,
-    /// From opening a store to having read it.
+    /// Longest time to open and read a store.
     slowest: Duration,
 }

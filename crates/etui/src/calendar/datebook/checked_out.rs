@@ -1,13 +1,13 @@
-//! Taking records, one holder each.
+//! Checking out records, each by one date book at a time.
 //!
-//! Within a process a set tells who has what. Between processes a lock does, of one byte of the file
-//! `NAME-locks` beside the store, at the record's number (an open file description lock, which the
-//! kernel lets go of when the process ends, however it does). The file is there while date books
-//! are in use (`db::sidecar`). It holds the number of the latest change that a date book
-//! committed, so that whoever takes a record sees what was released before:
+//! Within a process a set has the records that are checked out. Between processes a lock of one byte
+//! of the file `NAME-locks` beside the store does, at the offset of the record's id. It is an open
+//! file description lock, which the kernel releases when the process ends. The file exists while
+//! date books are in use (`db::sidecar`). It holds the sequence number of the latest change that a
+//! date book committed, so that a record is checked out as it was last released:
 //!
 //! ```text
-//! NAME-locks := latest:i64le | nothing       nothing was committed since it was made
+//! NAME-locks := latest:i64le | empty       no commit since the file was created
 //! ```
 
 use std::os::fd::OwnedFd;
