@@ -161,7 +161,7 @@ pub(super) fn each_key_set(
     }
     let mut statement = conn.prepare_cached(
         "SELECT id, keys FROM record NOT INDEXED \
-         WHERE id BETWEEN ?1 AND ?2 AND collection = ?3 AND removed IS NULL ORDER BY id",
+         WHERE id BETWEEN ?1 AND ?2 AND collection = ?3 AND removed_at IS NULL ORDER BY id",
     )?;
     let mut rows = statement.query((first.cast_signed(), last.cast_signed(), collection))?;
     let mut next = ids.next();
