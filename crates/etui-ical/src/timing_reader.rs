@@ -72,7 +72,7 @@ pub(super) struct TimingReader<'t, 'z> {
     start: Option<CalendarTime>,
     due: Option<CalendarTime>,
     duration: Option<Duration>,
-    replaces: Option<RecurrenceId>,
+    recurrence_id: Option<RecurrenceId>,
     rules: Vec<RecurrenceRule>,
     exception_rules: Vec<RecurrenceRule>,
     dates: Vec<RDate>,
@@ -96,7 +96,7 @@ impl<'t, 'z> TimingReader<'t, 'z> {
             start: None,
             due: None,
             duration: None,
-            replaces: None,
+            recurrence_id: None,
             rules: Vec::new(),
             exception_rules: Vec::new(),
             dates: Vec::new(),
@@ -139,11 +139,11 @@ impl<'t, 'z> TimingReader<'t, 'z> {
                     this_and_future,
                 } = self.read_params(line);
                 let id = self.parse_time("RECURRENCE-ID", &value(line), zone.as_ref());
-                let replaces = id.map(|id| RecurrenceId {
+                let recurrence_id = id.map(|id| RecurrenceId {
                     id,
                     this_and_future,
                 });
-                self.replaces = self.replaces.take().or(replaces);
+                self.recurrence_id = self.recurrence_id.take().or(recurrence_id);
             }
             PropertyName::RecurrenceRule => {
                 let rule = self.parse_rule("RRULE", line, self.rules.len());
@@ -177,7 +177,7 @@ impl<'t, 'z> TimingReader<'t, 'z> {
 
     /// Returns the times and the warnings.
     pub(super) fn finish(self) -> (Option<Timing>, Vec<TimingWarning>) {
-        let id = self.replaces.as_ref().map(|r| r.id.clone());
+        let id = self.recurrence_id.as_ref().map(|r| r.id.clone());
         let start = self.start.or_else(|| self.due.clone()).or(id);
         let end = match (self.due, self.duration) {
             (Some(due), _) => EventEnd::At(due),
@@ -191,7 +191,7 @@ impl<'t, 'z> TimingReader<'t, 'z> {
             exception_rules: self.exception_rules,
             dates: self.dates,
             exception_dates: self.exception_dates,
-            replaces: self.replaces,
+            recurrence_id: self.recurrence_id,
         });
         (timing, self.warnings)
     }

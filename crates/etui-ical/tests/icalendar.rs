@@ -349,7 +349,7 @@ fn fixtures_say_what_they_say() {
     assert_eq!(theatre.alarms.len(), 2);
     assert!(theatre.alarms[0].acknowledged.is_some());
     let choir = item("apple.ics", "Choir, longer").timing.unwrap();
-    assert!(choir.replaces.unwrap().this_and_future);
+    assert!(choir.recurrence_id.unwrap().this_and_future);
     let figures = item("outlook.ics", "Monatszahlen Vertrieb");
     assert_eq!(
         figures.start.unwrap().zone().unwrap().name(),

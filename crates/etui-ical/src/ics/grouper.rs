@@ -69,7 +69,7 @@ impl ComponentGrouper {
     /// Adds the next component. Returns the group that is complete by that, and the outcome for the
     /// component.
     pub fn push(&mut self, component: RawComponent) -> (Option<ComponentGroup>, GroupOutcome) {
-        let instance = (component.kind, component.replaces.clone());
+        let instance = (component.kind, component.recurrence_id.clone());
         if let Some(open) = &mut self.open
             && open.uid.is_some()
             && open.uid == component.uid

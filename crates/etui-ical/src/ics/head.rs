@@ -16,7 +16,7 @@ pub(crate) struct ComponentHead {
     /// `TZID`.
     pub(crate) tzid: String,
     /// Parameters and value of `RECURRENCE-ID`.
-    pub(crate) replaces: Option<String>,
+    pub(crate) recurrence_id: Option<String>,
     /// Whether it has a property.
     pub(crate) has_property: bool,
 }
@@ -47,8 +47,8 @@ impl ComponentHead {
             Some(PropertyName::Uid) if self.uid.is_none() => {
                 self.uid = Some(unescape_text(&property_value(line))).filter(|uid| !uid.is_empty());
             }
-            Some(PropertyName::RecurrenceId) if self.replaces.is_none() => {
-                self.replaces = Some(format!(
+            Some(PropertyName::RecurrenceId) if self.recurrence_id.is_none() => {
+                self.recurrence_id = Some(format!(
                     "{}:{}",
                     property_params(line),
                     property_value(line)

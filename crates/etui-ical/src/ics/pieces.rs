@@ -104,7 +104,7 @@ pub struct RawComponent {
     /// Its `UID`, if not blank.
     pub uid: Option<String>,
     /// Its `RECURRENCE-ID`, parameters and value as written: the instance that it overrides.
-    pub replaces: Option<String>,
+    pub recurrence_id: Option<String>,
     /// Index among the components of its calendar object, from 0.
     pub number: u32,
     /// Line of its BEGIN.

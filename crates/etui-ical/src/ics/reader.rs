@@ -325,7 +325,7 @@ impl<R: Read> ObjectReader<R> {
                     kind,
                     bytes,
                     uid: head.uid,
-                    replaces: head.replaces,
+                    recurrence_id: head.recurrence_id,
                     number,
                     line,
                     last_line: self.stream.line(),

@@ -25,7 +25,9 @@ fn short(piece: ObjectPiece) -> String {
             c.kind,
             c.number,
             c.uid.as_deref().unwrap_or("-"),
-            c.replaces.map(|r| format!(" at {r}")).unwrap_or_default()
+            c.recurrence_id
+                .map(|r| format!(" at {r}"))
+                .unwrap_or_default()
         ),
         ObjectPiece::Refused(why) => format!("{}-{} {:?}", why.line, why.last_line, why.reason),
     }

@@ -166,7 +166,9 @@ impl CalendarComponent {
     /// Returns true if it overrides an instance of another component (`RECURRENCE-ID`).
     #[must_use]
     pub fn is_override(&self) -> bool {
-        self.timing.as_ref().is_some_and(|t| t.replaces.is_some())
+        self.timing
+            .as_ref()
+            .is_some_and(|t| t.recurrence_id.is_some())
     }
 
     /// Returns true if it has recurrence rules or dates.

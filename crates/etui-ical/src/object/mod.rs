@@ -100,16 +100,16 @@ pub struct CalendarObject {
 struct ObjectPart {
     span: Range<usize>,
     /// Its `RECURRENCE-ID` as written.
-    replaces: Option<String>,
+    recurrence_id: Option<String>,
     /// Hash of its kind and `RECURRENCE-ID`.
     instance: u64,
     item: CalendarComponent,
 }
 
 /// Returns [`ObjectPart::instance`].
-fn instance_hash(kind: ComponentKind, replaces: Option<&str>) -> u64 {
+fn instance_hash(kind: ComponentKind, recurrence_id: Option<&str>) -> u64 {
     let mut hasher = std::hash::DefaultHasher::new();
-    (kind, replaces).hash(&mut hasher);
+    (kind, recurrence_id).hash(&mut hasher);
     hasher.finish()
 }
 
@@ -144,11 +144,11 @@ impl CalendarObject {
             {
                 return Err(ObjectError::Several);
             }
-            let replaces = head.replaces;
+            let recurrence_id = head.recurrence_id;
             components.push(ObjectPart {
                 span,
-                instance: instance_hash(kind, replaces.as_deref()),
-                replaces,
+                instance: instance_hash(kind, recurrence_id.as_deref()),
+                recurrence_id,
                 item,
             });
         }
@@ -228,7 +228,7 @@ impl CalendarObject {
     /// Returns the index of the master component.
     #[must_use]
     pub fn master_index(&self) -> usize {
-        let is_main = |c: &ObjectPart| c.replaces.is_none();
+        let is_main = |c: &ObjectPart| c.recurrence_id.is_none();
         self.components.iter().position(is_main).unwrap_or(0)
     }
 
@@ -259,7 +259,7 @@ impl CalendarObject {
             let is_same_instance = |c: &&ObjectPart| {
                 c.instance == component.instance
                     && c.item.kind == component.item.kind
-                    && c.replaces == component.replaces
+                    && c.recurrence_id == component.recurrence_id
             };
             // One object has one time zone per name, or none.
             let meaning = |item: &CalendarComponent, tzid: &String| {

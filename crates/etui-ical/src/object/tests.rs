@@ -323,7 +323,7 @@ fn an_unknown_zone_is_reported_once() {
     let name = |time: &CalendarTime| time.zone().map(|zone| zone.name().to_owned()).unwrap();
     assert_eq!(name(&timing.start), "Europe/Berlin");
     assert_eq!(name(&timing.exception_dates[0]), "Europe/Paris");
-    assert!(timing.replaces.unwrap().this_and_future);
+    assert!(timing.recurrence_id.unwrap().this_and_future);
     assert_eq!(record.master().tzids, ["Europe/Berlin", "Europe/Paris"]);
 }
 
@@ -344,7 +344,7 @@ fn of_several_times_the_first_counts_and_none_of_a_component_inside() {
     assert_eq!(read.start, at("20261121T190000Z"));
     assert_eq!(read.rules, []);
     assert_eq!(read.end, EventEnd::After("PT1H".parse().unwrap()));
-    assert_eq!(read.replaces.unwrap().id, at("20261121T190000Z"));
+    assert_eq!(read.recurrence_id.unwrap().id, at("20261121T190000Z"));
     let ends = "DTEND:20261121T200000Z\r\nDTEND:20261122T200000Z\r\n";
     let record = parse(&event(&format!("{body}{ends}")));
     let item = record.master();
@@ -363,6 +363,6 @@ fn blanks_digits_and_groups_are_read_with_care() {
     assert_eq!(record.uid(), Some("1"));
     assert_eq!(item.summary.as_deref(), Some("Talk"));
     assert_eq!((&item.start, item.warnings.len()), (&None, 1));
-    let replaces = record.components[0].replaces.as_deref();
-    assert_eq!(replaces, Some(":20261121"));
+    let recurrence_id = record.components[0].recurrence_id.as_deref();
+    assert_eq!(recurrence_id, Some(":20261121"));
 }

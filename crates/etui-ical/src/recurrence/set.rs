@@ -75,7 +75,7 @@ impl RecurrenceSet {
     pub fn new(components: &[Timing]) -> Self {
         let master = components
             .iter()
-            .position(|t| t.replaces.is_none())
+            .position(|t| t.recurrence_id.is_none())
             .and_then(|i| Some(MasterComponent::new(i, components.get(i)?)));
         let mut series = Self {
             master,
@@ -92,7 +92,10 @@ impl RecurrenceSet {
             {
                 continue;
             }
-            let id = timing.replaces.as_ref().map_or(&timing.start, |r| &r.id);
+            let id = timing
+                .recurrence_id
+                .as_ref()
+                .map_or(&timing.start, |r| &r.id);
             let zoned = series
                 .master
                 .as_ref()
@@ -113,7 +116,7 @@ impl RecurrenceSet {
             };
             series.max_override_seconds =
                 series.max_override_seconds.max(change.length.max_seconds());
-            if timing.replaces.is_some() {
+            if timing.recurrence_id.is_some() {
                 series.replaced.push(key);
             }
             series.overrides.push(change);
@@ -121,8 +124,8 @@ impl RecurrenceSet {
         series.replaced.sort_unstable();
         series.overrides.sort_by_key(|c| c.near);
         let future = |c: &Override| {
-            let replaces = components.get(c.component)?.replaces.as_ref()?;
-            replaces.this_and_future.then_some(())
+            let recurrence_id = components.get(c.component)?.recurrence_id.as_ref()?;
+            recurrence_id.this_and_future.then_some(())
         };
         let mut this_and_future: Vec<usize> = (0..series.overrides.len())
             .filter(|i| series.overrides.get(*i).and_then(future).is_some())

@@ -52,7 +52,7 @@ pub struct Timing {
     /// `EXDATE`. A date removes all instances that start on it.
     pub exception_dates: Vec<CalendarTime>,
     /// `RECURRENCE-ID`; a component with one does not recur itself.
-    pub replaces: Option<RecurrenceId>,
+    pub recurrence_id: Option<RecurrenceId>,
 }
 
 impl Timing {
@@ -66,7 +66,7 @@ impl Timing {
             exception_rules: Vec::new(),
             dates: Vec::new(),
             exception_dates: Vec::new(),
-            replaces: None,
+            recurrence_id: None,
         }
     }
 }

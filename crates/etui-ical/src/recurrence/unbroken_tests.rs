@@ -252,7 +252,7 @@ fn an_override_is_where_the_viewer_has_it() {
     let id = local.plus_seconds(100 * DAY);
     let mut change = Timing::once(CalendarTime::Floating(id.plus_seconds(7_200)));
     change.end = EventEnd::After(Duration::from_seconds(3_600));
-    change.replaces = Some(RecurrenceId {
+    change.recurrence_id = Some(RecurrenceId {
         id: CalendarTime::Floating(id),
         this_and_future: false,
     });

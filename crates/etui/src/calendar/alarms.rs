@@ -294,7 +294,7 @@ impl AlarmOffsets {
                 earliest = earliest.min(offset);
                 latest = latest.max(offset.saturating_add(last).saturating_add(length));
                 let is_single = component
-                    .replaces
+                    .recurrence_id
                     .as_ref()
                     .is_some_and(|r| !r.this_and_future);
                 let start = component.start.as_ref().filter(|_| is_single);

@@ -98,7 +98,7 @@ fn is_once(timing: &Timing) -> bool {
         && timing.dates.is_empty()
         && timing.exception_rules.is_empty()
         && timing.exception_dates.is_empty()
-        && timing.replaces.is_none()
+        && timing.recurrence_id.is_none()
 }
 
 /// Returns true if the list is enough to find an instance.

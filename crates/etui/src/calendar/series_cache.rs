@@ -47,7 +47,7 @@ pub(super) struct ParsedComponent {
     pub(super) status: Option<Status>,
     pub(super) transparent: bool,
     pub(super) start: Option<CalendarTime>,
-    pub(super) replaces: Option<RecurrenceId>,
+    pub(super) recurrence_id: Option<RecurrenceId>,
     pub(super) alarms: Vec<Alarm>,
     /// Its alarms up to this moment were acknowledged.
     pub(super) acknowledged: Option<Timestamp>,
@@ -102,7 +102,7 @@ impl ParsedComponent {
             status: item.status,
             transparent: item.transparent,
             start: start.cloned(),
-            replaces: timing.and_then(|t| t.replaces.clone()),
+            recurrence_id: timing.and_then(|t| t.recurrence_id.clone()),
             alarms: item.alarms.clone(),
             acknowledged: item.acknowledged.as_ref().map(|t| t.at(&TimeZone::UTC)),
         }

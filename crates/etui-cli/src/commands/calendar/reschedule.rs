@@ -122,8 +122,8 @@ fn shift_recurrence(
         .components()
         .enumerate()
         .filter_map(|(i, item)| {
-            let replaces = item.timing.as_ref()?.replaces.as_ref()?;
-            Some((i, shift_with_start(&replaces.id, before, start)))
+            let recurrence_id = item.timing.as_ref()?.recurrence_id.as_ref()?;
+            Some((i, shift_with_start(&recurrence_id.id, before, start)))
         })
         .collect();
     for (i, id) in overrides {

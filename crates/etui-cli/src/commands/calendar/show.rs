@@ -281,11 +281,11 @@ fn describe_recurrence(record: &CalendarObject, timing: &Timing, here: &LocalNow
 
 /// Describes an override of one occurrence.
 fn describe_override(item: &CalendarComponent, here: &LocalNow) -> String {
-    let replaces = item.timing.as_ref().and_then(|t| t.replaces.as_ref());
-    let Some(replaces) = replaces else {
+    let recurrence_id = item.timing.as_ref().and_then(|t| t.recurrence_id.as_ref());
+    let Some(recurrence_id) = recurrence_id else {
         return String::new();
     };
-    let original = format_day(replaces.id.local().date());
+    let original = format_day(recurrence_id.id.local().date());
     let mut text = match &item.start {
         Some(start) => {
             let end = end_of(item, start);
@@ -299,7 +299,7 @@ fn describe_override(item: &CalendarComponent, here: &LocalNow) -> String {
         }
         None => original,
     };
-    if replaces.this_and_future {
+    if recurrence_id.this_and_future {
         text.push_str(", and all later ones");
     }
     if let Some(state) = item.status.filter(|state| *state != Status::Confirmed) {

@@ -252,7 +252,7 @@ impl<'a> ComponentJson<'a> {
     fn new(item: &'a CalendarComponent, zone: &TimeZone) -> Self {
         let time = |time: &Option<CalendarTime>| time.as_ref().map(|t| iso_time(t, zone));
         let timing = item.timing.as_ref();
-        let replaces = timing.and_then(|t| t.replaces.as_ref());
+        let recurrence_id = timing.and_then(|t| t.recurrence_id.as_ref());
         let start = item.start.as_ref();
         Self {
             kind: kind_name(item.kind),
@@ -277,8 +277,8 @@ impl<'a> ComponentJson<'a> {
                     .map(|d| iso_time(d, zone))
                     .collect()
             }),
-            instance: replaces.map(|r| iso_time(&r.id, zone)),
-            this_and_future: replaces.is_some_and(|r| r.this_and_future),
+            instance: recurrence_id.map(|r| iso_time(&r.id, zone)),
+            this_and_future: recurrence_id.is_some_and(|r| r.this_and_future),
             status: item.status.map(status_name),
             class: match item.class {
                 Classification::Public => "public",
