@@ -85,7 +85,7 @@ impl Reader<'_, CalendarObject> {
         if limit == 0 {
             return Ok(Vec::new());
         }
-        self.told(|| {
+        self.explain_errors(|| {
             let mut due = Vec::new();
             let (mut window, mut length) = (after..after.plus_seconds(FIRST_WINDOW), FIRST_WINDOW);
             loop {

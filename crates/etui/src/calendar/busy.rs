@@ -41,7 +41,7 @@ impl Reader<'_, CalendarObject> {
             Some(Status::Tentative) => push_clipped(&mut tentative, &range, during),
             _ => push_clipped(&mut settled, &range, during),
         };
-        self.told(|| {
+        self.explain_errors(|| {
             if range.start >= range.end {
                 return Ok(());
             }

@@ -78,7 +78,7 @@ impl Reader<'_, CalendarObject> {
         let Some(stored) = self.get(uid)? else {
             return Ok(None);
         };
-        self.told(|| {
+        self.explain_errors(|| {
             let row = self.shared_row(stored.id)?;
             let text = stored.text.clone();
             let record = ObjectZones::default().parse_record(self.conn, text, row)?;
@@ -91,7 +91,7 @@ impl Reader<'_, CalendarObject> {
     /// # Errors
     /// Any error of reading.
     pub fn zones(&self, record: RecordId) -> Result<TimeZoneResolver> {
-        self.told(|| match self.shared_row(record)? {
+        self.explain_errors(|| match self.shared_row(record)? {
             Some(row) => object_zones::read_zones(self.conn, row),
             None => Ok(TimeZoneResolver::new()),
         })
@@ -111,7 +111,7 @@ impl Reader<'_, CalendarObject> {
     /// # Errors
     /// As [`Calendar::export`].
     pub fn export(&self, out: &mut dyn Write, records: Option<&[RecordId]>) -> Result<u64> {
-        self.told(|| {
+        self.explain_errors(|| {
             let mut export = ExportPlan::default();
             self.collect_components(records, &mut export)?;
             // New records are written to the first object.
@@ -129,7 +129,7 @@ impl Reader<'_, CalendarObject> {
             let frames: Vec<&ObjectTemplate> = frames.iter().collect();
             let mut names: HashMap<ZoneKey, String> = HashMap::new();
             for hash in frames.iter().flat_map(|f| f.zones()) {
-                if let Some(text) = shared::by_hash(self.conn, ETag(hash.0))? {
+                if let Some(text) = shared::find_text(self.conn, ETag(hash.0))? {
                     names.insert(hash, TimeZoneDefinition::parse(&text).name);
                 }
             }
@@ -180,7 +180,7 @@ impl Reader<'_, CalendarObject> {
             let text = row.get_ref(3)?.as_blob().unwrap_or_default();
             let components = CalendarObject::count_components(text).max(1);
             let places = row.get_ref(2)?.as_blob().unwrap_or_default();
-            let mut numbers = shared::numbers(places);
+            let mut numbers = shared::decode_positions(places);
             numbers.resize(components, u32::MAX);
             let object: Option<i64> = row.get(1)?;
             let all = export
@@ -243,7 +243,7 @@ impl Reader<'_, CalendarObject> {
             {
                 return Ok(text.clone());
             }
-            let text = shared::by_hash(self.conn, ETag(hash.0)).map_err(io::Error::other)?;
+            let text = shared::find_text(self.conn, ETag(hash.0)).map_err(io::Error::other)?;
             Ok(text.unwrap_or_default())
         };
         let mut writer = ObjectWriter::new(out, &frame, zone);

@@ -24,7 +24,7 @@ use super::ics::{
 };
 use super::zones::{TimeZoneDefinition, TimeZoneResolver};
 use crate::error::Result;
-use crate::import::run::{Found, Item, Source, run};
+use crate::import::run::{ImportItem, ParsedRecord, RecordSource, run};
 use crate::import::{ImportEvent, ImportReport, Refused};
 use crate::record::RecordKind as _;
 use crate::record::shared::{Object, SourceObject};
@@ -203,7 +203,7 @@ impl<R: Read> ObjectSource<R> {
     }
 }
 
-impl<R: Read> Source for ObjectSource<R> {
+impl<R: Read> RecordSource for ObjectSource<R> {
     type Record = CalendarObject;
     type Piece = ImportPiece;
 
@@ -236,7 +236,7 @@ impl<R: Read> Source for ObjectSource<R> {
         }
     }
 
-    fn read(part: ImportPiece) -> Found<CalendarObject> {
+    fn read(part: ImportPiece) -> ParsedRecord<CalendarObject> {
         let (group, zones, object) = match part {
             ImportPiece::Group(group, zones, object) => (group, zones, object),
             ImportPiece::Refused(refused) => return Err(refused),
@@ -255,7 +255,7 @@ impl<R: Read> Source for ObjectSource<R> {
                     places,
                     made: None,
                 };
-                let item = Item::new(record, line, last_line);
+                let item = ImportItem::new(record, line, last_line);
                 Ok(item.from(Some(from)).warnings(warnings))
             }
             Err(error) => Err(Refused {
@@ -273,14 +273,14 @@ impl<R: Read> Source for ObjectSource<R> {
 pub(crate) fn parse_items(
     text: Vec<u8>,
     zones: &TimeZoneResolver,
-) -> std::result::Result<Vec<Item<CalendarObject>>, String> {
+) -> std::result::Result<Vec<ImportItem<CalendarObject>>, String> {
     let begin = text.trim_ascii_start().get(..15).unwrap_or_default();
     if !begin.eq_ignore_ascii_case(b"BEGIN:VCALENDAR") {
         let record = CalendarObject::parse(text, zones).map_err(|e| e.to_string())?;
-        return Ok(vec![Item::new(record, 1, 1)]);
+        return Ok(vec![ImportItem::new(record, 1, 1)]);
     }
     let mut source = ObjectSource::new(&*text);
-    let mut items: Vec<Item<CalendarObject>> = Vec::new();
+    let mut items: Vec<ImportItem<CalendarObject>> = Vec::new();
     while let Some(portion) = source.next().map_err(|e| e.to_string())? {
         let item = ObjectSource::<&[u8]>::read(portion)
             .map_err(|refused| format!("line {}: {}", refused.line, refused.reason))?;

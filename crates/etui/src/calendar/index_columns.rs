@@ -71,7 +71,7 @@ fn search_keys(record: &CalendarObject, keys: &mut KeyWriter) {
     for item in record.components() {
         let mut say = |key, text: &str| {
             if said.insert((key as u8, text.to_owned())) {
-                keys.words(key, text);
+                keys.push_words(key, text);
             }
         };
         say(Key::Title, item.summary.as_deref().unwrap_or_default());

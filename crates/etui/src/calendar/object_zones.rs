@@ -56,7 +56,7 @@ pub(super) fn read_zones(conn: &Connection, row: i64) -> Result<TimeZoneResolver
     let mut zones = TimeZoneResolver::new();
     if let Some(frame) = read_template(conn, row)? {
         for hash in frame.zones() {
-            if let Some(text) = shared::by_hash(conn, ETag(hash.0))? {
+            if let Some(text) = shared::find_text(conn, ETag(hash.0))? {
                 zones.define(&TimeZoneDefinition::parse(&text));
             }
         }

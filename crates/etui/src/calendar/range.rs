@@ -123,7 +123,7 @@ impl Reader<'_, CalendarObject> {
         if range.start >= range.end || limit == 0 {
             return Ok(Vec::new());
         }
-        self.told(|| {
+        self.explain_errors(|| {
             let mut found = Vec::new();
             self.each(&range, viewer, |record, told| match told {
                 RangeCandidate::Once(stored, during) => {
@@ -177,10 +177,10 @@ impl Reader<'_, CalendarObject> {
                 .saturating_sub(MAX_LISTED + MAX_UTC_OFFSET),
         );
         let to = time_codec::list_key_at(range.end.seconds().saturating_add(MAX_UTC_OFFSET));
-        let first = list::place(&from, 0);
-        list::walk(self.conn, self.collection, &first, false, |block| {
-            let begin = block.before(&from, i64::MIN);
-            let end = block.before(&to, i64::MIN);
+        let first = list::list_key(&from, 0);
+        list::for_each_block(self.conn, self.collection, &first, false, |block| {
+            let begin = block.count_before(&from, i64::MIN);
+            let end = block.count_before(&to, i64::MIN);
             let entries = block.ids().zip(block.summaries());
             for (id, summary) in entries.take(end).skip(begin) {
                 let stored = StoredSummary::from_bytes(summary, zones);

@@ -18,7 +18,7 @@ use crate::types::{CollectionKind, content_identity};
 
 impl RecordKind for CalendarObject {
     const KIND: CollectionKind = CollectionKind::Calendar;
-    const JOINS: bool = true;
+    const CAN_MERGE: bool = true;
 
     fn commit_dirty(db: &Db) {
         // A fill holds the write lock; dirty records are committed after it.
@@ -49,7 +49,7 @@ impl RecordKind for CalendarObject {
         }
     }
 
-    fn called(&self) -> &'static str {
+    fn noun(&self) -> &'static str {
         name_of(self.master().kind)
     }
 
@@ -63,11 +63,11 @@ impl RecordKind for CalendarObject {
         joined.collect()
     }
 
-    fn parts(&self) -> usize {
+    fn component_count(&self) -> usize {
         self.components().len()
     }
 
-    fn provenance(&self) -> Option<SourceObject> {
+    fn required_source(&self) -> Option<SourceObject> {
         let mut zones: Vec<&(String, TimeZone)> = Vec::new();
         for defined in self.components().flat_map(|c| &c.defined_zones) {
             if !zones.iter().any(|(tzid, _)| *tzid == defined.0) {

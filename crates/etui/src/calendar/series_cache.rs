@@ -16,7 +16,7 @@ use super::summary::MAX_SHOWN;
 use super::time::{CalendarTime, TimeZone, Timestamp};
 use super::{Alarm, CalendarComponent, CalendarObject, Status};
 use crate::error::Result;
-use crate::record::keys::clip;
+use crate::record::keys::clip_text;
 use crate::record::time_index::TimeVersion;
 
 /// Series that are kept at most.
@@ -89,7 +89,7 @@ impl ParsedComponent {
 
     fn new(position: usize, item: &CalendarComponent) -> Self {
         let shown = |text: &Option<String>| -> Arc<str> {
-            let text = text.as_deref().map(|text| clip(text, MAX_SHOWN));
+            let text = text.as_deref().map(|text| clip_text(text, MAX_SHOWN));
             text.map(Arc::from).unwrap_or_default()
         };
         let timing = item.timing.as_ref();

@@ -11,7 +11,7 @@ use super::Status;
 use super::ics::ComponentKind;
 use super::time::CalendarTime;
 use super::time_codec::{self, ZoneInterner};
-use crate::record::keys::clip;
+use crate::record::keys::clip_text;
 use etui_text::varint;
 
 const RECURS: u8 = 1 << 2;
@@ -92,8 +92,8 @@ impl Summary {
         for time in self.start.iter().chain(&self.end) {
             time_codec::push_time(&mut out, time);
         }
-        varint::push_bytes(&mut out, clip(&self.title, MAX_SHOWN).as_bytes());
-        varint::push_bytes(&mut out, clip(&self.location, MAX_SHOWN).as_bytes());
+        varint::push_bytes(&mut out, clip_text(&self.title, MAX_SHOWN).as_bytes());
+        varint::push_bytes(&mut out, clip_text(&self.location, MAX_SHOWN).as_bytes());
         out
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::db::IndexContext;
 use crate::record::IndexedColumns;
-use crate::record::keys::{Key, KeyWriter, clip};
+use crate::record::keys::{Key, KeyWriter, clip_text};
 use etui_text::phone::PhoneNumber;
 use etui_text::varint;
 use etui_vcard::Card;
@@ -15,7 +15,7 @@ pub(crate) const VERSION: u32 = 2;
 pub(crate) fn derive(card: &Card, with: &IndexContext<'_>) -> IndexedColumns {
     let mut keys = KeyWriter::default();
     let display = card.display_name();
-    keys.words(Key::Display, &display);
+    keys.push_words(Key::Display, &display);
 
     let (mut family, mut given, mut more) = (String::new(), String::new(), String::new());
     card.for_each_name_part(|place, part| {
@@ -30,25 +30,25 @@ pub(crate) fn derive(card: &Card, with: &IndexContext<'_>) -> IndexedColumns {
         }
         target.push_str(part);
     });
-    keys.words(Key::Family, &family);
-    keys.words(Key::Given, &given);
-    keys.words(Key::Given, &more);
-    card.for_each_text("NICKNAME", |t| keys.words(Key::Nickname, t));
+    keys.push_words(Key::Family, &family);
+    keys.push_words(Key::Given, &given);
+    keys.push_words(Key::Given, &more);
+    card.for_each_text("NICKNAME", |t| keys.push_words(Key::Nickname, t));
     let mut organization = String::new();
     card.for_each_text("ORG", |t| {
         if organization.is_empty() {
             organization.push_str(t.trim());
         }
-        keys.words(Key::Organization, t);
+        keys.push_words(Key::Organization, t);
     });
-    card.for_each_text("EMAIL", |t| keys.address(Key::Email, t));
+    card.for_each_text("EMAIL", |t| keys.push_address(Key::Email, t));
     card.for_each_text("TEL", |t| {
         if let Some(number) = PhoneNumber::parse(t, with.region) {
             keys.phone(&number);
         }
     });
-    card.for_each_text("CATEGORIES", |t| keys.words(Key::Category, t));
-    card.for_each_text("NOTE", |t| keys.words(Key::Note, t));
+    card.for_each_text("CATEGORIES", |t| keys.push_words(Key::Category, t));
+    card.for_each_text("NOTE", |t| keys.push_words(Key::Note, t));
 
     let sort = if family.trim().is_empty() && given.trim().is_empty() {
         with.order.sort_key(&[&display])
@@ -59,7 +59,7 @@ pub(crate) fn derive(card: &Card, with: &IndexContext<'_>) -> IndexedColumns {
     let phone = card.preferred_value("TEL").unwrap_or_default();
     let email = card.preferred_value("EMAIL").unwrap_or_default();
     for part in [&display, &organization, phone, email] {
-        varint::push_bytes(&mut summary, clip(part, 200).as_bytes());
+        varint::push_bytes(&mut summary, clip_text(part, 200).as_bytes());
     }
     IndexedColumns {
         keys: keys.into_keys(),

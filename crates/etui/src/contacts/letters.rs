@@ -31,9 +31,9 @@ impl Reader<'_> {
     /// # Errors
     /// Whatever reading reports.
     pub fn letters(&self) -> Result<Vec<Letter>> {
-        self.told(|| {
+        self.explain_errors(|| {
             let order = self.db.order();
-            let begins = list::letters(self.conn, self.collection, order.label_bounds())?;
+            let begins = list::label_positions(self.conn, self.collection, order.label_bounds())?;
             let labels = order.index_labels().iter().cloned();
             Ok(labels
                 .zip(begins)

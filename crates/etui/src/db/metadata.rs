@@ -60,6 +60,6 @@ pub(crate) fn set(conn: &Connection, key: &str, value: impl ToSql) -> Result<()>
 }
 
 /// A number in `meta`; 0 when it was never written.
-pub(crate) fn number(conn: &Connection, key: &str) -> Result<i64> {
+pub(crate) fn get_number(conn: &Connection, key: &str) -> Result<i64> {
     Ok(get(conn, key)?.unwrap_or(0))
 }

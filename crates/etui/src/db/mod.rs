@@ -179,12 +179,12 @@ impl Db {
 
     /// Takes a connection for a thread that outlives a borrow; see [`Db::return_connection`].
     pub(crate) fn take_connection(&self) -> Result<Connection> {
-        self.pool.take()
+        self.pool.take_connection()
     }
 
     /// Returns a taken connection to the pool.
     pub(crate) fn return_connection(&self, connection: Connection) {
-        self.pool.give_back(connection);
+        self.pool.return_connection(connection);
     }
 
     /// Turns SQLite's result codes into this crate's errors, about this file.
@@ -255,17 +255,17 @@ impl Db {
     /// Runs `work`, which changes derived data only: it becomes durable with the next commit
     /// that is.
     pub(crate) fn maintain<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
-        self.pool.upkeep(work)
+        self.pool.maintain(work)
     }
 
     /// Runs `work`; its commits leave the log alone until it is large.
     pub(crate) fn with_deferred_checkpoint<T>(&self, work: impl FnOnce() -> T) -> T {
-        self.pool.with_checkpoint_put_off(work)
+        self.pool.with_deferred_checkpoint(work)
     }
 
     /// Restarts a WAL that readers kept from restarting.
     pub(crate) fn limit_wal_size(&self) -> Result<()> {
-        self.pool.restrain_log()
+        self.pool.limit_wal_size()
     }
 
     /// Returns the number of commits of this process.

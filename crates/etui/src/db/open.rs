@@ -80,7 +80,7 @@ pub(super) fn open(
         return Ok((connection, mode));
     }
     set_cache(&connection, cache)?;
-    match schema::kind(&connection)? {
+    match schema::read_file_kind(&connection)? {
         // Another program has made it one since.
         schema::FileKind::Store(version) if version == settings.migrations.version() => {}
         schema::FileKind::Store(version) => {
@@ -149,7 +149,7 @@ fn migrate(
     found: impl FnOnce(&Connection) -> Result<()>,
 ) -> Result<()> {
     pool::transact(connection, |conn| {
-        let from = match schema::kind(conn)? {
+        let from = match schema::read_file_kind(conn)? {
             schema::FileKind::Store(v) => v,
             schema::FileKind::Empty => 0,
             schema::FileKind::Foreign => {
@@ -245,7 +245,7 @@ pub(super) fn prepare_to_write(connection: &Connection, settings: &PoolOptions) 
 fn connect_to_read(path: &Path, settings: &PoolOptions) -> Result<(Connection, OpenMode)> {
     let attempt = |mode| {
         let connection = connect_only(path, mode, settings)?;
-        schema::kind(&connection)?;
+        schema::read_file_kind(&connection)?;
         Ok((connection, mode))
     };
     let refused = |e: &Error| match e {
@@ -350,7 +350,10 @@ mod tests {
         let failed = tables(|conn| Ok(conn.execute_batch("INSERT INTO nowhere VALUES (1)")?));
         assert!(failed.is_err());
         let plain = Connection::open(&path).unwrap();
-        assert!(matches!(schema::kind(&plain), Ok(schema::FileKind::Empty)));
+        assert!(matches!(
+            schema::read_file_kind(&plain),
+            Ok(schema::FileKind::Empty)
+        ));
         drop(plain);
         assert_eq!(tables(|_| Ok(())).unwrap(), 1);
         // Whoever opens it later begins nothing.

@@ -114,11 +114,11 @@ impl ConnectionPool {
 
     /// Keeps the log from growing for as long as readers come before others go. For now and then:
     /// it looks at the file's size.
-    pub(crate) fn restrain_log(&self) -> Result<()> {
+    pub(crate) fn limit_wal_size(&self) -> Result<()> {
         if !self.log.is_large(&self.path) {
             return Ok(());
         }
-        let restart = |c: &Connection| self.log.restart(c, &self.path);
+        let restart = |c: &Connection| self.log.restart_wal(c, &self.path);
         match self.writer.with_idle_connection(restart) {
             Some(done) => done.map_err(|e| self.explain(e.into())),
             None => Ok(()),
@@ -127,7 +127,7 @@ impl ConnectionPool {
 
     /// Runs `work`, whose commits leave the log in its place while that is not too large: a later
     /// commit, or the close, brings it to the file.
-    pub(crate) fn with_checkpoint_put_off<T>(&self, work: impl FnOnce() -> T) -> T {
+    pub(crate) fn with_deferred_checkpoint<T>(&self, work: impl FnOnce() -> T) -> T {
         let _put_off = self.writer.defer_checkpoint();
         work()
     }
@@ -164,21 +164,21 @@ impl ConnectionPool {
     pub(crate) fn checkout(&self) -> Result<PooledConnection<'_>> {
         Ok(PooledConnection {
             engine: self,
-            connection: Some(self.take()?),
+            connection: Some(self.take_connection()?),
         })
     }
 
     /// A connection for a thread that reads on its own and outlives a borrow. It counts as lent
     /// until it is given back.
-    pub(crate) fn take(&self) -> Result<Connection> {
-        match self.idle_connection() {
+    pub(crate) fn take_connection(&self) -> Result<Connection> {
+        match self.take_idle_connection() {
             Some(c) => Ok(c),
             None => self.connect(),
         }
     }
 
     /// Takes a connection back that was lent.
-    pub(crate) fn give_back(&self, connection: Connection) {
+    pub(crate) fn return_connection(&self, connection: Connection) {
         if !connection.is_autocommit() {
             let _ = connection.execute_batch("ROLLBACK");
         }
@@ -190,7 +190,7 @@ impl ConnectionPool {
         }
     }
 
-    fn idle_connection(&self) -> Option<Connection> {
+    fn take_idle_connection(&self) -> Option<Connection> {
         lock(&self.idle).pop()
     }
 
@@ -232,7 +232,7 @@ impl ConnectionPool {
     }
 
     /// The same for what can be derived again: it is durable with the next write that is.
-    pub(crate) fn upkeep<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+    pub(crate) fn maintain<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         self.write_of(TransactionSize::Maintenance, |_| (), work)
             .into_result()
     }
@@ -261,7 +261,7 @@ impl ConnectionPool {
 
     /// The connection that writes: an idle one, with the writer's share of the cache.
     fn connect_to_write(&self) -> Result<Connection> {
-        let connection = match self.idle_connection() {
+        let connection = match self.take_idle_connection() {
             Some(c) => c,
             None => self.connect()?,
         };
@@ -371,7 +371,7 @@ impl Deref for PooledConnection<'_> {
 impl Drop for PooledConnection<'_> {
     fn drop(&mut self) {
         if let Some(connection) = self.connection.take() {
-            self.engine.give_back(connection);
+            self.engine.return_connection(connection);
         }
     }
 }

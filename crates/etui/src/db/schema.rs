@@ -110,7 +110,7 @@ pub(crate) enum FileKind {
 ///
 /// # Errors
 /// Whatever SQLite reports, e.g. that this is no database.
-pub(crate) fn kind(conn: &Connection) -> Result<FileKind> {
+pub(crate) fn read_file_kind(conn: &Connection) -> Result<FileKind> {
     // Both marks are never taken back: where both are seen, it does not matter when.
     if let Some(version) = store_version(conn)? {
         return Ok(FileKind::Store(version));
@@ -141,7 +141,7 @@ pub(crate) fn in_store<T>(
         Some(row) => row.get::<_, i64>(0)? == version,
         None => false,
     };
-    match is_it && mark(conn, "application_id")? == APPLICATION_ID {
+    match is_it && read_pragma(conn, "application_id")? == APPLICATION_ID {
         true => ask(conn).map(Some),
         false => Ok(None),
     }
@@ -163,20 +163,23 @@ pub(crate) fn expect_tables(conn: &Connection, path: &std::path::Path) -> Result
     })
 }
 
-fn mark(conn: &Connection, name: &str) -> Result<i64> {
+fn read_pragma(conn: &Connection, name: &str) -> Result<i64> {
     Ok(conn.query_row(&format!("PRAGMA {name}"), [], |r| r.get(0))?)
 }
 
 fn store_version(conn: &Connection) -> Result<Option<i64>> {
-    let version = mark(conn, "user_version")?;
-    Ok((version > 0 && mark(conn, "application_id")? == APPLICATION_ID).then_some(version))
+    let version = read_pragma(conn, "user_version")?;
+    Ok((version > 0 && read_pragma(conn, "application_id")? == APPLICATION_ID).then_some(version))
 }
 
 fn kind_in_transaction(conn: &Connection) -> Result<FileKind> {
     if let Some(version) = store_version(conn)? {
         return Ok(FileKind::Store(version));
     }
-    let (application, version) = (mark(conn, "application_id")?, mark(conn, "user_version")?);
+    let (application, version) = (
+        read_pragma(conn, "application_id")?,
+        read_pragma(conn, "user_version")?,
+    );
     let tables: i64 = conn.query_row("SELECT count(*) FROM sqlite_schema", [], |r| r.get(0))?;
     Ok(if application == 0 && version == 0 && tables == 0 {
         FileKind::Empty

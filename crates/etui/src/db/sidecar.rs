@@ -28,7 +28,7 @@ pub(crate) const OPEN: OFlags = OFlags::CLOEXEC
 /// Opens or makes the file, and makes sure that it is the one at the path: then nobody removes it
 /// in order. `also` is called between, when it is locked; if it says `None`, or another file is at
 /// the path by then (`undo`), it begins again.
-pub(crate) fn join<T>(
+pub(crate) fn join_sidecar<T>(
     store: &Path,
     path: &Path,
     access: OFlags,
@@ -59,7 +59,7 @@ pub(crate) fn join<T>(
 }
 
 /// Removes the file if nobody else uses it.
-pub(crate) fn leave(file: &OwnedFd, path: &Path) {
+pub(crate) fn leave_sidecar(file: &OwnedFd, path: &Path) {
     // The lock fails while others use it; the last of them gets it.
     if rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive).is_ok()
         && is_at(file, path)

@@ -34,7 +34,7 @@ impl WalLimit {
 
     /// Whether the log of the store at `path` is so large that something is to be done.
     pub(super) fn is_large(&self, path: &Path) -> bool {
-        let size = size(path);
+        let size = wal_size(path);
         let large = self.large.load(Ordering::Relaxed);
         if size < LARGE && large > LARGE {
             self.large.store(LARGE, Ordering::Relaxed);
@@ -43,14 +43,14 @@ impl WalLimit {
     }
 
     /// Has the log begin anew, if its readers go in time.
-    pub(super) fn restart(&self, connection: &Connection, path: &Path) -> rusqlite::Result<()> {
+    pub(super) fn restart_wal(&self, connection: &Connection, path: &Path) -> rusqlite::Result<()> {
         connection.busy_timeout(PATIENCE)?;
         let busy: rusqlite::Result<bool> =
             connection.query_row("PRAGMA wal_checkpoint(RESTART)", [], |r| r.get(0));
         // The writer does its waiting itself (`group`).
         connection.busy_timeout(Duration::ZERO)?;
         // Its file keeps its size until the next writer begins it anew.
-        let size = size(path);
+        let size = wal_size(path);
         let next = match busy? {
             true => size.saturating_mul(2),
             false => size.saturating_add(LARGE),
@@ -61,6 +61,6 @@ impl WalLimit {
     }
 }
 
-fn size(path: &Path) -> u64 {
+fn wal_size(path: &Path) -> u64 {
     std::fs::metadata(with_suffix(path, "-wal")).map_or(0, |m| m.len())
 }

@@ -4,7 +4,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::marker::PhantomData;
 use std::path::Path;
 
-use super::run::Item;
+use super::run::ImportItem;
 use crate::db::Db;
 use crate::db::sort::ExternalSorter;
 use crate::error::Result;
@@ -40,9 +40,13 @@ impl<R: RecordKind> DeferredRecords<R> {
         })
     }
 
-    pub(super) fn put(&mut self, item: &Item<R>, origin: Option<&RecordOrigin>) -> Result<()> {
+    pub(super) fn put(
+        &mut self,
+        item: &ImportItem<R>,
+        origin: Option<&RecordOrigin>,
+    ) -> Result<()> {
         self.count += 1;
-        let uid = match R::JOINS {
+        let uid = match R::CAN_MERGE {
             true => self.hasher.hash_one(item.record.identity().as_bytes()),
             false => 0,
         };
@@ -65,7 +69,11 @@ impl<R: RecordKind> DeferredRecords<R> {
     }
 
     /// Calls `visit` with each.
-    pub(super) fn each(self, db: &Db, mut visit: impl FnMut(Item<R>) -> Result<()>) -> Result<()> {
+    pub(super) fn for_each(
+        self,
+        db: &Db,
+        mut visit: impl FnMut(ImportItem<R>) -> Result<()>,
+    ) -> Result<()> {
         let see = |_: &[u8], value: &[u8]| {
             let number = |at: usize| {
                 let mut bytes = [0; 8];
@@ -81,14 +89,14 @@ impl<R: RecordKind> DeferredRecords<R> {
             let text = text.to_vec();
             let record = db.read(|conn| R::stored(conn, text, origin.map(|o| o.0)))?;
             let from = origin.map(|(shared, places)| {
-                let components = record.parts();
+                let components = record.component_count();
                 SourceObject::stored(Some(shared), places, components)
             });
-            let mut item = Item::new(record, number(1), number(9)).from(from);
+            let mut item = ImportItem::new(record, number(1), number(9)).from(from);
             item.repeated = value[0] == 1;
             visit(item)
         };
-        match R::JOINS {
+        match R::CAN_MERGE {
             true => self.items.sorted(see),
             false => self.items.in_turn(see),
         }

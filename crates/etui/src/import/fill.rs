@@ -54,7 +54,7 @@ impl<'c> BulkFill<'c> {
         collection: i64,
         order: &'c Collator,
     ) -> Result<Self> {
-        let last = changes::latest(conn)?;
+        let last = changes::latest_seq(conn)?;
         let new = last == 0;
         if new {
             // Made anew at the end, sorted, which also finds two UIDs that are alike.
@@ -79,7 +79,7 @@ impl<'c> BulkFill<'c> {
     pub(crate) fn add(&mut self, new: &RecordRow<'_>) -> Result<FillOutcome> {
         let etag = ETag::of(new.text);
         if !self.new
-            && let Some(found) = records::find(self.conn, self.collection, new.uid)?
+            && let Some(found) = records::find_record(self.conn, self.collection, new.uid)?
         {
             let same =
                 found.etag == etag && !found.removed && records::is_same(self.conn, found.id, new)?;
@@ -100,13 +100,13 @@ impl<'c> BulkFill<'c> {
 
     /// Writes lists and index. `on_step` is called now and then and may end it by an error.
     pub(crate) fn finish(self, on_step: &mut dyn FnMut() -> Result<()>) -> Result<()> {
-        let mut edits = list::Edits::default();
+        let mut edits = list::ListEdits::default();
         let bounds = self.order.label_bounds();
         self.entries.sorted(|sort, value| {
             let mut id = [0; 8];
             id.copy_from_slice(&value[..8]);
             edits.put(self.collection, sort, i64::from_be_bytes(id), &value[8..]);
-            if edits.are_many() {
+            if edits.is_full() {
                 edits.write(self.conn, bounds)?;
                 on_step()?;
             }

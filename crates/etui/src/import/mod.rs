@@ -15,7 +15,7 @@ use std::ops::ControlFlow;
 use crate::contacts::{Card, Contacts, MAX_CARD};
 use crate::error::Result;
 use etui_contentline::split::{SplitItem, Splitter};
-use run::{Found, Item, Source, run};
+use run::{ImportItem, ParsedRecord, RecordSource, run};
 
 /// Something in the input that did not go in, or of which not all was understood.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -115,7 +115,7 @@ impl Contacts<'_> {
 /// vCards in foreign bytes.
 struct Cards<R>(Splitter<R>);
 
-impl<R: Read> Source for Cards<R> {
+impl<R: Read> RecordSource for Cards<R> {
     type Record = Card;
     type Piece = SplitItem;
 
@@ -134,7 +134,7 @@ impl<R: Read> Source for Cards<R> {
         }
     }
 
-    fn read(piece: SplitItem) -> Found<Card> {
+    fn read(piece: SplitItem) -> ParsedRecord<Card> {
         let record = match piece {
             SplitItem::Record(record) => record,
             SplitItem::Rejected(refusal) => return Err((&refusal).into()),
@@ -143,7 +143,7 @@ impl<R: Read> Source for Cards<R> {
         let last_line = line + count_line_ends(&record.bytes);
         let excerpt = etui_contentline::stream::record_excerpt(&record.bytes);
         match Card::parse(record.bytes) {
-            Ok(card) => Ok(Item::new(card, line, last_line)),
+            Ok(card) => Ok(ImportItem::new(card, line, last_line)),
             Err(error) => Err(Refused {
                 line,
                 last_line,

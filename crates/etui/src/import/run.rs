@@ -37,7 +37,7 @@ const IN_FLIGHT: usize = 3;
 const KEPT_REFUSALS: usize = 1_000;
 
 /// Where records are found.
-pub(crate) trait Source {
+pub(crate) trait RecordSource {
     /// What they are.
     type Record: RecordKind;
     /// A piece of the input that is, or is not, one of them.
@@ -53,16 +53,16 @@ pub(crate) trait Source {
     fn size(piece: &Self::Piece) -> usize;
 
     /// Reads a piece; it may be in another thread.
-    fn read(piece: Self::Piece) -> Found<Self::Record>;
+    fn read(piece: Self::Piece) -> ParsedRecord<Self::Record>;
 }
 
 /// Imports the records that are found in `source` into a collection.
-pub(crate) fn run<S: Source>(
+pub(crate) fn run<S: RecordSource>(
     collection: &Collection<'_, S::Record>,
     mut source: S,
     on_event: &mut dyn FnMut(ImportEvent<'_>) -> ControlFlow<()>,
 ) -> Result<ImportReport> {
-    let mut run = Run {
+    let mut run = ImportRun {
         collection,
         report: ImportReport::default(),
         seen: UidSet::default(),
@@ -84,7 +84,7 @@ pub(crate) fn run<S: Source>(
         };
         match S::read(piece) {
             Ok(mut item) => {
-                run.notice(&mut item)?;
+                run.note_item(&mut item)?;
                 run.batch_bytes += run.keep(item);
             }
             Err(refused) => run.refuse(refused)?,
@@ -98,9 +98,9 @@ pub(crate) fn run<S: Source>(
 }
 
 /// A record of the input, or what is none.
-pub(crate) type Found<R> = std::result::Result<Item<R>, Refused>;
+pub(crate) type ParsedRecord<R> = std::result::Result<ImportItem<R>, Refused>;
 
-struct Run<'a, 's, R> {
+struct ImportRun<'a, 's, R> {
     collection: &'a Collection<'s, R>,
     report: ImportReport,
     /// The UIDs met, so that a second record of a UID is noticed.
@@ -108,13 +108,13 @@ struct Run<'a, 's, R> {
     /// Those of records that can be joined and that were counted as unchanged so far.
     unchanged: UidSet,
     hasher: RandomState,
-    batch: Vec<Item<R>>,
+    batch: Vec<ImportItem<R>>,
     batch_bytes: usize,
     on_event: &'a mut dyn FnMut(ImportEvent<'_>) -> ControlFlow<()>,
 }
 
 /// A record of the input.
-pub(crate) struct Item<R> {
+pub(crate) struct ImportItem<R> {
     pub(crate) record: R,
     /// A record with its UID came before.
     pub(super) repeated: bool,
@@ -126,7 +126,7 @@ pub(crate) struct Item<R> {
     warnings: Vec<String>,
 }
 
-impl<R> Item<R> {
+impl<R> ImportItem<R> {
     /// A record that stands in these lines.
     pub(crate) fn new(record: R, line: u64, last_line: u64) -> Self {
         Self {
@@ -150,7 +150,7 @@ impl<R> Item<R> {
     }
 }
 
-impl<R: RecordKind> Item<R> {
+impl<R: RecordKind> ImportItem<R> {
     /// A repeated UID may only bring what is there already.
     fn condition(&self) -> Condition {
         match self.repeated {
@@ -160,19 +160,19 @@ impl<R: RecordKind> Item<R> {
     }
 }
 
-impl<R: RecordKind> Run<'_, '_, R> {
+impl<R: RecordKind> ImportRun<'_, '_, R> {
     /// Puts an item to the batch; returns the bytes of its text.
-    fn keep(&mut self, item: Item<R>) -> usize {
+    fn keep(&mut self, item: ImportItem<R>) -> usize {
         let bytes = item.record.text().len();
         self.batch.push(item);
         bytes
     }
 
     /// Saves the batch when it is full before this item. What is to be joined stays together.
-    fn take(&mut self, item: Item<R>) -> Result<()> {
+    fn take(&mut self, item: ImportItem<R>) -> Result<()> {
         let is_full = self.batch.len() >= BATCH_RECORDS || self.batch_bytes >= BATCH_BYTES;
         let last = self.batch.last().map(|last| last.record.identity());
-        let is_joined = R::JOINS && last.is_some_and(|uid| uid == item.record.identity());
+        let is_joined = R::CAN_MERGE && last.is_some_and(|uid| uid == item.record.identity());
         if is_full && !is_joined {
             self.save()?;
         }
@@ -181,14 +181,14 @@ impl<R: RecordKind> Run<'_, '_, R> {
     }
 
     /// The next piece of the input.
-    fn next<S: Source>(&mut self, source: &mut S) -> Result<Option<S::Piece>> {
+    fn next<S: RecordSource>(&mut self, source: &mut S) -> Result<Option<S::Piece>> {
         let piece = source.next();
         self.report.bytes = source.bytes_read();
         piece.map_err(|e| Error::io(std::path::Path::new("the input"), e))
     }
 
     /// Sees to it that a second record of a UID is noticed, and that its warnings are told.
-    fn notice(&mut self, item: &mut Item<R>) -> Result<()> {
+    fn note_item(&mut self, item: &mut ImportItem<R>) -> Result<()> {
         let uid = self.hash(item);
         item.repeated = !self.seen.insert(uid);
         for reason in std::mem::take(&mut item.warnings) {
@@ -202,13 +202,13 @@ impl<R: RecordKind> Run<'_, '_, R> {
         Ok(())
     }
 
-    fn hash(&self, item: &Item<R>) -> u64 {
+    fn hash(&self, item: &ImportItem<R>) -> u64 {
         self.hasher.hash_one(item.record.identity().as_bytes())
     }
 
     /// Counts what became of an item. One that was `joined` to what an earlier one of this import
     /// left in the store is counted with that.
-    fn count(&mut self, item: &Item<R>, outcome: SaveOutcome, joined: bool) {
+    fn count(&mut self, item: &ImportItem<R>, outcome: SaveOutcome, joined: bool) {
         if joined {
             let uid = self.hash(item);
             if outcome == SaveOutcome::Changed && self.unchanged.remove(uid) {
@@ -222,25 +222,25 @@ impl<R: RecordKind> Run<'_, '_, R> {
             SaveOutcome::Changed => self.report.changed += 1,
             SaveOutcome::Unchanged => {
                 self.report.unchanged += 1;
-                self.may_change(item);
+                self.note_unchanged(item);
             }
         }
     }
 
     /// Remembers an item that is counted as unchanged.
-    fn may_change(&mut self, item: &Item<R>) {
-        if R::JOINS {
+    fn note_unchanged(&mut self, item: &ImportItem<R>) {
+        if R::CAN_MERGE {
             let uid = self.hash(item);
             self.unchanged.insert(uid);
         }
     }
 
     /// Joins repeated items, as far as their kind can be joined, to the first with their UID.
-    fn join(&mut self, items: Vec<Item<R>>) -> Result<Vec<Item<R>>> {
-        if !R::JOINS || items.iter().all(|i| !i.repeated) {
+    fn join(&mut self, items: Vec<ImportItem<R>>) -> Result<Vec<ImportItem<R>>> {
+        if !R::CAN_MERGE || items.iter().all(|i| !i.repeated) {
             return Ok(items);
         }
-        let mut joined: Vec<Item<R>> = Vec::with_capacity(items.len());
+        let mut joined: Vec<ImportItem<R>> = Vec::with_capacity(items.len());
         let mut places: HashMap<String, usize> = HashMap::new();
         for item in items {
             let uid = item.record.identity().into_owned();
@@ -262,9 +262,9 @@ impl<R: RecordKind> Run<'_, '_, R> {
     }
 
     /// Puts what `other` says to an earlier item.
-    fn join_to(&mut self, item: &mut Item<R>, other: Item<R>) -> Result<()> {
+    fn join_to(&mut self, item: &mut ImportItem<R>, other: ImportItem<R>) -> Result<()> {
         let excerpt = record_excerpt(other.record.text());
-        let needs_zones = other.record.provenance().is_some();
+        let needs_zones = other.record.required_source().is_some();
         let outcomes = item.record.join(other.record);
         let mut refused = false;
         for (at, outcome) in outcomes.iter().enumerate() {
@@ -287,7 +287,7 @@ impl<R: RecordKind> Run<'_, '_, R> {
         let is_joined = outcomes.contains(&MergeOutcome::Taken);
         if is_joined && needs_zones && !is_same_object {
             // In zones of another object, which it takes along.
-            item.from = item.record.provenance();
+            item.from = item.record.required_source();
         }
         if refused {
             self.refuse(Refused {
@@ -301,7 +301,7 @@ impl<R: RecordKind> Run<'_, '_, R> {
     }
 
     /// Joins an item to what the store has of its record.
-    fn join_to_stored(&mut self, item: Item<R>) -> Result<Item<R>> {
+    fn join_to_stored(&mut self, item: ImportItem<R>) -> Result<ImportItem<R>> {
         let uid = item.record.identity().into_owned();
         let collection = self.collection;
         let stored = collection.db().read(|conn| {
@@ -313,22 +313,27 @@ impl<R: RecordKind> Run<'_, '_, R> {
         let Some((record, shared, places)) = stored else {
             return Ok(item);
         };
-        let from = shared.map(|row| SourceObject::stored(Some(row), &places, record.parts()));
-        let mut whole = Item::new(record, item.line, item.last_line).from(from);
+        let from =
+            shared.map(|row| SourceObject::stored(Some(row), &places, record.component_count()));
+        let mut whole = ImportItem::new(record, item.line, item.last_line).from(from);
         self.join_to(&mut whole, item)?;
         Ok(whole)
     }
 
     /// All new records in one transaction. What is known already, with other content, is put aside
     /// and follows in batches.
-    fn fill<S: Source<Record = R>>(&mut self, ahead: Vec<Item<R>>, source: &mut S) -> Result<()> {
+    fn fill<S: RecordSource<Record = R>>(
+        &mut self,
+        ahead: Vec<ImportItem<R>>,
+        source: &mut S,
+    ) -> Result<()> {
         let db = self.collection.db();
         let with = &db.index_context();
         let mut aside = DeferredRecords::beside(db.path())?;
         R::commit_dirty(db);
         let added = db.while_filling(|| {
             db.write(|conn| {
-                collection_table::expect_exists(conn, R::KIND, self.collection.named())?;
+                collection_table::expect_exists(conn, R::KIND, self.collection.collection_ref())?;
                 let fill = BulkFill::begin(conn, db.path(), self.collection.id(), with.order)?;
                 let mut filling = FillRun {
                     conn,
@@ -341,14 +346,14 @@ impl<R: RecordKind> Run<'_, '_, R> {
                 for item in ahead {
                     let derived = item.record.derive(with);
                     if filling.add(&item, derived)? == Some(FillOutcome::Unchanged) {
-                        self.may_change(&item);
+                        self.note_unchanged(&item);
                     }
                 }
                 // Parsing and deriving takes about as long as the rest, so another thread does it.
                 std::thread::scope(|scope| -> Result<()> {
                     let (to_read, pieces) = sync_channel::<Vec<S::Piece>>(IN_FLIGHT);
                     let (to_fill, found) =
-                        sync_channel::<Vec<(Found<R>, IndexedColumns)>>(IN_FLIGHT);
+                        sync_channel::<Vec<(ParsedRecord<R>, IndexedColumns)>>(IN_FLIGHT);
                     scope.spawn(move || {
                         for pieces in pieces {
                             let derive = |piece| {
@@ -385,20 +390,20 @@ impl<R: RecordKind> Run<'_, '_, R> {
                         for (found, derived) in found {
                             match found {
                                 Ok(mut item) => {
-                                    self.notice(&mut item)?;
+                                    self.note_item(&mut item)?;
                                     if filling.add(&item, derived)? == Some(FillOutcome::Unchanged)
                                     {
-                                        self.may_change(&item);
+                                        self.note_unchanged(&item);
                                     }
                                 }
                                 Err(refused) => self.refuse(refused)?,
                             }
                         }
-                        self.tell(filling.added + filling.unchanged)?;
+                        self.report_progress(filling.added + filling.unchanged)?;
                     }
                     Ok(())
                 })?;
-                filling.objects.keep_promises(conn)?;
+                filling.objects.write_texts(conn)?;
                 filling
                     .fill
                     .finish(&mut || stop_if((self.on_event)(ImportEvent::Indexing)))?;
@@ -407,12 +412,12 @@ impl<R: RecordKind> Run<'_, '_, R> {
         })?;
         (self.report.added, self.report.unchanged) = added;
         db.release_memory();
-        self.tell_saved()?;
-        aside.each(db, |item| self.take(item))
+        self.report_saved()?;
+        aside.for_each(db, |item| self.take(item))
     }
 
     /// The next pieces of the input; none at its end.
-    fn some_pieces<S: Source>(&mut self, source: &mut S) -> Result<Vec<S::Piece>> {
+    fn some_pieces<S: RecordSource>(&mut self, source: &mut S) -> Result<Vec<S::Piece>> {
         let mut pieces = Vec::new();
         let mut bytes = 0;
         while pieces.len() < PIECES && bytes < PIECES_BYTES {
@@ -425,12 +430,12 @@ impl<R: RecordKind> Run<'_, '_, R> {
         Ok(pieces)
     }
 
-    fn tell(&mut self, records: u64) -> Result<()> {
+    fn report_progress(&mut self, records: u64) -> Result<()> {
         let bytes = self.report.bytes;
         stop_if((self.on_event)(ImportEvent::Progress { bytes, records }))
     }
 
-    fn tell_saved(&mut self) -> Result<()> {
+    fn report_saved(&mut self) -> Result<()> {
         let records = self.report.good();
         stop_if((self.on_event)(ImportEvent::Saved { records }))
     }
@@ -457,8 +462,8 @@ impl<R: RecordKind> Run<'_, '_, R> {
         let batch = std::mem::take(&mut self.batch);
         self.batch_bytes = 0;
         let mut batch = self.join(batch)?;
-        let joined: Vec<bool> = batch.iter().map(|i| R::JOINS && i.repeated).collect();
-        if R::JOINS {
+        let joined: Vec<bool> = batch.iter().map(|i| R::CAN_MERGE && i.repeated).collect();
+        if R::CAN_MERGE {
             batch = batch
                 .into_iter()
                 .map(|item| match item.repeated {
@@ -482,8 +487,8 @@ impl<R: RecordKind> Run<'_, '_, R> {
                 })?,
             }
         }
-        self.tell(self.report.good())?;
-        self.tell_saved()
+        self.report_progress(self.report.good())?;
+        self.report_saved()
     }
 }
 
@@ -500,13 +505,17 @@ struct FillRun<'c, 'a, R> {
 
 impl<R: RecordKind> FillRun<'_, '_, R> {
     /// What became of it; `None`: it was put aside, as one that is repeated.
-    fn add(&mut self, item: &Item<R>, derived: IndexedColumns) -> Result<Option<FillOutcome>> {
+    fn add(
+        &mut self,
+        item: &ImportItem<R>,
+        derived: IndexedColumns,
+    ) -> Result<Option<FillOutcome>> {
         if item.repeated {
             self.put_aside(item)?;
             return Ok(None);
         }
         let one = IndexedRecord::derived(&item.record, derived).from(item.from.as_ref());
-        let filled = self.fill.add(&one.incoming())?;
+        let filled = self.fill.add(&one.to_row())?;
         match filled {
             FillOutcome::Added => {
                 self.added += 1;
@@ -518,14 +527,14 @@ impl<R: RecordKind> FillRun<'_, '_, R> {
         Ok(Some(filled))
     }
 
-    fn put_aside(&mut self, item: &Item<R>) -> Result<()> {
+    fn put_aside(&mut self, item: &ImportItem<R>) -> Result<()> {
         let from = &item.from;
         let origin = from.as_ref().map(|f| f.origin(self.conn)).transpose()?;
         self.note(item);
         self.aside.put(item, origin.as_ref())
     }
 
-    fn note(&mut self, item: &Item<R>) {
+    fn note(&mut self, item: &ImportItem<R>) {
         if let Some(from) = &item.from {
             self.objects.note(&from.object);
         }
@@ -543,7 +552,7 @@ fn repeated_reason(record: &impl RecordKind) -> String {
     format!(
         "an earlier {} of this input has the same UID ({}) and other content; \
          the earlier one was kept. Give this one a UID of its own to have both",
-        record.called(),
+        record.noun(),
         record.identity()
     )
 }

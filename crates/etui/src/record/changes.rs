@@ -25,7 +25,7 @@ pub(crate) const REMOVED: i64 = 2;
 pub(crate) const RESTORED: i64 = 3;
 
 /// The number of the latest change; 0 in a new store.
-pub(crate) fn latest(conn: &Connection) -> Result<i64> {
+pub(crate) fn latest_seq(conn: &Connection) -> Result<i64> {
     let mut statement =
         conn.prepare_cached("SELECT max(id) FROM record UNION ALL SELECT max(seq) FROM change")?;
     let mut rows = statement.query([])?;
@@ -38,25 +38,29 @@ pub(crate) fn latest(conn: &Connection) -> Result<i64> {
 
 /// Where the store stands now.
 pub(crate) fn token(conn: &Connection) -> Result<SyncToken> {
-    let id = |key| -> Result<u64> { Ok(metadata::number(conn, key)?.cast_unsigned()) };
+    let id = |key| -> Result<u64> { Ok(metadata::get_number(conn, key)?.cast_unsigned()) };
     Ok(SyncToken {
         store: id(metadata::STORE_ID)?,
         incarnation: id(metadata::INCARNATION)?,
-        seq: latest(conn)?,
+        seq: latest_seq(conn)?,
     })
 }
 
 /// Whether the log tells all that was changed between `token` and `now`, the present one.
-pub(crate) fn reaches_back(conn: &Connection, token: &SyncToken, now: &SyncToken) -> Result<bool> {
+pub(crate) fn covers_token(conn: &Connection, token: &SyncToken, now: &SyncToken) -> Result<bool> {
     Ok(token.store == now.store
         && token.incarnation == now.incarnation
-        && token.seq >= metadata::number(conn, metadata::LOG_FLOOR)?
+        && token.seq >= metadata::get_number(conn, metadata::LOG_FLOOR)?
         && token.seq <= now.seq)
 }
 
 /// What was changed in `collection` since `token`. Run it in a read transaction.
-pub(crate) fn since(conn: &Connection, collection: i64, token: &SyncToken) -> Result<Changes> {
-    if !reaches_back(conn, token, &self::token(conn)?)?
+pub(crate) fn list_changes(
+    conn: &Connection,
+    collection: i64,
+    token: &SyncToken,
+) -> Result<Changes> {
+    if !covers_token(conn, token, &self::token(conn)?)?
         || token.seq < collection_table::history_start(conn, collection)?
     {
         return Ok(Changes::Resynchronise);
@@ -119,7 +123,7 @@ pub(crate) fn since(conn: &Connection, collection: i64, token: &SyncToken) -> Re
 /// Forgets changes older than [`KEPT_MS`], and with them the removed records and replaced texts
 /// that only they remembered: from the oldest on, up to the first that is to be kept. The latest
 /// `keep` of them (one at the least: it carries the sequence) and those beyond `merged` stay.
-pub(crate) fn trim(conn: &Connection, now: i64, merged: i64, keep: i64) -> Result<()> {
+pub(crate) fn trim_log(conn: &Connection, now: i64, merged: i64, keep: i64) -> Result<()> {
     let last: Option<i64> = conn
         .prepare_cached("SELECT seq FROM change ORDER BY seq DESC LIMIT 1 OFFSET ?1")?
         .query_row([keep.max(1)], |r| r.get(0))
@@ -180,7 +184,7 @@ mod tests {
         let trim = |at| {
             store
                 .db
-                .write_unhooked(|conn| trim(conn, at, latest(conn)?, 1))
+                .write_unhooked(|conn| trim_log(conn, at, latest_seq(conn)?, 1))
                 .unwrap()
         };
         trim(now_ms() + KEPT_MS - 60_000);
@@ -234,7 +238,7 @@ mod tests {
         contacts.remove(&card.identity()).unwrap();
         store.merge_index().unwrap();
         let trim = |at| {
-            let trim = |conn: &Connection| trim(conn, at, latest(conn)?, 1);
+            let trim = |conn: &Connection| trim_log(conn, at, latest_seq(conn)?, 1);
             store.db.write_unhooked(trim).unwrap();
         };
 

@@ -274,7 +274,7 @@ pub(crate) fn read_statuses(conn: &Connection) -> Result<BTreeMap<i64, Collectio
 /// Starts the history of a collection at the latest change: until now, its name or the default
 /// may have meant another collection.
 pub(crate) fn start_history(conn: &Connection, id: i64) -> Result<()> {
-    let latest = changes::latest(conn)?;
+    let latest = changes::latest_seq(conn)?;
     conn.prepare_cached("UPDATE collection SET history_start = ?2 WHERE id = ?1")?
         .execute((id, latest))?;
     Ok(())

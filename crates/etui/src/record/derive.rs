@@ -27,9 +27,9 @@ pub(crate) fn all(
     with: &IndexContext<'_>,
     derive: impl Fn(CollectionKind, Vec<u8>, Option<i64>) -> Result<IndexedColumns>,
 ) -> Result<bool> {
-    list::clear(conn)?;
+    list::clear_lists(conn)?;
     time_index::clear_entries(conn)?;
-    let mut entries = list::Edits::default();
+    let mut entries = list::ListEdits::default();
     let mut update =
         conn.prepare("UPDATE record SET sort_key = ?2, summary = ?3, keys = ?4 WHERE id = ?1")?;
     let mut next = conn.prepare(
@@ -80,7 +80,7 @@ pub(crate) fn all(
                 time_index::insert_entries(conn, found.collection, found.id, &derived.times)?;
             }
         }
-        if entries.are_many() {
+        if entries.is_full() {
             entries.write(conn, with.order.label_bounds())?;
         }
     }

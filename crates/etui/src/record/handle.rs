@@ -38,12 +38,12 @@ impl<'s, R: RecordKind> Collection<'s, R> {
     }
 
     /// Another handle of it.
-    pub(crate) fn again(&self) -> Self {
+    pub(crate) fn reopen(&self) -> Self {
         Self::new(self.db, self.named.clone())
     }
 
     /// What it is known by.
-    pub(crate) fn named(&self) -> &CollectionRef {
+    pub(crate) fn collection_ref(&self) -> &CollectionRef {
         &self.named
     }
 

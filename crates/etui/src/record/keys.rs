@@ -66,7 +66,7 @@ const MAX_VALUE: usize = 8 << 10;
 const MAX_KEYS: usize = 1 << 20;
 
 /// `text` cut to at most `max` bytes, at a character's beginning.
-pub(crate) fn clip(text: &str, max: usize) -> &str {
+pub(crate) fn clip_text(text: &str, max: usize) -> &str {
     match text.len() {
         n if n <= max => text,
         _ => &text[..text.floor_char_boundary(max)],
@@ -81,17 +81,17 @@ pub(crate) struct KeyWriter {
 }
 
 impl KeyWriter {
-    pub(crate) fn words(&mut self, key: Key, text: &str) {
+    pub(crate) fn push_words(&mut self, key: Key, text: &str) {
         self.value.clear();
         self.value.push(' ');
-        fold::push_folded_words(clip(text, MAX_VALUE), &mut self.value);
+        fold::push_folded_words(clip_text(text, MAX_VALUE), &mut self.value);
         self.finish(key);
     }
 
-    pub(crate) fn address(&mut self, key: Key, text: &str) {
+    pub(crate) fn push_address(&mut self, key: Key, text: &str) {
         self.value.clear();
         self.value.push(' ');
-        fold::push_folded_address(clip(text, MAX_VALUE), &mut self.value);
+        fold::push_folded_address(clip_text(text, MAX_VALUE), &mut self.value);
         self.finish(key);
     }
 
@@ -104,7 +104,7 @@ impl KeyWriter {
         if self.value.len() > 1 {
             self.value.push(' ');
             let value = std::mem::take(&mut self.value);
-            self.entry(key, value.as_bytes());
+            self.push_entry(key, value.as_bytes());
             self.value = value;
         }
     }
@@ -117,10 +117,10 @@ impl KeyWriter {
         value.extend_from_slice(digits.as_bytes());
         value.push(b' ');
         value.extend_from_slice(number.extension().unwrap_or_default().as_bytes());
-        self.entry(Key::Phone, &value);
+        self.push_entry(Key::Phone, &value);
     }
 
-    fn entry(&mut self, key: Key, value: &[u8]) {
+    fn push_entry(&mut self, key: Key, value: &[u8]) {
         if self.out.len() + value.len() < MAX_KEYS {
             self.out.push(key as u8);
             varint::push_bytes(&mut self.out, value);

@@ -59,14 +59,14 @@ pub trait RecordKind: Sized + Send {
 
     /// What one is called in a sentence.
     #[doc(hidden)]
-    fn called(&self) -> &'static str {
+    fn noun(&self) -> &'static str {
         Self::KIND.record_noun()
     }
 
     /// Whether several records of one UID can be one: a calendar's, of which each says something
     /// of another instance.
     #[doc(hidden)]
-    const JOINS: bool = false;
+    const CAN_MERGE: bool = false;
 
     /// Takes in what another one with its UID says, and tells of each part of that what became of
     /// it.
@@ -78,13 +78,13 @@ pub trait RecordKind: Sized + Send {
 
     /// What of it is shared with others, if it came from nowhere.
     #[doc(hidden)]
-    fn provenance(&self) -> Option<SourceObject> {
+    fn required_source(&self) -> Option<SourceObject> {
         None
     }
 
     /// Of how many parts it is.
     #[doc(hidden)]
-    fn parts(&self) -> usize {
+    fn component_count(&self) -> usize {
         1
     }
 

@@ -34,7 +34,7 @@ impl<'r> IndexedRecord<'r> {
             text: record.text(),
             derived: Cow::Owned(derived),
             from: None,
-            made: record.provenance(),
+            made: record.required_source(),
         }
     }
 
@@ -60,7 +60,7 @@ impl<'r> IndexedRecord<'r> {
     }
 
     /// The same as the record `uid`, for one that has no UID or this one.
-    pub(crate) fn known_as(self, uid: &'r str) -> Self {
+    pub(crate) fn with_uid(self, uid: &'r str) -> Self {
         Self {
             uid: Cow::Borrowed(uid),
             ..self
@@ -73,7 +73,7 @@ impl<'r> IndexedRecord<'r> {
     }
 
     /// As what it goes in.
-    pub(crate) fn incoming(&self) -> RecordRow<'_> {
+    pub(crate) fn to_row(&self) -> RecordRow<'_> {
         RecordRow {
             uid: &self.uid,
             text: self.text,
@@ -93,6 +93,6 @@ impl<'r> IndexedRecord<'r> {
         collection: i64,
         condition: Condition,
     ) -> Result<SavedRecord> {
-        records::put(conn, writing, collection, &self.incoming(), condition)
+        records::put(conn, writing, collection, &self.to_row(), condition)
     }
 }

@@ -126,7 +126,7 @@ impl<'c, R: RecordKind> Reader<'c, R> {
     }
 
     /// Runs `work`, and tells of an error in this crate's terms.
-    pub(crate) fn told<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    pub(crate) fn explain_errors<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
         work().map_err(|e| self.db.explain(e))
     }
 
@@ -135,7 +135,7 @@ impl<'c, R: RecordKind> Reader<'c, R> {
     /// # Errors
     /// Whatever reading reports.
     pub fn get(&self, uid: &str) -> Result<Option<StoredRecord<R>>> {
-        self.told(|| {
+        self.explain_errors(|| {
             Ok(self
                 .conn
                 .prepare_cached(
@@ -152,7 +152,7 @@ impl<'c, R: RecordKind> Reader<'c, R> {
     /// # Errors
     /// Whatever reading reports.
     pub fn get_many<U: AsRef<str>>(&self, uids: &[U]) -> Result<Vec<Option<StoredRecord<R>>>> {
-        self.told(|| {
+        self.explain_errors(|| {
             let mut statement = self.conn.prepare_cached(
                 "SELECT id, uid, etag, text FROM record \
              WHERE collection = ?1 AND uid = ?2 AND removed_at IS NULL",
@@ -172,7 +172,7 @@ impl<'c, R: RecordKind> Reader<'c, R> {
     /// # Errors
     /// Whatever reading reports.
     pub fn by_id(&self, id: RecordId) -> Result<Option<StoredRecord<R>>> {
-        self.told(|| {
+        self.explain_errors(|| {
             Ok(self
                 .conn
                 .prepare_cached(
@@ -204,7 +204,7 @@ impl<'c, R: RecordKind> Reader<'c, R> {
     /// # Errors
     /// Whatever reading reports, and what `visit` returns.
     pub fn for_each(&self, mut visit: impl FnMut(RecordId, &[u8]) -> Result<()>) -> Result<()> {
-        self.told(|| {
+        self.explain_errors(|| {
             let mut statement = self.conn.prepare_cached(
                 // In the order of the file; by way of `record_uid` they would have to be sorted.
                 "SELECT id, text FROM record NOT INDEXED \
@@ -226,7 +226,7 @@ impl<'c, R: RecordKind> Reader<'c, R> {
     /// # Errors
     /// Whatever reading reports.
     pub fn count(&self) -> Result<u64> {
-        self.told(|| list::count(self.conn, self.collection))
+        self.explain_errors(|| list::count(self.conn, self.collection))
     }
 
     /// At which position of the list a record stands, the first being 0. `None`: this collection
@@ -235,7 +235,7 @@ impl<'c, R: RecordKind> Reader<'c, R> {
     /// # Errors
     /// Whatever reading reports.
     pub fn position(&self, id: RecordId) -> Result<Option<u64>> {
-        self.told(|| {
+        self.explain_errors(|| {
             let sort: Option<Vec<u8>> = self
                 .conn
                 .prepare_cached(
@@ -254,7 +254,7 @@ impl<'c, R: RecordKind> Reader<'c, R> {
     /// # Errors
     /// Whatever reading reports.
     pub fn trash(&self) -> Result<Vec<StoredRecord<R>>> {
-        self.told(|| {
+        self.explain_errors(|| {
             let mut statement = self.conn.prepare_cached(
                 "SELECT id, uid, etag, text FROM record \
                  WHERE collection = ?1 AND removed_at IS NOT NULL ORDER BY changed DESC",
@@ -269,6 +269,6 @@ impl<'c, R: RecordKind> Reader<'c, R> {
     /// # Errors
     /// Whatever reading reports.
     pub fn changes_since(&self, token: &SyncToken) -> Result<Changes> {
-        self.told(|| changes::since(self.conn, self.collection, token))
+        self.explain_errors(|| changes::list_changes(self.conn, self.collection, token))
     }
 }

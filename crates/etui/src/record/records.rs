@@ -25,7 +25,7 @@ pub(crate) struct RecordRow<'a> {
 /// what happens to the lists.
 pub(crate) struct RecordWriter<'o> {
     last: i64,
-    list: list::Edits,
+    list: list::ListEdits,
     order: &'o Collator,
 }
 
@@ -37,8 +37,8 @@ impl<'o> RecordWriter<'o> {
         work: impl FnOnce(&mut Self) -> Result<T>,
     ) -> Result<T> {
         let mut writing = Self {
-            last: changes::latest(conn)?,
-            list: list::Edits::default(),
+            last: changes::latest_seq(conn)?,
+            list: list::ListEdits::default(),
             order,
         };
         let value = work(&mut writing)?;
@@ -74,7 +74,7 @@ impl<'o> RecordWriter<'o> {
     }
 
     fn write_if_many(&mut self, conn: &Connection) -> Result<()> {
-        if self.list.are_many() {
+        if self.list.is_full() {
             self.list.write(conn, self.order.label_bounds())?;
         }
         Ok(())
@@ -88,7 +88,7 @@ pub(crate) struct Found {
     pub(crate) removed: bool,
 }
 
-pub(crate) fn find(conn: &Connection, collection: i64, uid: &str) -> Result<Option<Found>> {
+pub(crate) fn find_record(conn: &Connection, collection: i64, uid: &str) -> Result<Option<Found>> {
     Ok(conn
         .prepare_cached(
             "SELECT id, etag, removed_at IS NOT NULL FROM record WHERE collection = ?1 AND uid = ?2",
@@ -103,7 +103,7 @@ pub(crate) fn find(conn: &Connection, collection: i64, uid: &str) -> Result<Opti
         .optional()?)
 }
 
-fn check(uid: &str, condition: Condition, found: Option<&Found>) -> Result<()> {
+fn check_condition(uid: &str, condition: Condition, found: Option<&Found>) -> Result<()> {
     let live = found.filter(|f| !f.removed).map(|f| f.etag);
     let (expected, holds) = match condition {
         Condition::Always => return Ok(()),
@@ -128,8 +128,8 @@ pub(crate) fn put(
     new: &RecordRow<'_>,
     condition: Condition,
 ) -> Result<SavedRecord> {
-    let found = find(conn, collection, new.uid)?;
-    check(new.uid, condition, found.as_ref())?;
+    let found = find_record(conn, collection, new.uid)?;
+    check_condition(new.uid, condition, found.as_ref())?;
     let etag = ETag::of(new.text);
     let Some(found) = found else {
         let id = writing.next();
@@ -149,7 +149,7 @@ pub(crate) fn put(
     if found.etag == etag && !found.removed && is_same(conn, found.id, new)? {
         return Ok(saved(SaveOutcome::Unchanged));
     }
-    replace(conn, writing, &found, etag, new)?;
+    replace_record(conn, writing, &found, etag, new)?;
     Ok(saved(if found.removed {
         SaveOutcome::Added
     } else {
@@ -196,7 +196,7 @@ pub(crate) fn is_same(conn: &Connection, id: i64, new: &RecordRow<'_>) -> Result
     Ok(is_same && time_index::is_current(conn, id, new.times)?)
 }
 
-fn replace(
+fn replace_record(
     conn: &Connection,
     writing: &mut RecordWriter<'_>,
     found: &Found,
@@ -209,7 +209,7 @@ fn replace(
             Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?))
         })?;
     let origin = match new.from {
-        Some(from) if !from.leaves(conn, shared)? => Some(from.origin(conn)?),
+        Some(from) if !from.keeps_source(conn, shared)? => Some(from.origin(conn)?),
         _ => None,
     };
     let kind = if found.removed {
@@ -217,7 +217,7 @@ fn replace(
     } else {
         changes::EDITED
     };
-    let number = log(conn, writing, found.id, kind, true)?;
+    let number = log_change(conn, writing, found.id, kind, true)?;
     conn.prepare_cached(
         "UPDATE record SET changed = ?2, removed_at = NULL, etag = ?3, sort_key = ?4, summary = ?5, \
          keys = ?6, text = ?7 WHERE id = ?1",
@@ -259,7 +259,7 @@ fn replace(
 }
 
 /// Appends to the change log what the record is before the change.
-fn log(
+fn log_change(
     conn: &Connection,
     writing: &mut RecordWriter<'_>,
     id: i64,
@@ -284,23 +284,23 @@ pub(crate) fn remove(
     uid: &str,
     condition: Condition,
 ) -> Result<bool> {
-    let found = find(conn, collection, uid)?;
-    check(uid, condition, found.as_ref())?;
+    let found = find_record(conn, collection, uid)?;
+    check_condition(uid, condition, found.as_ref())?;
     let Some(found) = found.filter(|f| !f.removed) else {
         return Ok(false);
     };
-    to_trash(conn, writing, collection, found.id, now_ms())?;
+    move_to_trash(conn, writing, collection, found.id, now_ms())?;
     Ok(true)
 }
 
-fn to_trash(
+fn move_to_trash(
     conn: &Connection,
     writing: &mut RecordWriter<'_>,
     collection: i64,
     id: i64,
     at: i64,
 ) -> Result<()> {
-    let number = log(conn, writing, id, changes::REMOVED, false)?;
+    let number = log_change(conn, writing, id, changes::REMOVED, false)?;
     let sort: Vec<u8> = conn
         .prepare_cached(
             "UPDATE record SET changed = ?2, removed_at = ?3 WHERE id = ?1 RETURNING sort_key",
@@ -311,7 +311,7 @@ fn to_trash(
 }
 
 /// Moves all live records of a collection to the trash. How many there were.
-pub(crate) fn remove_all(
+pub(crate) fn remove_all_records(
     conn: &Connection,
     writing: &mut RecordWriter<'_>,
     collection: i64,
@@ -322,13 +322,13 @@ pub(crate) fn remove_all(
         .query_map([collection], |r| r.get(0))?
         .collect::<rusqlite::Result<_>>()?;
     for &id in &ids {
-        to_trash(conn, writing, collection, id, at)?;
+        move_to_trash(conn, writing, collection, id, at)?;
     }
     Ok(ids.len() as u64)
 }
 
 /// The UIDs of a collection's records that were removed at this very moment.
-pub(crate) fn removed_at(conn: &Connection, collection: i64, at: i64) -> Result<Vec<String>> {
+pub(crate) fn uids_removed_at(conn: &Connection, collection: i64, at: i64) -> Result<Vec<String>> {
     let mut statement = conn
         .prepare("SELECT uid FROM record WHERE collection = ?1 AND removed_at = ?2 ORDER BY id")?;
     let uids = statement.query_map((collection, at), |r| r.get(0))?;
@@ -345,8 +345,12 @@ pub(crate) fn count_removed_at(conn: &Connection, collection: i64, at: i64) -> R
 
 /// What a restore brings back: of a removed record its own text, of a live one the one before its
 /// latest edit; and where that came from, and stood there. `None`: nothing is remembered.
-pub(crate) fn former(conn: &Connection, collection: i64, uid: &str) -> Result<Option<StoredText>> {
-    let Some(found) = find(conn, collection, uid)? else {
+pub(crate) fn previous_version(
+    conn: &Connection,
+    collection: i64,
+    uid: &str,
+) -> Result<Option<StoredText>> {
+    let Some(found) = find_record(conn, collection, uid)? else {
         return Ok(None);
     };
     let sql = if found.removed {

@@ -42,7 +42,7 @@ struct State {
 
 impl Object {
     /// One that is in the store; `None`: no object.
-    pub(crate) fn known(row: Option<i64>) -> Self {
+    pub(crate) fn from_row(row: Option<i64>) -> Self {
         let state = State {
             is_none: row.is_none(),
             row,
@@ -97,7 +97,7 @@ impl Object {
     }
 
     /// Puts in the text of a row that was made before it was known.
-    pub(crate) fn keep_promise(&self, conn: &Connection) -> Result<()> {
+    pub(crate) fn write_text(&self, conn: &Connection) -> Result<()> {
         let mut state = self.state();
         if let (true, Some(row), Some((frame, zones))) =
             (state.is_promised, state.row, &state.texts)
@@ -179,7 +179,7 @@ impl SourceObject {
     }
 
     /// Whether the object in this row, from which the record came before, is to stay.
-    pub(crate) fn leaves(&self, conn: &Connection, shared: Option<i64>) -> Result<bool> {
+    pub(crate) fn keeps_source(&self, conn: &Connection, shared: Option<i64>) -> Result<bool> {
         match (&self.made, shared) {
             (Some(Made(says)), Some(row)) => says(conn, row),
             _ => Ok(false),
@@ -188,10 +188,10 @@ impl SourceObject {
 
     /// The record of `components` components that is stored with this origin.
     pub(crate) fn stored(shared: Option<i64>, places: &[u8], components: usize) -> Self {
-        let mut all = numbers(places);
+        let mut all = decode_positions(places);
         all.resize(components, u32::MAX);
         Self {
-            object: Arc::new(Object::known(shared)),
+            object: Arc::new(Object::from_row(shared)),
             places: all,
             made: None,
         }
@@ -199,7 +199,7 @@ impl SourceObject {
 }
 
 /// Stored places as numbers.
-pub(crate) fn numbers(mut places: &[u8]) -> Vec<u32> {
+pub(crate) fn decode_positions(mut places: &[u8]) -> Vec<u32> {
     std::iter::from_fn(|| varint::take_u64(&mut places))
         .map(|n| u32::try_from(n).unwrap_or(u32::MAX))
         .collect()
@@ -237,7 +237,7 @@ pub(crate) fn text(conn: &Connection, row: i64) -> Result<Option<Vec<u8>>> {
 }
 
 /// The text with this hash, which was known when its row was made.
-pub(crate) fn by_hash(conn: &Connection, hash: ETag) -> Result<Option<Vec<u8>>> {
+pub(crate) fn find_text(conn: &Connection, hash: ETag) -> Result<Option<Vec<u8>>> {
     let mut is_it = conn.prepare_cached("SELECT hash = ?2 FROM shared_text WHERE id = ?1")?;
     let mut row = number(hash);
     while let Some(found) = is_it.query_row((row, hash), |r| r.get(0)).optional()? {
@@ -264,8 +264,8 @@ impl Objects {
     }
 
     /// All of them are read to their ends now.
-    pub(crate) fn keep_promises(&self, conn: &Connection) -> Result<()> {
-        self.0.values().try_for_each(|o| o.keep_promise(conn))
+    pub(crate) fn write_texts(&self, conn: &Connection) -> Result<()> {
+        self.0.values().try_for_each(|o| o.write_text(conn))
     }
 }
 
@@ -286,11 +286,11 @@ mod tests {
             let insert = "INSERT INTO shared_text (id, hash, text) VALUES (?1, x'', x'')";
             conn.execute(insert, [row]).unwrap();
         }
-        assert_eq!(by_hash(&conn, hash).unwrap(), None);
+        assert_eq!(find_text(&conn, hash).unwrap(), None);
         for _ in 0..2 {
             assert_eq!(put(&conn, b"mine").unwrap(), first + 2);
         }
-        assert_eq!(by_hash(&conn, hash).unwrap().unwrap(), b"mine");
+        assert_eq!(find_text(&conn, hash).unwrap().unwrap(), b"mine");
     }
 
     #[test]
@@ -304,7 +304,7 @@ mod tests {
         }
         for (object, row) in objects.iter().zip([-1, -2]) {
             object.end(b"frame".to_vec(), Arc::default());
-            object.keep_promise(&conn).unwrap();
+            object.write_text(&conn).unwrap();
             assert_eq!(text(&conn, row).unwrap().unwrap(), b"frame");
         }
     }

@@ -45,7 +45,7 @@ impl<R: RecordKind> Collection<'_, R> {
                 found: own.to_owned(),
             });
         }
-        let one = IndexedRecord::new(record, &self.db().index_context()).known_as(uid);
+        let one = IndexedRecord::new(record, &self.db().index_context()).with_uid(uid);
         self.put_one(&one, condition)
     }
 
@@ -206,7 +206,7 @@ impl<R: RecordKind> Collection<'_, R> {
         R::commit_dirty(self.db());
         let order = self.db().order();
         self.db().write_of(size, |conn| {
-            collection_table::expect_exists(conn, R::KIND, self.named())?;
+            collection_table::expect_exists(conn, R::KIND, self.collection_ref())?;
             RecordWriter::run(conn, order, |writing| work(conn, writing))
         })
     }
@@ -220,13 +220,13 @@ pub(crate) fn bring_back<R: RecordKind>(
     collection: i64,
     uid: &str,
 ) -> Result<Option<SavedRecord>> {
-    let Some((text, shared, places)) = records::former(conn, collection, uid)? else {
+    let Some((text, shared, places)) = records::previous_version(conn, collection, uid)? else {
         return Ok(None);
     };
     let record = R::stored(conn, text, shared)?;
-    let from = SourceObject::stored(shared, &places, record.parts());
+    let from = SourceObject::stored(shared, &places, record.component_count());
     // The record keeps its identity, also where that came from the text before.
-    let one = IndexedRecord::new(&record, with).known_as(uid);
+    let one = IndexedRecord::new(&record, with).with_uid(uid);
     let one = one.from(Some(&from));
     one.put(conn, writing, collection, Condition::Always)
         .map(Some)

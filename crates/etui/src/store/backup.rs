@@ -36,11 +36,11 @@ impl Store {
         let part = Part::beside(to)?;
         self.db.read_transaction(|conn| {
             // The read transaction begins with the first read; from here the copy is of one state.
-            metadata::number(conn, metadata::STORE_ID)?;
+            metadata::get_number(conn, metadata::STORE_ID)?;
             copy(conn, part.path(), progress)
         })?;
         // A backup that cannot be brought back is none; better to know it now.
-        let copied = Self::open_with(part.path(), &reading())?;
+        let copied = Self::open_with(part.path(), &read_options())?;
         copied.must_be_whole(self.path())?;
         copied.close()?;
         part.finish(to)
@@ -62,7 +62,7 @@ impl Store {
             });
         }
         refuse_stray_log(to)?;
-        let backup = Self::open_with(from, &reading())?;
+        let backup = Self::open_with(from, &read_options())?;
         backup.must_be_whole(from)?;
         let part = Part::beside(to)?;
         backup
@@ -95,7 +95,7 @@ impl Store {
 }
 
 /// Options to read what is there.
-fn reading() -> Options {
+fn read_options() -> Options {
     Options {
         read_only: true,
         create: false,

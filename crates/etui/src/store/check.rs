@@ -89,15 +89,15 @@ impl Store {
         self.db.read_transaction(|conn| {
             let mut report = CheckReport::default();
             sqlite_check(conn, &mut report)?;
-            schema(conn, &mut report)?;
+            check_schema(conn, &mut report)?;
             if report.is_clean() {
                 self.check_records(conn, &mut report)?;
-                shared_texts(conn, &mut report)?;
+                check_shared_texts(conn, &mut report)?;
                 if is_index_current(&self.db, conn)? {
-                    lists(conn, &mut report)?;
+                    check_lists(conn, &mut report)?;
                 }
-                index(conn, &mut report)?;
-                identity(conn, &mut report)?;
+                check_index(conn, &mut report)?;
+                check_identity(conn, &mut report)?;
                 let mut queue = conn.prepare(
                     "SELECT id, problem FROM write_queue WHERE problem IS NOT NULL ORDER BY id",
                 )?;
@@ -172,7 +172,7 @@ impl Store {
                 Ok(derived) if current => {
                     let is_same = derived.summary == blob(8)?
                         && derived.keys == blob(5)?
-                        && stands_there(kind, &derived.sort_key, blob(6)?);
+                        && is_current_sort_key(kind, &derived.sort_key, blob(6)?);
                     if !is_same {
                         report.add_derived(
                             kind,
@@ -248,9 +248,9 @@ impl Store {
                     .unwrap_or(0)
                     .unsigned_abs())
             };
-            let latest = changes::latest(conn)?;
+            let latest = changes::latest_seq(conn)?;
             let pending = |mark| -> Result<u64> {
-                Ok((latest - metadata::number(conn, mark)?).unsigned_abs())
+                Ok((latest - metadata::get_number(conn, mark)?).unsigned_abs())
             };
             let page = number("PRAGMA page_size")?;
             let mut named = conn.prepare(
@@ -328,7 +328,7 @@ const OBJECTS: &[&str] = &[
     "write_queue",
 ];
 
-fn schema(conn: &Connection, report: &mut CheckReport) -> Result<()> {
+fn check_schema(conn: &Connection, report: &mut CheckReport) -> Result<()> {
     let mut there = conn.prepare("SELECT 1 FROM sqlite_schema WHERE name = ?1")?;
     for name in OBJECTS {
         if !there.exists([name])? {
@@ -340,7 +340,7 @@ fn schema(conn: &Connection, report: &mut CheckReport) -> Result<()> {
 
 /// What a store is given when it is made: without it its tokens are like those of any other such
 /// store.
-fn identity(conn: &Connection, report: &mut CheckReport) -> Result<()> {
+fn check_identity(conn: &Connection, report: &mut CheckReport) -> Result<()> {
     let mut there = conn.prepare("SELECT 1 FROM meta WHERE key = ?1")?;
     for key in [metadata::STORE_ID, metadata::INCARNATION] {
         if !there.exists([key])? {
@@ -367,7 +367,7 @@ fn sqlite_check(conn: &Connection, report: &mut CheckReport) -> Result<()> {
 }
 
 /// What records share must be there, and be what its hash says.
-fn shared_texts(conn: &Connection, report: &mut CheckReport) -> Result<()> {
+fn check_shared_texts(conn: &Connection, report: &mut CheckReport) -> Result<()> {
     let mut statement = conn.prepare("SELECT id, hash, text FROM shared_text")?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
@@ -395,12 +395,12 @@ fn shared_texts(conn: &Connection, report: &mut CheckReport) -> Result<()> {
 
 /// Returns true if a stored list key is the current one. That of a calendar record depends on the
 /// rules of its time zone, which change; it is updated when the record is next saved.
-fn stands_there(kind: CollectionKind, now: &[u8], stored: &[u8]) -> bool {
+fn is_current_sort_key(kind: CollectionKind, now: &[u8], stored: &[u8]) -> bool {
     now == stored || (kind == CollectionKind::Calendar && is_near(now, stored))
 }
 
 /// Every live record must stand in its list once, where its sort key says, and be counted.
-fn lists(conn: &Connection, report: &mut CheckReport) -> Result<()> {
+fn check_lists(conn: &Connection, report: &mut CheckReport) -> Result<()> {
     let mut books = conn.prepare(
         "SELECT collection, count(*) FROM record WHERE removed_at IS NULL GROUP BY collection \
          UNION SELECT collection, 0 FROM list_block WHERE collection NOT IN \
@@ -423,7 +423,7 @@ fn lists(conn: &Connection, report: &mut CheckReport) -> Result<()> {
             let first: Vec<u8> = row.get(0)?;
             let block = Block::new(row.get_ref(1)?.as_blob().unwrap_or_default());
             let mut sorts = Vec::new();
-            block.sorts(|sort| {
+            block.for_each_sort_key(|sort| {
                 sorts.push(sort.to_vec());
                 true
             });
@@ -438,7 +438,7 @@ fn lists(conn: &Connection, report: &mut CheckReport) -> Result<()> {
                     None => false,
                 };
                 let here = (sort, id);
-                if !stands || here <= last || list::place(&here.0, id) < first {
+                if !stands || here <= last || list::list_key(&here.0, id) < first {
                     report.add(format!(
                         "contact {id} stands in the list where it should not"
                     ));
@@ -469,8 +469,8 @@ fn check_spans(
     mut blocks: &[(Vec<u8>, usize)],
     report: &mut CheckReport,
 ) -> Result<()> {
-    for span in list::spans(conn, book)? {
-        let counts = list::counts(&span.blocks);
+    for span in list::read_spans(conn, book)? {
+        let counts = list::decode_counts(&span.blocks);
         let (of_span, others) = blocks.split_at(counts.len().min(blocks.len()));
         let same = of_span
             .iter()
@@ -492,7 +492,7 @@ fn check_spans(
 }
 
 /// Every record that is not pending must be found by each of its terms and grams.
-fn index(conn: &Connection, report: &mut CheckReport) -> Result<()> {
+fn check_index(conn: &Connection, report: &mut CheckReport) -> Result<()> {
     let watermarks = Watermarks::read(conn)?;
     let mut statement =
         conn.prepare("SELECT id, keys, changed FROM record WHERE removed_at IS NULL")?;

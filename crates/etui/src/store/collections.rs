@@ -11,7 +11,7 @@ use crate::db::TransactionSize;
 use crate::error::{Error, Result};
 use crate::record::changes::KEPT_MS;
 use crate::record::collection_table::{CollectionRef, RemovedRef};
-use crate::record::records::{RecordWriter, count_removed_at, remove_all, removed_at};
+use crate::record::records::{RecordWriter, count_removed_at, remove_all_records, uids_removed_at};
 use crate::record::write::bring_back;
 use crate::record::{Collection, RecordKind, collection_table};
 use crate::store::Store;
@@ -158,7 +158,7 @@ impl Store {
                 id,
                 name: name.to_owned(),
                 records: RecordWriter::run(conn, order, |writing| {
-                    remove_all(conn, writing, id, at)
+                    remove_all_records(conn, writing, id, at)
                 })?,
                 at,
             };
@@ -232,7 +232,7 @@ impl Store {
             let RemovedRef { id, removed_at: at } =
                 collection_table::find_removed(conn, R::KIND, name, is_meant)?;
             collection_table::restore_collection(conn, R::KIND, id, to)?;
-            let uids = removed_at(conn, id, at)?;
+            let uids = uids_removed_at(conn, id, at)?;
             RecordWriter::run(conn, with.order, |writing| {
                 uids.iter()
                     .try_for_each(|uid| bring_back::<R>(conn, writing, &with, id, uid).map(|_| ()))

@@ -99,7 +99,7 @@ pub(super) fn is_index_current(db: &Db, conn: &Connection) -> Result<bool> {
 /// Derives all data from the records again; rebuilds the search index if any keys changed.
 pub(super) fn reindex(db: &Db, conn: &Connection) -> Result<()> {
     // A migration leaves an empty index.
-    let is_unindexed = metadata::number(conn, metadata::TERM_WATERMARK)? == 0;
+    let is_unindexed = metadata::get_number(conn, metadata::TERM_WATERMARK)? == 0;
     let with = db.index_context();
     let zones = RefCell::default();
     let index = |kind, text, shared| index_record(conn, kind, text, shared, &with, &zones);

@@ -22,7 +22,7 @@ use crate::calendar::object_zones::ObjectZones;
 use crate::contacts::Card;
 use crate::db::IndexContext;
 use crate::error::{Error, Result};
-use crate::import::run::Item;
+use crate::import::run::ImportItem;
 use crate::record::prepared::IndexedRecord;
 use crate::record::records::{self, RecordWriter};
 use crate::record::{RecordKind, collection_table};
@@ -207,7 +207,7 @@ fn apply_write(
     match (kind, text) {
         (_, None) => {}
         (CollectionKind::Contacts, Some(text)) => match Card::parse(text) {
-            Ok(card) => put.save_all([Item::new(card, 1, 1)])?,
+            Ok(card) => put.save_all([ImportItem::new(card, 1, 1)])?,
             Err(error) => return Ok(Err(Error::from(error).to_string())),
         },
         (CollectionKind::Calendar, Some(text)) => {
@@ -243,13 +243,16 @@ struct EntrySaver<'p, 'o> {
 }
 
 impl EntrySaver<'_, '_> {
-    fn save_all<R: RecordKind>(&mut self, items: impl IntoIterator<Item = Item<R>>) -> Result<()> {
+    fn save_all<R: RecordKind>(
+        &mut self,
+        items: impl IntoIterator<Item = ImportItem<R>>,
+    ) -> Result<()> {
         for item in items {
             let mut one = IndexedRecord::new(&item.record, self.with).from(item.from.as_ref());
             if let Some(uid) = self.uid
                 && item.record.uid().is_none()
             {
-                one = one.known_as(uid);
+                one = one.with_uid(uid);
             }
             one.put(self.conn, self.writing, self.collection, Condition::Always)?;
             self.saved.push(one.uid().to_owned());

@@ -40,7 +40,7 @@ pub(super) fn diff_since<R: SearchableRecord>(
     from: &SyncToken,
     now: &SyncToken,
 ) -> Result<ChangesOf<R>> {
-    if !changes::reaches_back(conn, from, now)? {
+    if !changes::covers_token(conn, from, now)? {
         return Ok(ViewChanges::Reset);
     }
     if from.seq == now.seq {

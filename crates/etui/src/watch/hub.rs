@@ -123,7 +123,7 @@ impl Running {
     /// Ends it, and gives back its connection (`None` if it panicked).
     pub(super) fn stop(self) -> Option<Connection> {
         self.shared.stop.store(true, Ordering::SeqCst);
-        ring(&self.bell);
+        wake(&self.bell);
         let connection = self.ended.recv().ok();
         self.shared.deaf.store(false, Ordering::SeqCst);
         connection
@@ -135,13 +135,13 @@ fn waker(shared: &Arc<Shared>, bell: &Arc<OwnedFd>) -> Waker {
     let (shared, bell) = (Arc::clone(shared), Arc::clone(bell));
     Arc::new(move || {
         if shared.deaf.load(Ordering::SeqCst) {
-            ring(&bell);
+            wake(&bell);
         }
     })
 }
 
 /// Makes an eventfd readable.
-fn ring(bell: &OwnedFd) {
+fn wake(bell: &OwnedFd) {
     let _ = rustix::io::write(bell, &1u64.to_ne_bytes());
 }
 
@@ -206,7 +206,7 @@ impl ChangeDispatcher {
         }
         let _ = poll(&mut fds, every.as_ref());
         let _ = rustix::io::read(&*self.bell, &mut [0u8; 8]);
-        match self.ear.as_mut().map(InotifyWatch::listen) {
+        match self.ear.as_mut().map(InotifyWatch::read_events) {
             Some(Ok(())) => {}
             Some(Err(error)) => {
                 tracing::debug!(%error, "the watch file is lost");
@@ -285,7 +285,7 @@ impl Comparison {
         // The state is taken here, before anybody is asked whether it was told.
         let now = changes::token(conn)?;
         self.name(conn, shared)?;
-        if !changes::reaches_back(conn, &self.at, &now)? {
+        if !changes::covers_token(conn, &self.at, &now)? {
             self.at = now;
             self.tell_all(shared);
             return Ok(false);

@@ -51,13 +51,13 @@ impl InotifyWatch {
     /// Ends it, and removes the file if nobody else follows. What is given back is of no more use,
     /// but takes its time to close.
     pub(super) fn leave(self) -> OwnedFd {
-        sidecar::leave(&self.file, &self.watch);
+        sidecar::leave_sidecar(&self.file, &self.watch);
         self.inotify
     }
 
     /// Takes in what is to be heard. When the file was taken away (by hand, say) another one is
     /// made; then, too, a look has to follow.
-    pub(super) fn listen(&mut self) -> io::Result<()> {
+    pub(super) fn read_events(&mut self) -> io::Result<()> {
         const GONE: ReadFlags = ReadFlags::ATTRIB
             .union(ReadFlags::DELETE_SELF)
             .union(ReadFlags::MOVE_SELF)
@@ -93,7 +93,7 @@ fn join(inotify: &OwnedFd, store: &Path, watch: &Path) -> io::Result<OwnedFd> {
     let undo = |watched| {
         let _ = inotify::remove_watch(inotify, watched);
     };
-    let (file, _) = sidecar::join(store, watch, OFlags::RDONLY, listen, undo)?;
+    let (file, _) = sidecar::join_sidecar(store, watch, OFlags::RDONLY, listen, undo)?;
     Ok(file)
 }
 
@@ -112,7 +112,7 @@ mod tests {
             tv_nsec: 0,
         };
         let heard = rustix::event::poll(&mut fds, Some(&timeout)).unwrap() > 0;
-        ear.listen().unwrap();
+        ear.read_events().unwrap();
         heard
     }
 

@@ -76,8 +76,9 @@ impl LockFile {
     /// Opens or creates the file.
     pub(super) fn open_beside(store: &Path) -> Result<Self> {
         let path = with_suffix(store, "-locks");
-        let (file, ()) = sidecar::join(store, &path, OFlags::RDWR, |_| Ok(Some(())), |()| {})
-            .map_err(|e| Error::io(&path, e))?;
+        let (file, ()) =
+            sidecar::join_sidecar(store, &path, OFlags::RDWR, |_| Ok(Some(())), |()| {})
+                .map_err(|e| Error::io(&path, e))?;
         Ok(Self { file, path })
     }
 
@@ -124,6 +125,6 @@ impl LockFile {
 
 impl Drop for LockFile {
     fn drop(&mut self) {
-        sidecar::leave(&self.file, &self.path);
+        sidecar::leave_sidecar(&self.file, &self.path);
     }
 }

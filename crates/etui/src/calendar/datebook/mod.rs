@@ -75,7 +75,7 @@ impl<'s> Calendar<'s> {
     pub fn date_book(&self) -> Result<DateBook<'s>> {
         self.db().cache::<DateBooks>().count_opened();
         Ok(DateBook {
-            calendar: self.again(),
+            calendar: self.reopen(),
             page: BookPage::default(),
             is_closed: false,
         })
@@ -147,7 +147,7 @@ impl<'s> DateBook<'s> {
         }
         match self.peek(index)? {
             Some(found) if found.id.0 == id => {
-                Ok(CheckedOut::new(hold, found, self.calendar.again()))
+                Ok(CheckedOut::new(hold, found, self.calendar.reopen()))
             }
             // The order changed.
             _ => self.read_locked(hold, id),
@@ -197,7 +197,7 @@ impl<'s> DateBook<'s> {
                     found.etag = ETag::of(&text);
                     found.text = text;
                 }
-                Ok(CheckedOut::new(hold, found, self.calendar.again()))
+                Ok(CheckedOut::new(hold, found, self.calendar.reopen()))
             }
             None => Err(Error::NoRecord {
                 kind: crate::CollectionKind::Calendar,
@@ -303,7 +303,7 @@ impl<'s> DateBook<'s> {
         let (generation, announced) = (db.generation(), db.cache::<DateBooks>().latest_announced());
         let page = &mut self.page;
         db.read_transaction(|conn| {
-            let latest = changes::latest(conn)?;
+            let latest = changes::latest_seq(conn)?;
             if page.latest != latest {
                 page.clear();
                 page.last_index = None;

@@ -199,12 +199,12 @@ fn listed_ids(conn: &Connection, collection: i64, index: u64, count: usize) -> R
     let mut ids = Vec::with_capacity(count);
     let start = match index {
         0 => Some((Vec::new(), 0)),
-        _ => list::start_at(conn, collection, index)?,
+        _ => list::find_position(conn, collection, index)?,
     };
     let Some((block, mut skip)) = start else {
         return Ok(ids);
     };
-    list::walk_from_block(conn, collection, &block, |_, entries| {
+    list::for_each_block_from(conn, collection, &block, |_, entries| {
         ids.extend(entries.ids().skip(skip).take(count - ids.len()));
         skip = 0;
         Ok(match ids.len() < count {

@@ -75,12 +75,12 @@ impl DateBook<'_> {
 impl Reader<'_, CalendarObject> {
     /// Returns the records that end before a moment.
     fn past_records(&self, before: Timestamp, viewer: &TimeZone) -> Result<Vec<PastRecord>> {
-        self.told(|| {
+        self.explain_errors(|| {
             let mut found = Vec::new();
             let mut zones = ZoneInterner::default();
             let to = time_codec::list_key_at(before.seconds().saturating_add(MAX_UTC_OFFSET));
-            list::walk(self.conn, self.collection, &[], false, |block| {
-                let end = block.before(&to, i64::MIN);
+            list::for_each_block(self.conn, self.collection, &[], false, |block| {
+                let end = block.count_before(&to, i64::MIN);
                 for (id, summary) in block.ids().zip(block.summaries()).take(end) {
                     let stored = StoredSummary::from_bytes(summary, &mut zones);
                     let ends = stored.end.as_ref().map(|t| t.at(viewer));

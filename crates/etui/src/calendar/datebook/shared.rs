@@ -135,7 +135,7 @@ impl DateBooks {
         with: &IndexContext<'_>,
     ) {
         let derived = record.derive(with);
-        let made = record.provenance();
+        let made = record.required_source();
         let (hold, stored, collection) = taken.into_parts();
         let mut state = self.lock_state();
         let before = state
@@ -194,7 +194,7 @@ impl DateBooks {
         let work = |conn: &Connection| {
             if dirty.is_empty() {
                 // Flushes what was committed before.
-                let syncs = metadata::number(conn, metadata::SYNCS)?;
+                let syncs = metadata::get_number(conn, metadata::SYNCS)?;
                 return metadata::set(conn, metadata::SYNCS, syncs.wrapping_add(1));
             }
             RecordWriter::run(conn, order, |writing| {
@@ -214,7 +214,7 @@ impl DateBooks {
                 }
                 Ok(())
             })?;
-            latest = changes::latest(conn)?;
+            latest = changes::latest_seq(conn)?;
             Ok(())
         };
         // One flush of the log; the checkpoint is left to the close or to a later commit.

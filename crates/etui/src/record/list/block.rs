@@ -71,7 +71,7 @@ impl<'a> Block<'a> {
     }
 
     /// Calls `visit` with each sort key in order, until it says `false`.
-    pub(crate) fn sorts(&self, mut visit: impl FnMut(&[u8]) -> bool) {
+    pub(crate) fn for_each_sort_key(&self, mut visit: impl FnMut(&[u8]) -> bool) {
         let mut rest = self.sorts;
         let mut key = Vec::with_capacity(64);
         for _ in 0..self.count {
@@ -91,10 +91,10 @@ impl<'a> Block<'a> {
     }
 
     /// How many entries stand before the place of `(sort, id)`.
-    pub(crate) fn before(&self, sort: &[u8], id: i64) -> usize {
+    pub(crate) fn count_before(&self, sort: &[u8], id: i64) -> usize {
         let mut ids = self.ids();
         let mut before = 0;
-        self.sorts(|key| {
+        self.for_each_sort_key(|key| {
             let is_before = ids.next().is_some_and(|i| (key, i) < (sort, id));
             before += usize::from(is_before);
             is_before
@@ -131,7 +131,7 @@ impl<'a> Steps<'a> {
     }
 
     /// Steps to the next entry. `false`: there is none, or the bytes end.
-    fn step(&mut self) -> bool {
+    fn advance(&mut self) -> bool {
         let mut next = || {
             if self.taken == self.block.count {
                 return None;
@@ -169,7 +169,7 @@ pub(crate) struct Spliced {
 /// The block with one entry put in (`Some` summary), given another summary, or taken out (`None`),
 /// the parts of the others copied as they are. `None`: there is nothing to change, or the block
 /// cannot be read to its end.
-pub(crate) fn splice(
+pub(crate) fn splice_entry(
     block: &Block<'_>,
     sort: &[u8],
     id: i64,
@@ -177,12 +177,12 @@ pub(crate) fn splice(
 ) -> Option<Spliced> {
     let mut steps = Steps::new(*block);
     let (mut before_id, mut before_key) = (0, Vec::with_capacity(64));
-    let mut here = steps.step();
+    let mut here = steps.advance();
     while here && (&steps.key[..], steps.at.id) < (sort, id) {
         before_id = steps.at.id;
         before_key.clear();
         before_key.extend_from_slice(&steps.key);
-        here = steps.step();
+        here = steps.advance();
     }
     if !here && steps.taken < block.count {
         return None;
@@ -211,7 +211,7 @@ pub(crate) fn splice(
     if is_same && summary.is_none() || !is_same && summary.is_some() {
         // The entry behind it now follows another one.
         let follows = match is_same {
-            true => steps.step(),
+            true => steps.advance(),
             false => here,
         };
         let mut own_ids = Vec::with_capacity(20);
@@ -237,7 +237,7 @@ pub(crate) fn splice(
             None => block.count - 1,
         };
         return Some(Spliced {
-            bytes: assembled(
+            bytes: assemble_block(
                 count,
                 [&block.ids[..ids.start], &own_ids, &block.ids[ids_end..]],
                 [
@@ -257,7 +257,7 @@ pub(crate) fn splice(
     let mut own_summary = Vec::new();
     varint::push_bytes(&mut own_summary, summary?);
     Some(Spliced {
-        bytes: assembled(
+        bytes: assemble_block(
             block.count,
             [block.ids, &[], &[]],
             [block.sorts, &[], &[]],
@@ -282,7 +282,12 @@ fn push_sort(out: &mut Vec<u8>, last: &[u8], sort: &[u8]) {
 }
 
 /// A block of these parts.
-fn assembled(count: usize, ids: [&[u8]; 3], sorts: [&[u8]; 3], summaries: [&[u8]; 3]) -> Vec<u8> {
+fn assemble_block(
+    count: usize,
+    ids: [&[u8]; 3],
+    sorts: [&[u8]; 3],
+    summaries: [&[u8]; 3],
+) -> Vec<u8> {
     let length = |parts: &[&[u8]; 3]| parts.iter().map(|p| p.len()).sum::<usize>();
     let mut out = Vec::with_capacity(length(&ids) + length(&sorts) + length(&summaries) + 8);
     varint::push_u64(&mut out, count as u64);
@@ -322,7 +327,7 @@ impl BlockWriter {
 
     /// The block; the writer is empty again.
     pub(crate) fn finish(&mut self) -> Vec<u8> {
-        let out = assembled(
+        let out = assemble_block(
             self.count,
             [&self.ids, &[], &[]],
             [&self.sorts, &[], &[]],
@@ -365,10 +370,10 @@ mod tests {
             prop_assert!(block.ids().eq(entries.iter().map(|e| e.1)));
             prop_assert!(block.summaries().eq(entries.iter().map(|e| &e.2[..])));
             let mut sorts = Vec::new();
-            block.sorts(|s| { sorts.push(s.to_vec()); true });
+            block.for_each_sort_key(|s| { sorts.push(s.to_vec()); true });
             prop_assert!(sorts.iter().eq(entries.iter().map(|e| &e.0)));
             let before = entries.iter().filter(|e| (&e.0, e.1) < (&place.0, place.1)).count();
-            prop_assert_eq!(block.before(&place.0, place.1), before);
+            prop_assert_eq!(block.count_before(&place.0, place.1), before);
         }
 
         /// Splicing is what writing all entries anew is.
@@ -389,7 +394,7 @@ mod tests {
                 writer.finish()
             };
             let before = written(&entries);
-            let spliced = splice(&Block::new(&before), &sort, id, summary.as_deref());
+            let spliced = splice_entry(&Block::new(&before), &sort, id, summary.as_deref());
             let mut after = entries.clone();
             match summary {
                 Some(summary) => after.insert((sort, id), summary),
@@ -407,9 +412,9 @@ mod tests {
         #[test]
         fn any_bytes_are_answered(bytes in prop::collection::vec(any::<u8>(), 0..60)) {
             let block = Block::new(&bytes);
-            let _ = (block.ids().count(), block.summaries().count(), block.before(b"m", 0));
-            let _ = splice(&block, b"m", 0, Some(b"s"));
-            let _ = splice(&block, b"", 0, None);
+            let _ = (block.ids().count(), block.summaries().count(), block.count_before(b"m", 0));
+            let _ = splice_entry(&block, b"m", 0, Some(b"s"));
+            let _ = splice_entry(&block, b"", 0, None);
         }
     }
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use rusqlite::{Connection, OptionalExtension, ffi};
 
-use super::block::{Block, BlockWriter, splice};
-use super::{BLOCK_BYTES, SPAN_BLOCKS, counts};
+use super::block::{Block, BlockWriter, splice_entry};
+use super::{BLOCK_BYTES, SPAN_BLOCKS, decode_counts};
 use crate::error::{Error, Result};
 
 /// Edits kept in memory at the most before they are written.
@@ -17,12 +17,12 @@ type Pending = BTreeMap<(Vec<u8>, i64), Option<Vec<u8>>>;
 /// What a transaction does to lists, gathered so that neighbours are written together. What is
 /// not written by [`Edits::write`] is lost with the transaction.
 #[derive(Default)]
-pub(crate) struct Edits {
+pub(crate) struct ListEdits {
     by_collection: BTreeMap<i64, Pending>,
     gathered: usize,
 }
 
-impl Edits {
+impl ListEdits {
     /// Puts an entry in, or another summary to the entry that is there.
     pub(crate) fn put(&mut self, collection: i64, sort: &[u8], id: i64, summary: &[u8]) {
         self.edit(collection, sort, id, Some(summary.to_vec()));
@@ -42,7 +42,7 @@ impl Edits {
     }
 
     /// Whether so much is gathered that it should be written before there is more.
-    pub(crate) fn are_many(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         self.gathered >= MAX_EDITS
     }
 
@@ -66,7 +66,7 @@ impl Edits {
 }
 
 /// Empties all lists.
-pub(crate) fn clear(conn: &Connection) -> Result<()> {
+pub(crate) fn clear_lists(conn: &Connection) -> Result<()> {
     conn.execute_batch("DELETE FROM list_block; DELETE FROM list_span")?;
     Ok(())
 }
@@ -92,7 +92,7 @@ impl List<'_> {
         let Some(((sort, id), _)) = edits.first() else {
             return Ok(edits);
         };
-        let place = super::place(sort, *id);
+        let place = super::list_key(sort, *id);
         // Where the letter of `place` begins, and where the next one does.
         let letter = self.letters.partition_point(|l| *l <= place);
         let begins = letter.checked_sub(1).and_then(|l| self.letters.get(l));
@@ -129,7 +129,7 @@ impl List<'_> {
                     .flatten()
                     .min();
                 end.map_or(edits.len(), |end| {
-                    edits.partition_point(|((sort, id), _)| super::place(sort, *id) < *end)
+                    edits.partition_point(|((sort, id), _)| super::list_key(sort, *id) < *end)
                 })
             }
         };
@@ -161,7 +161,7 @@ impl List<'_> {
             }
         }
         let span = self.span_of(&block.first)?;
-        let mut of_blocks = counts(&span.blocks);
+        let mut of_blocks = decode_counts(&span.blocks);
         let at = self.ordinal(&span.first, &block.first)?;
         if at >= of_blocks.len() {
             return Err(counted_wrongly());
@@ -185,7 +185,7 @@ impl List<'_> {
         for more in blocks.iter().skip(1) {
             self.insert_block(&more.first, &more.entries)?;
         }
-        let new = blocks.iter().map(|b| clamp(b.count));
+        let new = blocks.iter().map(|b| saturating_count(b.count));
         let new: Vec<u16> = match blocks.is_empty() {
             true => vec![0],
             false => new.collect(),
@@ -204,7 +204,7 @@ impl List<'_> {
             for block in part {
                 self.insert_block(&block.first, &block.entries)?;
             }
-            let of_blocks: Vec<u16> = part.iter().map(|b| clamp(b.count)).collect();
+            let of_blocks: Vec<u16> = part.iter().map(|b| saturating_count(b.count)).collect();
             if let Some(first) = part.first() {
                 self.insert_span(&first.first, &of_blocks)?;
             }
@@ -262,7 +262,12 @@ impl List<'_> {
                 "INSERT INTO list_span (collection, first, count, blocks) \
                  VALUES (?1, ?2, ?3, ?4)",
             )?
-            .execute((self.collection, first, total(of_blocks), bytes(of_blocks)))?;
+            .execute((
+                self.collection,
+                first,
+                sum_counts(of_blocks),
+                bytes(of_blocks),
+            ))?;
         Ok(())
     }
 
@@ -289,7 +294,7 @@ impl List<'_> {
             .prepare_cached(
                 "UPDATE list_span SET count = ?3, blocks = ?4 WHERE collection = ?1 AND first = ?2",
             )?
-            .execute((self.collection, first, total(part), bytes(part)))?;
+            .execute((self.collection, first, sum_counts(part), bytes(part)))?;
         Ok(())
     }
 }
@@ -319,7 +324,7 @@ struct New {
 /// What one edit makes of a block.
 fn with(old: &Block<'_>, edit: &Edit) -> Vec<New> {
     let ((sort, id), summary) = edit;
-    match splice(old, sort, *id, summary.as_deref()) {
+    match splice_entry(old, sort, *id, summary.as_deref()) {
         Some(new) if new.bytes.len() <= BLOCK_BYTES && new.count <= MAX_COUNT => match new.count {
             0 => Vec::new(),
             count => vec![New {
@@ -336,7 +341,7 @@ fn with(old: &Block<'_>, edit: &Edit) -> Vec<New> {
 fn merged(old: &Block<'_>, edits: &[Edit]) -> Vec<New> {
     let mut sorts = Vec::new();
     let mut ends = Vec::with_capacity(old.len());
-    old.sorts(|sort| {
+    old.for_each_sort_key(|sort| {
         sorts.extend_from_slice(sort);
         ends.push(sorts.len());
         true
@@ -380,7 +385,7 @@ fn merged(old: &Block<'_>, edits: &[Edit]) -> Vec<New> {
         let full = begun >= fill || begun + size > BLOCK_BYTES || writer.len() == MAX_COUNT;
         if full && writer.len() > 0 {
             blocks.push(New {
-                first: std::mem::replace(&mut first, super::place(entry.0, entry.1)),
+                first: std::mem::replace(&mut first, super::list_key(entry.0, entry.1)),
                 count: writer.len(),
                 entries: writer.finish(),
             });
@@ -407,11 +412,11 @@ fn entry_size((sort, _, summary): &(&[u8], i64, &[u8])) -> usize {
     sort.len() + summary.len() + 8
 }
 
-fn clamp(count: usize) -> u16 {
+fn saturating_count(count: usize) -> u16 {
     u16::try_from(count).unwrap_or(u16::MAX)
 }
 
-fn total(of_blocks: &[u16]) -> i64 {
+fn sum_counts(of_blocks: &[u16]) -> i64 {
     of_blocks.iter().map(|&n| i64::from(n)).sum()
 }
 

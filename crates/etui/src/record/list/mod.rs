@@ -20,11 +20,14 @@ pub(crate) mod block;
 mod edit;
 mod read;
 
-pub(crate) use edit::{Edits, clear};
-pub(crate) use read::{count, letters, position, spans, start_at, walk, walk_from_block};
+pub(crate) use edit::{ListEdits, clear_lists};
+pub(crate) use read::{
+    count, find_position, for_each_block, for_each_block_from, label_positions, position,
+    read_spans,
+};
 
 /// Where `(sort, id)` stands. Sort keys have no zero byte, so places order as the pairs do.
-pub(crate) fn place(sort: &[u8], id: i64) -> Vec<u8> {
+pub(crate) fn list_key(sort: &[u8], id: i64) -> Vec<u8> {
     let mut place = Vec::with_capacity(sort.len() + 9);
     place.extend_from_slice(sort);
     place.push(0);
@@ -39,7 +42,7 @@ const BLOCK_BYTES: usize = 3_300;
 const SPAN_BLOCKS: usize = 192;
 
 /// The counts of a span's blocks.
-pub(crate) fn counts(blocks: &[u8]) -> Vec<u16> {
+pub(crate) fn decode_counts(blocks: &[u8]) -> Vec<u16> {
     blocks
         .chunks_exact(2)
         .map(|b| u16::from_le_bytes([b[0], b[1]]))
@@ -69,9 +72,9 @@ mod tests {
         let entries: Vec<_> = model.iter().collect();
         assert_eq!(count(conn, BOOK).unwrap(), entries.len() as u64);
         let mut walked = Vec::new();
-        walk(conn, BOOK, &[], false, |block| {
+        for_each_block(conn, BOOK, &[], false, |block| {
             let mut sorts = Vec::new();
-            block.sorts(|s| {
+            block.for_each_sort_key(|s| {
                 sorts.push(s.to_vec());
                 true
             });
@@ -88,7 +91,7 @@ mod tests {
                 .eq(entries.iter().copied())
         );
         let mut back = Vec::new();
-        walk(conn, BOOK, &[0xff], true, |block| {
+        for_each_block(conn, BOOK, &[0xff], true, |block| {
             let ids: Vec<_> = block.ids().collect();
             back.extend(ids.into_iter().rev());
             Ok(ControlFlow::Continue(()))
@@ -97,19 +100,19 @@ mod tests {
         assert!(back.iter().eq(entries.iter().rev().map(|((_, id), _)| id)));
         for step in 0..=20 {
             let at = entries.len() * step / 20;
-            let found = start_at(conn, BOOK, at as u64).unwrap();
+            let found = find_position(conn, BOOK, at as u64).unwrap();
             let Some(((sort, id), _)) = entries.get(at) else {
                 assert_eq!(found, None);
                 continue;
             };
             let (first, skip) = found.unwrap();
             let (mut there, mut likewise) = (None, None);
-            walk(conn, BOOK, &first, false, |block| {
+            for_each_block(conn, BOOK, &first, false, |block| {
                 there = block.ids().nth(skip);
                 Ok(ControlFlow::Break(()))
             })
             .unwrap();
-            walk_from_block(conn, BOOK, &first, |begins, block| {
+            for_each_block_from(conn, BOOK, &first, |begins, block| {
                 assert_eq!(begins, first);
                 likewise = block.ids().nth(skip);
                 Ok(ControlFlow::Break(()))
@@ -119,13 +122,13 @@ mod tests {
             assert_eq!(likewise, there);
             assert_eq!(position(conn, BOOK, sort, *id).unwrap(), at as u64);
         }
-        let positions = letters(conn, BOOK, &letters_of_test()).unwrap();
+        let positions = label_positions(conn, BOOK, &letters_of_test()).unwrap();
         let expected = letters_of_test()
             .iter()
             .map(|l| entries.iter().filter(|((s, _), _)| s < l).count() as u64)
             .collect::<Vec<_>>();
         assert_eq!(positions, expected);
-        let all = spans(conn, BOOK).unwrap();
+        let all = read_spans(conn, BOOK).unwrap();
         assert!(
             all.iter()
                 .all(|s| s.blocks.len() <= 2 * SPAN_BLOCKS && s.count <= 1 << 16)
@@ -157,7 +160,7 @@ mod tests {
             let conn = empty();
             let mut model = Model::new();
             for batch in batches {
-                let mut edits = Edits::default();
+                let mut edits = ListEdits::default();
                 for (sort, id, summary) in batch {
                     match summary {
                         Some(length) => {
@@ -182,7 +185,7 @@ mod tests {
     fn many_entries_make_many_spans() {
         let conn = empty();
         let mut model = Model::new();
-        let mut edits = Edits::default();
+        let mut edits = ListEdits::default();
         let mut seed = 1u64;
         let mut next = || {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -202,7 +205,7 @@ mod tests {
             edits.write(&conn, &letters_of_test()).unwrap();
             compare(&conn, &model);
         }
-        assert!(spans(&conn, BOOK).unwrap().len() > 4);
+        assert!(read_spans(&conn, BOOK).unwrap().len() > 4);
         let keys: Vec<_> = model.keys().cloned().collect();
         for (n, (sort, id)) in keys.iter().enumerate() {
             if n % 97 != 0 {

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use rusqlite::{Connection, OptionalExtension};
 
 use super::block::Block;
-use super::counts;
+use super::decode_counts;
 use crate::error::Result;
 
 /// Counted blocks in a row.
@@ -16,7 +16,7 @@ pub(crate) struct Span {
 }
 
 /// All spans of a list, for whoever checks them.
-pub(crate) fn spans(conn: &Connection, collection: i64) -> Result<Vec<Span>> {
+pub(crate) fn read_spans(conn: &Connection, collection: i64) -> Result<Vec<Span>> {
     let mut statement = conn.prepare_cached(
         "SELECT first, count, blocks FROM list_span WHERE collection = ?1 ORDER BY first",
     )?;
@@ -39,7 +39,7 @@ pub(crate) fn count(conn: &Connection, collection: i64) -> Result<u64> {
 
 /// Where the entry at `position` is: its block's `first`, and how many of the block's entries
 /// stand before it. `None`: the list is shorter.
-pub(crate) fn start_at(
+pub(crate) fn find_position(
     conn: &Connection,
     collection: i64,
     position: u64,
@@ -56,7 +56,7 @@ pub(crate) fn start_at(
             continue;
         }
         let mut ordinal = 0i64;
-        for n in counts(row.get_ref(1)?.as_blob().unwrap_or_default()) {
+        for n in decode_counts(row.get_ref(1)?.as_blob().unwrap_or_default()) {
             if rest < u64::from(n) {
                 break;
             }
@@ -78,7 +78,7 @@ pub(crate) fn start_at(
 
 /// How many entries stand before the place of `(sort, id)`.
 pub(crate) fn position(conn: &Connection, collection: i64, sort: &[u8], id: i64) -> Result<u64> {
-    let place = super::place(sort, id);
+    let place = super::list_key(sort, id);
     let mut statement = conn.prepare_cached(
         "SELECT first, count, blocks FROM list_span WHERE collection = ?1 AND first <= ?2 \
          ORDER BY first",
@@ -111,17 +111,21 @@ pub(crate) fn position(conn: &Connection, collection: i64, sort: &[u8], id: i64)
              WHERE collection = ?1 AND first >= ?2 AND first < ?3",
         )?
         .query_row((collection, &span, first), |r| r.get(0))?;
-    let whole: u64 = counts(&blocks)
+    let whole: u64 = decode_counts(&blocks)
         .iter()
         .take(usize::try_from(ordinal).unwrap_or(0))
         .map(|&n| u64::from(n))
         .sum();
     let block = Block::new(row.get_ref(1)?.as_blob().unwrap_or_default());
-    Ok(before + whole + block.before(sort, id) as u64)
+    Ok(before + whole + block.count_before(sort, id) as u64)
 }
 
 /// How many entries stand before each of `letters`, which are where letters begin, ascending.
-pub(crate) fn letters(conn: &Connection, collection: i64, letters: &[Vec<u8>]) -> Result<Vec<u64>> {
+pub(crate) fn label_positions(
+    conn: &Connection,
+    collection: i64,
+    letters: &[Vec<u8>],
+) -> Result<Vec<u64>> {
     let mut statement = conn.prepare_cached(
         "SELECT first, count FROM list_span WHERE collection = ?1 ORDER BY first",
     )?;
@@ -144,7 +148,7 @@ pub(crate) fn letters(conn: &Connection, collection: i64, letters: &[Vec<u8>]) -
 
 /// Calls `visit` with each block from the one that holds `from` on, or back to the list's
 /// beginning, until it breaks off.
-pub(crate) fn walk(
+pub(crate) fn for_each_block(
     conn: &Connection,
     collection: i64,
     from: &[u8],
@@ -172,7 +176,7 @@ pub(crate) fn walk(
 /// The same from the block on whose `first` is this, or, if that is empty, from the list's beginning
 /// on; `visit` gets each block's `first`, too. Half as dear to prepare, which counts where a program
 /// looks but once.
-pub(crate) fn walk_from_block(
+pub(crate) fn for_each_block_from(
     conn: &Connection,
     collection: i64,
     first: &[u8],

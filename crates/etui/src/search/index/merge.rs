@@ -66,8 +66,8 @@ pub(crate) fn merge_within(conn: &Connection) -> Result<()> {
 
 /// Merges one batch. Returns false if nothing is left.
 fn merge_batch(conn: &Connection, watermark: &str) -> Result<bool> {
-    let from = metadata::number(conn, watermark)?;
-    let latest = changes::latest(conn)?;
+    let from = metadata::get_number(conn, watermark)?;
+    let latest = changes::latest_seq(conn)?;
     if latest <= from {
         return Ok(false);
     }
@@ -78,9 +78,9 @@ fn merge_batch(conn: &Connection, watermark: &str) -> Result<bool> {
         write_trigrams(conn, &batch)?;
     }
     metadata::set(conn, watermark, batch.to)?;
-    let merged = metadata::number(conn, metadata::TERM_WATERMARK)?
-        .min(metadata::number(conn, metadata::TRIGRAM_WATERMARK)?);
-    changes::trim(conn, now_ms(), merged, changes::KEPT_CHANGES)?;
+    let merged = metadata::get_number(conn, metadata::TERM_WATERMARK)?
+        .min(metadata::get_number(conn, metadata::TRIGRAM_WATERMARK)?);
+    changes::trim_log(conn, now_ms(), merged, changes::KEPT_CHANGES)?;
     tracing::debug!(
         watermark,
         from,

@@ -72,7 +72,7 @@ pub(crate) fn rebuild_index(conn: &Connection, store: &Path) -> Result<()> {
     }
     drop(rows);
     indexer.write_index(conn, true, &mut || Ok(()))?;
-    let latest = changes::latest(conn)?;
+    let latest = changes::latest_seq(conn)?;
     metadata::set(conn, metadata::TERM_WATERMARK, latest)?;
     metadata::set(conn, metadata::TRIGRAM_WATERMARK, latest)
 }

@@ -110,7 +110,7 @@ struct MergedRow {
 }
 
 fn sort_key<R: SearchableRecord>(reader: &Reader<'_, R>, id: RecordId) -> Result<Vec<u8>> {
-    reader.told(|| {
+    reader.explain_errors(|| {
         let found = reader
             .conn
             .prepare_cached("SELECT sort_key FROM record WHERE id = ?1")?

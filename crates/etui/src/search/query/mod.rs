@@ -280,7 +280,7 @@ impl<R: SearchableRecord> Reader<'_, R> {
     /// # Errors
     /// Whatever reading reports.
     pub fn query(&self, query: &Query<R::Column>) -> Result<Rows<R::Column>> {
-        self.told(|| Ok(self.run_query(query)?.0))
+        self.explain_errors(|| Ok(self.run_query(query)?.0))
     }
 
     /// Answers `query` and returns its plan: the access path, and the number of records read.
@@ -288,7 +288,7 @@ impl<R: SearchableRecord> Reader<'_, R> {
     /// # Errors
     /// Whatever reading reports.
     pub fn explain(&self, query: &Query<R::Column>) -> Result<QueryPlan> {
-        self.told(|| {
+        self.explain_errors(|| {
             let (_, plan) = self.run_query(query)?;
             Ok(QueryPlan {
                 filter: query.filter.to_string(),
@@ -323,7 +323,7 @@ impl<R: SearchableRecord> Reader<'_, R> {
         filter: &Filter<R::Field>,
         page: Paging,
     ) -> Result<Vec<ListEntry<R::Summary>>> {
-        self.told(|| {
+        self.explain_errors(|| {
             let window = ResultWindow {
                 sort: SortOrder::List,
                 offset: page.offset,

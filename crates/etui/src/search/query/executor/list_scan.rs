@@ -28,13 +28,13 @@ impl QueryExecutor<'_> {
         let Some(position) = position else {
             return Ok(());
         };
-        let Some((first, at)) = list::start_at(self.conn, self.collection, position)? else {
+        let Some((first, at)) = list::find_position(self.conn, self.collection, position)? else {
             return Ok(());
         };
         self.skip = at as u64;
         if backward {
             let mut length = 0;
-            list::walk(self.conn, self.collection, &first, false, |block| {
+            list::for_each_block(self.conn, self.collection, &first, false, |block| {
                 length = block.len();
                 Ok(ControlFlow::Break(()))
             })?;
@@ -47,7 +47,7 @@ impl QueryExecutor<'_> {
     pub(super) fn scan_list(&mut self, predicate: &mut Predicate<'_>) -> Result<()> {
         match &self.window.after {
             Some(after) if self.window.sort.is_list() => {
-                let key = list::place(&after.sort, after.id);
+                let key = list::list_key(&after.sort, after.id);
                 self.scan_list_from(&key, Some(after), predicate)
             }
             _ if self.window.sort == SortOrder::ListReversed => {
@@ -68,14 +68,16 @@ impl QueryExecutor<'_> {
         let backward = self.window.sort == SortOrder::ListReversed;
         let shows_summaries = self.sink.shows_summaries();
         let mut ids = Vec::new();
-        list::walk(self.conn, self.collection, from, backward, |block| {
+        list::for_each_block(self.conn, self.collection, from, backward, |block| {
             ids.clear();
             ids.extend(block.ids());
             let mut range = 0..ids.len();
             if let Some(after) = after.take() {
                 match backward {
-                    true => range.end = block.before(&after.sort, after.id),
-                    false => range.start = block.before(&after.sort, after.id.saturating_add(1)),
+                    true => range.end = block.count_before(&after.sort, after.id),
+                    false => {
+                        range.start = block.count_before(&after.sort, after.id.saturating_add(1))
+                    }
                 }
             }
             let mut summaries = block.summaries();
