@@ -27,7 +27,7 @@ use crate::error::Result;
 use crate::import::run::{ImportItem, ParsedRecord, RecordSource, run};
 use crate::import::{ImportEvent, ImportReport, Refused};
 use crate::record::RecordKind as _;
-use crate::record::shared::{Object, SourceObject};
+use crate::record::shared::{ImportedObject, SourceObject};
 use etui_contentline::stream::record_excerpt;
 
 /// Groups of one object that are held until its end, and their bytes.
@@ -79,7 +79,7 @@ struct OpenObject {
     texts: Vec<Vec<u8>>,
     /// Definitions that are not in `zones` yet.
     definitions: Vec<TimeZoneDefinition>,
-    object: Arc<Object>,
+    object: Arc<ImportedObject>,
     /// Groups that are held until its end, and their bytes.
     held: Vec<ComponentGroup>,
     bytes: usize,
@@ -108,7 +108,7 @@ impl OpenObject {
 
 /// A piece of the input: a group with its zones and its object, or a rejected component.
 enum ImportPiece {
-    Group(ComponentGroup, Arc<TimeZoneResolver>, Arc<Object>),
+    Group(ComponentGroup, Arc<TimeZoneResolver>, Arc<ImportedObject>),
     Refused(Refused),
 }
 

@@ -1,18 +1,18 @@
-//! [`Caches`]: one cache of each type.
+//! [`CacheList`]: one cache of each type.
 
 use std::any::Any;
 use std::sync::OnceLock;
 
 /// The caches of one store, in a list that only grows.
 #[derive(Default)]
-pub(super) struct Caches(OnceLock<Box<CacheEntry>>);
+pub(super) struct CacheList(OnceLock<Box<CacheEntry>>);
 
 struct CacheEntry {
     value: Box<dyn Any + Send + Sync>,
-    next: Caches,
+    next: CacheList,
 }
 
-impl Caches {
+impl CacheList {
     /// Returns the cache of type `T`, created on first use.
     pub(super) fn get<T: Default + Send + Sync + 'static>(&self) -> &T {
         let mut list = self;

@@ -109,7 +109,7 @@ struct WriterSlot {
     /// Automatic checkpoints of the connection are deferred.
     defers_checkpoint: bool,
     /// The open transaction, while no thread holds the slot.
-    group: Option<Group>,
+    group: Option<CommitGroup>,
     /// The members of the last commit, and the threads that waited when it ended.
     siblings: usize,
 }
@@ -203,7 +203,7 @@ impl Writer {
             return WriteOutcome::uncommitted(Ok(Err(e)));
         }
         let Some(connection) = &slot.connection else {
-            return WriteOutcome::uncommitted(Ok(Err(Failure::unknown().into())));
+            return WriteOutcome::uncommitted(Ok(Err(CommitFailure::unknown().into())));
         };
         let (work, group) = match found {
             None => match begin_group(connection, self.busy_timeout, work) {
@@ -280,10 +280,10 @@ impl Writer {
         &'w self,
         mut slot: MutexGuard<'w, WriterSlot>,
         size: TransactionSize,
-        mut group: Option<Group>,
+        mut group: Option<CommitGroup>,
         mut may_delay: bool,
         at_commit: impl Fn(&Connection) -> A,
-    ) -> std::result::Result<CommitShare<A>, Failure> {
+    ) -> std::result::Result<CommitShare<A>, CommitFailure> {
         loop {
             let members = group.as_ref().map_or(1, |g| g.members);
             // Without a flush, handing over costs more than a commit.
@@ -295,7 +295,7 @@ impl Writer {
                 let result = slot.commit(&self.waiting, members, &at_commit);
                 drop(slot);
                 if let Some(group) = group {
-                    let shared = result.as_ref().map(|_| ()).map_err(Failure::clone);
+                    let shared = result.as_ref().map(|_| ()).map_err(CommitFailure::clone);
                     group.finish(shared, FollowUp::Assigned);
                 }
                 return result.map(|value| CommitShare {
@@ -303,7 +303,7 @@ impl Writer {
                     at_commit: Some(value),
                 });
             }
-            let open = group.take().unwrap_or_else(Group::new);
+            let open = group.take().unwrap_or_else(CommitGroup::new);
             let signal = Arc::clone(&open.signal);
             slot.group = Some(open);
             drop(slot);
@@ -320,7 +320,7 @@ impl Writer {
                 drop(slot);
                 return match signal.wait(None) {
                     Some(result) => result.into_share(),
-                    None => Err(Failure::unknown()),
+                    None => Err(CommitFailure::unknown()),
                 };
             }
             may_delay = false;
@@ -335,9 +335,9 @@ impl WriterSlot {
         waiting: &AtomicUsize,
         members: usize,
         at_commit: impl Fn(&Connection) -> A,
-    ) -> std::result::Result<A, Failure> {
+    ) -> std::result::Result<A, CommitFailure> {
         let Some(connection) = &self.connection else {
-            return Err(Failure::unknown());
+            return Err(CommitFailure::unknown());
         };
         let result = commit(connection, at_commit);
         self.siblings = members + waiting.load(Ordering::Relaxed);
@@ -373,7 +373,7 @@ fn begin_group<T>(
         return Ok(Err(e));
     }
     match catch_unwind(AssertUnwindSafe(|| work(connection))) {
-        Ok(Ok(_)) if connection.is_autocommit() => Ok(Err(Failure::unknown().into())),
+        Ok(Ok(_)) if connection.is_autocommit() => Ok(Err(CommitFailure::unknown().into())),
         done @ Ok(Ok(_)) => done,
         done => {
             roll_back(connection);
@@ -382,28 +382,28 @@ fn begin_group<T>(
     }
 }
 
-/// Runs the work of a further member. After a [`Failure`] the whole transaction is rolled back.
+/// Runs the work of a further member. After a [`CommitFailure`] the whole transaction is rolled back.
 fn join_group<T>(
     connection: &Connection,
     work: impl FnOnce(&Connection) -> Result<T>,
-) -> (WorkResult<T>, std::result::Result<(), Failure>) {
+) -> (WorkResult<T>, std::result::Result<(), CommitFailure>) {
     let fail = |done: WorkResult<T>, failure| {
         roll_back(connection);
         (done, Err(failure))
     };
     if let Err(e) = execute(connection, "SAVEPOINT member") {
-        let failure = Failure::from_error(&e);
+        let failure = CommitFailure::from_error(&e);
         return fail(Ok(Err(e)), failure);
     }
     let done = catch_unwind(AssertUnwindSafe(|| work(connection)));
     if connection.is_autocommit() {
         // SQLite rolled back the transaction; all members get its error.
         let failure = match &done {
-            Ok(Err(e)) => Failure::from_error(e),
-            _ => Failure::unknown(),
+            Ok(Err(e)) => CommitFailure::from_error(e),
+            _ => CommitFailure::unknown(),
         };
         return match done {
-            Ok(Ok(_)) => fail(Ok(Err(Failure::unknown().into())), failure),
+            Ok(Ok(_)) => fail(Ok(Err(CommitFailure::unknown().into())), failure),
             done => fail(done, failure),
         };
     }
@@ -414,7 +414,7 @@ fn join_group<T>(
     match undone.and_then(|()| execute(connection, "RELEASE member")) {
         Ok(()) => (done, Ok(())),
         Err(e) => {
-            let failure = Failure::from_error(&e);
+            let failure = CommitFailure::from_error(&e);
             match done {
                 Ok(Ok(_)) => fail(Ok(Err(e)), failure),
                 done => fail(done, failure),
@@ -427,7 +427,7 @@ fn join_group<T>(
 fn commit<A>(
     connection: &Connection,
     at_commit: impl Fn(&Connection) -> A,
-) -> std::result::Result<A, Failure> {
+) -> std::result::Result<A, CommitFailure> {
     /// Rolls back an uncommitted transaction, also when `at_commit` panics.
     struct RollBack<'c>(&'c Connection);
     impl Drop for RollBack<'_> {
@@ -437,7 +437,7 @@ fn commit<A>(
     }
     let uncommitted = RollBack(connection);
     let value = at_commit(connection);
-    let result = execute(connection, "COMMIT").map_err(|e| Failure::from_error(&e));
+    let result = execute(connection, "COMMIT").map_err(|e| CommitFailure::from_error(&e));
     drop(uncommitted);
     result.map(|()| value)
 }
@@ -454,12 +454,12 @@ fn roll_back(connection: &Connection) {
 }
 
 /// An open transaction and its members.
-struct Group {
+struct CommitGroup {
     members: usize,
     signal: Arc<GroupSignal>,
 }
 
-impl Group {
+impl CommitGroup {
     /// A group of one member.
     fn new() -> Self {
         Self {
@@ -474,16 +474,16 @@ impl Group {
     }
 
     /// Wakes all members with the result.
-    fn finish(self, result: std::result::Result<(), Failure>, follow_up: FollowUp) {
+    fn finish(self, result: std::result::Result<(), CommitFailure>, follow_up: FollowUp) {
         self.signal.send(GroupResult { result, follow_up });
     }
 }
 
-impl Drop for Group {
+impl Drop for CommitGroup {
     fn drop(&mut self) {
         // No member may wait forever, whatever happened to the one that commits.
         self.signal.send(GroupResult {
-            result: Err(Failure::unknown()),
+            result: Err(CommitFailure::unknown()),
             follow_up: FollowUp::Assigned,
         });
     }
@@ -500,12 +500,12 @@ enum FollowUp {
 
 /// The result of a group.
 struct GroupResult {
-    result: std::result::Result<(), Failure>,
+    result: std::result::Result<(), CommitFailure>,
     follow_up: FollowUp,
 }
 
 impl GroupResult {
-    fn into_share<A>(self) -> std::result::Result<CommitShare<A>, Failure> {
+    fn into_share<A>(self) -> std::result::Result<CommitShare<A>, CommitFailure> {
         self.result.map(|()| CommitShare {
             follows_up: self.follow_up == FollowUp::Open,
             at_commit: None,
@@ -562,12 +562,12 @@ impl GroupSignal {
 
 /// SQLite's code and message of a rolled back transaction, for every member.
 #[derive(Debug, Clone)]
-struct Failure {
+struct CommitFailure {
     code: ffi::Error,
     message: Option<String>,
 }
 
-impl Failure {
+impl CommitFailure {
     fn from_error(error: &Error) -> Self {
         match error {
             Error::Sqlite(rusqlite::Error::SqliteFailure(code, message)) => Self {
@@ -590,8 +590,8 @@ impl Failure {
     }
 }
 
-impl From<Failure> for Error {
-    fn from(failure: Failure) -> Self {
+impl From<CommitFailure> for Error {
+    fn from(failure: CommitFailure) -> Self {
         Self::Sqlite(rusqlite::Error::SqliteFailure(
             failure.code,
             failure.message,

@@ -29,7 +29,7 @@ use etui_text::phone::Region;
 use rusqlite::Connection;
 
 use crate::error::{Error, Result};
-use cache::Caches;
+use cache::CacheList;
 use metadata::StoreMetadata;
 use pool::ConnectionPool;
 use wake::CommitSignal;
@@ -70,7 +70,7 @@ pub struct Db {
     is_filling: AtomicBool,
     /// The number of commits of this process.
     generation: AtomicU64,
-    caches: Caches,
+    caches: CacheList,
 }
 
 /// The settings of the store that indexing depends on.
@@ -104,7 +104,7 @@ impl Db {
             is_inode_checked: AtomicBool::new(false),
             is_filling: AtomicBool::new(false),
             generation: AtomicU64::new(0),
-            caches: Caches::default(),
+            caches: CacheList::default(),
         })
     }
 
@@ -281,14 +281,14 @@ impl Db {
     /// Runs `work`, a long transaction that fills a collection.
     pub(crate) fn while_filling<T>(&self, work: impl FnOnce() -> T) -> T {
         /// Resets the flag, also when `work` panics.
-        struct Reset<'a>(&'a AtomicBool);
-        impl Drop for Reset<'_> {
+        struct ResetFlag<'a>(&'a AtomicBool);
+        impl Drop for ResetFlag<'_> {
             fn drop(&mut self) {
                 self.0.store(false, Ordering::Release);
             }
         }
         self.is_filling.store(true, Ordering::Release);
-        let _reset = Reset(&self.is_filling);
+        let _reset = ResetFlag(&self.is_filling);
         work()
     }
 

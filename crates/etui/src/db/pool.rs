@@ -318,8 +318,8 @@ pub(super) fn transact<T>(
     work: impl FnOnce(&Connection) -> Result<T>,
 ) -> Result<T> {
     /// Rolls back also when `work` panics.
-    struct Open<'c>(&'c Connection);
-    impl Drop for Open<'_> {
+    struct RollBack<'c>(&'c Connection);
+    impl Drop for RollBack<'_> {
         fn drop(&mut self) {
             if !self.0.is_autocommit() {
                 let _ = self.0.execute_batch("ROLLBACK");
@@ -327,7 +327,7 @@ pub(super) fn transact<T>(
         }
     }
     connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
-    let open = Open(connection);
+    let open = RollBack(connection);
     let value = work(connection)?;
     connection.prepare_cached("COMMIT")?.execute([])?;
     drop(open);

@@ -94,8 +94,8 @@ impl SortedRuns {
         self.runs.is_empty()
     }
 
-    fn readers(&self) -> impl Iterator<Item = Reader<'_>> {
-        self.runs.iter().map(|range| Reader {
+    fn readers(&self) -> impl Iterator<Item = RunReader<'_>> {
+        self.runs.iter().map(|range| RunReader {
             runs: self,
             range: range.clone(),
             buffer: Vec::new(),
@@ -116,7 +116,7 @@ impl SortedRuns {
     /// Calls `visit` with each item of all runs, ascending; of items with one key, in the order
     /// of their runs.
     pub(crate) fn merged(&self, mut visit: impl FnMut(&[u8], &[u8]) -> Result<()>) -> Result<()> {
-        let mut readers: Vec<Reader<'_>> = self.readers().collect();
+        let mut readers: Vec<RunReader<'_>> = self.readers().collect();
         let mut heap = BinaryHeap::new();
         for (run, reader) in readers.iter_mut().enumerate() {
             if let Some((key, value)) = reader.next()? {
@@ -134,7 +134,7 @@ impl SortedRuns {
 }
 
 /// Reads a run from its beginning.
-struct Reader<'r> {
+struct RunReader<'r> {
     runs: &'r SortedRuns,
     /// What is not in the buffer yet.
     range: Range<u64>,
@@ -142,7 +142,7 @@ struct Reader<'r> {
     at: usize,
 }
 
-impl Reader<'_> {
+impl RunReader<'_> {
     /// The next item's key and value.
     fn next(&mut self) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
         let Some(length) = self.take(4)? else {

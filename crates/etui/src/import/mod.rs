@@ -107,15 +107,15 @@ impl Contacts<'_> {
         input: impl Read,
         on_event: &mut dyn FnMut(ImportEvent<'_>) -> ControlFlow<()>,
     ) -> Result<ImportReport> {
-        let cards = Cards(Splitter::new(input, "VCARD").max_record(MAX_CARD));
+        let cards = CardSource(Splitter::new(input, "VCARD").max_record(MAX_CARD));
         run(self, cards, on_event)
     }
 }
 
 /// vCards in foreign bytes.
-struct Cards<R>(Splitter<R>);
+struct CardSource<R>(Splitter<R>);
 
-impl<R: Read> RecordSource for Cards<R> {
+impl<R: Read> RecordSource for CardSource<R> {
     type Record = Card;
     type Piece = SplitItem;
 

@@ -17,7 +17,7 @@ use super::{ImportEvent, ImportReport, Refused};
 use crate::error::{Error, Result};
 use crate::import::fill::{BulkFill, FillOutcome};
 use crate::record::prepared::IndexedRecord;
-use crate::record::shared::{Objects, SourceObject};
+use crate::record::shared::{SourceObject, UnfinishedObjects};
 use crate::record::{Collection, IndexedColumns, MergeOutcome, RecordKind};
 use crate::record::{collection_table, records};
 use crate::types::{Condition, ETag, SaveOutcome};
@@ -338,7 +338,7 @@ impl<R: RecordKind> ImportRun<'_, '_, R> {
                 let mut filling = FillRun {
                     conn,
                     fill,
-                    objects: Objects::default(),
+                    objects: UnfinishedObjects::default(),
                     aside: &mut aside,
                     added: 0,
                     unchanged: 0,
@@ -497,7 +497,7 @@ struct FillRun<'c, 'a, R> {
     conn: &'c Connection,
     fill: BulkFill<'c>,
     /// Objects whose end is still to be read.
-    objects: Objects,
+    objects: UnfinishedObjects,
     aside: &'a mut DeferredRecords<R>,
     added: u64,
     unchanged: u64,

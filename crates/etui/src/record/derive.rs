@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::types::CollectionKind;
 
 /// A record as it is stored.
-struct Found {
+struct RecordToIndex {
     id: i64,
     collection: i64,
     live: bool,
@@ -42,7 +42,7 @@ pub(crate) fn all(
     loop {
         let page = next
             .query_map([last], |r| {
-                Ok(Found {
+                Ok(RecordToIndex {
                     id: r.get(0)?,
                     collection: r.get(1)?,
                     live: r.get(2)?,
@@ -52,7 +52,7 @@ pub(crate) fn all(
                     kind: r.get::<_, Option<String>>(6)?,
                 })
             })?
-            .collect::<rusqlite::Result<Vec<Found>>>()?;
+            .collect::<rusqlite::Result<Vec<RecordToIndex>>>()?;
         if page.is_empty() {
             entries.write(conn, with.order.label_bounds())?;
             return Ok(changed);

@@ -82,19 +82,23 @@ impl<'o> RecordWriter<'o> {
 }
 
 /// What there is under a UID.
-pub(crate) struct Found {
+pub(crate) struct ExistingRecord {
     pub(crate) id: i64,
     pub(crate) etag: ETag,
     pub(crate) removed: bool,
 }
 
-pub(crate) fn find_record(conn: &Connection, collection: i64, uid: &str) -> Result<Option<Found>> {
+pub(crate) fn find_record(
+    conn: &Connection,
+    collection: i64,
+    uid: &str,
+) -> Result<Option<ExistingRecord>> {
     Ok(conn
         .prepare_cached(
             "SELECT id, etag, removed_at IS NOT NULL FROM record WHERE collection = ?1 AND uid = ?2",
         )?
         .query_row((collection, uid), |r| {
-            Ok(Found {
+            Ok(ExistingRecord {
                 id: r.get(0)?,
                 etag: r.get(1)?,
                 removed: r.get(2)?,
@@ -103,7 +107,7 @@ pub(crate) fn find_record(conn: &Connection, collection: i64, uid: &str) -> Resu
         .optional()?)
 }
 
-fn check_condition(uid: &str, condition: Condition, found: Option<&Found>) -> Result<()> {
+fn check_condition(uid: &str, condition: Condition, found: Option<&ExistingRecord>) -> Result<()> {
     let live = found.filter(|f| !f.removed).map(|f| f.etag);
     let (expected, holds) = match condition {
         Condition::Always => return Ok(()),
@@ -199,7 +203,7 @@ pub(crate) fn is_same(conn: &Connection, id: i64, new: &RecordRow<'_>) -> Result
 fn replace_record(
     conn: &Connection,
     writing: &mut RecordWriter<'_>,
-    found: &Found,
+    found: &ExistingRecord,
     etag: ETag,
     new: &RecordRow<'_>,
 ) -> Result<()> {

@@ -25,13 +25,13 @@ use etui_text::varint;
 
 /// An object that records came in, on its way into the store.
 #[derive(Debug, Default)]
-pub(crate) struct Object(Mutex<State>);
+pub(crate) struct ImportedObject(Mutex<ObjectState>);
 
 /// An object's text and the texts of its zones, once it is all read.
 type ObjectTexts = (Vec<u8>, Arc<Vec<Vec<u8>>>);
 
 #[derive(Debug, Default)]
-struct State {
+struct ObjectState {
     /// It is none: what came from it came in no object.
     is_none: bool,
     row: Option<i64>,
@@ -40,18 +40,18 @@ struct State {
     is_promised: bool,
 }
 
-impl Object {
+impl ImportedObject {
     /// One that is in the store; `None`: no object.
     pub(crate) fn from_row(row: Option<i64>) -> Self {
-        let state = State {
+        let state = ObjectState {
             is_none: row.is_none(),
             row,
-            ..State::default()
+            ..ObjectState::default()
         };
         Self(Mutex::new(state))
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ObjectState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -117,21 +117,21 @@ impl Object {
 #[derive(Debug, Clone)]
 pub struct SourceObject {
     /// The object.
-    pub(crate) object: Arc<Object>,
+    pub(crate) object: Arc<ImportedObject>,
     /// Its components' numbers there; `u32::MAX`: it was not there.
     pub(crate) places: Vec<u32>,
     /// It came from nowhere: the object was made for the zones it needs. `None`: it was not.
-    pub(crate) made: Option<Made>,
+    pub(crate) made: Option<ZoneCheck>,
 }
 
 /// Tells of an object that was made for a record whether another one, in this row of `shared`, says
 /// the same of its zones: then that one, from which the record came before, stays.
 #[derive(Clone)]
-pub(crate) struct Made(Arc<Says>);
+pub(crate) struct ZoneCheck(Arc<ZonePredicate>);
 
-type Says = dyn Fn(&Connection, i64) -> Result<bool> + Send + Sync;
+type ZonePredicate = dyn Fn(&Connection, i64) -> Result<bool> + Send + Sync;
 
-impl fmt::Debug for Made {
+impl fmt::Debug for ZoneCheck {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Made")
     }
@@ -146,12 +146,12 @@ impl SourceObject {
         components: usize,
         says: impl Fn(&Connection, i64) -> Result<bool> + Send + Sync + 'static,
     ) -> Self {
-        let object = Object::default();
+        let object = ImportedObject::default();
         object.end(frame, Arc::new(zones));
         Self {
             object: Arc::new(object),
             places: vec![u32::MAX; components],
-            made: Some(Made(Arc::new(says))),
+            made: Some(ZoneCheck(Arc::new(says))),
         }
     }
 
@@ -181,7 +181,7 @@ impl SourceObject {
     /// Whether the object in this row, from which the record came before, is to stay.
     pub(crate) fn keeps_source(&self, conn: &Connection, shared: Option<i64>) -> Result<bool> {
         match (&self.made, shared) {
-            (Some(Made(says)), Some(row)) => says(conn, row),
+            (Some(ZoneCheck(says)), Some(row)) => says(conn, row),
             _ => Ok(false),
         }
     }
@@ -191,7 +191,7 @@ impl SourceObject {
         let mut all = decode_positions(places);
         all.resize(components, u32::MAX);
         Self {
-            object: Arc::new(Object::from_row(shared)),
+            object: Arc::new(ImportedObject::from_row(shared)),
             places: all,
             made: None,
         }
@@ -251,11 +251,11 @@ pub(crate) fn find_text(conn: &Connection, hash: ETag) -> Result<Option<Vec<u8>>
 
 /// Objects that items of an import came from, each once.
 #[derive(Debug, Default)]
-pub(crate) struct Objects(HashMap<*const Object, Arc<Object>>);
+pub(crate) struct UnfinishedObjects(HashMap<*const ImportedObject, Arc<ImportedObject>>);
 
-impl Objects {
+impl UnfinishedObjects {
     /// Takes one in, if it was not read to its end when it was needed.
-    pub(crate) fn note(&mut self, object: &Arc<Object>) {
+    pub(crate) fn note(&mut self, object: &Arc<ImportedObject>) {
         if object.state().is_promised {
             self.0
                 .entry(Arc::as_ptr(object))
@@ -298,7 +298,7 @@ mod tests {
         let conn = Connection::open_in_memory().unwrap();
         schema::Migrations(&[]).run(&conn, 0).unwrap();
         put(&conn, b"known").unwrap();
-        let objects = [Object::default(), Object::default()];
+        let objects = [ImportedObject::default(), ImportedObject::default()];
         for (object, row) in objects.iter().zip([-1, -2]) {
             assert_eq!(object.row(&conn).unwrap(), Some(row));
         }

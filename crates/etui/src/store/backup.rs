@@ -33,7 +33,7 @@ impl Store {
             });
         }
         refuse_stray_log(to)?;
-        let part = Part::beside(to)?;
+        let part = PartialFile::beside(to)?;
         self.db.read_transaction(|conn| {
             // The read transaction begins with the first read; from here the copy is of one state.
             metadata::get_number(conn, metadata::STORE_ID)?;
@@ -64,7 +64,7 @@ impl Store {
         refuse_stray_log(to)?;
         let backup = Self::open_with(from, &read_options())?;
         backup.must_be_whole(from)?;
-        let part = Part::beside(to)?;
+        let part = PartialFile::beside(to)?;
         backup
             .db
             .read_transaction(|conn| copy(conn, part.path(), progress))?;
@@ -129,9 +129,9 @@ fn copy(from: &Connection, to: &Path, progress: &mut dyn FnMut(u64, u64)) -> Res
 }
 
 /// A file in the making, under another name; gone when it is not finished.
-struct Part(Option<PathBuf>);
+struct PartialFile(Option<PathBuf>);
 
-impl Part {
+impl PartialFile {
     /// Makes `.NAME.part-NUMBER` in the directory of `to`, readable only by its owner.
     fn beside(to: &Path) -> Result<Self> {
         use std::os::unix::fs::OpenOptionsExt;
@@ -184,7 +184,7 @@ impl Part {
     }
 }
 
-impl Drop for Part {
+impl Drop for PartialFile {
     fn drop(&mut self) {
         if let Some(path) = &self.0 {
             for suffix in ["", "-journal", "-wal", "-shm"] {

@@ -37,7 +37,7 @@ const RESTS_AT_MOST: Duration = Duration::from_millis(5);
 
 /// What writers, views and the hub share.
 #[derive(Default)]
-pub(super) struct Shared {
+pub(super) struct ViewRegistry {
     views: Mutex<Vec<Arc<Subscription>>>,
     /// Counts changes of `views`.
     generation: AtomicU64,
@@ -46,7 +46,7 @@ pub(super) struct Shared {
     stop: AtomicBool,
 }
 
-impl Shared {
+impl ViewRegistry {
     pub(super) fn add(&self, view: &Arc<Subscription>) {
         lock(&self.views).push(Arc::clone(view));
         self.generation.fetch_add(1, Ordering::SeqCst);
@@ -62,7 +62,7 @@ impl Shared {
 }
 
 /// Where the store is.
-struct Place {
+struct StorePaths {
     store: PathBuf,
     watch: PathBuf,
     /// Nobody can write to it.
@@ -70,16 +70,16 @@ struct Place {
 }
 
 /// A hub that runs.
-pub(super) struct Running {
-    shared: Arc<Shared>,
+pub(super) struct RunningDispatcher {
+    shared: Arc<ViewRegistry>,
     bell: Arc<OwnedFd>,
     ended: Receiver<Connection>,
 }
 
-impl Running {
+impl RunningDispatcher {
     /// Starts it. From here on it hears of every commit.
-    pub(super) fn start(shared: &Arc<Shared>, db: &Db) -> Result<Self> {
-        let place = Place {
+    pub(super) fn start(shared: &Arc<ViewRegistry>, db: &Db) -> Result<Self> {
+        let place = StorePaths {
             store: db.signal().store().to_owned(),
             watch: db.signal().watch_file().to_owned(),
             immutable: db.is_immutable(),
@@ -92,7 +92,7 @@ impl Running {
         shared.deaf.store(true, Ordering::SeqCst);
         db.signal().set_waker(Some(waker(shared, &bell)));
         let connection = db.take_connection()?;
-        let comparison = read_transaction(&connection, Comparison::new)?;
+        let comparison = read_transaction(&connection, LogComparison::new)?;
         let mut hub = ChangeDispatcher {
             shared: Arc::clone(shared),
             bell: Arc::clone(&bell),
@@ -131,7 +131,7 @@ impl Running {
 }
 
 /// Returns what commits of this process call: it wakes the dispatcher where inotify does not.
-fn waker(shared: &Arc<Shared>, bell: &Arc<OwnedFd>) -> Waker {
+fn waker(shared: &Arc<ViewRegistry>, bell: &Arc<OwnedFd>) -> Waker {
     let (shared, bell) = (Arc::clone(shared), Arc::clone(bell));
     Arc::new(move || {
         if shared.deaf.load(Ordering::SeqCst) {
@@ -146,12 +146,12 @@ fn wake(bell: &OwnedFd) {
 }
 
 struct ChangeDispatcher {
-    shared: Arc<Shared>,
+    shared: Arc<ViewRegistry>,
     bell: Arc<OwnedFd>,
     connection: Connection,
-    place: Place,
+    place: StorePaths,
     ear: Option<InotifyWatch>,
-    comparison: Comparison,
+    comparison: LogComparison,
 }
 
 impl ChangeDispatcher {
@@ -232,7 +232,7 @@ fn timespec(time: Duration) -> Timespec {
 }
 
 /// How far the views were compared with the change log.
-struct Comparison {
+struct LogComparison {
     /// Everything up to here was.
     at: SyncToken,
     /// What the collections were called then, and whether they were there: no change tells of it.
@@ -242,7 +242,7 @@ struct Comparison {
     generation: u64,
 }
 
-impl Comparison {
+impl LogComparison {
     fn new(conn: &Connection) -> Result<Self> {
         Ok(Self {
             at: changes::token(conn)?,
@@ -252,7 +252,7 @@ impl Comparison {
         })
     }
 
-    fn refresh(&mut self, shared: &Shared) {
+    fn refresh(&mut self, shared: &ViewRegistry) {
         let generation = shared.generation.load(Ordering::SeqCst);
         if generation != self.generation {
             self.views.clone_from(&lock(&shared.views));
@@ -260,13 +260,13 @@ impl Comparison {
         }
     }
 
-    fn tell_all(&mut self, shared: &Shared) {
+    fn tell_all(&mut self, shared: &ViewRegistry) {
         self.refresh(shared);
         self.views.iter().for_each(|v| v.tell());
     }
 
     /// Tells the views whose collection was renamed, removed or brought back.
-    fn name(&mut self, conn: &Connection, shared: &Shared) -> Result<()> {
+    fn name(&mut self, conn: &Connection, shared: &ViewRegistry) -> Result<()> {
         let collections = collection_table::read_statuses(conn)?;
         if collections == self.collections {
             return Ok(());
@@ -281,7 +281,7 @@ impl Comparison {
     }
 
     /// Goes on by one window. To be run in a read transaction.
-    fn window(&mut self, conn: &Connection, shared: &Shared) -> Result<bool> {
+    fn window(&mut self, conn: &Connection, shared: &ViewRegistry) -> Result<bool> {
         // The state is taken here, before anybody is asked whether it was told.
         let now = changes::token(conn)?;
         self.name(conn, shared)?;

@@ -23,7 +23,7 @@ use crate::search::filter::{Filter, Matcher};
 use crate::search::query::{ListEntry, SearchableRecord};
 use crate::types::{ChangeKind, RecordId, SyncToken};
 use notifier::Notifier;
-use subscription::{Interest, Subscription};
+use subscription::{Subscription, ViewInterest};
 
 /// A change of a record with respect to a view's filter.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -110,7 +110,7 @@ const UNKNOWN_TOKEN: SyncToken = SyncToken {
 
 struct FilterInterest(Arc<Matcher>);
 
-impl Interest for FilterInterest {
+impl ViewInterest for FilterInterest {
     fn concerns(&self, keys: &[u8]) -> bool {
         self.0.matches(keys)
     }

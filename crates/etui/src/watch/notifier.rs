@@ -20,7 +20,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::hub::{Running, Shared};
+use super::hub::{RunningDispatcher, ViewRegistry};
 use crate::db::Db;
 use crate::error::Result;
 
@@ -29,8 +29,8 @@ use super::subscription::Subscription;
 /// The views of a store, and the dispatcher that runs while there are any.
 #[derive(Default)]
 pub(crate) struct Notifier {
-    shared: Arc<Shared>,
-    running: Mutex<Option<Running>>,
+    shared: Arc<ViewRegistry>,
+    running: Mutex<Option<RunningDispatcher>>,
 }
 
 impl Notifier {
@@ -39,7 +39,7 @@ impl Notifier {
     pub(super) fn subscribe(&self, db: &Db, subscription: &Arc<Subscription>) -> Result<()> {
         let mut running = lock(&self.running);
         if running.is_none() {
-            *running = Some(Running::start(&self.shared, db).map_err(|e| db.explain(e))?);
+            *running = Some(RunningDispatcher::start(&self.shared, db).map_err(|e| db.explain(e))?);
         }
         self.shared.add(subscription);
         Ok(())
@@ -53,7 +53,7 @@ impl Notifier {
         } else {
             return;
         }
-        if let Some(connection) = running.take().and_then(Running::stop) {
+        if let Some(connection) = running.take().and_then(RunningDispatcher::stop) {
             db.return_connection(connection);
         }
     }
@@ -62,7 +62,7 @@ impl Notifier {
 impl Drop for Notifier {
     fn drop(&mut self) {
         // Only where a view was leaked; else the last one has ended it.
-        lock(&self.running).take().and_then(Running::stop);
+        lock(&self.running).take().and_then(RunningDispatcher::stop);
     }
 }
 

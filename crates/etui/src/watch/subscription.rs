@@ -22,7 +22,7 @@ use rustix::event::{EventfdFlags, eventfd};
 use crate::types::SyncToken;
 
 /// What a view wants to know of.
-pub(crate) trait Interest: Send + Sync {
+pub(crate) trait ViewInterest: Send + Sync {
     /// Whether a record with these keys concerns it.
     fn concerns(&self, keys: &[u8]) -> bool;
 }
@@ -31,14 +31,14 @@ pub(crate) trait Interest: Send + Sync {
 pub(crate) struct Subscription {
     /// Records of this collection only.
     pub(super) collection: i64,
-    pub(super) interest: Box<dyn Interest>,
-    state: Mutex<State>,
+    pub(super) interest: Box<dyn ViewInterest>,
+    state: Mutex<SubscriptionState>,
     told: Condvar,
     /// Readable while there is something to read; made when it is first asked for.
     bell: OnceLock<OwnedFd>,
 }
 
-struct State {
+struct SubscriptionState {
     told: bool,
     reading: bool,
     /// Everything up to here was reported, or does not concern it.
@@ -49,13 +49,13 @@ impl Subscription {
     /// One that has to be read from `position`.
     pub(crate) fn new(
         collection: i64,
-        interest: Box<dyn Interest>,
+        interest: Box<dyn ViewInterest>,
         position: SyncToken,
     ) -> Arc<Self> {
         Arc::new(Self {
             collection,
             interest,
-            state: Mutex::new(State {
+            state: Mutex::new(SubscriptionState {
                 told: true,
                 reading: false,
                 position,
@@ -65,7 +65,7 @@ impl Subscription {
         })
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, SubscriptionState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -75,7 +75,7 @@ impl Subscription {
     }
 
     /// Disarms and begins a read.
-    pub(crate) fn begin(&self) -> Reading<'_> {
+    pub(crate) fn begin(&self) -> ViewRead<'_> {
         let mut state = self.state();
         if std::mem::take(&mut state.told)
             && let Some(bell) = self.bell.get()
@@ -83,7 +83,7 @@ impl Subscription {
             let _ = rustix::io::read(bell, &mut [0u8; 8]);
         }
         state.reading = true;
-        Reading {
+        ViewRead {
             subscription: self,
             from: state.position,
             done: false,
@@ -104,7 +104,7 @@ impl Subscription {
         self.tell_locked(&mut self.state());
     }
 
-    fn tell_locked(&self, state: &mut State) {
+    fn tell_locked(&self, state: &mut SubscriptionState) {
         if !std::mem::replace(&mut state.told, true) {
             if let Some(bell) = self.bell.get() {
                 let _ = rustix::io::write(bell, &1u64.to_ne_bytes());
@@ -165,16 +165,16 @@ impl Subscription {
     }
 }
 
-/// A read that was begun. One that ends without [`Reading::finish`] has failed, and there is
+/// A read that was begun. One that ends without [`ViewRead::finish`] has failed, and there is
 /// still something to read.
-pub(crate) struct Reading<'s> {
+pub(crate) struct ViewRead<'s> {
     subscription: &'s Subscription,
     /// Where it begins.
     pub(crate) from: SyncToken,
     done: bool,
 }
 
-impl Reading<'_> {
+impl ViewRead<'_> {
     /// Everything up to `position` was read.
     pub(crate) fn finish(mut self, position: SyncToken) {
         self.done = true;
@@ -182,7 +182,7 @@ impl Reading<'_> {
     }
 }
 
-impl Drop for Reading<'_> {
+impl Drop for ViewRead<'_> {
     fn drop(&mut self) {
         if !self.done {
             self.subscription.end(None);
@@ -194,9 +194,9 @@ impl Drop for Reading<'_> {
 mod tests {
     use super::*;
 
-    struct All;
+    struct AllKeys;
 
-    impl Interest for All {
+    impl ViewInterest for AllKeys {
         fn concerns(&self, _: &[u8]) -> bool {
             true
         }
@@ -216,7 +216,7 @@ mod tests {
 
     #[test]
     fn a_read_that_failed_leaves_it_to_be_read_again() {
-        let view = Subscription::new(1, Box::new(All), token(5));
+        let view = Subscription::new(1, Box::new(AllKeys), token(5));
         assert!(!waits(&view), "it has to be read first");
         view.begin().finish(token(7));
         assert!(waits(&view));
@@ -234,7 +234,7 @@ mod tests {
 
     #[test]
     fn what_happens_while_it_reads_is_told_afterwards() {
-        let view = Subscription::new(1, Box::new(All), token(5));
+        let view = Subscription::new(1, Box::new(AllKeys), token(5));
         let reading = view.begin();
         view.tell();
         reading.finish(token(6));

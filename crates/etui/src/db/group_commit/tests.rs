@@ -5,7 +5,7 @@ use std::sync::mpsc;
 
 use super::*;
 
-type Work<'w> = Box<dyn FnOnce(&Connection) -> Result<i64> + Send + 'w>;
+type BoxedWork<'w> = Box<dyn FnOnce(&Connection) -> Result<i64> + Send + 'w>;
 
 /// A writer on a table of numbers, each of which may refer to another that must exist at the
 /// commit.
@@ -58,7 +58,7 @@ impl Fixture {
 
     /// Runs the works in one group, the first one first; `None` if the machine was too slow for one
     /// group.
-    fn try_one_group(&self, works: Vec<Work<'_>>) -> Option<Vec<WriteOutcome<i64, ()>>> {
+    fn try_one_group(&self, works: Vec<BoxedWork<'_>>) -> Option<Vec<WriteOutcome<i64, ()>>> {
         let others = works.len() - 1;
         let (begun, go) = mpsc::channel();
         let mut begun = Some(begun);
@@ -98,20 +98,20 @@ impl Fixture {
     }
 }
 
-fn insert(n: i64) -> Work<'static> {
+fn insert(n: i64) -> BoxedWork<'static> {
     Box::new(move |conn| {
         execute(conn, &format!("INSERT INTO t (n) VALUES ({n})"))?;
         Ok(n)
     })
 }
 
-fn inserts(numbers: impl IntoIterator<Item = i64>) -> Vec<Work<'static>> {
+fn inserts(numbers: impl IntoIterator<Item = i64>) -> Vec<BoxedWork<'static>> {
     numbers.into_iter().map(insert).collect()
 }
 
 /// Runs them together in a new store until they were one group.
 fn run_in_one_group(
-    works: impl Fn() -> Vec<Work<'static>>,
+    works: impl Fn() -> Vec<BoxedWork<'static>>,
 ) -> (Fixture, Vec<WriteOutcome<i64, ()>>) {
     for _ in 0..50 {
         let fixture = Fixture::new();
@@ -313,7 +313,7 @@ fn only_maintenance_commits_without_a_flush() {
     assert_eq!(run(TransactionSize::Large), FULL);
     // Also after maintenance that failed or panicked.
     let failed = fixture.run(TransactionSize::Maintenance, |_| {
-        Err(Failure::unknown().into())
+        Err(CommitFailure::unknown().into())
     });
     assert!(failed.into_result().is_err());
     assert_eq!(run(TransactionSize::Small), FULL);

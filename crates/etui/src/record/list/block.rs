@@ -105,7 +105,7 @@ impl<'a> Block<'a> {
 
 /// One entry as it stands in a block: its key, its number, and where its parts begin and end.
 #[derive(Default)]
-struct Place {
+struct EntryRanges {
     id: i64,
     ids: Range<usize>,
     sorts: Range<usize>,
@@ -113,18 +113,18 @@ struct Place {
 }
 
 /// Goes from entry to entry and knows where their parts lie.
-struct Steps<'a> {
+struct EntryCursor<'a> {
     block: Block<'a>,
-    at: Place,
+    at: EntryRanges,
     key: Vec<u8>,
     taken: usize,
 }
 
-impl<'a> Steps<'a> {
+impl<'a> EntryCursor<'a> {
     fn new(block: Block<'a>) -> Self {
         Self {
             block,
-            at: Place::default(),
+            at: EntryRanges::default(),
             key: Vec::with_capacity(64),
             taken: 0,
         }
@@ -161,7 +161,7 @@ impl<'a> Steps<'a> {
 }
 
 /// What an edit of one entry makes of a block.
-pub(crate) struct Spliced {
+pub(crate) struct SplicedBlock {
     pub(crate) bytes: Vec<u8>,
     pub(crate) count: usize,
 }
@@ -174,8 +174,8 @@ pub(crate) fn splice_entry(
     sort: &[u8],
     id: i64,
     summary: Option<&[u8]>,
-) -> Option<Spliced> {
-    let mut steps = Steps::new(*block);
+) -> Option<SplicedBlock> {
+    let mut steps = EntryCursor::new(*block);
     let (mut before_id, mut before_key) = (0, Vec::with_capacity(64));
     let mut here = steps.advance();
     while here && (&steps.key[..], steps.at.id) < (sort, id) {
@@ -236,7 +236,7 @@ pub(crate) fn splice_entry(
             Some(_) => block.count + 1,
             None => block.count - 1,
         };
-        return Some(Spliced {
+        return Some(SplicedBlock {
             bytes: assemble_block(
                 count,
                 [&block.ids[..ids.start], &own_ids, &block.ids[ids_end..]],
@@ -256,7 +256,7 @@ pub(crate) fn splice_entry(
     }
     let mut own_summary = Vec::new();
     varint::push_bytes(&mut own_summary, summary?);
-    Some(Spliced {
+    Some(SplicedBlock {
         bytes: assemble_block(
             block.count,
             [block.ids, &[], &[]],

@@ -12,13 +12,13 @@ use crate::error::{Error, Result};
 const MAX_EDITS: usize = 4_096;
 
 /// Entries of one collection to be put in (with their summary) or taken out, by sort key and id.
-type Pending = BTreeMap<(Vec<u8>, i64), Option<Vec<u8>>>;
+type EditMap = BTreeMap<(Vec<u8>, i64), Option<Vec<u8>>>;
 
 /// What a transaction does to lists, gathered so that neighbours are written together. What is
 /// not written by [`Edits::write`] is lost with the transaction.
 #[derive(Default)]
 pub(crate) struct ListEdits {
-    by_collection: BTreeMap<i64, Pending>,
+    by_collection: BTreeMap<i64, EditMap>,
     gathered: usize,
 }
 
@@ -51,7 +51,7 @@ impl ListEdits {
         self.gathered = 0;
         for (collection, pending) in std::mem::take(&mut self.by_collection) {
             let edits: Vec<_> = pending.into_iter().collect();
-            let list = List {
+            let list = ListWriter {
                 conn,
                 collection,
                 letters,
@@ -71,24 +71,24 @@ pub(crate) fn clear_lists(conn: &Connection) -> Result<()> {
     Ok(())
 }
 
-type Edit = ((Vec<u8>, i64), Option<Vec<u8>>);
+type EntryEdit = ((Vec<u8>, i64), Option<Vec<u8>>);
 
-struct List<'a> {
+struct ListWriter<'a> {
     conn: &'a Connection,
     collection: i64,
     letters: &'a [Vec<u8>],
 }
 
 /// A block as it is in the file.
-struct Stored {
+struct StoredBlock {
     id: i64,
     first: Vec<u8>,
     entries: Vec<u8>,
 }
 
-impl List<'_> {
+impl ListWriter<'_> {
     /// Writes the edits of the block that the first of them belongs to; returns the others.
-    fn write_some<'e>(&self, edits: &'e [Edit]) -> Result<&'e [Edit]> {
+    fn write_some<'e>(&self, edits: &'e [EntryEdit]) -> Result<&'e [EntryEdit]> {
         let Some(((sort, id), _)) = edits.first() else {
             return Ok(edits);
         };
@@ -104,7 +104,7 @@ impl List<'_> {
                  WHERE collection = ?1 AND first <= ?2 ORDER BY first DESC LIMIT 1",
             )?
             .query_row((self.collection, &place), |r| {
-                Ok(Stored {
+                Ok(StoredBlock {
                     id: r.get(0)?,
                     first: r.get(1)?,
                     entries: r.get(2)?,
@@ -142,7 +142,7 @@ impl List<'_> {
     }
 
     /// Applies edits to a block that is there.
-    fn rewrite(&self, block: Stored, edits: &[Edit]) -> Result<()> {
+    fn rewrite(&self, block: StoredBlock, edits: &[EntryEdit]) -> Result<()> {
         let old = Block::new(&block.entries);
         let before = old.len();
         let blocks = match edits {
@@ -195,7 +195,7 @@ impl List<'_> {
     }
 
     /// Makes the first blocks of a letter, and their span.
-    fn begin_letter(&self, begins: &[u8], edits: &[Edit]) -> Result<()> {
+    fn begin_letter(&self, begins: &[u8], edits: &[EntryEdit]) -> Result<()> {
         let mut blocks = merged(&Block::new(EMPTY), edits);
         if let Some(first) = blocks.first_mut() {
             first.first = begins.to_vec();
@@ -314,7 +314,7 @@ fn counted_wrongly() -> Error {
 /// A block without entries.
 const EMPTY: &[u8] = &[0, 0, 0];
 
-struct New {
+struct NewBlock {
     /// Where it begins; of the first one, what the caller says.
     first: Vec<u8>,
     count: usize,
@@ -322,12 +322,12 @@ struct New {
 }
 
 /// What one edit makes of a block.
-fn with(old: &Block<'_>, edit: &Edit) -> Vec<New> {
+fn with(old: &Block<'_>, edit: &EntryEdit) -> Vec<NewBlock> {
     let ((sort, id), summary) = edit;
     match splice_entry(old, sort, *id, summary.as_deref()) {
         Some(new) if new.bytes.len() <= BLOCK_BYTES && new.count <= MAX_COUNT => match new.count {
             0 => Vec::new(),
-            count => vec![New {
+            count => vec![NewBlock {
                 first: Vec::new(),
                 count,
                 entries: new.bytes,
@@ -338,7 +338,7 @@ fn with(old: &Block<'_>, edit: &Edit) -> Vec<New> {
 }
 
 /// What `edits` make of a block: none, one or several blocks.
-fn merged(old: &Block<'_>, edits: &[Edit]) -> Vec<New> {
+fn merged(old: &Block<'_>, edits: &[EntryEdit]) -> Vec<NewBlock> {
     let mut sorts = Vec::new();
     let mut ends = Vec::with_capacity(old.len());
     old.for_each_sort_key(|sort| {
@@ -384,7 +384,7 @@ fn merged(old: &Block<'_>, edits: &[Edit]) -> Vec<New> {
         let size = entry_size(entry);
         let full = begun >= fill || begun + size > BLOCK_BYTES || writer.len() == MAX_COUNT;
         if full && writer.len() > 0 {
-            blocks.push(New {
+            blocks.push(NewBlock {
                 first: std::mem::replace(&mut first, super::list_key(entry.0, entry.1)),
                 count: writer.len(),
                 entries: writer.finish(),
@@ -395,7 +395,7 @@ fn merged(old: &Block<'_>, edits: &[Edit]) -> Vec<New> {
         writer.push(entry.0, entry.1, entry.2);
     }
     if writer.len() > 0 {
-        blocks.push(New {
+        blocks.push(NewBlock {
             first,
             count: writer.len(),
             entries: writer.finish(),

@@ -9,19 +9,19 @@ use super::decode_counts;
 use crate::error::Result;
 
 /// Counted blocks in a row.
-pub(crate) struct Span {
+pub(crate) struct ListSpan {
     pub(crate) first: Vec<u8>,
     pub(crate) count: u64,
     pub(crate) blocks: Vec<u8>,
 }
 
 /// All spans of a list, for whoever checks them.
-pub(crate) fn read_spans(conn: &Connection, collection: i64) -> Result<Vec<Span>> {
+pub(crate) fn read_spans(conn: &Connection, collection: i64) -> Result<Vec<ListSpan>> {
     let mut statement = conn.prepare_cached(
         "SELECT first, count, blocks FROM list_span WHERE collection = ?1 ORDER BY first",
     )?;
     let spans = statement.query_map([collection], |r| {
-        Ok(Span {
+        Ok(ListSpan {
             first: r.get(0)?,
             count: r.get::<_, i64>(1)?.unsigned_abs(),
             blocks: r.get(2)?,
