@@ -67,7 +67,7 @@ fn ranges() {
         });
         let row = weeks_of(&calendar, span.first_day, i64::from(span.days) - 7);
         medians.push(row.0);
-        tell(
+        print_row(
             &format!("a week of {years} years, {A_DAY} events a day"),
             row,
         );
@@ -95,12 +95,12 @@ fn ranges() {
         };
         fill(&calendar, endless, 1_000, |_| true);
         let row = weeks_of(&calendar, span.first_day, i64::from(span.days) - 7);
-        tell(
-            &format!("the same of {years} years with 1,000 unending series"),
+        print_row(
+            &format!("the same of {years} years with 1,000 unbounded series"),
             row,
         );
         let row = weeks_of(&calendar, TODAY - CENTURY, 2 * CENTURY);
-        tell("   a week within 100 years of today", row);
+        print_row("   a week within 100 years of today", row);
         let (time, answer) = slowest(&calendar, TODAY - CENTURY, 2 * CENTURY);
         let what = format!("   the slowest of {WEEKS} such weeks");
         println!("{what:<58} {time:>10.1?} {:>10} {answer:>8}", "");
@@ -191,7 +191,7 @@ fn berlin() -> TimeZone {
     TimeZone::named("Europe/Berlin").unwrap()
 }
 
-fn tell(what: &str, (median, tail, answer): Row) {
+fn print_row(what: &str, (median, tail, answer): Row) {
     println!("{what:<58} {:>10.1?} {:>10.1?} {answer:>8.1}", median, tail);
 }
 
@@ -217,8 +217,8 @@ fn alarms() {
                 .unwrap()
                 .len()
         });
-        tell(&format!("the next 10 alarms of {count} records"), row);
-        println!("   the first time, which finds where every series is: {first:.1?}");
+        print_row(&format!("the next 10 alarms of {count} records"), row);
+        println!("   the first query, which parses the series: {first:.1?}");
     }
 }
 
@@ -236,7 +236,7 @@ fn date_book() {
             book.close().unwrap();
             1
         });
-        tell(&format!("date book of {count}: open, peek, close"), row);
+        print_row(&format!("date book of {count}: open, peek, close"), row);
         let ids: Vec<RecordId> = calendar.all().unwrap().iter().map(|(id, _)| id).collect();
         let mut book = calendar.date_book().unwrap();
         let per = |begin: Instant| begin.elapsed() / u32::try_from(count).unwrap();
